@@ -1,0 +1,76 @@
+// Interface of the loop detectors: a stream of symbols in, loop events out.
+//
+// Place in the flow: ARCHITECTURE.md, step 4. The tracer feeds one detector a process,
+// from the thread that runs the serial part; filters/iteration_gate turns the loop
+// events into decisions to write or to hold.
+//
+// Thread-safety: none, one thread pushes. Not for signal handlers.
+// Cost: push() neither allocates nor locks after construction; implementations state
+// their time. Memory is bounded and fixed by the implementation's settings.
+//
+// Units: a *position* is the index of a symbol in the stream, from 0. Lengths are in
+// symbols ("events").
+#pragma once
+
+#include <cstdint>
+
+namespace refrain::periodicity {
+
+// Identifier of one kind of event of the program, e.g. of a parallel region's call site.
+using Symbol = std::uint64_t;
+
+enum class LoopEventKind : std::uint8_t {
+  // A loop was found. `position` is its first event, which lies in the past: the loop is
+  // known only after it has repeated. Iteration events for what has passed follow at once.
+  kFound,
+  // An iteration began at `position`; `iteration` counts from 0 within the visit.
+  kIteration,
+  // What came at `position` is not what the loop would have done next. `iteration` is the
+  // number of the iteration that did not match; it began with the last kIteration.
+  kMismatch,
+  // The loop was left: `position` is the first event that no longer belongs to it, and
+  // `iteration` the number of its complete iterations. Follows kMismatch where the
+  // break lay inside an iteration.
+  kLeft,
+};
+
+struct LoopEvent {
+  LoopEventKind kind;
+  std::uint16_t level;        // 0 = outermost of the open loops
+  std::uint32_t loop;         // identity of the body: equal when the body comes back
+  std::uint32_t visit;        // how often this body had been entered before this visit
+  std::uint32_t body_events;  // length of the body (of its last iteration, if it varies)
+  std::uint64_t position;
+  std::uint64_t iteration;
+};
+
+class LoopSink {
+ public:
+  virtual void on_loop_event(const LoopEvent& event) noexcept = 0;
+
+ protected:
+  ~LoopSink() = default;
+};
+
+class LoopDetector {
+ public:
+  virtual ~LoopDetector() = default;
+
+  // Takes the symbol at the next position; calls the sink for everything that this
+  // symbol decided, in stream order. `depth` is how many regions are open around the
+  // symbol (0 if unknown): an iteration is made to begin at the first event of least
+  // depth in the body, so that marks of iterations nest with the program's regions.
+  virtual void push(Symbol symbol, std::uint16_t depth, LoopSink& sink) noexcept = 0;
+
+  // The stream has ended: tells every open loop as left, at the end.
+  virtual void finish(LoopSink& sink) noexcept = 0;
+
+  // Number of symbols pushed so far: the position that the next one will have.
+  virtual std::uint64_t position() const noexcept = 0;
+
+  // How far behind position() a LoopEvent's position may lie, in events. A caller that
+  // keeps this many timestamps can date every loop event.
+  virtual std::uint64_t reach_events() const noexcept = 0;
+};
+
+}  // namespace refrain::periodicity

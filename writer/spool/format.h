@@ -1,0 +1,224 @@
+// On-disk format of the spool: what a traced process leaves behind, event by event, and
+// what the writer makes archives from.
+//
+// Place in the flow: ARCHITECTURE.md, steps 3 (written by tracer/recorder) and 7 (read
+// by writer/spool, also after the process was killed).
+//
+// One folder a process:   <archive>/spool/process-<P>/
+//     journal.spool       what concerns the process: texts, loops, iterations, gaps
+//     location-<L>.spool  one a location (thread): its events
+//
+// Every file:
+//
+//     0          4096              log_offset                          end of file
+//     +----------+-----------------+------------------------------------+
+//     | Header   | ring (may be 0) | log: records, allocated in chunks  |
+//     +----------+-----------------+------------------------------------+
+//
+// The log is committed up to `log_commit >> 1` records. While its location holds
+// (bit 0 of log_commit), new records go round in the ring; they are what contract point
+// 4 of the design keeps: the latest iterations, until written or forgotten.
+//
+// A record is complete before the commit word that covers it is stored (release; x86
+// keeps the order of stores for a kill, too), so after SIGKILL at any instruction the
+// file says truly what is there. The oldest ring slot may be torn and is not counted.
+//
+// Byte order and word size are the machine's own; `byte_order` says which. BUMP
+// kVersion WHEN ANY STRUCTURE, RECORD KIND OR MEANING HERE CHANGES.
+//
+// Units: `ticks` are of the clock named in the header; an *epoch* numbers the points
+// at which all threads of the outermost team stand together: it grows by one at every
+// outermost parallel region's begin and at the end of every barrier inside it, and all
+// threads of a team agree on it. Cuts lie at epochs.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace refrain::spool {
+
+inline constexpr char kMagic[8] = {'R', 'F', 'R', 'S', 'P', 'O', 'O', 'L'};
+inline constexpr std::uint32_t kVersion = 1;
+inline constexpr std::uint32_t kByteOrder = 0x01020304;
+inline constexpr std::size_t kHeaderBytes = 4096;
+inline constexpr std::size_t kRecordBytes = 24;
+inline constexpr std::size_t kMaxDepth = 256;  // open regions a location keeps
+
+//    bytes 0..7   8      9     10..11  12..15  16..23
+//         +-------+------+-----+-------+-------+---------+
+//         | ticks | kind | sub | aux16 | aux32 | payload |
+//         +-------+------+-----+-------+-------+---------+
+// "a48" below is aux16 (high) and aux32 (low) taken together, 48 bits.
+struct Record {
+  std::uint64_t ticks;
+  std::uint8_t kind;
+  std::uint8_t sub;
+  std::uint16_t aux16;
+  std::uint32_t aux32;
+  std::uint64_t payload;
+
+  std::uint64_t a48() const noexcept { return std::uint64_t{aux16} << 32 | aux32; }
+  void set_a48(std::uint64_t value) noexcept {
+    aux16 = static_cast<std::uint16_t>(value >> 32);
+    aux32 = static_cast<std::uint32_t>(value);
+  }
+};
+static_assert(sizeof(Record) == kRecordBytes);
+
+inline constexpr std::uint64_t kAddressMask = (std::uint64_t{1} << 48) - 1;
+
+// A copy of the begin record of a region that is open at a Sync: kind | kSnapshot.
+inline constexpr std::uint8_t kSnapshot = 0x80;
+
+enum Kind : std::uint8_t {
+  kInvalid = 0,
+
+  // --- Structure of a location's log -------------------------------------------------
+  kSync = 1,    // a48: epoch; payload: open regions here, whose snapshots follow, outermost
+                // first. A cut at this epoch lies just before this record.
+  kHold = 2,    // a48: gap; payload: epoch. What came from there on is not in the log...
+  kResume = 3,  // a48: gap; payload: epoch from which on it is again; a Sync follows.
+                // Between the two stand only the ends of regions open at the Hold.
+
+  // --- Events of OpenMP threads (payload: code address, unless said otherwise) -------
+  kThreadBegin = 16,  // sub: ompt_thread_t; payload: kernel's thread id
+  kThreadEnd = 17,
+  kParallelBegin = 18,      // sub: kTeam* flags; a48: instance; payload: address |
+                            // requested team size << 48 (saturated)
+  kParallelEnd = 19,        // sub, a48 as its begin
+  kImplicitTaskBegin = 20,  // sub: kTeam* flags; a48: instance; payload: thread number |
+                            // team size << 32
+  kImplicitTaskEnd = 21,    // a48, payload as its begin
+  kWorkBegin = 22,          // sub: ompt_work_t; a48: iterations or sections (saturated)
+  kWorkEnd = 23,
+  kSyncRegionBegin = 24,  // sub: ompt_sync_region_t; aux16: kWaitToo
+  kSyncRegionEnd = 25,    // likewise
+  kWaitBegin = 26,        // sub: ompt_sync_region_t
+  kWaitEnd = 27,
+  kMaskedBegin = 28,
+  kMaskedEnd = 29,
+  kReductionBegin = 30,  // sub: ompt_sync_region_t
+  kReductionEnd = 31,
+  kTaskCreate = 32,     // a48: id of the new task, (creating location << 32 | number);
+                        // sub: low byte of ompt_task_flag_t
+  kTaskSchedule = 33,   // a48: id of the next task; sub: ompt_task_status_t of the prior;
+                        // payload: address where the next was created | kTask* flags << 48
+  kMutexAcquire = 34,   // sub: ompt_mutex_t; a48: wait id (low bits)
+  kMutexAcquired = 35,  // likewise
+  kMutexReleased = 36,  // likewise
+  kNestLock = 37,       // sub: ompt_scope_endpoint_t; a48: wait id
+  kFlush = 38,
+  kCancel = 39,  // a48: ompt_cancel_flag_t
+
+  // 48..79 are left for MPI, 80..95 for user regions and metrics.
+
+  // --- The journal -------------------------------------------------------------------
+  kText = 96,       // sub: TextKey; a48: bytes; the text follows in ceil(bytes / 24) records
+  kGapHold = 97,    // a48: gap; payload: epoch at which holding begins; ticks: when that
+                    // was; sub: GapReason
+  kGapResume = 98,  // a48: gap; payload: epoch from which on is written again (that of
+                    // kGapHold: the gap is undone); ticks: when that was; sub: GapReason
+  kLoopFound = 99,  // aux32: loop; aux16: level; payload: visit << 32 | body's events;
+                    // ticks: when it was found out
+  kLoopBody = 100,  // aux32: loop; aux16: index in the body; sub: kind of the record that
+                    // gave the symbol; payload: address | work or sync kind << 48
+  kIteration = 101,     // an iteration begins: aux32: loop; aux16: level; payload: number;
+                        // it ends at the loop's next kIteration or kLoopLeft
+  kLoopMismatch = 102,  // aux32: loop; payload: number of the iteration that did not
+                        // match; ticks: of the event that was not expected
+  kLoopLeft = 103,      // aux32: loop; payload: complete iterations of this visit; ticks:
+                        // end of the last event that belongs to the loop
+  kClockPair = 104,     // ticks; payload: CLOCK_MONOTONIC_RAW at the same moment, ns
+  kHeldSummary = 105,   // marks=summary, one a gap, then three kHeldValue: aux32: loop;
+                        // payload: iterations held
+  kHeldValue = 106,     // sub: 0 total, 1 least, 2 greatest; payload: ticks
+  kLimitReached = 107,  // sub: LossCause; payload: epoch
+};
+
+// sub of the kinds that concern a team.
+inline constexpr std::uint8_t kTeamNested = 1;   // not an outermost region: a48 is an id,
+                                                 // not an epoch
+inline constexpr std::uint8_t kTeamLeague = 2;   // a league of teams
+inline constexpr std::uint8_t kTeamInitial = 4;  // the initial task of a thread
+inline constexpr std::uint8_t kTeamForeign = 8;  // outermost, but of another root thread
+                                                 // than the one that feeds the agent
+
+// aux16 of sync regions: the wait begins (ends) with the region, in the same instant,
+// and has no record of its own.
+inline constexpr std::uint16_t kWaitToo = 1;
+
+// Bits 48.. of kTaskSchedule's payload.
+inline constexpr std::uint16_t kTaskNextExplicit = 1;
+inline constexpr std::uint16_t kTaskPriorExplicit = 2;
+
+enum TextKey : std::uint8_t {
+  kTextVersion = 1,   // of Refrain
+  kTextProgram = 2,   // path of the executable
+  kTextCommand = 3,   // arguments, each ended by NUL
+  kTextHost = 4,
+  kTextSettings = 5,  // one "name=value" a line, all of them
+  kTextModule = 6,    // "start end offset build-id path", numbers and build id in hex, one
+                      // text an executable mapping; "-" for no build id
+  kTextRuntime = 7,   // what the OpenMP runtime calls itself
+};
+
+enum GapReason : std::uint8_t {
+  kGapIterations = 1,  // the limit of iterations is reached
+  kGapWindow = 2,      // outside the time window
+  kGapLimit = 3,       // memory or disk limit
+  kGapBreak = 4,       // resumed: the pattern broke
+  kGapTooShort = 5,    // resumed: undone, shorter than min_gap
+};
+
+// Why something could not be recorded; index into Header::lost.
+enum LossCause : std::uint8_t {
+  kLossDiskLimit = 0,     // the configured limit was reached
+  kLossDiskFull = 1,      // the file system refused
+  kLossMemory = 2,        // no mapping, no location
+  kLossReentrant = 3,     // event inside our own code (a signal handler's)
+  kLossDepth = 4,         // more than kMaxDepth open regions
+  kLossRingOverflow = 5,  // wanted from the ring, but no longer there
+  kLossLateThread = 6,    // after the end of recording
+  kLossCauses = 8,
+};
+inline constexpr const char* kLossNames[kLossCauses] = {
+    "disk_limit", "disk_full",     "memory",      "reentrant",
+    "depth",      "ring_overflow", "late_thread", "other"};
+
+enum FileKind : std::uint32_t { kLocationFile = 1, kJournalFile = 2 };
+enum ClockKind : std::uint32_t { kClockTsc = 1, kClockMonotonicRaw = 2 };
+enum LocationRole : std::uint32_t { kRolePrimary = 1, kRoleRoot = 2, kRoleWorker = 3 };
+
+struct Header {
+  // Written once, before the file gets its name.
+  char magic[8];
+  std::uint32_t version;
+  std::uint32_t byte_order;
+  std::uint32_t file_kind;
+  std::uint32_t process;   // number of the process in the job (0 without MPI)
+  std::uint32_t location;  // number of the location in the process
+  std::uint32_t role;      // LocationRole
+  std::uint64_t pid;
+  std::uint64_t ring_offset;   // bytes
+  std::uint64_t ring_records;  // capacity
+  std::uint64_t log_offset;    // bytes
+  std::uint32_t clock_kind;
+  std::uint32_t reserved;
+  double ticks_per_second;        // as known when the file was made; kClockPair is better
+  std::uint64_t start_ticks;      // of the process' recording
+  std::uint64_t start_epoch_ns;   // the same moment by CLOCK_REALTIME
+  std::uint64_t start_monotonic_ns;
+
+  // Changes while recording; one cache line for the hot words.
+  alignas(64) std::atomic<std::uint64_t> log_commit;  // records << 1 | holding
+  std::atomic<std::uint64_t> ring_count;    // records that went into the ring so far
+  std::atomic<std::uint64_t> events_seen;   // callbacks, written or not
+  std::atomic<std::uint64_t> last_ticks;    // at the last chunk change or end
+  alignas(64) std::atomic<std::uint64_t> lost[kLossCauses];
+  std::atomic<std::uint64_t> ended;         // 1: closed in an orderly way
+};
+static_assert(sizeof(Header) <= kHeaderBytes);
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
+
+}  // namespace refrain::spool
