@@ -75,9 +75,11 @@ std::unique_ptr<Session> Session::create(const filters::Settings& settings,
   session->start_ticks_ = Clock::now();
   session->start_epoch_ns_ = Clock::realtime_ns();
   session->start_monotonic_ns_ = Clock::monotonic_ns();
-  const recorder::SpoolResult result = session->journal_.file().open(
-      (folder.spool + "/journal.spool").c_str(),
-      session->make_header(spool::kJournalFile), {0, settings.chunk_bytes}, session->budget_);
+  spool::Header header{};
+  session->fill_header(header, spool::kJournalFile);
+  const recorder::SpoolResult result =
+      session->journal_.file().open((folder.spool + "/journal.spool").c_str(), header,
+                                    {0, settings.chunk_bytes}, session->budget_);
   if (result != recorder::SpoolResult::kOk) {
     error = "cannot write to '" + folder.spool + "'";
     return nullptr;
@@ -118,8 +120,7 @@ void Session::write_preamble(const char* runtime_name, const std::string& progra
   for (const std::string& text : modules_.scan_new()) journal_.text(spool::kTextModule, text);
 }
 
-spool::Header Session::make_header(spool::FileKind kind) const noexcept {
-  spool::Header header{};
+void Session::fill_header(spool::Header& header, spool::FileKind kind) const noexcept {
   std::memcpy(header.magic, spool::kMagic, sizeof header.magic);
   header.version = spool::kVersion;
   header.byte_order = spool::kByteOrder;
@@ -130,7 +131,6 @@ spool::Header Session::make_header(spool::FileKind kind) const noexcept {
   header.start_ticks = start_ticks_;
   header.start_epoch_ns = start_epoch_ns_;
   header.start_monotonic_ns = start_monotonic_ns_;
-  return header;
 }
 
 ThreadRecorder* Session::attach(spool::LocationRole role) noexcept {
@@ -142,7 +142,8 @@ ThreadRecorder* Session::attach(spool::LocationRole role) noexcept {
     return reused;
   }
   auto fresh = std::make_unique<ThreadRecorder>();
-  spool::Header header = make_header(spool::kLocationFile);
+  spool::Header header{};
+  fill_header(header, spool::kLocationFile);
   header.location = static_cast<std::uint32_t>(recorders_.size());
   header.role = role;
   const std::string path =

@@ -36,7 +36,7 @@ inline periodicity::Symbol make_symbol(spool::Kind kind, std::uint8_t sub,
          std::uint64_t{sub} << 48;
 }
 
-class Session final : private filters::GateSink {
+class Session final : public filters::GateSink {
  public:
   // Makes the archive's folder and the journal. Null and one line in `error` if tracing
   // cannot start.
@@ -147,7 +147,7 @@ class Session final : private filters::GateSink {
   };
 
   explicit Session(const filters::Settings& settings);
-  spool::Header make_header(spool::FileKind kind) const noexcept;
+  void fill_header(spool::Header& header, spool::FileKind kind) const noexcept;
   void write_preamble(const char* runtime_name, const std::string& program);
   bool claim_primary_slow(recorder::ThreadRecorder* recorder) noexcept;
   void note_address(std::uint64_t address) noexcept;
