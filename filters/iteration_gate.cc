@@ -109,6 +109,7 @@ void IterationGate::outermost_iteration(const periodicity::LoopEvent& event) noe
     loop_.wants_hold = true;
     loop_.hold_from = event.position;
   }
+  if (holding_) tell_what_to_keep(ticks);
   // With marks=summary an iteration is marked if it is written for certain.
   if (!policy_.marks_summary || !(holding_ || loop_.wants_hold))
     sink_.iteration(mark_of(event, ticks));
@@ -128,6 +129,12 @@ void IterationGate::outermost_left(const periodicity::LoopEvent& event) noexcept
     end_gap(gap_from_, CutReason::kTooShort);
   else
     end_gap(from, CutReason::kBreak);
+}
+
+void IterationGate::tell_what_to_keep(std::uint64_t now) noexcept {
+  const CutPoint from = cut_not_after(loop_.previous_begin);
+  const bool may_be_undone = now - gap_from_.ticks < policy_.min_gap_ticks;
+  sink_.keep_from(may_be_undone || from.epoch < gap_from_.epoch ? gap_from_ : from);
 }
 
 void IterationGate::count_held_iteration(std::uint64_t end_ticks) noexcept {
@@ -171,6 +178,7 @@ void IterationGate::begin_gap(CutPoint from, CutReason reason) noexcept {
   holding_ = true;
   gap_from_ = from;
   held_ = HeldIterations{};
+  sink_.keep_from(from);
   sink_.hold(gaps_, from, reason);
 }
 

@@ -73,6 +73,9 @@ class GateSink {
   // Everything from this cut on is to be written, also what came before this call.
   virtual void resume(std::uint64_t gap, CutPoint from, CutReason reason) noexcept = 0;
 
+  // While holding, at every iteration: the cut that a break now would resume from.
+  virtual void keep_from(CutPoint cut) noexcept = 0;
+
   virtual void loop_found(const LoopMark& mark) noexcept = 0;  // ticks: now
   virtual void iteration(const LoopMark& mark) noexcept = 0;   // ticks: its begin
   virtual void mismatch(const LoopMark& mark) noexcept = 0;
@@ -147,6 +150,7 @@ class IterationGate final : private periodicity::LoopSink {
   void outermost_found(const periodicity::LoopEvent& event) noexcept;
   void outermost_iteration(const periodicity::LoopEvent& event) noexcept;
   void outermost_left(const periodicity::LoopEvent& event) noexcept;
+  void tell_what_to_keep(std::uint64_t now) noexcept;
   void count_held_iteration(std::uint64_t end_ticks) noexcept;
 
   void window_step(const SymbolEvent& event) noexcept;

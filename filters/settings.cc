@@ -66,10 +66,11 @@ constexpr SettingInfo kTable[] = {
     {"filter", kText, "", "path", "file of regions to leave out",
      "In the syntax of Score-P's filter files. Applied when the archive is written.", "", 0,
      0, field<&Settings::filter_file>},
-    {"ring", kBytes, "bytes", "4K to 1G", "memory a location to keep held iterations in",
-     "Holds the latest iterations until they are written or forgotten. An iteration that "
-     "does not fit keeps its latest part.",
-     "", 4096, 1 << 30, field<&Settings::ring_bytes>},
+    {"ring", kBytes, "bytes", "24K to 1G",
+     "most memory of a location to keep held iterations in",
+     "Holds the latest iterations until they are written or forgotten; only as much of it "
+     "is used as they need. An iteration that does not fit keeps its latest part.",
+     "", 24 << 10, 1 << 30, field<&Settings::ring_bytes>},
     {"chunk", kBytes, "bytes", "4K to 1G", "how much a spool file grows at a time", "", "",
      4096, 1 << 30, field<&Settings::chunk_bytes>},
     {"memory_limit", kBytes, "bytes", "1M or more",

@@ -33,7 +33,7 @@ struct Settings {
   double from_s = 0;
   double until_s = 0;
 
-  std::uint64_t ring_bytes = 1 << 20;
+  std::uint64_t ring_bytes = 4 << 20;
   std::uint64_t chunk_bytes = 1 << 20;
   std::uint64_t memory_limit_bytes = std::uint64_t{1} << 30;
   std::uint64_t disk_limit_bytes = std::uint64_t{4} << 30;

@@ -153,7 +153,6 @@ void on_parallel_end(ompt_data_t* parallel, ompt_data_t*, int, const void* code)
   const TeamWord word = TeamWord::unpack(parallel->value);
   scope->end(make(spool::kParallelEnd, ticks, address_of(code), word.flags, word.instance));
   if (word.counts_epochs()) {
-    g_session->join_epoch(word.instance, ticks);
     g_session->on_symbol_end(ticks, scope->depth());
   } else {
     g_session->join_instance(word.instance, ticks);
@@ -161,12 +160,13 @@ void on_parallel_end(ompt_data_t* parallel, ompt_data_t*, int, const void* code)
 }
 
 // When a member of a team that is not its first learns of the end, its next region has
-// begun: the time that counts is that of the join.
+// begun: the time that counts is that of the join. For outermost regions the writer of
+// the archive finds it in the primary thread's records; to fetch it here would cost the
+// program a cache miss a region.
 std::uint64_t end_time(const Membership& member) noexcept {
   const std::uint64_t now = Clock::now();
-  if (member.index == 0) return now;
-  return member.team.counts_epochs()
-             ? g_session->joined_epoch(member.team.instance, now)
+  return member.index == 0 || member.team.counts_epochs()
+             ? now
              : g_session->joined_instance(member.team.instance, now);
 }
 

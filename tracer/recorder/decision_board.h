@@ -33,6 +33,15 @@ class DecisionBoard {
     count_.store(n + 1, std::memory_order_release);
   }
 
+  // While holding: the epoch from which on the ring must keep what comes, should the
+  // pattern break now. Told by the deciding thread at every iteration.
+  void set_keep_from(std::uint64_t epoch) noexcept {
+    keep_from_.store(epoch, std::memory_order_relaxed);
+  }
+  std::uint64_t keep_from() const noexcept {
+    return keep_from_.load(std::memory_order_relaxed);
+  }
+
   // Reads decision `index` < count(); false if it is no longer kept.
   bool read(std::uint64_t index, Decision& out) const noexcept {
     const Slot& slot = slots_[index % kKept];
@@ -50,6 +59,7 @@ class DecisionBoard {
     std::atomic<std::uint64_t> epoch{0};
   };
   alignas(64) std::atomic<std::uint64_t> count_{0};
+  alignas(64) std::atomic<std::uint64_t> keep_from_{0};  // written often, read seldom
   alignas(64) std::array<Slot, kKept> slots_;
 };
 

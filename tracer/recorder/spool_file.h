@@ -1,16 +1,15 @@
-// One spool file, open for writing: header, ring and a growing log, of which one chunk
-// at a time is mapped.
+// One spool file, open for writing: header, stage, ring and a growing log.
 //
 // Place in the flow: ARCHITECTURE.md, step 3. Layout: writer/spool/format.h.
 //
-// A chunk's blocks are allocated before it is mapped, so a full disk is a result code
-// here and never a SIGBUS in the program. Only the header, the ring and one chunk are
-// mapped, so memory does not grow with the run; what was written earlier is the page
-// cache's, and outlives the process.
+// Header, stage and ring are mapped, their blocks allocated before, so a full disk is a
+// result code here and never a SIGBUS in the program. The log is written a stage at a
+// time, into chunks that are allocated before: memory does not grow with the run, and
+// what was written is the page cache's and outlives the process.
 //
 // Thread-safety: one thread at a time. Ownership: of the descriptor and the mappings,
 // until close() or abandon(). Errors: result codes, errno untouched by success paths.
-// Cost: a chunk change is three system calls and the page faults of the chunk.
+// Cost: a flush is one write of 24 KiB; a new chunk one allocation call.
 #pragma once
 
 #include <atomic>
@@ -66,15 +65,18 @@ class SpoolFile {
   spool::Record* ring() const noexcept { return ring_; }
   std::uint64_t ring_records() const noexcept { return ring_records_; }
 
-  // Maps the chunk that holds log record `index`, allocating it if need be.
-  SpoolResult map_chunk(std::uint64_t index) noexcept;
+  spool::Record* stage() const noexcept { return stage_; }
 
-  // The mapped chunk: its first record's index, its records, their number.
-  std::uint64_t chunk_first() const noexcept { return chunk_first_; }
-  spool::Record* chunk() const noexcept { return chunk_; }
-  std::uint64_t chunk_records() const noexcept { return chunk_records_; }
+  // Log records that are in the log area; the stage begins with the next.
+  std::uint64_t flushed() const noexcept { return flushed_; }
 
-  // Copies log records [first, first + count) to `to`, mapped or not.
+  // Writes the first `count` records of the stage to the log area.
+  SpoolResult flush(std::uint64_t count) noexcept;
+
+  // The log is cut back to `records`, which the stage does not hold any more.
+  void rewind(std::uint64_t records) noexcept;
+
+  // Copies log records [first, first + count) to `to`, from log area and stage.
   bool read(std::uint64_t first, std::uint64_t count, spool::Record* to) const noexcept;
 
   // Gives unused space back and marks the file as ended.
@@ -84,18 +86,19 @@ class SpoolFile {
   void abandon() noexcept;
 
  private:
-  void unmap() noexcept;
+  bool write_at(std::uint64_t offset, const void* from, std::uint64_t bytes) noexcept;
+  bool read_at(std::uint64_t offset, void* to, std::uint64_t bytes) const noexcept;
+  SpoolResult fill_new_file(const spool::Header& header) noexcept;
 
   int fd_ = -1;
   spool::Header* header_ = nullptr;
+  spool::Record* stage_ = nullptr;
   spool::Record* ring_ = nullptr;
-  spool::Record* chunk_ = nullptr;
+  std::uint64_t flushed_ = 0;
   std::uint64_t ring_records_ = 0;
-  std::uint64_t head_bytes_ = 0;  // of header and ring, mapped together
-  std::uint64_t chunk_first_ = 0;
-  std::uint64_t chunk_records_ = 0;
-  std::uint64_t chunk_bytes_ = 0;
-  std::uint64_t allocated_ = 0;  // bytes of the file
+  std::uint64_t head_bytes_ = 0;   // of header, stage and ring, mapped together
+  std::uint64_t chunk_bytes_ = 0;  // how much is allocated at a time
+  std::uint64_t allocated_ = 0;    // bytes of the file
   Budget* budget_ = nullptr;
 };
 

@@ -50,8 +50,15 @@ SpoolResult ThreadRecorder::open(const char* path, const spool::Header& header,
                                  const Options& options, Budget& budget) noexcept {
   const SpoolResult result =
       file_.create(path, header, options.ring_bytes, options.chunk_bytes, budget);
-  if (result == SpoolResult::kOk) use_log(0);
+  if (result != SpoolResult::kOk) return result;
+  events_seen_ = &file_.header()->events_seen;
+  use_log(0);
   return result;
+}
+
+void ThreadRecorder::abandon() noexcept {
+  events_seen_ = &dropped_;
+  file_.abandon();
 }
 
 void ThreadRecorder::count_loss(spool::LossCause cause, std::uint64_t events) noexcept {
@@ -59,13 +66,11 @@ void ThreadRecorder::count_loss(spool::LossCause cause, std::uint64_t events) no
   file_.header()->lost[cause].fetch_add(events, std::memory_order_relaxed);
 }
 
+// From here on records go to the log, at `records`; the stage holds those since flushed.
 void ThreadRecorder::use_log(std::uint64_t records) noexcept {
-  const SpoolResult result = file_.map_chunk(records);
-  blocked_ = result != SpoolResult::kOk;
-  if (blocked_) block_cause_ = cause_of(result);
-  block_ = file_.chunk();
-  cursor_ = blocked_ ? block_ : block_ + (records - file_.chunk_first());
-  end_ = blocked_ ? block_ : block_ + file_.chunk_records();
+  block_ = file_.stage();
+  cursor_ = block_ + (records - file_.flushed());
+  end_ = block_ + spool::kStageRecords;
   commit_ = &file_.header()->log_commit;
   commit_step_ = 2;
   commit_value_ = records << 1;
@@ -73,23 +78,50 @@ void ThreadRecorder::use_log(std::uint64_t records) noexcept {
 
 void ThreadRecorder::use_ring(std::uint64_t records) noexcept {
   block_ = file_.ring();
-  cursor_ = block_ + records % file_.ring_records();
-  end_ = block_ + file_.ring_records();
-  commit_ = &file_.header()->ring_count;
-  commit_step_ = 1;
-  commit_value_ = records;
+  cursor_ = block_ + records % ring_capacity();
+  end_ = block_ + ring_capacity();
+  commit_ = &file_.header()->ring_commit;
+  commit_step_ = 1 << 8;
+  commit_value_ = records << 8 | ring_class_;
 }
 
 bool ThreadRecorder::next_block() noexcept {
-  if (holding_) {
+  if (holding_) return wrap_ring();
+  if (blocked_) return false;
+  const std::uint64_t records = commit_value_ >> 1;
+  if (!flush_stage(spool::kStageRecords)) return false;
+  use_log(records);
+  return true;
+}
+
+bool ThreadRecorder::flush_stage(std::uint64_t count) noexcept {
+  file_.header()->last_ticks.store(Clock::now(), std::memory_order_relaxed);
+  const SpoolResult result = file_.flush(count);
+  blocked_ = result != SpoolResult::kOk;
+  if (blocked_) block_cause_ = cause_of(result);
+  return !blocked_;
+}
+
+// The ring is full. It grows if what a break would ask for now is more than half of it:
+// that is from one to two iterations, so the half leaves room for the greatest.
+bool ThreadRecorder::wrap_ring() noexcept {
+  const std::uint64_t capacity = ring_capacity();
+  const std::uint64_t wanted = board_ == nullptr ? 0 : board_->keep_from();
+  const auto begins_before_wanted = [&](const Record& r) {
+    return r.kind == spool::kSync && r.a48() < wanted;
+  };
+  // Here the records lie in order, the newest at the end.
+  const bool half_is_enough =
+      std::any_of(block_ + capacity / 2, block_ + capacity, begins_before_wanted);
+  if (half_is_enough || capacity * 2 > file_.ring_records()) {
     cursor_ = block_;
     return true;
   }
-  if (blocked_) return false;
-  const std::uint64_t records = commit_value_ >> 1;
-  file_.header()->last_ticks.store(Clock::now(), std::memory_order_relaxed);
-  use_log(records);
-  return !blocked_;
+  ++ring_class_;
+  // The old ring is the first half of the new one.
+  use_ring(capacity);
+  commit_->store(commit_value_, std::memory_order_release);
+  return true;
 }
 
 void ThreadRecorder::sync(std::uint64_t epoch, std::uint64_t ticks) noexcept {
@@ -117,20 +149,18 @@ void ThreadRecorder::pop(const Record& end_record) noexcept {
   append_behind_hold(end_record);
 }
 
-// Writes records to the log behind what is committed; the caller commits.
-bool ThreadRecorder::log_put(std::uint64_t index, const Record* from,
-                             std::uint64_t count) noexcept {
+// Writes records to the log behind log_next_; the caller commits.
+bool ThreadRecorder::log_put(const Record* from, std::uint64_t count) noexcept {
   while (count > 0) {
-    const SpoolResult result = file_.map_chunk(index);
-    if (result != SpoolResult::kOk) {
-      block_cause_ = cause_of(result);
-      return false;
+    std::uint64_t at = log_next_ - file_.flushed();
+    if (at == spool::kStageRecords) {
+      if (!flush_stage(at)) return false;
+      at = 0;
     }
-    const std::uint64_t at = index - file_.chunk_first();
-    const std::uint64_t n = std::min(count, file_.chunk_records() - at);
-    std::memcpy(static_cast<void*>(file_.chunk() + at), from, n * sizeof(Record));
+    const std::uint64_t n = std::min(count, spool::kStageRecords - at);
+    std::memcpy(static_cast<void*>(file_.stage() + at), from, n * sizeof(Record));
     from += n;
-    index += n;
+    log_next_ += n;
     count -= n;
   }
   return true;
@@ -176,8 +206,9 @@ std::uint64_t ThreadRecorder::find_cut(std::uint64_t epoch) noexcept {
 // Moves the log from `cut` on to the ring (its latest part, if it is more than fits) and
 // notes the ends of regions that were open at the cut. Returns the records moved.
 std::uint64_t ThreadRecorder::fill_ring(std::uint64_t cut) noexcept {
-  const std::uint64_t capacity = file_.ring_records();
   const std::uint64_t total = log_records() - cut;
+  lay_out_ring(total);
+  const std::uint64_t capacity = ring_capacity();
   Record block[kBlock];
   n_carried_ = 0;
   base_depth_ = total == 0 ? depth_ : 0;
@@ -206,15 +237,24 @@ std::uint64_t ThreadRecorder::fill_ring(std::uint64_t cut) noexcept {
   return done;
 }
 
+// Chooses a size of the ring that holds so many records with room to spare, if it can.
+void ThreadRecorder::lay_out_ring(std::uint64_t records) noexcept {
+  ring_class_ = 0;
+  while (ring_capacity() < 2 * records && ring_capacity() * 2 <= file_.ring_records())
+    ++ring_class_;
+}
+
 void ThreadRecorder::hold(const Decision& decision) noexcept {
   std::uint64_t cut = find_cut(decision.epoch);
   if (cut == kNotFound) cut = log_records();  // nothing of it got into the log
   const std::uint64_t moved = fill_ring(cut);
   holding_ = true;
   log_at_hold_ = cut;
-  file_.header()->ring_count.store(moved, std::memory_order_release);
+  log_next_ = cut;
+  file_.header()->ring_commit.store(moved << 8 | ring_class_, std::memory_order_release);
   // From here on the log ends at the cut and the ring counts: one store.
   file_.header()->log_commit.store(cut << 1 | 1, std::memory_order_release);
+  if (cut < file_.flushed()) file_.rewind(cut);
   Record record{.ticks = Clock::now(), .kind = spool::kHold, .sub = 0, .aux16 = 0,
                 .aux32 = 0, .payload = decision.epoch};
   record.set_a48(decision.gap);
@@ -224,14 +264,14 @@ void ThreadRecorder::hold(const Decision& decision) noexcept {
 }
 
 void ThreadRecorder::append_behind_hold(const Record& record) noexcept {
-  if (!log_put(log_at_hold_, &record, 1)) return count_loss(block_cause_);
-  ++log_at_hold_;
+  if (!log_put(&record, 1)) return count_loss(block_cause_);
+  log_at_hold_ = log_next_;
   file_.header()->log_commit.store(log_at_hold_ << 1 | 1, std::memory_order_release);
 }
 
 void ThreadRecorder::resume(const Decision& decision) noexcept {
-  const std::uint64_t capacity = file_.ring_records();
-  const std::uint64_t count = commit_value_;
+  const std::uint64_t capacity = ring_capacity();
+  const std::uint64_t count = commit_value_ >> 8;
   const std::uint64_t oldest = count > capacity ? count - capacity : 0;
   const Record* ring = file_.ring();
   std::uint64_t from = oldest;
@@ -249,19 +289,18 @@ void ThreadRecorder::resume(const Decision& decision) noexcept {
     count_loss(spool::kLossRingOverflow);
     if (from < count) record.payload = ring[from % capacity].a48();
   }
-  std::uint64_t log = log_at_hold_;
-  bool ok = log_put(log, &record, 1);
-  log += ok;
+  log_next_ = log_at_hold_;
+  bool ok = log_put(&record, 1);
   while (ok && from < count) {
     const std::uint64_t at = from % capacity;
     const std::uint64_t n = std::min(count - from, capacity - at);
-    ok = log_put(log, ring + at, n);
-    if (!ok) count_loss(block_cause_, count - from);
-    if (ok) log += n, from += n;
+    ok = log_put(ring + at, n);
+    if (ok) from += n;
   }
+  if (!ok) count_loss(block_cause_, count - from);
   holding_ = false;
   stretch_begin_ = log_at_hold_;
-  use_log(log);
+  use_log(log_next_);
   // The log counts again, with what was kept: one store.
   commit_->store(commit_value_, std::memory_order_release);
 }

@@ -42,7 +42,8 @@ class ThreadRecorder {
   SpoolResult open(const char* path, const spool::Header& header, const Options& options,
                    Budget& budget) noexcept;
   void close() noexcept { file_.close(); }
-  void abandon() noexcept { file_.abandon(); }
+  // In a forked child: lets go of the parent's file; what still comes is dropped.
+  void abandon() noexcept;
 
   // Marks the recorder as in use by its thread; false if it already was, by a frame
   // below this one (we run in a signal handler): the event is counted as lost.
@@ -57,7 +58,7 @@ class ThreadRecorder {
     return true;
   }
   void leave() noexcept {
-    file_.header()->events_seen.store(events_, std::memory_order_relaxed);
+    events_seen_->store(events_, std::memory_order_relaxed);
     __asm__ volatile("" ::: "memory");
     busy_ = false;
   }
@@ -107,6 +108,7 @@ class ThreadRecorder {
 
   // Applies what was decided since the last call, as far as this thread has come.
   void follow(const DecisionBoard& board) noexcept {
+    board_ = &board;
     if (board.count() != followed_) [[unlikely]] follow_slow(board);
   }
 
@@ -136,9 +138,13 @@ class ThreadRecorder {
   std::uint64_t log_records() const noexcept {
     return holding_ ? log_at_hold_ : commit_value_ >> 1;
   }
+  std::uint64_t ring_capacity() const noexcept { return spool::kRingFirst << ring_class_; }
   void use_log(std::uint64_t records) noexcept;
   void use_ring(std::uint64_t records) noexcept;
-  bool log_put(std::uint64_t index, const spool::Record* from, std::uint64_t count) noexcept;
+  bool wrap_ring() noexcept;
+  void lay_out_ring(std::uint64_t records) noexcept;
+  bool flush_stage(std::uint64_t count) noexcept;
+  bool log_put(const spool::Record* from, std::uint64_t count) noexcept;
   std::uint64_t find_cut(std::uint64_t epoch) noexcept;
   std::uint64_t fill_ring(std::uint64_t cut) noexcept;
 
@@ -157,8 +163,13 @@ class ThreadRecorder {
   bool blocked_ = false;
   spool::LossCause block_cause_ = spool::kLossDiskFull;
   spool::Record* block_ = nullptr;
+  std::atomic<std::uint64_t>* events_seen_ = &dropped_;
 
   // Rare.
+  const DecisionBoard* board_ = nullptr;
+  std::uint64_t ring_class_ = 0;  // of the ring's size in use: kRingFirst << ring_class_
+  std::uint64_t log_next_ = 0;    // log records written, committed or not
+  std::atomic<std::uint64_t> dropped_{0};
   std::uint32_t base_depth_ = 0;    // while holding: regions open since the hold
   std::uint64_t log_at_hold_ = 0;   // while holding: records in the log
   std::uint64_t stretch_begin_ = 0; // no cut lies before this log record

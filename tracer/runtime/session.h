@@ -96,19 +96,14 @@ class Session final : public filters::GateSink {
     gate_->on_symbol_end(ticks, static_cast<std::uint16_t>(depth));
   }
 
-  // Regions that begin on one thread and end late on others: the time of their join.
+  // Nested regions, and those of other root threads, begin on one thread and end late on
+  // others: their epoch and the time of their join.
   std::uint64_t begin_instance(std::uint64_t epoch) noexcept;
   std::uint64_t instance_epoch(std::uint64_t instance) const noexcept;
-  void join_epoch(std::uint64_t epoch, std::uint64_t ticks) noexcept {
-    joins_[epoch % kSlots].set(epoch, ticks);
-  }
   void join_instance(std::uint64_t instance, std::uint64_t ticks) noexcept {
     instances_[instance % kSlots].ticks.store(ticks, std::memory_order_relaxed);
   }
   // The join's time, if it is known and before `now`; else `now`.
-  std::uint64_t joined_epoch(std::uint64_t epoch, std::uint64_t now) const noexcept {
-    return joins_[epoch % kSlots].get(epoch, now);
-  }
   std::uint64_t joined_instance(std::uint64_t instance, std::uint64_t now) const noexcept {
     return instances_[instance % kSlots].get(instance, now);
   }
@@ -157,6 +152,7 @@ class Session final : public filters::GateSink {
             filters::CutReason reason) noexcept override;
   void resume(std::uint64_t gap, filters::CutPoint from,
               filters::CutReason reason) noexcept override;
+  void keep_from(filters::CutPoint cut) noexcept override { board_.set_keep_from(cut.epoch); }
   void loop_found(const filters::LoopMark& mark) noexcept override;
   void iteration(const filters::LoopMark& mark) noexcept override;
   void mismatch(const filters::LoopMark& mark) noexcept override;
@@ -175,7 +171,6 @@ class Session final : public filters::GateSink {
   alignas(64) std::atomic<std::uint64_t> epoch_{1};
   EpochSkip skip_epochs_;
   std::atomic<std::uint64_t> next_instance_{1};
-  std::array<JoinSlot, kSlots> joins_;
   std::array<JoinSlot, kSlots> instances_;
 
   // The primary thread's.
