@@ -196,7 +196,12 @@ void on_implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t* parallel, omp
   if (endpoint == ompt_scope_end && t_state.teams_open > 0) {
     const Membership none{};
     const Membership& m = member != nullptr ? *member : none;
-    scope->end(make(spool::kImplicitTaskEnd, end_time(m),
+    // Where the barrier before it is told just before, its end is this end.
+    const Record* last = scope->last();
+    const bool adjoins = g_waits_adjoin && last != nullptr &&
+                         last->kind == spool::kSyncRegionEnd &&
+                         last->sub == ompt_sync_region_barrier_implicit_parallel;
+    scope->end(make(spool::kImplicitTaskEnd, adjoins ? last->ticks : end_time(m),
                     std::uint64_t{size} << 32 | m.index, m.team.flags, m.team.instance));
     return t_state.leave_team();
   }

@@ -14,6 +14,7 @@ namespace refrain::recorder {
 namespace {
 
 constexpr std::uint64_t kPage = 4096;
+constexpr std::uint64_t kLogAlignment = 64 << 10;  // lets the kernel use larger pages
 
 std::uint64_t round_up(std::uint64_t value, std::uint64_t to) { return (value + to - 1) / to * to; }
 
@@ -32,7 +33,8 @@ SpoolResult SpoolFile::create(const char* path, const spool::Header& header,
                               Budget& budget) noexcept {
   ring_records_ = ring_bytes / spool::kRecordBytes;
   head_bytes_ = round_up(
-      spool::kHeaderBytes + (spool::kStageRecords + ring_records_) * spool::kRecordBytes, kPage);
+      spool::kHeaderBytes + (spool::kStageRecords + ring_records_) * spool::kRecordBytes,
+      kLogAlignment);
   chunk_bytes_ = round_up(chunk_bytes, kPage);
   if (!budget.take_memory(head_bytes_)) return SpoolResult::kMemory;
   SpoolResult result = SpoolResult::kDiskLimit;

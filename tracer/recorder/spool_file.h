@@ -9,7 +9,7 @@
 //
 // Thread-safety: one thread at a time. Ownership: of the descriptor and the mappings,
 // until close() or abandon(). Errors: result codes, errno untouched by success paths.
-// Cost: a flush is one write of 24 KiB; a new chunk one allocation call.
+// Cost: a flush is one write of 96 KiB; a new chunk one allocation call.
 #pragma once
 
 #include <atomic>

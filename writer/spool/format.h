@@ -53,7 +53,7 @@ inline constexpr std::uint32_t kByteOrder = 0x01020304;
 inline constexpr std::size_t kHeaderBytes = 4096;
 inline constexpr std::size_t kRecordBytes = 24;
 inline constexpr std::size_t kMaxDepth = 256;  // open regions a location keeps
-inline constexpr std::size_t kStageRecords = 1024;
+inline constexpr std::size_t kStageRecords = 4096;
 inline constexpr std::size_t kRingFirst = 1024;  // records of the smallest ring
 
 //    bytes 0..7   8      9     10..11  12..15  16..23
