@@ -1,0 +1,3 @@
+// The main function of the tests.
+#define CATCH_CONFIG_MAIN
+#include <catch2/catch.hpp>
