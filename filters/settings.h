@@ -25,8 +25,8 @@ struct Settings {
   std::uint64_t limit = 10;
   std::string symbols = "auto";
   std::string detector = "exact";
-  std::uint64_t window_events = 128;
-  std::uint64_t max_period_events = 128;
+  std::uint64_t window_events = 512;
+  std::uint64_t max_period_events = 512;
   std::string marks = "all";
 
   double min_gap_s = 1e-3;
