@@ -1,10 +1,12 @@
 // The command `refrain`: parses the line and hands over to a subcommand.
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <vector>
 
 #include "tools/command/config_command.h"
+#include "tools/command/installation.h"
 #include "tools/command/run_command.h"
 #include "tools/command/subcommand.h"
 #include "writer/version.h"
@@ -42,12 +44,19 @@ int run_main(int argc, char** argv) {
   CLI::App* help = app.add_subcommand("help", "print help, also 'refrain help COMMAND'");
   std::string topic;
   help->add_option("command", topic, "what to explain");
+  bool print_libomp = false;
+  help->add_flag("--libomp", print_libomp, "print which OpenMP runtime stands in for libgomp");
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& wish) {  // --help, --version
     return app.exit(wish);
   } catch (const CLI::ParseError& error) {
     return parse_error(error);
+  }
+  if (help->parsed() && print_libomp) {
+    const char* wanted = std::getenv("REFRAIN_LIBOMP");
+    std::printf("%s\n", find_libomp(wanted == nullptr ? "" : wanted).c_str());
+    return kDone;
   }
   if (help->parsed()) {
     for (std::size_t i = 0; i < commands.size(); ++i)
