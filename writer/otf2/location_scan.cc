@@ -164,6 +164,21 @@ std::optional<Record> find_parallel(const RecordSequence& primary, const EpochIn
   return {};
 }
 
+std::optional<std::uint64_t> find_join(const RecordSequence& primary,
+                                       const EpochIndex& epochs, std::uint64_t instance,
+                                       std::size_t* hint) {
+  for (std::size_t at = std::max(epochs.before(instance), *hint); at < primary.size(); ++at) {
+    const Record& record = primary[at];
+    if (!is_epoch_instance(record)) continue;
+    if (record.kind == spool::kParallelEnd && record.a48() == instance) {
+      *hint = at;
+      return record.ticks;
+    }
+    if (record.kind == spool::kParallelBegin && record.a48() > instance) return {};
+  }
+  return {};
+}
+
 std::optional<std::uint64_t> sync_ticks(const RecordSequence& records,
                                         const EpochIndex& epochs, std::uint64_t epoch) {
   for (std::size_t at = epochs.before(epoch); at < records.size(); ++at)

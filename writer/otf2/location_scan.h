@@ -76,6 +76,12 @@ std::optional<spool::Record> find_parallel(const RecordSequence& primary,
                                            const EpochIndex& epochs, std::uint64_t instance,
                                            std::size_t* hint);
 
+// When the outermost parallel region that began at this epoch ended, by the records of
+// the thread that opened it; `hint` as above.
+std::optional<std::uint64_t> find_join(const RecordSequence& primary,
+                                       const EpochIndex& epochs, std::uint64_t instance,
+                                       std::size_t* hint);
+
 // Ticks of the first Sync at or after this epoch.
 std::optional<std::uint64_t> sync_ticks(const RecordSequence& records,
                                         const EpochIndex& epochs, std::uint64_t epoch);

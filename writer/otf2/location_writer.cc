@@ -2,14 +2,76 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <vector>
 
+#include "writer/otf2/ompt_values.h"
 #include "writer/otf2/record_interpreter.h"
 
 namespace refrain::writer {
 namespace {
 
 using spool::Record;
+
+// A thread that is not the first of its team learns of the end of an outermost region
+// when the next one begins. The true end, of the region and of the barrier before it, is
+// the join, which the thread that opened the region has recorded.
+class JoinTimes {
+ public:
+  explicit JoinTimes(const ProcessContext& process) : process_(process) {}
+
+  std::uint64_t true_ticks(const Record& record) {
+    const bool nested = (record.sub & (spool::kTeamNested | spool::kTeamForeign)) != 0;
+    switch (record.kind) {
+      case spool::kImplicitTaskBegin:
+        if (nested || !is_epoch_instance(record))
+          ++nested_;
+        else
+          enter(record);
+        return record.ticks;
+      case spool::kImplicitTaskEnd: {
+        if (nested_ > 0) return --nested_, record.ticks;
+        const std::uint64_t ticks = at_join(record.ticks);
+        instance_ = 0;
+        return ticks;
+      }
+      case spool::kSyncRegionEnd:
+      case spool::kWaitEnd:
+        return nested_ == 0 && record.sub == ompt::kSyncBarrierImplicitParallel ? at_join(record.ticks)
+                                                                      : record.ticks;
+      default:
+        return record.ticks;
+    }
+  }
+
+  // A region that was begun while nothing was recorded.
+  void snapshot(const Record& record) {
+    if ((record.kind & ~spool::kSnapshot) == spool::kImplicitTaskBegin &&
+        is_epoch_instance(record) && record.a48() != instance_)
+      enter(record);
+  }
+
+ private:
+  void enter(const Record& task) {
+    const bool first_of_team = static_cast<std::uint32_t>(task.payload) == 0;
+    instance_ = first_of_team ? 0 : task.a48();
+    known_ = false;
+  }
+  std::uint64_t at_join(std::uint64_t ticks) {
+    if (instance_ == 0 || process_.primary == nullptr) return ticks;
+    if (!known_)
+      join_ = find_join(*process_.primary, process_.primary_scan->epochs, instance_, &hint_);
+    known_ = true;
+    return join_ ? std::min(ticks, *join_) : ticks;
+  }
+
+  const ProcessContext& process_;
+  std::uint64_t instance_ = 0;  // of the outermost region this thread works in
+  bool known_ = false;
+  std::optional<std::uint64_t> join_;
+  std::size_t hint_ = 0;
+  std::uint64_t nested_ = 0;
+};
 
 class LocationWriter {
  public:
@@ -21,7 +83,8 @@ class LocationWriter {
         timeline_(sink, *process_.regions, input.primary ? process_.journal : nullptr,
                   *process_.gaps),
         stack_(timeline_),
-        interpreter_(input, stack_, outcome_) {}
+        interpreter_(input, stack_, outcome_),
+        joins_(process_) {}
 
   LocationOutcome write() {
     if (input_.primary)
@@ -50,10 +113,12 @@ class LocationWriter {
         break;
     }
     if ((record.kind & spool::kSnapshot) != 0) return 0;
+    Record dated = record;
+    dated.ticks = joins_.true_ticks(record);
     if (carrying_) {
-      carried_.push_back(record);
+      carried_.push_back(dated);
     } else {
-      event(record, index + 1 < records_.size() ? &records_[index + 1] : nullptr);
+      event(dated, index + 1 < records_.size() ? &records_[index + 1] : nullptr);
     }
     return 0;
   }
@@ -131,7 +196,7 @@ class LocationWriter {
     std::size_t snapshots = 0;
     while (snapshots < record.payload && index + snapshots + 1 < records_.size() &&
            (records_[index + snapshots + 1].kind & spool::kSnapshot) != 0)
-      ++snapshots;
+      joins_.snapshot(records_[index + ++snapshots]);
     const std::uint64_t epoch = record.a48();
     const Gap* gap = next_gap();
     if (gap == nullptr && !carrying_) return snapshots;
@@ -218,6 +283,7 @@ class LocationWriter {
   std::uint64_t last_event_ = 0;
   std::uint64_t last_before_hole_ = 0;
   std::vector<Record> carried_;
+  JoinTimes joins_;
 };
 
 }  // namespace

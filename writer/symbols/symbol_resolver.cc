@@ -120,12 +120,12 @@ struct SymbolResolver::Impl {
     const Module& module = loaded.module;
     FileDescriptor file(module.path);
     if (file.get() < 0) return complain(module, "cannot be opened to look up names");
+    elf_version(EV_CURRENT);  // libelf opens nothing before it was asked for its version
     const auto bias = load_bias(file.get(), module);
     if (!bias) return complain(module, "is not the file that ran");
     const auto key = std::make_pair(module.path, *bias);
     if (std::find(reported.begin(), reported.end(), key) != reported.end()) return;
     if (dwfl == nullptr) {
-      elf_version(EV_CURRENT);
       dwfl = dwfl_begin(&kCallbacks);
       if (dwfl == nullptr) return;
     }
