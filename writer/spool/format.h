@@ -10,14 +10,23 @@
 //
 // Every file:
 //
-//     0          4096              log_offset                          end of file
-//     +----------+-----------------+------------------------------------+
-//     | Header   | ring (may be 0) | log: records, allocated in chunks  |
-//     +----------+-----------------+------------------------------------+
+//     0        stage_offset   ring_offset     log_offset                  end of file
+//     +--------+--------------+---------------+--------------------------------+
+//     | Header | stage        | ring (may be  | log: records, allocated in     |
+//     |        |              | 0 records)    | chunks, written stage by stage |
+//     +--------+--------------+---------------+--------------------------------+
 //
-// The log is committed up to `log_commit >> 1` records. While its location holds
-// (bit 0 of log_commit), new records go round in the ring; they are what contract point
-// 4 of the design keeps: the latest iterations, until written or forgotten.
+// The first three are mapped by the process, the log is written with write calls (a page
+// fault of a mapped file costs several times what writing the page does). The log has
+// `log_commit >> 1` records: record i lies in the log area if i < `flushed`, else in the
+// stage at i - flushed.
+//
+// While its location holds (bit 0 of log_commit), new records go round in the ring; they
+// are what contract point 4 of the design keeps: the latest iterations, until written or
+// forgotten. `ring_commit` is count << 8 | k: the ring uses kRingFirst << k records (at
+// most ring_records), record i lies at i modulo that, and the latest of the `count` are
+// there. When an iteration does not fit, k grows and the count begins anew with what is
+// kept.
 //
 // A record is complete before the commit word that covers it is stored (release; x86
 // keeps the order of stores for a kill, too), so after SIGKILL at any instruction the
@@ -44,6 +53,8 @@ inline constexpr std::uint32_t kByteOrder = 0x01020304;
 inline constexpr std::size_t kHeaderBytes = 4096;
 inline constexpr std::size_t kRecordBytes = 24;
 inline constexpr std::size_t kMaxDepth = 256;  // open regions a location keeps
+inline constexpr std::size_t kStageRecords = 4096;
+inline constexpr std::size_t kRingFirst = 1024;  // records of the smallest ring
 
 //    bytes 0..7   8      9     10..11  12..15  16..23
 //         +-------+------+-----+-------+-------+---------+
@@ -89,7 +100,10 @@ enum Kind : std::uint8_t {
   kParallelEnd = 19,        // sub, a48 as its begin
   kImplicitTaskBegin = 20,  // sub: kTeam* flags; a48: instance; payload: thread number |
                             // team size << 32
-  kImplicitTaskEnd = 21,    // a48, payload as its begin
+  kImplicitTaskEnd = 21,    // sub, a48, payload as its begin. Threads but the first of a
+                            // team learn late of the end of an outermost region (sub 0,
+                            // thread number not 0): its true time, and that of the
+                            // barrier before it, is that of the kParallelEnd
   kWorkBegin = 22,          // sub: ompt_work_t; a48: iterations or sections (saturated)
   kWorkEnd = 23,
   kSyncRegionBegin = 24,  // sub: ompt_sync_region_t; aux16: kWaitToo
@@ -200,8 +214,10 @@ struct Header {
   std::uint32_t location;  // number of the location in the process
   std::uint32_t role;      // LocationRole
   std::uint64_t pid;
+  std::uint64_t stage_offset;  // bytes
+  std::uint64_t stage_records;
   std::uint64_t ring_offset;   // bytes
-  std::uint64_t ring_records;  // capacity
+  std::uint64_t ring_records;  // capacity at the most
   std::uint64_t log_offset;    // bytes
   std::uint32_t clock_kind;
   std::uint32_t reserved;
@@ -211,10 +227,11 @@ struct Header {
   std::uint64_t start_monotonic_ns;
 
   // Changes while recording; one cache line for the hot words.
-  alignas(64) std::atomic<std::uint64_t> log_commit;  // records << 1 | holding
-  std::atomic<std::uint64_t> ring_count;    // records that went into the ring so far
-  std::atomic<std::uint64_t> events_seen;   // callbacks, written or not
-  std::atomic<std::uint64_t> last_ticks;    // at the last chunk change or end
+  alignas(64) std::atomic<std::uint64_t> log_commit;   // records << 1 | holding
+  std::atomic<std::uint64_t> ring_commit;  // records << 8 | size class
+  std::atomic<std::uint64_t> flushed;      // log records in the log area
+  std::atomic<std::uint64_t> events_seen;  // callbacks, written or not
+  std::atomic<std::uint64_t> last_ticks;   // at the last flush or end
   alignas(64) std::atomic<std::uint64_t> lost[kLossCauses];
   std::atomic<std::uint64_t> ended;         // 1: closed in an orderly way
 };

@@ -1,0 +1,211 @@
+// The gate's decisions on loops of known shape, driven through the exact detector.
+#include "filters/iteration_gate.h"
+
+#include <catch2/catch.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "periodicity/exact_detector.h"
+#include "periodicity/flat_loop_detector.h"
+
+namespace refrain::filters {
+namespace {
+
+struct Cut {
+  bool hold;
+  std::uint64_t gap;
+  std::uint64_t epoch;
+  CutReason reason;
+  bool operator==(const Cut&) const = default;
+};
+
+class Recorder final : public GateSink {
+ public:
+  std::vector<Cut> cuts;
+  std::vector<LoopMark> iterations;
+  std::vector<LoopMark> left;
+  std::vector<HeldIterations> held;
+  std::uint64_t keep = 0;
+
+  void hold(std::uint64_t gap, CutPoint from, CutReason reason) noexcept override {
+    cuts.push_back({true, gap, from.epoch, reason});
+  }
+  void resume(std::uint64_t gap, CutPoint from, CutReason reason) noexcept override {
+    cuts.push_back({false, gap, from.epoch, reason});
+  }
+  void keep_from(CutPoint cut) noexcept override { keep = cut.epoch; }
+  void loop_found(const LoopMark&) noexcept override {}
+  void iteration(const LoopMark& mark) noexcept override { iterations.push_back(mark); }
+  void mismatch(const LoopMark&) noexcept override {}
+  void loop_left(const LoopMark& mark) noexcept override { left.push_back(mark); }
+  void held_summary(const HeldIterations& h) noexcept override { held.push_back(h); }
+};
+
+// A stream in which symbol i has epoch i + 1, begins at 100 i and ends at 100 i + 60.
+class Stream {
+ public:
+  explicit Stream(GatePolicy policy, periodicity::PeriodSettings periods = {8, 8})
+      : detector_(std::make_unique<periodicity::ExactDetector>(periods)),
+        gate_(policy, detector_, recorder_) {
+    gate_.start({0, 0});
+  }
+  Stream& body(const std::string& symbols, int times = 1, bool at_epoch = true) {
+    for (int k = 0; k < times; ++k)
+      for (char c : symbols) {
+        gate_.on_symbol({.symbol = static_cast<periodicity::Symbol>(c),
+                         .ticks = position_ * 100,
+                         .epoch = position_ + 1,
+                         .depth = 0,
+                         .at_epoch = at_epoch || c == symbols[0]});
+        gate_.on_symbol_end(position_ * 100 + 60, 0);
+        ++position_;
+      }
+    return *this;
+  }
+  Recorder& end() {
+    gate_.finish(position_ * 100);
+    return recorder_;
+  }
+  Recorder& so_far() { return recorder_; }
+  std::uint64_t position() const { return position_; }
+  IterationGate& gate() { return gate_; }
+
+ private:
+  Recorder recorder_;
+  periodicity::FlatLoopDetector detector_;
+  IterationGate gate_;
+  std::uint64_t position_ = 0;
+};
+
+}  // namespace
+
+TEST_CASE("IterationGate: limit - holds from exactly N iterations, though found later") {
+  Stream stream({.limit = 5});
+  const Recorder& out = stream.body("xyz").body("abcd", 100).end();
+  // The loop begins at position 3; its iteration 5 at 3 + 5 * 4 = 23, epoch 24.
+  REQUIRE(out.cuts == std::vector<Cut>{{true, 0, 24, CutReason::kIterations}});
+  REQUIRE(out.iterations.size() == 100);
+  for (std::size_t k = 0; k < 100; ++k) {
+    CHECK(out.iterations[k].number == k);
+    CHECK(out.iterations[k].ticks == 100 * (3 + 4 * k));
+  }
+  REQUIRE(out.left.size() == 1);
+  CHECK(out.left[0].number == 100);
+  CHECK(out.left[0].ticks == 100 * 402 + 60);
+}
+
+TEST_CASE("IterationGate: limit - holds when the iteration comes, if found earlier") {
+  Stream stream({.limit = 20});
+  CHECK(stream.body("abcd", 19).so_far().cuts.empty());
+  stream.body("abcd", 2);
+  CHECK(stream.so_far().cuts == std::vector<Cut>{{true, 0, 81, CutReason::kIterations}});
+}
+
+TEST_CASE("IterationGate: limit - zero never holds") {
+  Stream stream({.limit = 0});
+  const Recorder& out = stream.body("abcd", 500).body("q").end();
+  CHECK(out.cuts.empty());
+  CHECK(out.iterations.size() == 500);
+}
+
+TEST_CASE("IterationGate: break - resumes with the iteration before") {
+  SECTION("at the end of an iteration") {
+    Stream stream({.limit = 5});
+    stream.body("abcd", 100).body("q");
+    const auto& cuts = stream.so_far().cuts;
+    REQUIRE(cuts.size() == 2);
+    CHECK(cuts[1] == Cut{false, 0, 99 * 4 + 1, CutReason::kBreak});
+  }
+  SECTION("inside an iteration") {
+    Stream stream({.limit = 5});
+    stream.body("abcd", 100).body("abq");
+    const auto& cuts = stream.so_far().cuts;
+    REQUIRE(cuts.size() == 2);
+    CHECK(cuts[1] == Cut{false, 0, 99 * 4 + 1, CutReason::kBreak});
+    CHECK(stream.so_far().left.at(0).number == 100);
+  }
+}
+
+TEST_CASE("IterationGate: break - the end of the program is none") {
+  Stream stream({.limit = 5});
+  CHECK(stream.body("abcd", 100).end().cuts.size() == 1);
+}
+
+TEST_CASE("IterationGate: min_gap - a shorter gap is undone") {
+  Stream stream({.limit = 5, .min_gap_ticks = 100 * 4 * 20});
+  stream.body("abcd", 20).body("q");
+  const auto& cuts = stream.so_far().cuts;
+  REQUIRE(cuts.size() == 2);
+  CHECK(cuts[1] == Cut{false, 0, cuts[0].epoch, CutReason::kTooShort});
+  stream.body("abcd", 50).body("q");
+  REQUIRE(cuts.size() == 4);
+  CHECK(cuts[3].reason == CutReason::kBreak);
+}
+
+TEST_CASE("IterationGate: keep_from - tells what a break would ask for") {
+  Stream stream({.limit = 5});
+  stream.body("abcd", 100).body("a");
+  // Iteration 100 began; the one before it at position 396.
+  CHECK(stream.so_far().keep == 397);
+}
+
+TEST_CASE("IterationGate: visits - a body seen N times is held from its first iteration") {
+  Stream stream({.limit = 2});
+  std::vector<std::size_t> cuts_after;
+  for (int visit = 0; visit < 4; ++visit) {
+    stream.body("abcd", 50).body(std::string(1, static_cast<char>('p' + visit)));
+    cuts_after.push_back(stream.so_far().cuts.size());
+  }
+  REQUIRE(cuts_after == std::vector<std::size_t>{2, 4, 6, 8});
+  const auto first = [](int visit) { return static_cast<std::uint64_t>(visit) * 201; };
+  const auto& cuts = stream.so_far().cuts;
+  CHECK(cuts[0].epoch == first(0) + 2 * 4 + 1);
+  CHECK(cuts[2].epoch == first(1) + 2 * 4 + 1);
+  CHECK(cuts[4].epoch == first(2) + 1);
+  CHECK(cuts[6].epoch == first(3) + 1);
+}
+
+TEST_CASE("IterationGate: cuts - lie at epochs, so that written iterations are whole") {
+  // Only the first symbol of each body is at an epoch; the loop begins at "b".
+  Stream stream({.limit = 5});
+  stream.body("zzb", 1, false);
+  stream.body("abcd", 0, false);
+  for (int k = 0; k < 100; ++k) stream.body("cdab", 1, false);
+  const auto& cuts = stream.so_far().cuts;
+  REQUIRE(cuts.size() == 1);
+  // Iterations are c d a b from position 3 on and begin at epochs; the fifth ends at 23.
+  CHECK(cuts[0].epoch == 24);
+}
+
+TEST_CASE("IterationGate: window - nothing before it opens and after it closes") {
+  Stream stream({.limit = 3, .from_ticks = 100 * 100, .until_ticks = 100 * 300});
+  const Recorder& out = stream.body("abcd", 100).end();
+  REQUIRE(out.cuts.size() == 3);
+  CHECK(out.cuts[0] == Cut{true, 0, 0, CutReason::kWindow});
+  CHECK(out.cuts[1] == Cut{false, 0, 101, CutReason::kWindow});
+  // Three iterations from there, then held; closing finds it held already.
+  CHECK(out.cuts[2] == Cut{true, 1, 101 + 3 * 4, CutReason::kIterations});
+  CHECK(out.iterations.size() == 100);
+}
+
+TEST_CASE("IterationGate: limit of space - holds for good") {
+  Stream stream({.limit = 0});
+  stream.body("abcdefgh");
+  stream.gate().limit_reached({9, 800});
+  stream.body("ababababab", 20).body("q");
+  REQUIRE(stream.so_far().cuts == std::vector<Cut>{{true, 0, 9, CutReason::kLimit}});
+}
+
+TEST_CASE("IterationGate: marks=summary - held iterations are summed up") {
+  Stream stream({.limit = 5, .marks_summary = true});
+  const Recorder& out = stream.body("abcd", 100).body("q").end();
+  REQUIRE(out.held.size() == 1);
+  const HeldIterations& held = out.held[0];
+  CHECK(out.iterations.size() + held.count == 100);
+  CHECK(held.least_ticks == 360);  // the last, which ends with its last event
+  CHECK(held.greatest_ticks == 400);
+  CHECK(held.total_ticks == held.count * 400 - 40);
+}
+
+}  // namespace refrain::filters

@@ -1,0 +1,87 @@
+// The settings of Refrain: one table, read by the tracer, the command and the docs.
+//
+// Place in the flow: ARCHITECTURE.md, step 1. Pure: text in, values or an error out; who
+// reads the environment or the command line hands the text over.
+//
+// Thread-safety: a Settings is a plain value. Errors are returned as one line of text.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace refrain::filters {
+
+struct Settings {
+  bool enabled = true;
+  bool quiet = false;
+  bool overwrite = false;
+  bool keep_spool = false;
+  std::string archive;
+  std::string filter_file;
+
+  std::uint64_t limit = 10;
+  std::string symbols = "auto";
+  std::string detector = "exact";
+  std::uint64_t window_events = 512;
+  std::uint64_t max_period_events = 512;
+  std::string marks = "all";
+
+  double min_gap_s = 1e-3;
+  double from_s = 0;
+  double until_s = 0;
+
+  std::uint64_t ring_bytes = 4 << 20;
+  std::uint64_t chunk_bytes = 1 << 20;
+  std::uint64_t memory_limit_bytes = std::uint64_t{1} << 30;
+  std::uint64_t disk_limit_bytes = std::uint64_t{4} << 30;
+  std::string limit_policy = "hold";
+
+  std::string clock = "auto";
+  std::uint64_t writer_threads = 0;
+  std::string libomp;
+};
+
+enum class SettingType : std::uint8_t { kBool, kCount, kBytes, kSeconds, kChoice, kText };
+
+struct SettingInfo {
+  const char* name;      // "min_gap"; the variable is REFRAIN_MIN_GAP
+  SettingType type;
+  const char* unit;      // "" if it has none
+  const char* range;     // for people
+  const char* one_line;  // what it does
+  const char* long_text;
+  // Values allowed: of a choice, separated by '|'; of numbers, least and greatest.
+  const char* choices;
+  double least;
+  double greatest;
+  void* (*field)(Settings&);
+};
+
+// All settings, in the order of documentation.
+std::span<const SettingInfo> setting_table();
+
+// The variable of a setting: "REFRAIN_" and its name in capitals.
+std::string variable_name(const SettingInfo& info);
+
+// The type in words: "bytes", "choice", ...
+const char* type_name(SettingType type);
+
+// Sets one value from text ("10", "1ms", "64M", "auto", "yes"). Empty result: done; else
+// one line that says what is wrong, and `settings` is as it was.
+std::string set_value(Settings& settings, const SettingInfo& info, std::string_view text);
+
+// The value as text that set_value() takes.
+std::string value_text(const Settings& settings, const SettingInfo& info);
+
+// What one setting forbids in view of another; empty if all is well.
+std::string check_together(const Settings& settings);
+
+// Reads every setting through `lookup` (returns nullptr for what is not set) and returns
+// the complaints, one line each; a wrong value leaves the default in force.
+std::vector<std::string> read_settings(Settings& settings,
+                                       const char* (*lookup)(const char* variable));
+
+}  // namespace refrain::filters

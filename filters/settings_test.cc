@@ -1,0 +1,91 @@
+#include "filters/settings.h"
+
+#include <catch2/catch.hpp>
+#include <map>
+#include <string>
+
+namespace refrain::filters {
+namespace {
+
+std::map<std::string, std::string> g_environment;
+
+const char* lookup(const char* name) {
+  const auto found = g_environment.find(name);
+  return found == g_environment.end() ? nullptr : found->second.c_str();
+}
+
+std::vector<std::string> read(Settings& settings, std::map<std::string, std::string> given) {
+  g_environment = std::move(given);
+  return read_settings(settings, lookup);
+}
+
+}  // namespace
+
+TEST_CASE("Settings: table - every default is a value that its own setting takes") {
+  for (const SettingInfo& info : setting_table()) {
+    Settings settings;
+    const std::string text = value_text(settings, info);
+    INFO(info.name << " = " << text);
+    if (info.type != SettingType::kText) CHECK(set_value(settings, info, text).empty());
+    CHECK(value_text(settings, info) == text);
+    CHECK(*info.one_line != 0);
+    CHECK(*info.range != 0);
+  }
+}
+
+TEST_CASE("Settings: read - units and words") {
+  Settings s;
+  const auto complaints = read(s, {{"REFRAIN_LIMIT", "3"},
+                                   {"REFRAIN_MIN_GAP", "2.5ms"},
+                                   {"REFRAIN_RING", "64K"},
+                                   {"REFRAIN_QUIET", "Yes"},
+                                   {"REFRAIN_SYMBOLS", "parallel"},
+                                   {"REFRAIN_UNTIL", "1.5h"},
+                                   {"REFRAIN_ARCHIVE", "some where"}});
+  CHECK(complaints.empty());
+  CHECK(s.limit == 3);
+  CHECK(s.min_gap_s == Approx(2.5e-3));
+  CHECK(s.ring_bytes == 65536);
+  CHECK(s.quiet);
+  CHECK(s.symbols == "parallel");
+  CHECK(s.until_s == Approx(5400));
+  CHECK(s.archive == "some where");
+}
+
+TEST_CASE("Settings: read - what is wrong is named, and the default stays") {
+  const Settings fresh;
+  for (const auto& [name, text] : std::vector<std::pair<std::string, std::string>>{
+           {"REFRAIN_LIMIT", "ten"}, {"REFRAIN_LIMIT", "-1"},     {"REFRAIN_LIMIT", "1.5"},
+           {"REFRAIN_LIMIT", "1K"},  {"REFRAIN_RING", "1"},       {"REFRAIN_RING", "12X"},
+           {"REFRAIN_QUIET", "2"},   {"REFRAIN_SYMBOLS", "mpi"},  {"REFRAIN_MIN_GAP", "nan"},
+           {"REFRAIN_FROM", "-1s"},  {"REFRAIN_WINDOW", "0"},     {"REFRAIN_LIMIT", "1e400"}}) {
+    Settings s;
+    const auto complaints = read(s, {{name, text}});
+    INFO(name << "=" << text);
+    REQUIRE(complaints.size() == 1);
+    CHECK(complaints[0].find(name) != std::string::npos);
+    CHECK(complaints[0].find(text) != std::string::npos);
+    for (const SettingInfo& info : setting_table())
+      CHECK(value_text(s, info) == value_text(fresh, info));
+  }
+}
+
+TEST_CASE("Settings: read - window and period are fitted to each other") {
+  Settings small;
+  CHECK(read(small, {{"REFRAIN_WINDOW", "64"}}).empty());
+  CHECK(small.max_period_events == 64);
+  Settings large;
+  CHECK(read(large, {{"REFRAIN_MAX_PERIOD", "5000"}}).empty());
+  CHECK(large.window_events == 5000);
+  Settings both;
+  CHECK(read(both, {{"REFRAIN_WINDOW", "10"}, {"REFRAIN_MAX_PERIOD", "20"}}).size() == 1);
+  CHECK(both.max_period_events <= both.window_events);
+}
+
+TEST_CASE("Settings: read - a time window must not end before it begins") {
+  Settings s;
+  CHECK(read(s, {{"REFRAIN_FROM", "5"}, {"REFRAIN_UNTIL", "4"}}).size() == 1);
+  CHECK(s.until_s == 0);
+}
+
+}  // namespace refrain::filters

@@ -1,0 +1,73 @@
+#include "test/support/process.h"
+
+#include <signal.h>
+
+#include <catch2/catch.hpp>
+
+namespace refrain::test {
+
+TEST_CASE("Process: run - output, errors and exit status") {
+  const Result result = run({{"sh", "-c", "echo out; echo err >&2; exit 3"}});
+  CHECK(result.exit_status == 3);
+  CHECK(result.signal == 0);
+  CHECK(result.output == "out\n");
+  CHECK(result.errors == "err\n");
+  CHECK_FALSE(result.timed_out);
+}
+
+TEST_CASE("Process: run - environment and folder") {
+  Command command{{"sh", "-c", "echo $REFRAIN_TEST_X; pwd; echo ${HOME-none}"}};
+  command.environment = {{"REFRAIN_TEST_X", "y z"}, {"HOME", std::nullopt}};
+  command.folder = std::string("/");
+  CHECK(run(command).output == "y z\n/\nnone\n");
+}
+
+TEST_CASE("Process: run - output larger than a pipe") {
+  const Result result = run({{"sh", "-c", "head -c 3000000 /dev/zero"}});
+  CHECK(result.ok());
+  CHECK(result.output.size() == 3000000);
+}
+
+TEST_CASE("Process: run - killed at a moment, with its descendants") {
+  Command command{{"sh", "-c", "sleep 20 & echo begun; wait"}};
+  command.kill_signal = SIGTERM;
+  command.kill_after = std::chrono::milliseconds(200);
+  const Result result = run(command);
+  CHECK(result.signal == SIGTERM);
+  CHECK(result.signalled);
+  CHECK(result.output == "begun\n");
+  CHECK(result.wall_seconds < 5);
+}
+
+TEST_CASE("Process: run - ended before the signal") {
+  Command command{{"true"}};
+  command.kill_signal = SIGKILL;
+  command.kill_after = std::chrono::seconds(20);
+  const Result result = run(command);
+  CHECK(result.ok());
+  CHECK_FALSE(result.signalled);
+}
+
+TEST_CASE("Process: run - time limit") {
+  Command command{{"sleep", "20"}};
+  command.time_limit = std::chrono::milliseconds(100);
+  const Result result = run(command);
+  CHECK(result.timed_out);
+  CHECK(result.signal == SIGKILL);
+}
+
+TEST_CASE("Process: run - what does not exist") {
+  const Result result = run({{"/nowhere/to/be/found"}});
+  CHECK(result.exit_status == 127);
+  CHECK(result.errors.find("/nowhere/to/be/found") != std::string::npos);
+}
+
+TEST_CASE("Process: output values") {
+  const std::string output = "x=1\nouter_iterations=4 iterations=750 checksum=0a\n";
+  CHECK(output_number(output, "iterations") == 750);
+  CHECK(output_value(output, "checksum") == "0a");
+  CHECK(output_number(output, "checksum") == -1);
+  CHECK(output_value(output, "sum") == "");
+}
+
+}  // namespace refrain::test

@@ -1,0 +1,150 @@
+// An OTF2 archive as plain structures: definitions, and the events of every location in
+// their order. Read with libotf2 alone, so that it says what any reader would see.
+//
+// Shapes: references are those of the archive's definitions; times are ticks of the
+// archive's clock (Trace::clock), with clock offsets applied.
+// Thread-safety: none needed. Errors: std::runtime_error with libotf2's own messages.
+// Checks and queries: trace_checks.h. MPI events are not read yet.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace refrain::test {
+
+enum class EventType : std::uint8_t {
+  // What `reference`, `value` and `extra` of the event are stands beside it.
+  kEnter,              // region
+  kLeave,              // region
+  kMeasurementOn,      //
+  kMeasurementOff,     //
+  kBufferFlush,        // -, stop time
+  kThreadFork,         // paradigm, requested threads
+  kThreadJoin,         // paradigm
+  kTeamBegin,          // communicator of the team
+  kTeamEnd,            // communicator of the team
+  kAcquireLock,        // lock, acquisition order
+  kReleaseLock,        // lock, acquisition order
+  kTaskCreate,         // team, generation number, creating thread
+  kTaskSwitch,         // team, generation number, creating thread
+  kTaskComplete,       // team, generation number, creating thread
+  kThreadCreate,       // contingent, sequence count
+  kThreadBegin,        // contingent, sequence count
+  kThreadWait,         // contingent, sequence count
+  kThreadEnd,          // contingent, sequence count
+  kParameterInt,       // parameter, value
+  kParameterUnsigned,  // parameter, value
+  kParameterString,    // parameter, string
+  kMetric,             // metric, number of values
+  kTypes
+};
+const char* event_name(EventType type);
+
+struct Attribute {
+  std::uint32_t attribute = 0;
+  std::uint8_t type = 0;    // OTF2_Type
+  std::uint64_t value = 0;  // integers widened (with sign), floating point as its bits
+};
+
+struct Event {
+  EventType type{};
+  std::uint64_t time = 0;
+  std::uint32_t reference = 0;
+  std::int64_t value = 0;
+  std::uint32_t extra = 0;
+  std::vector<Attribute> attributes;
+};
+
+struct Region {
+  std::string name, canonical_name, description, file;
+  std::uint8_t role = 0;      // OTF2_RegionRole
+  std::uint8_t paradigm = 0;  // OTF2_Paradigm
+  std::uint32_t flags = 0;    // OTF2_RegionFlag
+  std::uint32_t begin_line = 0, end_line = 0;
+};
+
+struct Location {
+  std::uint64_t reference = 0;
+  std::string name;
+  std::uint8_t type = 0;  // OTF2_LocationType
+  std::uint32_t group = 0;
+  std::uint64_t defined_events = 0;  // number of events by the definition
+  std::map<std::string, std::string> properties;
+  std::vector<Event> events;
+};
+
+struct LocationGroup {
+  std::string name;
+  std::uint8_t type = 0;
+  std::uint32_t parent = 0, creator = 0;
+};
+
+struct Group {
+  std::string name;
+  std::uint8_t type = 0, paradigm = 0;
+  std::uint32_t flags = 0;
+  std::vector<std::uint64_t> members;
+};
+
+struct Comm {
+  std::string name;
+  std::uint32_t group = 0, parent = 0;
+};
+
+struct Named {  // attributes and parameters
+  std::string name, description;
+  std::uint8_t type = 0;  // OTF2_Type, OTF2_ParameterType
+};
+
+struct Callsite {
+  std::string file;
+  std::uint32_t line = 0, entered = 0, left = 0;
+};
+
+struct SystemNode {
+  std::string name, class_name;
+  std::uint32_t parent = 0;
+};
+
+struct Marker {
+  std::string group, category, text;
+  std::uint64_t time = 0, duration = 0;
+  std::uint8_t severity = 0, scope = 0;
+  std::uint64_t scope_reference = 0;
+};
+
+struct ClockProperties {
+  bool defined = false;
+  std::uint64_t ticks_per_second = 0, global_offset = 0, trace_length = 0;
+  std::uint64_t realtime_ns = 0;  // OTF2_UNDEFINED_TIMESTAMP: not given
+};
+
+struct Trace {
+  std::string machine, creator, description;
+  std::map<std::string, std::string> properties;  // of the anchor file
+  ClockProperties clock;
+  std::map<std::uint32_t, std::string> strings;
+  std::map<std::uint32_t, Region> regions;
+  std::map<std::uint32_t, LocationGroup> location_groups;
+  std::map<std::uint32_t, SystemNode> system_nodes;
+  std::map<std::uint32_t, Group> groups;
+  std::map<std::uint32_t, Comm> comms;
+  std::map<std::uint32_t, Named> attributes, parameters;
+  std::vector<Callsite> callsites;
+  std::vector<Location> locations;  // in the order of their definitions
+  std::vector<Marker> markers;
+
+  double ns(std::uint64_t ticks) const {
+    return static_cast<double>(ticks) * 1e9 / static_cast<double>(clock.ticks_per_second);
+  }
+};
+
+// Of an archive's folder or its anchor file.
+std::filesystem::path anchor_file(const std::filesystem::path& archive);
+
+Trace read_trace(const std::filesystem::path& archive);
+
+}  // namespace refrain::test

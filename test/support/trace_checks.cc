@@ -1,0 +1,214 @@
+#include "test/support/trace_checks.h"
+
+#include <otf2/otf2.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "test/support/process.h"
+
+namespace refrain::test {
+namespace {
+
+constexpr std::size_t kToldPerLocation = 5;
+
+// Collects what is wrong on one location, and stops telling after the first few.
+class Report {
+ public:
+  Report(Problems& problems, const Location& location)
+      : problems_(problems), location_(location) {}
+
+  void add(std::size_t index, const std::string& what) {
+    if (++count_ > kToldPerLocation) return;
+    const Event& event = location_.events[index];
+    add("event " + std::to_string(index) + " (" + event_name(event.type) + " " +
+        std::to_string(event.reference) + " at " + std::to_string(event.time) +
+        "): " + what);
+  }
+  void add(const std::string& what) { problems_.push_back(location_.name + ": " + what); }
+
+ private:
+  Problems& problems_;
+  const Location& location_;
+  std::size_t count_ = 0;
+};
+
+Problems on_every_location(const Trace& trace,
+                           const std::function<void(const Location&, Report&)>& check) {
+  Problems problems;
+  for (const Location& location : trace.locations) {
+    Report report(problems, location);
+    check(location, report);
+  }
+  return problems;
+}
+
+// What an event that opens something is closed by; kTypes: it opens nothing.
+EventType closer(EventType opener) {
+  switch (opener) {
+    case EventType::kEnter:
+      return EventType::kLeave;
+    case EventType::kThreadFork:
+      return EventType::kThreadJoin;
+    case EventType::kTeamBegin:
+      return EventType::kTeamEnd;
+    default:
+      return EventType::kTypes;
+  }
+}
+
+bool closes(EventType type) {
+  return type == EventType::kLeave || type == EventType::kThreadJoin ||
+         type == EventType::kTeamEnd;
+}
+
+bool is_parameter(EventType type) {
+  return type == EventType::kParameterInt || type == EventType::kParameterUnsigned ||
+         type == EventType::kParameterString;
+}
+
+bool defined(const Trace& trace, const Event& event) {
+  switch (event.type) {
+    case EventType::kEnter:
+    case EventType::kLeave:
+      return trace.regions.count(event.reference);
+    case EventType::kTeamBegin:
+    case EventType::kTeamEnd:
+    case EventType::kTaskCreate:
+    case EventType::kTaskSwitch:
+    case EventType::kTaskComplete:
+      return trace.comms.count(event.reference);
+    case EventType::kParameterInt:
+    case EventType::kParameterUnsigned:
+    case EventType::kParameterString:
+      return trace.parameters.count(event.reference);
+    default:
+      return true;
+  }
+}
+
+void append(Problems& to, const Problems& from) {
+  to.insert(to.end(), from.begin(), from.end());
+}
+
+}  // namespace
+
+Problems check_nesting(const Trace& trace) {
+  return on_every_location(trace, [&trace](const Location& location, Report& report) {
+    std::vector<std::size_t> open;
+    for (std::size_t i = 0; i < location.events.size(); ++i) {
+      const Event& event = location.events[i];
+      if (!defined(trace, event)) report.add(i, "its reference is not defined");
+      if (closer(event.type) != EventType::kTypes) open.push_back(i);
+      if (!closes(event.type)) continue;
+      if (open.empty()) {
+        report.add(i, "nothing is open");
+        continue;
+      }
+      const Event& opener = location.events[open.back()];
+      if (closer(opener.type) != event.type || opener.reference != event.reference)
+        report.add(i, "does not close event " + std::to_string(open.back()) + ", " +
+                          event_name(opener.type) + " " + std::to_string(opener.reference));
+      open.pop_back();
+    }
+    for (const std::size_t i : open) report.add(i, "is never closed");
+  });
+}
+
+Problems check_times(const Trace& trace) {
+  if (!trace.clock.defined) return {"no clock properties"};
+  const std::uint64_t first = trace.clock.global_offset;
+  const std::uint64_t last = first + trace.clock.trace_length;
+  return on_every_location(trace, [first, last](const Location& location, Report& report) {
+    std::uint64_t now = 0;
+    for (std::size_t i = 0; i < location.events.size(); ++i) {
+      const std::uint64_t time = location.events[i].time;
+      if (time < now) report.add(i, "before " + std::to_string(now));
+      if (time < first || time > last)
+        report.add(i, "outside of the trace's span, " + std::to_string(first) + " to " +
+                          std::to_string(last));
+      now = std::max(now, time);
+    }
+  });
+}
+
+Problems check_measurement(const Trace& trace) {
+  return on_every_location(trace, [&trace](const Location& location, Report& report) {
+    bool on = true;
+    for (std::size_t i = 0; i < location.events.size(); ++i) {
+      const Event& event = location.events[i];
+      if (event.type == EventType::kMeasurementOn ||
+          event.type == EventType::kMeasurementOff) {
+        const bool now_on = event.type == EventType::kMeasurementOn;
+        if (now_on == on) report.add(i, on ? "is on already" : "is off already");
+        on = now_on;
+      } else if (!on && !closes(event.type) && !is_phase(trace, event) &&
+                 !is_parameter(event.type)) {
+        report.add(i, "while measurement is off");
+      }
+    }
+  });
+}
+
+Problems check_counts(const Trace& trace) {
+  return on_every_location(trace, [](const Location& location, Report& report) {
+    if (location.events.size() != location.defined_events)
+      report.add("defined with " + std::to_string(location.defined_events) +
+                 " events, has " + std::to_string(location.events.size()));
+  });
+}
+
+Problems check_iterations(const Trace& trace) {
+  Problems problems;
+  std::map<std::uint32_t, std::size_t> location_of;  // of a location group
+  for (const std::uint32_t region : phase_regions(trace)) {
+    const std::string name = "phase " + trace.regions.at(region).name + ": ";
+    const std::vector<Iteration> all = iterations(trace, region);
+    for (std::size_t i = 0; i < all.size() && problems.size() < kToldPerLocation; ++i) {
+      const Iteration& it = all[i];
+      const std::string which = name + "iteration " + std::to_string(it.number) + " ";
+      const std::uint32_t group = trace.locations[it.location].group;
+      if (it.number < 0) problems.push_back(which + "has no number");
+      if (it.begin > it.end) problems.push_back(which + "ends before it begins");
+      if (location_of.emplace(group, it.location).first->second != it.location)
+        problems.push_back(which + "is on a second location of its process");
+      if (i == 0 || it.number == 0 || all[i - 1].location != it.location) continue;
+      if (it.number != all[i - 1].number + 1)
+        problems.push_back(which + "follows " + std::to_string(all[i - 1].number));
+      else if (it.begin != all[i - 1].end)
+        problems.push_back(which + "begins at " + std::to_string(it.begin) +
+                           ", the one before ends at " + std::to_string(all[i - 1].end));
+    }
+  }
+  return problems;
+}
+
+Problems check_all(const Trace& trace) {
+  Problems problems;
+  append(problems, check_nesting(trace));
+  append(problems, check_times(trace));
+  append(problems, check_measurement(trace));
+  append(problems, check_counts(trace));
+  append(problems, check_iterations(trace));
+  return problems;
+}
+
+Problems check_otf2_print(const std::filesystem::path& archive) {
+  Command command{{"otf2-print", anchor_file(archive).string()}};
+  command.discard_output = true;
+  command.time_limit = std::chrono::minutes(5);
+  const Result result = run(command);
+  Problems problems;
+  if (!result.ok())
+    problems.push_back("otf2-print: exit status " + std::to_string(result.exit_status));
+  if (!result.errors.empty()) problems.push_back("otf2-print: " + result.errors);
+  return problems;
+}
+
+std::string text(const Problems& problems) {
+  std::string result;
+  for (const std::string& problem : problems) result += problem + "\n";
+  return result;
+}
+
+}  // namespace refrain::test

@@ -1,0 +1,91 @@
+// What must hold in every archive, and questions that tests ask of one.
+//
+// A check returns the problems that it found, in words (the first few of every location);
+// none: good.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "test/support/trace.h"
+
+namespace refrain::test {
+
+using Problems = std::vector<std::string>;
+
+// --- Checks ---------------------------------------------------------------------------
+
+// On every location: each leave closes the region that was entered last, forks close with
+// joins, team begins with ends of the same team, all nested in each other, none left open.
+// Regions and teams are defined.
+Problems check_nesting(const Trace& trace);
+
+// On every location: times do not run backwards and lie within the clock properties' span.
+Problems check_times(const Trace& trace);
+
+// On every location: off and on alternate, beginning with off; the last may be off. While
+// off, nothing is recorded but leaves, ends of teams, joins, and marks of iterations.
+Problems check_measurement(const Trace& trace);
+
+// Every location's number of events is what its definition says.
+Problems check_counts(const Trace& trace);
+
+// Marks of iterations: on one location a process, each with a number; numbers count up by
+// one within a visit, and within a visit an iteration begins where the last one ended.
+Problems check_iterations(const Trace& trace);
+
+// All of them.
+Problems check_all(const Trace& trace);
+
+// Runs otf2-print on the archive: it must end well and say nothing on stderr.
+Problems check_otf2_print(const std::filesystem::path& archive);
+
+// --- Questions ------------------------------------------------------------------------
+
+// One mark of an iteration: an enter of a region flagged PHASE, its ParameterInt, and the
+// leave.
+struct Iteration {
+  std::size_t location = 0;  // index in Trace::locations
+  std::uint32_t region = 0;
+  std::int64_t number = -1;  // -1: the mark has no parameter
+  std::uint64_t begin = 0, end = 0;
+  std::size_t first = 0, last = 0;  // indices of the enter and the leave
+  std::size_t depth = 0;            // phases around it
+  // Recorded in full: measurement was on from its begin to its end and something but
+  // marks was recorded inside.
+  bool written = false;
+};
+
+bool is_phase(const Trace& trace, const Event& event);
+std::vector<std::uint32_t> phase_regions(const Trace& trace);
+
+// In the order of their begin on each location; of one phase region, or of all.
+std::vector<Iteration> iterations(const Trace& trace);
+std::vector<Iteration> iterations(const Trace& trace, std::uint32_t region);
+
+// Consecutive iterations of one visit of a loop: numbers that count up from the first.
+std::vector<std::vector<Iteration>> visits(const std::vector<Iteration>& of_one_region);
+
+// Stretches [begin, end) in which a location held back: off to on, or to its last event.
+struct Gap {
+  std::uint64_t begin = 0, end = 0;
+};
+std::vector<Gap> gaps(const Location& location);
+
+// Events with begin <= time < end.
+std::span<const Event> between(const Location& location, std::uint64_t begin,
+                               std::uint64_t end);
+
+std::map<EventType, std::uint64_t> count_by_type(const Trace& trace);
+// Enters by the region's role (OTF2_RegionRole), marks of iterations not counted.
+std::map<unsigned, std::uint64_t> count_by_role(const Trace& trace);
+// Enters by the region's name.
+std::map<std::string, std::uint64_t> count_by_name(const Trace& trace);
+
+std::string text(const Problems& problems);
+
+}  // namespace refrain::test

@@ -1,0 +1,144 @@
+#include "test/support/trace_events.h"
+
+namespace refrain::test {
+namespace {
+
+using Time = OTF2_TimeStamp;
+using List = OTF2_AttributeList*;
+using Where = OTF2_LocationRef;
+using Code = OTF2_CallbackCode;
+
+std::uint64_t widen(OTF2_Type type, const OTF2_AttributeValue& value) {
+  switch (type) {
+    case OTF2_TYPE_UINT8:
+      return value.uint8;
+    case OTF2_TYPE_UINT16:
+      return value.uint16;
+    case OTF2_TYPE_INT8:
+      return static_cast<std::uint64_t>(std::int64_t{value.int8});
+    case OTF2_TYPE_INT16:
+      return static_cast<std::uint64_t>(std::int64_t{value.int16});
+    case OTF2_TYPE_INT32:
+      return static_cast<std::uint64_t>(std::int64_t{value.int32});
+    case OTF2_TYPE_UINT64:
+    case OTF2_TYPE_INT64:
+    case OTF2_TYPE_DOUBLE:
+    case OTF2_TYPE_LOCATION:
+      return value.uint64;
+    default:
+      return value.uint32;  // uint32, float and all other references
+  }
+}
+
+Code add(void* data, List list, Event event) {
+  OTF2_AttributeRef attribute;
+  OTF2_Type type;
+  OTF2_AttributeValue value;
+  while (OTF2_AttributeList_GetNumberOfElements(list) > 0 &&
+         OTF2_AttributeList_PopAttribute(list, &attribute, &type, &value) == OTF2_SUCCESS)
+    event.attributes.push_back({attribute, type, widen(type, value)});
+  static_cast<std::vector<Event>*>(data)->push_back(std::move(event));
+  return OTF2_CALLBACK_SUCCESS;
+}
+
+Code on_enter(Where, Time time, uint64_t, void* data, List list, OTF2_RegionRef region) {
+  return add(data, list, {EventType::kEnter, time, region, 0, 0, {}});
+}
+
+Code on_leave(Where, Time time, uint64_t, void* data, List list, OTF2_RegionRef region) {
+  return add(data, list, {EventType::kLeave, time, region, 0, 0, {}});
+}
+
+Code on_measurement(Where, Time time, uint64_t, void* data, List list,
+                    OTF2_MeasurementMode mode) {
+  const bool on = mode == OTF2_MEASUREMENT_ON;
+  const EventType type = on ? EventType::kMeasurementOn : EventType::kMeasurementOff;
+  return add(data, list, {type, time, 0, 0, 0, {}});
+}
+
+Code on_flush(Where, Time time, uint64_t, void* data, List list, Time stop) {
+  return add(data, list,
+             {EventType::kBufferFlush, time, 0, static_cast<std::int64_t>(stop), 0, {}});
+}
+
+Code on_fork(Where, Time time, uint64_t, void* data, List list, OTF2_Paradigm model,
+             uint32_t threads) {
+  return add(data, list, {EventType::kThreadFork, time, model, threads, 0, {}});
+}
+
+Code on_join(Where, Time time, uint64_t, void* data, List list, OTF2_Paradigm model) {
+  return add(data, list, {EventType::kThreadJoin, time, model, 0, 0, {}});
+}
+
+Code on_acquire(Where, Time time, uint64_t, void* data, List list, OTF2_Paradigm,
+                uint32_t lock, uint32_t order) {
+  return add(data, list, {EventType::kAcquireLock, time, lock, order, 0, {}});
+}
+
+Code on_release(Where, Time time, uint64_t, void* data, List list, OTF2_Paradigm,
+                uint32_t lock, uint32_t order) {
+  return add(data, list, {EventType::kReleaseLock, time, lock, order, 0, {}});
+}
+
+template <EventType kType>
+Code on_team(Where, Time time, uint64_t, void* data, List list, OTF2_CommRef team) {
+  return add(data, list, {kType, time, team, 0, 0, {}});
+}
+
+template <EventType kType>
+Code on_task(Where, Time time, uint64_t, void* data, List list, OTF2_CommRef team,
+             uint32_t creator, uint32_t number) {
+  return add(data, list, {kType, time, team, number, creator, {}});
+}
+
+template <EventType kType>
+Code on_thread(Where, Time time, uint64_t, void* data, List list, OTF2_CommRef contingent,
+               uint64_t sequence) {
+  return add(data, list,
+             {kType, time, contingent, static_cast<std::int64_t>(sequence), 0, {}});
+}
+
+template <EventType kType, typename Value>
+Code on_parameter(Where, Time time, uint64_t, void* data, List list,
+                  OTF2_ParameterRef parameter, Value value) {
+  return add(data, list, {kType, time, parameter, static_cast<std::int64_t>(value), 0, {}});
+}
+
+Code on_metric(Where, Time time, uint64_t, void* data, List list, OTF2_MetricRef metric,
+               uint8_t count, const OTF2_Type*, const OTF2_MetricValue*) {
+  return add(data, list, {EventType::kMetric, time, metric, count, 0, {}});
+}
+
+}  // namespace
+
+EventCallbacks::EventCallbacks() : callbacks_(OTF2_EvtReaderCallbacks_New()) {
+  using enum EventType;
+  OTF2_EvtReaderCallbacks* c = callbacks_;
+  OTF2_EvtReaderCallbacks_SetEnterCallback(c, on_enter);
+  OTF2_EvtReaderCallbacks_SetLeaveCallback(c, on_leave);
+  OTF2_EvtReaderCallbacks_SetMeasurementOnOffCallback(c, on_measurement);
+  OTF2_EvtReaderCallbacks_SetBufferFlushCallback(c, on_flush);
+  OTF2_EvtReaderCallbacks_SetThreadForkCallback(c, on_fork);
+  OTF2_EvtReaderCallbacks_SetThreadJoinCallback(c, on_join);
+  OTF2_EvtReaderCallbacks_SetThreadTeamBeginCallback(c, on_team<kTeamBegin>);
+  OTF2_EvtReaderCallbacks_SetThreadTeamEndCallback(c, on_team<kTeamEnd>);
+  OTF2_EvtReaderCallbacks_SetThreadAcquireLockCallback(c, on_acquire);
+  OTF2_EvtReaderCallbacks_SetThreadReleaseLockCallback(c, on_release);
+  OTF2_EvtReaderCallbacks_SetThreadTaskCreateCallback(c, on_task<kTaskCreate>);
+  OTF2_EvtReaderCallbacks_SetThreadTaskSwitchCallback(c, on_task<kTaskSwitch>);
+  OTF2_EvtReaderCallbacks_SetThreadTaskCompleteCallback(c, on_task<kTaskComplete>);
+  OTF2_EvtReaderCallbacks_SetThreadCreateCallback(c, on_thread<kThreadCreate>);
+  OTF2_EvtReaderCallbacks_SetThreadBeginCallback(c, on_thread<kThreadBegin>);
+  OTF2_EvtReaderCallbacks_SetThreadWaitCallback(c, on_thread<kThreadWait>);
+  OTF2_EvtReaderCallbacks_SetThreadEndCallback(c, on_thread<kThreadEnd>);
+  OTF2_EvtReaderCallbacks_SetParameterIntCallback(c, on_parameter<kParameterInt, int64_t>);
+  OTF2_EvtReaderCallbacks_SetParameterUnsignedIntCallback(
+      c, on_parameter<kParameterUnsigned, uint64_t>);
+  OTF2_EvtReaderCallbacks_SetParameterStringCallback(
+      c, on_parameter<kParameterString, OTF2_StringRef>);
+  OTF2_EvtReaderCallbacks_SetMetricCallback(c, on_metric);
+}
+
+EventCallbacks::~EventCallbacks() { OTF2_EvtReaderCallbacks_Delete(callbacks_); }
+
+}  // namespace refrain::test

@@ -1,0 +1,23 @@
+// libotf2's callbacks that turn a location's records into Events (part of trace.cc).
+#pragma once
+
+#include <otf2/otf2.h>
+
+#include "test/support/trace.h"
+
+namespace refrain::test {
+
+// User data of the callbacks: std::vector<Event>.
+class EventCallbacks {
+ public:
+  EventCallbacks();
+  ~EventCallbacks();
+  EventCallbacks(const EventCallbacks&) = delete;
+  EventCallbacks& operator=(const EventCallbacks&) = delete;
+  const OTF2_EvtReaderCallbacks* get() const { return callbacks_; }
+
+ private:
+  OTF2_EvtReaderCallbacks* callbacks_;
+};
+
+}  // namespace refrain::test

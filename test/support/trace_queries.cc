@@ -1,0 +1,160 @@
+#include <otf2/otf2.h>
+
+#include <algorithm>
+
+#include "test/support/trace_checks.h"
+
+namespace refrain::test {
+namespace {
+
+// Reads the marks of one location.
+class MarkReader {
+ public:
+  MarkReader(const Trace& trace, std::size_t location, std::vector<Iteration>& into)
+      : trace_(trace), location_(location), into_(into) {}
+
+  void read() {
+    const std::vector<Event>& events = trace_.locations[location_].events;
+    for (std::size_t i = 0; i < events.size(); ++i) {
+      const Event& event = events[i];
+      const bool phase = is_phase(trace_, event);
+      if (phase && event.type == EventType::kEnter) {
+        begin(i, event);
+      } else if (phase && event.type == EventType::kLeave) {
+        end(i, event);
+      } else if (event.type == EventType::kParameterInt && !open_.empty() &&
+                 top().number < 0) {
+        top().number = event.value;
+      } else if (event.type == EventType::kMeasurementOff) {
+        on_ = false;
+        for (Open& open : open_) open.held = true;
+      } else if (event.type == EventType::kMeasurementOn) {
+        on_ = true;
+      } else if (on_) {
+        for (Open& open : open_) open.something = true;
+      }
+    }
+  }
+
+ private:
+  struct Open {
+    std::size_t index;  // in into_
+    bool held, something;
+  };
+
+  Iteration& top() { return into_[open_.back().index]; }
+
+  void begin(std::size_t index, const Event& event) {
+    Iteration iteration;
+    iteration.location = location_;
+    iteration.region = event.reference;
+    iteration.begin = iteration.end = event.time;
+    iteration.first = iteration.last = index;
+    iteration.depth = open_.size();
+    open_.push_back({into_.size(), !on_, false});
+    into_.push_back(iteration);
+  }
+
+  void end(std::size_t index, const Event& event) {
+    if (open_.empty()) return;  // check_nesting tells
+    top().end = event.time;
+    top().last = index;
+    top().written = open_.back().something && !open_.back().held;
+    open_.pop_back();
+  }
+
+  const Trace& trace_;
+  const std::size_t location_;
+  std::vector<Iteration>& into_;
+  std::vector<Open> open_;
+  bool on_ = true;
+};
+
+}  // namespace
+
+bool is_phase(const Trace& trace, const Event& event) {
+  if (event.type != EventType::kEnter && event.type != EventType::kLeave) return false;
+  const auto region = trace.regions.find(event.reference);
+  return region != trace.regions.end() && region->second.flags & OTF2_REGION_FLAG_PHASE;
+}
+
+std::vector<std::uint32_t> phase_regions(const Trace& trace) {
+  std::vector<std::uint32_t> result;
+  for (const auto& [reference, region] : trace.regions)
+    if (region.flags & OTF2_REGION_FLAG_PHASE) result.push_back(reference);
+  return result;
+}
+
+std::vector<Iteration> iterations(const Trace& trace) {
+  std::vector<Iteration> result;
+  for (std::size_t i = 0; i < trace.locations.size(); ++i)
+    MarkReader(trace, i, result).read();
+  return result;
+}
+
+std::vector<Iteration> iterations(const Trace& trace, std::uint32_t region) {
+  std::vector<Iteration> result = iterations(trace);
+  std::erase_if(result, [region](const Iteration& it) { return it.region != region; });
+  return result;
+}
+
+std::vector<std::vector<Iteration>> visits(const std::vector<Iteration>& of_one_region) {
+  std::vector<std::vector<Iteration>> result;
+  for (const Iteration& it : of_one_region) {
+    const bool follows = !result.empty() && result.back().back().location == it.location &&
+                         result.back().back().number + 1 == it.number;
+    if (!follows) result.emplace_back();
+    result.back().push_back(it);
+  }
+  return result;
+}
+
+std::vector<Gap> gaps(const Location& location) {
+  std::vector<Gap> result;
+  bool off = false;
+  for (const Event& event : location.events) {
+    if (event.type == EventType::kMeasurementOff && !off)
+      result.push_back({event.time, event.time});
+    if (event.type == EventType::kMeasurementOff) off = true;
+    if (off) result.back().end = event.time;
+    if (event.type == EventType::kMeasurementOn) off = false;
+  }
+  return result;
+}
+
+std::span<const Event> between(const Location& location, std::uint64_t begin,
+                               std::uint64_t end) {
+  const auto before = [](const Event& event, std::uint64_t time) {
+    return event.time < time;
+  };
+  const std::vector<Event>& events = location.events;
+  const auto first = std::lower_bound(events.begin(), events.end(), begin, before);
+  const auto last = std::lower_bound(first, events.end(), std::max(begin, end), before);
+  return {first, last};
+}
+
+std::map<EventType, std::uint64_t> count_by_type(const Trace& trace) {
+  std::map<EventType, std::uint64_t> result;
+  for (const Location& location : trace.locations)
+    for (const Event& event : location.events) ++result[event.type];
+  return result;
+}
+
+std::map<unsigned, std::uint64_t> count_by_role(const Trace& trace) {
+  std::map<unsigned, std::uint64_t> result;
+  for (const Location& location : trace.locations)
+    for (const Event& event : location.events)
+      if (event.type == EventType::kEnter && !is_phase(trace, event))
+        ++result[trace.regions.at(event.reference).role];
+  return result;
+}
+
+std::map<std::string, std::uint64_t> count_by_name(const Trace& trace) {
+  std::map<std::string, std::uint64_t> result;
+  for (const Location& location : trace.locations)
+    for (const Event& event : location.events)
+      if (event.type == EventType::kEnter) ++result[trace.regions.at(event.reference).name];
+  return result;
+}
+
+}  // namespace refrain::test

@@ -1,0 +1,79 @@
+#include "tools/command/config_command.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "filters/settings.h"
+
+namespace refrain::tools {
+namespace {
+
+using filters::SettingInfo;
+using filters::Settings;
+
+std::string with_unit(const Settings& settings, const SettingInfo& info) {
+  const std::string value = filters::value_text(settings, info);
+  if (value.empty()) return "(empty)";
+  return *info.unit == 0 ? value : value + " " + info.unit;
+}
+
+void print_json(const Settings& now, const Settings& defaults) {
+  nlohmann::ordered_json all = nlohmann::ordered_json::array();
+  for (const SettingInfo& info : filters::setting_table())
+    all.push_back({{"name", info.name},
+                   {"variable", filters::variable_name(info)},
+                   {"type", filters::type_name(info.type)},
+                   {"unit", info.unit},
+                   {"range", info.range},
+                   {"default", filters::value_text(defaults, info)},
+                   {"value", filters::value_text(now, info)},
+                   {"help", info.one_line},
+                   {"details", info.long_text}});
+  fmt::print("{}\n", all.dump(2));
+}
+
+void print_markdown(const Settings& defaults) {
+  fmt::print("| variable | default | range | meaning |\n| --- | --- | --- | --- |\n");
+  for (const SettingInfo& info : filters::setting_table())
+    fmt::print("| `{}` | {} | {} | {}{}{} |\n", filters::variable_name(info),
+               with_unit(defaults, info), info.range, info.one_line,
+               *info.long_text == 0 ? "" : ". ", info.long_text);
+}
+
+void print_text(const Settings& now, const Settings& defaults) {
+  for (const SettingInfo& info : filters::setting_table()) {
+    const std::string value = with_unit(now, info);
+    const std::string fallback = with_unit(defaults, info);
+    fmt::print("{} = {}{}\n", filters::variable_name(info), value,
+               value == fallback ? "" : "   (set; default " + fallback + ")");
+    fmt::print("    {}: {} ({})\n", filters::type_name(info.type), info.one_line, info.range);
+    if (*info.long_text != 0) fmt::print("    {}\n", info.long_text);
+  }
+}
+
+}  // namespace
+
+void ConfigCommand::add_options(CLI::App& app) {
+  app.add_flag("--json", json_, "as JSON");
+  app.add_flag("--markdown", markdown_, "as a table for documents");
+}
+
+int ConfigCommand::run() {
+  const Settings defaults;
+  Settings now;
+  const auto complaints = filters::read_settings(
+      now, [](const char* name) -> const char* { return std::getenv(name); });
+  if (markdown_)
+    print_markdown(defaults);
+  else if (json_)
+    print_json(now, defaults);
+  else
+    print_text(now, defaults);
+  for (const std::string& line : complaints) fail(line);
+  return complaints.empty() ? kDone : kWrongUse;
+}
+
+}  // namespace refrain::tools

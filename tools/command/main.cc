@@ -1,0 +1,82 @@
+// The command `refrain`: parses the line and hands over to a subcommand.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <vector>
+
+#include "tools/command/config_command.h"
+#include "tools/command/installation.h"
+#include "tools/command/run_command.h"
+#include "tools/command/subcommand.h"
+#include "writer/version.h"
+
+namespace refrain::tools {
+
+int fail(const std::string& line) {
+  std::fprintf(stderr, "refrain: %s\n", line.c_str());
+  return kWrongUse;
+}
+
+namespace {
+
+// One line, whatever the parser would say in several.
+int parse_error(const CLI::ParseError& error) {
+  std::string text = error.what();
+  for (char& c : text)
+    if (c == '\n') c = ' ';
+  return fail(text + " (see 'refrain help')");
+}
+
+int run_main(int argc, char** argv) {
+  CLI::App app("Refrain traces OpenMP programs and leaves out what repeats.", "refrain");
+  app.set_version_flag("--version", std::string("refrain ") + kVersion);
+  app.require_subcommand(1);
+  app.set_help_flag("-h,--help", "print this help");
+  std::vector<std::unique_ptr<Subcommand>> commands;
+  commands.push_back(std::make_unique<RunCommand>());
+  commands.push_back(std::make_unique<ConfigCommand>());
+  std::vector<CLI::App*> parsers;
+  for (auto& command : commands) {
+    parsers.push_back(app.add_subcommand(command->name(), command->help()));
+    command->add_options(*parsers.back());
+  }
+  CLI::App* help = app.add_subcommand("help", "print help, also 'refrain help COMMAND'");
+  std::string topic;
+  help->add_option("command", topic, "what to explain");
+  bool print_libomp = false;
+  help->add_flag("--libomp", print_libomp, "print which OpenMP runtime stands in for libgomp");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& wish) {  // --help, --version
+    return app.exit(wish);
+  } catch (const CLI::ParseError& error) {
+    return parse_error(error);
+  }
+  if (help->parsed() && print_libomp) {
+    const char* wanted = std::getenv("REFRAIN_LIBOMP");
+    std::printf("%s\n", find_libomp(wanted == nullptr ? "" : wanted).c_str());
+    return kDone;
+  }
+  if (help->parsed()) {
+    for (std::size_t i = 0; i < commands.size(); ++i)
+      if (topic == commands[i]->name()) return std::printf("%s", parsers[i]->help().c_str()), kDone;
+    if (!topic.empty()) return fail("no command '" + topic + "'");
+    std::printf("%s", app.help().c_str());
+    return kDone;
+  }
+  for (std::size_t i = 0; i < commands.size(); ++i)
+    if (parsers[i]->parsed()) return commands[i]->run();
+  return kWrongUse;
+}
+
+}  // namespace
+}  // namespace refrain::tools
+
+int main(int argc, char** argv) {
+  try {
+    return refrain::tools::run_main(argc, argv);
+  } catch (const std::exception& problem) {
+    return refrain::tools::fail(problem.what());
+  }
+}

@@ -1,0 +1,144 @@
+#include "tools/command/run_command.h"
+
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+#include "filters/settings.h"
+#include "tools/command/installation.h"
+
+namespace refrain::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string flag_of(const filters::SettingInfo& info) {
+  std::string name = info.name;
+  std::replace(name.begin(), name.end(), '_', '-');
+  const std::string flag = "--" + name;
+  if (std::string_view(info.name) == "limit") return "-n," + flag;
+  if (std::string_view(info.name) == "archive") return "-o," + flag;
+  return flag;
+}
+
+void prepend(const char* variable, const std::string& value) {
+  const char* old = std::getenv(variable);
+  const std::string joined =
+      old == nullptr || *old == 0 ? value : value + ":" + std::string(old);
+  setenv(variable, joined.c_str(), 1);
+}
+
+}  // namespace
+
+void RunCommand::add_options(CLI::App& app) {
+  for (const filters::SettingInfo& info : filters::setting_table()) {
+    if (std::string_view(info.name) == "enabled") continue;
+    std::string help = info.one_line;
+    if (*info.unit != 0) help += std::string(" (") + info.unit + ")";
+    CLI::Option* option =
+        info.type == filters::SettingType::kBool
+            ? app.add_flag(flag_of(info), switches_[info.name], help)
+            : app.add_option(flag_of(info), values_[info.name], help);
+    option->group("Settings (see 'refrain config')");
+  }
+  app.add_option("program", command_, "the program and its arguments, after --")->required();
+  app.positionals_at_end();
+  app.prefix_command(false);
+}
+
+// Checks what was given and puts it into the environment, where the library looks.
+std::string RunCommand::export_settings() {
+  filters::Settings settings;
+  for (const std::string& line : filters::read_settings(
+           settings, [](const char* name) -> const char* { return std::getenv(name); }))
+    return line;
+  for (const filters::SettingInfo& info : filters::setting_table()) {
+    std::string text = values_[info.name];
+    if (switches_[info.name]) text = "yes";
+    if (text.empty()) continue;
+    if (std::string wrong = filters::set_value(settings, info, text); !wrong.empty())
+      return wrong;
+    setenv(filters::variable_name(info).c_str(), text.c_str(), 1);
+  }
+  // Read again as the library will: what belongs together is fitted there.
+  settings = {};
+  for (const std::string& line : filters::read_settings(
+           settings, [](const char* name) -> const char* { return std::getenv(name); }))
+    return line;
+  if (!settings.archive.empty()) {
+    // The program may change its folder before it starts OpenMP.
+    setenv("REFRAIN_ARCHIVE", fs::absolute(settings.archive).c_str(), 1);
+    if (std::string wrong = check_archive(settings.archive, settings.overwrite); !wrong.empty())
+      return wrong;
+  } else if (access(".", W_OK) != 0) {
+    return std::string("cannot write to the current folder: ") + std::strerror(errno);
+  }
+  if (!settings.filter_file.empty()) {
+    if (access(settings.filter_file.c_str(), R_OK) != 0)
+      return "cannot read '" + settings.filter_file + "': " + std::strerror(errno);
+    setenv("REFRAIN_FILTER", fs::absolute(settings.filter_file).c_str(), 1);
+  }
+  return {};
+}
+
+std::string RunCommand::check_archive(const std::string& archive, bool overwrite) const {
+  std::error_code error;
+  const fs::path path = fs::absolute(archive);
+  if (fs::exists(path, error)) {
+    if (!fs::is_directory(path, error)) return "'" + archive + "' exists and is no folder";
+    if (access(path.c_str(), W_OK) != 0)
+      return "cannot write to '" + archive + "': " + std::strerror(errno);
+    if (fs::is_empty(path, error)) return {};
+    if (!overwrite) return "'" + archive + "' exists; --overwrite replaces it";
+    if (!fs::exists(path / "traces.otf2") && !fs::exists(path / "spool"))
+      return "'" + archive + "' exists and is no archive; it is not replaced";
+    return {};
+  }
+  fs::path parent = path.parent_path();
+  while (!parent.empty() && !fs::exists(parent, error)) parent = parent.parent_path();
+  if (access(parent.c_str(), W_OK) != 0)
+    return "cannot write to '" + parent.string() + "': " + std::strerror(errno);
+  return {};
+}
+
+// A program linked with libgomp gets LLVM's libomp in front, which has the same entry
+// points and OMPT. So does one of which nothing is known: a script, an interpreter.
+std::string RunCommand::choose_runtime(const Program& program) const {
+  if (program.dynamic && (loads(program, "libomp.so") || loads(program, "libiomp5.so") ||
+                          loads(program, "libomp-")))
+    return {};
+  const char* wanted = std::getenv("REFRAIN_LIBOMP");
+  const std::string libomp = find_libomp(wanted == nullptr ? "" : wanted);
+  if (!libomp.empty()) {
+    prepend("LD_PRELOAD", libomp);
+    return {};
+  }
+  if (!loads(program, "libgomp.so")) return {};
+  return "'" + command_[0] + "' uses libgomp, and LLVM's libomp, which must stand in for it, "
+         "was not found (REFRAIN_LIBOMP)";
+}
+
+int RunCommand::run() {
+  if (std::string wrong = export_settings(); !wrong.empty()) return fail(wrong);
+  const std::string library = find_library();
+  if (library.empty())
+    return fail("librefrain.so was not found beside this command (REFRAIN_LIBRARY)");
+  const Program program = inspect_program(command_[0]);
+  if (program.path.empty()) return fail("no program '" + command_[0] + "'");
+  if (std::string wrong = choose_runtime(program); !wrong.empty()) return fail(wrong);
+  prepend("OMP_TOOL_LIBRARIES", library);
+  setenv("OMP_TOOL", "enabled", 1);
+  std::vector<char*> arguments;
+  for (std::string& word : command_) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  execv(program.path.c_str(), arguments.data());
+  if (errno == ENOEXEC) execvp(arguments[0], arguments.data());
+  return fail("cannot run '" + command_[0] + "': " + std::strerror(errno));
+}
+
+}  // namespace refrain::tools

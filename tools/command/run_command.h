@@ -1,0 +1,33 @@
+// `refrain run [options] -- program arguments`: traces a program as it is.
+//
+// Prepares the environment and becomes the program (exec), so that its process number,
+// signals and exit status are what they were without us.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tools/command/elf_program.h"
+#include "tools/command/subcommand.h"
+
+namespace refrain::tools {
+
+class RunCommand final : public Subcommand {
+ public:
+  const char* name() const override { return "run"; }
+  const char* help() const override { return "trace a program, without recompiling it"; }
+  void add_options(CLI::App& app) override;
+  int run() override;
+
+ private:
+  std::string export_settings();
+  std::string check_archive(const std::string& archive, bool overwrite) const;
+  std::string choose_runtime(const Program& program) const;
+
+  std::map<std::string, std::string> values_;  // of settings, by name, as given
+  std::map<std::string, bool> switches_;
+  std::vector<std::string> command_;
+};
+
+}  // namespace refrain::tools

@@ -1,0 +1,30 @@
+// What a subcommand of `refrain` is: a name, a line of help, options, and what it does.
+//
+// Data goes to stdout, diagnostics to stderr as one line that begins with "refrain: ".
+// Exit status: 0 done, 1 the answer is no, 2 wrong use or unreadable input.
+#pragma once
+
+#include <string>
+
+namespace CLI {
+class App;
+}
+
+namespace refrain::tools {
+
+inline constexpr int kDone = 0;
+inline constexpr int kWrongUse = 2;
+
+class Subcommand {
+ public:
+  virtual ~Subcommand() = default;
+  virtual const char* name() const = 0;
+  virtual const char* help() const = 0;  // one line
+  virtual void add_options(CLI::App& app) = 0;
+  virtual int run() = 0;
+};
+
+// Says what is wrong, on stderr; returns kWrongUse.
+int fail(const std::string& line);
+
+}  // namespace refrain::tools

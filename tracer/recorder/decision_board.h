@@ -1,0 +1,66 @@
+// Where the deciding thread says what is held and written, for all others to read.
+//
+// Place in the flow: ARCHITECTURE.md, step 6. One writer (the thread that feeds the
+// agent), any number of readers; no lock. Readers that fall more than kKept decisions
+// behind are told so; they keep more than was asked, and the writer of the archive, who
+// knows all decisions from the journal, leaves the rest out.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+
+namespace refrain::recorder {
+
+struct Decision {
+  std::uint64_t gap;
+  std::uint64_t epoch;
+  bool hold;  // else: resume
+};
+
+class DecisionBoard {
+ public:
+  static constexpr std::uint64_t kKept = 1024;
+
+  // Number of decisions taken so far. Pairs with the release in publish().
+  std::uint64_t count() const noexcept { return count_.load(std::memory_order_acquire); }
+
+  void publish(const Decision& decision) noexcept {
+    const std::uint64_t n = count_.load(std::memory_order_relaxed);
+    Slot& slot = slots_[n % kKept];
+    slot.gap.store(decision.gap << 1 | decision.hold, std::memory_order_relaxed);
+    slot.epoch.store(decision.epoch, std::memory_order_relaxed);
+    count_.store(n + 1, std::memory_order_release);
+  }
+
+  // While holding: the epoch from which on the ring must keep what comes, should the
+  // pattern break now. Told by the deciding thread at every iteration.
+  void set_keep_from(std::uint64_t epoch) noexcept {
+    keep_from_.store(epoch, std::memory_order_relaxed);
+  }
+  std::uint64_t keep_from() const noexcept {
+    return keep_from_.load(std::memory_order_relaxed);
+  }
+
+  // Reads decision `index` < count(); false if it is no longer kept.
+  bool read(std::uint64_t index, Decision& out) const noexcept {
+    const Slot& slot = slots_[index % kKept];
+    const std::uint64_t gap = slot.gap.load(std::memory_order_relaxed);
+    out = {gap >> 1, slot.epoch.load(std::memory_order_relaxed), (gap & 1) != 0};
+    // The slot is overwritten by decision index + kKept, whose count is stored after
+    // it. The one being written may be one further than the count tells.
+    std::atomic_thread_fence(std::memory_order_acquire);
+    return count_.load(std::memory_order_relaxed) < index + kKept - 1;
+  }
+
+ private:
+  struct Slot {
+    std::atomic<std::uint64_t> gap{0};
+    std::atomic<std::uint64_t> epoch{0};
+  };
+  alignas(64) std::atomic<std::uint64_t> count_{0};
+  alignas(64) std::atomic<std::uint64_t> keep_from_{0};  // written often, read seldom
+  alignas(64) std::array<Slot, kKept> slots_;
+};
+
+}  // namespace refrain::recorder

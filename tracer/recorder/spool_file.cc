@@ -1,0 +1,163 @@
+#include "tracer/recorder/spool_file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <new>
+
+namespace refrain::recorder {
+namespace {
+
+constexpr std::uint64_t kPage = 4096;
+constexpr std::uint64_t kLogAlignment = 64 << 10;  // lets the kernel use larger pages
+
+std::uint64_t round_up(std::uint64_t value, std::uint64_t to) { return (value + to - 1) / to * to; }
+
+int allocate(int fd, std::uint64_t offset, std::uint64_t bytes) noexcept {
+  int error;
+  do {
+    error = posix_fallocate(fd, static_cast<off_t>(offset), static_cast<off_t>(bytes));
+  } while (error == EINTR);
+  return error;
+}
+
+}  // namespace
+
+SpoolResult SpoolFile::create(const char* path, const spool::Header& header,
+                              std::uint64_t ring_bytes, std::uint64_t chunk_bytes,
+                              Budget& budget) noexcept {
+  ring_records_ = ring_bytes / spool::kRecordBytes;
+  head_bytes_ = round_up(
+      spool::kHeaderBytes + (spool::kStageRecords + ring_records_) * spool::kRecordBytes,
+      kLogAlignment);
+  chunk_bytes_ = round_up(chunk_bytes, kPage);
+  if (!budget.take_memory(head_bytes_)) return SpoolResult::kMemory;
+  SpoolResult result = SpoolResult::kDiskLimit;
+  if (budget.take_disk(head_bytes_)) {
+    budget_ = &budget;
+    result = SpoolResult::kDiskFull;
+    char temporary[4096];
+    const int n = std::snprintf(temporary, sizeof temporary, "%s.new", path);
+    if (n > 0 && n < static_cast<int>(sizeof temporary)) {
+      fd_ = open(temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+      if (fd_ >= 0) result = fill_new_file(header);
+      if (result == SpoolResult::kOk && rename(temporary, path) == 0) return result;
+      if (result == SpoolResult::kOk) result = SpoolResult::kDiskFull;
+      if (fd_ >= 0) unlink(temporary);
+    }
+    abandon();
+    budget.give_disk(head_bytes_);
+  }
+  budget.give_memory(head_bytes_);
+  return result;
+}
+
+SpoolResult SpoolFile::fill_new_file(const spool::Header& header) noexcept {
+  if (allocate(fd_, 0, head_bytes_) != 0) return SpoolResult::kDiskFull;
+  allocated_ = head_bytes_;
+  void* at = mmap(nullptr, head_bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);
+  if (at == MAP_FAILED) return SpoolResult::kMemory;
+  header_ = new (at) spool::Header{};
+  std::memcpy(static_cast<void*>(header_), &header, offsetof(spool::Header, log_commit));
+  header_->stage_offset = spool::kHeaderBytes;
+  header_->stage_records = spool::kStageRecords;
+  header_->ring_offset =
+      spool::kHeaderBytes + spool::kStageRecords * spool::kRecordBytes;
+  header_->ring_records = ring_records_;
+  header_->log_offset = head_bytes_;
+  stage_ = reinterpret_cast<spool::Record*>(static_cast<char*>(at) + header_->stage_offset);
+  ring_ = stage_ + spool::kStageRecords;
+  return SpoolResult::kOk;
+}
+
+SpoolResult SpoolFile::flush(std::uint64_t count) noexcept {
+  const std::uint64_t bytes = count * spool::kRecordBytes;
+  const std::uint64_t offset = head_bytes_ + flushed_ * spool::kRecordBytes;
+  if (offset + bytes > allocated_) {
+    const std::uint64_t grow = round_up(std::max(chunk_bytes_, bytes), kPage);
+    if (!budget_->take_disk(grow)) return SpoolResult::kDiskLimit;
+    if (allocate(fd_, allocated_, grow) != 0) {
+      budget_->give_disk(grow);
+      return SpoolResult::kDiskFull;
+    }
+    allocated_ += grow;
+  }
+  if (!write_at(offset, stage_, bytes)) return SpoolResult::kDiskFull;
+  flushed_ += count;
+  // Release: the records are in the file before the stage is used again.
+  header_->flushed.store(flushed_, std::memory_order_release);
+  return SpoolResult::kOk;
+}
+
+void SpoolFile::rewind(std::uint64_t records) noexcept {
+  flushed_ = records;
+  header_->flushed.store(records, std::memory_order_release);
+}
+
+bool SpoolFile::write_at(std::uint64_t offset, const void* from,
+                         std::uint64_t bytes) noexcept {
+  const char* at = static_cast<const char*>(from);
+  while (bytes > 0) {
+    const ssize_t n = pwrite(fd_, at, bytes, static_cast<off_t>(offset));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    at += n;
+    offset += static_cast<std::uint64_t>(n);
+    bytes -= static_cast<std::uint64_t>(n);
+  }
+  return true;
+}
+
+bool SpoolFile::read_at(std::uint64_t offset, void* to, std::uint64_t bytes) const noexcept {
+  char* at = static_cast<char*>(to);
+  while (bytes > 0) {
+    const ssize_t n = pread(fd_, at, bytes, static_cast<off_t>(offset));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    at += n;
+    offset += static_cast<std::uint64_t>(n);
+    bytes -= static_cast<std::uint64_t>(n);
+  }
+  return true;
+}
+
+bool SpoolFile::read(std::uint64_t first, std::uint64_t count,
+                     spool::Record* to) const noexcept {
+  const std::uint64_t in_log = first >= flushed_ ? 0 : std::min(count, flushed_ - first);
+  if (in_log > 0 && !read_at(head_bytes_ + first * spool::kRecordBytes, to,
+                             in_log * spool::kRecordBytes))
+    return false;
+  if (in_log < count)
+    std::memcpy(static_cast<void*>(to + in_log), stage_ + (first + in_log - flushed_),
+                (count - in_log) * spool::kRecordBytes);
+  return true;
+}
+
+void SpoolFile::close() noexcept {
+  if (fd_ < 0) return;
+  header_->ended.store(1, std::memory_order_release);
+  // A file that cannot shrink keeps its spare space; nothing is lost by that.
+  const std::uint64_t bytes = head_bytes_ + flushed_ * spool::kRecordBytes;
+  if (ftruncate(fd_, static_cast<off_t>(bytes)) == 0 && allocated_ > bytes)
+    budget_->give_disk(allocated_ - bytes);
+  budget_->give_memory(head_bytes_);
+  // The mapping stays: a thread that runs on may still count what it loses.
+  ::close(fd_);
+  fd_ = -1;
+}
+
+void SpoolFile::abandon() noexcept {
+  if (header_ != nullptr) munmap(header_, head_bytes_);
+  if (fd_ >= 0) ::close(fd_);
+  fd_ = -1;
+  header_ = nullptr;
+  stage_ = nullptr;
+  ring_ = nullptr;
+}
+
+}  // namespace refrain::recorder

@@ -1,0 +1,105 @@
+// One spool file, open for writing: header, stage, ring and a growing log.
+//
+// Place in the flow: ARCHITECTURE.md, step 3. Layout: writer/spool/format.h.
+//
+// Header, stage and ring are mapped, their blocks allocated before, so a full disk is a
+// result code here and never a SIGBUS in the program. The log is written a stage at a
+// time, into chunks that are allocated before: memory does not grow with the run, and
+// what was written is the page cache's and outlives the process.
+//
+// Thread-safety: one thread at a time. Ownership: of the descriptor and the mappings,
+// until close() or abandon(). Errors: result codes, errno untouched by success paths.
+// Cost: a flush is one write of 96 KiB; a new chunk one allocation call.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "writer/spool/format.h"
+
+namespace refrain::recorder {
+
+// Bytes of memory and disk that all files of the process share. Thread-safe.
+class Budget {
+ public:
+  Budget(std::uint64_t memory_bytes, std::uint64_t disk_bytes) noexcept
+      : memory_limit_(memory_bytes), disk_limit_(disk_bytes) {}
+  bool take_memory(std::uint64_t bytes) noexcept { return take(memory_, memory_limit_, bytes); }
+  bool take_disk(std::uint64_t bytes) noexcept { return take(disk_, disk_limit_, bytes); }
+  void give_memory(std::uint64_t bytes) noexcept { memory_.fetch_sub(bytes); }
+  void give_disk(std::uint64_t bytes) noexcept { disk_.fetch_sub(bytes); }
+  std::uint64_t disk_bytes() const noexcept { return disk_.load(); }
+
+ private:
+  static bool take(std::atomic<std::uint64_t>& used, std::uint64_t limit,
+                   std::uint64_t bytes) noexcept {
+    if (limit == 0) return used.fetch_add(bytes), true;
+    if (used.fetch_add(bytes) + bytes <= limit) return true;
+    used.fetch_sub(bytes);
+    return false;
+  }
+  std::uint64_t memory_limit_;
+  std::uint64_t disk_limit_;
+  std::atomic<std::uint64_t> memory_{0};
+  std::atomic<std::uint64_t> disk_{0};
+};
+
+enum class SpoolResult : std::uint8_t { kOk, kDiskLimit, kDiskFull, kMemory };
+
+class SpoolFile {
+ public:
+  SpoolFile() = default;
+  SpoolFile(const SpoolFile&) = delete;
+  SpoolFile& operator=(const SpoolFile&) = delete;
+  ~SpoolFile() { close(); }
+
+  // Makes the file `path` with the constant part of `header` (offsets and capacities are
+  // filled in here); it appears under its name only when complete.
+  SpoolResult create(const char* path, const spool::Header& header,
+                     std::uint64_t ring_bytes, std::uint64_t chunk_bytes,
+                     Budget& budget) noexcept;
+
+  bool is_open() const noexcept { return fd_ >= 0; }
+  spool::Header* header() const noexcept { return header_; }
+  spool::Record* ring() const noexcept { return ring_; }
+  std::uint64_t ring_records() const noexcept { return ring_records_; }
+
+  spool::Record* stage() const noexcept { return stage_; }
+
+  // Log records that are in the log area; the stage begins with the next.
+  std::uint64_t flushed() const noexcept { return flushed_; }
+
+  // Writes the first `count` records of the stage to the log area.
+  SpoolResult flush(std::uint64_t count) noexcept;
+
+  // The log is cut back to `records`, which the stage does not hold any more.
+  void rewind(std::uint64_t records) noexcept;
+
+  // Copies log records [first, first + count) to `to`, from log area and stage.
+  bool read(std::uint64_t first, std::uint64_t count, spool::Record* to) const noexcept;
+
+  // Gives unused space back and marks the file as ended.
+  void close() noexcept;
+
+  // In a forked child: drops the mappings and the descriptor, changes nothing.
+  void abandon() noexcept;
+
+ private:
+  bool write_at(std::uint64_t offset, const void* from, std::uint64_t bytes) noexcept;
+  bool read_at(std::uint64_t offset, void* to, std::uint64_t bytes) const noexcept;
+  SpoolResult fill_new_file(const spool::Header& header) noexcept;
+
+  int fd_ = -1;
+  spool::Header* header_ = nullptr;
+  spool::Record* stage_ = nullptr;
+  spool::Record* ring_ = nullptr;
+  std::uint64_t flushed_ = 0;
+  std::uint64_t ring_records_ = 0;
+  std::uint64_t head_bytes_ = 0;   // of header, stage and ring, mapped together
+  std::uint64_t chunk_bytes_ = 0;  // how much is allocated at a time
+  std::uint64_t allocated_ = 0;    // bytes of the file
+  Budget* budget_ = nullptr;
+};
+
+}  // namespace refrain::recorder

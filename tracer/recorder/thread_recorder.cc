@@ -1,0 +1,308 @@
+#include "tracer/recorder/thread_recorder.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace refrain::recorder {
+
+using spool::Record;
+
+namespace {
+
+constexpr std::uint64_t kNotFound = ~std::uint64_t{0};
+constexpr std::uint64_t kBlock = 128;  // records read at a time; on the program's stack
+
+// Kinds are laid out in pairs, an end directly after its begin; see spool::Kind.
+constexpr std::uint8_t begin_of(std::uint8_t end_kind) { return end_kind - 1; }
+
+bool is_begin(std::uint8_t kind) {
+  switch (kind) {
+    case spool::kParallelBegin:
+    case spool::kImplicitTaskBegin:
+    case spool::kWorkBegin:
+    case spool::kSyncRegionBegin:
+    case spool::kWaitBegin:
+    case spool::kMaskedBegin:
+    case spool::kReductionBegin: return true;
+    default: return false;
+  }
+}
+bool is_end(std::uint8_t kind) { return is_begin(begin_of(kind)); }
+
+// Index of the region that `end_record` ends in a stack of `depth`, or `depth`.
+std::uint32_t match(const Record* stack, std::uint32_t depth, std::uint8_t end_kind) {
+  for (std::uint32_t i = depth; i-- > 0;)
+    if ((stack[i].kind & ~spool::kSnapshot) == begin_of(end_kind)) return i;
+  return depth;
+}
+
+spool::LossCause cause_of(SpoolResult result) {
+  switch (result) {
+    case SpoolResult::kDiskLimit: return spool::kLossDiskLimit;
+    case SpoolResult::kMemory: return spool::kLossMemory;
+    default: return spool::kLossDiskFull;
+  }
+}
+
+}  // namespace
+
+SpoolResult ThreadRecorder::open(const char* path, const spool::Header& header,
+                                 const Options& options, Budget& budget) noexcept {
+  const SpoolResult result =
+      file_.create(path, header, options.ring_bytes, options.chunk_bytes, budget);
+  if (result != SpoolResult::kOk) return result;
+  events_seen_ = &file_.header()->events_seen;
+  use_log(0);
+  return result;
+}
+
+void ThreadRecorder::abandon() noexcept {
+  events_seen_ = &dropped_;
+  file_.abandon();
+}
+
+void ThreadRecorder::count_loss(spool::LossCause cause, std::uint64_t events) noexcept {
+  if (file_.header() == nullptr) return;
+  file_.header()->lost[cause].fetch_add(events, std::memory_order_relaxed);
+}
+
+// From here on records go to the log, at `records`; the stage holds those since flushed.
+void ThreadRecorder::use_log(std::uint64_t records) noexcept {
+  block_ = file_.stage();
+  cursor_ = block_ + (records - file_.flushed());
+  end_ = block_ + spool::kStageRecords;
+  commit_ = &file_.header()->log_commit;
+  commit_step_ = 2;
+  commit_value_ = records << 1;
+}
+
+void ThreadRecorder::use_ring(std::uint64_t records) noexcept {
+  block_ = file_.ring();
+  cursor_ = block_ + records % ring_capacity();
+  end_ = block_ + ring_capacity();
+  commit_ = &file_.header()->ring_commit;
+  commit_step_ = 1 << 8;
+  commit_value_ = records << 8 | ring_class_;
+}
+
+bool ThreadRecorder::next_block() noexcept {
+  if (holding_) return wrap_ring();
+  if (blocked_) return false;
+  const std::uint64_t records = commit_value_ >> 1;
+  if (!flush_stage(spool::kStageRecords)) return false;
+  use_log(records);
+  return true;
+}
+
+bool ThreadRecorder::flush_stage(std::uint64_t count) noexcept {
+  file_.header()->last_ticks.store(Clock::now(), std::memory_order_relaxed);
+  const SpoolResult result = file_.flush(count);
+  blocked_ = result != SpoolResult::kOk;
+  if (blocked_) block_cause_ = cause_of(result);
+  return !blocked_;
+}
+
+// The ring is full. It grows if what a break would ask for now is more than half of it:
+// that is from one to two iterations, so the half leaves room for the greatest.
+bool ThreadRecorder::wrap_ring() noexcept {
+  const std::uint64_t capacity = ring_capacity();
+  const std::uint64_t wanted = board_ == nullptr ? 0 : board_->keep_from();
+  const auto begins_before_wanted = [&](const Record& r) {
+    return r.kind == spool::kSync && r.a48() < wanted;
+  };
+  // Here the records lie in order, the newest at the end.
+  const bool half_is_enough =
+      std::any_of(block_ + capacity / 2, block_ + capacity, begins_before_wanted);
+  if (half_is_enough || capacity * 2 > file_.ring_records()) {
+    cursor_ = block_;
+    return true;
+  }
+  ++ring_class_;
+  // The old ring is the first half of the new one.
+  use_ring(capacity);
+  commit_->store(commit_value_, std::memory_order_release);
+  return true;
+}
+
+void ThreadRecorder::sync(std::uint64_t epoch, std::uint64_t ticks) noexcept {
+  epoch_ = epoch;
+  Record record{.ticks = ticks, .kind = spool::kSync, .sub = 0, .aux16 = 0, .aux32 = 0,
+                .payload = depth_};
+  record.set_a48(epoch);
+  append(record);
+  for (std::uint32_t i = 0; i < depth_; ++i) {
+    Record open = stack_[i];
+    open.kind |= spool::kSnapshot;
+    append(open);
+  }
+}
+
+void ThreadRecorder::pop(const Record& end_record) noexcept {
+  const std::uint32_t at = match(stack_, depth_, end_record.kind);
+  if (at == depth_) return;
+  depth_ = at;
+  if (!holding_ || at >= base_depth_) [[likely]]
+    return;
+  // It was open when holding began: its end goes to the log, so that its duration is
+  // known whatever the ring forgets.
+  base_depth_ = at;
+  append_behind_hold(end_record);
+}
+
+// Writes records to the log behind log_next_; the caller commits.
+bool ThreadRecorder::log_put(const Record* from, std::uint64_t count) noexcept {
+  while (count > 0) {
+    std::uint64_t at = log_next_ - file_.flushed();
+    if (at == spool::kStageRecords) {
+      if (!flush_stage(at)) return false;
+      at = 0;
+    }
+    const std::uint64_t n = std::min(count, spool::kStageRecords - at);
+    std::memcpy(static_cast<void*>(file_.stage() + at), from, n * sizeof(Record));
+    from += n;
+    log_next_ += n;
+    count -= n;
+  }
+  return true;
+}
+
+void ThreadRecorder::follow_slow(const DecisionBoard& board) noexcept {
+  const std::uint64_t count = board.count();
+  if (count - followed_ > DecisionBoard::kKept / 2) {
+    // Too far behind to know what was decided meanwhile: give back all that is kept.
+    if (holding_) resume({0, 0, false});
+    followed_ = count - 1;
+  }
+  while (followed_ < count) {
+    Decision decision{};
+    if (!board.read(followed_, decision)) return;
+    if (decision.hold && decision.epoch > epoch_) return;  // not there yet
+    if (decision.hold && !holding_) hold(decision);
+    if (!decision.hold && holding_) resume(decision);
+    ++followed_;
+  }
+}
+
+// The first log record that a cut at `epoch` leaves behind: searched backwards, because
+// it is near, in blocks.
+std::uint64_t ThreadRecorder::find_cut(std::uint64_t epoch) noexcept {
+  Record block[kBlock];
+  std::uint64_t found = kNotFound;
+  std::uint64_t upper = log_records();
+  while (upper > stretch_begin_) {
+    const std::uint64_t n = std::min(kBlock, upper - stretch_begin_);
+    const std::uint64_t lower = upper - n;
+    if (!file_.read(lower, n, block)) return found;
+    for (std::uint64_t i = n; i-- > 0;) {
+      if (block[i].kind != spool::kSync) continue;
+      if (block[i].a48() < epoch) return found;
+      found = lower + i;
+    }
+    upper = lower;
+  }
+  return found;
+}
+
+// Moves the log from `cut` on to the ring (its latest part, if it is more than fits) and
+// notes the ends of regions that were open at the cut. Returns the records moved.
+std::uint64_t ThreadRecorder::fill_ring(std::uint64_t cut) noexcept {
+  const std::uint64_t total = log_records() - cut;
+  lay_out_ring(total);
+  const std::uint64_t capacity = ring_capacity();
+  Record block[kBlock];
+  n_carried_ = 0;
+  base_depth_ = total == 0 ? depth_ : 0;
+  std::uint32_t depth = 0;
+  std::uint64_t snapshots = 0;
+  std::uint64_t done = 0;
+  while (done < total) {
+    const std::uint64_t n = std::min(kBlock, total - done);
+    if (!file_.read(cut + done, n, block)) break;
+    for (std::uint64_t i = 0; i < n; ++i, ++done) {
+      const Record& r = block[i];
+      file_.ring()[done % capacity] = r;
+      if (done == 0) snapshots = r.payload;  // the Sync at the cut
+      const bool snapshot = done > 0 && done <= snapshots;
+      if ((snapshot || is_begin(r.kind)) && depth < spool::kMaxDepth) {
+        replayed_[depth++] = r;
+        if (snapshot) base_depth_ = depth;
+      } else if (is_end(r.kind)) {
+        const std::uint32_t at = match(replayed_, depth, r.kind);
+        if (at == depth) continue;
+        depth = at;
+        if (at < base_depth_) carried_[n_carried_++] = r, base_depth_ = at;
+      }
+    }
+  }
+  return done;
+}
+
+// Chooses a size of the ring that holds so many records with room to spare, if it can.
+void ThreadRecorder::lay_out_ring(std::uint64_t records) noexcept {
+  ring_class_ = 0;
+  while (ring_capacity() < 2 * records && ring_capacity() * 2 <= file_.ring_records())
+    ++ring_class_;
+}
+
+void ThreadRecorder::hold(const Decision& decision) noexcept {
+  std::uint64_t cut = find_cut(decision.epoch);
+  if (cut == kNotFound) cut = log_records();  // nothing of it got into the log
+  const std::uint64_t moved = fill_ring(cut);
+  holding_ = true;
+  log_at_hold_ = cut;
+  log_next_ = cut;
+  file_.header()->ring_commit.store(moved << 8 | ring_class_, std::memory_order_release);
+  // From here on the log ends at the cut and the ring counts: one store.
+  file_.header()->log_commit.store(cut << 1 | 1, std::memory_order_release);
+  if (cut < file_.flushed()) file_.rewind(cut);
+  Record record{.ticks = Clock::now(), .kind = spool::kHold, .sub = 0, .aux16 = 0,
+                .aux32 = 0, .payload = decision.epoch};
+  record.set_a48(decision.gap);
+  append_behind_hold(record);
+  for (std::uint32_t i = 0; i < n_carried_; ++i) append_behind_hold(carried_[i]);
+  use_ring(moved);
+}
+
+void ThreadRecorder::append_behind_hold(const Record& record) noexcept {
+  if (!log_put(&record, 1)) return count_loss(block_cause_);
+  log_at_hold_ = log_next_;
+  file_.header()->log_commit.store(log_at_hold_ << 1 | 1, std::memory_order_release);
+}
+
+void ThreadRecorder::resume(const Decision& decision) noexcept {
+  const std::uint64_t capacity = ring_capacity();
+  const std::uint64_t count = commit_value_ >> 8;
+  const std::uint64_t oldest = count > capacity ? count - capacity : 0;
+  const Record* ring = file_.ring();
+  std::uint64_t from = oldest;
+  bool complete = oldest == 0;
+  for (; from < count; ++from) {
+    const Record& r = ring[from % capacity];
+    if (r.kind != spool::kSync) continue;
+    if (r.a48() >= decision.epoch) break;
+    complete = true;
+  }
+  Record record{.ticks = Clock::now(), .kind = spool::kResume, .sub = 0, .aux16 = 0,
+                .aux32 = 0, .payload = decision.epoch};
+  record.set_a48(decision.gap);
+  if (!complete) {
+    count_loss(spool::kLossRingOverflow);
+    if (from < count) record.payload = ring[from % capacity].a48();
+  }
+  log_next_ = log_at_hold_;
+  bool ok = log_put(&record, 1);
+  while (ok && from < count) {
+    const std::uint64_t at = from % capacity;
+    const std::uint64_t n = std::min(count - from, capacity - at);
+    ok = log_put(ring + at, n);
+    if (ok) from += n;
+  }
+  if (!ok) count_loss(block_cause_, count - from);
+  holding_ = false;
+  stretch_begin_ = log_at_hold_;
+  use_log(log_next_);
+  // The log counts again, with what was kept: one store.
+  commit_->store(commit_value_, std::memory_order_release);
+}
+
+}  // namespace refrain::recorder

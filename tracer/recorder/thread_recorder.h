@@ -1,0 +1,184 @@
+// Records the events of one location: append to the log while writing, to the ring while
+// holding.
+//
+// Place in the flow: ARCHITECTURE.md, step 3. Event sources build records and hand them
+// to the calling thread's recorder; decisions to hold and to write again come from the
+// agent's thread through the DecisionBoard and are applied here, by the owner.
+//
+//     write:  log   [.... iteration 9 |10 ....| new record>
+//     hold:   log   [.... iteration 9]   ring (.. iteration k-1 | k .. new record>)
+//     resume: log   [.... iteration 9][k-1 | k .. new record>
+//
+// Holding from an epoch in the past moves what follows it from the log to the ring, so
+// the log is trimmed back to exactly there; resuming from an epoch in the past copies
+// from the ring what follows that.
+//
+// Thread-safety: one owner thread. A signal handler that reaches a recorder in use must
+// not touch it (see enter()). Ownership: the session's; it outlives its thread and is
+// given to a later one.
+// Units: ticks of Clock, epochs of writer/spool/format.h.
+// Errors and loss: counted in the header by cause; recording goes on with what fits.
+// Cost: one record is a copy of 24 bytes and a store of the commit word; no lock, no
+// allocation, a system call only where a chunk ends or a gap begins or ends.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "tracer/recorder/clock.h"
+#include "tracer/recorder/decision_board.h"
+#include "tracer/recorder/spool_file.h"
+#include "writer/spool/format.h"
+
+namespace refrain::recorder {
+
+class ThreadRecorder {
+ public:
+  struct Options {
+    std::uint64_t ring_bytes;
+    std::uint64_t chunk_bytes;
+  };
+
+  SpoolResult open(const char* path, const spool::Header& header, const Options& options,
+                   Budget& budget) noexcept;
+  void close() noexcept { file_.close(); }
+  // In a forked child: lets go of the parent's file; what still comes is dropped.
+  void abandon() noexcept;
+
+  // Marks the recorder as in use by its thread; false if it already was, by a frame
+  // below this one (we run in a signal handler): the event is counted as lost.
+  bool enter() noexcept {
+    if (busy_) [[unlikely]] {
+      count_loss(spool::kLossReentrant);
+      return false;
+    }
+    busy_ = true;
+    __asm__ volatile("" ::: "memory");
+    ++events_;
+    return true;
+  }
+  void leave() noexcept {
+    events_seen_->store(events_, std::memory_order_relaxed);
+    __asm__ volatile("" ::: "memory");
+    busy_ = false;
+  }
+  // One more callback told by the same record.
+  void count_event() noexcept { ++events_; }
+  bool busy() const noexcept { return *const_cast<const volatile bool*>(&busy_); }
+
+  // Appends one record.
+  void append(const spool::Record& record) noexcept {
+    if (cursor_ == end_) [[unlikely]] {
+      if (!next_block()) return count_loss(block_cause_);
+    }
+    *cursor_++ = record;
+    commit_value_ += commit_step_;
+    // Release: the record is complete before it counts. Read by writer/spool, in this
+    // process at the end or in another after a kill.
+    commit_->store(commit_value_, std::memory_order_release);
+  }
+
+  // Appends the begin (end) of a region and keeps the stack of open ones.
+  void begin(const spool::Record& record) noexcept {
+    append(record);
+    if (depth_ < spool::kMaxDepth)
+      stack_[depth_++] = record;
+    else
+      count_loss(spool::kLossDepth);
+  }
+  void end(const spool::Record& record) noexcept {
+    append(record);
+    pop(record);
+  }
+  // Drops the top of the stack: a region for which its runtime tells no end.
+  void drop_top() noexcept { --depth_; }
+
+  std::uint32_t depth() const noexcept { return depth_; }
+  const spool::Record* top() const noexcept {
+    return depth_ == 0 ? nullptr : &stack_[depth_ - 1];
+  }
+  spool::Record* top_mutable() noexcept { return &stack_[depth_ - 1]; }
+  // The newest record, if it is in the mapped block: lets two events that happen in one
+  // instant share one record.
+  spool::Record* last() noexcept { return cursor_ == block_ ? nullptr : cursor_ - 1; }
+
+  // All threads of the team stand here: records a possible cut.
+  void sync(std::uint64_t epoch, std::uint64_t ticks) noexcept;
+  std::uint64_t epoch() const noexcept { return epoch_; }
+
+  // Applies what was decided since the last call, as far as this thread has come.
+  void follow(const DecisionBoard& board) noexcept {
+    board_ = &board;
+    if (board.count() != followed_) [[unlikely]] follow_slow(board);
+  }
+
+  // For a recorder that joins late: only what is in force counts, not what led to it.
+  void follow_from_now(const DecisionBoard& board) noexcept {
+    const std::uint64_t count = board.count();
+    followed_ = count == 0 ? 0 : count - 1;
+  }
+
+  // Number for the next task created here; goes on when the location changes its thread.
+  std::uint32_t next_task() noexcept { return ++tasks_; }
+
+  bool holding() const noexcept { return holding_; }
+  spool::Header& header() noexcept { return *file_.header(); }
+  bool is_open() const noexcept { return file_.is_open(); }
+  // True once an append failed for want of disk: the agent's thread must be told.
+  bool out_of_space() const noexcept { return blocked_; }
+  void count_loss(spool::LossCause cause, std::uint64_t events = 1) noexcept;
+
+ private:
+  void hold(const Decision& decision) noexcept;
+  void resume(const Decision& decision) noexcept;
+  void follow_slow(const DecisionBoard& board) noexcept;
+  bool next_block() noexcept;
+  void pop(const spool::Record& end_record) noexcept;
+  void append_behind_hold(const spool::Record& record) noexcept;
+  std::uint64_t log_records() const noexcept {
+    return holding_ ? log_at_hold_ : commit_value_ >> 1;
+  }
+  std::uint64_t ring_capacity() const noexcept { return spool::kRingFirst << ring_class_; }
+  void use_log(std::uint64_t records) noexcept;
+  void use_ring(std::uint64_t records) noexcept;
+  bool wrap_ring() noexcept;
+  void lay_out_ring(std::uint64_t records) noexcept;
+  bool flush_stage(std::uint64_t count) noexcept;
+  bool log_put(const spool::Record* from, std::uint64_t count) noexcept;
+  std::uint64_t find_cut(std::uint64_t epoch) noexcept;
+  std::uint64_t fill_ring(std::uint64_t cut) noexcept;
+
+  // Hot.
+  spool::Record* cursor_ = nullptr;
+  spool::Record* end_ = nullptr;
+  std::atomic<std::uint64_t>* commit_ = nullptr;
+  std::uint64_t commit_value_ = 0;
+  std::uint64_t commit_step_ = 2;
+  std::uint64_t events_ = 0;
+  std::uint64_t epoch_ = 0;
+  std::uint64_t followed_ = 0;
+  std::uint32_t depth_ = 0;
+  bool busy_ = false;
+  bool holding_ = false;
+  bool blocked_ = false;
+  spool::LossCause block_cause_ = spool::kLossDiskFull;
+  spool::Record* block_ = nullptr;
+  std::atomic<std::uint64_t>* events_seen_ = &dropped_;
+
+  // Rare.
+  const DecisionBoard* board_ = nullptr;
+  std::uint64_t ring_class_ = 0;  // of the ring's size in use: kRingFirst << ring_class_
+  std::uint64_t log_next_ = 0;    // log records written, committed or not
+  std::atomic<std::uint64_t> dropped_{0};
+  std::uint32_t base_depth_ = 0;    // while holding: regions open since the hold
+  std::uint64_t log_at_hold_ = 0;   // while holding: records in the log
+  std::uint64_t stretch_begin_ = 0; // no cut lies before this log record
+  SpoolFile file_;
+  std::uint32_t tasks_ = 0;
+  std::uint32_t n_carried_ = 0;
+  spool::Record stack_[spool::kMaxDepth];
+  spool::Record replayed_[spool::kMaxDepth];  // scratch of fill_ring()
+  spool::Record carried_[spool::kMaxDepth];   // ends found by fill_ring()
+};
+
+}  // namespace refrain::recorder

@@ -1,0 +1,66 @@
+#include "tracer/runtime/archive_folder.h"
+
+#include <sys/stat.h>
+#include <time.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+
+namespace refrain::runtime {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string default_name(const std::string& program) {
+  const time_t now = time(nullptr);
+  tm parts{};
+  localtime_r(&now, &parts);
+  char date[32];
+  strftime(date, sizeof date, "%Y%m%d-%H%M%S", &parts);
+  return "refrain-" + fs::path(program).filename().string() + "-" + date;
+}
+
+bool is_ours(const fs::path& folder) {
+  std::error_code ignored;
+  return fs::exists(folder / "spool", ignored) || fs::exists(folder / "traces.otf2", ignored);
+}
+
+}  // namespace
+
+ArchiveFolder make_archive_folder(const std::string& wanted, const std::string& program,
+                                  std::uint32_t process, bool overwrite) {
+  ArchiveFolder out;
+  std::error_code error;
+  const fs::path base = fs::absolute(wanted.empty() ? default_name(program) : wanted, error);
+  if (error) {
+    out.error = "cannot tell the current folder: " + error.message();
+    return out;
+  }
+  if (overwrite && is_ours(base)) fs::remove_all(base, error);
+  fs::create_directories(base.parent_path(), error);
+  // The spool folder is the token: whoever makes it owns the archive's folder.
+  fs::path folder = base;
+  for (int i = 2;; ++i) {
+    const bool made = mkdir(folder.c_str(), 0777) == 0;
+    const int why = errno;
+    const bool usable = made || (why == EEXIST && fs::is_empty(folder, error) && !error);
+    if (usable && mkdir((folder / "spool").c_str(), 0777) == 0) break;
+    if ((!made && why != EEXIST) || (usable && errno != EEXIST) || i > 9999) {
+      out.error = "cannot make the folder '" + folder.string() +
+                  "': " + std::strerror(usable ? errno : why);
+      return out;
+    }
+    folder = base.string() + "." + std::to_string(i);
+  }
+  const fs::path spool = folder / "spool" / ("process-" + std::to_string(process));
+  error.clear();
+  fs::create_directories(spool, error);
+  if (error) out.error = "cannot make the folder '" + spool.string() + "': " + error.message();
+  out.archive = folder.string();
+  out.spool = spool.string();
+  return out;
+}
+
+}  // namespace refrain::runtime

@@ -1,0 +1,317 @@
+#include "tracer/runtime/session.h"
+
+#include <limits.h>
+#include <linux/membarrier.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+
+#include "tracer/runtime/archive_folder.h"
+#include "tracer/runtime/detectors.h"
+#include "tracer/runtime/messages.h"
+#include "writer/version.h"
+
+namespace refrain::runtime {
+
+using recorder::Clock;
+using recorder::ThreadRecorder;
+
+namespace {
+
+std::string program_path() {
+  char path[PATH_MAX];
+  const ssize_t n = readlink("/proc/self/exe", path, sizeof path);
+  return n > 0 ? std::string(path, static_cast<std::size_t>(n)) : std::string("program");
+}
+
+std::string command_line() {
+  std::ifstream file("/proc/self/cmdline", std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+spool::GapReason reason_of(filters::CutReason reason) {
+  switch (reason) {
+    case filters::CutReason::kIterations: return spool::kGapIterations;
+    case filters::CutReason::kWindow: return spool::kGapWindow;
+    case filters::CutReason::kLimit: return spool::kGapLimit;
+    case filters::CutReason::kBreak: return spool::kGapBreak;
+    case filters::CutReason::kTooShort: return spool::kGapTooShort;
+  }
+  return spool::kGapBreak;
+}
+
+std::uint64_t loop_key(const filters::LoopMark& mark) {
+  return std::uint64_t{mark.level} << 32 | mark.loop;
+}
+
+}  // namespace
+
+Session::Session(const filters::Settings& settings)
+    : settings_(settings),
+      budget_(settings.memory_limit_bytes, settings.disk_limit_bytes),
+      auto_symbols_(settings.symbols == "auto"),
+      pid_(static_cast<std::uint64_t>(getpid())) {}
+
+Session::~Session() = default;
+
+std::unique_ptr<Session> Session::create(const filters::Settings& settings,
+                                         const char* runtime_name, std::string& error) {
+  std::unique_ptr<Session> session(new Session(settings));
+  const std::string program = program_path();
+  const ArchiveFolder folder =
+      make_archive_folder(settings.archive, program, 0, settings.overwrite);
+  if (!folder.error.empty()) {
+    error = folder.error;
+    return nullptr;
+  }
+  session->archive_ = folder.archive;
+  session->spool_ = folder.spool;
+  Clock::choose(settings.clock);
+  session->start_ticks_ = Clock::now();
+  session->start_epoch_ns_ = Clock::realtime_ns();
+  session->start_monotonic_ns_ = Clock::monotonic_ns();
+  spool::Header header{};
+  session->fill_header(header, spool::kJournalFile);
+  const recorder::SpoolResult result =
+      session->journal_.file().open((folder.spool + "/journal.spool").c_str(), header,
+                                    {0, settings.chunk_bytes}, session->budget_);
+  if (result != recorder::SpoolResult::kOk) {
+    error = "cannot write to '" + folder.spool + "'";
+    return nullptr;
+  }
+  session->write_preamble(runtime_name, program);
+  session->detector_ = make_detector(settings);
+  session->symbols_.resize(std::bit_ceil(session->detector_->reach_events() + 64));
+  const auto at = [&](double seconds) {
+    return seconds > 0 ? session->start_ticks_ + Clock::ticks_of_seconds(seconds) : 0;
+  };
+  session->gate_ = std::make_unique<filters::IterationGate>(
+      filters::GatePolicy{.limit = settings.limit,
+                          .min_gap_ticks = Clock::ticks_of_seconds(settings.min_gap_s),
+                          .start_ticks = session->start_ticks_,
+                          .from_ticks = at(settings.from_s),
+                          .until_ticks = at(settings.until_s),
+                          .marks_summary = settings.marks == "summary"},
+      *session->detector_, *session);
+  syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
+  session->recording_.store(true);
+  session->gate_->start({0, session->start_ticks_});
+  return session;
+}
+
+void Session::write_preamble(const char* runtime_name, const std::string& program) {
+  journal_.clock_pair();
+  journal_.text(spool::kTextVersion, kVersion);
+  journal_.text(spool::kTextProgram, program);
+  journal_.text(spool::kTextCommand, command_line());
+  journal_.text(spool::kTextRuntime, runtime_name == nullptr ? "" : runtime_name);
+  char host[HOST_NAME_MAX + 1] = {};
+  gethostname(host, sizeof host - 1);
+  journal_.text(spool::kTextHost, host);
+  std::string values;
+  for (const filters::SettingInfo& info : filters::setting_table())
+    values += std::string(info.name) + "=" + filters::value_text(settings_, info) + "\n";
+  journal_.text(spool::kTextSettings, values);
+  for (const std::string& text : modules_.scan_new()) journal_.text(spool::kTextModule, text);
+}
+
+void Session::fill_header(spool::Header& header, spool::FileKind kind) const noexcept {
+  std::memcpy(header.magic, spool::kMagic, sizeof header.magic);
+  header.version = spool::kVersion;
+  header.byte_order = spool::kByteOrder;
+  header.file_kind = kind;
+  header.pid = pid_;
+  header.clock_kind = Clock::is_tsc() ? spool::kClockTsc : spool::kClockMonotonicRaw;
+  header.ticks_per_second = Clock::ticks_per_second();
+  header.start_ticks = start_ticks_;
+  header.start_epoch_ns = start_epoch_ns_;
+  header.start_monotonic_ns = start_monotonic_ns_;
+}
+
+ThreadRecorder* Session::attach(spool::LocationRole role) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (finished_) return nullptr;
+  if (!free_.empty()) {
+    ThreadRecorder* reused = free_.back();
+    free_.pop_back();
+    return reused;
+  }
+  auto fresh = std::make_unique<ThreadRecorder>();
+  spool::Header header{};
+  fill_header(header, spool::kLocationFile);
+  header.location = static_cast<std::uint32_t>(recorders_.size());
+  header.role = role;
+  const std::string path =
+      spool_ + "/location-" + std::to_string(recorders_.size()) + ".spool";
+  const recorder::SpoolResult result = fresh->open(
+      path.c_str(), header, {settings_.ring_bytes, settings_.chunk_bytes}, budget_);
+  if (result != recorder::SpoolResult::kOk) {
+    journal_.file().count_loss(result == recorder::SpoolResult::kMemory
+                                   ? spool::kLossMemory
+                                   : (result == recorder::SpoolResult::kDiskLimit
+                                          ? spool::kLossDiskLimit
+                                          : spool::kLossDiskFull));
+    if (!attach_failed_)
+      warn("a thread is not recorded: no memory or disk for its spool (REFRAIN_MEMORY_LIMIT, "
+           "REFRAIN_DISK_LIMIT, REFRAIN_RING)");
+    attach_failed_ = true;
+    return nullptr;
+  }
+  fresh->follow_from_now(board_);
+  recorders_.push_back(std::move(fresh));
+  return recorders_.back().get();
+}
+
+void Session::detach(ThreadRecorder* recorder) noexcept {
+  const std::lock_guard lock(mutex_);
+  // The primary's stays: the journal's times are read beside it.
+  if (!is_primary(recorder)) free_.push_back(recorder);
+}
+
+bool Session::claim_primary_slow(ThreadRecorder* recorder) noexcept {
+  ThreadRecorder* none = nullptr;
+  if (!primary_.compare_exchange_strong(none, recorder)) return none == recorder;
+  recorder->header().role = spool::kRolePrimary;
+  return true;
+}
+
+void Session::on_symbol(ThreadRecorder& recorder, periodicity::Symbol symbol,
+                        std::uint64_t ticks) noexcept {
+  symbols_[detector_->position() & (symbols_.size() - 1)] = symbol;
+  note_address(symbol & spool::kAddressMask);
+  gate_->on_symbol({.symbol = symbol,
+                    .ticks = ticks,
+                    .epoch = recorder.epoch(),
+                    .depth = static_cast<std::uint16_t>(recorder.depth()),
+                    .at_epoch = at_epoch_});
+  at_epoch_ = false;
+  recorder.follow(board_);
+  if (recorder.out_of_space()) [[unlikely]] space_out_.store(true);
+  if (space_out_.load(std::memory_order_relaxed) && !space_out_told_) [[unlikely]]
+    space_ran_out(recorder, ticks);
+}
+
+// Code that was loaded after the start: its mapping must be known before the process can
+// die. Few addresses are ever new, so the cache answers.
+void Session::note_address(std::uint64_t address) noexcept {
+  std::uint64_t& slot = addresses_[(address >> 2) % addresses_.size()];
+  if (slot == address) [[likely]]
+    return;
+  slot = address;
+  if (modules_.covers(address)) return;
+  for (const std::string& text : modules_.scan_new()) journal_.text(spool::kTextModule, text);
+}
+
+void Session::space_ran_out(ThreadRecorder& recorder, std::uint64_t ticks) noexcept {
+  space_out_told_ = true;
+  journal_.put(spool::kLimitReached, ticks, 0, recorder.epoch());
+  warn(settings_.limit_policy == "stop"
+           ? "no disk space left for the spool: recording stops"
+           : "no disk space left for the spool: from here on only iterations are marked");
+  if (settings_.limit_policy == "stop")
+    recording_.store(false);
+  else
+    gate_->limit_reached({recorder.epoch(), ticks});
+  recorder.follow(board_);
+}
+
+std::uint64_t Session::begin_instance(std::uint64_t epoch) noexcept {
+  const std::uint64_t instance = next_instance_.fetch_add(1, std::memory_order_relaxed);
+  JoinSlot& slot = instances_[instance % kSlots];
+  slot.epoch.store(epoch, std::memory_order_relaxed);
+  slot.set(instance, 0);
+  return instance;
+}
+
+std::uint64_t Session::instance_epoch(std::uint64_t instance) const noexcept {
+  const JoinSlot& slot = instances_[instance % kSlots];
+  const std::uint64_t epoch = slot.epoch.load(std::memory_order_relaxed);
+  return slot.key.load(std::memory_order_relaxed) == instance ? epoch : this->epoch();
+}
+
+void Session::hold(std::uint64_t gap, filters::CutPoint from,
+                   filters::CutReason reason) noexcept {
+  journal_.put(spool::kGapHold, from.ticks, gap, from.epoch, reason_of(reason));
+  board_.publish({gap, from.epoch, true});
+}
+
+void Session::resume(std::uint64_t gap, filters::CutPoint from,
+                     filters::CutReason reason) noexcept {
+  journal_.put(spool::kGapResume, from.ticks, gap, from.epoch, reason_of(reason));
+  board_.publish({gap, from.epoch, false});
+}
+
+void Session::loop_found(const filters::LoopMark& mark) noexcept {
+  journal_.clock_pair();
+  journal_.put(spool::kLoopFound, mark.ticks, loop_key(mark),
+               std::uint64_t{mark.visit} << 32 | mark.body_events);
+  if (mark.visit != 0) return;
+  constexpr std::uint32_t kMostTold = 4096;
+  for (std::uint32_t i = 0; i < std::min(mark.body_events, kMostTold); ++i) {
+    const periodicity::Symbol symbol =
+        symbols_[(mark.first_position + i) & (symbols_.size() - 1)];
+    const std::uint64_t address = symbol & spool::kAddressMask;
+    journal_.put(spool::kLoopBody, mark.ticks, std::uint64_t{i} << 32 | mark.loop,
+                 address | (symbol >> 48 & 0xff) << 48,
+                 static_cast<std::uint8_t>(symbol >> 56));
+  }
+}
+
+void Session::iteration(const filters::LoopMark& mark) noexcept {
+  journal_.put(spool::kIteration, mark.ticks, loop_key(mark), mark.number);
+}
+
+void Session::mismatch(const filters::LoopMark& mark) noexcept {
+  journal_.put(spool::kLoopMismatch, mark.ticks, loop_key(mark), mark.number);
+}
+
+void Session::loop_left(const filters::LoopMark& mark) noexcept {
+  journal_.put(spool::kLoopLeft, mark.ticks, loop_key(mark), mark.number);
+  journal_.clock_pair();
+}
+
+void Session::held_summary(const filters::HeldIterations& held) noexcept {
+  const std::uint64_t now = Clock::now();
+  journal_.put(spool::kHeldSummary, now, held.loop, held.count);
+  journal_.put(spool::kHeldValue, now, held.loop, held.total_ticks, 0);
+  journal_.put(spool::kHeldValue, now, held.loop, held.least_ticks, 1);
+  journal_.put(spool::kHeldValue, now, held.loop, held.greatest_ticks, 2);
+}
+
+void Session::finish() noexcept {
+  recording_.store(false);
+  const std::lock_guard lock(mutex_);
+  if (finished_) return;
+  finished_ = true;
+  // Whoever has not seen `recording_` change is inside a callback and says so: the
+  // barrier in all threads orders their mark before our look (lifecycle.cc, section 3).
+  if (syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) != 0) usleep(1000);
+  // Threads that are inside a callback leave it within moments; one that was interrupted
+  // there for good (by a signal handler that ends the program) is not waited for long.
+  const std::uint64_t patience = Clock::now() + Clock::ticks_of_seconds(0.2);
+  for (auto& recorder : recorders_)
+    while (recorder->busy() && Clock::now() < patience) usleep(100);
+  gate_->finish(Clock::now());
+  for (auto& recorder : recorders_) {
+    if (recorder->busy()) continue;
+    recorder->follow(board_);
+    recorder->close();
+  }
+  for (const std::string& text : modules_.scan_new()) journal_.text(spool::kTextModule, text);
+  journal_.clock_pair();
+  journal_.file().close();
+}
+
+void Session::abandon() noexcept {
+  recording_.store(false);
+  finished_ = true;
+  for (auto& recorder : recorders_) recorder->abandon();
+  journal_.file().abandon();
+}
+
+}  // namespace refrain::runtime

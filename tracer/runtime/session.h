@@ -1,0 +1,198 @@
+// One recording of one process: owns the recorders, the agent, the gate and the journal,
+// and carries decisions from the gate to the recorders.
+//
+// Place in the flow: ARCHITECTURE.md, steps 2, 4, 5 and 6. Made by the first event
+// source that starts (tracer/ompt), ended by tracer/runtime/lifecycle.cc.
+//
+// Thread-safety: attach() and detach() from any thread; on_symbol() and on_symbol_end()
+// only from the primary thread: the first that opens an outermost parallel region.
+// recording() from anywhere. Nothing here is for signal handlers but recording().
+// Ownership: recorders belong to the session and stay until it ends; a thread that ends
+// gives its recorder back, and a later thread goes on with it.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "filters/iteration_gate.h"
+#include "filters/settings.h"
+#include "periodicity/loop_detector.h"
+#include "tracer/recorder/decision_board.h"
+#include "tracer/recorder/spool_file.h"
+#include "tracer/recorder/thread_recorder.h"
+#include "tracer/runtime/journal.h"
+#include "tracer/runtime/modules.h"
+
+namespace refrain::runtime {
+
+// A symbol of the agent's stream, in one word: what the event was and where in the code.
+inline periodicity::Symbol make_symbol(spool::Kind kind, std::uint8_t sub,
+                                       std::uint64_t address) noexcept {
+  return (address & spool::kAddressMask) | std::uint64_t{kind} << 56 |
+         std::uint64_t{sub} << 48;
+}
+
+class Session final : public filters::GateSink {
+ public:
+  // Makes the archive's folder and the journal. Null and one line in `error` if tracing
+  // cannot start.
+  static std::unique_ptr<Session> create(const filters::Settings& settings,
+                                         const char* runtime_name, std::string& error);
+  ~Session();
+
+  const filters::Settings& settings() const noexcept { return settings_; }
+  const std::string& archive() const noexcept { return archive_; }
+
+  // A recorder for the calling thread; null if there is no memory or disk for one (told
+  // on stderr once, its events are counted as lost).
+  recorder::ThreadRecorder* attach(spool::LocationRole role) noexcept;
+  void detach(recorder::ThreadRecorder* recorder) noexcept;
+
+  bool auto_symbols() const noexcept { return auto_symbols_; }
+
+  // True until the session ends; sources do nothing any more when it is false.
+  bool recording() const noexcept { return recording_.load(std::memory_order_relaxed); }
+
+  // Makes `recorder` the primary one if there is none yet; whether it is the primary.
+  bool claim_primary(recorder::ThreadRecorder* recorder) noexcept {
+    recorder::ThreadRecorder* now = primary_.load(std::memory_order_relaxed);
+    return now == recorder || (now == nullptr && claim_primary_slow(recorder));
+  }
+  bool is_primary(const recorder::ThreadRecorder* recorder) const noexcept {
+    return primary_.load(std::memory_order_relaxed) == recorder;
+  }
+
+  // The primary thread's epoch, for threads outside its team.
+  std::uint64_t epoch() const noexcept { return epoch_.load(std::memory_order_relaxed); }
+
+  // Primary thread: a new epoch begins at `ticks`; records it. `region`: an outermost
+  // region begins (else: a barrier ended).
+  void advance_epoch(recorder::ThreadRecorder& recorder, std::uint64_t ticks,
+                     bool region) noexcept {
+    const std::uint64_t next = epoch() + 1 + (region ? skip_epochs_.take() : 0);
+    epoch_.store(next, std::memory_order_relaxed);
+    at_epoch_ = true;
+    recorder.sync(next, ticks);
+  }
+  // Other threads: they have come to `epoch`; records it and applies what was decided.
+  void reach_epoch(recorder::ThreadRecorder& recorder, std::uint64_t epoch,
+                   std::uint64_t ticks) noexcept {
+    recorder.sync(epoch, ticks);
+    recorder.follow(board_);
+    if (recorder.out_of_space()) [[unlikely]] space_out_.store(true);
+  }
+  // A cancelled team may count its barriers differently: epochs jump, so that no two
+  // points share a number.
+  void team_cancelled() noexcept { skip_epochs_.set(); }
+
+  // Primary thread: the next symbol of the stream.
+  void on_symbol(recorder::ThreadRecorder& recorder, periodicity::Symbol symbol,
+                 std::uint64_t ticks) noexcept;
+  void on_symbol_end(std::uint64_t ticks, std::uint32_t depth) noexcept {
+    gate_->on_symbol_end(ticks, static_cast<std::uint16_t>(depth));
+  }
+
+  // Nested regions, and those of other root threads, begin on one thread and end late on
+  // others: their epoch and the time of their join.
+  std::uint64_t begin_instance(std::uint64_t epoch) noexcept;
+  std::uint64_t instance_epoch(std::uint64_t instance) const noexcept;
+  void join_instance(std::uint64_t instance, std::uint64_t ticks) noexcept {
+    instances_[instance % kSlots].ticks.store(ticks, std::memory_order_relaxed);
+  }
+  // The join's time, if it is known and before `now`; else `now`.
+  std::uint64_t joined_instance(std::uint64_t instance, std::uint64_t now) const noexcept {
+    return instances_[instance % kSlots].get(instance, now);
+  }
+
+  // Ends the recording: nothing is recorded from here on, every thread's part is brought
+  // to the same cut, the files are closed. Idempotent.
+  void finish() noexcept;
+
+  // In a forked child: lets go of the parent's files.
+  void abandon() noexcept;
+
+ private:
+  static constexpr std::size_t kSlots = 4096;
+  struct JoinSlot {
+    std::atomic<std::uint64_t> key{~std::uint64_t{0}};
+    std::atomic<std::uint64_t> ticks{0};
+    std::atomic<std::uint64_t> epoch{0};
+    void set(std::uint64_t k, std::uint64_t t) noexcept {
+      key.store(k, std::memory_order_relaxed);
+      ticks.store(t, std::memory_order_relaxed);
+    }
+    std::uint64_t get(std::uint64_t k, std::uint64_t now) const noexcept {
+      const std::uint64_t t = ticks.load(std::memory_order_relaxed);
+      const bool known = key.load(std::memory_order_relaxed) == k && t != 0;
+      return known && t < now ? t : now;
+    }
+  };
+  struct EpochSkip {
+    std::atomic<bool> wanted{false};
+    void set() noexcept { wanted.store(true, std::memory_order_relaxed); }
+    std::uint64_t take() noexcept {
+      if (!wanted.load(std::memory_order_relaxed)) [[likely]] return 0;
+      wanted.store(false, std::memory_order_relaxed);
+      return 1 << 16;
+    }
+  };
+
+  explicit Session(const filters::Settings& settings);
+  void fill_header(spool::Header& header, spool::FileKind kind) const noexcept;
+  void write_preamble(const char* runtime_name, const std::string& program);
+  bool claim_primary_slow(recorder::ThreadRecorder* recorder) noexcept;
+  void note_address(std::uint64_t address) noexcept;
+  void space_ran_out(recorder::ThreadRecorder& recorder, std::uint64_t ticks) noexcept;
+
+  void hold(std::uint64_t gap, filters::CutPoint from,
+            filters::CutReason reason) noexcept override;
+  void resume(std::uint64_t gap, filters::CutPoint from,
+              filters::CutReason reason) noexcept override;
+  void keep_from(filters::CutPoint cut) noexcept override { board_.set_keep_from(cut.epoch); }
+  void loop_found(const filters::LoopMark& mark) noexcept override;
+  void iteration(const filters::LoopMark& mark) noexcept override;
+  void mismatch(const filters::LoopMark& mark) noexcept override;
+  void loop_left(const filters::LoopMark& mark) noexcept override;
+  void held_summary(const filters::HeldIterations& held) noexcept override;
+
+  filters::Settings settings_;
+  std::string archive_;
+  std::string spool_;
+  recorder::Budget budget_;
+  recorder::DecisionBoard board_;
+  std::atomic<bool> recording_{false};
+  std::atomic<bool> space_out_{false};
+  std::atomic<recorder::ThreadRecorder*> primary_{nullptr};
+
+  alignas(64) std::atomic<std::uint64_t> epoch_{1};
+  EpochSkip skip_epochs_;
+  std::atomic<std::uint64_t> next_instance_{1};
+  std::array<JoinSlot, kSlots> instances_;
+
+  // The primary thread's.
+  bool at_epoch_ = true;
+  bool auto_symbols_ = true;
+  bool space_out_told_ = false;
+  std::unique_ptr<periodicity::LoopDetector> detector_;
+  std::unique_ptr<filters::IterationGate> gate_;
+  std::vector<periodicity::Symbol> symbols_;  // the latest, by position
+  std::array<std::uint64_t, 256> addresses_{};
+  Modules modules_;
+  Journal journal_;
+
+  std::mutex mutex_;  // of what follows
+  std::vector<std::unique_ptr<recorder::ThreadRecorder>> recorders_;
+  std::vector<recorder::ThreadRecorder*> free_;
+  bool attach_failed_ = false;
+  bool finished_ = false;
+  std::uint64_t start_ticks_ = 0;
+  std::uint64_t start_epoch_ns_ = 0;
+  std::uint64_t start_monotonic_ns_ = 0;
+  std::uint64_t pid_ = 0;
+};
+
+}  // namespace refrain::runtime
