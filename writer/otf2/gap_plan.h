@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-#include "writer/otf2/record_sequence.h"
+#include "writer/spool/record_sequence.h"
 #include "writer/spool/journal.h"
 #include "writer/spool/spool_reader.h"
 

@@ -19,7 +19,7 @@ class LocationWriter {
         records_(*input.records),
         sink_(sink),
         timeline_(sink, *process_.regions, input.primary ? process_.journal : nullptr,
-                  *process_.gaps),
+                  process_.iteration_ends, *process_.gaps),
         stack_(timeline_),
         interpreter_(input, stack_, outcome_) {}
 
@@ -42,7 +42,7 @@ class LocationWriter {
       case spool::kSync:
         return sync(index);
       case spool::kHold:
-        hold(record);
+        hold(record, index);
         return 0;
       case spool::kResume:
         return 0;  // a Sync follows
@@ -109,7 +109,7 @@ class LocationWriter {
     ++next_gap_;
   }
 
-  void hold(const Record& record) {
+  void hold(const Record& record, std::size_t index) {
     const Gap* gap = next_gap();
     while (gap != nullptr && !stack_.in_gap() && gap->resume_epoch <= record.payload) {
       enter_gap(gap->hold_ticks);
@@ -117,7 +117,12 @@ class LocationWriter {
       gap = next_gap();
     }
     if (gap != nullptr && !stack_.in_gap() && record.payload >= gap->hold_epoch) {
-      enter_gap(gap->hold_ticks);
+      // The cut may lie a little before the event that it is dated by, and the first end
+      // that was carried over between the two.
+      const bool more = index + 1 < records_.size() &&
+                        records_[index + 1].kind < kEventKinds &&
+                        records_[index + 1].kind >= spool::kThreadBegin;
+      enter_gap(more ? records_[index + 1].ticks : gap->hold_ticks);
       gap_by_epoch_ = true;
     }
     if (carrying_) replay_carried(0);
@@ -186,7 +191,7 @@ class LocationWriter {
       const std::size_t frame = interpreter_.frame_ended_by(record);
       if (frame < keep || frame == stack_.size()) continue;
       count(record);
-      stack_.close_to(frame, record.ticks);
+      stack_.close_to(frame, interpreter_.true_ticks(record));
     }
     carried_.clear();
     carrying_ = false;
@@ -195,6 +200,13 @@ class LocationWriter {
   void finish() {
     if (carrying_) replay_carried(0);
     const std::uint64_t end = process_.end_ticks;
+    // A worker is not told of the end of its last region.
+    std::size_t team = 0;
+    const std::uint64_t ticks = interpreter_.known_end_of_team(team);
+    if (ticks < end) {
+      pass_gaps_by_time(ticks);
+      stack_.close_to(team, ticks);
+    }
     for (const Gap* gap = next_gap(); gap != nullptr; gap = next_gap()) {
       if (!stack_.in_gap()) enter_gap(gap->hold_ticks);
       leave_gap(std::min(end, gap->resume_ticks));
@@ -206,7 +218,7 @@ class LocationWriter {
 
   const LocationInput& input_;
   const ProcessContext& process_;
-  const RecordSequence& records_;
+  const spool::RecordSequence& records_;
   EventSink& sink_;
   LocationOutcome outcome_;
   Timeline timeline_;

@@ -11,7 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "writer/otf2/record_sequence.h"
+#include "writer/spool/record_sequence.h"
 
 namespace refrain::writer {
 
@@ -21,6 +21,6 @@ struct LockTable {
   std::vector<std::vector<std::uint32_t>> orders;
 };
 
-LockTable build_locks(std::span<const RecordSequence* const> locations);
+LockTable build_locks(std::span<const spool::RecordSequence* const> locations);
 
 }  // namespace refrain::writer

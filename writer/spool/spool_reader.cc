@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <cstring>
@@ -133,35 +134,63 @@ void SpoolFile::read_log(const Header& header) {
     return;
   }
   const std::uint64_t room = (bytes_ - header.log_offset) / kRecordBytes;
-  std::uint64_t count = commit >> 1;
-  if (count > room) {
-    complain("has room for " + std::to_string(room) + " of " + std::to_string(count) +
-             " records");
-    count = room;
+  const std::uint64_t count = commit >> 1;
+  const std::uint64_t flushed =
+      std::min(count, header.flushed.load(std::memory_order_acquire));
+  if (flushed > room) {
+    complain("has room for " + std::to_string(room) + " of " + std::to_string(flushed) +
+             " records in its log");
+    log_ = RecordSequence(records_at(header.log_offset, room));
+    return;  // what is in the stage comes after a hole
   }
-  log_ = {reinterpret_cast<const Record*>(data_ + header.log_offset), count};
+  const std::uint64_t staged = count - flushed;
+  const bool stage_fits =
+      header.stage_offset >= sizeof(Header) && header.stage_records <= kStageRecords &&
+      header.stage_offset % alignof(Record) == 0 &&
+      header.stage_offset <= header.log_offset &&
+      header.stage_records * kRecordBytes <= header.log_offset - header.stage_offset;
+  if (staged != 0 && (!stage_fits || staged > header.stage_records)) {
+    complain("claims more records in its stage than there is room for");
+    const std::uint64_t most = stage_fits ? header.stage_records : 0;
+    log_ = RecordSequence(records_at(header.log_offset, flushed),
+                          records_at(header.stage_offset, std::min(staged, most)));
+    return;
+  }
+  log_ = RecordSequence(records_at(header.log_offset, flushed),
+                        records_at(header.stage_offset, staged));
+}
+
+std::span<const Record> SpoolFile::records_at(std::uint64_t offset,
+                                              std::uint64_t count) const noexcept {
+  if (count == 0) return {};
+  return {reinterpret_cast<const Record*>(data_ + offset), count};
 }
 
 void SpoolFile::read_ring(const Header& header) {
   if (!facts_.holding || header.ring_records == 0) return;
+  // Pairs with the recorder's release store: what the word covers is complete.
+  const std::uint64_t commit = header.ring_commit.load(std::memory_order_acquire);
+  const std::uint64_t size_class = commit & 0xff;
+  const std::uint64_t count = commit >> 8;
+  if (count == 0) return;
   const std::uint64_t offset = header.ring_offset;
-  const std::uint64_t capacity = header.ring_records;
-  if (offset < sizeof(Header) || offset % alignof(Record) != 0 || offset > bytes_ ||
-      capacity > (bytes_ - offset) / kRecordBytes ||
-      (offset < header.log_offset &&
-       capacity > (header.log_offset - offset) / kRecordBytes)) {
+  const std::uint64_t capacity = size_class < 40 ? kRingFirst << size_class : 0;
+  if (capacity == 0 || offset < sizeof(Header) || offset % alignof(Record) != 0 ||
+      offset > std::min<std::uint64_t>(bytes_, header.log_offset) ||
+      capacity > header.ring_records ||
+      capacity > (std::min<std::uint64_t>(bytes_, header.log_offset) - offset) / kRecordBytes) {
     complain("has an impossible ring");
     return;
   }
-  const std::span<const Record> slots{reinterpret_cast<const Record*>(data_ + offset),
-                                      capacity};
-  const std::uint64_t count = header.ring_count.load(std::memory_order_acquire);
-  // Once full, the writer may be in the middle of overwriting the oldest slot.
-  ring_.overflowed = count >= capacity;
-  if (!ring_.overflowed) {
+  const std::span<const Record> slots = records_at(offset, capacity);
+  if (count < capacity) {
     ring_.older = slots.first(count);
+    // It began with the Sync of the cut; a ring that has grown since may have forgotten.
+    ring_.overflowed = ring_.older.front().kind != kSync;
     return;
   }
+  // Once full, the writer may be in the middle of overwriting the oldest slot.
+  ring_.overflowed = true;
   const std::uint64_t oldest = count % capacity;
   ring_.older = slots.subspan(oldest + 1);
   ring_.newer = slots.first(oldest);

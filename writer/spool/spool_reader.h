@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "writer/spool/format.h"
+#include "writer/spool/record_sequence.h"
 
 namespace refrain::spool {
 
@@ -45,7 +46,7 @@ struct SpoolFacts {
 struct RingView {
   std::span<const Record> older;
   std::span<const Record> newer;
-  bool overflowed = false;  // something went into it that is no longer there
+  bool overflowed = false;  // something of this gap may be there no longer
 };
 
 class SpoolFile {
@@ -64,7 +65,7 @@ class SpoolFile {
   const std::string& path() const noexcept { return path_; }
   const SpoolFacts& facts() const noexcept { return facts_; }
   // The committed log.
-  std::span<const Record> log() const noexcept { return log_; }
+  const RecordSequence& log() const noexcept { return log_; }
   // Empty unless facts().holding.
   const RingView& ring() const noexcept { return ring_; }
   // Allocated on disk.
@@ -75,6 +76,8 @@ class SpoolFile {
   void read_header();
   void read_log(const Header& header);
   void read_ring(const Header& header);
+  std::span<const Record> records_at(std::uint64_t offset,
+                                     std::uint64_t count) const noexcept;
   void complain(const std::string& what);
 
   std::string path_;
@@ -83,7 +86,7 @@ class SpoolFile {
   std::uint64_t disk_bytes_ = 0;
   bool usable_ = false;
   SpoolFacts facts_;
-  std::span<const Record> log_;
+  RecordSequence log_;
   RingView ring_;
   std::vector<std::string> complaints_;
 };
