@@ -79,8 +79,13 @@ class Planner {
   }
 
   void take_locations() {
-    for (const LocationCuts& location : locations_)
+    for (const LocationCuts& location : locations_) {
+      const CutRecord* held = nullptr;
       for (const CutRecord& cut : location.cuts) {
+        if (!cut.resume) held = &cut;
+        // A location that lost track of the decisions gives back all that it has: what
+        // it lacks then is its own loss, and no reason to cut the others.
+        if (cut.resume && (held == nullptr || held->gap != cut.gap)) continue;
         const bool known = gaps_.contains(cut.gap);
         Gap& gap = gaps_[cut.gap];
         gap.id = cut.gap;
@@ -93,10 +98,10 @@ class Planner {
           gap.hold_epoch = std::min(gap.hold_epoch, cut.epoch);
         } else if (gap.resume_epoch == kNever || cut.epoch > gap.resume_epoch) {
           gap.resume_epoch = cut.epoch;
-          if (gap.resume_ticks == kNever || cut.ticks > gap.resume_ticks)
-            gap.resume_ticks = cut.ticks;
+          if (gap.resume_ticks == kNever) gap.resume_ticks = cut.ticks;
         }
       }
+    }
   }
 
   // The gap that a location holds in, by its own log.

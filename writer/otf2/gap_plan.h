@@ -25,8 +25,6 @@
 
 namespace refrain::writer {
 
-using spool::RecordSequence;
-
 inline constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
 
 // A kHold or kResume of a location's log.

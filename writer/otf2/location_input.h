@@ -22,7 +22,7 @@ namespace refrain::writer {
 
 // What all locations of a process share.
 struct ProcessContext {
-  const RecordSequence* primary = nullptr;  // records of the location that feeds the agent
+  const spool::RecordSequence* primary = nullptr;  // records of the location that feeds the agent
   const LocationScan* primary_scan = nullptr;
   const GapPlan* gaps = nullptr;
   const TeamTable* teams = nullptr;
@@ -31,6 +31,7 @@ struct ProcessContext {
   const spool::Journal* journal = nullptr;
   std::unordered_map<std::uint32_t, std::uint32_t> index_of;  // location's number -> index
   std::uint32_t first_comm = 0;  // reference of the process' team 0
+  std::vector<std::uint64_t> iteration_ends;  // see spool::IterationStream
   std::uint64_t end_ticks = 0;   // of the process: what is open then is closed
   std::uint64_t start_ticks = 0;
   OTF2_StringRef program = OTF2_UNDEFINED_STRING;
@@ -39,7 +40,7 @@ struct ProcessContext {
 
 struct LocationInput {
   const ProcessContext* process = nullptr;
-  const RecordSequence* records = nullptr;
+  const spool::RecordSequence* records = nullptr;
   const LocationScan* scan = nullptr;
   std::uint32_t index = 0;  // in the process
   bool primary = false;     // shows iterations, begin and end of the program

@@ -16,7 +16,7 @@ void note_parallel(const Record& record, LocationScan& scan, std::size_t positio
   const std::uint64_t address = record.payload & spool::kAddressMask;
   scan.open_parallel = address;
   if (!is_epoch_instance(record)) {
-    scan.nested_address[record.a48()] = address;
+    scan.nested[record.a48()] = keys_opened_by(record)[0].packed();
   } else if (!snapshot) {
     scan.epochs.note(position, record.a48());
   }
@@ -26,8 +26,7 @@ void note_parallel(const Record& record, LocationScan& scan, std::size_t positio
 // few entries, one for each level of nesting there may sensibly be.
 void note_member(const Record& record, LocationScan& scan) {
   if (is_epoch_instance(record)) return;
-  if ((record.sub & spool::kTeamInitial) != 0 && (record.sub & spool::kTeamLeague) == 0)
-    return;
+  if ((record.sub & spool::kTeamInitial) != 0) return;
   constexpr std::ptrdiff_t kLook = 8;
   auto& members = scan.nested_members;
   if ((record.kind & spool::kSnapshot) != 0) {
@@ -125,12 +124,11 @@ std::size_t EpochIndex::before(std::uint64_t epoch) const noexcept {
 }
 
 bool is_epoch_instance(const Record& record) noexcept {
-  constexpr auto kOther = spool::kTeamNested | spool::kTeamLeague | spool::kTeamInitial |
-                          spool::kTeamForeign;
+  constexpr auto kOther = spool::kTeamNested | spool::kTeamInitial | spool::kTeamForeign;
   return (record.sub & kOther) == 0;
 }
 
-void scan_records(const RecordSequence& records, LocationScan& scan) {
+void scan_records(const spool::RecordSequence& records, LocationScan& scan) {
   for (; scan.scanned < records.size(); ++scan.scanned) {
     const Record& record = records[scan.scanned];
     scan.first_ticks = std::min(scan.first_ticks, record.ticks);
@@ -139,7 +137,7 @@ void scan_records(const RecordSequence& records, LocationScan& scan) {
   }
 }
 
-std::optional<Record> find_parallel(const RecordSequence& primary, const EpochIndex& epochs,
+std::optional<Record> find_parallel(const spool::RecordSequence& primary, const EpochIndex& epochs,
                                     std::uint64_t instance, std::size_t* hint) {
   std::size_t at = epochs.before(instance);
   if (hint != nullptr) at = std::max(at, *hint);
@@ -164,22 +162,23 @@ std::optional<Record> find_parallel(const RecordSequence& primary, const EpochIn
   return {};
 }
 
-std::optional<std::uint64_t> find_join(const RecordSequence& primary,
-                                       const EpochIndex& epochs, std::uint64_t instance,
-                                       std::size_t* hint) {
-  for (std::size_t at = std::max(epochs.before(instance), *hint); at < primary.size(); ++at) {
+std::optional<std::uint64_t> parallel_end_ticks(const spool::RecordSequence& primary,
+                                                const EpochIndex& epochs,
+                                                std::uint64_t instance, std::size_t* hint) {
+  std::size_t at = epochs.before(instance);
+  if (hint != nullptr) at = std::max(at, *hint);
+  for (; at < primary.size(); ++at) {
     const Record& record = primary[at];
     if (!is_epoch_instance(record)) continue;
-    if (record.kind == spool::kParallelEnd && record.a48() == instance) {
-      *hint = at;
-      return record.ticks;
-    }
-    if (record.kind == spool::kParallelBegin && record.a48() > instance) return {};
+    if (record.kind == spool::kParallelBegin && record.a48() > instance) break;
+    if (record.kind != spool::kParallelEnd || record.a48() != instance) continue;
+    if (hint != nullptr) *hint = at;
+    return record.ticks;
   }
   return {};
 }
 
-std::optional<std::uint64_t> sync_ticks(const RecordSequence& records,
+std::optional<std::uint64_t> sync_ticks(const spool::RecordSequence& records,
                                         const EpochIndex& epochs, std::uint64_t epoch) {
   for (std::size_t at = epochs.before(epoch); at < records.size(); ++at)
     if (records[at].kind == spool::kSync && records[at].a48() >= epoch)

@@ -46,7 +46,7 @@ struct LocationScan {
   std::unordered_set<std::uint64_t> keys;                  // RegionKey::packed()
   std::unordered_map<std::uint64_t, std::uint64_t> inner;  // parallel's address -> address
                                                            // of a construct inside it
-  std::unordered_map<std::uint64_t, std::uint64_t> nested_address;  // by instance
+  std::unordered_map<std::uint64_t, std::uint64_t> nested;  // instance -> RegionKey::packed()
   std::vector<NestedMember> nested_members;
   EpochIndex epochs;
   bool has_sync = false;
@@ -65,25 +65,24 @@ struct LocationScan {
 };
 
 // Scans what has been added to the sequence since the last call.
-void scan_records(const RecordSequence& records, LocationScan& scan);
+void scan_records(const spool::RecordSequence& records, LocationScan& scan);
 
 // Whether a record's a48 is an epoch (an outermost region of the process' own root).
 bool is_epoch_instance(const spool::Record& record) noexcept;
 
 // Begin record (or its snapshot) of the outermost parallel region that began at this
 // epoch; `hint` (or nullptr) remembers where the last one was.
-std::optional<spool::Record> find_parallel(const RecordSequence& primary,
+std::optional<spool::Record> find_parallel(const spool::RecordSequence& primary,
                                            const EpochIndex& epochs, std::uint64_t instance,
                                            std::size_t* hint);
 
-// When the outermost parallel region that began at this epoch ended, by the records of
-// the thread that opened it; `hint` as above.
-std::optional<std::uint64_t> find_join(const RecordSequence& primary,
-                                       const EpochIndex& epochs, std::uint64_t instance,
-                                       std::size_t* hint);
+// When that region ended on the thread that began it; `hint` as above.
+std::optional<std::uint64_t> parallel_end_ticks(const spool::RecordSequence& primary,
+                                                const EpochIndex& epochs,
+                                                std::uint64_t instance, std::size_t* hint);
 
 // Ticks of the first Sync at or after this epoch.
-std::optional<std::uint64_t> sync_ticks(const RecordSequence& records,
+std::optional<std::uint64_t> sync_ticks(const spool::RecordSequence& records,
                                         const EpochIndex& epochs, std::uint64_t epoch);
 
 }  // namespace refrain::writer

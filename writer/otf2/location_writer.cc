@@ -2,76 +2,14 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <optional>
 #include <vector>
 
-#include "writer/otf2/ompt_values.h"
 #include "writer/otf2/record_interpreter.h"
 
 namespace refrain::writer {
 namespace {
 
 using spool::Record;
-
-// A thread that is not the first of its team learns of the end of an outermost region
-// when the next one begins. The true end, of the region and of the barrier before it, is
-// the join, which the thread that opened the region has recorded.
-class JoinTimes {
- public:
-  explicit JoinTimes(const ProcessContext& process) : process_(process) {}
-
-  std::uint64_t true_ticks(const Record& record) {
-    const bool nested = (record.sub & (spool::kTeamNested | spool::kTeamForeign)) != 0;
-    switch (record.kind) {
-      case spool::kImplicitTaskBegin:
-        if (nested || !is_epoch_instance(record))
-          ++nested_;
-        else
-          enter(record);
-        return record.ticks;
-      case spool::kImplicitTaskEnd: {
-        if (nested_ > 0) return --nested_, record.ticks;
-        const std::uint64_t ticks = at_join(record.ticks);
-        instance_ = 0;
-        return ticks;
-      }
-      case spool::kSyncRegionEnd:
-      case spool::kWaitEnd:
-        return nested_ == 0 && record.sub == ompt::kSyncBarrierImplicitParallel ? at_join(record.ticks)
-                                                                      : record.ticks;
-      default:
-        return record.ticks;
-    }
-  }
-
-  // A region that was begun while nothing was recorded.
-  void snapshot(const Record& record) {
-    if ((record.kind & ~spool::kSnapshot) == spool::kImplicitTaskBegin &&
-        is_epoch_instance(record) && record.a48() != instance_)
-      enter(record);
-  }
-
- private:
-  void enter(const Record& task) {
-    const bool first_of_team = static_cast<std::uint32_t>(task.payload) == 0;
-    instance_ = first_of_team ? 0 : task.a48();
-    known_ = false;
-  }
-  std::uint64_t at_join(std::uint64_t ticks) {
-    if (instance_ == 0 || process_.primary == nullptr) return ticks;
-    if (!known_)
-      join_ = find_join(*process_.primary, process_.primary_scan->epochs, instance_, &hint_);
-    known_ = true;
-    return join_ ? std::min(ticks, *join_) : ticks;
-  }
-
-  const ProcessContext& process_;
-  std::uint64_t instance_ = 0;  // of the outermost region this thread works in
-  bool known_ = false;
-  std::optional<std::uint64_t> join_;
-  std::size_t hint_ = 0;
-  std::uint64_t nested_ = 0;
-};
 
 class LocationWriter {
  public:
@@ -81,10 +19,9 @@ class LocationWriter {
         records_(*input.records),
         sink_(sink),
         timeline_(sink, *process_.regions, input.primary ? process_.journal : nullptr,
-                  *process_.gaps),
+                  process_.iteration_ends, *process_.gaps),
         stack_(timeline_),
-        interpreter_(input, stack_, outcome_),
-        joins_(process_) {}
+        interpreter_(input, stack_, outcome_) {}
 
   LocationOutcome write() {
     if (input_.primary)
@@ -105,7 +42,7 @@ class LocationWriter {
       case spool::kSync:
         return sync(index);
       case spool::kHold:
-        hold(record);
+        hold(record, index);
         return 0;
       case spool::kResume:
         return 0;  // a Sync follows
@@ -113,12 +50,10 @@ class LocationWriter {
         break;
     }
     if ((record.kind & spool::kSnapshot) != 0) return 0;
-    Record dated = record;
-    dated.ticks = joins_.true_ticks(record);
     if (carrying_) {
-      carried_.push_back(dated);
+      carried_.push_back(record);
     } else {
-      event(dated, index + 1 < records_.size() ? &records_[index + 1] : nullptr);
+      event(record, index + 1 < records_.size() ? &records_[index + 1] : nullptr);
     }
     return 0;
   }
@@ -174,7 +109,7 @@ class LocationWriter {
     ++next_gap_;
   }
 
-  void hold(const Record& record) {
+  void hold(const Record& record, std::size_t index) {
     const Gap* gap = next_gap();
     while (gap != nullptr && !stack_.in_gap() && gap->resume_epoch <= record.payload) {
       enter_gap(gap->hold_ticks);
@@ -182,7 +117,12 @@ class LocationWriter {
       gap = next_gap();
     }
     if (gap != nullptr && !stack_.in_gap() && record.payload >= gap->hold_epoch) {
-      enter_gap(gap->hold_ticks);
+      // The cut may lie a little before the event that it is dated by, and the first end
+      // that was carried over between the two.
+      const bool more = index + 1 < records_.size() &&
+                        records_[index + 1].kind < kEventKinds &&
+                        records_[index + 1].kind >= spool::kThreadBegin;
+      enter_gap(more ? records_[index + 1].ticks : gap->hold_ticks);
       gap_by_epoch_ = true;
     }
     if (carrying_) replay_carried(0);
@@ -196,7 +136,7 @@ class LocationWriter {
     std::size_t snapshots = 0;
     while (snapshots < record.payload && index + snapshots + 1 < records_.size() &&
            (records_[index + snapshots + 1].kind & spool::kSnapshot) != 0)
-      joins_.snapshot(records_[index + ++snapshots]);
+      ++snapshots;
     const std::uint64_t epoch = record.a48();
     const Gap* gap = next_gap();
     if (gap == nullptr && !carrying_) return snapshots;
@@ -251,7 +191,7 @@ class LocationWriter {
       const std::size_t frame = interpreter_.frame_ended_by(record);
       if (frame < keep || frame == stack_.size()) continue;
       count(record);
-      stack_.close_to(frame, record.ticks);
+      stack_.close_to(frame, interpreter_.true_ticks(record));
     }
     carried_.clear();
     carrying_ = false;
@@ -260,6 +200,13 @@ class LocationWriter {
   void finish() {
     if (carrying_) replay_carried(0);
     const std::uint64_t end = process_.end_ticks;
+    // A worker is not told of the end of its last region.
+    std::size_t team = 0;
+    const std::uint64_t ticks = interpreter_.known_end_of_team(team);
+    if (ticks < end) {
+      pass_gaps_by_time(ticks);
+      stack_.close_to(team, ticks);
+    }
     for (const Gap* gap = next_gap(); gap != nullptr; gap = next_gap()) {
       if (!stack_.in_gap()) enter_gap(gap->hold_ticks);
       leave_gap(std::min(end, gap->resume_ticks));
@@ -271,7 +218,7 @@ class LocationWriter {
 
   const LocationInput& input_;
   const ProcessContext& process_;
-  const RecordSequence& records_;
+  const spool::RecordSequence& records_;
   EventSink& sink_;
   LocationOutcome outcome_;
   Timeline timeline_;
@@ -283,7 +230,6 @@ class LocationWriter {
   std::uint64_t last_event_ = 0;
   std::uint64_t last_before_hole_ = 0;
   std::vector<Record> carried_;
-  JoinTimes joins_;
 };
 
 }  // namespace

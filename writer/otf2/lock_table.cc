@@ -9,14 +9,14 @@ namespace refrain::writer {
 namespace {
 
 // Position of the next acquisition at or after `from`; the size at the end.
-std::size_t next_acquired(const RecordSequence& records, std::size_t from) {
+std::size_t next_acquired(const spool::RecordSequence& records, std::size_t from) {
   while (from < records.size() && records[from].kind != spool::kMutexAcquired) ++from;
   return from;
 }
 
 }  // namespace
 
-LockTable build_locks(std::span<const RecordSequence* const> locations) {
+LockTable build_locks(std::span<const spool::RecordSequence* const> locations) {
   LockTable table;
   table.orders.resize(locations.size());
   std::vector<std::size_t> at(locations.size());

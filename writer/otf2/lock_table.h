@@ -15,14 +15,12 @@
 
 namespace refrain::writer {
 
-using spool::RecordSequence;
-
 struct LockTable {
   std::unordered_map<std::uint64_t, std::uint32_t> ids;  // wait id -> number of the lock
   // A location's acquisitions in the order of its records: their numbers, from 1.
   std::vector<std::vector<std::uint32_t>> orders;
 };
 
-LockTable build_locks(std::span<const RecordSequence* const> locations);
+LockTable build_locks(std::span<const spool::RecordSequence* const> locations);
 
 }  // namespace refrain::writer

@@ -25,10 +25,10 @@ double measured_rate(const spool::Journal& journal, double known) {
 
 ProcessModel::ProcessModel(const spool::ProcessSpool& spool, RegionTable& regions,
                            bool recovered, unsigned threads)
-    : spool_(spool), journal_(spool::parse_journal({spool.journal.flushed(), spool.journal.staged()})) {
+    : spool_(spool), journal_(spool::parse_journal(spool.journal.log())) {
   for (std::size_t i = 0; i < spool.locations.size(); ++i) {
     const spool::SpoolFile& file = spool.locations[i];
-    records_.emplace_back(file.flushed(), file.staged());
+    records_.push_back(file.log());
     context_.index_of[file.facts().location] = static_cast<std::uint32_t>(i);
   }
   const auto primary = std::find_if(
@@ -44,7 +44,7 @@ ProcessModel::ProcessModel(const spool::ProcessSpool& spool, RegionTable& region
   date_gaps();
   date_process();
   std::vector<TeamInput> inputs;
-  std::vector<const RecordSequence*> sequences;
+  std::vector<const spool::RecordSequence*> sequences;
   for (std::size_t i = 0; i < records_.size(); ++i) {
     inputs.push_back({&records_[i], &scans_[i]});
     sequences.push_back(&records_[i]);
@@ -52,6 +52,10 @@ ProcessModel::ProcessModel(const spool::ProcessSpool& spool, RegionTable& region
   teams_ = build_teams(inputs, gaps_);
   locks_ = build_locks(sequences);
   define_regions(regions);
+  share();
+}
+
+void ProcessModel::share() {
   if (!records_.empty()) {
     context_.primary = &records_[primary_];
     context_.primary_scan = &scans_[primary_];
@@ -61,6 +65,8 @@ ProcessModel::ProcessModel(const spool::ProcessSpool& spool, RegionTable& region
   context_.locks = &locks_;
   context_.regions = &regions_;
   context_.journal = &journal_;
+  if (!journal_.marks_summary) return;
+  for (const Gap& gap : gaps_.gaps) context_.iteration_ends.push_back(gap.hold_ticks);
 }
 
 LocationInput ProcessModel::input(std::size_t location) const {
@@ -159,7 +165,7 @@ std::vector<LoopSummary> summarize_loops(ProcessModel& process,
     ++loop.visits;
     loop.level = visit.level;
   }
-  spool::IterationStream stream(journal);
+  spool::IterationStream stream(journal, process.context().iteration_ends);
   for (const auto* event = stream.peek(); event != nullptr; event = stream.peek()) {
     const std::uint32_t id = journal.visits[event->visit].loop;
     if (!event->left && event->complete && event->end_ticks != spool::kNoEnd) {
@@ -170,6 +176,8 @@ std::vector<LoopSummary> summarize_loops(ProcessModel& process,
     }
     stream.pop();
   }
+  for (const spool::HeldSummary& held : journal.summaries)
+    if (loops.contains(held.loop)) sums[held.loop].add(held);
   const double ns = 1e9 / process.ticks_per_second();
   std::vector<LoopSummary> out;
   for (auto& [id, loop] : loops) {

@@ -53,10 +53,11 @@ class ProcessModel {
   void date_gaps();
   void date_process();
   void define_regions(RegionTable& regions);
+  void share();
 
   const spool::ProcessSpool& spool_;
   spool::Journal journal_;
-  std::vector<RecordSequence> records_;
+  std::vector<spool::RecordSequence> records_;
   std::vector<LocationScan> scans_;
   GapPlan gaps_;
   TeamTable teams_;

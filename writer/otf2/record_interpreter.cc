@@ -1,5 +1,7 @@
 #include "writer/otf2/record_interpreter.h"
 
+#include <algorithm>
+
 #include "writer/otf2/ompt_values.h"
 
 namespace refrain::writer {
@@ -35,12 +37,18 @@ std::uint8_t begin_kind(std::uint8_t end_kind) {
                                            : static_cast<std::uint8_t>(end_kind - 1);
 }
 
+// Epochs and other numbers of instances may be equal by chance.
+bool is_instance(const Frame& frame, const Record& record) {
+  constexpr auto kOther = spool::kTeamNested | spool::kTeamInitial | spool::kTeamForeign;
+  return frame.id == record.a48() && (frame.sub & kOther) == (record.sub & kOther);
+}
+
 bool closes(const Frame& frame, const Record& end) {
   if (frame.record_kind != begin_kind(end.kind)) return false;
   switch (end.kind) {
     case spool::kParallelEnd:
     case spool::kImplicitTaskEnd:
-      return frame.id == end.a48();
+      return is_instance(frame, end);
     case spool::kWorkEnd:
       return work_class(frame.sub) == work_class(end.sub);
     case spool::kSyncRegionEnd:
@@ -120,6 +128,7 @@ void RecordInterpreter::begin_parallel(const Record& record) {
   Frame frame;
   frame.kind = FrameKind::kFork;
   frame.record_kind = spool::kParallelBegin;
+  frame.sub = record.sub;
   frame.id = record.a48();
   frame.address = address_of(record);
   frame.number = static_cast<std::uint32_t>(record.payload >> 48);
@@ -128,12 +137,11 @@ void RecordInterpreter::begin_parallel(const Record& record) {
 }
 
 void RecordInterpreter::begin_implicit_task(const Record& record) {
-  const bool league = (record.sub & spool::kTeamLeague) != 0;
-  if ((record.sub & spool::kTeamInitial) != 0 && !league) return;
+  if ((record.sub & spool::kTeamInitial) != 0) return;
   const bool outermost = is_epoch_instance(record);
   if (outermost) {  // the one before is over, whether we were told so or not
     for (std::size_t i = 0; i < stack_.size(); ++i) {
-      if (stack_[i].kind != FrameKind::kTeam || stack_[i].id == record.a48()) continue;
+      if (stack_[i].kind != FrameKind::kTeam || is_instance(stack_[i], record)) continue;
       stack_.close_to(i, record.ticks);
       break;
     }
@@ -144,11 +152,13 @@ void RecordInterpreter::begin_implicit_task(const Record& record) {
   frame.sub = record.sub;
   frame.id = record.a48();
   frame.begin_ticks = record.ticks;
-  frame.address = parallel_address(record);
+  frame.number = static_cast<std::uint32_t>(record.payload);
+  const RegionKey parallel = parallel_region(record);
+  frame.address = parallel.address;
   const std::uint32_t team = outermost ? process_.teams->team_of_epoch(record.a48())
                                        : process_.teams->team_of_nested(record.a48());
   if (team != kNoTeam) frame.comm = process_.first_comm + team;
-  frame.region = region(parallel_class(record.sub), frame.address);
+  frame.region = region(parallel.cls, parallel.address);
   stack_.push(frame);
 }
 
@@ -205,7 +215,34 @@ void RecordInterpreter::end(const Record& record) {
     if (!initial) ++outcome_.unmatched;
     return;
   }
-  stack_.close_to(index, record.ticks);
+  stack_.close_to(index, true_ticks(record));
+}
+
+std::uint64_t RecordInterpreter::known_end_of_team(std::size_t& frame) {
+  for (frame = 0; frame < stack_.size(); ++frame) {
+    const Frame& team = stack_[frame];
+    if (team.kind != FrameKind::kTeam) continue;
+    constexpr auto kOther = spool::kTeamNested | spool::kTeamForeign;
+    if (team.number == 0 || (team.sub & kOther) != 0) return kNever;
+    return parallel_end_ticks(*process_.primary, process_.primary_scan->epochs, team.id,
+                              &end_hint_)
+        .value_or(kNever);
+  }
+  return kNever;
+}
+
+std::uint64_t RecordInterpreter::true_ticks(const Record& end) {
+  const bool last_barrier =
+      (end.kind == spool::kSyncRegionEnd || end.kind == spool::kWaitEnd) &&
+      end.sub == ompt::kSyncBarrierImplicitParallel;
+  if (end.kind != spool::kImplicitTaskEnd && !last_barrier) return end.ticks;
+  const Frame* team = team_frame();
+  std::size_t frame = 0;
+  if (team == nullptr || team->number == 0) return end.ticks;
+  const std::uint64_t ticks = known_end_of_team(frame);
+  // Of a nested region the recorder has seen to it.
+  const bool outermost = frame < stack_.size() && &stack_[frame] == team;
+  return outermost ? std::min(end.ticks, ticks) : end.ticks;
 }
 
 // First frame that belongs to the current task.
@@ -231,15 +268,21 @@ void RecordInterpreter::close_worksharing(std::uint64_t ticks) {
   }
 }
 
-std::uint64_t RecordInterpreter::parallel_address(const Record& task) {
+RegionKey RecordInterpreter::parallel_region(const Record& task) {
+  RegionKey key;
   for (std::size_t i = stack_.size(); i > 0; --i) {
     const Frame& frame = stack_[i - 1];
-    if (frame.kind == FrameKind::kFork && frame.id == task.a48()) return frame.address;
+    if (frame.kind == FrameKind::kFork && is_instance(frame, task))
+      return {parallel_class(frame.sub), frame.address};
   }
-  if (!is_epoch_instance(task)) return process_.teams->nested_address(task.a48());
-  const auto parallel = find_parallel(*process_.primary, process_.primary_scan->epochs,
-                                      task.a48(), &parallel_hint_);
-  return parallel ? address_of(*parallel) : 0;
+  if (!is_epoch_instance(task)) {
+    key = process_.teams->nested_region(task.a48());
+  } else if (const auto parallel =
+                 find_parallel(*process_.primary, process_.primary_scan->epochs,
+                               task.a48(), &parallel_hint_)) {
+    key = keys_opened_by(*parallel)[0];
+  }
+  return key.cls != RegionClass::kNone ? key : RegionKey{RegionClass::kParallel, 0};
 }
 
 // An implicit barrier that the runtime gives no address ends its parallel region.

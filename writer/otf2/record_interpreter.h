@@ -34,6 +34,13 @@ class RecordInterpreter {
   void begin(const spool::Record& record);
   // Index of the frame that an end record closes; size() if there is none.
   std::size_t frame_ended_by(const spool::Record& record);
+  // When an end truly was. A member of an outermost team that is not its first learns of
+  // the region's end when the next one begins: what counts is the end on the thread that
+  // began the region, for the implicit task and for the barrier before it.
+  std::uint64_t true_ticks(const spool::Record& end);
+  // The end, by the thread that began it, of the outermost region that is open here;
+  // kNever if it is not known. `frame`: index of its frame.
+  std::uint64_t known_end_of_team(std::size_t& frame);
   // Whether an open frame came from this snapshot's record.
   static bool is_same(const Frame& frame, const spool::Record& snapshot) noexcept;
 
@@ -58,7 +65,7 @@ class RecordInterpreter {
   void close_worksharing(std::uint64_t ticks);
   std::size_t task_base();
   const Frame* team_frame();
-  std::uint64_t parallel_address(const spool::Record& task);
+  RegionKey parallel_region(const spool::Record& task);
   std::uint32_t region(RegionClass cls, std::uint64_t address);
   std::uint32_t creator_rank(std::uint64_t task, OTF2_CommRef comm) const;
 
@@ -67,6 +74,7 @@ class RecordInterpreter {
   ShadowStack& stack_;
   LocationOutcome& outcome_;
   std::size_t parallel_hint_ = 0;
+  std::size_t end_hint_ = 0;
   std::size_t acquisitions_ = 0;
   struct Held {
     std::uint32_t order = 0;

@@ -56,7 +56,7 @@ class MemberCursor {
     return in_gap && gaps_->at_epoch(epoch_) == nullptr;
   }
 
-  const RecordSequence* records_;
+  const spool::RecordSequence* records_;
   const GapPlan* gaps_;
   std::size_t position_ = 0;
   std::uint64_t epoch_ = 0;
@@ -125,8 +125,9 @@ class TeamBuilder {
   void take_nested(std::span<const TeamInput> locations) {
     std::map<std::uint64_t, std::vector<Member>> members;
     for (std::uint32_t i = 0; i < locations.size(); ++i) {
-      for (const auto& [instance, address] : locations[i].scan->nested_address)
-        table_.nested_[instance].address = address;
+      for (const auto& [instance, packed] : locations[i].scan->nested)
+        table_.nested_[instance].region = {static_cast<RegionClass>(packed >> 48),
+                                           packed & spool::kAddressMask};
       for (const NestedMember& member : locations[i].scan->nested_members)
         members[member.instance].push_back({member.thread, i});
     }
@@ -163,9 +164,9 @@ std::uint32_t TeamTable::team_of_nested(std::uint64_t instance) const noexcept {
   return found == nested_.end() ? kNoTeam : found->second.team;
 }
 
-std::uint64_t TeamTable::nested_address(std::uint64_t instance) const noexcept {
+RegionKey TeamTable::nested_region(std::uint64_t instance) const noexcept {
   const auto found = nested_.find(instance);
-  return found == nested_.end() ? 0 : found->second.address;
+  return found == nested_.end() ? RegionKey{} : found->second.region;
 }
 
 std::uint32_t TeamTable::rank_in(std::uint32_t team, std::uint32_t location) const noexcept {

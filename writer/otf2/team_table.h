@@ -19,6 +19,7 @@
 
 #include "writer/otf2/gap_plan.h"
 #include "writer/otf2/location_scan.h"
+#include "writer/otf2/region_class.h"
 #include "writer/spool/record_sequence.h"
 
 namespace refrain::writer {
@@ -30,8 +31,8 @@ class TeamTable {
   // Number of the team, or kNoTeam.
   std::uint32_t team_of_epoch(std::uint64_t instance) const noexcept;
   std::uint32_t team_of_nested(std::uint64_t instance) const noexcept;
-  // Call address of a nested or foreign region, 0 if unknown.
-  std::uint64_t nested_address(std::uint64_t instance) const noexcept;
+  // What a nested or foreign region is; without class if that is not known.
+  RegionKey nested_region(std::uint64_t instance) const noexcept;
 
   // Indices of the locations, by number of the thread in the team.
   const std::vector<std::vector<std::uint32_t>>& teams() const noexcept { return teams_; }
@@ -47,7 +48,7 @@ class TeamTable {
     std::uint32_t team;
   };
   struct Nested {
-    std::uint64_t address = 0;
+    RegionKey region;
     std::uint32_t team = kNoTeam;
   };
   std::vector<std::vector<std::uint32_t>> teams_;
@@ -56,7 +57,7 @@ class TeamTable {
 };
 
 struct TeamInput {
-  const RecordSequence* records;
+  const spool::RecordSequence* records;
   const LocationScan* scan;
 };
 

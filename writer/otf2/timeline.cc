@@ -5,9 +5,10 @@
 namespace refrain::writer {
 
 Timeline::Timeline(EventSink& sink, const ProcessRegions& regions,
-                   const spool::Journal* journal, const GapPlan& gaps)
+                   const spool::Journal* journal, std::span<const std::uint64_t> ends,
+                   const GapPlan& gaps)
     : sink_(sink), regions_(regions), journal_(journal), gaps_(gaps) {
-  if (journal != nullptr) iterations_.emplace(*journal);
+  if (journal != nullptr) iterations_.emplace(*journal, ends);
 }
 
 void Timeline::open(const Frame& frame, std::uint64_t ticks) {

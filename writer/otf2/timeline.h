@@ -15,6 +15,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "writer/otf2/event_sink.h"
@@ -44,15 +45,16 @@ struct Frame {
   std::uint32_t number = 0;   // kFork: threads requested; kTask: generation
   std::uint32_t creator = 0;  // kTask: rank of the thread that created it
   std::uint64_t id = 0;       // instance of the region, task or lock
-  std::uint64_t address = 0;  // kTeam: of the parallel region
+  std::uint64_t address = 0;  // kFork, kTeam: of the parallel region
   std::uint64_t begin_ticks = 0;
 };
 
 class Timeline {
  public:
-  // `journal`: nullptr where iterations are not to be shown.
+  // `journal`: nullptr where iterations are not to be shown. `ends`: see
+  // spool::IterationStream.
   Timeline(EventSink& sink, const ProcessRegions& regions, const spool::Journal* journal,
-           const GapPlan& gaps);
+           std::span<const std::uint64_t> ends, const GapPlan& gaps);
 
   void open(const Frame& frame, std::uint64_t ticks);
   // Frames are closed in the reverse order of opening.

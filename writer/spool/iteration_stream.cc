@@ -4,7 +4,11 @@
 
 namespace refrain::spool {
 
-IterationStream::IterationStream(const Journal& journal) : journal_(&journal) { select(); }
+IterationStream::IterationStream(const Journal& journal,
+                                 std::span<const std::uint64_t> ends)
+    : journal_(&journal), ends_(ends) {
+  select();
+}
 
 void IterationStream::pop() {
   if (at_end_) return;
@@ -28,6 +32,11 @@ std::size_t IterationStream::find_next(std::size_t from, const LoopVisit& visit)
 
 bool IterationStream::advance(Cursor& cursor) const {
   const LoopVisit& visit = journal_->visits[cursor.visit];
+  if (cursor.ends != 0) {
+    cursor.event = {true, cursor.ends, cursor.visit, cursor.event.number, kNoEnd, false};
+    cursor.ends = 0;
+    return true;
+  }
   if (cursor.next >= visit.end_record) return false;
   const Record& record = journal_->log[cursor.next];
   IterationEvent& event = cursor.event;
@@ -40,9 +49,14 @@ bool IterationStream::advance(Cursor& cursor) const {
   event.number = record.payload;
   cursor.next = find_next(cursor.next + 1, visit);
   if (!event.left) {
-    event.complete = cursor.begun++ < visit.complete;
+    event.complete = event.number < visit.complete;
     if (cursor.next < visit.end_record)
       event.end_ticks = std::max(ticks, journal_->log[cursor.next].ticks);
+    const auto end = std::upper_bound(ends_.begin(), ends_.end(), ticks);
+    if (end != ends_.end() && *end < event.end_ticks) {
+      event.end_ticks = cursor.ends = *end;
+      event.complete = true;
+    }
   }
   return true;
 }

@@ -4,6 +4,8 @@
 // timeline of the location whose events the agent was fed with.
 // The journal tells a loop's iterations when they are found out, so a loop's records are
 // in order among themselves and only there: this merges visit by visit.
+// Where held iterations have no marks (marks=summary), the last one before a gap ends
+// where holding began: the caller gives these times.
 // Thread-safety: none; many streams may read one Journal.
 // Ownership: the Journal must live longer.
 // Cost: amortised one pass over the records of each visit; memory for the loops that are
@@ -13,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <vector>
 
 #include "writer/spool/journal.h"
@@ -22,8 +25,8 @@ namespace refrain::spool {
 inline constexpr std::uint64_t kNoEnd = std::numeric_limits<std::uint64_t>::max();
 
 struct IterationEvent {
-  bool left = false;      // the loop is left; else: an iteration begins, and the one of
-                          // this visit before it ends
+  bool left = false;  // the loop is left, or goes on without marks; else: an iteration
+                      // begins, and the one of this visit before it ends
   std::uint64_t ticks = 0;
   std::size_t visit = 0;  // index into Journal::visits
   std::uint64_t number = 0;
@@ -33,7 +36,8 @@ struct IterationEvent {
 
 class IterationStream {
  public:
-  explicit IterationStream(const Journal& journal);
+  // `ends`: in order; must live as long as the stream.
+  explicit IterationStream(const Journal& journal, std::span<const std::uint64_t> ends = {});
 
   // The next event, nullptr at the end. At equal ticks a loop is left before an
   // iteration begins, inner loops are left before and begin after outer ones.
@@ -44,7 +48,7 @@ class IterationStream {
   struct Cursor {
     std::size_t visit;
     std::size_t next;  // record to look at next
-    std::uint64_t begun;
+    std::uint64_t ends;    // if not 0: the iteration ends there, before `next`
     IterationEvent event;  // to be given
   };
 
@@ -54,6 +58,7 @@ class IterationStream {
   void select();
 
   const Journal* journal_;
+  std::span<const std::uint64_t> ends_;
   std::vector<Cursor> open_;
   std::size_t next_visit_ = 0;
   std::size_t selected_ = 0;

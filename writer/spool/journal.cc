@@ -73,9 +73,8 @@ class JournalParser {
     }
     std::string text(bytes, '\0');
     for (std::uint64_t done = 0; done < bytes; done += kRecordBytes)
-      std::memcpy(text.data() + done, &out_.log[index_ + 1 + done / kRecordBytes],
+      std::memcpy(text.data() + done, &out_.log[++index_],
                   std::min<std::uint64_t>(kRecordBytes, bytes - done));
-    index_ += (bytes + kRecordBytes - 1) / kRecordBytes;
     if (record.sub == kTextModule) {
       out_.modules.push_back(std::move(text));
     } else {
@@ -132,7 +131,8 @@ class JournalParser {
     LoopVisit& visit = known != open_.end() ? known->second : open_visit(record);
     if (visit.begun == 0) visit.first_ticks = record.ticks;
     visit.level = record.aux16;
-    visit.complete = visit.begun++;
+    visit.complete = record.payload;
+    ++visit.begun;
   }
 
   void take_left(const Record& record) {
@@ -141,7 +141,7 @@ class JournalParser {
     LoopVisit& visit = known->second;
     visit.left = true;
     visit.left_ticks = record.ticks;
-    visit.complete = std::min(record.payload, visit.begun);
+    visit.complete = record.payload;
     close_visit(record.aux32, index_ + 1);
   }
 
@@ -167,6 +167,8 @@ class JournalParser {
 
   void finish() {
     for (auto& [id, gap] : gaps_) out_.gaps.push_back(gap);
+    out_.marks_summary = !out_.summaries.empty() ||
+                         out_.text(kTextSettings).find("marks=summary\n") != std::string::npos;
     std::stable_sort(out_.visits.begin(), out_.visits.end(),
                      [](const LoopVisit& a, const LoopVisit& b) {
                        return std::tie(a.first_ticks, a.level) <
@@ -189,6 +191,16 @@ void DurationSums::add(std::uint64_t ticks) noexcept {
   const auto value = static_cast<double>(ticks);
   total += value;
   squares += value * value;
+}
+
+void DurationSums::add(const HeldSummary& held) noexcept {
+  if (held.iterations == 0) return;
+  least = count == 0 ? held.least : std::min(least, held.least);
+  greatest = std::max(greatest, held.greatest);
+  count += held.iterations;
+  const auto sum = static_cast<double>(held.total);
+  total += sum;
+  squares += sum * sum / static_cast<double>(held.iterations);
 }
 
 std::string Journal::text(TextKey key) const {

@@ -12,7 +12,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -34,6 +33,8 @@ struct Loop {
   std::vector<LoopBodyEvent> body;
 };
 
+struct HeldSummary;
+
 // Durations of complete iterations, in ticks.
 struct DurationSums {
   std::uint64_t count = 0;
@@ -43,6 +44,9 @@ struct DurationSums {
   std::uint64_t greatest = 0;
 
   void add(std::uint64_t ticks) noexcept;
+  // Iterations of which only the sum is known count for the deviation as if each had
+  // lasted their mean.
+  void add(const HeldSummary& held) noexcept;
 };
 
 // One stay in a loop, from its first iteration until it was left.
@@ -54,8 +58,8 @@ struct LoopVisit {
   std::size_t first_record = 0;   // of the journal: the visit's records lie in
   std::size_t end_record = 0;     // [first_record, end_record)
   std::uint64_t first_ticks = 0;  // begin of its first iteration
-  std::uint64_t begun = 0;        // iterations that began
-  std::uint64_t complete = 0;     // iterations that were completed
+  std::uint64_t begun = 0;        // iterations that have a mark
+  std::uint64_t complete = 0;     // iterations with a lesser number were completed
   std::uint64_t left_ticks = 0;
   bool left = false;  // false: the process ended inside
 };
@@ -111,6 +115,7 @@ struct Journal {
   ClockPair first_clock;
   ClockPair last_clock;
   std::uint64_t last_ticks = 0;  // greatest of all records
+  bool marks_summary = false;    // held iterations have no marks of their own
 
   std::string text(TextKey key) const;
 };

@@ -1,11 +1,11 @@
-// A location's records as one sequence: its log and, where the ring is wanted too, what
-// of the ring belongs behind the log.
+// A file's records as one sequence: its log, which is partly in the log area and partly
+// in the stage, and, where the ring is wanted too, what of it belongs behind the log.
 //
-// Place in the flow: ARCHITECTURE.md, step 7; everything that walks over a location's
-// events does so through this.
+// Place in the flow: ARCHITECTURE.md, step 7; everything that walks over records does so
+// through this.
 // Thread-safety: const access from any number of threads.
 // Ownership: none; the SpoolFile must live longer.
-// Cost: operator[] is O(1), a predictable branch.
+// Cost: operator[] is O(1), one predictable branch.
 #pragma once
 
 #include <array>
@@ -19,9 +19,9 @@ namespace refrain::spool {
 class RecordSequence {
  public:
   RecordSequence() = default;
-  RecordSequence(std::span<const Record> flushed,
-                 std::span<const Record> staged)
-      : parts_{flushed, staged, {}, {}} {}
+  explicit RecordSequence(std::span<const Record> log,
+                          std::span<const Record> stage = {})
+      : parts_{log, stage, {}, {}} {}
 
   // Puts [from, ring size) of the ring behind the log.
   void append_ring(std::span<const Record> older,
@@ -37,12 +37,12 @@ class RecordSequence {
   }
 
   const Record& operator[](std::size_t index) const noexcept {
-    for (std::size_t part = 0; part < 3; ++part) {
-      if (index < parts_[part].size()) [[likely]]
-        return parts_[part][index];
-      index -= parts_[part].size();
-    }
-    return parts_[3][index];
+    if (index < parts_[0].size()) return parts_[0][index];
+    index -= parts_[0].size();
+    if (index < parts_[1].size()) return parts_[1][index];
+    index -= parts_[1].size();
+    if (index < parts_[2].size()) return parts_[2][index];
+    return parts_[3][index - parts_[2].size()];
   }
 
  private:

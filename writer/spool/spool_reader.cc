@@ -42,8 +42,7 @@ SpoolFile& SpoolFile::operator=(SpoolFile&& other) noexcept {
   disk_bytes_ = std::exchange(other.disk_bytes_, 0);
   usable_ = std::exchange(other.usable_, false);
   facts_ = other.facts_;
-  flushed_ = std::exchange(other.flushed_, {});
-  staged_ = std::exchange(other.staged_, {});
+  log_ = std::exchange(other.log_, {});
   ring_ = std::exchange(other.ring_, {});
   complaints_ = std::move(other.complaints_);
   return *this;
@@ -122,57 +121,76 @@ void SpoolFile::read_header() {
   read_ring(header);
 }
 
-bool SpoolFile::lies_in_file(std::uint64_t offset, std::uint64_t records) const noexcept {
-  return offset >= sizeof(Header) && offset % alignof(Record) == 0 && offset <= bytes_ &&
-         records <= (bytes_ - offset) / kRecordBytes;
-}
-
 void SpoolFile::read_log(const Header& header) {
-  // Pairs with the recorder's release stores: what the words cover is complete. A cut
-  // stores the commit word first, so it may be less than what is flushed.
+  // Pairs with the recorder's release store: what the word covers is complete.
   const std::uint64_t commit = header.log_commit.load(std::memory_order_acquire);
-  const std::uint64_t total = commit >> 1;
   facts_.holding = (commit & 1) != 0;
-  const std::uint64_t in_log =
-      std::min(total, header.flushed.load(std::memory_order_acquire));
-  const std::uint64_t log_offset = header.log_offset;
-  const bool sane = log_offset >= kHeaderBytes && log_offset % alignof(Record) == 0;
-  if (!sane) complain("has its log at an impossible offset");
-  const std::uint64_t room =
-      sane && log_offset <= bytes_ ? (bytes_ - log_offset) / kRecordBytes : 0;
-  if (in_log > room) complain("has room for " + std::to_string(room) + " of " +
-                              std::to_string(in_log) + " records");
-  if (room > 0)
-    flushed_ = {reinterpret_cast<const Record*>(data_ + log_offset), std::min(in_log, room)};
-  // Behind a hole nothing can be dated.
-  if (in_log > room || total == in_log) return;
-  const std::uint64_t staged = total - in_log;
-  if (staged > header.stage_records || !lies_in_file(header.stage_offset, staged)) {
-    complain("has an impossible stage");
+  if (header.log_offset < kHeaderBytes || header.log_offset % alignof(Record) != 0) {
+    complain("has its log at an impossible offset");
     return;
   }
-  staged_ = {reinterpret_cast<const Record*>(data_ + header.stage_offset), staged};
+  if (header.log_offset > bytes_) {
+    if (commit >> 1 != 0) complain("ends before its log");
+    return;
+  }
+  const std::uint64_t room = (bytes_ - header.log_offset) / kRecordBytes;
+  const std::uint64_t count = commit >> 1;
+  const std::uint64_t flushed =
+      std::min(count, header.flushed.load(std::memory_order_acquire));
+  if (flushed > room) {
+    complain("has room for " + std::to_string(room) + " of " + std::to_string(flushed) +
+             " records in its log");
+    log_ = RecordSequence(records_at(header.log_offset, room));
+    return;  // what is in the stage comes after a hole
+  }
+  const std::uint64_t staged = count - flushed;
+  const bool stage_fits =
+      header.stage_offset >= sizeof(Header) && header.stage_records <= kStageRecords &&
+      header.stage_offset % alignof(Record) == 0 &&
+      header.stage_offset <= header.log_offset &&
+      header.stage_records * kRecordBytes <= header.log_offset - header.stage_offset;
+  if (staged != 0 && (!stage_fits || staged > header.stage_records)) {
+    complain("claims more records in its stage than there is room for");
+    const std::uint64_t most = stage_fits ? header.stage_records : 0;
+    log_ = RecordSequence(records_at(header.log_offset, flushed),
+                          records_at(header.stage_offset, std::min(staged, most)));
+    return;
+  }
+  log_ = RecordSequence(records_at(header.log_offset, flushed),
+                        records_at(header.stage_offset, staged));
+}
+
+std::span<const Record> SpoolFile::records_at(std::uint64_t offset,
+                                              std::uint64_t count) const noexcept {
+  if (count == 0) return {};
+  return {reinterpret_cast<const Record*>(data_ + offset), count};
 }
 
 void SpoolFile::read_ring(const Header& header) {
   if (!facts_.holding || header.ring_records == 0) return;
+  // Pairs with the recorder's release store: what the word covers is complete.
   const std::uint64_t commit = header.ring_commit.load(std::memory_order_acquire);
-  const std::uint64_t count = commit >> 8;
   const std::uint64_t size_class = commit & 0xff;
+  const std::uint64_t count = commit >> 8;
+  if (count == 0) return;
+  const std::uint64_t offset = header.ring_offset;
   const std::uint64_t capacity = size_class < 40 ? kRingFirst << size_class : 0;
-  if (capacity == 0 || capacity > header.ring_records ||
-      !lies_in_file(header.ring_offset, capacity)) {
+  if (capacity == 0 || offset < sizeof(Header) || offset % alignof(Record) != 0 ||
+      offset > std::min<std::uint64_t>(bytes_, header.log_offset) ||
+      capacity > header.ring_records ||
+      capacity > (std::min<std::uint64_t>(bytes_, header.log_offset) - offset) / kRecordBytes) {
     complain("has an impossible ring");
     return;
   }
-  const std::span<const Record> slots{
-      reinterpret_cast<const Record*>(data_ + header.ring_offset), capacity};
-  // Once full, the writer may be in the middle of overwriting the oldest slot.
-  ring_.overflowed = count >= capacity;
-  if (!ring_.overflowed) {
+  const std::span<const Record> slots = records_at(offset, capacity);
+  if (count < capacity) {
     ring_.older = slots.first(count);
+    // It began with the Sync of the cut; a ring that has grown since may have forgotten.
+    ring_.overflowed = ring_.older.front().kind != kSync;
     return;
   }
+  // Once full, the writer may be in the middle of overwriting the oldest slot.
+  ring_.overflowed = true;
   const std::uint64_t oldest = count % capacity;
   ring_.older = slots.subspan(oldest + 1);
   ring_.newer = slots.first(oldest);

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "writer/spool/format.h"
+#include "writer/spool/record_sequence.h"
 
 namespace refrain::spool {
 
@@ -45,7 +46,7 @@ struct SpoolFacts {
 struct RingView {
   std::span<const Record> older;
   std::span<const Record> newer;
-  bool overflowed = false;  // something went into it that is no longer there
+  bool overflowed = false;  // something of this gap may be there no longer
 };
 
 class SpoolFile {
@@ -63,9 +64,8 @@ class SpoolFile {
   const std::vector<std::string>& complaints() const noexcept { return complaints_; }
   const std::string& path() const noexcept { return path_; }
   const SpoolFacts& facts() const noexcept { return facts_; }
-  // The committed log: the part in the log area, then the part still in the stage.
-  std::span<const Record> flushed() const noexcept { return flushed_; }
-  std::span<const Record> staged() const noexcept { return staged_; }
+  // The committed log.
+  const RecordSequence& log() const noexcept { return log_; }
   // Empty unless facts().holding.
   const RingView& ring() const noexcept { return ring_; }
   // Allocated on disk.
@@ -75,8 +75,9 @@ class SpoolFile {
   void map(const std::string& path);
   void read_header();
   void read_log(const Header& header);
-  bool lies_in_file(std::uint64_t offset, std::uint64_t records) const noexcept;
   void read_ring(const Header& header);
+  std::span<const Record> records_at(std::uint64_t offset,
+                                     std::uint64_t count) const noexcept;
   void complain(const std::string& what);
 
   std::string path_;
@@ -85,8 +86,7 @@ class SpoolFile {
   std::uint64_t disk_bytes_ = 0;
   bool usable_ = false;
   SpoolFacts facts_;
-  std::span<const Record> flushed_;
-  std::span<const Record> staged_;
+  RecordSequence log_;
   RingView ring_;
   std::vector<std::string> complaints_;
 };
