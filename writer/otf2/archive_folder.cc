@@ -1,0 +1,75 @@
+#include "writer/otf2/archive_folder.h"
+
+#include <array>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+namespace refrain::writer {
+namespace {
+
+namespace fs = std::filesystem;
+
+// In the order of publication.
+constexpr std::array<const char*, 4> kFiles = {"traces", "traces.def", "traces.marker",
+                                               "traces.otf2"};
+
+}  // namespace
+
+bool holds_archive(const std::string& folder) {
+  std::error_code error;
+  for (const char* name : kFiles)
+    if (fs::exists(fs::path(folder) / name, error)) return true;
+  return false;
+}
+
+std::uint64_t archive_bytes(const std::string& folder) {
+  std::uint64_t bytes = 0;
+  std::error_code error;
+  for (const char* name : kFiles) {
+    const fs::path path = fs::path(folder) / name;
+    if (fs::is_regular_file(path, error)) bytes += fs::file_size(path, error);
+    if (!fs::is_directory(path, error)) continue;
+    fs::directory_iterator it(path, error);
+    for (; !error && it != fs::directory_iterator(); it.increment(error))
+      if (it->is_regular_file(error)) bytes += it->file_size(error);
+  }
+  return bytes;
+}
+
+ArchiveFolder::ArchiveFolder(std::string archive)
+    : archive_(std::move(archive)),
+      work_((fs::path(archive_) / ".traces-being-written").string()) {}
+
+ArchiveFolder::~ArchiveFolder() {
+  std::error_code error;
+  fs::remove_all(work_, error);
+}
+
+std::string ArchiveFolder::prepare(bool overwrite) {
+  if (!overwrite && holds_archive(archive_))
+    return archive_ + " holds an archive already";
+  std::error_code error;
+  fs::remove_all(work_, error);
+  fs::create_directories(work_, error);
+  if (error) return work_ + ": " + error.message();
+  return {};
+}
+
+std::string ArchiveFolder::publish() {
+  std::error_code error;
+  // The anchor goes first: without it there is no archive for any reader.
+  for (auto name = kFiles.rbegin(); name != kFiles.rend(); ++name) {
+    fs::remove_all(fs::path(archive_) / *name, error);
+    if (error) return archive_ + "/" + *name + ": " + error.message();
+  }
+  for (const char* name : kFiles) {
+    const fs::path from = fs::path(work_) / name;
+    if (!fs::exists(from, error)) continue;
+    fs::rename(from, fs::path(archive_) / name, error);
+    if (error) return from.string() + ": " + error.message();
+  }
+  return {};
+}
+
+}  // namespace refrain::writer

@@ -1,0 +1,36 @@
+// The files of an archive on disk: made aside, moved into place when complete.
+//
+// Place in the flow: ARCHITECTURE.md, step 7, around the writing.
+// Thread-safety: none. Ownership: what was not published is removed by the destructor.
+// Errors: as texts, empty for success. Nothing is thrown but for lack of memory.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace refrain::writer {
+
+// Whether the folder holds an OTF2 archive or a part of one.
+bool holds_archive(const std::string& folder);
+// Size of traces.* on disk.
+std::uint64_t archive_bytes(const std::string& folder);
+
+class ArchiveFolder {
+ public:
+  explicit ArchiveFolder(std::string archive);
+  ~ArchiveFolder();
+  ArchiveFolder(const ArchiveFolder&) = delete;
+  ArchiveFolder& operator=(const ArchiveFolder&) = delete;
+
+  // Makes the folder to write in; refuses where an archive is, unless `overwrite`.
+  std::string prepare(bool overwrite);
+  const std::string& work_folder() const noexcept { return work_; }
+  // Moves the finished files to their place; traces.otf2, which readers look for, last.
+  std::string publish();
+
+ private:
+  std::string archive_;
+  std::string work_;
+};
+
+}  // namespace refrain::writer

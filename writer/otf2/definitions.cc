@@ -1,0 +1,313 @@
+#include "writer/otf2/definitions.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace refrain::writer {
+namespace {
+
+// Calls after the first failure do nothing; the first code is kept.
+class Checked {
+ public:
+  void operator()(OTF2_ErrorCode code) {
+    if (first_ == OTF2_SUCCESS) first_ = code;
+  }
+  OTF2_ErrorCode first() const { return first_; }
+
+ private:
+  OTF2_ErrorCode first_ = OTF2_SUCCESS;
+};
+
+std::string base_name(const std::string& path) {
+  return path.substr(path.find_last_of('/') + 1);
+}
+
+std::string program_name(const spool::Journal& journal) {
+  const std::string name = base_name(journal.text(spool::kTextProgram));
+  return name.empty() ? "program" : name;
+}
+
+std::string host_name(const spool::Journal& journal) {
+  const std::string host = journal.text(spool::kTextHost);
+  return host.empty() ? "node" : host;
+}
+
+class DefinitionWriter {
+ public:
+  DefinitionWriter(OTF2_GlobalDefWriter* writer, const DefinitionInput& input)
+      : writer_(writer), in_(input) {}
+
+  OTF2_ErrorCode write() {
+    clock();
+    attributes();
+    system_tree();
+    for (std::size_t i = 0; i < in_.processes->size(); ++i) process(i);
+    regions();
+    teams();
+    location_properties();
+    flush_strings();
+    return check_.first();
+  }
+
+ private:
+  // Strings must stand before what refers to them; each is written when first used.
+  OTF2_StringRef text(const std::string& value) {
+    const OTF2_StringRef ref = in_.strings->intern(value);
+    flush_strings();
+    return ref;
+  }
+
+  void flush_strings() {
+    const auto& strings = in_.strings->strings();
+    for (; written_ < strings.size(); ++written_)
+      check_(OTF2_GlobalDefWriter_WriteString(
+          writer_, static_cast<OTF2_StringRef>(written_), strings[written_]->c_str()));
+  }
+
+  void clock() {
+    std::uint64_t start = kNever;
+    std::uint64_t end = 0;
+    std::uint64_t realtime = OTF2_UNDEFINED_TIMESTAMP;
+    double rate = 1e9;
+    for (const auto& process : *in_.processes) {
+      if (process->start_ticks() < start) {
+        start = process->start_ticks();
+        rate = process->ticks_per_second();
+        realtime = start_of_day(*process);
+      }
+      end = std::max(end, process->end_ticks());
+    }
+    if (start == kNever) start = 0;
+    const auto resolution = static_cast<std::uint64_t>(std::llround(std::max(1.0, rate)));
+    check_(OTF2_GlobalDefWriter_WriteClockProperties(
+        writer_, resolution, start, end > start ? end - start : 0, realtime));
+  }
+
+  // CLOCK_REALTIME, ns, at the process' first tick.
+  static std::uint64_t start_of_day(const ProcessModel& process) {
+    const spool::SpoolFacts& facts = process.spool().journal.facts();
+    if (facts.start_epoch_ns == 0) return OTF2_UNDEFINED_TIMESTAMP;
+    const double early_ns =
+        (static_cast<double>(facts.start_ticks) -
+         static_cast<double>(process.start_ticks())) *
+        1e9 / process.ticks_per_second();
+    return facts.start_epoch_ns - static_cast<std::uint64_t>(std::max(0.0, early_ns));
+  }
+
+  void attributes() {
+    check_(OTF2_GlobalDefWriter_WriteParadigm(writer_, OTF2_PARADIGM_OPENMP, text("OpenMP"),
+                                              OTF2_PARADIGM_CLASS_THREAD_FORK_JOIN));
+    check_(OTF2_GlobalDefWriter_WriteParameter(writer_, kIterationParameter,
+                                               text("iteration"),
+                                               OTF2_PARAMETER_TYPE_INT64));
+    check_(OTF2_GlobalDefWriter_WriteAttribute(
+        writer_, kWrittenAttribute, text("written"),
+        text("events of the iteration in the archive: 0 none, 1 all, 2 a part"),
+        OTF2_TYPE_UINT8));
+    check_(OTF2_GlobalDefWriter_WriteAttribute(
+        writer_, kCompleteAttribute, text("complete"),
+        text("0: the loop was left or the process ended before the iteration's end"),
+        OTF2_TYPE_UINT8));
+  }
+
+  void system_tree() {
+    check_(OTF2_GlobalDefWriter_WriteSystemTreeNode(writer_, 0, text("machine"),
+                                                    text("machine"),
+                                                    OTF2_UNDEFINED_SYSTEM_TREE_NODE));
+    for (const auto& process : *in_.processes) {
+      const std::string host = host_name(process->journal());
+      const auto next = static_cast<OTF2_SystemTreeNodeRef>(nodes_.size() + 1);
+      if (!nodes_.try_emplace(host, next).second) continue;
+      check_(OTF2_GlobalDefWriter_WriteSystemTreeNode(writer_, next, text(host),
+                                                      text("node"), 0));
+      check_(OTF2_GlobalDefWriter_WriteSystemTreeNodeDomain(
+          writer_, next, OTF2_SYSTEM_TREE_DOMAIN_SHARED_MEMORY));
+    }
+  }
+
+  void process(std::size_t index) {
+    const ProcessModel& process = *(*in_.processes)[index];
+    const auto group = static_cast<OTF2_LocationGroupRef>(index);
+    check_(OTF2_GlobalDefWriter_WriteLocationGroup(
+        writer_, group, text(program_name(process.journal())),
+        OTF2_LOCATION_GROUP_TYPE_PROCESS, nodes_[host_name(process.journal())],
+        OTF2_UNDEFINED_LOCATION_GROUP));
+    const std::uint64_t first = first_location(*in_.processes, index);
+    for (std::size_t i = 0; i < process.locations(); ++i) {
+      const std::string name = i == process.primary()
+                                   ? "Master thread"
+                                   : "OpenMP thread " + std::to_string(i);
+      check_(OTF2_GlobalDefWriter_WriteLocation(
+          writer_, first + i, text(name), OTF2_LOCATION_TYPE_CPU_THREAD,
+          (*in_.outcomes)[index][i].archive_events, group));
+    }
+  }
+
+  void regions() {
+    std::uint32_t ref = 0;
+    for (const RegionDef& region : *in_.regions) {
+      const bool loop = region.cls == RegionClass::kNone;
+      OTF2_RegionFlag flags = OTF2_REGION_FLAG_NONE;
+      if (loop) flags = OTF2_REGION_FLAG_PHASE | OTF2_REGION_FLAG_DYNAMIC;
+      check_(OTF2_GlobalDefWriter_WriteRegion(
+          writer_, ref++, text(region.name), text(region.canonical),
+          text(region.description), loop ? OTF2_REGION_ROLE_CODE : role_of(region.cls),
+          loop ? OTF2_PARADIGM_USER : OTF2_PARADIGM_OPENMP, flags, text(region.file),
+          region.line, 0));
+    }
+  }
+
+  // All locations are members of the paradigm; a team is a group of their numbers.
+  void teams() {
+    std::uint64_t locations = 0;
+    for (const auto& process : *in_.processes) locations += process->locations();
+    std::vector<std::uint64_t> members(locations);
+    std::iota(members.begin(), members.end(), 0);
+    check_(OTF2_GlobalDefWriter_WriteGroup(
+        writer_, 0, text("OpenMP locations"), OTF2_GROUP_TYPE_COMM_LOCATIONS,
+        OTF2_PARADIGM_OPENMP, OTF2_GROUP_FLAG_NONE,
+        static_cast<std::uint32_t>(members.size()), members.data()));
+    OTF2_GroupRef group = 1;
+    for (std::size_t i = 0; i < in_.processes->size(); ++i) {
+      const std::uint64_t first = first_location(*in_.processes, i);
+      for (const auto& team : (*in_.processes)[i]->teams().teams()) {
+        members.assign(team.begin(), team.end());
+        for (std::uint64_t& member : members) member += first;
+        const OTF2_StringRef name = text("OpenMP team " + std::to_string(group));
+        check_(OTF2_GlobalDefWriter_WriteGroup(
+            writer_, group, name, OTF2_GROUP_TYPE_COMM_GROUP, OTF2_PARADIGM_OPENMP,
+            OTF2_GROUP_FLAG_NONE, static_cast<std::uint32_t>(members.size()),
+            members.data()));
+        check_(OTF2_GlobalDefWriter_WriteComm(writer_, group - 1, name, group,
+                                              OTF2_UNDEFINED_COMM, OTF2_COMM_FLAG_NONE));
+        ++group;
+      }
+    }
+  }
+
+  void property(OTF2_LocationRef location, const std::string& name, std::uint64_t value) {
+    OTF2_AttributeValue content;
+    content.uint64 = value;
+    check_(OTF2_GlobalDefWriter_WriteLocationProperty(
+        writer_, location, text("REFRAIN::" + name), OTF2_TYPE_UINT64, content));
+  }
+
+  // Begin and end of threads are told here: as OTF2 events they would belong to a
+  // create/wait paradigm, whose readers look for the ThreadCreate that OpenMP does not
+  // have; as a region they would stand below every call path of a worker.
+  void location_properties() {
+    for (std::size_t i = 0; i < in_.processes->size(); ++i) {
+      const ProcessModel& process = *(*in_.processes)[i];
+      const std::uint64_t first = first_location(*in_.processes, i);
+      for (std::size_t j = 0; j < process.locations(); ++j) {
+        const spool::SpoolFacts& facts = process.spool().locations[j].facts();
+        const LocationScan& scan = process.scan(j);
+        const LocationOutcome& outcome = (*in_.outcomes)[i][j];
+        property(first + j, "EVENTS_SEEN", facts.events_seen);
+        property(first + j, "EVENTS_WRITTEN", outcome.events_written);
+        property(first + j, "THREADS_BEGUN", scan.threads_begun);
+        property(first + j, "THREADS_ENDED", scan.threads_ended);
+        if (scan.threads_begun != 0) {
+          property(first + j, "THREAD_BEGIN_TICKS", scan.thread_begin_ticks);
+          property(first + j, "KERNEL_THREAD", scan.kernel_thread);
+        }
+        if (scan.threads_ended != 0)
+          property(first + j, "THREAD_END_TICKS", scan.thread_end_ticks);
+        for (std::size_t cause = 0; cause < spool::kLossCauses; ++cause)
+          if (facts.lost[cause] != 0)
+            property(first + j, std::string("LOST::") + spool::kLossNames[cause],
+                     facts.lost[cause]);
+      }
+    }
+  }
+
+  OTF2_GlobalDefWriter* writer_;
+  const DefinitionInput& in_;
+  Checked check_;
+  std::size_t written_ = 0;
+  std::unordered_map<std::string, OTF2_SystemTreeNodeRef> nodes_;
+};
+
+}  // namespace
+
+OTF2_StringRef StringTable::intern(const std::string& text) {
+  const auto [at, is_new] =
+      ids_.try_emplace(text, static_cast<OTF2_StringRef>(order_.size()));
+  if (is_new) order_.push_back(&at->first);
+  return at->second;
+}
+
+std::uint64_t first_location(const std::vector<std::unique_ptr<ProcessModel>>& processes,
+                             std::size_t process) {
+  std::uint64_t first = 0;
+  for (std::size_t i = 0; i < process; ++i) first += processes[i]->locations();
+  return first;
+}
+
+OTF2_RegionRole role_of(RegionClass cls) noexcept {
+  switch (cls) {
+    case RegionClass::kParallel:
+    case RegionClass::kTeams:
+      return OTF2_REGION_ROLE_PARALLEL;
+    case RegionClass::kLoop:
+    case RegionClass::kDistribute:
+    case RegionClass::kTaskloop:
+      return OTF2_REGION_ROLE_LOOP;
+    case RegionClass::kSections:
+      return OTF2_REGION_ROLE_SECTIONS;
+    case RegionClass::kSingle:
+      return OTF2_REGION_ROLE_SINGLE;
+    case RegionClass::kSingleBlock:
+      return OTF2_REGION_ROLE_SINGLE_SBLOCK;
+    case RegionClass::kWorkshare:
+    case RegionClass::kScope:
+      return OTF2_REGION_ROLE_WORKSHARE;
+    case RegionClass::kMasked:
+      return OTF2_REGION_ROLE_MASTER;
+    case RegionClass::kBarrier:
+      return OTF2_REGION_ROLE_BARRIER;
+    case RegionClass::kImplicitBarrier:
+    case RegionClass::kImplementationBarrier:
+    case RegionClass::kTeamsBarrier:
+    case RegionClass::kReductionSync:
+      return OTF2_REGION_ROLE_IMPLICIT_BARRIER;
+    case RegionClass::kTaskwait:
+    case RegionClass::kTaskgroup:
+      return OTF2_REGION_ROLE_TASK_WAIT;
+    case RegionClass::kTask:
+      return OTF2_REGION_ROLE_TASK;
+    case RegionClass::kTaskCreate:
+      return OTF2_REGION_ROLE_TASK_CREATE;
+    case RegionClass::kCritical:
+      return OTF2_REGION_ROLE_CRITICAL;
+    case RegionClass::kCriticalBlock:
+      return OTF2_REGION_ROLE_CRITICAL_SBLOCK;
+    case RegionClass::kOrdered:
+      return OTF2_REGION_ROLE_ORDERED;
+    case RegionClass::kOrderedBlock:
+      return OTF2_REGION_ROLE_ORDERED_SBLOCK;
+    case RegionClass::kAtomic:
+      return OTF2_REGION_ROLE_ATOMIC;
+    case RegionClass::kFlush:
+      return OTF2_REGION_ROLE_FLUSH;
+    case RegionClass::kSetLock:
+    case RegionClass::kTestLock:
+    case RegionClass::kSetNestLock:
+    case RegionClass::kTestNestLock:
+    case RegionClass::kRelockNestLock:
+    case RegionClass::kUnlockNestLock:
+      return OTF2_REGION_ROLE_FUNCTION;
+    case RegionClass::kReduction:
+      return OTF2_REGION_ROLE_CODE;
+    default:  // the waits: a part of a region that has the role already
+      return OTF2_REGION_ROLE_ARTIFICIAL;
+  }
+}
+
+OTF2_ErrorCode write_definitions(OTF2_GlobalDefWriter* writer,
+                                 const DefinitionInput& input) {
+  return DefinitionWriter(writer, input).write();
+}
+
+}  // namespace refrain::writer

@@ -1,0 +1,53 @@
+// Writes the global definitions of an archive: strings, clock, system tree, locations,
+// regions, teams.
+//
+// Place in the flow: ARCHITECTURE.md, step 7, after the events: only then the number of
+// events of each location is known.
+// Locations are numbered from 0 on without holes, process by process, because readers
+// take a thread's number to be its location's less the least of its process.
+// Thread-safety: none, one thread. Ownership: nothing is kept.
+// Cost: linear in what is defined.
+#pragma once
+
+#include <otf2/otf2.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "writer/otf2/process_model.h"
+
+namespace refrain::writer {
+
+// Gives equal strings one number, from 0 (the empty one) on.
+class StringTable {
+ public:
+  StringTable() { intern(""); }
+  OTF2_StringRef intern(const std::string& text);
+  const std::vector<const std::string*>& strings() const noexcept { return order_; }
+
+ private:
+  std::unordered_map<std::string, OTF2_StringRef> ids_;
+  std::vector<const std::string*> order_;
+};
+
+struct DefinitionInput {
+  std::vector<std::unique_ptr<ProcessModel>>* processes = nullptr;
+  const std::vector<RegionDef>* regions = nullptr;
+  // By process, by location.
+  const std::vector<std::vector<LocationOutcome>>* outcomes = nullptr;
+  StringTable* strings = nullptr;
+};
+
+// Reference of a process' location 0.
+std::uint64_t first_location(const std::vector<std::unique_ptr<ProcessModel>>& processes,
+                             std::size_t process);
+
+// The role of a region in OTF2.
+OTF2_RegionRole role_of(RegionClass cls) noexcept;
+
+OTF2_ErrorCode write_definitions(OTF2_GlobalDefWriter* writer, const DefinitionInput& input);
+
+}  // namespace refrain::writer

@@ -1,0 +1,119 @@
+#include "writer/otf2/event_sink.h"
+
+namespace refrain::writer {
+
+EventSink::EventSink(OTF2_EvtWriter* writer, const std::vector<RegionDef>& regions)
+    : writer_(writer), attributes_(OTF2_AttributeList_New()), regions_(regions) {
+  if (attributes_ == nullptr) error_ = OTF2_ERROR_MEM_ALLOC_FAILED;
+}
+
+EventSink::~EventSink() {
+  if (attributes_ != nullptr) OTF2_AttributeList_Delete(attributes_);
+}
+
+bool EventSink::skips(std::uint32_t region) noexcept {
+  if (!ok() || region >= regions_.size()) return true;
+  if (!regions_[region].filtered) return false;
+  ++filtered_;
+  return true;
+}
+
+void EventSink::enter(std::uint64_t ticks, std::uint32_t region) {
+  if (skips(region)) return;
+  check(OTF2_EvtWriter_Enter(writer_, nullptr, at(ticks), region));
+}
+
+void EventSink::leave(std::uint64_t ticks, std::uint32_t region) {
+  if (skips(region)) return;
+  check(OTF2_EvtWriter_Leave(writer_, nullptr, at(ticks), region));
+}
+
+void EventSink::enter_iteration(std::uint64_t ticks, std::uint32_t region,
+                                std::uint64_t number, std::uint8_t kept, bool complete) {
+  if (!ok() || region >= regions_.size()) return;
+  check(OTF2_AttributeList_AddUint8(attributes_, kWrittenAttribute, kept));
+  if (!complete) check(OTF2_AttributeList_AddUint8(attributes_, kCompleteAttribute, 0));
+  check(OTF2_EvtWriter_Enter(writer_, attributes_, at(ticks), region));
+  check(OTF2_AttributeList_RemoveAllAttributes(attributes_));
+  check(OTF2_EvtWriter_ParameterInt(writer_, nullptr, last_, kIterationParameter,
+                                    static_cast<std::int64_t>(number)));
+}
+
+void EventSink::on_off(std::uint64_t ticks, bool on) {
+  if (!ok()) return;
+  const OTF2_MeasurementMode mode = on ? OTF2_MEASUREMENT_ON : OTF2_MEASUREMENT_OFF;
+  check(OTF2_EvtWriter_MeasurementOnOff(writer_, nullptr, at(ticks), mode));
+}
+
+void EventSink::fork(std::uint64_t ticks, std::uint32_t requested) {
+  if (!ok()) return;
+  check(OTF2_EvtWriter_ThreadFork(writer_, nullptr, at(ticks), OTF2_PARADIGM_OPENMP,
+                                  requested));
+}
+
+void EventSink::join(std::uint64_t ticks) {
+  if (!ok()) return;
+  check(OTF2_EvtWriter_ThreadJoin(writer_, nullptr, at(ticks), OTF2_PARADIGM_OPENMP));
+}
+
+void EventSink::team_begin(std::uint64_t ticks, std::uint32_t comm) {
+  if (!ok()) return;
+  check(OTF2_EvtWriter_ThreadTeamBegin(writer_, nullptr, at(ticks), comm));
+}
+
+void EventSink::team_end(std::uint64_t ticks, std::uint32_t comm) {
+  if (!ok()) return;
+  check(OTF2_EvtWriter_ThreadTeamEnd(writer_, nullptr, at(ticks), comm));
+}
+
+void EventSink::task_create(std::uint64_t ticks, std::uint32_t comm, std::uint32_t creator,
+                            std::uint32_t number) {
+  if (!ok()) return;
+  check(OTF2_EvtWriter_ThreadTaskCreate(writer_, nullptr, at(ticks), comm, creator, number));
+}
+
+void EventSink::task_switch(std::uint64_t ticks, std::uint32_t comm, std::uint32_t creator,
+                            std::uint32_t number) {
+  if (!ok()) return;
+  check(OTF2_EvtWriter_ThreadTaskSwitch(writer_, nullptr, at(ticks), comm, creator, number));
+}
+
+void EventSink::task_complete(std::uint64_t ticks, std::uint32_t comm,
+                              std::uint32_t creator, std::uint32_t number) {
+  if (!ok()) return;
+  check(
+      OTF2_EvtWriter_ThreadTaskComplete(writer_, nullptr, at(ticks), comm, creator, number));
+}
+
+void EventSink::acquire_lock(std::uint64_t ticks, std::uint32_t lock, std::uint32_t order) {
+  if (!ok()) return;
+  check(OTF2_EvtWriter_ThreadAcquireLock(writer_, nullptr, at(ticks), OTF2_PARADIGM_OPENMP,
+                                         lock, order));
+}
+
+void EventSink::release_lock(std::uint64_t ticks, std::uint32_t lock, std::uint32_t order) {
+  if (!ok()) return;
+  check(OTF2_EvtWriter_ThreadReleaseLock(writer_, nullptr, at(ticks), OTF2_PARADIGM_OPENMP,
+                                         lock, order));
+}
+
+void EventSink::program_begin(std::uint64_t ticks, OTF2_StringRef name,
+                              const std::vector<OTF2_StringRef>& arguments) {
+  if (!ok()) return;
+  check(OTF2_EvtWriter_ProgramBegin(writer_, nullptr, at(ticks), name,
+                                    static_cast<std::uint32_t>(arguments.size()),
+                                    arguments.data()));
+}
+
+void EventSink::program_end(std::uint64_t ticks) {
+  if (!ok()) return;
+  check(OTF2_EvtWriter_ProgramEnd(writer_, nullptr, at(ticks), OTF2_UNDEFINED_INT64));
+}
+
+std::uint64_t EventSink::count() const {
+  std::uint64_t count = 0;
+  OTF2_EvtWriter_GetNumberOfEvents(writer_, &count);
+  return count;
+}
+
+}  // namespace refrain::writer

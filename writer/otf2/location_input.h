@@ -1,0 +1,60 @@
+// What it takes to write one location, and what came of it.
+//
+// Place in the flow: ARCHITECTURE.md, step 7; made by archive_writer.cc, one a location.
+// Ownership: all pointers must outlive the writing; all are const for all locations.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "writer/otf2/event_sink.h"
+#include "writer/otf2/gap_plan.h"
+#include "writer/otf2/location_scan.h"
+#include "writer/otf2/lock_table.h"
+#include "writer/otf2/region_table.h"
+#include "writer/otf2/team_table.h"
+
+namespace refrain::writer {
+
+// What all locations of a process share.
+struct ProcessContext {
+  const spool::RecordSequence* primary = nullptr;  // records of the location that feeds the agent
+  const LocationScan* primary_scan = nullptr;
+  const GapPlan* gaps = nullptr;
+  const TeamTable* teams = nullptr;
+  const LockTable* locks = nullptr;
+  const ProcessRegions* regions = nullptr;
+  const spool::Journal* journal = nullptr;
+  std::unordered_map<std::uint32_t, std::uint32_t> index_of;  // location's number -> index
+  std::uint32_t first_comm = 0;  // reference of the process' team 0
+  std::vector<std::uint64_t> iteration_ends;  // see spool::IterationStream
+  std::uint64_t end_ticks = 0;   // of the process: what is open then is closed
+  std::uint64_t start_ticks = 0;
+  OTF2_StringRef program = OTF2_UNDEFINED_STRING;
+  std::vector<OTF2_StringRef> arguments;
+};
+
+struct LocationInput {
+  const ProcessContext* process = nullptr;
+  const spool::RecordSequence* records = nullptr;
+  const LocationScan* scan = nullptr;
+  std::uint32_t index = 0;  // in the process
+  bool primary = false;     // shows iterations, begin and end of the program
+};
+
+inline constexpr std::size_t kEventKinds = 64;
+
+struct LocationOutcome {
+  std::uint64_t archive_events = 0;     // records in the archive
+  std::uint64_t events_written = 0;     // callbacks that are in the archive
+  std::uint64_t filtered = 0;           // enters and leaves that the filter took
+  std::uint64_t unmatched = 0;          // ends whose begin is not known
+  std::array<std::uint64_t, kEventKinds> by_kind{};  // events_written by record kind
+  std::string error;
+};
+
+}  // namespace refrain::writer

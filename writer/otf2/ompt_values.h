@@ -1,0 +1,53 @@
+// The values of OMPT enumerations that spool records carry in `sub`. The writer does not
+// include <omp-tools.h>: it also reads spools of other machines and other runtimes. The
+// numbers are fixed by the OpenMP specification 5.1 / 5.2, section "OMPT data types".
+#pragma once
+
+#include <cstdint>
+
+namespace refrain::writer::ompt {
+
+// ompt_work_t
+inline constexpr std::uint8_t kWorkLoop = 1;
+inline constexpr std::uint8_t kWorkSections = 2;
+inline constexpr std::uint8_t kWorkSingleExecutor = 3;
+inline constexpr std::uint8_t kWorkSingleOther = 4;
+inline constexpr std::uint8_t kWorkWorkshare = 5;
+inline constexpr std::uint8_t kWorkDistribute = 6;
+inline constexpr std::uint8_t kWorkTaskloop = 7;
+inline constexpr std::uint8_t kWorkScope = 8;
+inline constexpr std::uint8_t kWorkLoopStatic = 10;
+inline constexpr std::uint8_t kWorkLoopDynamic = 11;
+inline constexpr std::uint8_t kWorkLoopGuided = 12;
+inline constexpr std::uint8_t kWorkLoopOther = 13;
+
+// ompt_sync_region_t
+inline constexpr std::uint8_t kSyncBarrier = 1;
+inline constexpr std::uint8_t kSyncBarrierImplicit = 2;
+inline constexpr std::uint8_t kSyncBarrierExplicit = 3;
+inline constexpr std::uint8_t kSyncBarrierImplementation = 4;
+inline constexpr std::uint8_t kSyncTaskwait = 5;
+inline constexpr std::uint8_t kSyncTaskgroup = 6;
+inline constexpr std::uint8_t kSyncReduction = 7;
+inline constexpr std::uint8_t kSyncBarrierImplicitWorkshare = 8;
+inline constexpr std::uint8_t kSyncBarrierImplicitParallel = 9;
+inline constexpr std::uint8_t kSyncBarrierTeams = 10;
+
+// ompt_mutex_t
+inline constexpr std::uint8_t kMutexLock = 1;
+inline constexpr std::uint8_t kMutexTestLock = 2;
+inline constexpr std::uint8_t kMutexNestLock = 3;
+inline constexpr std::uint8_t kMutexTestNestLock = 4;
+inline constexpr std::uint8_t kMutexCritical = 5;
+inline constexpr std::uint8_t kMutexAtomic = 6;
+inline constexpr std::uint8_t kMutexOrdered = 7;
+
+// ompt_task_status_t
+inline constexpr std::uint8_t kTaskComplete = 1;
+inline constexpr std::uint8_t kTaskCancel = 3;
+inline constexpr std::uint8_t kTaskDetach = 4;
+
+// ompt_scope_endpoint_t
+inline constexpr std::uint8_t kScopeBegin = 1;
+
+}  // namespace refrain::writer::ompt

@@ -1,0 +1,142 @@
+#include "writer/otf2/otf2_archive.h"
+
+#include <otf2/OTF2_Pthread_Locks.h>
+
+#include <cerrno>
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <vector>
+
+namespace refrain::writer {
+
+// What libotf2 says of an error comes by its callback, on the thread that has it; what
+// we were doing then, by check().
+struct Otf2Messages {
+  std::mutex mutex;
+  std::string first;
+  std::string library;
+
+  void add(OTF2_ErrorCode code, const char* what) {
+    const std::lock_guard<std::mutex> lock(mutex);
+    if (!first.empty()) return;
+    first = std::string(what) + ": " +
+            (library.empty() ? OTF2_Error_GetDescription(code) : library);
+  }
+  void say(OTF2_ErrorCode code, const char* text) {
+    const std::lock_guard<std::mutex> lock(mutex);
+    if (!library.empty()) return;
+    library = OTF2_Error_GetDescription(code);
+    if (text[0] != '\0') library += std::string(" (") + text + ")";
+  }
+};
+
+namespace {
+
+extern "C" OTF2_ErrorCode refrain_otf2_error(void* user_data, const char* /*file*/,
+                                             uint64_t /*line*/, const char* /*function*/,
+                                             OTF2_ErrorCode code, const char* format,
+                                             va_list arguments) {
+  char text[256] = "";
+  if (format != nullptr) std::vsnprintf(text, sizeof(text), format, arguments);
+  if (user_data != nullptr) static_cast<Otf2Messages*>(user_data)->say(code, text);
+  return code;
+}
+
+extern "C" OTF2_FlushType refrain_pre_flush(void*, OTF2_FileType, OTF2_LocationRef, void*,
+                                            bool) {
+  return OTF2_FLUSH;
+}
+
+extern "C" OTF2_TimeStamp refrain_post_flush(void*, OTF2_FileType, OTF2_LocationRef) {
+  return 0;  // the pre-flush of a finished run is no event of the program
+}
+
+using Chunks = std::vector<void*>;
+
+// No more memory is libotf2's sign to flush what it has.
+extern "C" void* refrain_allocate(void*, OTF2_FileType type, OTF2_LocationRef,
+                                  void** buffer_data, uint64_t bytes) {
+  auto* chunks = static_cast<Chunks*>(*buffer_data);
+  try {
+    if (chunks == nullptr) *buffer_data = chunks = new Chunks;
+    if (type == OTF2_FILETYPE_EVENTS && chunks->size() >= kChunksPerLocation)
+      return nullptr;
+    chunks->push_back(nullptr);
+  } catch (...) {
+    return nullptr;
+  }
+  void* chunk = std::calloc(1, bytes);
+  if (chunk == nullptr) {
+    chunks->pop_back();
+  } else {
+    chunks->back() = chunk;
+  }
+  return chunk;
+}
+
+extern "C" void refrain_free_all(void*, OTF2_FileType, OTF2_LocationRef, void** buffer_data,
+                                 bool final) {
+  auto* chunks = static_cast<Chunks*>(*buffer_data);
+  if (chunks == nullptr) return;
+  for (void* chunk : *chunks) std::free(chunk);
+  chunks->clear();
+  if (!final) return;
+  delete chunks;
+  *buffer_data = nullptr;
+}
+
+constexpr OTF2_FlushCallbacks kFlush = {refrain_pre_flush, refrain_post_flush};
+constexpr OTF2_MemoryCallbacks kMemory = {refrain_allocate, refrain_free_all};
+
+}  // namespace
+
+Otf2Archive::Otf2Archive(const std::string& folder, const std::string& machine,
+                         const std::string& description)
+    : messages_(std::make_unique<Otf2Messages>()) {
+  previous_ = OTF2_Error_RegisterCallback(refrain_otf2_error, messages_.get());
+  archive_ = OTF2_Archive_Open(folder.c_str(), "traces", OTF2_FILEMODE_WRITE,
+                               OTF2_CHUNK_SIZE_EVENTS_DEFAULT,
+                               OTF2_CHUNK_SIZE_DEFINITIONS_DEFAULT, OTF2_SUBSTRATE_POSIX,
+                               OTF2_COMPRESSION_NONE);
+  if (archive_ == nullptr) {
+    check(OTF2_ERROR_FILE_CAN_NOT_OPEN, "cannot create the archive");
+    return;
+  }
+  check(OTF2_Archive_SetFlushCallbacks(archive_, &kFlush, nullptr), "flush callbacks");
+  check(OTF2_Archive_SetMemoryCallbacks(archive_, &kMemory, nullptr), "memory callbacks");
+  check(OTF2_Archive_SetSerialCollectiveCallbacks(archive_), "collective callbacks");
+  check(OTF2_Pthread_Archive_SetLockingCallbacks(archive_, nullptr), "locking callbacks");
+  check(OTF2_Archive_SetCreator(archive_, "Refrain"), "creator");
+  if (!machine.empty())
+    check(OTF2_Archive_SetMachineName(archive_, machine.c_str()), "machine name");
+  if (!description.empty())
+    check(OTF2_Archive_SetDescription(archive_, description.c_str()), "description");
+}
+
+Otf2Archive::~Otf2Archive() {
+  close();
+  OTF2_Error_RegisterCallback(previous_, nullptr);
+}
+
+std::string Otf2Archive::error() const {
+  const std::lock_guard<std::mutex> lock(messages_->mutex);
+  return messages_->first;
+}
+
+bool Otf2Archive::check(OTF2_ErrorCode code, const char* what) {
+  if (code == OTF2_SUCCESS) return true;
+  messages_->add(code, what);
+  return false;
+}
+
+void Otf2Archive::close() {
+  if (archive_ == nullptr) return;
+  const OTF2_ErrorCode code = OTF2_Archive_Close(archive_);
+  archive_ = nullptr;
+  check(code, "cannot close the archive");
+}
+
+}  // namespace refrain::writer

@@ -1,0 +1,48 @@
+// An OTF2 archive that is being written: opening, closing, and what libotf2 wants to have
+// registered for it.
+//
+// Place in the flow: ARCHITECTURE.md, step 7; archive_writer.cc fills it.
+// Thread-safety: writers of different locations may be used at the same time; opening,
+// closing and errors belong to one thread. libotf2 has one error callback a process: it
+// is ours while an Otf2Archive lives, so that nothing is printed.
+// Ownership: closes the archive when destroyed.
+// Cost: at most kChunksPerLocation chunks of 1 MiB for each location being written, then
+// they are flushed; libotf2 alone would keep 128 MiB for each.
+#pragma once
+
+#include <otf2/otf2.h>
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+namespace refrain::writer {
+
+inline constexpr std::size_t kChunksPerLocation = 4;
+
+struct Otf2Messages;
+
+class Otf2Archive {
+ public:
+  // Creates <folder>/traces.*; the folder must not hold any. error() tells success.
+  Otf2Archive(const std::string& folder, const std::string& machine,
+              const std::string& description);
+  ~Otf2Archive();
+  Otf2Archive(const Otf2Archive&) = delete;
+  Otf2Archive& operator=(const Otf2Archive&) = delete;
+
+  OTF2_Archive* get() const noexcept { return archive_; }
+  // The first thing that went wrong, in words; empty if nothing did.
+  std::string error() const;
+  // Takes a result into account; true if it is a success.
+  bool check(OTF2_ErrorCode code, const char* what);
+  // Everything is on disk afterwards, or error() says why not.
+  void close();
+
+ private:
+  std::unique_ptr<Otf2Messages> messages_;
+  OTF2_ErrorCallback previous_ = nullptr;
+  OTF2_Archive* archive_ = nullptr;
+};
+
+}  // namespace refrain::writer

@@ -1,0 +1,210 @@
+#include "writer/otf2/process_model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "writer/otf2/parallel_for.h"
+#include "writer/spool/iteration_stream.h"
+
+namespace refrain::writer {
+namespace {
+
+// The rate by the two clock pairs that are furthest apart, if they can be believed.
+double measured_rate(const spool::Journal& journal, double known) {
+  constexpr std::uint64_t kLeastNs = 1'000'000;
+  const auto& first = journal.first_clock;
+  const auto& last = journal.last_clock;
+  if (last.ns < first.ns + kLeastNs || last.ticks <= first.ticks) return known;
+  const double rate = static_cast<double>(last.ticks - first.ticks) * 1e9 /
+                      static_cast<double>(last.ns - first.ns);
+  return std::abs(rate - known) < 0.1 * known ? rate : known;
+}
+
+}  // namespace
+
+ProcessModel::ProcessModel(const spool::ProcessSpool& spool, RegionTable& regions,
+                           bool recovered, unsigned threads)
+    : spool_(spool), journal_(spool::parse_journal(spool.journal.log())) {
+  for (std::size_t i = 0; i < spool.locations.size(); ++i) {
+    const spool::SpoolFile& file = spool.locations[i];
+    records_.push_back(file.log());
+    context_.index_of[file.facts().location] = static_cast<std::uint32_t>(i);
+  }
+  const auto primary = std::find_if(
+      spool.locations.begin(), spool.locations.end(),
+      [](const auto& file) { return file.facts().role == spool::kRolePrimary; });
+  if (primary != spool.locations.end())
+    primary_ = static_cast<std::size_t>(primary - spool.locations.begin());
+  scans_.resize(records_.size());
+  scan_all(threads);
+  plan(recovered);
+  append_rings();
+  scan_all(threads);
+  date_gaps();
+  date_process();
+  std::vector<TeamInput> inputs;
+  std::vector<const spool::RecordSequence*> sequences;
+  for (std::size_t i = 0; i < records_.size(); ++i) {
+    inputs.push_back({&records_[i], &scans_[i]});
+    sequences.push_back(&records_[i]);
+  }
+  teams_ = build_teams(inputs, gaps_);
+  locks_ = build_locks(sequences);
+  define_regions(regions);
+  share();
+}
+
+void ProcessModel::share() {
+  if (!records_.empty()) {
+    context_.primary = &records_[primary_];
+    context_.primary_scan = &scans_[primary_];
+  }
+  context_.gaps = &gaps_;
+  context_.teams = &teams_;
+  context_.locks = &locks_;
+  context_.regions = &regions_;
+  context_.journal = &journal_;
+  if (!journal_.marks_summary) return;
+  for (const Gap& gap : gaps_.gaps) context_.iteration_ends.push_back(gap.hold_ticks);
+}
+
+LocationInput ProcessModel::input(std::size_t location) const {
+  return {&context_, &records_[location], &scans_[location],
+          static_cast<std::uint32_t>(location), location == primary_};
+}
+
+void ProcessModel::scan_all(unsigned threads) {
+  parallel_for(records_.size(), threads,
+               [this](std::size_t i) { scan_records(records_[i], scans_[i]); });
+}
+
+void ProcessModel::plan(bool recovered) {
+  std::vector<LocationCuts> cuts;
+  for (std::size_t i = 0; i < records_.size(); ++i) {
+    const spool::SpoolFile& file = spool_.locations[i];
+    cuts.push_back({scans_[i].cuts, &file.ring(), file.facts().holding, i == primary_});
+  }
+  gaps_ = plan_gaps(journal_, cuts, recovered);
+}
+
+// A location that was still holding when its gap had been resumed, or is resumed in
+// hindsight, has the rest of its story in its ring.
+void ProcessModel::append_rings() {
+  for (std::size_t i = 0; i < records_.size(); ++i) {
+    const spool::SpoolFile& file = spool_.locations[i];
+    const auto& cuts = scans_[i].cuts;
+    if (!file.facts().holding || cuts.empty() || cuts.back().resume) continue;
+    const Gap* gap = gaps_.at_epoch(cuts.back().epoch);
+    const std::uint64_t from = gap != nullptr ? gap->resume_epoch : cuts.back().epoch;
+    if (from == kNever) continue;
+    const spool::RingView& ring = file.ring();
+    records_[i].append_ring(ring.older, ring.newer, ring_position(ring, from));
+  }
+}
+
+void ProcessModel::date_gaps() {
+  if (records_.empty()) return;
+  for (Gap& gap : gaps_.gaps) {
+    if (gap.resume_epoch == kNever) continue;
+    const auto ticks =
+        sync_ticks(records_[primary_], scans_[primary_].epochs, gap.resume_epoch);
+    if (ticks) gap.resume_ticks = *ticks;
+    if (gap.resume_ticks != kNever)
+      gap.resume_ticks = std::max(gap.resume_ticks, gap.hold_ticks);
+  }
+}
+
+void ProcessModel::date_process() {
+  std::uint64_t start = kNever;
+  std::uint64_t end = journal_.last_ticks;
+  for (std::size_t i = 0; i < scans_.size(); ++i) {
+    start = std::min(start, scans_[i].first_ticks);
+    end = std::max({end, scans_[i].last_ticks, spool_.locations[i].facts().last_ticks});
+  }
+  const spool::SpoolFacts& facts = spool_.journal.usable() || spool_.locations.empty()
+                                       ? spool_.journal.facts()
+                                       : spool_.locations.front().facts();
+  if (facts.start_ticks != 0) start = std::min(start, facts.start_ticks);
+  if (start == kNever) start = end;
+  context_.start_ticks = start;
+  context_.end_ticks = end;
+  ticks_per_second_ = measured_rate(journal_, facts.ticks_per_second);
+}
+
+void ProcessModel::define_regions(RegionTable& regions) {
+  symbols_ = std::make_unique<SymbolResolver>(journal_.modules);
+  std::vector<std::uint64_t> keys{RegionKey{RegionClass::kParallel, 0}.packed()};
+  std::map<std::uint64_t, std::uint64_t> inner;
+  for (const LocationScan& scan : scans_) {
+    keys.insert(keys.end(), scan.keys.begin(), scan.keys.end());
+    for (const auto& [parallel, address] : scan.inner) {
+      const auto [at, is_new] = inner.emplace(parallel, address);
+      if (!is_new) at->second = std::min(at->second, address);
+    }
+  }
+  // Implicit barriers without an address are given that of their parallel region.
+  for (const RegionClass cls :
+       {RegionClass::kImplicitBarrier, RegionClass::kImplicitBarrierWait}) {
+    const std::uint64_t nowhere = RegionKey{cls, 0}.packed();
+    if (std::find(keys.begin(), keys.end(), nowhere) == keys.end()) continue;
+    for (std::size_t i = 0, size = keys.size(); i < size; ++i)
+      if (static_cast<RegionClass>(keys[i] >> 48) == RegionClass::kParallel)
+        keys.push_back(RegionKey{cls, keys[i] & spool::kAddressMask}.packed());
+  }
+  regions_ = regions.add_process(std::move(keys), inner, journal_, *symbols_);
+}
+
+std::vector<LoopSummary> summarize_loops(ProcessModel& process,
+                                         const std::vector<RegionDef>& regions) {
+  const spool::Journal& journal = process.journal();
+  std::map<std::uint32_t, LoopSummary> loops;
+  std::map<std::uint32_t, spool::DurationSums> sums;
+  for (const spool::LoopVisit& visit : journal.visits) {
+    LoopSummary& loop = loops[visit.loop];
+    ++loop.visits;
+    loop.level = visit.level;
+  }
+  spool::IterationStream stream(journal, process.context().iteration_ends);
+  for (const auto* event = stream.peek(); event != nullptr; event = stream.peek()) {
+    const std::uint32_t id = journal.visits[event->visit].loop;
+    if (!event->left && event->complete && event->end_ticks != spool::kNoEnd) {
+      const Kept kept = process.gaps().kept(event->ticks, event->end_ticks);
+      loops[id].written += kept == Kept::kWhole;
+      loops[id].partly += kept == Kept::kPartly;
+      sums[id].add(event->end_ticks - event->ticks);
+    }
+    stream.pop();
+  }
+  for (const spool::HeldSummary& held : journal.summaries)
+    if (loops.contains(held.loop)) sums[held.loop].add(held);
+  const double ns = 1e9 / process.ticks_per_second();
+  std::vector<LoopSummary> out;
+  for (auto& [id, loop] : loops) {
+    const spool::DurationSums& sum = sums[id];
+    const RegionDef& region = regions[process.regions().of_loop(id)];
+    const spool::Loop& known = journal.loops.at(id);
+    loop.process = process.spool().process;
+    loop.id = id;
+    loop.name = region.name;
+    loop.file = region.file;
+    loop.line = region.line;
+    loop.body_events = known.body_events;
+    for (const spool::LoopBodyEvent& event : known.body)
+      loop.body.push_back(body_event_name(event, process.symbols()));
+    loop.iterations = sum.count;
+    if (sum.count != 0) {
+      const auto count = static_cast<double>(sum.count);
+      const double mean = sum.total / count;
+      loop.total_ns = sum.total * ns;
+      loop.mean_ns = mean * ns;
+      loop.min_ns = static_cast<double>(sum.least) * ns;
+      loop.max_ns = static_cast<double>(sum.greatest) * ns;
+      loop.sigma_ns = std::sqrt(std::max(0.0, sum.squares / count - mean * mean)) * ns;
+    }
+    out.push_back(std::move(loop));
+  }
+  return out;
+}
+
+}  // namespace refrain::writer

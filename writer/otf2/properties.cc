@@ -1,0 +1,141 @@
+#include "writer/otf2/properties.h"
+
+#include <algorithm>
+#include <cctype>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+namespace refrain::writer {
+namespace {
+
+constexpr std::size_t kMostComplaints = 20;
+
+// OTF2 allows [A-Z0-9_] in a name.
+std::string property_name(std::string text) {
+  for (char& c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    c = std::isalnum(byte) != 0 && byte < 128 ? static_cast<char>(std::toupper(byte)) : '_';
+  }
+  return text;
+}
+
+const char* kind_name(std::size_t kind) {
+  switch (kind) {
+    case spool::kThreadBegin: return "thread_begin";
+    case spool::kThreadEnd: return "thread_end";
+    case spool::kParallelBegin: return "parallel_begin";
+    case spool::kParallelEnd: return "parallel_end";
+    case spool::kImplicitTaskBegin: return "implicit_task_begin";
+    case spool::kImplicitTaskEnd: return "implicit_task_end";
+    case spool::kWorkBegin: return "work_begin";
+    case spool::kWorkEnd: return "work_end";
+    case spool::kSyncRegionBegin: return "sync_region_begin";
+    case spool::kSyncRegionEnd: return "sync_region_end";
+    case spool::kWaitBegin: return "sync_region_wait_begin";
+    case spool::kWaitEnd: return "sync_region_wait_end";
+    case spool::kMaskedBegin: return "masked_begin";
+    case spool::kMaskedEnd: return "masked_end";
+    case spool::kReductionBegin: return "reduction_begin";
+    case spool::kReductionEnd: return "reduction_end";
+    case spool::kTaskCreate: return "task_create";
+    case spool::kTaskSchedule: return "task_schedule";
+    case spool::kMutexAcquire: return "mutex_acquire";
+    case spool::kMutexAcquired: return "mutex_acquired";
+    case spool::kMutexReleased: return "mutex_released";
+    case spool::kNestLock: return "nest_lock";
+    case spool::kFlush: return "flush";
+    case spool::kCancel: return "cancel";
+    default: return nullptr;
+  }
+}
+
+// Arguments are ended by NUL; a user reads them with blanks.
+std::string readable(std::string command) {
+  while (!command.empty() && command.back() == '\0') command.pop_back();
+  std::replace(command.begin(), command.end(), '\0', ' ');
+  return command;
+}
+
+std::string dumped(const nlohmann::json& json) {
+  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::string kinds_json(const std::array<std::uint64_t, kEventKinds>& by_kind) {
+  nlohmann::json json = nlohmann::json::object();
+  for (std::size_t kind = 0; kind < by_kind.size(); ++kind) {
+    if (by_kind[kind] == 0) continue;
+    const char* name = kind_name(kind);
+    json[name != nullptr ? name : "kind_" + std::to_string(kind)] = by_kind[kind];
+  }
+  return dumped(json);
+}
+
+}  // namespace
+
+Properties archive_properties(const spool::Journal& journal, const WriteOptions& options,
+                              const WriteResult& result,
+                              const std::array<std::uint64_t, kEventKinds>& by_kind) {
+  Properties out;
+  const auto add = [&out](const std::string& name, const std::string& value) {
+    if (!value.empty()) out.emplace_back("REFRAIN::" + name, value);
+  };
+  const std::string version = journal.text(spool::kTextVersion);
+  add("VERSION", !version.empty() ? version
+                                  : options.version.empty() ? "unknown" : options.version);
+  add("COMMAND", readable(journal.text(spool::kTextCommand)));
+  add("RUNTIME", journal.text(spool::kTextRuntime));
+  std::istringstream settings(journal.text(spool::kTextSettings));
+  for (std::string line; std::getline(settings, line);) {
+    const std::size_t equals = line.find('=');
+    if (equals == std::string::npos || equals == 0) continue;
+    add("SETTING::" + property_name(line.substr(0, equals)), line.substr(equals + 1));
+  }
+  add("EVENTS_SEEN", std::to_string(result.events_seen));
+  add("EVENTS_WRITTEN", std::to_string(result.events_written));
+  add("EVENTS_FILTERED", std::to_string(result.events_filtered));
+  add("EVENTS_UNMATCHED", std::to_string(result.events_unmatched));
+  add("EVENTS_BY_KIND", kinds_json(by_kind));
+  std::uint64_t lost = 0;
+  for (std::size_t cause = 0; cause < spool::kLossCauses; ++cause) {
+    lost += result.lost[cause];
+    if (result.lost[cause] != 0)
+      add("LOST::" + property_name(spool::kLossNames[cause]),
+          std::to_string(result.lost[cause]));
+  }
+  add("LOST", std::to_string(lost));
+  add("GAPS", std::to_string(result.gaps));
+  add("RECOVERED", options.recovered ? "1" : "0");
+  add("SPOOL_BYTES", std::to_string(result.spool_bytes));
+  add("LOOPS", loops_json(result.loops));
+  std::string complaints;
+  for (std::size_t i = 0; i < std::min(kMostComplaints, result.complaints.size()); ++i)
+    complaints += (i == 0 ? "" : "\n") + result.complaints[i];
+  add("COMPLAINTS", complaints);
+  return out;
+}
+
+std::string loops_json(const std::vector<LoopSummary>& loops) {
+  nlohmann::json json = nlohmann::json::array();
+  for (const LoopSummary& loop : loops) {
+    json.push_back({{"process", loop.process},
+                    {"id", loop.id},
+                    {"level", loop.level},
+                    {"name", loop.name},
+                    {"file", loop.file},
+                    {"line", loop.line},
+                    {"body_events", loop.body_events},
+                    {"body", loop.body},
+                    {"visits", loop.visits},
+                    {"iterations", loop.iterations},
+                    {"written", loop.written},
+                    {"partly", loop.partly},
+                    {"total_ns", loop.total_ns},
+                    {"mean_ns", loop.mean_ns},
+                    {"min_ns", loop.min_ns},
+                    {"max_ns", loop.max_ns},
+                    {"sigma_ns", loop.sigma_ns}});
+  }
+  return dumped(json);
+}
+
+}  // namespace refrain::writer

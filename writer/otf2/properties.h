@@ -1,0 +1,41 @@
+// The properties of an archive: what Refrain was, how it was set, what it saw, wrote and
+// lost, and its loops, so that tools need nothing but the archive.
+//
+// Place in the flow: ARCHITECTURE.md, step 7, last thing before the archive is closed;
+// writer/archive_info.h reads them.
+// Names (all begin with REFRAIN::):
+//     VERSION COMMAND RUNTIME            as the journal tells
+//     SETTING::<NAME>                    one a setting
+//     EVENTS_SEEN EVENTS_WRITTEN EVENTS_FILTERED EVENTS_UNMATCHED  callbacks; see
+//                                        write_options.h
+//     EVENTS_BY_KIND                     JSON object: kind of record -> callbacks written
+//     LOST::<CAUSE> LOST                 by cause (those that happened), and in total
+//     GAPS RECOVERED KILLED SPOOL_BYTES
+//     LOOPS                              JSON array, see loops_json()
+//     COMPLAINTS                         what was wrong with the spool, if anything was
+// Thread-safety: pure functions.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "writer/otf2/location_input.h"
+#include "writer/otf2/write_options.h"
+#include "writer/spool/journal.h"
+
+namespace refrain::writer {
+
+using Properties = std::vector<std::pair<std::string, std::string>>;
+
+// Values are never empty (OTF2 takes that for a removal).
+Properties archive_properties(const spool::Journal& journal, const WriteOptions& options,
+                              const WriteResult& result,
+                              const std::array<std::uint64_t, kEventKinds>& by_kind);
+
+// [{"process", "id", "level", "name", "file", "line", "body_events", "body": [names],
+//   "visits", "iterations", "written", "partly", "total_ns", "mean_ns", "min_ns",
+//   "max_ns", "sigma_ns"}]
+std::string loops_json(const std::vector<LoopSummary>& loops);
+
+}  // namespace refrain::writer

@@ -1,0 +1,116 @@
+#include "writer/otf2/region_table.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace refrain::writer {
+namespace {
+
+std::string base_name(const std::string& path) {
+  return path.substr(path.find_last_of('/') + 1);
+}
+
+RegionKey key_of(const spool::LoopBodyEvent& event) {
+  spool::Record record{};
+  record.kind = event.record_kind;
+  record.sub = static_cast<std::uint8_t>(event.sub);
+  record.payload = event.address;
+  return keys_opened_by(record)[0];
+}
+
+RegionDef define(RegionKey key, const Symbol& symbol) {
+  RegionDef def;
+  def.cls = key.cls;
+  def.name = class_name(key.cls);
+  const std::string place = place_of(symbol);
+  if (!place.empty()) def.name += " @" + place;
+  def.canonical = symbol.elf_symbol.empty() ? def.name : symbol.elf_symbol;
+  // Readers of OpenMP traces know a region without source by the file "OMP".
+  def.file = symbol.file.empty() ? "OMP" : symbol.file;
+  def.line = symbol.line;
+  if (!symbol.function.empty()) def.description = "in " + symbol.function;
+  return def;
+}
+
+RegionDef define_loop(const spool::Loop& loop, SymbolResolver& symbols) {
+  RegionDef def;
+  def.name = "loop " + std::to_string(loop.id);
+  def.file = "OMP";
+  const std::uint64_t address = loop.body.empty() ? 0 : loop.body.front().address;
+  const Symbol& symbol = symbols.at_call(address);
+  const std::string place = place_of(symbol);
+  if (!place.empty()) def.name += " @ " + place;
+  def.canonical = def.name;
+  if (!symbol.file.empty()) def.file = symbol.file;
+  def.line = symbol.line;
+  def.description = "iterations of a loop of " + std::to_string(loop.body_events) +
+                    " events found by Refrain";
+  return def;
+}
+
+}  // namespace
+
+std::string place_of(const Symbol& symbol) {
+  if (!symbol.file.empty())
+    return base_name(symbol.file) + ":" + std::to_string(symbol.line);
+  return symbol.function;
+}
+
+std::string body_event_name(const spool::LoopBodyEvent& event, SymbolResolver& symbols) {
+  const RegionKey key = key_of(event);
+  const char* name = class_name(key.cls);
+  std::string text = name != nullptr ? name : "event";
+  const std::string place = place_of(symbols.at_call(event.address));
+  return place.empty() ? text : text + " @" + place;
+}
+
+std::uint32_t ProcessRegions::find(RegionKey key) const noexcept {
+  const auto found = by_key_.find(key.packed());
+  return found == by_key_.end() ? kNoRegion : found->second;
+}
+
+std::uint32_t ProcessRegions::of_loop(std::uint32_t loop) const noexcept {
+  const auto found = by_loop_.find(loop);
+  return found == by_loop_.end() ? kNoRegion : found->second;
+}
+
+std::uint32_t RegionTable::intern(RegionDef def) {
+  const std::string identity = def.name + '\n' + def.canonical + '\n' + def.file + '\n' +
+                               std::to_string(def.line) + '\n' + def.description;
+  const auto [at, is_new] =
+      ids_.try_emplace(identity, static_cast<std::uint32_t>(regions_.size()));
+  if (is_new) {
+    // Iterations are what the user asked for: no filter takes them away.
+    def.filtered = def.cls != RegionClass::kNone &&
+                   filter_.excludes(def.name, def.canonical, def.file);
+    regions_.push_back(std::move(def));
+  }
+  return at->second;
+}
+
+ProcessRegions RegionTable::add_process(std::vector<std::uint64_t> keys,
+                                        const std::map<std::uint64_t, std::uint64_t>& inner,
+                                        const spool::Journal& journal,
+                                        SymbolResolver& symbols) {
+  std::sort(keys.begin(), keys.end());
+  keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+  ProcessRegions out;
+  for (const std::uint64_t packed : keys) {
+    const RegionKey key{static_cast<RegionClass>(packed >> 48),
+                        packed & spool::kAddressMask};
+    if (class_name(key.cls) == nullptr) continue;
+    RegionDef def = define(key, symbols.at_call(key.address));
+    const auto body = inner.find(key.address);
+    if (key.cls == RegionClass::kParallel && body != inner.end()) {
+      const Symbol& outlined = symbols.at_call(body->second);
+      if (!outlined.elf_symbol.empty())
+        def.description += ", outlined as " + outlined.elf_symbol;
+    }
+    out.by_key_[packed] = intern(std::move(def));
+  }
+  for (const auto& [id, loop] : journal.loops)
+    out.by_loop_[id] = intern(define_loop(loop, symbols));
+  return out;
+}
+
+}  // namespace refrain::writer

@@ -1,0 +1,75 @@
+// All regions of the archive, defined once: names, roles, places in the source.
+//
+// Place in the flow: ARCHITECTURE.md, step 7: made from the scans of all locations before
+// the first event is written; the definitions are written from it at the end.
+// Equal definitions are one, whatever addresses (and processes) they come from.
+// Thread-safety: const after it was built; find() from any number of threads.
+// Cost: find() is one hash lookup. Building resolves each distinct address once.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "filters/region_filter.h"
+#include "writer/otf2/region_class.h"
+#include "writer/spool/journal.h"
+#include "writer/symbols/symbol_resolver.h"
+
+namespace refrain::writer {
+
+inline constexpr std::uint32_t kNoRegion = std::numeric_limits<std::uint32_t>::max();
+
+struct RegionDef {
+  std::string name;
+  std::string canonical;
+  std::string description;
+  std::string file;
+  std::uint32_t line = 0;
+  RegionClass cls = RegionClass::kNone;  // kNone: the iterations of a loop
+  bool filtered = false;
+};
+
+// Region of each of a process' keys and loops.
+class ProcessRegions {
+ public:
+  std::uint32_t find(RegionKey key) const noexcept;
+  std::uint32_t of_loop(std::uint32_t loop) const noexcept;
+
+ private:
+  friend class RegionTable;
+  std::unordered_map<std::uint64_t, std::uint32_t> by_key_;
+  std::unordered_map<std::uint32_t, std::uint32_t> by_loop_;
+};
+
+class RegionTable {
+ public:
+  explicit RegionTable(const filters::RegionFilter& filter) : filter_(filter) {}
+
+  // `keys`: RegionKey::packed(), any order. `inner`: address of a parallel region's call
+  // -> address of some construct inside it.
+  ProcessRegions add_process(std::vector<std::uint64_t> keys,
+                             const std::map<std::uint64_t, std::uint64_t>& inner,
+                             const spool::Journal& journal, SymbolResolver& symbols);
+
+  const std::vector<RegionDef>& regions() const noexcept { return regions_; }
+
+ private:
+  std::uint32_t intern(RegionDef def);
+
+  const filters::RegionFilter& filter_;
+  std::vector<RegionDef> regions_;
+  std::map<std::string, std::uint32_t> ids_;
+};
+
+// Where a symbol is, as a user would say it: "cg.c:120", or "main+0x12".
+std::string place_of(const Symbol& symbol);
+
+// The name of an event in a loop's body, as that of its region.
+std::string body_event_name(const spool::LoopBodyEvent& event, SymbolResolver& symbols);
+
+}  // namespace refrain::writer

@@ -1,0 +1,113 @@
+#include "writer/otf2/timeline.h"
+
+#include <algorithm>
+
+namespace refrain::writer {
+
+Timeline::Timeline(EventSink& sink, const ProcessRegions& regions,
+                   const spool::Journal* journal, std::span<const std::uint64_t> ends,
+                   const GapPlan& gaps)
+    : sink_(sink), regions_(regions), journal_(journal), gaps_(gaps) {
+  if (journal != nullptr) iterations_.emplace(*journal, ends);
+}
+
+void Timeline::open(const Frame& frame, std::uint64_t ticks) {
+  advance(ticks);
+  stack_.push_back({false, 0, frame.region});
+  switch (frame.kind) {
+    case FrameKind::kFork:
+      sink_.fork(ticks, frame.number);
+      return;
+    case FrameKind::kTeam:
+      if (frame.comm != OTF2_UNDEFINED_COMM) sink_.team_begin(ticks, frame.comm);
+      break;
+    case FrameKind::kTask:
+      if (frame.comm != OTF2_UNDEFINED_COMM)
+        sink_.task_switch(ticks, frame.comm, frame.creator, frame.number);
+      break;
+    case FrameKind::kRegion:
+      break;
+  }
+  sink_.enter(ticks, frame.region);
+  if (frame.inner_region != kNoRegion) sink_.enter(ticks, frame.inner_region);
+}
+
+void Timeline::close(const Frame& frame, std::uint64_t ticks) {
+  advance(ticks);
+  while (!stack_.empty() && stack_.back().iteration) pop_iteration(ticks);
+  if (!stack_.empty()) stack_.pop_back();
+  if (frame.kind == FrameKind::kFork) {
+    sink_.join(ticks);
+  } else {
+    if (frame.inner_region != kNoRegion) sink_.leave(ticks, frame.inner_region);
+    sink_.leave(ticks, frame.region);
+    if (frame.kind == FrameKind::kTeam && frame.comm != OTF2_UNDEFINED_COMM)
+      sink_.team_end(ticks, frame.comm);
+    if (frame.kind == FrameKind::kTask && frame.complete &&
+        frame.comm != OTF2_UNDEFINED_COMM)
+      sink_.task_complete(ticks, frame.comm, frame.creator, frame.number);
+  }
+  advance(ticks);  // what waited for this frame
+}
+
+void Timeline::on_off(std::uint64_t ticks, bool on) {
+  advance(ticks);
+  sink_.on_off(ticks, on);
+}
+
+void Timeline::finish(std::uint64_t ticks) {
+  advance(spool::kNoEnd);
+  while (!stack_.empty()) {
+    if (stack_.back().iteration) {
+      pop_iteration(ticks);
+    } else {
+      stack_.pop_back();
+    }
+  }
+}
+
+void Timeline::advance(std::uint64_t ticks) {
+  if (!iterations_) return;
+  const spool::IterationEvent* event = iterations_->peek();
+  for (; event != nullptr && event->ticks <= ticks; event = iterations_->peek()) {
+    if (!apply(*event)) return;
+    iterations_->pop();
+  }
+}
+
+// False: a region inside the iteration that ends here is still open.
+bool Timeline::apply(const spool::IterationEvent& event) {
+  std::size_t depth = stack_.size();
+  while (depth > 0) {
+    const Entry& entry = stack_[depth - 1];
+    if (entry.iteration && entry.visit == event.visit) break;
+    --depth;
+  }
+  if (depth > 0) {
+    for (std::size_t i = depth; i < stack_.size(); ++i)
+      if (!stack_[i].iteration) return false;
+    while (stack_.size() >= depth) pop_iteration(event.ticks);
+  }
+  if (!event.left) begin_iteration(event);
+  return true;
+}
+
+void Timeline::begin_iteration(const spool::IterationEvent& event) {
+  const spool::LoopVisit& visit = journal_->visits[event.visit];
+  // An inner loop that was not told as left is over when an outer one goes on.
+  while (!stack_.empty() && stack_.back().iteration &&
+         journal_->visits[stack_.back().visit].level >= visit.level)
+    pop_iteration(event.ticks);
+  const Kept kept = gaps_.kept(event.ticks, event.end_ticks);
+  const std::uint32_t region = regions_.of_loop(visit.loop);
+  sink_.enter_iteration(event.ticks, region, event.number, static_cast<std::uint8_t>(kept),
+                        event.complete);
+  stack_.push_back({true, event.visit, region});
+}
+
+void Timeline::pop_iteration(std::uint64_t ticks) {
+  sink_.leave(ticks, stack_.back().region);
+  stack_.pop_back();
+}
+
+}  // namespace refrain::writer

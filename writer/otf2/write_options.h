@@ -1,0 +1,64 @@
+// What the writer is asked for and what it answers; see archive_writer.h.
+//
+// Ownership: plain values. Units: as their names say; times of loops in nanoseconds.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "writer/spool/format.h"
+
+namespace refrain::writer {
+
+struct WriteOptions {
+  std::string archive;      // folder; its spool/ is read, its traces.* are made
+  unsigned threads = 0;     // 0: one for each processor
+  bool recovered = false;   // the process died: take what its rings hold, too
+  bool keep_spool = false;  // else it is removed after success
+  bool overwrite = false;   // replace traces.* that are there
+  std::string filter;       // text of a filter file, see filters/region_filter.h
+  std::string version;      // of Refrain, if the spool does not tell
+};
+
+struct LoopSummary {
+  std::uint32_t process = 0;
+  std::uint32_t id = 0;
+  std::uint16_t level = 0;
+  std::string name;  // of its region: "loop 1 @ cg.c:120"
+  std::string file;
+  std::uint32_t line = 0;
+  std::uint32_t body_events = 0;
+  std::vector<std::string> body;  // names of the regions that make an iteration
+  std::uint64_t visits = 0;
+  std::uint64_t iterations = 0;  // complete ones
+  std::uint64_t written = 0;     // of these, in the archive from begin to end
+  std::uint64_t partly = 0;      // of these, in the archive in part
+  double total_ns = 0;
+  double mean_ns = 0;
+  double min_ns = 0;
+  double max_ns = 0;
+  double sigma_ns = 0;
+};
+
+struct WriteResult {
+  bool ok = false;
+  std::string error;                    // one line, empty if ok
+  std::vector<std::string> complaints;  // what was wrong with the spool, a line each
+  std::vector<LoopSummary> loops;
+  std::uint64_t processes = 0;
+  std::uint64_t locations = 0;
+  std::uint64_t gaps = 0;
+  std::uint64_t events_seen = 0;      // callbacks
+  std::uint64_t events_written = 0;   // of these, in the archive
+  std::uint64_t events_filtered = 0;  // enters and leaves that the filter took
+  std::uint64_t events_unmatched = 0; // ends whose begin is unknown, left out
+  std::uint64_t archive_events = 0;   // event records in the archive
+  std::array<std::uint64_t, spool::kLossCauses> lost{};
+  std::uint64_t archive_bytes = 0;
+  std::uint64_t spool_bytes = 0;
+  double duration_s = 0;
+};
+
+}  // namespace refrain::writer

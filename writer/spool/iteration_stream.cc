@@ -1,0 +1,94 @@
+#include "writer/spool/iteration_stream.h"
+
+#include <algorithm>
+
+namespace refrain::spool {
+
+IterationStream::IterationStream(const Journal& journal,
+                                 std::span<const std::uint64_t> ends)
+    : journal_(&journal), ends_(ends) {
+  select();
+}
+
+void IterationStream::pop() {
+  if (at_end_) return;
+  if (!advance(open_[selected_]))
+    open_.erase(open_.begin() + static_cast<std::ptrdiff_t>(selected_));
+  select();
+}
+
+// Index of the visit's next record that begins an iteration or leaves the loop.
+std::size_t IterationStream::find_next(std::size_t from, const LoopVisit& visit) const {
+  std::size_t index = from;
+  while (index < visit.end_record) {
+    const Record& record = journal_->log[index];
+    if ((record.kind == kIteration || record.kind == kLoopLeft) &&
+        record.aux32 == visit.loop)
+      return index;
+    index += record.kind == kText ? 1 + (record.a48() + kRecordBytes - 1) / kRecordBytes : 1;
+  }
+  return visit.end_record;
+}
+
+bool IterationStream::advance(Cursor& cursor) const {
+  const LoopVisit& visit = journal_->visits[cursor.visit];
+  if (cursor.ends != 0) {
+    cursor.event = {true, cursor.ends, cursor.visit, cursor.event.number, kNoEnd, false};
+    cursor.ends = 0;
+    return true;
+  }
+  if (cursor.next >= visit.end_record) return false;
+  const Record& record = journal_->log[cursor.next];
+  IterationEvent& event = cursor.event;
+  // The detector dates events in hindsight; within a visit time must not run backwards.
+  const std::uint64_t ticks = std::max(event.ticks, record.ticks);
+  event = IterationEvent{};
+  event.left = record.kind == kLoopLeft;
+  event.ticks = ticks;
+  event.visit = cursor.visit;
+  event.number = record.payload;
+  cursor.next = find_next(cursor.next + 1, visit);
+  if (!event.left) {
+    event.complete = event.number < visit.complete;
+    if (cursor.next < visit.end_record)
+      event.end_ticks = std::max(ticks, journal_->log[cursor.next].ticks);
+    const auto end = std::upper_bound(ends_.begin(), ends_.end(), ticks);
+    if (end != ends_.end() && *end < event.end_ticks) {
+      event.end_ticks = cursor.ends = *end;
+      event.complete = true;
+    }
+  }
+  return true;
+}
+
+bool IterationStream::before(const IterationEvent& a, const IterationEvent& b) const {
+  if (a.ticks != b.ticks) return a.ticks < b.ticks;
+  if (a.left != b.left) return a.left;
+  const auto level_a = journal_->visits[a.visit].level;
+  const auto level_b = journal_->visits[b.visit].level;
+  if (level_a != level_b) return a.left ? level_a > level_b : level_a < level_b;
+  return a.visit < b.visit;
+}
+
+void IterationStream::select() {
+  const auto first = [this](const Cursor& a, const Cursor& b) {
+    return before(a.event, b.event);
+  };
+  auto least = std::min_element(open_.begin(), open_.end(), first);
+  // Visits are sorted by their first iteration: open all that may come next.
+  while (next_visit_ < journal_->visits.size() &&
+         (open_.empty() ||
+          journal_->visits[next_visit_].first_ticks <= least->event.ticks)) {
+    const LoopVisit& visit = journal_->visits[next_visit_];
+    Cursor cursor{next_visit_, find_next(visit.first_record, visit), 0, {}};
+    if (advance(cursor)) open_.push_back(cursor);
+    ++next_visit_;
+    least = std::min_element(open_.begin(), open_.end(), first);
+  }
+  at_end_ = open_.empty();
+  if (at_end_) return;
+  selected_ = static_cast<std::size_t>(least - open_.begin());
+  current_ = least->event;
+}
+
+}  // namespace refrain::spool

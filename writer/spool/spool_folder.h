@@ -1,0 +1,35 @@
+// Finds and opens the spool files of an archive folder: one ProcessSpool a process.
+//
+// Place in the flow: ARCHITECTURE.md, step 7, first thing the writer does.
+// Thread-safety: none while opening; const afterwards.
+// Ownership: the SpoolFolder owns the mappings of all files.
+// Errors: a missing or unreadable folder gives an empty list; complaints tell why, and
+// also of every file that could be read in part only.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "writer/spool/spool_reader.h"
+
+namespace refrain::spool {
+
+struct ProcessSpool {
+  std::uint32_t process = 0;
+  SpoolFile journal;                 // may be unusable
+  std::vector<SpoolFile> locations;  // usable ones only, by number
+};
+
+struct SpoolFolder {
+  std::vector<ProcessSpool> processes;  // by number
+  std::vector<std::string> complaints;
+  std::uint64_t disk_bytes = 0;
+};
+
+// Path of the spool inside an archive folder.
+std::string spool_path(const std::string& archive);
+
+SpoolFolder open_spool_folder(const std::string& archive);
+
+}  // namespace refrain::spool

@@ -1,0 +1,70 @@
+// Turns code addresses of the traced process into names, files and lines.
+//
+// Place in the flow: ARCHITECTURE.md, step 7. Works from the module table in the journal,
+// not from a living process, so also after its death, and on the files that it ran from.
+// A module whose build id no longer agrees with what ran is not believed: its addresses
+// get the module's name and an offset.
+//
+// Thread-safety: none; one thread resolves.
+// Ownership: returned references live as long as the resolver.
+// Errors: an address that means nothing gives a Symbol whose function is empty or
+// "module+0x..."; complaints() tells which modules could not be used. Does not throw but
+// for lack of memory.
+// Cost: each distinct address is resolved once. A module is opened when its first
+// address is asked for; its debug information is looked for in the file itself and by
+// build id under /usr/lib/debug, never over the network.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace refrain::writer {
+
+struct Symbol {
+  std::string function;   // as in the source, demangled; of the innermost inlined call
+  std::string linkage;    // its linkage name, if it has one
+  std::string elf_symbol; // of the machine code that contains the address
+  std::string file;       // full path as the compiler knew it; empty: unknown
+  std::uint32_t line = 0;
+  std::string module;     // file name of the executable or library
+};
+
+// One executable mapping, from a kTextModule text.
+struct Module {
+  std::uint64_t start = 0;
+  std::uint64_t end = 0;
+  std::uint64_t offset = 0;  // in the file
+  std::string build_id;      // hex, empty: none
+  std::string path;
+};
+
+// Parses "start end offset build-id path" (hex); false if the text is damaged.
+bool parse_module(std::string_view text, Module& module);
+
+class SymbolResolver {
+ public:
+  explicit SymbolResolver(const std::vector<std::string>& module_texts);
+  ~SymbolResolver();
+  SymbolResolver(const SymbolResolver&) = delete;
+  SymbolResolver& operator=(const SymbolResolver&) = delete;
+
+  // What lies at an address; for a return address use at_call().
+  const Symbol& at(std::uint64_t address);
+  // What contains the call that returns to this address.
+  const Symbol& at_call(std::uint64_t return_address) {
+    return at(return_address == 0 ? 0 : return_address - 1);
+  }
+
+  const std::vector<std::string>& complaints() const noexcept;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+  std::unordered_map<std::uint64_t, Symbol> cache_;
+};
+
+}  // namespace refrain::writer
