@@ -164,11 +164,24 @@ struct SymbolResolver::Impl {
 
 namespace {
 
+// The compilation unit of an address. clang writes no index of addresses (.debug_aranges)
+// unless asked; then the units are asked one by one.
+Dwarf_Die* unit_at(Dwfl_Module* module, std::uint64_t address, Dwarf_Addr& bias) {
+  if (Dwarf_Die* unit = dwfl_module_addrdie(module, address, &bias)) return unit;
+  for (Dwarf_Die* unit = nullptr;
+       (unit = dwfl_module_nextcu(module, unit, &bias)) != nullptr;)
+    if (dwarf_haspc(unit, address - bias) > 0) return unit;
+  return nullptr;
+}
+
 void resolve_line(Dwfl_Module* module, std::uint64_t address, Symbol& symbol) {
-  Dwfl_Line* line = dwfl_module_getsrc(module, address);
+  Dwarf_Addr bias = 0;
+  Dwarf_Die* unit = unit_at(module, address, bias);
+  Dwarf_Line* line = unit == nullptr ? nullptr : dwarf_getsrc_die(unit, address - bias);
   if (line == nullptr) return;
   int number = 0;
-  const char* file = dwfl_lineinfo(line, nullptr, &number, nullptr, nullptr, nullptr);
+  dwarf_lineno(line, &number);
+  const char* file = dwarf_linesrc(line, nullptr, nullptr);
   if (file == nullptr) return;
   symbol.file = file;
   symbol.line = number > 0 ? static_cast<std::uint32_t>(number) : 0;
@@ -176,7 +189,7 @@ void resolve_line(Dwfl_Module* module, std::uint64_t address, Symbol& symbol) {
 
 void resolve_function(Dwfl_Module* module, std::uint64_t address, Symbol& symbol) {
   Dwarf_Addr bias = 0;
-  Dwarf_Die* unit = dwfl_module_addrdie(module, address, &bias);
+  Dwarf_Die* unit = unit_at(module, address, bias);
   if (unit == nullptr) return;
   Dwarf_Die* scopes = nullptr;
   const int count = dwarf_getscopes(unit, address - bias, &scopes);
