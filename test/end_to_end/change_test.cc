@@ -118,9 +118,9 @@ TEST_CASE("Change: an output every 25 steps - is kept each time, with the step b
 TEST_CASE(
     "Change: a ring too small for an iteration - keeps its latest part, and says so") {
   TemporaryFolder folder;
-  Job job{"cg_clang", {"60", "64", "25"}, 2, find_loops_of(150, 2)};
+  Job job{"cg_clang", {"60", "64", "60"}, 2, find_loops_of(320, 2)};
   job.settings["SYMBOLS"] = "parallel";
-  job.settings["RING"] = "4096";
+  job.settings["RING"] = std::string("24K");
   const Traced traced = trace(job, folder / "archive");
   const std::vector<Iteration> all = iterations(traced.trace);
   REQUIRE(all.size() >= 60);
