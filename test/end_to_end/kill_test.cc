@@ -23,19 +23,41 @@ long number_from_environment(const char* name, long otherwise) {
   return text ? std::atol(text) : otherwise;
 }
 
+// A location's file gets its name when it is ready for events: before that there are none.
+bool left_events(const fs::path& archive) {
+  if (!fs::exists(archive / "spool")) return false;
+  for (const auto& entry : fs::recursive_directory_iterator(archive / "spool"))
+    if (entry.path().filename().string().rfind("location-", 0) == 0 &&
+        entry.path().extension() == ".spool")
+      return true;
+  return false;
+}
+
+std::string files_below(const fs::path& folder) {
+  std::string names;
+  for (const auto& entry : fs::recursive_directory_iterator(folder))
+    names += " " + entry.path().lexically_relative(folder).string();
+  return names;
+}
+
 // What was left behind, and what recovery makes of it.
-void recover_and_check(const fs::path& archive) {
-  if (!fs::exists(archive / "spool")) {  // killed before anything was recorded
-    CHECK(run_refrain({"recover", archive}).exit_status == 2);
+void recover_and_check(const fs::path& archive, const std::string& limit) {
+  if (!left_events(archive)) {  // killed before anything was recorded
+    const Result recovery = run_refrain({"recover", archive});
+    CHECK(recovery.exit_status == 2);
+    CHECK(recovery.errors.rfind("refrain: ", 0) == 0);
     return;
   }
+  INFO("left behind:" << files_below(archive));
   const std::uint64_t committed = committed_events(archive / "spool");
   const Result recovery = run_refrain({"recover", archive});
   INFO("recover: " << recovery.errors);
   REQUIRE(recovery.exit_status == 0);
   const Trace trace = read_checked(archive);
   CHECK(property_number(trace, "RECOVERED") == 1);
-  CHECK(property_number(trace, "EVENTS_WRITTEN") >= static_cast<long>(committed));
+  // With a limit, what had been recorded of iterations to be left out may be in the log.
+  if (limit == "0")
+    CHECK(property_number(trace, "EVENTS_WRITTEN") >= static_cast<long>(committed));
   std::uint64_t records = 0;
   for (const Location& location : trace.locations) records += location.events.size();
   CHECK((committed == 0 || records > 0));
@@ -59,7 +81,7 @@ void kill_many_times(int signal, const std::string& limit) {
     const Result result = run_job(job, Way::kRun, folder / "archive");
     CHECK(result.signalled);
     CHECK(result.signal == signal);
-    recover_and_check(folder / "archive");
+    recover_and_check(folder / "archive", limit);
   }
 }
 

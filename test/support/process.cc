@@ -67,10 +67,15 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   return result;
 }
 
-// In the child; only calls that are safe after fork() in a process with threads.
+// In the child; only calls that are safe after fork() in a process with threads. Signals
+// are blocked when it begins, so that none meets the handlers of the test.
 [[noreturn]] void become(char* const* arguments, char* const* environment,
                          const char* folder, int output, int errors) {
   setpgid(0, 0);
+  for (int number = 1; number < NSIG; ++number) ::signal(number, SIG_DFL);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
   dup2(output, STDOUT_FILENO);
   dup2(errors, STDERR_FILENO);
   if (!*folder || chdir(folder) == 0) execvpe(arguments[0], arguments, environment);
@@ -98,7 +103,11 @@ class Child {
     if (command.discard_output)
       nowhere = Descriptor(open("/dev/null", O_WRONLY | O_CLOEXEC));
     const int out = command.discard_output ? nowhere.get() : output.write.get();
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
     pid_ = fork();
+    if (pid_ != 0) pthread_sigmask(SIG_SETMASK, &before, nullptr);
     if (pid_ < 0) throw std::runtime_error("no process");
     if (pid_ == 0)
       become(argv.data(), envp.data(), command.folder.c_str(), out, errors.write.get());
