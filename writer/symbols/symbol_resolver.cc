@@ -118,6 +118,7 @@ struct SymbolResolver::Impl {
   void load(Loaded& loaded) {
     loaded.tried = true;
     const Module& module = loaded.module;
+    elf_version(EV_CURRENT);  // libelf refuses everything before this
     FileDescriptor file(module.path);
     if (file.get() < 0) return complain(module, "cannot be opened to look up names");
     const auto bias = load_bias(file.get(), module);
@@ -125,7 +126,6 @@ struct SymbolResolver::Impl {
     const auto key = std::make_pair(module.path, *bias);
     if (std::find(reported.begin(), reported.end(), key) != reported.end()) return;
     if (dwfl == nullptr) {
-      elf_version(EV_CURRENT);
       dwfl = dwfl_begin(&kCallbacks);
       if (dwfl == nullptr) return;
     }
