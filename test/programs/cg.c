@@ -2,14 +2,14 @@
  * matrix (inverse power method): the classic shape of a loop nest with a fixed inner count.
  * Every parallel region lies in a function of its own that the iteration calls.
  *
- * Arguments: [outer iterations = 30] [rows = 1500]
+ * Arguments: [outer iterations = 30] [rows = 1500] [inner iterations = 25]
  * Regions of an inner iteration: multiply, dot, step, dot, direct (5 events). */
 #include <math.h>
 #include <omp.h>
 
 #include "common.h"
 
-enum { kInner = 25, kRowEntries = 9, kBlocks = 32 };
+enum { kRowEntries = 9, kBlocks = 32 };
 
 static long rows;
 static int* column;   /* rows * kRowEntries, the diagonal first */
@@ -93,6 +93,7 @@ static double* vector(void) {
 int main(int argc, char** argv) {
   const long outer = argument(argc, argv, 1, 30, 0);
   rows = argument(argc, argv, 2, 1500, 64);
+  const long inner = argument(argc, argv, 3, 25, 1);
   column = malloc((size_t)rows * kRowEntries * sizeof *column);
   entry = malloc((size_t)rows * kRowEntries * sizeof *entry);
   if (!column || !entry) abort();
@@ -104,7 +105,7 @@ int main(int argc, char** argv) {
   for (long o = 0; o < outer; ++o) {
     start(z, r, p, x);
     double rho = residual = (double)rows;
-    for (int i = 0; i < kInner; ++i, ++iterations) {
+    for (long i = 0; i < inner; ++i, ++iterations) {
       multiply(q, p);
       const double alpha = rho / dot(p, q);
       step(z, r, p, q, alpha);

@@ -28,8 +28,8 @@ Problems check_nesting(const Trace& trace);
 Problems check_times(const Trace& trace);
 
 // On every location: off and on alternate, beginning with off; the last may be off. While
-// off, nothing is recorded but leaves, ends of teams, joins, and marks of iterations; and,
-// last before on, the enters of regions that began meanwhile and are open then.
+// off, nothing is recorded but marks of iterations, and the edges of regions and teams
+// that were open when it went off or on.
 Problems check_measurement(const Trace& trace);
 
 // Every location's number of events is what its definition says.
@@ -56,9 +56,14 @@ struct Iteration {
   std::uint64_t begin = 0, end = 0;
   std::size_t first = 0, last = 0;  // indices of the enter and the leave
   std::size_t depth = 0;            // phases around it
-  // Recorded in full: measurement was on from its begin to its end and something but
-  // marks was recorded inside.
+  // By the events: measurement was on from its begin to its end, and something but marks
+  // was recorded inside.
   bool written = false;
+  // By the mark's own attributes `written` (0 no, 1 in full, 2 in part) and `complete`
+  // (false: the loop was left before it ended); -1: the mark has no such attribute.
+  int said_written = -1, said_complete = -1;
+
+  bool complete() const { return said_complete != 0; }
 };
 
 bool is_phase(const Trace& trace, const Event& event);
@@ -67,6 +72,10 @@ std::vector<std::uint32_t> phase_regions(const Trace& trace);
 // In the order of their begin on each location; of one phase region, or of all.
 std::vector<Iteration> iterations(const Trace& trace);
 std::vector<Iteration> iterations(const Trace& trace, std::uint32_t region);
+
+// An attribute of an event by its name; `otherwise` if it has none such.
+std::int64_t attribute(const Trace& trace, const Event& event, const std::string& name,
+                       std::int64_t otherwise);
 
 // Consecutive iterations of one visit of a loop: numbers that count up from the first.
 std::vector<std::vector<Iteration>> visits(const std::vector<Iteration>& of_one_region);

@@ -51,6 +51,8 @@ class MarkReader {
     iteration.begin = iteration.end = event.time;
     iteration.first = iteration.last = index;
     iteration.depth = open_.size();
+    iteration.said_written = static_cast<int>(attribute(trace_, event, "written", -1));
+    iteration.said_complete = static_cast<int>(attribute(trace_, event, "complete", -1));
     open_.push_back({into_.size(), !on_, false});
     into_.push_back(iteration);
   }
@@ -76,6 +78,16 @@ bool is_phase(const Trace& trace, const Event& event) {
   if (event.type != EventType::kEnter && event.type != EventType::kLeave) return false;
   const auto region = trace.regions.find(event.reference);
   return region != trace.regions.end() && region->second.flags & OTF2_REGION_FLAG_PHASE;
+}
+
+std::int64_t attribute(const Trace& trace, const Event& event, const std::string& name,
+                       std::int64_t otherwise) {
+  for (const Attribute& candidate : event.attributes) {
+    const auto found = trace.attributes.find(candidate.attribute);
+    if (found != trace.attributes.end() && found->second.name == name)
+      return static_cast<std::int64_t>(candidate.value);
+  }
+  return otherwise;
 }
 
 std::vector<std::uint32_t> phase_regions(const Trace& trace) {

@@ -267,8 +267,7 @@ TEST_CASE("Trace: checks - bad archives are told") {
   SECTION("measurement off twice, and an event while off") {
     tiny.measurement(0, 200, OTF2_MEASUREMENT_OFF);
     tiny.measurement(0, 300, OTF2_MEASUREMENT_OFF);
-    tiny.enter(0, 400, kParallel);
-    tiny.leave(0, 500, kParallel);
+    OTF2_EvtWriter_ThreadTaskCreate(tiny.events[0], nullptr, 400, 0, 0, 1);
     const Problems problems = check_measurement(tiny.finish());
     CHECK(problems.size() == 2);
     CHECK(mentions(problems, "off already"));

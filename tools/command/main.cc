@@ -7,6 +7,7 @@
 
 #include "tools/command/config_command.h"
 #include "tools/command/installation.h"
+#include "tools/command/recover_command.h"
 #include "tools/command/run_command.h"
 #include "tools/command/subcommand.h"
 #include "writer/version.h"
@@ -35,6 +36,7 @@ int run_main(int argc, char** argv) {
   app.set_help_flag("-h,--help", "print this help");
   std::vector<std::unique_ptr<Subcommand>> commands;
   commands.push_back(std::make_unique<RunCommand>());
+  commands.push_back(std::make_unique<RecoverCommand>());
   commands.push_back(std::make_unique<ConfigCommand>());
   std::vector<CLI::App*> parsers;
   for (auto& command : commands) {

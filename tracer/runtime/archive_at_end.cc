@@ -1,5 +1,56 @@
 #include "tracer/runtime/archive_at_end.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "tracer/runtime/messages.h"
+#include "tracer/runtime/session.h"
+#include "writer/otf2/archive_writer.h"
+#include "writer/summary.h"
+#include "writer/version.h"
+
 namespace refrain::runtime {
-void write_archive_at_end(const Session&) {}
+namespace {
+
+std::string filter_text(const std::string& path) {
+  if (path.empty()) return {};
+  std::ifstream file(path);
+  if (!file) {
+    warn("cannot read the filter file '" + path + "'; nothing is filtered");
+    return {};
+  }
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+}  // namespace
+
+void write_archive_at_end(const Session& session) {
+  const filters::Settings& settings = session.settings();
+  writer::WriteOptions options;
+  options.archive = session.archive();
+  options.threads = static_cast<unsigned>(settings.writer_threads);
+  options.keep_spool = settings.keep_spool;
+  options.filter = filter_text(settings.filter_file);
+  options.version = kVersion;
+  writer::WriteResult result = writer::write_archive(options);
+  if (!result.ok && !options.filter.empty()) {
+    // A filter that cannot be understood must not cost the trace.
+    warn(result.error + "; nothing is filtered");
+    options.filter.clear();
+    result = writer::write_archive(options);
+  }
+  if (!result.ok) {
+    warn("the archive could not be written (" + result.error + "); what was recorded is in '" +
+         session.archive() + "', try 'refrain recover'");
+    return;
+  }
+  for (const std::string& line : writer::loss_lines(result)) warn(line);
+  if (settings.quiet) return;
+  for (const std::string& line : writer::summary_lines(result, session.archive())) say(line);
+}
+
 }  // namespace refrain::runtime

@@ -1,0 +1,108 @@
+// The command: what it prints, and that wrong use gets one clear line and exit status 2.
+#include <catch2/catch.hpp>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "test/end_to_end/traced.h"
+#include "test/support/files.h"
+
+namespace refrain::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+void check_wrong_use(const std::vector<std::string>& arguments) {
+  std::string line = "refrain";
+  for (const std::string& word : arguments) line += " " + word;
+  INFO(line);
+  const Result result = run_refrain(arguments);
+  CHECK(result.exit_status == 2);
+  CHECK(result.output == "");
+  CHECK(result.errors.rfind("refrain: ", 0) == 0);
+  CHECK(std::count(result.errors.begin(), result.errors.end(), '\n') == 1);
+}
+
+}  // namespace
+
+TEST_CASE("Command: wrong use - one line, exit status 2") {
+  const std::string program = data_file("test/programs/cg_clang");
+  TemporaryFolder folder;
+  std::ofstream(folder / "text") << "no archive\n";
+  fs::create_directory(folder / "empty");
+  check_wrong_use({});
+  check_wrong_use({"sing"});
+  check_wrong_use({"run"});
+  check_wrong_use({"run", "--no-such-option", "--", program});
+  check_wrong_use({"run", "-n", "many", "--", program});
+  check_wrong_use({"run", "-n", "-1", "--", program});
+  check_wrong_use({"run", "--", (folder / "no-such-program").string()});
+  check_wrong_use({"run", "-o", "/proc/no/such/place", "--", program});
+  check_wrong_use({"run", "-o", (folder / "text").string(), "--", program});
+  check_wrong_use({"info"});
+  check_wrong_use({"info", (folder / "no-such-archive").string()});
+  check_wrong_use({"info", (folder / "text").string()});
+  check_wrong_use({"info", (folder / "empty").string()});
+  check_wrong_use({"recover", (folder / "empty").string()});
+  check_wrong_use({"recover", (folder / "no-such-archive").string()});
+}
+
+TEST_CASE("Command: run - an existing archive is not replaced unless asked") {
+  TemporaryFolder folder;
+  const fs::path archive = folder / "archive";
+  const Job job{"cg_clang", {"2"}};
+  REQUIRE(run_job(job, Way::kRun, archive).ok());
+  const std::string before = read_file(archive / "traces.otf2");
+  const Result refused = run_job(job, Way::kRun, archive);
+  CHECK(refused.exit_status == 2);
+  CHECK(refused.output == "");  // the program did not run
+  CHECK(read_file(archive / "traces.otf2") == before);
+  const Result replaced =
+      run_refrain({"run", "--quiet", "--overwrite", "-o", archive.string(), "--",
+                   data_file("test/programs/cg_clang").string(), "2"});
+  CHECK(replaced.ok());
+  CHECK(read_file(archive / "traces.otf2") != before);
+}
+
+TEST_CASE("Command: run - says in a few lines what was found, unless quiet") {
+  TemporaryFolder folder;
+  const std::string program = data_file("test/programs/cg_clang");
+  const Result told = run_refrain({"run", "-o", (folder / "a").string(), "--", program});
+  REQUIRE(told.ok());
+  const auto lines = std::count(told.errors.begin(), told.errors.end(), '\n');
+  CHECK(lines >= 2);
+  CHECK(lines <= 3);
+  CHECK(told.errors.find((folder / "a").string()) != std::string::npos);
+  const Result quiet =
+      run_refrain({"run", "--quiet", "-o", (folder / "b").string(), "--", program});
+  CHECK(quiet.ok());
+  CHECK(quiet.errors == "");
+}
+
+TEST_CASE("Command: info - as text and as JSON") {
+  TemporaryFolder folder;
+  Job job{"cg_clang", {}, 2, find_loops_of(8, 10)};
+  job.settings["SYMBOLS"] = "parallel";
+  trace(job, folder / "archive");
+  const Result text = run_refrain({"info", folder / "archive"});
+  CHECK(text.ok());
+  CHECK(text.output.find("cg.c:") != std::string::npos);
+  const Result json = run_refrain({"info", "--json", folder / "archive"});
+  REQUIRE(json.ok());
+  CHECK(nlohmann::json::parse(json.output).is_object());
+  CHECK(json.output.find("750") != std::string::npos);
+}
+
+TEST_CASE("Command: config and help - every setting is told") {
+  const Result config = run_refrain({"config"});
+  CHECK(config.ok());
+  for (const std::string name :
+       {"REFRAIN_LIMIT", "REFRAIN_ARCHIVE", "REFRAIN_WINDOW", "REFRAIN_MAX_PERIOD",
+        "REFRAIN_SYMBOLS", "REFRAIN_DETECTOR", "REFRAIN_RING", "REFRAIN_MIN_GAP"})
+    CHECK(config.output.find(name) != std::string::npos);
+  const Result help = run_refrain({"help"});
+  CHECK(help.ok());
+  for (const std::string name : {"run", "info", "recover", "config"})
+    CHECK(help.output.find(name) != std::string::npos);
+}
+
+}  // namespace refrain::test

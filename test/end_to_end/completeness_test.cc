@@ -1,0 +1,170 @@
+// Limit off = every event: what the archive holds, by kind, is what a counting tool
+// counts in a run of its own. And a program without repetition loses nothing.
+#include <catch2/catch.hpp>
+
+#include "test/end_to_end/counts.h"
+#include "test/end_to_end/traced.h"
+#include "test/support/files.h"
+#include "test/support/trace_checks.h"
+
+namespace refrain::test {
+namespace {
+
+// Enters by the region's name without its place: "!$omp for @cg.c:54" is "!$omp for".
+std::map<std::string, std::uint64_t> enters(const Trace& trace) {
+  std::map<std::string, std::uint64_t> result;
+  for (const auto& [name, count] : count_by_name(trace))
+    result[name.substr(0, name.find(" @"))] += count;
+  return result;
+}
+
+struct Expectation {
+  const char* region;
+  // Counters whose sum its enters are, by how their names begin and end.
+  std::vector<std::pair<const char*, const char*>> counters;
+};
+
+const std::vector<Expectation>& expectations() {
+  static const std::vector<Expectation> kAll = {
+      {"!$omp for", {{"work.loop", ".begin"}}},
+      {"!$omp sections", {{"work.sections", ".begin"}}},
+      {"!$omp single", {{"work.single", ".begin"}}},
+      {"!$omp single sblock", {{"work.single_executor", ".begin"}}},
+      {"!$omp distribute", {{"work.distribute", ".begin"}}},
+      {"!$omp taskloop", {{"work.taskloop", ".begin"}}},
+      {"!$omp scope", {{"work.scope", ".begin"}}},
+      {"!$omp masked", {{"masked", ".begin"}}},
+      {"!$omp barrier", {{"sync_region.barrier_explicit.", ".begin"}}},
+      {"!$omp implicit barrier", {{"sync_region.barrier_implicit_", ".begin"}}},
+      {"!$omp implementation barrier", {{"sync_region.barrier_implementation.", ".begin"}}},
+      {"!$omp teams barrier", {{"sync_region.barrier_teams.", ".begin"}}},
+      {"!$omp taskwait", {{"sync_region.taskwait.", ".begin"}}},
+      {"!$omp taskgroup", {{"sync_region.taskgroup.", ".begin"}}},
+      {"!$omp barrier wait", {{"sync_region_wait.barrier_explicit.", ".begin"}}},
+      {"!$omp implicit barrier wait", {{"sync_region_wait.barrier_implicit_", ".begin"}}},
+      {"!$omp implementation barrier wait",
+       {{"sync_region_wait.barrier_implementation.", ".begin"}}},
+      {"!$omp taskwait wait", {{"sync_region_wait.taskwait.", ".begin"}}},
+      {"!$omp reduction", {{"reduction.", ".begin"}}},
+      {"!$omp create task", {{"task_create.", ""}}},
+      {"!$omp critical", {{"mutex_acquire.critical", ""}}},
+      {"!$omp critical sblock", {{"mutex_acquired.critical", ""}}},
+      {"!$omp ordered", {{"mutex_acquire.ordered", ""}}},
+      {"!$omp ordered sblock", {{"mutex_acquired.ordered", ""}}},
+      {"!$omp atomic", {{"mutex_acquire.atomic", ""}}},
+      {"omp_set_lock", {{"mutex_acquire.lock", ""}}},
+      {"omp_test_lock", {{"mutex_acquire.test_lock", ""}}},
+      {"omp_set_nest_lock", {{"mutex_acquire.nest_lock", ""}}},
+      {"omp_test_nest_lock", {{"mutex_acquire.test_nest_lock", ""}}},
+      {"omp_set_nest_lock again", {{"nest_lock.begin", ""}}},
+      {"omp_unset_nest_lock inner", {{"nest_lock.end", ""}}},
+      {"!$omp flush", {{"flush", ""}}},
+      {"!$omp cancel", {{"cancel", ""}}},
+  };
+  return kAll;
+}
+
+void compare(const Job& job) {
+  INFO(job.program);
+  TemporaryFolder folder;
+  const Traced traced = trace(job, folder / "archive");
+  const Counts counts(job);
+  CHECK(traced.result.output == counts.output());
+
+  auto found = enters(traced.trace);
+  for (const Expectation& e : expectations()) {
+    std::uint64_t expected = 0;
+    for (const auto& [begin, end] : e.counters) expected += counts.sum(begin, end);
+    INFO(e.region);
+    CHECK(found[e.region] == expected);
+  }
+  auto types = count_by_type(traced.trace);
+  CHECK(found["!$omp parallel"] == counts.of("implicit_task.implicit.begin"));
+  CHECK(types[EventType::kThreadFork] == counts.sum("parallel_begin."));
+  CHECK(types[EventType::kThreadJoin] == counts.sum("parallel_end."));
+  CHECK(types[EventType::kTaskCreate] == counts.sum("task_create.explicit"));
+  CHECK(types[EventType::kAcquireLock] ==
+        counts.sum("mutex_acquired.") - counts.of("mutex_acquired.ordered"));
+  CHECK(types[EventType::kReleaseLock] ==
+        counts.sum("mutex_released.") - counts.of("mutex_released.ordered"));
+  CHECK(types[EventType::kMeasurementOff] == 0);
+  CHECK(property_number(traced.trace, "LOST") == 0);
+  CHECK(property_number(traced.trace, "EVENTS_SEEN") ==
+        static_cast<long>(counts.registered()));
+}
+
+std::map<std::string, std::string> limit_off() { return {{"LIMIT", "0"}}; }
+
+}  // namespace
+
+TEST_CASE("Completeness: limit off - every event that a counting tool counts") {
+  for (const std::string program : {"cg", "jacobi", "irregular", "mutexes", "nested",
+                                    "particles", "norepeat", "exitcode"})
+    for (const std::string compiler : {"clang", "gcc"})
+      DYNAMIC_SECTION(program << " " << compiler)
+  compare({program + "_" + compiler, {}, 2, limit_off()});
+}
+
+TEST_CASE("Completeness: limit off - Fortran") {
+  compare({"heat_gfortran", {}, 2, limit_off()});
+}
+
+TEST_CASE("Completeness: limit off - threads that come and go, more than cores") {
+  for (const std::string compiler : {"clang", "gcc"})
+    compare({"threads_" + compiler, {}, 2, limit_off()});
+}
+
+TEST_CASE("Completeness: limit off - constructs without cancellation") {
+  for (const std::string compiler : {"clang", "gcc"}) {
+    const Job job{"constructs_" + compiler, {}, 2, limit_off()};
+    TemporaryFolder folder;
+    const Traced traced = trace(job, folder / "archive");
+    const Counts counts(job);
+    auto found = enters(traced.trace);
+    for (const Expectation& e : expectations()) {
+      std::uint64_t expected = 0;
+      for (const auto& [begin, end] : e.counters) expected += counts.sum(begin, end);
+      INFO(job.program << ": " << e.region);
+      CHECK(found[e.region] == expected);
+    }
+  }
+}
+
+TEST_CASE("Completeness: limit off - tasks, and everything with cancellation") {
+  for (const std::string program : {"tasks_clang", "tasks_gcc"}) {
+    const Job job{program, {}, 2, limit_off()};
+    TemporaryFolder folder;
+    const Traced traced = trace(job, folder / "archive");
+    const Counts counts(job);
+    INFO(program);
+    CHECK(count_by_type(traced.trace)[EventType::kTaskCreate] ==
+          counts.sum("task_create.explicit"));
+    CHECK(enters(traced.trace)["!$omp taskgroup"] ==
+          counts.sum("sync_region.taskgroup.", ".begin"));
+  }
+  for (const std::string program : {"constructs_clang", "constructs_gcc"}) {
+    Job job{program, {}, 2, limit_off(), {{"OMP_CANCELLATION", "true"}}};
+    TemporaryFolder folder;
+    const Traced traced = trace(job, folder / "archive");
+    CHECK(enters(traced.trace)["!$omp cancel"] > 0);
+  }
+}
+
+TEST_CASE("Completeness: no repetition - nothing is held, whatever the limit") {
+  for (const std::string order : {"distinct", "squarefree", "random"})
+    for (const std::string compiler : {"clang", "gcc"})
+      DYNAMIC_SECTION(order << " " << compiler) {
+        Job job{
+            "norepeat_" + compiler, {order, "1000"}, 2, {{"LIMIT", "1"}, {"MIN_GAP", "0"}}};
+        TemporaryFolder folder;
+        const Traced limited = trace(job, folder / "limited");
+        job.settings["LIMIT"] = "0";
+        const Traced full = trace(job, folder / "full");
+        CHECK(limited.trace.markers.empty());
+        CHECK(phase_regions(limited.trace).empty());
+        CHECK(count_by_name(limited.trace) == count_by_name(full.trace));
+        CHECK(count_by_type(limited.trace) == count_by_type(full.trace));
+      }
+}
+
+}  // namespace refrain::test

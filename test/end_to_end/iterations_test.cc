@@ -1,0 +1,183 @@
+// Exact numbers of iterations, exactly N of them in full, and marks that tile the loop.
+#include <catch2/catch.hpp>
+#include <set>
+
+#include "test/end_to_end/traced.h"
+#include "test/support/files.h"
+#include "test/support/trace_checks.h"
+
+namespace refrain::test {
+namespace {
+
+struct Case {
+  std::string program;
+  std::vector<std::string> arguments;
+  std::string symbols;
+  int window;           // of the detector: selects the level of the loop nest
+  std::string counted;  // which number of the program's own output the marks must give
+};
+
+// What each program repeats, for its window: see the heads of the programs.
+const std::vector<Case>& cases() {
+  static const std::vector<Case> kCases = {
+      {"cg", {}, "parallel", 8, "iterations"},
+      {"cg", {}, "auto", 16, "iterations"},
+      {"cg", {}, "parallel", 150, "outer"},
+      {"jacobi", {}, "auto", 16, "iterations"},
+      {"irregular", {}, "parallel", 8, "iterations"},
+      {"irregular", {"6000", "0"}, "auto", 64, "iterations"},
+  };
+  return kCases;
+}
+
+Job job_of(const Case& c, const std::string& compiler, int threads, int limit) {
+  Job job{c.program + "_" + compiler, c.arguments, threads, find_loops_of(c.window, limit)};
+  job.settings["SYMBOLS"] = c.symbols;
+  return job;
+}
+
+std::vector<Iteration> complete(std::vector<Iteration> all) {
+  std::erase_if(all, [](const Iteration& it) { return !it.complete(); });
+  return all;
+}
+
+// The first event of the program inside an iteration happens when its mark begins.
+void check_begin(const Trace& trace, const Iteration& it) {
+  const std::vector<Event>& events = trace.locations[it.location].events;
+  std::size_t i = it.first + 1;
+  while (i < it.last &&
+         (events[i].type == EventType::kParameterInt ||
+          events[i].type == EventType::kMeasurementOn ||
+          events[i].type == EventType::kMeasurementOff || (is_phase(trace, events[i]))))
+    ++i;
+  REQUIRE(i < it.last);
+  CHECK(events[i].time == it.begin);
+}
+
+// How many events of the program one iteration holds, on its own location.
+std::size_t events_inside(const Trace& trace, const Iteration& it) {
+  std::size_t count = 0;
+  const std::vector<Event>& events = trace.locations[it.location].events;
+  for (std::size_t i = it.first; i < it.last; ++i) {
+    const EventType type = events[i].type;
+    count += type == EventType::kEnter && !is_phase(trace, events[i]);
+  }
+  return count;
+}
+
+void check_sums(const std::vector<Iteration>& visit) {
+  std::uint64_t sum = 0;
+  for (const Iteration& it : visit) sum += it.end - it.begin;
+  CHECK(sum == visit.back().end - visit.front().begin);
+}
+
+}  // namespace
+
+TEST_CASE("Iterations: number - as the program counts them") {
+  for (const Case& c : cases())
+    for (const std::string compiler : {"clang", "gcc"})
+      for (const int threads : {2, 4})
+        DYNAMIC_SECTION(c.program << " " << c.symbols << " " << c.window << " " << compiler
+                                  << " " << threads) {
+          TemporaryFolder folder;
+          const Traced traced = trace(job_of(c, compiler, threads, 10), folder / "archive");
+          const long expected = output_number(traced.result.output, c.counted);
+          REQUIRE(expected > 0);
+          const std::vector<Iteration> all = complete(iterations(traced.trace));
+          CHECK(static_cast<long>(all.size()) == expected);
+          CHECK(phase_regions(traced.trace).size() == 1);
+          for (const auto& visit : visits(all)) check_sums(visit);
+        }
+}
+
+TEST_CASE("Iterations: in full - exactly N, and the last before the loop is left") {
+  const Case c = cases()[0];
+  for (const int limit : {1, 2, 10}) {
+    DYNAMIC_SECTION("limit " << limit) {
+      TemporaryFolder folder;
+      const Traced traced = trace(job_of(c, "clang", 2, limit), folder / "archive");
+      const auto all = visits(complete(iterations(traced.trace)));
+      REQUIRE(all.size() == 30);
+      for (std::size_t v = 0; v < all.size(); ++v) {
+        std::set<std::int64_t> expected = {all[v].back().number};
+        if (v < static_cast<std::size_t>(limit))
+          for (int k = 0; k < limit; ++k) expected.insert(k);
+        std::set<std::int64_t> written, said;
+        for (const Iteration& it : all[v]) {
+          if (it.written) written.insert(it.number);
+          if (it.said_written == 1) said.insert(it.number);
+        }
+        INFO("visit " << v);
+        CHECK(written == expected);
+        CHECK(said == expected);
+      }
+    }
+  }
+}
+
+TEST_CASE("Iterations: in full - found late, trimmed back to N") {
+  TemporaryFolder folder;
+  Case c = cases()[3];
+  c.window = 100;  // locks after more than 20 iterations
+  const Traced traced = trace(job_of(c, "clang", 2, 3), folder / "archive");
+  const std::vector<Iteration> all = iterations(traced.trace);
+  REQUIRE(all.size() >= 400);
+  for (const Iteration& it : all) {
+    INFO("iteration " << it.number);
+    CHECK(it.written == (it.number < 3 || it.number == 399));
+  }
+}
+
+TEST_CASE("Iterations: in full - whole on every location") {
+  TemporaryFolder folder;
+  const Traced traced = trace(job_of(cases()[3], "clang", 4, 5), folder / "archive");
+  const Trace& t = traced.trace;
+  const std::vector<Iteration> all = iterations(t);
+  REQUIRE(all.size() >= 400);
+  for (const Iteration& it : all) {
+    if (it.number < 1 || it.number > 3) continue;  // others lie at the edges
+    for (std::size_t l = 0; l < t.locations.size(); ++l) {
+      std::size_t barriers = 0;
+      for (const Event& event : between(t.locations[l], it.begin, it.end))
+        barriers += event.type == EventType::kEnter &&
+                    t.regions.at(event.reference).name.rfind("!$omp barrier @", 0) == 0;
+      CHECK(barriers == 1);
+    }
+  }
+}
+
+TEST_CASE("Iterations: marks - coincide with the events of the iteration") {
+  for (const std::string limit : {"0", "10"}) {
+    TemporaryFolder folder;
+    const Case& c = cases()[0];
+    const Traced traced =
+        trace(job_of(c, "clang", 2, std::stoi(limit)), folder / "archive");
+    std::set<std::size_t> sizes;
+    std::size_t written = 0;
+    for (const Iteration& it : complete(iterations(traced.trace))) {
+      if (!it.written) continue;
+      ++written;
+      check_begin(traced.trace, it);
+      sizes.insert(events_inside(traced.trace, it));
+    }
+    CHECK(sizes.size() == 1);
+    if (limit == "0") CHECK(written == 750);
+  }
+}
+
+TEST_CASE("Iterations: marks - the table of `info` says the same") {
+  TemporaryFolder folder;
+  const Traced traced = trace(job_of(cases()[0], "clang", 2, 10), folder / "archive");
+  std::uint64_t ticks = 0;
+  for (const Iteration& it : complete(iterations(traced.trace))) ticks += it.end - it.begin;
+  const Result info = run_refrain({"info", folder / "archive"});
+  CHECK(info.ok());
+  CHECK(info.errors == "");
+  CHECK(info.output.find("750") != std::string::npos);
+  const Result json = run_refrain({"info", "--json", folder / "archive"});
+  CHECK(json.ok());
+  CHECK(json.output.find("750") != std::string::npos);
+  CHECK(ticks > 0);
+}
+
+}  // namespace refrain::test

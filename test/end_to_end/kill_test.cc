@@ -1,0 +1,103 @@
+// Killed at a random moment: what was recorded up to then becomes a valid archive.
+//
+// REFRAIN_TEST_KILLS: how often each signal is sent (default 6). REFRAIN_TEST_SEED: of the
+// moments (default: another one each time; it is told when a test fails).
+#include <signal.h>
+
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <random>
+
+#include "test/end_to_end/spool_count.h"
+#include "test/end_to_end/traced.h"
+#include "test/support/files.h"
+#include "test/support/trace_checks.h"
+
+namespace refrain::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+long number_from_environment(const char* name, long otherwise) {
+  const char* text = std::getenv(name);
+  return text ? std::atol(text) : otherwise;
+}
+
+// What was left behind, and what recovery makes of it.
+void recover_and_check(const fs::path& archive) {
+  if (!fs::exists(archive / "spool")) {  // killed before anything was recorded
+    CHECK(run_refrain({"recover", archive}).exit_status == 2);
+    return;
+  }
+  const std::uint64_t committed = committed_events(archive / "spool");
+  const Result recovery = run_refrain({"recover", archive});
+  INFO("recover: " << recovery.errors);
+  REQUIRE(recovery.exit_status == 0);
+  const Trace trace = read_checked(archive);
+  CHECK(property_number(trace, "RECOVERED") == 1);
+  CHECK(property_number(trace, "EVENTS_WRITTEN") >= static_cast<long>(committed));
+  std::uint64_t records = 0;
+  for (const Location& location : trace.locations) records += location.events.size();
+  CHECK((committed == 0 || records > 0));
+}
+
+void kill_many_times(int signal, const std::string& limit) {
+  const long kills = number_from_environment("REFRAIN_TEST_KILLS", 6);
+  const long seed = number_from_environment("REFRAIN_TEST_SEED",
+                                            static_cast<long>(std::random_device()()));
+  std::mt19937_64 random(static_cast<std::uint64_t>(seed) + static_cast<unsigned>(signal));
+  std::uniform_int_distribution<long> moment_us(2000, 400000);
+  for (long i = 0; i < kills; ++i) {
+    TemporaryFolder folder;
+    Job job{"shortloop_clang", {"100000000", "1000", "200"}, 2, {{"LIMIT", limit}}};
+    if (i % 3 == 1) job = {"jacobi_clang", {"100000000"}, 4, {{"LIMIT", limit}}};
+    if (i % 3 == 2) job = {"threads_gcc", {"10000000"}, 2, {{"LIMIT", limit}}};
+    job.kill_signal = signal;
+    job.kill_after = std::chrono::microseconds(moment_us(random));
+    INFO("seed " << seed << ", kill " << i << ": " << job.program << " after "
+                 << job.kill_after.count() << " us");
+    const Result result = run_job(job, Way::kRun, folder / "archive");
+    CHECK(result.signalled);
+    CHECK(result.signal == signal);
+    recover_and_check(folder / "archive");
+  }
+}
+
+}  // namespace
+
+TEST_CASE("Kill: SIGKILL - recorded in full") { kill_many_times(SIGKILL, "0"); }
+TEST_CASE("Kill: SIGKILL - while holding") { kill_many_times(SIGKILL, "10"); }
+TEST_CASE("Kill: SIGTERM - recorded in full") { kill_many_times(SIGTERM, "0"); }
+TEST_CASE("Kill: SIGTERM - while holding") { kill_many_times(SIGTERM, "10"); }
+TEST_CASE("Kill: SIGABRT - recorded in full") { kill_many_times(SIGABRT, "0"); }
+TEST_CASE("Kill: SIGABRT - while holding") { kill_many_times(SIGABRT, "10"); }
+
+TEST_CASE("Kill: latest iterations - a killed program's are in the archive") {
+  TemporaryFolder folder;
+  Job job{"shortloop_clang", {"100000000", "1000", "200"}, 2, {{"LIMIT", "10"}}};
+  job.kill_signal = SIGKILL;
+  job.kill_after = std::chrono::milliseconds(500);
+  REQUIRE(run_job(job, Way::kRun, folder / "archive").signal == SIGKILL);
+  REQUIRE(run_refrain({"recover", folder / "archive"}).ok());
+  const Trace trace = read_checked(folder / "archive");
+  const std::vector<Iteration> all = iterations(trace);
+  REQUIRE(all.size() > 100);
+  CHECK_FALSE(all[all.size() / 2].written);
+  CHECK(all[all.size() - 2].written);
+}
+
+TEST_CASE("Kill: the ways to end without an exit handler - recovered or written") {
+  for (const std::string how : {"_exit", "quick-exit", "abort", "exit-in-region"}) {
+    DYNAMIC_SECTION(how) {
+      TemporaryFolder folder;
+      const Job job{"exitcode_clang", {how, "3", "200"}, 2, {{"LIMIT", "0"}}};
+      run_job(job, Way::kRun, folder / "archive");
+      if (!fs::exists(folder / "archive" / "traces.otf2"))
+        REQUIRE(run_refrain({"recover", folder / "archive"}).ok());
+      const Trace trace = read_checked(folder / "archive");
+      CHECK(count_by_type(trace)[EventType::kThreadFork] >= 400);
+    }
+  }
+}
+
+}  // namespace refrain::test

@@ -1,0 +1,140 @@
+#include "test/end_to_end/traced.h"
+
+#include <catch2/catch.hpp>
+#include <cstdlib>
+
+#include "test/support/files.h"
+#include "test/support/trace_checks.h"
+
+extern char** environ;
+
+namespace refrain::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string program_path(const std::string& name) {
+  const bool elsewhere = name.find('/') != std::string::npos;
+  return data_file(elsewhere ? name : "test/programs/" + name);
+}
+
+bool made_for_libgomp(const std::string& program) {
+  return program.find("_gcc") != std::string::npos ||
+         program.find("_gfortran") != std::string::npos;
+}
+
+// Nothing of the surroundings' own OpenMP or tracing.
+std::map<std::string, std::optional<std::string>> clean_environment() {
+  std::map<std::string, std::optional<std::string>> result;
+  for (char** entry = environ; *entry; ++entry) {
+    const std::string text = *entry;
+    const std::string name = text.substr(0, text.find('='));
+    for (const char* prefix : {"OMP_", "KMP_", "GOMP_", "REFRAIN_", "LD_PRELOAD"})
+      if (name.rfind(prefix, 0) == 0 && name.rfind("REFRAIN_TEST_", 0) != 0)
+        result[name] = std::nullopt;
+  }
+  return result;
+}
+
+std::string flag_of(std::string setting) {
+  for (char& c : setting) c = c == '_' ? '-' : static_cast<char>(std::tolower(c));
+  return "--" + setting;
+}
+
+void use_run(Command& command, const Job& job, const fs::path& archive) {
+  std::vector<std::string> words = {data_file("tools/refrain"), "run", "--quiet", "-o",
+                                    archive};
+  for (const auto& [name, value] : job.settings) {
+    words.push_back(flag_of(name));
+    words.push_back(value);
+  }
+  words.push_back("--");
+  command.arguments.insert(command.arguments.begin(), words.begin(), words.end());
+}
+
+void use_environment(Command& command, const Job& job, const fs::path& archive) {
+  command.environment["REFRAIN_ARCHIVE"] = archive;
+  command.environment["REFRAIN_QUIET"] = "yes";
+  for (const auto& [name, value] : job.settings)
+    command.environment["REFRAIN_" + name] = value;
+}
+
+// A folder where the library has the name that the loader asks for.
+void use_library_folder(Command& command, const TemporaryFolder& folder) {
+  fs::create_symlink(data_file("tracer/librefrain.so"), folder / "librefrain.so.0");
+  command.environment["LD_LIBRARY_PATH"] = folder.path();
+}
+
+}  // namespace
+
+std::map<std::string, std::string> find_loops_of(int events, int limit) {
+  return {{"LIMIT", std::to_string(limit)},
+          {"WINDOW", std::to_string(events)},
+          {"MAX_PERIOD", std::to_string(events)},
+          {"MIN_GAP", "0"}};
+}
+
+std::string libomp() {
+  const char* given = std::getenv("REFRAIN_TEST_LIBOMP");
+  return given ? given : "/usr/lib/llvm-19/lib/libomp.so.5";
+}
+
+Result run_job(const Job& job, Way way, const fs::path& archive) {
+  Command command;
+  command.arguments = {program_path(job.program)};
+  command.arguments.insert(command.arguments.end(), job.arguments.begin(),
+                           job.arguments.end());
+  command.environment = clean_environment();
+  command.environment["OMP_NUM_THREADS"] = std::to_string(job.threads);
+  for (const auto& [name, value] : job.environment) command.environment[name] = value;
+  command.kill_signal = job.kill_signal;
+  command.kill_after = job.kill_after;
+  command.time_limit = job.time_limit;
+  std::optional<TemporaryFolder> folder;
+  if (way == Way::kRun) use_run(command, job, archive);
+  if (way == Way::kLinked || way == Way::kPreload) use_environment(command, job, archive);
+  if (way == Way::kLinked) use_library_folder(command, folder.emplace());
+  if (way == Way::kPreload) {
+    std::string libraries = data_file("tracer/librefrain.so");
+    if (made_for_libgomp(job.program)) libraries += ":" + libomp();
+    command.environment["LD_PRELOAD"] = libraries;
+  }
+  return run(command);
+}
+
+Result run_untraced(const Job& job) { return run_job(job, Way::kNone, {}); }
+
+Result run_refrain(const std::vector<std::string>& arguments) {
+  Command command;
+  command.arguments = {data_file("tools/refrain")};
+  command.arguments.insert(command.arguments.end(), arguments.begin(), arguments.end());
+  command.environment = clean_environment();
+  command.time_limit = std::chrono::seconds(120);
+  return run(command);
+}
+
+Trace read_checked(const fs::path& archive) {
+  INFO(archive);
+  Trace result = read_trace(archive);
+  CHECK(text(check_all(result)) == "");
+  CHECK(text(check_otf2_print(archive)) == "");
+  return result;
+}
+
+Traced trace(const Job& job, const fs::path& archive, Way way) {
+  INFO(job.program << ", " << job.threads << " threads");
+  Traced traced;
+  traced.result = run_job(job, way, archive);
+  INFO("stderr: " << traced.result.errors);
+  REQUIRE_FALSE(traced.result.timed_out);
+  REQUIRE(traced.result.exit_status == 0);
+  traced.trace = read_checked(archive);
+  return traced;
+}
+
+long property_number(const Trace& trace, const std::string& name) {
+  const auto found = trace.properties.find("REFRAIN::" + name);
+  return found == trace.properties.end() ? -1 : std::atol(found->second.c_str());
+}
+
+}  // namespace refrain::test

@@ -1,0 +1,67 @@
+// Runs of the test programs, traced and untraced, as the end-to-end tests need them.
+//
+// Everything is found among the test's `data`: the command //tools:refrain, the library
+// //tracer:librefrain.so and the programs of //test/programs. The environment's own OMP_*
+// and REFRAIN_* variables are taken away first, so that a test means what it says.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "test/support/process.h"
+#include "test/support/trace.h"
+
+namespace refrain::test {
+
+// How the tracer comes into the program.
+enum class Way {
+  kNone,     // untraced
+  kRun,      // refrain run [options] -- program
+  kLinked,   // a program that was linked with the library; options by the environment
+  kPreload,  // LD_PRELOAD; options by the environment
+};
+
+struct Job {
+  std::string program;  // of //test/programs, e.g. "cg_clang"; with a slash: of data
+  std::vector<std::string> arguments{};
+  int threads = 2;
+  // Settings by their names in the environment without REFRAIN_, e.g. {"LIMIT", "2"}.
+  std::map<std::string, std::string> settings{};
+  std::map<std::string, std::string> environment{};
+  int kill_signal = 0;
+  std::chrono::microseconds kill_after{0};
+  std::chrono::seconds time_limit{120};
+};
+
+// The settings under which a flat window locks on bodies of at most `events` symbols, and
+// nothing is too short to be left out.
+std::map<std::string, std::string> find_loops_of(int events, int limit);
+
+Result run_job(const Job& job, Way way, const std::filesystem::path& archive);
+Result run_untraced(const Job& job);
+
+// Runs the command itself: refrain `arguments`.
+Result run_refrain(const std::vector<std::string>& arguments);
+
+// A traced run that must end well, and its archive, which must satisfy every check and
+// otf2-print. Fails the test otherwise.
+struct Traced {
+  Result result;
+  Trace trace;
+};
+Traced trace(const Job& job, const std::filesystem::path& archive, Way way = Way::kRun);
+
+// Reads an archive with every check.
+Trace read_checked(const std::filesystem::path& archive);
+
+// A property of the archive, as a number; -1: there is none.
+long property_number(const Trace& trace, const std::string& name);
+
+// LLVM's OpenMP runtime, which stands in for libgomp.
+std::string libomp();
+
+}  // namespace refrain::test

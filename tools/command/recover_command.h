@@ -1,0 +1,25 @@
+// `refrain recover ARCHIVE`: makes the archive of a process that was killed.
+#pragma once
+
+#include <string>
+
+#include "tools/command/subcommand.h"
+
+namespace refrain::tools {
+
+class RecoverCommand final : public Subcommand {
+ public:
+  const char* name() const override { return "recover"; }
+  const char* help() const override { return "make the archive of a process that was killed"; }
+  void add_options(CLI::App& app) override;
+  int run() override;
+
+ private:
+  std::string archive_;
+  std::string filter_;
+  bool overwrite_ = false;
+  bool keep_spool_ = false;
+  bool quiet_ = false;
+};
+
+}  // namespace refrain::tools
