@@ -25,6 +25,12 @@ struct Otf2Messages {
     first = std::string(what) + ": " +
             (library.empty() ? OTF2_Error_GetDescription(code) : library);
   }
+  // libotf2 does not hand on every error that it has told of, such as those of a last
+  // flush: one that was told is one that happened.
+  void take_unreported() {
+    const std::lock_guard<std::mutex> lock(mutex);
+    if (first.empty() && !library.empty()) first = "cannot write the archive: " + library;
+  }
   void say(OTF2_ErrorCode code, const char* text) {
     const std::lock_guard<std::mutex> lock(mutex);
     if (!library.empty()) return;
@@ -137,6 +143,7 @@ void Otf2Archive::close() {
   const OTF2_ErrorCode code = OTF2_Archive_Close(archive_);
   archive_ = nullptr;
   check(code, "cannot close the archive");
+  messages_->take_unreported();
 }
 
 }  // namespace refrain::writer
