@@ -159,7 +159,7 @@ const char* event_name(EventType type) {
       "TeamEnd",         "AcquireLock",  "ReleaseLock",   "TaskCreate",
       "TaskSwitch",      "TaskComplete", "ThreadCreate",  "ThreadBegin",
       "ThreadWait",      "ThreadEnd",    "ParameterInt",  "ParameterUnsigned",
-      "ParameterString", "Metric"};
+      "ParameterString", "Metric",       "ProgramBegin",  "ProgramEnd"};
   static_assert(std::size(kNames) == static_cast<std::size_t>(EventType::kTypes));
   return kNames[static_cast<std::size_t>(type)];
 }

@@ -39,6 +39,8 @@ enum class EventType : std::uint8_t {
   kParameterUnsigned,  // parameter, value
   kParameterString,    // parameter, string
   kMetric,             // metric, number of values
+  kProgramBegin,       // name, number of arguments
+  kProgramEnd,         // -, exit status
   kTypes
 };
 const char* event_name(EventType type);

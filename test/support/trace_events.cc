@@ -109,6 +109,15 @@ Code on_metric(Where, Time time, uint64_t, void* data, List list, OTF2_MetricRef
   return add(data, list, {EventType::kMetric, time, metric, count, 0, {}});
 }
 
+Code on_program_begin(Where, Time time, uint64_t, void* data, List list, OTF2_StringRef name,
+                      uint32_t count, const OTF2_StringRef*) {
+  return add(data, list, {EventType::kProgramBegin, time, name, count, 0, {}});
+}
+
+Code on_program_end(Where, Time time, uint64_t, void* data, List list, int64_t status) {
+  return add(data, list, {EventType::kProgramEnd, time, 0, status, 0, {}});
+}
+
 }  // namespace
 
 EventCallbacks::EventCallbacks() : callbacks_(OTF2_EvtReaderCallbacks_New()) {
@@ -137,6 +146,8 @@ EventCallbacks::EventCallbacks() : callbacks_(OTF2_EvtReaderCallbacks_New()) {
   OTF2_EvtReaderCallbacks_SetParameterStringCallback(
       c, on_parameter<kParameterString, OTF2_StringRef>);
   OTF2_EvtReaderCallbacks_SetMetricCallback(c, on_metric);
+  OTF2_EvtReaderCallbacks_SetProgramBeginCallback(c, on_program_begin);
+  OTF2_EvtReaderCallbacks_SetProgramEndCallback(c, on_program_end);
 }
 
 EventCallbacks::~EventCallbacks() { OTF2_EvtReaderCallbacks_Delete(callbacks_); }

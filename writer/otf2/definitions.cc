@@ -152,7 +152,7 @@ class DefinitionWriter {
       if (loop) flags = OTF2_REGION_FLAG_PHASE | OTF2_REGION_FLAG_DYNAMIC;
       check_(OTF2_GlobalDefWriter_WriteRegion(
           writer_, ref++, text(region.name), text(region.canonical),
-          text(region.description), loop ? OTF2_REGION_ROLE_CODE : role_of(region.cls),
+          text(region.description), role_of(region.cls),
           loop ? OTF2_PARADIGM_USER : OTF2_PARADIGM_OPENMP, flags, text(region.file),
           region.line, 0));
     }
@@ -298,6 +298,7 @@ OTF2_RegionRole role_of(RegionClass cls) noexcept {
     case RegionClass::kRelockNestLock:
     case RegionClass::kUnlockNestLock:
       return OTF2_REGION_ROLE_FUNCTION;
+    case RegionClass::kNone:  // iterations of a loop
     case RegionClass::kReduction:
       return OTF2_REGION_ROLE_CODE;
     default:  // the waits: a part of a region that has the role already
