@@ -66,7 +66,7 @@ bool closes(EventType type) {
 bool edge(EventType type) {
   return closes(type) || closer(type) != EventType::kTypes ||
          type == EventType::kReleaseLock || type == EventType::kTaskComplete ||
-         type == EventType::kTaskSwitch;
+         type == EventType::kTaskSwitch || type == EventType::kProgramEnd;
 }
 
 bool is_parameter(EventType type) {
