@@ -62,13 +62,6 @@ bool closes(EventType type) {
          type == EventType::kTeamEnd;
 }
 
-// What may be recorded while measurement is off, besides marks.
-bool edge(EventType type) {
-  return closes(type) || closer(type) != EventType::kTypes ||
-         type == EventType::kReleaseLock || type == EventType::kTaskComplete ||
-         type == EventType::kTaskSwitch || type == EventType::kProgramEnd;
-}
-
 bool is_parameter(EventType type) {
   return type == EventType::kParameterInt || type == EventType::kParameterUnsigned ||
          type == EventType::kParameterString;

@@ -47,8 +47,13 @@ class ArchiveJob {
     spool_ = spool::open_spool_folder(options_.archive);
     result_.complaints = spool_.complaints;
     result_.spool_bytes = spool_.disk_bytes;
-    if (!std::any_of(spool_.processes.begin(), spool_.processes.end(),
-                     [](const auto& process) { return !process.locations.empty(); }))
+    // A process that died before its first event still gets its (empty) location.
+    for (spool::ProcessSpool& process : spool_.processes)
+      if (process.locations.empty() && process.journal.usable())
+        process.locations.emplace_back();
+    std::erase_if(spool_.processes,
+                  [](const auto& process) { return process.locations.empty(); });
+    if (spool_.processes.empty())
       return options_.archive + ": no spool to make an archive from";
     ArchiveFolder folder(options_.archive);
     std::string error = folder.prepare(options_.overwrite);

@@ -204,6 +204,7 @@ class DefinitionWriter {
         const spool::SpoolFacts& facts = process.spool().locations[j].facts();
         const LocationScan& scan = process.scan(j);
         const LocationOutcome& outcome = (*in_.outcomes)[i][j];
+        if (j == process.primary()) property(first + j, "PRIMARY", 1);
         property(first + j, "EVENTS_SEEN", facts.events_seen);
         property(first + j, "EVENTS_WRITTEN", outcome.events_written);
         property(first + j, "THREADS_BEGUN", scan.threads_begun);

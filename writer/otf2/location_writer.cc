@@ -63,7 +63,8 @@ class LocationWriter {
                                                   : nullptr;
   }
 
-  void event(const Record& record, const Record* next) {
+  void event(Record record, const Record* next) {
+    record.ticks = interpreter_.true_ticks(record);
     const Gap* gap = next_gap();
     if (gap != nullptr && record.ticks >= gap->hold_ticks) [[unlikely]]
       pass_gaps_by_time(record.ticks);

@@ -222,7 +222,7 @@ void RecordInterpreter::end(const Record& record) {
     if (!initial) ++outcome_.unmatched;
     return;
   }
-  stack_.close_to(index, true_ticks(record));
+  stack_.close_to(index, record.ticks);
 }
 
 std::uint64_t RecordInterpreter::known_end_of_team(std::size_t& frame) {
