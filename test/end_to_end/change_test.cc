@@ -69,12 +69,12 @@ TEST_CASE("Change: three times - kept with the iteration before it") {
   const auto all = visits_by_time(traced.trace);
   REQUIRE(all.size() == 4);
   for (std::size_t i = 0; i < 4; ++i) {
+    CHECK_FALSE(all[i][all[i].size() / 2].written);
+    if (i + 1 == 4) continue;  // the end of the program is no change
     const Iteration& last = all[i].back();
     INFO("visit " << i);
     CHECK(last.written);
     CHECK(regions_opened(traced.trace, last.begin, last.end).size() == kBodies[i]);
-    CHECK_FALSE(all[i][all[i].size() / 2].written);
-    if (i + 1 == 4) continue;
     // The first iterations of what is new follow directly, and in full.
     const Iteration& next = all[i + 1].front();
     CHECK(next.begin >= last.end);
@@ -94,7 +94,7 @@ TEST_CASE("Change: three times - markers say where") {
   for (const Marker& marker : traced.trace.markers) ++categories[marker.category];
   CHECK(categories["loop found"] >= 3);
   CHECK(categories["writing suspended"] == 4);
-  CHECK(categories["writing resumed"] == 4);
+  CHECK(categories["writing resumed"] >= 3);
 }
 
 TEST_CASE("Change: an output every 25 steps - is kept each time, with the step before it") {
@@ -118,9 +118,9 @@ TEST_CASE("Change: an output every 25 steps - is kept each time, with the step b
 TEST_CASE(
     "Change: a ring too small for an iteration - keeps its latest part, and says so") {
   TemporaryFolder folder;
-  Job job{"cg_clang", {"60", "64", "25"}, 2, find_loops_of(150, 2)};
+  Job job{"cg_clang", {"60", "64", "60"}, 2, find_loops_of(320, 2)};
   job.settings["SYMBOLS"] = "parallel";
-  job.settings["RING"] = "4096";
+  job.settings["RING"] = std::string("24K");
   const Traced traced = trace(job, folder / "archive");
   const std::vector<Iteration> all = iterations(traced.trace);
   REQUIRE(all.size() >= 60);

@@ -27,15 +27,15 @@ REGION(c_second, v - (v >> 3))
 REGION(c_third, v ^ UINT64_C(0x5555555555555555))
 REGION(c_fourth, v + (uint64_t)i * 7)
 
-static void loop_a(long iterations) {
+static NOINLINE void loop_a(long iterations) {
   for (long k = 0; k < iterations; ++k) a_gather(), a_mix(), a_fold();
 }
 
-static void loop_b(long iterations) {
+static NOINLINE void loop_b(long iterations) {
   for (long k = 0; k < iterations; ++k) b_scale(), b_turn();
 }
 
-static void loop_c(long iterations) {
+static NOINLINE void loop_c(long iterations) {
   for (long k = 0; k < iterations; ++k) c_first(), c_second(), c_third(), c_fourth();
 }
 

@@ -109,8 +109,8 @@ Code on_metric(Where, Time time, uint64_t, void* data, List list, OTF2_MetricRef
   return add(data, list, {EventType::kMetric, time, metric, count, 0, {}});
 }
 
-Code on_program_begin(Where, Time time, uint64_t, void* data, List list, OTF2_StringRef name,
-                      uint32_t count, const OTF2_StringRef*) {
+Code on_program_begin(Where, Time time, uint64_t, void* data, List list,
+                      OTF2_StringRef name, uint32_t count, const OTF2_StringRef*) {
   return add(data, list, {EventType::kProgramBegin, time, name, count, 0, {}});
 }
 

@@ -27,9 +27,10 @@ class MarkReader {
         top().number = event.value;
       } else if (event.type == EventType::kMeasurementOff) {
         on_ = false;
-        for (Open& open : open_) open.held = true;
+        off_since_ = event.time;
       } else if (event.type == EventType::kMeasurementOn) {
         on_ = true;
+        for (Open& open : open_) note_off(open, event.time);
       } else if (on_) {
         for (Open& open : open_) open.something = true;
       }
@@ -42,6 +43,11 @@ class MarkReader {
     bool held, something;
   };
 
+  // Measurement was off until now: does that concern an iteration that is open?
+  void note_off(Open& open, std::uint64_t now) {
+    if (std::max(into_[open.index].begin, off_since_) < now) open.held = true;
+  }
+
   Iteration& top() { return into_[open_.back().index]; }
 
   void begin(std::size_t index, const Event& event) {
@@ -53,12 +59,13 @@ class MarkReader {
     iteration.depth = open_.size();
     iteration.said_written = static_cast<int>(attribute(trace_, event, "written", -1));
     iteration.said_complete = static_cast<int>(attribute(trace_, event, "complete", -1));
-    open_.push_back({into_.size(), !on_, false});
+    open_.push_back({into_.size(), false, false});
     into_.push_back(iteration);
   }
 
   void end(std::size_t index, const Event& event) {
     if (open_.empty()) return;  // check_nesting tells
+    if (!on_) note_off(open_.back(), event.time);
     top().end = event.time;
     top().last = index;
     top().written = open_.back().something && !open_.back().held;
@@ -70,6 +77,7 @@ class MarkReader {
   std::vector<Iteration>& into_;
   std::vector<Open> open_;
   bool on_ = true;
+  std::uint64_t off_since_ = 0;
 };
 
 }  // namespace
