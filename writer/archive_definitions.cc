@@ -56,9 +56,9 @@ OTF2_CallbackCode on_location_property(void* data, OTF2_LocationRef location,
 }
 
 OTF2_CallbackCode on_region(void* data, OTF2_RegionRef self, OTF2_StringRef name,
-                            OTF2_StringRef, OTF2_StringRef, OTF2_RegionRole,
-                            OTF2_Paradigm, OTF2_RegionFlag flags, OTF2_StringRef file,
-                            std::uint32_t line, std::uint32_t) {
+                            OTF2_StringRef, OTF2_StringRef, OTF2_RegionRole, OTF2_Paradigm,
+                            OTF2_RegionFlag flags, OTF2_StringRef file, std::uint32_t line,
+                            std::uint32_t) {
   return guarded([&] {
     of(data).regions[self] = {name, file, line, (flags & OTF2_REGION_FLAG_PHASE) != 0};
   });

@@ -148,8 +148,7 @@ class InfoReader {
     take_properties();
     take_definitions();
     take_loops();
-    if (!read_marks())
-      info_.error = path_ + ": the events of the archive cannot be read";
+    if (!read_marks()) info_.error = path_ + ": the events of the archive cannot be read";
     info_.archive_bytes = archive_bytes(folder_);
     return std::move(info_);
   }
@@ -200,9 +199,8 @@ class InfoReader {
     for (const auto& [name, value] : info_.properties) {
       if (!name.starts_with(lost)) continue;
       std::string cause = name.substr(lost.size());
-      std::transform(cause.begin(), cause.end(), cause.begin(), [](unsigned char c) {
-        return static_cast<char>(std::tolower(c));
-      });
+      std::transform(cause.begin(), cause.end(), cause.begin(),
+                     [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
       info_.lost[cause] = number(value);
     }
   }
@@ -299,8 +297,11 @@ class InfoReader {
       OTF2_EvtReaderCallbacks_Delete(callbacks);
       return false;
     }
-    MarkReader marks{definitions_, definitions_.attribute("written"),
-                     definitions_.attribute("complete"), {}, {}};
+    MarkReader marks{definitions_,
+                     definitions_.attribute("written"),
+                     definitions_.attribute("complete"),
+                     {},
+                     {}};
     OTF2_EvtReaderCallbacks_SetEnterCallback(callbacks, on_enter);
     OTF2_EvtReaderCallbacks_SetLeaveCallback(callbacks, on_leave);
     OTF2_ErrorCode code =

@@ -44,8 +44,7 @@ TEST_CASE("ArchiveInfo: a whole archive - everything without the spool") {
   CHECK(info.locations[0].primary);
   CHECK(info.locations[1].lost.at("depth") == 4);
   CHECK(info.locations[1].process == "program");
-  CHECK(info.events_seen ==
-        info.locations[0].events_seen + info.locations[1].events_seen);
+  CHECK(info.events_seen == info.locations[0].events_seen + info.locations[1].events_seen);
   CHECK(info.events_written < info.events_seen);
   REQUIRE(info.phases.size() == 1);
   const PhaseInfo& phase = info.phases[0];

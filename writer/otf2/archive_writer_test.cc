@@ -85,9 +85,9 @@ TEST_CASE("Archive: iterations - marks lie around their events, at exact ticks")
   const Lines all = lines(written.trace, 0);
   const auto third = std::find(all.begin(), all.end(), "1200 iteration 2");
   REQUIRE(third != all.end());
-  CHECK(Lines(third - 3, third + 2) ==
-        Lines{"1180 join", "1200 leave loop 1 @ 0x4fff", "1200 enter loop 1 @ 0x4fff [1]",
-              "1200 iteration 2", "1200 fork 2"});
+  CHECK(Lines(third - 3, third + 2) == Lines{"1180 join", "1200 leave loop 1 @ 0x4fff",
+                                             "1200 enter loop 1 @ 0x4fff [1]",
+                                             "1200 iteration 2", "1200 fork 2"});
   // The end of the loop and that of its last region have the same time.
   CHECK(Lines(all.end() - 3, all.end()) ==
         Lines{"1980 join", "1980 leave loop 1 @ 0x4fff", "1980 ProgramEnd"});

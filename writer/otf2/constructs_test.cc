@@ -124,8 +124,8 @@ TEST_CASE("Locks: critical, tests that fail, nest locks") {
     log.add(spool::kMutexAcquire, 200, 0xaa, 0x6000, 5)
         .add(spool::kMutexAcquired, 210, 0xaa, 0x6000, 5)
         .add(spool::kMutexReleased, 220, 0xaa, 0x6000, 5)
-        .add(spool::kMutexAcquire, 300, 0xbb, 0x7000, 2)   // fails
-        .add(spool::kMutexAcquire, 310, 0xbb, 0x7000, 2)   // succeeds
+        .add(spool::kMutexAcquire, 300, 0xbb, 0x7000, 2)  // fails
+        .add(spool::kMutexAcquire, 310, 0xbb, 0x7000, 2)  // succeeds
         .add(spool::kMutexAcquired, 315, 0xbb, 0x7000, 2)
         .add(spool::kNestLock, 320, 0xbb, 0x8000, 1)
         .add(spool::kMutexReleased, 330, 0xbb, 0x7000, 2)
@@ -166,9 +166,9 @@ TEST_CASE("Nested regions: teams of their own, ids that look like epochs") {
               "200 enter !$omp parallel @0x5fff", "300 leave !$omp parallel @0x5fff",
               "300 team end 1", "300 join", "400 leave !$omp parallel @0x4fff",
               "400 team end 0", "400 join", "400 ProgramEnd"});
-  CHECK(lines(written.trace, 1) ==
-        Lines{"210 team 1", "210 enter !$omp parallel @0x5fff",
-              "290 leave !$omp parallel @0x5fff", "290 team end 1"});
+  CHECK(lines(written.trace, 1) == Lines{"210 team 1", "210 enter !$omp parallel @0x5fff",
+                                         "290 leave !$omp parallel @0x5fff",
+                                         "290 team end 1"});
 }
 
 TEST_CASE("Roles: what readers of OpenMP traces look for") {
@@ -196,9 +196,9 @@ TEST_CASE("Roles: what readers of OpenMP traces look for") {
 }
 
 spool::Record random_record(std::mt19937& random, std::uint64_t ticks) {
-  static constexpr std::uint8_t kKinds[] = {1,  2,  3,  18, 19, 20, 21, 22, 23, 24, 25, 26,
-                                            27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38,
-                                            39, 16, 17, 0,  47, 0x92, 0x94, 0x96};
+  static constexpr std::uint8_t kKinds[] = {1,  2,  3,  18, 19, 20, 21, 22,   23,   24,  25,
+                                            26, 27, 28, 29, 30, 31, 32, 33,   34,   35,  36,
+                                            37, 38, 39, 16, 17, 0,  47, 0x92, 0x94, 0x96};
   const auto below = [&](std::uint32_t limit) { return random() % limit; };
   return spool::make_record(kKinds[below(std::size(kKinds))], ticks + below(30), below(6),
                             0x5000 + 16 * below(3) + (std::uint64_t{below(4)} << 48),

@@ -58,8 +58,8 @@ Lines outline(const test::Trace& trace, std::size_t location) {
   return out;
 }
 
-const Lines kFourHeld = {"1 enter",   "101 enter", "201 enter", "300 off",
-                         "700 on",    "701 enter", "801 enter", "901 enter"};
+const Lines kFourHeld = {"1 enter", "101 enter", "201 enter", "300 off",
+                         "700 on",  "701 enter", "801 enter", "901 enter"};
 
 TEST_CASE("Gaps: trimmed - off and on where it was cut") {
   const test::TemporaryFolder folder;
@@ -140,7 +140,9 @@ TEST_CASE("Gaps: idle - a location without events has its switches, too") {
       .add(spool::kResume, 890, 0, 5)
       .region(5, 900, 1000, kAddress, 1);
   SECTION("events before and after") {
-    builder.location(1).add(spool::kFlush, 150, 0, 0x9000).add(spool::kFlush, 950, 0, 0x9000);
+    builder.location(1)
+        .add(spool::kFlush, 150, 0, 0x9000)
+        .add(spool::kFlush, 950, 0, 0x9000);
   }
   SECTION("no events at all") {}
   builder.gap(0, 2, 300);
@@ -322,8 +324,8 @@ TEST_CASE("Recovery: rings - the last iterations are in the archive") {
 TEST_CASE("Recovery: rings - cut where the poorest of them begins") {
   const test::TemporaryFolder folder;
   const Written written = recovered(3, 9, true, folder);
-  const Lines expected = {"1 enter", "101 enter", "201 enter", "300 off",
-                          "900 on",  "901 enter"};
+  const Lines expected = {"1 enter", "101 enter", "201 enter",
+                          "300 off", "900 on",    "901 enter"};
   CHECK(outline(written.trace, 0) == expected);
   CHECK(outline(written.trace, 1) == expected);
 }

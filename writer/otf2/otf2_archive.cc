@@ -103,10 +103,9 @@ Otf2Archive::Otf2Archive(const std::string& folder, const std::string& machine,
                          const std::string& description)
     : messages_(std::make_unique<Otf2Messages>()) {
   previous_ = OTF2_Error_RegisterCallback(refrain_otf2_error, messages_.get());
-  archive_ = OTF2_Archive_Open(folder.c_str(), "traces", OTF2_FILEMODE_WRITE,
-                               OTF2_CHUNK_SIZE_EVENTS_DEFAULT,
-                               OTF2_CHUNK_SIZE_DEFINITIONS_DEFAULT, OTF2_SUBSTRATE_POSIX,
-                               OTF2_COMPRESSION_NONE);
+  archive_ = OTF2_Archive_Open(
+      folder.c_str(), "traces", OTF2_FILEMODE_WRITE, OTF2_CHUNK_SIZE_EVENTS_DEFAULT,
+      OTF2_CHUNK_SIZE_DEFINITIONS_DEFAULT, OTF2_SUBSTRATE_POSIX, OTF2_COMPRESSION_NONE);
   if (archive_ == nullptr) {
     check(OTF2_ERROR_FILE_CAN_NOT_OPEN, "cannot create the archive");
     return;

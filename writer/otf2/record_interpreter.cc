@@ -217,8 +217,8 @@ std::size_t RecordInterpreter::frame_ended_by(const Record& record) {
 void RecordInterpreter::end(const Record& record) {
   const std::size_t index = frame_ended_by(record);
   if (index == stack_.size()) {
-    const bool initial = record.kind == spool::kImplicitTaskEnd &&
-                         (record.sub & spool::kTeamInitial) != 0;
+    const bool initial =
+        record.kind == spool::kImplicitTaskEnd && (record.sub & spool::kTeamInitial) != 0;
     if (!initial) ++outcome_.unmatched;
     return;
   }
@@ -287,8 +287,8 @@ RegionKey RecordInterpreter::parallel_region(const Record& task) {
   if (!is_epoch_instance(task)) {
     key = process_.teams->nested_region(task.a48());
   } else if (const auto parallel =
-                 find_parallel(*process_.primary, process_.primary_scan->epochs,
-                               task.a48(), &parallel_hint_)) {
+                 find_parallel(*process_.primary, process_.primary_scan->epochs, task.a48(),
+                               &parallel_hint_)) {
     key = keys_opened_by(*parallel)[0];
   }
   return key.cls != RegionClass::kNone ? key : RegionKey{RegionClass::kParallel, 0};

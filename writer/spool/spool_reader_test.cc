@@ -144,7 +144,8 @@ std::vector<std::string> told(const Journal& journal,
                               std::span<const std::uint64_t> ends = {}) {
   std::vector<std::string> out;
   IterationStream stream(journal, ends);
-  for (const IterationEvent* event = stream.peek(); event != nullptr; event = stream.peek()) {
+  for (const IterationEvent* event = stream.peek(); event != nullptr;
+       event = stream.peek()) {
     const std::uint32_t loop = journal.visits[event->visit].loop;
     out.push_back(std::to_string(event->ticks) + " " + std::to_string(loop) +
                   (event->left ? " left" : " " + std::to_string(event->number)) +
@@ -170,10 +171,10 @@ TEST_CASE("IterationStream: order - found out late, told in time") {
   builder.iteration(2, 2, 230);
   builder.left(2, 2, 250);
   const Journal journal = parse_journal(RecordSequence(builder.journal().log));
-  CHECK(told(journal) == std::vector<std::string>{
-                             "100 2 0", "110 1 0", "120 1 1", "130 1 left", "200 2 1",
-                             "210 1 0", "220 1 1", "230 1 left", "230 2 2 incomplete",
-                             "250 2 left"});
+  CHECK(told(journal) == std::vector<std::string>{"100 2 0", "110 1 0", "120 1 1",
+                                                  "130 1 left", "200 2 1", "210 1 0",
+                                                  "220 1 1", "230 1 left",
+                                                  "230 2 2 incomplete", "250 2 left"});
 }
 
 TEST_CASE("IterationStream: held without marks - the last one ends with the writing") {

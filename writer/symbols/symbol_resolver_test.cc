@@ -64,7 +64,8 @@ TEST_CASE("SymbolResolver: modules - the table's texts") {
   CHECK(module.path == "/usr/bin/a b");
   CHECK(parse_module("1 2 0 - x", module));
   CHECK(module.build_id.empty());
-  for (const char* text : {"", "1", "1 2 3", "1 2 3 -", "2 1 0 - x", "x 2 0 - y", "1 2 0 - "})
+  for (const char* text :
+       {"", "1", "1 2 3", "1 2 3 -", "2 1 0 - x", "x 2 0 - y", "1 2 0 - "})
     CHECK_FALSE(parse_module(text, module));
 }
 

@@ -19,23 +19,34 @@ std::string line(const test::Trace& trace, const test::Event& event) {
       text += " [" + std::to_string(attribute(trace, event, "written", 9)) + "]";
       return attribute(trace, event, "complete", 1) == 0 ? text + " incomplete" : text;
     }
-    case kLeave: return "leave " + region();
-    case kMeasurementOn: return "on";
-    case kMeasurementOff: return "off";
-    case kThreadFork: return "fork " + std::to_string(event.value);
-    case kThreadJoin: return "join";
-    case kTeamBegin: return "team " + std::to_string(event.reference);
-    case kTeamEnd: return "team end " + std::to_string(event.reference);
-    case kParameterInt: return "iteration " + std::to_string(event.value);
-    case kAcquireLock: return "acquire" + numbers;
-    case kReleaseLock: return "release" + numbers;
-    case kTaskCreate: return "create " + std::to_string(event.extra) + "." +
-                             std::to_string(event.value);
-    case kTaskSwitch: return "switch " + std::to_string(event.extra) + "." +
-                             std::to_string(event.value);
-    case kTaskComplete: return "complete " + std::to_string(event.extra) + "." +
-                               std::to_string(event.value);
-    default: return test::event_name(event.type);
+    case kLeave:
+      return "leave " + region();
+    case kMeasurementOn:
+      return "on";
+    case kMeasurementOff:
+      return "off";
+    case kThreadFork:
+      return "fork " + std::to_string(event.value);
+    case kThreadJoin:
+      return "join";
+    case kTeamBegin:
+      return "team " + std::to_string(event.reference);
+    case kTeamEnd:
+      return "team end " + std::to_string(event.reference);
+    case kParameterInt:
+      return "iteration " + std::to_string(event.value);
+    case kAcquireLock:
+      return "acquire" + numbers;
+    case kReleaseLock:
+      return "release" + numbers;
+    case kTaskCreate:
+      return "create " + std::to_string(event.extra) + "." + std::to_string(event.value);
+    case kTaskSwitch:
+      return "switch " + std::to_string(event.extra) + "." + std::to_string(event.value);
+    case kTaskComplete:
+      return "complete " + std::to_string(event.extra) + "." + std::to_string(event.value);
+    default:
+      return test::event_name(event.type);
   }
 }
 

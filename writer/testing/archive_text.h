@@ -21,8 +21,8 @@ struct Written {
 
 // Fails the test unless all checks of test/support/trace_checks.h pass and otf2-print has
 // nothing to say.
-Written write_and_check(const spool::SpoolBuilder& builder, const test::TemporaryFolder& folder,
-                        WriteOptions options = {});
+Written write_and_check(const spool::SpoolBuilder& builder,
+                        const test::TemporaryFolder& folder, WriteOptions options = {});
 
 // One line an event: "<ticks> enter <region>", "<ticks> off", "<ticks> iteration 3", ...
 // Enters of iterations carry " [kept]" and, if so, " incomplete".

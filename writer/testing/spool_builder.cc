@@ -43,8 +43,8 @@ void fill_header(Header& header, const RecordBuilder& from, FileKind kind) {
   header.events_seen = events;
 }
 
-void write_file(const std::filesystem::path& path, const RecordBuilder& from,
-                FileKind kind, std::uint32_t number, std::uint32_t process, bool primary) {
+void write_file(const std::filesystem::path& path, const RecordBuilder& from, FileKind kind,
+                std::uint32_t number, std::uint32_t process, bool primary) {
   alignas(Header) static char page[kHeaderBytes];
   std::memset(page, 0, sizeof(page));
   auto* header = new (page) Header{};
