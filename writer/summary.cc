@@ -12,9 +12,10 @@ std::string loops_line(const WriteResult& result) {
   const LoopSummary& longest = *std::max_element(
       result.loops.begin(), result.loops.end(),
       [](const LoopSummary& a, const LoopSummary& b) { return a.total_ns < b.total_ns; });
-  std::string line = fmt::format("found {}: {} iterations of {} events, {} written, mean {}",
-                                 longest.name, longest.iterations, longest.body_events,
-                                 longest.written, duration_text(longest.mean_ns));
+  std::string line =
+      fmt::format("found {}: {} iterations of {} events, {} written, mean {}", longest.name,
+                  longest.iterations, longest.body_events, longest.written,
+                  duration_text(longest.mean_ns));
   if (result.loops.size() == 2) line += "; and 1 other loop";
   if (result.loops.size() > 2)
     line += fmt::format("; and {} other loops", result.loops.size() - 1);
@@ -23,7 +24,8 @@ std::string loops_line(const WriteResult& result) {
 
 }  // namespace
 
-std::vector<std::string> summary_lines(const WriteResult& result, const std::string& archive) {
+std::vector<std::string> summary_lines(const WriteResult& result,
+                                       const std::string& archive) {
   const double share = result.events_seen == 0
                            ? 100.0
                            : 100.0 * static_cast<double>(result.events_written) /

@@ -12,7 +12,8 @@
 namespace refrain::writer {
 
 // Loops and events, one line each.
-std::vector<std::string> summary_lines(const WriteResult& result, const std::string& archive);
+std::vector<std::string> summary_lines(const WriteResult& result,
+                                       const std::string& archive);
 
 // What was lost or damaged; empty if nothing was.
 std::vector<std::string> loss_lines(const WriteResult& result);

@@ -62,13 +62,6 @@ bool closes(EventType type) {
          type == EventType::kTeamEnd;
 }
 
-// What may be recorded while measurement is off, besides marks.
-bool edge(EventType type) {
-  return closes(type) || closer(type) != EventType::kTypes ||
-         type == EventType::kReleaseLock || type == EventType::kTaskComplete ||
-         type == EventType::kTaskSwitch || type == EventType::kProgramEnd;
-}
-
 bool is_parameter(EventType type) {
   return type == EventType::kParameterInt || type == EventType::kParameterUnsigned ||
          type == EventType::kParameterString;
@@ -140,8 +133,9 @@ Problems check_times(const Trace& trace) {
 }
 
 Problems check_measurement(const Trace& trace) {
-  return on_every_location(trace, [](const Location& location, Report& report) {
+  return on_every_location(trace, [&trace](const Location& location, Report& report) {
     bool on = true;
+    bool opening = false;
     for (std::size_t i = 0; i < location.events.size(); ++i) {
       const Event& event = location.events[i];
       if (event.type == EventType::kMeasurementOn ||
@@ -149,8 +143,12 @@ Problems check_measurement(const Trace& trace) {
         const bool now_on = event.type == EventType::kMeasurementOn;
         if (now_on == on) report.add(i, on ? "is on already" : "is off already");
         on = now_on;
-      } else if (!on && !edge(event.type) && !is_parameter(event.type)) {
-        report.add(i, "while measurement is off");
+        opening = false;
+      } else if (!on && !is_phase(trace, event) && !is_parameter(event.type)) {
+        const bool opens = closer(event.type) != EventType::kTypes;
+        opening = opening || opens;
+        if (!opens && (opening || !closes(event.type)))
+          report.add(i, "while measurement is off");
       }
     }
   });

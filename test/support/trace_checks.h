@@ -28,8 +28,8 @@ Problems check_nesting(const Trace& trace);
 Problems check_times(const Trace& trace);
 
 // On every location: off and on alternate, beginning with off; the last may be off. While
-// off, nothing is recorded but marks of iterations, and the edges of regions and teams
-// that were open when it went off or on.
+// off, nothing is recorded but leaves, ends of teams, joins, and marks of iterations; and,
+// last before on, the enters of regions that began meanwhile and are open then.
 Problems check_measurement(const Trace& trace);
 
 // Every location's number of events is what its definition says.

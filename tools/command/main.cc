@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tools/command/config_command.h"
+#include "tools/command/info_command.h"
 #include "tools/command/installation.h"
 #include "tools/command/recover_command.h"
 #include "tools/command/run_command.h"
@@ -36,6 +37,7 @@ int run_main(int argc, char** argv) {
   app.set_help_flag("-h,--help", "print this help");
   std::vector<std::unique_ptr<Subcommand>> commands;
   commands.push_back(std::make_unique<RunCommand>());
+  commands.push_back(std::make_unique<InfoCommand>());
   commands.push_back(std::make_unique<RecoverCommand>());
   commands.push_back(std::make_unique<ConfigCommand>());
   std::vector<CLI::App*> parsers;
@@ -64,7 +66,10 @@ int run_main(int argc, char** argv) {
     for (std::size_t i = 0; i < commands.size(); ++i)
       if (topic == commands[i]->name()) return std::printf("%s", parsers[i]->help().c_str()), kDone;
     if (!topic.empty()) return fail("no command '" + topic + "'");
-    std::printf("%s", app.help().c_str());
+    // CLI11 would print the help of `help`, which was given.
+    std::printf("%s\nUsage: refrain COMMAND ...\n\nCommands:\n", app.get_description().c_str());
+    for (auto& command : commands) std::printf("  %-9s %s\n", command->name(), command->help());
+    std::printf("  %-9s %s\n", "help", "print this, or 'refrain help COMMAND'");
     return kDone;
   }
   for (std::size_t i = 0; i < commands.size(); ++i)

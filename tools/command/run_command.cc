@@ -99,10 +99,10 @@ std::string RunCommand::check_archive(const std::string& archive, bool overwrite
       return "'" + archive + "' exists and is no archive; it is not replaced";
     return {};
   }
-  fs::path parent = path.parent_path();
-  while (!parent.empty() && !fs::exists(parent, error)) parent = parent.parent_path();
-  if (access(parent.c_str(), W_OK) != 0)
-    return "cannot write to '" + parent.string() + "': " + std::strerror(errno);
+  // Whether the folder can be made is seen by making it; the program makes its own.
+  if (fs::create_directories(path, error); error)
+    return "cannot make the folder '" + archive + "': " + error.message();
+  fs::remove(path, error);
   return {};
 }
 

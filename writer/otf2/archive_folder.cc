@@ -47,8 +47,7 @@ ArchiveFolder::~ArchiveFolder() {
 }
 
 std::string ArchiveFolder::prepare(bool overwrite) {
-  if (!overwrite && holds_archive(archive_))
-    return archive_ + " holds an archive already";
+  if (!overwrite && holds_archive(archive_)) return archive_ + " holds an archive already";
   std::error_code error;
   fs::remove_all(work_, error);
   fs::create_directories(work_, error);

@@ -47,8 +47,13 @@ class ArchiveJob {
     spool_ = spool::open_spool_folder(options_.archive);
     result_.complaints = spool_.complaints;
     result_.spool_bytes = spool_.disk_bytes;
-    if (!std::any_of(spool_.processes.begin(), spool_.processes.end(),
-                     [](const auto& process) { return !process.locations.empty(); }))
+    // A process that died before its first event still gets its (empty) location.
+    for (spool::ProcessSpool& process : spool_.processes)
+      if (process.locations.empty() && process.journal.usable())
+        process.locations.emplace_back();
+    std::erase_if(spool_.processes,
+                  [](const auto& process) { return process.locations.empty(); });
+    if (spool_.processes.empty())
       return options_.archive + ": no spool to make an archive from";
     ArchiveFolder folder(options_.archive);
     std::string error = folder.prepare(options_.overwrite);
@@ -65,8 +70,8 @@ class ArchiveJob {
   void build_model() {
     std::uint32_t first_comm = 0;
     for (const spool::ProcessSpool& process : spool_.processes) {
-      models_.push_back(std::make_unique<ProcessModel>(process, regions_,
-                                                       options_.recovered, threads_));
+      models_.push_back(
+          std::make_unique<ProcessModel>(process, regions_, options_.recovered, threads_));
       ProcessModel& model = *models_.back();
       ProcessContext& context = model.context();
       context.first_comm = first_comm;
@@ -94,7 +99,8 @@ class ArchiveJob {
     bool first = true;
     for (std::size_t at = 0; at < command.size();) {
       const std::size_t end = std::min(command.find('\0', at), command.size());
-      if (!first) context.arguments.push_back(strings_.intern(command.substr(at, end - at)));
+      if (!first)
+        context.arguments.push_back(strings_.intern(command.substr(at, end - at)));
       first = false;
       at = end + 1;
     }
@@ -199,8 +205,8 @@ class ArchiveJob {
     archive.check(OTF2_Archive_CloseGlobalDefWriter(archive.get(), definitions),
                   "cannot write definitions");
     write_marks(archive);
-    const Properties properties = archive_properties(models_.front()->journal(), options_,
-                                                     result_, by_kind_);
+    const Properties properties =
+        archive_properties(models_.front()->journal(), options_, result_, by_kind_);
     for (const auto& [name, value] : properties)
       archive.check(
           OTF2_Archive_SetProperty(archive.get(), name.c_str(), value.c_str(), true),

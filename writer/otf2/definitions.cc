@@ -88,19 +88,17 @@ class DefinitionWriter {
   static std::uint64_t start_of_day(const ProcessModel& process) {
     const spool::SpoolFacts& facts = process.spool().journal.facts();
     if (facts.start_epoch_ns == 0) return OTF2_UNDEFINED_TIMESTAMP;
-    const double early_ns =
-        (static_cast<double>(facts.start_ticks) -
-         static_cast<double>(process.start_ticks())) *
-        1e9 / process.ticks_per_second();
+    const double early_ns = (static_cast<double>(facts.start_ticks) -
+                             static_cast<double>(process.start_ticks())) *
+                            1e9 / process.ticks_per_second();
     return facts.start_epoch_ns - static_cast<std::uint64_t>(std::max(0.0, early_ns));
   }
 
   void attributes() {
     check_(OTF2_GlobalDefWriter_WriteParadigm(writer_, OTF2_PARADIGM_OPENMP, text("OpenMP"),
                                               OTF2_PARADIGM_CLASS_THREAD_FORK_JOIN));
-    check_(OTF2_GlobalDefWriter_WriteParameter(writer_, kIterationParameter,
-                                               text("iteration"),
-                                               OTF2_PARAMETER_TYPE_INT64));
+    check_(OTF2_GlobalDefWriter_WriteParameter(
+        writer_, kIterationParameter, text("iteration"), OTF2_PARAMETER_TYPE_INT64));
     check_(OTF2_GlobalDefWriter_WriteAttribute(
         writer_, kWrittenAttribute, text("written"),
         text("events of the iteration in the archive: 0 none, 1 all, 2 a part"),
@@ -112,9 +110,8 @@ class DefinitionWriter {
   }
 
   void system_tree() {
-    check_(OTF2_GlobalDefWriter_WriteSystemTreeNode(writer_, 0, text("machine"),
-                                                    text("machine"),
-                                                    OTF2_UNDEFINED_SYSTEM_TREE_NODE));
+    check_(OTF2_GlobalDefWriter_WriteSystemTreeNode(
+        writer_, 0, text("machine"), text("machine"), OTF2_UNDEFINED_SYSTEM_TREE_NODE));
     for (const auto& process : *in_.processes) {
       const std::string host = host_name(process->journal());
       const auto next = static_cast<OTF2_SystemTreeNodeRef>(nodes_.size() + 1);
@@ -135,9 +132,8 @@ class DefinitionWriter {
         OTF2_UNDEFINED_LOCATION_GROUP));
     const std::uint64_t first = first_location(*in_.processes, index);
     for (std::size_t i = 0; i < process.locations(); ++i) {
-      const std::string name = i == process.primary()
-                                   ? "Master thread"
-                                   : "OpenMP thread " + std::to_string(i);
+      const std::string name =
+          i == process.primary() ? "Master thread" : "OpenMP thread " + std::to_string(i);
       check_(OTF2_GlobalDefWriter_WriteLocation(
           writer_, first + i, text(name), OTF2_LOCATION_TYPE_CPU_THREAD,
           (*in_.outcomes)[index][i].archive_events, group));
@@ -152,7 +148,7 @@ class DefinitionWriter {
       if (loop) flags = OTF2_REGION_FLAG_PHASE | OTF2_REGION_FLAG_DYNAMIC;
       check_(OTF2_GlobalDefWriter_WriteRegion(
           writer_, ref++, text(region.name), text(region.canonical),
-          text(region.description), loop ? OTF2_REGION_ROLE_CODE : role_of(region.cls),
+          text(region.description), role_of(region.cls),
           loop ? OTF2_PARADIGM_USER : OTF2_PARADIGM_OPENMP, flags, text(region.file),
           region.line, 0));
     }
@@ -204,6 +200,7 @@ class DefinitionWriter {
         const spool::SpoolFacts& facts = process.spool().locations[j].facts();
         const LocationScan& scan = process.scan(j);
         const LocationOutcome& outcome = (*in_.outcomes)[i][j];
+        if (j == process.primary()) property(first + j, "PRIMARY", 1);
         property(first + j, "EVENTS_SEEN", facts.events_seen);
         property(first + j, "EVENTS_WRITTEN", outcome.events_written);
         property(first + j, "THREADS_BEGUN", scan.threads_begun);
@@ -298,6 +295,7 @@ OTF2_RegionRole role_of(RegionClass cls) noexcept {
     case RegionClass::kRelockNestLock:
     case RegionClass::kUnlockNestLock:
       return OTF2_REGION_ROLE_FUNCTION;
+    case RegionClass::kNone:  // iterations of a loop
     case RegionClass::kReduction:
       return OTF2_REGION_ROLE_CODE;
     default:  // the waits: a part of a region that has the role already

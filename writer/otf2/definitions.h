@@ -48,6 +48,7 @@ std::uint64_t first_location(const std::vector<std::unique_ptr<ProcessModel>>& p
 // The role of a region in OTF2.
 OTF2_RegionRole role_of(RegionClass cls) noexcept;
 
-OTF2_ErrorCode write_definitions(OTF2_GlobalDefWriter* writer, const DefinitionInput& input);
+OTF2_ErrorCode write_definitions(OTF2_GlobalDefWriter* writer,
+                                 const DefinitionInput& input);
 
 }  // namespace refrain::writer

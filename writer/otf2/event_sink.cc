@@ -69,20 +69,22 @@ void EventSink::team_end(std::uint64_t ticks, std::uint32_t comm) {
 void EventSink::task_create(std::uint64_t ticks, std::uint32_t comm, std::uint32_t creator,
                             std::uint32_t number) {
   if (!ok()) return;
-  check(OTF2_EvtWriter_ThreadTaskCreate(writer_, nullptr, at(ticks), comm, creator, number));
+  check(
+      OTF2_EvtWriter_ThreadTaskCreate(writer_, nullptr, at(ticks), comm, creator, number));
 }
 
 void EventSink::task_switch(std::uint64_t ticks, std::uint32_t comm, std::uint32_t creator,
                             std::uint32_t number) {
   if (!ok()) return;
-  check(OTF2_EvtWriter_ThreadTaskSwitch(writer_, nullptr, at(ticks), comm, creator, number));
+  check(
+      OTF2_EvtWriter_ThreadTaskSwitch(writer_, nullptr, at(ticks), comm, creator, number));
 }
 
 void EventSink::task_complete(std::uint64_t ticks, std::uint32_t comm,
                               std::uint32_t creator, std::uint32_t number) {
   if (!ok()) return;
-  check(
-      OTF2_EvtWriter_ThreadTaskComplete(writer_, nullptr, at(ticks), comm, creator, number));
+  check(OTF2_EvtWriter_ThreadTaskComplete(writer_, nullptr, at(ticks), comm, creator,
+                                          number));
 }
 
 void EventSink::acquire_lock(std::uint64_t ticks, std::uint32_t lock, std::uint32_t order) {

@@ -16,7 +16,9 @@ const Record& ring_at(const RingView& ring, std::size_t index) {
                                    : ring.newer[index - ring.older.size()];
 }
 
-std::size_t ring_size(const RingView& ring) { return ring.older.size() + ring.newer.size(); }
+std::size_t ring_size(const RingView& ring) {
+  return ring.older.size() + ring.newer.size();
+}
 
 // Where the last-but-one iteration of an outermost loop began; 0 if there is none.
 std::uint64_t last_but_one_iteration(const spool::Journal& journal) {

@@ -19,8 +19,8 @@
 #include <string>
 #include <vector>
 
-#include "writer/spool/record_sequence.h"
 #include "writer/spool/journal.h"
+#include "writer/spool/record_sequence.h"
 #include "writer/spool/spool_reader.h"
 
 namespace refrain::writer {

@@ -22,7 +22,8 @@ namespace refrain::writer {
 
 // What all locations of a process share.
 struct ProcessContext {
-  const spool::RecordSequence* primary = nullptr;  // records of the location that feeds the agent
+  const spool::RecordSequence* primary =
+      nullptr;  // records of the location that feeds the agent
   const LocationScan* primary_scan = nullptr;
   const GapPlan* gaps = nullptr;
   const TeamTable* teams = nullptr;
@@ -30,9 +31,9 @@ struct ProcessContext {
   const ProcessRegions* regions = nullptr;
   const spool::Journal* journal = nullptr;
   std::unordered_map<std::uint32_t, std::uint32_t> index_of;  // location's number -> index
-  std::uint32_t first_comm = 0;  // reference of the process' team 0
+  std::uint32_t first_comm = 0;               // reference of the process' team 0
   std::vector<std::uint64_t> iteration_ends;  // see spool::IterationStream
-  std::uint64_t end_ticks = 0;   // of the process: what is open then is closed
+  std::uint64_t end_ticks = 0;                // of the process: what is open then is closed
   std::uint64_t start_ticks = 0;
   OTF2_StringRef program = OTF2_UNDEFINED_STRING;
   std::vector<OTF2_StringRef> arguments;
@@ -49,10 +50,10 @@ struct LocationInput {
 inline constexpr std::size_t kEventKinds = 64;
 
 struct LocationOutcome {
-  std::uint64_t archive_events = 0;     // records in the archive
-  std::uint64_t events_written = 0;     // callbacks that are in the archive
-  std::uint64_t filtered = 0;           // enters and leaves that the filter took
-  std::uint64_t unmatched = 0;          // ends whose begin is not known
+  std::uint64_t archive_events = 0;  // records in the archive
+  std::uint64_t events_written = 0;  // callbacks that are in the archive
+  std::uint64_t filtered = 0;        // enters and leaves that the filter took
+  std::uint64_t unmatched = 0;       // ends whose begin is not known
   std::array<std::uint64_t, kEventKinds> by_kind{};  // events_written by record kind
   std::string error;
 };

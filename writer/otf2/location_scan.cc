@@ -110,8 +110,8 @@ void scan_record(const Record& record, std::size_t position, LocationScan& scan)
 }  // namespace
 
 void EpochIndex::note(std::size_t position, std::uint64_t epoch) {
-  if (!marks_.empty() && (position < marks_.back().position + kMarkEvery ||
-                          epoch <= marks_.back().epoch))
+  if (!marks_.empty() &&
+      (position < marks_.back().position + kMarkEvery || epoch <= marks_.back().epoch))
     return;
   marks_.push_back({position, epoch});
 }
@@ -137,8 +137,9 @@ void scan_records(const spool::RecordSequence& records, LocationScan& scan) {
   }
 }
 
-std::optional<Record> find_parallel(const spool::RecordSequence& primary, const EpochIndex& epochs,
-                                    std::uint64_t instance, std::size_t* hint) {
+std::optional<Record> find_parallel(const spool::RecordSequence& primary,
+                                    const EpochIndex& epochs, std::uint64_t instance,
+                                    std::size_t* hint) {
   std::size_t at = epochs.before(instance);
   if (hint != nullptr) at = std::max(at, *hint);
   std::uint64_t snapshots_left = 0;

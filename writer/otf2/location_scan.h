@@ -46,7 +46,8 @@ struct LocationScan {
   std::unordered_set<std::uint64_t> keys;                  // RegionKey::packed()
   std::unordered_map<std::uint64_t, std::uint64_t> inner;  // parallel's address -> address
                                                            // of a construct inside it
-  std::unordered_map<std::uint64_t, std::uint64_t> nested;  // instance -> RegionKey::packed()
+  std::unordered_map<std::uint64_t, std::uint64_t>
+      nested;  // instance -> RegionKey::packed()
   std::vector<NestedMember> nested_members;
   EpochIndex epochs;
   bool has_sync = false;

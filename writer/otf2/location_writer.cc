@@ -63,7 +63,8 @@ class LocationWriter {
                                                   : nullptr;
   }
 
-  void event(const Record& record, const Record* next) {
+  void event(Record record, const Record* next) {
+    record.ticks = interpreter_.true_ticks(record);
     const Gap* gap = next_gap();
     if (gap != nullptr && record.ticks >= gap->hold_ticks) [[unlikely]]
       pass_gaps_by_time(record.ticks);
@@ -74,9 +75,9 @@ class LocationWriter {
 
   void count(const Record& record) {
     if (stack_.in_gap() || record.kind >= kEventKinds) return;
-    const bool two = (record.kind == spool::kSyncRegionBegin ||
-                      record.kind == spool::kSyncRegionEnd) &&
-                     (record.aux16 & spool::kWaitToo) != 0;
+    const bool two =
+        (record.kind == spool::kSyncRegionBegin || record.kind == spool::kSyncRegionEnd) &&
+        (record.aux16 & spool::kWaitToo) != 0;
     outcome_.events_written += two ? 2 : 1;
     outcome_.by_kind[record.kind] += 1;
     if (two) outcome_.by_kind[record.kind - spool::kSyncRegionBegin + spool::kWaitBegin]++;
@@ -167,7 +168,8 @@ class LocationWriter {
       }
       // The recorder may keep open what was closed here for want of an end.
       std::size_t at = taken;
-      while (at < snapshots && !RecordInterpreter::is_same(stack_[same], snapshot(index, at)))
+      while (at < snapshots &&
+             !RecordInterpreter::is_same(stack_[same], snapshot(index, at)))
         ++at;
       if (at == snapshots) break;
       taken = at + 1;

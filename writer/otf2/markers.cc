@@ -24,9 +24,9 @@ struct MarkerDef {
 };
 
 constexpr MarkerDef kDefs[kMarkers] = {
-    {"loop found", OTF2_SEVERITY_LOW},        {"writing suspended", OTF2_SEVERITY_LOW},
-    {"writing resumed", OTF2_SEVERITY_LOW},   {"pattern broken", OTF2_SEVERITY_MEDIUM},
-    {"limit reached", OTF2_SEVERITY_HIGH},    {"recovered", OTF2_SEVERITY_HIGH},
+    {"loop found", OTF2_SEVERITY_LOW},       {"writing suspended", OTF2_SEVERITY_LOW},
+    {"writing resumed", OTF2_SEVERITY_LOW},  {"pattern broken", OTF2_SEVERITY_MEDIUM},
+    {"limit reached", OTF2_SEVERITY_HIGH},   {"recovered", OTF2_SEVERITY_HIGH},
     {"iterations held", OTF2_SEVERITY_NONE},
 };
 
@@ -134,14 +134,13 @@ class MarkerWriter {
     const double ns = 1e9 / process_.ticks_per_second();
     const double count = static_cast<double>(std::max<std::uint64_t>(1, held.iterations));
     char text[160];
-    std::snprintf(text, sizeof(text),
-                  ": %llu iterations, total %.0f ns, mean %.0f ns, least %.0f ns, "
-                  "greatest %.0f ns",
-                  static_cast<unsigned long long>(held.iterations),
-                  static_cast<double>(held.total) * ns,
-                  static_cast<double>(held.total) * ns / count,
-                  static_cast<double>(held.least) * ns,
-                  static_cast<double>(held.greatest) * ns);
+    std::snprintf(
+        text, sizeof(text),
+        ": %llu iterations, total %.0f ns, mean %.0f ns, least %.0f ns, "
+        "greatest %.0f ns",
+        static_cast<unsigned long long>(held.iterations),
+        static_cast<double>(held.total) * ns, static_cast<double>(held.total) * ns / count,
+        static_cast<double>(held.least) * ns, static_cast<double>(held.greatest) * ns);
     put(kSummary, held.ticks, 0, loop_name(held.loop) + text);
   }
 

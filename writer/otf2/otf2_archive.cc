@@ -25,6 +25,12 @@ struct Otf2Messages {
     first = std::string(what) + ": " +
             (library.empty() ? OTF2_Error_GetDescription(code) : library);
   }
+  // libotf2 does not hand on every error that it has told of, such as those of a last
+  // flush: one that was told is one that happened.
+  void take_unreported() {
+    const std::lock_guard<std::mutex> lock(mutex);
+    if (first.empty() && !library.empty()) first = "cannot write the archive: " + library;
+  }
   void say(OTF2_ErrorCode code, const char* text) {
     const std::lock_guard<std::mutex> lock(mutex);
     if (!library.empty()) return;
@@ -97,10 +103,9 @@ Otf2Archive::Otf2Archive(const std::string& folder, const std::string& machine,
                          const std::string& description)
     : messages_(std::make_unique<Otf2Messages>()) {
   previous_ = OTF2_Error_RegisterCallback(refrain_otf2_error, messages_.get());
-  archive_ = OTF2_Archive_Open(folder.c_str(), "traces", OTF2_FILEMODE_WRITE,
-                               OTF2_CHUNK_SIZE_EVENTS_DEFAULT,
-                               OTF2_CHUNK_SIZE_DEFINITIONS_DEFAULT, OTF2_SUBSTRATE_POSIX,
-                               OTF2_COMPRESSION_NONE);
+  archive_ = OTF2_Archive_Open(
+      folder.c_str(), "traces", OTF2_FILEMODE_WRITE, OTF2_CHUNK_SIZE_EVENTS_DEFAULT,
+      OTF2_CHUNK_SIZE_DEFINITIONS_DEFAULT, OTF2_SUBSTRATE_POSIX, OTF2_COMPRESSION_NONE);
   if (archive_ == nullptr) {
     check(OTF2_ERROR_FILE_CAN_NOT_OPEN, "cannot create the archive");
     return;
@@ -137,6 +142,7 @@ void Otf2Archive::close() {
   const OTF2_ErrorCode code = OTF2_Archive_Close(archive_);
   archive_ = nullptr;
   check(code, "cannot close the archive");
+  messages_->take_unreported();
 }
 
 }  // namespace refrain::writer

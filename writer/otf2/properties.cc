@@ -21,31 +21,56 @@ std::string property_name(std::string text) {
 
 const char* kind_name(std::size_t kind) {
   switch (kind) {
-    case spool::kThreadBegin: return "thread_begin";
-    case spool::kThreadEnd: return "thread_end";
-    case spool::kParallelBegin: return "parallel_begin";
-    case spool::kParallelEnd: return "parallel_end";
-    case spool::kImplicitTaskBegin: return "implicit_task_begin";
-    case spool::kImplicitTaskEnd: return "implicit_task_end";
-    case spool::kWorkBegin: return "work_begin";
-    case spool::kWorkEnd: return "work_end";
-    case spool::kSyncRegionBegin: return "sync_region_begin";
-    case spool::kSyncRegionEnd: return "sync_region_end";
-    case spool::kWaitBegin: return "sync_region_wait_begin";
-    case spool::kWaitEnd: return "sync_region_wait_end";
-    case spool::kMaskedBegin: return "masked_begin";
-    case spool::kMaskedEnd: return "masked_end";
-    case spool::kReductionBegin: return "reduction_begin";
-    case spool::kReductionEnd: return "reduction_end";
-    case spool::kTaskCreate: return "task_create";
-    case spool::kTaskSchedule: return "task_schedule";
-    case spool::kMutexAcquire: return "mutex_acquire";
-    case spool::kMutexAcquired: return "mutex_acquired";
-    case spool::kMutexReleased: return "mutex_released";
-    case spool::kNestLock: return "nest_lock";
-    case spool::kFlush: return "flush";
-    case spool::kCancel: return "cancel";
-    default: return nullptr;
+    case spool::kThreadBegin:
+      return "thread_begin";
+    case spool::kThreadEnd:
+      return "thread_end";
+    case spool::kParallelBegin:
+      return "parallel_begin";
+    case spool::kParallelEnd:
+      return "parallel_end";
+    case spool::kImplicitTaskBegin:
+      return "implicit_task_begin";
+    case spool::kImplicitTaskEnd:
+      return "implicit_task_end";
+    case spool::kWorkBegin:
+      return "work_begin";
+    case spool::kWorkEnd:
+      return "work_end";
+    case spool::kSyncRegionBegin:
+      return "sync_region_begin";
+    case spool::kSyncRegionEnd:
+      return "sync_region_end";
+    case spool::kWaitBegin:
+      return "sync_region_wait_begin";
+    case spool::kWaitEnd:
+      return "sync_region_wait_end";
+    case spool::kMaskedBegin:
+      return "masked_begin";
+    case spool::kMaskedEnd:
+      return "masked_end";
+    case spool::kReductionBegin:
+      return "reduction_begin";
+    case spool::kReductionEnd:
+      return "reduction_end";
+    case spool::kTaskCreate:
+      return "task_create";
+    case spool::kTaskSchedule:
+      return "task_schedule";
+    case spool::kMutexAcquire:
+      return "mutex_acquire";
+    case spool::kMutexAcquired:
+      return "mutex_acquired";
+    case spool::kMutexReleased:
+      return "mutex_released";
+    case spool::kNestLock:
+      return "nest_lock";
+    case spool::kFlush:
+      return "flush";
+    case spool::kCancel:
+      return "cancel";
+    default:
+      return nullptr;
   }
 }
 
@@ -80,8 +105,9 @@ Properties archive_properties(const spool::Journal& journal, const WriteOptions&
     if (!value.empty()) out.emplace_back("REFRAIN::" + name, value);
   };
   const std::string version = journal.text(spool::kTextVersion);
-  add("VERSION", !version.empty() ? version
-                                  : options.version.empty() ? "unknown" : options.version);
+  add("VERSION", !version.empty()          ? version
+                 : options.version.empty() ? "unknown"
+                                           : options.version);
   add("COMMAND", readable(journal.text(spool::kTextCommand)));
   add("RUNTIME", journal.text(spool::kTextRuntime));
   std::istringstream settings(journal.text(spool::kTextSettings));

@@ -47,6 +47,9 @@ bool closes(const Frame& frame, const Record& end) {
   if (frame.record_kind != begin_kind(end.kind)) return false;
   switch (end.kind) {
     case spool::kParallelEnd:
+      // LLVM's runtime may give serialised nested regions the data of an outer one; the
+      // call's address tells them apart.
+      return is_instance(frame, end) || frame.address == address_of(end);
     case spool::kImplicitTaskEnd:
       return is_instance(frame, end);
     case spool::kWorkEnd:
@@ -202,7 +205,11 @@ std::size_t RecordInterpreter::frame_ended_by(const Record& record) {
   const bool of_team =
       record.kind == spool::kParallelEnd || record.kind == spool::kImplicitTaskEnd;
   const std::size_t base = of_team ? 0 : task_base();
-  for (std::size_t i = stack_.size(); i > base; --i)
+  std::size_t i = stack_.size();
+  for (; i > base; --i)
+    if (closes(stack_[i - 1], record)) return i - 1;
+  // An untied task may go on elsewhere without a word: the end belongs to a task below.
+  for (; i > 0 && stack_[i - 1].kind != FrameKind::kTeam; --i)
     if (closes(stack_[i - 1], record)) return i - 1;
   return stack_.size();
 }
@@ -210,12 +217,12 @@ std::size_t RecordInterpreter::frame_ended_by(const Record& record) {
 void RecordInterpreter::end(const Record& record) {
   const std::size_t index = frame_ended_by(record);
   if (index == stack_.size()) {
-    const bool initial = record.kind == spool::kImplicitTaskEnd &&
-                         (record.sub & spool::kTeamInitial) != 0;
+    const bool initial =
+        record.kind == spool::kImplicitTaskEnd && (record.sub & spool::kTeamInitial) != 0;
     if (!initial) ++outcome_.unmatched;
     return;
   }
-  stack_.close_to(index, true_ticks(record));
+  stack_.close_to(index, record.ticks);
 }
 
 std::uint64_t RecordInterpreter::known_end_of_team(std::size_t& frame) {
@@ -270,16 +277,18 @@ void RecordInterpreter::close_worksharing(std::uint64_t ticks) {
 
 RegionKey RecordInterpreter::parallel_region(const Record& task) {
   RegionKey key;
+  const bool encounters = static_cast<std::uint32_t>(task.payload) == 0;
   for (std::size_t i = stack_.size(); i > 0; --i) {
     const Frame& frame = stack_[i - 1];
-    if (frame.kind == FrameKind::kFork && is_instance(frame, task))
+    const bool just_begun = encounters && i == stack_.size();
+    if (frame.kind == FrameKind::kFork && (just_begun || is_instance(frame, task)))
       return {parallel_class(frame.sub), frame.address};
   }
   if (!is_epoch_instance(task)) {
     key = process_.teams->nested_region(task.a48());
   } else if (const auto parallel =
-                 find_parallel(*process_.primary, process_.primary_scan->epochs,
-                               task.a48(), &parallel_hint_)) {
+                 find_parallel(*process_.primary, process_.primary_scan->epochs, task.a48(),
+                               &parallel_hint_)) {
     key = keys_opened_by(*parallel)[0];
   }
   return key.cls != RegionClass::kNone ? key : RegionKey{RegionClass::kParallel, 0};

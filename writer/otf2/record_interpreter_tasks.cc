@@ -19,11 +19,10 @@ bool spans_block(const Record& record) {
 
 }  // namespace
 
-std::uint32_t RecordInterpreter::creator_rank(std::uint64_t task,
-                                              OTF2_CommRef comm) const {
+std::uint32_t RecordInterpreter::creator_rank(std::uint64_t task, OTF2_CommRef comm) const {
   if (comm == OTF2_UNDEFINED_COMM) return 0;
-  const auto location = process_.index_of.find(
-      static_cast<std::uint32_t>(task >> kTaskLocationShift));
+  const auto location =
+      process_.index_of.find(static_cast<std::uint32_t>(task >> kTaskLocationShift));
   if (location == process_.index_of.end()) return 0;
   const std::uint32_t rank =
       process_.teams->rank_in(comm - process_.first_comm, location->second);
@@ -61,8 +60,7 @@ void RecordInterpreter::push_task(const Record& record) {
 void RecordInterpreter::schedule_task(const Record& record) {
   const auto flags = static_cast<std::uint16_t>(record.payload >> 48);
   const bool next_explicit = (flags & spool::kTaskNextExplicit) != 0;
-  const bool done =
-      record.sub == ompt::kTaskComplete || record.sub == ompt::kTaskCancel;
+  const bool done = record.sub == ompt::kTaskComplete || record.sub == ompt::kTaskCancel;
   std::size_t base = 0;  // first frame above the implicit task
   for (std::size_t i = stack_.size(); i > 0 && base == 0; --i)
     if (stack_[i - 1].kind == FrameKind::kTeam) base = i;
@@ -109,8 +107,8 @@ void RecordInterpreter::acquire(const Record& record, const Record* next) {
   const RegionClass cls = mutex_class(record.sub);
   const std::uint32_t where = region(cls, record.payload & spool::kAddressMask);
   const bool test = cls == RegionClass::kTestLock || cls == RegionClass::kTestNestLock;
-  const bool succeeds = next != nullptr && next->kind == spool::kMutexAcquired &&
-                        next->a48() == record.a48();
+  const bool succeeds =
+      next != nullptr && next->kind == spool::kMutexAcquired && next->a48() == record.a48();
   if (test && !succeeds) {  // nothing tells when a test that failed returned
     return stack_.point(record.ticks, [&](EventSink& sink) {
       sink.enter(record.ticks, where);
@@ -128,8 +126,7 @@ void RecordInterpreter::acquire(const Record& record, const Record* next) {
 
 void RecordInterpreter::acquired(const Record& record) {
   const auto& orders = process_.locks->orders[input_.index];
-  const std::uint32_t order =
-      acquisitions_ < orders.size() ? orders[acquisitions_++] : 0;
+  const std::uint32_t order = acquisitions_ < orders.size() ? orders[acquisitions_++] : 0;
   const auto is_mine = [&](const Frame& frame) {
     return frame.record_kind == spool::kMutexAcquire && frame.id == record.a48();
   };

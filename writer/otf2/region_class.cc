@@ -99,8 +99,8 @@ RegionClass sync_class(std::uint8_t sub) noexcept {
 }
 
 RegionClass wait_class(std::uint8_t sub) noexcept {
-  constexpr int kFromSyncToWait = static_cast<int>(RegionClass::kBarrierWait) -
-                                  static_cast<int>(RegionClass::kBarrier);
+  constexpr int kFromSyncToWait =
+      static_cast<int>(RegionClass::kBarrierWait) - static_cast<int>(RegionClass::kBarrier);
   return static_cast<RegionClass>(static_cast<int>(sync_class(sub)) + kFromSyncToWait);
 }
 

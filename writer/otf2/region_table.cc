@@ -103,7 +103,8 @@ ProcessRegions RegionTable::add_process(std::vector<std::uint64_t> keys,
     const auto body = inner.find(key.address);
     if (key.cls == RegionClass::kParallel && body != inner.end()) {
       const Symbol& outlined = symbols.at_call(body->second);
-      if (!outlined.elf_symbol.empty())
+      if (!outlined.elf_symbol.empty() &&
+          outlined.module == symbols.at_call(key.address).module)
         def.description += ", outlined as " + outlined.elf_symbol;
     }
     out.by_key_[packed] = intern(std::move(def));

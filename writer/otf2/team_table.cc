@@ -169,7 +169,8 @@ RegionKey TeamTable::nested_region(std::uint64_t instance) const noexcept {
   return found == nested_.end() ? RegionKey{} : found->second.region;
 }
 
-std::uint32_t TeamTable::rank_in(std::uint32_t team, std::uint32_t location) const noexcept {
+std::uint32_t TeamTable::rank_in(std::uint32_t team,
+                                 std::uint32_t location) const noexcept {
   if (team >= teams_.size()) return kNoTeam;
   const auto& members = teams_[team];
   const auto at = std::find(members.begin(), members.end(), location);

@@ -50,8 +50,17 @@ void Timeline::close(const Frame& frame, std::uint64_t ticks) {
   advance(ticks);  // what waited for this frame
 }
 
+// An iteration that ends here lies before the switch, one that begins here behind it, so
+// that an iteration is on one side as a whole.
 void Timeline::on_off(std::uint64_t ticks, bool on) {
-  advance(ticks);
+  if (ticks > 0) advance(ticks - 1);
+  if (iterations_) {
+    const spool::IterationEvent* event = iterations_->peek();
+    for (; event != nullptr && event->ticks <= ticks && event->left && apply(*event);
+         event = iterations_->peek())
+      iterations_->pop();
+    if (event != nullptr && event->ticks <= ticks && !event->left) end_visit(*event);
+  }
   sink_.on_off(ticks, on);
 }
 
@@ -77,6 +86,12 @@ void Timeline::advance(std::uint64_t ticks) {
 
 // False: a region inside the iteration that ends here is still open.
 bool Timeline::apply(const spool::IterationEvent& event) {
+  if (!end_visit(event)) return false;
+  if (!event.left) begin_iteration(event);
+  return true;
+}
+
+bool Timeline::end_visit(const spool::IterationEvent& event) {
   std::size_t depth = stack_.size();
   while (depth > 0) {
     const Entry& entry = stack_[depth - 1];
@@ -88,7 +103,6 @@ bool Timeline::apply(const spool::IterationEvent& event) {
       if (!stack_[i].iteration) return false;
     while (stack_.size() >= depth) pop_iteration(event.ticks);
   }
-  if (!event.left) begin_iteration(event);
   return true;
 }
 

@@ -77,6 +77,7 @@ class Timeline {
 
   void advance(std::uint64_t ticks);
   bool apply(const spool::IterationEvent& event);
+  bool end_visit(const spool::IterationEvent& event);
   void begin_iteration(const spool::IterationEvent& event);
   void pop_iteration(std::uint64_t ticks);
 

@@ -50,11 +50,11 @@ struct WriteResult {
   std::uint64_t processes = 0;
   std::uint64_t locations = 0;
   std::uint64_t gaps = 0;
-  std::uint64_t events_seen = 0;      // callbacks
-  std::uint64_t events_written = 0;   // of these, in the archive
-  std::uint64_t events_filtered = 0;  // enters and leaves that the filter took
-  std::uint64_t events_unmatched = 0; // ends whose begin is unknown, left out
-  std::uint64_t archive_events = 0;   // event records in the archive
+  std::uint64_t events_seen = 0;       // callbacks
+  std::uint64_t events_written = 0;    // of these, in the archive
+  std::uint64_t events_filtered = 0;   // enters and leaves that the filter took
+  std::uint64_t events_unmatched = 0;  // ends whose begin is unknown, left out
+  std::uint64_t archive_events = 0;    // event records in the archive
   std::array<std::uint64_t, spool::kLossCauses> lost{};
   std::uint64_t archive_bytes = 0;
   std::uint64_t spool_bytes = 0;

@@ -25,7 +25,8 @@ std::size_t IterationStream::find_next(std::size_t from, const LoopVisit& visit)
     if ((record.kind == kIteration || record.kind == kLoopLeft) &&
         record.aux32 == visit.loop)
       return index;
-    index += record.kind == kText ? 1 + (record.a48() + kRecordBytes - 1) / kRecordBytes : 1;
+    index +=
+        record.kind == kText ? 1 + (record.a48() + kRecordBytes - 1) / kRecordBytes : 1;
   }
   return visit.end_record;
 }
@@ -76,9 +77,9 @@ void IterationStream::select() {
   };
   auto least = std::min_element(open_.begin(), open_.end(), first);
   // Visits are sorted by their first iteration: open all that may come next.
-  while (next_visit_ < journal_->visits.size() &&
-         (open_.empty() ||
-          journal_->visits[next_visit_].first_ticks <= least->event.ticks)) {
+  while (
+      next_visit_ < journal_->visits.size() &&
+      (open_.empty() || journal_->visits[next_visit_].first_ticks <= least->event.ticks)) {
     const LoopVisit& visit = journal_->visits[next_visit_];
     Cursor cursor{next_visit_, find_next(visit.first_record, visit), 0, {}};
     if (advance(cursor)) open_.push_back(cursor);

@@ -37,7 +37,8 @@ struct IterationEvent {
 class IterationStream {
  public:
   // `ends`: in order; must live as long as the stream.
-  explicit IterationStream(const Journal& journal, std::span<const std::uint64_t> ends = {});
+  explicit IterationStream(const Journal& journal,
+                           std::span<const std::uint64_t> ends = {});
 
   // The next event, nullptr at the end. At equal ticks a loop is left before an
   // iteration begins, inner loops are left before and begin after outer ones.
@@ -47,7 +48,7 @@ class IterationStream {
  private:
   struct Cursor {
     std::size_t visit;
-    std::size_t next;  // record to look at next
+    std::size_t next;      // record to look at next
     std::uint64_t ends;    // if not 0: the iteration ends there, before `next`
     IterationEvent event;  // to be given
   };

@@ -167,13 +167,13 @@ class JournalParser {
 
   void finish() {
     for (auto& [id, gap] : gaps_) out_.gaps.push_back(gap);
-    out_.marks_summary = !out_.summaries.empty() ||
-                         out_.text(kTextSettings).find("marks=summary\n") != std::string::npos;
-    std::stable_sort(out_.visits.begin(), out_.visits.end(),
-                     [](const LoopVisit& a, const LoopVisit& b) {
-                       return std::tie(a.first_ticks, a.level) <
-                              std::tie(b.first_ticks, b.level);
-                     });
+    out_.marks_summary =
+        !out_.summaries.empty() ||
+        out_.text(kTextSettings).find("marks=summary\n") != std::string::npos;
+    std::stable_sort(
+        out_.visits.begin(), out_.visits.end(), [](const LoopVisit& a, const LoopVisit& b) {
+          return std::tie(a.first_ticks, a.level) < std::tie(b.first_ticks, b.level);
+        });
   }
 
   Journal out_;

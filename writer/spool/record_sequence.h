@@ -19,13 +19,12 @@ namespace refrain::spool {
 class RecordSequence {
  public:
   RecordSequence() = default;
-  explicit RecordSequence(std::span<const Record> log,
-                          std::span<const Record> stage = {})
+  explicit RecordSequence(std::span<const Record> log, std::span<const Record> stage = {})
       : parts_{log, stage, {}, {}} {}
 
   // Puts [from, ring size) of the ring behind the log.
-  void append_ring(std::span<const Record> older,
-                   std::span<const Record> newer, std::size_t from) {
+  void append_ring(std::span<const Record> older, std::span<const Record> newer,
+                   std::size_t from) {
     const std::size_t skip = from < older.size() ? from : older.size();
     parts_[2] = older.subspan(skip);
     const std::size_t rest = from - skip;

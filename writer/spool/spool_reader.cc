@@ -178,7 +178,8 @@ void SpoolFile::read_ring(const Header& header) {
   if (capacity == 0 || offset < sizeof(Header) || offset % alignof(Record) != 0 ||
       offset > std::min<std::uint64_t>(bytes_, header.log_offset) ||
       capacity > header.ring_records ||
-      capacity > (std::min<std::uint64_t>(bytes_, header.log_offset) - offset) / kRecordBytes) {
+      capacity >
+          (std::min<std::uint64_t>(bytes_, header.log_offset) - offset) / kRecordBytes) {
     complain("has an impossible ring");
     return;
   }

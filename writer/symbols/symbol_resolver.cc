@@ -89,6 +89,56 @@ const char* attribute_text(Dwarf_Die* die, unsigned name) {
   return dwarf_formstring(dwarf_attr_integrate(die, name, &attribute));
 }
 
+// Finds the compilation unit of an address. libdwfl looks into .debug_aranges alone, which
+// clang does not write: where that fails, the ranges of all units are read, once a module.
+class UnitIndex {
+ public:
+  Dwarf_Die* find(Dwfl_Module* module, std::uint64_t address, Dwarf_Addr& bias) {
+    Dwarf_Die* unit = dwfl_module_addrdie(module, address, &bias);
+    if (unit != nullptr) return unit;
+    const auto [at, is_new] = modules_.try_emplace(module);
+    if (is_new) read(module, at->second);
+    bias = at->second.bias;
+    const auto& ranges = at->second.ranges;
+    auto range = std::upper_bound(
+        ranges.begin(), ranges.end(), address - bias,
+        [](std::uint64_t value, const Range& r) { return value < r.begin; });
+    if (range == ranges.begin() || address - bias >= (--range)->end) return nullptr;
+    unit_ = range->unit;
+    return &unit_;
+  }
+
+ private:
+  struct Range {
+    std::uint64_t begin;
+    std::uint64_t end;
+    Dwarf_Die unit;
+  };
+  struct Units {
+    Dwarf_Addr bias = 0;
+    std::vector<Range> ranges;
+  };
+
+  static void read(Dwfl_Module* module, Units& units) {
+    if (dwfl_module_getdwarf(module, &units.bias) == nullptr) return;
+    Dwarf_Addr bias = 0;
+    for (Dwarf_Die* unit = dwfl_module_nextcu(module, nullptr, &bias); unit != nullptr;
+         unit = dwfl_module_nextcu(module, unit, &bias)) {
+      Dwarf_Addr base = 0;
+      Dwarf_Addr begin = 0;
+      Dwarf_Addr end = 0;
+      std::ptrdiff_t at = 0;
+      while ((at = dwarf_ranges(unit, at, &base, &begin, &end)) > 0)
+        if (begin < end) units.ranges.push_back({begin, end, *unit});
+    }
+    std::sort(units.ranges.begin(), units.ranges.end(),
+              [](const Range& a, const Range& b) { return a.begin < b.begin; });
+  }
+
+  std::unordered_map<Dwfl_Module*, Units> modules_;
+  Dwarf_Die unit_{};
+};
+
 }  // namespace
 
 struct SymbolResolver::Impl {
@@ -99,6 +149,7 @@ struct SymbolResolver::Impl {
   std::vector<Loaded> modules;
   std::vector<std::pair<std::string, std::uint64_t>> reported;  // path, bias
   std::vector<std::string> complaints;
+  UnitIndex units;
   Dwfl* dwfl = nullptr;
 
   ~Impl() {
@@ -118,9 +169,9 @@ struct SymbolResolver::Impl {
   void load(Loaded& loaded) {
     loaded.tried = true;
     const Module& module = loaded.module;
+    elf_version(EV_CURRENT);  // libelf refuses everything before this
     FileDescriptor file(module.path);
     if (file.get() < 0) return complain(module, "cannot be opened to look up names");
-    elf_version(EV_CURRENT);  // libelf opens nothing before it was asked for its version
     const auto bias = load_bias(file.get(), module);
     if (!bias) return complain(module, "is not the file that ran");
     const auto key = std::make_pair(module.path, *bias);
@@ -164,35 +215,20 @@ struct SymbolResolver::Impl {
 
 namespace {
 
-// The compilation unit of an address. clang writes no index of addresses (.debug_aranges)
-// unless asked; then the units are asked one by one.
-Dwarf_Die* unit_at(Dwfl_Module* module, std::uint64_t address, Dwarf_Addr& bias) {
-  if (Dwarf_Die* unit = dwfl_module_addrdie(module, address, &bias)) return unit;
-  for (Dwarf_Die* unit = nullptr;
-       (unit = dwfl_module_nextcu(module, unit, &bias)) != nullptr;)
-    if (dwarf_haspc(unit, address - bias) > 0) return unit;
-  return nullptr;
-}
-
-void resolve_line(Dwfl_Module* module, std::uint64_t address, Symbol& symbol) {
-  Dwarf_Addr bias = 0;
-  Dwarf_Die* unit = unit_at(module, address, bias);
-  Dwarf_Line* line = unit == nullptr ? nullptr : dwarf_getsrc_die(unit, address - bias);
+// `address` is that of the debug information.
+void resolve_line(Dwarf_Die* unit, std::uint64_t address, Symbol& symbol) {
+  Dwarf_Line* line = dwarf_getsrc_die(unit, address);
   if (line == nullptr) return;
-  int number = 0;
-  dwarf_lineno(line, &number);
   const char* file = dwarf_linesrc(line, nullptr, nullptr);
-  if (file == nullptr) return;
+  int number = 0;
+  if (file == nullptr || dwarf_lineno(line, &number) != 0) return;
   symbol.file = file;
   symbol.line = number > 0 ? static_cast<std::uint32_t>(number) : 0;
 }
 
-void resolve_function(Dwfl_Module* module, std::uint64_t address, Symbol& symbol) {
-  Dwarf_Addr bias = 0;
-  Dwarf_Die* unit = unit_at(module, address, bias);
-  if (unit == nullptr) return;
+void resolve_function(Dwarf_Die* unit, std::uint64_t address, Symbol& symbol) {
   Dwarf_Die* scopes = nullptr;
-  const int count = dwarf_getscopes(unit, address - bias, &scopes);
+  const int count = dwarf_getscopes(unit, address, &scopes);
   for (int i = 0; i < count; ++i) {
     const int tag = dwarf_tag(&scopes[i]);
     if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_subprogram) continue;
@@ -202,7 +238,7 @@ void resolve_function(Dwfl_Module* module, std::uint64_t address, Symbol& symbol
       symbol.linkage = linkage;
       symbol.function = demangled(linkage);
     } else if (name != nullptr) {
-      symbol.function = name;
+      symbol.function = demangled(name);
     }
     break;
   }
@@ -269,8 +305,12 @@ const Symbol& SymbolResolver::at(std::uint64_t address) {
     const char* name = dwfl_module_addrinfo(module, address, &offset, &elf_symbol, nullptr,
                                             nullptr, nullptr);
     if (name != nullptr) symbol.elf_symbol = name;
-    resolve_line(module, address, symbol);
-    resolve_function(module, address, symbol);
+    Dwarf_Addr bias = 0;
+    Dwarf_Die* unit = impl_->units.find(module, address, bias);
+    if (unit != nullptr) {
+      resolve_line(unit, address - bias, symbol);
+      resolve_function(unit, address - bias, symbol);
+    }
     if (symbol.function.empty() && name != nullptr)
       symbol.function = demangled(name) + "+" + hex(offset);
   }

@@ -25,12 +25,12 @@
 namespace refrain::writer {
 
 struct Symbol {
-  std::string function;   // as in the source, demangled; of the innermost inlined call
-  std::string linkage;    // its linkage name, if it has one
-  std::string elf_symbol; // of the machine code that contains the address
-  std::string file;       // full path as the compiler knew it; empty: unknown
+  std::string function;    // as in the source, demangled; of the innermost inlined call
+  std::string linkage;     // its linkage name, if it has one
+  std::string elf_symbol;  // of the machine code that contains the address
+  std::string file;        // full path as the compiler knew it; empty: unknown
   std::uint32_t line = 0;
-  std::string module;     // file name of the executable or library
+  std::string module;  // file name of the executable or library
 };
 
 // One executable mapping, from a kTextModule text.

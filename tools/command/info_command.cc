@@ -1,0 +1,164 @@
+#include "tools/command/info_command.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <ctime>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "writer/archive_info.h"
+#include "writer/summary.h"
+
+namespace refrain::tools {
+namespace {
+
+using writer::ArchiveInfo;
+using writer::PhaseInfo;
+
+double percent(std::uint64_t part, std::uint64_t whole) {
+  return whole == 0 ? 100.0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
+}
+
+std::uint64_t sum(const std::map<std::string, std::uint64_t>& counts) {
+  std::uint64_t total = 0;
+  for (const auto& [name, count] : counts) total += count;
+  return total;
+}
+
+std::string where(const PhaseInfo& phase) {
+  if (phase.file.empty()) return "?";
+  const std::string file = std::filesystem::path(phase.file).filename();
+  return phase.line == 0 ? file : file + ":" + std::to_string(phase.line);
+}
+
+// The regions of an iteration, in order: "a; b; c", cut short where there are many.
+std::string body_text(const PhaseInfo& phase) {
+  constexpr std::size_t kMost = 12;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(kMost, phase.body.size()); ++i)
+    text += (i == 0 ? "" : "; ") + phase.body[i];
+  if (phase.body_events > kMost && phase.body.size() > kMost)
+    text += fmt::format("; ... ({} in all)", phase.body_events);
+  return text;
+}
+
+nlohmann::ordered_json json_of(const PhaseInfo& phase) {
+  return {{"name", phase.name},
+          {"file", phase.file},
+          {"line", phase.line},
+          {"process", phase.process},
+          {"loop", phase.id},
+          {"level", phase.level},
+          {"period_events", phase.body_events},
+          {"body", phase.body},
+          {"visits", phase.visits},
+          {"iterations", phase.iterations},
+          {"written", phase.written},
+          {"partly_written", phase.partly},
+          {"total_ns", phase.total_ns},
+          {"mean_ns", phase.mean_ns},
+          {"min_ns", phase.min_ns},
+          {"max_ns", phase.max_ns},
+          {"sigma_ns", phase.sigma_ns}};
+}
+
+void print_json(const ArchiveInfo& info, const std::string& archive) {
+  nlohmann::ordered_json out = {{"archive", archive},
+                                {"version", info.version},
+                                {"command", info.command},
+                                {"machine", info.machine},
+                                {"start_epoch_ns", info.start_epoch_ns},
+                                {"recovered", info.recovered},
+                                {"duration_s", info.duration_s},
+                                {"processes", info.processes},
+                                {"threads", info.locations.size()},
+                                {"events_seen", info.events_seen},
+                                {"events_written", info.events_written},
+                                {"events_filtered", info.events_filtered},
+                                {"events_lost", sum(info.lost)},
+                                {"lost", info.lost},
+                                {"archive_events", info.archive_events},
+                                {"archive_bytes", info.archive_bytes},
+                                {"gaps", info.gaps}};
+  out["phases"] = nlohmann::ordered_json::array();
+  for (const PhaseInfo& phase : info.phases) out["phases"].push_back(json_of(phase));
+  out["locations"] = nlohmann::ordered_json::array();
+  for (const auto& location : info.locations)
+    out["locations"].push_back({{"name", location.name},
+                                {"process", location.process},
+                                {"events_seen", location.events_seen},
+                                {"events_written", location.events_written},
+                                {"archive_events", location.archive_events},
+                                {"lost", location.lost}});
+  out["properties"] = info.properties;
+  // A name that is no UTF-8 must not cost the rest.
+  fmt::print("{}\n", out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+}
+
+void print_phases(const ArchiveInfo& info) {
+  if (info.phases.empty()) {
+    fmt::print("Phases    none found: everything is written\n");
+    return;
+  }
+  fmt::print("\n{:<8} {:<22} {:>7} {:>7} {:>11} {:>8} {:>10} {:>10} {:>10} {:>10}\n", "phase",
+             "where", "period", "visits", "iterations", "written", "mean", "min", "max",
+             "sigma");
+  for (const PhaseInfo& phase : info.phases) {
+    fmt::print("{:<8} {:<22} {:>7} {:>7} {:>11} {:>8} {:>10} {:>10} {:>10} {:>10}\n",
+               std::string(2 * std::size_t{phase.level}, ' ') + fmt::format("loop {}", phase.id),
+               where(phase), phase.body_events, phase.visits, phase.iterations, phase.written,
+               writer::duration_text(phase.mean_ns), writer::duration_text(phase.min_ns),
+               writer::duration_text(phase.max_ns), writer::duration_text(phase.sigma_ns));
+    if (!phase.body.empty()) fmt::print("         {}\n", body_text(phase));
+  }
+}
+
+void print_text(const ArchiveInfo& info, const std::string& archive) {
+  fmt::print("Archive   {}, {}, by Refrain {}{}\n", archive,
+             writer::bytes_text(info.archive_bytes), info.version,
+             info.recovered ? ", recovered after the process was killed" : "");
+  fmt::print("Program   {}\n", info.command);
+  fmt::print("Machine   {}", info.machine);
+  if (info.start_epoch_ns != 0)
+    fmt::print(", {:%Y-%m-%d %H:%M:%S}",
+               fmt::localtime(static_cast<std::time_t>(info.start_epoch_ns / 1'000'000'000)));
+  fmt::print("\nDuration  {}, {} process{}, {} thread{}\n",
+             writer::duration_text(info.duration_s * 1e9), info.processes,
+             info.processes == 1 ? "" : "es", info.locations.size(),
+             info.locations.size() == 1 ? "" : "s");
+  fmt::print("Events    {} seen, {} written ({:.3g} %), {} lost, {} gap{}\n", info.events_seen,
+             info.events_written, percent(info.events_written, info.events_seen),
+             sum(info.lost), info.gaps, info.gaps == 1 ? "" : "s");
+  for (const auto& [cause, count] : info.lost)
+    if (count != 0) fmt::print("Lost      {} by {}\n", count, cause);
+  if (info.events_filtered != 0)
+    fmt::print("Filtered  {} enters and leaves\n", info.events_filtered);
+  print_phases(info);
+}
+
+}  // namespace
+
+void InfoCommand::add_options(CLI::App& app) {
+  app.add_option("archive", archive_, "the archive's folder, or its traces.otf2")->required();
+  app.add_flag("--json", json_, "as JSON");
+}
+
+int InfoCommand::run() {
+  std::error_code error;
+  if (std::filesystem::exists(std::filesystem::path(archive_) / "spool", error) &&
+      !std::filesystem::exists(std::filesystem::path(archive_) / "traces.otf2", error))
+    return fail("'" + archive_ + "' is a recording without an archive yet: 'refrain recover " +
+                archive_ + "' makes it");
+  const ArchiveInfo info = writer::read_archive_info(archive_);
+  if (!info.error.empty()) return fail(info.error);
+  if (json_)
+    print_json(info, archive_);
+  else
+    print_text(info, archive_);
+  return kDone;
+}
+
+}  // namespace refrain::tools

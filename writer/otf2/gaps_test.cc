@@ -1,0 +1,367 @@
+// Archives with stretches left out: what the recorder trimmed, what it did not, and what
+// was open across the edges.
+#include <catch2/catch.hpp>
+
+#include "writer/testing/archive_text.h"
+
+namespace refrain::writer {
+namespace {
+
+using spool::make_record;
+using spool::Record;
+using spool::SpoolBuilder;
+using Lines = std::vector<std::string>;
+
+constexpr std::uint64_t kAddress = 0x5000;
+
+// Ten iterations of one region on two locations; region i + 1 runs in [1000 + 100 i,
+// 1080 + 100 i). Iterations 3 to 6 (epochs 4 to 7) are held.
+class TenIterations {
+ public:
+  TenIterations() : builder_(2) {
+    builder_.loop(1, 1250, kAddress);
+    for (std::uint64_t i = 0; i < 10; ++i) builder_.iteration(1, i, 1000 + 100 * i);
+    builder_.left(1, 10, 1980);
+    builder_.gap(0, 4, 1300);
+  }
+  // The records of a location's iterations [first, last).
+  void run(std::uint32_t location, std::uint64_t first, std::uint64_t last) {
+    for (std::uint64_t i = first; i < last; ++i) {
+      const std::uint64_t begin = 1000 + 100 * i;
+      if (location == 0)
+        builder_.location(0).region(i + 1, begin, begin + 80, kAddress, 2);
+      else
+        builder_.location(1).member(i + 1, begin, begin + 80, kAddress, 1, 2);
+    }
+  }
+  void trimmed(std::uint32_t location, std::uint64_t resumed_at) {
+    run(location, 0, 3);
+    builder_.location(location)
+        .add(spool::kHold, 1390, 0, 4)
+        .add(spool::kResume, 1995, 0, resumed_at);
+    run(location, resumed_at - 1, 10);
+  }
+  SpoolBuilder& builder() { return builder_; }
+
+ private:
+  SpoolBuilder builder_;
+};
+
+// Begins of the parallel region, in ticks less 1000, and the measurement's switches.
+Lines outline(const test::Trace& trace, std::size_t location) {
+  Lines out;
+  for (const std::string& line : lines(trace, location)) {
+    const std::string what = line.substr(line.find(' ') + 1);
+    if (what == "on" || what == "off" || what.starts_with("enter !$omp parallel"))
+      out.push_back(std::to_string(std::stoul(line) - 1000) + " " + what.substr(0, 5));
+  }
+  return out;
+}
+
+const Lines kFourHeld = {"1 enter", "101 enter", "201 enter", "300 off",
+                         "700 on",  "701 enter", "801 enter", "901 enter"};
+
+TEST_CASE("Gaps: trimmed - off and on where it was cut") {
+  const test::TemporaryFolder folder;
+  TenIterations run;
+  run.builder().resumed(0, 8, 1700);
+  run.trimmed(0, 8);
+  run.trimmed(1, 8);
+  const Written written = write_and_check(run.builder(), folder);
+  CHECK(outline(written.trace, 0) == kFourHeld);
+  CHECK(outline(written.trace, 1) == kFourHeld);
+  CHECK(written.result.gaps == 1);
+  // Every iteration has its mark, held or not.
+  Lines marks;
+  for (const std::string& line : lines_with(written.trace, 0, "enter loop"))
+    marks.push_back(line.substr(0, 4) + line.substr(line.find(" [")));
+  CHECK(marks == Lines{"1000 [1]", "1100 [1]", "1200 [1]", "1300 [0]", "1400 [0]",
+                       "1500 [0]", "1600 [0]", "1700 [1]", "1800 [1]", "1900 [1]"});
+  CHECK(written.result.loops.at(0).written == 6);
+  CHECK(written.result.loops.at(0).iterations == 10);
+}
+
+TEST_CASE("Gaps: not trimmed - a location that came late is cut like the others") {
+  const test::TemporaryFolder folder;
+  TenIterations run;
+  run.builder().resumed(0, 8, 1700);
+  run.trimmed(0, 8);
+  run.run(1, 0, 10);
+  const Written written = write_and_check(run.builder(), folder);
+  CHECK(outline(written.trace, 0) == kFourHeld);
+  CHECK(outline(written.trace, 1) == kFourHeld);
+}
+
+TEST_CASE("Gaps: one cut - what one location forgot is left out on all") {
+  const test::TemporaryFolder folder;
+  TenIterations run;
+  run.builder().resumed(0, 6, 1500);
+  run.trimmed(0, 6);
+  run.trimmed(1, 8);
+  const Written written = write_and_check(run.builder(), folder);
+  CHECK(outline(written.trace, 0) == kFourHeld);
+  CHECK(outline(written.trace, 1) == kFourHeld);
+}
+
+TEST_CASE("Gaps: undone - nothing is left of one that was too short") {
+  const test::TemporaryFolder folder;
+  TenIterations run;
+  run.builder().resumed(0, 4, 1300, spool::kGapTooShort);
+  run.trimmed(0, 4);
+  run.run(1, 0, 10);
+  const Written written = write_and_check(run.builder(), folder);
+  CHECK(outline(written.trace, 0).size() == 10);
+  CHECK(lines_with(written.trace, 0, " off").empty());
+  CHECK(written.result.gaps == 0);
+  CHECK(written.result.events_written == written.result.events_seen);
+}
+
+TEST_CASE("Gaps: until the end - off, marks, and on where the program ends") {
+  const test::TemporaryFolder folder;
+  TenIterations run;
+  for (std::uint32_t location : {0U, 1U}) {
+    run.run(location, 0, 3);
+    run.builder().location(location).add(spool::kHold, 1390, 0, 4).hold_in_ring();
+    run.run(location, 3, 10);
+  }
+  const Written written = write_and_check(run.builder(), folder);
+  CHECK(outline(written.trace, 1) ==
+        Lines{"1 enter", "101 enter", "201 enter", "300 off", "980 on"});
+  CHECK(lines_with(written.trace, 0, "iteration").size() == 10);
+  CHECK(lines(written.trace, 0).back() == "1980 ProgramEnd");
+}
+
+TEST_CASE("Gaps: idle - a location without events has its switches, too") {
+  const test::TemporaryFolder folder;
+  SpoolBuilder builder(2);
+  builder.location(0)
+      .region(1, 100, 200, kAddress, 1)
+      .add(spool::kHold, 310, 0, 2)
+      .add(spool::kResume, 890, 0, 5)
+      .region(5, 900, 1000, kAddress, 1);
+  SECTION("events before and after") {
+    builder.location(1)
+        .add(spool::kFlush, 150, 0, 0x9000)
+        .add(spool::kFlush, 950, 0, 0x9000);
+  }
+  SECTION("no events at all") {}
+  builder.gap(0, 2, 300);
+  builder.resumed(0, 5, 900);
+  const Written written = write_and_check(builder, folder);
+  Lines switches = lines_with(written.trace, 1, " o");
+  std::erase_if(switches, [](const std::string& s) { return s.find("omp") != s.npos; });
+  CHECK(switches == Lines{"300 off", "900 on"});
+}
+
+// One long region: begin at 100, end at 2000; barriers at 300 (epoch 2), 500 (3), ...
+// Holds epochs 3 to 5, with what `edit` puts between.
+struct LongRegion {
+  Record fork = make_record(spool::kParallelBegin, 100, 1, kAddress | 1ULL << 48);
+  Record task = make_record(spool::kImplicitTaskBegin, 101, 1, 1ULL << 32);
+  Record outer = make_record(spool::kMaskedBegin, 210, 0, 0x6000);
+  SpoolBuilder builder{1};
+
+  LongRegion() {
+    builder.gap(0, 3, 500);
+    builder.resumed(0, 6, 1100);
+    builder.location(0).sync(1, 100).add(fork).add(task).add(outer);
+    builder.location(0).sync(2, 300, {fork, task, outer});
+  }
+  void finish() {
+    builder.location(0)
+        .add(spool::kImplicitTaskEnd, 1990, 1, 1ULL << 32)
+        .add(spool::kParallelEnd, 2000, 1, kAddress);
+  }
+};
+
+const Lines kLongRegion = {"1 ProgramBegin",
+                           "100 fork 1",
+                           "101 team 0",
+                           "101 enter !$omp parallel @0x4fff",
+                           "210 enter !$omp masked @0x5fff",
+                           "500 off",
+                           "700 leave !$omp masked @0x5fff",
+                           "900 enter !$omp masked @0x6fff",
+                           "1100 on",
+                           "1200 leave !$omp masked @0x6fff",
+                           "1990 leave !$omp parallel @0x4fff",
+                           "1990 team end 0",
+                           "2000 join",
+                           "2000 ProgramEnd"};
+
+TEST_CASE("Gaps: open regions - true times, by carried ends and snapshots") {
+  const test::TemporaryFolder folder;
+  LongRegion run;
+  const Record late = make_record(spool::kMaskedBegin, 900, 0, 0x7000);
+  run.builder.location(0)
+      .add(spool::kHold, 600, 0, 3)
+      .add(spool::kMaskedEnd, 700, 0, 0x6000)
+      .add(spool::kResume, 1150, 0, 6)
+      .sync(6, 1100, {run.fork, run.task, late})
+      .add(spool::kMaskedEnd, 1200, 0, 0x7000);
+  run.finish();
+  CHECK(lines(write_and_check(run.builder, folder).trace, 0) == kLongRegion);
+}
+
+TEST_CASE("Gaps: open regions - true times, where nothing was trimmed") {
+  const test::TemporaryFolder folder;
+  LongRegion run;
+  const Record late = make_record(spool::kMaskedBegin, 900, 0, 0x7000);
+  run.builder.location(0)
+      .sync(3, 500, {run.fork, run.task, run.outer})
+      .add(spool::kMaskedEnd, 700, 0, 0x6000)
+      .add(spool::kMaskedBegin, 710, 0, 0x8000)  // begun and ended inside: not told
+      .sync(4, 720, {run.fork, run.task})
+      .add(spool::kMaskedEnd, 730, 0, 0x8000)
+      .add(late)
+      .sync(6, 1100, {run.fork, run.task, late})
+      .add(spool::kMaskedEnd, 1200, 0, 0x7000);
+  run.finish();
+  CHECK(lines(write_and_check(run.builder, folder).trace, 0) == kLongRegion);
+}
+
+TEST_CASE("Gaps: open regions - one that stays open across is one region") {
+  const test::TemporaryFolder folder;
+  LongRegion run;
+  run.builder.location(0)
+      .add(spool::kHold, 600, 0, 3)
+      .add(spool::kResume, 1150, 0, 6)
+      .sync(6, 1100, {run.fork, run.task, run.outer})
+      .add(spool::kMaskedEnd, 1200, 0, 0x6000);
+  run.finish();
+  const Written written = write_and_check(run.builder, folder);
+  CHECK(lines_with(written.trace, 0, "masked") ==
+        Lines{"210 enter !$omp masked @0x5fff", "1200 leave !$omp masked @0x5fff"});
+}
+
+TEST_CASE("Gaps: open regions - an undone gap keeps what the ring gave back") {
+  const test::TemporaryFolder folder;
+  LongRegion run;
+  run.builder.resumed(0, 3, 500, spool::kGapTooShort);
+  run.builder.location(0)
+      .add(spool::kHold, 600, 0, 3)
+      .add(spool::kMaskedEnd, 700, 0, 0x6000)  // carried, and in what follows again
+      .add(spool::kResume, 1150, 0, 3)
+      .sync(3, 500, {run.fork, run.task, run.outer})
+      .add(spool::kMaskedEnd, 700, 0, 0x6000);
+  run.finish();
+  const Written written = write_and_check(run.builder, folder);
+  CHECK(lines_with(written.trace, 0, "masked") ==
+        Lines{"210 enter !$omp masked @0x5fff", "700 leave !$omp masked @0x5fff"});
+  CHECK(written.result.events_unmatched == 0);
+}
+
+TEST_CASE("Gaps: marks=summary - the last written iteration ends where holding began") {
+  const test::TemporaryFolder folder;
+  SpoolBuilder builder(1);
+  builder.journal().text(spool::kTextSettings, "marks=summary\n");
+  builder.loop(1, 1250, kAddress);
+  for (std::uint64_t i = 0; i < 3; ++i) {
+    builder.region(i + 1, 1000 + 100 * i, 1080 + 100 * i, kAddress);
+    builder.iteration(1, i, 1000 + 100 * i);
+  }
+  builder.gap(0, 4, 1300);
+  builder.location(0).add(spool::kHold, 1390, 0, 4).add(spool::kResume, 1995, 0, 8);
+  builder.journal()
+      .add(spool::kHeldSummary, 1980, 1, 7)
+      .add(spool::kHeldValue, 1980, 1, 700, 0)
+      .add(spool::kHeldValue, 1980, 1, 50, 1)
+      .add(spool::kHeldValue, 1980, 1, 200, 2);
+  builder.resumed(0, 8, 1700);
+  builder.left(1, 10, 1980);
+  builder.region(8, 1700, 1980, kAddress);
+  const Written written = write_and_check(builder, folder);
+  CHECK(lines_with(written.trace, 0, "leave loop").back() == "1300 leave loop 1 @ 0x4fff");
+  const LoopSummary& loop = written.result.loops.at(0);
+  CHECK(loop.iterations == 10);
+  CHECK(loop.written == 3);
+  CHECK(loop.total_ns == 1000);
+  CHECK(loop.min_ns == 50);
+  CHECK(loop.max_ns == 200);
+  const auto held = std::find_if(
+      written.trace.markers.begin(), written.trace.markers.end(),
+      [](const test::Marker& marker) { return marker.category == "iterations held"; });
+  REQUIRE(held != written.trace.markers.end());
+  CHECK_THAT(held->text, Catch::Contains("7 iterations, total 700 ns, mean 100 ns"));
+}
+
+// Killed while holding: the rings hold what came last.
+Written recovered(std::uint64_t primary_from, std::uint64_t worker_from, bool worker_full,
+                  const test::TemporaryFolder& folder) {
+  TenIterations run;
+  const std::uint64_t from[] = {primary_from, worker_from};
+  for (std::uint32_t location : {0U, 1U}) {
+    run.run(location, 0, 3);
+    run.builder()
+        .location(location)
+        .add(spool::kHold, 1390, 0, 4)
+        .not_ended()
+        .hold_in_ring();
+    if (location == 1 && worker_full)  // pretend that more went by
+      run.builder().location(1).add(spool::kFlush, 1399, 0, 0x9000);
+    run.run(location, from[location], 10);
+  }
+  WriteOptions options;
+  options.recovered = true;
+  return write_and_check(run.builder(), folder, options);
+}
+
+TEST_CASE("Recovery: rings - the last iterations are in the archive") {
+  const test::TemporaryFolder folder;
+  // The loop was left at 1980, so the last-but-one iteration is the one of 1800.
+  const Written written = recovered(3, 3, false, folder);
+  const Lines expected = {"1 enter", "101 enter", "201 enter", "300 off",
+                          "800 on",  "801 enter", "901 enter"};
+  CHECK(outline(written.trace, 0) == expected);
+  CHECK(outline(written.trace, 1) == expected);
+  CHECK(written.trace.properties.at("REFRAIN::RECOVERED") == "1");
+  const bool told = std::any_of(
+      written.trace.markers.begin(), written.trace.markers.end(),
+      [](const test::Marker& m) { return m.text.find("process died") != m.text.npos; });
+  CHECK(told);
+}
+
+TEST_CASE("Recovery: rings - cut where the poorest of them begins") {
+  const test::TemporaryFolder folder;
+  const Written written = recovered(3, 9, true, folder);
+  const Lines expected = {"1 enter", "101 enter", "201 enter",
+                          "300 off", "900 on",    "901 enter"};
+  CHECK(outline(written.trace, 0) == expected);
+  CHECK(outline(written.trace, 1) == expected);
+}
+
+TEST_CASE("Recovery: killed while resuming - a ring that was not copied yet counts") {
+  const test::TemporaryFolder folder;
+  TenIterations run;
+  run.builder().resumed(0, 8, 1700);
+  run.trimmed(0, 8);
+  run.run(1, 0, 3);
+  run.builder().location(1).add(spool::kHold, 1390, 0, 4).not_ended().hold_in_ring();
+  run.run(1, 3, 10);
+  WriteOptions options;
+  options.recovered = true;
+  const Written written = write_and_check(run.builder(), folder, options);
+  CHECK(outline(written.trace, 0) == kFourHeld);
+  CHECK(outline(written.trace, 1) == kFourHeld);
+}
+
+TEST_CASE("Recovery: open regions - closed at the last time that was seen") {
+  const test::TemporaryFolder folder;
+  SpoolBuilder builder(2);
+  builder.region(1, 100, 200, kAddress);
+  for (std::uint32_t location : {0U, 1U}) {
+    auto& log = builder.location(location).log;
+    log.resize(log.size() - (location == 0 ? 2 : 4));
+    builder.location(location).not_ended();
+  }
+  WriteOptions options;
+  options.recovered = true;
+  const Written written = write_and_check(builder, folder, options);
+  CHECK(lines(written.trace, 1) ==
+        Lines{"101 team 0", "101 enter !$omp parallel @0x4fff",
+              "102 enter !$omp for @0x500f", "198 leave !$omp for @0x500f",
+              "198 leave !$omp parallel @0x4fff", "198 team end 0"});
+}
+
+}  // namespace
+}  // namespace refrain::writer

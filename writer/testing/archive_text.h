@@ -1,0 +1,34 @@
+// Archives made from synthetic spools, as lines that a test can compare.
+//
+// Thread-safety: none. Errors: those of test/support/trace.h.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "test/support/files.h"
+#include "test/support/trace.h"
+#include "writer/otf2/archive_writer.h"
+#include "writer/testing/spool_builder.h"
+
+namespace refrain::writer {
+
+// A spool that was written and made into an archive, and the archive read back.
+struct Written {
+  WriteResult result;
+  test::Trace trace;
+};
+
+// Fails the test unless all checks of test/support/trace_checks.h pass and otf2-print has
+// nothing to say.
+Written write_and_check(const spool::SpoolBuilder& builder,
+                        const test::TemporaryFolder& folder, WriteOptions options = {});
+
+// One line an event: "<ticks> enter <region>", "<ticks> off", "<ticks> iteration 3", ...
+// Enters of iterations carry " [kept]" and, if so, " incomplete".
+std::vector<std::string> lines(const test::Trace& trace, std::size_t location);
+// Those that contain a text.
+std::vector<std::string> lines_with(const test::Trace& trace, std::size_t location,
+                                    const std::string& part);
+
+}  // namespace refrain::writer

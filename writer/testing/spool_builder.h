@@ -1,0 +1,91 @@
+// Builds synthetic spools for tests: records by hand, files as the recorder leaves them.
+//
+// Thread-safety: none. Errors: std::runtime_error where a file cannot be written.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "writer/spool/format.h"
+
+namespace refrain::spool {
+
+// Makes a record; see the kinds in writer/spool/format.h.
+Record make_record(std::uint8_t kind, std::uint64_t ticks, std::uint64_t a48 = 0,
+                   std::uint64_t payload = 0, std::uint8_t sub = 0);
+
+// Records of one file. Each function appends one record to the log, or to the ring after
+// hold_in_ring().
+class RecordBuilder {
+ public:
+  RecordBuilder& add(const Record& record);
+  RecordBuilder& add(std::uint8_t kind, std::uint64_t ticks, std::uint64_t a48 = 0,
+                     std::uint64_t payload = 0, std::uint8_t sub = 0) {
+    return add(make_record(kind, ticks, a48, payload, sub));
+  }
+  // A Sync with the snapshots of what is open.
+  RecordBuilder& sync(std::uint64_t epoch, std::uint64_t ticks,
+                      const std::vector<Record>& open = {});
+  RecordBuilder& text(TextKey key, const std::string& text);
+  // From here on records go to the ring, and the file says that it holds.
+  RecordBuilder& hold_in_ring();
+  // The file is as a process leaves it that is still running.
+  RecordBuilder& not_ended();
+
+  // A whole outermost region on the thread that begins it: Sync, fork, implicit task, a
+  // worksharing loop, an implicit barrier (coalesced with its wait), join.
+  RecordBuilder& region(std::uint64_t epoch, std::uint64_t begin, std::uint64_t end,
+                        std::uint64_t address, std::uint32_t team_size);
+  // The same on another member of its team.
+  RecordBuilder& member(std::uint64_t epoch, std::uint64_t begin, std::uint64_t end,
+                        std::uint64_t address, std::uint32_t thread,
+                        std::uint32_t team_size);
+
+  std::vector<Record> log;
+  std::vector<Record> ring;
+  std::uint64_t ring_count = 0;  // 0: as many as are in `ring`
+  bool holding = false;
+  bool ended = true;
+  std::uint64_t lost[kLossCauses] = {};
+
+ private:
+  RecordBuilder& work(std::uint64_t epoch, std::uint64_t begin, std::uint64_t end,
+                      std::uint64_t address, std::uint32_t thread, std::uint32_t team_size);
+};
+
+class SpoolBuilder {
+ public:
+  // One process with so many locations; location 0 is the primary.
+  explicit SpoolBuilder(std::uint32_t locations);
+
+  RecordBuilder& journal() { return journal_; }
+  RecordBuilder& location(std::uint32_t number) { return locations_[number]; }
+  std::uint32_t locations() const { return static_cast<std::uint32_t>(locations_.size()); }
+
+  // A region of all locations.
+  void region(std::uint64_t epoch, std::uint64_t begin, std::uint64_t end,
+              std::uint64_t address);
+  // Journal: loop `id` with a body of one region at this address.
+  void loop(std::uint32_t id, std::uint64_t found, std::uint64_t address,
+            std::uint16_t level = 0, std::uint32_t visit = 0);
+  void iteration(std::uint32_t id, std::uint64_t number, std::uint64_t ticks,
+                 std::uint16_t level = 0);
+  void left(std::uint32_t id, std::uint64_t complete, std::uint64_t ticks);
+  void gap(std::uint64_t id, std::uint64_t epoch, std::uint64_t ticks);
+  void resumed(std::uint64_t id, std::uint64_t epoch, std::uint64_t ticks,
+               GapReason reason = kGapBreak);
+
+  // Writes <archive>/spool/process-<P>/; returns that folder.
+  std::filesystem::path write(const std::filesystem::path& archive,
+                              std::uint32_t process = 0) const;
+
+ private:
+  RecordBuilder journal_;
+  std::vector<RecordBuilder> locations_;
+};
+
+inline constexpr std::uint64_t kTestTicksPerSecond = 1'000'000'000;
+
+}  // namespace refrain::spool
