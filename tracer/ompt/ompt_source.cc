@@ -50,7 +50,7 @@ class Scope {
     }
     // After enter(): see Session::finish().
     if (!g_session->recording()) [[unlikely]] {
-      recorder_->count_loss(spool::kLossLateThread);
+      recorder_->count_loss(g_session->stop_cause());
       recorder_->leave();
       recorder_ = nullptr;
     }

@@ -213,10 +213,12 @@ void Session::space_ran_out(ThreadRecorder& recorder, std::uint64_t ticks) noexc
   warn(settings_.limit_policy == "stop"
            ? "no disk space left for the spool: recording stops"
            : "no disk space left for the spool: from here on only iterations are marked");
-  if (settings_.limit_policy == "stop")
+  if (settings_.limit_policy == "stop") {
+    stop_cause_.store(spool::kLossDiskLimit);
     recording_.store(false);
-  else
+  } else {
     gate_->limit_reached({recorder.epoch(), ticks});
+  }
   recorder.follow(board_);
 }
 

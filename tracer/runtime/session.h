@@ -52,6 +52,11 @@ class Session final : public filters::GateSink {
   recorder::ThreadRecorder* attach(spool::LocationRole role) noexcept;
   void detach(recorder::ThreadRecorder* recorder) noexcept;
 
+  // Why nothing is recorded when recording() is false.
+  spool::LossCause stop_cause() const noexcept {
+    return stop_cause_.load(std::memory_order_relaxed);
+  }
+
   bool auto_symbols() const noexcept { return auto_symbols_; }
 
   // True until the session ends; sources do nothing any more when it is false.
@@ -165,6 +170,7 @@ class Session final : public filters::GateSink {
   recorder::Budget budget_;
   recorder::DecisionBoard board_;
   std::atomic<bool> recording_{false};
+  std::atomic<spool::LossCause> stop_cause_{spool::kLossLateThread};
   std::atomic<bool> space_out_{false};
   std::atomic<recorder::ThreadRecorder*> primary_{nullptr};
 

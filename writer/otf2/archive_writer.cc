@@ -143,12 +143,13 @@ class ArchiveJob {
         EventSink sink(writer, regions_.regions());
         outcomes_[task.process][task.location] =
             write_location(models_[task.process]->input(task.location), sink);
-        archive.check(sink.error(), "cannot write events");
+        if (!archive.check(sink.error(), "cannot write events")) return;
       }
       archive.check(OTF2_Archive_CloseEvtWriter(archive.get(), writer),
                     "cannot write events");
     });
-    archive.check(OTF2_Archive_CloseEvtFiles(archive.get()), "cannot write events");
+    if (archive.error().empty())
+      archive.check(OTF2_Archive_CloseEvtFiles(archive.get()), "cannot write events");
     sum_up();
   }
 

@@ -35,6 +35,7 @@ void EventSink::enter_iteration(std::uint64_t ticks, std::uint32_t region,
   if (!complete) check(OTF2_AttributeList_AddUint8(attributes_, kCompleteAttribute, 0));
   check(OTF2_EvtWriter_Enter(writer_, attributes_, at(ticks), region));
   check(OTF2_AttributeList_RemoveAllAttributes(attributes_));
+  if (!ok()) return;  // libotf2 does not survive a write after one that failed
   check(OTF2_EvtWriter_ParameterInt(writer_, nullptr, last_, kIterationParameter,
                                     static_cast<std::int64_t>(number)));
 }

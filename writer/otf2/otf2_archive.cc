@@ -139,6 +139,12 @@ bool Otf2Archive::check(OTF2_ErrorCode code, const char* what) {
 
 void Otf2Archive::close() {
   if (archive_ == nullptr) return;
+  if (!error().empty()) {
+    // After a write that failed (a full disk), libotf2 frees its buffers twice when it is
+    // closed. The process is at its end: what is left open is left to the kernel.
+    archive_ = nullptr;
+    return;
+  }
   const OTF2_ErrorCode code = OTF2_Archive_Close(archive_);
   archive_ = nullptr;
   check(code, "cannot close the archive");
