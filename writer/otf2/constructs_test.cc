@@ -171,6 +171,17 @@ TEST_CASE("Nested regions: teams of their own, ids that look like epochs") {
                                          "290 team end 1"});
 }
 
+TEST_CASE("Nested regions: an end without its begin does not end what has its number") {
+  const test::TemporaryFolder folder;
+  const Written written = inside_region(folder, [](spool::RecordBuilder& log) {
+    log.add(spool::kImplicitTaskEnd, 300, 1, 2ULL << 32, spool::kTeamNested)
+        .add(spool::kFlush, 400, 0, 0x6000);
+  });
+  CHECK(body(written) ==
+        Lines{"400 enter !$omp flush @0x5fff", "400 leave !$omp flush @0x5fff"});
+  CHECK(written.result.events_unmatched == 1);
+}
+
 TEST_CASE("Roles: what readers of OpenMP traces look for") {
   const test::TemporaryFolder folder;
   const Written written = inside_region(folder, [](spool::RecordBuilder& log) {
