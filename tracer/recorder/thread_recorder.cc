@@ -115,6 +115,7 @@ bool ThreadRecorder::wrap_ring() noexcept {
       std::any_of(block_ + capacity / 2, block_ + capacity, begins_before_wanted);
   if (half_is_enough || capacity * 2 > file_.ring_records()) {
     cursor_ = block_;
+    ring_forgot_ = true;
     return true;
   }
   ++ring_class_;
@@ -209,6 +210,7 @@ std::uint64_t ThreadRecorder::fill_ring(std::uint64_t cut) noexcept {
   const std::uint64_t total = log_records() - cut;
   lay_out_ring(total);
   const std::uint64_t capacity = ring_capacity();
+  ring_forgot_ = total > capacity;
   Record block[kBlock];
   n_carried_ = 0;
   base_depth_ = total == 0 ? depth_ : 0;
@@ -254,7 +256,10 @@ void ThreadRecorder::hold(const Decision& decision) noexcept {
   file_.header()->ring_commit.store(moved << 8 | ring_class_, std::memory_order_release);
   // From here on the log ends at the cut and the ring counts: one store.
   file_.header()->log_commit.store(cut << 1 | 1, std::memory_order_release);
-  if (cut < file_.flushed()) file_.rewind(cut);
+  if (cut < file_.flushed()) {
+    file_.rewind(cut);
+    blocked_ = false;  // what the cut gives back can be written again
+  }
   Record record{.ticks = Clock::now(), .kind = spool::kHold, .sub = 0, .aux16 = 0,
                 .aux32 = 0, .payload = decision.epoch};
   record.set_a48(decision.gap);
@@ -275,7 +280,7 @@ void ThreadRecorder::resume(const Decision& decision) noexcept {
   const std::uint64_t oldest = count > capacity ? count - capacity : 0;
   const Record* ring = file_.ring();
   std::uint64_t from = oldest;
-  bool complete = oldest == 0;
+  bool complete = !ring_forgot_;
   for (; from < count; ++from) {
     const Record& r = ring[from % capacity];
     if (r.kind != spool::kSync) continue;

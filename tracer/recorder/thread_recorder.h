@@ -124,7 +124,7 @@ class ThreadRecorder {
   bool holding() const noexcept { return holding_; }
   spool::Header& header() noexcept { return *file_.header(); }
   bool is_open() const noexcept { return file_.is_open(); }
-  // True once an append failed for want of disk: the agent's thread must be told.
+  // True while appends fail for want of disk: the agent's thread must be told.
   bool out_of_space() const noexcept { return blocked_; }
   void count_loss(spool::LossCause cause, std::uint64_t events = 1) noexcept;
 
@@ -168,6 +168,7 @@ class ThreadRecorder {
   // Rare.
   const DecisionBoard* board_ = nullptr;
   std::uint64_t ring_class_ = 0;  // of the ring's size in use: kRingFirst << ring_class_
+  bool ring_forgot_ = false;      // something of this gap is not in the ring any more
   std::uint64_t log_next_ = 0;    // log records written, committed or not
   std::atomic<std::uint64_t> dropped_{0};
   std::uint32_t base_depth_ = 0;    // while holding: regions open since the hold

@@ -1,0 +1,122 @@
+#include "tracer/recorder/recorder_model.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace refrain::recorder {
+
+using spool::Record;
+
+namespace {
+
+Record make_cut(spool::Kind kind, std::uint64_t gap, std::uint64_t epoch) {
+  Record record = make_record(kind, 0, epoch);
+  record.set_a48(gap);
+  return record;
+}
+
+bool begins(const Record& r) { return r.kind == spool::kWorkBegin; }
+bool ends(const Record& r) { return r.kind == spool::kWorkEnd; }
+
+std::size_t first_sync(const std::vector<Record>& records, std::size_t from,
+                       std::uint64_t epoch) {
+  for (; from < records.size(); ++from)
+    if (records[from].kind == spool::kSync && records[from].a48() >= epoch) break;
+  return from;
+}
+
+}  // namespace
+
+void fill_header(spool::Header& header) {
+  std::memcpy(header.magic, spool::kMagic, sizeof header.magic);
+  header.version = spool::kVersion;
+  header.byte_order = spool::kByteOrder;
+  header.file_kind = spool::kLocationFile;
+  header.clock_kind = spool::kClockMonotonicRaw;
+  header.ticks_per_second = 1e9;
+}
+
+Record make_record(spool::Kind kind, std::uint64_t ticks, std::uint64_t payload) {
+  return {.ticks = ticks, .kind = kind, .sub = 0, .aux16 = 0, .aux32 = 0,
+          .payload = payload};
+}
+
+std::string text(const Record& r) {
+  const bool own_time = r.kind == spool::kHold || r.kind == spool::kResume;
+  return std::to_string(r.kind) + " at " + std::to_string(own_time ? 0 : r.ticks) + ": " +
+         std::to_string(r.sub) + " " + std::to_string(r.a48()) + " " +
+         std::to_string(r.payload);
+}
+
+std::vector<std::string> texts(const std::vector<Record>& records) {
+  std::vector<std::string> result;
+  for (const Record& r : records) result.push_back(text(r));
+  return result;
+}
+
+std::vector<Record> log_of(const spool::SpoolFile& file) {
+  std::vector<Record> result;
+  for (std::size_t i = 0; i < file.log().size(); ++i) result.push_back(file.log()[i]);
+  return result;
+}
+
+std::vector<Record> ring_of(const spool::SpoolFile& file) {
+  std::vector<Record> result(file.ring().older.begin(), file.ring().older.end());
+  result.insert(result.end(), file.ring().newer.begin(), file.ring().newer.end());
+  return result;
+}
+
+void RecorderModel::append(const Record& record) {
+  (holding_ ? held_ : log_).push_back(record);
+}
+
+void RecorderModel::begin(const Record& record) {
+  append(record);
+  stack_.push_back(record);
+}
+
+void RecorderModel::end(const Record& record) {
+  append(record);
+  stack_.pop_back();
+  if (!holding_ || stack_.size() >= open_since_hold_) return;
+  open_since_hold_ = stack_.size();
+  log_.push_back(record);
+}
+
+void RecorderModel::sync(std::uint64_t epoch, std::uint64_t ticks) {
+  Record record = make_record(spool::kSync, ticks, stack_.size());
+  record.set_a48(epoch);
+  append(record);
+  for (Record open : stack_) {
+    open.kind |= spool::kSnapshot;
+    append(open);
+  }
+}
+
+void RecorderModel::hold(std::uint64_t gap, std::uint64_t epoch) {
+  const std::size_t cut = first_sync(log_, stretch_begin_, epoch);
+  held_.assign(log_.begin() + static_cast<std::ptrdiff_t>(cut), log_.end());
+  log_.resize(cut);
+  log_.push_back(make_cut(spool::kHold, gap, epoch));
+  holding_ = true;
+  std::size_t depth = held_.empty() ? stack_.size() : held_[0].payload;
+  open_since_hold_ = depth;
+  for (const Record& r : held_) {
+    if (begins(r)) ++depth;
+    if (ends(r) && --depth < open_since_hold_) {
+      open_since_hold_ = depth;
+      log_.push_back(r);
+    }
+  }
+}
+
+void RecorderModel::resume(std::uint64_t gap, std::uint64_t epoch) {
+  stretch_begin_ = log_.size();
+  log_.push_back(make_cut(spool::kResume, gap, epoch));
+  const std::size_t from = first_sync(held_, 0, epoch);
+  log_.insert(log_.end(), held_.begin() + static_cast<std::ptrdiff_t>(from), held_.end());
+  held_.clear();
+  holding_ = false;
+}
+
+}  // namespace refrain::recorder

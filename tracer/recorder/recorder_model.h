@@ -1,0 +1,50 @@
+// What a ThreadRecorder should have recorded: the same operations on vectors of records,
+// in the most obvious way, and the means to compare.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tracer/recorder/thread_recorder.h"
+#include "writer/spool/spool_reader.h"
+
+namespace refrain::recorder {
+
+// Fills in what the session does.
+void fill_header(spool::Header& header);
+
+spool::Record make_record(spool::Kind kind, std::uint64_t ticks, std::uint64_t payload = 0);
+
+// All that is told of a record; the times of kHold and kResume are the recorder's own.
+std::string text(const spool::Record& record);
+std::vector<std::string> texts(const std::vector<spool::Record>& records);
+
+std::vector<spool::Record> log_of(const spool::SpoolFile& file);
+std::vector<spool::Record> ring_of(const spool::SpoolFile& file);
+
+// A recorder that forgets nothing. Regions must be properly nested.
+class RecorderModel {
+ public:
+  void append(const spool::Record& record);
+  void begin(const spool::Record& record);
+  void end(const spool::Record& record);
+  void sync(std::uint64_t epoch, std::uint64_t ticks);
+  void hold(std::uint64_t gap, std::uint64_t epoch);
+  void resume(std::uint64_t gap, std::uint64_t epoch);
+
+  bool holding() const { return holding_; }
+  const std::vector<spool::Record>& stack() const { return stack_; }
+  const std::vector<spool::Record>& log() const { return log_; }
+  const std::vector<spool::Record>& held() const { return held_; }
+
+ private:
+  std::vector<spool::Record> log_;
+  std::vector<spool::Record> held_;
+  std::vector<spool::Record> stack_;
+  std::size_t stretch_begin_ = 0;  // of log_: no cut lies before
+  std::size_t open_since_hold_ = 0;
+  bool holding_ = false;
+};
+
+}  // namespace refrain::recorder

@@ -1,0 +1,453 @@
+#include "tracer/recorder/thread_recorder.h"
+
+#include <algorithm>
+#include <atomic>
+#include <catch2/catch.hpp>
+#include <memory>
+#include <random>
+#include <thread>
+
+#include "test/support/files.h"
+#include "tracer/recorder/recorder_model.h"
+
+namespace refrain::recorder {
+namespace {
+
+using spool::kStageRecords;
+using spool::Record;
+
+constexpr std::uint64_t kLargeRing = std::uint64_t{1} << 16;  // records
+
+// A recorder with a file, a model beside it and one board.
+struct Bench {
+  explicit Bench(std::uint64_t ring_records = kLargeRing, std::uint64_t disk_limit = 0)
+      : budget(0, disk_limit) {
+    const ThreadRecorder::Options options{.ring_bytes = ring_records * spool::kRecordBytes,
+                                          .chunk_bytes = 1 << 20};
+    spool::Header header{};
+    fill_header(header);
+    REQUIRE(recorder->open(path().c_str(), header, options, budget) == SpoolResult::kOk);
+  }
+  std::string path() const { return folder / "location-0.spool"; }
+  spool::SpoolFile read() const { return spool::SpoolFile::open(path()); }
+
+  void event() {
+    const Record record = make_record(spool::kFlush, ++ticks);
+    recorder->append(record);
+    model.append(record);
+  }
+  void events(std::uint64_t count) {
+    while (count-- > 0) event();
+  }
+  void begin() {
+    const Record record = make_record(spool::kWorkBegin, ++ticks, 0x1000);
+    recorder->begin(record);
+    model.begin(record);
+  }
+  void end() {
+    const Record record = make_record(spool::kWorkEnd, ++ticks, 0x2000);
+    recorder->end(record);
+    model.end(record);
+  }
+  void sync() {
+    recorder->sync(++epoch, ++ticks);
+    model.sync(epoch, ticks);
+    recorder->follow(*board);
+  }
+  // Epochs of so many events each.
+  void epochs(int count, std::uint64_t events_each) {
+    while (count-- > 0) sync(), events(events_each);
+  }
+  void hold(std::uint64_t from) {
+    board->publish({++gap, from, true});
+    recorder->follow(*board);
+    if (from <= epoch) model.hold(gap, from);
+  }
+  void resume(std::uint64_t from) {
+    board->publish({gap, from, false});
+    recorder->follow(*board);
+    model.resume(gap, from);
+  }
+  std::uint64_t lost(spool::LossCause cause) const { return read().facts().lost[cause]; }
+  std::uint64_t lost() const {
+    std::uint64_t sum = 0;
+    const spool::SpoolFile file = read();
+    for (const std::uint64_t n : file.facts().lost) sum += n;
+    return sum;
+  }
+
+  // The file says what the model says; the ring's latest part, if `latest_only`.
+  void check(bool latest_only = false) const {
+    const spool::SpoolFile file = read();
+    REQUIRE(file.usable());
+    CHECK(file.complaints().empty());
+    REQUIRE(file.facts().holding == model.holding());
+    // REQUIRE of the whole would print it.
+    const bool same_log = texts(log_of(file)) == texts(model.log());
+    REQUIRE(same_log);
+    const std::vector<std::string> ring = texts(ring_of(file));
+    std::vector<std::string> held = texts(model.held());
+    REQUIRE(ring.size() <= held.size());
+    // The reader leaves out the oldest slot of a full ring.
+    if (!latest_only) REQUIRE(ring.size() + file.ring().overflowed >= held.size());
+    held.erase(held.begin(), held.end() - static_cast<std::ptrdiff_t>(ring.size()));
+    const bool same_ring = ring == held;
+    REQUIRE(same_ring);
+  }
+
+  test::TemporaryFolder folder;
+  Budget budget;
+  std::unique_ptr<DecisionBoard> board = std::make_unique<DecisionBoard>();
+  std::unique_ptr<ThreadRecorder> recorder = std::make_unique<ThreadRecorder>();
+  RecorderModel model;
+  std::uint64_t ticks = 0;
+  std::uint64_t epoch = 0;
+  std::uint64_t gap = 0;
+};
+
+std::uint64_t ring_class(Bench& bench) {
+  return bench.recorder->header().ring_commit.load() & 0xff;
+}
+
+TEST_CASE("ThreadRecorder: write - records are in the file as they were given") {
+  const std::uint64_t count = GENERATE(std::uint64_t{0}, std::uint64_t{1}, kStageRecords - 1,
+                                       kStageRecords, kStageRecords + 1,
+                                       5 * kStageRecords + 17);
+  Bench bench;
+  bench.events(count);
+  bench.check();
+  bench.recorder->close();
+  bench.check();
+  CHECK(bench.read().facts().ended);
+  CHECK(bench.lost() == 0);
+}
+
+TEST_CASE("ThreadRecorder: write - events are counted, one inside another is lost") {
+  Bench bench;
+  REQUIRE(bench.recorder->enter());
+  CHECK_FALSE(bench.recorder->enter());
+  bench.recorder->count_event();
+  bench.recorder->leave();
+  REQUIRE(bench.recorder->enter());
+  bench.recorder->leave();
+  CHECK(bench.read().facts().events_seen == 3);
+  CHECK(bench.lost(spool::kLossReentrant) == 1);
+}
+
+TEST_CASE("ThreadRecorder: write - regions deeper than the stack are counted") {
+  Bench bench;
+  for (std::size_t i = 0; i < spool::kMaxDepth + 3; ++i)
+    bench.recorder->begin(make_record(spool::kWorkBegin, i + 1));
+  CHECK(bench.recorder->depth() == spool::kMaxDepth);
+  CHECK(bench.lost(spool::kLossDepth) == 3);
+}
+
+TEST_CASE("ThreadRecorder: hold - trims the log to the Sync and moves the rest") {
+  const std::uint64_t each = GENERATE(3, 500, 1200);  // the cut: here, or stages back
+  Bench bench;
+  bench.epochs(20, each);
+  const std::uint64_t from = GENERATE(1, 7, 15, 20);
+  bench.hold(from);
+  REQUIRE(bench.recorder->holding());
+  REQUIRE(bench.model.held().front().a48() == from);
+  bench.check();
+  bench.epochs(2, each);
+  bench.check();
+}
+
+TEST_CASE("ThreadRecorder: hold - waits for an epoch that is still to come") {
+  Bench bench;
+  bench.epochs(3, 10);
+  bench.hold(5);
+  CHECK_FALSE(bench.recorder->holding());
+  bench.epochs(1, 10);
+  CHECK_FALSE(bench.recorder->holding());
+  bench.sync();
+  CHECK(bench.recorder->holding());
+  bench.model.hold(1, 5);
+  bench.check();
+}
+
+TEST_CASE("ThreadRecorder: hold - ends of regions open at the cut are in the log") {
+  Bench bench;
+  bench.begin();
+  bench.begin();
+  bench.begin();
+  bench.epochs(3, 5);
+  bench.end();  // before the hold is known
+  bench.events(5);
+  bench.hold(2);
+  bench.check();
+  bench.begin();
+  bench.end();  // opened since: not carried
+  bench.check();
+  bench.end();  // after
+  bench.sync();
+  bench.end();
+  bench.check();
+  const std::vector<Record>& log = bench.model.log();
+  REQUIRE(log.size() > 4);
+  CHECK(log[log.size() - 4].kind == spool::kHold);
+  for (std::size_t i = log.size() - 3; i < log.size(); ++i)
+    CHECK(log[i].kind == spool::kWorkEnd);
+  bench.resume(4);
+  bench.check();
+}
+
+TEST_CASE("ThreadRecorder: resume - what follows the Sync is in the log again") {
+  const std::uint64_t each = GENERATE(3, 900);
+  const std::uint64_t from = GENERATE(3, 8, 17, 20, 21);  // 3: undone; 21: nothing yet
+  Bench bench;
+  bench.epochs(10, each);
+  bench.hold(3);
+  bench.epochs(10, each);
+  bench.resume(from);
+  REQUIRE_FALSE(bench.recorder->holding());
+  bench.check();
+  bench.epochs(10, each);
+  bench.check();
+  bench.recorder->close();
+  bench.check();
+  CHECK(bench.lost() == 0);
+}
+
+TEST_CASE("ThreadRecorder: resume - a gap undone leaves every record in place") {
+  Bench bench, other;
+  for (Bench* b : {&bench, &other}) b->begin(), b->epochs(6, 1500), b->end();
+  bench.hold(2);
+  bench.epochs(3, 1500);
+  bench.resume(2);
+  other.epochs(3, 1500);
+  std::vector<Record> records = log_of(bench.read());
+  const auto hold =
+      std::find_if(records.begin(), records.end(),
+                   [](const Record& r) { return r.kind == spool::kHold; });
+  REQUIRE(hold != records.end());
+  REQUIRE(hold[1].kind == spool::kWorkEnd);
+  REQUIRE(hold[2].kind == spool::kResume);
+  records.erase(hold, hold + 3);
+  const bool same = texts(records) == texts(log_of(other.read()));
+  CHECK(same);
+}
+
+TEST_CASE("ThreadRecorder: ring - grows for what is wanted, and not otherwise") {
+  Bench bench;
+  bench.epochs(2, 10);
+  bench.hold(2);
+  REQUIRE(ring_class(bench) == 0);
+  SECTION("the latest iterations are short") {
+    for (int i = 0; i < 200; ++i) {
+      bench.board->set_keep_from(bench.epoch > 2 ? bench.epoch - 2 : 0);
+      bench.epochs(1, 100);
+    }
+    CHECK(ring_class(bench) == 0);
+    CHECK(bench.read().ring().overflowed);
+    bench.check(true);
+  }
+  SECTION("all since the hold is wanted") {
+    bench.board->set_keep_from(2);
+    bench.epochs(100, 100);
+    CHECK(spool::kRingFirst << ring_class(bench) == 16384);
+    CHECK_FALSE(bench.read().ring().overflowed);
+    bench.check();
+  }
+}
+
+TEST_CASE("ThreadRecorder: ring - what it forgot is counted and said") {
+  Bench bench(2048);
+  bench.epochs(2, 10);
+  bench.hold(2);
+  bench.board->set_keep_from(2);
+  bench.epochs(50, 100);
+  bench.resume(2);
+  CHECK(bench.lost(spool::kLossRingOverflow) == 1);
+  const std::vector<Record> log = log_of(bench.read());
+  const auto resume = std::find_if(log.begin(), log.end(), [](const Record& r) {
+    return r.kind == spool::kResume;
+  });
+  REQUIRE(resume != log.end());
+  REQUIRE(resume + 1 != log.end());
+  CHECK(resume[1].kind == spool::kSync);
+  CHECK(resume->payload == resume[1].a48());
+  CHECK(resume->payload > 2);
+  CHECK(log.back().ticks == bench.ticks);
+}
+
+// Short iterations let it go round; then long ones make it grow, and the count of its
+// records begins anew. What was forgotten before stays forgotten.
+TEST_CASE("ThreadRecorder: ring - it knows after growing what it forgot") {
+  Bench bench;
+  bench.epochs(2, 10);
+  bench.hold(2);
+  bench.board->set_keep_from(2 + 25);
+  bench.epochs(30, 50);  // epochs up to 32; wraps once
+  REQUIRE(ring_class(bench) == 0);
+  bench.events(2000);
+  REQUIRE(ring_class(bench) > 0);
+  const bool complete = GENERATE(true, false);
+  bench.resume(complete ? 31 : 5);
+  CHECK(bench.lost(spool::kLossRingOverflow) == (complete ? 0 : 1));
+  const std::vector<Record> log = log_of(bench.read());
+  const auto resume = std::find_if(log.begin(), log.end(), [](const Record& r) {
+    return r.kind == spool::kResume;
+  });
+  REQUIRE(resume != log.end());
+  CHECK(resume[1].kind == spool::kSync);
+  CHECK(resume->payload == resume[1].a48());
+}
+
+TEST_CASE("ThreadRecorder: follow - too far behind, all that is kept is given back") {
+  Bench bench;
+  bench.epochs(4, 10);
+  bench.hold(2);
+  bench.epochs(4, 10);
+  for (std::uint64_t i = 0; i < DecisionBoard::kKept; ++i)
+    bench.board->publish({100 + i / 2, 1, i % 2 == 0});
+  REQUIRE(bench.recorder->holding());
+  bench.recorder->follow(*bench.board);
+  CHECK_FALSE(bench.recorder->holding());
+  bench.model.resume(0, 0);
+  bench.check();
+  bench.gap = 1000;
+  bench.hold(7);
+  bench.check();
+}
+
+TEST_CASE("ThreadRecorder: follow - who joins late follows the last decision only") {
+  Bench bench;
+  for (std::uint64_t i = 1; i <= 6; ++i) bench.board->publish({i, i, i % 2 == 1});
+  bench.board->publish({7, 1, true});
+  bench.recorder->follow_from_now(*bench.board);
+  bench.recorder->sync(5, 1);
+  bench.recorder->follow(*bench.board);
+  CHECK(bench.recorder->holding());
+  const std::vector<Record> log = log_of(bench.read());
+  REQUIRE(log.size() == 1);
+  CHECK(log[0].kind == spool::kHold);
+  CHECK(log[0].a48() == 7);
+}
+
+TEST_CASE("ThreadRecorder: disk limit - loss is counted, holding still works") {
+  const std::uint64_t head = 128 * 1024 + 4096 * spool::kRecordBytes;
+  Bench bench(1024, head + (1 << 20) + 65536);
+  const std::uint64_t total = 80000;  // 1.9 MB; 43690 fit into a chunk
+  bench.epochs(1, 1000);
+  bench.epochs(1, total);
+  REQUIRE(bench.recorder->out_of_space());
+  const std::uint64_t lost = bench.lost(spool::kLossDiskLimit);
+  const std::uint64_t written = log_of(bench.read()).size();
+  CHECK(lost > 0);
+  CHECK(written + lost == total + 1002);
+  bench.hold(2);
+  CHECK(bench.recorder->holding());
+  CHECK(bench.lost(spool::kLossDiskLimit) == lost);
+  CHECK(log_of(bench.read()).size() == 1002);  // up to the Sync, and kHold
+  bench.events(10);
+  CHECK(ring_of(bench.read()).back().ticks == bench.ticks);
+  bench.resume(3);
+  CHECK(log_of(bench.read()).size() == 1003);
+  bench.events(20000);  // there is room again
+  CHECK(log_of(bench.read()).size() == 21003);
+  CHECK(bench.lost(spool::kLossDiskLimit) == lost);
+}
+
+TEST_CASE("ThreadRecorder: abandon - the file stays as it is") {
+  Bench bench;
+  bench.epochs(3, 100);
+  const bool held = GENERATE(false, true);
+  if (held) bench.hold(2);
+  REQUIRE(bench.recorder->enter());
+  bench.recorder->leave();
+  bench.recorder->abandon();
+  CHECK_FALSE(bench.recorder->is_open());
+  bench.check();
+  REQUIRE(bench.recorder->enter());
+  bench.recorder->leave();
+  bench.recorder->count_loss(spool::kLossLateThread);
+  CHECK(bench.read().facts().events_seen == 1);
+  CHECK(bench.lost() == 0);
+  CHECK_FALSE(bench.read().facts().ended);
+}
+
+TEST_CASE("ThreadRecorder: random operations - the file is as the model says") {
+  const unsigned seed = GENERATE(range(1u, 25u));
+  INFO("seed " << seed);
+  std::mt19937 random(seed);
+  const auto below = [&](std::uint64_t n) { return random() % n; };
+  const std::uint64_t longest = seed % 3 == 0 ? 1500 : 40;
+  Bench bench;
+  std::uint64_t first = 1;  // epoch from which on a hold may be
+  int holds = 0;
+  for (int step = 0; step < 600; ++step) {
+    const std::uint64_t kind = below(20);
+    if (kind < 8) {
+      bench.events(below(longest));
+    } else if (kind < 11 && bench.model.stack().size() < 20) {
+      bench.begin();
+    } else if (kind < 14 && !bench.model.stack().empty()) {
+      bench.end();
+    } else if (kind < 18 || bench.epoch <= first) {
+      bench.sync();
+    } else if (bench.model.holding()) {
+      if (bench.model.held().size() < kLargeRing / 2 && below(2) == 0) continue;
+      const std::uint64_t from = first + below(bench.epoch - first + 2);
+      bench.resume(from);
+      first = std::max(first, from + 1);
+      bench.check();
+    } else {
+      first += below(bench.epoch - first);
+      bench.hold(first);
+      ++holds;
+      bench.check();
+    }
+  }
+  bench.check();
+  bench.recorder->close();
+  bench.check();
+  CHECK(holds > 3);
+  CHECK(bench.lost() == 0);
+}
+
+TEST_CASE("ThreadRecorder: two threads - decisions of one are followed by the other") {
+  Bench bench;
+  std::atomic<std::uint64_t> epoch{0};
+  std::atomic<bool> stop{false};
+  std::thread follower([&] {
+    std::uint64_t ticks = 0;
+    while (!stop.load(std::memory_order_relaxed)) {
+      bench.recorder->sync(epoch.fetch_add(1) + 1, ++ticks);
+      bench.recorder->follow(*bench.board);
+      for (int i = 0; i < 5; ++i)
+        bench.recorder->append(make_record(spool::kFlush, ++ticks));
+    }
+  });
+  for (std::uint64_t gap = 1; gap <= 3000; ++gap) {
+    const std::uint64_t now = epoch.load() + 1;
+    bench.board->publish({gap, now, true});
+    bench.board->set_keep_from(now);
+    if (gap % 8 == 0) std::this_thread::yield();
+    bench.board->publish({gap, now + 1, false});
+  }
+  stop.store(true);
+  follower.join();
+  bench.recorder->follow(*bench.board);
+  // Holds and resumes alternate, and epochs never go back.
+  std::uint64_t last_epoch = 0;
+  bool holding = false;
+  for (const Record& r : log_of(bench.read())) {
+    if (r.kind == spool::kHold || r.kind == spool::kResume) {
+      REQUIRE(holding == (r.kind == spool::kResume));
+      holding = r.kind == spool::kHold;
+    }
+    if (r.kind != spool::kSync) continue;
+    REQUIRE_FALSE(holding);
+    REQUIRE(r.a48() > last_epoch);
+    last_epoch = r.a48();
+  }
+  CHECK(last_epoch > 0);
+  // The ring may be too small for what passes while the other thread sleeps.
+  CHECK(bench.lost() == bench.lost(spool::kLossRingOverflow));
+}
+
+}  // namespace
+}  // namespace refrain::recorder
