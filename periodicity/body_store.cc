@@ -1,0 +1,128 @@
+#include "periodicity/body_store.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "periodicity/body_table.h"
+
+namespace refrain::periodicity {
+namespace {
+
+constexpr std::uint64_t key_hash(std::uint64_t hash, std::uint32_t size) noexcept {
+  return hash ^ (std::uint64_t{size} << 56);
+}
+
+}  // namespace
+
+BodyStore::BodyStore(Settings settings)
+    : bodies_(std::max(settings.bodies, 16u)),
+      items_(std::max(settings.items, 1024u)),
+      scratch_(items_.size()),
+      enough_bits_(settings.enough_bits * Surprise::kOneBit),
+      by_hash_(std::bit_ceil(bodies_.size() * 2)),
+      by_key_(by_hash_.size()),
+      shift_(64 - std::countr_zero(by_hash_.size())) {}
+
+void BodyStore::clear() noexcept {
+  body_count_ = 0;
+  item_count_ = 0;
+  key_sizes_in_use_ = 0;
+  ++epoch_;
+}
+
+BodyStore::Found BodyStore::find_or_add(const TokenHistory& tokens, std::uint64_t from,
+                                        std::uint32_t lag) {
+  std::uint32_t start = 0;
+  for (std::uint32_t offset = 0; offset < lag; ++offset) {
+    const Token& token = tokens[from + offset];
+    scratch_[offset] = token.id;
+    if (token.depth < tokens[from + start].depth) start = offset;
+  }
+  const std::uint32_t least = least_rotation(scratch_.data(), lag);
+  std::uint64_t hash = 0;
+  for (std::uint32_t offset = 0; offset < lag; ++offset) {
+    hash = hash * kHashBase + scratch_[(least + offset) % lag];
+  }
+  const std::uint32_t known = find(hash, lag);
+  if (known != kNoBody) {
+    const std::uint32_t shift = (least + lag - bodies_[known].least) % lag;
+    return {known, from + shift};
+  }
+  const std::uint32_t body = add(tokens, from + start, lag);
+  if (body == kNoBody) return {kNoBody, 0};
+  bodies_[body].hash = hash;
+  bodies_[body].least = (least + lag - start) % lag;
+  std::uint64_t slot = slot_of(hash);
+  while (by_hash_[slot].epoch == epoch_) slot = (slot + 1) & (by_hash_.size() - 1);
+  by_hash_[slot] = {body, epoch_};
+  return {body, from + start};
+}
+
+std::uint32_t BodyStore::find(std::uint64_t hash, std::uint32_t size) const noexcept {
+  for (std::uint64_t slot = slot_of(hash); by_hash_[slot].epoch == epoch_;
+       slot = (slot + 1) & (by_hash_.size() - 1)) {
+    const Body& body = bodies_[by_hash_[slot].body];
+    if (body.hash == hash && body.size == size) return by_hash_[slot].body;
+  }
+  return kNoBody;
+}
+
+std::uint32_t BodyStore::add(const TokenHistory& tokens, std::uint64_t start,
+                             std::uint32_t size) {
+  if (body_count_ == bodies_.size() || items_.size() - item_count_ < size) return kNoBody;
+  const std::uint32_t number = body_count_++;
+  Body& body = bodies_[number];
+  body = Body{.first_item = item_count_, .size = size, .loop = next_loop_++};
+  item_count_ += size;
+  body.depth = tokens[start].depth;
+  std::uint32_t straight_end = size;
+  for (std::uint32_t index = size; index-- != 0;) {
+    const Token& token = tokens[start + index];
+    if (token.body != kNoBody) straight_end = index;
+    items_[body.first_item + index] = {token.id, token.body, straight_end, token.depth};
+    body.depth = std::min(body.depth, token.depth);
+    body.events += static_cast<std::uint32_t>(token.events);
+  }
+  add_key(number, tokens.bits(start, start + size) / size);
+  return number;
+}
+
+// The key: the first tokens of the body repeated for ever, as few as carry enough bits.
+void BodyStore::add_key(std::uint32_t number, std::uint32_t bits_per_token) {
+  Body& body = bodies_[number];
+  const Item* const items = &items_[body.first_item];
+  std::uint32_t which = 0;
+  while (which + 1 < std::size(kKeySizes) &&
+         kKeySizes[which] * bits_per_token < enough_bits_) {
+    ++which;
+  }
+  body.key_size = kKeySizes[which];
+  std::uint64_t hash = 0;
+  for (std::uint32_t index = 0; index < body.key_size; ++index) {
+    hash = hash * kHashBase + items[index % body.size].id;
+  }
+  by_key_[slot_of(key_hash(hash, body.key_size))] = {number, epoch_};
+  key_sizes_in_use_ |= 1u << which;
+}
+
+std::uint32_t BodyStore::recognise(const TokenHistory& tokens) const noexcept {
+  for (std::uint32_t which = 0; which < std::size(kKeySizes); ++which) {
+    if ((key_sizes_in_use_ >> which & 1) == 0) continue;
+    const std::uint32_t size = kKeySizes[which];
+    if (tokens.end() - tokens.begin() < size) break;
+    const std::uint64_t hash = tokens.hash(tokens.end() - size, size);
+    const Slot slot = by_key_[slot_of(key_hash(hash, size))];
+    if (slot.epoch != epoch_) continue;
+    const Body& body = bodies_[slot.body];
+    if (body.key_size != size) continue;
+    bool same = true;
+    for (std::uint32_t index = 0; index < size && same; ++index) {
+      same = items_[body.first_item + index % body.size].id ==
+             tokens[tokens.end() - size + index].id;
+    }
+    if (same) return slot.body;
+  }
+  return kNoBody;
+}
+
+}  // namespace refrain::periodicity
