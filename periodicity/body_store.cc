@@ -83,46 +83,44 @@ std::uint32_t BodyStore::add(const TokenHistory& tokens, std::uint64_t start,
     body.depth = std::min(body.depth, token.depth);
     body.events += static_cast<std::uint32_t>(token.events);
   }
-  add_key(number, tokens.bits(start, start + size) / size);
+  add_keys(number, tokens.bits(start, start + size) / size);
   return number;
 }
 
-// The key: the first tokens of the body repeated for ever, as few as carry enough bits.
-void BodyStore::add_key(std::uint32_t number, std::uint32_t bits_per_token) {
-  Body& body = bodies_[number];
+// The keys: the first tokens of the body repeated for ever, of several lengths, from the
+// one that may carry enough bits on.
+void BodyStore::add_keys(std::uint32_t number, std::uint32_t bits_per_token) {
+  const Body& body = bodies_[number];
   const Item* const items = &items_[body.first_item];
-  std::uint32_t which = 0;
-  while (which + 1 < std::size(kKeySizes) &&
-         kKeySizes[which] * bits_per_token < enough_bits_) {
-    ++which;
-  }
-  body.key_size = kKeySizes[which];
   std::uint64_t hash = 0;
-  for (std::uint32_t index = 0; index < body.key_size; ++index) {
-    hash = hash * kHashBase + items[index % body.size].id;
+  std::uint32_t size = 0;
+  for (std::uint32_t which = 0; which < std::size(kKeySizes); ++which) {
+    for (; size < kKeySizes[which]; ++size) {
+      hash = hash * kHashBase + items[size % body.size].id;
+    }
+    if (size * bits_per_token < enough_bits_ && which + 1 < std::size(kKeySizes)) continue;
+    by_key_[slot_of(key_hash(hash, size))] = {number, epoch_};
+    key_sizes_in_use_ |= 1u << which;
   }
-  by_key_[slot_of(key_hash(hash, body.key_size))] = {number, epoch_};
-  key_sizes_in_use_ |= 1u << which;
 }
 
-std::uint32_t BodyStore::recognise(const TokenHistory& tokens) const noexcept {
+BodyStore::Recognised BodyStore::recognise(const TokenHistory& tokens) const noexcept {
   for (std::uint32_t which = 0; which < std::size(kKeySizes); ++which) {
     if ((key_sizes_in_use_ >> which & 1) == 0) continue;
     const std::uint32_t size = kKeySizes[which];
     if (tokens.end() - tokens.begin() < size) break;
-    const std::uint64_t hash = tokens.hash(tokens.end() - size, size);
-    const Slot slot = by_key_[slot_of(key_hash(hash, size))];
+    const std::uint64_t start = tokens.end() - size;
+    if (tokens.bits(start, tokens.end()) < enough_bits_) continue;
+    const Slot slot = by_key_[slot_of(key_hash(tokens.hash(start, size), size))];
     if (slot.epoch != epoch_) continue;
     const Body& body = bodies_[slot.body];
-    if (body.key_size != size) continue;
     bool same = true;
     for (std::uint32_t index = 0; index < size && same; ++index) {
-      same = items_[body.first_item + index % body.size].id ==
-             tokens[tokens.end() - size + index].id;
+      same = items_[body.first_item + index % body.size].id == tokens[start + index].id;
     }
-    if (same) return slot.body;
+    if (same) return {slot.body, start};
   }
-  return kNoBody;
+  return {kNoBody, 0};
 }
 
 }  // namespace refrain::periodicity

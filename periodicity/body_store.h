@@ -25,13 +25,12 @@ struct Item {
 struct Body {
   std::uint32_t first_item = 0;
   std::uint32_t size = 0;
-  std::uint32_t loop = 0;          // its number, never given twice
-  std::uint32_t visits = 0;        // so far told
-  std::uint32_t events = 0;        // of the iteration that it was found with
-  std::uint64_t hash = 0;          // of the least rotation
-  std::uint32_t least = 0;         // where in the body the least rotation begins
-  std::uint32_t key_size = 0;      // tokens by which it is recognised, 0 = not yet
-  std::uint16_t depth = 0;         // the least
+  std::uint32_t loop = 0;    // its number, never given twice
+  std::uint32_t visits = 0;  // so far told
+  std::uint32_t events = 0;  // of the iteration that it was found with
+  std::uint64_t hash = 0;    // of the least rotation
+  std::uint32_t least = 0;   // where in the body the least rotation begins
+  std::uint16_t depth = 0;   // the least
 };
 
 class BodyStore {
@@ -59,8 +58,9 @@ class BodyStore {
   };
   Found find_or_add(const TokenHistory& tokens, std::uint64_t from, std::uint32_t lag);
 
-  // The body whose beginning the last tokens are; kNoBody if none.
-  std::uint32_t recognise(const TokenHistory& tokens) const noexcept;
+  // The body whose beginning the last tokens are, from `start` on.
+  using Recognised = Found;
+  Recognised recognise(const TokenHistory& tokens) const noexcept;
 
   void clear() noexcept;
 
@@ -69,7 +69,7 @@ class BodyStore {
 
   std::uint32_t find(std::uint64_t hash, std::uint32_t size) const noexcept;
   std::uint32_t add(const TokenHistory& tokens, std::uint64_t start, std::uint32_t size);
-  void add_key(std::uint32_t body, std::uint32_t from_bits_per_token);
+  void add_keys(std::uint32_t body, std::uint32_t bits_per_token);
   std::uint64_t slot_of(std::uint64_t hash) const noexcept { return mix(hash) >> shift_; }
 
   struct Slot {

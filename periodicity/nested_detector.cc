@@ -71,7 +71,8 @@ std::uint32_t NestedDetector::tell_after(const Frame& frame) const noexcept {
 void NestedDetector::step(const Token& token, LoopSink& sink) noexcept {
   if (depth_ == 0) return step_history(token, sink);
   Frame& frame = frames_[depth_ - 1];
-  if (frame.item == bodies_[frame.body].size && !complete_iteration(frame, sink)) {
+  if (frame.item == bodies_[frame.body].size &&
+      !complete_iteration(frame, token.position, sink)) {
     return close(token, sink);
   }
   const Item& item = bodies_.items(frame.body)[frame.item];
@@ -92,11 +93,8 @@ void NestedDetector::step(const Token& token, LoopSink& sink) noexcept {
 void NestedDetector::step_history(const Token& token, LoopSink& sink) noexcept {
   history_.append(token);
   if (token.position >= no_trial_before_) {
-    const std::uint32_t body = bodies_.recognise(history_);
-    if (body != kNoBody) {
-      open(body, history_.end() - bodies_[body].key_size, sink);
-      return;
-    }
+    const auto known = bodies_.recognise(history_);
+    if (known.body != kNoBody) return open(known.body, known.start, sink);
   }
   const std::uint32_t lag = history_.find_run();
   if (lag == 0) return;
@@ -109,7 +107,8 @@ void NestedDetector::step_history(const Token& token, LoopSink& sink) noexcept {
 }
 
 // Turns the tokens of the history from `start` on into an open loop.
-void NestedDetector::open(std::uint32_t body, std::uint64_t start, LoopSink& sink) noexcept {
+void NestedDetector::open(std::uint32_t body, std::uint64_t start,
+                          LoopSink& sink) noexcept {
   const std::uint32_t size = bodies_[body].size;
   const std::uint64_t end = history_.end();
   Frame& frame = frames_[depth_++];
@@ -130,6 +129,7 @@ void NestedDetector::open(std::uint32_t body, std::uint64_t start, LoopSink& sin
     advance(frame, history_[index].body == kNoBody ? nullptr : &history_[index]);
   }
   history_.truncate(start);
+  if (!frame.told && frame.item >= tell_after(frame)) tell_frames(sink);
 }
 
 void NestedDetector::open_inner(std::uint32_t body) noexcept {
@@ -150,7 +150,7 @@ void NestedDetector::begin_iterations(std::uint64_t position, LoopSink& sink) no
     frame.iteration_begin = position;
     if (frame.iterations == 0) {
       frame.first = position;
-    } else if (!frame.told) {
+    } else if (!frame.told && (level == 0 || frames_[level - 1].told)) {
       tell_found(level, position, frame.iterations, sink);
     }
     if (frame.told) {
@@ -160,8 +160,9 @@ void NestedDetector::begin_iterations(std::uint64_t position, LoopSink& sink) no
 }
 
 // False if the iteration had no event at all, all its inner loops being empty.
-bool NestedDetector::complete_iteration(Frame& frame, LoopSink& sink) noexcept {
-  if (!frame.begun) return false;
+bool NestedDetector::complete_iteration(Frame& frame, std::uint64_t end,
+                                        LoopSink& sink) noexcept {
+  if (!frame.begun || end == frame.iteration_begin) return false;
   if (!frame.told && frame.iterations == 0) tell_frames(sink);
   ++frame.iterations;
   frame.item = 0;
@@ -243,9 +244,12 @@ void NestedDetector::finish(LoopSink& sink) noexcept {
   for (bool inner_whole = false; depth_ != 0; --depth_) {
     Frame& frame = frames_[depth_ - 1];
     if (inner_whole) ++frame.item;
-    if (frame.item == bodies_[frame.body].size) complete_iteration(frame, sink);
+    if (frame.item == bodies_[frame.body].size) {
+      complete_iteration(frame, position_, sink);
+    }
     inner_whole = !frame.begun;
-    if (frame.told) tell(LoopEventKind::kLeft, depth_ - 1, position_, frame.iterations, sink);
+    if (frame.told)
+      tell(LoopEventKind::kLeft, depth_ - 1, position_, frame.iterations, sink);
   }
   inner_count_ = 0;
   history_.clear();
@@ -255,7 +259,8 @@ void NestedDetector::finish(LoopSink& sink) noexcept {
 void NestedDetector::tell_frames(LoopSink& sink) noexcept {
   for (std::size_t level = 0; level != depth_; ++level) {
     const Frame& frame = frames_[level];
-    if (frame.told || !frame.begun || position_ - frame.first > reach_) continue;
+    if (frame.told) continue;
+    if (!frame.begun || position_ - frame.first > reach_) return;
     tell_found(level, frame.first, 0, sink);
     tell(LoopEventKind::kIteration, level, frame.first, 0, sink);
   }
@@ -279,7 +284,7 @@ void NestedDetector::tell(LoopEventKind kind, std::size_t level, std::uint64_t p
        .loop = body.loop,
        .visit = frame.visit,
        .body_events = body.events,
-       .position = position,
+       .position = std::max(position, position_ - std::min(position_, reach_)),
        .iteration = iteration,
        .parent = level == 0 ? kNoLoop : bodies_[frames_[level - 1].body].loop});
 }

@@ -35,7 +35,8 @@
 //   quarter, yet at least for four items.
 // - An inner loop that is over as such, for the loop around it goes on, gives kLeft at the
 //   first event that the outer loop took. kMismatch is told of a loop that was broken
-//   inside an iteration, then kLeft of it.
+//   inside an iteration, then kLeft of it. The break may lie at the first event of that
+//   iteration, where it was taken for one of an inner loop at first.
 // - Iterations that began more than reach_events() ago are not told; kFound and the
 //   first kIteration then have the number of the first one that is.
 #pragma once
@@ -53,11 +54,11 @@ namespace refrain::periodicity {
 
 struct NestedSettings {
   std::uint32_t history_tokens = 4096;
-  std::uint32_t max_body_tokens = 1024;   // longest body, inner loops counted as one
+  std::uint32_t max_body_tokens = 1024;  // longest body, inner loops counted as one
   std::uint32_t max_bodies = 1024;
-  std::uint32_t max_items = 32768;        // of all bodies together
-  std::uint32_t found_bits = 20;          // evidence for a loop never seen before
-  std::uint32_t recognised_bits = 10;     // evidence for a known one
+  std::uint32_t max_items = 32768;     // of all bodies together
+  std::uint32_t found_bits = 20;       // evidence for a loop never seen before
+  std::uint32_t recognised_bits = 10;  // evidence for a known one
   std::uint64_t reach_events = 1 << 17;
 };
 
@@ -76,14 +77,14 @@ class NestedDetector final : public LoopDetector {
 
   struct Frame {
     std::uint32_t body = 0;
-    std::uint32_t item = 0;       // the next one
-    std::uint32_t inner_base = 0; // in inner_: the inner loops of this iteration
+    std::uint32_t item = 0;        // the next one
+    std::uint32_t inner_base = 0;  // in inner_: the inner loops of this iteration
     std::uint32_t visit = 0;
-    bool begun = false;           // this iteration has had an event
+    bool begun = false;  // this iteration has had an event
     bool told = false;
-    std::uint64_t first = 0;      // where the first iteration began
+    std::uint64_t first = 0;  // where the first iteration began
     std::uint64_t iteration_begin = 0;
-    std::uint64_t iterations = 0; // complete ones
+    std::uint64_t iterations = 0;  // complete ones
   };
 
   void push_slow(Symbol symbol, std::uint16_t depth, LoopSink& sink) noexcept;
@@ -91,7 +92,7 @@ class NestedDetector final : public LoopDetector {
   void step(const Token& token, LoopSink& sink) noexcept;
   void step_history(const Token& token, LoopSink& sink) noexcept;
   void begin_iterations(std::uint64_t position, LoopSink& sink) noexcept;
-  bool complete_iteration(Frame& frame, LoopSink& sink) noexcept;
+  bool complete_iteration(Frame& frame, std::uint64_t end, LoopSink& sink) noexcept;
   void advance(Frame& frame, const Token* inner) noexcept;
   void open_inner(std::uint32_t body) noexcept;
   void open(std::uint32_t body, std::uint64_t start, LoopSink& sink) noexcept;
@@ -112,9 +113,9 @@ class NestedDetector final : public LoopDetector {
   BodyStore bodies_;
   std::vector<Frame> frames_;  // frames_[0 … depth_)
   std::size_t depth_ = 0;
-  std::vector<Token> inner_;   // inner loops that open iterations have passed, stacked
+  std::vector<Token> inner_;  // inner loops that open iterations have passed, stacked
   std::uint32_t inner_count_ = 0;
-  TokenDeque pending_;         // tokens to be read again, then events not yet read
+  TokenDeque pending_;  // tokens to be read again, then events not yet read
   std::uint64_t position_ = 0;
   std::uint64_t reach_;
   std::uint64_t no_trial_before_ = 0;  // positions where no known loop is tried

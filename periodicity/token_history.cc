@@ -5,7 +5,8 @@
 namespace refrain::periodicity {
 namespace {
 
-constexpr std::uint32_t kLoopBits = 8 * Surprise::kOneBit;
+// A loop token stands for many events.
+constexpr std::uint32_t kLoopBonus = 4 * Surprise::kOneBit;
 
 }  // namespace
 
@@ -33,7 +34,7 @@ void TokenHistory::append(const Token& token) noexcept {
   tokens_[end_ & mask_] = token;
   std::uint32_t bits = surprise_.add(token.id);
   if (token.body != kNoBody) {
-    bits = kLoopBits;
+    bits += kLoopBonus;
     last_loop_ = end_ + 1;
   }
   const std::uint64_t here = end_ & mask_;
