@@ -45,6 +45,7 @@ BodyStore::Found BodyStore::find_or_add(const TokenHistory& tokens, std::uint64_
   }
   const std::uint32_t known = find(hash, lag);
   if (known != kNoBody) {
+    bodies_[known].obsolete = false;
     const std::uint32_t shift = (least + lag - bodies_[known].least) % lag;
     return {known, from + shift};
   }
@@ -84,13 +85,30 @@ std::uint32_t BodyStore::add(const TokenHistory& tokens, std::uint64_t start,
     body.events += static_cast<std::uint32_t>(token.events);
   }
   add_keys(number, tokens.bits(start, start + size) / size);
+  outdate_bodies_with(number);
   return number;
+}
+
+// A body found while one of its inner loops was not yet known has the events of that in a
+// row. From now on they will be read as that loop, and the body be found anew: the old
+// form must not compete.
+void BodyStore::outdate_bodies_with(std::uint32_t inner) noexcept {
+  const Body& part = bodies_[inner];
+  const Item* const wanted = &items_[part.first_item];
+  const auto same = [](const Item& a, const Item& b) { return a.id == b.id; };
+  for (std::uint32_t number = 0; number != inner; ++number) {
+    Body& body = bodies_[number];
+    if (body.obsolete || body.size <= part.size) continue;
+    const Item* const begin = &items_[body.first_item];
+    const Item* const end = begin + body.size;
+    body.obsolete = std::search(begin, end, wanted, wanted + part.size, same) != end;
+  }
 }
 
 // The keys: the first tokens of the body repeated for ever, of several lengths, from the
 // one that may carry enough bits on.
 void BodyStore::add_keys(std::uint32_t number, std::uint32_t bits_per_token) {
-  const Body& body = bodies_[number];
+  Body& body = bodies_[number];
   const Item* const items = &items_[body.first_item];
   std::uint64_t hash = 0;
   std::uint32_t size = 0;
@@ -99,28 +117,47 @@ void BodyStore::add_keys(std::uint32_t number, std::uint32_t bits_per_token) {
       hash = hash * kHashBase + items[size % body.size].id;
     }
     if (size * bits_per_token < enough_bits_ && which + 1 < std::size(kKeySizes)) continue;
-    by_key_[slot_of(key_hash(hash, size))] = {number, epoch_};
+    Slot& slot = by_key_[slot_of(key_hash(hash, size))];
+    if (slot.epoch == epoch_) {
+      body.older[which] = slot.body;
+      body.ambiguous = bodies_[slot.body].ambiguous = true;
+    }
+    slot = {number, epoch_};
     key_sizes_in_use_ |= 1u << which;
   }
 }
 
-BodyStore::Recognised BodyStore::recognise(const TokenHistory& tokens) const noexcept {
-  for (std::uint32_t which = 0; which < std::size(kKeySizes); ++which) {
+BodyStore::Recognised BodyStore::recognise(const TokenHistory& tokens,
+                                           const Tried& tried) const noexcept {
+  for (std::uint32_t which = 0; which < kKeySizes.size(); ++which) {
     if ((key_sizes_in_use_ >> which & 1) == 0) continue;
     const std::uint32_t size = kKeySizes[which];
     if (tokens.end() - tokens.begin() < size) break;
     const std::uint64_t start = tokens.end() - size;
     if (tokens.bits(start, tokens.end()) < enough_bits_) continue;
+    const bool again = tokens[start].position == tried.at;
+    if (tried.only && !again) continue;
     const Slot slot = by_key_[slot_of(key_hash(tokens.hash(start, size), size))];
     if (slot.epoch != epoch_) continue;
-    const Body& body = bodies_[slot.body];
-    bool same = true;
-    for (std::uint32_t index = 0; index < size && same; ++index) {
-      same = items_[body.first_item + index % body.size].id == tokens[start + index].id;
+    std::uint32_t body = slot.body;
+    for (int tries = 0; tries != kMostAlike && body != kNoBody; ++tries) {
+      const bool excluded = bodies_[body].obsolete ||
+                            (again && (body >= tried.body || body == tried.running));
+      if (!excluded && begins_like(body, tokens, start, size)) return {body, start};
+      body = bodies_[body].older[which];
     }
-    if (same) return {slot.body, start};
   }
   return {kNoBody, 0};
+}
+
+bool BodyStore::begins_like(std::uint32_t number, const TokenHistory& tokens,
+                            std::uint64_t start, std::uint32_t size) const noexcept {
+  const Body& body = bodies_[number];
+  for (std::uint32_t index = 0; index < size; ++index) {
+    const Item& item = items_[body.first_item + index % body.size];
+    if (item.id != tokens[start + index].id) return false;
+  }
+  return true;
 }
 
 }  // namespace refrain::periodicity

@@ -7,6 +7,7 @@
 // O(1)): rare, bounded, and the loops that go on are simply found again.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -31,6 +32,10 @@ struct Body {
   std::uint64_t hash = 0;    // of the least rotation
   std::uint32_t least = 0;   // where in the body the least rotation begins
   std::uint16_t depth = 0;   // the least
+  bool ambiguous = false;    // others begin alike
+  bool obsolete = false;     // contains the events of a loop that became known later
+  // The body known before with the same slot, by length of the key.
+  std::array<std::uint32_t, 4> older{kNoBody, kNoBody, kNoBody, kNoBody};
 };
 
 class BodyStore {
@@ -58,17 +63,32 @@ class BodyStore {
   };
   Found find_or_add(const TokenHistory& tokens, std::uint64_t from, std::uint32_t lag);
 
-  // The body whose beginning the last tokens are, from `start` on.
+  // The body whose beginning the last tokens are, from `start` on; of several, the one
+  // that became known last. What has been tried at the position `at` is excluded: the
+  // loop `running` there, and, since bodies are tried in this order, `body` and later ones.
+  struct Tried {
+    std::uint64_t at = ~std::uint64_t{0};
+    std::uint32_t body = kNoBody;
+    std::uint32_t running = kNoBody;
+    bool only = false;  // only bodies that begin there are asked for
+  };
   using Recognised = Found;
-  Recognised recognise(const TokenHistory& tokens) const noexcept;
+  Recognised recognise(const TokenHistory& tokens, const Tried& tried) const noexcept;
+
+  // Whether the body is not the only one that begins like this.
+  bool ambiguous(std::uint32_t body) const noexcept { return bodies_[body].ambiguous; }
 
   void clear() noexcept;
 
  private:
-  static constexpr std::uint32_t kKeySizes[] = {3, 6, 12, 24};
+  static constexpr std::array<std::uint32_t, 4> kKeySizes{3, 6, 12, 24};
+  static constexpr int kMostAlike = 8;  // bodies tried with one key
 
+  bool begins_like(std::uint32_t body, const TokenHistory& tokens, std::uint64_t start,
+                   std::uint32_t size) const noexcept;
   std::uint32_t find(std::uint64_t hash, std::uint32_t size) const noexcept;
   std::uint32_t add(const TokenHistory& tokens, std::uint64_t start, std::uint32_t size);
+  void outdate_bodies_with(std::uint32_t inner) noexcept;
   void add_keys(std::uint32_t body, std::uint32_t bits_per_token);
   std::uint64_t slot_of(std::uint64_t hash) const noexcept { return mix(hash) >> shift_; }
 
@@ -85,7 +105,7 @@ class BodyStore {
   std::uint32_t next_loop_ = 0;
   std::uint32_t enough_bits_;
   std::vector<Slot> by_hash_;  // open addressing
-  std::vector<Slot> by_key_;   // direct: the latest body with a key has the slot
+  std::vector<Slot> by_key_;   // direct: the latest body; older ones are chained
   int shift_;
   std::uint32_t epoch_ = 1;
   std::uint32_t key_sizes_in_use_ = 0;  // bit per entry of kKeySizes

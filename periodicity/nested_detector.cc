@@ -65,7 +65,7 @@ void NestedDetector::enter_straight() noexcept {
 
 std::uint32_t NestedDetector::tell_after(const Frame& frame) const noexcept {
   const std::uint32_t size = bodies_[frame.body].size;
-  return std::min(size, 4 + size / 4);
+  return bodies_.ambiguous(frame.body) ? size : std::min(size, 4 + size / 4);
 }
 
 void NestedDetector::step(const Token& token, LoopSink& sink) noexcept {
@@ -92,10 +92,9 @@ void NestedDetector::step(const Token& token, LoopSink& sink) noexcept {
 
 void NestedDetector::step_history(const Token& token, LoopSink& sink) noexcept {
   history_.append(token);
-  if (token.position >= no_trial_before_) {
-    const auto known = bodies_.recognise(history_);
-    if (known.body != kNoBody) return open(known.body, known.start, sink);
-  }
+  tried_.only = token.position < no_trial_before_;
+  const auto known = bodies_.recognise(history_, tried_);
+  if (known.body != kNoBody) return open(known.body, known.start, sink);
   const std::uint32_t lag = history_.find_run();
   if (lag == 0) return;
   const auto found = bodies_.find_or_add(history_, history_.begin_of_run(lag), lag);
@@ -206,6 +205,12 @@ void NestedDetector::close(const Token& breaking, LoopSink& sink) noexcept {
     return;
   }
   no_trial_before_ = std::max(no_trial_before_, breaking.position);
+  if (frame.iterations != 0) {
+    tried_ = {.at = end, .running = frame.begun ? frame.body : kNoBody};
+  } else {
+    if (tried_.at != end) tried_ = {.at = end};
+    tried_.body = frame.body;
+  }
   if (frame.iterations != 0) step_history(loop, sink);
 }
 

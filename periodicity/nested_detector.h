@@ -24,7 +24,8 @@
 //   that is believed), a loop is opened in their place. Since a token may be a loop, loops
 //   of loops are found this way.
 // - When they are the beginning of a body already known, its loop is opened at once,
-//   on trial: if it does not hold through the first iteration, nothing has happened.
+//   on trial: if it does not hold through the first iteration, nothing has happened, and
+//   the next body that begins alike is tried.
 //
 // Events, beyond what loop_detector.h says:
 // - Inner loops are told while they run, before the loop around them is known. When that
@@ -56,7 +57,7 @@ struct NestedSettings {
   std::uint32_t history_tokens = 4096;
   std::uint32_t max_body_tokens = 1024;  // longest body, inner loops counted as one
   std::uint32_t max_bodies = 1024;
-  std::uint32_t max_items = 32768;     // of all bodies together
+  std::uint32_t max_items = 16384;     // of all bodies together
   std::uint32_t found_bits = 20;       // evidence for a loop never seen before
   std::uint32_t recognised_bits = 10;  // evidence for a known one
   std::uint64_t reach_events = 1 << 17;
@@ -118,7 +119,10 @@ class NestedDetector final : public LoopDetector {
   TokenDeque pending_;  // tokens to be read again, then events not yet read
   std::uint64_t position_ = 0;
   std::uint64_t reach_;
-  std::uint64_t no_trial_before_ = 0;  // positions where no known loop is tried
+  // What has been tried and did not hold: tokens before that position are read again, and
+  // only bodies that begin where the broken iteration did, not yet tried there, are tried.
+  std::uint64_t no_trial_before_ = 0;
+  BodyStore::Tried tried_;
 
   // The straight stretch of events that the innermost loop expects next, if all is
   // quiet: one comparison a push. Equal pointers: no such stretch.

@@ -19,7 +19,7 @@ struct Token {
   std::uint64_t position = 0;  // of its first event
   std::uint64_t events = 1;
   std::uint32_t body = kNoBody;
-  std::uint16_t depth = 0;     // the least one inside
+  std::uint16_t depth = 0;  // the least one inside
 };
 
 constexpr std::uint64_t loop_token_id(std::uint32_t loop) noexcept {

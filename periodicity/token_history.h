@@ -28,9 +28,9 @@ namespace refrain::periodicity {
 class TokenHistory {
  public:
   struct Settings {
-    std::uint32_t capacity;      // tokens, a power of two
-    std::uint32_t max_lag;       // at most capacity / 4
-    std::uint32_t enough_bits;   // in bits: evidence to believe in a run
+    std::uint32_t capacity;     // tokens, a power of two
+    std::uint32_t max_lag;      // at most capacity / 4
+    std::uint32_t enough_bits;  // in bits: evidence to believe in a run
   };
 
   explicit TokenHistory(Settings settings);
@@ -65,7 +65,7 @@ class TokenHistory {
   static constexpr std::uint32_t kSmallest = 8;  // least k, and greatest lag tried directly
 
   struct Scale {
-    std::uint32_t size;       // k
+    std::uint32_t size;        // k
     std::uint32_t enter_mask;  // entered where index & enter_mask == 0
     std::uint32_t ask_mask;    // asked where index & ask_mask == 0
   };
@@ -84,10 +84,10 @@ class TokenHistory {
   std::uint32_t enough_bits_;  // in Surprise's unit
   std::uint64_t begin_ = 0;
   std::uint64_t end_ = 0;
-  std::uint64_t last_loop_ = 0;          // index after the last loop token
+  std::uint64_t last_loop_ = 0;  // index after the last loop token
   std::vector<Token> tokens_;
-  std::vector<std::uint64_t> prefix_;    // hash of all tokens before
-  std::vector<std::uint32_t> bits_;      // sum of the bits of all tokens before
+  std::vector<std::uint64_t> prefix_;  // hash of all tokens before
+  std::vector<std::uint32_t> bits_;    // sum of the bits of all tokens before
   std::vector<std::uint64_t> power_;
   std::vector<Scale> scales_;
   std::vector<Seen> seen_;
