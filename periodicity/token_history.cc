@@ -23,10 +23,15 @@ TokenHistory::TokenHistory(Settings settings)
       seen_shift_(64 - std::countr_zero(seen_.size())) {
   power_[0] = 1;
   for (std::size_t n = 1; n < power_.size(); ++n) power_[n] = power_[n - 1] * kHashBase;
+  std::uint16_t bit = 1;
   for (std::uint32_t k = kSmallest; k < 2 * max_lag_ && 2 * k <= mask_; k *= 2) {
-    const std::uint32_t both = std::countr_zero(k / kSmallest);  // log2(a·b)
-    const std::uint32_t a = 1u << (both - both / 2);
-    scales_.push_back({k, a - 1, (k / kSmallest - 1) & ~(a - 1)});
+    const std::uint32_t both = k == kSmallest ? 1 : std::min(k / 4, kSchedule);  // a·b
+    const std::uint32_t a = 1u << (std::countr_zero(both) + 1) / 2;
+    for (std::uint32_t index = 0; index < kSchedule; ++index) {
+      if (index % a == 0) due_[index].enter |= bit;
+      if (index % both < a) due_[index].ask |= bit;
+    }
+    bit = static_cast<std::uint16_t>(bit << 1);
   }
 }
 
@@ -50,23 +55,23 @@ std::uint32_t TokenHistory::find_run() noexcept {
       if (is_run(lag)) return lag;
     }
   }
-  std::uint32_t found = 0;
-  for (const Scale& scale : scales_) {
-    const bool enter = (end_ & scale.enter_mask) == 0;
-    const bool ask = (end_ & scale.ask_mask) == 0;
-    if (!enter && !ask) continue;
-    if (end_ - begin_ < scale.size) break;
-    const std::uint64_t hash =
-        (this->hash(end_ - scale.size, scale.size) ^ scale.size) * 0x9e3779b97f4a7c15u;
+  const Due due = due_[end_ & (kSchedule - 1)];
+  for (std::uint32_t left = due.enter | due.ask; left != 0; left &= left - 1) {
+    const int scale = std::countr_zero(left);
+    const std::uint32_t size = kSmallest << scale;
+    if (end_ - begin_ < size) break;
+    const std::uint64_t hash = (this->hash(end_ - size, size) ^ size) * 0x9e3779b97f4a7c15u;
     Seen& seen = seen_[hash >> seen_shift_];
     const auto tag = static_cast<std::uint32_t>(hash);
-    if (ask && found == 0 && seen.tag == tag) {
-      const auto lag = static_cast<std::uint32_t>(end_) - seen.index;
-      if (lag != 0 && is_run(lag)) found = lag;
+    std::uint32_t lag = 0;
+    if ((due.ask >> scale & 1) != 0 && seen.tag == tag) {
+      lag = static_cast<std::uint32_t>(end_) - seen.index;
+      if (lag > size || lag == 0 || !is_run(lag)) lag = 0;
     }
-    if (enter) seen = {tag, static_cast<std::uint32_t>(end_)};
+    if ((due.enter >> scale & 1) != 0) seen = {tag, static_cast<std::uint32_t>(end_)};
+    if (lag != 0) return lag;
   }
-  return found;
+  return 0;
 }
 
 bool TokenHistory::is_run(std::uint32_t lag) const noexcept {

@@ -11,12 +11,13 @@
 // where k-grams were seen last, for k = 8, 16, 32, …: for the k with q ≤ k < 2q the
 // nearest previous occurrence is at q itself, or q would not be the least (Fine and
 // Wilf). To be cheap, a k-gram is entered at every a-th token only, and looked up at a
-// tokens in a row out of every a·b (baby steps, giant steps), with a·b = k/8: no lag is
-// missed, it is found at most k/8 tokens later. A hit is believed after comparing all
+// tokens in a row out of every a·b (baby steps, giant steps), with a·b = k/4: no lag is
+// missed, it is found at most k/4 tokens later. A hit is believed after comparing all
 // tokens. Small lags between loop tokens are tried directly: such tokens weigh more.
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -64,10 +65,12 @@ class TokenHistory {
  private:
   static constexpr std::uint32_t kSmallest = 8;  // least k, and greatest lag tried directly
 
-  struct Scale {
-    std::uint32_t size;        // k
-    std::uint32_t enter_mask;  // entered where index & enter_mask == 0
-    std::uint32_t ask_mask;    // asked where index & ask_mask == 0
+  static constexpr std::uint32_t kSchedule = 512;  // positions until a·b of all comes round
+
+  // What is due at a position: a bit for each k, the least one first.
+  struct Due {
+    std::uint16_t enter = 0;
+    std::uint16_t ask = 0;
   };
   struct Seen {
     std::uint32_t tag;
@@ -89,7 +92,7 @@ class TokenHistory {
   std::vector<std::uint64_t> prefix_;  // hash of all tokens before
   std::vector<std::uint32_t> bits_;    // sum of the bits of all tokens before
   std::vector<std::uint64_t> power_;
-  std::vector<Scale> scales_;
+  std::array<Due, kSchedule> due_{};  // by index
   std::vector<Seen> seen_;
   int seen_shift_;
   Surprise surprise_;
