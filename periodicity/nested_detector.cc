@@ -22,7 +22,21 @@ void NestedDetector::push(Symbol symbol, std::uint16_t depth, LoopSink& sink) no
     ++position_;
     return;
   }
+  if (straight_ == straight_end_ && again_ != nullptr && again_->id == symbol) {
+    return push_again(sink);
+  }
   push_slow(symbol, depth, sink);
+}
+
+// The first event of another iteration of an innermost loop that holds no other.
+void NestedDetector::push_again(LoopSink& sink) noexcept {
+  Frame& frame = frames_[depth_ - 1];
+  frame.item = 0;
+  frame.iteration_begin = position_;
+  ++frame.iterations;
+  straight_begin_ = again_;
+  straight_ = again_ + 1;
+  tell(LoopEventKind::kIteration, depth_ - 1, position_++, frame.iterations, sink);
 }
 
 void NestedDetector::push_slow(Symbol symbol, std::uint16_t depth,
@@ -49,18 +63,19 @@ void NestedDetector::work(std::uint32_t steps, LoopSink& sink) noexcept {
 void NestedDetector::leave_straight() noexcept {
   if (straight_begin_ == nullptr) return;
   frames_[depth_ - 1].item += static_cast<std::uint32_t>(straight_ - straight_begin_);
-  straight_ = straight_end_ = straight_begin_ = nullptr;
+  straight_ = straight_end_ = straight_begin_ = again_ = nullptr;
 }
 
 void NestedDetector::enter_straight() noexcept {
   const Frame& frame = frames_[depth_ - 1];
-  const Body& body = bodies_[frame.body];
-  if (!frame.begun || frame.item == body.size) return;
+  if (!frame.begun) return;
   const Item* const items = bodies_.items(frame.body);
-  std::uint32_t end = items[frame.item].straight_end;
+  const std::uint32_t size = bodies_[frame.body].size;
+  std::uint32_t end = frame.item == size ? size : items[frame.item].straight_end;
   if (!frame.told && tell_after(frame) > frame.item) end = std::min(end, tell_after(frame));
   straight_begin_ = straight_ = items + frame.item;
-  straight_end_ = items + std::max(end, frame.item);
+  straight_end_ = items + end;
+  if (frame.told && items->straight_end == size) again_ = items;
 }
 
 std::uint32_t NestedDetector::tell_after(const Frame& frame) const noexcept {

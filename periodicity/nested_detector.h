@@ -88,6 +88,7 @@ class NestedDetector final : public LoopDetector {
     std::uint64_t iterations = 0;  // complete ones
   };
 
+  void push_again(LoopSink& sink) noexcept;
   void push_slow(Symbol symbol, std::uint16_t depth, LoopSink& sink) noexcept;
   void work(std::uint32_t steps, LoopSink& sink) noexcept;
   void step(const Token& token, LoopSink& sink) noexcept;
@@ -129,6 +130,7 @@ class NestedDetector final : public LoopDetector {
   const Item* straight_ = nullptr;
   const Item* straight_end_ = nullptr;
   const Item* straight_begin_ = nullptr;
+  const Item* again_ = nullptr;  // the first item, if the body is one straight stretch
 };
 
 }  // namespace refrain::periodicity
