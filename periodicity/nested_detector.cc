@@ -80,7 +80,8 @@ void NestedDetector::enter_straight() noexcept {
 
 std::uint32_t NestedDetector::tell_after(const Frame& frame) const noexcept {
   const std::uint32_t size = bodies_[frame.body].size;
-  return bodies_.ambiguous(frame.body) ? size : std::min(size, 4 + size / 4);
+  const bool late = depth_ > 1 || bodies_.ambiguous(frame.body);
+  return late ? size : std::min(size, 4 + size / 4);
 }
 
 void NestedDetector::step(const Token& token, LoopSink& sink) noexcept {
@@ -111,13 +112,35 @@ void NestedDetector::step_history(const Token& token, LoopSink& sink) noexcept {
   const auto known = bodies_.recognise(history_, tried_);
   if (known.body != kNoBody) return open(known.body, known.start, sink);
   const std::uint32_t lag = history_.find_run();
-  if (lag == 0) return;
-  const auto found = bodies_.find_or_add(history_, history_.begin_of_run(lag), lag);
-  if (found.body == kNoBody) {
-    forget_all();
-  } else {
-    open(found.body, found.start, sink);
+  if (lag != 0) open_run(lag, sink);
+}
+
+void NestedDetector::open_run(std::uint32_t lag, LoopSink& sink) noexcept {
+  const std::uint64_t from = history_.begin_of_run(lag);
+  const std::uint32_t more = lag - items_before(from, lag);
+  const auto found = bodies_.find_or_add(history_, from + more, lag);
+  if (found.body == kNoBody) return forget_all();
+  std::uint64_t start = found.start;
+  if (start >= from + lag) start -= lag;
+  open(found.body, start, sink);
+}
+
+// How many more items of the run with this lag lie before `from`, where inner loops that
+// were not yet known show as rows of events: the run really begins there.
+std::uint32_t NestedDetector::items_before(std::uint64_t from,
+                                           std::uint32_t lag) const noexcept {
+  std::uint64_t index = from;
+  for (std::uint32_t count = 0; count != lag; ++count) {
+    const Token& expected = history_[from + lag - 1 - count];
+    const std::uint64_t before = index;
+    if (index > history_.begin() && history_[index - 1].id == expected.id) {
+      --index;
+    } else if (expected.body != kNoBody) {
+      index = rows_before(expected.body, index);
+    }
+    if (index == before) return count;
   }
+  return lag;
 }
 
 // Turns the tokens of the history from `start` on into an open loop.
@@ -125,25 +148,61 @@ void NestedDetector::open(std::uint32_t body, std::uint64_t start,
                           LoopSink& sink) noexcept {
   const std::uint32_t size = bodies_[body].size;
   const std::uint64_t end = history_.end();
+  const std::uint64_t whole = (end - start) / size;
+  const std::uint64_t partial = start + whole * size;
+  const std::uint64_t earlier = whole != 0 ? iteration_before(body, start) : start;
   Frame& frame = frames_[depth_++];
   frame = Frame{.body = body, .inner_base = inner_count_};
-  frame.first = history_[start].position;
-  frame.iterations = (end - start) / size;
-  for (std::uint64_t iteration = 0; frame.iterations != 0 && start + iteration * size < end;
-       ++iteration) {
-    const std::uint64_t begin = history_[start + iteration * size].position;
-    if (position_ - begin > reach_) continue;
-    if (!frame.told) tell_found(0, begin, iteration, sink);
-    tell(LoopEventKind::kIteration, 0, begin, iteration, sink);
+  frame.first = history_[earlier].position;
+  frame.iterations = whole + (earlier != start ? 1 : 0);
+  std::uint64_t begin = earlier;
+  for (std::uint64_t iteration = 0; frame.iterations != 0 && begin < end; ++iteration) {
+    const std::uint64_t position = history_[begin].position;
+    begin = begin < start ? start : begin + size;
+    if (position_ - position > reach_) continue;
+    if (!frame.told) tell_found(0, position, iteration, sink);
+    tell(LoopEventKind::kIteration, 0, position, iteration, sink);
   }
-  const std::uint64_t partial = start + frame.iterations * size;
   frame.begun = partial != end;
   if (frame.begun) frame.iteration_begin = history_[partial].position;
   for (std::uint64_t index = partial; index != end; ++index) {
     advance(frame, history_[index].body == kNoBody ? nullptr : &history_[index]);
   }
-  history_.truncate(start);
+  history_.truncate(earlier);
   if (!frame.told && frame.item >= tell_after(frame)) tell_frames(sink);
+}
+
+// Where the iteration before the one at `start` begins, if there is one whose inner loops
+// were not yet known when it was read, so that their events lie there in a row; `start`
+// if not.
+std::uint64_t NestedDetector::iteration_before(std::uint32_t body,
+                                               std::uint64_t start) const noexcept {
+  std::uint64_t index = start;
+  for (std::uint32_t left = bodies_[body].size; left-- != 0;) {
+    const Item& item = bodies_.items(body)[left];
+    if (index > history_.begin() && history_[index - 1].id == item.id) {
+      --index;
+      continue;
+    }
+    const std::uint64_t before = index;
+    if (item.child != kNoBody) index = rows_before(item.child, index);
+    if (index == before) return start;
+  }
+  return index;
+}
+
+// Where the iterations of `body` begin that end before `index`.
+std::uint64_t NestedDetector::rows_before(std::uint32_t body,
+                                          std::uint64_t index) const noexcept {
+  const std::uint32_t size = bodies_[body].size;
+  const Item* const items = bodies_.items(body);
+  for (;;) {
+    if (index - history_.begin() < size) return index;
+    for (std::uint32_t item = 0; item != size; ++item) {
+      if (history_[index - size + item].id != items[item].id) return index;
+    }
+    index -= size;
+  }
 }
 
 void NestedDetector::open_inner(std::uint32_t body) noexcept {

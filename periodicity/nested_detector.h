@@ -33,7 +33,8 @@
 //   that lie there were told with the level they had then. From then on they have
 //   level + 1 and a parent.
 // - A known loop is told when it is sure: as its first iteration has matched for a
-//   quarter, yet at least for four items.
+//   quarter, yet at least for four items; for the whole, if it is an inner one, or if
+//   another known loop begins alike.
 // - An inner loop that is over as such, for the loop around it goes on, gives kLeft at the
 //   first event that the outer loop took. kMismatch is told of a loop that was broken
 //   inside an iteration, then kLeft of it. The break may lie at the first event of that
@@ -96,6 +97,10 @@ class NestedDetector final : public LoopDetector {
   void begin_iterations(std::uint64_t position, LoopSink& sink) noexcept;
   bool complete_iteration(Frame& frame, std::uint64_t end, LoopSink& sink) noexcept;
   void advance(Frame& frame, const Token* inner) noexcept;
+  void open_run(std::uint32_t lag, LoopSink& sink) noexcept;
+  std::uint32_t items_before(std::uint64_t from, std::uint32_t lag) const noexcept;
+  std::uint64_t iteration_before(std::uint32_t body, std::uint64_t start) const noexcept;
+  std::uint64_t rows_before(std::uint32_t body, std::uint64_t index) const noexcept;
   void open_inner(std::uint32_t body) noexcept;
   void open(std::uint32_t body, std::uint64_t start, LoopSink& sink) noexcept;
   void close(const Token& breaking, LoopSink& sink) noexcept;
