@@ -40,7 +40,10 @@ void NestedPolicy::begin_iteration(const LoopEvent& event) noexcept {
   const std::uint64_t had =
       settings_.nested == Nested::kEach ? event.iteration : loops_[event.loop].iterations++;
   loop.spent = loop.visits_spent || had >= settings_.limit;
-  decide(event.position);
+  std::uint64_t from = event.position;
+  if (event.level == 0 && from <= left_ && from >= resumed_) from = resumed_;
+  left_ = 0;
+  decide(from);
 }
 
 void NestedPolicy::leave(const LoopEvent& event) noexcept {
@@ -55,7 +58,9 @@ void NestedPolicy::leave(const LoopEvent& event) noexcept {
     return;
   }
   if (holding_) {
-    decide(std::min(last, inner_resume_));
+    resumed_ = std::min(last, inner_resume_);
+    left_ = event.position;
+    decide(resumed_);
   } else if (inner_resume_ != kNowhere) {
     sink_.resume(inner_resume_);
   }

@@ -17,7 +17,9 @@
 // When a loop breaks, its last iteration and the one before it (the broken one counts
 // as an iteration) were not known to matter, and are resumed in the past. So are those
 // of an inner loop in which the break of the loop around it fell. An inner loop that ends
-// while the loop around it goes on is no break.
+// while the loop around it goes on is no break. Nor is it one, as is known a little later,
+// if another loop begins where one was left, with an iteration that is spent: programs
+// that take one of several known courses each time do nothing new.
 //
 // What is told: hold(p): nothing from p on is to be written, also what was recorded
 // meanwhile, or resumed before at a later position. resume(p): everything from p on is
@@ -82,6 +84,8 @@ class NestedPolicy final : public periodicity::LoopSink {
   std::vector<Open> open_;  // by level
   std::unordered_map<std::uint32_t, Loop> loops_;
   bool holding_ = false;
+  std::uint64_t resumed_ = 0;  // for the loop left last: from where,
+  std::uint64_t left_ = 0;     // and where it was left; 0 once that is settled
   // Where the last two iterations of the inner loop left last begin, if they were held:
   // for the case that the loop around it breaks at once.
   std::uint64_t inner_resume_ = kNowhere;

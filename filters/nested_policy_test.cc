@@ -123,6 +123,20 @@ TEST_CASE("NestedPolicy: each - a loop visited N times by itself is not written 
   }
 }
 
+TEST_CASE("NestedPolicy: break - going over to another spent loop is none") {
+  Play play({.limit = 2, .nested = Nested::kOnce});
+  for (std::uint64_t round = 0; round < 4; ++round) {
+    play.found(1, round * 100);
+    play.iterations(1, round * 100, 10, 5);
+    play.tell(LoopEventKind::kMismatch, 1, round * 100 + 45, 4);
+    play.tell(LoopEventKind::kLeft, 1, round * 100 + 45, 4);
+    play.found(2, round * 100 + 40);
+    play.iterations(2, round * 100 + 40, 10, 6);
+    play.tell(LoopEventKind::kLeft, 2, round * 100 + 100, 6);
+  }
+  CHECK(play.held(400) == Stretches{{20, 30}, {60, 390}});
+}
+
 TEST_CASE("NestedPolicy: trim - an outer loop found late holds what was written") {
   Play play({.limit = 1});
   play.found(2, 0);

@@ -30,33 +30,47 @@ void BodyStore::clear() noexcept {
   ++epoch_;
 }
 
+BodyStore::Form BodyStore::form_of(const TokenHistory& tokens, std::uint64_t from,
+                                   std::uint32_t size) {
+  for (std::uint32_t offset = 0; offset < size; ++offset) {
+    scratch_[offset] = tokens[from + offset].id;
+  }
+  const std::uint32_t least = least_rotation(scratch_.data(), size);
+  std::uint64_t hash = 0;
+  for (std::uint32_t offset = 0; offset < size; ++offset) {
+    hash = hash * kHashBase + scratch_[(least + offset) % size];
+  }
+  return {hash, least};
+}
+
 BodyStore::Found BodyStore::find_or_add(const TokenHistory& tokens, std::uint64_t from,
                                         std::uint32_t lag) {
-  std::uint32_t start = 0;
-  for (std::uint32_t offset = 0; offset < lag; ++offset) {
-    const Token& token = tokens[from + offset];
-    scratch_[offset] = token.id;
-    if (token.depth < tokens[from + start].depth) start = offset;
-  }
-  const std::uint32_t least = least_rotation(scratch_.data(), lag);
-  std::uint64_t hash = 0;
-  for (std::uint32_t offset = 0; offset < lag; ++offset) {
-    hash = hash * kHashBase + scratch_[(least + offset) % lag];
-  }
-  const std::uint32_t known = find(hash, lag);
+  const Form form = form_of(tokens, from, lag);
+  const std::uint32_t known = find(form.hash, lag);
   if (known != kNoBody) {
     bodies_[known].obsolete = false;
-    const std::uint32_t shift = (least + lag - bodies_[known].least) % lag;
-    return {known, from + shift};
+    return {known, from + (form.least + lag - bodies_[known].least) % lag};
   }
-  const std::uint32_t body = add(tokens, from + start, lag);
-  if (body == kNoBody) return {kNoBody, 0};
-  bodies_[body].hash = hash;
-  bodies_[body].least = (least + lag - start) % lag;
-  std::uint64_t slot = slot_of(hash);
-  while (by_hash_[slot].epoch == epoch_) slot = (slot + 1) & (by_hash_.size() - 1);
-  by_hash_[slot] = {body, epoch_};
-  return {body, from + start};
+  std::uint32_t start = 0;
+  for (std::uint32_t offset = 0; offset < lag; ++offset) {
+    if (tokens[from + offset].depth < tokens[from + start].depth) start = offset;
+  }
+  const std::uint32_t least = (form.least + lag - start) % lag;
+  return {add(tokens, from + start, lag, {form.hash, least}), from + start};
+}
+
+void BodyStore::see_variant(const TokenHistory& tokens, std::uint64_t from,
+                            std::uint64_t to) {
+  const auto size = static_cast<std::uint32_t>(to - from);
+  if (tokens.bits(from, to) < 2 * enough_bits_) return;
+  const std::uint64_t hash = mix(tokens.hash(from, size) ^ size);
+  std::uint64_t& seen = variants_seen_[hash >> 56];
+  if (seen != hash) {
+    seen = hash;
+    return;
+  }
+  const Form form = form_of(tokens, from, size);
+  if (find(form.hash, size) == kNoBody) add(tokens, from, size, form);
 }
 
 std::uint32_t BodyStore::find(std::uint64_t hash, std::uint32_t size) const noexcept {
@@ -69,11 +83,13 @@ std::uint32_t BodyStore::find(std::uint64_t hash, std::uint32_t size) const noex
 }
 
 std::uint32_t BodyStore::add(const TokenHistory& tokens, std::uint64_t start,
-                             std::uint32_t size) {
+                             std::uint32_t size, Form form) {
   if (body_count_ == bodies_.size() || items_.size() - item_count_ < size) return kNoBody;
   const std::uint32_t number = body_count_++;
   Body& body = bodies_[number];
   body = Body{.first_item = item_count_, .size = size, .loop = next_loop_++};
+  body.hash = form.hash;
+  body.least = form.least;
   item_count_ += size;
   body.depth = tokens[start].depth;
   std::uint32_t straight_end = size;
@@ -86,6 +102,9 @@ std::uint32_t BodyStore::add(const TokenHistory& tokens, std::uint64_t start,
   }
   add_keys(number, tokens.bits(start, start + size) / size);
   outdate_bodies_with(number);
+  std::uint64_t slot = slot_of(form.hash);
+  while (by_hash_[slot].epoch == epoch_) slot = (slot + 1) & (by_hash_.size() - 1);
+  by_hash_[slot] = {number, epoch_};
   return number;
 }
 

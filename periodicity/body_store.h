@@ -63,6 +63,11 @@ class BodyStore {
   };
   Found find_or_add(const TokenHistory& tokens, std::uint64_t from, std::uint32_t lag);
 
+  // The tokens [from, to) lie between a visit of a loop and the next one of that loop or
+  // one that begins alike, and begin like these: an iteration that took another course.
+  // Seen a second time, it becomes a body of its own.
+  void see_variant(const TokenHistory& tokens, std::uint64_t from, std::uint64_t to);
+
   // The body whose beginning the last tokens are, from `start` on; of several, the one
   // that became known last. What has been tried at the position `at` is excluded: the
   // loop `running` there, and, since bodies are tried in this order, `body` and later ones.
@@ -82,12 +87,18 @@ class BodyStore {
 
  private:
   static constexpr std::array<std::uint32_t, 4> kKeySizes{3, 6, 12, 24};
-  static constexpr int kMostAlike = 8;  // bodies tried with one key
+  static constexpr int kMostAlike = 16;  // bodies tried with one key
 
   bool begins_like(std::uint32_t body, const TokenHistory& tokens, std::uint64_t start,
                    std::uint32_t size) const noexcept;
   std::uint32_t find(std::uint64_t hash, std::uint32_t size) const noexcept;
-  std::uint32_t add(const TokenHistory& tokens, std::uint64_t start, std::uint32_t size);
+  struct Form {           // what does not depend on where an iteration is said to begin
+    std::uint64_t hash;   // of the least rotation
+    std::uint32_t least;  // where that begins
+  };
+  Form form_of(const TokenHistory& tokens, std::uint64_t from, std::uint32_t size);
+  std::uint32_t add(const TokenHistory& tokens, std::uint64_t start, std::uint32_t size,
+                    Form form);
   void outdate_bodies_with(std::uint32_t inner) noexcept;
   void add_keys(std::uint32_t body, std::uint32_t bits_per_token);
   std::uint64_t slot_of(std::uint64_t hash) const noexcept { return mix(hash) >> shift_; }
@@ -104,8 +115,9 @@ class BodyStore {
   std::uint32_t item_count_ = 0;
   std::uint32_t next_loop_ = 0;
   std::uint32_t enough_bits_;
-  std::vector<Slot> by_hash_;  // open addressing
-  std::vector<Slot> by_key_;   // direct: the latest body; older ones are chained
+  std::array<std::uint64_t, 256> variants_seen_{};  // hashes
+  std::vector<Slot> by_hash_;                       // open addressing
+  std::vector<Slot> by_key_;  // direct: the latest body; older ones are chained
   int shift_;
   std::uint32_t epoch_ = 1;
   std::uint32_t key_sizes_in_use_ = 0;  // bit per entry of kKeySizes

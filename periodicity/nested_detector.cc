@@ -14,7 +14,8 @@ NestedDetector::NestedDetector(const NestedSettings& settings)
       frames_(kMaxFrames),
       inner_(kMaxFrames * (settings.max_body_tokens + std::size_t{1})),
       pending_(2 * kMaxFrames * (settings.max_body_tokens + std::size_t{1})),
-      reach_(settings.reach_events) {}
+      reach_(settings.reach_events),
+      max_variant_(settings.max_body_tokens) {}
 
 void NestedDetector::push(Symbol symbol, std::uint16_t depth, LoopSink& sink) noexcept {
   if (straight_ != straight_end_ && straight_->id == symbol) [[likely]] {
@@ -110,9 +111,40 @@ void NestedDetector::step_history(const Token& token, LoopSink& sink) noexcept {
   history_.append(token);
   tried_.only = token.position < no_trial_before_;
   const auto known = bodies_.recognise(history_, tried_);
-  if (known.body != kNoBody) return open(known.body, known.start, sink);
+  if (known.body != kNoBody) {
+    look_for_variant(known.body, known.start);
+    return open(known.body, known.start, sink);
+  }
   const std::uint32_t lag = history_.find_run();
   if (lag != 0) open_run(lag, sink);
+}
+
+// A known loop begins at `start`. If not far before it lies a visit of the same one, or of
+// one that begins alike, then what lies between is an iteration that took another
+// course: a different order of two events, a part left out, an inner loop too short to
+// be known.
+void NestedDetector::look_for_variant(std::uint32_t body, std::uint64_t start) noexcept {
+  const std::uint64_t first = first_event(body);
+  const std::uint32_t size = bodies_[body].size;
+  const std::uint64_t reach = std::min(size + size + 8, max_variant_);
+  const std::uint64_t least =
+      std::max(history_.begin() + 1, start - std::min(start, reach));
+  if (start < history_.begin() + 3 || history_[start].position == variant_end_) return;
+  variant_end_ = history_[start].position;
+  for (std::uint64_t from = start; from >= least; --from) {
+    const Token& before = history_[from - 1];
+    if (before.body == kNoBody || first_event(before.body) != first) continue;
+    if (start - from >= 2 && history_[from].id == bodies_.items(body)->id) {
+      bodies_.see_variant(history_, from, start);
+    }
+    return;
+  }
+}
+
+std::uint64_t NestedDetector::first_event(std::uint32_t body) const noexcept {
+  const Item* item = bodies_.items(body);
+  while (item->child != kNoBody) item = bodies_.items(item->child);
+  return item->id;
 }
 
 void NestedDetector::open_run(std::uint32_t lag, LoopSink& sink) noexcept {

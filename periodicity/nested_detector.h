@@ -97,6 +97,8 @@ class NestedDetector final : public LoopDetector {
   void begin_iterations(std::uint64_t position, LoopSink& sink) noexcept;
   bool complete_iteration(Frame& frame, std::uint64_t end, LoopSink& sink) noexcept;
   void advance(Frame& frame, const Token* inner) noexcept;
+  void look_for_variant(std::uint32_t body, std::uint64_t start) noexcept;
+  std::uint64_t first_event(std::uint32_t body) const noexcept;
   void open_run(std::uint32_t lag, LoopSink& sink) noexcept;
   std::uint32_t items_before(std::uint64_t from, std::uint32_t lag) const noexcept;
   std::uint64_t iteration_before(std::uint32_t body, std::uint64_t start) const noexcept;
@@ -125,6 +127,8 @@ class NestedDetector final : public LoopDetector {
   TokenDeque pending_;  // tokens to be read again, then events not yet read
   std::uint64_t position_ = 0;
   std::uint64_t reach_;
+  std::uint32_t max_variant_;
+  std::uint64_t variant_end_ = ~std::uint64_t{0};  // up to where one was looked for
   // What has been tried and did not hold: tokens before that position are read again, and
   // only bodies that begin where the broken iteration did, not yet tried there, are tried.
   std::uint64_t no_trial_before_ = 0;
