@@ -64,11 +64,9 @@ void BodyStore::see_variant(const TokenHistory& tokens, std::uint64_t from,
   const auto size = static_cast<std::uint32_t>(to - from);
   if (tokens.bits(from, to) < 2 * enough_bits_) return;
   const std::uint64_t hash = mix(tokens.hash(from, size) ^ size);
-  std::uint64_t& seen = variants_seen_[hash >> 56];
-  if (seen != hash) {
-    seen = hash;
-    return;
-  }
+  Variant& variant = variants_[hash >> 56];
+  if (variant.hash != hash || to < variant.first_end) variant = {hash, to};
+  if (to - variant.first_end < tokens.max_lag()) return;
   const Form form = form_of(tokens, from, size);
   if (find(form.hash, size) == kNoBody) add(tokens, from, size, form);
 }

@@ -115,9 +115,13 @@ class BodyStore {
   std::uint32_t item_count_ = 0;
   std::uint32_t next_loop_ = 0;
   std::uint32_t enough_bits_;
-  std::array<std::uint64_t, 256> variants_seen_{};  // hashes
-  std::vector<Slot> by_hash_;                       // open addressing
-  std::vector<Slot> by_key_;  // direct: the latest body; older ones are chained
+  struct Variant {
+    std::uint64_t hash = 0;
+    std::uint64_t first_end = 0;  // index of the history where it ended first
+  };
+  std::array<Variant, 256> variants_{};
+  std::vector<Slot> by_hash_;  // open addressing
+  std::vector<Slot> by_key_;   // direct: the latest body; older ones are chained
   int shift_;
   std::uint32_t epoch_ = 1;
   std::uint32_t key_sizes_in_use_ = 0;  // bit per entry of kKeySizes

@@ -26,6 +26,9 @@
 // - When they are the beginning of a body already known, its loop is opened at once,
 //   on trial: if it does not hold through the first iteration, nothing has happened, and
 //   the next body that begins alike is tried.
+// - What lies between two visits of a known loop and begins like it is an iteration that
+//   took another course (BodyStore::see_variant). If it goes on coming, it becomes a body,
+//   too; so orders of events that are chance give a few bodies, and loops of these.
 //
 // Events, beyond what loop_detector.h says:
 // - Inner loops are told while they run, before the loop around them is known. When that

@@ -43,6 +43,8 @@ class TokenHistory {
     return tokens_[index & mask_];
   }
 
+  std::uint32_t max_lag() const noexcept { return max_lag_; }
+
   void append(const Token& token) noexcept;
   void truncate(std::uint64_t end) noexcept { end_ = end; }
   void clear() noexcept { begin_ = end_; }
