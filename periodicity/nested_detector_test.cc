@@ -245,19 +245,23 @@ TEST_CASE("NestedDetector: random nests - extras in bodies do not prevent detect
 }
 
 TEST_CASE("NestedDetector: variants - iterations whose order is chance are still held") {
-  // Three events in any order, as messages come in: six courses of one iteration.
-  const auto orders = test::random_stream(800, 6, 3);
-  Stream stream;
-  for (const auto order : orders) {
-    Stream three{6, 7, 8};
-    for (std::uint64_t k = 0; k < order; ++k) {
-      std::next_permutation(three.begin(), three.end());
+  // Three events in any order, as messages come in: six courses of one iteration. Mean
+  // share held of these 8 streams when this was written: 0.78; without variants 0.61.
+  double held = 0;
+  for (std::uint64_t seed = 0; seed < 8; ++seed) {
+    Stream stream;
+    for (const auto order : test::random_stream(3000, 6, seed)) {
+      Stream three{6, 7, 8};
+      for (std::uint64_t k = 0; k < order; ++k) {
+        std::next_permutation(three.begin(), three.end());
+      }
+      append(stream, {0, 1, 2, 3, 4, 5});
+      append(stream, three);
+      append(stream, {20, 21, 22, 23, 24, 25});
     }
-    append(stream, {0, 1, 2, 3, 4, 5});
-    append(stream, three);
-    append(stream, {9, 10, 11, 12, 13, 14});
+    held += held_share(run(stream), filters::Nested::kOnce, stream.size());
   }
-  CHECK(held_share(run(stream), filters::Nested::kOnce, stream.size()) > 0.5);
+  CHECK(held / 8 > 0.7);
 }
 
 TEST_CASE("NestedDetector: any stream - order of events, also with little memory") {
@@ -296,6 +300,7 @@ TEST_CASE("NestedDetector: real programs - iterations as counted by hand") {
       {"comd-eam-n4-stk6.mpi.rank0.txt.gz", 100, 12},
       {"lulesh-hyb-n8-s8.mpi.rank0.txt.gz", 99, 48},  // the first one differs
       {"lulesh-omp-b1c1-s15.omp.txt.gz", 200, 92},
+      {"lulesh-s20-i150.omp.txt.gz", 150, 492},
       {"npb34mpi-lu.S.mpi.rank0.txt.gz", 49, 46},  // the last one differs
       {"npb34mpi-mg.S-stk6.mpi.rank0.txt.gz", 4, 252},
       {"npbcpp-cg.S.ompw.txt.gz", 15, 135},
