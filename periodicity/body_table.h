@@ -30,7 +30,7 @@ class BodyTable {
     std::uint32_t size = 0;
     std::uint32_t id = 0;
     std::uint32_t visits = 0;
-    std::uint32_t start = 0;     // where an iteration begins, counted in the least rotation
+    std::uint32_t start = 0;  // where an iteration begins, counted in the least rotation
   };
 
   // Keeps about `capacity` bodies.

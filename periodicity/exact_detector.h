@@ -40,9 +40,9 @@ class ExactDetector final : public PeriodDetector {
   std::uint32_t push(Symbol symbol) noexcept override;
 
  private:
-  struct Gram {                // the N-gram that ends at some position
+  struct Gram {  // the N-gram that ends at some position
     std::uint64_t hash;
-    std::uint64_t older_end;   // position + 1 of the next older one in its bucket, or 0
+    std::uint64_t older_end;  // position + 1 of the next older one in its bucket, or 0
   };
 
   std::uint32_t push_unlocked(Symbol symbol) noexcept;
@@ -50,12 +50,12 @@ class ExactDetector final : public PeriodDetector {
   std::uint64_t& bucket(std::uint64_t hash) noexcept { return newest_end_[hash >> shift_]; }
 
   CircularHistory<Symbol> symbols_;
-  std::vector<Gram> grams_;                // circular, by position
+  std::vector<Gram> grams_;  // circular, by position
   std::uint64_t gram_mask_;
   std::vector<std::uint64_t> newest_end_;  // bucket -> position + 1, or 0
   int shift_;
-  std::uint64_t hash_ = 0;                 // of the last N symbols, while unlocked
-  std::uint64_t oldest_factor_;            // B^N
+  std::uint64_t hash_ = 0;       // of the last N symbols, while unlocked
+  std::uint64_t oldest_factor_;  // B^N
   std::uint32_t period_ = 0;
 };
 

@@ -57,9 +57,8 @@ Comparison compare_with_matrix(const Stream& stream, PeriodSettings settings) {
 }
 
 Comparison compare_with_definition(const Stream& stream, PeriodSettings settings) {
-  return compare(stream, settings, [&](std::size_t i) {
-    return period_by_definition(stream, i, settings);
-  });
+  return compare(stream, settings,
+                 [&](std::size_t i) { return period_by_definition(stream, i, settings); });
 }
 
 const std::vector<PeriodSettings> kSmall{{1, 1}, {1, 4}, {2, 2},   {3, 3},   {3, 5},

@@ -69,14 +69,14 @@ class FlatLoopDetector final : public LoopDetector {
   CircularHistory<Symbol> symbols_;
   CircularHistory<std::uint16_t> depths_;
   BodyTable bodies_;
-  std::vector<Symbol> body_;              // scratch: one iteration in a row
-  std::uint32_t period_ = 0;              // of the open loop, 0 = none
-  BodyTable::Body* open_ = nullptr;       // of the open loop
+  std::vector<Symbol> body_;         // scratch: one iteration in a row
+  std::uint32_t period_ = 0;         // of the open loop, 0 = none
+  BodyTable::Body* open_ = nullptr;  // of the open loop
   std::uint32_t loop_ = 0;
   std::uint32_t visit_ = 0;
   std::uint64_t iterations_begun_ = 0;
-  std::uint64_t next_iteration_ = 0;      // where it will begin
-  std::uint64_t last_left_ = 0;           // events before it belong to loops left
+  std::uint64_t next_iteration_ = 0;  // where it will begin
+  std::uint64_t last_left_ = 0;       // events before it belong to loops left
 };
 
 }  // namespace refrain::periodicity

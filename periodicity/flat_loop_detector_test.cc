@@ -99,8 +99,7 @@ Stream times(std::size_t count, const Stream& body) {
 
 TEST_CASE("FlatLoopDetector: loop - positions and numbers of all iterations") {
   const Stream prologue{90, 91};
-  const auto recorded =
-      run(prologue + times(20, {1, 2, 3, 4}) + Stream{95, 96}, {8, 8});
+  const auto recorded = run(prologue + times(20, {1, 2, 3, 4}) + Stream{95, 96}, {8, 8});
   check_order(recorded, 84);
   const auto found = recorded.of(LoopEventKind::kFound);
   REQUIRE(found.size() == 1);
@@ -178,7 +177,8 @@ TEST_CASE("FlatLoopDetector: re-entry - the same body keeps identity and start")
   CHECK(found[3].position == 122);
 }
 
-TEST_CASE("FlatLoopDetector: rotation - iterations begin at the first event of least depth") {
+TEST_CASE(
+    "FlatLoopDetector: rotation - iterations begin at the first event of least depth") {
   // The prologue ends like the body, so that the leftmost run begins in its middle.
   const Stream body{1, 2, 3, 4};
   const Stream stream = Stream{80, 3, 4} + times(12, body) + Stream{1, 2, 81};

@@ -34,6 +34,8 @@ enum class LoopEventKind : std::uint8_t {
   kLeft,
 };
 
+inline constexpr std::uint32_t kNoLoop = ~std::uint32_t{0};
+
 struct LoopEvent {
   LoopEventKind kind;
   std::uint16_t level;        // 0 = outermost of the open loops
@@ -42,6 +44,7 @@ struct LoopEvent {
   std::uint32_t body_events;  // length of the body (of its last iteration, if it varies)
   std::uint64_t position;
   std::uint64_t iteration;
+  std::uint32_t parent = kNoLoop;  // the open loop around this one, at level - 1
 };
 
 class LoopSink {

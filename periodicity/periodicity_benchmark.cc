@@ -6,6 +6,7 @@
 #include "periodicity/exact_detector.h"
 #include "periodicity/flat_loop_detector.h"
 #include "periodicity/matrix_detector.h"
+#include "periodicity/nested_detector.h"
 #include "test/support/streams.h"
 
 namespace refrain::periodicity {
@@ -61,6 +62,18 @@ void BM_FlatOverExact(benchmark::State& state) {
   tell_time(state, stream.size());
 }
 
+void BM_Nested(benchmark::State& state) {
+  const auto stream = stream_of(state.range(0));
+  NestedDetector nested;
+  LoopDetector& detector = nested;
+  Count count;
+  for (auto _ : state) {
+    for (const auto symbol : stream) detector.push(symbol, 1, count);
+    benchmark::DoNotOptimize(count.events);
+  }
+  tell_time(state, stream.size());
+}
+
 void sizes(benchmark::internal::Benchmark* benchmark) {
   benchmark->ArgNames({"M", "N", "noise"});
   for (const std::int64_t kind : {kLocked, kNoise}) {
@@ -80,6 +93,7 @@ void matrix_sizes(benchmark::internal::Benchmark* benchmark) {
 BENCHMARK_TEMPLATE(BM_Periods, MatrixDetector)->Apply(matrix_sizes);
 BENCHMARK_TEMPLATE(BM_Periods, ExactDetector)->Apply(sizes);
 BENCHMARK(BM_FlatOverExact)->Apply(sizes);
+BENCHMARK(BM_Nested)->ArgName("noise")->Arg(kLocked)->Arg(kNoise);
 
 }  // namespace
 }  // namespace refrain::periodicity

@@ -1,0 +1,66 @@
+// HeldStretches: adds up what NestedPolicy tells to the stretches that end up held.
+//
+// Place in the flow: behind NestedPolicy, where the whole stream is at hand afterwards
+// (measuring, `refrain detect`, tests).
+// Thread-safety: none. Cost: O(1) amortised a call.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "filters/nested_policy.h"
+
+namespace refrain::filters {
+
+class HeldStretches final : public HoldSink {
+ public:
+  struct Stretch {
+    std::uint64_t begin;
+    std::uint64_t end;
+    bool operator==(const Stretch&) const = default;
+  };
+
+  void hold(std::uint64_t position) noexcept override {
+    cut(position, true);
+    hold_from_ = position;
+    while (!held_.empty() && held_.back().end >= hold_from_) {  // one with the last
+      hold_from_ = std::min(hold_from_, held_.back().begin);
+      held_.pop_back();
+    }
+    holding_ = true;
+  }
+
+  void resume(std::uint64_t position) noexcept override {
+    if (holding_ && hold_from_ < position) held_.push_back({hold_from_, position});
+    holding_ = false;
+    cut(position, false);
+  }
+
+  // The stream has ended at `position`.
+  void finish(std::uint64_t position) noexcept {
+    if (holding_) resume(position);
+  }
+
+  const std::vector<Stretch>& held() const noexcept { return held_; }
+
+  std::uint64_t held_events() const noexcept {
+    std::uint64_t sum = 0;
+    for (const auto& stretch : held_) sum += stretch.end - stretch.begin;
+    return sum;
+  }
+
+ private:
+  // Nothing from `position` on is held any more; with `keep`, stretches that begin
+  // earlier stay whole.
+  void cut(std::uint64_t position, bool keep) noexcept {
+    while (!held_.empty() && held_.back().begin >= position) held_.pop_back();
+    if (!keep && !held_.empty()) held_.back().end = std::min(held_.back().end, position);
+  }
+
+  std::vector<Stretch> held_;
+  std::uint64_t hold_from_ = 0;
+  bool holding_ = false;
+};
+
+}  // namespace refrain::filters

@@ -1,0 +1,78 @@
+#include "filters/nested_policy.h"
+
+#include <algorithm>
+
+namespace refrain::filters {
+
+using periodicity::LoopEvent;
+using periodicity::LoopEventKind;
+
+void NestedPolicy::on_loop_event(const LoopEvent& event) noexcept {
+  if (settings_.limit == 0) return;
+  if (event.kind == LoopEventKind::kFound) return open(event);
+  if (event.level >= open_.size()) return;
+  switch (event.kind) {
+    case LoopEventKind::kIteration:
+      return begin_iteration(event);
+    case LoopEventKind::kMismatch:
+      open_[event.level].broken = true;
+      return;  // kLeft follows
+    default:
+      return leave(event);
+  }
+}
+
+void NestedPolicy::open(const LoopEvent& event) noexcept {
+  open_.resize(event.level);
+  Open& loop = open_.emplace_back();
+  loop.iteration_begin = loop.previous_begin = event.position;
+  if (event.level == 0) {
+    const std::uint64_t visits = loops_[event.loop].outermost_visits++;
+    loop.visits_spent = settings_.nested == Nested::kEach && visits >= settings_.limit;
+  }
+}
+
+void NestedPolicy::begin_iteration(const LoopEvent& event) noexcept {
+  inner_resume_ = kNowhere;
+  Open& loop = open_[event.level];
+  loop.previous_begin = loop.iteration_begin;
+  loop.iteration_begin = event.position;
+  const std::uint64_t had =
+      settings_.nested == Nested::kEach ? event.iteration : loops_[event.loop].iterations++;
+  loop.spent = loop.visits_spent || had >= settings_.limit;
+  std::uint64_t from = event.position;
+  if (event.level == 0 && from <= left_ && from >= resumed_) from = resumed_;
+  left_ = 0;
+  decide(from);
+}
+
+void NestedPolicy::leave(const LoopEvent& event) noexcept {
+  const Open loop = open_[event.level];
+  open_.resize(event.level);
+  // An inner loop tells no kMismatch, but ends where its broken iteration began.
+  const bool broken = loop.broken || event.position == loop.iteration_begin;
+  const std::uint64_t last = broken ? loop.previous_begin : loop.iteration_begin;
+  if (event.level != 0) {
+    decide(event.position);
+    inner_resume_ = loop.spent && !holding_ ? last : kNowhere;
+    return;
+  }
+  if (holding_) {
+    resumed_ = std::min(last, inner_resume_);
+    left_ = event.position;
+    decide(resumed_);
+  } else if (inner_resume_ != kNowhere) {
+    sink_.resume(inner_resume_);
+  }
+  inner_resume_ = kNowhere;
+}
+
+void NestedPolicy::decide(std::uint64_t position) noexcept {
+  const bool hold =
+      std::any_of(open_.begin(), open_.end(), [](const Open& loop) { return loop.spent; });
+  if (hold == holding_) return;
+  holding_ = hold;
+  hold ? sink_.hold(position) : sink_.resume(position);
+}
+
+}  // namespace refrain::filters

@@ -1,0 +1,94 @@
+// NestedPolicy: loop events in, stretches of the stream to hold out.
+//
+// Place in the flow: between a LoopDetector and what writes or holds (the gate of the
+// tracer, `refrain detect`). Knows positions only: what a minimum gap in time, a ring or
+// slow iterations mean for a stretch is the caller's.
+// Thread-safety: none. Cost: O(1) an event; allocates when a loop is seen first and when
+// loops nest deeper than before.
+//
+// Rules. An iteration is *spent* when its loop has had its share:
+// - each: when it is number `limit` or later of its visit, or when its loop has been
+//   visited `limit` times outside any other loop. (So a nest of depth k writes at most
+//   limit^k innermost iterations, and each written outer iteration can be read on its
+//   own.)
+// - once: when `limit` iterations of its body have been in the run.
+// What lies in a spent iteration, at whatever level, is held. With limit 0 nothing is.
+//
+// When a loop breaks, its last iteration and the one before it (the broken one counts
+// as an iteration) were not known to matter, and are resumed in the past. So are those
+// of an inner loop in which the break of the loop around it fell. An inner loop that ends
+// while the loop around it goes on is no break. Nor is it one, as is known a little later,
+// if another loop begins where one was left, with an iteration that is spent: programs
+// that take one of several known courses each time do nothing new.
+//
+// What is told: hold(p): nothing from p on is to be written, also what was recorded
+// meanwhile, or resumed before at a later position. resume(p): everything from p on is
+// to be written, also what was held meanwhile. Positions may lie in the past, up to the
+// detector's reach_events(). hold and resume alternate, hold first, but for a resume that
+// follows another to extend it into the past. A stretch may turn out empty.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "periodicity/loop_detector.h"
+
+namespace refrain::filters {
+
+enum class Nested : std::uint8_t { kEach, kOnce };
+
+struct NestedPolicySettings {
+  std::uint64_t limit = 10;  // iterations; 0 = hold nothing
+  Nested nested = Nested::kEach;
+};
+
+class HoldSink {
+ public:
+  virtual void hold(std::uint64_t position) noexcept = 0;
+  virtual void resume(std::uint64_t position) noexcept = 0;
+
+ protected:
+  ~HoldSink() = default;
+};
+
+class NestedPolicy final : public periodicity::LoopSink {
+ public:
+  NestedPolicy(NestedPolicySettings settings, HoldSink& sink)
+      : settings_(settings), sink_(sink) {}
+
+  void on_loop_event(const periodicity::LoopEvent& event) noexcept override;
+
+ private:
+  static constexpr std::uint64_t kNowhere = ~std::uint64_t{0};
+
+  struct Open {
+    std::uint64_t iteration_begin = 0;
+    std::uint64_t previous_begin = 0;  // of the iteration before
+    bool spent = false;                // the current iteration
+    bool visits_spent = false;
+    bool broken = false;
+  };
+  struct Loop {
+    std::uint64_t iterations = 0;
+    std::uint64_t outermost_visits = 0;
+  };
+
+  void open(const periodicity::LoopEvent& event) noexcept;
+  void begin_iteration(const periodicity::LoopEvent& event) noexcept;
+  void leave(const periodicity::LoopEvent& event) noexcept;
+  void decide(std::uint64_t position) noexcept;
+
+  NestedPolicySettings settings_;
+  HoldSink& sink_;
+  std::vector<Open> open_;  // by level
+  std::unordered_map<std::uint32_t, Loop> loops_;
+  bool holding_ = false;
+  std::uint64_t resumed_ = 0;  // for the loop left last: from where,
+  std::uint64_t left_ = 0;     // and where it was left; 0 once that is settled
+  // Where the last two iterations of the inner loop left last begin, if they were held:
+  // for the case that the loop around it breaks at once.
+  std::uint64_t inner_resume_ = kNowhere;
+};
+
+}  // namespace refrain::filters

@@ -1,0 +1,166 @@
+#include "filters/nested_policy.h"
+
+#include <catch2/catch.hpp>
+#include <vector>
+
+#include "filters/held_stretches.h"
+
+namespace refrain::filters {
+namespace {
+
+using periodicity::kNoLoop;
+using periodicity::LoopEventKind;
+using Stretch = HeldStretches::Stretch;
+using Stretches = std::vector<Stretch>;
+
+// Plays the detector's part.
+struct Play {
+  explicit Play(NestedPolicySettings settings) : policy(settings, stretches) {}
+
+  void found(std::uint32_t loop, std::uint64_t position, std::uint16_t level = 0) {
+    tell(LoopEventKind::kFound, loop, position, 0, level);
+  }
+  void iterations(std::uint32_t loop, std::uint64_t from, std::uint64_t size,
+                  std::uint64_t count, std::uint16_t level = 0) {
+    for (std::uint64_t k = 0; k < count; ++k) {
+      tell(LoopEventKind::kIteration, loop, from + k * size, k, level);
+    }
+  }
+  void tell(LoopEventKind kind, std::uint32_t loop, std::uint64_t position,
+            std::uint64_t iteration, std::uint16_t level = 0) {
+    policy.on_loop_event({.kind = kind,
+                          .level = level,
+                          .loop = loop,
+                          .visit = 0,
+                          .body_events = 0,
+                          .position = position,
+                          .iteration = iteration});
+  }
+  Stretches held(std::uint64_t end) {
+    stretches.finish(end);
+    return stretches.held();
+  }
+
+  HeldStretches stretches;
+  NestedPolicy policy;
+};
+
+TEST_CASE("NestedPolicy: limit - the iterations after the first N are held") {
+  Play play({.limit = 3});
+  play.found(7, 100);
+  play.iterations(7, 100, 10, 20);
+  CHECK(play.held(300) == Stretches{{130, 300}});
+}
+
+TEST_CASE("NestedPolicy: limit - 0 holds nothing") {
+  Play play({.limit = 0});
+  play.found(7, 100);
+  play.iterations(7, 100, 10, 20);
+  play.tell(LoopEventKind::kLeft, 7, 300, 20);
+  CHECK(play.held(300).empty());
+}
+
+TEST_CASE("NestedPolicy: break - the broken iteration and the one before it are written") {
+  Play play({.limit = 3});
+  play.found(7, 100);
+  play.iterations(7, 100, 10, 20);
+  play.tell(LoopEventKind::kMismatch, 7, 295, 19);
+  play.tell(LoopEventKind::kLeft, 7, 295, 19);
+  CHECK(play.held(500) == Stretches{{130, 280}});
+}
+
+TEST_CASE("NestedPolicy: break - between iterations: the last one is written") {
+  Play play({.limit = 3});
+  play.found(7, 100);
+  play.iterations(7, 100, 10, 20);
+  play.tell(LoopEventKind::kLeft, 7, 300, 20);
+  CHECK(play.held(500) == Stretches{{130, 290}});
+}
+
+TEST_CASE("NestedPolicy: break - of a loop within its limit resumes nothing") {
+  Play play({.limit = 10});
+  play.found(7, 100);
+  play.iterations(7, 100, 10, 5);
+  play.tell(LoopEventKind::kLeft, 7, 150, 5);
+  CHECK(play.held(500).empty());
+}
+
+void nest(Play& play) {  // 6 outer iterations of 100 events, each 8 inner ones of 10
+  play.found(1, 0);
+  for (std::uint64_t outer = 0; outer < 6; ++outer) {
+    play.tell(LoopEventKind::kIteration, 1, outer * 100, outer);
+    play.found(2, outer * 100 + 10, 1);
+    play.iterations(2, outer * 100 + 10, 10, 8, 1);
+    play.tell(LoopEventKind::kLeft, 2, outer * 100 + 90, 8, 1);
+  }
+}
+
+TEST_CASE("NestedPolicy: each - N inner iterations in each of N outer ones") {
+  Play play({.limit = 2, .nested = Nested::kEach});
+  nest(play);
+  CHECK(play.held(600) == Stretches{{30, 90}, {130, 190}, {200, 600}});
+}
+
+TEST_CASE("NestedPolicy: once - N iterations of each body in the run") {
+  Play play({.limit = 2, .nested = Nested::kOnce});
+  nest(play);
+  CHECK(play.held(600) == Stretches{{30, 90}, {110, 190}, {200, 600}});
+}
+
+TEST_CASE("NestedPolicy: each - a loop visited N times by itself is not written again") {
+  for (const auto nested : {Nested::kEach, Nested::kOnce}) {
+    Play play({.limit = 2, .nested = nested});
+    for (std::uint64_t visit = 0; visit < 4; ++visit) {
+      play.found(1, visit * 100);
+      play.iterations(1, visit * 100, 10, 5);
+      play.tell(LoopEventKind::kLeft, 1, visit * 100 + 50, 5);
+    }
+    if (nested == Nested::kEach) {
+      CHECK(play.held(400) == Stretches{{20, 40}, {120, 140}, {200, 240}, {300, 340}});
+    } else {
+      CHECK(play.held(400) == Stretches{{20, 40}, {100, 140}, {200, 240}, {300, 340}});
+    }
+  }
+}
+
+TEST_CASE("NestedPolicy: break - going over to another spent loop is none") {
+  Play play({.limit = 2, .nested = Nested::kOnce});
+  for (std::uint64_t round = 0; round < 4; ++round) {
+    play.found(1, round * 100);
+    play.iterations(1, round * 100, 10, 5);
+    play.tell(LoopEventKind::kMismatch, 1, round * 100 + 45, 4);
+    play.tell(LoopEventKind::kLeft, 1, round * 100 + 45, 4);
+    play.found(2, round * 100 + 40);
+    play.iterations(2, round * 100 + 40, 10, 6);
+    play.tell(LoopEventKind::kLeft, 2, round * 100 + 100, 6);
+  }
+  CHECK(play.held(400) == Stretches{{20, 30}, {60, 390}});
+}
+
+TEST_CASE("NestedPolicy: trim - an outer loop found late holds what was written") {
+  Play play({.limit = 1});
+  play.found(2, 0);
+  play.iterations(2, 0, 10, 5);
+  play.tell(LoopEventKind::kLeft, 2, 50, 5);
+  play.found(2, 100);
+  play.iterations(2, 100, 10, 5);
+  play.tell(LoopEventKind::kLeft, 2, 150, 5);
+  play.found(1, 0);
+  play.iterations(1, 0, 100, 3);
+  CHECK(play.held(300) == Stretches{{10, 40}, {100, 300}});
+}
+
+TEST_CASE("NestedPolicy: break - inside an inner loop keeps its last two iterations") {
+  Play play({.limit = 2});
+  play.found(1, 0);
+  play.tell(LoopEventKind::kIteration, 1, 0, 0);
+  play.found(2, 10, 1);
+  play.iterations(2, 10, 10, 8, 1);  // the last of them begins at 80 and breaks
+  play.tell(LoopEventKind::kLeft, 2, 80, 7, 1);
+  play.tell(LoopEventKind::kMismatch, 1, 85, 0);
+  play.tell(LoopEventKind::kLeft, 1, 85, 0);
+  CHECK(play.held(100) == Stretches{{30, 70}});
+}
+
+}  // namespace
+}  // namespace refrain::filters

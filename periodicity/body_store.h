@@ -1,0 +1,130 @@
+// BodyStore: the loop bodies that the nested detector knows, and how it knows them again.
+//
+// Place in the flow: inside NestedDetector. A body is a row of items: an event, or
+// another loop whose number of iterations is left open.
+// Thread-safety: none. Cost: O(length) to add, O(1) to recognise; allocates in the
+// constructor only. When items or bodies run out, everything must be forgotten (clear(),
+// O(1)): rare, bounded, and the loops that go on are simply found again.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "periodicity/token.h"
+#include "periodicity/token_history.h"
+
+namespace refrain::periodicity {
+
+struct Item {
+  std::uint64_t id = 0;            // of the Token that matches
+  std::uint32_t child = kNoBody;   // the inner loop, if it is one
+  std::uint32_t straight_end = 0;  // index in the body of the next inner loop, or its size
+  std::uint16_t depth = 0;
+};
+
+struct Body {
+  std::uint32_t first_item = 0;
+  std::uint32_t size = 0;
+  std::uint32_t loop = 0;    // its number, never given twice
+  std::uint32_t visits = 0;  // so far told
+  std::uint32_t events = 0;  // of the iteration that it was found with
+  std::uint64_t hash = 0;    // of the least rotation
+  std::uint32_t least = 0;   // where in the body the least rotation begins
+  std::uint16_t depth = 0;   // the least
+  bool ambiguous = false;    // others begin alike
+  bool obsolete = false;     // contains the events of a loop that became known later
+  // The body known before with the same slot, by length of the key.
+  std::array<std::uint32_t, 4> older{kNoBody, kNoBody, kNoBody, kNoBody};
+};
+
+class BodyStore {
+ public:
+  struct Settings {
+    std::uint32_t bodies;
+    std::uint32_t items;
+    std::uint32_t enough_bits;  // in bits: evidence to recognise a body
+  };
+
+  explicit BodyStore(Settings settings);
+
+  const Body& operator[](std::uint32_t body) const noexcept { return bodies_[body]; }
+  const Item* items(std::uint32_t body) const noexcept {
+    return &items_[bodies_[body].first_item];
+  }
+  std::uint32_t count_visit(std::uint32_t body) noexcept { return bodies_[body].visits++; }
+
+  // Where the run of `tokens` that begins at `from` with this lag has an iteration begin,
+  // and which body it is: one known before, cut where it was cut then, or a new one, cut
+  // at its first token of least depth. Gives kNoBody if there is no room.
+  struct Found {
+    std::uint32_t body;
+    std::uint64_t start;
+  };
+  Found find_or_add(const TokenHistory& tokens, std::uint64_t from, std::uint32_t lag);
+
+  // The tokens [from, to) lie between a visit of a loop and the next one of that loop or
+  // one that begins alike, and begin like these: an iteration that took another course.
+  // Seen a second time, it becomes a body of its own.
+  void see_variant(const TokenHistory& tokens, std::uint64_t from, std::uint64_t to);
+
+  // The body whose beginning the last tokens are, from `start` on; of several, the one
+  // that became known last. What has been tried at the position `at` is excluded: the
+  // loop `running` there, and, since bodies are tried in this order, `body` and later ones.
+  struct Tried {
+    std::uint64_t at = ~std::uint64_t{0};
+    std::uint32_t body = kNoBody;
+    std::uint32_t running = kNoBody;
+    bool only = false;  // only bodies that begin there are asked for
+  };
+  using Recognised = Found;
+  Recognised recognise(const TokenHistory& tokens, const Tried& tried) const noexcept;
+
+  // Whether the body is not the only one that begins like this.
+  bool ambiguous(std::uint32_t body) const noexcept { return bodies_[body].ambiguous; }
+
+  void clear() noexcept;
+
+ private:
+  static constexpr std::array<std::uint32_t, 4> kKeySizes{3, 6, 12, 24};
+  static constexpr int kMostAlike = 16;  // bodies tried with one key
+
+  bool begins_like(std::uint32_t body, const TokenHistory& tokens, std::uint64_t start,
+                   std::uint32_t size) const noexcept;
+  std::uint32_t find(std::uint64_t hash, std::uint32_t size) const noexcept;
+  struct Form {           // what does not depend on where an iteration is said to begin
+    std::uint64_t hash;   // of the least rotation
+    std::uint32_t least;  // where that begins
+  };
+  Form form_of(const TokenHistory& tokens, std::uint64_t from, std::uint32_t size);
+  std::uint32_t add(const TokenHistory& tokens, std::uint64_t start, std::uint32_t size,
+                    Form form);
+  void outdate_bodies_with(std::uint32_t inner) noexcept;
+  void add_keys(std::uint32_t body, std::uint32_t bits_per_token);
+  std::uint64_t slot_of(std::uint64_t hash) const noexcept { return mix(hash) >> shift_; }
+
+  struct Slot {
+    std::uint32_t body = 0;
+    std::uint32_t epoch = 0;  // valid if the store's own
+  };
+
+  std::vector<Body> bodies_;
+  std::vector<Item> items_;
+  std::vector<Symbol> scratch_;
+  std::uint32_t body_count_ = 0;
+  std::uint32_t item_count_ = 0;
+  std::uint32_t next_loop_ = 0;
+  std::uint32_t enough_bits_;
+  struct Variant {
+    std::uint64_t hash = 0;
+    std::uint64_t first_end = 0;  // index of the history where it ended first
+  };
+  std::array<Variant, 256> variants_{};
+  std::vector<Slot> by_hash_;  // open addressing
+  std::vector<Slot> by_key_;   // direct: the latest body; older ones are chained
+  int shift_;
+  std::uint32_t epoch_ = 1;
+  std::uint32_t key_sizes_in_use_ = 0;  // bit per entry of kKeySizes
+};
+
+}  // namespace refrain::periodicity

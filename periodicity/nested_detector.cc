@@ -1,0 +1,403 @@
+#include "periodicity/nested_detector.h"
+
+#include <algorithm>
+
+namespace refrain::periodicity {
+
+NestedDetector::NestedDetector(const NestedSettings& settings)
+    : history_({.capacity = settings.history_tokens,
+                .max_lag = settings.max_body_tokens,
+                .enough_bits = settings.found_bits}),
+      bodies_({.bodies = settings.max_bodies,
+               .items = settings.max_items,
+               .enough_bits = settings.recognised_bits}),
+      frames_(kMaxFrames),
+      inner_(kMaxFrames * (settings.max_body_tokens + std::size_t{1})),
+      pending_(2 * kMaxFrames * (settings.max_body_tokens + std::size_t{1})),
+      reach_(settings.reach_events),
+      max_variant_(settings.max_body_tokens) {}
+
+void NestedDetector::push(Symbol symbol, std::uint16_t depth, LoopSink& sink) noexcept {
+  if (straight_ != straight_end_ && straight_->id == symbol) [[likely]] {
+    ++straight_;
+    ++position_;
+    return;
+  }
+  if (straight_ == straight_end_ && again_ != nullptr && again_->id == symbol) {
+    return push_again(sink);
+  }
+  push_slow(symbol, depth, sink);
+}
+
+// The first event of another iteration of an innermost loop that holds no other.
+void NestedDetector::push_again(LoopSink& sink) noexcept {
+  Frame& frame = frames_[depth_ - 1];
+  frame.item = 0;
+  frame.iteration_begin = position_;
+  ++frame.iterations;
+  straight_begin_ = again_;
+  straight_ = again_ + 1;
+  tell(LoopEventKind::kIteration, depth_ - 1, position_++, frame.iterations, sink);
+}
+
+void NestedDetector::push_slow(Symbol symbol, std::uint16_t depth,
+                               LoopSink& sink) noexcept {
+  leave_straight();
+  const Token token{.id = symbol, .position = position_, .depth = depth};
+  ++position_;
+  if (pending_.empty()) {
+    step(token, sink);
+  } else {
+    pending_.push_back(token);
+  }
+  if (!pending_.empty()) {
+    const bool crowded = pending_.free() <= inner_.size();
+    work(crowded ? ~std::uint32_t{0} : kStepsPerPush, sink);
+  }
+  if (pending_.empty() && depth_ != 0) enter_straight();
+}
+
+void NestedDetector::work(std::uint32_t steps, LoopSink& sink) noexcept {
+  while (steps-- != 0 && !pending_.empty()) step(pending_.pop_front(), sink);
+}
+
+void NestedDetector::leave_straight() noexcept {
+  if (straight_begin_ == nullptr) return;
+  frames_[depth_ - 1].item += static_cast<std::uint32_t>(straight_ - straight_begin_);
+  straight_ = straight_end_ = straight_begin_ = again_ = nullptr;
+}
+
+void NestedDetector::enter_straight() noexcept {
+  const Frame& frame = frames_[depth_ - 1];
+  if (!frame.begun) return;
+  const Item* const items = bodies_.items(frame.body);
+  const std::uint32_t size = bodies_[frame.body].size;
+  std::uint32_t end = frame.item == size ? size : items[frame.item].straight_end;
+  if (!frame.told && tell_after(frame) > frame.item) end = std::min(end, tell_after(frame));
+  straight_begin_ = straight_ = items + frame.item;
+  straight_end_ = items + end;
+  if (frame.told && items->straight_end == size) again_ = items;
+}
+
+std::uint32_t NestedDetector::tell_after(const Frame& frame) const noexcept {
+  const std::uint32_t size = bodies_[frame.body].size;
+  const bool late = depth_ > 1 || bodies_.ambiguous(frame.body);
+  return late ? size : std::min(size, 4 + size / 4);
+}
+
+void NestedDetector::step(const Token& token, LoopSink& sink) noexcept {
+  if (depth_ == 0) return step_history(token, sink);
+  Frame& frame = frames_[depth_ - 1];
+  if (frame.item == bodies_[frame.body].size &&
+      !complete_iteration(frame, token.position, sink)) {
+    return close(token, sink);
+  }
+  const Item& item = bodies_.items(frame.body)[frame.item];
+  if (item.id == token.id) {
+    if (!frame.begun) begin_iterations(token.position, sink);
+    advance(frame, token.body == kNoBody ? nullptr : &token);
+    if (!frame.told && frame.item >= tell_after(frame)) tell_frames(sink);
+    return;
+  }
+  if (item.child != kNoBody && depth_ < kMaxFrames) {
+    open_inner(item.child);
+    pending_.push_front(token);
+    return;
+  }
+  close(token, sink);
+}
+
+void NestedDetector::step_history(const Token& token, LoopSink& sink) noexcept {
+  history_.append(token);
+  tried_.only = token.position < no_trial_before_;
+  const auto known = bodies_.recognise(history_, tried_);
+  if (known.body != kNoBody) {
+    look_for_variant(known.body, known.start);
+    return open(known.body, known.start, sink);
+  }
+  const std::uint32_t lag = history_.find_run();
+  if (lag != 0) open_run(lag, sink);
+}
+
+// A known loop begins at `start`. If not far before it lies a visit of the same one, or of
+// one that begins alike, then what lies between is an iteration that took another
+// course: a different order of two events, a part left out, an inner loop too short to
+// be known.
+void NestedDetector::look_for_variant(std::uint32_t body, std::uint64_t start) noexcept {
+  const std::uint64_t first = first_event(body);
+  const std::uint32_t size = bodies_[body].size;
+  const std::uint64_t reach = std::min(size + size + 8, max_variant_);
+  const std::uint64_t least =
+      std::max(history_.begin() + 1, start - std::min(start, reach));
+  if (start < history_.begin() + 3 || history_[start].position == variant_end_) return;
+  variant_end_ = history_[start].position;
+  for (std::uint64_t from = start; from >= least; --from) {
+    const Token& before = history_[from - 1];
+    if (before.body == kNoBody || first_event(before.body) != first) continue;
+    if (start - from >= 2 && history_[from].id == bodies_.items(body)->id) {
+      bodies_.see_variant(history_, from, start);
+    }
+    return;
+  }
+}
+
+std::uint64_t NestedDetector::first_event(std::uint32_t body) const noexcept {
+  const Item* item = bodies_.items(body);
+  while (item->child != kNoBody) item = bodies_.items(item->child);
+  return item->id;
+}
+
+void NestedDetector::open_run(std::uint32_t lag, LoopSink& sink) noexcept {
+  const std::uint64_t from = history_.begin_of_run(lag);
+  const std::uint32_t more = lag - items_before(from, lag);
+  const auto found = bodies_.find_or_add(history_, from + more, lag);
+  if (found.body == kNoBody) return forget_all();
+  std::uint64_t start = found.start;
+  if (start >= from + lag) start -= lag;
+  open(found.body, start, sink);
+}
+
+// How many more items of the run with this lag lie before `from`, where inner loops that
+// were not yet known show as rows of events: the run really begins there.
+std::uint32_t NestedDetector::items_before(std::uint64_t from,
+                                           std::uint32_t lag) const noexcept {
+  std::uint64_t index = from;
+  for (std::uint32_t count = 0; count != lag; ++count) {
+    const Token& expected = history_[from + lag - 1 - count];
+    const std::uint64_t before = index;
+    if (index > history_.begin() && history_[index - 1].id == expected.id) {
+      --index;
+    } else if (expected.body != kNoBody) {
+      index = rows_before(expected.body, index);
+    }
+    if (index == before) return count;
+  }
+  return lag;
+}
+
+// Turns the tokens of the history from `start` on into an open loop.
+void NestedDetector::open(std::uint32_t body, std::uint64_t start,
+                          LoopSink& sink) noexcept {
+  const std::uint32_t size = bodies_[body].size;
+  const std::uint64_t end = history_.end();
+  const std::uint64_t whole = (end - start) / size;
+  const std::uint64_t partial = start + whole * size;
+  const std::uint64_t earlier = whole != 0 ? iteration_before(body, start) : start;
+  Frame& frame = frames_[depth_++];
+  frame = Frame{.body = body, .inner_base = inner_count_};
+  frame.first = history_[earlier].position;
+  frame.iterations = whole + (earlier != start ? 1 : 0);
+  std::uint64_t begin = earlier;
+  for (std::uint64_t iteration = 0; frame.iterations != 0 && begin < end; ++iteration) {
+    const std::uint64_t position = history_[begin].position;
+    begin = begin < start ? start : begin + size;
+    if (position_ - position > reach_) continue;
+    if (!frame.told) tell_found(0, position, iteration, sink);
+    tell(LoopEventKind::kIteration, 0, position, iteration, sink);
+  }
+  frame.begun = partial != end;
+  if (frame.begun) frame.iteration_begin = history_[partial].position;
+  for (std::uint64_t index = partial; index != end; ++index) {
+    advance(frame, history_[index].body == kNoBody ? nullptr : &history_[index]);
+  }
+  history_.truncate(earlier);
+  if (!frame.told && frame.item >= tell_after(frame)) tell_frames(sink);
+}
+
+// Where the iteration before the one at `start` begins, if there is one whose inner loops
+// were not yet known when it was read, so that their events lie there in a row; `start`
+// if not.
+std::uint64_t NestedDetector::iteration_before(std::uint32_t body,
+                                               std::uint64_t start) const noexcept {
+  std::uint64_t index = start;
+  for (std::uint32_t left = bodies_[body].size; left-- != 0;) {
+    const Item& item = bodies_.items(body)[left];
+    if (index > history_.begin() && history_[index - 1].id == item.id) {
+      --index;
+      continue;
+    }
+    const std::uint64_t before = index;
+    if (item.child != kNoBody) index = rows_before(item.child, index);
+    if (index == before) return start;
+  }
+  return index;
+}
+
+// Where the iterations of `body` begin that end before `index`.
+std::uint64_t NestedDetector::rows_before(std::uint32_t body,
+                                          std::uint64_t index) const noexcept {
+  const std::uint32_t size = bodies_[body].size;
+  const Item* const items = bodies_.items(body);
+  for (;;) {
+    if (index - history_.begin() < size) return index;
+    for (std::uint32_t item = 0; item != size; ++item) {
+      if (history_[index - size + item].id != items[item].id) return index;
+    }
+    index -= size;
+  }
+}
+
+void NestedDetector::open_inner(std::uint32_t body) noexcept {
+  frames_[depth_++] = Frame{.body = body, .inner_base = inner_count_};
+}
+
+void NestedDetector::advance(Frame& frame, const Token* inner) noexcept {
+  ++frame.item;
+  if (inner != nullptr) inner_[inner_count_++] = *inner;
+}
+
+// An event has matched at `position`: it begins the iteration of every loop that had none.
+void NestedDetector::begin_iterations(std::uint64_t position, LoopSink& sink) noexcept {
+  for (std::size_t level = 0; level != depth_; ++level) {
+    Frame& frame = frames_[level];
+    if (frame.begun) continue;
+    frame.begun = true;
+    frame.iteration_begin = position;
+    if (frame.iterations == 0) {
+      frame.first = position;
+    } else if (!frame.told && (level == 0 || frames_[level - 1].told)) {
+      tell_found(level, position, frame.iterations, sink);
+    }
+    if (frame.told) {
+      tell(LoopEventKind::kIteration, level, position, frame.iterations, sink);
+    }
+  }
+}
+
+// False if the iteration had no event at all, all its inner loops being empty.
+bool NestedDetector::complete_iteration(Frame& frame, std::uint64_t end,
+                                        LoopSink& sink) noexcept {
+  if (!frame.begun || end == frame.iteration_begin) return false;
+  if (!frame.told && frame.iterations == 0) tell_frames(sink);
+  ++frame.iterations;
+  frame.item = 0;
+  frame.begun = false;
+  inner_count_ = frame.inner_base;
+  return true;
+}
+
+// The innermost loop does not go on with `breaking`.
+void NestedDetector::close(const Token& breaking, LoopSink& sink) noexcept {
+  const Frame frame = frames_[depth_ - 1];
+  const std::uint64_t end = frame.begun ? frame.iteration_begin : breaking.position;
+  pending_.push_front(breaking);
+  return_partial(frame, breaking.position);
+  inner_count_ = frame.inner_base;
+  if (frame.told) {
+    const bool outermost = depth_ == 1;
+    const std::uint64_t left = outermost ? breaking.position : end;
+    if (outermost && frame.begun) {
+      tell(LoopEventKind::kMismatch, 0, breaking.position, frame.iterations, sink);
+    }
+    tell(LoopEventKind::kLeft, depth_ - 1, left, frame.iterations, sink);
+  }
+  --depth_;
+  const Body& body = bodies_[frame.body];
+  Token loop{.id = loop_token_id(body.loop),
+             .position = end,
+             .events = 0,
+             .body = frame.body,
+             .depth = body.depth};
+  if (frame.iterations != 0) {
+    loop.position = frame.first;
+    loop.events = end - frame.first;
+  }
+  if (depth_ != 0) {
+    Frame& around = frames_[depth_ - 1];
+    advance(around, &loop);
+    if (!around.told && around.begun && around.item >= tell_after(around)) {
+      tell_frames(sink);
+    }
+    return;
+  }
+  no_trial_before_ = std::max(no_trial_before_, breaking.position);
+  if (frame.iterations != 0) {
+    tried_ = {.at = end, .running = frame.begun ? frame.body : kNoBody};
+  } else {
+    if (tried_.at != end) tried_ = {.at = end};
+    tried_.body = frame.body;
+  }
+  if (frame.iterations != 0) step_history(loop, sink);
+}
+
+// Puts what had matched of an iteration back to be read again, last token first.
+void NestedDetector::return_partial(const Frame& frame, std::uint64_t end) noexcept {
+  const Item* const items = bodies_.items(frame.body);
+  std::uint32_t inner = inner_count_;
+  for (std::uint32_t index = frame.item; index-- != 0;) {
+    const Item& item = items[index];
+    const std::uint64_t events = item.child == kNoBody ? 1 : inner_[--inner].events;
+    if (events == 0) continue;
+    end -= events;
+    pending_.push_front({.id = item.id,
+                         .position = end,
+                         .events = events,
+                         .body = item.child,
+                         .depth = item.depth});
+  }
+}
+
+// No room for another body: begins anew. Loops not yet read again keep their ids, so
+// that they still match each other.
+void NestedDetector::forget_all() noexcept {
+  history_.clear();
+  bodies_.clear();
+  for (std::uint64_t count = pending_.size(); count != 0; --count) {
+    Token token = pending_.pop_front();
+    token.body = kNoBody;
+    pending_.push_back(token);
+  }
+}
+
+void NestedDetector::finish(LoopSink& sink) noexcept {
+  leave_straight();
+  work(~std::uint32_t{0}, sink);
+  for (bool inner_whole = false; depth_ != 0; --depth_) {
+    Frame& frame = frames_[depth_ - 1];
+    if (inner_whole) ++frame.item;
+    if (frame.item == bodies_[frame.body].size) {
+      complete_iteration(frame, position_, sink);
+    }
+    inner_whole = !frame.begun;
+    if (frame.told)
+      tell(LoopEventKind::kLeft, depth_ - 1, position_, frame.iterations, sink);
+  }
+  inner_count_ = 0;
+  history_.clear();
+}
+
+// Tells the open loops that have not been told, outermost first.
+void NestedDetector::tell_frames(LoopSink& sink) noexcept {
+  for (std::size_t level = 0; level != depth_; ++level) {
+    const Frame& frame = frames_[level];
+    if (frame.told) continue;
+    if (!frame.begun || position_ - frame.first > reach_) return;
+    tell_found(level, frame.first, 0, sink);
+    tell(LoopEventKind::kIteration, level, frame.first, 0, sink);
+  }
+}
+
+void NestedDetector::tell_found(std::size_t level, std::uint64_t position,
+                                std::uint64_t iteration, LoopSink& sink) noexcept {
+  Frame& frame = frames_[level];
+  frame.told = true;
+  frame.visit = bodies_.count_visit(frame.body);
+  tell(LoopEventKind::kFound, level, position, iteration, sink);
+}
+
+void NestedDetector::tell(LoopEventKind kind, std::size_t level, std::uint64_t position,
+                          std::uint64_t iteration, LoopSink& sink) const noexcept {
+  const Frame& frame = frames_[level];
+  const Body& body = bodies_[frame.body];
+  sink.on_loop_event(
+      {.kind = kind,
+       .level = static_cast<std::uint16_t>(level),
+       .loop = body.loop,
+       .visit = frame.visit,
+       .body_events = body.events,
+       .position = std::max(position, position_ - std::min(position_, reach_)),
+       .iteration = iteration,
+       .parent = level == 0 ? kNoLoop : bodies_[frames_[level - 1].body].loop});
+}
+
+}  // namespace refrain::periodicity
