@@ -37,13 +37,28 @@ void NestedPolicy::begin_iteration(const LoopEvent& event) noexcept {
   Open& loop = open_[event.level];
   loop.previous_begin = loop.iteration_begin;
   loop.iteration_begin = event.position;
-  const std::uint64_t had =
-      settings_.nested == Nested::kEach ? event.iteration : loops_[event.loop].iterations++;
+  loop.number = event.iteration;
+  const std::uint64_t had = settings_.nested == Nested::kEach
+                                ? event.iteration - loop.first_counted
+                                : loops_[event.loop].iterations++;
   loop.spent = loop.visits_spent || had >= settings_.limit;
   std::uint64_t from = event.position;
   if (event.level == 0 && from <= left_ && from >= resumed_) from = resumed_;
   left_ = 0;
   decide(from);
+}
+
+void NestedPolicy::restart(std::uint64_t position) noexcept {
+  loops_.clear();
+  for (Open& loop : open_) {
+    const bool begins_here = loop.iteration_begin >= position;
+    loop.first_counted = loop.number + (begins_here ? 0 : 1);
+    loop.spent = loop.visits_spent = false;
+  }
+  holding_ = false;
+  left_ = 0;
+  inner_resume_ = inner_from_ = kNowhere;
+  inner_count_ = 0;
 }
 
 void NestedPolicy::leave(const LoopEvent& event) noexcept {

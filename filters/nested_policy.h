@@ -65,12 +65,31 @@ class NestedPolicy final : public periodicity::LoopSink {
 
   void on_loop_event(const periodicity::LoopEvent& event) noexcept override;
 
+  // Level of the outermost loop whose current iteration is spent; kNoLevel: none is.
+  static constexpr std::uint16_t kNoLevel = 0xffff;
+  std::uint16_t spent_level() const noexcept {
+    for (std::size_t level = 0; level != open_.size(); ++level)
+      if (open_[level].spent) return static_cast<std::uint16_t>(level);
+    return kNoLevel;
+  }
+  // The least position that a resume may name from now on, while something is spent.
+  std::uint64_t resume_position() const noexcept {
+    const std::uint16_t level = spent_level();
+    return level == kNoLevel ? kNowhere : open_[level].previous_begin;
+  }
+
+  // Counts from here on: nothing that began before `position` has been an iteration or a
+  // visit, nothing is held.
+  void restart(std::uint64_t position) noexcept;
+
  private:
   static constexpr std::uint64_t kNowhere = ~std::uint64_t{0};
 
   struct Open {
     std::uint64_t iteration_begin = 0;
     std::uint64_t previous_begin = 0;  // of the iteration before
+    std::uint64_t number = 0;          // of the current iteration
+    std::uint64_t first_counted = 0;   // iteration that the limit counts from
     bool spent = false;                // the current iteration
     bool visits_spent = false;
     bool broken = false;
