@@ -15,16 +15,24 @@ void HoldCuts::change(const HeldStretches& stretches, CutReason reason) noexcept
       make_gap(stretch.begin, stretch.end);
       continue;
     }
-    if (stretch.begin < from) make_gap(stretch.begin, from);
+    begin_earlier(stretch.begin);
     end_hold(stretch.end, reason);
     ended = true;
   }
   if (!ended) end_hold(from, CutReason::kTooShort);
   if (!stretches.holding()) return;
   if (!goes_on) return want(stretches.hold_from());
-  if (stretches.hold_from() == from) return;
-  if (before == State::kWanted) return want(stretches.hold_from());
-  make_gap(stretches.hold_from(), from);
+  begin_earlier(stretches.hold_from());
+}
+
+void HoldCuts::begin_earlier(std::uint64_t from) noexcept {
+  if (from >= from_) return;
+  if (state_ == State::kWanted) return want(from);
+  const std::optional<CutPoint> cut = events_.cut_not_before(from);
+  if (!cut || cut->epoch >= cut_->epoch) return;
+  from_ = from;
+  cut_ = cut;
+  sink_.hold_earlier(gap_, *cut_);
 }
 
 void HoldCuts::want(std::uint64_t from) noexcept {

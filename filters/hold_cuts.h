@@ -31,6 +31,8 @@ class CutSink {
  public:
   // Everything from this cut on is to be left out, also what is recorded already.
   virtual void hold(std::uint64_t gap, CutPoint from, CutReason reason) noexcept = 0;
+  // The gap that is being held begins earlier than was told.
+  virtual void hold_earlier(std::uint64_t gap, CutPoint from) noexcept = 0;
   // Everything from this cut on is to be written, also what came before this call.
   virtual void resume(std::uint64_t gap, CutPoint from, CutReason reason) noexcept = 0;
   // What lies between these cuts was recorded and is to be left out.
@@ -74,6 +76,7 @@ class HoldCuts {
   enum class State : std::uint8_t { kWriting, kWanted, kHolding };
 
   void want(std::uint64_t from) noexcept;
+  void begin_earlier(std::uint64_t from) noexcept;
   void end_hold(std::uint64_t to, CutReason reason) noexcept;
   void make_gap(std::uint64_t from, std::uint64_t to) noexcept;
 

@@ -9,26 +9,39 @@ using enum periodicity::LoopEventKind;
 InnerMarks::InnerMarks(std::uint64_t capacity, MarkSink& sink)
     : sink_(sink), waiting_(capacity), mask_(capacity - 1) {}
 
-// The end of a visit belongs to what ends where it ends.
-bool InnerMarks::lies_before(const Waiting& waiting, std::uint64_t position) const noexcept {
-  const std::uint64_t at = waiting.mark.position;
-  return at < position || (at == position && waiting.kind == kLeft);
+// Whether the next mark that waits lies before `position`. A visit stays in one piece, and
+// its end belongs to what ends where it ends.
+bool InnerMarks::next_is_before(std::uint64_t position) const noexcept {
+  if (begin_ == end_) return false;
+  const Waiting& next = waiting_[begin_ & mask_];
+  return open_visits_ != 0 || next.mark.position < position ||
+         (next.mark.position == position && next.kind == kLeft);
 }
 
 void InnerMarks::sum_before(std::uint64_t position) noexcept {
-  while (begin_ != end_ && lies_before(waiting_[begin_ & mask_], position))
-    sum(waiting_[begin_++ & mask_]);
+  while (next_is_before(position)) take_next(false);
 }
 
 void InnerMarks::write_from(std::uint64_t position) noexcept {
   sum_before(position);
-  while (begin_ != end_) write(waiting_[begin_++ & mask_]);
+  while (begin_ != end_) take_next(true);
 }
 
 void InnerMarks::write_between(std::uint64_t from, std::uint64_t to) noexcept {
   sum_before(from);
-  while (begin_ != end_ && lies_before(waiting_[begin_ & mask_], to))
-    write(waiting_[begin_++ & mask_]);
+  while (next_is_before(to)) take_next(true);
+}
+
+void InnerMarks::take_next(bool written) noexcept {
+  const Waiting& next = waiting_[begin_++ & mask_];
+  if (next.mark.level >= kMostLevels) return;
+  Open& open = open_[next.mark.level];
+  if (next.kind == kFound) {
+    open.written = written;
+    ++open_visits_;
+  }
+  if (next.kind == kLeft && open_visits_ != 0) --open_visits_;
+  open.written ? write(next) : sum(next);
 }
 
 void InnerMarks::tell_sums() noexcept {
@@ -38,12 +51,11 @@ void InnerMarks::tell_sums() noexcept {
 }
 
 void InnerMarks::sum_oldest() noexcept {
-  for (std::uint64_t i = 0; i != waiting_.size() / 2; ++i) sum(waiting_[begin_++ & mask_]);
+  for (std::uint64_t i = 0; i != waiting_.size() / 2; ++i) take_next(false);
 }
 
 void InnerMarks::sum(const Waiting& waiting) noexcept {
   const LoopMark& mark = waiting.mark;
-  if (mark.level >= kMostLevels) return;
   Open& open = open_[mark.level];
   switch (waiting.kind) {
     case kFound:
@@ -52,7 +64,7 @@ void InnerMarks::sum(const Waiting& waiting) noexcept {
       break;
     case kIteration:
       if (open.begun) add(mark, mark.ticks - open.ticks);
-      open = {true, mark.number, mark.ticks};
+      open = {false, true, mark.number, mark.ticks};
       break;
     case kMismatch:
       break;
@@ -64,21 +76,7 @@ void InnerMarks::sum(const Waiting& waiting) noexcept {
 }
 
 void InnerMarks::write(const Waiting& waiting) noexcept {
-  // A visit may have been summed up in part, when there was no room: what is summed ends
-  // here.
   const LoopMark& mark = waiting.mark;
-  if (mark.level < kMostLevels) {
-    Open& open = open_[mark.level];
-    if (open.begun && waiting.kind != kFound) {
-      const bool ends = waiting.kind == kIteration || mark.number > open.number;
-      if (waiting.kind != kMismatch && ends) add(mark, mark.ticks - open.ticks);
-      if (waiting.kind == kLeft) {
-        open.begun = false;
-        return;
-      }
-    }
-    if (waiting.kind != kMismatch) open.begun = false;
-  }
   switch (waiting.kind) {
     case kFound: return sink_.loop_found(mark);
     case kIteration: return sink_.iteration(mark);

@@ -45,12 +45,14 @@ class InnerMarks {
     LoopMark mark;
   };
   struct Open {
+    bool written = false;  // this visit, else summed up
     bool begun = false;
     std::uint64_t number = 0;
     std::uint64_t ticks = 0;
   };
 
-  bool lies_before(const Waiting& waiting, std::uint64_t position) const noexcept;
+  bool next_is_before(std::uint64_t position) const noexcept;
+  void take_next(bool written) noexcept;
   void sum_oldest() noexcept;
   void sum(const Waiting& waiting) noexcept;
   void write(const Waiting& waiting) noexcept;
@@ -63,6 +65,7 @@ class InnerMarks {
   std::uint64_t begin_ = 0;
   std::uint64_t end_ = 0;
   std::array<Open, kMostLevels> open_{};
+  std::uint64_t open_visits_ = 0;  // begun and not left, of what does not wait any more
   std::array<HeldIterations, kMostSums> sums_{};
   std::size_t sum_count_ = 0;
   std::size_t latest_ = 0;

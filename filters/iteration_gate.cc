@@ -1,15 +1,14 @@
 #include "filters/iteration_gate.h"
 
 #include <algorithm>
-#include <limits>
+
+#include <cstdio>
 
 namespace refrain::filters {
 namespace {
 
 using periodicity::LoopEvent;
 using periodicity::LoopEventKind;
-
-constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
 
 LoopMark mark_of(const LoopEvent& event, std::uint64_t ticks) {
   return {.loop = event.loop,
@@ -214,9 +213,11 @@ void IterationGate::resume(std::uint64_t position) noexcept {
   if (window_closed_ || closed_for_good_) return;
   seed_stretches();
   stretches_.resume(position);
+  resumed_from_ = std::min(resumed_from_, position);
 }
 
 void IterationGate::after_loop_events() noexcept {
+  policy_.symbol_done();
   const bool policy_changed = changed_;
   const CutReason reason = broken_          ? CutReason::kBreak
                            : policy_changed ? CutReason::kIterations
@@ -230,6 +231,7 @@ void IterationGate::after_loop_events() noexcept {
   if (cuts_.wants_hold()) cuts_.step(policy_.resume_position());
   if (iteration_held_ && cuts_.holding()) settle_marks();
   told_ = cuts_.wants_hold();  // then every event is looked at
+  resumed_from_ = kNever;
   changed_ = broken_ = outer_ended_ = iteration_held_ = false;
 }
 
@@ -237,8 +239,7 @@ void IterationGate::change(CutReason reason) noexcept {
   for (std::size_t i = 0; i != std::min(kept_count_, kMostKept); ++i)
     stretches_.take_out(kept_[i].begin, kept_[i].end);
   if (!stretches_.holding()) {
-    const auto& held = stretches_.held();
-    inner_.write_from(held.empty() ? cuts_.from() : held.back().end);
+    inner_.write_from(resumed_from_);
     inner_.tell_sums();
   }
   cuts_.change(stretches_, reason);

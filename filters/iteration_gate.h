@@ -114,6 +114,8 @@ class IterationGate final : private periodicity::LoopSink, private HoldSink {
   bool holding() const noexcept { return cuts_.holding(); }
 
  private:
+  static constexpr std::uint64_t kNever = ~std::uint64_t{0};
+
   // A loop that is open, by level.
   struct OpenLoop {
     std::uint32_t loop = 0;
@@ -167,6 +169,7 @@ class IterationGate final : private periodicity::LoopSink, private HoldSink {
   bool outer_ended_ = false;     // what slow iterations wait for has come
   bool iteration_held_ = false;  // an outermost held iteration began
   HeldStretches stretches_;
+  std::uint64_t resumed_from_ = kNever;  // the least position that is written again
 
   // Written whatever the policy says, the latest of them.
   static constexpr std::size_t kMostKept = 64;

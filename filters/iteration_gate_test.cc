@@ -35,6 +35,7 @@ class Recorder final : public GateSink {
     cuts.push_back({false, gap, from.epoch, reason});
   }
   void keep_from(CutPoint cut) noexcept override { keep = cut.epoch; }
+  void hold_earlier(std::uint64_t, CutPoint) noexcept override {}
   void gap(std::uint64_t gap, CutPoint from, CutPoint to) noexcept override {
     cuts.push_back({true, gap, from.epoch, CutReason::kIterations});
     cuts.push_back({false, gap, to.epoch, CutReason::kIterations});

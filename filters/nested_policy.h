@@ -65,6 +65,10 @@ class NestedPolicy final : public periodicity::LoopSink {
 
   void on_loop_event(const periodicity::LoopEvent& event) noexcept override;
 
+  // After each symbol: the loop events that it caused have all been told. Whoever writes
+  // while the program runs cannot go back behind a resume later on.
+  void symbol_done() noexcept { inner_resume_ = kNowhere; }
+
   // Level of the outermost loop whose current iteration is spent; kNoLevel: none is.
   static constexpr std::uint16_t kNoLevel = 0xffff;
   std::uint16_t spent_level() const noexcept {
