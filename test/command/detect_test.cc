@@ -228,7 +228,7 @@ TEST_CASE("Detect: text - says the same in words") {
   const Result result = detect({"--limit", "3", file, file});
   REQUIRE(result.ok());
   CHECK(result.errors == "");
-  for (const std::string part :
+  for (const std::string& part :
        {"Stream     " + file, std::string("Events     64, 7 distinct"),
         std::string("48 events (75.00 %), 1 gap\n"), std::string("ns an event"),
         std::string("Structure  7; 8; 9; 20 × [ 1; 2; 3 ]; 5\n")}) {
