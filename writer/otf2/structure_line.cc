@@ -13,6 +13,13 @@ using filters::NestPiece;
 using filters::NestRow;
 using Kind = NestPiece::Kind;
 
+// The function as the source has it, of what a compiler made of a region in it.
+std::string written_name(std::string function) {
+  for (const char* mark : {".omp_outlined", "._omp_fn", ".omp_fn"})
+    if (const auto at = function.find(mark); at != std::string::npos) function.resize(at);
+  return function;
+}
+
 bool belongs_to_parallel(std::uint8_t kind) { return kind == spool::kWorkBegin; }
 
 class StructureLine {
@@ -137,7 +144,8 @@ class StructureLine {
     return row;
   }
 
-  // A parallel region and the worksharing construct in it are one thing to read.
+  // A parallel region and the worksharing construct in it are one thing to read. The latter
+  // knows its function for certain: a call at the end of a function returns elsewhere.
   NestRow readable(const NestRow& row) const {
     NestRow out;
     const spool::LoopBodyEvent* before = nullptr;
@@ -146,10 +154,12 @@ class StructureLine {
       const spool::LoopBodyEvent* event = is_event ? &events_[piece.id] : nullptr;
       const bool part = is_event && before != nullptr &&
                         belongs_to_parallel(event->record_kind) &&
-                        before->record_kind == spool::kParallelBegin &&
-                        names_[piece.id] == names_[out.back().id];
+                        before->record_kind == spool::kParallelBegin;
       before = event;
-      if (part) continue;
+      if (part) {
+        if (--out.back().least == 0) out.pop_back();
+        else out.back().most = out.back().least;
+      }
       if (is_event && !out.empty() && same(out.back(), piece)) {
         ++out.back().least;
         ++out.back().most;
@@ -166,7 +176,8 @@ class StructureLine {
     if (is_new) {
       const Symbol& symbol = process_.symbols().at_call(event.address);
       std::string text = place_of(symbol);
-      if (!symbol.file.empty() && !symbol.function.empty()) text += " " + symbol.function;
+      const std::string function = written_name(symbol.function);
+      if (!symbol.file.empty() && !function.empty()) text += " " + function;
       const bool plain = event.record_kind == spool::kParallelBegin ||
                          event.record_kind == spool::kWorkBegin;
       if (!plain || text.empty()) text = body_event_name(event, process_.symbols());
