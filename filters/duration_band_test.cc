@@ -93,7 +93,8 @@ TEST_CASE("DurationBand: add - a lasting change is believed") {
   DurationBand band;
   int left = 0;
   for (int i = 0; i < 100; ++i) band.add(1000 + static_cast<std::uint64_t>(i % 5), 5);
-  for (int i = 0; i < 1000; ++i) left += band.add(3000 + static_cast<std::uint64_t>(i % 5), 5);
+  for (int i = 0; i < 1000; ++i)
+    left += band.add(3000 + static_cast<std::uint64_t>(i % 5), 5);
   CHECK(left >= 16);
   CHECK(left <= 18);
 }

@@ -46,7 +46,8 @@ void HoldCuts::end_hold(std::uint64_t to, CutReason reason) noexcept {
   state_ = State::kWriting;
   if (before == State::kWanted) return make_gap(from_, to);
   const CutPoint end = events_.cut_not_after(to);
-  const bool too_short = end.epoch <= cut_->epoch || end.ticks - cut_->ticks < min_gap_ticks_;
+  const bool too_short =
+      end.epoch <= cut_->epoch || end.ticks - cut_->ticks < min_gap_ticks_;
   sink_.resume(gap_, too_short ? *cut_ : end, too_short ? CutReason::kTooShort : reason);
 }
 

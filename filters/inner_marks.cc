@@ -78,10 +78,14 @@ void InnerMarks::sum(const Waiting& waiting) noexcept {
 void InnerMarks::write(const Waiting& waiting) noexcept {
   const LoopMark& mark = waiting.mark;
   switch (waiting.kind) {
-    case kFound: return sink_.loop_found(mark);
-    case kIteration: return sink_.iteration(mark);
-    case kMismatch: return sink_.mismatch(mark);
-    case kLeft: return sink_.loop_left(mark);
+    case kFound:
+      return sink_.loop_found(mark);
+    case kIteration:
+      return sink_.iteration(mark);
+    case kMismatch:
+      return sink_.mismatch(mark);
+    case kLeft:
+      return sink_.loop_left(mark);
   }
 }
 

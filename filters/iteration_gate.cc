@@ -1,7 +1,6 @@
 #include "filters/iteration_gate.h"
 
 #include <algorithm>
-
 #include <cstdio>
 
 namespace refrain::filters {
@@ -171,10 +170,15 @@ void IterationGate::tell(const LoopEvent& event, std::uint64_t ticks) noexcept {
       (loop.summed || (event.level == spent && event.kind == kIteration)))
     return tell_summed(loop, mark, event.kind);
   switch (event.kind) {
-    case kFound: return sink_.loop_found(mark);
-    case kIteration: loop.marked = true; return sink_.iteration(mark);
-    case kMismatch: return sink_.mismatch(mark);
-    case kLeft: return sink_.loop_left(mark);
+    case kFound:
+      return sink_.loop_found(mark);
+    case kIteration:
+      loop.marked = true;
+      return sink_.iteration(mark);
+    case kMismatch:
+      return sink_.mismatch(mark);
+    case kLeft:
+      return sink_.loop_left(mark);
   }
 }
 

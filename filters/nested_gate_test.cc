@@ -139,7 +139,8 @@ TEST_CASE("NestedGate: cuts - are those of the policy alone") {
   for (const Nested nested : {Nested::kEach, Nested::kOnce})
     for (const std::uint64_t limit : {1, 3, 10})
       for (const auto& [name, symbols] : some_streams()) {
-        INFO(name << ", limit " << limit << (nested == Nested::kEach ? ", each" : ", once"));
+        INFO(name << ", limit " << limit
+                  << (nested == Nested::kEach ? ", each" : ", once"));
         const HeldByPolicy expected(symbols, {limit, nested});
         const GateRecord record =
             gated(symbols, {}, {.limit = limit, .nested = nested}, false);

