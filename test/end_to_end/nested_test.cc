@@ -76,7 +76,7 @@ TEST_CASE("Nested: counts - of outer and inner loops are the program's own") {
 TEST_CASE("Nested: counts - of a reduced trace are those of the whole one") {
   for (const Case& c : cases()) for (const std::string compiler : {"clang", "gcc"}) {
     INFO(c.program << " " << compiler);
-    std::map<std::string, std::vector<long>> loops[2];
+    std::string loops[2];
     for (const int reduced : {0, 1}) {
       TemporaryFolder folder;
       Job job{c.program + "_" + compiler, c.arguments, 2};
@@ -84,8 +84,10 @@ TEST_CASE("Nested: counts - of a reduced trace are those of the whole one") {
       trace(job, folder / "archive");
       const json info = info_of(folder / "archive");
       for (const json& phase : info["phases"])
-        loops[reduced][phase["name"]] = {phase["iterations"], phase["visits"],
-                                         phase["level"], phase["parent"]};
+        loops[reduced] += json({phase["name"], phase["iterations"], phase["visits"],
+                                phase["parent"]})
+                              .dump() +
+                          "\n";
     }
     CHECK(loops[0] == loops[1]);
   }

@@ -77,6 +77,11 @@ class Timeline {
     Kept kept = Kept::kWhole;  // of an iteration
   };
 
+  struct LatestVisit {
+    std::size_t visit = ~std::size_t{0};
+    bool marked = true;  // as a whole: has marks, or none
+  };
+
   void advance(std::uint64_t ticks);
   bool apply(const spool::IterationEvent& event);
   bool end_visit(const spool::IterationEvent& event);
@@ -89,6 +94,9 @@ class Timeline {
   const GapPlan& gaps_;
   std::optional<spool::IterationStream> iterations_;
   std::vector<Entry> stack_;
+  std::vector<LatestVisit> latest_;  // by level
+};
+  std::size_t unmarked_visit_ = ~std::size_t{0};
 };
 
 }  // namespace refrain::writer

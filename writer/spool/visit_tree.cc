@@ -26,15 +26,25 @@ void nest_visits(std::vector<LoopVisit>& visits) {
   std::stable_sort(visits.begin(), visits.end(), before);
   std::vector<LoopVisit*> around;
   for (LoopVisit& visit : visits) {
-    while (!around.empty()) {
+    // No loop lies in itself.
+    const bool again = std::any_of(
+        around.begin(), around.end(), [&](const LoopVisit* outer) {
+          return outer->loop == visit.loop && end_of(*outer) > visit.first_ticks;
+        });
+    bool inside = false;
+    while (!around.empty() && !inside) {
       LoopVisit& outer = *around.back();
       const std::uint64_t outer_end = end_of(outer);
+      const bool cut_here = again && std::any_of(around.begin(), around.end(),
+                                                 [&](const LoopVisit* o) {
+                                                   return o->loop == visit.loop;
+                                                 });
       if (outer_end > visit.first_ticks) {
-        if (end_of(visit) <= outer_end) break;
+        inside = !cut_here && end_of(visit) <= outer_end;
         // What was the begin of a broken iteration belongs to this loop.
-        outer.cut_ticks = visit.first_ticks;
+        if (!inside) outer.cut_ticks = visit.first_ticks;
       }
-      around.pop_back();
+      if (!inside) around.pop_back();
     }
     visit.level = static_cast<std::uint16_t>(around.size());
     visit.parent = around.empty() ? LoopVisit::kNoParent : around.back()->loop;
