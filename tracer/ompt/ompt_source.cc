@@ -124,8 +124,9 @@ void on_parallel_begin(ompt_data_t*, const ompt_frame_t*, ompt_data_t* parallel,
   const std::uint64_t ticks = Clock::now();
   const std::uint64_t address = address_of(code);
   TeamWord word;
+  std::uint8_t cut = 0;
   if (t_state.teams_open == 0 && g_session->claim_primary(&*scope)) {
-    g_session->advance_epoch(*scope, ticks, true);
+    cut = g_session->begin_epoch(*scope, ticks);
     word.instance = scope->epoch();
     g_session->on_symbol(*scope, runtime::make_symbol(spool::kParallelBegin, 0, address),
                          ticks);
@@ -138,7 +139,7 @@ void on_parallel_begin(ompt_data_t*, const ompt_frame_t*, ompt_data_t* parallel,
     word.instance = g_session->begin_instance(scope->epoch());
   }
   parallel->value = word.pack();
-  std::uint8_t sub = word.flags;
+  std::uint8_t sub = word.flags | cut;
   if ((flags & ompt_parallel_league) != 0) sub |= spool::kTeamLeague;
   scope->begin(make(spool::kParallelBegin, ticks,
                     address | std::uint64_t{std::min(requested, 0xffffu)} << 48, sub,
@@ -173,14 +174,14 @@ void begin_implicit_task(ThreadRecorder& recorder, ompt_data_t* parallel, unsign
                          unsigned index) noexcept {
   const std::uint64_t ticks = Clock::now();
   const TeamWord word = TeamWord::unpack(parallel->value);
-  if (index != 0)
-    g_session->reach_epoch(recorder,
-                           word.counts_epochs() ? word.instance
-                                                : g_session->instance_epoch(word.instance),
-                           ticks);
+  std::uint8_t cut = 0;
+  if (index != 0 && word.counts_epochs())
+    cut = g_session->join_epoch(recorder, word.instance, ticks);
+  else if (index != 0)
+    g_session->reach_epoch(recorder, g_session->instance_epoch(word.instance), ticks);
   t_state.enter_team({word, index});
   recorder.begin(make(spool::kImplicitTaskBegin, ticks, std::uint64_t{size} << 32 | index,
-                      word.flags, word.instance));
+                      word.flags | cut, word.instance));
 }
 
 void on_implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t* parallel, ompt_data_t*,
@@ -282,7 +283,7 @@ void pass_barrier(ThreadRecorder& recorder, ompt_sync_region_t kind, Membership&
   } else {
     if (gives_symbol(kind) && feeds_agent(recorder, &team))
       g_session->on_symbol_end(ticks, recorder.depth());
-    g_session->advance_epoch(recorder, ticks, false);
+    g_session->advance_epoch(recorder, ticks);
   }
 }
 

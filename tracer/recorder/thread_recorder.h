@@ -113,6 +113,15 @@ class ThreadRecorder {
     append(spool::record_words(spool::kSync, ticks, depth_, 0, epoch));
     if (depth_ != 0) append_snapshots();
   }
+  // The same where the begin of a region follows at once: if the record of that can say it
+  // as well, gives the flag (kTeamCut) to put into its `sub`, else 0.
+  std::uint8_t sync_with_begin(std::uint64_t epoch, std::uint64_t ticks) noexcept {
+    epoch_ = epoch;
+    if (depth_ == 0) [[likely]]
+      return spool::kTeamCut;
+    sync(epoch, ticks);
+    return 0;
+  }
   std::uint64_t epoch() const noexcept { return epoch_; }
 
   // Applies what was decided since the last call, as far as this thread has come.

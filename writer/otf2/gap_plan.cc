@@ -43,7 +43,7 @@ std::uint64_t epoch_at(const RingView& ring, std::uint64_t ticks) {
   std::uint64_t epoch = kNever;
   for (std::size_t i = 0; i < ring_size(ring); ++i) {
     const Record& record = ring_at(ring, i);
-    if (record.kind != spool::kSync) continue;
+    if (!spool::is_cut(record)) continue;
     if (record.ticks > ticks && epoch != kNever) break;
     epoch = record.a48();
   }
@@ -202,7 +202,7 @@ GapPlan plan_gaps(const spool::Journal& journal, std::span<const LocationCuts> l
 std::size_t ring_position(const RingView& ring, std::uint64_t epoch) noexcept {
   for (std::size_t i = 0; i < ring_size(ring); ++i) {
     const Record& record = ring_at(ring, i);
-    if (record.kind == spool::kSync && record.a48() >= epoch) return i;
+    if (spool::is_cut(record) && record.a48() >= epoch) return i;
   }
   return ring_size(ring);
 }
@@ -212,7 +212,7 @@ std::uint64_t ring_reaches_back_to(const RingView& ring,
   if (!ring.overflowed) return hold_epoch;
   for (std::size_t i = 0; i < ring_size(ring); ++i) {
     const Record& record = ring_at(ring, i);
-    if (record.kind != spool::kSync) continue;
+    if (!spool::is_cut(record)) continue;
     return std::max(record.a48(), hold_epoch);
   }
   return kNever;

@@ -50,7 +50,7 @@
 namespace refrain::spool {
 
 inline constexpr char kMagic[8] = {'R', 'F', 'R', 'S', 'P', 'O', 'O', 'L'};
-inline constexpr std::uint32_t kVersion = 1;
+inline constexpr std::uint32_t kVersion = 2;
 inline constexpr std::uint32_t kByteOrder = 0x01020304;
 inline constexpr std::size_t kHeaderBytes = 4096;
 inline constexpr std::size_t kRecordBytes = 24;
@@ -125,9 +125,10 @@ enum Kind : std::uint8_t {
 
   // --- Structure of a location's log -------------------------------------------------
   kSync = 1,    // a48: epoch; payload: open regions here, whose snapshots follow, outermost
-                // first. A cut at this epoch lies just before this record.
+                // first. A cut at this epoch lies just before this record. Where no
+                // region is open and a team's begins, kTeamCut stands for the Sync.
   kHold = 2,    // a48: gap; payload: epoch. What came from there on is not in the log...
-  kResume = 3,  // a48: gap; payload: epoch from which on it is again; a Sync follows.
+  kResume = 3,  // a48: gap; payload: epoch from which on it is again; a cut follows.
                 // Between the two stand only the ends of regions open at the Hold.
 
   // --- Events of OpenMP threads (payload: code address, unless said otherwise) -------
@@ -195,6 +196,19 @@ inline constexpr std::uint8_t kTeamLeague = 2;   // a league of teams
 inline constexpr std::uint8_t kTeamInitial = 4;  // the initial task of a thread
 inline constexpr std::uint8_t kTeamForeign = 8;  // outermost, but of another root thread
                                                  // than the one that feeds the agent
+inline constexpr std::uint8_t kTeamCut = 16;     // of a begin: a48 is a new epoch, a cut at it
+                                                 // lies just before this record, no region
+                                                 // is open there
+
+// Whether a cut may lie just before this record, at the epoch a48(); and the number of
+// snapshots that follow.
+inline bool is_cut(const Record& record) noexcept {
+  const bool team = record.kind == kParallelBegin || record.kind == kImplicitTaskBegin;
+  return record.kind == kSync || (team && (record.sub & kTeamCut) != 0);
+}
+inline std::uint64_t open_at_cut(const Record& record) noexcept {
+  return record.kind == kSync ? record.payload : 0;
+}
 
 // aux16 of sync regions: the wait begins (ends) with the region, in the same instant,
 // and has no record of its own.

@@ -186,8 +186,8 @@ void SpoolFile::read_ring(const Header& header) {
   const std::span<const Record> slots = records_at(offset, capacity);
   if (count < capacity) {
     ring_.older = slots.first(count);
-    // It began with the Sync of the cut; a ring that has grown since may have forgotten.
-    ring_.overflowed = ring_.older.front().kind != kSync;
+    // It began with the record at the cut; a ring that has grown since may have forgotten.
+    ring_.overflowed = !is_cut(ring_.older.front());
     return;
   }
   // Once full, the writer may be in the middle of overwriting the oldest slot.
