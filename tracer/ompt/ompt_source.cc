@@ -24,7 +24,7 @@
 
 namespace refrain::ompt {
 
-thread_local ThreadState t_state __attribute__((tls_model("initial-exec")));
+constinit thread_local ThreadState t_state __attribute__((tls_model("initial-exec")));
 
 namespace {
 
@@ -32,6 +32,7 @@ using recorder::Clock;
 using recorder::ThreadRecorder;
 using runtime::Session;
 using spool::Record;
+using spool::RecordWords;
 
 Session* g_session = nullptr;
 TaskSites g_sites;
@@ -72,20 +73,18 @@ std::uint64_t address_of(const void* code) noexcept {
   return reinterpret_cast<std::uint64_t>(code) & spool::kAddressMask;
 }
 
-Record make(spool::Kind kind, std::uint64_t ticks, std::uint64_t payload,
-            std::uint8_t sub = 0, std::uint64_t a48 = 0) noexcept {
-  Record record{ticks, kind, sub, 0, 0, payload};
-  record.set_a48(a48);
-  return record;
+RecordWords make(spool::Kind kind, std::uint64_t ticks, std::uint64_t payload,
+                 std::uint8_t sub = 0, std::uint64_t a48 = 0) noexcept {
+  return spool::record_words(kind, ticks, payload, sub, a48);
 }
 
 // Whether the innermost thing that this thread is in is an outermost region of the
 // primary thread, and it is the primary thread: what it meets here every thread of the
 // team meets in the same order, so it may feed the agent.
 bool feeds_agent(const ThreadRecorder& recorder, const Membership* team) noexcept {
+  if (team == nullptr || team->index != 0 || !team->team.counts_epochs()) return false;
   const Record* top = recorder.top();
-  return g_session->auto_symbols() && team != nullptr && team->team.counts_epochs() &&
-         team->index == 0 && top != nullptr && top->kind == spool::kImplicitTaskBegin;
+  return g_session->auto_symbols() && top != nullptr && top->kind == spool::kImplicitTaskBegin;
 }
 
 // --- Threads and teams --------------------------------------------------------------
@@ -278,11 +277,13 @@ std::uint64_t sync_end_time(ompt_sync_region_t kind, const Membership* team) noe
 // A barrier of the team is behind this thread.
 void pass_barrier(ThreadRecorder& recorder, ompt_sync_region_t kind, Membership& team,
                   std::uint64_t ticks) noexcept {
-  if (team.index != 0)
-    return g_session->reach_epoch(recorder, recorder.epoch() + 1, ticks);
-  if (gives_symbol(kind) && feeds_agent(recorder, &team))
-    g_session->on_symbol_end(ticks, recorder.depth());
-  g_session->advance_epoch(recorder, ticks, false);
+  if (team.index != 0) {
+    g_session->reach_epoch(recorder, recorder.epoch() + 1, ticks);
+  } else {
+    if (gives_symbol(kind) && feeds_agent(recorder, &team))
+      g_session->on_symbol_end(ticks, recorder.depth());
+    g_session->advance_epoch(recorder, ticks, false);
+  }
 }
 
 void begin_sync_region(ThreadRecorder& recorder, ompt_sync_region_t kind,
@@ -337,9 +338,8 @@ void on_sync_region_wait(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint
   const bool joint = top != nullptr && top->kind == spool::kSyncRegionBegin &&
                      top->sub == sub && top->aux16 == spool::kWaitToo;
   if (!joint) return scope->end(make(spool::kWaitEnd, ticks, address_of(code), sub));
-  Record record = make(spool::kSyncRegionEnd, ticks, address_of(code), sub);
-  record.aux16 = spool::kWaitToo;
-  scope->end(record);
+  scope->end(make(spool::kSyncRegionEnd, ticks, address_of(code), sub,
+                  std::uint64_t{spool::kWaitToo} << 32));
   t_state.sync_end_told = true;
   t_state.sync_end_ticks = ticks;
 }
@@ -349,7 +349,7 @@ void on_reduction(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint, ompt_
   Scope scope;
   if (!scope) return;
   const bool begins = endpoint == ompt_scope_begin;
-  const Record record = make(begins ? spool::kReductionBegin : spool::kReductionEnd,
+  const RecordWords record = make(begins ? spool::kReductionBegin : spool::kReductionEnd,
                              Clock::now(), address_of(code), static_cast<std::uint8_t>(kind));
   begins ? scope->begin(record) : scope->end(record);
 }
@@ -359,7 +359,7 @@ void on_masked(ompt_scope_endpoint_t endpoint, ompt_data_t*, ompt_data_t*,
   Scope scope;
   if (!scope) return;
   const bool begins = endpoint == ompt_scope_begin;
-  const Record record = make(begins ? spool::kMaskedBegin : spool::kMaskedEnd, Clock::now(),
+  const RecordWords record = make(begins ? spool::kMaskedBegin : spool::kMaskedEnd, Clock::now(),
                              address_of(code));
   begins ? scope->begin(record) : scope->end(record);
 }

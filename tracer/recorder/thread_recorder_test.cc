@@ -33,7 +33,7 @@ struct Bench {
 
   void event() {
     const Record record = make_record(spool::kFlush, ++ticks);
-    recorder->append(record);
+    recorder->append(spool::RecordWords::load(record));
     model.append(record);
   }
   void events(std::uint64_t count) {
@@ -41,12 +41,12 @@ struct Bench {
   }
   void begin() {
     const Record record = make_record(spool::kWorkBegin, ++ticks, 0x1000);
-    recorder->begin(record);
+    recorder->begin(spool::RecordWords::load(record));
     model.begin(record);
   }
   void end() {
     const Record record = make_record(spool::kWorkEnd, ++ticks, 0x2000);
-    recorder->end(record);
+    recorder->end(spool::RecordWords::load(record));
     model.end(record);
   }
   void sync() {
@@ -137,7 +137,7 @@ TEST_CASE("ThreadRecorder: write - events are counted, one inside another is los
 TEST_CASE("ThreadRecorder: write - regions deeper than the stack are counted") {
   Bench bench;
   for (std::size_t i = 0; i < spool::kMaxDepth + 3; ++i)
-    bench.recorder->begin(make_record(spool::kWorkBegin, i + 1));
+    bench.recorder->begin(spool::record_words(spool::kWorkBegin, i + 1, 0));
   CHECK(bench.recorder->depth() == spool::kMaxDepth);
   CHECK(bench.lost(spool::kLossDepth) == 3);
 }
@@ -418,7 +418,7 @@ TEST_CASE("ThreadRecorder: two threads - decisions of one are followed by the ot
       bench.recorder->sync(epoch.fetch_add(1) + 1, ++ticks);
       bench.recorder->follow(*bench.board);
       for (int i = 0; i < 5; ++i)
-        bench.recorder->append(make_record(spool::kFlush, ++ticks));
+        bench.recorder->append(spool::record_words(spool::kFlush, ++ticks, 0));
     }
   });
   for (std::uint64_t gap = 1; gap <= 3000; ++gap) {

@@ -169,7 +169,9 @@ class Session final : public filters::GateSink {
   std::string spool_;
   recorder::Budget budget_;
   recorder::DecisionBoard board_;
-  std::atomic<bool> recording_{false};
+  // Read by every thread at every event: nothing that changes often may lie beside it.
+  alignas(64) std::atomic<bool> recording_{false};
+  bool auto_symbols_ = true;
   std::atomic<spool::LossCause> stop_cause_{spool::kLossLateThread};
   std::atomic<bool> space_out_{false};
   std::atomic<recorder::ThreadRecorder*> primary_{nullptr};
@@ -180,8 +182,7 @@ class Session final : public filters::GateSink {
   std::array<JoinSlot, kSlots> instances_;
 
   // The primary thread's.
-  bool at_epoch_ = true;
-  bool auto_symbols_ = true;
+  alignas(64) bool at_epoch_ = true;
   bool space_out_told_ = false;
   std::unique_ptr<periodicity::LoopDetector> detector_;
   std::unique_ptr<filters::IterationGate> gate_;

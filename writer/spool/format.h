@@ -42,8 +42,10 @@
 #pragma once
 
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 namespace refrain::spool {
 
@@ -76,6 +78,42 @@ struct Record {
   }
 };
 static_assert(sizeof(Record) == kRecordBytes);
+
+// A record as three words: what the tracer's hot path makes and stores, for a record put
+// together from its small members in memory is copied at the price of a failed store
+// forwarding.
+struct RecordWords {
+  std::uint64_t ticks;
+  std::uint64_t meta;  // kind, sub, aux16, aux32 as they lie in memory
+  std::uint64_t payload;
+
+  std::uint8_t kind() const noexcept { return static_cast<std::uint8_t>(meta >> kKindShift); }
+  void store(Record* to) const noexcept {
+    auto* bytes = reinterpret_cast<unsigned char*>(to);
+    std::memcpy(bytes, &ticks, 8);
+    std::memcpy(bytes + 8, &meta, 8);
+    std::memcpy(bytes + 16, &payload, 8);
+  }
+  static RecordWords load(const Record& from) noexcept {
+    return std::bit_cast<RecordWords>(from);
+  }
+
+  static constexpr bool kLittle = std::endian::native == std::endian::little;
+  static constexpr unsigned kKindShift = kLittle ? 0 : 56;
+  static constexpr unsigned kSubShift = kLittle ? 8 : 48;
+  static constexpr unsigned kHighShift = kLittle ? 16 : 32;
+  static constexpr unsigned kLowShift = kLittle ? 32 : 0;
+};
+
+constexpr RecordWords record_words(std::uint8_t kind, std::uint64_t ticks,
+                                   std::uint64_t payload, std::uint8_t sub = 0,
+                                   std::uint64_t a48 = 0) noexcept {
+  using W = RecordWords;
+  return {ticks,
+          std::uint64_t{kind} << W::kKindShift | std::uint64_t{sub} << W::kSubShift |
+              (a48 >> 32 & 0xffff) << W::kHighShift | (a48 & 0xffffffff) << W::kLowShift,
+          payload};
+}
 
 inline constexpr std::uint64_t kAddressMask = (std::uint64_t{1} << 48) - 1;
 
