@@ -1,5 +1,6 @@
 // Exact numbers of iterations, exactly N of them in full, and marks that tile the loop.
 #include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "test/end_to_end/traced.h"
@@ -168,16 +169,30 @@ TEST_CASE("Iterations: marks - coincide with the events of the iteration") {
 TEST_CASE("Iterations: marks - the table of `info` says the same") {
   TemporaryFolder folder;
   const Traced traced = trace(job_of(cases()[0], "clang", 2, 10), folder / "archive");
+  const std::vector<Iteration> all = complete(iterations(traced.trace));
   std::uint64_t ticks = 0;
-  for (const Iteration& it : complete(iterations(traced.trace))) ticks += it.end - it.begin;
-  const Result info = run_refrain({"info", folder / "archive"});
-  CHECK(info.ok());
+  long written = 0;
+  for (const Iteration& it : all) {
+    ticks += it.end - it.begin;
+    written += it.written;
+  }
+  const Result info = run_refrain({"info", "--json", folder / "archive"});
+  REQUIRE(info.ok());
   CHECK(info.errors == "");
-  CHECK(info.output.find("750") != std::string::npos);
-  const Result json = run_refrain({"info", "--json", folder / "archive"});
-  CHECK(json.ok());
-  CHECK(json.output.find("750") != std::string::npos);
-  CHECK(ticks > 0);
+  const auto json = nlohmann::json::parse(info.output);
+  REQUIRE(json.at("phases").size() == 1);
+  const auto& phase = json.at("phases").at(0);
+  CHECK(phase.at("iterations") == 750);
+  CHECK(phase.at("visits") == 30);
+  CHECK(phase.at("period_events") == 5);
+  CHECK(phase.at("written") == written);
+  CHECK(phase.at("total_ns").get<double>() ==
+        Approx(traced.trace.ns(ticks)).margin(traced.trace.ns(1)).epsilon(1e-9));
+  CHECK(phase.at("mean_ns").get<double>() * 750 ==
+        Approx(phase.at("total_ns").get<double>()));
+  const Result text = run_refrain({"info", folder / "archive"});
+  CHECK(text.ok());
+  CHECK(text.output.find("750") != std::string::npos);
 }
 
 }  // namespace refrain::test
