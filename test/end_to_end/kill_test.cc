@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <random>
 
-#include "test/end_to_end/spool_count.h"
+#include "test/end_to_end/committed.h"
 #include "test/end_to_end/traced.h"
 #include "test/support/files.h"
 #include "test/support/trace_checks.h"
@@ -56,18 +56,21 @@ void recover_and_check(const fs::path& archive, const std::string& limit) {
     return;
   }
   INFO("left behind:" << files_below(archive));
-  const std::uint64_t committed = committed_events(archive / "spool");
+  const RawSpool spool = read_raw_spool(archive);
   const Result recovery = run_refrain({"recover", archive});
   INFO("recover: " << recovery.errors);
   REQUIRE(recovery.exit_status == 0);
   const Trace trace = read_checked(archive);
   CHECK(property_number(trace, "RECOVERED") == 1);
-  // With a limit, what had been recorded of iterations to be left out may be in the log.
-  if (limit == "0")
-    CHECK(property_number(trace, "EVENTS_WRITTEN") >= static_cast<long>(committed));
-  std::uint64_t records = 0;
-  for (const Location& location : trace.locations) records += location.events.size();
-  CHECK((committed == 0 || records > 0));
+  const Committed committed = check_committed(spool, trace, true);
+  CHECK(text(committed.problems) == "");
+  const auto written = static_cast<std::uint64_t>(property_number(trace, "EVENTS_WRITTEN"));
+  if (limit == "0") {
+    CHECK(committed.events == logged_events(spool));
+    CHECK(written == committed.events);
+  } else {
+    CHECK(written >= committed.events);  // and the ends that lie in held stretches
+  }
 }
 
 void kill_many_times(int signal, const std::string& limit) {

@@ -141,6 +141,9 @@ class ThreadRecorder {
   std::uint64_t ring_capacity() const noexcept { return spool::kRingFirst << ring_class_; }
   void use_log(std::uint64_t records) noexcept;
   void use_ring(std::uint64_t records) noexcept;
+  std::uint64_t ring_word(std::uint64_t records) const noexcept {
+    return records << 8 | (ring_forgot_ ? spool::kRingForgot : 0) | ring_class_;
+  }
   bool wrap_ring() noexcept;
   void lay_out_ring(std::uint64_t records) noexcept;
   bool flush_stage(std::uint64_t count) noexcept;

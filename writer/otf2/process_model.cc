@@ -38,6 +38,8 @@ ProcessModel::ProcessModel(const spool::ProcessSpool& spool, RegionTable& region
     primary_ = static_cast<std::size_t>(primary - spool.locations.begin());
   scans_.resize(records_.size());
   scan_all(threads);
+  mark_seams();
+  scan_all(threads);
   plan(recovered);
   append_rings();
   scan_all(threads);
@@ -79,11 +81,37 @@ void ProcessModel::scan_all(unsigned threads) {
                [this](std::size_t i) { scan_records(records_[i], scans_[i]); });
 }
 
+// A location that was killed when it had just begun to hold: its log ends at the cut and
+// its ring counts, but the Hold that belongs between the two was not written yet. It
+// holds in the latest gap that begins at or before what the ring begins with.
+void ProcessModel::mark_seams() {
+  for (std::size_t i = 0; i < records_.size(); ++i) {
+    const spool::SpoolFile& file = spool_.locations[i];
+    const auto& cuts = scans_[i].cuts;
+    if (!file.facts().holding || (!cuts.empty() && !cuts.back().resume)) continue;
+    const std::uint64_t epoch = first_epoch(file.ring());
+    const spool::JournalGap* gap = nullptr;
+    for (const spool::JournalGap& each : journal_.gaps)
+      if (each.hold_epoch <= epoch) gap = &each;
+    if (gap == nullptr || epoch == kNever) continue;
+    spool::Record seam{};
+    seam.ticks = gap->hold_ticks;
+    seam.kind = spool::kHold;
+    seam.set_a48(gap->id);
+    seam.payload = gap->hold_epoch;
+    records_[i].append_seam(seams_.emplace_back(seam));
+  }
+}
+
 void ProcessModel::plan(bool recovered) {
   std::vector<LocationCuts> cuts;
   for (std::size_t i = 0; i < records_.size(); ++i) {
     const spool::SpoolFile& file = spool_.locations[i];
-    cuts.push_back({scans_[i].cuts, &file.ring(), file.facts().holding, i == primary_});
+    cuts.push_back({.cuts = scans_[i].cuts,
+                    .log = &records_[i],
+                    .ring = &file.ring(),
+                    .holding = file.facts().holding,
+                    .primary = i == primary_});
   }
   gaps_ = plan_gaps(journal_, cuts, recovered);
 }
