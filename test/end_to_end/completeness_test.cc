@@ -64,11 +64,14 @@ const std::vector<Expectation>& expectations() {
   return kAll;
 }
 
-void compare(const Job& job) {
-  INFO(job.program);
+// `plain`: what the counting tool runs, where it cannot be the traced program itself.
+void compare(const Job& job, Way way = Way::kRun, const std::string& plain = "") {
+  INFO(job.program << ", way " << static_cast<int>(way));
   TemporaryFolder folder;
-  const Traced traced = trace(job, folder / "archive");
-  const Counts counts(job);
+  const Traced traced = trace(job, folder / "archive", way);
+  Job counted = job;
+  if (!plain.empty()) counted.program = plain;
+  const Counts counts(counted);
   CHECK(traced.result.output == counts.output());
 
   auto found = enters(traced.trace);
@@ -103,6 +106,19 @@ TEST_CASE("Completeness: limit off - every event that a counting tool counts") {
     for (const std::string compiler : {"clang", "gcc"})
       DYNAMIC_SECTION(program << " " << compiler)
   compare({program + "_" + compiler, {}, 2, limit_off()});
+}
+
+// Where the library is loaded before the runtime, what the runtime tells while it ends
+// must not be missing either.
+TEST_CASE("Completeness: limit off - linked and preloaded") {
+  for (const std::string program : {"cg", "jacobi", "threads", "nested"})
+    for (const std::string compiler : {"clang", "gcc"})
+      DYNAMIC_SECTION(program << " " << compiler)
+  compare({program + "_" + compiler, {}, 4, limit_off()}, Way::kPreload);
+  for (const std::string program : {"cg_clang", "cg_gcc", "heat_gfortran"})
+    DYNAMIC_SECTION(program << " linked")
+  compare({"test/end_to_end/" + program + "_linked", {}, 4, limit_off()}, Way::kLinked,
+          program);
 }
 
 TEST_CASE("Completeness: limit off - Fortran") {

@@ -451,6 +451,8 @@ int initialize(ompt_function_lookup_t lookup, int, ompt_data_t* tool) noexcept {
   if (set == nullptr) return 0;
   g_session = runtime::start_session(static_cast<const char*>(tool->ptr));
   if (g_session == nullptr) return 0;
+  runtime::set_runtime_end(
+      reinterpret_cast<ompt_finalize_tool_t>(lookup("ompt_finalize_tool")));
   set(ompt_callback_thread_begin, callback(on_thread_begin));
   set(ompt_callback_thread_end, callback(on_thread_end));
   set(ompt_callback_parallel_begin, callback(on_parallel_begin));
