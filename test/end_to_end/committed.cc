@@ -11,8 +11,9 @@ using spool::Record;
 
 constexpr std::uint64_t kForEver = ~std::uint64_t{0};
 constexpr std::uint8_t kLastBarrier = 9;     // ompt_sync_region_barrier_implicit_parallel
+constexpr std::uint8_t kTeamsBarrier = 10;   // ompt_sync_region_barrier_teams
 constexpr std::uint8_t kSingleExecutor = 3;  // ompt_work_single_executor
-constexpr std::uint8_t kCritical = 5, kAtomic = 6, kOrdered = 7;  // ompt_mutex_...
+constexpr std::uint8_t kCritical = 5, kOrdered = 7;  // ompt_mutex_...
 
 bool is_sync(const Record& record) { return record.kind == spool::kSync; }
 
@@ -107,7 +108,8 @@ class LocationCheck {
   Committed run() {
     for (std::size_t i = 0; i < raw_.log.size(); ++i) take(raw_.log, i);
     in_ring_ = true;
-    if (!raw_.ring.empty() && raw_.holding) start_hole();
+    // Killed at the cut itself, the ring goes on where the log ends.
+    if (raw_.holding && (raw_.ring_forgot || cut_told_)) start_hole();
     for (std::size_t i = 0; i < raw_.ring.size(); ++i) take(raw_.ring, i);
     close_hole();
     nothing_else();
@@ -128,6 +130,8 @@ class LocationCheck {
 
   void take(const std::vector<Record>& records, std::size_t index) {
     const Record& record = records[index];
+    if (record.kind == spool::kHold || record.kind == spool::kResume)
+      cut_told_ = record.kind == spool::kHold;
     if (record.kind == spool::kHold) return start_hole();
     if (is_sync(record)) return pass(records, index);
     if (!is_event(record)) return;
@@ -138,6 +142,7 @@ class LocationCheck {
     }
     if (!held()) {
       result_.events += static_cast<std::uint64_t>(weight(record));
+      if (epoch_ == 0) ++result_.without_epoch;
       if (in_ring_) result_.in_ring += static_cast<std::uint64_t>(weight(record));
     }
     event(record);
@@ -234,7 +239,7 @@ class LocationCheck {
   std::uint64_t true_end(const Record& end) const {
     const bool late = end.kind == spool::kImplicitTaskEnd ||
                       ((end.kind == spool::kSyncRegionEnd || end.kind == spool::kWaitEnd) &&
-                       end.sub == kLastBarrier);
+                       (end.sub == kLastBarrier || end.sub == kTeamsBarrier));
     if (!late) return end.ticks;
     std::vector<const Record*> teams;
     for (const Open& open : open_)
@@ -264,7 +269,7 @@ class LocationCheck {
         return;
       case spool::kMutexAcquired:
         if (!std::exchange(asked_[record.a48()], false)) need(EventType::kEnter, record);
-        if (record.sub == kCritical || record.sub == kAtomic || record.sub == kOrdered)
+        if (record.sub == kCritical || record.sub == kOrdered)  // the block is a region
           need(EventType::kEnter, record);
         if (record.sub != kOrdered) need(EventType::kAcquireLock, record);
         locks_[record.a48()] = true;
@@ -314,6 +319,7 @@ class LocationCheck {
   Committed result_;
   std::uint64_t epoch_ = 0;
   bool in_ring_ = false, in_hole_ = false, was_held_ = false, has_tasks_ = false;
+  bool cut_told_ = false;  // the latest cut of the log is a Hold
   std::vector<Open> open_;
   std::vector<Record> carried_;
   std::map<std::uint64_t, bool> asked_, locks_;
@@ -376,6 +382,7 @@ Committed check_committed(const RawSpool& spool, const Trace& trace, bool died) 
         LocationCheck(spool.locations[i], trace.locations[i], trace, held, joins).run();
     result.events += one.events;
     result.in_ring += one.in_ring;
+    result.without_epoch += one.without_epoch;
     result.problems.insert(result.problems.end(), one.problems.begin(), one.problems.end());
   }
   return result;

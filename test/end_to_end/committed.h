@@ -31,8 +31,11 @@ std::vector<HeldStretch> held_stretches(const RawSpool& spool, bool died);
 
 struct Committed {
   Problems problems;
-  std::uint64_t events = 0;  // callbacks outside of held stretches
+  std::uint64_t events = 0;   // callbacks outside of held stretches
   std::uint64_t in_ring = 0;  // of these, in rings only
+  // Of these, before their location's first epoch: threads that begin, which is no event
+  // of the archive; whether they count as written is decided by the clock.
+  std::uint64_t without_epoch = 0;
 };
 Committed check_committed(const RawSpool& spool, const Trace& trace, bool died);
 
