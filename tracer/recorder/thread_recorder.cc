@@ -83,7 +83,7 @@ void ThreadRecorder::use_ring(std::uint64_t records) noexcept {
   end_ = block_ + ring_capacity();
   commit_ = &file_.header()->ring_commit;
   commit_step_ = 1 << 8;
-  commit_value_ = records << 8 | ring_class_;
+  commit_value_ = ring_word(records);
 }
 
 bool ThreadRecorder::next_block() noexcept {
@@ -248,7 +248,7 @@ void ThreadRecorder::hold(const Decision& decision) noexcept {
   holding_ = true;
   log_at_hold_ = cut;
   log_next_ = cut;
-  file_.header()->ring_commit.store(moved << 8 | ring_class_, std::memory_order_release);
+  file_.header()->ring_commit.store(ring_word(moved), std::memory_order_release);
   // From here on the log ends at the cut and the ring counts: one store.
   file_.header()->log_commit.store(cut << 1 | 1, std::memory_order_release);
   if (cut < file_.flushed()) {

@@ -119,7 +119,7 @@ struct Bench {
 };
 
 std::uint64_t ring_class(Bench& bench) {
-  return bench.recorder->header().ring_commit.load() & 0xff;
+  return bench.recorder->header().ring_commit.load() & (spool::kRingForgot - 1);
 }
 
 TEST_CASE("ThreadRecorder: write - records are in the file as they were given") {

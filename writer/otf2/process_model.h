@@ -48,6 +48,7 @@ class ProcessModel {
 
  private:
   void scan_all(unsigned threads);
+  void mark_seams();
   void plan(bool recovered);
   void append_rings();
   void date_gaps();
@@ -58,6 +59,7 @@ class ProcessModel {
   const spool::ProcessSpool& spool_;
   spool::Journal journal_;
   std::vector<spool::RecordSequence> records_;
+  std::deque<spool::Record> seams_;
   std::vector<LocationScan> scans_;
   GapPlan gaps_;
   TeamTable teams_;

@@ -23,10 +23,10 @@
 //
 // While its location holds (bit 0 of log_commit), new records go round in the ring; they
 // are what contract point 4 of the design keeps: the latest iterations, until written or
-// forgotten. `ring_commit` is count << 8 | k: the ring uses kRingFirst << k records (at
-// most ring_records), record i lies at i modulo that, and the latest of the `count` are
-// there. When an iteration does not fit, k grows and the count begins anew with what is
-// kept.
+// forgotten. `ring_commit` is count << 8 | forgot << 7 | k: the ring uses kRingFirst << k
+// records (at most ring_records), record i lies at i modulo that, and the latest of the
+// `count` are there. When an iteration does not fit, k grows and the count begins anew
+// with what is kept; `forgot` says that something was forgotten before.
 //
 // A record is complete before the commit word that covers it is stored (release; x86
 // keeps the order of stores for a kill, too), so after SIGKILL at any instruction the
@@ -57,6 +57,7 @@ inline constexpr std::size_t kRecordBytes = 24;
 inline constexpr std::size_t kMaxDepth = 256;  // open regions a location keeps
 inline constexpr std::size_t kStageRecords = 4096;
 inline constexpr std::size_t kRingFirst = 1024;  // records of the smallest ring
+inline constexpr std::uint64_t kRingForgot = 0x80;  // bit of ring_commit
 
 //    bytes 0..7   8      9     10..11  12..15  16..23
 //         +-------+------+-----+-------+-------+---------+
@@ -280,7 +281,7 @@ struct Header {
 
   // Changes while recording; one cache line for the hot words.
   alignas(64) std::atomic<std::uint64_t> log_commit;   // records << 1 | holding
-  std::atomic<std::uint64_t> ring_commit;  // records << 8 | size class
+  std::atomic<std::uint64_t> ring_commit;  // records << 8 | kRingForgot | size class
   std::atomic<std::uint64_t> flushed;      // log records in the log area
   std::atomic<std::uint64_t> events_seen;  // callbacks, written or not
   std::atomic<std::uint64_t> last_ticks;   // at the last flush or end
