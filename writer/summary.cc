@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <span>
 
 namespace refrain::writer {
 namespace {
@@ -49,19 +51,35 @@ std::vector<std::string> loss_lines(const WriteResult& result) {
   return lines;
 }
 
+namespace {
+
+struct Unit {
+  double size;
+  const char* name;
+};
+
+// With so many digits, in the greatest unit in which the rounded value is at least 1.
+std::string scaled(double value, std::span<const Unit> units, int digits,
+                   const char* smallest) {
+  for (const Unit& unit : units) {
+    const std::string text = fmt::format("{:.{}g}", value / unit.size, digits);
+    if (text.find('e') != std::string::npos && value > unit.size)
+      return fmt::format("{:.0f} {}", value / unit.size, unit.name);
+    if (std::strtod(text.c_str(), nullptr) >= 1) return text + " " + unit.name;
+  }
+  return fmt::format("{:.0f} {}", value, smallest);
+}
+
+}  // namespace
+
 std::string duration_text(double nanoseconds) {
-  if (nanoseconds >= 1e9) return fmt::format("{:.4g} s", nanoseconds / 1e9);
-  if (nanoseconds >= 1e6) return fmt::format("{:.4g} ms", nanoseconds / 1e6);
-  if (nanoseconds >= 1e3) return fmt::format("{:.4g} us", nanoseconds / 1e3);
-  return fmt::format("{:.0f} ns", nanoseconds);
+  constexpr Unit kUnits[] = {{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}};
+  return scaled(nanoseconds, kUnits, 4, "ns");
 }
 
 std::string bytes_text(std::uint64_t bytes) {
-  const double value = static_cast<double>(bytes);
-  if (value >= 1e9) return fmt::format("{:.3g} GB", value / 1e9);
-  if (value >= 1e6) return fmt::format("{:.3g} MB", value / 1e6);
-  if (value >= 1e3) return fmt::format("{:.3g} kB", value / 1e3);
-  return fmt::format("{} bytes", bytes);
+  constexpr Unit kUnits[] = {{1e12, "TB"}, {1e9, "GB"}, {1e6, "MB"}, {1e3, "kB"}};
+  return scaled(static_cast<double>(bytes), kUnits, 3, "bytes");
 }
 
 }  // namespace refrain::writer

@@ -57,7 +57,7 @@ class MarkReader {
     iteration.begin = iteration.end = event.time;
     iteration.first = iteration.last = index;
     iteration.depth = open_.size();
-    iteration.said_written = static_cast<int>(attribute(trace_, event, "written", -1));
+    iteration.said_written = static_cast<int>(attribute(trace_, event, "written", 0));
     iteration.said_complete = static_cast<int>(attribute(trace_, event, "complete", -1));
     open_.push_back({into_.size(), false, false});
     into_.push_back(iteration);

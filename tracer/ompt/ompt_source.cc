@@ -24,7 +24,7 @@
 
 namespace refrain::ompt {
 
-thread_local ThreadState t_state __attribute__((tls_model("initial-exec")));
+constinit thread_local ThreadState t_state __attribute__((tls_model("initial-exec")));
 
 namespace {
 
@@ -32,6 +32,7 @@ using recorder::Clock;
 using recorder::ThreadRecorder;
 using runtime::Session;
 using spool::Record;
+using spool::RecordWords;
 
 Session* g_session = nullptr;
 TaskSites g_sites;
@@ -82,20 +83,18 @@ void keep_word(ompt_data_t* data, std::uint64_t word) noexcept {
   __atomic_store_n(&data->value, word, __ATOMIC_RELAXED);
 }
 
-Record make(spool::Kind kind, std::uint64_t ticks, std::uint64_t payload,
-            std::uint8_t sub = 0, std::uint64_t a48 = 0) noexcept {
-  Record record{ticks, kind, sub, 0, 0, payload};
-  record.set_a48(a48);
-  return record;
+RecordWords make(spool::Kind kind, std::uint64_t ticks, std::uint64_t payload,
+                 std::uint8_t sub = 0, std::uint64_t a48 = 0) noexcept {
+  return spool::record_words(kind, ticks, payload, sub, a48);
 }
 
 // Whether the innermost thing that this thread is in is an outermost region of the
 // primary thread, and it is the primary thread: what it meets here every thread of the
 // team meets in the same order, so it may feed the agent.
 bool feeds_agent(const ThreadRecorder& recorder, const Membership* team) noexcept {
+  if (team == nullptr || team->index != 0 || !team->team.counts_epochs()) return false;
   const Record* top = recorder.top();
-  return g_session->auto_symbols() && team != nullptr && team->team.counts_epochs() &&
-         team->index == 0 && top != nullptr && top->kind == spool::kImplicitTaskBegin;
+  return g_session->auto_symbols() && top != nullptr && top->kind == spool::kImplicitTaskBegin;
 }
 
 // --- Threads and teams --------------------------------------------------------------
@@ -135,8 +134,9 @@ void on_parallel_begin(ompt_data_t*, const ompt_frame_t*, ompt_data_t* parallel,
   const std::uint64_t ticks = Clock::now();
   const std::uint64_t address = address_of(code);
   TeamWord word;
+  std::uint8_t cut = 0;
   if (t_state.teams_open == 0 && g_session->claim_primary(&*scope)) {
-    g_session->advance_epoch(*scope, ticks, true);
+    cut = g_session->begin_epoch(*scope, ticks);
     word.instance = scope->epoch();
     g_session->on_symbol(*scope, runtime::make_symbol(spool::kParallelBegin, 0, address),
                          ticks);
@@ -149,7 +149,7 @@ void on_parallel_begin(ompt_data_t*, const ompt_frame_t*, ompt_data_t* parallel,
     word.instance = g_session->begin_instance(scope->epoch());
   }
   keep_word(parallel, word.pack());
-  std::uint8_t sub = word.flags;
+  std::uint8_t sub = word.flags | cut;
   if ((flags & ompt_parallel_league) != 0) sub |= spool::kTeamLeague;
   scope->begin(make(spool::kParallelBegin, ticks,
                     address | std::uint64_t{std::min(requested, 0xffffu)} << 48, sub,
@@ -184,14 +184,14 @@ void begin_implicit_task(ThreadRecorder& recorder, ompt_data_t* parallel, unsign
                          unsigned index) noexcept {
   const std::uint64_t ticks = Clock::now();
   const TeamWord word = TeamWord::unpack(word_of(parallel));
-  if (index != 0)
-    g_session->reach_epoch(recorder,
-                           word.counts_epochs() ? word.instance
-                                                : g_session->instance_epoch(word.instance),
-                           ticks);
+  std::uint8_t cut = 0;
+  if (index != 0 && word.counts_epochs())
+    cut = g_session->join_epoch(recorder, word.instance, ticks);
+  else if (index != 0)
+    g_session->reach_epoch(recorder, g_session->instance_epoch(word.instance), ticks);
   t_state.enter_team({word, index});
   recorder.begin(make(spool::kImplicitTaskBegin, ticks, std::uint64_t{size} << 32 | index,
-                      word.flags, word.instance));
+                      word.flags | cut, word.instance));
 }
 
 void on_implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t* parallel, ompt_data_t*,
@@ -288,11 +288,13 @@ std::uint64_t sync_end_time(ompt_sync_region_t kind, const Membership* team) noe
 // A barrier of the team is behind this thread.
 void pass_barrier(ThreadRecorder& recorder, ompt_sync_region_t kind, Membership& team,
                   std::uint64_t ticks) noexcept {
-  if (team.index != 0)
-    return g_session->reach_epoch(recorder, recorder.epoch() + 1, ticks);
-  if (gives_symbol(kind) && feeds_agent(recorder, &team))
-    g_session->on_symbol_end(ticks, recorder.depth());
-  g_session->advance_epoch(recorder, ticks, false);
+  if (team.index != 0) {
+    g_session->reach_epoch(recorder, recorder.epoch() + 1, ticks);
+  } else {
+    if (gives_symbol(kind) && feeds_agent(recorder, &team))
+      g_session->on_symbol_end(ticks, recorder.depth());
+    g_session->advance_epoch(recorder, ticks);
+  }
 }
 
 void begin_sync_region(ThreadRecorder& recorder, ompt_sync_region_t kind,
@@ -347,9 +349,8 @@ void on_sync_region_wait(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint
   const bool joint = top != nullptr && top->kind == spool::kSyncRegionBegin &&
                      top->sub == sub && top->aux16 == spool::kWaitToo;
   if (!joint) return scope->end(make(spool::kWaitEnd, ticks, address_of(code), sub));
-  Record record = make(spool::kSyncRegionEnd, ticks, address_of(code), sub);
-  record.aux16 = spool::kWaitToo;
-  scope->end(record);
+  scope->end(make(spool::kSyncRegionEnd, ticks, address_of(code), sub,
+                  std::uint64_t{spool::kWaitToo} << 32));
   t_state.sync_end_told = true;
   t_state.sync_end_ticks = ticks;
 }
@@ -359,7 +360,7 @@ void on_reduction(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint, ompt_
   Scope scope;
   if (!scope) return;
   const bool begins = endpoint == ompt_scope_begin;
-  const Record record = make(begins ? spool::kReductionBegin : spool::kReductionEnd,
+  const RecordWords record = make(begins ? spool::kReductionBegin : spool::kReductionEnd,
                              Clock::now(), address_of(code), static_cast<std::uint8_t>(kind));
   begins ? scope->begin(record) : scope->end(record);
 }
@@ -369,7 +370,7 @@ void on_masked(ompt_scope_endpoint_t endpoint, ompt_data_t*, ompt_data_t*,
   Scope scope;
   if (!scope) return;
   const bool begins = endpoint == ompt_scope_begin;
-  const Record record = make(begins ? spool::kMaskedBegin : spool::kMaskedEnd, Clock::now(),
+  const RecordWords record = make(begins ? spool::kMaskedBegin : spool::kMaskedEnd, Clock::now(),
                              address_of(code));
   begins ? scope->begin(record) : scope->end(record);
 }

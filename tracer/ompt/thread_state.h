@@ -12,7 +12,7 @@ namespace refrain::ompt {
 
 struct Membership {
   TeamWord team;
-  std::uint32_t index;  // thread number; 0 is the thread that opened the region
+  std::uint32_t index = 0;  // thread number; 0 is the thread that opened the region
 };
 
 struct ThreadState {
@@ -23,7 +23,7 @@ struct ThreadState {
   bool sync_end_told = false;  // the end of the innermost sync region is recorded already
   std::uint64_t sync_end_ticks = 0;
   int teams_open = 0;  // may exceed kMostTeams; the innermost then is unknown
-  Membership teams[kMostTeams];
+  Membership teams[kMostTeams] = {};
 
   Membership* team() noexcept {
     return teams_open > 0 && teams_open <= kMostTeams ? &teams[teams_open - 1] : nullptr;
@@ -38,6 +38,8 @@ struct ThreadState {
 };
 
 // Initial-exec: a register and an offset away, also in a library that is loaded late.
-extern thread_local ThreadState t_state __attribute__((tls_model("initial-exec")));
+// Constinit: without it every access asks first whether the thread has made it.
+extern constinit thread_local ThreadState t_state
+    __attribute__((tls_model("initial-exec")));
 
 }  // namespace refrain::ompt

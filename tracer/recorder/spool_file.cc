@@ -76,6 +76,13 @@ SpoolResult SpoolFile::fill_new_file(const spool::Header& header) noexcept {
 }
 
 SpoolResult SpoolFile::flush(std::uint64_t count) noexcept {
+  const int program_errno = errno;
+  const SpoolResult result = flush_stage(count);
+  errno = program_errno;
+  return result;
+}
+
+SpoolResult SpoolFile::flush_stage(std::uint64_t count) noexcept {
   const std::uint64_t bytes = count * spool::kRecordBytes;
   const std::uint64_t offset = head_bytes_ + flushed_ * spool::kRecordBytes;
   if (offset + bytes > allocated_) {

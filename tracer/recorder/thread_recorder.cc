@@ -6,6 +6,7 @@
 namespace refrain::recorder {
 
 using spool::Record;
+using spool::RecordWords;
 
 namespace {
 
@@ -108,7 +109,7 @@ bool ThreadRecorder::wrap_ring() noexcept {
   const std::uint64_t capacity = ring_capacity();
   const std::uint64_t wanted = board_ == nullptr ? 0 : board_->keep_from();
   const auto begins_before_wanted = [&](const Record& r) {
-    return r.kind == spool::kSync && r.a48() < wanted;
+    return spool::is_cut(r) && r.a48() < wanted;
   };
   // Here the records lie in order, the newest at the end.
   const bool half_is_enough =
@@ -125,25 +126,19 @@ bool ThreadRecorder::wrap_ring() noexcept {
   return true;
 }
 
-void ThreadRecorder::sync(std::uint64_t epoch, std::uint64_t ticks) noexcept {
-  epoch_ = epoch;
-  Record record{.ticks = ticks, .kind = spool::kSync, .sub = 0, .aux16 = 0, .aux32 = 0,
-                .payload = depth_};
-  record.set_a48(epoch);
-  append(record);
+void ThreadRecorder::append_snapshots() noexcept {
   for (std::uint32_t i = 0; i < depth_; ++i) {
-    Record open = stack_[i];
-    open.kind |= spool::kSnapshot;
+    RecordWords open = RecordWords::load(stack_[i]);
+    open.meta |= std::uint64_t{spool::kSnapshot} << RecordWords::kKindShift;
     append(open);
   }
 }
 
-void ThreadRecorder::pop(const Record& end_record) noexcept {
-  const std::uint32_t at = match(stack_, depth_, end_record.kind);
+void ThreadRecorder::pop(const RecordWords& end_record) noexcept {
+  const std::uint32_t at = match(stack_, depth_, end_record.kind());
   if (at == depth_) return;
   depth_ = at;
-  if (!holding_ || at >= base_depth_) [[likely]]
-    return;
+  if (at >= base_depth_) return;
   // It was open when holding began: its end goes to the log, so that its duration is
   // known whatever the ring forgets.
   base_depth_ = at;
@@ -195,7 +190,7 @@ std::uint64_t ThreadRecorder::find_cut(std::uint64_t epoch) noexcept {
     const std::uint64_t lower = upper - n;
     if (!file_.read(lower, n, block)) return found;
     for (std::uint64_t i = n; i-- > 0;) {
-      if (block[i].kind != spool::kSync) continue;
+      if (!spool::is_cut(block[i])) continue;
       if (block[i].a48() < epoch) return found;
       found = lower + i;
     }
@@ -223,7 +218,7 @@ std::uint64_t ThreadRecorder::fill_ring(std::uint64_t cut) noexcept {
     for (std::uint64_t i = 0; i < n; ++i, ++done) {
       const Record& r = block[i];
       file_.ring()[done % capacity] = r;
-      if (done == 0) snapshots = r.payload;  // the Sync at the cut
+      if (done == 0) snapshots = spool::open_at_cut(r);
       const bool snapshot = done > 0 && done <= snapshots;
       if ((snapshot || is_begin(r.kind)) && depth < spool::kMaxDepth) {
         replayed_[depth++] = r;
@@ -260,15 +255,16 @@ void ThreadRecorder::hold(const Decision& decision) noexcept {
     file_.rewind(cut);
     blocked_ = false;  // what the cut gives back can be written again
   }
-  Record record{.ticks = Clock::now(), .kind = spool::kHold, .sub = 0, .aux16 = 0,
-                .aux32 = 0, .payload = decision.epoch};
-  record.set_a48(decision.gap);
-  append_behind_hold(record);
-  for (std::uint32_t i = 0; i < n_carried_; ++i) append_behind_hold(carried_[i]);
+  append_behind_hold(
+      spool::record_words(spool::kHold, Clock::now(), decision.epoch, 0, decision.gap));
+  for (std::uint32_t i = 0; i < n_carried_; ++i)
+    append_behind_hold(RecordWords::load(carried_[i]));
   use_ring(moved);
 }
 
-void ThreadRecorder::append_behind_hold(const Record& record) noexcept {
+void ThreadRecorder::append_behind_hold(const RecordWords& words) noexcept {
+  Record record;
+  words.store(&record);
   if (!log_put(&record, 1)) return count_loss(block_cause_);
   log_at_hold_ = log_next_;
   file_.header()->log_commit.store(log_at_hold_ << 1 | 1, std::memory_order_release);
@@ -283,7 +279,7 @@ void ThreadRecorder::resume(const Decision& decision) noexcept {
   bool complete = !ring_forgot_;
   for (; from < count; ++from) {
     const Record& r = ring[from % capacity];
-    if (r.kind != spool::kSync) continue;
+    if (!spool::is_cut(r)) continue;
     if (r.a48() >= decision.epoch) break;
     complete = true;
   }
@@ -304,6 +300,7 @@ void ThreadRecorder::resume(const Decision& decision) noexcept {
   }
   if (!ok) count_loss(block_cause_, count - from);
   holding_ = false;
+  base_depth_ = 0;
   stretch_begin_ = log_at_hold_;
   use_log(log_next_);
   // The log counts again, with what was kept: one store.

@@ -69,11 +69,11 @@ class ThreadRecorder {
   bool busy() const noexcept { return busy_.load(std::memory_order_acquire); }
 
   // Appends one record.
-  void append(const spool::Record& record) noexcept {
+  void append(const spool::RecordWords& record) noexcept {
     if (cursor_ == end_) [[unlikely]] {
       if (!next_block()) return count_loss(block_cause_);
     }
-    *cursor_++ = record;
+    record.store(cursor_++);
     commit_value_ += commit_step_;
     // Release: the record is complete before it counts. Read by writer/spool, in this
     // process at the end or in another after a kill.
@@ -81,16 +81,21 @@ class ThreadRecorder {
   }
 
   // Appends the begin (end) of a region and keeps the stack of open ones.
-  void begin(const spool::Record& record) noexcept {
+  void begin(const spool::RecordWords& record) noexcept {
     append(record);
-    if (depth_ < spool::kMaxDepth)
-      stack_[depth_++] = record;
+    if (depth_ < spool::kMaxDepth) [[likely]]
+      record.store(&stack_[depth_++]);
     else
       count_loss(spool::kLossDepth);
   }
-  void end(const spool::Record& record) noexcept {
+  // An end belongs to the innermost open region of its kind; it closes those inside, too.
+  void end(const spool::RecordWords& record) noexcept {
     append(record);
-    pop(record);
+    // Kinds are laid out in pairs, an end directly after its begin; see spool::Kind.
+    if (depth_ > base_depth_ && stack_[depth_ - 1].kind == record.kind() - 1) [[likely]]
+      --depth_;
+    else
+      pop(record);
   }
   // Drops the top of the stack: a region for which its runtime tells no end.
   void drop_top() noexcept { --depth_; }
@@ -105,7 +110,20 @@ class ThreadRecorder {
   spool::Record* last() noexcept { return cursor_ == block_ ? nullptr : cursor_ - 1; }
 
   // All threads of the team stand here: records a possible cut.
-  void sync(std::uint64_t epoch, std::uint64_t ticks) noexcept;
+  void sync(std::uint64_t epoch, std::uint64_t ticks) noexcept {
+    epoch_ = epoch;
+    append(spool::record_words(spool::kSync, ticks, depth_, 0, epoch));
+    if (depth_ != 0) append_snapshots();
+  }
+  // The same where the begin of a region follows at once: if the record of that can say it
+  // as well, gives the flag (kTeamCut) to put into its `sub`, else 0.
+  std::uint8_t sync_with_begin(std::uint64_t epoch, std::uint64_t ticks) noexcept {
+    epoch_ = epoch;
+    if (depth_ == 0) [[likely]]
+      return spool::kTeamCut;
+    sync(epoch, ticks);
+    return 0;
+  }
   std::uint64_t epoch() const noexcept { return epoch_; }
 
   // Applies what was decided since the last call, as far as this thread has come.
@@ -131,12 +149,13 @@ class ThreadRecorder {
   void count_loss(spool::LossCause cause, std::uint64_t events = 1) noexcept;
 
  private:
+  void append_snapshots() noexcept;
   void hold(const Decision& decision) noexcept;
   void resume(const Decision& decision) noexcept;
   void follow_slow(const DecisionBoard& board) noexcept;
   bool next_block() noexcept;
-  void pop(const spool::Record& end_record) noexcept;
-  void append_behind_hold(const spool::Record& record) noexcept;
+  void pop(const spool::RecordWords& end_record) noexcept;
+  void append_behind_hold(const spool::RecordWords& record) noexcept;
   std::uint64_t log_records() const noexcept {
     return holding_ ? log_at_hold_ : commit_value_ >> 1;
   }
@@ -163,6 +182,7 @@ class ThreadRecorder {
   std::uint64_t epoch_ = 0;
   std::uint64_t followed_ = 0;
   std::uint32_t depth_ = 0;
+  std::uint32_t base_depth_ = 0;  // while holding: regions open since the hold; else 0
   std::atomic<bool> busy_{false};
   bool holding_ = false;
   bool blocked_ = false;
@@ -176,7 +196,6 @@ class ThreadRecorder {
   bool ring_forgot_ = false;      // something of this gap is not in the ring any more
   std::uint64_t log_next_ = 0;    // log records written, committed or not
   std::atomic<std::uint64_t> dropped_{0};
-  std::uint32_t base_depth_ = 0;    // while holding: regions open since the hold
   std::uint64_t log_at_hold_ = 0;   // while holding: records in the log
   std::uint64_t stretch_begin_ = 0; // no cut lies before this log record
   SpoolFile file_;

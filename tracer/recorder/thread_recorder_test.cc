@@ -33,7 +33,7 @@ struct Bench {
 
   void event() {
     const Record record = make_record(spool::kFlush, ++ticks);
-    recorder->append(record);
+    recorder->append(spool::RecordWords::load(record));
     model.append(record);
   }
   void events(std::uint64_t count) {
@@ -41,18 +41,31 @@ struct Bench {
   }
   void begin() {
     const Record record = make_record(spool::kWorkBegin, ++ticks, 0x1000);
-    recorder->begin(record);
+    recorder->begin(spool::RecordWords::load(record));
     model.begin(record);
   }
   void end() {
-    const Record record = make_record(spool::kWorkEnd, ++ticks, 0x2000);
-    recorder->end(record);
+    const auto kind = static_cast<spool::Kind>(model.stack().back().kind + 1);
+    const Record record = make_record(kind, ++ticks, 0x2000);
+    recorder->end(spool::RecordWords::load(record));
     model.end(record);
   }
   void sync() {
     recorder->sync(++epoch, ++ticks);
     model.sync(epoch, ticks);
     recorder->follow(*board);
+  }
+  // A region of a team, which begins an epoch.
+  void begin_team() {
+    const std::uint8_t cut = recorder->sync_with_begin(++epoch, ++ticks);
+    CHECK((cut != 0) == model.stack().empty());
+    if (cut == 0) model.sync(epoch, ticks);
+    recorder->follow(*board);
+    Record record = make_record(spool::kImplicitTaskBegin, ticks, 0x3000);
+    record.set_a48(epoch);
+    record.sub = cut;
+    recorder->begin(spool::RecordWords::load(record));
+    model.begin(record);
   }
   // Epochs of so many events each.
   void epochs(int count, std::uint64_t events_each) {
@@ -137,7 +150,7 @@ TEST_CASE("ThreadRecorder: write - events are counted, one inside another is los
 TEST_CASE("ThreadRecorder: write - regions deeper than the stack are counted") {
   Bench bench;
   for (std::size_t i = 0; i < spool::kMaxDepth + 3; ++i)
-    bench.recorder->begin(make_record(spool::kWorkBegin, i + 1));
+    bench.recorder->begin(spool::record_words(spool::kWorkBegin, i + 1, 0));
   CHECK(bench.recorder->depth() == spool::kMaxDepth);
   CHECK(bench.lost(spool::kLossDepth) == 3);
 }
@@ -386,6 +399,8 @@ TEST_CASE("ThreadRecorder: random operations - the file is as the model says") {
       bench.begin();
     } else if (kind < 14 && !bench.model.stack().empty()) {
       bench.end();
+    } else if (kind < 16 && bench.model.stack().size() < 20) {
+      bench.begin_team();
     } else if (kind < 18 || bench.epoch <= first) {
       bench.sync();
     } else if (bench.model.holding()) {
@@ -418,7 +433,7 @@ TEST_CASE("ThreadRecorder: two threads - decisions of one are followed by the ot
       bench.recorder->sync(epoch.fetch_add(1) + 1, ++ticks);
       bench.recorder->follow(*bench.board);
       for (int i = 0; i < 5; ++i)
-        bench.recorder->append(make_record(spool::kFlush, ++ticks));
+        bench.recorder->append(spool::record_words(spool::kFlush, ++ticks, 0));
     }
   });
   while (epoch.load() == 0) std::this_thread::yield();

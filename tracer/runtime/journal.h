@@ -19,9 +19,7 @@ class Journal {
 
   void put(spool::Kind kind, std::uint64_t ticks, std::uint64_t a48, std::uint64_t payload,
            std::uint8_t sub = 0) noexcept {
-    spool::Record record{ticks, kind, sub, 0, 0, payload};
-    record.set_a48(a48);
-    file_.append(record);
+    file_.append(spool::record_words(kind, ticks, payload, sub, a48));
   }
 
   void text(spool::TextKey key, std::string_view text) noexcept {
@@ -30,7 +28,7 @@ class Journal {
       spool::Record record{};
       const std::size_t n = std::min(text.size(), sizeof record);
       std::memcpy(static_cast<void*>(&record), text.data(), n);
-      file_.append(record);
+      file_.append(spool::RecordWords::load(record));
       text.remove_prefix(n);
     }
   }

@@ -11,8 +11,8 @@
 #include <fstream>
 #include <iterator>
 
+#include "filters/detectors.h"
 #include "tracer/runtime/archive_folder.h"
-#include "tracer/runtime/detectors.h"
 #include "tracer/runtime/messages.h"
 #include "writer/version.h"
 
@@ -85,7 +85,7 @@ std::unique_ptr<Session> Session::create(const filters::Settings& settings,
     return nullptr;
   }
   session->write_preamble(runtime_name, program);
-  session->detector_ = make_detector(settings);
+  session->detector_ = filters::make_detector(settings);
   session->symbols_.resize(std::bit_ceil(session->detector_->reach_events() + 64));
   const auto at = [&](double seconds) {
     return seconds > 0 ? session->start_ticks_ + Clock::ticks_of_seconds(seconds) : 0;

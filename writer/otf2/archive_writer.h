@@ -6,7 +6,7 @@
 //   - each thread is a location; its regions are those of the constructs it passed,
 //     parallel regions with ThreadFork/Join and ThreadTeamBegin/End around them;
 //   - each loop is a region flagged PHASE and DYNAMIC, each iteration an Enter (attribute
-//     `written`: 0 held, 1 whole, 2 in part; `complete`: 0 if it was not brought to its
+//     `written`: 1 whole, 2 in part, absent if held; `complete`: 0 if it was not brought to its
 //     end) with a ParameterInt `iteration` and a Leave, on the process' primary location;
 //   - each gap is MeasurementOnOff OFF .. ON on every location; regions that were open
 //     across one edge of it are entered and left at their true times, between the two.

@@ -101,7 +101,7 @@ class DefinitionWriter {
         writer_, kIterationParameter, text("iteration"), OTF2_PARAMETER_TYPE_INT64));
     check_(OTF2_GlobalDefWriter_WriteAttribute(
         writer_, kWrittenAttribute, text("written"),
-        text("events of the iteration in the archive: 0 none, 1 all, 2 a part"),
+        text("events of the iteration in the archive: 1 all, 2 a part; none if not given"),
         OTF2_TYPE_UINT8));
     check_(OTF2_GlobalDefWriter_WriteAttribute(
         writer_, kCompleteAttribute, text("complete"),

@@ -31,7 +31,8 @@ void EventSink::leave(std::uint64_t ticks, std::uint32_t region) {
 void EventSink::enter_iteration(std::uint64_t ticks, std::uint32_t region,
                                 std::uint64_t number, std::uint8_t kept, bool complete) {
   if (!ok() || region >= regions_.size()) return;
-  check(OTF2_AttributeList_AddUint8(attributes_, kWrittenAttribute, kept));
+  // Nearly all iterations of a long run are held: they do without, at 21 bytes a mark.
+  if (kept != 0) check(OTF2_AttributeList_AddUint8(attributes_, kWrittenAttribute, kept));
   if (!complete) check(OTF2_AttributeList_AddUint8(attributes_, kCompleteAttribute, 0));
   check(OTF2_EvtWriter_Enter(writer_, attributes_, at(ticks), region));
   check(OTF2_AttributeList_RemoveAllAttributes(attributes_));

@@ -49,7 +49,7 @@ std::uint64_t epoch_at(const LocationCuts& location, std::uint64_t ticks) {
   std::uint64_t epoch = kNever;
   while (i-- > 0) {
     const Record& record = in_ring ? ring_at(*location.ring, i) : (*location.log)[i];
-    if (record.kind != spool::kSync) continue;
+    if (!spool::is_cut(record)) continue;
     epoch = record.a48();
     if (record.ticks <= ticks) break;
   }
@@ -211,7 +211,7 @@ GapPlan plan_gaps(const spool::Journal& journal, std::span<const LocationCuts> l
 std::size_t ring_position(const RingView& ring, std::uint64_t epoch) noexcept {
   for (std::size_t i = 0; i < ring_size(ring); ++i) {
     const Record& record = ring_at(ring, i);
-    if (record.kind == spool::kSync && record.a48() >= epoch) return i;
+    if (spool::is_cut(record) && record.a48() >= epoch) return i;
   }
   return ring_size(ring);
 }

@@ -42,13 +42,15 @@
 #pragma once
 
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 namespace refrain::spool {
 
 inline constexpr char kMagic[8] = {'R', 'F', 'R', 'S', 'P', 'O', 'O', 'L'};
-inline constexpr std::uint32_t kVersion = 2;
+inline constexpr std::uint32_t kVersion = 3;
 inline constexpr std::uint32_t kByteOrder = 0x01020304;
 inline constexpr std::size_t kHeaderBytes = 4096;
 inline constexpr std::size_t kRecordBytes = 24;
@@ -78,6 +80,42 @@ struct Record {
 };
 static_assert(sizeof(Record) == kRecordBytes);
 
+// A record as three words: what the tracer's hot path makes and stores, for a record put
+// together from its small members in memory is copied at the price of a failed store
+// forwarding.
+struct RecordWords {
+  std::uint64_t ticks;
+  std::uint64_t meta;  // kind, sub, aux16, aux32 as they lie in memory
+  std::uint64_t payload;
+
+  std::uint8_t kind() const noexcept { return static_cast<std::uint8_t>(meta >> kKindShift); }
+  void store(Record* to) const noexcept {
+    auto* bytes = reinterpret_cast<unsigned char*>(to);
+    std::memcpy(bytes, &ticks, 8);
+    std::memcpy(bytes + 8, &meta, 8);
+    std::memcpy(bytes + 16, &payload, 8);
+  }
+  static RecordWords load(const Record& from) noexcept {
+    return std::bit_cast<RecordWords>(from);
+  }
+
+  static constexpr bool kLittle = std::endian::native == std::endian::little;
+  static constexpr unsigned kKindShift = kLittle ? 0 : 56;
+  static constexpr unsigned kSubShift = kLittle ? 8 : 48;
+  static constexpr unsigned kHighShift = kLittle ? 16 : 32;
+  static constexpr unsigned kLowShift = kLittle ? 32 : 0;
+};
+
+constexpr RecordWords record_words(std::uint8_t kind, std::uint64_t ticks,
+                                   std::uint64_t payload, std::uint8_t sub = 0,
+                                   std::uint64_t a48 = 0) noexcept {
+  using W = RecordWords;
+  return {ticks,
+          std::uint64_t{kind} << W::kKindShift | std::uint64_t{sub} << W::kSubShift |
+              (a48 >> 32 & 0xffff) << W::kHighShift | (a48 & 0xffffffff) << W::kLowShift,
+          payload};
+}
+
 inline constexpr std::uint64_t kAddressMask = (std::uint64_t{1} << 48) - 1;
 
 // A copy of the begin record of a region that is open at a Sync: kind | kSnapshot.
@@ -88,9 +126,10 @@ enum Kind : std::uint8_t {
 
   // --- Structure of a location's log -------------------------------------------------
   kSync = 1,    // a48: epoch; payload: open regions here, whose snapshots follow, outermost
-                // first. A cut at this epoch lies just before this record.
+                // first. A cut at this epoch lies just before this record. Where no
+                // region is open and a team's begins, kTeamCut stands for the Sync.
   kHold = 2,    // a48: gap; payload: epoch. What came from there on is not in the log...
-  kResume = 3,  // a48: gap; payload: epoch from which on it is again; a Sync follows.
+  kResume = 3,  // a48: gap; payload: epoch from which on it is again; a cut follows.
                 // Between the two stand only the ends of regions open at the Hold.
 
   // --- Events of OpenMP threads (payload: code address, unless said otherwise) -------
@@ -158,6 +197,19 @@ inline constexpr std::uint8_t kTeamLeague = 2;   // a league of teams
 inline constexpr std::uint8_t kTeamInitial = 4;  // the initial task of a thread
 inline constexpr std::uint8_t kTeamForeign = 8;  // outermost, but of another root thread
                                                  // than the one that feeds the agent
+inline constexpr std::uint8_t kTeamCut = 16;     // of a begin: a48 is a new epoch, a cut at it
+                                                 // lies just before this record, no region
+                                                 // is open there
+
+// Whether a cut may lie just before this record, at the epoch a48(); and the number of
+// snapshots that follow.
+inline bool is_cut(const Record& record) noexcept {
+  const bool team = record.kind == kParallelBegin || record.kind == kImplicitTaskBegin;
+  return record.kind == kSync || (team && (record.sub & kTeamCut) != 0);
+}
+inline std::uint64_t open_at_cut(const Record& record) noexcept {
+  return record.kind == kSync ? record.payload : 0;
+}
 
 // aux16 of sync regions: the wait begins (ends) with the region, in the same instant,
 // and has no record of its own.

@@ -186,9 +186,9 @@ void SpoolFile::read_ring(const Header& header) {
   const std::span<const Record> slots = records_at(offset, capacity);
   if (count < capacity) {
     ring_.older = slots.first(count);
-    // Complete, it begins with the Sync of the cut.
+    // Complete, it begins with the record at the cut.
     ring_.overflowed =
-        (commit & kRingForgot) != 0 || ring_.older.front().kind != kSync;
+        (commit & kRingForgot) != 0 || !is_cut(ring_.older.front());
     return;
   }
   // Once full, the writer may be in the middle of overwriting the oldest slot.

@@ -16,7 +16,7 @@ std::string line(const test::Trace& trace, const test::Event& event) {
     case kEnter: {
       std::string text = "enter " + region();
       if (!test::is_phase(trace, event)) return text;
-      text += " [" + std::to_string(attribute(trace, event, "written", 9)) + "]";
+      text += " [" + std::to_string(attribute(trace, event, "written", 0)) + "]";
       return attribute(trace, event, "complete", 1) == 0 ? text + " incomplete" : text;
     }
     case kLeave:

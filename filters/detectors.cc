@@ -1,12 +1,14 @@
-#include "tracer/runtime/detectors.h"
+#include "filters/detectors.h"
 
 #include "periodicity/exact_detector.h"
 #include "periodicity/flat_loop_detector.h"
 #include "periodicity/matrix_detector.h"
+#include "periodicity/nested_detector.h"
 
-namespace refrain::runtime {
+namespace refrain::filters {
 
-std::unique_ptr<periodicity::LoopDetector> make_detector(const filters::Settings& settings) {
+std::unique_ptr<periodicity::LoopDetector> make_detector(const Settings& settings) {
+  if (settings.detector == "nested") return std::make_unique<periodicity::NestedDetector>();
   const periodicity::PeriodSettings periods{
       .max_period = static_cast<std::uint32_t>(settings.max_period_events),
       .window = static_cast<std::uint32_t>(settings.window_events)};
@@ -18,4 +20,4 @@ std::unique_ptr<periodicity::LoopDetector> make_detector(const filters::Settings
   return std::make_unique<periodicity::FlatLoopDetector>(std::move(detector));
 }
 
-}  // namespace refrain::runtime
+}  // namespace refrain::filters

@@ -1,0 +1,62 @@
+// WrittenIterations: counts, loop by loop, the iterations of which something is written.
+//
+// Place in the flow: beside the policy, where the whole stream is at hand afterwards
+// (`refrain detect`). An iteration of an outer loop counts as written although its inner
+// loops are held after their first iterations; one that lies wholly in a held stretch does
+// not. Only complete iterations count.
+// Thread-safety: none. Memory: up to 2^20 iterations of 24 bytes wait for their verdict;
+// older ones are judged by what is held by then. (A break makes writing go on two
+// iterations back, so only one with more inner ones than that could be misjudged.)
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "filters/held_stretches.h"
+#include "periodicity/loop_detector.h"
+
+namespace refrain::filters {
+
+class WrittenIterations final : public periodicity::LoopSink {
+ public:
+  static constexpr std::size_t kMostWaiting = std::size_t{1} << 20;
+
+  // `held` must outlive this and get what the policy tells of the same loop events.
+  explicit WrittenIterations(const HeldStretches& held,
+                             std::size_t most_waiting = kMostWaiting)
+      : held_(held), most_waiting_(most_waiting) {}
+
+  void on_loop_event(const periodicity::LoopEvent& event) noexcept override;
+
+  // The stream has ended at `position`; finish() of the detector has been told.
+  void finish(std::uint64_t position);
+
+  std::uint64_t written(std::uint32_t loop) const {
+    const auto found = written_.find(loop);
+    return found == written_.end() ? 0 : found->second;
+  }
+
+ private:
+  struct Iteration {
+    std::uint32_t loop;
+    std::uint64_t begin;
+    std::uint64_t end;
+  };
+  struct Open {
+    std::uint64_t begin = 0;
+    std::uint64_t number = 0;
+    bool any = false;
+  };
+
+  void add(std::uint32_t loop, std::uint64_t begin, std::uint64_t end);
+  void judge(std::size_t count, std::uint64_t now);
+
+  const HeldStretches& held_;
+  std::size_t most_waiting_;
+  std::vector<Open> open_;  // by level
+  std::vector<Iteration> waiting_;
+  std::map<std::uint32_t, std::uint64_t> written_;
+};
+
+}  // namespace refrain::filters

@@ -1,0 +1,150 @@
+#include "tools/command/detect_command.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "tools/detect/detection.h"
+
+namespace refrain::tools {
+namespace {
+
+double held_fraction(const Detection& found) {
+  return static_cast<double>(found.held) / static_cast<double>(found.events);
+}
+
+nlohmann::ordered_json json_of(const DetectedLoop& loop) {
+  nlohmann::ordered_json parent;  // null: none
+  if (loop.parent >= 0) parent = loop.parent;
+  return {{"id", loop.id},           {"parent", parent},
+          {"level", loop.level},     {"body_events", loop.body_events},
+          {"visits", loop.visits},   {"iterations", loop.iterations},
+          {"written", loop.written}, {"first_event", loop.first_event}};
+}
+
+void print_json(const std::string& file, const DetectionSettings& settings,
+                const Detection& found) {
+  nlohmann::ordered_json out = {
+      {"file", file},           {"detector", settings.tracer.detector},
+      {"events", found.events}, {"distinct", found.distinct},
+      {"held", found.held},     {"held_fraction", held_fraction(found)},
+      {"gaps", found.gaps}};
+  out["loops"] = nlohmann::ordered_json::array();
+  for (const DetectedLoop& loop : found.loops) out["loops"].push_back(json_of(loop));
+  out["structure"] = found.structure;
+  out["ns_per_event"] = found.ns_per_event;
+  out["max_push_ns"] = found.max_push_ns;
+  // A file's name that is no UTF-8 must not cost the rest.
+  fmt::print("{}\n", out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+}
+
+void print_loops(const std::vector<DetectedLoop>& loops) {
+  constexpr std::size_t kMost = 20;
+  if (loops.empty()) {
+    fmt::print("Loops      none found: everything is written\n");
+    return;
+  }
+  fmt::print("{:<16} {:>8} {:>11} {:>9} {:>11} {:>11} {:>12}\n", "Loops", "parent",
+             "body events", "visits", "iterations", "written", "first event");
+  for (std::size_t i = 0; i < std::min(kMost, loops.size()); ++i) {
+    const DetectedLoop& loop = loops[i];
+    const std::string indent(2 * std::size_t{std::min(loop.level, 4u)}, ' ');
+    fmt::print("{:<16} {:>8} {:>11} {:>9} {:>11} {:>11} {:>12}\n",
+               fmt::format("{}loop {}", indent, loop.id),
+               loop.parent < 0 ? "-" : fmt::format("loop {}", loop.parent),
+               loop.body_events, loop.visits, loop.iterations, loop.written,
+               loop.first_event);
+  }
+  if (loops.size() > kMost) fmt::print("... and {} more loops\n", loops.size() - kMost);
+}
+
+void print_text(const std::string& file, const DetectionSettings& settings,
+                const Detection& found) {
+  const auto& tracer = settings.tracer;
+  std::string how = tracer.detector;
+  if (tracer.detector != "nested")
+    how += fmt::format(" (window {}, longest period {})", tracer.window_events,
+                       tracer.max_period_events);
+  fmt::print("Stream     {}\n", file);
+  fmt::print("Events     {}, {} distinct\n", found.events, found.distinct);
+  fmt::print("Settings   detector {}, limit {}, nested {}\n", how, tracer.limit,
+             settings.nested == filters::Nested::kEach ? "each" : "once");
+  fmt::print("Held       {} events ({:.2f} %), {} gap{}\n", found.held,
+             100 * held_fraction(found), found.gaps, found.gaps == 1 ? "" : "s");
+  fmt::print("Cost       {:.1f} ns an event, longest push {:.0f} ns\n", found.ns_per_event,
+             found.max_push_ns);
+  print_loops(found.loops);
+  fmt::print("Structure  {}\n", found.structure);
+}
+
+std::string set(filters::Settings& settings, const char* name, const std::string& text) {
+  if (text.empty()) return {};
+  for (const filters::SettingInfo& info : filters::setting_table())
+    if (info.name == std::string_view(name)) return set_value(settings, info, text);
+  return std::string("no setting ") + name;
+}
+
+}  // namespace
+
+void DetectCommand::add_options(CLI::App& app) {
+  app.add_option("--detector", detector_, "how loops are found: matrix, exact or nested")
+      ->check(CLI::IsMember({"matrix", "exact", "nested"}))
+      ->capture_default_str();
+  app.add_option("-n,--limit", limit_, "iterations to write of each loop, 0: all (10)");
+  app.add_option("--window", window_,
+                 "events that must have repeated; of matrix and exact (512)");
+  app.add_option("--max-period", max_period_,
+                 "longest body looked for, in events; of matrix and exact (512)");
+  app.add_option("--nested", nested_,
+                 "each: the first iterations of every visit; once: of each body in the run")
+      ->check(CLI::IsMember({"each", "once"}))
+      ->capture_default_str();
+  app.add_flag("--json", json_, "as JSON, one line a file");
+  app.add_option(
+         "files", files_,
+         "streams: one integer a line, plain or packed by gzip; - for standard input")
+      ->required();
+}
+
+std::string DetectCommand::read_options(DetectionSettings& settings) const {
+  auto& tracer = settings.tracer;
+  for (const auto& [name, text] :
+       {std::pair{"limit", &limit_}, {"window", &window_}, {"max_period", &max_period_}})
+    if (std::string wrong = set(tracer, name, *text); !wrong.empty()) return wrong;
+  // As for the tracer: who sets one of the two means the other to fit.
+  if (max_period_.empty())
+    tracer.max_period_events = std::min(tracer.max_period_events, tracer.window_events);
+  if (window_.empty())
+    tracer.window_events = std::max(tracer.max_period_events, tracer.window_events);
+  tracer.detector = detector_;
+  settings.nested = nested_ == "once" ? filters::Nested::kOnce : filters::Nested::kEach;
+  return check_together(tracer);
+}
+
+int DetectCommand::run() {
+  DetectionSettings settings;
+  if (const std::string wrong = read_options(settings); !wrong.empty()) return fail(wrong);
+  int status = kDone;
+  bool any = false;
+  for (const std::string& file : files_) {
+    const Detection found = detect(file, settings);
+    if (!found.error.empty()) {
+      std::fflush(stdout);
+      status =
+          fail((file == "-" ? "standard input" : "'" + file + "'") + " " + found.error);
+      continue;
+    }
+    if (any && !json_) fmt::print("\n");
+    any = true;
+    if (json_)
+      print_json(file, settings, found);
+    else
+      print_text(file, settings, found);
+  }
+  return status;
+}
+
+}  // namespace refrain::tools

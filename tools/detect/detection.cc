@@ -1,0 +1,213 @@
+#include "tools/detect/detection.h"
+
+#include <time.h>
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <memory>
+#include <span>
+
+#include "filters/detectors.h"
+#include "filters/held_stretches.h"
+#include "filters/nest.h"
+#include "filters/nest_builder.h"
+#include "filters/written_iterations.h"
+#include "tools/detect/distinct_symbols.h"
+#include "tools/detect/symbol_reader.h"
+
+namespace refrain::tools {
+namespace {
+
+using periodicity::LoopDetector;
+using periodicity::LoopEvent;
+using periodicity::LoopEventKind;
+using periodicity::Symbol;
+using Symbols = std::span<const Symbol>;
+
+constexpr std::size_t kBlockEvents = std::size_t{1} << 20;
+constexpr double kLargeMatrixBytes = 1 << 25;
+
+double cpu_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return 1e9 * static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec);
+}
+
+// A detector and the policy behind it: what the tracer has.
+class Pair {
+ public:
+  explicit Pair(const DetectionSettings& settings)
+      : detector_(filters::make_detector(settings.tracer)),
+        policy_({.limit = settings.tracer.limit, .nested = settings.nested}, held_) {}
+
+  LoopDetector& detector() noexcept { return *detector_; }
+  filters::NestedPolicy& policy() noexcept { return policy_; }
+  filters::HeldStretches& held() noexcept { return held_; }
+
+  double time(Symbols symbols) noexcept {
+    const double start = cpu_ns();
+    for (const Symbol symbol : symbols) detector_->push(symbol, 0, policy_);
+    return cpu_ns() - start;
+  }
+
+  // Lowers each time to what that push takes here.
+  void time_each(Symbols symbols, std::vector<float>& shortest_ns) noexcept {
+    using Clock = std::chrono::steady_clock;
+    auto before = Clock::now();
+    for (std::size_t index = 0; index != symbols.size(); ++index) {
+      detector_->push(symbols[index], 0, policy_);
+      const auto now = Clock::now();
+      const auto ns = std::chrono::duration<float, std::nano>(now - before).count();
+      shortest_ns[index] = std::min(shortest_ns[index], ns);
+      before = now;
+    }
+  }
+
+ private:
+  filters::HeldStretches held_;
+  std::unique_ptr<LoopDetector> detector_;
+  filters::NestedPolicy policy_;
+};
+
+// Measures a stream that is fed block by block.
+class Stopwatch {
+ public:
+  explicit Stopwatch(const DetectionSettings& settings) : settings_(settings) {
+    const auto& tracer = settings.tracer;
+    const bool large = tracer.detector == "matrix" &&
+                       static_cast<double>(tracer.window_events) *
+                               static_cast<double>(tracer.max_period_events) >
+                           kLargeMatrixBytes;
+    if (large) repeats_ = 1;
+  }
+
+  void feed(Symbols symbols) {
+    shortest_ns_.assign(symbols.size(), std::numeric_limits<float>::max());
+    double least = std::numeric_limits<double>::max();
+    if (whole_.empty() && symbols.size() < kBlockEvents) {
+      feed_all(symbols, least);
+    } else {
+      for (std::size_t repeat = whole_.size(); repeat != repeats_; ++repeat) {
+        whole_.push_back(std::make_unique<Pair>(settings_));
+        single_.push_back(std::make_unique<Pair>(settings_));
+      }
+      for (auto& pair : whole_) least = std::min(least, pair->time(symbols));
+      for (auto& pair : single_) pair->time_each(symbols, shortest_ns_);
+    }
+    total_ns_ += least;
+    for (const float ns : shortest_ns_) longest_ns_ = std::max(longest_ns_, ns);
+  }
+
+  double total_ns() const noexcept { return total_ns_; }
+  double longest_ns() const noexcept { return longest_ns_; }
+
+ private:
+  // The whole stream is one short block: repeated more often, with new pairs.
+  void feed_all(Symbols symbols, double& least) {
+    double spent = 0;
+    for (std::size_t repeat = 0; repeat < repeats_ || spent < kEnoughNs; ++repeat) {
+      if (repeat == kMostRepeats) return;
+      const double ns = Pair(settings_).time(symbols);
+      least = std::min(least, ns);
+      spent += ns;
+      Pair(settings_).time_each(symbols, shortest_ns_);
+    }
+  }
+
+  static constexpr std::size_t kMostRepeats = 25;
+  static constexpr double kEnoughNs = 10e6;
+
+  const DetectionSettings& settings_;
+  std::size_t repeats_ = 3;
+  std::vector<std::unique_ptr<Pair>> whole_;
+  std::vector<std::unique_ptr<Pair>> single_;
+  std::vector<float> shortest_ns_;
+  double total_ns_ = 0;
+  float longest_ns_ = 0;
+};
+
+// Gives the answer: the pair, and who else listens to its detector.
+class Observer final : private periodicity::LoopSink {
+ public:
+  explicit Observer(const DetectionSettings& settings)
+      : pair_(settings), nest_(pair_.detector().reach_events()), written_(pair_.held()) {}
+
+  void feed(Symbols symbols) {
+    for (const Symbol symbol : symbols) {
+      nest_.append(symbol);
+      pair_.detector().push(symbol, 0, *this);
+      distinct_.add(symbol);
+    }
+  }
+
+  void finish() {
+    ended_ = true;
+    pair_.detector().finish(*this);
+    const std::uint64_t events = pair_.detector().position();
+    written_.finish(events);
+    pair_.held().finish(events);
+    nest_.finish();
+  }
+
+  void tell(Detection& result, bool is_signed) {
+    result.events = pair_.detector().position();
+    result.distinct = distinct_.size();
+    result.held = pair_.held().held_events();
+    result.gaps = pair_.held().held().size();
+    for (const auto& [id, loop] : nest_.loops()) {
+      const bool inner = loop.parent != periodicity::kNoLoop;
+      result.loops.push_back({.id = id,
+                              .parent = inner ? std::int64_t{loop.parent} : -1,
+                              .level = loop.level,
+                              .body_events = loop.body_events,
+                              .visits = loop.visits,
+                              .iterations = loop.iterations,
+                              .written = written_.written(id),
+                              .first_event = loop.first_event});
+    }
+    result.structure = filters::nest_text(nest_.nest(), [is_signed](std::uint64_t symbol) {
+      return is_signed ? std::to_string(static_cast<std::int64_t>(symbol))
+                       : std::to_string(symbol);
+    });
+  }
+
+ private:
+  void on_loop_event(const LoopEvent& event) noexcept override {
+    // A loop that is open at the end has not broken.
+    const bool only_ended = ended_ && event.kind == LoopEventKind::kLeft &&
+                            event.position >= pair_.detector().position();
+    if (!only_ended) pair_.policy().on_loop_event(event);
+    nest_.on_loop_event(event);
+    written_.on_loop_event(event);
+  }
+
+  Pair pair_;
+  filters::NestBuilder nest_;
+  filters::WrittenIterations written_;
+  DistinctSymbols distinct_;
+  bool ended_ = false;
+};
+
+}  // namespace
+
+Detection detect(const std::string& path, const DetectionSettings& settings) {
+  Detection result;
+  SymbolReader reader(path);
+  Observer observer(settings);
+  Stopwatch stopwatch(settings);
+  std::vector<Symbol> block;
+  while (block.clear(), reader.read(kBlockEvents, block)) {
+    observer.feed(block);
+    stopwatch.feed(block);
+  }
+  result.error = reader.error();
+  if (!result.error.empty()) return result;
+  observer.finish();
+  observer.tell(result, reader.has_negative());
+  result.ns_per_event = stopwatch.total_ns() / static_cast<double>(result.events);
+  result.max_push_ns = stopwatch.longest_ns();
+  return result;
+}
+
+}  // namespace refrain::tools
