@@ -15,11 +15,11 @@ constexpr std::uint8_t kTeamsBarrier = 10;   // ompt_sync_region_barrier_teams
 constexpr std::uint8_t kSingleExecutor = 3;  // ompt_work_single_executor
 constexpr std::uint8_t kCritical = 5, kOrdered = 7;  // ompt_mutex_...
 
-// An epoch begins: by a record of its own, or by that of a team's region.
-bool begins_epoch(const Record& record) {
-  if (record.kind == spool::kSync) return true;
-  return (record.kind == spool::kParallelBegin || record.kind == spool::kImplicitTaskBegin) &&
-         (record.sub & spool::kTeamCut) != 0;
+// Where a cut may lie: a Sync, or the begin of a team where no region is open.
+bool cut_before(const Record& record) {
+  const bool team = record.kind == spool::kParallelBegin ||
+                    record.kind == spool::kImplicitTaskBegin;
+  return record.kind == spool::kSync || (team && (record.sub & spool::kTeamCut) != 0);
 }
 
 bool begins_region(const Record& record) {
@@ -86,7 +86,7 @@ std::uint64_t begin_of_last_but_one(const RawSpool& spool) {
 std::uint64_t epoch_at(const RawLocation& location, std::uint64_t ticks) {
   std::uint64_t epoch = kForEver;
   for (const Record& record : location.holding ? location.ring : location.log)
-    if (begins_epoch(record) && (epoch == kForEver || record.ticks <= ticks))
+    if (cut_before(record) && (epoch == kForEver || record.ticks <= ticks))
       epoch = record.a48();
   return epoch;
 }
@@ -94,7 +94,7 @@ std::uint64_t epoch_at(const RawLocation& location, std::uint64_t ticks) {
 // From which epoch on a location's ring has everything, if it forgot something.
 std::uint64_t ring_begins(const RawLocation& location) {
   if (!location.ring_forgot) return 0;
-  const auto first = std::find_if(location.ring.begin(), location.ring.end(), begins_epoch);
+  const auto first = std::find_if(location.ring.begin(), location.ring.end(), cut_before);
   return first == location.ring.end() ? 0 : first->a48();
 }
 
@@ -138,8 +138,7 @@ class LocationCheck {
     if (record.kind == spool::kHold || record.kind == spool::kResume)
       cut_told_ = record.kind == spool::kHold;
     if (record.kind == spool::kHold) return start_hole();
-    if (begins_epoch(record)) pass(records, index);
-    if (record.kind == spool::kSync) return;
+    if (cut_before(record)) pass(records, index);
     if (!is_event(record)) return;
     if (in_hole_) {
       // Behind a Hold stand ends only; what the ring forgot the begin of has no place.
@@ -170,9 +169,8 @@ class LocationCheck {
     was_held_ = now_held;
     if (!edge) return;
     std::vector<Open> open;
-    const std::uint64_t snapshots =
-        records[index].kind == spool::kSync ? records[index].payload : 0;
-    for (std::uint64_t i = 1; i <= snapshots; ++i) {
+    const bool sync = records[index].kind == spool::kSync;
+    for (std::uint64_t i = 1; sync && i <= records[index].payload; ++i) {
       if (index + i >= records.size() || (records[index + i].kind & spool::kSnapshot) == 0)
         break;
       Record begin = records[index + i];

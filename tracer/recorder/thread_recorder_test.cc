@@ -436,6 +436,7 @@ TEST_CASE("ThreadRecorder: two threads - decisions of one are followed by the ot
         bench.recorder->append(spool::record_words(spool::kFlush, ++ticks, 0));
     }
   });
+  while (epoch.load() == 0) std::this_thread::yield();
   for (std::uint64_t gap = 1; gap <= 3000; ++gap) {
     const std::uint64_t now = epoch.load() + 1;
     bench.board->publish({gap, now, true});

@@ -21,7 +21,6 @@ namespace {
 
 using recorder::Clock;
 using recorder::ThreadRecorder;
-using spool::Record;
 
 std::unique_ptr<Session> start(const test::TemporaryFolder& folder, std::uint64_t limit) {
   filters::Settings settings;
@@ -50,10 +49,9 @@ bool callback(Session& session, ThreadRecorder& recorder, Body body) {
   return recording;
 }
 
-Record make(spool::Kind kind, std::uint64_t payload, std::uint64_t a48) {
-  Record record{Clock::now(), kind, 0, 0, 0, payload};
-  record.set_a48(a48);
-  return record;
+spool::RecordWords make(spool::Kind kind, std::uint64_t payload, std::uint64_t a48,
+                        std::uint8_t sub = 0) {
+  return spool::record_words(kind, Clock::now(), payload, sub, a48);
 }
 
 // One member of a team that opens `regions` outermost regions; member 0 is the primary.
@@ -88,10 +86,10 @@ struct Team {
   void begin_region(ThreadRecorder& recorder, std::uint64_t code) {
     callback(session, recorder, [&] {
       const std::uint64_t now = Clock::now();
-      session.advance_epoch(recorder, now, true);
+      const std::uint8_t cut = session.begin_epoch(recorder, now);
       session.on_symbol(recorder, make_symbol(spool::kParallelBegin, 0, code), now);
       epoch = recorder.epoch();
-      recorder.begin(make(spool::kParallelBegin, code, epoch));
+      recorder.begin(make(spool::kParallelBegin, code, epoch, cut));
     });
   }
   void end_region(ThreadRecorder& recorder, std::uint64_t code) {
@@ -103,8 +101,9 @@ struct Team {
   void task(ThreadRecorder& recorder, std::uint64_t index) {
     const std::uint64_t member = size << 32 | index;
     callback(session, recorder, [&] {
-      if (index != 0) session.reach_epoch(recorder, epoch, Clock::now());
-      recorder.begin(make(spool::kImplicitTaskBegin, member, epoch));
+      const std::uint8_t cut =
+          index != 0 ? session.join_epoch(recorder, epoch, Clock::now()) : 0;
+      recorder.begin(make(spool::kImplicitTaskBegin, member, epoch, cut));
     });
     callback(session, recorder,
              [&] { recorder.end(make(spool::kImplicitTaskEnd, member, epoch)); });
