@@ -59,16 +59,18 @@ const std::vector<Expectation>& expectations() {
       {"omp_set_nest_lock again", {{"nest_lock.begin", ""}}},
       {"omp_unset_nest_lock inner", {{"nest_lock.end", ""}}},
       {"!$omp flush", {{"flush", ""}}},
-      {"!$omp cancel", {{"cancel", ""}}},
   };
   return kAll;
 }
 
-void compare(const Job& job) {
-  INFO(job.program);
+// `plain`: what the counting tool runs, where it cannot be the traced program itself.
+void compare(const Job& job, Way way = Way::kRun, const std::string& plain = "") {
+  INFO(job.program << ", way " << static_cast<int>(way));
   TemporaryFolder folder;
-  const Traced traced = trace(job, folder / "archive");
-  const Counts counts(job);
+  const Traced traced = trace(job, folder / "archive", way);
+  Job counted = job;
+  if (!plain.empty()) counted.program = plain;
+  const Counts counts(counted);
   CHECK(traced.result.output == counts.output());
 
   auto found = enters(traced.trace);
@@ -82,15 +84,27 @@ void compare(const Job& job) {
   CHECK(found["!$omp parallel"] == counts.of("implicit_task.implicit.begin"));
   CHECK(types[EventType::kThreadFork] == counts.sum("parallel_begin."));
   CHECK(types[EventType::kThreadJoin] == counts.sum("parallel_end."));
-  CHECK(types[EventType::kTaskCreate] == counts.sum("task_create.explicit"));
+  CHECK(types[EventType::kTaskCreate] == counts.sum("task_create."));
+  // How many tasks of a group are discarded when it is cancelled is chance: of two runs
+  // only the sum is the same. (What one run has, spool_test compares exactly.)
+  const std::uint64_t discarded = counts.of("task_schedule.cancel");
+  const std::uint64_t complete = types[EventType::kTaskComplete];
+  if (discarded == 0) {
+    CHECK(complete == counts.of("task_schedule.complete"));
+    CHECK(found["!$omp cancel"] == counts.sum("cancel"));
+    CHECK(property_number(traced.trace, "EVENTS_SEEN") ==
+          static_cast<long>(counts.registered()));
+  } else {
+    CHECK(complete > 0);
+    CHECK(complete <= counts.of("task_schedule.complete") + discarded);
+    CHECK(found["!$omp cancel"] >= counts.sum("cancel") - counts.of("cancel.72"));
+  }
   CHECK(types[EventType::kAcquireLock] ==
         counts.sum("mutex_acquired.") - counts.of("mutex_acquired.ordered"));
   CHECK(types[EventType::kReleaseLock] ==
         counts.sum("mutex_released.") - counts.of("mutex_released.ordered"));
   CHECK(types[EventType::kMeasurementOff] == 0);
   CHECK(property_number(traced.trace, "LOST") == 0);
-  CHECK(property_number(traced.trace, "EVENTS_SEEN") ==
-        static_cast<long>(counts.registered()));
 }
 
 std::map<std::string, std::string> limit_off() { return {{"LIMIT", "0"}}; }
@@ -105,6 +119,21 @@ TEST_CASE("Completeness: limit off - every event that a counting tool counts") {
   compare({program + "_" + compiler, {}, 2, limit_off()});
 }
 
+// Where the library is loaded before the runtime, what the runtime tells while it ends
+// must not be missing either.
+TEST_CASE("Completeness: limit off - linked and preloaded") {
+  for (const std::string program : {"cg", "jacobi", "threads", "nested"})
+    for (const std::string compiler : {"clang", "gcc"})
+      DYNAMIC_SECTION(program << " " << compiler)
+  // How many threads serve four nested teams is not quite the same in every run.
+  compare({program + "_" + compiler, {}, program == "nested" ? 2 : 4, limit_off()},
+          Way::kPreload);
+  for (const std::string program : {"cg_clang", "cg_gcc", "heat_gfortran"})
+    DYNAMIC_SECTION(program << " linked")
+  compare({"test/end_to_end/" + program + "_linked", {}, 4, limit_off()}, Way::kLinked,
+          program);
+}
+
 TEST_CASE("Completeness: limit off - Fortran") {
   compare({"heat_gfortran", {}, 2, limit_off()});
 }
@@ -115,39 +144,15 @@ TEST_CASE("Completeness: limit off - threads that come and go, more than cores")
 }
 
 TEST_CASE("Completeness: limit off - constructs without cancellation") {
-  for (const std::string compiler : {"clang", "gcc"}) {
-    const Job job{"constructs_" + compiler, {}, 2, limit_off()};
-    TemporaryFolder folder;
-    const Traced traced = trace(job, folder / "archive");
-    const Counts counts(job);
-    auto found = enters(traced.trace);
-    for (const Expectation& e : expectations()) {
-      std::uint64_t expected = 0;
-      for (const auto& [begin, end] : e.counters) expected += counts.sum(begin, end);
-      INFO(job.program << ": " << e.region);
-      CHECK(found[e.region] == expected);
-    }
-  }
+  for (const std::string compiler : {"clang", "gcc"})
+    compare({"constructs_" + compiler, {}, 2, limit_off()});
 }
 
 TEST_CASE("Completeness: limit off - tasks, and everything with cancellation") {
-  for (const std::string program : {"tasks_clang", "tasks_gcc"}) {
-    const Job job{program, {}, 2, limit_off()};
-    TemporaryFolder folder;
-    const Traced traced = trace(job, folder / "archive");
-    const Counts counts(job);
-    INFO(program);
-    CHECK(count_by_type(traced.trace)[EventType::kTaskCreate] ==
-          counts.sum("task_create."));  // also of taskwait with dependences
-    CHECK(enters(traced.trace)["!$omp taskgroup"] ==
-          counts.sum("sync_region.taskgroup.", ".begin"));
-  }
-  for (const std::string program : {"constructs_clang", "constructs_gcc"}) {
-    Job job{program, {}, 2, limit_off(), {{"OMP_CANCELLATION", "true"}}};
-    TemporaryFolder folder;
-    const Traced traced = trace(job, folder / "archive");
-    CHECK(enters(traced.trace)["!$omp cancel"] > 0);
-  }
+  for (const std::string program : {"tasks_clang", "tasks_gcc"})
+    compare({program, {}, 2, limit_off()});
+  for (const std::string program : {"constructs_clang", "constructs_gcc"})
+    compare({program, {}, 2, limit_off(), {{"OMP_CANCELLATION", "true"}}});
 }
 
 TEST_CASE("Completeness: no repetition - nothing is held, whatever the limit") {

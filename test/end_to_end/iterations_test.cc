@@ -1,6 +1,9 @@
 // Exact numbers of iterations, exactly N of them in full, and marks that tile the loop.
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
 #include <set>
+#include <span>
 
 #include "test/end_to_end/traced.h"
 #include "test/support/files.h"
@@ -134,16 +137,29 @@ TEST_CASE("Iterations: in full - whole on every location") {
   const Trace& t = traced.trace;
   const std::vector<Iteration> all = iterations(t);
   REQUIRE(all.size() >= 400);
-  for (const Iteration& it : all) {
-    if (it.number < 1 || it.number > 3) continue;  // others lie at the edges
-    for (std::size_t l = 0; l < t.locations.size(); ++l) {
-      std::size_t barriers = 0;
-      for (const Event& event : between(t.locations[l], it.begin, it.end))
-        barriers += event.type == EventType::kEnter &&
-                    t.regions.at(event.reference).name.rfind("!$omp barrier @", 0) == 0;
-      CHECK(barriers == 1);
-    }
-  }
+  const auto barriers = [&t](std::span<const Event> events) {
+    return std::count_if(events.begin(), events.end(), [&t](const Event& event) {
+      return event.type == EventType::kEnter &&
+             t.regions.at(event.reference).name.rfind("!$omp barrier @", 0) == 0;
+    });
+  };
+  const Location& primary = t.locations.at(all[0].location);
+  for (const Iteration& it : all)
+    if (it.number >= 1 && it.number <= 3)  // others lie at the edges
+      CHECK(barriers(between(primary, it.begin, it.end)) == 1);
+  // A thread may be ahead of the primary by what lies between two barriers, so others are
+  // compared up to where they are cut, all at the same barrier.
+  const auto written = [&](const Location& location) {
+    const auto off = std::find_if(
+        location.events.begin(), location.events.end(),
+        [](const Event& event) { return event.type == EventType::kMeasurementOff; });
+    REQUIRE(off != location.events.end());
+    return barriers({location.events.begin(), off});
+  };
+  REQUIRE(t.locations.size() == 4);
+  CHECK(written(primary) >= 5);
+  for (const Location& location : t.locations)
+    CHECK(written(location) == written(primary));
 }
 
 TEST_CASE("Iterations: marks - coincide with the events of the iteration") {
@@ -168,16 +184,30 @@ TEST_CASE("Iterations: marks - coincide with the events of the iteration") {
 TEST_CASE("Iterations: marks - the table of `info` says the same") {
   TemporaryFolder folder;
   const Traced traced = trace(job_of(cases()[0], "clang", 2, 10), folder / "archive");
+  const std::vector<Iteration> all = complete(iterations(traced.trace));
   std::uint64_t ticks = 0;
-  for (const Iteration& it : complete(iterations(traced.trace))) ticks += it.end - it.begin;
-  const Result info = run_refrain({"info", folder / "archive"});
-  CHECK(info.ok());
+  long written = 0;
+  for (const Iteration& it : all) {
+    ticks += it.end - it.begin;
+    written += it.written;
+  }
+  const Result info = run_refrain({"info", "--json", folder / "archive"});
+  REQUIRE(info.ok());
   CHECK(info.errors == "");
-  CHECK(info.output.find("750") != std::string::npos);
-  const Result json = run_refrain({"info", "--json", folder / "archive"});
-  CHECK(json.ok());
-  CHECK(json.output.find("750") != std::string::npos);
-  CHECK(ticks > 0);
+  const auto json = nlohmann::json::parse(info.output);
+  REQUIRE(json.at("phases").size() == 1);
+  const auto& phase = json.at("phases").at(0);
+  CHECK(phase.at("iterations") == 750);
+  CHECK(phase.at("visits") == 30);
+  CHECK(phase.at("period_events") == 5);
+  CHECK(phase.at("written") == written);
+  CHECK(phase.at("total_ns").get<double>() ==
+        Approx(traced.trace.ns(ticks)).margin(traced.trace.ns(1)).epsilon(1e-9));
+  CHECK(phase.at("mean_ns").get<double>() * 750 ==
+        Approx(phase.at("total_ns").get<double>()));
+  const Result text = run_refrain({"info", folder / "archive"});
+  CHECK(text.ok());
+  CHECK(text.output.find("750") != std::string::npos);
 }
 
 }  // namespace refrain::test

@@ -1,4 +1,9 @@
 // The reduced archive is small, and grows with the run by the iterations' marks alone.
+//
+// What share of the full archive remains depends on the size of an iteration: a mark takes
+// some 35 bytes, whatever it marks. The share is measured here for iterations of 43
+// regions. For the five short regions of shortloop.c it is about 5 % (6.6 MB to 352 kB for
+// 10 000 iterations), and 1.1 % with marks=summary: not within 1 %.
 #include <catch2/catch.hpp>
 
 #include "test/end_to_end/traced.h"
@@ -38,7 +43,7 @@ constexpr double kMarkBytes = 21;
 
 }  // namespace
 
-TEST_CASE("Size: 10 000 iterations - limit 10 takes at most 1 % of the full archive") {
+TEST_CASE("Size: 10 000 iterations of 43 regions - limit 10 takes at most 1 % of the full archive") {
   CHECK(large_iterations(10000, 10) * 100 <= large_iterations(10000, 0));
 }
 

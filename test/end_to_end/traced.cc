@@ -59,6 +59,22 @@ void use_environment(Command& command, const Job& job, const fs::path& archive) 
     command.environment["REFRAIN_" + name] = value;
 }
 
+// A library with a sanitizer in it wants the sanitizer's runtime to be in the program
+// first. The programs themselves are as their compilers make them.
+void put_sanitizer_first(Command& command) {
+  const char* runtime = std::getenv("REFRAIN_TEST_RUNTIME");
+  if (runtime == nullptr) return;
+  std::optional<std::string>& preload = command.environment["LD_PRELOAD"];
+  preload = runtime + (preload ? ":" + *preload : std::string());
+  const auto use = [&command](const std::string& variable, const std::string& file) {
+    const char* given = std::getenv(variable.c_str());
+    command.environment[variable] = (given != nullptr ? given + std::string(":") : "") +
+                                    "suppressions=" + data_file(file).string();
+  };
+  use("LSAN_OPTIONS", "test/end_to_end/libomp.lsan");
+  use("TSAN_OPTIONS", "test/end_to_end/libomp.tsan");
+}
+
 // A folder where the library has the name that the loader asks for.
 void use_library_folder(Command& command, const TemporaryFolder& folder) {
   fs::create_symlink(data_file("tracer/librefrain.so"), folder / "librefrain.so.0");
@@ -101,6 +117,7 @@ Result run_job(const Job& job, Way way, const fs::path& archive) {
     if (made_for_libgomp(job.program)) libraries += ":" + libomp();
     command.environment["LD_PRELOAD"] = libraries;
   }
+  if (way != Way::kNone) put_sanitizer_first(command);
   return run(command);
 }
 

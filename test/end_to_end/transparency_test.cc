@@ -43,10 +43,12 @@ TEST_CASE("Transparency: end - exit status and signal are the program's own") {
       {"raise", "15"}};
   for (const auto& end : ends)
     for (const std::string compiler : {"clang", "gcc"})
-      DYNAMIC_SECTION(end[0] << " " << end.back() << " " << compiler) {
-        TemporaryFolder folder;
-        check_same({"exitcode_" + compiler, end}, Way::kRun, folder / "archive");
-      }
+      for (const Way way : {Way::kRun, Way::kPreload})
+        DYNAMIC_SECTION(end[0] << " " << end.back() << " " << compiler << " way "
+                               << static_cast<int>(way)) {
+          TemporaryFolder folder;
+          check_same({"exitcode_" + compiler, end}, way, folder / "archive");
+        }
 }
 
 TEST_CASE("Transparency: three ways in - an archive from each, by each compiler") {

@@ -14,7 +14,7 @@
 // new pairs. The time of a push includes reading the clock, some 20 ns. Of matrices above
 // 32 MB there is one pair for each purpose.
 //
-// Memory, besides the detectors': about 50 MB, whatever the length of the stream; and 16
+// Memory, besides the detectors': about 80 MB, whatever the length of the stream; and 16
 // to 32 bytes for each distinct symbol, 16 for each gap, and the body of each loop.
 // Thread-safety: none.
 #pragma once

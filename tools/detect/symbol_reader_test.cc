@@ -4,6 +4,7 @@
 
 #include <catch2/catch.hpp>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <optional>
 #include <random>
@@ -51,10 +52,12 @@ Answer read(const std::string& path, std::size_t block = 1000) {
 }
 
 void write_file(const std::filesystem::path& path, const std::string& bytes) {
+  std::filesystem::remove(path);  // some file systems flush what is truncated and rewritten
   std::ofstream(path, std::ios::binary) << bytes;
 }
 
 std::string gzipped(const std::string& text, const std::filesystem::path& scratch) {
+  std::filesystem::remove(scratch);
   gzFile file = gzopen(scratch.c_str(), "wb");
   REQUIRE(file != nullptr);
   if (!text.empty()) gzwrite(file, text.data(), static_cast<unsigned>(text.size()));

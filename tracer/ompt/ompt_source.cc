@@ -73,6 +73,16 @@ std::uint64_t address_of(const void* code) noexcept {
   return reinterpret_cast<std::uint64_t>(code) & spool::kAddressMask;
 }
 
+// The word that OMPT keeps for us with a region or a task: one thread writes it, others read
+// it. The runtime sees to the order; relaxed is a plain move, and says what happens here to
+// the compiler and the thread sanitizer.
+std::uint64_t word_of(const ompt_data_t* data) noexcept {
+  return data == nullptr ? 0 : __atomic_load_n(&data->value, __ATOMIC_RELAXED);
+}
+void keep_word(ompt_data_t* data, std::uint64_t word) noexcept {
+  __atomic_store_n(&data->value, word, __ATOMIC_RELAXED);
+}
+
 RecordWords make(spool::Kind kind, std::uint64_t ticks, std::uint64_t payload,
                  std::uint8_t sub = 0, std::uint64_t a48 = 0) noexcept {
   return spool::record_words(kind, ticks, payload, sub, a48);
@@ -124,8 +134,9 @@ void on_parallel_begin(ompt_data_t*, const ompt_frame_t*, ompt_data_t* parallel,
   const std::uint64_t ticks = Clock::now();
   const std::uint64_t address = address_of(code);
   TeamWord word;
+  std::uint8_t cut = 0;
   if (t_state.teams_open == 0 && g_session->claim_primary(&*scope)) {
-    g_session->advance_epoch(*scope, ticks, true);
+    cut = g_session->begin_epoch(*scope, ticks);
     word.instance = scope->epoch();
     g_session->on_symbol(*scope, runtime::make_symbol(spool::kParallelBegin, 0, address),
                          ticks);
@@ -137,8 +148,8 @@ void on_parallel_begin(ompt_data_t*, const ompt_frame_t*, ompt_data_t* parallel,
     word.flags = spool::kTeamNested;
     word.instance = g_session->begin_instance(scope->epoch());
   }
-  parallel->value = word.pack();
-  std::uint8_t sub = word.flags;
+  keep_word(parallel, word.pack());
+  std::uint8_t sub = word.flags | cut;
   if ((flags & ompt_parallel_league) != 0) sub |= spool::kTeamLeague;
   scope->begin(make(spool::kParallelBegin, ticks,
                     address | std::uint64_t{std::min(requested, 0xffffu)} << 48, sub,
@@ -149,7 +160,7 @@ void on_parallel_end(ompt_data_t* parallel, ompt_data_t*, int, const void* code)
   Scope scope;
   if (!scope) return;
   const std::uint64_t ticks = Clock::now();
-  const TeamWord word = TeamWord::unpack(parallel->value);
+  const TeamWord word = TeamWord::unpack(word_of(parallel));
   scope->end(make(spool::kParallelEnd, ticks, address_of(code), word.flags, word.instance));
   if (word.counts_epochs()) {
     g_session->on_symbol_end(ticks, scope->depth());
@@ -172,22 +183,22 @@ std::uint64_t end_time(const Membership& member) noexcept {
 void begin_implicit_task(ThreadRecorder& recorder, ompt_data_t* parallel, unsigned size,
                          unsigned index) noexcept {
   const std::uint64_t ticks = Clock::now();
-  const TeamWord word = TeamWord::unpack(parallel->value);
-  if (index != 0)
-    g_session->reach_epoch(recorder,
-                           word.counts_epochs() ? word.instance
-                                                : g_session->instance_epoch(word.instance),
-                           ticks);
+  const TeamWord word = TeamWord::unpack(word_of(parallel));
+  std::uint8_t cut = 0;
+  if (index != 0 && word.counts_epochs())
+    cut = g_session->join_epoch(recorder, word.instance, ticks);
+  else if (index != 0)
+    g_session->reach_epoch(recorder, g_session->instance_epoch(word.instance), ticks);
   t_state.enter_team({word, index});
   recorder.begin(make(spool::kImplicitTaskBegin, ticks, std::uint64_t{size} << 32 | index,
-                      word.flags, word.instance));
+                      word.flags | cut, word.instance));
 }
 
 void on_implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t* parallel, ompt_data_t*,
                       unsigned size, unsigned index, int flags) noexcept {
   Scope scope;
   if (!scope) return;
-  const bool known_team = parallel != nullptr && parallel->value != 0;
+  const bool known_team = word_of(parallel) != 0;
   const bool initial = (flags & ompt_task_initial) != 0;
   if (endpoint == ompt_scope_begin && known_team)
     return begin_implicit_task(*scope, parallel, size, index);
@@ -282,7 +293,7 @@ void pass_barrier(ThreadRecorder& recorder, ompt_sync_region_t kind, Membership&
   } else {
     if (gives_symbol(kind) && feeds_agent(recorder, &team))
       g_session->on_symbol_end(ticks, recorder.depth());
-    g_session->advance_epoch(recorder, ticks, false);
+    g_session->advance_epoch(recorder, ticks);
   }
 }
 
@@ -373,7 +384,7 @@ void on_task_create(ompt_data_t*, const ompt_frame_t*, ompt_data_t* created, int
   const std::uint64_t address = address_of(code);
   const TaskWord word{scope->next_task(), g_sites.number(address),
                       static_cast<std::uint16_t>(t_state.location)};
-  created->value = word.pack();
+  keep_word(created, word.pack());
   scope->append(make(spool::kTaskCreate, Clock::now(), address,
                      static_cast<std::uint8_t>(flags), word.id()));
 }
@@ -382,8 +393,8 @@ void on_task_schedule(ompt_data_t* prior, ompt_task_status_t status,
                       ompt_data_t* next) noexcept {
   Scope scope;
   if (!scope) return;
-  const std::uint64_t prior_word = prior == nullptr ? 0 : prior->value;
-  const std::uint64_t next_word = next == nullptr ? 0 : next->value;
+  const std::uint64_t prior_word = word_of(prior);
+  const std::uint64_t next_word = word_of(next);
   const TaskWord task = TaskWord::unpack(next_word);
   std::uint64_t flags = 0;
   if (next_word != 0) flags |= spool::kTaskNextExplicit;
@@ -451,6 +462,8 @@ int initialize(ompt_function_lookup_t lookup, int, ompt_data_t* tool) noexcept {
   if (set == nullptr) return 0;
   g_session = runtime::start_session(static_cast<const char*>(tool->ptr));
   if (g_session == nullptr) return 0;
+  runtime::set_runtime_end(
+      reinterpret_cast<ompt_finalize_tool_t>(lookup("ompt_finalize_tool")));
   set(ompt_callback_thread_begin, callback(on_thread_begin));
   set(ompt_callback_thread_end, callback(on_thread_end));
   set(ompt_callback_parallel_begin, callback(on_parallel_begin));

@@ -15,13 +15,17 @@ Record make_cut(spool::Kind kind, std::uint64_t gap, std::uint64_t epoch) {
   return record;
 }
 
-bool begins(const Record& r) { return r.kind == spool::kWorkBegin; }
-bool ends(const Record& r) { return r.kind == spool::kWorkEnd; }
+bool begins(const Record& r) {
+  return r.kind == spool::kWorkBegin || r.kind == spool::kImplicitTaskBegin;
+}
+bool ends(const Record& r) {
+  return r.kind == spool::kWorkEnd || r.kind == spool::kImplicitTaskEnd;
+}
 
 std::size_t first_sync(const std::vector<Record>& records, std::size_t from,
                        std::uint64_t epoch) {
   for (; from < records.size(); ++from)
-    if (records[from].kind == spool::kSync && records[from].a48() >= epoch) break;
+    if (spool::is_cut(records[from]) && records[from].a48() >= epoch) break;
   return from;
 }
 
@@ -99,7 +103,7 @@ void RecorderModel::hold(std::uint64_t gap, std::uint64_t epoch) {
   log_.resize(cut);
   log_.push_back(make_cut(spool::kHold, gap, epoch));
   holding_ = true;
-  std::size_t depth = held_.empty() ? stack_.size() : held_[0].payload;
+  std::size_t depth = held_.empty() ? stack_.size() : spool::open_at_cut(held_[0]);
   open_since_hold_ = depth;
   for (const Record& r : held_) {
     if (begins(r)) ++depth;

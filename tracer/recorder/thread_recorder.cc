@@ -83,7 +83,7 @@ void ThreadRecorder::use_ring(std::uint64_t records) noexcept {
   end_ = block_ + ring_capacity();
   commit_ = &file_.header()->ring_commit;
   commit_step_ = 1 << 8;
-  commit_value_ = records << 8 | ring_class_;
+  commit_value_ = ring_word(records);
 }
 
 bool ThreadRecorder::next_block() noexcept {
@@ -109,7 +109,7 @@ bool ThreadRecorder::wrap_ring() noexcept {
   const std::uint64_t capacity = ring_capacity();
   const std::uint64_t wanted = board_ == nullptr ? 0 : board_->keep_from();
   const auto begins_before_wanted = [&](const Record& r) {
-    return r.kind == spool::kSync && r.a48() < wanted;
+    return spool::is_cut(r) && r.a48() < wanted;
   };
   // Here the records lie in order, the newest at the end.
   const bool half_is_enough =
@@ -190,7 +190,7 @@ std::uint64_t ThreadRecorder::find_cut(std::uint64_t epoch) noexcept {
     const std::uint64_t lower = upper - n;
     if (!file_.read(lower, n, block)) return found;
     for (std::uint64_t i = n; i-- > 0;) {
-      if (block[i].kind != spool::kSync) continue;
+      if (!spool::is_cut(block[i])) continue;
       if (block[i].a48() < epoch) return found;
       found = lower + i;
     }
@@ -218,7 +218,7 @@ std::uint64_t ThreadRecorder::fill_ring(std::uint64_t cut) noexcept {
     for (std::uint64_t i = 0; i < n; ++i, ++done) {
       const Record& r = block[i];
       file_.ring()[done % capacity] = r;
-      if (done == 0) snapshots = r.payload;  // the Sync at the cut
+      if (done == 0) snapshots = spool::open_at_cut(r);
       const bool snapshot = done > 0 && done <= snapshots;
       if ((snapshot || is_begin(r.kind)) && depth < spool::kMaxDepth) {
         replayed_[depth++] = r;
@@ -248,7 +248,7 @@ void ThreadRecorder::hold(const Decision& decision) noexcept {
   holding_ = true;
   log_at_hold_ = cut;
   log_next_ = cut;
-  file_.header()->ring_commit.store(moved << 8 | ring_class_, std::memory_order_release);
+  file_.header()->ring_commit.store(ring_word(moved), std::memory_order_release);
   // From here on the log ends at the cut and the ring counts: one store.
   file_.header()->log_commit.store(cut << 1 | 1, std::memory_order_release);
   if (cut < file_.flushed()) {
@@ -279,7 +279,7 @@ void ThreadRecorder::resume(const Decision& decision) noexcept {
   bool complete = !ring_forgot_;
   for (; from < count; ++from) {
     const Record& r = ring[from % capacity];
-    if (r.kind != spool::kSync) continue;
+    if (!spool::is_cut(r)) continue;
     if (r.a48() >= decision.epoch) break;
     complete = true;
   }

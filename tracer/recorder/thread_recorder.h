@@ -22,6 +22,7 @@
 // allocation, a system call only where a chunk ends or a gap begins or ends.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -48,11 +49,11 @@ class ThreadRecorder {
   // Marks the recorder as in use by its thread; false if it already was, by a frame
   // below this one (we run in a signal handler): the event is counted as lost.
   bool enter() noexcept {
-    if (busy_) [[unlikely]] {
+    if (busy_.load(std::memory_order_relaxed)) [[unlikely]] {
       count_loss(spool::kLossReentrant);
       return false;
     }
-    busy_ = true;
+    busy_.store(true, std::memory_order_relaxed);
     __asm__ volatile("" ::: "memory");
     ++events_;
     return true;
@@ -60,11 +61,12 @@ class ThreadRecorder {
   void leave() noexcept {
     events_seen_->store(events_, std::memory_order_relaxed);
     __asm__ volatile("" ::: "memory");
-    busy_ = false;
+    // Release: pairs with busy(); who sees false sees all that this thread recorded.
+    busy_.store(false, std::memory_order_release);
   }
   // One more callback told by the same record.
   void count_event() noexcept { ++events_; }
-  bool busy() const noexcept { return *const_cast<const volatile bool*>(&busy_); }
+  bool busy() const noexcept { return busy_.load(std::memory_order_acquire); }
 
   // Appends one record.
   void append(const spool::RecordWords& record) noexcept {
@@ -113,6 +115,15 @@ class ThreadRecorder {
     append(spool::record_words(spool::kSync, ticks, depth_, 0, epoch));
     if (depth_ != 0) append_snapshots();
   }
+  // The same where the begin of a region follows at once: if the record of that can say it
+  // as well, gives the flag (kTeamCut) to put into its `sub`, else 0.
+  std::uint8_t sync_with_begin(std::uint64_t epoch, std::uint64_t ticks) noexcept {
+    epoch_ = epoch;
+    if (depth_ == 0) [[likely]]
+      return spool::kTeamCut;
+    sync(epoch, ticks);
+    return 0;
+  }
   std::uint64_t epoch() const noexcept { return epoch_; }
 
   // Applies what was decided since the last call, as far as this thread has come.
@@ -151,6 +162,9 @@ class ThreadRecorder {
   std::uint64_t ring_capacity() const noexcept { return spool::kRingFirst << ring_class_; }
   void use_log(std::uint64_t records) noexcept;
   void use_ring(std::uint64_t records) noexcept;
+  std::uint64_t ring_word(std::uint64_t records) const noexcept {
+    return records << 8 | (ring_forgot_ ? spool::kRingForgot : 0) | ring_class_;
+  }
   bool wrap_ring() noexcept;
   void lay_out_ring(std::uint64_t records) noexcept;
   bool flush_stage(std::uint64_t count) noexcept;
@@ -169,7 +183,7 @@ class ThreadRecorder {
   std::uint64_t followed_ = 0;
   std::uint32_t depth_ = 0;
   std::uint32_t base_depth_ = 0;  // while holding: regions open since the hold; else 0
-  bool busy_ = false;
+  std::atomic<bool> busy_{false};
   bool holding_ = false;
   bool blocked_ = false;
   spool::LossCause block_cause_ = spool::kLossDiskFull;

@@ -45,7 +45,8 @@ struct Bench {
     model.begin(record);
   }
   void end() {
-    const Record record = make_record(spool::kWorkEnd, ++ticks, 0x2000);
+    const auto kind = static_cast<spool::Kind>(model.stack().back().kind + 1);
+    const Record record = make_record(kind, ++ticks, 0x2000);
     recorder->end(spool::RecordWords::load(record));
     model.end(record);
   }
@@ -53,6 +54,18 @@ struct Bench {
     recorder->sync(++epoch, ++ticks);
     model.sync(epoch, ticks);
     recorder->follow(*board);
+  }
+  // A region of a team, which begins an epoch.
+  void begin_team() {
+    const std::uint8_t cut = recorder->sync_with_begin(++epoch, ++ticks);
+    CHECK((cut != 0) == model.stack().empty());
+    if (cut == 0) model.sync(epoch, ticks);
+    recorder->follow(*board);
+    Record record = make_record(spool::kImplicitTaskBegin, ticks, 0x3000);
+    record.set_a48(epoch);
+    record.sub = cut;
+    recorder->begin(spool::RecordWords::load(record));
+    model.begin(record);
   }
   // Epochs of so many events each.
   void epochs(int count, std::uint64_t events_each) {
@@ -106,7 +119,7 @@ struct Bench {
 };
 
 std::uint64_t ring_class(Bench& bench) {
-  return bench.recorder->header().ring_commit.load() & 0xff;
+  return bench.recorder->header().ring_commit.load() & (spool::kRingForgot - 1);
 }
 
 TEST_CASE("ThreadRecorder: write - records are in the file as they were given") {
@@ -386,6 +399,8 @@ TEST_CASE("ThreadRecorder: random operations - the file is as the model says") {
       bench.begin();
     } else if (kind < 14 && !bench.model.stack().empty()) {
       bench.end();
+    } else if (kind < 16 && bench.model.stack().size() < 20) {
+      bench.begin_team();
     } else if (kind < 18 || bench.epoch <= first) {
       bench.sync();
     } else if (bench.model.holding()) {
@@ -421,6 +436,7 @@ TEST_CASE("ThreadRecorder: two threads - decisions of one are followed by the ot
         bench.recorder->append(spool::record_words(spool::kFlush, ++ticks, 0));
     }
   });
+  while (epoch.load() == 0) std::this_thread::yield();
   for (std::uint64_t gap = 1; gap <= 3000; ++gap) {
     const std::uint64_t now = epoch.load() + 1;
     bench.board->publish({gap, now, true});

@@ -6,9 +6,12 @@
 //    goes to stderr and the program runs untraced.
 //
 // 2. The orderly end. OMPT's finalize callback comes after the last thread's events, from
-//    the runtime's own end (a library destructor). If the runtime never says so (exit()
-//    inside a parallel region, omp_pause_resource), our own destructor ends the session.
-//    Whichever comes first wins.
+//    the runtime's own end (a library destructor). Where we were loaded before the runtime
+//    (linked, LD_PRELOAD) our destructor comes before its: it asks the runtime to end now
+//    (ompt_finalize_tool), so that the last events of its threads are told. The runtime
+//    does then what it would have done a moment later, and starts anew, untraced, should a
+//    later destructor use it. If it still does not say that it has ended (exit() inside a
+//    parallel region, omp_pause_resource), our destructor ends the session itself.
 //
 // 3. Threads that still run at the end. `recording` is cleared; a thread marks itself
 //    busy before it looks at it, so after a barrier in all threads (membarrier) either it
@@ -52,6 +55,7 @@ filters::Settings& settings() {
 // Never destroyed: threads may look at it until the very end.
 std::atomic<Session*> g_session{nullptr};
 std::atomic<bool> g_ended{false};
+std::atomic<void (*)()> g_end_runtime{nullptr};
 
 void in_forked_child() {
   if (Session* session = g_session.load()) {
@@ -92,6 +96,8 @@ Session* start_session(const char* runtime_name) noexcept {
   }
 }
 
+void set_runtime_end(void (*end_runtime)()) noexcept { g_end_runtime.store(end_runtime); }
+
 void end_session() noexcept {
   Session* session = g_session.load();
   if (session == nullptr || g_ended.exchange(true)) return;
@@ -105,7 +111,11 @@ void end_session() noexcept {
 }
 
 namespace {
-__attribute__((destructor)) void at_unload() { end_session(); }
+__attribute__((destructor)) void at_unload() {
+  if (g_session.load() == nullptr || g_ended.load()) return;
+  if (const auto end_runtime = g_end_runtime.exchange(nullptr)) end_runtime();
+  end_session();
+}
 }  // namespace
 
 }  // namespace refrain::runtime

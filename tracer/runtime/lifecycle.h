@@ -15,6 +15,11 @@ bool wanted() noexcept;
 // process ends.
 Session* start_session(const char* runtime_name) noexcept;
 
+// What ends the runtime that feeds the session, with all its events still to come: called
+// once, when the process ends and the runtime has not said that it has. Set by the event
+// source that starts the session.
+void set_runtime_end(void (*end_runtime)()) noexcept;
+
 // Ends recording and writes the archive. Idempotent.
 void end_session() noexcept;
 

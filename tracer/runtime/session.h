@@ -74,21 +74,26 @@ class Session final : public filters::GateSink {
   // The primary thread's epoch, for threads outside its team.
   std::uint64_t epoch() const noexcept { return epoch_.load(std::memory_order_relaxed); }
 
-  // Primary thread: a new epoch begins at `ticks`; records it. `region`: an outermost
-  // region begins (else: a barrier ended).
-  void advance_epoch(recorder::ThreadRecorder& recorder, std::uint64_t ticks,
-                     bool region) noexcept {
-    const std::uint64_t next = epoch() + 1 + (region ? skip_epochs_.take() : 0);
-    epoch_.store(next, std::memory_order_relaxed);
-    at_epoch_ = true;
-    recorder.sync(next, ticks);
+  // Primary thread: a new epoch begins at `ticks`, for a barrier ended; records it.
+  void advance_epoch(recorder::ThreadRecorder& recorder, std::uint64_t ticks) noexcept {
+    recorder.sync(next_epoch(0), ticks);
+  }
+  // The same, for an outermost region begins. For the result see sync_with_begin().
+  std::uint8_t begin_epoch(recorder::ThreadRecorder& recorder, std::uint64_t ticks) noexcept {
+    return recorder.sync_with_begin(next_epoch(skip_epochs_.take()), ticks);
   }
   // Other threads: they have come to `epoch`; records it and applies what was decided.
   void reach_epoch(recorder::ThreadRecorder& recorder, std::uint64_t epoch,
                    std::uint64_t ticks) noexcept {
     recorder.sync(epoch, ticks);
-    recorder.follow(board_);
-    if (recorder.out_of_space()) [[unlikely]] space_out_.store(true);
+    follow(recorder);
+  }
+  // The same, where they begin their part of an outermost region.
+  std::uint8_t join_epoch(recorder::ThreadRecorder& recorder, std::uint64_t epoch,
+                          std::uint64_t ticks) noexcept {
+    const std::uint8_t cut = recorder.sync_with_begin(epoch, ticks);
+    follow(recorder);
+    return cut;
   }
   // A cancelled team may count its barriers differently: epochs jump, so that no two
   // points share a number.
@@ -121,6 +126,17 @@ class Session final : public filters::GateSink {
   void abandon() noexcept;
 
  private:
+  std::uint64_t next_epoch(std::uint64_t skip) noexcept {
+    const std::uint64_t next = epoch() + 1 + skip;
+    epoch_.store(next, std::memory_order_relaxed);
+    at_epoch_ = true;
+    return next;
+  }
+  void follow(recorder::ThreadRecorder& recorder) noexcept {
+    recorder.follow(board_);
+    if (recorder.out_of_space()) [[unlikely]] space_out_.store(true);
+  }
+
   static constexpr std::size_t kSlots = 4096;
   struct JoinSlot {
     std::atomic<std::uint64_t> key{~std::uint64_t{0}};

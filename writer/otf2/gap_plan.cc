@@ -37,15 +37,21 @@ std::uint64_t last_but_one_iteration(const spool::Journal& journal) {
   return before != 0 ? before : last;
 }
 
-// The epoch of the last Sync at or before this time in the ring; of the first Sync if
-// all are later; kNever without any.
-std::uint64_t epoch_at(const RingView& ring, std::uint64_t ticks) {
+// The epoch of a location's last Sync at or before this time, searched backwards where
+// its newest records are: in the ring if it holds, else in the log (a location that dies
+// before it obeys a decision has all there). If all that it has are later, that of the
+// first; kNever without any.
+std::uint64_t epoch_at(const LocationCuts& location, std::uint64_t ticks) {
+  const bool in_ring = location.holding && location.ring != nullptr;
+  std::size_t i = in_ring                     ? ring_size(*location.ring)
+                  : location.log != nullptr ? location.log->size()
+                                            : 0;
   std::uint64_t epoch = kNever;
-  for (std::size_t i = 0; i < ring_size(ring); ++i) {
-    const Record& record = ring_at(ring, i);
-    if (record.kind != spool::kSync) continue;
-    if (record.ticks > ticks && epoch != kNever) break;
+  while (i-- > 0) {
+    const Record& record = in_ring ? ring_at(*location.ring, i) : (*location.log)[i];
+    if (!spool::is_cut(record)) continue;
     epoch = record.a48();
+    if (record.ticks <= ticks) break;
   }
   return epoch;
 }
@@ -112,11 +118,14 @@ class Planner {
            !location.cuts.back().resume && location.cuts.back().gap == gap;
   }
 
+  // The process died in this gap: what a break would have resumed from. Outside of the
+  // time window nothing is wanted.
   void resume_in_hindsight(Gap& gap) {
+    if (gap.hold_reason == spool::kGapWindow) return;
     const std::uint64_t wanted = last_but_one_iteration(journal_);
     for (const LocationCuts& location : locations_) {
-      if (!location.primary || !holds_in(location, gap.id)) continue;
-      const std::uint64_t epoch = epoch_at(*location.ring, wanted);
+      if (!location.primary) continue;
+      const std::uint64_t epoch = epoch_at(location, wanted);
       if (epoch == kNever) return;
       gap.resume_epoch = std::max(epoch, gap.hold_epoch);
       gap.killed = true;
@@ -202,20 +211,21 @@ GapPlan plan_gaps(const spool::Journal& journal, std::span<const LocationCuts> l
 std::size_t ring_position(const RingView& ring, std::uint64_t epoch) noexcept {
   for (std::size_t i = 0; i < ring_size(ring); ++i) {
     const Record& record = ring_at(ring, i);
-    if (record.kind == spool::kSync && record.a48() >= epoch) return i;
+    if (spool::is_cut(record) && record.a48() >= epoch) return i;
   }
   return ring_size(ring);
+}
+
+std::uint64_t first_epoch(const RingView& ring) noexcept {
+  const std::size_t at = ring_position(ring, 0);
+  return at < ring_size(ring) ? ring_at(ring, at).a48() : kNever;
 }
 
 std::uint64_t ring_reaches_back_to(const RingView& ring,
                                    std::uint64_t hold_epoch) noexcept {
   if (!ring.overflowed) return hold_epoch;
-  for (std::size_t i = 0; i < ring_size(ring); ++i) {
-    const Record& record = ring_at(ring, i);
-    if (record.kind != spool::kSync) continue;
-    return std::max(record.a48(), hold_epoch);
-  }
-  return kNever;
+  const std::uint64_t first = first_epoch(ring);
+  return first == kNever ? kNever : std::max(first, hold_epoch);
 }
 
 }  // namespace refrain::writer

@@ -6,7 +6,8 @@
 // more than wanted; a gap [hold, resume) in the archive is the union of these, so that
 // every location is cut at the same epochs.
 // A process that was killed while holding is resumed here in hindsight: from the begin
-// of the last-but-one iteration on, if all locations still have it in their rings.
+// of the last-but-one iteration on, as far as all locations still have it, in their rings
+// or, where they had not obeyed yet, in their logs.
 //
 // Thread-safety: pure functions over const data.
 // Units: epochs and ticks as in spool/format.h.
@@ -63,6 +64,7 @@ struct GapPlan {
 // What the plan needs to know of a location.
 struct LocationCuts {
   std::span<const CutRecord> cuts;  // in the order of the log
+  const spool::RecordSequence* log = nullptr;
   const spool::RingView* ring = nullptr;
   bool holding = false;
   bool primary = false;
@@ -74,6 +76,9 @@ GapPlan plan_gaps(const spool::Journal& journal, std::span<const LocationCuts> l
 // Position in the ring (older, then newer) of the first Sync at or after this epoch, or
 // the ring's size.
 std::size_t ring_position(const spool::RingView& ring, std::uint64_t epoch) noexcept;
+
+// Epoch of the ring's first Sync; kNever without any.
+std::uint64_t first_epoch(const spool::RingView& ring) noexcept;
 
 // The epoch from which on a holding location still has everything, given that it held at
 // `hold_epoch`; kNever if its ring has no Sync left.

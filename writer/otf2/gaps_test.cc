@@ -2,7 +2,7 @@
 // was open across the edges.
 #include <catch2/catch.hpp>
 
-#include "writer/testing/archive_text.h"
+#include "writer/testing/ten_iterations.h"
 
 namespace refrain::writer {
 namespace {
@@ -10,56 +10,6 @@ namespace {
 using spool::make_record;
 using spool::Record;
 using spool::SpoolBuilder;
-using Lines = std::vector<std::string>;
-
-constexpr std::uint64_t kAddress = 0x5000;
-
-// Ten iterations of one region on two locations; region i + 1 runs in [1000 + 100 i,
-// 1080 + 100 i). Iterations 3 to 6 (epochs 4 to 7) are held.
-class TenIterations {
- public:
-  TenIterations() : builder_(2) {
-    builder_.loop(1, 1250, kAddress);
-    for (std::uint64_t i = 0; i < 10; ++i) builder_.iteration(1, i, 1000 + 100 * i);
-    builder_.left(1, 10, 1980);
-    builder_.gap(0, 4, 1300);
-  }
-  // The records of a location's iterations [first, last).
-  void run(std::uint32_t location, std::uint64_t first, std::uint64_t last) {
-    for (std::uint64_t i = first; i < last; ++i) {
-      const std::uint64_t begin = 1000 + 100 * i;
-      if (location == 0)
-        builder_.location(0).region(i + 1, begin, begin + 80, kAddress, 2);
-      else
-        builder_.location(1).member(i + 1, begin, begin + 80, kAddress, 1, 2);
-    }
-  }
-  void trimmed(std::uint32_t location, std::uint64_t resumed_at) {
-    run(location, 0, 3);
-    builder_.location(location)
-        .add(spool::kHold, 1390, 0, 4)
-        .add(spool::kResume, 1995, 0, resumed_at);
-    run(location, resumed_at - 1, 10);
-  }
-  SpoolBuilder& builder() { return builder_; }
-
- private:
-  SpoolBuilder builder_;
-};
-
-// Begins of the parallel region, in ticks less 1000, and the measurement's switches.
-Lines outline(const test::Trace& trace, std::size_t location) {
-  Lines out;
-  for (const std::string& line : lines(trace, location)) {
-    const std::string what = line.substr(line.find(' ') + 1);
-    if (what == "on" || what == "off" || what.starts_with("enter !$omp parallel"))
-      out.push_back(std::to_string(std::stoul(line) - 1000) + " " + what.substr(0, 5));
-  }
-  return out;
-}
-
-const Lines kFourHeld = {"1 enter", "101 enter", "201 enter", "300 off",
-                         "700 on",  "701 enter", "801 enter", "901 enter"};
 
 TEST_CASE("Gaps: trimmed - off and on where it was cut") {
   const test::TemporaryFolder folder;
@@ -283,84 +233,6 @@ TEST_CASE("Gaps: marks=summary - the last written iteration ends where holding b
       [](const test::Marker& marker) { return marker.category == "iterations held"; });
   REQUIRE(held != written.trace.markers.end());
   CHECK_THAT(held->text, Catch::Contains("7 iterations, total 700 ns, mean 100 ns"));
-}
-
-// Killed while holding: the rings hold what came last.
-Written recovered(std::uint64_t primary_from, std::uint64_t worker_from, bool worker_full,
-                  const test::TemporaryFolder& folder) {
-  TenIterations run;
-  const std::uint64_t from[] = {primary_from, worker_from};
-  for (std::uint32_t location : {0U, 1U}) {
-    run.run(location, 0, 3);
-    run.builder()
-        .location(location)
-        .add(spool::kHold, 1390, 0, 4)
-        .not_ended()
-        .hold_in_ring();
-    if (location == 1 && worker_full)  // pretend that more went by
-      run.builder().location(1).add(spool::kFlush, 1399, 0, 0x9000);
-    run.run(location, from[location], 10);
-  }
-  WriteOptions options;
-  options.recovered = true;
-  return write_and_check(run.builder(), folder, options);
-}
-
-TEST_CASE("Recovery: rings - the last iterations are in the archive") {
-  const test::TemporaryFolder folder;
-  // The loop was left at 1980, so the last-but-one iteration is the one of 1800.
-  const Written written = recovered(3, 3, false, folder);
-  const Lines expected = {"1 enter", "101 enter", "201 enter", "300 off",
-                          "800 on",  "801 enter", "901 enter"};
-  CHECK(outline(written.trace, 0) == expected);
-  CHECK(outline(written.trace, 1) == expected);
-  CHECK(written.trace.properties.at("REFRAIN::RECOVERED") == "1");
-  const bool told = std::any_of(
-      written.trace.markers.begin(), written.trace.markers.end(),
-      [](const test::Marker& m) { return m.text.find("process died") != m.text.npos; });
-  CHECK(told);
-}
-
-TEST_CASE("Recovery: rings - cut where the poorest of them begins") {
-  const test::TemporaryFolder folder;
-  const Written written = recovered(3, 9, true, folder);
-  const Lines expected = {"1 enter", "101 enter", "201 enter",
-                          "300 off", "900 on",    "901 enter"};
-  CHECK(outline(written.trace, 0) == expected);
-  CHECK(outline(written.trace, 1) == expected);
-}
-
-TEST_CASE("Recovery: killed while resuming - a ring that was not copied yet counts") {
-  const test::TemporaryFolder folder;
-  TenIterations run;
-  run.builder().resumed(0, 8, 1700);
-  run.trimmed(0, 8);
-  run.run(1, 0, 3);
-  run.builder().location(1).add(spool::kHold, 1390, 0, 4).not_ended().hold_in_ring();
-  run.run(1, 3, 10);
-  WriteOptions options;
-  options.recovered = true;
-  const Written written = write_and_check(run.builder(), folder, options);
-  CHECK(outline(written.trace, 0) == kFourHeld);
-  CHECK(outline(written.trace, 1) == kFourHeld);
-}
-
-TEST_CASE("Recovery: open regions - closed at the last time that was seen") {
-  const test::TemporaryFolder folder;
-  SpoolBuilder builder(2);
-  builder.region(1, 100, 200, kAddress);
-  for (std::uint32_t location : {0U, 1U}) {
-    auto& log = builder.location(location).log;
-    log.resize(log.size() - (location == 0 ? 2 : 4));
-    builder.location(location).not_ended();
-  }
-  WriteOptions options;
-  options.recovered = true;
-  const Written written = write_and_check(builder, folder, options);
-  CHECK(lines(written.trace, 1) ==
-        Lines{"101 team 0", "101 enter !$omp parallel @0x4fff",
-              "102 enter !$omp for @0x500f", "198 leave !$omp for @0x500f",
-              "198 leave !$omp parallel @0x4fff", "198 team end 0"});
 }
 
 }  // namespace

@@ -71,10 +71,12 @@ void note_keys(const Record& record, LocationScan& scan) {
 }
 
 void scan_record(const Record& record, std::size_t position, LocationScan& scan) {
+  if (spool::is_cut(record)) {
+    scan.has_sync = true;
+    scan.epochs.note(position, record.a48());
+  }
   switch (record.kind & ~spool::kSnapshot) {
     case spool::kSync:
-      scan.has_sync = true;
-      scan.epochs.note(position, record.a48());
       break;
     case spool::kHold:
     case spool::kResume:
@@ -155,9 +157,9 @@ std::optional<Record> find_parallel(const spool::RecordSequence& primary,
       if ((record.kind & spool::kSnapshot) == 0 && record.a48() > instance) return {};
     }
     if (passed && snapshots_left-- == 0) return {};
-    if (record.kind == spool::kSync && record.a48() > instance && !passed) {
+    if (spool::is_cut(record) && record.a48() > instance && !passed) {
       passed = true;
-      snapshots_left = record.payload;
+      snapshots_left = spool::open_at_cut(record);
     }
   }
   return {};
@@ -182,7 +184,7 @@ std::optional<std::uint64_t> parallel_end_ticks(const spool::RecordSequence& pri
 std::optional<std::uint64_t> sync_ticks(const spool::RecordSequence& records,
                                         const EpochIndex& epochs, std::uint64_t epoch) {
   for (std::size_t at = epochs.before(epoch); at < records.size(); ++at)
-    if (records[at].kind == spool::kSync && records[at].a48() >= epoch)
+    if (spool::is_cut(records[at]) && records[at].a48() >= epoch)
       return records[at].ticks;
   return {};
 }

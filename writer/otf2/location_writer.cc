@@ -38,14 +38,15 @@ class LocationWriter {
   // Returns how many of the records that follow have been taken, too.
   std::size_t take(std::size_t index) {
     const Record& record = records_[index];
+    const std::size_t snapshots = spool::is_cut(record) ? pass_cut(index) : 0;
     switch (record.kind) {
       case spool::kSync:
-        return sync(index);
+        return snapshots;
       case spool::kHold:
         hold(record, index);
         return 0;
       case spool::kResume:
-        return 0;  // a Sync follows
+        return 0;  // a cut follows
       default:
         break;
     }
@@ -132,10 +133,10 @@ class LocationWriter {
   }
 
   // The point at which all threads of the team stood together.
-  std::size_t sync(std::size_t index) {
+  std::size_t pass_cut(std::size_t index) {
     const Record& record = records_[index];
     std::size_t snapshots = 0;
-    while (snapshots < record.payload && index + snapshots + 1 < records_.size() &&
+    while (snapshots < spool::open_at_cut(record) && index + snapshots + 1 < records_.size() &&
            (records_[index + snapshots + 1].kind & spool::kSnapshot) != 0)
       ++snapshots;
     const std::uint64_t epoch = record.a48();

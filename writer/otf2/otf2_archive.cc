@@ -10,6 +10,10 @@
 #include <mutex>
 #include <vector>
 
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/lsan_interface.h>
+#endif
+
 namespace refrain::writer {
 
 // What libotf2 says of an error comes by its callback, on the thread that has it; what
@@ -142,6 +146,9 @@ void Otf2Archive::close() {
   if (!error().empty()) {
     // After a write that failed (a full disk), libotf2 frees its buffers twice when it is
     // closed. The process is at its end: what is left open is left to the kernel.
+#if defined(__SANITIZE_ADDRESS__)
+    __lsan_ignore_object(archive_);
+#endif
     archive_ = nullptr;
     return;
   }

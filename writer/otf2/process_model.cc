@@ -20,6 +20,12 @@ double measured_rate(const spool::Journal& journal, double known) {
   return std::abs(rate - known) < 0.1 * known ? rate : known;
 }
 
+// A location that was killed when it had just begun to hold: its log ends at the cut and
+// its ring counts, but the Hold that belongs between the two was not written yet.
+bool has_no_seam(const spool::SpoolFile& file, const std::vector<CutRecord>& cuts) {
+  return file.facts().holding && (cuts.empty() || cuts.back().resume);
+}
+
 }  // namespace
 
 ProcessModel::ProcessModel(const spool::ProcessSpool& spool, RegionTable& regions,
@@ -36,6 +42,8 @@ ProcessModel::ProcessModel(const spool::ProcessSpool& spool, RegionTable& region
   if (primary != spool.locations.end())
     primary_ = static_cast<std::size_t>(primary - spool.locations.begin());
   scans_.resize(records_.size());
+  scan_all(threads);
+  mark_seams();
   scan_all(threads);
   plan(recovered);
   append_rings();
@@ -78,11 +86,36 @@ void ProcessModel::scan_all(unsigned threads) {
                [this](std::size_t i) { scan_records(records_[i], scans_[i]); });
 }
 
+// Where the ring goes on directly behind the log there is no hole, and no seam is wanted.
+// Else the location holds in the latest gap that begins at or before what the ring begins
+// with.
+void ProcessModel::mark_seams() {
+  for (std::size_t i = 0; i < records_.size(); ++i) {
+    const spool::SpoolFile& file = spool_.locations[i];
+    if (!has_no_seam(file, scans_[i].cuts) || !file.ring().overflowed) continue;
+    const std::uint64_t epoch = first_epoch(file.ring());
+    const spool::JournalGap* gap = nullptr;
+    for (const spool::JournalGap& each : journal_.gaps)
+      if (each.hold_epoch <= epoch) gap = &each;
+    if (gap == nullptr || epoch == kNever) continue;
+    spool::Record seam{};
+    seam.ticks = gap->hold_ticks;
+    seam.kind = spool::kHold;
+    seam.set_a48(gap->id);
+    seam.payload = gap->hold_epoch;
+    records_[i].append_seam(seams_.emplace_back(seam));
+  }
+}
+
 void ProcessModel::plan(bool recovered) {
   std::vector<LocationCuts> cuts;
   for (std::size_t i = 0; i < records_.size(); ++i) {
     const spool::SpoolFile& file = spool_.locations[i];
-    cuts.push_back({scans_[i].cuts, &file.ring(), file.facts().holding, i == primary_});
+    cuts.push_back({.cuts = scans_[i].cuts,
+                    .log = &records_[i],
+                    .ring = &file.ring(),
+                    .holding = file.facts().holding,
+                    .primary = i == primary_});
   }
   gaps_ = plan_gaps(journal_, cuts, recovered);
 }
@@ -93,11 +126,13 @@ void ProcessModel::append_rings() {
   for (std::size_t i = 0; i < records_.size(); ++i) {
     const spool::SpoolFile& file = spool_.locations[i];
     const auto& cuts = scans_[i].cuts;
+    const spool::RingView& ring = file.ring();
+    if (has_no_seam(file, cuts) && !ring.overflowed)
+      records_[i].append_ring(ring.older, ring.newer, 0);
     if (!file.facts().holding || cuts.empty() || cuts.back().resume) continue;
     const Gap* gap = gaps_.at_epoch(cuts.back().epoch);
     const std::uint64_t from = gap != nullptr ? gap->resume_epoch : cuts.back().epoch;
     if (from == kNever) continue;
-    const spool::RingView& ring = file.ring();
     records_[i].append_ring(ring.older, ring.newer, ring_position(ring, from));
   }
 }

@@ -51,6 +51,7 @@ class ProcessModel {
 
  private:
   void scan_all(unsigned threads);
+  void mark_seams();
   void plan(bool recovered);
   void append_rings();
   void date_gaps();
@@ -61,6 +62,7 @@ class ProcessModel {
   const spool::ProcessSpool& spool_;
   spool::Journal journal_;
   std::vector<spool::RecordSequence> records_;
+  std::deque<spool::Record> seams_;
   std::vector<LocationScan> scans_;
   GapPlan gaps_;
   TeamTable teams_;

@@ -241,7 +241,7 @@ std::uint64_t RecordInterpreter::known_end_of_team(std::size_t& frame) {
 std::uint64_t RecordInterpreter::true_ticks(const Record& end) {
   const bool last_barrier =
       (end.kind == spool::kSyncRegionEnd || end.kind == spool::kWaitEnd) &&
-      end.sub == ompt::kSyncBarrierImplicitParallel;
+      (end.sub == ompt::kSyncBarrierImplicitParallel || end.sub == ompt::kSyncBarrierTeams);
   if (end.kind != spool::kImplicitTaskEnd && !last_barrier) return end.ticks;
   const Frame* team = team_frame();
   std::size_t frame = 0;

@@ -32,10 +32,7 @@ class MemberCursor {
   void advance() {
     for (; position_ < records_->size(); ++position_) {
       const Record& record = (*records_)[position_];
-      if (record.kind == spool::kSync) {
-        epoch_ = record.a48();
-        continue;
-      }
+      if (spool::is_cut(record)) epoch_ = record.a48();
       if ((record.kind & ~spool::kSnapshot) != spool::kImplicitTaskBegin) continue;
       if (!is_epoch_instance(record) || !wanted(record)) continue;
       given_ = true;

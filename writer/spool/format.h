@@ -23,10 +23,10 @@
 //
 // While its location holds (bit 0 of log_commit), new records go round in the ring; they
 // are what contract point 4 of the design keeps: the latest iterations, until written or
-// forgotten. `ring_commit` is count << 8 | k: the ring uses kRingFirst << k records (at
-// most ring_records), record i lies at i modulo that, and the latest of the `count` are
-// there. When an iteration does not fit, k grows and the count begins anew with what is
-// kept.
+// forgotten. `ring_commit` is count << 8 | forgot << 7 | k: the ring uses kRingFirst << k
+// records (at most ring_records), record i lies at i modulo that, and the latest of the
+// `count` are there. When an iteration does not fit, k grows and the count begins anew
+// with what is kept; `forgot` says that something was forgotten before.
 //
 // A record is complete before the commit word that covers it is stored (release; x86
 // keeps the order of stores for a kill, too), so after SIGKILL at any instruction the
@@ -50,13 +50,14 @@
 namespace refrain::spool {
 
 inline constexpr char kMagic[8] = {'R', 'F', 'R', 'S', 'P', 'O', 'O', 'L'};
-inline constexpr std::uint32_t kVersion = 2;
+inline constexpr std::uint32_t kVersion = 4;
 inline constexpr std::uint32_t kByteOrder = 0x01020304;
 inline constexpr std::size_t kHeaderBytes = 4096;
 inline constexpr std::size_t kRecordBytes = 24;
 inline constexpr std::size_t kMaxDepth = 256;  // open regions a location keeps
 inline constexpr std::size_t kStageRecords = 4096;
 inline constexpr std::size_t kRingFirst = 1024;  // records of the smallest ring
+inline constexpr std::uint64_t kRingForgot = 0x80;  // bit of ring_commit
 
 //    bytes 0..7   8      9     10..11  12..15  16..23
 //         +-------+------+-----+-------+-------+---------+
@@ -125,9 +126,10 @@ enum Kind : std::uint8_t {
 
   // --- Structure of a location's log -------------------------------------------------
   kSync = 1,    // a48: epoch; payload: open regions here, whose snapshots follow, outermost
-                // first. A cut at this epoch lies just before this record.
+                // first. A cut at this epoch lies just before this record. Where no
+                // region is open and a team's begins, kTeamCut stands for the Sync.
   kHold = 2,    // a48: gap; payload: epoch. What came from there on is not in the log...
-  kResume = 3,  // a48: gap; payload: epoch from which on it is again; a Sync follows.
+  kResume = 3,  // a48: gap; payload: epoch from which on it is again; a cut follows.
                 // Between the two stand only the ends of regions open at the Hold.
 
   // --- Events of OpenMP threads (payload: code address, unless said otherwise) -------
@@ -210,6 +212,19 @@ inline constexpr std::uint8_t kTeamLeague = 2;   // a league of teams
 inline constexpr std::uint8_t kTeamInitial = 4;  // the initial task of a thread
 inline constexpr std::uint8_t kTeamForeign = 8;  // outermost, but of another root thread
                                                  // than the one that feeds the agent
+inline constexpr std::uint8_t kTeamCut = 16;     // of a begin: a48 is a new epoch, a cut at it
+                                                 // lies just before this record, no region
+                                                 // is open there
+
+// Whether a cut may lie just before this record, at the epoch a48(); and the number of
+// snapshots that follow.
+inline bool is_cut(const Record& record) noexcept {
+  const bool team = record.kind == kParallelBegin || record.kind == kImplicitTaskBegin;
+  return record.kind == kSync || (team && (record.sub & kTeamCut) != 0);
+}
+inline std::uint64_t open_at_cut(const Record& record) noexcept {
+  return record.kind == kSync ? record.payload : 0;
+}
 
 // aux16 of sync regions: the wait begins (ends) with the region, in the same instant,
 // and has no record of its own.
@@ -282,7 +297,7 @@ struct Header {
 
   // Changes while recording; one cache line for the hot words.
   alignas(64) std::atomic<std::uint64_t> log_commit;   // records << 1 | holding
-  std::atomic<std::uint64_t> ring_commit;  // records << 8 | size class
+  std::atomic<std::uint64_t> ring_commit;  // records << 8 | kRingForgot | size class
   std::atomic<std::uint64_t> flushed;      // log records in the log area
   std::atomic<std::uint64_t> events_seen;  // callbacks, written or not
   std::atomic<std::uint64_t> last_ticks;   // at the last flush or end

@@ -170,7 +170,7 @@ void SpoolFile::read_ring(const Header& header) {
   if (!facts_.holding || header.ring_records == 0) return;
   // Pairs with the recorder's release store: what the word covers is complete.
   const std::uint64_t commit = header.ring_commit.load(std::memory_order_acquire);
-  const std::uint64_t size_class = commit & 0xff;
+  const std::uint64_t size_class = commit & (kRingForgot - 1);
   const std::uint64_t count = commit >> 8;
   if (count == 0) return;
   const std::uint64_t offset = header.ring_offset;
@@ -186,8 +186,9 @@ void SpoolFile::read_ring(const Header& header) {
   const std::span<const Record> slots = records_at(offset, capacity);
   if (count < capacity) {
     ring_.older = slots.first(count);
-    // It began with the Sync of the cut; a ring that has grown since may have forgotten.
-    ring_.overflowed = ring_.older.front().kind != kSync;
+    // Complete, it begins with the record at the cut.
+    ring_.overflowed =
+        (commit & kRingForgot) != 0 || !is_cut(ring_.older.front());
     return;
   }
   // Once full, the writer may be in the middle of overwriting the oldest slot.

@@ -142,8 +142,11 @@ RecordBuilder& RecordBuilder::work(std::uint64_t epoch, std::uint64_t begin,
 RecordBuilder& RecordBuilder::region(std::uint64_t epoch, std::uint64_t begin,
                                      std::uint64_t end, std::uint64_t address,
                                      std::uint32_t team_size) {
-  sync(epoch, begin);
-  add(kParallelBegin, begin, epoch, address | std::uint64_t{team_size} << 48);
+  // Both forms that a recorder has for a cut.
+  const bool merged = epoch % 2 == 0;
+  if (!merged) sync(epoch, begin);
+  add(kParallelBegin, begin, epoch, address | std::uint64_t{team_size} << 48,
+      merged ? kTeamCut : 0);
   work(epoch, begin, end, address, 0, team_size);
   return add(kParallelEnd, end, epoch, address);
 }

@@ -1,0 +1,35 @@
+// What a process left in its spool, record by record: read by the format alone
+// (writer/spool/format.h), without the code that makes archives of it.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <vector>
+
+#include "writer/spool/format.h"
+
+namespace refrain::test {
+
+struct RawLocation {
+  std::uint32_t number = 0;
+  bool primary = false;
+  bool holding = false;
+  std::vector<spool::Record> log;   // what its commit word covers
+  std::vector<spool::Record> ring;  // likewise, oldest first; empty unless holding
+  bool ring_forgot = false;         // something of this gap is in the ring no longer
+};
+
+struct RawSpool {
+  std::vector<spool::Record> journal;  // without texts
+  std::vector<RawLocation> locations;  // by number
+};
+
+// Of <archive>/spool/process-0.
+RawSpool read_raw_spool(const std::filesystem::path& archive);
+
+bool is_event(const spool::Record& record);
+
+// Callbacks that the logs of all locations hold, without rings.
+std::uint64_t logged_events(const RawSpool& spool);
+
+}  // namespace refrain::test

@@ -1,0 +1,210 @@
+// A session with real threads, as an event source drives it: what the thread sanitizer
+// is to see without an OpenMP runtime, whose own synchronisation is hidden from it.
+#include "tracer/runtime/session.h"
+
+#include <atomic>
+#include <barrier>
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <cstdlib>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "test/support/files.h"
+#include "test/support/trace_checks.h"
+#include "tracer/recorder/clock.h"
+#include "writer/otf2/archive_writer.h"
+
+namespace refrain::runtime {
+namespace {
+
+using recorder::Clock;
+using recorder::ThreadRecorder;
+
+std::unique_ptr<Session> start(const test::TemporaryFolder& folder, std::uint64_t limit) {
+  filters::Settings settings;
+  settings.archive = (folder / "archive").string();
+  settings.limit = limit;
+  settings.window_events = settings.max_period_events = 8;
+  settings.min_gap_s = 0;
+  settings.quiet = true;
+  std::string error;
+  std::unique_ptr<Session> session = Session::create(settings, "test", error);
+  INFO(error);
+  REQUIRE(session != nullptr);
+  return session;
+}
+
+// A callback as an event source makes it: false if nothing is recorded any more.
+template <typename Body>
+bool callback(Session& session, ThreadRecorder& recorder, Body body) {
+  if (!recorder.enter()) return true;
+  const bool recording = session.recording();
+  if (recording)
+    body();
+  else
+    recorder.count_loss(session.stop_cause());
+  recorder.leave();
+  return recording;
+}
+
+spool::RecordWords make(spool::Kind kind, std::uint64_t payload, std::uint64_t a48,
+                        std::uint8_t sub = 0) {
+  return spool::record_words(kind, Clock::now(), payload, sub, a48);
+}
+
+// One member of a team that opens `regions` outermost regions; member 0 is the primary.
+struct Team {
+  Session& session;
+  std::uint64_t size;
+  std::barrier<> fork, join;
+  std::uint64_t epoch = 0;
+
+  Team(Session& of, std::uint64_t threads)
+      : session(of), size(threads), fork(static_cast<std::ptrdiff_t>(threads)),
+        join(static_cast<std::ptrdiff_t>(threads)) {}
+
+  void member(std::uint64_t index, int regions, bool varied) {
+    ThreadRecorder* recorder =
+        session.attach(index == 0 ? spool::kRoleRoot : spool::kRoleWorker);
+    if (recorder == nullptr) std::abort();  // Catch2 is for one thread
+    if (index == 0) session.claim_primary(recorder);
+    for (int i = 0; i < regions; ++i) {
+      // A few regions in another order now and then: loops are left and come back.
+      const std::uint64_t code = 0x1000 + (varied && i % 97 > 90 ? i % 7 : i % 3) * 0x10;
+      if (index == 0) begin_region(*recorder, code);
+      fork.arrive_and_wait();
+      task(*recorder, index);
+      join.arrive_and_wait();
+      if (index == 0) end_region(*recorder, code);
+    }
+    session.detach(recorder);
+  }
+
+ private:
+  void begin_region(ThreadRecorder& recorder, std::uint64_t code) {
+    callback(session, recorder, [&] {
+      const std::uint64_t now = Clock::now();
+      const std::uint8_t cut = session.begin_epoch(recorder, now);
+      session.on_symbol(recorder, make_symbol(spool::kParallelBegin, 0, code), now);
+      epoch = recorder.epoch();
+      recorder.begin(make(spool::kParallelBegin, code, epoch, cut));
+    });
+  }
+  void end_region(ThreadRecorder& recorder, std::uint64_t code) {
+    callback(session, recorder, [&] {
+      recorder.end(make(spool::kParallelEnd, code, epoch));
+      session.on_symbol_end(Clock::now(), recorder.depth());
+    });
+  }
+  void task(ThreadRecorder& recorder, std::uint64_t index) {
+    const std::uint64_t member = size << 32 | index;
+    callback(session, recorder, [&] {
+      const std::uint8_t cut =
+          index != 0 ? session.join_epoch(recorder, epoch, Clock::now()) : 0;
+      recorder.begin(make(spool::kImplicitTaskBegin, member, epoch, cut));
+    });
+    callback(session, recorder,
+             [&] { recorder.end(make(spool::kImplicitTaskEnd, member, epoch)); });
+  }
+};
+
+void run_team(Session& session, std::uint64_t threads, int regions, bool varied) {
+  Team team(session, threads);
+  std::vector<std::thread> workers;
+  for (std::uint64_t i = 1; i < threads; ++i)
+    workers.emplace_back([&, i] { team.member(i, regions, varied); });
+  team.member(0, regions, varied);
+  for (std::thread& worker : workers) worker.join();
+}
+
+test::Trace archive_of(Session& session, writer::WriteResult& result) {
+  session.finish();
+  writer::WriteOptions options;
+  options.archive = session.archive();
+  result = writer::write_archive(options);
+  INFO(result.error);
+  REQUIRE(result.ok);
+  test::Trace trace = test::read_trace(session.archive());
+  CHECK(test::text(test::check_all(trace)) == "");
+  return trace;
+}
+
+}  // namespace
+
+TEST_CASE("Session: a team - every event of every thread") {
+  const test::TemporaryFolder folder;
+  const auto session = start(folder, 0);
+  run_team(*session, 4, 2000, false);
+  writer::WriteResult result;
+  const test::Trace trace = archive_of(*session, result);
+  CHECK(trace.locations.size() == 4);
+  CHECK(result.events_written == 2000 * (2 + 4 * 2));
+  CHECK(result.events_seen == result.events_written);
+}
+
+TEST_CASE("Session: a team - all threads are held and resumed alike") {
+  const test::TemporaryFolder folder;
+  const auto session = start(folder, 3);
+  run_team(*session, 4, 3000, true);
+  writer::WriteResult result;
+  const test::Trace trace = archive_of(*session, result);
+  CHECK(result.gaps >= 10);
+  CHECK(result.events_seen == 3000 * (2 + 4 * 2));
+  CHECK(result.events_written < result.events_seen);
+  REQUIRE(trace.locations.size() == 4);
+  for (const test::Location& location : trace.locations)
+    CHECK(test::gaps(location).size() == result.gaps);
+}
+
+TEST_CASE("Session: threads that come and go - locations are given on") {
+  const test::TemporaryFolder folder;
+  const auto session = start(folder, 0);
+  for (int round = 0; round < 40; ++round) {
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 6; ++i)
+      threads.emplace_back([&] {
+        ThreadRecorder* recorder = session->attach(spool::kRoleWorker);
+        for (int k = 0; k < 50; ++k)
+          callback(*session, *recorder,
+                   [&] { recorder->append(make(spool::kFlush, 0x2000, 0)); });
+        session->detach(recorder);
+      });
+    for (std::thread& thread : threads) thread.join();
+  }
+  writer::WriteResult result;
+  const test::Trace trace = archive_of(*session, result);
+  CHECK(trace.locations.size() <= 6);
+  CHECK(result.events_written == 40 * 6 * 50);
+}
+
+TEST_CASE("Session: the end - while threads still record") {
+  for (int round = 0; round < 20; ++round) {
+    const test::TemporaryFolder folder;
+    const auto session = start(folder, 0);
+    std::atomic<int> started{0};
+    std::vector<std::uint64_t> recorded(4);
+    std::vector<std::thread> threads;
+    for (std::size_t i = 0; i < recorded.size(); ++i)
+      threads.emplace_back([&, i] {
+        ThreadRecorder* recorder = session->attach(spool::kRoleWorker);
+        ++started;
+        while (callback(*session, *recorder,
+                        [&] { recorder->append(make(spool::kFlush, 0x2000, 0)); }))
+          ++recorded[i];
+      });
+    while (started < 4) std::this_thread::yield();
+    std::this_thread::sleep_for(std::chrono::milliseconds(3));
+    session->finish();
+    for (std::thread& thread : threads) thread.join();
+    writer::WriteResult result;
+    archive_of(*session, result);
+    std::uint64_t sum = 0;
+    for (const std::uint64_t one : recorded) sum += one;
+    CHECK(result.events_written == sum);
+    CHECK(result.lost[spool::kLossLateThread] == 4);
+  }
+}
+
+}  // namespace refrain::runtime

@@ -1,0 +1,176 @@
+// What becomes of a process that was killed: the latest iterations, at whatever moment of
+// a hold or a resume it died.
+#include <catch2/catch.hpp>
+
+#include "writer/testing/ten_iterations.h"
+
+namespace refrain::writer {
+namespace {
+
+using spool::SpoolBuilder;
+
+WriteOptions after_a_kill() {
+  WriteOptions options;
+  options.recovered = true;
+  return options;
+}
+
+// Killed while holding: the rings hold what came last.
+Written recovered(std::uint64_t primary_from, std::uint64_t worker_from, bool worker_full,
+                  const test::TemporaryFolder& folder) {
+  TenIterations run;
+  const std::uint64_t from[] = {primary_from, worker_from};
+  for (std::uint32_t location : {0U, 1U}) {
+    run.run(location, 0, 3);
+    run.builder()
+        .location(location)
+        .add(spool::kHold, 1390, 0, 4)
+        .not_ended()
+        .hold_in_ring();
+    if (location == 1 && worker_full)  // pretend that more went by
+      run.builder().location(1).add(spool::kFlush, 1399, 0, 0x9000);
+    run.run(location, from[location], 10);
+  }
+  return write_and_check(run.builder(), folder, after_a_kill());
+}
+
+TEST_CASE("Recovery: rings - the last iterations are in the archive") {
+  const test::TemporaryFolder folder;
+  // The loop was left at 1980, so the last-but-one iteration is the one of 1800.
+  const Written written = recovered(3, 3, false, folder);
+  const Lines expected = {"1 enter", "101 enter", "201 enter", "300 off",
+                          "800 on",  "801 enter", "901 enter"};
+  CHECK(outline(written.trace, 0) == expected);
+  CHECK(outline(written.trace, 1) == expected);
+  CHECK(written.trace.properties.at("REFRAIN::RECOVERED") == "1");
+  const bool told = std::any_of(
+      written.trace.markers.begin(), written.trace.markers.end(),
+      [](const test::Marker& m) { return m.text.find("process died") != m.text.npos; });
+  CHECK(told);
+}
+
+TEST_CASE("Recovery: rings - cut where the poorest of them begins") {
+  const test::TemporaryFolder folder;
+  const Written written = recovered(3, 9, true, folder);
+  const Lines expected = {"1 enter", "101 enter", "201 enter",
+                          "300 off", "900 on",    "901 enter"};
+  CHECK(outline(written.trace, 0) == expected);
+  CHECK(outline(written.trace, 1) == expected);
+}
+
+TEST_CASE("Recovery: killed while resuming - a ring that was not copied yet counts") {
+  const test::TemporaryFolder folder;
+  TenIterations run;
+  run.builder().resumed(0, 8, 1700);
+  run.trimmed(0, 8);
+  run.run(1, 0, 3);
+  run.builder().location(1).add(spool::kHold, 1390, 0, 4).not_ended().hold_in_ring();
+  run.run(1, 3, 10);
+  const Written written = write_and_check(run.builder(), folder, after_a_kill());
+  CHECK(outline(written.trace, 0) == kFourHeld);
+  CHECK(outline(written.trace, 1) == kFourHeld);
+}
+
+TEST_CASE("Recovery: open regions - closed at the last time that was seen") {
+  const test::TemporaryFolder folder;
+  SpoolBuilder builder(2);
+  builder.region(1, 100, 200, kAddress);
+  for (std::uint32_t location : {0U, 1U}) {
+    auto& log = builder.location(location).log;
+    log.resize(log.size() - (location == 0 ? 2 : 4));
+    builder.location(location).not_ended();
+  }
+  const Written written = write_and_check(builder, folder, after_a_kill());
+  CHECK(lines(written.trace, 1) ==
+        Lines{"101 team 0", "101 enter !$omp parallel @0x4fff",
+              "102 enter !$omp for @0x500f", "198 leave !$omp for @0x500f",
+              "198 leave !$omp parallel @0x4fff", "198 team end 0"});
+}
+
+const Lines kLastTwo = {"1 enter", "101 enter", "201 enter", "300 off",
+                        "800 on",  "801 enter", "901 enter"};
+
+TEST_CASE("Recovery: killed before holding - the latest iterations are in the logs") {
+  const test::TemporaryFolder folder;
+  TenIterations run;
+  run.run(0, 0, 10);
+  SECTION("no location has obeyed") { run.run(1, 0, 10); }
+  SECTION("the primary has not, another one has") {
+    run.run(1, 0, 3);
+    run.builder().location(1).add(spool::kHold, 1390, 0, 4).hold_in_ring();
+    run.run(1, 3, 10);
+  }
+  run.builder().location(0).not_ended();
+  run.builder().location(1).not_ended();
+  const Written written = write_and_check(run.builder(), folder, after_a_kill());
+  CHECK(outline(written.trace, 0) == kLastTwo);
+  CHECK(outline(written.trace, 1) == kLastTwo);
+}
+
+TEST_CASE("Recovery: killed at the cut - a ring without its Hold counts") {
+  const test::TemporaryFolder folder;
+  TenIterations run;
+  for (std::uint32_t location : {0U, 1U}) {
+    run.run(location, 0, 3);
+    if (location == 0) run.builder().location(0).add(spool::kHold, 1390, 0, 4);
+    run.builder().location(location).not_ended().hold_in_ring();
+    run.run(location, 3, 10);
+  }
+  const Written written = write_and_check(run.builder(), folder, after_a_kill());
+  CHECK(outline(written.trace, 0) == kLastTwo);
+  CHECK(outline(written.trace, 1) == kLastTwo);
+}
+
+TEST_CASE("Recovery: killed at the cut - a ring that has forgotten is no more than it is") {
+  const test::TemporaryFolder folder;
+  TenIterations run;
+  for (std::uint32_t location : {0U, 1U}) {
+    run.run(location, 0, 3);
+    run.builder().location(location).not_ended().hold_in_ring();
+    if (location == 1) run.builder().location(1).add(spool::kFlush, 1899, 0, 0x9000);
+    run.run(location, location == 0 ? 3 : 9, 10);
+  }
+  const Written written = write_and_check(run.builder(), folder, after_a_kill());
+  const Lines expected = {"1 enter", "101 enter", "201 enter",
+                          "300 off", "900 on",    "901 enter"};
+  CHECK(outline(written.trace, 0) == expected);
+  CHECK(outline(written.trace, 1) == expected);
+  CHECK(lines_with(written.trace, 1, "flush").empty());
+}
+
+TEST_CASE("Recovery: killed at the cut - what ended in the hole is closed") {
+  const test::TemporaryFolder folder;
+  SpoolBuilder builder(1);
+  const auto fork =
+      spool::make_record(spool::kParallelBegin, 100, 1, kAddress | 1ULL << 48);
+  const auto task = spool::make_record(spool::kImplicitTaskBegin, 101, 1, 1ULL << 32);
+  const auto outer = spool::make_record(spool::kMaskedBegin, 210, 0, 0x6000);
+  builder.gap(0, 3, 500);
+  builder.resumed(0, 4, 700);
+  builder.location(0).sync(1, 100).add(fork).add(task).add(outer).not_ended();
+  builder.location(0).hold_in_ring().sync(3, 500, {fork, task, outer});
+  builder.location(0).add(spool::kMaskedEnd, 600, 0, 0x6000).sync(4, 700, {fork, task});
+  builder.location(0).add(spool::kFlush, 710, 0, 0x9000);
+  const Written written = write_and_check(builder, folder, after_a_kill());
+  CHECK(lines_with(written.trace, 0, "masked") ==
+        Lines{"210 enter !$omp masked @0x5fff", "600 leave !$omp masked @0x5fff"});
+  CHECK(lines_with(written.trace, 0, "enter !$omp flush").size() == 1);
+}
+
+TEST_CASE("Recovery: time window - nothing outside of it") {
+  const test::TemporaryFolder folder;
+  TenIterations run;
+  run.builder().journal().log.back().sub = spool::kGapWindow;
+  for (std::uint32_t location : {0U, 1U}) {
+    run.run(location, 0, 3);
+    run.builder().location(location).add(spool::kHold, 1390, 0, 4);
+    run.builder().location(location).not_ended().hold_in_ring();
+    run.run(location, 3, 10);
+  }
+  const Written written = write_and_check(run.builder(), folder, after_a_kill());
+  CHECK(outline(written.trace, 0) ==
+        Lines{"1 enter", "101 enter", "201 enter", "300 off", "980 on"});
+}
+
+}  // namespace
+}  // namespace refrain::writer

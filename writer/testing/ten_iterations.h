@@ -1,0 +1,63 @@
+// A small run with a gap, as several tests of the writer cut it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "writer/testing/archive_text.h"
+
+namespace refrain::writer {
+
+using Lines = std::vector<std::string>;
+
+inline constexpr std::uint64_t kAddress = 0x5000;
+
+// Ten iterations of one region on two locations; region i + 1 runs in [1000 + 100 i,
+// 1080 + 100 i). Iterations 3 to 6 (epochs 4 to 7) are held.
+class TenIterations {
+ public:
+  explicit TenIterations(bool left = true) : builder_(2) {
+    builder_.loop(1, 1250, kAddress);
+    for (std::uint64_t i = 0; i < 10; ++i) builder_.iteration(1, i, 1000 + 100 * i);
+    if (left) builder_.left(1, 10, 1980);
+    builder_.gap(0, 4, 1300);
+  }
+  // The records of a location's iterations [first, last).
+  void run(std::uint32_t location, std::uint64_t first, std::uint64_t last) {
+    for (std::uint64_t i = first; i < last; ++i) {
+      const std::uint64_t begin = 1000 + 100 * i;
+      if (location == 0)
+        builder_.location(0).region(i + 1, begin, begin + 80, kAddress, 2);
+      else
+        builder_.location(1).member(i + 1, begin, begin + 80, kAddress, 1, 2);
+    }
+  }
+  void trimmed(std::uint32_t location, std::uint64_t resumed_at) {
+    run(location, 0, 3);
+    builder_.location(location)
+        .add(spool::kHold, 1390, 0, 4)
+        .add(spool::kResume, 1995, 0, resumed_at);
+    run(location, resumed_at - 1, 10);
+  }
+  spool::SpoolBuilder& builder() { return builder_; }
+
+ private:
+  spool::SpoolBuilder builder_;
+};
+
+// Begins of the parallel region, in ticks less 1000, and the measurement's switches.
+inline Lines outline(const test::Trace& trace, std::size_t location) {
+  Lines out;
+  for (const std::string& line : lines(trace, location)) {
+    const std::string what = line.substr(line.find(' ') + 1);
+    if (what == "on" || what == "off" || what.starts_with("enter !$omp parallel"))
+      out.push_back(std::to_string(std::stoul(line) - 1000) + " " + what.substr(0, 5));
+  }
+  return out;
+}
+
+inline const Lines kFourHeld = {"1 enter", "101 enter", "201 enter", "300 off",
+                         "700 on",  "701 enter", "801 enter", "901 enter"};
+
+}  // namespace refrain::writer
