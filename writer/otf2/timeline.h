@@ -96,7 +96,5 @@ class Timeline {
   std::vector<Entry> stack_;
   std::vector<LatestVisit> latest_;  // by level
 };
-  std::size_t unmarked_visit_ = ~std::size_t{0};
-};
 
 }  // namespace refrain::writer
