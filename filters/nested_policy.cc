@@ -54,13 +54,16 @@ void NestedPolicy::leave(const LoopEvent& event) noexcept {
   const std::uint64_t last = broken ? loop.previous_begin : loop.iteration_begin;
   if (event.level != 0) {
     decide(event.position);
-    inner_resume_ = loop.spent && !holding_ ? last : kNowhere;
+    const bool held = settings_.nested == Nested::kOnce || !holding_;
+    inner_resume_ = loop.spent && held ? last : kNowhere;
     return;
   }
+  note_inner(event.position);
   if (holding_) {
     resumed_ = std::min(last, inner_resume_);
     left_ = event.position;
     decide(resumed_);
+    hold_inner(resumed_, std::min(inner_resume_, event.position));
   } else if (inner_resume_ != kNowhere) {
     sink_.resume(inner_resume_);
   }
@@ -68,11 +71,41 @@ void NestedPolicy::leave(const LoopEvent& event) noexcept {
 }
 
 void NestedPolicy::decide(std::uint64_t position) noexcept {
+  note_inner(position);
   const bool hold =
       std::any_of(open_.begin(), open_.end(), [](const Open& loop) { return loop.spent; });
   if (hold == holding_) return;
   holding_ = hold;
   hold ? sink_.hold(position) : sink_.resume(position);
+}
+
+// What would be held from `position` on if the outermost loop were not spent?
+void NestedPolicy::note_inner(std::uint64_t position) noexcept {
+  if (inner_.empty()) return;
+  const bool hold = open_.size() > 1 &&
+                    std::any_of(open_.begin() + 1, open_.end(),
+                                [](const Open& loop) { return loop.spent; });
+  if (hold == (inner_from_ != kNowhere)) return;
+  if (hold) {
+    inner_from_ = position;
+    return;
+  }
+  inner_[inner_count_++ % kMostInner] = {inner_from_, position};
+  inner_from_ = kNowhere;
+}
+
+// Everything from `from` on was resumed: holds the inner loops in it, up to `end`.
+void NestedPolicy::hold_inner(std::uint64_t from, std::uint64_t end) noexcept {
+  const std::uint64_t oldest = inner_count_ - std::min<std::uint64_t>(inner_count_, inner_.size());
+  for (std::uint64_t index = oldest; index != inner_count_; ++index) {
+    const Stretch& stretch = inner_[index % kMostInner];
+    const std::uint64_t stretch_end = std::min(stretch.end, end);
+    if (stretch.begin < from || stretch.begin >= stretch_end) continue;
+    sink_.hold(stretch.begin);
+    sink_.resume(stretch_end);
+    from = stretch_end;
+  }
+  inner_count_ = 0;
 }
 
 }  // namespace refrain::filters
