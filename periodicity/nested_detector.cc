@@ -15,9 +15,11 @@ NestedDetector::NestedDetector(const NestedSettings& settings)
       inner_(kMaxFrames * (settings.max_body_tokens + std::size_t{1})),
       pending_(2 * kMaxFrames * (settings.max_body_tokens + std::size_t{1})),
       reach_(settings.reach_events),
-      max_variant_(settings.max_body_tokens) {}
+      max_variant_(settings.max_body_tokens),
+      seek_irregular_(settings.irregular) {}
 
 void NestedDetector::push(Symbol symbol, std::uint16_t depth, LoopSink& sink) noexcept {
+  recent_.note(position_, symbol, depth);
   if (straight_ != straight_end_ && straight_->id == symbol) [[likely]] {
     ++straight_;
     ++position_;
@@ -43,6 +45,7 @@ void NestedDetector::push_again(LoopSink& sink) noexcept {
 void NestedDetector::push_slow(Symbol symbol, std::uint16_t depth,
                                LoopSink& sink) noexcept {
   leave_straight();
+  if (push_irregular(sink)) return;
   const Token token{.id = symbol, .position = position_, .depth = depth};
   ++position_;
   if (pending_.empty()) {
@@ -109,6 +112,7 @@ void NestedDetector::step(const Token& token, LoopSink& sink) noexcept {
 
 void NestedDetector::step_history(const Token& token, LoopSink& sink) noexcept {
   history_.append(token);
+  if (seek_irregular_ && token.position + 1 == position_) search_.unexplained(position_);
   tried_.only = token.position < no_trial_before_;
   const auto known = bodies_.recognise(history_, tried_);
   if (known.body != kNoBody) {
@@ -351,7 +355,13 @@ void NestedDetector::forget_all() noexcept {
 
 void NestedDetector::finish(LoopSink& sink) noexcept {
   leave_straight();
+  finish_irregular(sink);
   work(~std::uint32_t{0}, sink);
+  close_all(sink);
+}
+
+// All open loops end at position_.
+void NestedDetector::close_all(LoopSink& sink) noexcept {
   for (bool inner_whole = false; depth_ != 0; --depth_) {
     Frame& frame = frames_[depth_ - 1];
     if (inner_whole) ++frame.item;

@@ -50,7 +50,10 @@
 #include <vector>
 
 #include "periodicity/body_store.h"
+#include "periodicity/header_search.h"
+#include "periodicity/irregular_loops.h"
 #include "periodicity/loop_detector.h"
+#include "periodicity/recent_events.h"
 #include "periodicity/token.h"
 #include "periodicity/token_deque.h"
 #include "periodicity/token_history.h"
@@ -65,6 +68,7 @@ struct NestedSettings {
   std::uint32_t found_bits = 20;       // evidence for a loop never seen before
   std::uint32_t recognised_bits = 10;  // evidence for a known one
   std::uint64_t reach_events = 1 << 17;
+  bool irregular = true;  // look for loops whose iterations differ, too
 };
 
 class NestedDetector final : public LoopDetector {
@@ -111,6 +115,13 @@ class NestedDetector final : public LoopDetector {
   void close(const Token& breaking, LoopSink& sink) noexcept;
   void return_partial(const Frame& frame, std::uint64_t end) noexcept;
   void forget_all() noexcept;
+  void close_all(LoopSink& sink) noexcept;
+
+  bool push_irregular(LoopSink& sink) noexcept;
+  bool follow_irregular(LoopSink& sink) noexcept;
+  void finish_irregular(LoopSink& sink) noexcept;
+  void tell_irregular(LoopEventKind kind, std::uint64_t position,
+                      LoopSink& sink) const noexcept;
 
   void leave_straight() noexcept;
   void enter_straight() noexcept;
@@ -143,6 +154,13 @@ class NestedDetector final : public LoopDetector {
   const Item* straight_end_ = nullptr;
   const Item* straight_begin_ = nullptr;
   const Item* again_ = nullptr;  // the first item, if the body is one straight stretch
+
+  RecentEvents recent_;
+  bool seek_irregular_;
+  HeaderSearch search_{recent_};
+  IrregularLoops irregular_{recent_};
+  std::uint64_t irregular_iterations_ = 0;  // complete ones
+  std::uint32_t irregular_visit_ = 0;
 };
 
 }  // namespace refrain::periodicity

@@ -1,0 +1,50 @@
+// IterationKinds: of what kinds the last iterations of a loop were, and whether that
+// follows a rule.
+//
+// Place in the flow: inside HeaderSearch and IrregularLoops.
+// Thread-safety: none. Cost: O(1) to add, about 1 us to ask.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+namespace refrain::periodicity {
+
+class IterationKinds {
+ public:
+  static constexpr std::uint32_t kSize = 48;
+
+  void clear() noexcept { count_ = 0; }
+  void add(std::uint64_t hash) noexcept {
+    kinds_[count_++ % kSize] = static_cast<std::uint32_t>(hash >> 32);
+  }
+  std::uint32_t size() const noexcept { return std::min(count_, kSize); }
+
+  struct Rule {
+    std::uint32_t kinds;      // different ones
+    std::uint32_t surprises;  // in the later half: not what followed the two before it
+  };
+  Rule rule() const noexcept {
+    std::array<std::uint32_t, kSize> kinds;
+    const std::uint32_t count = size();
+    Rule rule{};
+    for (std::uint32_t k = 0; k != count; ++k) {
+      kinds[k] = kinds_[(count_ - count + k) % kSize];
+      const auto end = kinds.begin() + k;
+      rule.kinds += std::find(kinds.begin(), end, kinds[k]) == end ? 1 : 0;
+    }
+    for (std::uint32_t k = std::max(count / 2, 1u); k < count; ++k) {
+      std::uint32_t j = k - 1;
+      while (j >= 2 && (kinds[j - 1] != kinds[k - 1] || kinds[j - 2] != kinds[k - 2])) --j;
+      rule.surprises += j < 2 || kinds[j] != kinds[k] ? 1 : 0;
+    }
+    return rule;
+  }
+
+ private:
+  std::array<std::uint32_t, kSize> kinds_{};
+  std::uint32_t count_ = 0;
+};
+
+}  // namespace refrain::periodicity
