@@ -18,6 +18,7 @@ constexpr std::uint64_t kInverseBase = inverse(kHashBase);
 static_assert(kInverseBase * kHashBase == 1);
 
 constexpr std::uint32_t kEntryBits = 10;
+constexpr std::uint64_t kPatience = 401;   // events from one guess to the next; a prime
 constexpr std::uint64_t kMostBack = 8192;  // events from the first iteration told on
 
 }  // namespace
@@ -74,8 +75,7 @@ bool HeaderSearch::look(std::uint64_t end) noexcept {
 void HeaderSearch::look_at(std::uint64_t position) noexcept {
   const RecentEvents::Word word = recent_[position];
   Entry& entry = entry_of(word);
-  if (entry.search != search_ || entry.word != word ||
-      position - entry.last > kLongest) {
+  if (entry.search != search_ || entry.word != word || position - entry.last > kLongest) {
     if (entry.search != search_ || entry.word != word) entry.count = 0;
     entry.word = word;
     entry.search = search_;
@@ -91,10 +91,9 @@ void HeaderSearch::look_at(std::uint64_t position) noexcept {
     const std::uint64_t kind = mix((hash_ - entry.hash) * entry.scale);
     entry.kinds.add(kind);
     ++entry.streak;
-    if (!known_ && position >= next_choice_ && entry.streak % 8 == 0 &&
-        enough(entry, position) && irregular(entry)) {
-      known_ = choose(entry, position);
-      next_choice_ = position + 2 * (position - entry.last);
+    if (!known_ && position >= next_choice_ && enough(entry, position)) {
+      known_ = irregular(entry) && choose(entry, position);
+      next_choice_ = position + kPatience;
     }
   }
   ++entry.count;
@@ -132,7 +131,7 @@ bool HeaderSearch::enough(const Entry& entry, std::uint64_t position) const noex
 
 bool HeaderSearch::irregular(const Entry& entry) const noexcept {
   const auto rule = entry.kinds.rule();
-  return rule.kinds >= kKinds && 4 * rule.surprises >= entry.kinds.size();
+  return rule.kinds >= kKinds && 8 * rule.surprises >= 3 * entry.kinds.size();
 }
 
 // The word of `entry` is one that begins iterations. Which one in the last does so best?
@@ -149,7 +148,7 @@ bool HeaderSearch::choose(const Entry& entry, std::uint64_t position) noexcept {
     least_depth = std::min(least_depth, depth);
     const Entry& other = entry_of(word);
     if (other.word != word || other.search != search_) continue;
-    if (other.streak + 1 < entry.streak || !irregular(other)) continue;
+    if (other.streak + 1 < entry.streak) continue;
     const auto rank = [](const Entry& e) {
       return std::pair(RecentEvents::depth(e.word), e.first);
     };

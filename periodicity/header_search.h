@@ -13,8 +13,9 @@
 // - what lay between them was of at least kKinds kinds. Orders that are not periodic but
 //   follow a rule (Thue–Morse, Fibonacci and their like) have fewer: these are no loops;
 //   and where chance chooses from few kinds, each becomes a body of its own;
-// - which kind comes next does not follow from the two before it: else the loop repeats
-//   exactly, only with a longer body.
+// - which kind comes next does not follow from those before it: else the loop repeats
+// exactly,
+//   only with a longer body.
 // - no event between them has less depth.
 // Of several, the one of least depth that came first is the header: where the loop begins.
 #pragma once
@@ -54,9 +55,9 @@ class HeaderSearch {
 
  private:
   static constexpr std::uint64_t kSlice = 32;
-  static constexpr std::uint64_t kBack = 4096;    // events before its begin
-  static constexpr std::uint64_t kSpan = 12288;  // events of a search, at most
-  static constexpr std::uint32_t kTrouble = 16;   // unexplained events in
+  static constexpr std::uint64_t kBack = 4096;       // events before its begin
+  static constexpr std::uint64_t kSpan = 12288;      // events of a search, at most
+  static constexpr std::uint32_t kTrouble = 16;      // unexplained events in
   static constexpr std::uint64_t kTroubleIn = 4096;  // so many
   // A nest of exact loops needs three iterations of the outermost to be known. Until then
   // its inner loops may look irregular.

@@ -77,8 +77,7 @@ std::uint32_t IrregularLoops::with_header(Word header) const noexcept {
 
 bool IrregularLoops::open(std::uint64_t first, std::uint64_t position,
                           std::uint32_t number) noexcept {
-  const std::uint64_t from =
-      std::max(first, position - std::min(position, kMostLearnt));
+  const std::uint64_t from = std::max(first, position - std::min(position, kMostLearnt));
   if (count_ == kMostLoops || table_used_ + 2 * kMostLearnt > kTableSize / 2) {
     std::fill(table_.begin(), table_.end(), 0);
     table_used_ = 0;
@@ -182,7 +181,8 @@ bool IrregularLoops::look(std::uint64_t end) noexcept {
     trial_begin_ = at;
     if (trial_ == kNone || trial_ != broken_) continue;
     if (at - broken_begin_ <= std::min(2 * loops_[trial_].longest, kMostLearnt) &&
-        table_used_ + 2 * kMostLearnt < kTableSize && learnable(trial_, broken_begin_, at)) {
+        table_used_ + 2 * kMostLearnt < kTableSize &&
+        learnable(trial_, broken_begin_, at)) {
       learn(trial_, broken_begin_, at);
     }
     broken_ = kNone;

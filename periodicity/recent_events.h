@@ -26,7 +26,9 @@ class RecentEvents {
   Word operator[](std::uint64_t position) const noexcept {
     return words_[position % kSize];
   }
-  static std::uint16_t depth(Word word) noexcept { return static_cast<std::uint16_t>(word); }
+  static std::uint16_t depth(Word word) noexcept {
+    return static_cast<std::uint16_t>(word);
+  }
 
  private:
   std::vector<Word> words_ = std::vector<Word>(kSize);
