@@ -49,6 +49,7 @@ void NestedPolicy::begin_iteration(const LoopEvent& event) noexcept {
 void NestedPolicy::leave(const LoopEvent& event) noexcept {
   const Open loop = open_[event.level];
   open_.resize(event.level);
+  if (event.at_end) return decide(event.position);
   // An inner loop tells no kMismatch, but ends where its broken iteration began.
   const bool broken = loop.broken || event.position == loop.iteration_begin;
   const std::uint64_t last = broken ? loop.previous_begin : loop.iteration_begin;

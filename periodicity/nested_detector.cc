@@ -15,7 +15,7 @@ NestedDetector::NestedDetector(const NestedSettings& settings)
       inner_(kMaxFrames * (settings.max_body_tokens + std::size_t{1})),
       pending_(2 * kMaxFrames * (settings.max_body_tokens + std::size_t{1})),
       reach_(settings.reach_events),
-      max_variant_(settings.max_body_tokens),
+      max_variant_(settings.variants ? settings.max_body_tokens : 0),
       seek_irregular_(settings.irregular) {}
 
 void NestedDetector::push(Symbol symbol, std::uint16_t depth, LoopSink& sink) noexcept {
@@ -102,7 +102,10 @@ void NestedDetector::step(const Token& token, LoopSink& sink) noexcept {
     if (!frame.told && frame.item >= tell_after(frame)) tell_frames(sink);
     return;
   }
-  if (item.child != kNoBody && depth_ < kMaxFrames) {
+  // An inner loop may go round no time at all, if enough is left to know the loop by.
+  if (item.child != kNoBody && depth_ < kMaxFrames &&
+      (bodies_[frame.body].size > kFewItems || token.body != kNoBody ||
+       first_event(item.child) == token.id)) {
     open_inner(item.child);
     pending_.push_front(token);
     return;
@@ -355,8 +358,9 @@ void NestedDetector::forget_all() noexcept {
 
 void NestedDetector::finish(LoopSink& sink) noexcept {
   leave_straight();
-  finish_irregular(sink);
   work(~std::uint32_t{0}, sink);
+  at_end_ = true;
+  finish_irregular(sink);
   close_all(sink);
 }
 
@@ -407,7 +411,8 @@ void NestedDetector::tell(LoopEventKind kind, std::size_t level, std::uint64_t p
        .body_events = body.events,
        .position = std::max(position, position_ - std::min(position_, reach_)),
        .iteration = iteration,
-       .parent = level == 0 ? kNoLoop : bodies_[frames_[level - 1].body].loop});
+       .parent = level == 0 ? kNoLoop : bodies_[frames_[level - 1].body].loop,
+       .at_end = at_end_});
 }
 
 }  // namespace refrain::periodicity

@@ -68,7 +68,8 @@ struct NestedSettings {
   std::uint32_t found_bits = 20;       // evidence for a loop never seen before
   std::uint32_t recognised_bits = 10;  // evidence for a known one
   std::uint64_t reach_events = 1 << 17;
-  bool irregular = true;  // look for loops whose iterations differ, too
+  bool irregular = true;  // look for loops whose iterations differ
+  bool variants = true;   // let a course that comes again between known ones be a body
 };
 
 class NestedDetector final : public LoopDetector {
@@ -83,6 +84,7 @@ class NestedDetector final : public LoopDetector {
  private:
   static constexpr std::size_t kMaxFrames = 16;
   static constexpr std::uint32_t kStepsPerPush = 128;
+  static constexpr std::uint32_t kFewItems = 8;  // too few to know a loop by
 
   struct Frame {
     std::uint32_t body = 0;
@@ -160,6 +162,7 @@ class NestedDetector final : public LoopDetector {
   HeaderSearch search_{recent_};
   IrregularLoops irregular_{recent_};
   std::uint64_t irregular_iterations_ = 0;  // complete ones
+  bool at_end_ = false;
   std::uint32_t irregular_visit_ = 0;
 };
 

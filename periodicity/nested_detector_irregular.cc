@@ -77,7 +77,8 @@ void NestedDetector::tell_irregular(LoopEventKind kind, std::uint64_t position,
                       .visit = irregular_visit_,
                       .body_events = static_cast<std::uint32_t>(loop.last),
                       .position = position,
-                      .iteration = irregular_iterations_});
+                      .iteration = irregular_iterations_,
+                      .at_end = at_end_});
 }
 
 }  // namespace refrain::periodicity
