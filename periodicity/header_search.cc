@@ -37,13 +37,17 @@ const HeaderSearch::Entry& HeaderSearch::entry_of(RecentEvents::Word word) const
 void HeaderSearch::unexplained(std::uint64_t position) noexcept {
   const std::uint64_t oldest = trouble_[troubles_ % kTrouble];
   trouble_[troubles_++ % kTrouble] = position;
+  if (position - last_trouble_ > kTroubleIn) calm_until_ = position;
+  last_trouble_ = position;
   if (looking_ || position < next_search_ || troubles_ <= kTrouble) return;
+  if (position - calm_until_ < kBack) return;  // exact loops are still being found
   if (position - oldest <= kTroubleIn) begin(position);
 }
 
 void HeaderSearch::begin(std::uint64_t position) noexcept {
   looking_ = true;
   known_ = false;
+  longest_streak_ = 0;
   next_choice_ = 0;
   ++search_;
   begin_ = looked_ = position - std::min(position, kBack);
@@ -65,7 +69,8 @@ bool HeaderSearch::look(std::uint64_t end) noexcept {
     look_at(looked_++);
   }
   if (known_ && looked_ == end && recent_[end - 1] == header_) return true;
-  if (looked_ - begin_ < kSpan) return false;
+  const std::uint64_t span = longest_streak_ < kPromise ? kBack : kSpan;
+  if (looked_ - begin_ < span) return false;
   looking_ = false;
   pause_ = std::min(2 * pause_, kLongestPause);
   next_search_ = looked_ + pause_;
@@ -90,7 +95,7 @@ void HeaderSearch::look_at(std::uint64_t position) noexcept {
     }
     const std::uint64_t kind = mix((hash_ - entry.hash) * entry.scale);
     entry.kinds.add(kind);
-    ++entry.streak;
+    longest_streak_ = std::max(longest_streak_, ++entry.streak);
     if (!known_ && position >= next_choice_ && enough(entry, position)) {
       known_ = irregular(entry) && choose(entry, position);
       next_choice_ = position + kPatience;

@@ -47,7 +47,7 @@ class HeaderSearch {
   bool look(std::uint64_t end) noexcept;
 
   // The positions of that header, the latest first: all of the loop or the last ones.
-  static constexpr std::uint32_t kMost = 64;
+  static constexpr std::uint32_t kMost = 512;
   std::uint32_t iterations(std::array<std::uint64_t, kMost>& positions) const noexcept;
 
   // Ends the search; the next one begins when much goes unexplained again.
@@ -58,11 +58,12 @@ class HeaderSearch {
   static constexpr std::uint64_t kBack = 4096;       // events before its begin
   static constexpr std::uint64_t kSpan = 12288;      // events of a search, at most
   static constexpr std::uint32_t kTrouble = 16;      // unexplained events in
-  static constexpr std::uint64_t kTroubleIn = 4096;  // so many
+  static constexpr std::uint64_t kTroubleIn = 2048;  // so many
   // A nest of exact loops needs three iterations of the outermost to be known. Until then
   // its inner loops may look irregular.
   static constexpr std::uint32_t kMany = IterationKinds::kSize;
   static constexpr std::uint64_t kLong = 8000;
+  static constexpr std::uint32_t kPromise = 8;  // a streak worth to look on
   static constexpr std::uint64_t kPause = 2048;
   static constexpr std::uint64_t kLongestPause = 1 << 16;
 
@@ -94,6 +95,9 @@ class HeaderSearch {
   std::vector<Entry> entries_;
   std::array<std::uint64_t, kTrouble> trouble_{};  // where the last ones were
   std::uint64_t troubles_ = 0;
+  std::uint64_t last_trouble_ = 0;
+  std::uint64_t calm_until_ = 0;
+  std::uint32_t longest_streak_ = 0;
   std::uint64_t next_search_ = 0;
   std::uint64_t pause_ = kPause;
   bool looking_ = false;

@@ -4,7 +4,7 @@
 // Thread-safety: none, one thread pushes. Not for signal handlers.
 // Cost: about 3 ns a push inside a loop, 20–40 ns outside; no single push does work
 // without bound. Allocates in the constructor only; memory follows from the settings
-// (about 2 MB with the default ones).
+// (about 3 MB with the default ones).
 //
 // How it works. The stream is read bottom-up, as a parser would:
 //
@@ -29,6 +29,12 @@
 // - What lies between two visits of a known loop and begins like it is an iteration that
 //   took another course (BodyStore::see_variant). If it goes on coming, it becomes a body,
 //   too; so orders of events that are chance give a few bodies, and loops of these.
+//
+// - Where that explains little, for iterations differ too much (inner loops that go round a
+//   few times only, messages in an order of chance), a loop is known by the event that
+//   begins its iterations (HeaderSearch), and followed by which event came after which so
+//   far (IrregularLoops). Meanwhile nothing is told of what is inside it. It gives way when
+//   its iterations begin to repeat exactly.
 //
 // Events, beyond what loop_detector.h says:
 // - Inner loops are told while they run, before the loop around them is known. When that
