@@ -14,7 +14,7 @@ NestedDetector::NestedDetector(const NestedSettings& settings)
       frames_(kMaxFrames),
       inner_(kMaxFrames * (settings.max_body_tokens + std::size_t{1})),
       pending_(2 * kMaxFrames * (settings.max_body_tokens + std::size_t{1})),
-      reach_(settings.reach_events),
+      reach_(std::max(settings.reach_events, kLeastReach)),
       max_variant_(settings.variants ? settings.max_body_tokens : 0),
       seek_irregular_(settings.irregular) {}
 

@@ -73,7 +73,7 @@ struct NestedSettings {
   std::uint32_t max_items = 16384;     // of all bodies together
   std::uint32_t found_bits = 20;       // evidence for a loop never seen before
   std::uint32_t recognised_bits = 10;  // evidence for a known one
-  std::uint64_t reach_events = 1 << 17;
+  std::uint64_t reach_events = 1 << 17;  // at least 64
   bool irregular = true;  // look for loops whose iterations differ
   bool variants = true;   // let a course that comes again between known ones be a body
 };
@@ -90,6 +90,7 @@ class NestedDetector final : public LoopDetector {
  private:
   static constexpr std::size_t kMaxFrames = 16;
   static constexpr std::uint32_t kStepsPerPush = 128;
+  static constexpr std::uint64_t kLeastReach = 64;
   static constexpr std::uint32_t kFewItems = 8;  // too few to know a loop by
 
   struct Frame {
