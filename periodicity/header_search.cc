@@ -135,8 +135,7 @@ bool HeaderSearch::enough(const Entry& entry, std::uint64_t position) const noex
 }
 
 bool HeaderSearch::irregular(const Entry& entry) const noexcept {
-  const auto rule = entry.kinds.rule();
-  return rule.kinds >= kKinds && 8 * rule.surprises >= 3 * entry.kinds.size();
+  return 8 * entry.kinds.surprises() >= 3 * entry.kinds.size();
 }
 
 // The word of `entry` is one that begins iterations. Which one in the last does so best?

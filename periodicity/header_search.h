@@ -10,12 +10,9 @@
 // What makes an event a header:
 // - its last kIterations occurrences had at least two events in common, in the places
 //   next to it, each of them at most a third of all events. In noise they never have;
-// - what lay between them was of at least kKinds kinds. Orders that are not periodic but
-//   follow a rule (Thue–Morse, Fibonacci and their like) have fewer: these are no loops;
-//   and where chance chooses from few kinds, each becomes a body of its own;
-// - which kind comes next does not follow from those before it: else the loop repeats
-// exactly,
-//   only with a longer body.
+// - of which kind was what lay between them does not follow from the kinds before: else
+//   the loop repeats exactly, only with a longer body, or it is an order that is not
+//   periodic but follows a rule (Thue–Morse and its like) and no loop;
 // - no event between them has less depth.
 // Of several, the one of least depth that came first is the header: where the loop begins.
 #pragma once
@@ -32,7 +29,6 @@ namespace refrain::periodicity {
 class HeaderSearch {
  public:
   static constexpr std::uint32_t kIterations = 16;
-  static constexpr std::uint32_t kKinds = 5;
   static constexpr std::uint64_t kLongest = 1024;  // events of an iteration
 
   explicit HeaderSearch(const RecentEvents& recent);

@@ -142,7 +142,7 @@ bool IrregularLoops::whole(std::uint64_t position) const noexcept {
 
 bool IrregularLoops::regular() const noexcept {
   return kinds_.size() == IterationKinds::kSize &&
-         8 * kinds_.rule().surprises <= IterationKinds::kSize;
+         8 * kinds_.surprises() <= IterationKinds::kSize;
 }
 
 void IrregularLoops::close(std::uint64_t position, bool broken) noexcept {

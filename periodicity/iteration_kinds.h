@@ -23,35 +23,30 @@ class IterationKinds {
 
   std::uint32_t size() const noexcept { return std::min(count_, kSize); }
 
-  struct Rule {
-    std::uint32_t kinds;      // different ones
-    std::uint32_t surprises;  // in the later half: not what those before let expect
-  };
-  Rule rule() const noexcept {
+  // How many of the later half were not the kind that the ones before let expect: that
+  // which followed the longest context like theirs.
+  std::uint32_t surprises() const noexcept {
     std::array<std::uint32_t, kSize> kinds;
     const std::uint32_t count = size();
-    Rule rule{};
     for (std::uint32_t k = 0; k != count; ++k) {
       kinds[k] = kinds_[(count_ - count + k) % kSize];
-      const auto end = kinds.begin() + k;
-      rule.kinds += std::find(kinds.begin(), end, kinds[k]) == end ? 1 : 0;
     }
+    std::uint32_t surprises = 0;
     for (std::uint32_t k = std::max(count / 2, 1u); k < count; ++k) {
-      std::uint32_t best = k;  // the kind that followed the longest context like this one
+      std::uint32_t expected = k;
       std::uint32_t longest = 0;
       for (std::uint32_t j = k - 1; j > longest; --j) {
         std::uint32_t same = 0;
         while (same < j && same < kContext && kinds[j - 1 - same] == kinds[k - 1 - same]) {
           ++same;
         }
-        if (same > longest) {
-          longest = same;
-          best = j;
-        }
+        if (same <= longest) continue;
+        longest = same;
+        expected = j;
       }
-      rule.surprises += best == k || kinds[best] != kinds[k] ? 1 : 0;
+      surprises += expected == k || kinds[expected] != kinds[k] ? 1 : 0;
     }
-    return rule;
+    return surprises;
   }
 
  private:
