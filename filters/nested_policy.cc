@@ -64,6 +64,7 @@ void NestedPolicy::restart(std::uint64_t position) noexcept {
 void NestedPolicy::leave(const LoopEvent& event) noexcept {
   const Open loop = open_[event.level];
   open_.resize(event.level);
+  if (event.at_end) return decide(event.position);
   // An inner loop tells no kMismatch, but ends where its broken iteration began.
   const bool broken = loop.broken || event.position == loop.iteration_begin;
   const std::uint64_t last = broken ? loop.previous_begin : loop.iteration_begin;
@@ -97,9 +98,9 @@ void NestedPolicy::decide(std::uint64_t position) noexcept {
 // What would be held from `position` on if the outermost loop were not spent?
 void NestedPolicy::note_inner(std::uint64_t position) noexcept {
   if (inner_.empty()) return;
-  const bool hold = open_.size() > 1 &&
-                    std::any_of(open_.begin() + 1, open_.end(),
-                                [](const Open& loop) { return loop.spent; });
+  const bool hold =
+      open_.size() > 1 && std::any_of(open_.begin() + 1, open_.end(),
+                                      [](const Open& loop) { return loop.spent; });
   if (hold == (inner_from_ != kNowhere)) return;
   if (hold) {
     inner_from_ = position;
@@ -111,7 +112,8 @@ void NestedPolicy::note_inner(std::uint64_t position) noexcept {
 
 // Everything from `from` on was resumed: holds the inner loops in it, up to `end`.
 void NestedPolicy::hold_inner(std::uint64_t from, std::uint64_t end) noexcept {
-  const std::uint64_t oldest = inner_count_ - std::min<std::uint64_t>(inner_count_, inner_.size());
+  const std::uint64_t oldest =
+      inner_count_ - std::min<std::uint64_t>(inner_count_, inner_.size());
   for (std::uint64_t index = oldest; index != inner_count_; ++index) {
     const Stretch& stretch = inner_[index % kMostInner];
     const std::uint64_t stretch_end = std::min(stretch.end, end);

@@ -19,7 +19,8 @@
 // of an inner loop in which the break of the loop around it fell. With `each` they are
 // resumed whole; with `once` as far as a written iteration is: what lies in spent
 // iterations of its inner loops stays held, but for the two. An inner loop that ends
-// while the loop around it goes on is no break. Nor is it one, as is known a little later,
+// while the loop around it goes on is no break, nor is the end of the stream. Nor is it
+// one, as is known a little later,
 // if another loop begins where one was left, with an iteration that is spent: programs
 // that take one of several known courses each time do nothing new.
 //
