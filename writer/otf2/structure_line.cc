@@ -5,6 +5,7 @@
 
 #include "filters/nest.h"
 #include "writer/otf2/loop_summaries.h"
+#include "writer/symbols/short_name.h"
 
 namespace refrain::writer {
 namespace {
@@ -12,13 +13,6 @@ namespace {
 using filters::NestPiece;
 using filters::NestRow;
 using Kind = NestPiece::Kind;
-
-// The function as the source has it, of what a compiler made of a region in it.
-std::string written_name(std::string function) {
-  for (const char* mark : {".omp_outlined", "._omp_fn", ".omp_fn"})
-    if (const auto at = function.find(mark); at != std::string::npos) function.resize(at);
-  return function;
-}
 
 bool belongs_to_parallel(std::uint8_t kind) { return kind == spool::kWorkBegin; }
 
@@ -176,7 +170,7 @@ class StructureLine {
     if (is_new) {
       const Symbol& symbol = process_.symbols().at_call(event.address);
       std::string text = place_of(symbol);
-      const std::string function = written_name(symbol.function);
+      const std::string function = short_name(symbol.function);
       if (!symbol.file.empty() && !function.empty()) text += " " + function;
       const bool plain = event.record_kind == spool::kParallelBegin ||
                          event.record_kind == spool::kWorkBegin;

@@ -1,0 +1,19 @@
+// short_name: a demangled function's name as one says it.
+//
+// Place in the flow: for lines that people read (the structure of a run). Pure.
+//
+//     "CalcForces(Domain&) [clone .omp_outlined]"  ->  "CalcForces"
+//     "std::vector<int> ns::f<int>(long) const"    ->  "ns::f"
+//     "compute.omp_outlined_debug__"               ->  "compute"
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace refrain::writer {
+
+// Without parameters, template arguments, result type, and what a compiler adds for the
+// functions that it makes of OpenMP regions. Cost: linear.
+std::string short_name(std::string_view function);
+
+}  // namespace refrain::writer
