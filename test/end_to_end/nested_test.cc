@@ -113,6 +113,19 @@ TEST_CASE("Nested: marks - phases lie in each other") {
   CHECK(inner == 5 * 25 + 25);  // the last one is in the trace: what follows is a break
 }
 
+TEST_CASE("Nested: structure - reads as the program is written") {
+  TemporaryFolder folder;
+  trace({"converge_clang", {"100"}, 2}, folder / "archive");
+  CHECK(info_of(folder / "archive")["structure"] ==
+        "100 × [ converge.c:17 load; 15–22 × [ converge.c:25 relax; converge.c:30 residual ]; "
+        "converge.c:42 finish ]");
+  trace({"cg_clang", {"75"}, 2}, folder / "cg");
+  CHECK(info_of(folder / "cg")["structure"] ==
+        "cg.c:101 main; 75 × [ cg.c:74 start; 25 × [ cg.c:37 multiply; cg.c:48 dot; "
+        "cg.c:61 step; cg.c:48 dot; cg.c:69 direct ]; cg.c:48 dot; cg.c:82 normalise ]; "
+        "cg.c:48 dot");
+}
+
 TEST_CASE("Nested: once - holds more than each") {
   double share[2];
   for (const int once : {0, 1}) {
