@@ -45,15 +45,19 @@ const std::vector<Case>& cases() {
   return kCases;
 }
 
+// gcc's loops give no symbols: a patch of amr is two events then, which is little to go by
+// while the mesh is new; which loops are found then is the detector's business.
+bool has_clear_nest(const Case& c, const std::string& compiler) {
+  return c.program != "amr" || compiler != "gcc";
+}
+
 }  // namespace
 
 TEST_CASE("Nested: counts - of outer and inner loops are the program's own") {
   for (const Case& c : cases())
     for (const std::string compiler : {"clang", "gcc"})
       for (const std::string marks : {"all", "summary"}) {
-        // gcc's loops give no symbols: a patch is two events then, which is little to go by
-        // while the mesh is new; which loops are found then is the detector's business.
-        if (c.program == "amr" && compiler == "gcc") continue;
+        if (!has_clear_nest(c, compiler)) continue;
         INFO(c.program << " " << compiler << " " << marks);
         TemporaryFolder folder;
         Job job{c.program + "_" + compiler, c.arguments, 2};
@@ -75,6 +79,7 @@ TEST_CASE("Nested: counts - of outer and inner loops are the program's own") {
 
 TEST_CASE("Nested: counts - of a reduced trace are those of the whole one") {
   for (const Case& c : cases()) for (const std::string compiler : {"clang", "gcc"}) {
+    if (!has_clear_nest(c, compiler)) continue;
     INFO(c.program << " " << compiler);
     std::string loops[2];
     for (const int reduced : {0, 1}) {
@@ -108,6 +113,19 @@ TEST_CASE("Nested: marks - phases lie in each other") {
   CHECK(inner == 5 * 25 + 25);  // the last one is in the trace: what follows is a break
 }
 
+TEST_CASE("Nested: structure - reads as the program is written") {
+  TemporaryFolder folder;
+  trace({"converge_clang", {"100"}, 2}, folder / "archive");
+  CHECK(info_of(folder / "archive")["structure"] ==
+        "100 × [ converge.c:17 load; 15–22 × [ converge.c:25 relax; converge.c:30 residual ]; "
+        "converge.c:42 finish ]");
+  trace({"cg_clang", {"75"}, 2}, folder / "cg");
+  CHECK(info_of(folder / "cg")["structure"] ==
+        "cg.c:101 main; 75 × [ cg.c:74 start; 25 × [ cg.c:37 multiply; cg.c:48 dot; "
+        "cg.c:61 step; cg.c:48 dot; cg.c:69 direct ]; cg.c:48 dot; cg.c:82 normalise ]; "
+        "cg.c:48 dot");
+}
+
 TEST_CASE("Nested: once - holds more than each") {
   double share[2];
   for (const int once : {0, 1}) {
@@ -123,8 +141,8 @@ TEST_CASE("Nested: once - holds more than each") {
 
 TEST_CASE("Nested: slow iterations - all that were made slow are kept, others are not") {
   TemporaryFolder folder;
-  Job job{"converge_clang", {"410", "2000", "50", "60000"}, 2};
-  job.settings = {{"SLOW_SHARE", "0.2"}, {"LIMIT", "5"}, {"MIN_GAP", "0"}};
+  Job job{"converge_clang", {"410", "2000", "50", "200000"}, 2};
+  job.settings = {{"SLOW_SHARE", "1"}, {"LIMIT", "5"}, {"MIN_GAP", "0"}};
   const Traced traced = trace(job, folder / "archive");
   REQUIRE(output_number(traced.result.output, "slow") == 8);
   std::set<std::uint64_t> slow_begins;
@@ -136,7 +154,10 @@ TEST_CASE("Nested: slow iterations - all that were made slow are kept, others ar
     INFO("iteration " << it.number);
     const bool made_slow = it.number % 50 == 49;
     if (made_slow) CHECK(it.said_written == 1);
-    if (it.said_written == 1) CHECK(slow_begins.count(it.begin) == 1);
+    // It, or an iteration of its inner loop that took nearly all of its time.
+    const auto slow_begin = slow_begins.lower_bound(it.begin);
+    if (it.said_written == 1)
+      CHECK((slow_begin != slow_begins.end() && *slow_begin < it.end));
     kept += made_slow && it.said_written == 1;
   }
   CHECK(kept == 8);

@@ -199,7 +199,9 @@ class StructureLine {
     };
     for (std::size_t i = 0; i < records.size(); ++i) {
       const spool::Record& record = records[i];
-      if (record.kind != spool::kParallelBegin || record.sub != 0) continue;
+      constexpr unsigned kNotOutermost =
+          spool::kTeamNested | spool::kTeamLeague | spool::kTeamInitial;
+      if (record.kind != spool::kParallelBegin || (record.sub & kNotOutermost) != 0) continue;
       add_visits_before(record.ticks);
       if (record.ticks < inside_until_) continue;
       put(row, {.kind = Kind::kEvent,
