@@ -42,6 +42,36 @@ class HeldStretches final : public HoldSink {
     if (holding_) resume(position);
   }
 
+  // Begins anew: nothing is held, or everything from a position on.
+  void restart() noexcept {
+    held_.clear();
+    holding_ = false;
+  }
+  void restart_holding(std::uint64_t from) noexcept {
+    held_.clear();
+    holding_ = true;
+    hold_from_ = from;
+  }
+
+  // [from, to) is to be written whatever was told.
+  void take_out(std::uint64_t from, std::uint64_t to) noexcept {
+    std::vector<Stretch>& all = held_;
+    for (std::size_t i = all.size(); i-- != 0;) {
+      const Stretch stretch = all[i];
+      if (stretch.end <= from || stretch.begin >= to) continue;
+      all.erase(all.begin() + static_cast<std::ptrdiff_t>(i));
+      const auto at = all.begin() + static_cast<std::ptrdiff_t>(i);
+      if (to < stretch.end) all.insert(at, {to, stretch.end});
+      const auto first = all.begin() + static_cast<std::ptrdiff_t>(i);
+      if (stretch.begin < from) all.insert(first, {stretch.begin, from});
+    }
+    if (!holding_ || hold_from_ >= to) return;
+    if (hold_from_ < from) all.push_back({hold_from_, from});
+    hold_from_ = to;
+  }
+
+  bool holding() const noexcept { return holding_; }
+  std::uint64_t hold_from() const noexcept { return hold_from_; }
   const std::vector<Stretch>& held() const noexcept { return held_; }
 
   std::uint64_t held_events() const noexcept {

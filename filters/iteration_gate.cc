@@ -1,201 +1,295 @@
 #include "filters/iteration_gate.h"
 
 #include <algorithm>
-#include <bit>
-#include <limits>
+#include <cstdio>
 
 namespace refrain::filters {
 namespace {
 
-constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
+using periodicity::LoopEvent;
+using periodicity::LoopEventKind;
 
-LoopMark mark_of(const periodicity::LoopEvent& event, std::uint64_t ticks) {
+LoopMark mark_of(const LoopEvent& event, std::uint64_t ticks) {
   return {.loop = event.loop,
           .level = event.level,
           .visit = event.visit,
           .body_events = event.body_events,
-          .first_position = event.position,
+          .position = event.position,
           .number = event.iteration,
-          .ticks = ticks};
+          .ticks = ticks,
+          .parent = event.parent};
 }
 
 }  // namespace
 
-IterationGate::IterationGate(const GatePolicy& policy, periodicity::LoopDetector& detector,
-                             GateSink& sink)
-    : policy_(policy),
+IterationGate::IterationGate(const GatePolicy& settings,
+                             periodicity::LoopDetector& detector, GateSink& sink)
+    : settings_(settings),
       detector_(detector),
       sink_(sink),
-      // One more than the reach, for the cut before the oldest event that can be named.
-      history_(std::bit_ceil(detector.reach_events() + 64)),
-      mask_(history_.size() - 1),
-      next_window_ticks_(policy.until_ticks != 0 ? policy.until_ticks : kNever) {}
+      events_(detector.reach_events()),
+      policy_({.limit = settings.limit, .nested = settings.nested}, *this),
+      slow_(settings.limit == 0 ? SlowSettings{} : settings.slow),
+      inner_(settings.waiting_marks, sink),
+      cuts_(settings.min_gap_ticks, events_, sink),
+      next_window_ticks_(settings.until_ticks != 0 ? settings.until_ticks : kNever) {
+  open_.reserve(64);
+}
 
 void IterationGate::start(CutPoint start) noexcept {
-  resumed_ = start;
-  if (policy_.from_ticks <= start.ticks) return;
+  if (settings_.from_ticks <= start.ticks) return;
   window_closed_ = true;
-  next_window_ticks_ = policy_.from_ticks;
-  begin_gap(start, CutReason::kWindow);
+  next_window_ticks_ = settings_.from_ticks;
+  cuts_.hold_at(start, CutReason::kWindow);
 }
 
 void IterationGate::on_symbol(const SymbolEvent& event) noexcept {
-  history_[next_position_ & mask_] = {event.ticks, event.ticks, event.epoch,
-                                      event.depth, event.at_epoch};
-  ++next_position_;
+  events_.append(event.ticks, event.epoch, event.depth, event.at_epoch);
   detector_.push(event.symbol, event.depth, *this);
-  if (loop_.wants_hold) try_hold();
+  if (told_) after_loop_events();
   if (event.ticks >= next_window_ticks_ && event.at_epoch) window_step(event);
 }
 
 void IterationGate::limit_reached(CutPoint now) noexcept {
-  limit_hit_ = true;
-  if (!holding_) begin_gap(now, CutReason::kLimit);
+  closed_for_good_ = true;
+  cuts_.hold_at(now, CutReason::kLimit);
 }
 
 void IterationGate::finish(std::uint64_t ticks) noexcept {
   // A symbol whose event never ended (the program stopped inside) ends now.
-  if (next_position_ > 0) {
-    Entry& last = history_[(next_position_ - 1) & mask_];
-    if (last.end_ticks == last.ticks) last.end_ticks = ticks;
+  if (events_.next() > 0) {
+    EventHistory::Entry& latest = events_.latest();
+    if (latest.end_ticks == latest.ticks) latest.end_ticks = ticks;
+    if (latest.outer_end_ticks == latest.ticks) latest.outer_end_ticks = ticks;
   }
+  if (!window_closed_ && !closed_for_good_) cuts_.finish(ticks);
+  closed_for_good_ = true;  // the end of the program is no break
   detector_.finish(*this);
+  inner_.sum_before(kNever);
+  inner_.tell_sums();
 }
 
-void IterationGate::on_loop_event(const periodicity::LoopEvent& event) noexcept {
-  using enum periodicity::LoopEventKind;
-  const std::uint64_t now = entry(next_position_ - 1).ticks;
+// --- Loop events ----------------------------------------------------------------------
+
+void IterationGate::on_loop_event(const LoopEvent& event) noexcept {
+  told_ = true;
+  const std::uint16_t spent = policy_.spent_level();
+  policy_.on_loop_event(event);
+  if (event.kind == LoopEventKind::kFound) {
+    open_loop(event);
+    return tell(event, events_[events_.next() - 1].ticks);
+  }
+  if (event.level >= open_.size()) return;
+  OpenLoop& loop = open_[event.level];
+  if (event.level <= spent) outer_ended_ = true;
+  if (event.level == 0 && event.kind != LoopEventKind::kIteration) broken_ = true;
+  switch (event.kind) {
+    case LoopEventKind::kIteration: {
+      const std::uint64_t ticks = events_[event.position].ticks;
+      if (loop.begun) end_iteration(loop, event.position, ticks, event.level, spent);
+      if (!loop.body_told && loop.begun) tell_body(loop, event);
+      tell(event, ticks);
+      loop.begun = true;
+      loop.begin = event.position;
+      loop.number = event.iteration;
+      loop.ticks = ticks;
+      if (event.level == policy_.spent_level()) iteration_held_ = true;
+      return;
+    }
+    case LoopEventKind::kMismatch:
+      return tell(event, events_[event.position].ticks);
+    default: {
+      const std::uint64_t ticks = end_of(event);
+      if (loop.begun && event.iteration > loop.number)
+        end_iteration(loop, event.position, ticks, event.level, spent);
+      if (!loop.body_told && loop.begun) tell_body(loop, event);
+      tell(event, ticks);
+      open_.resize(event.level);
+      set_depths();
+    }
+  }
+}
+
+void IterationGate::open_loop(const LoopEvent& event) noexcept {
+  open_.resize(event.level);
+  OpenLoop& loop = open_.emplace_back();
+  loop.loop = event.loop;
+  loop.depth = events_[event.position].depth;
+  loop.body_told = event.visit != 0;
+  set_depths();
+}
+
+void IterationGate::set_depths() noexcept {
+  inner_depth_ = open_.empty() ? 0 : open_.back().depth;
+  outer_depth_ = open_.empty() ? 0 : std::min(open_.front().depth, inner_depth_);
+}
+
+// When what belongs to the loop that is left had ended.
+std::uint64_t IterationGate::end_of(const LoopEvent& event) const noexcept {
+  if (event.position == 0) return events_[0].ticks;
+  const EventHistory::Entry& last = events_[event.position - 1];
+  const bool outermost = open_[event.level].depth <= outer_depth_;
+  return outermost ? last.outer_end_ticks : last.end_ticks;
+}
+
+void IterationGate::end_iteration(OpenLoop& loop, std::uint64_t end,
+                                  std::uint64_t end_ticks, std::uint16_t level,
+                                  std::uint16_t spent) noexcept {
+  if (!slow_.active()) return;
+  const std::uint64_t duration = end_ticks > loop.ticks ? end_ticks - loop.ticks : 0;
+  slow_.ended({.loop = loop.loop,
+               .level = level,
+               .number = loop.number,
+               .begin = loop.begin,
+               .end = end,
+               .begin_ticks = loop.ticks,
+               .duration_ticks = duration,
+               .outermost = level == spent},
+              level >= spent);
+}
+
+// A loop's body is one iteration of it, and known when that is over.
+void IterationGate::tell_body(OpenLoop& loop, const LoopEvent& event) noexcept {
+  loop.body_told = true;
+  LoopMark mark = mark_of(event, loop.ticks);
+  mark.position = loop.begin;
+  mark.body_events = static_cast<std::uint32_t>(
+      std::min<std::uint64_t>(event.position - loop.begin, 0xffffffff));
+  sink_.loop_body(mark);
+}
+
+// --- Marks ----------------------------------------------------------------------------
+
+void IterationGate::tell(const LoopEvent& event, std::uint64_t ticks) noexcept {
+  using enum LoopEventKind;
+  const LoopMark mark = mark_of(event, ticks);
+  const std::uint16_t spent = policy_.spent_level();
+  if (event.level > spent) return inner_.put(event.kind, mark);
+  OpenLoop& loop = open_[event.level];
+  if (settings_.marks_summary &&
+      (loop.summed || (event.level == spent && event.kind == kIteration)))
+    return tell_summed(loop, mark, event.kind);
   switch (event.kind) {
     case kFound:
-      sink_.loop_found(mark_of(event, now));
-      if (event.level == 0) outermost_found(event);
-      break;
+      return sink_.loop_found(mark);
     case kIteration:
-      if (event.level == 0)
-        outermost_iteration(event);
-      else
-        sink_.iteration(mark_of(event, entry(event.position).ticks));
-      break;
+      loop.marked = true;
+      return sink_.iteration(mark);
     case kMismatch:
-      sink_.mismatch(mark_of(event, entry(event.position).ticks));
-      break;
+      return sink_.mismatch(mark);
     case kLeft:
-      if (event.level == 0) outermost_left(event);
-      sink_.loop_left(mark_of(
-          event, event.position == 0 ? now : entry(event.position - 1).end_ticks));
-      break;
+      return sink_.loop_left(mark);
   }
 }
 
-void IterationGate::outermost_found(const periodicity::LoopEvent& event) noexcept {
-  loop_ = OpenLoop{};
-  loop_.open = true;
-  loop_.loop = event.loop;
-  loop_.depth = entry(event.position).depth;
-  loop_.limit = event.visit >= policy_.limit ? 0 : policy_.limit;
-  loop_.begin = loop_.previous_begin = event.position;
-}
-
-void IterationGate::outermost_iteration(const periodicity::LoopEvent& event) noexcept {
-  const std::uint64_t ticks = entry(event.position).ticks;
-  const bool first = event.iteration == 0;
-  if (!first && holding_ && policy_.marks_summary) count_held_iteration(ticks);
-  loop_.previous_begin = first ? event.position : loop_.begin;
-  loop_.begin = event.position;
-  loop_.begin_ticks = ticks;
-  loop_.number = event.iteration;
-  if (policy_.limit != 0 && !holding_ && !loop_.wants_hold &&
-      loop_.number - loop_.first_kept >= loop_.limit) {
-    loop_.wants_hold = true;
-    loop_.hold_from = event.position;
+void IterationGate::tell_summed(OpenLoop& loop, const LoopMark& mark,
+                                LoopEventKind kind) noexcept {
+  if (!loop.summed) {
+    if (loop.marked)
+      sink_.marks_end(mark);
+    else
+      inner_.put(LoopEventKind::kFound, mark);
+    loop.summed = true;
   }
-  if (holding_) tell_what_to_keep(ticks);
-  // With marks=summary an iteration is marked if it is written for certain.
-  if (!policy_.marks_summary || !(holding_ || loop_.wants_hold))
-    sink_.iteration(mark_of(event, ticks));
+  if (kind == LoopEventKind::kMismatch) return sink_.mismatch(mark);
+  inner_.put(kind, mark);
+  inner_.sum_before(kNever);
 }
 
-void IterationGate::outermost_left(const periodicity::LoopEvent& event) noexcept {
-  loop_.open = false;
-  loop_.depth = 0;
-  loop_.wants_hold = false;
-  const bool at_end_of_stream = event.position >= next_position_;
-  const bool last_is_whole = event.iteration > loop_.number;
-  if (holding_ && policy_.marks_summary && last_is_whole)
-    count_held_iteration(entry(event.position - 1).end_ticks);
-  if (!holding_ || window_closed_ || limit_hit_ || at_end_of_stream) return;
-  const CutPoint from = cut_not_after(last_is_whole ? loop_.begin : loop_.previous_begin);
-  if (from.epoch <= gap_from_.epoch || from.ticks - gap_from_.ticks < policy_.min_gap_ticks)
-    end_gap(gap_from_, CutReason::kTooShort);
+// --- Stretches ------------------------------------------------------------------------
+
+void IterationGate::seed_stretches() noexcept {
+  if (changed_) return;
+  changed_ = true;
+  if (cuts_.writing())
+    stretches_.restart();
   else
-    end_gap(from, CutReason::kBreak);
+    stretches_.restart_holding(cuts_.from());
 }
 
-void IterationGate::tell_what_to_keep(std::uint64_t now) noexcept {
-  const CutPoint from = cut_not_after(loop_.previous_begin);
-  const bool may_be_undone = now - gap_from_.ticks < policy_.min_gap_ticks;
-  sink_.keep_from(may_be_undone || from.epoch < gap_from_.epoch ? gap_from_ : from);
+void IterationGate::hold(std::uint64_t position) noexcept {
+  if (window_closed_ || closed_for_good_) return;
+  seed_stretches();
+  stretches_.hold(position);
 }
 
-void IterationGate::count_held_iteration(std::uint64_t end_ticks) noexcept {
-  const std::uint64_t duration = end_ticks - loop_.begin_ticks;
-  held_.loop = loop_.loop;
-  held_.least_ticks = held_.count == 0 ? duration : std::min(held_.least_ticks, duration);
-  held_.greatest_ticks = std::max(held_.greatest_ticks, duration);
-  held_.total_ticks += duration;
-  ++held_.count;
+void IterationGate::resume(std::uint64_t position) noexcept {
+  if (window_closed_ || closed_for_good_) return;
+  seed_stretches();
+  stretches_.resume(position);
+  resumed_from_ = std::min(resumed_from_, position);
 }
 
-// Holds from the first epoch at or after the wanted position; if there is none yet, one
-// of the next symbols brings it.
-void IterationGate::try_hold() noexcept {
-  for (std::uint64_t p = std::max(loop_.hold_from, oldest()); p < next_position_; ++p) {
-    const Entry& at = entry(p);
-    if (!at.at_epoch || at.epoch <= resumed_.epoch) continue;
-    loop_.wants_hold = false;
-    begin_gap({at.epoch, at.ticks}, CutReason::kIterations);
-    return;
+void IterationGate::after_loop_events() noexcept {
+  policy_.symbol_done();
+  const bool policy_changed = changed_;
+  const CutReason reason = broken_          ? CutReason::kBreak
+                           : policy_changed ? CutReason::kIterations
+                                            : CutReason::kSlow;
+  if (slow_.waiting()) {
+    const std::uint64_t first = events_[slow_.first_waiting()].epoch;
+    const std::uint64_t now = events_[events_.next() - 1].epoch;
+    if (outer_ended_ || policy_changed || now - first > settings_.slow_epochs) take_slow();
   }
-  loop_.hold_from = next_position_;
+  if (changed_) change(reason);
+  if (cuts_.wants_hold()) cuts_.step(policy_.resume_position());
+  if (iteration_held_ && cuts_.holding()) settle_marks();
+  told_ = cuts_.wants_hold();  // then every event is looked at
+  resumed_from_ = kNever;
+  changed_ = broken_ = outer_ended_ = iteration_held_ = false;
 }
+
+void IterationGate::change(CutReason reason) noexcept {
+  for (std::size_t i = 0; i != std::min(kept_count_, kMostKept); ++i)
+    stretches_.take_out(kept_[i].begin, kept_[i].end);
+  if (!stretches_.holding()) {
+    inner_.write_from(resumed_from_);
+    inner_.tell_sums();
+  }
+  cuts_.change(stretches_, reason);
+}
+
+void IterationGate::take_slow() noexcept {
+  if (window_closed_ || closed_for_good_) return slow_.forget_waiting();
+  const auto chosen = slow_.choose(events_.next());
+  for (const SlowIteration* slow = chosen.begin; slow != chosen.end; ++slow) {
+    sink_.slow_iteration(*slow);
+    seed_stretches();
+    kept_[kept_count_++ % kMostKept] = {slow->begin, slow->end};
+    if (slow->outermost) inner_.write_between(slow->begin, slow->end);
+  }
+}
+
+// An iteration that is held began: what came before the last one stays held.
+void IterationGate::settle_marks() noexcept {
+  const std::uint64_t kept = policy_.resume_position();
+  if (!window_closed_ && !closed_for_good_) cuts_.keep_from(kept);
+  inner_.sum_before(kept);
+  const std::uint64_t now = events_[events_.next() - 1].ticks;
+  if (now - sums_told_ticks_ < settings_.sums_ticks) return;
+  sums_told_ticks_ = now;
+  inner_.tell_sums();
+}
+
+// --- Time window ----------------------------------------------------------------------
 
 void IterationGate::window_step(const SymbolEvent& event) noexcept {
   const CutPoint here{event.epoch, event.ticks};
-  if (window_closed_ && policy_.from_ticks <= event.ticks &&
-      next_window_ticks_ == policy_.from_ticks) {
+  if (window_closed_ && settings_.from_ticks <= event.ticks &&
+      next_window_ticks_ == settings_.from_ticks) {
     window_closed_ = false;
-    next_window_ticks_ = policy_.until_ticks != 0 ? policy_.until_ticks : kNever;
-    loop_.first_kept = loop_.open ? loop_.number + (loop_.begin + 1 < next_position_) : 0;
-    if (holding_ && !limit_hit_) end_gap(here, CutReason::kWindow);
+    next_window_ticks_ = settings_.until_ticks != 0 ? settings_.until_ticks : kNever;
+    policy_.restart(events_.next() - 1);
+    slow_.forget_waiting();
+    inner_.sum_before(events_.next() - 1);
+    inner_.write_from(0);
+    inner_.tell_sums();
+    if (!closed_for_good_) cuts_.resume_at(here, CutReason::kWindow);
   }
   if (event.ticks < next_window_ticks_) return;
   window_closed_ = true;
   next_window_ticks_ = kNever;
-  if (!holding_) begin_gap(here, CutReason::kWindow);
-}
-
-void IterationGate::begin_gap(CutPoint from, CutReason reason) noexcept {
-  holding_ = true;
-  gap_from_ = from;
-  held_ = HeldIterations{};
-  sink_.keep_from(from);
-  sink_.hold(gaps_, from, reason);
-}
-
-void IterationGate::end_gap(CutPoint from, CutReason reason) noexcept {
-  if (held_.count > 0) sink_.held_summary(held_);
-  held_ = HeldIterations{};
-  holding_ = false;
-  resumed_ = from;
-  sink_.resume(gaps_++, from, reason);
-}
-
-CutPoint IterationGate::cut_not_after(std::uint64_t position) const noexcept {
-  for (std::uint64_t p = position;; --p) {
-    const Entry& at = entry(p);
-    if (at.at_epoch) return {at.epoch, at.ticks};
-    if (p == oldest()) return {at.epoch, at.ticks};
-  }
+  if (!closed_for_good_) cuts_.hold_at(here, CutReason::kWindow);
 }
 
 }  // namespace refrain::filters

@@ -3,30 +3,42 @@
 //
 // Place in the flow: ARCHITECTURE.md, step 5. Pure: symbols with their epochs and times
 // in, decisions and marks out. The tracer drives one gate a process, from the thread that
-// feeds the detector; `refrain detect` and the tests drive it from recorded streams.
+// feeds the detector; the tests drive it from streams.
+//
+//     LoopDetector ─loop events─► NestedPolicy ─stretches──┐
+//                         │                                ├─► HoldCuts ─cuts─► GateSink
+//                         ├─► SlowIterations ─iterations───┘                      ▲
+//                         └─marks─► InnerMarks ───────────────────────────────────┘
 //
 // What it decides (design, sections 1 and 4):
-//   - The first `limit` iterations of a visit of a loop are written, counted from the
-//     loop's first iteration though it is recognised later; from there on it holds.
-//   - A loop body that was visited `limit` times before is held from its first iteration.
-//   - When the loop ends or breaks, writing resumes with the iteration before the one
-//     that broke.
-//   - A gap shorter than `min_gap_ticks` is undone.
+//   - Which iterations are written, at every level: filters/nested_policy.h. What is held
+//     is counted from a loop's first iteration though it is recognised later; when a loop
+//     breaks, writing resumes with the iteration before the one that broke.
+//   - Iterations that took unusually long or short are written: filters/slow_iterations.h.
+//   - Gaps lie between epochs and are not shorter than `min_gap_ticks`: filters/hold_cuts.h.
 //   - Outside the time window nothing is written. A loop that runs when the window opens
 //     is written for `limit` iterations from there.
+//   - When the limit of memory or disk is reached, nothing is written any more.
+// What it marks: every iteration of a loop that does not lie in an iteration that is held;
+// inside one that is, loops are summed up, one sum a loop and gap (filters/inner_marks.h).
+// With `marks_summary` held iterations themselves are summed up as well.
 //
-// Cuts lie at epochs (writer/spool/format.h): a hold begins at the first epoch that is
-// not before the wanted iteration, a resume at the last that is not after it, so that a
-// written iteration is always whole.
-//
-// Thread-safety: none, one thread drives it. Memory: fixed at construction; no
-// allocation later. Units: ticks of the caller's clock; positions in events.
+// Thread-safety: none, one thread drives it. Memory: fixed at construction, but for what
+// NestedPolicy keeps of each loop. Units: ticks of the caller's clock; positions in events.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <vector>
 
+#include "filters/event_history.h"
+#include "filters/held_stretches.h"
+#include "filters/hold_cuts.h"
+#include "filters/inner_marks.h"
+#include "filters/loop_mark.h"
+#include "filters/nested_policy.h"
+#include "filters/slow_iterations.h"
 #include "periodicity/loop_detector.h"
 
 namespace refrain::filters {
@@ -40,47 +52,15 @@ struct SymbolEvent {
   bool at_epoch;        // first symbol since that epoch: a cut there lies just before it
 };
 
-struct CutPoint {
-  std::uint64_t epoch;
-  std::uint64_t ticks;
-};
-
-enum class CutReason : std::uint8_t { kIterations, kWindow, kLimit, kBreak, kTooShort };
-
-struct LoopMark {
-  std::uint32_t loop;
-  std::uint16_t level;
-  std::uint32_t visit;
-  std::uint32_t body_events;
-  std::uint64_t first_position;
-  std::uint64_t number;  // of the iteration; for left(): complete iterations
-  std::uint64_t ticks;
-};
-
-// Iterations of one gap that got no marks of their own (marks=summary).
-struct HeldIterations {
-  std::uint32_t loop;
-  std::uint64_t count;
-  std::uint64_t total_ticks;
-  std::uint64_t least_ticks;
-  std::uint64_t greatest_ticks;
-};
-
-class GateSink {
+class GateSink : public MarkSink, public CutSink {
  public:
-  // Everything from this cut on is to be left out, also what is recorded already.
-  virtual void hold(std::uint64_t gap, CutPoint from, CutReason reason) noexcept = 0;
-  // Everything from this cut on is to be written, also what came before this call.
-  virtual void resume(std::uint64_t gap, CutPoint from, CutReason reason) noexcept = 0;
-
-  // While holding, at every iteration: the cut that a break now would resume from.
-  virtual void keep_from(CutPoint cut) noexcept = 0;
-
-  virtual void loop_found(const LoopMark& mark) noexcept = 0;  // ticks: now
-  virtual void iteration(const LoopMark& mark) noexcept = 0;   // ticks: its begin
-  virtual void mismatch(const LoopMark& mark) noexcept = 0;
-  virtual void loop_left(const LoopMark& mark) noexcept = 0;  // ticks: end of what belongs
-  virtual void held_summary(const HeldIterations& held) noexcept = 0;
+  // The first `body_events` events from the mark's position on are the body of a loop that
+  // was not known before.
+  virtual void loop_body(const LoopMark& mark) noexcept = 0;
+  // With marks_summary: further iterations of this visit have no marks; the last that has
+  // one ends here.
+  virtual void marks_end(const LoopMark& mark) noexcept = 0;
+  virtual void slow_iteration(const SlowIteration& slow) noexcept = 0;
 
  protected:
   ~GateSink() = default;
@@ -88,14 +68,21 @@ class GateSink {
 
 struct GatePolicy {
   std::uint64_t limit = 10;  // iterations; 0: write everything
+  Nested nested = Nested::kEach;
   std::uint64_t min_gap_ticks = 0;
   std::uint64_t start_ticks = 0;  // of the recording
   std::uint64_t from_ticks = 0;   // absolute; 0: at once
   std::uint64_t until_ticks = 0;  // absolute; 0: never
   bool marks_summary = false;
+  SlowSettings slow{};
+  // Sums of held iterations are told at least so often, so that they survive a kill.
+  std::uint64_t sums_ticks = ~std::uint64_t{0};
+  // So many epochs a slow iteration waits for the one around it to end.
+  std::uint64_t slow_epochs = 1 << 12;
+  std::uint64_t waiting_marks = 1 << 14;  // see InnerMarks
 };
 
-class IterationGate final : private periodicity::LoopSink {
+class IterationGate final : private periodicity::LoopSink, private HoldSink {
  public:
   // `detector` must outlive the gate; `sink` as well.
   IterationGate(const GatePolicy& policy, periodicity::LoopDetector& detector,
@@ -108,11 +95,14 @@ class IterationGate final : private periodicity::LoopSink {
   // The next symbol of the stream. Cost: the detector's, and a few stores.
   void on_symbol(const SymbolEvent& event) noexcept;
 
-  // An event that gave a symbol ended; `depth` as at its begin. Ends outside the open
-  // loop's body (of a region that encloses the loop) do not belong to its last iteration.
+  // An event that gave a symbol ended; `depth` as at its begin. Ends outside a loop's body
+  // (of a region that encloses the loop) do not belong to its last iteration.
   // Cost: a store or two.
   void on_symbol_end(std::uint64_t ticks, std::uint16_t depth) noexcept {
-    if (depth >= loop_.depth) history_[(next_position_ - 1) & mask_].end_ticks = ticks;
+    if (depth < outer_depth_) return;
+    EventHistory::Entry& latest = events_.latest();
+    latest.outer_end_ticks = ticks;
+    if (depth >= inner_depth_) latest.end_ticks = ticks;
   }
 
   // A limit of memory or disk is reached: from `now` on nothing is written any more.
@@ -121,66 +111,75 @@ class IterationGate final : private periodicity::LoopSink {
   // The stream has ended.
   void finish(std::uint64_t ticks) noexcept;
 
-  bool holding() const noexcept { return holding_; }
+  bool holding() const noexcept { return cuts_.holding(); }
 
  private:
-  struct Entry {
-    std::uint64_t ticks;
-    std::uint64_t end_ticks;
-    std::uint64_t epoch;
-    std::uint16_t depth;
-    bool at_epoch;
-  };
-  // The outermost open loop.
+  static constexpr std::uint64_t kNever = ~std::uint64_t{0};
+
+  // A loop that is open, by level.
   struct OpenLoop {
-    bool open = false;
-    std::uint16_t depth = 0;  // of the events at which its iterations begin
     std::uint32_t loop = 0;
-    std::uint64_t first_kept = 0;      // iteration number that the limit counts from
-    std::uint64_t limit = 0;           // iterations to write in this visit
-    std::uint64_t begin = 0;           // position: begin of the latest iteration
-    std::uint64_t previous_begin = 0;  // of the one before
-    std::uint64_t number = 0;          // of the latest iteration
-    std::uint64_t begin_ticks = 0;
-    bool wants_hold = false;
-    std::uint64_t hold_from = 0;  // position, while wants_hold
+    std::uint16_t depth = 0;  // of the events at which its iterations begin
+    bool begun = false;
+    bool body_told = true;
+    bool marked = false;       // an iteration of this visit has a mark
+    bool summed = false;       // its further iterations have none
+    std::uint64_t begin = 0;   // position: begin of the latest iteration
+    std::uint64_t number = 0;  // of the latest iteration
+    std::uint64_t ticks = 0;   // its begin
   };
 
   void on_loop_event(const periodicity::LoopEvent& event) noexcept override;
-  void outermost_found(const periodicity::LoopEvent& event) noexcept;
-  void outermost_iteration(const periodicity::LoopEvent& event) noexcept;
-  void outermost_left(const periodicity::LoopEvent& event) noexcept;
-  void tell_what_to_keep(std::uint64_t now) noexcept;
-  void count_held_iteration(std::uint64_t end_ticks) noexcept;
+  void hold(std::uint64_t position) noexcept override;
+  void resume(std::uint64_t position) noexcept override;
 
+  void open_loop(const periodicity::LoopEvent& event) noexcept;
+  void end_iteration(OpenLoop& loop, std::uint64_t end, std::uint64_t end_ticks,
+                     std::uint16_t level, std::uint16_t spent) noexcept;
+  void tell_body(OpenLoop& loop, const periodicity::LoopEvent& event) noexcept;
+  void tell(const periodicity::LoopEvent& event, std::uint64_t ticks) noexcept;
+  void tell_summed(OpenLoop& loop, const LoopMark& mark,
+                   periodicity::LoopEventKind kind) noexcept;
+  std::uint64_t end_of(const periodicity::LoopEvent& event) const noexcept;
+  void set_depths() noexcept;
+
+  void after_loop_events() noexcept;
+  void change(CutReason reason) noexcept;
+  void take_slow() noexcept;
+  void settle_marks() noexcept;
+  void seed_stretches() noexcept;
   void window_step(const SymbolEvent& event) noexcept;
-  void try_hold() noexcept;
-  void begin_gap(CutPoint from, CutReason reason) noexcept;
-  void end_gap(CutPoint from, CutReason reason) noexcept;
-  CutPoint cut_not_after(std::uint64_t position) const noexcept;
-  const Entry& entry(std::uint64_t position) const noexcept {
-    return history_[position & mask_];
-  }
-  std::uint64_t oldest() const noexcept {
-    return next_position_ > mask_ ? next_position_ - mask_ - 1 : 0;
-  }
 
-  GatePolicy policy_;
+  GatePolicy settings_;
   periodicity::LoopDetector& detector_;
   GateSink& sink_;
-  std::vector<Entry> history_;
-  std::uint64_t mask_;
-  std::uint64_t next_position_ = 0;  // position of the next symbol
+  EventHistory events_;
+  NestedPolicy policy_;
+  SlowIterations slow_;
+  InnerMarks inner_;
+  HoldCuts cuts_;
+  std::vector<OpenLoop> open_;
+  std::uint16_t inner_depth_ = 0;  // of the innermost open loop
+  std::uint16_t outer_depth_ = 0;  // of the outermost
 
-  OpenLoop loop_;
-  HeldIterations held_{};
-  bool holding_ = false;
+  // What the loop events of one push decided.
+  bool told_ = false;            // there were some
+  bool changed_ = false;         // stretches_ are new
+  bool broken_ = false;          // an outermost loop is over
+  bool outer_ended_ = false;     // what slow iterations wait for has come
+  bool iteration_held_ = false;  // an outermost held iteration began
+  HeldStretches stretches_;
+  std::uint64_t resumed_from_ = kNever;  // the least position that is written again
+
+  // Written whatever the policy says, the latest of them.
+  static constexpr std::size_t kMostKept = 64;
+  std::array<HeldStretches::Stretch, kMostKept> kept_{};
+  std::size_t kept_count_ = 0;
+
   bool window_closed_ = false;
-  bool limit_hit_ = false;
+  bool closed_for_good_ = false;    // limit reached, or the stream has ended
   std::uint64_t next_window_ticks_;  // when the window opens or closes next
-  std::uint64_t gaps_ = 0;
-  CutPoint gap_from_{};
-  CutPoint resumed_{};  // nothing before this may be held again
+  std::uint64_t sums_told_ticks_ = 0;
 };
 
 }  // namespace refrain::filters

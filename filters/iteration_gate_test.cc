@@ -35,6 +35,14 @@ class Recorder final : public GateSink {
     cuts.push_back({false, gap, from.epoch, reason});
   }
   void keep_from(CutPoint cut) noexcept override { keep = cut.epoch; }
+  void hold_earlier(std::uint64_t, CutPoint) noexcept override {}
+  void gap(std::uint64_t gap, CutPoint from, CutPoint to) noexcept override {
+    cuts.push_back({true, gap, from.epoch, CutReason::kIterations});
+    cuts.push_back({false, gap, to.epoch, CutReason::kIterations});
+  }
+  void loop_body(const LoopMark&) noexcept override {}
+  void marks_end(const LoopMark&) noexcept override {}
+  void slow_iteration(const SlowIteration&) noexcept override {}
   void loop_found(const LoopMark&) noexcept override {}
   void iteration(const LoopMark& mark) noexcept override { iterations.push_back(mark); }
   void mismatch(const LoopMark&) noexcept override {}
@@ -132,15 +140,25 @@ TEST_CASE("IterationGate: break - the end of the program is none") {
   CHECK(stream.body("abcd", 100).end().cuts.size() == 1);
 }
 
-TEST_CASE("IterationGate: min_gap - a shorter gap is undone") {
+TEST_CASE("IterationGate: min_gap - a shorter gap is not made") {
   Stream stream({.limit = 5, .min_gap_ticks = 100 * 4 * 20});
   stream.body("abcd", 20).body("q");
   const auto& cuts = stream.so_far().cuts;
-  REQUIRE(cuts.size() == 2);
-  CHECK(cuts[1] == Cut{false, 0, cuts[0].epoch, CutReason::kTooShort});
+  CHECK(cuts.empty());
   stream.body("abcd", 50).body("q");
-  REQUIRE(cuts.size() == 4);
-  CHECK(cuts[3].reason == CutReason::kBreak);
+  REQUIRE(cuts.size() == 2);
+  CHECK(cuts[0].epoch == 81 + 5 * 4 + 1);
+  CHECK(cuts[1].reason == CutReason::kBreak);
+}
+
+TEST_CASE("IterationGate: min_gap - the end of the program makes it too") {
+  Stream stream({.limit = 5, .min_gap_ticks = 100 * 4 * 20});
+  SECTION("long enough") {
+    CHECK(stream.body("abcd", 26).end().cuts.size() == 1);
+  }
+  SECTION("too short") {
+    CHECK(stream.body("abcd", 24).end().cuts.empty());
+  }
 }
 
 TEST_CASE("IterationGate: keep_from - tells what a break would ask for") {

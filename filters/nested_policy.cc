@@ -37,8 +37,10 @@ void NestedPolicy::begin_iteration(const LoopEvent& event) noexcept {
   Open& loop = open_[event.level];
   loop.previous_begin = loop.iteration_begin;
   loop.iteration_begin = event.position;
-  const std::uint64_t had =
-      settings_.nested == Nested::kEach ? event.iteration : loops_[event.loop].iterations++;
+  loop.number = event.iteration;
+  const std::uint64_t had = settings_.nested == Nested::kEach
+                                ? event.iteration - loop.first_counted
+                                : loops_[event.loop].iterations++;
   loop.spent = loop.visits_spent || had >= settings_.limit;
   std::uint64_t from = event.position;
   if (event.level == 0 && from <= left_ && from >= resumed_) from = resumed_;
@@ -46,21 +48,38 @@ void NestedPolicy::begin_iteration(const LoopEvent& event) noexcept {
   decide(from);
 }
 
+void NestedPolicy::restart(std::uint64_t position) noexcept {
+  loops_.clear();
+  for (Open& loop : open_) {
+    const bool begins_here = loop.iteration_begin >= position;
+    loop.first_counted = loop.number + (begins_here ? 0 : 1);
+    loop.spent = loop.visits_spent = false;
+  }
+  holding_ = false;
+  left_ = 0;
+  inner_resume_ = inner_from_ = kNowhere;
+  inner_count_ = 0;
+}
+
 void NestedPolicy::leave(const LoopEvent& event) noexcept {
   const Open loop = open_[event.level];
   open_.resize(event.level);
+  if (event.at_end) return decide(event.position);
   // An inner loop tells no kMismatch, but ends where its broken iteration began.
   const bool broken = loop.broken || event.position == loop.iteration_begin;
   const std::uint64_t last = broken ? loop.previous_begin : loop.iteration_begin;
   if (event.level != 0) {
     decide(event.position);
-    inner_resume_ = loop.spent && !holding_ ? last : kNowhere;
+    const bool held = settings_.nested == Nested::kOnce || !holding_;
+    inner_resume_ = loop.spent && held ? last : kNowhere;
     return;
   }
+  note_inner(event.position);
   if (holding_) {
     resumed_ = std::min(last, inner_resume_);
     left_ = event.position;
     decide(resumed_);
+    hold_inner(resumed_, std::min(inner_resume_, event.position));
   } else if (inner_resume_ != kNowhere) {
     sink_.resume(inner_resume_);
   }
@@ -68,11 +87,42 @@ void NestedPolicy::leave(const LoopEvent& event) noexcept {
 }
 
 void NestedPolicy::decide(std::uint64_t position) noexcept {
+  note_inner(position);
   const bool hold =
       std::any_of(open_.begin(), open_.end(), [](const Open& loop) { return loop.spent; });
   if (hold == holding_) return;
   holding_ = hold;
   hold ? sink_.hold(position) : sink_.resume(position);
+}
+
+// What would be held from `position` on if the outermost loop were not spent?
+void NestedPolicy::note_inner(std::uint64_t position) noexcept {
+  if (inner_.empty()) return;
+  const bool hold =
+      open_.size() > 1 && std::any_of(open_.begin() + 1, open_.end(),
+                                      [](const Open& loop) { return loop.spent; });
+  if (hold == (inner_from_ != kNowhere)) return;
+  if (hold) {
+    inner_from_ = position;
+    return;
+  }
+  inner_[inner_count_++ % kMostInner] = {inner_from_, position};
+  inner_from_ = kNowhere;
+}
+
+// Everything from `from` on was resumed: holds the inner loops in it, up to `end`.
+void NestedPolicy::hold_inner(std::uint64_t from, std::uint64_t end) noexcept {
+  const std::uint64_t oldest =
+      inner_count_ - std::min<std::uint64_t>(inner_count_, inner_.size());
+  for (std::uint64_t index = oldest; index != inner_count_; ++index) {
+    const Stretch& stretch = inner_[index % kMostInner];
+    const std::uint64_t stretch_end = std::min(stretch.end, end);
+    if (stretch.begin < from || stretch.begin >= stretch_end) continue;
+    sink_.hold(stretch.begin);
+    sink_.resume(stretch_end);
+    from = stretch_end;
+  }
+  inner_count_ = 0;
 }
 
 }  // namespace refrain::filters

@@ -3,8 +3,8 @@
 // Place in the flow: between a LoopDetector and what writes or holds (the gate of the
 // tracer, `refrain detect`). Knows positions only: what a minimum gap in time, a ring or
 // slow iterations mean for a stretch is the caller's.
-// Thread-safety: none. Cost: O(1) an event; allocates when a loop is seen first and when
-// loops nest deeper than before.
+// Thread-safety: none. Cost: O(1) an event, O(kMostInner) at a break; allocates when a
+// loop is seen first and when loops nest deeper than before.
 //
 // Rules. An iteration is *spent* when its loop has had its share:
 // - each: when it is number `limit` or later of its visit, or when its loop has been
@@ -16,8 +16,11 @@
 //
 // When a loop breaks, its last iteration and the one before it (the broken one counts
 // as an iteration) were not known to matter, and are resumed in the past. So are those
-// of an inner loop in which the break of the loop around it fell. An inner loop that ends
-// while the loop around it goes on is no break. Nor is it one, as is known a little later,
+// of an inner loop in which the break of the loop around it fell. With `each` they are
+// resumed whole; with `once` as far as a written iteration is: what lies in spent
+// iterations of its inner loops stays held, but for the two. An inner loop that ends
+// while the loop around it goes on is no break, nor is the end of the stream. Nor is it
+// one, as is known a little later,
 // if another loop begins where one was left, with an iteration that is spent: programs
 // that take one of several known courses each time do nothing new.
 //
@@ -25,7 +28,9 @@
 // meanwhile, or resumed before at a later position. resume(p): everything from p on is
 // to be written, also what was held meanwhile. Positions may lie in the past, up to the
 // detector's reach_events(). hold and resume alternate, hold first, but for a resume that
-// follows another to extend it into the past. A stretch may turn out empty.
+// follows another to extend it into the past. A stretch may turn out empty. What is
+// resumed but for its inner loops comes as several pairs, in the order of the stream, at
+// most kMostInner of them; more inner loops are written.
 #pragma once
 
 #include <cstdint>
@@ -55,9 +60,32 @@ class HoldSink {
 class NestedPolicy final : public periodicity::LoopSink {
  public:
   NestedPolicy(NestedPolicySettings settings, HoldSink& sink)
-      : settings_(settings), sink_(sink) {}
+      : settings_(settings),
+        sink_(sink),
+        inner_(settings.nested == Nested::kOnce ? kMostInner : 0) {}
 
   void on_loop_event(const periodicity::LoopEvent& event) noexcept override;
+
+  // After each symbol: the loop events that it caused have all been told. Whoever writes
+  // while the program runs cannot go back behind a resume later on.
+  void symbol_done() noexcept { inner_resume_ = kNowhere; }
+
+  // Level of the outermost loop whose current iteration is spent; kNoLevel: none is.
+  static constexpr std::uint16_t kNoLevel = 0xffff;
+  std::uint16_t spent_level() const noexcept {
+    for (std::size_t level = 0; level != open_.size(); ++level)
+      if (open_[level].spent) return static_cast<std::uint16_t>(level);
+    return kNoLevel;
+  }
+  // The least position that a resume may name from now on, while something is spent.
+  std::uint64_t resume_position() const noexcept {
+    const std::uint16_t level = spent_level();
+    return level == kNoLevel ? kNowhere : open_[level].previous_begin;
+  }
+
+  // Counts from here on: nothing that began before `position` has been an iteration or a
+  // visit, nothing is held.
+  void restart(std::uint64_t position) noexcept;
 
  private:
   static constexpr std::uint64_t kNowhere = ~std::uint64_t{0};
@@ -65,6 +93,8 @@ class NestedPolicy final : public periodicity::LoopSink {
   struct Open {
     std::uint64_t iteration_begin = 0;
     std::uint64_t previous_begin = 0;  // of the iteration before
+    std::uint64_t number = 0;          // of the current iteration
+    std::uint64_t first_counted = 0;   // iteration that the limit counts from
     bool spent = false;                // the current iteration
     bool visits_spent = false;
     bool broken = false;
@@ -73,11 +103,18 @@ class NestedPolicy final : public periodicity::LoopSink {
     std::uint64_t iterations = 0;
     std::uint64_t outermost_visits = 0;
   };
+  struct Stretch {
+    std::uint64_t begin = 0;
+    std::uint64_t end = 0;
+  };
+  static constexpr std::uint64_t kMostInner = 256;
 
   void open(const periodicity::LoopEvent& event) noexcept;
   void begin_iteration(const periodicity::LoopEvent& event) noexcept;
   void leave(const periodicity::LoopEvent& event) noexcept;
   void decide(std::uint64_t position) noexcept;
+  void note_inner(std::uint64_t position) noexcept;
+  void hold_inner(std::uint64_t from, std::uint64_t end) noexcept;
 
   NestedPolicySettings settings_;
   HoldSink& sink_;
@@ -89,6 +126,11 @@ class NestedPolicy final : public periodicity::LoopSink {
   // Where the last two iterations of the inner loop left last begin, if they were held:
   // for the case that the loop around it breaks at once.
   std::uint64_t inner_resume_ = kNowhere;
+  // With `once`: the stretches that inner loops alone would have held, latest kMostInner,
+  // and where the current one began.
+  std::vector<Stretch> inner_;
+  std::uint64_t inner_count_ = 0;
+  std::uint64_t inner_from_ = kNowhere;
 };
 
 }  // namespace refrain::filters

@@ -1,5 +1,6 @@
 #include "filters/nested_policy.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <vector>
 
@@ -75,6 +76,74 @@ TEST_CASE("NestedPolicy: break - between iterations: the last one is written") {
   play.iterations(7, 100, 10, 20);
   play.tell(LoopEventKind::kLeft, 7, 300, 20);
   CHECK(play.held(500) == Stretches{{130, 290}});
+}
+
+TEST_CASE("NestedPolicy: break - the end of the stream is none") {
+  Play play({.limit = 3});
+  play.found(7, 100);
+  play.iterations(7, 100, 10, 20);
+  play.policy.on_loop_event({.kind = LoopEventKind::kLeft,
+                             .level = 0,
+                             .loop = 7,
+                             .visit = 0,
+                             .body_events = 10,
+                             .position = 295,
+                             .iteration = 19,
+                             .at_end = true});
+  CHECK(play.held(295) == Stretches{{130, 295}});
+}
+
+void broken_nest(Play& play) {  // 6 outer iterations of 100 events; the last one breaks
+  play.found(1, 0);
+  for (std::uint64_t outer = 0; outer < 6; ++outer) {
+    play.tell(LoopEventKind::kIteration, 1, outer * 100, outer);
+    play.found(2, outer * 100 + 10, 1);
+    play.iterations(2, outer * 100 + 10, 10, 8, 1);
+    play.tell(LoopEventKind::kLeft, 2, outer * 100 + 90, 8, 1);
+  }
+  play.tell(LoopEventKind::kMismatch, 1, 595, 5);
+  play.tell(LoopEventKind::kLeft, 1, 595, 5);
+}
+
+TEST_CASE("NestedPolicy: break - each: outer iterations are resumed whole") {
+  Play play({.limit = 2, .nested = Nested::kEach});
+  broken_nest(play);
+  CHECK(play.held(600) == Stretches{{30, 90}, {130, 190}, {200, 400}});
+}
+
+TEST_CASE("NestedPolicy: break - once: outer iterations without their spent inner loops") {
+  Play play({.limit = 2, .nested = Nested::kOnce});
+  broken_nest(play);
+  // The last two inner iterations before the break are written.
+  CHECK(play.held(600) ==
+        Stretches{{30, 90}, {110, 190}, {200, 400}, {410, 490}, {510, 580}});
+}
+
+TEST_CASE("NestedPolicy: break - once: of very many inner loops the latest are held") {
+  Play play({.limit = 2, .nested = Nested::kOnce});
+  play.found(1, 0);
+  constexpr std::uint64_t kVisits = 1000;
+  for (std::uint64_t outer = 0; outer < 6; ++outer) {
+    const std::uint64_t begin = outer * 100 * kVisits;
+    play.tell(LoopEventKind::kIteration, 1, begin, outer);
+    for (std::uint64_t visit = 0; visit < kVisits; ++visit) {
+      play.found(2, begin + visit * 100 + 10, 1);
+      play.iterations(2, begin + visit * 100 + 10, 10, 8, 1);
+      play.tell(LoopEventKind::kLeft, 2, begin + visit * 100 + 90, 8, 1);
+    }
+  }
+  play.tell(LoopEventKind::kMismatch, 1, 600 * kVisits - 1, 5);
+  play.tell(LoopEventKind::kLeft, 1, 600 * kVisits - 1, 5);
+  const auto held = play.held(600 * kVisits);
+  const auto resumed = std::find_if(held.begin(), held.end(), [&](const Stretch& stretch) {
+    return stretch.end == 400 * kVisits;
+  });
+  REQUIRE(resumed != held.end());
+  CHECK(held.end() - resumed - 1 == 256);
+  for (auto stretch = resumed + 1; stretch != held.end() - 1; ++stretch) {
+    CHECK(stretch->end - stretch->begin == 80);
+  }
+  CHECK(held.back().begin == 600 * kVisits - 90);
 }
 
 TEST_CASE("NestedPolicy: break - of a loop within its limit resumes nothing") {

@@ -41,24 +41,39 @@ constexpr SettingInfo kTable[] = {
      "also the worksharing constructs and explicit barriers that the primary thread "
      "meets, for programs that keep one parallel region open.",
      "auto|parallel", 0, 0, field<&Settings::symbols>},
-    {"detector", kChoice, "", "exact or matrix", "how loops are found",
-     "matrix: the paper's circular distance matrix (cost grows with max_period). exact: "
-     "the same answers in constant time.",
-     "exact|matrix", 0, 0, field<&Settings::detector>},
+    {"detector", kChoice, "", "nested, exact or matrix", "how loops are found",
+     "nested: the loop nest itself, whatever the length of its bodies. matrix: one loop at "
+     "a time by the paper's circular distance matrix (cost grows with max_period). exact: "
+     "matrix' answers in constant time.",
+     "nested|exact|matrix", 0, 0, field<&Settings::detector>},
+    {"nested", kChoice, "", "each or once", "what limit counts in a nest of loops",
+     "each: the first iterations of every visit of a loop inside a written iteration of the "
+     "loop around it. once: the iterations of a loop's body in the whole run.",
+     "each|once", 0, 0, field<&Settings::nested>},
     {"window", kCount, "events", "1 to 1000000", "how long a repetition must have lasted",
      "N of the paper's equation 1: the last N symbols must equal those a period before. "
-     "A loop is found after N events and one period.",
+     "A loop is found after N events and one period. For the detectors matrix and exact.",
      "", 1, 1e6, field<&Settings::window_events>},
     {"max_period", kCount, "events", "1 to window", "longest period looked for",
-     "M of the paper's equation 1: a loop whose body has more events is not found.", "", 1,
-     1e6, field<&Settings::max_period_events>},
+     "M of the paper's equation 1: a loop whose body has more events is not found. For the "
+     "detectors matrix and exact.",
+     "", 1, 1e6, field<&Settings::max_period_events>},
     {"marks", kChoice, "", "all or summary", "marks of iterations that are not written",
      "all: begin and end of every iteration. summary: one count, total, least and "
      "greatest duration a gap.",
      "all|summary", 0, 0, field<&Settings::marks>},
+    {"slow_factor", kNumber, "MAD", "0 (off) or more",
+     "how far from its loop's median a kept iteration lies",
+     "An iteration that would not be written is, if its duration differs from the median of "
+     "its loop by more than so many median absolute deviations (after 20 iterations).",
+     "", 0, 1e9, field<&Settings::slow_factor>},
+    {"slow_share", kNumber, "", "0 to 1", "most events to write for such iterations",
+     "As a share of all events; beyond that the first 16 such iterations. "
+     "0: none.",
+     "", 0, 1, field<&Settings::slow_share>},
     {"min_gap", kSeconds, "s", "0 or more", "shortest stretch worth leaving out",
-     "A gap that turns out shorter is undone, as far as the ring still holds it.", "", 0,
-     1e9, field<&Settings::min_gap_s>},
+     "Writing goes on until a gap would be so long; then it is made, from its begin on.", "",
+     0, 1e9, field<&Settings::min_gap_s>},
     {"from", kSeconds, "s", "0 or more", "begin to write so long after the start", "", "",
      0, 1e9, field<&Settings::from_s>},
     {"until", kSeconds, "s", "0 (never) or more", "write no more so long after the start",
@@ -150,7 +165,7 @@ std::string set_number(Settings& settings, const SettingInfo& info, std::string_
   if (!scale) return complaint(info, text);
   const double value = parsed->first * *scale;
   if (value < info.least || value > info.greatest) return complaint(info, text);
-  if (info.type == kSeconds) {
+  if (info.type == kSeconds || info.type == kNumber) {
     *static_cast<double*>(info.field(settings)) = value;
     return {};
   }
@@ -198,6 +213,7 @@ const char* type_name(SettingType type) {
     case kCount: return "a number";
     case kBytes: return "a size";
     case kSeconds: return "a time";
+    case kNumber: return "a factor";
     case kChoice: return "a choice";
     case kText: return "a text";
   }
@@ -219,7 +235,8 @@ std::string value_text(const Settings& settings, const SettingInfo& info) {
     case kBool: return *static_cast<const bool*>(at) ? "yes" : "no";
     case kChoice:
     case kText: return *static_cast<const std::string*>(at);
-    case kSeconds: {
+    case kSeconds:
+    case kNumber: {
       std::array<char, 32> text{};
       const auto end = std::to_chars(text.begin(), text.end(), *static_cast<const double*>(at));
       return {text.begin(), end.ptr};

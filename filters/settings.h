@@ -24,10 +24,13 @@ struct Settings {
 
   std::uint64_t limit = 10;
   std::string symbols = "auto";
-  std::string detector = "exact";
+  std::string detector = "nested";
+  std::string nested = "each";
   std::uint64_t window_events = 512;
   std::uint64_t max_period_events = 512;
   std::string marks = "all";
+  double slow_factor = 5;
+  double slow_share = 0.005;
 
   double min_gap_s = 1e-3;
   double from_s = 0;
@@ -44,7 +47,15 @@ struct Settings {
   std::string libomp;
 };
 
-enum class SettingType : std::uint8_t { kBool, kCount, kBytes, kSeconds, kChoice, kText };
+enum class SettingType : std::uint8_t {
+  kBool,
+  kCount,
+  kBytes,
+  kSeconds,
+  kNumber,
+  kChoice,
+  kText
+};
 
 struct SettingInfo {
   const char* name;      // "min_gap"; the variable is REFRAIN_MIN_GAP

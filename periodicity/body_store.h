@@ -80,6 +80,10 @@ class BodyStore {
   using Recognised = Found;
   Recognised recognise(const TokenHistory& tokens, const Tried& tried) const noexcept;
 
+  // The number that the next loop will have; takes it for a loop that has no body here.
+  std::uint32_t next_loop() const noexcept { return next_loop_; }
+  void take_loop() noexcept { ++next_loop_; }
+
   // Whether the body is not the only one that begins like this.
   bool ambiguous(std::uint32_t body) const noexcept { return bodies_[body].ambiguous; }
 

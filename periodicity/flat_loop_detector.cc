@@ -30,6 +30,7 @@ void FlatLoopDetector::push(Symbol symbol, std::uint16_t depth, LoopSink& sink) 
 
 void FlatLoopDetector::finish(LoopSink& sink) noexcept {
   if (period_ == 0) return;
+  at_end_ = true;
   close(symbols_.size(), sink);
 }
 
@@ -76,7 +77,8 @@ void FlatLoopDetector::tell(LoopEventKind kind, std::uint64_t position,
                       .visit = visit_,
                       .body_events = period_,
                       .position = position,
-                      .iteration = iteration});
+                      .iteration = iteration,
+                      .at_end = at_end_});
 }
 
 // Finds the loop's identity, too: the body must be brought into a row for both. It is

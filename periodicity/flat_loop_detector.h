@@ -77,6 +77,7 @@ class FlatLoopDetector final : public LoopDetector {
   std::uint64_t iterations_begun_ = 0;
   std::uint64_t next_iteration_ = 0;  // where it will begin
   std::uint64_t last_left_ = 0;       // events before it belong to loops left
+  bool at_end_ = false;
 };
 
 }  // namespace refrain::periodicity

@@ -45,6 +45,7 @@ struct LoopEvent {
   std::uint64_t position;
   std::uint64_t iteration;
   std::uint32_t parent = kNoLoop;  // the open loop around this one, at level - 1
+  bool at_end = false;             // kLeft only because the stream has ended: no break
 };
 
 class LoopSink {

@@ -14,10 +14,12 @@ NestedDetector::NestedDetector(const NestedSettings& settings)
       frames_(kMaxFrames),
       inner_(kMaxFrames * (settings.max_body_tokens + std::size_t{1})),
       pending_(2 * kMaxFrames * (settings.max_body_tokens + std::size_t{1})),
-      reach_(settings.reach_events),
-      max_variant_(settings.max_body_tokens) {}
+      reach_(std::max(settings.reach_events, kLeastReach)),
+      max_variant_(settings.variants ? settings.max_body_tokens : 0),
+      seek_irregular_(settings.irregular) {}
 
 void NestedDetector::push(Symbol symbol, std::uint16_t depth, LoopSink& sink) noexcept {
+  recent_.note(position_, symbol, depth);
   if (straight_ != straight_end_ && straight_->id == symbol) [[likely]] {
     ++straight_;
     ++position_;
@@ -43,6 +45,7 @@ void NestedDetector::push_again(LoopSink& sink) noexcept {
 void NestedDetector::push_slow(Symbol symbol, std::uint16_t depth,
                                LoopSink& sink) noexcept {
   leave_straight();
+  if (push_irregular(sink)) return;
   const Token token{.id = symbol, .position = position_, .depth = depth};
   ++position_;
   if (pending_.empty()) {
@@ -99,7 +102,10 @@ void NestedDetector::step(const Token& token, LoopSink& sink) noexcept {
     if (!frame.told && frame.item >= tell_after(frame)) tell_frames(sink);
     return;
   }
-  if (item.child != kNoBody && depth_ < kMaxFrames) {
+  // An inner loop may go round no time at all, if enough is left to know the loop by.
+  if (item.child != kNoBody && depth_ < kMaxFrames &&
+      (bodies_[frame.body].size > kFewItems || token.body != kNoBody ||
+       first_event(item.child) == token.id)) {
     open_inner(item.child);
     pending_.push_front(token);
     return;
@@ -109,6 +115,7 @@ void NestedDetector::step(const Token& token, LoopSink& sink) noexcept {
 
 void NestedDetector::step_history(const Token& token, LoopSink& sink) noexcept {
   history_.append(token);
+  if (seek_irregular_ && token.position + 1 == position_) search_.unexplained(position_);
   tried_.only = token.position < no_trial_before_;
   const auto known = bodies_.recognise(history_, tried_);
   if (known.body != kNoBody) {
@@ -352,6 +359,13 @@ void NestedDetector::forget_all() noexcept {
 void NestedDetector::finish(LoopSink& sink) noexcept {
   leave_straight();
   work(~std::uint32_t{0}, sink);
+  at_end_ = true;
+  finish_irregular(sink);
+  close_all(sink);
+}
+
+// All open loops end at position_.
+void NestedDetector::close_all(LoopSink& sink) noexcept {
   for (bool inner_whole = false; depth_ != 0; --depth_) {
     Frame& frame = frames_[depth_ - 1];
     if (inner_whole) ++frame.item;
@@ -397,7 +411,8 @@ void NestedDetector::tell(LoopEventKind kind, std::size_t level, std::uint64_t p
        .body_events = body.events,
        .position = std::max(position, position_ - std::min(position_, reach_)),
        .iteration = iteration,
-       .parent = level == 0 ? kNoLoop : bodies_[frames_[level - 1].body].loop});
+       .parent = level == 0 ? kNoLoop : bodies_[frames_[level - 1].body].loop,
+       .at_end = at_end_});
 }
 
 }  // namespace refrain::periodicity

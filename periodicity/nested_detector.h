@@ -4,7 +4,7 @@
 // Thread-safety: none, one thread pushes. Not for signal handlers.
 // Cost: about 3 ns a push inside a loop, 20–40 ns outside; no single push does work
 // without bound. Allocates in the constructor only; memory follows from the settings
-// (about 2 MB with the default ones).
+// (about 3 MB with the default ones).
 //
 // How it works. The stream is read bottom-up, as a parser would:
 //
@@ -30,6 +30,12 @@
 //   took another course (BodyStore::see_variant). If it goes on coming, it becomes a body,
 //   too; so orders of events that are chance give a few bodies, and loops of these.
 //
+// - Where that explains little, for iterations differ too much (inner loops that go round a
+//   few times only, messages in an order of chance), a loop is known by the event that
+//   begins its iterations (HeaderSearch), and followed by which event came after which so
+//   far (IrregularLoops). Meanwhile nothing is told of what is inside it. It gives way when
+//   its iterations begin to repeat exactly.
+//
 // Events, beyond what loop_detector.h says:
 // - Inner loops are told while they run, before the loop around them is known. When that
 //   is found, its kFound and kIterations name positions in the past; the inner visits
@@ -50,7 +56,10 @@
 #include <vector>
 
 #include "periodicity/body_store.h"
+#include "periodicity/header_search.h"
+#include "periodicity/irregular_loops.h"
 #include "periodicity/loop_detector.h"
+#include "periodicity/recent_events.h"
 #include "periodicity/token.h"
 #include "periodicity/token_deque.h"
 #include "periodicity/token_history.h"
@@ -64,7 +73,9 @@ struct NestedSettings {
   std::uint32_t max_items = 16384;     // of all bodies together
   std::uint32_t found_bits = 20;       // evidence for a loop never seen before
   std::uint32_t recognised_bits = 10;  // evidence for a known one
-  std::uint64_t reach_events = 1 << 17;
+  std::uint64_t reach_events = 1 << 17;  // at least 64
+  bool irregular = true;  // look for loops whose iterations differ
+  bool variants = true;   // let a course that comes again between known ones be a body
 };
 
 class NestedDetector final : public LoopDetector {
@@ -79,6 +90,8 @@ class NestedDetector final : public LoopDetector {
  private:
   static constexpr std::size_t kMaxFrames = 16;
   static constexpr std::uint32_t kStepsPerPush = 128;
+  static constexpr std::uint64_t kLeastReach = 64;
+  static constexpr std::uint32_t kFewItems = 8;  // too few to know a loop by
 
   struct Frame {
     std::uint32_t body = 0;
@@ -111,6 +124,13 @@ class NestedDetector final : public LoopDetector {
   void close(const Token& breaking, LoopSink& sink) noexcept;
   void return_partial(const Frame& frame, std::uint64_t end) noexcept;
   void forget_all() noexcept;
+  void close_all(LoopSink& sink) noexcept;
+
+  bool push_irregular(LoopSink& sink) noexcept;
+  bool follow_irregular(LoopSink& sink) noexcept;
+  void finish_irregular(LoopSink& sink) noexcept;
+  void tell_irregular(LoopEventKind kind, std::uint64_t position,
+                      LoopSink& sink) const noexcept;
 
   void leave_straight() noexcept;
   void enter_straight() noexcept;
@@ -143,6 +163,14 @@ class NestedDetector final : public LoopDetector {
   const Item* straight_end_ = nullptr;
   const Item* straight_begin_ = nullptr;
   const Item* again_ = nullptr;  // the first item, if the body is one straight stretch
+
+  RecentEvents recent_;
+  bool seek_irregular_;
+  HeaderSearch search_{recent_};
+  IrregularLoops irregular_{recent_};
+  std::uint64_t irregular_iterations_ = 0;  // complete ones
+  bool at_end_ = false;
+  std::uint32_t irregular_visit_ = 0;
 };
 
 }  // namespace refrain::periodicity

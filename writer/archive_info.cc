@@ -149,6 +149,7 @@ class InfoReader {
     take_definitions();
     take_loops();
     if (!read_marks()) info_.error = path_ + ": the events of the archive cannot be read";
+    sort_phases();
     info_.archive_bytes = archive_bytes(folder_);
     return std::move(info_);
   }
@@ -194,6 +195,7 @@ class InfoReader {
     info_.events_written = number(property("EVENTS_WRITTEN"));
     info_.events_filtered = number(property("EVENTS_FILTERED"));
     info_.gaps = number(property("GAPS"));
+    info_.structure = property("STRUCTURE");
     info_.recovered = property("RECOVERED") == "1";
     const std::string lost = std::string(kPrefix) + "LOST::";
     for (const auto& [name, value] : info_.properties) {
@@ -262,6 +264,7 @@ class InfoReader {
       phase.process = field<std::uint32_t>(loop, "process", 0);
       phase.id = field<std::uint32_t>(loop, "id", 0);
       phase.level = field<std::uint16_t>(loop, "level", 0);
+      phase.parent = field<std::int64_t>(loop, "parent", -1);
       phase.body_events = field<std::uint32_t>(loop, "body_events", 0);
       phase.body = field(loop, "body", std::vector<std::string>());
       phase.visits = field<std::uint64_t>(loop, "visits", 0);
@@ -315,8 +318,8 @@ class InfoReader {
     return code == OTF2_SUCCESS;
   }
 
-  // What the events say counts more than what a property says, but where held iterations
-  // have no marks the property alone knows of them.
+  // What the events say counts more than what a property says, but of iterations that have
+  // no marks the property alone knows.
   void take_marks(const LocationInfo& location, OTF2_RegionRef ref, const MarkSums& sums) {
     const ArchiveDefinitions::Region& region = definitions_.regions.at(ref);
     const std::uint32_t process = definitions_.locations.at(location.reference).group;
@@ -329,7 +332,7 @@ class InfoReader {
       phase = info_.phases.end() - 1;
       phase->name = name;
       phase->process = process;
-    } else if (property("SETTING::MARKS") == "summary") {
+    } else if (sums.iterations < phase->iterations) {
       return;
     }
     phase->file = definitions_.text(region.file);
@@ -345,6 +348,26 @@ class InfoReader {
     phase->min_ns = static_cast<double>(sums.least) * ns_;
     phase->max_ns = static_cast<double>(sums.greatest) * ns_;
     phase->sigma_ns = std::sqrt(std::max(0.0, sums.squares / count - mean * mean)) * ns_;
+  }
+
+  // As a tree is written: outermost loops by their number, each before its inner ones.
+  void sort_phases() {
+    std::vector<PhaseInfo> sorted;
+    std::vector<bool> taken(info_.phases.size(), false);
+    const auto take = [&](const auto& self, std::size_t index) -> void {
+      if (taken[index]) return;
+      taken[index] = true;
+      const PhaseInfo& phase = info_.phases[index];
+      sorted.push_back(phase);
+      for (std::size_t i = 0; i < info_.phases.size(); ++i)
+        if (info_.phases[i].parent == std::int64_t{phase.id} &&
+            info_.phases[i].process == phase.process)
+          self(self, i);
+    };
+    for (std::size_t i = 0; i < info_.phases.size(); ++i)
+      if (info_.phases[i].parent < 0) take(take, i);
+    for (std::size_t i = 0; i < info_.phases.size(); ++i) take(take, i);
+    info_.phases = std::move(sorted);
   }
 
   std::string path_;

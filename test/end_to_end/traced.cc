@@ -84,7 +84,9 @@ void use_library_folder(Command& command, const TemporaryFolder& folder) {
 }  // namespace
 
 std::map<std::string, std::string> find_loops_of(int events, int limit) {
-  return {{"LIMIT", std::to_string(limit)},
+  return {{"DETECTOR", "exact"},
+          {"SLOW_FACTOR", "0"},
+          {"LIMIT", std::to_string(limit)},
           {"WINDOW", std::to_string(events)},
           {"MAX_PERIOD", std::to_string(events)},
           {"MIN_GAP", "0"}};

@@ -3,7 +3,8 @@
 //     stream_report FOLDER [PART-OF-NAME]
 //
 // Prints a line a stream (of 1000 events or more): share of events held with limit 10,
-// nested=once and nested=each, the same for the flat detector, nanoseconds an event,
+// nested=once and nested=each, the same for the flat detector
+// with M, N = 300, 600 and 1024, 2048, nanoseconds an event,
 // longest push, and the loops found: "number<parent(b=events of body, v=visits,
 // i=iterations, m=most in a visit)". Then the means, over streams and over runs (the
 // ranks of a job being one run), noise, and, if the folder has an INDEX.tsv, the rows
@@ -96,10 +97,12 @@ Times measure(const test::Stream& stream) {
   return times;
 }
 
+constexpr std::array<periodicity::PeriodSettings, 2> kWindows{{{300, 600}, {1024, 2048}}};
+
 struct Row {
   double once = 0;
   double each = 0;
-  double flat = 0;
+  std::array<double, 2> flat{};  // for kWindows
   double per_event = 0;
   std::map<std::uint32_t, test::LoopSummary> loops;
 };
@@ -108,17 +111,21 @@ Row report(const test::NamedStream& stream, std::size_t loops_shown) {
   const std::size_t events = stream.symbols.size();
   NestedDetector nested;
   const auto record = feed(nested, stream.symbols);
-  FlatLoopDetector flat(std::make_unique<ExactDetector>(FlatLoopDetector::kDefaultPeriods));
-  const auto flat_record = feed(flat, stream.symbols);
+  std::array<double, 2> flat{};
+  for (std::size_t k = 0; k != flat.size(); ++k) {
+    FlatLoopDetector detector(std::make_unique<ExactDetector>(kWindows[k]));
+    flat[k] = held_share(feed(detector, stream.symbols), filters::Nested::kEach, events);
+  }
   const Times times = measure(stream.symbols);
   Row row{.once = held_share(record, filters::Nested::kOnce, events),
           .each = held_share(record, filters::Nested::kEach, events),
-          .flat = held_share(flat_record, filters::Nested::kEach, events),
+          .flat = flat,
           .per_event = times.per_event,
           .loops = record.loops()};
-  std::printf("%-42s %7zu once %5.1f each %5.1f flat %5.1f %5.1f ns max %5.1f us, %zu",
-              stream.name.c_str(), events, 100 * row.once, 100 * row.each, 100 * row.flat,
-              row.per_event, times.longest / 1000, record.events.size());
+  std::printf(
+      "%-42s %7zu once %5.1f each %5.1f flat %5.1f %5.1f %5.1f ns max %5.1f us, %zu",
+      stream.name.c_str(), events, 100 * row.once, 100 * row.each, 100 * row.flat[0],
+      100 * row.flat[1], row.per_event, times.longest / 1000, record.events.size());
   std::size_t shown = 0;
   for (const auto& [number, loop] : row.loops) {
     if (++shown > loops_shown) break;
@@ -173,15 +180,15 @@ void check_index(const std::string& folder, const std::map<std::string, Row>& ro
 
 void means(const std::map<std::string, Row>& rows,
            const std::map<std::string, std::size_t>& sizes) {
-  std::array<double, 3> sum{};
-  std::map<std::string, std::pair<std::array<double, 3>, double>> runs;
+  std::array<double, 4> sum{};
+  std::map<std::string, std::pair<std::array<double, 4>, double>> runs;
   std::vector<double> times;
   double count = 0;
   for (const auto& [name, row] : rows) {
     if (sizes.at(name) < 1000) continue;
     auto& [run, ranks] = runs[name.substr(0, name.find(".rank"))];
-    const std::array<double, 3> shares{row.once, row.each, row.flat};
-    for (std::size_t k = 0; k < 3; ++k) {
+    const std::array<double, 4> shares{row.once, row.each, row.flat[0], row.flat[1]};
+    for (std::size_t k = 0; k < 4; ++k) {
       sum[k] += shares[k];
       run[k] += shares[k];
     }
@@ -190,16 +197,18 @@ void means(const std::map<std::string, Row>& rows,
     times.push_back(row.per_event);
   }
   if (times.empty()) return;
-  std::array<double, 3> by_run{};
+  std::array<double, 4> by_run{};
   for (const auto& [name, run] : runs) {
-    for (std::size_t k = 0; k < 3; ++k) by_run[k] += run.first[k] / run.second;
+    for (std::size_t k = 0; k < 4; ++k) by_run[k] += run.first[k] / run.second;
   }
   const auto n = static_cast<double>(runs.size());
   std::sort(times.begin(), times.end());
-  std::printf("mean over %.0f streams: once %.1f each %.1f flat %.1f\n", count,
-              100 * sum[0] / count, 100 * sum[1] / count, 100 * sum[2] / count);
-  std::printf("mean over %.0f runs:    once %.1f each %.1f flat %.1f\n", n,
-              100 * by_run[0] / n, 100 * by_run[1] / n, 100 * by_run[2] / n);
+  std::printf("mean over %.0f streams: once %.1f each %.1f flat %.1f %.1f\n", count,
+              100 * sum[0] / count, 100 * sum[1] / count, 100 * sum[2] / count,
+              100 * sum[3] / count);
+  std::printf("mean over %.0f runs:    once %.1f each %.1f flat %.1f %.1f\n", n,
+              100 * by_run[0] / n, 100 * by_run[1] / n, 100 * by_run[2] / n,
+              100 * by_run[3] / n);
   std::printf("ns an event: median %.1f, most %.1f\n", times[times.size() / 2],
               times.back());
 }

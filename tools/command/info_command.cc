@@ -52,6 +52,7 @@ nlohmann::ordered_json json_of(const PhaseInfo& phase) {
           {"process", phase.process},
           {"loop", phase.id},
           {"level", phase.level},
+          {"parent", phase.parent},
           {"period_events", phase.body_events},
           {"body", phase.body},
           {"visits", phase.visits},
@@ -83,6 +84,7 @@ void print_json(const ArchiveInfo& info, const std::string& archive) {
                                 {"archive_events", info.archive_events},
                                 {"archive_bytes", info.archive_bytes},
                                 {"gaps", info.gaps}};
+  out["structure"] = info.structure;
   out["phases"] = nlohmann::ordered_json::array();
   for (const PhaseInfo& phase : info.phases) out["phases"].push_back(json_of(phase));
   out["locations"] = nlohmann::ordered_json::array();
@@ -103,13 +105,15 @@ void print_phases(const ArchiveInfo& info) {
     fmt::print("Phases    none found: everything is written\n");
     return;
   }
-  fmt::print("\n{:<8} {:<22} {:>7} {:>7} {:>11} {:>8} {:>10} {:>10} {:>10} {:>10}\n", "phase",
-             "where", "period", "visits", "iterations", "written", "mean", "min", "max",
+  if (!info.structure.empty()) fmt::print("\nNest      {}\n", info.structure);
+  fmt::print("\n{:<14} {:<22} {:>6} {:>7} {:>7} {:>11} {:>8} {:>10} {:>10} {:>10} {:>10}\n", "phase",
+             "where", "parent", "period", "visits", "iterations", "written", "mean", "min", "max",
              "sigma");
   for (const PhaseInfo& phase : info.phases) {
-    fmt::print("{:<8} {:<22} {:>7} {:>7} {:>11} {:>8} {:>10} {:>10} {:>10} {:>10}\n",
+    fmt::print("{:<14} {:<22} {:>6} {:>7} {:>7} {:>11} {:>8} {:>10} {:>10} {:>10} {:>10}\n",
                std::string(2 * std::size_t{phase.level}, ' ') + fmt::format("loop {}", phase.id),
-               where(phase), phase.body_events, phase.visits, phase.iterations, phase.written,
+               where(phase), phase.parent < 0 ? "-" : std::to_string(phase.parent),
+               phase.body_events, phase.visits, phase.iterations, phase.written,
                writer::duration_text(phase.mean_ns), writer::duration_text(phase.min_ns),
                writer::duration_text(phase.max_ns), writer::duration_text(phase.sigma_ns));
     if (!phase.body.empty()) fmt::print("         {}\n", body_text(phase));

@@ -47,7 +47,10 @@ class Pair {
 
   double time(Symbols symbols) noexcept {
     const double start = cpu_ns();
-    for (const Symbol symbol : symbols) detector_->push(symbol, 0, policy_);
+    for (const Symbol symbol : symbols) {
+      detector_->push(symbol, 0, policy_);
+      policy_.symbol_done();
+    }
     return cpu_ns() - start;
   }
 
@@ -57,6 +60,7 @@ class Pair {
     auto before = Clock::now();
     for (std::size_t index = 0; index != symbols.size(); ++index) {
       detector_->push(symbols[index], 0, policy_);
+      policy_.symbol_done();
       const auto now = Clock::now();
       const auto ns = std::chrono::duration<float, std::nano>(now - before).count();
       shortest_ns[index] = std::min(shortest_ns[index], ns);
@@ -137,6 +141,7 @@ class Observer final : private periodicity::LoopSink {
     for (const Symbol symbol : symbols) {
       nest_.append(symbol);
       pair_.detector().push(symbol, 0, *this);
+      pair_.policy().symbol_done();
       distinct_.add(symbol);
     }
   }

@@ -23,6 +23,10 @@ using recorder::ThreadRecorder;
 
 namespace {
 
+constexpr double kSumsToldEvery_s = 0.1;
+// What a thread's part of an epoch takes in its ring, with room to spare.
+constexpr std::uint64_t kBytesOfEpoch = 32 * spool::kRecordBytes;
+
 std::string program_path() {
   char path[PATH_MAX];
   const ssize_t n = readlink("/proc/self/exe", path, sizeof path);
@@ -41,6 +45,7 @@ spool::GapReason reason_of(filters::CutReason reason) {
     case filters::CutReason::kLimit: return spool::kGapLimit;
     case filters::CutReason::kBreak: return spool::kGapBreak;
     case filters::CutReason::kTooShort: return spool::kGapTooShort;
+    case filters::CutReason::kSlow: return spool::kGapSlow;
   }
   return spool::kGapBreak;
 }
@@ -92,11 +97,16 @@ std::unique_ptr<Session> Session::create(const filters::Settings& settings,
   };
   session->gate_ = std::make_unique<filters::IterationGate>(
       filters::GatePolicy{.limit = settings.limit,
+                          .nested = settings.nested == "once" ? filters::Nested::kOnce
+                                                              : filters::Nested::kEach,
                           .min_gap_ticks = Clock::ticks_of_seconds(settings.min_gap_s),
                           .start_ticks = session->start_ticks_,
                           .from_ticks = at(settings.from_s),
                           .until_ticks = at(settings.until_s),
-                          .marks_summary = settings.marks == "summary"},
+                          .marks_summary = settings.marks == "summary",
+                          .slow = {settings.slow_factor, settings.slow_share},
+                          .sums_ticks = Clock::ticks_of_seconds(kSumsToldEvery_s),
+                          .slow_epochs = settings.ring_bytes / kBytesOfEpoch},
       *session->detector_, *session);
   syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
   session->recording_.store(true);
@@ -248,15 +258,27 @@ void Session::resume(std::uint64_t gap, filters::CutPoint from,
   board_.publish({gap, from.epoch, false});
 }
 
+// What is left out is in the logs by now; only the writer of the archive is told.
+void Session::gap(std::uint64_t gap, filters::CutPoint from, filters::CutPoint to) noexcept {
+  journal_.put(spool::kGapHold, from.ticks, gap, from.epoch, spool::kGapIterations);
+  journal_.put(spool::kGapResume, to.ticks, gap, to.epoch, spool::kGapIterations);
+}
+
+void Session::hold_earlier(std::uint64_t gap, filters::CutPoint from) noexcept {
+  journal_.put(spool::kGapHold, from.ticks, gap, from.epoch, spool::kGapIterations);
+}
+
 void Session::loop_found(const filters::LoopMark& mark) noexcept {
-  journal_.clock_pair();
+  if (mark.level == 0) journal_.clock_pair();
   journal_.put(spool::kLoopFound, mark.ticks, loop_key(mark),
                std::uint64_t{mark.visit} << 32 | mark.body_events);
-  if (mark.visit != 0) return;
+}
+
+void Session::loop_body(const filters::LoopMark& mark) noexcept {
   constexpr std::uint32_t kMostTold = 4096;
   for (std::uint32_t i = 0; i < std::min(mark.body_events, kMostTold); ++i) {
     const periodicity::Symbol symbol =
-        symbols_[(mark.first_position + i) & (symbols_.size() - 1)];
+        symbols_[(mark.position + i) & (symbols_.size() - 1)];
     const std::uint64_t address = symbol & spool::kAddressMask;
     journal_.put(spool::kLoopBody, mark.ticks, std::uint64_t{i} << 32 | mark.loop,
                  address | (symbol >> 48 & 0xff) << 48,
@@ -274,15 +296,35 @@ void Session::mismatch(const filters::LoopMark& mark) noexcept {
 
 void Session::loop_left(const filters::LoopMark& mark) noexcept {
   journal_.put(spool::kLoopLeft, mark.ticks, loop_key(mark), mark.number);
-  journal_.clock_pair();
+  if (mark.level == 0) journal_.clock_pair();
+}
+
+void Session::marks_end(const filters::LoopMark& mark) noexcept {
+  journal_.put(spool::kMarksEnd, mark.ticks, loop_key(mark), mark.number);
 }
 
 void Session::held_summary(const filters::HeldIterations& held) noexcept {
   const std::uint64_t now = Clock::now();
+  const auto put = [&](spool::HeldValue which, std::uint64_t value) {
+    journal_.put(spool::kHeldValue, now, held.loop, value, which);
+  };
   journal_.put(spool::kHeldSummary, now, held.loop, held.count);
-  journal_.put(spool::kHeldValue, now, held.loop, held.total_ticks, 0);
-  journal_.put(spool::kHeldValue, now, held.loop, held.least_ticks, 1);
-  journal_.put(spool::kHeldValue, now, held.loop, held.greatest_ticks, 2);
+  put(spool::kHeldTotal, held.total_ticks);
+  put(spool::kHeldLeast, held.least_ticks);
+  put(spool::kHeldGreatest, held.greatest_ticks);
+  if (held.visits != 0) put(spool::kHeldVisits, held.visits);
+  if (held.parent != periodicity::kNoLoop) put(spool::kHeldParent, held.parent);
+}
+
+void Session::slow_iteration(const filters::SlowIteration& slow) noexcept {
+  const auto put = [&](spool::SlowValue which, std::uint64_t value) {
+    journal_.put(spool::kSlowValue, slow.begin_ticks, slow.loop, value, which);
+  };
+  journal_.put(spool::kSlowIteration, slow.begin_ticks,
+               std::uint64_t{slow.level} << 32 | slow.loop, slow.number);
+  put(spool::kSlowDuration, slow.duration_ticks);
+  put(spool::kSlowMedian, slow.median_ticks);
+  put(spool::kSlowMad, slow.mad_ticks);
 }
 
 void Session::finish() noexcept {

@@ -173,12 +173,18 @@ class Session final : public filters::GateSink {
             filters::CutReason reason) noexcept override;
   void resume(std::uint64_t gap, filters::CutPoint from,
               filters::CutReason reason) noexcept override;
+  void hold_earlier(std::uint64_t gap, filters::CutPoint from) noexcept override;
+  void gap(std::uint64_t gap, filters::CutPoint from,
+           filters::CutPoint to) noexcept override;
   void keep_from(filters::CutPoint cut) noexcept override { board_.set_keep_from(cut.epoch); }
+  void loop_body(const filters::LoopMark& mark) noexcept override;
   void loop_found(const filters::LoopMark& mark) noexcept override;
   void iteration(const filters::LoopMark& mark) noexcept override;
   void mismatch(const filters::LoopMark& mark) noexcept override;
   void loop_left(const filters::LoopMark& mark) noexcept override;
+  void marks_end(const filters::LoopMark& mark) noexcept override;
   void held_summary(const filters::HeldIterations& held) noexcept override;
+  void slow_iteration(const filters::SlowIteration& slow) noexcept override;
 
   filters::Settings settings_;
   std::string archive_;

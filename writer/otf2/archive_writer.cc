@@ -13,6 +13,7 @@
 #include "writer/otf2/archive_folder.h"
 #include "writer/otf2/definitions.h"
 #include "writer/otf2/location_writer.h"
+#include "writer/otf2/loop_summaries.h"
 #include "writer/otf2/markers.h"
 #include "writer/otf2/otf2_archive.h"
 #include "writer/otf2/parallel_for.h"
@@ -83,6 +84,7 @@ class ArchiveJob {
       result_.duration_s = std::max(result_.duration_s, ticks / model.ticks_per_second());
     }
     result_.processes = models_.size();
+    result_.structure = structure_line(*models_.front());
     for (auto& model : models_) {
       std::vector<LoopSummary> loops = summarize_loops(*model, regions_.regions());
       std::move(loops.begin(), loops.end(), std::back_inserter(result_.loops));

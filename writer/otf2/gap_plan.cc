@@ -151,10 +151,10 @@ class Planner {
     }
     std::sort(plan.gaps.begin(), plan.gaps.end(),
               [](const Gap& a, const Gap& b) { return a.hold_epoch < b.hold_epoch; });
-    // Gaps that were widened into each other become one.
+    // Gaps that were widened into each other, or touch, become one.
     std::vector<Gap> merged;
     for (const Gap& gap : plan.gaps) {
-      if (merged.empty() || merged.back().resume_epoch <= gap.hold_epoch) {
+      if (merged.empty() || merged.back().resume_epoch < gap.hold_epoch) {
         merged.push_back(gap);
         continue;
       }

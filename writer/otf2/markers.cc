@@ -15,6 +15,7 @@ enum Marker : OTF2_MarkerRef {
   kLimit,
   kRecovered,
   kSummary,
+  kSlow,
   kMarkers
 };
 
@@ -27,7 +28,7 @@ constexpr MarkerDef kDefs[kMarkers] = {
     {"loop found", OTF2_SEVERITY_LOW},       {"writing suspended", OTF2_SEVERITY_LOW},
     {"writing resumed", OTF2_SEVERITY_LOW},  {"pattern broken", OTF2_SEVERITY_MEDIUM},
     {"limit reached", OTF2_SEVERITY_HIGH},   {"recovered", OTF2_SEVERITY_HIGH},
-    {"iterations held", OTF2_SEVERITY_NONE},
+    {"iterations held", OTF2_SEVERITY_NONE}, {"slow iteration", OTF2_SEVERITY_MEDIUM},
 };
 
 const char* hold_reason(std::uint8_t reason) {
@@ -54,6 +55,8 @@ const char* resume_reason(const Gap& gap) {
       return "the pattern broke";
     case spool::kGapLimit:
       return "below the limit again";
+    case spool::kGapSlow:
+      return "an iteration took unusually long or short";
     default:
       return "for an unknown reason";
   }
@@ -76,6 +79,7 @@ class MarkerWriter {
       put(kLimit, limit.ticks, 0,
           limit.cause < spool::kLossCauses ? spool::kLossNames[limit.cause] : "other");
     for (const spool::HeldSummary& held : process_.journal().summaries) summary(held);
+    for (const spool::SlowIteration& slow : process_.journal().slow) this->slow(slow);
     if (recovered)
       put(kRecovered, process_.end_ticks(), 0,
           "made from what the process left behind; regions that were open end here");
@@ -142,6 +146,20 @@ class MarkerWriter {
         static_cast<double>(held.total) * ns, static_cast<double>(held.total) * ns / count,
         static_cast<double>(held.least) * ns, static_cast<double>(held.greatest) * ns);
     put(kSummary, held.ticks, 0, loop_name(held.loop) + text);
+  }
+
+  void slow(const spool::SlowIteration& slow) {
+    const double us = 1e6 / process_.ticks_per_second();
+    char text[200];
+    std::snprintf(text, sizeof(text),
+                  ": iteration %llu took %.2f us, %s than others: their median is %.2f us, "
+                  "the median deviation %.2f us",
+                  static_cast<unsigned long long>(slow.number),
+                  static_cast<double>(slow.duration) * us,
+                  slow.duration < slow.median ? "less" : "more",
+                  static_cast<double>(slow.median) * us,
+                  static_cast<double>(slow.mad) * us);
+    put(kSlow, slow.ticks, slow.duration, loop_name(slow.loop) + text);
   }
 
   OTF2_MarkerWriter* writer_;

@@ -5,7 +5,6 @@
 #include <map>
 
 #include "writer/otf2/parallel_for.h"
-#include "writer/spool/iteration_stream.h"
 
 namespace refrain::writer {
 namespace {
@@ -188,58 +187,6 @@ void ProcessModel::define_regions(RegionTable& regions) {
         keys.push_back(RegionKey{cls, keys[i] & spool::kAddressMask}.packed());
   }
   regions_ = regions.add_process(std::move(keys), inner, journal_, *symbols_);
-}
-
-std::vector<LoopSummary> summarize_loops(ProcessModel& process,
-                                         const std::vector<RegionDef>& regions) {
-  const spool::Journal& journal = process.journal();
-  std::map<std::uint32_t, LoopSummary> loops;
-  std::map<std::uint32_t, spool::DurationSums> sums;
-  for (const spool::LoopVisit& visit : journal.visits) {
-    LoopSummary& loop = loops[visit.loop];
-    ++loop.visits;
-    loop.level = visit.level;
-  }
-  spool::IterationStream stream(journal, process.context().iteration_ends);
-  for (const auto* event = stream.peek(); event != nullptr; event = stream.peek()) {
-    const std::uint32_t id = journal.visits[event->visit].loop;
-    if (!event->left && event->complete && event->end_ticks != spool::kNoEnd) {
-      const Kept kept = process.gaps().kept(event->ticks, event->end_ticks);
-      loops[id].written += kept == Kept::kWhole;
-      loops[id].partly += kept == Kept::kPartly;
-      sums[id].add(event->end_ticks - event->ticks);
-    }
-    stream.pop();
-  }
-  for (const spool::HeldSummary& held : journal.summaries)
-    if (loops.contains(held.loop)) sums[held.loop].add(held);
-  const double ns = 1e9 / process.ticks_per_second();
-  std::vector<LoopSummary> out;
-  for (auto& [id, loop] : loops) {
-    const spool::DurationSums& sum = sums[id];
-    const RegionDef& region = regions[process.regions().of_loop(id)];
-    const spool::Loop& known = journal.loops.at(id);
-    loop.process = process.spool().process;
-    loop.id = id;
-    loop.name = region.name;
-    loop.file = region.file;
-    loop.line = region.line;
-    loop.body_events = known.body_events;
-    for (const spool::LoopBodyEvent& event : known.body)
-      loop.body.push_back(body_event_name(event, process.symbols()));
-    loop.iterations = sum.count;
-    if (sum.count != 0) {
-      const auto count = static_cast<double>(sum.count);
-      const double mean = sum.total / count;
-      loop.total_ns = sum.total * ns;
-      loop.mean_ns = mean * ns;
-      loop.min_ns = static_cast<double>(sum.least) * ns;
-      loop.max_ns = static_cast<double>(sum.greatest) * ns;
-      loop.sigma_ns = std::sqrt(std::max(0.0, sum.squares / count - mean * mean)) * ns;
-    }
-    out.push_back(std::move(loop));
-  }
-  return out;
 }
 
 }  // namespace refrain::writer

@@ -34,6 +34,9 @@ class ProcessModel {
   const TeamTable& teams() const noexcept { return teams_; }
   const ProcessRegions& regions() const noexcept { return regions_; }
   SymbolResolver& symbols() noexcept { return *symbols_; }
+  const spool::RecordSequence& records(std::size_t location) const {
+    return records_[location];
+  }
   const LocationScan& scan(std::size_t location) const { return scans_[location]; }
   std::size_t locations() const noexcept { return scans_.size(); }
   // Index of the location that feeds the agent.
@@ -70,9 +73,5 @@ class ProcessModel {
   double ticks_per_second_ = 1e9;
   ProcessContext context_;
 };
-
-// The loops of a process, with the statistics of their complete iterations.
-std::vector<LoopSummary> summarize_loops(ProcessModel& process,
-                                         const std::vector<RegionDef>& regions);
 
 }  // namespace refrain::writer

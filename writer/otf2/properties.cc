@@ -133,6 +133,7 @@ Properties archive_properties(const spool::Journal& journal, const WriteOptions&
   add("RECOVERED", options.recovered ? "1" : "0");
   add("SPOOL_BYTES", std::to_string(result.spool_bytes));
   add("LOOPS", loops_json(result.loops));
+  if (!result.structure.empty()) add("STRUCTURE", result.structure);
   std::string complaints;
   for (std::size_t i = 0; i < std::min(kMostComplaints, result.complaints.size()); ++i)
     complaints += (i == 0 ? "" : "\n") + result.complaints[i];
@@ -146,6 +147,7 @@ std::string loops_json(const std::vector<LoopSummary>& loops) {
     json.push_back({{"process", loop.process},
                     {"id", loop.id},
                     {"level", loop.level},
+                    {"parent", loop.parent},
                     {"name", loop.name},
                     {"file", loop.file},
                     {"line", loop.line},

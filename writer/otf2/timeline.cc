@@ -112,11 +112,18 @@ void Timeline::begin_iteration(const spool::IterationEvent& event) {
   while (!stack_.empty() && stack_.back().iteration &&
          journal_->visits[stack_.back().visit].level >= visit.level)
     pop_iteration(event.ticks);
+  const auto around = std::find_if(stack_.rbegin(), stack_.rend(),
+                                   [](const Entry& entry) { return entry.iteration; });
+  const bool held = around != stack_.rend() && around->kept == Kept::kHeld;
+  if (visit.level >= latest_.size()) latest_.resize(visit.level + std::size_t{1});
+  LatestVisit& latest = latest_[visit.level];
+  if (latest.visit != event.visit) latest = {event.visit, !held};
+  if (!latest.marked) return;
   const Kept kept = gaps_.kept(event.ticks, event.end_ticks);
   const std::uint32_t region = regions_.of_loop(visit.loop);
   sink_.enter_iteration(event.ticks, region, event.number, static_cast<std::uint8_t>(kept),
                         event.complete);
-  stack_.push_back({true, event.visit, region});
+  stack_.push_back({true, event.visit, region, kept});
 }
 
 void Timeline::pop_iteration(std::uint64_t ticks) {

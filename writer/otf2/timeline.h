@@ -7,7 +7,8 @@
 // iteration cannot end while a region that began inside it is open: its end waits for
 // that region's; this is what puts the end of a loop behind the leave of its last region,
 // though both have the same time. If a region must be left that an open iteration lies
-// in, the iteration is ended first.
+// in, the iteration is ended first. Loops inside an iteration that is not in the archive
+// have no marks.
 //
 // Thread-safety: none, one a location. Ownership: all arguments must live longer.
 // Cost: O(1) an event beside the sink's; memory for the open regions only.
@@ -73,6 +74,12 @@ class Timeline {
     bool iteration;
     std::size_t visit;
     std::uint32_t region;
+    Kept kept = Kept::kWhole;  // of an iteration
+  };
+
+  struct LatestVisit {
+    std::size_t visit = ~std::size_t{0};
+    bool marked = true;  // as a whole: has marks, or none
   };
 
   void advance(std::uint64_t ticks);
@@ -87,6 +94,7 @@ class Timeline {
   const GapPlan& gaps_;
   std::optional<spool::IterationStream> iterations_;
   std::vector<Entry> stack_;
+  std::vector<LatestVisit> latest_;  // by level
 };
 
 }  // namespace refrain::writer

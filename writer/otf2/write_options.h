@@ -26,6 +26,7 @@ struct LoopSummary {
   std::uint32_t process = 0;
   std::uint32_t id = 0;
   std::uint16_t level = 0;
+  std::int64_t parent = -1;  // id of the loop around it
   std::string name;  // of its region: "loop 1 @ cg.c:120"
   std::string file;
   std::uint32_t line = 0;
@@ -47,6 +48,7 @@ struct WriteResult {
   std::string error;                    // one line, empty if ok
   std::vector<std::string> complaints;  // what was wrong with the spool, a line each
   std::vector<LoopSummary> loops;
+  std::string structure;                // how they lie in each other, of the first process
   std::uint64_t processes = 0;
   std::uint64_t locations = 0;
   std::uint64_t gaps = 0;

@@ -50,7 +50,7 @@
 namespace refrain::spool {
 
 inline constexpr char kMagic[8] = {'R', 'F', 'R', 'S', 'P', 'O', 'O', 'L'};
-inline constexpr std::uint32_t kVersion = 3;
+inline constexpr std::uint32_t kVersion = 4;
 inline constexpr std::uint32_t kByteOrder = 0x01020304;
 inline constexpr std::size_t kHeaderBytes = 4096;
 inline constexpr std::size_t kRecordBytes = 24;
@@ -170,7 +170,8 @@ enum Kind : std::uint8_t {
   // --- The journal -------------------------------------------------------------------
   kText = 96,       // sub: TextKey; a48: bytes; the text follows in ceil(bytes / 24) records
   kGapHold = 97,    // a48: gap; payload: epoch at which holding begins; ticks: when that
-                    // was; sub: GapReason
+                    // was; sub: GapReason. Told again if the gap begins earlier than was
+                    // known; the later record counts
   kGapResume = 98,  // a48: gap; payload: epoch from which on is written again (that of
                     // kGapHold: the gap is undone); ticks: when that was; sub: GapReason
   kLoopFound = 99,  // aux32: loop; aux16: level; payload: visit << 32 | body's events;
@@ -184,11 +185,25 @@ enum Kind : std::uint8_t {
   kLoopLeft = 103,      // aux32: loop; payload: complete iterations of this visit; ticks:
                         // end of the last event that belongs to the loop
   kClockPair = 104,     // ticks; payload: CLOCK_MONOTONIC_RAW at the same moment, ns
-  kHeldSummary = 105,   // marks=summary, one a gap, then three kHeldValue: aux32: loop;
-                        // payload: iterations held
-  kHeldValue = 106,     // sub: 0 total, 1 least, 2 greatest; payload: ticks
+  kHeldSummary = 105,   // iterations that have no marks of their own, then its kHeldValues:
+                        // aux32: loop; payload: iterations
+  kHeldValue = 106,     // sub: HeldValue; payload: the value
   kLimitReached = 107,  // sub: LossCause; payload: epoch
+  kMarksEnd = 108,      // marks=summary: as kLoopLeft, but the loop goes on without marks
+  kSlowIteration = 109,  // written because it left the band of its loop: ticks: its begin;
+                         // aux32: loop; aux16: level; payload: number; then three
+  kSlowValue = 110,      // sub: SlowValue; payload: ticks
 };
+
+enum HeldValue : std::uint8_t {
+  kHeldTotal = 0,  // ticks
+  kHeldLeast = 1,
+  kHeldGreatest = 2,
+  kHeldVisits = 3,  // visits without any mark
+  kHeldParent = 4,  // the loop around it; none if there is no such value
+};
+
+enum SlowValue : std::uint8_t { kSlowDuration = 0, kSlowMedian = 1, kSlowMad = 2 };
 
 // sub of the kinds that concern a team.
 inline constexpr std::uint8_t kTeamNested = 1;   // not an outermost region: a48 is an id,
@@ -236,6 +251,7 @@ enum GapReason : std::uint8_t {
   kGapLimit = 3,       // memory or disk limit
   kGapBreak = 4,       // resumed: the pattern broke
   kGapTooShort = 5,    // resumed: undone, shorter than min_gap
+  kGapSlow = 6,        // resumed: an iteration was slow
 };
 
 // Why something could not be recorded; index into Header::lost.

@@ -22,8 +22,8 @@ std::size_t IterationStream::find_next(std::size_t from, const LoopVisit& visit)
   std::size_t index = from;
   while (index < visit.end_record) {
     const Record& record = journal_->log[index];
-    if ((record.kind == kIteration || record.kind == kLoopLeft) &&
-        record.aux32 == visit.loop)
+    const bool ends = record.kind == kLoopLeft || record.kind == kMarksEnd;
+    if ((record.kind == kIteration || ends) && record.aux32 == visit.loop)
       return index;
     index +=
         record.kind == kText ? 1 + (record.a48() + kRecordBytes - 1) / kRecordBytes : 1;
@@ -44,16 +44,27 @@ bool IterationStream::advance(Cursor& cursor) const {
   // The detector dates events in hindsight; within a visit time must not run backwards.
   const std::uint64_t ticks = std::max(event.ticks, record.ticks);
   event = IterationEvent{};
-  event.left = record.kind == kLoopLeft;
+  event.left = record.kind != kIteration;
   event.ticks = ticks;
   event.visit = cursor.visit;
   event.number = record.payload;
+  if (ticks >= visit.cut_ticks) {  // what follows belongs to another loop
+    event.left = true;
+    event.ticks = visit.cut_ticks;
+    cursor.next = visit.end_record;
+    return true;
+  }
   cursor.next = find_next(cursor.next + 1, visit);
   if (!event.left) {
     event.complete = event.number < visit.complete;
-    if (cursor.next < visit.end_record)
-      event.end_ticks = std::max(ticks, journal_->log[cursor.next].ticks);
-    const auto end = std::upper_bound(ends_.begin(), ends_.end(), ticks);
+    bool end_is_told = false;
+    if (cursor.next < visit.end_record) {
+      const Record& next = journal_->log[cursor.next];
+      event.end_ticks = std::min(std::max(ticks, next.ticks), visit.cut_ticks);
+      end_is_told = next.payload <= event.number + 1;
+    }
+    const auto end = end_is_told ? ends_.end()
+                                 : std::upper_bound(ends_.begin(), ends_.end(), ticks);
     if (end != ends_.end() && *end < event.end_ticks) {
       event.end_ticks = cursor.ends = *end;
       event.complete = true;

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
-#include <tuple>
 #include <utility>
+
+#include "writer/spool/visit_tree.h"
 
 namespace refrain::spool {
 namespace {
@@ -46,6 +47,7 @@ class JournalParser {
         out_.mismatches.push_back({record.aux32, record.payload, record.ticks});
         break;
       case kLoopLeft:
+      case kMarksEnd:
         take_left(record);
         break;
       case kClockPair:
@@ -55,6 +57,10 @@ class JournalParser {
       case kHeldSummary:
       case kHeldValue:
         take_summary(record);
+        break;
+      case kSlowIteration:
+      case kSlowValue:
+        take_slow(record);
         break;
       case kLimitReached:
         out_.limits.push_back({record.ticks, record.sub, record.payload});
@@ -85,6 +91,7 @@ class JournalParser {
   void take_gap(const Record& record) {
     JournalGap& gap = gaps_[record.a48()];
     gap.id = record.a48();
+    latest_summary_.clear();
     if (record.kind == kGapHold) {
       gap.hold_epoch = record.payload;
       gap.hold_ticks = record.ticks;
@@ -153,33 +160,73 @@ class JournalParser {
     open_.erase(known);
   }
 
+  // Sums of one gap may be told in several parts.
   void take_summary(const Record& record) {
     if (record.kind == kHeldSummary) {
-      out_.summaries.push_back({record.ticks, record.aux32, record.payload, 0, 0, 0});
+      out_.loops[record.aux32].id = record.aux32;
+      const auto [at, is_new] =
+          latest_summary_.try_emplace(record.aux32, out_.summaries.size());
+      if (is_new) out_.summaries.push_back({.loop = record.aux32});
+      summary_ = at->second;
+      summary_part_ = record.payload;
+      HeldSummary& summary = out_.summaries[summary_];
+      summary.ticks = record.ticks;
+      summary.iterations += record.payload;
       return;
     }
-    if (out_.summaries.empty()) return;
-    HeldSummary& summary = out_.summaries.back();
-    if (record.sub == 0) summary.total = record.payload;
-    if (record.sub == 1) summary.least = record.payload;
-    if (record.sub == 2) summary.greatest = record.payload;
+    if (summary_ >= out_.summaries.size()) return;
+    HeldSummary& summary = out_.summaries[summary_];
+    const bool first = summary.iterations == summary_part_;
+    switch (record.sub) {
+      case kHeldTotal:
+        summary.total += record.payload;
+        break;
+      case kHeldLeast:
+        if (summary_part_ == 0) break;
+        summary.least = first ? record.payload : std::min(summary.least, record.payload);
+        break;
+      case kHeldGreatest:
+        summary.greatest = std::max(summary.greatest, record.payload);
+        break;
+      case kHeldVisits:
+        summary.visits += record.payload;
+        break;
+      case kHeldParent:
+        summary.parent = static_cast<std::uint32_t>(record.payload);
+        break;
+      default:
+        break;
+    }
+  }
+
+  void take_slow(const Record& record) {
+    if (record.kind == kSlowIteration) {
+      out_.slow.push_back(
+          {.ticks = record.ticks, .loop = record.aux32, .number = record.payload});
+      return;
+    }
+    if (out_.slow.empty()) return;
+    SlowIteration& slow = out_.slow.back();
+    if (record.sub == kSlowDuration) slow.duration = record.payload;
+    if (record.sub == kSlowMedian) slow.median = record.payload;
+    if (record.sub == kSlowMad) slow.mad = record.payload;
   }
 
   void finish() {
     for (auto& [id, gap] : gaps_) out_.gaps.push_back(gap);
-    out_.marks_summary =
-        !out_.summaries.empty() ||
-        out_.text(kTextSettings).find("marks=summary\n") != std::string::npos;
-    std::stable_sort(
-        out_.visits.begin(), out_.visits.end(), [](const LoopVisit& a, const LoopVisit& b) {
-          return std::tie(a.first_ticks, a.level) < std::tie(b.first_ticks, b.level);
-        });
+    const std::string settings = out_.text(kTextSettings);
+    out_.marks_summary = settings.find("marks=summary\n") != std::string::npos ||
+                         (settings.empty() && !out_.summaries.empty());
+    nest_visits(out_.visits);
   }
 
   Journal out_;
   std::size_t index_ = 0;
   std::map<std::uint32_t, LoopVisit> open_;
   std::map<std::uint64_t, JournalGap> gaps_;
+  std::map<std::uint32_t, std::size_t> latest_summary_;  // by loop, of this gap
+  std::size_t summary_ = ~std::size_t{0};
+  std::uint64_t summary_part_ = 0;  // iterations of the part being read
 };
 
 }  // namespace

@@ -52,7 +52,7 @@ struct DurationSums {
 // One stay in a loop, from its first iteration until it was left.
 struct LoopVisit {
   std::uint32_t loop = 0;
-  std::uint16_t level = 0;
+  std::uint16_t level = 0;  // 0: in no other loop
   std::uint32_t visit = 0;
   std::uint64_t found_ticks = 0;
   std::size_t first_record = 0;   // of the journal: the visit's records lie in
@@ -62,6 +62,12 @@ struct LoopVisit {
   std::uint64_t complete = 0;     // iterations with a lesser number were completed
   std::uint64_t left_ticks = 0;
   bool left = false;  // false: the process ended inside
+  // Found by visit_tree.h when all is known:
+  std::uint32_t parent = kNoParent;   // the loop whose iterations this visit lies in
+  std::uint64_t cut_ticks = kNotCut;  // another loop begins inside the last iteration
+
+  static constexpr std::uint32_t kNoParent = ~std::uint32_t{0};
+  static constexpr std::uint64_t kNotCut = ~std::uint64_t{0};
 };
 
 struct JournalGap {
@@ -81,7 +87,8 @@ struct LoopMismatch {
   std::uint64_t ticks = 0;
 };
 
-// marks=summary: what was held in one gap of one loop.
+// Iterations of one loop, in one gap, that have no marks of their own: of inner loops of
+// held iterations, with marks=summary of every loop.
 struct HeldSummary {
   std::uint64_t ticks = 0;
   std::uint32_t loop = 0;
@@ -89,6 +96,18 @@ struct HeldSummary {
   std::uint64_t total = 0;
   std::uint64_t least = 0;
   std::uint64_t greatest = 0;
+  std::uint64_t visits = 0;  // without any mark
+  std::uint32_t parent = LoopVisit::kNoParent;
+};
+
+// An iteration that is in the archive because it left the band of its loop.
+struct SlowIteration {
+  std::uint64_t ticks = 0;
+  std::uint32_t loop = 0;
+  std::uint64_t number = 0;
+  std::uint64_t duration = 0;
+  std::uint64_t median = 0;  // of the loop, before it
+  std::uint64_t mad = 0;     // median absolute deviation
 };
 
 struct LimitReached {
@@ -111,6 +130,7 @@ struct Journal {
   std::vector<JournalGap> gaps;   // by number
   std::vector<LoopMismatch> mismatches;
   std::vector<HeldSummary> summaries;
+  std::vector<SlowIteration> slow;
   std::vector<LimitReached> limits;
   ClockPair first_clock;
   ClockPair last_clock;

@@ -1,0 +1,57 @@
+// DurationBand: says of each iteration of a loop whether it took unusually long or short.
+//
+// Place in the flow: inside SlowIterations, one a loop. An iteration leaves the band if its
+// duration differs from the median by more than k median absolute deviations (MAD).
+// Thread-safety: none. Memory: fixed, about 300 bytes. No allocation.
+// Cost: add() is a store and two comparisons; every 32nd time, and when an iteration left
+// the band, median and MAD are found anew, which takes a few hundred ns.
+//
+// Median and MAD are exact, of the latest 32 iterations as of the last renewal (of n
+// values, the one with n / 2 lesser ones): so the band follows a program whose iterations
+// change their length slowly, and one that changes it for good is believed after 17. A MAD
+// is taken to be at least 1/40 of the median, for clocks and schedulers have that much
+// noise.
+// Units: ticks of the caller's clock.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+namespace refrain::filters {
+
+class DurationBand {
+ public:
+  static constexpr std::uint32_t kWindow = 32;
+  static constexpr std::uint32_t kLeast = 20;  // before that nothing leaves the band
+
+  // Takes the next iteration's duration; whether it leaves the band of those before it.
+  bool add(std::uint64_t ticks, double factor) noexcept {
+    window_[count_++ % kWindow] = ticks;
+    const bool leaves = ticks < low_ || ticks > high_;
+    if (leaves || count_ % kWindow == 0 || count_ == kLeast) [[unlikely]] renew(factor);
+    return leaves;
+  }
+
+  // Of the iterations before the one taken last, if that left the band.
+  std::uint64_t median() const noexcept { return median_; }
+  std::uint64_t mad() const noexcept { return mad_; }
+  // By how many MADs a duration differs from the median that the last add() compared with.
+  double distance(std::uint64_t ticks) const noexcept {
+    const std::uint64_t deviation = ticks < median_ ? median_ - ticks : ticks - median_;
+    return static_cast<double>(deviation) / static_cast<double>(mad_ == 0 ? 1 : mad_);
+  }
+
+ private:
+  void renew(double factor) noexcept;
+
+  std::array<std::uint64_t, kWindow> window_{};
+  std::uint64_t count_ = 0;
+  std::uint64_t low_ = 0;
+  std::uint64_t high_ = ~std::uint64_t{0};
+  std::uint64_t next_median_ = 0;
+  std::uint64_t next_mad_ = 0;
+  std::uint64_t median_ = 0;
+  std::uint64_t mad_ = 0;
+};
+
+}  // namespace refrain::filters

@@ -1,0 +1,102 @@
+// The band of a loop's durations, against the median and MAD of sorted copies.
+#include "filters/duration_band.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <random>
+#include <vector>
+
+namespace refrain::filters {
+namespace {
+
+struct Naive {
+  std::uint64_t median;
+  std::uint64_t mad;
+};
+
+Naive naive(std::vector<std::uint64_t> values) {
+  std::sort(values.begin(), values.end());
+  const std::uint64_t median = values[values.size() / 2];
+  for (auto& v : values) v = v < median ? median - v : v - median;
+  std::sort(values.begin(), values.end());
+  return {median, std::max(values[values.size() / 2], median / 40)};
+}
+
+std::vector<std::uint64_t> durations(int kind, std::size_t count, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::lognormal_distribution<double> lognormal(8, 0.3);
+  std::normal_distribution<double> normal(5000, 200);
+  std::vector<std::uint64_t> all;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (kind == 0) all.push_back(static_cast<std::uint64_t>(lognormal(random)));
+    if (kind == 1) all.push_back(static_cast<std::uint64_t>(normal(random)));
+    if (kind == 2) all.push_back(random() % 7 == 0 ? random() % 100000 : 4000);
+    if (kind == 3) all.push_back(1000 + 10 * i);
+  }
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("DurationBand: add - answers as the naive median and MAD do") {
+  constexpr double kFactor = 5;
+  for (int kind = 0; kind < 4; ++kind) {
+    DurationBand band;
+    Naive known{0, 0};
+    bool is_known = false;
+    std::size_t left = 0;
+    const auto all = durations(kind, 3000, 11);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const std::uint64_t deviation =
+          all[i] < known.median ? known.median - all[i] : all[i] - known.median;
+      const bool expected =
+          is_known && deviation > static_cast<std::uint64_t>(kFactor * double(known.mad));
+      INFO("kind " << kind << ", " << i);
+      CHECK(band.add(all[i], kFactor) == expected);
+      if (expected) {
+        ++left;
+        CHECK(band.median() == known.median);
+        CHECK(band.mad() == known.mad);
+      }
+      const std::size_t count = i + 1;
+      if (!expected && count % 32 != 0 && count != 20) continue;
+      if (count < 20) continue;
+      const std::size_t from = count - std::min<std::size_t>(count, 32);
+      known = naive({all.begin() + static_cast<std::ptrdiff_t>(from),
+                     all.begin() + static_cast<std::ptrdiff_t>(count)});
+      is_known = true;
+    }
+    if (kind == 2) CHECK(left > 100);
+    if (kind == 1) CHECK(left < 60);
+  }
+}
+
+TEST_CASE("DurationBand: add - nothing leaves it before 20 iterations") {
+  DurationBand band;
+  for (int i = 0; i < 19; ++i) CHECK_FALSE(band.add(i % 2 == 0 ? 1000 : 1000000, 5));
+}
+
+TEST_CASE("DurationBand: add - every iteration that was made slow leaves it") {
+  std::mt19937_64 random(3);
+  std::normal_distribution<double> normal(5000, 100);
+  DurationBand band;
+  for (int i = 0; i < 20000; ++i) {
+    const bool slow = i > 30 && i % 137 == 0;
+    const auto ticks = static_cast<std::uint64_t>(normal(random)) + (slow ? 2500 : 0);
+    const bool leaves = band.add(ticks, 8);
+    CHECK((leaves || !slow));
+  }
+}
+
+TEST_CASE("DurationBand: add - a lasting change is believed") {
+  DurationBand band;
+  int left = 0;
+  for (int i = 0; i < 100; ++i) band.add(1000 + static_cast<std::uint64_t>(i % 5), 5);
+  for (int i = 0; i < 1000; ++i)
+    left += band.add(3000 + static_cast<std::uint64_t>(i % 5), 5);
+  CHECK(left >= 16);
+  CHECK(left <= 18);
+}
+
+}  // namespace refrain::filters

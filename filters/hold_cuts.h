@@ -1,0 +1,93 @@
+// HoldCuts: turns stretches of the stream that are to be left out into gaps between epochs.
+//
+// Place in the flow: inside IterationGate, behind NestedPolicy and SlowIterations, before
+// the recorders.
+//
+//     writing ──► wanted ──► holding      wanted: what lies from a cut on is to be left out,
+//        ▲          │           │         but it is not yet long enough; still recorded
+//        └──────────┴───────────┘
+//
+// A gap begins at the first epoch that is not before its stretch and ends at the last that
+// is not after the stretch's end, so that what is written is whole. Gaps shorter than
+// `min_gap_ticks` are not made: holding begins, in the past, when what a break would still
+// ask for lies so far behind the gap's begin. A stretch that is over by then is told as
+// `gap` in one piece: the recorders have it in their logs, and the writer of the archive
+// leaves it out.
+//
+// Thread-safety: none. No allocation. Cost: O(1) an event, but for the search for epochs.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "filters/event_history.h"
+#include "filters/held_stretches.h"
+
+namespace refrain::filters {
+
+enum class CutReason : std::uint8_t { kIterations, kWindow, kLimit, kBreak, kTooShort, kSlow };
+
+class CutSink {
+ public:
+  // Everything from this cut on is to be left out, also what is recorded already.
+  virtual void hold(std::uint64_t gap, CutPoint from, CutReason reason) noexcept = 0;
+  // The gap that is being held begins earlier than was told.
+  virtual void hold_earlier(std::uint64_t gap, CutPoint from) noexcept = 0;
+  // Everything from this cut on is to be written, also what came before this call.
+  virtual void resume(std::uint64_t gap, CutPoint from, CutReason reason) noexcept = 0;
+  // What lies between these cuts was recorded and is to be left out.
+  virtual void gap(std::uint64_t gap, CutPoint from, CutPoint to) noexcept = 0;
+
+  // While holding: the cut that a break now would resume from.
+  virtual void keep_from(CutPoint cut) noexcept = 0;
+
+ protected:
+  ~CutSink() = default;
+};
+
+class HoldCuts {
+ public:
+  HoldCuts(std::uint64_t min_gap_ticks, const EventHistory& events, CutSink& sink)
+      : min_gap_ticks_(min_gap_ticks), events_(events), sink_(sink) {}
+
+  bool holding() const noexcept { return state_ == State::kHolding; }
+  bool wants_hold() const noexcept { return state_ == State::kWanted; }
+  bool writing() const noexcept { return state_ == State::kWriting; }
+  // Position from which on is held, or is to be held; unless writing().
+  std::uint64_t from() const noexcept { return from_; }
+
+  // These stretches are to be left out; the last of them may be open. Of the past before
+  // from() they say only what is new.
+  void change(const HeldStretches& stretches, CutReason reason) noexcept;
+
+  // While wants_hold(): holds if it is time. `keep`: position from which a break now would
+  // resume.
+  void step(std::uint64_t keep) noexcept;
+  // While holding: a break now would resume from here.
+  void keep_from(std::uint64_t position) noexcept;
+
+  // Holds and resumes whatever the stretches say.
+  void hold_at(CutPoint cut, CutReason reason) noexcept;
+  void resume_at(CutPoint cut, CutReason reason) noexcept;
+  // The stream has ended: what is to be held is held.
+  void finish(std::uint64_t ticks) noexcept;
+
+ private:
+  enum class State : std::uint8_t { kWriting, kWanted, kHolding };
+
+  void want(std::uint64_t from) noexcept;
+  void begin_earlier(std::uint64_t from) noexcept;
+  void end_hold(std::uint64_t to, CutReason reason) noexcept;
+  void make_gap(std::uint64_t from, std::uint64_t to) noexcept;
+
+  std::uint64_t min_gap_ticks_;
+  const EventHistory& events_;
+  CutSink& sink_;
+  State state_ = State::kWriting;
+  std::uint64_t from_ = 0;
+  std::optional<CutPoint> cut_;  // where the gap begins, once there is an epoch
+  std::uint64_t gaps_ = 0;
+  std::uint64_t gap_ = 0;  // while holding
+};
+
+}  // namespace refrain::filters

@@ -1,0 +1,111 @@
+#include "filters/inner_marks.h"
+
+#include <algorithm>
+
+namespace refrain::filters {
+
+using enum periodicity::LoopEventKind;
+
+InnerMarks::InnerMarks(std::uint64_t capacity, MarkSink& sink)
+    : sink_(sink), waiting_(capacity), mask_(capacity - 1) {}
+
+// Whether the next mark that waits lies before `position`. A visit stays in one piece, and
+// its end belongs to what ends where it ends.
+bool InnerMarks::next_is_before(std::uint64_t position) const noexcept {
+  if (begin_ == end_) return false;
+  const Waiting& next = waiting_[begin_ & mask_];
+  return open_visits_ != 0 || next.mark.position < position ||
+         (next.mark.position == position && next.kind == kLeft);
+}
+
+void InnerMarks::sum_before(std::uint64_t position) noexcept {
+  while (next_is_before(position)) take_next(false);
+}
+
+void InnerMarks::write_from(std::uint64_t position) noexcept {
+  sum_before(position);
+  while (begin_ != end_) take_next(true);
+}
+
+void InnerMarks::write_between(std::uint64_t from, std::uint64_t to) noexcept {
+  sum_before(from);
+  while (next_is_before(to)) take_next(true);
+}
+
+void InnerMarks::take_next(bool written) noexcept {
+  const Waiting& next = waiting_[begin_++ & mask_];
+  if (next.mark.level >= kMostLevels) return;
+  Open& open = open_[next.mark.level];
+  if (next.kind == kFound) {
+    open.written = written;
+    ++open_visits_;
+  }
+  if (next.kind == kLeft && open_visits_ != 0) --open_visits_;
+  open.written ? write(next) : sum(next);
+}
+
+void InnerMarks::tell_sums() noexcept {
+  for (std::size_t i = 0; i != sum_count_; ++i) sink_.held_summary(sums_[i]);
+  sum_count_ = 0;
+  latest_ = 0;
+}
+
+void InnerMarks::sum_oldest() noexcept {
+  for (std::uint64_t i = 0; i != waiting_.size() / 2; ++i) take_next(false);
+}
+
+void InnerMarks::sum(const Waiting& waiting) noexcept {
+  const LoopMark& mark = waiting.mark;
+  Open& open = open_[mark.level];
+  switch (waiting.kind) {
+    case kFound:
+      ++sum_of(mark).visits;
+      open.begun = false;
+      break;
+    case kIteration:
+      if (open.begun) add(mark, mark.ticks - open.ticks);
+      open = {false, true, mark.number, mark.ticks};
+      break;
+    case kMismatch:
+      break;
+    case kLeft:
+      if (open.begun && mark.number > open.number) add(mark, mark.ticks - open.ticks);
+      open.begun = false;
+      break;
+  }
+}
+
+void InnerMarks::write(const Waiting& waiting) noexcept {
+  const LoopMark& mark = waiting.mark;
+  switch (waiting.kind) {
+    case kFound:
+      return sink_.loop_found(mark);
+    case kIteration:
+      return sink_.iteration(mark);
+    case kMismatch:
+      return sink_.mismatch(mark);
+    case kLeft:
+      return sink_.loop_left(mark);
+  }
+}
+
+void InnerMarks::add(const LoopMark& mark, std::uint64_t duration) noexcept {
+  HeldIterations& held = sum_of(mark);
+  held.least_ticks = held.count == 0 ? duration : std::min(held.least_ticks, duration);
+  held.greatest_ticks = std::max(held.greatest_ticks, duration);
+  held.total_ticks += duration;
+  ++held.count;
+}
+
+HeldIterations& InnerMarks::sum_of(const LoopMark& mark) noexcept {
+  if (latest_ < sum_count_ && sums_[latest_].loop == mark.loop) [[likely]]
+    return sums_[latest_];
+  for (latest_ = 0; latest_ != sum_count_; ++latest_)
+    if (sums_[latest_].loop == mark.loop) return sums_[latest_];
+  if (sum_count_ == kMostSums) tell_sums();
+  latest_ = sum_count_++;
+  sums_[latest_] = HeldIterations{.loop = mark.loop, .parent = mark.parent};
+  return sums_[latest_];
+}
+
+}  // namespace refrain::filters

@@ -1,0 +1,74 @@
+// InnerMarks: keeps the marks of loops that run inside iterations which are held, until it
+// is known whether these are written after all; then writes them, or sums them up.
+//
+// Place in the flow: inside IterationGate. Marks come in as the detector tells them; each
+// is either written (write_from, write_between) or becomes part of one sum a loop
+// (sum_before), never both, so that counts and total durations stay exact.
+// Thread-safety: none. Memory: fixed at construction; if more marks wait than there is room
+// for, the oldest are summed up. Cost: a copy of about 60 bytes a mark, twice.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "filters/loop_mark.h"
+#include "periodicity/loop_detector.h"
+
+namespace refrain::filters {
+
+class InnerMarks {
+ public:
+  // `capacity`: marks that can wait, a power of two.
+  InnerMarks(std::uint64_t capacity, MarkSink& sink);
+
+  void put(periodicity::LoopEventKind kind, const LoopMark& mark) noexcept {
+    if (end_ - begin_ == waiting_.size()) [[unlikely]] sum_oldest();
+    waiting_[end_++ & mask_] = {kind, mark};
+  }
+
+  // What lies before `position` stays held: it is summed up.
+  void sum_before(std::uint64_t position) noexcept;
+  // What lies from `position` on is written after all; what lies before is summed up.
+  void write_from(std::uint64_t position) noexcept;
+  // What lies in [from, to) is written; before it: summed up; behind it: goes on waiting.
+  void write_between(std::uint64_t from, std::uint64_t to) noexcept;
+  // Tells the sums, one a loop, and begins new ones.
+  void tell_sums() noexcept;
+
+ private:
+  static constexpr std::size_t kMostLevels = 64;
+  static constexpr std::size_t kMostSums = 64;
+
+  struct Waiting {
+    periodicity::LoopEventKind kind;
+    LoopMark mark;
+  };
+  struct Open {
+    bool written = false;  // this visit, else summed up
+    bool begun = false;
+    std::uint64_t number = 0;
+    std::uint64_t ticks = 0;
+  };
+
+  bool next_is_before(std::uint64_t position) const noexcept;
+  void take_next(bool written) noexcept;
+  void sum_oldest() noexcept;
+  void sum(const Waiting& waiting) noexcept;
+  void write(const Waiting& waiting) noexcept;
+  void add(const LoopMark& mark, std::uint64_t duration) noexcept;
+  HeldIterations& sum_of(const LoopMark& mark) noexcept;
+
+  MarkSink& sink_;
+  std::vector<Waiting> waiting_;
+  std::uint64_t mask_;
+  std::uint64_t begin_ = 0;
+  std::uint64_t end_ = 0;
+  std::array<Open, kMostLevels> open_{};
+  std::uint64_t open_visits_ = 0;  // begun and not left, of what does not wait any more
+  std::array<HeldIterations, kMostSums> sums_{};
+  std::size_t sum_count_ = 0;
+  std::size_t latest_ = 0;
+};
+
+}  // namespace refrain::filters

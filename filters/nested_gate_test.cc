@@ -1,0 +1,271 @@
+// The gate behind the nested detector: decides as the policy does, keeps every iteration
+// accounted for at every level, and keeps the iterations that were slow.
+#include <catch2/catch.hpp>
+#include <memory>
+#include <random>
+#include <string>
+
+#include "filters/gate_record.h"
+#include "filters/held_stretches.h"
+#include "filters/iteration_gate.h"
+#include "periodicity/nested_detector.h"
+#include "test/support/loop_nest.h"
+#include "test/support/streams.h"
+
+namespace refrain::filters {
+namespace {
+
+using periodicity::NestedDetector;
+using test::Stream;
+
+// Runs the gate over a stream; event i has epoch i + 1 and takes ticks[i].
+GateRecord gated(const Stream& symbols, const std::vector<std::uint64_t>& ticks,
+                 GatePolicy policy, bool finish = true) {
+  GateRecord record;
+  NestedDetector detector;
+  IterationGate gate(policy, detector, record);
+  gate.start({0, 0});
+  std::uint64_t now = 0;
+  for (std::size_t i = 0; i < symbols.size(); ++i) {
+    gate.on_symbol({symbols[i], now, i + 1, 0, true});
+    now += ticks.empty() ? 100 : ticks[i];
+    gate.on_symbol_end(now - 10, 0);
+  }
+  if (finish) gate.finish(now);
+  return record;
+}
+
+std::vector<std::uint64_t> random_ticks(std::size_t size, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::vector<std::uint64_t> ticks(size);
+  for (auto& t : ticks) t = 100 + random() % 50;
+  return ticks;
+}
+
+// What NestedPolicy alone holds of the stream, without its end, event by event. What it
+// resumes in the past can be brought back only if it is being held now.
+class HeldByPolicy final : public HoldSink {
+ public:
+  HeldByPolicy(const Stream& symbols, NestedPolicySettings settings)
+      : held_(symbols.size() + 1), gone_(symbols.size() + 1) {
+    NestedPolicy policy(settings, *this);
+    NestedDetector detector;
+    for (const std::uint64_t symbol : symbols) {
+      if (holding_) held_[now_] = true;
+      detector.push(symbol, 0, policy);
+      policy.symbol_done();
+      ++now_;
+      const std::uint64_t given_up = holding_ ? from_ : now_;
+      for (std::uint64_t i = gone_to_; i < given_up; ++i) gone_[i] = held_[i];
+      gone_to_ = given_up;
+    }
+  }
+
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> stretches() const {
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> all;
+    for (std::uint64_t i = 0; i < now_; ++i) {
+      if (!held_[i]) continue;
+      if (all.empty() || all.back().second != i + 1) all.push_back({i + 1, i + 1});
+      all.back().second = i + 2;
+    }
+    return all;
+  }
+
+  void hold(std::uint64_t position) noexcept override {
+    for (std::uint64_t i = position; i <= now_; ++i) held_[i] = true;
+    for (from_ = position; from_ > gone_to_ && held_[from_ - 1];) --from_;
+    holding_ = true;
+  }
+  void resume(std::uint64_t position) noexcept override {
+    for (std::uint64_t i = position; i <= now_; ++i) held_[i] = gone_[i];
+    holding_ = false;
+  }
+
+ private:
+  std::vector<bool> held_;
+  std::vector<bool> gone_;  // held, and no longer to be had
+  std::uint64_t gone_to_ = 0;
+  std::uint64_t now_ = 0;
+  std::uint64_t from_ = 0;
+  bool holding_ = false;
+};
+
+// The first few places where they could differ.
+std::string text(const std::vector<std::pair<std::uint64_t, std::uint64_t>>& stretches) {
+  std::string all;
+  for (const auto& [from, to] : stretches)
+    all += std::to_string(from) + "-" + std::to_string(to) + " ";
+  return all;
+}
+
+std::string text(const std::map<std::uint32_t, GateRecord::Sums>& loops) {
+  std::string all;
+  for (const auto& [loop, s] : loops)
+    all += "loop " + std::to_string(loop) + ": " + std::to_string(s.visits) + " visits, " +
+           std::to_string(s.iterations) + " iterations, " + std::to_string(s.ticks) + ", " +
+           std::to_string(s.least) + " to " + std::to_string(s.greatest) + "; ";
+  return all;
+}
+
+std::vector<test::NamedStream> some_streams() {
+  std::vector<test::NamedStream> all = test::real_streams();
+  for (auto& [name, symbols] : all)
+    if (symbols.size() > 40000) symbols.resize(40000);
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    const test::NestShape shape{.depth = 1 + static_cast<int>(seed % 3),
+                                .extras = seed % 2 == 1,
+                                .outer_trips = 40};
+    const Stream stream = test::random_nest(shape, seed).symbols;
+    all.push_back({"nest " + std::to_string(seed), stream});
+    all.push_back({"perturbed nest", test::perturbed(stream, 500, seed)});
+  }
+  return all;
+}
+
+// A nest of two levels: outer × [s; 6 × [a b]; t], event times by the caller.
+Stream two_levels(std::size_t outer, std::size_t inner = 6) {
+  Stream stream;
+  for (std::size_t k = 0; k < outer; ++k) {
+    stream.push_back(1);
+    for (std::size_t i = 0; i < inner; ++i) stream.insert(stream.end(), {2, 3});
+    stream.push_back(4);
+  }
+  return stream;
+}
+
+}  // namespace
+
+TEST_CASE("NestedGate: cuts - are those of the policy alone") {
+  for (const Nested nested : {Nested::kEach, Nested::kOnce})
+    for (const std::uint64_t limit : {1, 3, 10})
+      for (const auto& [name, symbols] : some_streams()) {
+        INFO(name << ", limit " << limit
+                  << (nested == Nested::kEach ? ", each" : ", once"));
+        const HeldByPolicy expected(symbols, {limit, nested});
+        const GateRecord record =
+            gated(symbols, {}, {.limit = limit, .nested = nested}, false);
+        CHECK(text(record.held(symbols.size() + 1)) == text(expected.stretches()));
+      }
+}
+
+TEST_CASE("NestedGate: marks - counts and durations are those of the whole trace") {
+  for (const auto& [name, symbols] : some_streams()) {
+    const auto ticks = random_ticks(symbols.size(), 7);
+    const GateRecord whole = gated(symbols, ticks, {.limit = 0});
+    CHECK(whole.summed == 0);
+    for (const Nested nested : {Nested::kEach, Nested::kOnce})
+      for (const bool summary : {false, true})
+        for (const std::uint64_t waiting : {1 << 4, 1 << 14}) {
+          INFO(name << (nested == Nested::kEach ? ", each" : ", once")
+                    << (summary ? ", summary " : " ") << waiting);
+          const GateRecord record = gated(symbols, ticks,
+                                          {.limit = 3,
+                                           .nested = nested,
+                                           .min_gap_ticks = 1000,
+                                           .marks_summary = summary,
+                                           .slow = {5, 0.01},
+                                           .waiting_marks = waiting});
+          CHECK(text(record.loops) == text(whole.loops));
+        }
+  }
+}
+
+TEST_CASE("NestedGate: marks - inner loops of held iterations are summed up") {
+  const Stream stream = two_levels(200, 20);
+  const GateRecord record = gated(stream, {}, {.limit = 5});
+  REQUIRE(record.loops.size() == 2);
+  CHECK(record.loops.at(1).iterations == 200);
+  CHECK(record.loops.at(0).iterations == 4000);
+  CHECK(record.numbers.at(1).size() == 200);
+  CHECK(record.numbers.at(0).size() == 5 * 20);
+  CHECK(record.summed == 4000 - 100);
+}
+
+TEST_CASE("NestedGate: slow iterations - the ones that were made slow, and no others") {
+  const Stream stream = two_levels(400);
+  const std::size_t size = 14;
+  auto ticks = random_ticks(stream.size(), 3);
+  const std::vector<std::uint64_t> slow = {60, 61, 150, 222, 399};
+  for (const std::uint64_t k : slow) ticks[k * size + 13] += 5000;
+  const GateRecord record = gated(stream, ticks, {.limit = 10, .slow = {5, 0.05}});
+  std::vector<std::uint64_t> outer;
+  for (const SlowIteration& one : record.slow) {
+    CHECK(one.level == 0);
+    CHECK(one.duration_ticks > 5000);
+    outer.push_back(one.number);
+  }
+  // 399 is the last and ends with the program: what is held then stays held.
+  CHECK(outer == std::vector<std::uint64_t>{60, 61, 150, 222});
+  const std::uint64_t first = 1;
+  const auto held = record.held(stream.size() + 1);
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> expected = {
+      {first + 10 * size, first + 60 * size},
+      {first + 62 * size, first + 150 * size},
+      {first + 151 * size, first + 222 * size},
+      {first + 223 * size, stream.size() + 1}};
+  CHECK(held == expected);
+}
+
+TEST_CASE("NestedGate: slow iterations - of an inner loop are written alone") {
+  const Stream stream = two_levels(300, 200);
+  const std::size_t size = 402;
+  auto ticks = random_ticks(stream.size(), 3);
+  // Much for two events, nothing much for 402.
+  const std::size_t at = 100 * size + 1 + 2 * 77;
+  ticks[at] += 3000;
+  const GateRecord record = gated(stream, ticks, {.limit = 2, .slow = {20, 0.01}});
+  REQUIRE(record.slow.size() == 1);
+  CHECK(record.slow[0].level == 1);
+  CHECK(record.slow[0].number == 77);
+  bool before = false;
+  bool behind = false;
+  for (const auto& [from, to] : record.held(stream.size() + 1)) {
+    before = before || to == at + 1;
+    behind = behind || from == at + 3;
+  }
+  CHECK(before);
+  CHECK(behind);
+  CHECK(record.loops.at(0).iterations == 300 * 200);
+}
+
+TEST_CASE("NestedGate: slow iterations - take no more than their share") {
+  const Stream stream = two_levels(4000);
+  auto ticks = random_ticks(stream.size(), 3);
+  std::mt19937_64 random(5);
+  std::size_t made = 0;
+  for (std::size_t k = 50; k < 4000; ++k)
+    if (random() % 10 == 0) ticks[k * 14] += 9000, ++made;
+  for (const double share : {0.0, 0.01, 0.05}) {
+    const GateRecord record = gated(stream, ticks, {.limit = 5, .slow = {5, share}});
+    std::uint64_t events = 0;
+    for (const SlowIteration& one : record.slow)
+      if (one.level == 0) events += one.end - one.begin;
+    CHECK(events <= share * static_cast<double>(stream.size()) +
+                        static_cast<double>(SlowIterations::kFree) * 14);
+    if (share == 0) CHECK(record.slow.empty());
+    if (share == 0.05) CHECK(events > 0.02 * static_cast<double>(stream.size()));
+  }
+  CHECK(made > 300);
+}
+
+TEST_CASE("NestedGate: limit - small loops are held after a few iterations") {
+  Stream stream = {9, 8, 7};
+  for (int k = 0; k < 30; ++k) stream.insert(stream.end(), {1, 2, 3, 4, 5});
+  const GateRecord record = gated(stream, {}, {.limit = 2}, false);
+  const auto held = record.held(stream.size() + 1);
+  REQUIRE(held.size() == 1);
+  CHECK(held[0].first == 3 + 2 * 5 + 1);
+  CHECK(held[0].second == stream.size() + 1);
+}
+
+TEST_CASE("NestedGate: time window - counts begin when it opens") {
+  const Stream stream = two_levels(100);
+  const GateRecord record =
+      gated(stream, {}, {.limit = 3, .from_ticks = 100 * 14 * 50}, false);
+  const auto held = record.held(stream.size() + 1);
+  REQUIRE(held.size() >= 2);
+  CHECK(held[0].second == 50 * 14 + 1);
+  CHECK(held.back().first == 53 * 14 + 1);
+}
+
+}  // namespace refrain::filters

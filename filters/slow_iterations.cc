@@ -1,0 +1,65 @@
+#include "filters/slow_iterations.h"
+
+#include <algorithm>
+
+namespace refrain::filters {
+namespace {
+
+constexpr std::size_t kLoops = 256;
+
+bool before(const SlowIteration& a, const SlowIteration& b) {
+  return a.begin != b.begin ? a.begin < b.begin : a.end > b.end;
+}
+
+}  // namespace
+
+SlowIterations::SlowIterations(const SlowSettings& settings)
+    : settings_(settings), loops_(settings.factor > 0 && settings.share > 0 ? kLoops : 0) {}
+
+void SlowIterations::wait(const SlowIteration& iteration,
+                          const DurationBand& band) noexcept {
+  SlowIteration slow = iteration;
+  slow.median_ticks = band.median();
+  slow.mad_ticks = band.mad();
+  slow.distance = band.distance(iteration.duration_ticks);
+  const auto end = waiting_.begin() + static_cast<std::ptrdiff_t>(waiting_count_);
+  if (waiting_count_ == kMostWaiting) {
+    // The one that is least out of the ordinary makes room.
+    const auto least = std::min_element(waiting_.begin(), end,
+                                        [](const SlowIteration& a, const SlowIteration& b) {
+                                          return a.distance < b.distance;
+                                        });
+    if (least->distance >= slow.distance) return;
+    std::move(least + 1, end, least);
+    --waiting_count_;
+  }
+  waiting_[waiting_count_++] = slow;
+}
+
+SlowIterations::Chosen SlowIterations::choose(std::uint64_t position) noexcept {
+  const auto end = waiting_.begin() + static_cast<std::ptrdiff_t>(waiting_count_);
+  std::sort(waiting_.begin(), end, before);
+  const double allowed = settings_.share * static_cast<double>(position);
+  std::uint64_t written_to = 0;  // by the ones chosen so far
+  auto chosen = waiting_.begin();
+  for (auto slow = waiting_.begin(); slow != end; ++slow) {
+    const bool inside = slow->end <= written_to;
+    const double events = inside ? 0 : static_cast<double>(slow->end - slow->begin);
+    const bool scarce = kept_events_ + events > allowed / 2;
+    const bool fits = kept_events_ + events <= allowed &&
+                      (!scarce || slow->distance >= 4 * settings_.factor);
+    if (!inside && !fits && free_ == 0) continue;
+    if (!inside) {
+      if (fits)
+        kept_events_ += events;
+      else
+        --free_;
+      written_to = slow->end;
+    }
+    *chosen++ = *slow;
+  }
+  waiting_count_ = 0;
+  return {waiting_.data(), waiting_.data() + (chosen - waiting_.begin())};
+}
+
+}  // namespace refrain::filters

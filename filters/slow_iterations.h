@@ -1,0 +1,76 @@
+// SlowIterations: finds the iterations that leave the band of their loop, and chooses which
+// of them are worth writing.
+//
+// Place in the flow: inside IterationGate. Iterations of every level come in as they end;
+// those that leave the band (DurationBand) and would not be written wait here, because
+// the iteration around them may turn out slow as well and then is written as a whole.
+// Thread-safety: none. Memory: fixed at construction (about 100 KiB); of more than 256
+// loops, those that were not seen for longest begin anew. Cost: that of DurationBand.
+//
+// What is kept: at most `share` of all events so far, and when half of that is used up only
+// iterations four times as far from the median as is asked for; beyond that the first kFree
+// iterations.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "filters/duration_band.h"
+#include "filters/loop_mark.h"
+
+namespace refrain::filters {
+
+struct SlowSettings {
+  double factor = 0;  // k: MADs from the median; 0: nothing is slow
+  double share = 0;   // of all events; 0: nothing is kept
+};
+
+class SlowIterations {
+ public:
+  static constexpr std::uint64_t kFree = 16;
+  static constexpr std::size_t kMostWaiting = 32;
+
+  explicit SlowIterations(const SlowSettings& settings);
+
+  bool active() const noexcept { return !loops_.empty(); }
+
+  // An iteration has ended. `held`: it is not being written, so that it waits if it is
+  // slow. Everything but median, MAD and distance is to be filled in.
+  void ended(const SlowIteration& iteration, bool held) noexcept {
+    Loop& loop = loops_[iteration.loop % loops_.size()];
+    if (loop.loop != iteration.loop) [[unlikely]] loop = {iteration.loop, {}};
+    if (loop.band.add(iteration.duration_ticks, settings_.factor) && held) [[unlikely]]
+      wait(iteration, loop.band);
+  }
+
+  bool waiting() const noexcept { return waiting_count_ != 0; }
+  std::uint64_t first_waiting() const noexcept { return waiting_[0].begin; }
+
+  // The iterations to write of those that waited, in the order of the stream; where one
+  // lies in another, the inner one comes second. `position`: events so far. Valid until
+  // the next call. Nothing waits any more.
+  struct Chosen {
+    const SlowIteration* begin;
+    const SlowIteration* end;
+  };
+  Chosen choose(std::uint64_t position) noexcept;
+  void forget_waiting() noexcept { waiting_count_ = 0; }
+
+ private:
+  struct Loop {
+    std::uint32_t loop = ~std::uint32_t{0};
+    DurationBand band;
+  };
+
+  void wait(const SlowIteration& iteration, const DurationBand& band) noexcept;
+
+  SlowSettings settings_;
+  std::vector<Loop> loops_;
+  std::array<SlowIteration, kMostWaiting> waiting_{};
+  std::size_t waiting_count_ = 0;
+  std::uint64_t free_ = kFree;
+  double kept_events_ = 0;
+};
+
+}  // namespace refrain::filters

@@ -1,0 +1,84 @@
+// The part of NestedDetector for loops whose iterations differ.
+#include <algorithm>
+
+#include "periodicity/nested_detector.h"
+
+namespace refrain::periodicity {
+
+// True if the event at position_ belongs to an irregular loop: that is all there is to it.
+bool NestedDetector::push_irregular(LoopSink& sink) noexcept {
+  if (irregular_.is_open()) return follow_irregular(sink);
+  const bool known = irregular_.any() && irregular_.look(position_ + 1);
+  const bool found = search_.looking() && search_.look(position_ + 1);
+  if (!known && !found) return false;
+  // A loop that goes on by itself is left alone.
+  if (!pending_.empty() || (depth_ != 0 && frames_[0].told && frames_[0].iterations >= 3)) {
+    return false;
+  }
+  close_all(sink);
+  std::array<std::uint64_t, HeaderSearch::kMost> begins{};
+  std::uint32_t count = 2;
+  if (known) {
+    begins = {position_, irregular_.came_back()};
+    irregular_.reopen(position_);
+  } else {
+    count = search_.iterations(begins);
+    const std::uint32_t number = bodies_.next_loop();
+    if (irregular_.open(begins[count - 1], position_, number)) bodies_.take_loop();
+  }
+  irregular_iterations_ = 0;
+  for (; position_ - begins[count - 1] > reach_; --count) ++irregular_iterations_;
+  irregular_visit_ = irregular_.count_visit();
+  tell_irregular(LoopEventKind::kFound, begins[count - 1], sink);
+  for (;;) {
+    tell_irregular(LoopEventKind::kIteration, begins[--count], sink);
+    if (count == 0) break;
+    ++irregular_iterations_;
+  }
+  search_.stop(position_);
+  ++position_;
+  return true;
+}
+
+bool NestedDetector::follow_irregular(LoopSink& sink) noexcept {
+  using Course = IrregularLoops::Course;
+  switch (irregular_.follow(position_)) {
+    case Course::kGoesOn:
+      ++position_;
+      return true;
+    case Course::kIteration:
+      ++irregular_iterations_;
+      tell_irregular(LoopEventKind::kIteration, position_, sink);
+      ++position_;
+      return true;
+    case Course::kBroken:
+      tell_irregular(LoopEventKind::kMismatch, position_, sink);
+      tell_irregular(LoopEventKind::kLeft, position_, sink);
+      return false;
+    default:
+      ++irregular_iterations_;
+      tell_irregular(LoopEventKind::kLeft, position_, sink);
+      return false;
+  }
+}
+
+void NestedDetector::finish_irregular(LoopSink& sink) noexcept {
+  if (!irregular_.is_open()) return;
+  if (irregular_.whole(position_)) ++irregular_iterations_;
+  tell_irregular(LoopEventKind::kLeft, position_, sink);
+}
+
+void NestedDetector::tell_irregular(LoopEventKind kind, std::uint64_t position,
+                                    LoopSink& sink) const noexcept {
+  const IrregularLoops::Loop& loop = irregular_.current();
+  sink.on_loop_event({.kind = kind,
+                      .level = 0,
+                      .loop = loop.number,
+                      .visit = irregular_visit_,
+                      .body_events = static_cast<std::uint32_t>(loop.last),
+                      .position = position,
+                      .iteration = irregular_iterations_,
+                      .at_end = at_end_});
+}
+
+}  // namespace refrain::periodicity

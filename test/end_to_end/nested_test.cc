@@ -1,0 +1,161 @@
+// The nested detector on programs: loops in loops with exact counts at every level, an
+// adaptive program, changes of phase, and slow iterations that were put in on purpose.
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "test/end_to_end/traced.h"
+#include "test/support/files.h"
+#include "test/support/trace_checks.h"
+
+namespace refrain::test {
+namespace {
+
+using nlohmann::json;
+
+json info_of(const std::filesystem::path& archive) {
+  const Result result = run_refrain({"info", "--json", archive});
+  REQUIRE(result.ok());
+  return json::parse(result.output);
+}
+
+// The phase with so many iterations; null if there is none.
+json phase_with(const json& info, long iterations) {
+  for (const json& phase : info["phases"])
+    if (phase["iterations"] == iterations) return phase;
+  return {};
+}
+
+double written_share(const json& info) {
+  return info["events_written"].get<double>() / info["events_seen"].get<double>();
+}
+
+struct Case {
+  std::string program;
+  std::vector<std::string> arguments;
+  double most_written;  // share of the events
+};
+
+const std::vector<Case>& cases() {
+  static const std::vector<Case> kCases = {
+      {"cg", {"75"}, 0.25},
+      {"converge", {"300"}, 0.15},
+      {"amr", {"400"}, 0.45},
+  };
+  return kCases;
+}
+
+}  // namespace
+
+TEST_CASE("Nested: counts - of outer and inner loops are the program's own") {
+  for (const Case& c : cases())
+    for (const std::string compiler : {"clang", "gcc"})
+      for (const std::string marks : {"all", "summary"}) {
+        // gcc's loops give no symbols: a patch is two events then, which is little to go by
+        // while the mesh is new; which loops are found then is the detector's business.
+        if (c.program == "amr" && compiler == "gcc") continue;
+        INFO(c.program << " " << compiler << " " << marks);
+        TemporaryFolder folder;
+        Job job{c.program + "_" + compiler, c.arguments, 2};
+        job.settings = {{"MIN_GAP", "0"}, {"MARKS", marks}, {"SLOW_SHARE", "0.01"}};
+        const Traced traced = trace(job, folder / "archive");
+        const json info = info_of(folder / "archive");
+        const json outer =
+            phase_with(info, output_number(traced.result.output, "outer"));
+        const json inner =
+            phase_with(info, output_number(traced.result.output, "iterations"));
+        REQUIRE(outer.is_object());
+        REQUIRE(inner.is_object());
+        CHECK(inner["level"] > outer["level"]);
+        CHECK(written_share(info) < c.most_written);
+        const std::string structure = info["structure"];
+        CHECK(structure.find(" × [ ") != std::string::npos);
+      }
+}
+
+TEST_CASE("Nested: counts - of a reduced trace are those of the whole one") {
+  for (const Case& c : cases()) for (const std::string compiler : {"clang", "gcc"}) {
+    INFO(c.program << " " << compiler);
+    std::string loops[2];
+    for (const int reduced : {0, 1}) {
+      TemporaryFolder folder;
+      Job job{c.program + "_" + compiler, c.arguments, 2};
+      job.settings = {{"LIMIT", reduced == 1 ? "3" : "0"}, {"MIN_GAP", "0"}};
+      trace(job, folder / "archive");
+      const json info = info_of(folder / "archive");
+      for (const json& phase : info["phases"])
+        loops[reduced] += json({phase["name"], phase["iterations"], phase["visits"],
+                                phase["parent"]})
+                              .dump() +
+                          "\n";
+    }
+    CHECK(loops[0] == loops[1]);
+  }
+}
+
+TEST_CASE("Nested: marks - phases lie in each other") {
+  TemporaryFolder folder;
+  Job job{"cg_clang", {"40"}, 2};
+  job.settings = {{"LIMIT", "5"}, {"MIN_GAP", "0"}, {"SLOW_FACTOR", "0"}};
+  const Traced traced = trace(job, folder / "archive");
+  std::size_t outer = 0;
+  std::size_t inner = 0;
+  for (const Iteration& it : iterations(traced.trace)) {
+    outer += it.depth == 0;
+    inner += it.depth == 1;
+  }
+  CHECK(outer == 40);
+  CHECK(inner == 5 * 25 + 25);  // the last one is in the trace: what follows is a break
+}
+
+TEST_CASE("Nested: once - holds more than each") {
+  double share[2];
+  for (const int once : {0, 1}) {
+    TemporaryFolder folder;
+    Job job{"cg_clang", {"75"}, 2};
+    job.settings = {{"NESTED", once == 1 ? "once" : "each"}, {"MIN_GAP", "0"},
+                    {"SLOW_FACTOR", "0"}};
+    trace(job, folder / "archive");
+    share[once] = written_share(info_of(folder / "archive"));
+  }
+  CHECK(share[1] < share[0] / 2);
+}
+
+TEST_CASE("Nested: slow iterations - all that were made slow are kept, others are not") {
+  TemporaryFolder folder;
+  Job job{"converge_clang", {"410", "2000", "50", "60000"}, 2};
+  job.settings = {{"SLOW_SHARE", "0.2"}, {"LIMIT", "5"}, {"MIN_GAP", "0"}};
+  const Traced traced = trace(job, folder / "archive");
+  REQUIRE(output_number(traced.result.output, "slow") == 8);
+  std::set<std::uint64_t> slow_begins;
+  for (const Marker& marker : traced.trace.markers)
+    if (marker.category == "slow iteration") slow_begins.insert(marker.time);
+  std::size_t kept = 0;
+  for (const Iteration& it : iterations(traced.trace)) {
+    if (it.depth != 0 || it.number < 5 || it.number >= 409) continue;
+    INFO("iteration " << it.number);
+    const bool made_slow = it.number % 50 == 49;
+    if (made_slow) CHECK(it.said_written == 1);
+    if (it.said_written == 1) CHECK(slow_begins.count(it.begin) == 1);
+    kept += made_slow && it.said_written == 1;
+  }
+  CHECK(kept == 8);
+}
+
+TEST_CASE("Nested: change of phase - every loop is found and the change is kept") {
+  TemporaryFolder folder;
+  Job job{"phases_clang", {"40", "60", "50", "30"}, 2};
+  job.settings = {{"MIN_GAP", "0"}, {"SYMBOLS", "parallel"}, {"SLOW_FACTOR", "0"}};
+  const Traced traced = trace(job, folder / "archive");
+  std::map<std::size_t, int> lengths;
+  for (const std::uint32_t region : phase_regions(traced.trace))
+    for (const auto& visit : visits(iterations(traced.trace, region))) {
+      ++lengths[visit.size()];
+      if (visit.size() == 30) continue;  // the end of the program is no change
+      CHECK(visit.back().written);
+      CHECK_FALSE(visit[visit.size() / 2].written);
+    }
+  CHECK(lengths == std::map<std::size_t, int>{{30, 1}, {40, 1}, {50, 1}, {60, 1}});
+}
+
+}  // namespace refrain::test

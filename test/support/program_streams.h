@@ -1,0 +1,31 @@
+// Made-up programs of the kinds that do not simply repeat, and what an all-knowing
+// detector would hold of them: for tests and measurements of the nested detector.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "test/support/streams.h"
+
+namespace refrain::test {
+
+struct ProgramStream {
+  Stream symbols;
+  std::vector<std::uint64_t> iterations;  // where those of the main loop began
+  std::uint64_t end = 0;                  // where the main loop ended
+
+  // The share of events after the first `limit` iterations of the main loop, up to its
+  // end: what knowing the source would allow to hold.
+  double best(std::uint64_t limit) const;
+};
+
+// Names of the kinds, each a way in which iterations of real programs differ.
+const std::vector<std::string>& program_kinds();
+
+// A program of this kind, its sizes and what it does in each iteration drawn by `seed`:
+// some hundred iterations of its main loop between a prologue and an epilogue. Throws if
+// there is no such kind.
+ProgramStream program_stream(const std::string& kind, std::uint64_t seed);
+
+}  // namespace refrain::test

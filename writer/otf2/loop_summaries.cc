@@ -1,0 +1,112 @@
+#include "writer/otf2/loop_summaries.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "writer/spool/iteration_stream.h"
+
+namespace refrain::writer {
+namespace {
+
+constexpr std::uint32_t kNoParent = spool::LoopVisit::kNoParent;
+
+// What is known of a loop while its visits are counted.
+struct Counted {
+  LoopSummary loop;
+  spool::DurationSums sums;
+  std::map<std::uint32_t, std::uint64_t> visits_by_parent;
+};
+using CountedLoops = std::map<std::uint32_t, Counted>;
+
+void count_visits(const spool::Journal& journal, CountedLoops& loops) {
+  for (const spool::LoopVisit& visit : journal.visits) {
+    ++loops[visit.loop].loop.visits;
+    ++loops[visit.loop].visits_by_parent[visit.parent];
+  }
+  for (const spool::HeldSummary& held : journal.summaries) {
+    Counted& counted = loops[held.loop];
+    counted.loop.visits += held.visits;
+    counted.visits_by_parent[held.parent] += held.visits;
+    counted.sums.add(held);
+  }
+}
+
+void count_iterations(ProcessModel& process, CountedLoops& loops) {
+  const spool::Journal& journal = process.journal();
+  spool::IterationStream stream(journal, process.context().iteration_ends);
+  for (const auto* event = stream.peek(); event != nullptr; event = stream.peek()) {
+    if (!event->left && event->complete && event->end_ticks != spool::kNoEnd) {
+      Counted& counted = loops[journal.visits[event->visit].loop];
+      const Kept kept = process.gaps().kept(event->ticks, event->end_ticks);
+      counted.loop.written += kept == Kept::kWhole;
+      counted.loop.partly += kept == Kept::kPartly;
+      counted.sums.add(event->end_ticks - event->ticks);
+    }
+    stream.pop();
+  }
+}
+
+// The loop around most of its visits; a chain of these leads to the outermost one.
+void find_levels(CountedLoops& loops) {
+  for (auto& [id, counted] : loops) {
+    const auto most = std::max_element(
+        counted.visits_by_parent.begin(), counted.visits_by_parent.end(),
+        [](const auto& a, const auto& b) { return a.second < b.second; });
+    const bool inner = most != counted.visits_by_parent.end() && most->first != kNoParent &&
+                       loops.contains(most->first);
+    counted.loop.parent = inner ? static_cast<std::int64_t>(most->first) : -1;
+  }
+  for (auto& [id, counted] : loops) {
+    std::uint16_t level = 0;
+    std::int64_t around = counted.loop.parent;
+    while (around >= 0 && level < loops.size()) {
+      ++level;
+      around = loops.at(static_cast<std::uint32_t>(around)).loop.parent;
+    }
+    counted.loop.level = level;
+  }
+}
+
+void set_durations(const spool::DurationSums& sums, double ns, LoopSummary& loop) {
+  loop.iterations = sums.count;
+  if (sums.count == 0) return;
+  const auto count = static_cast<double>(sums.count);
+  const double mean = sums.total / count;
+  loop.total_ns = sums.total * ns;
+  loop.mean_ns = mean * ns;
+  loop.min_ns = static_cast<double>(sums.least) * ns;
+  loop.max_ns = static_cast<double>(sums.greatest) * ns;
+  loop.sigma_ns = std::sqrt(std::max(0.0, sums.squares / count - mean * mean)) * ns;
+}
+
+}  // namespace
+
+std::vector<LoopSummary> summarize_loops(ProcessModel& process,
+                                         const std::vector<RegionDef>& regions) {
+  const spool::Journal& journal = process.journal();
+  CountedLoops loops;
+  count_visits(journal, loops);
+  count_iterations(process, loops);
+  find_levels(loops);
+  const double ns = 1e9 / process.ticks_per_second();
+  std::vector<LoopSummary> out;
+  for (auto& [id, counted] : loops) {
+    LoopSummary& loop = counted.loop;
+    const RegionDef& region = regions[process.regions().of_loop(id)];
+    const spool::Loop& known = journal.loops.at(id);
+    loop.process = process.spool().process;
+    loop.id = id;
+    loop.name = region.name;
+    loop.file = region.file;
+    loop.line = region.line;
+    loop.body_events = known.body_events;
+    for (const spool::LoopBodyEvent& event : known.body)
+      loop.body.push_back(body_event_name(event, process.symbols()));
+    set_durations(counted.sums, ns, loop);
+    out.push_back(std::move(loop));
+  }
+  return out;
+}
+
+}  // namespace refrain::writer
