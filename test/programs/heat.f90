@@ -21,6 +21,7 @@ program heat
   end do
   call content(checksum)
   print '(a,i0,a,i0)', 'iterations=', steps, ' checksum=', checksum
+  deallocate (now, next)  ! a main program's arrays are kept for ever otherwise
 
 contains
 

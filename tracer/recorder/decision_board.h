@@ -28,8 +28,8 @@ class DecisionBoard {
   void publish(const Decision& decision) noexcept {
     const std::uint64_t n = count_.load(std::memory_order_relaxed);
     Slot& slot = slots_[n % kKept];
-    slot.gap.store(decision.gap << 1 | decision.hold, std::memory_order_relaxed);
-    slot.epoch.store(decision.epoch, std::memory_order_relaxed);
+    slot.gap.store(decision.gap << 1 | decision.hold, std::memory_order_release);
+    slot.epoch.store(decision.epoch, std::memory_order_release);
     count_.store(n + 1, std::memory_order_release);
   }
 
@@ -45,11 +45,12 @@ class DecisionBoard {
   // Reads decision `index` < count(); false if it is no longer kept.
   bool read(std::uint64_t index, Decision& out) const noexcept {
     const Slot& slot = slots_[index % kKept];
-    const std::uint64_t gap = slot.gap.load(std::memory_order_relaxed);
-    out = {gap >> 1, slot.epoch.load(std::memory_order_relaxed), (gap & 1) != 0};
+    const std::uint64_t gap = slot.gap.load(std::memory_order_acquire);
+    out = {gap >> 1, slot.epoch.load(std::memory_order_acquire), (gap & 1) != 0};
     // The slot is overwritten by decision index + kKept, whose count is stored after
-    // it. The one being written may be one further than the count tells.
-    std::atomic_thread_fence(std::memory_order_acquire);
+    // it. The one being written may be one further than the count tells. Who has read a
+    // word of it reads that count, or a later one: words are stored with release, which
+    // the thread sanitizer follows (it does not know of fences).
     return count_.load(std::memory_order_relaxed) < index + kKept - 1;
   }
 

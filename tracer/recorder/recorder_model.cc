@@ -41,21 +41,17 @@ void fill_header(spool::Header& header) {
 }
 
 Record make_record(spool::Kind kind, std::uint64_t ticks, std::uint64_t payload) {
-  return {.ticks = ticks, .kind = kind, .sub = 0, .aux16 = 0, .aux32 = 0,
-          .payload = payload};
+  return {
+      .ticks = ticks, .kind = kind, .sub = 0, .aux16 = 0, .aux32 = 0, .payload = payload};
 }
 
-std::string text(const Record& r) {
-  const bool own_time = r.kind == spool::kHold || r.kind == spool::kResume;
-  return std::to_string(r.kind) + " at " + std::to_string(own_time ? 0 : r.ticks) + ": " +
-         std::to_string(r.sub) + " " + std::to_string(r.a48()) + " " +
-         std::to_string(r.payload);
-}
-
-std::vector<std::string> texts(const std::vector<Record>& records) {
-  std::vector<std::string> result;
-  for (const Record& r : records) result.push_back(text(r));
-  return result;
+bool alike(std::span<const Record> a, std::span<const Record> b) {
+  return std::equal(
+      a.begin(), a.end(), b.begin(), b.end(), [](const Record& x, const Record& y) {
+        const bool own_time = x.kind == spool::kHold || x.kind == spool::kResume;
+        return (own_time || x.ticks == y.ticks) && x.kind == y.kind && x.sub == y.sub &&
+               x.a48() == y.a48() && x.payload == y.payload;
+      });
 }
 
 std::vector<Record> log_of(const spool::SpoolFile& file) {

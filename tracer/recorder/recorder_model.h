@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
+#include <span>
 #include <vector>
 
 #include "tracer/recorder/thread_recorder.h"
@@ -16,9 +16,8 @@ void fill_header(spool::Header& header);
 
 spool::Record make_record(spool::Kind kind, std::uint64_t ticks, std::uint64_t payload = 0);
 
-// All that is told of a record; the times of kHold and kResume are the recorder's own.
-std::string text(const spool::Record& record);
-std::vector<std::string> texts(const std::vector<spool::Record>& records);
+// The same records; the times of kHold and kResume are the recorder's own.
+bool alike(std::span<const spool::Record> a, std::span<const spool::Record> b);
 
 std::vector<spool::Record> log_of(const spool::SpoolFile& file);
 std::vector<spool::Record> ring_of(const spool::SpoolFile& file);

@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 #include <memory>
 #include <random>
+#include <span>
 #include <thread>
 
 #include "test/support/files.h"
@@ -96,15 +97,14 @@ struct Bench {
     CHECK(file.complaints().empty());
     REQUIRE(file.facts().holding == model.holding());
     // REQUIRE of the whole would print it.
-    const bool same_log = texts(log_of(file)) == texts(model.log());
+    const bool same_log = alike(log_of(file), model.log());
     REQUIRE(same_log);
-    const std::vector<std::string> ring = texts(ring_of(file));
-    std::vector<std::string> held = texts(model.held());
+    const std::vector<Record> ring = ring_of(file);
+    const std::span<const Record> held = model.held();
     REQUIRE(ring.size() <= held.size());
     // The reader leaves out the oldest slot of a full ring.
     if (!latest_only) REQUIRE(ring.size() + file.ring().overflowed >= held.size());
-    held.erase(held.begin(), held.end() - static_cast<std::ptrdiff_t>(ring.size()));
-    const bool same_ring = ring == held;
+    const bool same_ring = alike(ring, held.last(ring.size()));
     REQUIRE(same_ring);
   }
 
@@ -123,9 +123,9 @@ std::uint64_t ring_class(Bench& bench) {
 }
 
 TEST_CASE("ThreadRecorder: write - records are in the file as they were given") {
-  const std::uint64_t count = GENERATE(std::uint64_t{0}, std::uint64_t{1}, kStageRecords - 1,
-                                       kStageRecords, kStageRecords + 1,
-                                       5 * kStageRecords + 17);
+  const std::uint64_t count =
+      GENERATE(std::uint64_t{0}, std::uint64_t{1}, kStageRecords - 1, kStageRecords,
+               kStageRecords + 1, 5 * kStageRecords + 17);
   Bench bench;
   bench.events(count);
   bench.check();
@@ -232,14 +232,13 @@ TEST_CASE("ThreadRecorder: resume - a gap undone leaves every record in place") 
   bench.resume(2);
   other.epochs(3, 1500);
   std::vector<Record> records = log_of(bench.read());
-  const auto hold =
-      std::find_if(records.begin(), records.end(),
-                   [](const Record& r) { return r.kind == spool::kHold; });
+  const auto hold = std::find_if(records.begin(), records.end(),
+                                 [](const Record& r) { return r.kind == spool::kHold; });
   REQUIRE(hold != records.end());
   REQUIRE(hold[1].kind == spool::kWorkEnd);
   REQUIRE(hold[2].kind == spool::kResume);
   records.erase(hold, hold + 3);
-  const bool same = texts(records) == texts(log_of(other.read()));
+  const bool same = alike(records, log_of(other.read()));
   CHECK(same);
 }
 
@@ -275,9 +274,8 @@ TEST_CASE("ThreadRecorder: ring - what it forgot is counted and said") {
   bench.resume(2);
   CHECK(bench.lost(spool::kLossRingOverflow) == 1);
   const std::vector<Record> log = log_of(bench.read());
-  const auto resume = std::find_if(log.begin(), log.end(), [](const Record& r) {
-    return r.kind == spool::kResume;
-  });
+  const auto resume = std::find_if(
+      log.begin(), log.end(), [](const Record& r) { return r.kind == spool::kResume; });
   REQUIRE(resume != log.end());
   REQUIRE(resume + 1 != log.end());
   CHECK(resume[1].kind == spool::kSync);
@@ -301,9 +299,8 @@ TEST_CASE("ThreadRecorder: ring - it knows after growing what it forgot") {
   bench.resume(complete ? 31 : 5);
   CHECK(bench.lost(spool::kLossRingOverflow) == (complete ? 0 : 1));
   const std::vector<Record> log = log_of(bench.read());
-  const auto resume = std::find_if(log.begin(), log.end(), [](const Record& r) {
-    return r.kind == spool::kResume;
-  });
+  const auto resume = std::find_if(
+      log.begin(), log.end(), [](const Record& r) { return r.kind == spool::kResume; });
   REQUIRE(resume != log.end());
   CHECK(resume[1].kind == spool::kSync);
   CHECK(resume->payload == resume[1].a48());
