@@ -12,10 +12,16 @@ std::uint64_t median_of(std::uint64_t* values, std::uint32_t count) noexcept {
 
 }  // namespace
 
-void DurationBand::renew(double factor) noexcept {
+void DurationBand::look_again(bool leaves, double factor) noexcept {
   median_ = next_median_;
   mad_ = next_mad_;
-  if (count_ < kLeast) return;
+  if (leaves && count_ != next_ && count_ < renewed_ + kApart) return;
+  renewed_ = count_;
+  next_ = count_ + kWindow;
+  renew(factor);
+}
+
+void DurationBand::renew(double factor) noexcept {
   std::uint64_t values[kWindow];
   const auto count = static_cast<std::uint32_t>(std::min<std::uint64_t>(count_, kWindow));
   std::copy_n(window_.begin(), count, values);

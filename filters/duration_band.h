@@ -3,12 +3,14 @@
 // Place in the flow: inside SlowIterations, one a loop. An iteration leaves the band if its
 // duration differs from the median by more than k median absolute deviations (MAD).
 // Thread-safety: none. Memory: fixed, about 300 bytes. No allocation.
-// Cost: add() is a store and two comparisons; every 32nd time, and when an iteration left
-// the band, median and MAD are found anew, which takes a few hundred ns.
+// Cost: add() is a store and two comparisons; at every 32nd iteration, and when one leaves
+// the band (16 iterations after the last time at the earliest), median and MAD are found
+// anew, which takes a few hundred ns.
 //
 // Median and MAD are exact, of the latest 32 iterations as of the last renewal (of n
 // values, the one with n / 2 lesser ones): so the band follows a program whose iterations
-// change their length slowly, and one that changes it for good is believed after 17. A MAD
+// change their length slowly, and one that changes it for good is believed
+// after 17 to 32. A MAD
 // is taken to be at least 1/40 of the median, for clocks and schedulers have that much
 // noise.
 // Units: ticks of the caller's clock.
@@ -28,7 +30,7 @@ class DurationBand {
   bool add(std::uint64_t ticks, double factor) noexcept {
     window_[count_++ % kWindow] = ticks;
     const bool leaves = ticks < low_ || ticks > high_;
-    if (leaves || count_ % kWindow == 0 || count_ == kLeast) [[unlikely]] renew(factor);
+    if (leaves || count_ == next_) [[unlikely]] look_again(leaves, factor);
     return leaves;
   }
 
@@ -42,10 +44,15 @@ class DurationBand {
   }
 
  private:
+  static constexpr std::uint32_t kApart = 16;
+
+  void look_again(bool leaves, double factor) noexcept;
   void renew(double factor) noexcept;
 
   std::array<std::uint64_t, kWindow> window_{};
   std::uint64_t count_ = 0;
+  std::uint64_t renewed_ = 0;      // count_ then
+  std::uint64_t next_ = kLeast;    // count_ at the next renewal at the latest
   std::uint64_t low_ = 0;
   std::uint64_t high_ = ~std::uint64_t{0};
   std::uint64_t next_median_ = 0;

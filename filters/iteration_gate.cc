@@ -20,6 +20,12 @@ LoopMark mark_of(const LoopEvent& event, std::uint64_t ticks) {
           .parent = event.parent};
 }
 
+SlowSettings slow_settings(const GatePolicy& settings) {
+  SlowSettings slow = settings.slow;
+  slow.apart_ticks = std::max(slow.apart_ticks, settings.min_gap_ticks);
+  return slow;
+}
+
 }  // namespace
 
 IterationGate::IterationGate(const GatePolicy& settings,
@@ -29,7 +35,7 @@ IterationGate::IterationGate(const GatePolicy& settings,
       sink_(sink),
       events_(detector.reach_events()),
       policy_({.limit = settings.limit, .nested = settings.nested}, *this),
-      slow_(settings.limit == 0 ? SlowSettings{} : settings.slow),
+      slow_(settings.limit == 0 ? SlowSettings{} : slow_settings(settings)),
       inner_(settings.waiting_marks, sink),
       cuts_(settings.min_gap_ticks, events_, sink),
       next_window_ticks_(settings.until_ticks != 0 ? settings.until_ticks : kNever) {

@@ -44,7 +44,9 @@ SlowIterations::Chosen SlowIterations::choose(std::uint64_t position) noexcept {
   auto chosen = waiting_.begin();
   for (auto slow = waiting_.begin(); slow != end; ++slow) {
     const bool inside = slow->end <= written_to;
-    const double events = inside ? 0 : static_cast<double>(slow->end - slow->begin);
+    const bool near = slow->begin_ticks < last_end_ticks_ + settings_.apart_ticks;
+    const std::uint64_t from = near ? std::min(last_end_, slow->begin) : slow->begin;
+    const double events = inside ? 0 : static_cast<double>(slow->end - from);
     const bool scarce = kept_events_ + events > allowed / 2;
     const bool fits = kept_events_ + events <= allowed &&
                       (!scarce || slow->distance >= 4 * settings_.factor);
@@ -55,6 +57,8 @@ SlowIterations::Chosen SlowIterations::choose(std::uint64_t position) noexcept {
       else
         --free_;
       written_to = slow->end;
+      last_end_ = slow->end;
+      last_end_ticks_ = slow->begin_ticks + slow->duration_ticks;
     }
     *chosen++ = *slow;
   }

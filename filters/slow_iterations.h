@@ -24,6 +24,9 @@ namespace refrain::filters {
 struct SlowSettings {
   double factor = 0;  // k: MADs from the median; 0: nothing is slow
   double share = 0;   // of all events; 0: nothing is kept
+  // What lies between two kept iterations that are nearer to each other than this is
+  // written, too (a gap there would be too short), and counts as kept.
+  std::uint64_t apart_ticks = 0;
 };
 
 class SlowIterations {
@@ -71,6 +74,8 @@ class SlowIterations {
   std::size_t waiting_count_ = 0;
   std::uint64_t free_ = kFree;
   double kept_events_ = 0;
+  std::uint64_t last_end_ = 0;  // of the latest one chosen: position and time
+  std::uint64_t last_end_ticks_ = 0;
 };
 
 }  // namespace refrain::filters
