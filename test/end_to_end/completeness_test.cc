@@ -63,6 +63,9 @@ const std::vector<Expectation>& expectations() {
   return kAll;
 }
 
+// ompt_cancel_parallel | ompt_cancel_activated
+constexpr const char* kParallelCancelled = "cancel.17";
+
 // `plain`: what the counting tool runs, where it cannot be the traced program itself.
 void compare(const Job& job, Way way = Way::kRun, const std::string& plain = "") {
   INFO(job.program << ", way " << static_cast<int>(way));
@@ -74,11 +77,18 @@ void compare(const Job& job, Way way = Way::kRun, const std::string& plain = "")
   CHECK(traced.result.output == counts.output());
 
   auto found = enters(traced.trace);
+  // Whether a thread comes to a barrier of a region before it learns that the region was
+  // cancelled is chance, too.
+  const std::uint64_t cancelled = counts.of(kParallelCancelled);
+  const std::uint64_t chance = cancelled * static_cast<std::uint64_t>(job.threads - 1);
   for (const Expectation& e : expectations()) {
     std::uint64_t expected = 0;
     for (const auto& [begin, end] : e.counters) expected += counts.sum(begin, end);
     INFO(e.region);
-    CHECK(found[e.region] == expected);
+    const bool barrier = std::string(e.region).find("barrier") != std::string::npos;
+    const std::uint64_t margin = barrier ? chance : 0;
+    CHECK(found[e.region] + margin >= expected);
+    CHECK(found[e.region] <= expected + margin);
   }
   auto types = count_by_type(traced.trace);
   CHECK(found["!$omp parallel"] == counts.of("implicit_task.implicit.begin"));
@@ -89,7 +99,7 @@ void compare(const Job& job, Way way = Way::kRun, const std::string& plain = "")
   // only the sum is the same. (What one run has, spool_test compares exactly.)
   const std::uint64_t discarded = counts.of("task_schedule.cancel");
   const std::uint64_t complete = types[EventType::kTaskComplete];
-  if (discarded == 0) {
+  if (discarded == 0 && cancelled == 0) {
     CHECK(complete == counts.of("task_schedule.complete"));
     CHECK(found["!$omp cancel"] == counts.sum("cancel"));
     CHECK(property_number(traced.trace, "EVENTS_SEEN") ==
