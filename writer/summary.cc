@@ -15,8 +15,9 @@ std::string loops_line(const WriteResult& result) {
       result.loops.begin(), result.loops.end(),
       [](const LoopSummary& a, const LoopSummary& b) { return a.total_ns < b.total_ns; });
   std::string line =
-      fmt::format("found {}: {} iterations of {} events, {} written, mean {}", longest.name,
+      fmt::format("found {}: {} iterations of {} events, {} written{}, mean {}", longest.name,
                   longest.iterations, longest.body_events, longest.written,
+                  longest.partly == 0 ? "" : fmt::format(" and {} in part", longest.partly),
                   duration_text(longest.mean_ns));
   if (result.loops.size() == 2) line += "; and 1 other loop";
   if (result.loops.size() > 2)

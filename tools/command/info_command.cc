@@ -100,20 +100,22 @@ void print_json(const ArchiveInfo& info, const std::string& archive) {
   fmt::print("{}\n", out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
+constexpr const char* kPhaseRow =
+    "{:<14} {:<22} {:>6} {:>7} {:>7} {:>11} {:>8} {:>8} {:>10} {:>10} {:>10} {:>10}\n";
+
 void print_phases(const ArchiveInfo& info) {
   if (info.phases.empty()) {
     fmt::print("Phases    none found: everything is written\n");
     return;
   }
   if (!info.structure.empty()) fmt::print("\nNest      {}\n", info.structure);
-  fmt::print("\n{:<14} {:<22} {:>6} {:>7} {:>7} {:>11} {:>8} {:>10} {:>10} {:>10} {:>10}\n", "phase",
-             "where", "parent", "period", "visits", "iterations", "written", "mean", "min", "max",
-             "sigma");
+  fmt::print(kPhaseRow, "phase", "where", "parent", "period", "visits", "iterations", "written",
+             "in part", "mean", "min", "max", "sigma");
   for (const PhaseInfo& phase : info.phases) {
-    fmt::print("{:<14} {:<22} {:>6} {:>7} {:>7} {:>11} {:>8} {:>10} {:>10} {:>10} {:>10}\n",
+    fmt::print(kPhaseRow,
                std::string(2 * std::size_t{phase.level}, ' ') + fmt::format("loop {}", phase.id),
                where(phase), phase.parent < 0 ? "-" : std::to_string(phase.parent),
-               phase.body_events, phase.visits, phase.iterations, phase.written,
+               phase.body_events, phase.visits, phase.iterations, phase.written, phase.partly,
                writer::duration_text(phase.mean_ns), writer::duration_text(phase.min_ns),
                writer::duration_text(phase.max_ns), writer::duration_text(phase.sigma_ns));
     if (!phase.body.empty()) fmt::print("         {}\n", body_text(phase));

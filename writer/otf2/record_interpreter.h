@@ -55,6 +55,7 @@ class RecordInterpreter {
   void create_task(const spool::Record& record);
   void schedule_task(const spool::Record& record);
   void push_task(const spool::Record& record);
+  void end_left_task(std::uint64_t ticks, bool complete);
   void back_to_implicit(const spool::Record& record);
 
   void acquire(const spool::Record& record, const spool::Record* next);
@@ -72,6 +73,7 @@ class RecordInterpreter {
   const LocationInput& input_;
   const ProcessContext& process_;
   ShadowStack& stack_;
+  Frame left_task_;  // the latest explicit task that was left for another
   LocationOutcome& outcome_;
   std::size_t parallel_hint_ = 0;
   std::size_t end_hint_ = 0;

@@ -67,10 +67,16 @@ void RecordInterpreter::schedule_task(const Record& record) {
   // The task that stops running: the uppermost one.
   std::size_t prior = stack_.size();
   while (prior > base && stack_[prior - 1].kind != FrameKind::kTask) --prior;
-  if (prior > base && (done || record.sub == ompt::kTaskDetach) &&
-      (flags & spool::kTaskPriorExplicit) != 0) {
+  const bool runs = prior > base;
+  const bool ends = (done || record.sub == ompt::kTaskDetach) &&
+                    (flags & spool::kTaskPriorExplicit) != 0;
+  if (runs && ends && next_explicit && stack_[prior - 1].id == record.a48()) {
+    end_left_task(record.ticks, done);
+  } else if (runs && ends) {
     stack_[prior - 1].complete = done;
     stack_.close_to(prior - 1, record.ticks);
+  } else if (runs) {
+    left_task_ = stack_[prior - 1];
   }
   if (!next_explicit) {
     for (std::size_t i = base; i < stack_.size(); ++i)
@@ -89,6 +95,19 @@ void RecordInterpreter::schedule_task(const Record& record) {
     });
   }
   push_task(record);
+}
+
+// A task does not make way for itself: LLVM's runtime told before that this one runs again,
+// and tells now that the one that it left then has ended.
+void RecordInterpreter::end_left_task(std::uint64_t ticks, bool complete) {
+  if (left_task_.kind != FrameKind::kTask) return;
+  Frame task = left_task_;
+  task.begin_ticks = ticks;
+  task.emitted = false;
+  stack_.push(task);
+  stack_[stack_.size() - 1].complete = complete;
+  stack_.close_to(stack_.size() - 1, ticks);
+  left_task_ = Frame{};
 }
 
 // The implicit task of a thread is number 0 of that thread.
