@@ -60,7 +60,8 @@ void use_environment(Command& command, const Job& job, const fs::path& archive) 
 }
 
 // A library with a sanitizer in it wants the sanitizer's runtime to be in the program
-// first. The programs themselves are as their compilers make them.
+// first. The programs themselves are as their compilers make them. What the sanitizer looks
+// away from it shall not tell of: the program's stderr is compared.
 void put_sanitizer_first(Command& command) {
   const char* runtime = std::getenv("REFRAIN_TEST_RUNTIME");
   if (runtime == nullptr) return;
@@ -68,8 +69,9 @@ void put_sanitizer_first(Command& command) {
   preload = runtime + (preload ? ":" + *preload : std::string());
   const auto use = [&command](const std::string& variable, const std::string& file) {
     const char* given = std::getenv(variable.c_str());
-    command.environment[variable] = (given != nullptr ? given + std::string(":") : "") +
-                                    "suppressions=" + data_file(file).string();
+    command.environment[variable] =
+        (given != nullptr ? given + std::string(":") : "") +
+        "print_suppressions=0:suppressions=" + data_file(file).string();
   };
   use("LSAN_OPTIONS", "test/end_to_end/libomp.lsan");
   use("TSAN_OPTIONS", "test/end_to_end/libomp.tsan");
