@@ -12,6 +12,7 @@
 #include <iterator>
 
 #include "filters/detectors.h"
+#include "tracer/recorder/keep_errno.h"
 #include "tracer/runtime/archive_folder.h"
 #include "tracer/runtime/messages.h"
 #include "writer/version.h"
@@ -144,6 +145,7 @@ void Session::fill_header(spool::Header& header, spool::FileKind kind) const noe
 }
 
 ThreadRecorder* Session::attach(spool::LocationRole role) noexcept {
+  const recorder::KeepErrno keep_errno;
   const std::lock_guard lock(mutex_);
   if (finished_) return nullptr;
   if (!free_.empty()) {
@@ -214,10 +216,12 @@ void Session::note_address(std::uint64_t address) noexcept {
     return;
   slot = address;
   if (modules_.covers(address)) return;
+  const recorder::KeepErrno keep_errno;
   for (const std::string& text : modules_.scan_new()) journal_.text(spool::kTextModule, text);
 }
 
 void Session::space_ran_out(ThreadRecorder& recorder, std::uint64_t ticks) noexcept {
+  const recorder::KeepErrno keep_errno;
   space_out_told_ = true;
   journal_.put(spool::kLimitReached, ticks, 0, recorder.epoch());
   warn(settings_.limit_policy == "stop"

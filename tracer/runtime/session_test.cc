@@ -2,11 +2,15 @@
 // is to see without an OpenMP runtime, whose own synchronisation is hidden from it.
 #include "tracer/runtime/session.h"
 
+#include <sys/resource.h>
+
 #include <atomic>
 #include <barrier>
 #include <catch2/catch.hpp>
+#include <cerrno>
 #include <chrono>
 #include <cstdlib>
+#include <fstream>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -132,6 +136,34 @@ test::Trace archive_of(Session& session, writer::WriteResult& result) {
 }
 
 }  // namespace
+
+TEST_CASE("Session: errno - stays the program's where a slow path fails") {
+  const test::TemporaryFolder folder;
+  const std::unique_ptr<Session> session = start(folder, 10);
+  ThreadRecorder* primary = session->attach(spool::kRoleRoot);
+  REQUIRE(primary != nullptr);
+  session->claim_primary(primary);
+  // From here on no file can be opened: not the list of mappings, not a thread's spool.
+  rlimit files{};
+  REQUIRE(getrlimit(RLIMIT_NOFILE, &files) == 0);
+  const rlimit none{0, files.rlim_max};
+  REQUIRE(setrlimit(RLIMIT_NOFILE, &none) == 0);
+  errno = 0;
+  std::ifstream cannot("/proc/self/maps");
+  const int refused = errno;
+  errno = EDOM;
+  session->on_symbol(*primary, make_symbol(spool::kParallelBegin, 0, 0x10), Clock::now());
+  const int after_symbol = errno;
+  errno = EDOM;
+  const ThreadRecorder* other = session->attach(spool::kRoleWorker);
+  const int after_attach = errno;
+  REQUIRE(setrlimit(RLIMIT_NOFILE, &files) == 0);
+  CHECK(refused == EMFILE);
+  CHECK(after_symbol == EDOM);
+  CHECK(after_attach == EDOM);
+  CHECK(other == nullptr);
+  session->finish();
+}
 
 TEST_CASE("Session: a team - every event of every thread") {
   const test::TemporaryFolder folder;
