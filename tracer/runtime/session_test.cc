@@ -34,7 +34,7 @@ std::unique_ptr<Session> start(const test::TemporaryFolder& folder, std::uint64_
   settings.min_gap_s = 0;
   settings.quiet = true;
   std::string error;
-  std::unique_ptr<Session> session = Session::create(settings, "test", error);
+  std::unique_ptr<Session> session = Session::create(settings, "test", false, error);
   INFO(error);
   REQUIRE(session != nullptr);
   return session;
