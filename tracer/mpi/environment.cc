@@ -6,6 +6,7 @@
 #include <string>
 
 #include "tracer/mpi/call.h"
+#include "tracer/mpi/clocks.h"
 #include "tracer/mpi/mpi_header.h"
 #include "tracer/recorder/keep_errno.h"
 #include "tracer/runtime/lifecycle.h"
@@ -24,7 +25,9 @@ using runtime::t_thread;
 
 namespace {
 
-bool g_world = false;  // this process is one of a job, and its files are in the archive
+// This process has met the others of its job when MPI started, so it must when MPI ends,
+// whether or not it could be traced.
+bool g_member = false;
 
 // Rank 0 has made the folder; an empty name says that it could not.
 std::string agree_on_archive(int rank) {
@@ -62,7 +65,7 @@ bool start_tracing() noexcept {
 }
 
 void Init::after(int result) noexcept {
-  if (!g_tracing.load() || g_world) return;
+  if (g_member || !runtime::wanted()) return;
   const recorder::KeepErrno keep_errno;
   try {
     int rank = 0;
@@ -72,23 +75,29 @@ void Init::after(int result) noexcept {
       g_tracing.store(false);
       return;
     }
+    g_member = true;
     const std::string archive = agree_on_archive(rank);
-    g_world = runtime::join_job(archive, static_cast<std::uint32_t>(rank),
-                                static_cast<std::uint32_t>(size));
-    g_tracing.store(g_world);
-    if (g_world) tell_library();
+    const bool traced = runtime::join_job(archive, static_cast<std::uint32_t>(rank),
+                                          static_cast<std::uint32_t>(size));
+    g_tracing.store(traced);
+    if (traced) tell_library();
+    // Also where this process is not traced: the others ask it.
+    measure_clocks(rank, size);
   } catch (const std::exception&) {
     g_tracing.store(false);
   }
 }
 
 Finalize::Finalize(Call&) noexcept {
-  if (!g_world) return;
+  if (!g_member) return;
   const recorder::KeepErrno keep_errno;
   int rank = 0;
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
   g_tracing.store(false);
-  g_world = false;
+  g_member = false;
+  int size = 1;
+  PMPI_Comm_size(MPI_COMM_WORLD, &size);
+  measure_clocks(rank, size);
   runtime::finish_recording();
   PMPI_Barrier(MPI_COMM_WORLD);
   if (rank == 0) runtime::write_job_archive();
