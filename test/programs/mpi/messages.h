@@ -51,6 +51,7 @@ static inline void messages_begin(void) {
   char path[4096];
   snprintf(path, sizeof path, "%s.%d", prefix, rank);
   message_log = fopen(path, "w");
+  if (message_log) setvbuf(message_log, NULL, _IOLBF, 1 << 16); /* a kill loses nothing */
   if (!message_log) {
     fprintf(stderr, "cannot write %s\n", path);
     exit(2);
