@@ -2,7 +2,7 @@
 ! the heat content by Allreduce. Fixed-point numbers: sums do not depend on the order.
 !
 ! Arguments: [steps = 20] [cells a rank = 50]
-! MPI calls of a step: Sendrecv twice, Allreduce.
+! MPI calls of a step: Sendrecv and Get_count twice, Allreduce.
 program heat_mpif
   implicit none
   include 'mpif.h'
@@ -52,7 +52,7 @@ contains
     call message_made(out, values, rank, to, tag, length)
     call MPI_Sendrecv(out, length, MPI_DOUBLE_PRECISION, to, tag, in, room, &
                       MPI_DOUBLE_PRECISION, from, tag, MPI_COMM_WORLD, status, error)
-    call PMPI_Get_count(status, MPI_BYTE, bytes, error)
+    call MPI_Get_count(status, MPI_BYTE, bytes, error)
     call message_got(in, status(MPI_SOURCE), rank, tag, bytes)
     if (from /= MPI_PROC_NULL) halo = transfer(in(2), halo)
   end subroutine shift

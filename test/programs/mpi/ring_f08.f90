@@ -2,7 +2,8 @@
 ! Allreduce; every fourth step a Bcast and a Barrier.
 !
 ! Arguments: [steps = 20]
-! MPI calls of a step: Irecv, Send, Wait, Allreduce; every fourth also Bcast, Barrier.
+! MPI calls of a step: Irecv, Send, Wait, Get_count, Allreduce; every fourth also Bcast and
+! Barrier.
 program ring_f08
   use mpi_f08
   implicit none
@@ -45,7 +46,7 @@ contains
     call MPI_Send(out, length, MPI_DOUBLE_PRECISION, modulo(rank + 1, ranks), onwards, &
                   MPI_COMM_WORLD)
     call MPI_Wait(request, status)
-    call PMPI_Get_count(status, MPI_BYTE, bytes)
+    call MPI_Get_count(status, MPI_BYTE, bytes)
     call message_got(in, status%MPI_SOURCE, rank, status%MPI_TAG, bytes)
     number = 3 * transfer(in(2), number) + 1
   end subroutine pass_on

@@ -2,7 +2,7 @@
 ! Waitall, every step a Barrier, at the end a Reduce. Fixed-point numbers.
 !
 ! Arguments: [steps = 20] [points a rank = 40]
-! MPI calls of a step: 2 Irecv, 2 Isend, Waitall, Barrier.
+! MPI calls of a step: 2 Irecv, 2 Isend, Waitall, 2 Get_count, Barrier.
 program wave_mpi
   use mpi
   implicit none
@@ -58,7 +58,7 @@ contains
                    MPI_COMM_WORLD, requests(4), error)
     call MPI_Waitall(4, requests, status, error)
     do i = 1, 2
-      call PMPI_Get_count(status(:, i), MPI_BYTE, bytes, error)
+      call MPI_Get_count(status(:, i), MPI_BYTE, bytes, error)
       call message_got(buffers(:, i), status(MPI_SOURCE, i), rank, status(MPI_TAG, i), &
                        bytes)
     end do
