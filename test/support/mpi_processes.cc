@@ -55,6 +55,8 @@ void MpiProcesses::collect(const Group& world) {
       problems_.push_back("rank " + std::to_string(i) + " is a process that has a rank");
   }
   events_.resize(world.members.size());
+  location_groups_.resize(world.members.size(), kNoGroup);
+  for (const auto& [group, rank] : rank_of) location_groups_[rank] = group;
   for (const Location& location : trace_.locations) {
     const auto rank = rank_of.find(location.group);
     for (const Event& event : location.events) {

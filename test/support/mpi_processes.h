@@ -36,6 +36,7 @@ class MpiProcesses {
   explicit MpiProcesses(const Trace& trace);
 
   int size() const { return static_cast<int>(events_.size()); }
+  std::uint32_t location_group(int rank) const { return location_groups_[rank]; }
   const std::vector<const Event*>& events(int rank) const { return events_[rank]; }
 
   // Ranks of the communicator's members; of an intercommunicator, of both groups. `self` is
@@ -54,6 +55,7 @@ class MpiProcesses {
   std::optional<std::vector<int>> group_members(std::uint32_t group, int self) const;
 
   const Trace& trace_;
+  std::vector<std::uint32_t> location_groups_;
   std::vector<std::vector<const Event*>> events_;
   Problems problems_;
 };
