@@ -159,7 +159,13 @@ const char* event_name(EventType type) {
       "TeamEnd",         "AcquireLock",  "ReleaseLock",   "TaskCreate",
       "TaskSwitch",      "TaskComplete", "ThreadCreate",  "ThreadBegin",
       "ThreadWait",      "ThreadEnd",    "ParameterInt",  "ParameterUnsigned",
-      "ParameterString", "Metric",       "ProgramBegin",  "ProgramEnd"};
+      "ParameterString", "Metric",       "ProgramBegin",  "ProgramEnd",
+      "MpiSend",         "MpiIsend",     "MpiIsendComplete",
+      "MpiIrecvRequest", "MpiRecv",      "MpiIrecv",
+      "MpiRequestTest",  "MpiRequestCancelled",
+      "MpiCollectiveBegin",   "MpiCollectiveEnd",
+      "MpiCollectiveRequest", "MpiCollectiveComplete",
+      "Rma",             "RmaComplete"};
   static_assert(std::size(kNames) == static_cast<std::size_t>(EventType::kTypes));
   return kNames[static_cast<std::size_t>(type)];
 }

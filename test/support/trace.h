@@ -4,7 +4,7 @@
 // Shapes: references are those of the archive's definitions; times are ticks of the
 // archive's clock (Trace::clock), with clock offsets applied.
 // Thread-safety: none needed. Errors: std::runtime_error with libotf2's own messages.
-// Checks and queries: trace_checks.h. MPI events are not read yet.
+// Checks and queries: trace_checks.h.
 #pragma once
 
 #include <cstdint>
@@ -41,6 +41,21 @@ enum class EventType : std::uint8_t {
   kMetric,             // metric, number of values
   kProgramBegin,       // name, number of arguments
   kProgramEnd,         // -, exit status
+  // Of MPI; Event::mpi has the rest.
+  kMpiSend,            // communicator, tag, peer
+  kMpiIsend,           // communicator, tag, peer
+  kMpiIsendComplete,   //
+  kMpiIrecvRequest,    //
+  kMpiRecv,            // communicator, tag, peer
+  kMpiIrecv,           // communicator, tag, peer
+  kMpiRequestTest,     //
+  kMpiRequestCancelled,  //
+  kMpiCollectiveBegin,   //
+  kMpiCollectiveEnd,     // communicator, operation, root
+  kMpiCollectiveRequest,   //
+  kMpiCollectiveComplete,  // communicator, operation, root
+  kRma,                // window, -, target: put, get or atomic
+  kRmaComplete,        // window
   kTypes
 };
 const char* event_name(EventType type);
@@ -51,6 +66,12 @@ struct Attribute {
   std::uint64_t value = 0;  // integers widened (with sign), floating point as its bits
 };
 
+struct MpiFields {
+  std::uint64_t request = 0;   // or, of one-sided operations, the matching id
+  std::uint64_t bytes = 0;     // of a message; of a collective, sent
+  std::uint64_t received = 0;  // of a collective, bytes
+};
+
 struct Event {
   EventType type{};
   std::uint64_t time = 0;
@@ -58,6 +79,7 @@ struct Event {
   std::int64_t value = 0;
   std::uint32_t extra = 0;
   std::vector<Attribute> attributes;
+  MpiFields mpi{};
 };
 
 struct Region {
@@ -94,6 +116,8 @@ struct Group {
 struct Comm {
   std::string name;
   std::uint32_t group = 0, parent = 0;
+  std::uint32_t other_group = 0;  // of an intercommunicator
+  bool inter = false;
 };
 
 struct Named {  // attributes and parameters

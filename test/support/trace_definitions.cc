@@ -102,7 +102,14 @@ OTF2_CallbackCode on_group(void* data, OTF2_GroupRef self, OTF2_StringRef name,
 
 OTF2_CallbackCode on_comm(void* data, OTF2_CommRef self, OTF2_StringRef name,
                           OTF2_GroupRef group, OTF2_CommRef parent, OTF2_CommFlag) {
-  trace_of(data).comms[self] = {reference(name), group, parent};
+  trace_of(data).comms[self] = {reference(name), group, parent, 0, false};
+  return OTF2_CALLBACK_SUCCESS;
+}
+
+OTF2_CallbackCode on_inter_comm(void* data, OTF2_CommRef self, OTF2_StringRef name,
+                                OTF2_GroupRef a, OTF2_GroupRef b, OTF2_CommRef common,
+                                OTF2_CommFlag) {
+  trace_of(data).comms[self] = {reference(name), a, common, b, true};
   return OTF2_CALLBACK_SUCCESS;
 }
 
@@ -162,6 +169,7 @@ DefinitionCallbacks::DefinitionCallbacks()
   OTF2_GlobalDefReaderCallbacks_SetLocationPropertyCallback(c, on_location_property);
   OTF2_GlobalDefReaderCallbacks_SetGroupCallback(c, on_group);
   OTF2_GlobalDefReaderCallbacks_SetCommCallback(c, on_comm);
+  OTF2_GlobalDefReaderCallbacks_SetInterCommCallback(c, on_inter_comm);
   OTF2_GlobalDefReaderCallbacks_SetAttributeCallback(c, on_attribute);
   OTF2_GlobalDefReaderCallbacks_SetParameterCallback(c, on_parameter);
   OTF2_GlobalDefReaderCallbacks_SetCallsiteCallback(c, on_callsite);

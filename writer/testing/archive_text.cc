@@ -7,6 +7,16 @@
 namespace refrain::writer {
 namespace {
 
+// "MpiIsend comm 2 peer 1 tag 7 bytes 100 #3"
+std::string message_line(const test::Event& event) {
+  std::string text = std::string(test::event_name(event.type)) + " comm " +
+                     std::to_string(event.reference) + " peer " +
+                     std::to_string(event.extra) + " tag " + std::to_string(event.value) +
+                     " bytes " + std::to_string(event.mpi.bytes);
+  if (event.mpi.request != 0) text += " #" + std::to_string(event.mpi.request);
+  return text;
+}
+
 std::string line(const test::Trace& trace, const test::Event& event) {
   using enum test::EventType;
   const auto region = [&] { return trace.regions.at(event.reference).name; };
@@ -45,6 +55,30 @@ std::string line(const test::Trace& trace, const test::Event& event) {
       return "switch " + std::to_string(event.extra) + "." + std::to_string(event.value);
     case kTaskComplete:
       return "complete " + std::to_string(event.extra) + "." + std::to_string(event.value);
+    case kMpiSend:
+    case kMpiIsend:
+    case kMpiRecv:
+    case kMpiIrecv:
+      return message_line(event);
+    case kMpiIsendComplete:
+    case kMpiIrecvRequest:
+    case kMpiRequestTest:
+    case kMpiRequestCancelled:
+    case kMpiCollectiveRequest:
+      return std::string(test::event_name(event.type)) + " #" +
+             std::to_string(event.mpi.request);
+    case kMpiCollectiveEnd:
+    case kMpiCollectiveComplete:
+      return std::string(test::event_name(event.type)) + numbers + " root " +
+             std::to_string(static_cast<std::int32_t>(event.extra)) + " bytes " +
+             std::to_string(event.mpi.bytes) + " " + std::to_string(event.mpi.received);
+    case kRma:
+      return "Rma window " + std::to_string(event.reference) + " target " +
+             std::to_string(event.extra) + " bytes " + std::to_string(event.mpi.bytes) +
+             " #" + std::to_string(event.mpi.request);
+    case kRmaComplete:
+      return "RmaComplete window " + std::to_string(event.reference) + " #" +
+             std::to_string(event.mpi.request);
     default:
       return test::event_name(event.type);
   }
@@ -54,7 +88,14 @@ std::string line(const test::Trace& trace, const test::Event& event) {
 
 Written write_and_check(const spool::SpoolBuilder& builder,
                         const test::TemporaryFolder& folder, WriteOptions options) {
-  builder.write(folder.path());
+  return write_and_check(std::vector<spool::SpoolBuilder>{builder}, folder,
+                         std::move(options));
+}
+
+Written write_and_check(const std::vector<spool::SpoolBuilder>& processes,
+                        const test::TemporaryFolder& folder, WriteOptions options) {
+  for (std::size_t i = 0; i < processes.size(); ++i)
+    processes[i].write(folder.path(), static_cast<std::uint32_t>(i));
   options.archive = folder.path().string();
   Written written;
   written.result = write_archive(options);
