@@ -6,7 +6,9 @@
 #include <string>
 
 #include "tracer/mpi/call.h"
+#include "tracer/mpi/communicator_calls.h"
 #include "tracer/mpi/mpi_header.h"
+#include "tracer/mpi/threads.h"
 #include "tracer/recorder/keep_errno.h"
 #include "tracer/runtime/lifecycle.h"
 
@@ -15,6 +17,7 @@
 #pragma weak PMPI_Comm_size
 #pragma weak PMPI_Bcast
 #pragma weak PMPI_Barrier
+#pragma weak PMPI_Query_thread
 #pragma weak PMPI_Get_library_version
 
 namespace refrain::mpi {
@@ -76,7 +79,12 @@ void Init::after(int result) noexcept {
     g_world = runtime::join_job(archive, static_cast<std::uint32_t>(rank),
                                 static_cast<std::uint32_t>(size));
     g_tracing.store(g_world);
-    if (g_world) tell_library();
+    if (!g_world) return;
+    tell_library();
+    enter_world(MPI_COMM_WORLD);
+    int level = MPI_THREAD_SINGLE;
+    PMPI_Query_thread(&level);
+    g_threads_multiple = level == MPI_THREAD_MULTIPLE;
   } catch (const std::exception&) {
     g_tracing.store(false);
   }
