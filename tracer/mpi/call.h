@@ -51,6 +51,11 @@ class Call {
     --t_depth;
     if (comm_ != nullptr) leave();
   }
+  // The leave, earlier than the object's end; nothing is told after it.
+  void end() noexcept {
+    if (comm_ != nullptr) leave();
+    comm_ = nullptr;
+  }
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
 

@@ -7,20 +7,27 @@ namespace {
 
 struct Question {
   std::uint64_t more;  // 0: the last one
+  std::uint64_t machine;
 };
 struct Answer {
   std::uint64_t now;
   std::int64_t ticks;  // the answering process' own offset and error
   std::uint64_t error;
+  std::uint64_t machine;
 };
 
-void answer(int child, const ClockOffset& own, Transport& transport) noexcept {
+bool one_clock(std::uint64_t machine, std::uint64_t other) noexcept {
+  return machine != 0 && machine == other;
+}
+
+void answer(int child, const ClockOffset& own, std::uint64_t machine,
+            Transport& transport) noexcept {
   Question question{};
   do {
     transport.receive(child, &question, sizeof question);
-    const Answer answer{transport.now(), own.ticks, own.error};
+    const Answer answer{transport.now(), own.ticks, own.error, machine};
     transport.send(child, &answer, sizeof answer);
-  } while (question.more != 0);
+  } while (question.more != 0 && !one_clock(machine, question.machine));
 }
 
 ClockOffset ask(int parent, const ClockTrips& trips, Transport& transport) noexcept {
@@ -32,11 +39,12 @@ ClockOffset ask(int parent, const ClockTrips& trips, Transport& transport) noexc
     const std::uint64_t before = transport.now();
     more = trip + 1 < trips.most &&
            (trips.patience_ticks == 0 || before - begin < trips.patience_ticks);
-    const Question question{more ? 1U : 0U};
+    const Question question{more ? 1U : 0U, trips.machine};
     Answer answer{};
     transport.send(parent, &question, sizeof question);
     transport.receive(parent, &answer, sizeof answer);
     const std::uint64_t after = transport.now();
+    if (one_clock(trips.machine, answer.machine)) return {answer.ticks, answer.error, after};
     const std::uint64_t took = after - before;
     if (took >= shortest) continue;
     shortest = took;
@@ -62,7 +70,7 @@ ClockOffset measure_clock_offset(int rank, int size, const ClockTrips& trips,
     if (rank % (2 * bit) == bit)
       own = ask(rank - bit, trips, transport);
     else if (rank + bit < size)
-      answer(rank + bit, own, transport);
+      answer(rank + bit, own, trips.machine, transport);
   }
   if (rank == 0) own.measured_at = transport.now();
   return own;

@@ -12,6 +12,7 @@
 // what the trip took. In round k, from the greatest down, all pairs whose ranks differ in
 // bit k ask at the same time, so the whole takes as many rounds as the job's size has bits,
 // and a process knows its parent's offset when it asks (errors add up along the way).
+// Two on one machine read one clock: they say so to each other, and are not apart.
 //
 // Units: ticks of each process' own clock; offsets are added to it to have that of process 0
 // at that moment. Two measurements give the rate by which the clocks drift apart.
@@ -44,6 +45,7 @@ struct ClockOffset {
 struct ClockTrips {
   unsigned most = 100;                   // trips a pair
   std::uint64_t patience_ticks = 0;      // for all trips of a pair; 0: no end but `most`
+  std::uint64_t machine = 0;             // whose clock it is; 0: not known
 };
 
 ClockOffset measure_clock_offset(int rank, int size, const ClockTrips& trips,

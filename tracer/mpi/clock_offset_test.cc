@@ -102,6 +102,28 @@ TEST_CASE("Clock offsets: any number of processes - true within the error that i
   }
 }
 
+TEST_CASE("Clock offsets: one machine - one clock, asked once") {
+  // 0, 1 on one machine, 2, 3 on another, whose clock is 5000 ms ahead.
+  Network network;
+  ClockOffset found[4];
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < 4; ++rank)
+    threads.emplace_back([&, rank] {
+      Process process(network, rank, rank < 2 ? 0 : 5000000000);
+      found[rank] = measure_clock_offset(
+          rank, 4, {.most = 20, .machine = rank < 2 ? 11U : 12U}, process);
+    });
+  for (std::thread& thread : threads) thread.join();
+  CHECK(found[1].ticks == 0);
+  CHECK(found[1].error == 0);
+  CHECK(found[2].error > 0);
+  CHECK(found[3].ticks == found[2].ticks);
+  CHECK(found[3].error == found[2].error);
+  CHECK(std::abs(found[3].ticks + 5000000000) <= static_cast<std::int64_t>(found[3].error));
+  CHECK(network.messages() == 2 * (1 + 20 + 1));
+  CHECK(network.left() == 0);
+}
+
 TEST_CASE("Clock offsets: patience - a slow pair does not take all its trips") {
   Network network;
   ClockOffset found[2];
