@@ -288,7 +288,8 @@ enum TextKey : std::uint8_t {
                         // "/", the remote one
   kTextCommName = 10,   // "comm name"
   kTextMpi = 11,        // what the MPI library calls itself
-  kTextTopology = 12,   // "comm cart periods dims coords..." or "comm graph ..."
+  kTextTopology = 12,   // "comm cart n", n periods, n sizes, own coordinates; "comm graph n", own
+                        // neighbours; "comm dist_graph n", sources, m, destinations; decimal
 };
 
 enum GapReason : std::uint8_t {
