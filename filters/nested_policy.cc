@@ -50,6 +50,7 @@ void NestedPolicy::begin_iteration(const LoopEvent& event) noexcept {
 
 void NestedPolicy::restart(std::uint64_t position) noexcept {
   loops_.clear();
+  restarted_ = position;
   for (Open& loop : open_) {
     const bool begins_here = loop.iteration_begin >= position;
     loop.first_counted = loop.number + (begins_here ? 0 : 1);
@@ -75,6 +76,10 @@ void NestedPolicy::leave(const LoopEvent& event) noexcept {
     return;
   }
   note_inner(event.position);
+  if (settings_.nested == Nested::kOnce && knows(event)) {
+    inner_resume_ = kNowhere;
+    return decide(event.position);  // nothing new
+  }
   if (holding_) {
     resumed_ = std::min(last, inner_resume_);
     left_ = event.position;
@@ -84,6 +89,11 @@ void NestedPolicy::leave(const LoopEvent& event) noexcept {
     sink_.resume(inner_resume_);
   }
   inner_resume_ = kNowhere;
+}
+
+// Whether such a break has been kept before.
+bool NestedPolicy::knows(const LoopEvent& left) const noexcept {
+  return left.left_so_before && left.left_so_at >= restarted_;
 }
 
 void NestedPolicy::decide(std::uint64_t position) noexcept {

@@ -296,7 +296,11 @@ void NestedDetector::close(const Token& breaking, LoopSink& sink) noexcept {
     if (outermost && frame.begun) {
       tell(LoopEventKind::kMismatch, 0, breaking.position, frame.iterations, sink);
     }
+    if (outermost) {
+      left_so_at_ = breaks_.note(bodies_[frame.body].loop, frame.item, breaking.id, left);
+    }
     tell(LoopEventKind::kLeft, depth_ - 1, left, frame.iterations, sink);
+    left_so_at_ = BreakTable::kNever;
   }
   --depth_;
   const Body& body = bodies_[frame.body];
@@ -412,7 +416,9 @@ void NestedDetector::tell(LoopEventKind kind, std::size_t level, std::uint64_t p
        .position = std::max(position, position_ - std::min(position_, reach_)),
        .iteration = iteration,
        .parent = level == 0 ? kNoLoop : bodies_[frames_[level - 1].body].loop,
-       .at_end = at_end_});
+       .at_end = at_end_,
+       .left_so_before = left_so_at_ != BreakTable::kNever,
+       .left_so_at = left_so_at_});
 }
 
 }  // namespace refrain::periodicity

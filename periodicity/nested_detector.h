@@ -56,6 +56,7 @@
 #include <vector>
 
 #include "periodicity/body_store.h"
+#include "periodicity/break_table.h"
 #include "periodicity/header_search.h"
 #include "periodicity/irregular_loops.h"
 #include "periodicity/loop_detector.h"
@@ -70,12 +71,12 @@ struct NestedSettings {
   std::uint32_t history_tokens = 4096;
   std::uint32_t max_body_tokens = 1024;  // longest body, inner loops counted as one
   std::uint32_t max_bodies = 1024;
-  std::uint32_t max_items = 16384;     // of all bodies together
-  std::uint32_t found_bits = 20;       // evidence for a loop never seen before
-  std::uint32_t recognised_bits = 10;  // evidence for a known one
+  std::uint32_t max_items = 16384;       // of all bodies together
+  std::uint32_t found_bits = 20;         // evidence for a loop never seen before
+  std::uint32_t recognised_bits = 10;    // evidence for a known one
   std::uint64_t reach_events = 1 << 17;  // at least 64
-  bool irregular = true;  // look for loops whose iterations differ
-  bool variants = true;   // let a course that comes again between known ones be a body
+  bool irregular = true;                 // look for loops whose iterations differ
+  bool variants = true;  // let a course that comes again between known ones be a body
 };
 
 class NestedDetector final : public LoopDetector {
@@ -128,6 +129,7 @@ class NestedDetector final : public LoopDetector {
 
   bool push_irregular(LoopSink& sink) noexcept;
   bool follow_irregular(LoopSink& sink) noexcept;
+  void note_irregular_break() noexcept;
   void finish_irregular(LoopSink& sink) noexcept;
   void tell_irregular(LoopEventKind kind, std::uint64_t position,
                       LoopSink& sink) const noexcept;
@@ -170,6 +172,8 @@ class NestedDetector final : public LoopDetector {
   IrregularLoops irregular_{recent_};
   std::uint64_t irregular_iterations_ = 0;  // complete ones
   bool at_end_ = false;
+  BreakTable breaks_;
+  std::uint64_t left_so_at_ = BreakTable::kNever;  // for the event being told
   std::uint32_t irregular_visit_ = 0;
 };
 
