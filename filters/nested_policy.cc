@@ -116,7 +116,12 @@ void NestedPolicy::note_inner(std::uint64_t position) noexcept {
     inner_from_ = position;
     return;
   }
-  inner_[inner_count_++ % kMostInner] = {inner_from_, position};
+  Stretch& last = inner_[(inner_count_ + kMostInner - 1) % kMostInner];
+  if (inner_count_ != 0 && last.end == inner_from_) {
+    last.end = position;  // loops side by side
+  } else {
+    inner_[inner_count_++ % kMostInner] = {inner_from_, position};
+  }
   inner_from_ = kNowhere;
 }
 
@@ -127,8 +132,9 @@ void NestedPolicy::hold_inner(std::uint64_t from, std::uint64_t end) noexcept {
   for (std::uint64_t index = oldest; index != inner_count_; ++index) {
     const Stretch& stretch = inner_[index % kMostInner];
     const std::uint64_t stretch_end = std::min(stretch.end, end);
-    if (stretch.begin < from || stretch.begin >= stretch_end) continue;
-    sink_.hold(stretch.begin);
+    const std::uint64_t begin = std::max(stretch.begin, from);
+    if (begin >= stretch_end) continue;
+    sink_.hold(begin);
     sink_.resume(stretch_end);
     from = stretch_end;
   }
