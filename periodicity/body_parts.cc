@@ -11,15 +11,20 @@ namespace refrain::periodicity {
 namespace {
 
 constexpr std::uint32_t kNone = ~std::uint32_t{0};
-constexpr std::uint32_t kMostComparisons = 4096;
+// What looking for parts may cost: a comparison counts as one.
+constexpr std::uint32_t kEffort = 2048;
+constexpr std::uint32_t kEffortOfPart = 8;
+// To add a longer one is work enough for one event.
+constexpr std::uint32_t kMostItems = 512;
 constexpr int kMostLags = 6;  // tried at one place
 
 }  // namespace
 
 void BodyStore::find_parts(std::uint32_t number) noexcept {
   Body& body = bodies_[number];
+  if (body.size > kMostItems) return;
   whole_ = items(number);
-  comparisons_ = kMostComparisons;
+  effort_ = kEffort;
   last_same_.fill(kNone);
   for (std::uint32_t index = body.size; index-- != 0;) {
     std::uint32_t& last = last_same_[mix(whole_[index].id) >> 54];
@@ -52,12 +57,13 @@ BodyStore::Repeat BodyStore::repeat_at(std::uint32_t from, std::uint32_t to) noe
   std::uint32_t other = next_same_[from];
   for (int lags = kMostLags; lags != 0 && other < to; --lags, other = next_same_[other]) {
     const std::uint32_t lag = other - from;
-    if (other + lag > to) break;
+    if (other + lag > to || effort_ == 0) break;
+    --effort_;
     std::uint32_t end = other;
     while (end < to && whole_[end].child == kNoBody &&
-           whole_[end].id == whole_[end - lag].id && comparisons_ != 0) {
+           whole_[end].id == whole_[end - lag].id && effort_ != 0) {
       ++end;
-      --comparisons_;
+      --effort_;
     }
     end -= (end - from) % lag;
     if (end >= other + lag && end > best.end) best = {lag, end};
@@ -67,6 +73,7 @@ BodyStore::Repeat BodyStore::repeat_at(std::uint32_t from, std::uint32_t to) noe
 
 void BodyStore::add_part(std::uint32_t from, Repeat repeat, std::uint8_t level) noexcept {
   const std::uint32_t before = mark_count_;
+  effort_ -= std::min(effort_, kEffortOfPart + 4 * repeat.lag);
   const auto [part, start] = part_of(from, repeat.lag);
   if (part == kNoBody) return;
   const std::uint32_t lag = repeat.lag;

@@ -165,11 +165,11 @@ class BodyStore {
   std::vector<PartMark> marks_;
   std::uint32_t mark_count_ = 0;
   // While parts are looked for: item of the body from which the same event comes next, and
-  // how much more may be compared.
+  // how much more may be done.
   std::vector<std::uint32_t> next_same_;
   std::array<std::uint32_t, 1024> last_same_{};
   const Item* whole_ = nullptr;
-  std::uint32_t comparisons_ = 0;
+  std::uint32_t effort_ = 0;
   std::uint32_t key_sizes_in_use_ = 0;  // bit per entry of kKeySizes
 };
 

@@ -95,7 +95,7 @@ class NestedDetector final : public LoopDetector {
   static constexpr std::uint64_t kLeastReach = 64;
   static constexpr std::uint32_t kFewItems = 8;  // too few to know a loop by
 
-  static constexpr std::uint64_t kMostMarks = 1024;  // told at once
+  static constexpr std::uint64_t kMostMarks = 256;  // told at once
   static constexpr std::uint32_t kNoMark = ~std::uint32_t{0};
   struct Frame {
     std::uint32_t body = 0;
