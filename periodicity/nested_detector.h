@@ -30,6 +30,9 @@
 //   took another course (BodyStore::see_variant). If it goes on coming, it becomes a body,
 //   too; so orders of events that are chance give a few bodies, and loops of these.
 //
+// - A row of events that comes twice or more in succession in a body is a loop of few
+//   rounds: a part of it. It is matched as events and told as a loop (PartMark).
+//
 // - Where that explains little, for iterations differ too much (inner loops that go round a
 //   few times only, messages in an order of chance), a loop is known by the event that
 //   begins its iterations (HeaderSearch), and followed by which event came after which so
