@@ -2,10 +2,6 @@
 //
 // Place in the flow: ARCHITECTURE.md, step 3. Team callbacks are in ompt_source.cc, those of
 // worksharing and synchronisation in sync_callbacks.cc, the others in task_callbacks.cc.
-//
-// Reentrancy: every callback begins with a Scope; an event that comes while one is open
-// (a signal handler's) is counted as lost. errno: nothing on the fast path makes system
-// calls; the slow paths below keep it (recorder::KeepErrno).
 #pragma once
 
 #include <omp-tools.h>
@@ -13,44 +9,18 @@
 #include "tracer/ompt/task_sites.h"
 #include "tracer/ompt/thread_state.h"
 #include "tracer/recorder/clock.h"
-#include "tracer/runtime/session.h"
+#include "tracer/runtime/this_thread.h"
 
 namespace refrain::ompt {
 
-extern runtime::Session* g_session;
 extern TaskSites g_sites;
 // LLVM's runtime tells a sync region and its wait one directly after the other, at the
 // begin and at the end: the pair needs one time stamp and one record.
 extern bool g_waits_adjoin;
 
-// A callback in progress on this thread.
-class Scope {
- public:
-  Scope() noexcept : recorder_(t_state.recorder) {
-    if (recorder_ == nullptr) return;
-    if (!recorder_->enter()) {
-      recorder_ = nullptr;
-      return;
-    }
-    // After enter(): see Session::finish().
-    if (!g_session->recording()) [[unlikely]] {
-      recorder_->count_loss(g_session->stop_cause());
-      recorder_->leave();
-      recorder_ = nullptr;
-    }
-  }
-  ~Scope() {
-    if (recorder_ != nullptr) recorder_->leave();
-  }
-  Scope(const Scope&) = delete;
-  Scope& operator=(const Scope&) = delete;
-  explicit operator bool() const noexcept { return recorder_ != nullptr; }
-  recorder::ThreadRecorder& operator*() const noexcept { return *recorder_; }
-  recorder::ThreadRecorder* operator->() const noexcept { return recorder_; }
-
- private:
-  recorder::ThreadRecorder* recorder_;
-};
+using runtime::g_session;
+using runtime::Scope;
+using runtime::t_thread;
 
 inline std::uint64_t address_of(const void* code) noexcept {
   return reinterpret_cast<std::uint64_t>(code) & spool::kAddressMask;

@@ -19,7 +19,6 @@ namespace refrain::ompt {
 
 constinit thread_local ThreadState t_state __attribute__((tls_model("initial-exec")));
 
-runtime::Session* g_session = nullptr;
 TaskSites g_sites;
 bool g_waits_adjoin = false;
 
@@ -31,17 +30,13 @@ using spool::Record;
 
 // --- Threads and teams --------------------------------------------------------------
 
-void attach_thread(spool::LocationRole role) noexcept {
-  t_state.recorder = g_session->attach(role);
-  if (t_state.recorder != nullptr)
-    t_state.location = t_state.recorder->header().location;
-}
-
 void on_thread_begin(ompt_thread_t type, ompt_data_t*) noexcept {
-  if (!g_session->recording() || t_state.recorder != nullptr) return;
-  attach_thread(type == ompt_thread_worker ? spool::kRoleWorker : spool::kRoleRoot);
+  if (!g_session->recording() || t_state.begin_told) return;
+  runtime::attach_thread(
+      type == ompt_thread_worker ? spool::kRoleWorker : spool::kRoleRoot, false);
   Scope scope;
   if (!scope) return;
+  t_state.begin_told = true;
   scope->append(make(spool::kThreadBegin, Clock::now(),
                      static_cast<std::uint64_t>(syscall(SYS_gettid)),
                      static_cast<std::uint8_t>(type)));
@@ -53,7 +48,7 @@ void on_thread_end(ompt_data_t*) noexcept {
     if (!scope) return;
     scope->append(make(spool::kThreadEnd, Clock::now(), 0));
   }
-  g_session->detach(t_state.recorder);
+  runtime::detach_thread();
   t_state = ThreadState{};
 }
 
@@ -65,12 +60,12 @@ void on_parallel_begin(ompt_data_t*, const ompt_frame_t*, ompt_data_t* parallel,
   const std::uint64_t address = address_of(code);
   TeamWord word;
   std::uint8_t cut = 0;
-  if (t_state.teams_open == 0 && g_session->claim_primary(&*scope)) {
+  if (t_thread.teams_open == 0 && g_session->claim_primary(&*scope)) {
     cut = g_session->begin_epoch(*scope, ticks);
     word.instance = scope->epoch();
     g_session->on_symbol(*scope, runtime::make_symbol(spool::kParallelBegin, 0, address),
                          ticks);
-  } else if (t_state.teams_open == 0) {
+  } else if (t_thread.teams_open == 0) {
     word.flags = spool::kTeamForeign;
     g_session->reach_epoch(*scope, g_session->epoch(), ticks);
     word.instance = g_session->begin_instance(scope->epoch());
@@ -122,7 +117,7 @@ void on_implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t* parallel, omp
   if (endpoint == ompt_scope_begin && known_team)
     return begin_implicit_task(*scope, parallel, size, index);
   const Membership* member = t_state.team();
-  if (endpoint == ompt_scope_end && t_state.teams_open > 0) {
+  if (endpoint == ompt_scope_end && t_thread.teams_open > 0) {
     const Membership none{};
     const Membership& m = member != nullptr ? *member : none;
     // Where the barrier before it is told just before, its end is this end.
@@ -145,8 +140,9 @@ void on_implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t* parallel, omp
 int initialize(ompt_function_lookup_t lookup, int, ompt_data_t* tool) noexcept {
   const auto set = reinterpret_cast<ompt_set_callback_t>(lookup("ompt_set_callback"));
   if (set == nullptr) return 0;
-  g_session = runtime::start_session(static_cast<const char*>(tool->ptr));
-  if (g_session == nullptr) return 0;
+  if (runtime::start_session(runtime::Source::kOpenMp,
+                             static_cast<const char*>(tool->ptr)) == nullptr)
+    return 0;
   runtime::set_runtime_end(
       reinterpret_cast<ompt_finalize_tool_t>(lookup("ompt_finalize_tool")));
   set(ompt_callback_thread_begin, callback(on_thread_begin));
@@ -159,7 +155,7 @@ int initialize(ompt_function_lookup_t lookup, int, ompt_data_t* tool) noexcept {
   return 1;
 }
 
-void finalize(ompt_data_t*) noexcept { runtime::end_session(); }
+void finalize(ompt_data_t*) noexcept { runtime::source_ended(runtime::Source::kOpenMp); }
 
 }  // namespace
 }  // namespace refrain::ompt

@@ -12,7 +12,7 @@ void on_task_create(ompt_data_t*, const ompt_frame_t*, ompt_data_t* created, int
   if (!scope) return;
   const std::uint64_t address = address_of(code);
   const TaskWord word{scope->next_task(), g_sites.number(address),
-                      static_cast<std::uint16_t>(t_state.location)};
+                      static_cast<std::uint16_t>(t_thread.location)};
   keep_word(created, word.pack());
   scope->append(make(spool::kTaskCreate, Clock::now(), address,
                      static_cast<std::uint8_t>(flags), word.id()));

@@ -26,7 +26,8 @@ bool is_begin(std::uint8_t kind) {
     case spool::kSyncRegionBegin:
     case spool::kWaitBegin:
     case spool::kMaskedBegin:
-    case spool::kReductionBegin: return true;
+    case spool::kReductionBegin:
+    case spool::kMpiEnter: return true;
     default: return false;
   }
 }

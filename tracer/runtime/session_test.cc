@@ -10,8 +10,11 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
+#include <map>
 #include <memory>
+#include <set>
 #include <thread>
 #include <vector>
 
@@ -19,6 +22,7 @@
 #include "test/support/trace_checks.h"
 #include "tracer/recorder/clock.h"
 #include "writer/otf2/archive_writer.h"
+#include "writer/spool/spool_reader.h"
 
 namespace refrain::runtime {
 namespace {
@@ -34,7 +38,7 @@ std::unique_ptr<Session> start(const test::TemporaryFolder& folder, std::uint64_
   settings.min_gap_s = 0;
   settings.quiet = true;
   std::string error;
-  std::unique_ptr<Session> session = Session::create(settings, "test", error);
+  std::unique_ptr<Session> session = Session::create(settings, "test", false, error);
   INFO(error);
   REQUIRE(session != nullptr);
   return session;
@@ -136,6 +140,63 @@ test::Trace archive_of(Session& session, writer::WriteResult& result) {
 }
 
 }  // namespace
+
+TEST_CASE("Session: job - the provisional folder becomes that of its rank") {
+  const test::TemporaryFolder folder;
+  filters::Settings settings;
+  settings.archive = (folder / "archive").string();
+  std::string error;
+  const auto session = Session::create(settings, "test", true, error);
+  REQUIRE(session != nullptr);
+  CHECK_FALSE(session->settled());
+  ThreadRecorder* early = session->attach(spool::kRoleRoot);
+  REQUIRE(early != nullptr);
+  session->claim_primary(early);
+  callback(*session, *early, [&] { early->append(make(spool::kFlush, 0x1000, 0)); });
+  std::filesystem::create_directories(folder / "job/spool");
+  CHECK(session->settle(folder / "job", 3, 8) == "");
+  CHECK(session->settled());
+  CHECK(session->job_size() == 8);
+  ThreadRecorder* late = session->attach(spool::kRoleWorker);
+  REQUIRE(late != nullptr);
+  callback(*session, *early, [&] { early->append(make(spool::kFlush, 0x2000, 0)); });
+  // A fact of another thread waits for the primary one, or the end.
+  session->put_fact(late, spool::kTextCommName, "1 rows");
+  session->put_fact(early, spool::record_words(spool::kMpiComm, 1, 77, 0, 5));
+  session->finish();
+  std::set<std::string> entries;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder.path()))
+    entries.insert(std::filesystem::relative(entry.path(), folder.path()).string());
+  CHECK(entries == std::set<std::string>{"job", "job/spool", "job/spool/process-3",
+                                         "job/spool/process-3/journal.spool",
+                                         "job/spool/process-3/location-0.spool",
+                                         "job/spool/process-3/location-1.spool"});
+  const auto log = spool::SpoolFile::open((folder / "job/spool/process-3/location-0.spool").string());
+  CHECK(log.log().size() == 2);
+  const auto journal = spool::SpoolFile::open((folder / "job/spool/process-3/journal.spool").string());
+  std::map<int, std::uint64_t> payloads;
+  bool named = false;
+  for (std::uint64_t i = 0; i < journal.log().size(); ++i) {
+    const spool::Record record = journal.log()[i];
+    payloads[record.kind] = record.payload;
+    named |= record.kind == spool::kText && record.sub == spool::kTextCommName;
+  }
+  CHECK(named);
+  CHECK(payloads[spool::kMpiWorld] == 8);
+  CHECK(payloads[spool::kMpiComm] == 77);
+}
+
+TEST_CASE("Session: job - a folder that is not there") {
+  const test::TemporaryFolder folder;
+  filters::Settings settings;
+  settings.archive = (folder / "archive").string();
+  std::string error;
+  const auto session = Session::create(settings, "test", true, error);
+  REQUIRE(session != nullptr);
+  CHECK(session->settle(folder / "nowhere", 0, 2).find("cannot move") == 0);
+  CHECK_FALSE(session->settled());
+  session->finish();
+}
 
 TEST_CASE("Session: errno - stays the program's where a slow path fails") {
   const test::TemporaryFolder folder;

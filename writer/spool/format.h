@@ -223,9 +223,8 @@ enum Kind : std::uint8_t {
                     // in it; payload: identity, the same in all its members; then kMpiMembers
   kMpiMembers = 114,  // aux16: comm; aux32: size; payload: identity of its parent or 0; if own
                       // rank is 0 then a kText of kTextMembers follows
-  kClockOffset = 115,  // ticks: of this process' clock; payload: what is to be added for
-                       // rank 0's, ns, signed; aux32: standard deviation or half the round
-                       // trip, ns
+  kClockOffset = 115,  // ticks: of this process' clock; payload: ticks to be added for that
+                       // of process 0 at the same moment, signed; a48: the error's bound
 };
 
 enum HeldValue : std::uint8_t {
