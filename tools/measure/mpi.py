@@ -8,7 +8,7 @@ import tempfile
 
 from measure.common import BIN, REFRAIN, bazel, environment, percent, quartiles, run_program
 
-PROGRAM = os.path.join(BIN, "test/programs/mpi/shortring")
+PROGRAM = os.path.join(BIN, "test/programs/mpi/shortring_gcc")
 VARIANTS = ("untraced", "recording", "holding")
 RING_CALLS = 2  # an iteration: Sendrecv, Allreduce
 
@@ -75,7 +75,7 @@ def single_call(options, scratch):
 
 def mpi(options):
     bazel("build", "//tools:refrain", "//tracer:librefrain_mpich.so",
-          "//test/programs/mpi:shortring")
+          "//test/programs/mpi:shortring_gcc")
     scratch = tempfile.mkdtemp(prefix="refrain-bench-")
     try:
         single_call(options, scratch)
