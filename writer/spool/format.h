@@ -50,7 +50,7 @@
 namespace refrain::spool {
 
 inline constexpr char kMagic[8] = {'R', 'F', 'R', 'S', 'P', 'O', 'O', 'L'};
-inline constexpr std::uint32_t kVersion = 5;
+inline constexpr std::uint32_t kVersion = 6;
 inline constexpr std::uint32_t kByteOrder = 0x01020304;
 inline constexpr std::size_t kHeaderBytes = 4096;
 inline constexpr std::size_t kRecordBytes = 24;
@@ -185,8 +185,12 @@ enum Kind : std::uint8_t {
   kMpiTested = 55,    // a request was tested, in vain: payload: request
   kMpiCancelled = 56, // a request is cancelled: payload: request
   kMpiCollective = 57,  // sub: MpiCollective; aux16: comm; aux32: root in it or kMpiNoRoot;
-                        // payload: request << 32 (0: blocking) | kMpiWorldwide; then kMpiAmount
-  kMpiRma = 58,         // sub: MpiRma; aux16: window; aux32: target; payload: bytes or number
+                        // payload: request << 32 (0: blocking) | number << 1 (31 bits) |
+                        // kMpiWorldwide; then kMpiAmount. `number`: how many collectives
+                        // this process had begun on the communicator before, counted also
+                        // while held
+  kMpiRma = 58,         // sub: MpiRma; aux16: window; aux32: target (kMpiRmaComplete: or
+                        // kMpiNoRoot for all); payload: bytes
   kMpiIo = 59,          // payload: bytes moved
   // 60..79 are left for MPI, 80..95 for user regions and metrics.
 
@@ -225,6 +229,8 @@ enum Kind : std::uint8_t {
                       // rank is 0 then a kText of kTextMembers follows
   kClockOffset = 115,  // ticks: of this process' clock; payload: ticks to be added for that
                        // of process 0 at the same moment, signed; a48: the error's bound
+  kMpiWindow = 116,    // a window of one-sided communication: aux16: its number; aux32: its
+                       // communicator's; payload: identity, the same in all its members
 };
 
 enum HeldValue : std::uint8_t {
