@@ -160,6 +160,8 @@ const Communicator* enter(Handle handle, MPI_Comm like, std::uint64_t parent,
   Members members;
   if (!find_members(like, members)) return nullptr;
   if (kind != spool::kMpiCommIntra) members.kind = kind;
+  // The sides of an intercommunicator have parents of their own.
+  if (members.kind == spool::kMpiCommInter) parent = 0;
   const auto size = static_cast<int>(members.local.size());
   Communicator* comm = g_communicators.add(
       {.handle = handle,

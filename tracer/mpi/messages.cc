@@ -43,7 +43,9 @@ void tell_completion(Call& call, const Request& request, const MPI_Status& statu
     case RequestKind::kReceive: return complete_receive(call, request, status);
     case RequestKind::kSendReceive:
       if (request.send_id != 0) call.put_at_leave(spool::kMpiDone, request.send_id);
-      if (request.id != 0) complete_receive(call, request, status);
+      if (request.id != 0)
+        tell_receive(call, request.comm, request.peer, request.tag, request.number,
+                     request.received_bytes, request.id);
       return;
     case RequestKind::kCollective: return call.put_at_leave(spool::kMpiDone, request.id, 1);
     case RequestKind::kIo: return call.put_at_leave(spool::kMpiIo, status_bytes(status));

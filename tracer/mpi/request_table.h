@@ -44,7 +44,7 @@ struct Request {
   std::uint32_t send_id = 0;
   std::uint64_t number = 0;   // in its channel
   std::uint64_t bytes = 0;    // sent
-  std::uint64_t received_bytes = 0;  // of collectives
+  std::uint64_t received_bytes = 0;  // of collectives and kSendReceive
 
   // The table's.
   Handle handle = kNoHandle;
