@@ -39,11 +39,6 @@ Problems check_counts(const Trace& trace);
 // one within a visit, and within a visit an iteration begins where the last one ended.
 Problems check_iterations(const Trace& trace);
 
-// Messages: replayed first in, first out per channel (source, destination, communicator,
-// tag), each has a partner of the same length; requests are begun once and completed once;
-// all members of a communicator have the same collectives on it.
-Problems check_messages(const Trace& trace);
-
 // All of them.
 Problems check_all(const Trace& trace);
 

@@ -31,14 +31,7 @@ std::uint64_t widen(OTF2_Type type, const OTF2_AttributeValue& value) {
 }
 
 Code add(void* data, List list, Event event) {
-  OTF2_AttributeRef attribute;
-  OTF2_Type type;
-  OTF2_AttributeValue value;
-  while (OTF2_AttributeList_GetNumberOfElements(list) > 0 &&
-         OTF2_AttributeList_PopAttribute(list, &attribute, &type, &value) == OTF2_SUCCESS)
-    event.attributes.push_back({attribute, type, widen(type, value)});
-  static_cast<std::vector<Event>*>(data)->push_back(std::move(event));
-  return OTF2_CALLBACK_SUCCESS;
+  return add_event(data, list, std::move(event));
 }
 
 Code on_enter(Where, Time time, uint64_t, void* data, List list, OTF2_RegionRef region) {
@@ -109,61 +102,6 @@ Code on_metric(Where, Time time, uint64_t, void* data, List list, OTF2_MetricRef
   return add(data, list, {EventType::kMetric, time, metric, count, 0, {}});
 }
 
-template <EventType kType>
-Code on_message(Where, Time time, uint64_t, void* data, List list, uint32_t peer,
-                OTF2_CommRef comm, uint32_t tag, uint64_t bytes) {
-  return add(data, list, {kType, time, comm, tag, peer, {}, {0, bytes, 0}});
-}
-
-template <EventType kType>
-Code on_request_message(Where, Time time, uint64_t, void* data, List list, uint32_t peer,
-                        OTF2_CommRef comm, uint32_t tag, uint64_t bytes,
-                        uint64_t request) {
-  return add(data, list, {kType, time, comm, tag, peer, {}, {request, bytes, 0}});
-}
-
-template <EventType kType>
-Code on_request(Where, Time time, uint64_t, void* data, List list, uint64_t request) {
-  return add(data, list, {kType, time, 0, 0, 0, {}, {request, 0, 0}});
-}
-
-Code on_collective_begin(Where, Time time, uint64_t, void* data, List list) {
-  return add(data, list, {EventType::kMpiCollectiveBegin, time, 0, 0, 0, {}, {}});
-}
-
-Code on_collective_end(Where, Time time, uint64_t, void* data, List list,
-                       OTF2_CollectiveOp operation, OTF2_CommRef comm, uint32_t root,
-                       uint64_t sent, uint64_t received) {
-  return add(data, list,
-             {EventType::kMpiCollectiveEnd, time, comm, operation, root, {},
-              {0, sent, received}});
-}
-
-Code on_collective_complete(Where, Time time, uint64_t, void* data, List list,
-                            OTF2_CollectiveOp operation, OTF2_CommRef comm, uint32_t root,
-                            uint64_t sent, uint64_t received, uint64_t request) {
-  return add(data, list,
-             {EventType::kMpiCollectiveComplete, time, comm, operation, root, {},
-              {request, sent, received}});
-}
-
-Code on_rma(Where, Time time, uint64_t, void* data, List list, OTF2_RmaWinRef window,
-            uint32_t target, uint64_t bytes, uint64_t id) {
-  return add(data, list, {EventType::kRma, time, window, 0, target, {}, {id, bytes, 0}});
-}
-
-Code on_rma_atomic(Where, Time time, uint64_t, void* data, List list,
-                   OTF2_RmaWinRef window, uint32_t target, OTF2_RmaAtomicType,
-                   uint64_t sent, uint64_t received, uint64_t id) {
-  return add(data, list,
-             {EventType::kRma, time, window, 0, target, {}, {id, sent, received}});
-}
-
-Code on_rma_complete(Where, Time time, uint64_t, void* data, List list,
-                     OTF2_RmaWinRef window, uint64_t id) {
-  return add(data, list, {EventType::kRmaComplete, time, window, 0, 0, {}, {id, 0, 0}});
-}
-
 Code on_program_begin(Where, Time time, uint64_t, void* data, List list,
                       OTF2_StringRef name, uint32_t count, const OTF2_StringRef*) {
   return add(data, list, {EventType::kProgramBegin, time, name, count, 0, {}});
@@ -174,6 +112,17 @@ Code on_program_end(Where, Time time, uint64_t, void* data, List list, int64_t s
 }
 
 }  // namespace
+
+OTF2_CallbackCode add_event(void* data, OTF2_AttributeList* list, Event event) {
+  OTF2_AttributeRef attribute;
+  OTF2_Type type;
+  OTF2_AttributeValue value;
+  while (OTF2_AttributeList_GetNumberOfElements(list) > 0 &&
+         OTF2_AttributeList_PopAttribute(list, &attribute, &type, &value) == OTF2_SUCCESS)
+    event.attributes.push_back({attribute, type, widen(type, value)});
+  static_cast<std::vector<Event>*>(data)->push_back(std::move(event));
+  return OTF2_CALLBACK_SUCCESS;
+}
 
 EventCallbacks::EventCallbacks() : callbacks_(OTF2_EvtReaderCallbacks_New()) {
   using enum EventType;
@@ -203,25 +152,7 @@ EventCallbacks::EventCallbacks() : callbacks_(OTF2_EvtReaderCallbacks_New()) {
   OTF2_EvtReaderCallbacks_SetMetricCallback(c, on_metric);
   OTF2_EvtReaderCallbacks_SetProgramBeginCallback(c, on_program_begin);
   OTF2_EvtReaderCallbacks_SetProgramEndCallback(c, on_program_end);
-  OTF2_EvtReaderCallbacks_SetMpiSendCallback(c, on_message<kMpiSend>);
-  OTF2_EvtReaderCallbacks_SetMpiIsendCallback(c, on_request_message<kMpiIsend>);
-  OTF2_EvtReaderCallbacks_SetMpiIsendCompleteCallback(c, on_request<kMpiIsendComplete>);
-  OTF2_EvtReaderCallbacks_SetMpiIrecvRequestCallback(c, on_request<kMpiIrecvRequest>);
-  OTF2_EvtReaderCallbacks_SetMpiRecvCallback(c, on_message<kMpiRecv>);
-  OTF2_EvtReaderCallbacks_SetMpiIrecvCallback(c, on_request_message<kMpiIrecv>);
-  OTF2_EvtReaderCallbacks_SetMpiRequestTestCallback(c, on_request<kMpiRequestTest>);
-  OTF2_EvtReaderCallbacks_SetMpiRequestCancelledCallback(c,
-                                                         on_request<kMpiRequestCancelled>);
-  OTF2_EvtReaderCallbacks_SetMpiCollectiveBeginCallback(c, on_collective_begin);
-  OTF2_EvtReaderCallbacks_SetMpiCollectiveEndCallback(c, on_collective_end);
-  OTF2_EvtReaderCallbacks_SetNonBlockingCollectiveRequestCallback(
-      c, on_request<kMpiCollectiveRequest>);
-  OTF2_EvtReaderCallbacks_SetNonBlockingCollectiveCompleteCallback(c,
-                                                                   on_collective_complete);
-  OTF2_EvtReaderCallbacks_SetRmaPutCallback(c, on_rma);
-  OTF2_EvtReaderCallbacks_SetRmaGetCallback(c, on_rma);
-  OTF2_EvtReaderCallbacks_SetRmaAtomicCallback(c, on_rma_atomic);
-  OTF2_EvtReaderCallbacks_SetRmaOpCompleteBlockingCallback(c, on_rma_complete);
+  set_mpi_callbacks(c);
 }
 
 EventCallbacks::~EventCallbacks() { OTF2_EvtReaderCallbacks_Delete(callbacks_); }

@@ -77,6 +77,12 @@ ArchiveFolder make_provisional_folder(const std::string& wanted, const std::stri
   return make_archive_folder((where / name).string(), program, 0, true);
 }
 
+void remove_empty(const ArchiveFolder& folder) noexcept {
+  rmdir(folder.spool.c_str());
+  rmdir((folder.archive + "/spool").c_str());
+  rmdir(folder.archive.c_str());
+}
+
 ArchiveFolder move_spool(const ArchiveFolder& from, const std::string& archive,
                          std::uint32_t process) {
   ArchiveFolder out;
@@ -86,9 +92,7 @@ ArchiveFolder move_spool(const ArchiveFolder& from, const std::string& archive,
                 "': " + std::strerror(errno);
     return out;
   }
-  std::error_code ignored;
-  fs::remove(fs::path(from.archive) / "spool", ignored);
-  fs::remove(from.archive, ignored);
+  remove_empty(from);
   out.archive = archive;
   out.spool = to.string();
   return out;

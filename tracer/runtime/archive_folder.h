@@ -30,4 +30,7 @@ ArchiveFolder make_provisional_folder(const std::string& wanted, const std::stri
 ArchiveFolder move_spool(const ArchiveFolder& from, const std::string& archive,
                          std::uint32_t process);
 
+// Removes what make_archive_folder() has made, as far as nothing is in it.
+void remove_empty(const ArchiveFolder& folder) noexcept;
+
 }  // namespace refrain::runtime

@@ -177,7 +177,8 @@ void set_runtime_end(void (*end_runtime)()) noexcept { g_end_runtime.store(end_r
 
 void end_session() noexcept {
   Session* session = g_session;
-  if (session == nullptr || g_ended.exchange(true)) return;
+  // A process of a job that has finished its part leaves the archive to process 0.
+  if (session == nullptr || g_finished.load() || g_ended.exchange(true)) return;
   if (!session->settled()) {
     g_ended.store(false);
     if (!settle_alone()) return;

@@ -76,6 +76,7 @@ std::unique_ptr<Session> Session::create(const filters::Settings& settings,
                                     {0, settings.chunk_bytes}, session->budget_);
   if (result != recorder::SpoolResult::kOk) {
     error = "cannot write to '" + folder.spool + "'";
+    remove_empty(folder);
     return nullptr;
   }
   session->write_preamble(runtime_name, program);

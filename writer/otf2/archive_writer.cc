@@ -244,11 +244,10 @@ class ArchiveJob {
   }
 
   void write_offsets(Otf2Archive& archive, OTF2_DefWriter* writer, std::size_t process) {
-    const double ticks = models_[process]->ticks_per_second() / 1e9;
     for (const auto& offset : mpi_->clock(process).offsets())
       archive.check(OTF2_DefWriter_WriteClockOffset(writer, offset.ticks,
                                                     offset.offset_ticks,
-                                                    ticks * offset.deviation_ns),
+                                                    static_cast<double>(offset.error_ticks)),
                     "cannot write definitions");
   }
 

@@ -227,11 +227,8 @@ enum Kind : std::uint8_t {
                     // in it; payload: identity, the same in all its members; then kMpiMembers
   kMpiMembers = 114,  // aux16: comm; aux32: size; payload: identity of its parent or 0; if own
                       // rank is 0 then a kText of kTextMembers follows
-  kClockOffset = 115,  // ticks: of this process' clock; payload: what is to be added for
-                       // rank 0's clock at the same moment, in ticks, signed; aux32: standard
-                       // deviation or half the round trip, ns
-  kMpiWindow = 116,    // a window of one-sided communication: aux16: its number; aux32: its
-                       // communicator's; payload: identity, the same in all its members
+  kClockOffset = 115,  // ticks: of this process' clock; payload: ticks to be added for that
+                       // of process 0 at the same moment, signed; a48: the error's bound
 };
 
 enum HeldValue : std::uint8_t {
@@ -289,7 +286,8 @@ enum TextKey : std::uint8_t {
                         // "/", the remote one
   kTextCommName = 10,   // "comm name"
   kTextMpi = 11,        // what the MPI library calls itself
-  kTextTopology = 12,   // "comm cart periods dims coords..." or "comm graph ..."
+  kTextTopology = 12,   // "comm cart n", n periods, n sizes, own coordinates; "comm graph n", own
+                        // neighbours; "comm dist_graph n", sources, m, destinations; decimal
 };
 
 enum GapReason : std::uint8_t {

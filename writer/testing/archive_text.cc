@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "test/support/mpi_checks.h"
 #include "test/support/trace_checks.h"
 
 namespace refrain::writer {
@@ -11,9 +12,9 @@ namespace {
 std::string message_line(const test::Event& event) {
   std::string text = std::string(test::event_name(event.type)) + " comm " +
                      std::to_string(event.reference) + " peer " +
-                     std::to_string(event.extra) + " tag " + std::to_string(event.value) +
-                     " bytes " + std::to_string(event.mpi.bytes);
-  if (event.mpi.request != 0) text += " #" + std::to_string(event.mpi.request);
+                     std::to_string(event.value) + " tag " + std::to_string(event.tag) +
+                     " bytes " + std::to_string(std::max(event.sent, event.received));
+  if (event.request != 0) text += " #" + std::to_string(event.request);
   return text;
 }
 
@@ -66,19 +67,22 @@ std::string line(const test::Trace& trace, const test::Event& event) {
     case kMpiRequestCancelled:
     case kMpiCollectiveRequest:
       return std::string(test::event_name(event.type)) + " #" +
-             std::to_string(event.mpi.request);
+             std::to_string(event.request);
     case kMpiCollectiveEnd:
     case kMpiCollectiveComplete:
       return std::string(test::event_name(event.type)) + numbers + " root " +
              std::to_string(static_cast<std::int32_t>(event.extra)) + " bytes " +
-             std::to_string(event.mpi.bytes) + " " + std::to_string(event.mpi.received);
-    case kRma:
-      return "Rma window " + std::to_string(event.reference) + " target " +
-             std::to_string(event.extra) + " bytes " + std::to_string(event.mpi.bytes) +
-             " #" + std::to_string(event.mpi.request);
-    case kRmaComplete:
-      return "RmaComplete window " + std::to_string(event.reference) + " #" +
-             std::to_string(event.mpi.request);
+             std::to_string(event.sent) + " " + std::to_string(event.received);
+    case kRmaPut:
+    case kRmaGet:
+    case kRmaAtomic:
+      return std::string(test::event_name(event.type)) + " window " +
+             std::to_string(event.reference) + " target " + std::to_string(event.value) +
+             " bytes " + std::to_string(event.sent) + " " + std::to_string(event.received) +
+             " #" + std::to_string(event.request);
+    case kRmaOpCompleteBlocking:
+      return "RmaOpCompleteBlocking window " + std::to_string(event.reference) + " #" +
+             std::to_string(event.request);
     default:
       return test::event_name(event.type);
   }
@@ -103,6 +107,11 @@ Written write_and_check(const std::vector<spool::SpoolBuilder>& processes,
   REQUIRE(written.result.ok);
   written.trace = test::read_trace(folder.path());
   CHECK(test::text(test::check_all(written.trace)) == "");
+  if (written.trace.location_groups.at(0).name.starts_with("MPI Rank")) {
+    CHECK(test::text(test::check_messages(written.trace)) == "");
+    CHECK(test::text(test::check_collectives(written.trace)) == "");
+    CHECK(test::text(test::check_requests(written.trace)) == "");
+  }
   CHECK(test::text(test::check_otf2_print(folder.path())) == "");
   return written;
 }
