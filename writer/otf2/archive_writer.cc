@@ -103,6 +103,10 @@ class ArchiveJob {
     std::stable_sort(models_.begin(), models_.end(), [](const auto& a, const auto& b) {
       return a->rank() < b->rank();
     });
+    if (MpiJob::is_job(models_)) {
+      mpi_.emplace();
+      mpi_->cut(models_);
+    }
     std::uint32_t first_comm = 0;
     for (std::size_t i = 0; i < models_.size(); ++i) {
       ProcessModel& model = *models_[i];
@@ -116,8 +120,7 @@ class ArchiveJob {
       const double ticks = static_cast<double>(model.end_ticks() - model.start_ticks());
       result_.duration_s = std::max(result_.duration_s, ticks / model.ticks_per_second());
     }
-    if (MpiJob::is_job(models_)) {
-      mpi_.emplace();
+    if (mpi_) {
       mpi_->unite_comms(models_, first_comm);
       mpi_->plan(models_, regions_, threads_);
     }

@@ -297,6 +297,7 @@ enum GapReason : std::uint8_t {
   kGapBreak = 4,       // resumed: the pattern broke
   kGapTooShort = 5,    // resumed: undone, shorter than min_gap
   kGapSlow = 6,        // resumed: an iteration was slow
+  kGapRanks = 7,       // the writer's: other ranks did not write it
 };
 
 // Why something could not be recorded; index into Header::lost.
