@@ -123,6 +123,11 @@ class ArchiveJob {
     if (mpi_) {
       mpi_->unite_comms(models_, first_comm);
       mpi_->plan(models_, regions_, threads_);
+      result_.mpi.used = true;
+      result_.mpi.clock_checked = mpi_->checked();
+      result_.mpi.clock_violations = mpi_->violations();
+      result_.mpi.iterations_given_up = mpi_->iterations_given_up();
+      result_.mpi.iterations_alone = mpi_->iterations_alone();
     }
     result_.processes = models_.size();
     result_.structure = structure_line(*models_.front());
@@ -207,7 +212,7 @@ class ArchiveJob {
         result_.events_filtered += outcome.filtered;
         result_.events_unmatched += outcome.unmatched;
         result_.archive_events += outcome.archive_events;
-        mpi_counts_.add(outcome.mpi);
+        result_.mpi.counts.add(outcome.mpi);
         for (std::size_t cause = 0; cause < spool::kLossCauses; ++cause)
           result_.lost[cause] += facts.lost[cause];
         for (std::size_t kind = 0; kind < kEventKinds; ++kind)
@@ -309,7 +314,6 @@ class ArchiveJob {
   std::vector<std::vector<LocationOutcome>> outcomes_;
   std::array<std::uint64_t, kEventKinds> by_kind_{};
   std::optional<MpiJob> mpi_;
-  MpiCounts mpi_counts_;
   unsigned threads_;
   WriteResult result_;
 

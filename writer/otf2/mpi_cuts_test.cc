@@ -108,7 +108,7 @@ TEST_CASE("MPI cuts: the same on all ranks - nothing is dropped") {
     CHECK(sent(written, rank).size() == 7);
     CHECK(lines_with(written.trace, rank, " iteration ").size() == kIterations);
   }
-  CHECK(written.trace.properties.at("REFRAIN::MESSAGES_DROPPED") == "0");
+  CHECK(written.trace.properties.at("REFRAIN::SENDS_DROPPED") == "0");
   CHECK(written.trace.properties.at("REFRAIN::MESSAGES") == "21");
 }
 
@@ -128,7 +128,7 @@ TEST_CASE("MPI cuts: held an iteration early or late - all ranks have the common
     CHECK(lines_with(written.trace, rank, "MpiCollectiveEnd").size() == 6);
   }
   CHECK(written.trace.properties.at("REFRAIN::ITERATIONS_GIVEN_UP") == "4");
-  CHECK(written.trace.properties.at("REFRAIN::MESSAGES_DROPPED") == "0");
+  CHECK(written.trace.properties.at("REFRAIN::SENDS_DROPPED") == "0");
 }
 
 TEST_CASE("MPI cuts: a rank that held nothing - is cut like the others") {
@@ -167,7 +167,7 @@ TEST_CASE("MPI cuts: no loop in common and no collectives - each its own, messag
   CHECK(written_iterations(written, 0) == without(5, 18));
   CHECK(written_iterations(written, 1).size() == kIterations);
   CHECK(sent(written, 1).size() == 7);
-  CHECK(written.trace.properties.at("REFRAIN::MESSAGES_DROPPED") == "13");
+  CHECK(written.trace.properties.at("REFRAIN::SENDS_DROPPED") == "13");
 }
 
 TEST_CASE("MPI cuts: one rank breaks alone - it keeps that, without messages") {
@@ -244,14 +244,14 @@ TEST_CASE("MPI clocks: offsets - readers see one clock, receives before sends ar
   const test::TemporaryFolder folder;
   std::vector<RingRank> ring = {{0, 2}, {1, 2}};
   for (RingRank& rank : ring) rank.run(0, kIterations);
-  // Rank 1's clock is 50 behind rank 0's at first, and runs slow: 250 at the end.
+  // Rank 1's clock is 50 behind rank 0's at first, and runs slow: 200 more 2000 later.
   const std::uint64_t offsets[] = {50, 250};
-  ring[1].builder.journal().add(kClockOffset, 1000, 3, offsets[0]);
-  ring[1].builder.journal().add(kClockOffset, 3000, 3, offsets[1]);
+  ring[1].builder.journal().add(kClockOffset, 1, 3, offsets[0]);
+  ring[1].builder.journal().add(kClockOffset, 2001, 3, offsets[1]);
   const Written written = write_ring(ring, folder);
   const Lines enters = lines_with(written.trace, 1, "enter MPI_Send");
-  CHECK(enters.front() == "1050 enter MPI_Send");
-  CHECK(enters.at(10) == "2150 enter MPI_Send");
+  CHECK(enters.front() == "1150 enter MPI_Send");
+  CHECK(enters.at(10) == "2250 enter MPI_Send");
   CHECK(lines_with(written.trace, 0, "enter MPI_Send").at(10) == "2000 enter MPI_Send");
   // From rank 1 all arrive too early, as rank 1 sends 22 and more after rank 0 received.
   CHECK(written.trace.properties.at("REFRAIN::CLOCK_VIOLATIONS") == "20");

@@ -201,11 +201,20 @@ TEST_CASE("CommTable: facts merge in any order; members that one did not tell ar
     journal.known = true;
     journal.rank = rank;
     journal.size = 4;
-    journal.comms[0] = {.kind = spool::kMpiCommWorld, .rank = rank, .size = 4, .identity = 1};
+    spool::JournalComm world;
+    world.kind = spool::kMpiCommWorld;
+    world.rank = rank;
+    world.size = 4;
+    world.identity = 1;
+    journal.comms[0] = world;
     if (rank == 0) journal.comms[0].members = {0, 1, 2, 3};
     // Rank 3 is the first of {3, 1}, and died before it told so.
-    if (rank % 2 == 1)
-      journal.comms[1] = {.rank = rank == 3 ? 0U : 1U, .size = 2, .identity = 5, .parent = 1};
+    spool::JournalComm pair;
+    pair.rank = rank == 3 ? 0 : 1;
+    pair.size = 2;
+    pair.identity = 5;
+    pair.parent = 1;
+    if (rank % 2 == 1) journal.comms[1] = pair;
     facts.push_back(mpi_facts(journal));
   }
   const MpiFacts all = merge(merge(facts[0], facts[1]), merge(facts[2], facts[3]));
