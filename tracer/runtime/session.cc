@@ -194,7 +194,7 @@ void Session::on_symbol(ThreadRecorder& recorder, periodicity::Symbol symbol,
                         std::uint64_t ticks) noexcept {
   symbols_[detector_->position() & (symbols_.size() - 1)] = symbol;
   note_address(symbol & spool::kAddressMask);
-  gate_->on_symbol({.symbol = symbol,
+  gate_->on_symbol({.symbol = numbers_.number(symbol),
                     .ticks = ticks,
                     .epoch = recorder.epoch(),
                     .depth = static_cast<std::uint16_t>(recorder.depth()),

@@ -21,6 +21,7 @@
 #include "filters/iteration_gate.h"
 #include "filters/settings.h"
 #include "periodicity/loop_detector.h"
+#include "periodicity/symbol_numbers.h"
 #include "tracer/recorder/decision_board.h"
 #include "tracer/recorder/spool_file.h"
 #include "tracer/recorder/thread_recorder.h"
@@ -209,6 +210,7 @@ class Session final : public filters::GateSink {
   std::unique_ptr<periodicity::LoopDetector> detector_;
   std::unique_ptr<filters::IterationGate> gate_;
   std::vector<periodicity::Symbol> symbols_;  // the latest, by position
+  periodicity::SymbolNumbers numbers_;        // what the detector is given of them
   std::array<std::uint64_t, 256> addresses_{};
   Modules modules_;
   Journal journal_;
