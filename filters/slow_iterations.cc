@@ -45,8 +45,9 @@ bool SlowIterations::worth_keeping(std::uint64_t deviation_ticks, double events,
     classes_[c].events += events;
   }
   const Class& so_far = classes_[own];
-  return so_far.iterations <= kFree ||
-         (so_far.events <= allowed / 2 && kept_events_ + events <= allowed);
+  if (so_far.iterations <= kFree) return true;
+  const bool rare = so_far.events <= allowed / 2;
+  return kept_events_ + events <= (rare ? allowed : allowed / 2);
 }
 
 SlowIterations::Chosen SlowIterations::choose(std::uint64_t position) noexcept {

@@ -12,10 +12,9 @@
 // deviations, an interruption of a short inner iteration is further out than an outer
 // iteration that took a hundred times as long, and there are many more of them.) Kept are
 //   - the first kFree of a class, counting the ones in higher classes, too;
-//   - others as long as all of their class and the higher ones, kept or not, come to at
-//   most
-//     half of `share` of all events so far, and all that are kept to the whole of it. So
-//     noise leaves room for what is worse than all before.
+//   - others up to half of `share` of all events so far;
+//   - those of a class that is rare (with the higher ones it comes to at most that half,
+//     kept or not) up to the whole of it. So noise leaves room for what is worse.
 #pragma once
 
 #include <array>
