@@ -31,12 +31,16 @@
 
 namespace refrain::runtime {
 
+inline constexpr unsigned kPlaceDetailShift = 48;
+inline constexpr unsigned kPlaceKindShift = 58;
+
 // A symbol of the agent's stream, in one word: what the event was and where in the code.
 // Symbols that more goes into (MPI: communicator, callers) are hashes; their place is this.
-inline periodicity::Symbol make_symbol(spool::Kind kind, std::uint8_t sub,
+// `detail` has 10 bits: a construct's kind, or the number of an MPI procedure.
+inline periodicity::Symbol make_symbol(spool::Kind kind, std::uint16_t detail,
                                        std::uint64_t address) noexcept {
-  return (address & spool::kAddressMask) | std::uint64_t{kind} << 56 |
-         std::uint64_t{sub} << 48;
+  return (address & spool::kAddressMask) | std::uint64_t{kind} << kPlaceKindShift |
+         std::uint64_t{detail} << kPlaceDetailShift;
 }
 
 class Session final : public filters::GateSink {
