@@ -68,11 +68,10 @@ void begin_receive(Call& call, Request& request) noexcept {
 
 void begin_collective(Call& call, Request& request) noexcept {
   request.id = next_id();
-  call.put_at_enter(spool::kMpiCollective,
-                    std::uint64_t{request.id} << 32 | (request.worldwide ? spool::kMpiWorldwide : 0),
+  call.put_at_enter(spool::kMpiCollective, collective_payload(*request.group, request.id),
                     request.sub, comm_and_rank(request.comm, request.peer),
                     saturated(request.received_bytes), request.bytes);
-  if (request.worldwide) pass_anchor();
+  if (request.group->worldwide) pass_anchor();
 }
 
 void begin(Call& call, Request& request) noexcept {
