@@ -15,7 +15,11 @@ std::uint64_t median_of(std::uint64_t* values, std::uint32_t count) noexcept {
 void DurationBand::look_again(bool leaves, double factor) noexcept {
   median_ = next_median_;
   mad_ = next_mad_;
-  if (leaves && count_ != next_ && count_ < renewed_ + kApart) return;
+  if (leaves) {
+    in_a_row_ = count_ == last_leave_ + 1 ? in_a_row_ + 1 : 1;
+    last_leave_ = count_;
+    if (count_ != next_ && count_ < renewed_ + kApart && in_a_row_ != kBelieved) return;
+  }
   renewed_ = count_;
   next_ = count_ + kWindow;
   renew(factor);

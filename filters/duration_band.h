@@ -4,13 +4,12 @@
 // duration differs from the median by more than k median absolute deviations (MAD).
 // Thread-safety: none. Memory: fixed, about 300 bytes. No allocation.
 // Cost: add() is a store and two comparisons; at every 32nd iteration, and when one leaves
-// the band (16 iterations after the last time at the earliest), median and MAD are found
-// anew, which takes a few hundred ns.
+// the band (16 iterations after the last time at the earliest, or when it is the 17th in a
+// row), median and MAD are found anew, which takes a few hundred ns.
 //
 // Median and MAD are exact, of the latest 32 iterations as of the last renewal (of n
 // values, the one with n / 2 lesser ones): so the band follows a program whose iterations
-// change their length slowly, and one that changes it for good is believed
-// after 17 to 32. A MAD
+// change their length slowly, and one that changes it for good is believed after 17. A MAD
 // is taken to be at least 1/40 of the median, for clocks and schedulers have that much
 // noise.
 // Units: ticks of the caller's clock.
@@ -44,6 +43,7 @@ class DurationBand {
 
  private:
   static constexpr std::uint32_t kApart = 16;
+  static constexpr std::uint32_t kBelieved = kWindow / 2 + 1;  // then the median is theirs
 
   void look_again(bool leaves, double factor) noexcept;
   void renew(double factor) noexcept;
@@ -52,6 +52,8 @@ class DurationBand {
   std::uint64_t count_ = 0;
   std::uint64_t renewed_ = 0;      // count_ then
   std::uint64_t next_ = kLeast;    // count_ at the next renewal at the latest
+  std::uint64_t last_leave_ = 0;   // count_ when one left the band
+  std::uint64_t in_a_row_ = 0;     // that left it, up to then
   std::uint64_t low_ = 0;
   std::uint64_t high_ = ~std::uint64_t{0};
   std::uint64_t next_median_ = 0;

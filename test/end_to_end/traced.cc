@@ -23,6 +23,31 @@ bool made_for_libgomp(const std::string& program) {
          program.find("_gfortran") != std::string::npos;
 }
 
+std::string flag_of(std::string setting) {
+  for (char& c : setting) c = c == '_' ? '-' : static_cast<char>(std::tolower(c));
+  return "--" + setting;
+}
+
+void use_run(Command& command, const Job& job, const fs::path& archive) {
+  const std::vector<std::string> words = refrain_run(job.settings, archive);
+  command.arguments.insert(command.arguments.begin(), words.begin(), words.end());
+}
+
+void use_environment(Command& command, const Job& job, const fs::path& archive) {
+  command.environment["REFRAIN_ARCHIVE"] = archive;
+  command.environment["REFRAIN_QUIET"] = "yes";
+  for (const auto& [name, value] : job.settings)
+    command.environment["REFRAIN_" + name] = value;
+}
+
+// A folder where the library has the name that the loader asks for.
+void use_library_folder(Command& command, const TemporaryFolder& folder) {
+  fs::create_symlink(data_file("tracer/librefrain.so"), folder / "librefrain.so.0");
+  command.environment["LD_LIBRARY_PATH"] = folder.path();
+}
+
+}  // namespace
+
 // Nothing of the surroundings' own OpenMP or tracing.
 std::map<std::string, std::optional<std::string>> clean_environment() {
   std::map<std::string, std::optional<std::string>> result;
@@ -34,29 +59,6 @@ std::map<std::string, std::optional<std::string>> clean_environment() {
         result[name] = std::nullopt;
   }
   return result;
-}
-
-std::string flag_of(std::string setting) {
-  for (char& c : setting) c = c == '_' ? '-' : static_cast<char>(std::tolower(c));
-  return "--" + setting;
-}
-
-void use_run(Command& command, const Job& job, const fs::path& archive) {
-  std::vector<std::string> words = {data_file("tools/refrain"), "run", "--quiet", "-o",
-                                    archive};
-  for (const auto& [name, value] : job.settings) {
-    words.push_back(flag_of(name));
-    words.push_back(value);
-  }
-  words.push_back("--");
-  command.arguments.insert(command.arguments.begin(), words.begin(), words.end());
-}
-
-void use_environment(Command& command, const Job& job, const fs::path& archive) {
-  command.environment["REFRAIN_ARCHIVE"] = archive;
-  command.environment["REFRAIN_QUIET"] = "yes";
-  for (const auto& [name, value] : job.settings)
-    command.environment["REFRAIN_" + name] = value;
 }
 
 // A library with a sanitizer in it wants the sanitizer's runtime to be in the program
@@ -77,13 +79,17 @@ void put_sanitizer_first(Command& command) {
   use("TSAN_OPTIONS", "test/end_to_end/libomp.tsan");
 }
 
-// A folder where the library has the name that the loader asks for.
-void use_library_folder(Command& command, const TemporaryFolder& folder) {
-  fs::create_symlink(data_file("tracer/librefrain.so"), folder / "librefrain.so.0");
-  command.environment["LD_LIBRARY_PATH"] = folder.path();
+std::vector<std::string> refrain_run(const std::map<std::string, std::string>& settings,
+                                     const fs::path& archive) {
+  std::vector<std::string> words = {data_file("tools/refrain"), "run", "--quiet", "-o",
+                                    archive};
+  for (const auto& [name, value] : settings) {
+    words.push_back(flag_of(name));
+    words.push_back(value);
+  }
+  words.push_back("--");
+  return words;
 }
-
-}  // namespace
 
 std::map<std::string, std::string> find_loops_of(int events, int limit) {
   return {{"DETECTOR", "exact"},

@@ -64,4 +64,12 @@ long property_number(const Trace& trace, const std::string& name);
 // LLVM's OpenMP runtime, which stands in for libgomp.
 std::string libomp();
 
+// What runs are made of. Changes of the environment that leave nothing of the surroundings'
+// own OpenMP or tracing in it; `refrain run` with its options, up to the `--`; and, if the
+// test has a sanitizer in it, its runtime first in the command's processes.
+std::map<std::string, std::optional<std::string>> clean_environment();
+std::vector<std::string> refrain_run(const std::map<std::string, std::string>& settings,
+                                     const std::filesystem::path& archive);
+void put_sanitizer_first(Command& command);
+
 }  // namespace refrain::test

@@ -18,7 +18,22 @@ _COMPILERS = {
     },
 }
 
-_FLAGS = "-Wall -Wextra -Werror -g -O2 -fopenmp"
+# MPICH's, by the names that Debian's alternatives do not turn into another MPI's. Two of
+# gcc's warnings do not understand MPI: MPI_STATUSES_IGNORE is no array, and mpif.h defines
+# more than a program uses.
+_MPI_COMPILERS = {
+    "c": {
+        "clang": "mpicc.mpich -cc=clang-19 -std=gnu11",
+        "gcc": "mpicc.mpich -cc=gcc -std=gnu11 -Wno-stringop-overflow",
+    },
+    "f90": {
+        "gfortran": "mpifort.mpich -Wno-unused-parameter",
+    },
+}
+
+_FLAGS = "-Wall -Wextra -Werror -g -O2"
+
+_OPENMP = " -fopenmp"
 
 # Paths in the debug information stay relative to the workspace.
 _PREFIX_MAP = "-fdebug-prefix-map=$PWD=."
@@ -60,11 +75,28 @@ def openmp_program(name, src, suffix = "", linkopts = [], **kwargs):
       linkopts: what comes last on the linker's line.
       **kwargs: further attributes of all the targets.
     """
-    for compiler, command in _COMPILERS[src.rpartition(".")[2]].items():
+    _programs(_COMPILERS, _OPENMP, name, src, suffix, linkopts, **kwargs)
+
+def mpi_program(name, src, openmp = False, suffix = "", linkopts = [], **kwargs):
+    """The same of a program that uses MPI; pure MPI, or with OpenMP, too.
+
+    Args:
+      name: as above.
+      src: as above.
+      openmp: whether it uses OpenMP.
+      suffix: as above.
+      linkopts: as above.
+      **kwargs: as above.
+    """
+    flags = _OPENMP if openmp else ""
+    _programs(_MPI_COMPILERS, flags, name, src, suffix, linkopts, **kwargs)
+
+def _programs(compilers, flags, name, src, suffix, linkopts, **kwargs):
+    for compiler, command in compilers[src.rpartition(".")[2]].items():
         compiled(
             name = "%s_%s%s" % (name, compiler, suffix),
             src = src,
-            command = command + " " + _FLAGS,
+            command = command + " " + _FLAGS + flags,
             linkopts = linkopts + ["-lm"],
             **kwargs
         )

@@ -4,7 +4,8 @@
 // Shapes: references are those of the archive's definitions; times are ticks of the
 // archive's clock (Trace::clock), with clock offsets applied.
 // Thread-safety: none needed. Errors: std::runtime_error with libotf2's own messages.
-// Checks and queries: trace_checks.h. MPI events are not read yet.
+// Checks and queries: trace_checks.h, of MPI's events mpi_checks.h. Events of I/O are not
+// read.
 #pragma once
 
 #include <cstdint>
@@ -41,6 +42,40 @@ enum class EventType : std::uint8_t {
   kMetric,             // metric, number of values
   kProgramBegin,       // name, number of arguments
   kProgramEnd,         // -, exit status
+
+  // MPI: what `tag`, `sent`, `received` and `request` are: see there.
+  kMpiSend,                   // communicator, destination
+  kMpiIsend,                  // communicator, destination
+  kMpiIsendComplete,          //
+  kMpiIrecvRequest,           //
+  kMpiRecv,                   // communicator, source
+  kMpiIrecv,                  // communicator, source
+  kMpiRequestTest,            //
+  kMpiRequestCancelled,       //
+  kMpiCollectiveBegin,        //
+  kMpiCollectiveEnd,          // communicator, operation, root
+  kMpiCollectiveRequest,      // begin of a non-blocking one
+  kMpiCollectiveComplete,     // communicator, operation, root; of a non-blocking one
+  kCommCreate,                // communicator
+  kCommDestroy,               // communicator
+  kRmaWinCreate,              // window
+  kRmaWinDestroy,             // window
+  kRmaCollectiveBegin,        //
+  kRmaCollectiveEnd,          // window, operation, root
+  kRmaGroupSync,              // window, level, group
+  kRmaRequestLock,            // window, target, lock type
+  kRmaAcquireLock,            // window, target, lock type
+  kRmaTryLock,                // window, target, lock type
+  kRmaReleaseLock,            // window, target
+  kRmaSync,                   // window, target, kind
+  kRmaWaitChange,             // window
+  kRmaPut,                    // window, target
+  kRmaGet,                    // window, target
+  kRmaAtomic,                 // window, target, kind
+  kRmaOpCompleteBlocking,     // window
+  kRmaOpCompleteNonBlocking,  // window
+  kRmaOpTest,                 // window
+  kRmaOpCompleteRemote,       // window
   kTypes
 };
 const char* event_name(EventType type);
@@ -58,6 +93,10 @@ struct Event {
   std::int64_t value = 0;
   std::uint32_t extra = 0;
   std::vector<Attribute> attributes;
+  // Of MPI's events, where they have them.
+  std::uint32_t tag = 0;
+  std::uint64_t sent = 0, received = 0;  // bytes
+  std::uint64_t request = 0;             // request, matching or lock id
 };
 
 struct Region {
@@ -91,9 +130,17 @@ struct Group {
   std::vector<std::uint64_t> members;
 };
 
+inline constexpr std::uint32_t kNoGroup = ~std::uint32_t{0};
+
 struct Comm {
   std::string name;
   std::uint32_t group = 0, parent = 0;
+  std::uint32_t other_group = kNoGroup;  // of an intercommunicator: its second group
+};
+
+struct Window {
+  std::string name;
+  std::uint32_t comm = 0;
 };
 
 struct Named {  // attributes and parameters
@@ -134,6 +181,7 @@ struct Trace {
   std::map<std::uint32_t, SystemNode> system_nodes;
   std::map<std::uint32_t, Group> groups;
   std::map<std::uint32_t, Comm> comms;
+  std::map<std::uint32_t, Window> windows;
   std::map<std::uint32_t, Named> attributes, parameters;
   std::vector<Callsite> callsites;
   std::vector<Location> locations;  // in the order of their definitions

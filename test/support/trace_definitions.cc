@@ -106,6 +106,19 @@ OTF2_CallbackCode on_comm(void* data, OTF2_CommRef self, OTF2_StringRef name,
   return OTF2_CALLBACK_SUCCESS;
 }
 
+OTF2_CallbackCode on_inter_comm(void* data, OTF2_CommRef self, OTF2_StringRef name,
+                                OTF2_GroupRef group, OTF2_GroupRef other_group,
+                                OTF2_CommRef common, OTF2_CommFlag) {
+  trace_of(data).comms[self] = {reference(name), group, common, other_group};
+  return OTF2_CALLBACK_SUCCESS;
+}
+
+OTF2_CallbackCode on_window(void* data, OTF2_RmaWinRef self, OTF2_StringRef name,
+                            OTF2_CommRef comm, OTF2_RmaWinFlag) {
+  trace_of(data).windows[self] = {reference(name), comm};
+  return OTF2_CALLBACK_SUCCESS;
+}
+
 OTF2_CallbackCode on_attribute(void* data, OTF2_AttributeRef self, OTF2_StringRef name,
                                OTF2_StringRef description, OTF2_Type type) {
   trace_of(data).attributes[self] = {reference(name), reference(description), type};
@@ -162,6 +175,8 @@ DefinitionCallbacks::DefinitionCallbacks()
   OTF2_GlobalDefReaderCallbacks_SetLocationPropertyCallback(c, on_location_property);
   OTF2_GlobalDefReaderCallbacks_SetGroupCallback(c, on_group);
   OTF2_GlobalDefReaderCallbacks_SetCommCallback(c, on_comm);
+  OTF2_GlobalDefReaderCallbacks_SetInterCommCallback(c, on_inter_comm);
+  OTF2_GlobalDefReaderCallbacks_SetRmaWinCallback(c, on_window);
   OTF2_GlobalDefReaderCallbacks_SetAttributeCallback(c, on_attribute);
   OTF2_GlobalDefReaderCallbacks_SetParameterCallback(c, on_parameter);
   OTF2_GlobalDefReaderCallbacks_SetCallsiteCallback(c, on_callsite);
@@ -189,6 +204,7 @@ void resolve_names(Trace& trace) {
   for (auto& [self, group] : trace.location_groups) resolve(trace, group.name);
   for (auto& [self, group] : trace.groups) resolve(trace, group.name);
   for (auto& [self, comm] : trace.comms) resolve(trace, comm.name);
+  for (auto& [self, window] : trace.windows) resolve(trace, window.name);
   for (auto& [self, parameter] : trace.parameters) resolve(trace, parameter.name);
   for (Callsite& callsite : trace.callsites) resolve(trace, callsite.file);
   for (auto& [self, attribute] : trace.attributes) {

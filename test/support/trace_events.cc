@@ -31,14 +31,7 @@ std::uint64_t widen(OTF2_Type type, const OTF2_AttributeValue& value) {
 }
 
 Code add(void* data, List list, Event event) {
-  OTF2_AttributeRef attribute;
-  OTF2_Type type;
-  OTF2_AttributeValue value;
-  while (OTF2_AttributeList_GetNumberOfElements(list) > 0 &&
-         OTF2_AttributeList_PopAttribute(list, &attribute, &type, &value) == OTF2_SUCCESS)
-    event.attributes.push_back({attribute, type, widen(type, value)});
-  static_cast<std::vector<Event>*>(data)->push_back(std::move(event));
-  return OTF2_CALLBACK_SUCCESS;
+  return add_event(data, list, std::move(event));
 }
 
 Code on_enter(Where, Time time, uint64_t, void* data, List list, OTF2_RegionRef region) {
@@ -120,6 +113,17 @@ Code on_program_end(Where, Time time, uint64_t, void* data, List list, int64_t s
 
 }  // namespace
 
+OTF2_CallbackCode add_event(void* data, OTF2_AttributeList* list, Event event) {
+  OTF2_AttributeRef attribute;
+  OTF2_Type type;
+  OTF2_AttributeValue value;
+  while (OTF2_AttributeList_GetNumberOfElements(list) > 0 &&
+         OTF2_AttributeList_PopAttribute(list, &attribute, &type, &value) == OTF2_SUCCESS)
+    event.attributes.push_back({attribute, type, widen(type, value)});
+  static_cast<std::vector<Event>*>(data)->push_back(std::move(event));
+  return OTF2_CALLBACK_SUCCESS;
+}
+
 EventCallbacks::EventCallbacks() : callbacks_(OTF2_EvtReaderCallbacks_New()) {
   using enum EventType;
   OTF2_EvtReaderCallbacks* c = callbacks_;
@@ -148,6 +152,7 @@ EventCallbacks::EventCallbacks() : callbacks_(OTF2_EvtReaderCallbacks_New()) {
   OTF2_EvtReaderCallbacks_SetMetricCallback(c, on_metric);
   OTF2_EvtReaderCallbacks_SetProgramBeginCallback(c, on_program_begin);
   OTF2_EvtReaderCallbacks_SetProgramEndCallback(c, on_program_end);
+  set_mpi_callbacks(c);
 }
 
 EventCallbacks::~EventCallbacks() { OTF2_EvtReaderCallbacks_Delete(callbacks_); }

@@ -20,4 +20,10 @@ class EventCallbacks {
   OTF2_EvtReaderCallbacks* callbacks_;
 };
 
+// Takes the event's attributes from their list, and appends it to the events in `data`.
+OTF2_CallbackCode add_event(void* data, OTF2_AttributeList* list, Event event);
+
+// Sets the callbacks for MPI's events (trace_mpi_events.cc).
+void set_mpi_callbacks(OTF2_EvtReaderCallbacks* callbacks);
+
 }  // namespace refrain::test

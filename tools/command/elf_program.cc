@@ -102,4 +102,10 @@ bool loads(const Program& program, const std::string& library_prefix) {
   return false;
 }
 
+std::string mpi_of(const Program& program) {
+  if (loads(program, "libmpich.so.12") || loads(program, "libmpi.so.12")) return "mpich";
+  if (loads(program, "libmpi.so.40") || loads(program, "libmpi.so.20")) return "openmpi";
+  return {};
+}
+
 }  // namespace refrain::tools

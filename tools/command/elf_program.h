@@ -20,4 +20,8 @@ Program inspect_program(const std::string& command);
 
 bool loads(const Program& program, const std::string& library_prefix);
 
+// The ABI of the MPI library that it will load: "mpich" (and what has the same ABI),
+// "openmpi", or empty for none.
+std::string mpi_of(const Program& program);
+
 }  // namespace refrain::tools

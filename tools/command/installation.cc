@@ -25,6 +25,12 @@ std::string find_library() {
   return {};
 }
 
+std::string find_variant(const std::string& library, const std::string& mpi) {
+  std::error_code error;
+  const fs::path variant = fs::path(library).parent_path() / ("librefrain_" + mpi + ".so");
+  return fs::exists(variant, error) ? variant.string() : std::string();
+}
+
 std::string find_libomp(const std::string& wanted) {
   std::error_code error;
   if (!wanted.empty())

@@ -9,6 +9,10 @@ namespace refrain::tools {
 // built (../tracer). Empty if there is none.
 std::string find_library();
 
+// The variant of the library for an MPI library ("mpich"), beside `library`. Empty if there
+// is none.
+std::string find_variant(const std::string& library, const std::string& mpi);
+
 // LLVM's OpenMP runtime: `wanted` if it exists, else the newest that the usual folders
 // hold. Empty if there is none.
 std::string find_libomp(const std::string& wanted);

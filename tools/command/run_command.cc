@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -46,6 +47,10 @@ void RunCommand::add_options(CLI::App& app) {
             : app.add_option(flag_of(info), values_[info.name], help);
     option->group("Settings (see 'refrain config')");
   }
+  app.add_option("--mpi", mpi_,
+                 "MPI library of the program: mpich, none, or auto: what the words of the "
+                 "command need that are programs")
+      ->check(CLI::IsMember({"auto", "mpich", "none"}));
   app.add_option("program", command_, "the program and its arguments, after --")->required();
   app.positionals_at_end();
   app.prefix_command(false);
@@ -119,18 +124,52 @@ std::string RunCommand::choose_runtime(const Program& program) const {
     return {};
   }
   if (!loads(program, "libgomp.so")) return {};
-  return "'" + command_[0] + "' uses libgomp, and LLVM's libomp, which must stand in for it, "
+  return "'" + program.path + "' uses libgomp, and LLVM's libomp, which must stand in for it, "
          "was not found (REFRAIN_LIBOMP)";
+}
+
+// Of `mpirun -n 4 ./app` the app; of anything else the program itself.
+Program RunCommand::find_traced(const Program& first) const {
+  if (!mpi_of(first).empty()) return first;
+  for (std::size_t i = 1; i < command_.size(); ++i) {
+    if (command_[i].empty() || command_[i][0] == '-') continue;
+    const Program word = inspect_program(command_[i]);
+    if (!mpi_of(word).empty()) return word;
+  }
+  return first;
+}
+
+// The variant of the library that has the wrappers of the program's MPI is preloaded; it
+// needs no MPI library itself, so it does no harm to a launcher or a shell.
+std::string RunCommand::choose_library(const Program& traced, std::string& library) const {
+  const std::string mpi = mpi_ == "auto" ? mpi_of(traced) : mpi_;
+  if (mpi.empty() || mpi == "none") return {};
+  if (mpi != "mpich") {
+    std::fprintf(stderr,
+                 "refrain: '%s' uses another MPI library than MPICH: its MPI calls are not "
+                 "traced, and each process has an archive of its own\n",
+                 traced.path.c_str());
+    return {};
+  }
+  const std::string variant = find_variant(library, mpi);
+  if (variant.empty())
+    return "'" + traced.path + "' uses MPI, and librefrain_" + mpi +
+           ".so was not found beside " + library;
+  library = variant;
+  prepend("LD_PRELOAD", variant);
+  return {};
 }
 
 int RunCommand::run() {
   if (std::string wrong = export_settings(); !wrong.empty()) return fail(wrong);
-  const std::string library = find_library();
+  std::string library = find_library();
   if (library.empty())
     return fail("librefrain.so was not found beside this command (REFRAIN_LIBRARY)");
   const Program program = inspect_program(command_[0]);
   if (program.path.empty()) return fail("no program '" + command_[0] + "'");
-  if (std::string wrong = choose_runtime(program); !wrong.empty()) return fail(wrong);
+  const Program traced = find_traced(program);
+  if (std::string wrong = choose_library(traced, library); !wrong.empty()) return fail(wrong);
+  if (std::string wrong = choose_runtime(traced); !wrong.empty()) return fail(wrong);
   prepend("OMP_TOOL_LIBRARIES", library);
   setenv("OMP_TOOL", "enabled", 1);
   std::vector<char*> arguments;

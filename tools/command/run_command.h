@@ -24,10 +24,13 @@ class RunCommand final : public Subcommand {
   std::string export_settings();
   std::string check_archive(const std::string& archive, bool overwrite) const;
   std::string choose_runtime(const Program& program) const;
+  Program find_traced(const Program& first) const;
+  std::string choose_library(const Program& traced, std::string& library) const;
 
   std::map<std::string, std::string> values_;  // of settings, by name, as given
   std::map<std::string, bool> switches_;
   std::vector<std::string> command_;
+  std::string mpi_ = "auto";
 };
 
 }  // namespace refrain::tools

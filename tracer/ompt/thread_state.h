@@ -1,4 +1,4 @@
-// What the OMPT source knows of a thread: its recorder, and the teams it works in.
+// What the OMPT source alone knows of a thread: the teams it works in.
 //
 // Place in the flow: ARCHITECTURE.md, step 2. One a thread, thread-local.
 #pragma once
@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "tracer/ompt/team.h"
-#include "tracer/recorder/thread_recorder.h"
+#include "tracer/runtime/this_thread.h"
 
 namespace refrain::ompt {
 
@@ -18,27 +18,27 @@ struct Membership {
 struct ThreadState {
   static constexpr int kMostTeams = 8;
 
-  recorder::ThreadRecorder* recorder = nullptr;
-  std::uint32_t location = 0;
+  bool begin_told = false;
   bool sync_end_told = false;  // the end of the innermost sync region is recorded already
   std::uint64_t sync_end_ticks = 0;
-  int teams_open = 0;  // may exceed kMostTeams; the innermost then is unknown
   Membership teams[kMostTeams] = {};
 
+  // Teams open may be more than kMostTeams; the innermost then is unknown.
   Membership* team() noexcept {
-    return teams_open > 0 && teams_open <= kMostTeams ? &teams[teams_open - 1] : nullptr;
+    const int open = runtime::t_thread.teams_open;
+    return open > 0 && open <= kMostTeams ? &teams[open - 1] : nullptr;
   }
   void enter_team(Membership team) noexcept {
-    if (teams_open < kMostTeams) teams[teams_open] = team;
-    ++teams_open;
+    int& open = runtime::t_thread.teams_open;
+    if (open < kMostTeams) teams[open] = team;
+    ++open;
   }
   void leave_team() noexcept {
-    if (teams_open > 0) --teams_open;
+    if (runtime::t_thread.teams_open > 0) --runtime::t_thread.teams_open;
   }
 };
 
-// Initial-exec: a register and an offset away, also in a library that is loaded late.
-// Constinit: without it every access asks first whether the thread has made it.
+// As runtime::t_thread.
 extern constinit thread_local ThreadState t_state
     __attribute__((tls_model("initial-exec")));
 

@@ -10,6 +10,8 @@
 #include <cstring>
 #include <new>
 
+#include "tracer/recorder/keep_errno.h"
+
 namespace refrain::recorder {
 namespace {
 
@@ -76,13 +78,7 @@ SpoolResult SpoolFile::fill_new_file(const spool::Header& header) noexcept {
 }
 
 SpoolResult SpoolFile::flush(std::uint64_t count) noexcept {
-  const int program_errno = errno;
-  const SpoolResult result = flush_stage(count);
-  errno = program_errno;
-  return result;
-}
-
-SpoolResult SpoolFile::flush_stage(std::uint64_t count) noexcept {
+  const KeepErrno keep_errno;
   const std::uint64_t bytes = count * spool::kRecordBytes;
   const std::uint64_t offset = head_bytes_ + flushed_ * spool::kRecordBytes;
   if (offset + bytes > allocated_) {

@@ -8,7 +8,7 @@
 // what was written is the page cache's and outlives the process.
 //
 // Thread-safety: one thread at a time. Ownership: of the descriptor and the mappings,
-// until close() or abandon(). Errors: result codes, errno is the program's: flush() leaves it alone.
+// until close() or abandon(). Errors: result codes, errno is the program's: flush() leaves it alone (KeepErrno).
 // Cost: a flush is one write of at most 96 KiB; a new chunk one allocation call.
 #pragma once
 
@@ -86,7 +86,6 @@ class SpoolFile {
   void abandon() noexcept;
 
  private:
-  SpoolResult flush_stage(std::uint64_t count) noexcept;
   bool write_at(std::uint64_t offset, const void* from, std::uint64_t bytes) noexcept;
   bool read_at(std::uint64_t offset, void* to, std::uint64_t bytes) const noexcept;
   SpoolResult fill_new_file(const spool::Header& header) noexcept;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "tracer/recorder/keep_errno.h"
+
 namespace refrain::recorder {
 
 using spool::Record;
@@ -24,7 +26,8 @@ bool is_begin(std::uint8_t kind) {
     case spool::kSyncRegionBegin:
     case spool::kWaitBegin:
     case spool::kMaskedBegin:
-    case spool::kReductionBegin: return true;
+    case spool::kReductionBegin:
+    case spool::kMpiEnter: return true;
     default: return false;
   }
 }
@@ -163,6 +166,7 @@ bool ThreadRecorder::log_put(const Record* from, std::uint64_t count) noexcept {
 }
 
 void ThreadRecorder::follow_slow(const DecisionBoard& board) noexcept {
+  const KeepErrno keep_errno;
   const std::uint64_t count = board.count();
   if (count - followed_ > DecisionBoard::kKept / 2) {
     // Too far behind to know what was decided meanwhile: give back all that is kept.

@@ -3,124 +3,16 @@
 #include <algorithm>
 #include <atomic>
 #include <catch2/catch.hpp>
-#include <memory>
 #include <random>
-#include <span>
 #include <thread>
 
-#include "test/support/files.h"
-#include "tracer/recorder/recorder_model.h"
+#include "tracer/recorder/recorder_bench.h"
 
 namespace refrain::recorder {
 namespace {
 
 using spool::kStageRecords;
 using spool::Record;
-
-constexpr std::uint64_t kLargeRing = std::uint64_t{1} << 16;  // records
-
-// A recorder with a file, a model beside it and one board.
-struct Bench {
-  explicit Bench(std::uint64_t ring_records = kLargeRing, std::uint64_t disk_limit = 0)
-      : budget(0, disk_limit) {
-    const ThreadRecorder::Options options{.ring_bytes = ring_records * spool::kRecordBytes,
-                                          .chunk_bytes = 1 << 20};
-    spool::Header header{};
-    fill_header(header);
-    REQUIRE(recorder->open(path().c_str(), header, options, budget) == SpoolResult::kOk);
-  }
-  std::string path() const { return folder / "location-0.spool"; }
-  spool::SpoolFile read() const { return spool::SpoolFile::open(path()); }
-
-  void event() {
-    const Record record = make_record(spool::kFlush, ++ticks);
-    recorder->append(spool::RecordWords::load(record));
-    model.append(record);
-  }
-  void events(std::uint64_t count) {
-    while (count-- > 0) event();
-  }
-  void begin() {
-    const Record record = make_record(spool::kWorkBegin, ++ticks, 0x1000);
-    recorder->begin(spool::RecordWords::load(record));
-    model.begin(record);
-  }
-  void end() {
-    const auto kind = static_cast<spool::Kind>(model.stack().back().kind + 1);
-    const Record record = make_record(kind, ++ticks, 0x2000);
-    recorder->end(spool::RecordWords::load(record));
-    model.end(record);
-  }
-  void sync() {
-    recorder->sync(++epoch, ++ticks);
-    model.sync(epoch, ticks);
-    recorder->follow(*board);
-  }
-  // A region of a team, which begins an epoch.
-  void begin_team() {
-    const std::uint8_t cut = recorder->sync_with_begin(++epoch, ++ticks);
-    CHECK((cut != 0) == model.stack().empty());
-    if (cut == 0) model.sync(epoch, ticks);
-    recorder->follow(*board);
-    Record record = make_record(spool::kImplicitTaskBegin, ticks, 0x3000);
-    record.set_a48(epoch);
-    record.sub = cut;
-    recorder->begin(spool::RecordWords::load(record));
-    model.begin(record);
-  }
-  // Epochs of so many events each.
-  void epochs(int count, std::uint64_t events_each) {
-    while (count-- > 0) sync(), events(events_each);
-  }
-  void hold(std::uint64_t from) {
-    board->publish({++gap, from, true});
-    recorder->follow(*board);
-    if (from <= epoch) model.hold(gap, from);
-  }
-  void resume(std::uint64_t from) {
-    board->publish({gap, from, false});
-    recorder->follow(*board);
-    model.resume(gap, from);
-  }
-  std::uint64_t lost(spool::LossCause cause) const { return read().facts().lost[cause]; }
-  std::uint64_t lost() const {
-    std::uint64_t sum = 0;
-    const spool::SpoolFile file = read();
-    for (const std::uint64_t n : file.facts().lost) sum += n;
-    return sum;
-  }
-
-  // The file says what the model says; the ring's latest part, if `latest_only`.
-  void check(bool latest_only = false) const {
-    const spool::SpoolFile file = read();
-    REQUIRE(file.usable());
-    CHECK(file.complaints().empty());
-    REQUIRE(file.facts().holding == model.holding());
-    // REQUIRE of the whole would print it.
-    const bool same_log = alike(log_of(file), model.log());
-    REQUIRE(same_log);
-    const std::vector<Record> ring = ring_of(file);
-    const std::span<const Record> held = model.held();
-    REQUIRE(ring.size() <= held.size());
-    // The reader leaves out the oldest slot of a full ring.
-    if (!latest_only) REQUIRE(ring.size() + file.ring().overflowed >= held.size());
-    const bool same_ring = alike(ring, held.last(ring.size()));
-    REQUIRE(same_ring);
-  }
-
-  test::TemporaryFolder folder;
-  Budget budget;
-  std::unique_ptr<DecisionBoard> board = std::make_unique<DecisionBoard>();
-  std::unique_ptr<ThreadRecorder> recorder = std::make_unique<ThreadRecorder>();
-  RecorderModel model;
-  std::uint64_t ticks = 0;
-  std::uint64_t epoch = 0;
-  std::uint64_t gap = 0;
-};
-
-std::uint64_t ring_class(Bench& bench) {
-  return bench.recorder->header().ring_commit.load() & (spool::kRingForgot - 1);
-}
 
 TEST_CASE("ThreadRecorder: write - records are in the file as they were given") {
   const std::uint64_t count =
@@ -240,70 +132,6 @@ TEST_CASE("ThreadRecorder: resume - a gap undone leaves every record in place") 
   records.erase(hold, hold + 3);
   const bool same = alike(records, log_of(other.read()));
   CHECK(same);
-}
-
-TEST_CASE("ThreadRecorder: ring - grows for what is wanted, and not otherwise") {
-  Bench bench;
-  bench.epochs(2, 10);
-  bench.hold(2);
-  REQUIRE(ring_class(bench) == 0);
-  SECTION("the latest iterations are short") {
-    for (int i = 0; i < 200; ++i) {
-      bench.board->set_keep_from(bench.epoch > 2 ? bench.epoch - 2 : 0);
-      bench.epochs(1, 100);
-    }
-    CHECK(ring_class(bench) == 0);
-    CHECK(bench.read().ring().overflowed);
-    bench.check(true);
-  }
-  SECTION("all since the hold is wanted") {
-    bench.board->set_keep_from(2);
-    bench.epochs(100, 100);
-    CHECK(spool::kRingFirst << ring_class(bench) == 16384);
-    CHECK_FALSE(bench.read().ring().overflowed);
-    bench.check();
-  }
-}
-
-TEST_CASE("ThreadRecorder: ring - what it forgot is counted and said") {
-  Bench bench(2048);
-  bench.epochs(2, 10);
-  bench.hold(2);
-  bench.board->set_keep_from(2);
-  bench.epochs(50, 100);
-  bench.resume(2);
-  CHECK(bench.lost(spool::kLossRingOverflow) == 1);
-  const std::vector<Record> log = log_of(bench.read());
-  const auto resume = std::find_if(
-      log.begin(), log.end(), [](const Record& r) { return r.kind == spool::kResume; });
-  REQUIRE(resume != log.end());
-  REQUIRE(resume + 1 != log.end());
-  CHECK(resume[1].kind == spool::kSync);
-  CHECK(resume->payload == resume[1].a48());
-  CHECK(resume->payload > 2);
-  CHECK(log.back().ticks == bench.ticks);
-}
-
-// Short iterations let it go round; then long ones make it grow, and the count of its
-// records begins anew. What was forgotten before stays forgotten.
-TEST_CASE("ThreadRecorder: ring - it knows after growing what it forgot") {
-  Bench bench;
-  bench.epochs(2, 10);
-  bench.hold(2);
-  bench.board->set_keep_from(2 + 25);
-  bench.epochs(30, 50);  // epochs up to 32; wraps once
-  REQUIRE(ring_class(bench) == 0);
-  bench.events(2000);
-  REQUIRE(ring_class(bench) > 0);
-  const bool complete = GENERATE(true, false);
-  bench.resume(complete ? 31 : 5);
-  CHECK(bench.lost(spool::kLossRingOverflow) == (complete ? 0 : 1));
-  const std::vector<Record> log = log_of(bench.read());
-  const auto resume = std::find_if(
-      log.begin(), log.end(), [](const Record& r) { return r.kind == spool::kResume; });
-  REQUIRE(resume != log.end());
-  CHECK(resume[1].kind == spool::kSync);
-  CHECK(resume->payload == resume[1].a48());
 }
 
 TEST_CASE("ThreadRecorder: follow - too far behind, all that is kept is given back") {

@@ -1,9 +1,12 @@
 #include "tracer/runtime/archive_folder.h"
 
+#include <limits.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <system_error>
@@ -60,6 +63,38 @@ ArchiveFolder make_archive_folder(const std::string& wanted, const std::string& 
   if (error) out.error = "cannot make the folder '" + spool.string() + "': " + error.message();
   out.archive = folder.string();
   out.spool = spool.string();
+  return out;
+}
+
+ArchiveFolder make_provisional_folder(const std::string& wanted, const std::string& program) {
+  std::error_code error;
+  const fs::path where =
+      wanted.empty() ? fs::path(".") : fs::absolute(wanted, error).parent_path();
+  char host[HOST_NAME_MAX + 1] = {};
+  gethostname(host, sizeof host - 1);
+  const std::string name = ".refrain-" + fs::path(program).filename().string() + "-" + host +
+                           "-" + std::to_string(getpid());
+  return make_archive_folder((where / name).string(), program, 0, true);
+}
+
+void remove_empty(const ArchiveFolder& folder) noexcept {
+  rmdir(folder.spool.c_str());
+  rmdir((folder.archive + "/spool").c_str());
+  rmdir(folder.archive.c_str());
+}
+
+ArchiveFolder move_spool(const ArchiveFolder& from, const std::string& archive,
+                         std::uint32_t process) {
+  ArchiveFolder out;
+  const fs::path to = fs::path(archive) / "spool" / ("process-" + std::to_string(process));
+  if (rename(from.spool.c_str(), to.c_str()) != 0) {
+    out.error = "cannot move '" + from.spool + "' to '" + to.string() +
+                "': " + std::strerror(errno);
+    return out;
+  }
+  remove_empty(from);
+  out.archive = archive;
+  out.spool = to.string();
   return out;
 }
 

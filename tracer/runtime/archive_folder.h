@@ -20,4 +20,17 @@ struct ArchiveFolder {
 ArchiveFolder make_archive_folder(const std::string& wanted, const std::string& program,
                                   std::uint32_t process, bool overwrite);
 
+// For a process of a job that does not know its number yet: a hidden folder of its own
+// where the archive will be, `.refrain-<program>-<host>-<pid>`.
+ArchiveFolder make_provisional_folder(const std::string& wanted, const std::string& program);
+
+// Moves the spool of process 0 of `from` (a folder of make_provisional_folder()) to be that of
+// `process` in `archive`, and removes what is left. Files that are open stay so. The result has
+// no `archive` if it cannot be.
+ArchiveFolder move_spool(const ArchiveFolder& from, const std::string& archive,
+                         std::uint32_t process);
+
+// Removes what make_archive_folder() has made, as far as nothing is in it.
+void remove_empty(const ArchiveFolder& folder) noexcept;
+
 }  // namespace refrain::runtime

@@ -41,8 +41,10 @@
 
 #include "filters/settings.h"
 #include "tracer/runtime/archive_at_end.h"
+#include "tracer/runtime/archive_folder.h"
 #include "tracer/runtime/messages.h"
 #include "tracer/runtime/session.h"
+#include "tracer/runtime/this_thread.h"
 
 namespace refrain::runtime {
 namespace {
@@ -52,43 +54,73 @@ filters::Settings& settings() {
   return instance;
 }
 
-// Never destroyed: threads may look at it until the very end.
-std::atomic<Session*> g_session{nullptr};
+// The session is never destroyed: threads may look at it until the very end.
+std::mutex g_start;
+std::atomic<unsigned> g_sources{0};  // that feed it, or did
+std::atomic<unsigned> g_live{0};     // that still do
+std::atomic<bool> g_finished{false};
 std::atomic<bool> g_ended{false};
+std::atomic<bool> g_job{false};
 std::atomic<void (*)()> g_end_runtime{nullptr};
 
 void in_forked_child() {
-  if (Session* session = g_session.load()) {
-    session->abandon();
+  if (g_session != nullptr) {
+    g_session->abandon();
+    g_finished.store(true);
     g_ended.store(true);
   }
+}
+
+void write_and_tell(const Session& session) noexcept {
+  try {
+    write_archive_at_end(session);
+  } catch (const std::exception& problem) {
+    warn(std::string("the archive could not be written (") + problem.what() +
+         "); 'refrain recover " + session.archive() + "' may");
+  }
+}
+
+// A process that was to be one of a job, and never was told which: a job of its own.
+bool settle_alone() noexcept {
+  const std::string archive = make_job_archive();
+  return !archive.empty() && join_job(archive, 0, 1);
 }
 
 }  // namespace
 
 bool wanted() noexcept {
-  try {
-    for (const std::string& line : filters::read_settings(
-             settings(), [](const char* name) -> const char* { return getenv(name); }))
-      warn(line + "; the default is used");
-    return settings().enabled;
-  } catch (const std::exception&) {
-    return false;
-  }
+  static const bool yes = [] {
+    try {
+      for (const std::string& line : filters::read_settings(
+               settings(), [](const char* name) -> const char* { return getenv(name); }))
+        warn(line + "; the default is used");
+      return settings().enabled;
+    } catch (const std::exception&) {
+      return false;
+    }
+  }();
+  return yes;
 }
 
-Session* start_session(const char* runtime_name) noexcept {
-  if (g_session.load() != nullptr) return nullptr;  // ended before, or another runtime's
+Session* start_session(Source source, const char* runtime_name) noexcept {
+  const std::lock_guard lock(g_start);
+  const auto bit = static_cast<unsigned>(source);
+  if ((g_sources.load() & bit) != 0 || g_finished.load()) return nullptr;
   try {
-    std::string error;
-    std::unique_ptr<Session> session = Session::create(settings(), runtime_name, error);
-    if (session == nullptr) {
-      warn(error + "; the program runs untraced");
-      return nullptr;
+    if (g_session == nullptr) {
+      std::string error;
+      std::unique_ptr<Session> session =
+          Session::create(settings(), runtime_name, g_job.load(), error);
+      if (session == nullptr) {
+        warn(error + "; the program runs untraced");
+        return nullptr;
+      }
+      pthread_atfork(nullptr, nullptr, in_forked_child);
+      g_session = session.release();
     }
-    pthread_atfork(nullptr, nullptr, in_forked_child);
-    g_session.store(session.release());
-    return g_session.load();
+    g_sources.fetch_or(bit);
+    g_live.fetch_or(bit);
+    return g_session;
   } catch (const std::exception& problem) {
     warn(std::string("tracing cannot start (") + problem.what() +
          "); the program runs untraced");
@@ -96,23 +128,72 @@ Session* start_session(const char* runtime_name) noexcept {
   }
 }
 
+void source_ended(Source source) noexcept {
+  if ((g_live.fetch_and(~static_cast<unsigned>(source)) & ~static_cast<unsigned>(source)) == 0)
+    end_session();
+}
+
+void expect_job() noexcept { g_job.store(true); }
+
+std::string make_job_archive() noexcept {
+  if (g_session == nullptr) return {};
+  try {
+    const filters::Settings& wanted = g_session->settings();
+    const ArchiveFolder folder =
+        make_archive_folder(wanted.archive, g_session->program(), 0, wanted.overwrite);
+    if (folder.error.empty()) return folder.archive;
+    warn(folder.error + "; the job runs untraced");
+  } catch (const std::exception& problem) {
+    warn(std::string("tracing cannot start (") + problem.what() + "); the job runs untraced");
+  }
+  return {};
+}
+
+bool join_job(const std::string& archive, std::uint32_t rank, std::uint32_t size) noexcept {
+  if (g_session == nullptr) return false;
+  std::string error = "no folder for the archive";
+  try {
+    if (!archive.empty()) error = g_session->settle(archive, rank, size);
+  } catch (const std::exception& problem) {
+    error = problem.what();
+  }
+  if (error.empty()) return true;
+  if (!archive.empty()) warn(error + "; process " + std::to_string(rank) + " is not traced");
+  finish_recording();
+  g_ended.store(true);
+  return false;
+}
+
+void finish_recording() noexcept {
+  if (g_session != nullptr && !g_finished.exchange(true)) g_session->finish();
+}
+
+void write_job_archive() noexcept {
+  if (g_session == nullptr || g_ended.exchange(true)) return;
+  write_and_tell(*g_session);
+}
+
 void set_runtime_end(void (*end_runtime)()) noexcept { g_end_runtime.store(end_runtime); }
 
 void end_session() noexcept {
-  Session* session = g_session.load();
-  if (session == nullptr || g_ended.exchange(true)) return;
-  session->finish();
-  try {
-    write_archive_at_end(*session);
-  } catch (const std::exception& problem) {
-    warn(std::string("the archive could not be written (") + problem.what() +
-         "); 'refrain recover " + session->archive() + "' may");
+  Session* session = g_session;
+  // A process of a job that has finished its part leaves the archive to process 0.
+  if (session == nullptr || g_finished.load() || g_ended.exchange(true)) return;
+  if (!session->settled()) {
+    g_ended.store(false);
+    if (!settle_alone()) return;
+    g_ended.store(true);
   }
+  finish_recording();
+  if (session->job_size() == 1) return write_and_tell(*session);
+  // The others may still run: nobody but MPI_Finalize brings them together.
+  warn("MPI_Finalize was not called; 'refrain recover " + session->archive() +
+       "' makes the archive when all processes have ended");
 }
 
 namespace {
 __attribute__((destructor)) void at_unload() {
-  if (g_session.load() == nullptr || g_ended.load()) return;
+  if (g_session == nullptr || g_ended.load()) return;
   if (const auto end_runtime = g_end_runtime.exchange(nullptr)) end_runtime();
   end_session();
 }

@@ -4,6 +4,9 @@
 // before anything else. Not for signal handlers.
 #pragma once
 
+#include <cstdint>
+#include <string>
+
 namespace refrain::runtime {
 
 class Session;
@@ -11,16 +14,37 @@ class Session;
 // Reads the settings; whether this process shall be traced. Complains about wrong ones.
 bool wanted() noexcept;
 
-// Starts recording; null if that cannot be (told on stderr). The session lives until the
-// process ends.
-Session* start_session(const char* runtime_name) noexcept;
+// Who feeds the session; it ends with the last of them.
+enum class Source : unsigned { kOpenMp = 1, kMpi = 2 };
+
+// Starts recording, or joins what another source has started; null if that cannot be (told on
+// stderr), or if `source` has been here before. The session lives until the process ends.
+Session* start_session(Source source, const char* runtime_name) noexcept;
+// No more events of this source; those of others go on.
+void source_ended(Source source) noexcept;
+
+// --- Jobs of several processes, for the MPI source. In this order:
+
+// The program has an MPI library: its number is not known before MPI_Init. When the library
+// is loaded.
+void expect_job() noexcept;
+// Process 0: makes the archive's folder. Its path; empty if it cannot be (told).
+std::string make_job_archive() noexcept;
+// All: this is process `rank` of `size`, its files belong into `archive`. False if it cannot be
+// (told); then the process is not traced.
+bool join_job(const std::string& archive, std::uint32_t rank, std::uint32_t size) noexcept;
+// All, before MPI ends: nothing is recorded from here on, the files are complete.
+void finish_recording() noexcept;
+// Process 0, when all have done so.
+void write_job_archive() noexcept;
 
 // What ends the runtime that feeds the session, with all its events still to come: called
 // once, when the process ends and the runtime has not said that it has. Set by the event
 // source that starts the session.
 void set_runtime_end(void (*end_runtime)()) noexcept;
 
-// Ends recording and writes the archive. Idempotent.
+// Ends recording and writes the archive, unless the process is one of several: then only
+// write_job_archive() does that. Idempotent.
 void end_session() noexcept;
 
 }  // namespace refrain::runtime

@@ -12,6 +12,7 @@
 #include <iterator>
 
 #include "filters/detectors.h"
+#include "tracer/recorder/keep_errno.h"
 #include "tracer/runtime/archive_folder.h"
 #include "tracer/runtime/messages.h"
 #include "writer/version.h"
@@ -20,6 +21,7 @@ namespace refrain::runtime {
 
 using recorder::Clock;
 using recorder::ThreadRecorder;
+using spool::RecordWords;
 
 namespace {
 
@@ -38,22 +40,6 @@ std::string command_line() {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-spool::GapReason reason_of(filters::CutReason reason) {
-  switch (reason) {
-    case filters::CutReason::kIterations: return spool::kGapIterations;
-    case filters::CutReason::kWindow: return spool::kGapWindow;
-    case filters::CutReason::kLimit: return spool::kGapLimit;
-    case filters::CutReason::kBreak: return spool::kGapBreak;
-    case filters::CutReason::kTooShort: return spool::kGapTooShort;
-    case filters::CutReason::kSlow: return spool::kGapSlow;
-  }
-  return spool::kGapBreak;
-}
-
-std::uint64_t loop_key(const filters::LoopMark& mark) {
-  return std::uint64_t{mark.level} << 32 | mark.loop;
-}
-
 }  // namespace
 
 Session::Session(const filters::Settings& settings)
@@ -65,17 +51,20 @@ Session::Session(const filters::Settings& settings)
 Session::~Session() = default;
 
 std::unique_ptr<Session> Session::create(const filters::Settings& settings,
-                                         const char* runtime_name, std::string& error) {
+                                         const char* runtime_name, bool of_job,
+                                         std::string& error) {
   std::unique_ptr<Session> session(new Session(settings));
-  const std::string program = program_path();
+  const std::string program = session->program_ = program_path();
   const ArchiveFolder folder =
-      make_archive_folder(settings.archive, program, 0, settings.overwrite);
+      of_job ? make_provisional_folder(settings.archive, program)
+             : make_archive_folder(settings.archive, program, 0, settings.overwrite);
   if (!folder.error.empty()) {
     error = folder.error;
     return nullptr;
   }
   session->archive_ = folder.archive;
   session->spool_ = folder.spool;
+  if (of_job) session->provisional_ = folder;
   Clock::choose(settings.clock);
   session->start_ticks_ = Clock::now();
   session->start_epoch_ns_ = Clock::realtime_ns();
@@ -87,11 +76,12 @@ std::unique_ptr<Session> Session::create(const filters::Settings& settings,
                                     {0, settings.chunk_bytes}, session->budget_);
   if (result != recorder::SpoolResult::kOk) {
     error = "cannot write to '" + folder.spool + "'";
+    remove_empty(folder);
     return nullptr;
   }
   session->write_preamble(runtime_name, program);
   session->detector_ = filters::make_detector(settings);
-  session->symbols_.resize(std::bit_ceil(session->detector_->reach_events() + 64));
+  session->places_.resize(std::bit_ceil(session->detector_->reach_events() + 64));
   const auto at = [&](double seconds) {
     return seconds > 0 ? session->start_ticks_ + Clock::ticks_of_seconds(seconds) : 0;
   };
@@ -144,6 +134,7 @@ void Session::fill_header(spool::Header& header, spool::FileKind kind) const noe
 }
 
 ThreadRecorder* Session::attach(spool::LocationRole role) noexcept {
+  const recorder::KeepErrno keep_errno;
   const std::lock_guard lock(mutex_);
   if (finished_) return nullptr;
   if (!free_.empty()) {
@@ -191,9 +182,10 @@ bool Session::claim_primary_slow(ThreadRecorder* recorder) noexcept {
 }
 
 void Session::on_symbol(ThreadRecorder& recorder, periodicity::Symbol symbol,
-                        std::uint64_t ticks) noexcept {
-  symbols_[detector_->position() & (symbols_.size() - 1)] = symbol;
-  note_address(symbol & spool::kAddressMask);
+                        periodicity::Symbol place, std::uint64_t ticks) noexcept {
+  places_[detector_->position() & (places_.size() - 1)] = place;
+  note_address(place & spool::kAddressMask);
+  if (facts_wait_.load(std::memory_order_relaxed)) [[unlikely]] put_waiting_facts();
   gate_->on_symbol({.symbol = numbers_.number(symbol),
                     .ticks = ticks,
                     .epoch = recorder.epoch(),
@@ -214,10 +206,12 @@ void Session::note_address(std::uint64_t address) noexcept {
     return;
   slot = address;
   if (modules_.covers(address)) return;
+  const recorder::KeepErrno keep_errno;
   for (const std::string& text : modules_.scan_new()) journal_.text(spool::kTextModule, text);
 }
 
 void Session::space_ran_out(ThreadRecorder& recorder, std::uint64_t ticks) noexcept {
+  const recorder::KeepErrno keep_errno;
   space_out_told_ = true;
   journal_.put(spool::kLimitReached, ticks, 0, recorder.epoch());
   warn(settings_.limit_policy == "stop"
@@ -246,85 +240,55 @@ std::uint64_t Session::instance_epoch(std::uint64_t instance) const noexcept {
   return slot.key.load(std::memory_order_relaxed) == instance ? epoch : this->epoch();
 }
 
-void Session::hold(std::uint64_t gap, filters::CutPoint from,
-                   filters::CutReason reason) noexcept {
-  journal_.put(spool::kGapHold, from.ticks, gap, from.epoch, reason_of(reason));
-  board_.publish({gap, from.epoch, true});
+std::string Session::settle(const std::string& archive, std::uint32_t rank,
+                            std::uint32_t size) {
+  const std::lock_guard lock(mutex_);
+  if (settled() || finished_) return {};
+  const ArchiveFolder folder = move_spool(provisional_, archive, rank);
+  if (!folder.error.empty()) return folder.error;
+  provisional_ = {};
+  archive_ = folder.archive;
+  spool_ = folder.spool;
+  job_size_ = size;
+  journal_.put(spool::kMpiWorld, Clock::now(), rank, size);
+  return {};
 }
 
-void Session::resume(std::uint64_t gap, filters::CutPoint from,
-                     filters::CutReason reason) noexcept {
-  journal_.put(spool::kGapResume, from.ticks, gap, from.epoch, reason_of(reason));
-  board_.publish({gap, from.epoch, false});
+void Session::put_fact(const ThreadRecorder* by, RecordWords record) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (finished_) return;
+  facts_.push_back({record, {}, {}});
+  if (is_primary(by))
+    put_facts_locked();
+  else
+    facts_wait_.store(true, std::memory_order_relaxed);
 }
 
-// What is left out is in the logs by now; only the writer of the archive is told.
-void Session::gap(std::uint64_t gap, filters::CutPoint from, filters::CutPoint to) noexcept {
-  journal_.put(spool::kGapHold, from.ticks, gap, from.epoch, spool::kGapIterations);
-  journal_.put(spool::kGapResume, to.ticks, gap, to.epoch, spool::kGapIterations);
+void Session::put_fact(const ThreadRecorder* by, spool::TextKey key,
+                       std::string_view text) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (finished_) return;
+  facts_.push_back({spool::record_words(spool::kText, 0, 0), key, std::string(text)});
+  if (is_primary(by))
+    put_facts_locked();
+  else
+    facts_wait_.store(true, std::memory_order_relaxed);
 }
 
-void Session::hold_earlier(std::uint64_t gap, filters::CutPoint from) noexcept {
-  journal_.put(spool::kGapHold, from.ticks, gap, from.epoch, spool::kGapIterations);
+void Session::put_waiting_facts() noexcept {
+  const std::lock_guard lock(mutex_);
+  put_facts_locked();
 }
 
-void Session::loop_found(const filters::LoopMark& mark) noexcept {
-  if (mark.level == 0) journal_.clock_pair();
-  journal_.put(spool::kLoopFound, mark.ticks, loop_key(mark),
-               std::uint64_t{mark.visit} << 32 | mark.body_events);
-}
-
-void Session::loop_body(const filters::LoopMark& mark) noexcept {
-  constexpr std::uint32_t kMostTold = 4096;
-  for (std::uint32_t i = 0; i < std::min(mark.body_events, kMostTold); ++i) {
-    const periodicity::Symbol symbol =
-        symbols_[(mark.position + i) & (symbols_.size() - 1)];
-    const std::uint64_t address = symbol & spool::kAddressMask;
-    journal_.put(spool::kLoopBody, mark.ticks, std::uint64_t{i} << 32 | mark.loop,
-                 address | (symbol >> 48 & 0xff) << 48,
-                 static_cast<std::uint8_t>(symbol >> 56));
+void Session::put_facts_locked() noexcept {
+  for (const Fact& fact : facts_) {
+    if (fact.record.kind() == spool::kText)
+      journal_.text(fact.key, fact.text);
+    else
+      journal_.file().append(fact.record);
   }
-}
-
-void Session::iteration(const filters::LoopMark& mark) noexcept {
-  journal_.put(spool::kIteration, mark.ticks, loop_key(mark), mark.number);
-}
-
-void Session::mismatch(const filters::LoopMark& mark) noexcept {
-  journal_.put(spool::kLoopMismatch, mark.ticks, loop_key(mark), mark.number);
-}
-
-void Session::loop_left(const filters::LoopMark& mark) noexcept {
-  journal_.put(spool::kLoopLeft, mark.ticks, loop_key(mark), mark.number);
-  if (mark.level == 0) journal_.clock_pair();
-}
-
-void Session::marks_end(const filters::LoopMark& mark) noexcept {
-  journal_.put(spool::kMarksEnd, mark.ticks, loop_key(mark), mark.number);
-}
-
-void Session::held_summary(const filters::HeldIterations& held) noexcept {
-  const std::uint64_t now = Clock::now();
-  const auto put = [&](spool::HeldValue which, std::uint64_t value) {
-    journal_.put(spool::kHeldValue, now, held.loop, value, which);
-  };
-  journal_.put(spool::kHeldSummary, now, held.loop, held.count);
-  put(spool::kHeldTotal, held.total_ticks);
-  put(spool::kHeldLeast, held.least_ticks);
-  put(spool::kHeldGreatest, held.greatest_ticks);
-  if (held.visits != 0) put(spool::kHeldVisits, held.visits);
-  if (held.parent != periodicity::kNoLoop) put(spool::kHeldParent, held.parent);
-}
-
-void Session::slow_iteration(const filters::SlowIteration& slow) noexcept {
-  const auto put = [&](spool::SlowValue which, std::uint64_t value) {
-    journal_.put(spool::kSlowValue, slow.begin_ticks, slow.loop, value, which);
-  };
-  journal_.put(spool::kSlowIteration, slow.begin_ticks,
-               std::uint64_t{slow.level} << 32 | slow.loop, slow.number);
-  put(spool::kSlowDuration, slow.duration_ticks);
-  put(spool::kSlowMedian, slow.median_ticks);
-  put(spool::kSlowMad, slow.mad_ticks);
+  facts_.clear();
+  facts_wait_.store(false, std::memory_order_relaxed);
 }
 
 void Session::finish() noexcept {
@@ -347,6 +311,7 @@ void Session::finish() noexcept {
     recorder->close();
   }
   for (const std::string& text : modules_.scan_new()) journal_.text(spool::kTextModule, text);
+  put_facts_locked();
   journal_.clock_pair();
   journal_.file().close();
 }

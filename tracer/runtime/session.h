@@ -16,6 +16,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "filters/iteration_gate.h"
@@ -25,12 +26,14 @@
 #include "tracer/recorder/decision_board.h"
 #include "tracer/recorder/spool_file.h"
 #include "tracer/recorder/thread_recorder.h"
+#include "tracer/runtime/archive_folder.h"
 #include "tracer/runtime/journal.h"
 #include "tracer/runtime/modules.h"
 
 namespace refrain::runtime {
 
 // A symbol of the agent's stream, in one word: what the event was and where in the code.
+// Symbols that more goes into (MPI: communicator, callers) are hashes; their place is this.
 inline periodicity::Symbol make_symbol(spool::Kind kind, std::uint8_t sub,
                                        std::uint64_t address) noexcept {
   return (address & spool::kAddressMask) | std::uint64_t{kind} << 56 |
@@ -40,13 +43,22 @@ inline periodicity::Symbol make_symbol(spool::Kind kind, std::uint8_t sub,
 class Session final : public filters::GateSink {
  public:
   // Makes the archive's folder and the journal. Null and one line in `error` if tracing
-  // cannot start.
+  // cannot start. `of_job`: the process is one of several and will be told which, see
+  // settle(); until then the folder is a provisional one.
   static std::unique_ptr<Session> create(const filters::Settings& settings,
-                                         const char* runtime_name, std::string& error);
+                                         const char* runtime_name, bool of_job,
+                                         std::string& error);
   ~Session();
 
   const filters::Settings& settings() const noexcept { return settings_; }
   const std::string& archive() const noexcept { return archive_; }
+
+  // This is process `rank` of `size`; its spool moves to `archive`. Empty, or an error.
+  // Once, by the primary thread or before there is one.
+  std::string settle(const std::string& archive, std::uint32_t rank, std::uint32_t size);
+  bool settled() const noexcept { return provisional_.archive.empty(); }
+  std::uint32_t job_size() const noexcept { return job_size_; }
+  std::string program() const { return program_; }
 
   // A recorder for the calling thread; null if there is no memory or disk for one (told
   // on stderr once, its events are counted as lost).
@@ -100,12 +112,26 @@ class Session final : public filters::GateSink {
   // points share a number.
   void team_cancelled() noexcept { skip_epochs_.set(); }
 
-  // Primary thread: the next symbol of the stream.
+  // Primary thread: the next symbol of the stream. `place` says where in the code it comes
+  // from and what it is, as make_symbol() does.
   void on_symbol(recorder::ThreadRecorder& recorder, periodicity::Symbol symbol,
-                 std::uint64_t ticks) noexcept;
+                 std::uint64_t ticks) noexcept {
+    on_symbol(recorder, symbol, symbol, ticks);
+  }
+  void on_symbol(recorder::ThreadRecorder& recorder, periodicity::Symbol symbol,
+                 periodicity::Symbol place, std::uint64_t ticks) noexcept;
   void on_symbol_end(std::uint64_t ticks, std::uint32_t depth) noexcept {
     gate_->on_symbol_end(ticks, static_cast<std::uint16_t>(depth));
   }
+
+  // Primary thread: all processes of the job have met; marks of iterations tell how often.
+  void pass_anchor() noexcept { ++anchors_; }
+
+  // Any thread: a record or text of the journal that concerns the process (communicators,
+  // clock offsets, names). Those of other threads wait for the primary one.
+  void put_fact(const recorder::ThreadRecorder* by, spool::RecordWords record) noexcept;
+  void put_fact(const recorder::ThreadRecorder* by, spool::TextKey key,
+                std::string_view text) noexcept;
 
   // Nested regions, and those of other root threads, begin on one thread and end late on
   // others: their epoch and the time of their join.
@@ -168,6 +194,8 @@ class Session final : public filters::GateSink {
   void write_preamble(const char* runtime_name, const std::string& program);
   bool claim_primary_slow(recorder::ThreadRecorder* recorder) noexcept;
   void note_address(std::uint64_t address) noexcept;
+  void put_waiting_facts() noexcept;
+  void put_facts_locked() noexcept;
   void space_ran_out(recorder::ThreadRecorder& recorder, std::uint64_t ticks) noexcept;
 
   void hold(std::uint64_t gap, filters::CutPoint from,
@@ -188,8 +216,11 @@ class Session final : public filters::GateSink {
   void slow_iteration(const filters::SlowIteration& slow) noexcept override;
 
   filters::Settings settings_;
+  std::string program_;
   std::string archive_;
-  std::string spool_;
+  std::string spool_;  // changes once, in settle(): under mutex_
+  ArchiveFolder provisional_;
+  std::uint32_t job_size_ = 1;
   recorder::Budget budget_;
   recorder::DecisionBoard board_;
   // Read by every thread at every event: nothing that changes often may lie beside it.
@@ -209,13 +240,23 @@ class Session final : public filters::GateSink {
   bool space_out_told_ = false;
   std::unique_ptr<periodicity::LoopDetector> detector_;
   std::unique_ptr<filters::IterationGate> gate_;
-  std::vector<periodicity::Symbol> symbols_;  // the latest, by position
-  periodicity::SymbolNumbers numbers_;        // what the detector is given of them
+  std::vector<periodicity::Symbol> places_;  // of the latest symbols, by position
+  periodicity::SymbolNumbers numbers_;       // what the detector is given of symbols
+  std::uint64_t anchors_ = 0;
+  std::uint64_t anchors_told_ = 0;
   std::array<std::uint64_t, 256> addresses_{};
   Modules modules_;
   Journal journal_;
 
+  struct Fact {
+    spool::RecordWords record;
+    spool::TextKey key;
+    std::string text;  // if the record's kind is kText
+  };
+  std::atomic<bool> facts_wait_{false};
+
   std::mutex mutex_;  // of what follows
+  std::vector<Fact> facts_;
   std::vector<std::unique_ptr<recorder::ThreadRecorder>> recorders_;
   std::vector<recorder::ThreadRecorder*> free_;
   bool attach_failed_ = false;

@@ -2,12 +2,19 @@
 // is to see without an OpenMP runtime, whose own synchronisation is hidden from it.
 #include "tracer/runtime/session.h"
 
+#include <sys/resource.h>
+
 #include <atomic>
 #include <barrier>
 #include <catch2/catch.hpp>
+#include <cerrno>
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
 #include <memory>
+#include <set>
 #include <thread>
 #include <vector>
 
@@ -15,6 +22,7 @@
 #include "test/support/trace_checks.h"
 #include "tracer/recorder/clock.h"
 #include "writer/otf2/archive_writer.h"
+#include "writer/spool/spool_reader.h"
 
 namespace refrain::runtime {
 namespace {
@@ -30,7 +38,7 @@ std::unique_ptr<Session> start(const test::TemporaryFolder& folder, std::uint64_
   settings.min_gap_s = 0;
   settings.quiet = true;
   std::string error;
-  std::unique_ptr<Session> session = Session::create(settings, "test", error);
+  std::unique_ptr<Session> session = Session::create(settings, "test", false, error);
   INFO(error);
   REQUIRE(session != nullptr);
   return session;
@@ -132,6 +140,91 @@ test::Trace archive_of(Session& session, writer::WriteResult& result) {
 }
 
 }  // namespace
+
+TEST_CASE("Session: job - the provisional folder becomes that of its rank") {
+  const test::TemporaryFolder folder;
+  filters::Settings settings;
+  settings.archive = (folder / "archive").string();
+  std::string error;
+  const auto session = Session::create(settings, "test", true, error);
+  REQUIRE(session != nullptr);
+  CHECK_FALSE(session->settled());
+  ThreadRecorder* early = session->attach(spool::kRoleRoot);
+  REQUIRE(early != nullptr);
+  session->claim_primary(early);
+  callback(*session, *early, [&] { early->append(make(spool::kFlush, 0x1000, 0)); });
+  std::filesystem::create_directories(folder / "job/spool");
+  CHECK(session->settle(folder / "job", 3, 8) == "");
+  CHECK(session->settled());
+  CHECK(session->job_size() == 8);
+  ThreadRecorder* late = session->attach(spool::kRoleWorker);
+  REQUIRE(late != nullptr);
+  callback(*session, *early, [&] { early->append(make(spool::kFlush, 0x2000, 0)); });
+  // A fact of another thread waits for the primary one, or the end.
+  session->put_fact(late, spool::kTextCommName, "1 rows");
+  session->put_fact(early, spool::record_words(spool::kMpiComm, 1, 77, 0, 5));
+  session->finish();
+  std::set<std::string> entries;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder.path()))
+    entries.insert(std::filesystem::relative(entry.path(), folder.path()).string());
+  CHECK(entries == std::set<std::string>{"job", "job/spool", "job/spool/process-3",
+                                         "job/spool/process-3/journal.spool",
+                                         "job/spool/process-3/location-0.spool",
+                                         "job/spool/process-3/location-1.spool"});
+  const auto log = spool::SpoolFile::open((folder / "job/spool/process-3/location-0.spool").string());
+  CHECK(log.log().size() == 2);
+  const auto journal = spool::SpoolFile::open((folder / "job/spool/process-3/journal.spool").string());
+  std::map<int, std::uint64_t> payloads;
+  bool named = false;
+  for (std::uint64_t i = 0; i < journal.log().size(); ++i) {
+    const spool::Record record = journal.log()[i];
+    payloads[record.kind] = record.payload;
+    named |= record.kind == spool::kText && record.sub == spool::kTextCommName;
+  }
+  CHECK(named);
+  CHECK(payloads[spool::kMpiWorld] == 8);
+  CHECK(payloads[spool::kMpiComm] == 77);
+}
+
+TEST_CASE("Session: job - a folder that is not there") {
+  const test::TemporaryFolder folder;
+  filters::Settings settings;
+  settings.archive = (folder / "archive").string();
+  std::string error;
+  const auto session = Session::create(settings, "test", true, error);
+  REQUIRE(session != nullptr);
+  CHECK(session->settle(folder / "nowhere", 0, 2).find("cannot move") == 0);
+  CHECK_FALSE(session->settled());
+  session->finish();
+}
+
+TEST_CASE("Session: errno - stays the program's where a slow path fails") {
+  const test::TemporaryFolder folder;
+  const std::unique_ptr<Session> session = start(folder, 10);
+  ThreadRecorder* primary = session->attach(spool::kRoleRoot);
+  REQUIRE(primary != nullptr);
+  session->claim_primary(primary);
+  // From here on no file can be opened: not the list of mappings, not a thread's spool.
+  rlimit files{};
+  REQUIRE(getrlimit(RLIMIT_NOFILE, &files) == 0);
+  const rlimit none{0, files.rlim_max};
+  REQUIRE(setrlimit(RLIMIT_NOFILE, &none) == 0);
+  errno = 0;
+  std::ifstream cannot("/proc/self/maps");
+  const int refused = errno;
+  errno = EDOM;
+  session->on_symbol(*primary, make_symbol(spool::kParallelBegin, 0, 0x10), Clock::now());
+  const int after_symbol = errno;
+  errno = EDOM;
+  const ThreadRecorder* other = session->attach(spool::kRoleWorker);
+  const int after_attach = errno;
+  REQUIRE(setrlimit(RLIMIT_NOFILE, &files) == 0);
+  CHECK(refused == EMFILE);
+  CHECK(after_symbol == EDOM);
+  CHECK(after_attach == EDOM);
+  CHECK(other == nullptr);
+  session->finish();
+}
 
 TEST_CASE("Session: a team - every event of every thread") {
   const test::TemporaryFolder folder;

@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <set>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -15,6 +17,7 @@
 #include "writer/otf2/location_writer.h"
 #include "writer/otf2/loop_summaries.h"
 #include "writer/otf2/markers.h"
+#include "writer/otf2/mpi_job.h"
 #include "writer/otf2/otf2_archive.h"
 #include "writer/otf2/parallel_for.h"
 #include "writer/otf2/process_model.h"
@@ -56,6 +59,7 @@ class ArchiveJob {
                   [](const auto& process) { return process.locations.empty(); });
     if (spool_.processes.empty())
       return options_.archive + ": no spool to make an archive from";
+    add_missing_ranks();
     ArchiveFolder folder(options_.archive);
     std::string error = folder.prepare(options_.overwrite);
     if (!error.empty()) return error;
@@ -68,13 +72,42 @@ class ArchiveJob {
     return {};
   }
 
-  void build_model() {
-    std::uint32_t first_comm = 0;
+  // A rank that left nothing has a place in the archive nevertheless: readers take a
+  // process' number for its rank.
+  void add_missing_ranks() {
+    std::set<std::uint32_t> ranks;
+    std::uint32_t size = 0;
+    std::uint32_t next = 0;
     for (const spool::ProcessSpool& process : spool_.processes) {
+      next = std::max(next, process.process + 1);
+      const spool::MpiJournal mpi = spool::parse_journal(process.journal.log()).mpi;
+      if (!mpi.known) continue;
+      ranks.insert(mpi.rank);
+      size = std::max(size, mpi.size);
+    }
+    if (ranks.empty() || size > kMostRanks) return;
+    for (std::uint32_t rank = 0; rank < size; ++rank) {
+      if (ranks.contains(rank)) continue;
+      result_.complaints.push_back("nothing is known of MPI rank " + std::to_string(rank));
+      spool::ProcessSpool& missing = spool_.processes.emplace_back();
+      missing.process = next++;
+      missing.missing_rank = rank;
+      missing.locations.emplace_back();
+    }
+  }
+
+  void build_model() {
+    for (const spool::ProcessSpool& process : spool_.processes)
       models_.push_back(
           std::make_unique<ProcessModel>(process, regions_, options_.recovered, threads_));
-      ProcessModel& model = *models_.back();
+    std::stable_sort(models_.begin(), models_.end(), [](const auto& a, const auto& b) {
+      return a->rank() < b->rank();
+    });
+    std::uint32_t first_comm = 0;
+    for (std::size_t i = 0; i < models_.size(); ++i) {
+      ProcessModel& model = *models_[i];
       ProcessContext& context = model.context();
+      context.process = static_cast<std::uint32_t>(i);
       context.first_comm = first_comm;
       first_comm += static_cast<std::uint32_t>(model.teams().teams().size());
       name_program(model.journal(), context);
@@ -82,6 +115,11 @@ class ArchiveJob {
       result_.gaps += model.gaps().gaps.size();
       const double ticks = static_cast<double>(model.end_ticks() - model.start_ticks());
       result_.duration_s = std::max(result_.duration_s, ticks / model.ticks_per_second());
+    }
+    if (MpiJob::is_job(models_)) {
+      mpi_.emplace();
+      mpi_->unite_comms(models_, first_comm);
+      mpi_->plan(models_, regions_, threads_);
     }
     result_.processes = models_.size();
     result_.structure = structure_line(*models_.front());
@@ -113,7 +151,7 @@ class ArchiveJob {
     Otf2Archive archive(folder, journal.text(spool::kTextHost),
                         "trace of an OpenMP program, reduced by Refrain");
     if (archive.error().empty()) write_events(archive);
-    if (archive.error().empty()) write_empty_definitions(archive);
+    if (archive.error().empty()) write_local_definitions(archive);
     if (archive.error().empty()) write_global(archive);
     archive.close();
     return archive.error();
@@ -143,8 +181,9 @@ class ArchiveJob {
       }
       {
         EventSink sink(writer, regions_.regions());
-        outcomes_[task.process][task.location] =
-            write_location(models_[task.process]->input(task.location), sink);
+        LocationInput input = models_[task.process]->input(task.location);
+        if (mpi_) input.decided = &mpi_->decided(task.process, task.location);
+        outcomes_[task.process][task.location] = write_location(input, sink);
         if (!archive.check(sink.error(), "cannot write events")) return;
       }
       archive.check(OTF2_Archive_CloseEvtWriter(archive.get(), writer),
@@ -159,19 +198,20 @@ class ArchiveJob {
     for (std::size_t i = 0; i < models_.size(); ++i) {
       for (std::size_t j = 0; j < models_[i]->locations(); ++j) {
         const LocationOutcome& outcome = outcomes_[i][j];
-        const spool::SpoolFacts& facts = spool_.processes[i].locations[j].facts();
+        const spool::SpoolFacts& facts = models_[i]->spool().locations[j].facts();
         result_.events_seen += facts.events_seen;
         result_.events_written += outcome.events_written;
         result_.events_filtered += outcome.filtered;
         result_.events_unmatched += outcome.unmatched;
         result_.archive_events += outcome.archive_events;
+        mpi_counts_.add(outcome.mpi);
         for (std::size_t cause = 0; cause < spool::kLossCauses; ++cause)
           result_.lost[cause] += facts.lost[cause];
         for (std::size_t kind = 0; kind < kEventKinds; ++kind)
           by_kind_[kind] += outcome.by_kind[kind];
       }
       // What befell threads that could not be given a location is told in the journal.
-      const spool::SpoolFile& journal = spool_.processes[i].journal;
+      const spool::SpoolFile& journal = models_[i]->spool().journal;
       if (!journal.usable()) continue;
       result_.events_seen += journal.facts().events_seen;
       for (std::size_t cause = 0; cause < spool::kLossCauses; ++cause)
@@ -179,22 +219,37 @@ class ArchiveJob {
     }
   }
 
-  // All definitions are global; readers still open a file of local ones for a location.
-  void write_empty_definitions(Otf2Archive& archive) {
+  // Definitions are global but for the offsets of clocks; readers open a file of local
+  // ones for each location whether it has any or not.
+  void write_local_definitions(Otf2Archive& archive) {
     if (!archive.check(OTF2_Archive_OpenDefFiles(archive.get()),
                        "cannot write definitions"))
       return;
+    std::size_t process = 0;
+    std::uint64_t end_of_process = models_.front()->locations();
     for (std::uint64_t ref = 0; ref < result_.locations; ++ref) {
+      for (; ref == end_of_process; end_of_process += models_[process]->locations())
+        ++process;
       OTF2_DefWriter* writer = OTF2_Archive_GetDefWriter(archive.get(), ref);
       if (writer == nullptr) {
         archive.check(OTF2_ERROR_FILE_CAN_NOT_OPEN, "cannot write definitions");
         break;
       }
+      if (mpi_) write_offsets(archive, writer, process);
       if (!archive.check(OTF2_Archive_CloseDefWriter(archive.get(), writer),
                          "cannot write definitions"))
         break;
     }
     archive.check(OTF2_Archive_CloseDefFiles(archive.get()), "cannot write definitions");
+  }
+
+  void write_offsets(Otf2Archive& archive, OTF2_DefWriter* writer, std::size_t process) {
+    const double ticks = models_[process]->ticks_per_second() / 1e9;
+    for (const auto& offset : mpi_->clock(process).offsets())
+      archive.check(OTF2_DefWriter_WriteClockOffset(writer, offset.ticks,
+                                                    offset.offset_ticks,
+                                                    ticks * offset.deviation_ns),
+                    "cannot write definitions");
   }
 
   void write_global(Otf2Archive& archive) {
@@ -203,7 +258,8 @@ class ArchiveJob {
       archive.check(OTF2_ERROR_FILE_CAN_NOT_OPEN, "cannot write definitions");
       return;
     }
-    const DefinitionInput input{&models_, &regions_.regions(), &outcomes_, &strings_};
+    const DefinitionInput input{&models_, &regions_, &outcomes_, &strings_,
+                                mpi_ ? &*mpi_ : nullptr};
     archive.check(write_definitions(definitions, input), "cannot write definitions");
     archive.check(OTF2_Archive_CloseGlobalDefWriter(archive.get(), definitions),
                   "cannot write definitions");
@@ -227,7 +283,7 @@ class ArchiveJob {
       if (models_[i]->locations() == 0) continue;
       const std::uint64_t location = first_location(models_, i) + models_[i]->primary();
       archive.check(write_markers(markers, *models_[i], location, regions_.regions(),
-                                  options_.recovered),
+                                  options_.recovered, mpi_ ? &mpi_->clock(i) : nullptr),
                     "cannot write markers");
     }
     archive.check(OTF2_Archive_CloseMarkerWriter(archive.get(), markers),
@@ -250,8 +306,12 @@ class ArchiveJob {
   std::vector<std::unique_ptr<ProcessModel>> models_;
   std::vector<std::vector<LocationOutcome>> outcomes_;
   std::array<std::uint64_t, kEventKinds> by_kind_{};
+  std::optional<MpiJob> mpi_;
+  MpiCounts mpi_counts_;
   unsigned threads_;
   WriteResult result_;
+
+  static constexpr std::uint32_t kMostRanks = 1U << 20;
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 // make no sense.
 #include <otf2/otf2.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <fstream>
 #include <random>
@@ -61,6 +62,27 @@ TEST_CASE("Tasks: nested - switches, regions and completions") {
               "240 enter !$omp task @0x6fff", "250 leave !$omp task @0x6fff",
               "250 complete 0.2", "250 switch 0.1", "260 leave !$omp taskwait @0x7fff",
               "270 leave !$omp task @0x5fff", "270 complete 0.1", "270 switch 0.0"});
+  CHECK(written.result.events_unmatched == 0);
+}
+
+TEST_CASE("Tasks: left too early - one that runs again before the one it left is complete") {
+  const test::TemporaryFolder folder;
+  const Written written = inside_region(folder, [](spool::RecordBuilder& log) {
+    log.add(spool::kTaskSchedule, 210, 1, 0x6000 | kNext, 7)
+        .add(spool::kSyncRegionBegin, 230, 0, 0x8000, 5)
+        .add(spool::kTaskSchedule, 240, 2, 0x7000 | kNext | kPrior, 7)
+        .add(spool::kTaskSchedule, 250, 1, 0x6000 | kNext | kPrior, 7)
+        .add(spool::kTaskSchedule, 255, 1, 0x6000 | kNext | kPrior, 1)
+        .add(spool::kSyncRegionEnd, 260, 0, 0x8000, 5)
+        .add(spool::kTaskSchedule, 270, 0, kPrior, 1);
+  });
+  const Lines found = body(written);
+  CHECK(std::count(found.begin(), found.end(), "255 complete 0.2") == 1);
+  CHECK(std::count(found.begin(), found.end(), "260 leave !$omp taskwait @0x7fff") == 1);
+  CHECK(std::count(found.begin(), found.end(), "270 complete 0.1") == 1);
+  CHECK(std::count_if(found.begin(), found.end(), [](const std::string& line) {
+          return line.find("complete") != std::string::npos;
+        }) == 2);
   CHECK(written.result.events_unmatched == 0);
 }
 

@@ -1,5 +1,8 @@
 #include "writer/otf2/definitions.h"
 
+#include "writer/otf2/mpi_definitions.h"
+#include "writer/otf2/mpi_roles.h"
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -33,6 +36,11 @@ std::string host_name(const spool::Journal& journal) {
   return host.empty() ? "node" : host;
 }
 
+OTF2_Paradigm paradigm_of(RegionClass cls) {
+  if (cls == RegionClass::kNone) return OTF2_PARADIGM_USER;
+  return cls == RegionClass::kMpi ? OTF2_PARADIGM_MPI : OTF2_PARADIGM_OPENMP;
+}
+
 class DefinitionWriter {
  public:
   DefinitionWriter(OTF2_GlobalDefWriter* writer, const DefinitionInput& input)
@@ -45,6 +53,7 @@ class DefinitionWriter {
     for (std::size_t i = 0; i < in_.processes->size(); ++i) process(i);
     regions();
     teams();
+    if (in_.mpi != nullptr) mpi();
     location_properties();
     flush_strings();
     return check_.first();
@@ -70,18 +79,26 @@ class DefinitionWriter {
     std::uint64_t end = 0;
     std::uint64_t realtime = OTF2_UNDEFINED_TIMESTAMP;
     double rate = 1e9;
-    for (const auto& process : *in_.processes) {
-      if (process->start_ticks() < start) {
-        start = process->start_ticks();
-        rate = process->ticks_per_second();
-        realtime = start_of_day(*process);
+    for (std::size_t i = 0; i < in_.processes->size(); ++i) {
+      const ProcessModel& process = *(*in_.processes)[i];
+      if (process.blank()) continue;
+      // Rank 0's ticks are those of the archive.
+      if (start == kNever) rate = process.ticks_per_second();
+      const std::uint64_t begins = global(i, process.start_ticks());
+      if (begins < start) {
+        start = begins;
+        realtime = start_of_day(process);
       }
-      end = std::max(end, process->end_ticks());
+      end = std::max(end, global(i, process.end_ticks()));
     }
     if (start == kNever) start = 0;
     const auto resolution = static_cast<std::uint64_t>(std::llround(std::max(1.0, rate)));
     check_(OTF2_GlobalDefWriter_WriteClockProperties(
         writer_, resolution, start, end > start ? end - start : 0, realtime));
+  }
+
+  std::uint64_t global(std::size_t process, std::uint64_t ticks) const {
+    return in_.mpi == nullptr ? ticks : in_.mpi->clock(process).to_global(ticks);
   }
 
   // CLOCK_REALTIME, ns, at the process' first tick.
@@ -123,11 +140,16 @@ class DefinitionWriter {
     }
   }
 
+  std::string process_name(const ProcessModel& process) const {
+    return process.rank() != kNever ? "MPI Rank " + std::to_string(process.rank())
+                                    : program_name(process.journal());
+  }
+
   void process(std::size_t index) {
     const ProcessModel& process = *(*in_.processes)[index];
     const auto group = static_cast<OTF2_LocationGroupRef>(index);
     check_(OTF2_GlobalDefWriter_WriteLocationGroup(
-        writer_, group, text(program_name(process.journal())),
+        writer_, group, text(process_name(process)),
         OTF2_LOCATION_GROUP_TYPE_PROCESS, nodes_[host_name(process.journal())],
         OTF2_UNDEFINED_LOCATION_GROUP));
     const std::uint64_t first = first_location(*in_.processes, index);
@@ -142,14 +164,15 @@ class DefinitionWriter {
 
   void regions() {
     std::uint32_t ref = 0;
-    for (const RegionDef& region : *in_.regions) {
+    for (const RegionDef& region : in_.regions->regions()) {
       const bool loop = region.cls == RegionClass::kNone;
       OTF2_RegionFlag flags = OTF2_REGION_FLAG_NONE;
       if (loop) flags = OTF2_REGION_FLAG_PHASE | OTF2_REGION_FLAG_DYNAMIC;
       check_(OTF2_GlobalDefWriter_WriteRegion(
           writer_, ref++, text(region.name), text(region.canonical),
-          text(region.description), role_of(region.cls),
-          loop ? OTF2_PARADIGM_USER : OTF2_PARADIGM_OPENMP, flags, text(region.file),
+          text(region.description),
+          region.cls == RegionClass::kMpi ? role_of_mpi(region.name) : role_of(region.cls),
+          paradigm_of(region.cls), flags, text(region.file),
           region.line, 0));
     }
   }
@@ -180,6 +203,23 @@ class DefinitionWriter {
         ++group;
       }
     }
+  }
+
+  void mpi() {
+    MpiDefinitionInput input;
+    input.comms = &in_.mpi->comms();
+    input.text = [this](const std::string& value) { return text(value); };
+    check_(write_mpi_paradigm(writer_, in_.regions->places(), input.text));
+    std::uint64_t teams = 0;
+    for (std::size_t i = 0; i < in_.processes->size(); ++i) {
+      const ProcessModel& process = *(*in_.processes)[i];
+      teams += process.teams().teams().size();
+      if (process.rank() != kNever)
+        input.locations.push_back(first_location(*in_.processes, i) + process.primary());
+    }
+    input.first_comm = static_cast<OTF2_CommRef>(teams);
+    input.first_group = static_cast<OTF2_GroupRef>(teams + 1);
+    check_(write_mpi_definitions(writer_, input));
   }
 
   void property(OTF2_LocationRef location, const std::string& name, std::uint64_t value) {

@@ -17,6 +17,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "writer/otf2/mpi_job.h"
 #include "writer/otf2/process_model.h"
 
 namespace refrain::writer {
@@ -35,10 +36,11 @@ class StringTable {
 
 struct DefinitionInput {
   std::vector<std::unique_ptr<ProcessModel>>* processes = nullptr;
-  const std::vector<RegionDef>* regions = nullptr;
+  const RegionTable* regions = nullptr;
   // By process, by location.
   const std::vector<std::vector<LocationOutcome>>* outcomes = nullptr;
   StringTable* strings = nullptr;
+  const MpiJob* mpi = nullptr;  // nullptr: no process uses MPI
 };
 
 // Reference of a process' location 0.

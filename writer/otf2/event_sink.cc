@@ -18,9 +18,13 @@ bool EventSink::skips(std::uint32_t region) noexcept {
   return true;
 }
 
-void EventSink::enter(std::uint64_t ticks, std::uint32_t region) {
+void EventSink::enter(std::uint64_t ticks, std::uint32_t region, std::uint32_t place) {
   if (skips(region)) return;
-  check(OTF2_EvtWriter_Enter(writer_, nullptr, at(ticks), region));
+  if (place != kNoRegion)
+    check(OTF2_AttributeList_AddSourceCodeLocationRef(attributes_, kCallSiteAttribute,
+                                                      place));
+  check(OTF2_EvtWriter_Enter(writer_, attributes_, at(ticks), region));
+  if (place != kNoRegion) check(OTF2_AttributeList_RemoveAllAttributes(attributes_));
 }
 
 void EventSink::leave(std::uint64_t ticks, std::uint32_t region) {
@@ -116,7 +120,7 @@ void EventSink::program_end(std::uint64_t ticks) {
 
 std::uint64_t EventSink::count() const {
   std::uint64_t count = 0;
-  OTF2_EvtWriter_GetNumberOfEvents(writer_, &count);
+  if (writer_ != nullptr) OTF2_EvtWriter_GetNumberOfEvents(writer_, &count);
   return count;
 }
 

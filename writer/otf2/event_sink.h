@@ -23,15 +23,35 @@ namespace refrain::writer {
 inline constexpr OTF2_ParameterRef kIterationParameter = 0;
 inline constexpr OTF2_AttributeRef kWrittenAttribute = 0;
 inline constexpr OTF2_AttributeRef kCompleteAttribute = 1;
+inline constexpr OTF2_AttributeRef kCallSiteAttribute = 2;
+inline constexpr OTF2_ParameterRef kIoBytesParameter = 1;
+
+// A message, as its sender or its receiver tells it.
+struct MessageEnd {
+  std::uint32_t peer = 0;  // rank in the communicator
+  OTF2_CommRef comm = 0;
+  std::uint32_t tag = 0;
+  std::uint64_t bytes = 0;
+};
+
+struct Collective {
+  OTF2_CollectiveOp operation = OTF2_COLLECTIVE_OP_BARRIER;
+  OTF2_CommRef comm = 0;
+  std::uint32_t root = 0;  // OTF2_UNDEFINED_UINT32: none
+  std::uint64_t sent = 0;  // bytes
+  std::uint64_t received = 0;
+};
 
 class EventSink {
  public:
+  // Without a writer it takes everything and writes nothing.
   EventSink(OTF2_EvtWriter* writer, const std::vector<RegionDef>& regions);
   ~EventSink();
   EventSink(const EventSink&) = delete;
   EventSink& operator=(const EventSink&) = delete;
 
-  void enter(std::uint64_t ticks, std::uint32_t region);
+  // `place`: where the call was made, as an attribute; kNoRegion for none.
+  void enter(std::uint64_t ticks, std::uint32_t region, std::uint32_t place = kNoRegion);
   void leave(std::uint64_t ticks, std::uint32_t region);
   // Enter of an iteration with its number and attributes, see archive_writer.h.
   void enter_iteration(std::uint64_t ticks, std::uint32_t region, std::uint64_t number,
@@ -49,6 +69,24 @@ class EventSink {
                      std::uint32_t number);
   void acquire_lock(std::uint64_t ticks, std::uint32_t lock, std::uint32_t order);
   void release_lock(std::uint64_t ticks, std::uint32_t lock, std::uint32_t order);
+  // Messages, collectives, one-sided operations (event_sink_mpi.cc). Requests are numbered
+  // by location. `request` 0: the call blocks.
+  void send(std::uint64_t ticks, const MessageEnd& message, std::uint64_t request);
+  void receive(std::uint64_t ticks, const MessageEnd& message, std::uint64_t request);
+  void send_complete(std::uint64_t ticks, std::uint64_t request);
+  void receive_request(std::uint64_t ticks, std::uint64_t request);
+  void request_test(std::uint64_t ticks, std::uint64_t request);
+  void request_cancelled(std::uint64_t ticks, std::uint64_t request);
+  void collective_begin(std::uint64_t ticks);
+  void collective_end(std::uint64_t ticks, const Collective& collective);
+  void collective_request(std::uint64_t ticks, std::uint64_t request);
+  void collective_complete(std::uint64_t ticks, const Collective& collective,
+                           std::uint64_t request);
+  void rma(std::uint64_t ticks, std::uint8_t operation, OTF2_RmaWinRef window,
+           std::uint32_t target, std::uint64_t bytes, std::uint64_t id);
+  void rma_complete(std::uint64_t ticks, OTF2_RmaWinRef window, std::uint64_t id);
+  void io_bytes(std::uint64_t ticks, std::uint64_t bytes);
+
   void program_begin(std::uint64_t ticks, OTF2_StringRef name,
                      const std::vector<OTF2_StringRef>& arguments);
   void program_end(std::uint64_t ticks);
@@ -63,7 +101,7 @@ class EventSink {
   void check(OTF2_ErrorCode code) noexcept {
     if (code != OTF2_SUCCESS && error_ == OTF2_SUCCESS) error_ = code;
   }
-  bool ok() const noexcept { return error_ == OTF2_SUCCESS; }
+  bool ok() const noexcept { return writer_ != nullptr && error_ == OTF2_SUCCESS; }
   bool skips(std::uint32_t region) noexcept;
 
   OTF2_EvtWriter* writer_;

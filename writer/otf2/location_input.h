@@ -15,10 +15,38 @@
 #include "writer/otf2/gap_plan.h"
 #include "writer/otf2/location_scan.h"
 #include "writer/otf2/lock_table.h"
+#include "writer/otf2/message_plan.h"
+#include "writer/otf2/mpi_comms.h"
 #include "writer/otf2/region_table.h"
 #include "writer/otf2/team_table.h"
 
 namespace refrain::writer {
+
+// What the MPI records of a process refer to.
+struct MpiContext {
+  ProcessComms comms;
+  OTF2_CommRef first_comm = 0;          // reference of CommTable::comms[0]
+  const MessagePlan* plan = nullptr;    // nullptr: not known yet
+};
+
+// When the messages that are kept were sent and received; only so many are noted.
+struct MessageTimes {
+  struct Entry {
+    Channel channel;
+    std::uint64_t number = 0;
+    std::uint64_t ticks = 0;
+  };
+  std::size_t most = 0;  // entries of each kind
+  std::vector<Entry> sends;
+  std::vector<Entry> receives;
+
+  void sent(const Channel& channel, std::uint64_t number, std::uint64_t ticks) {
+    if (sends.size() < most) sends.push_back({channel, number, ticks});
+  }
+  void received(const Channel& channel, std::uint64_t number, std::uint64_t ticks) {
+    if (receives.size() < most) receives.push_back({channel, number, ticks});
+  }
+};
 
 // What all locations of a process share.
 struct ProcessContext {
@@ -31,12 +59,14 @@ struct ProcessContext {
   const ProcessRegions* regions = nullptr;
   const spool::Journal* journal = nullptr;
   std::unordered_map<std::uint32_t, std::uint32_t> index_of;  // location's number -> index
+  std::uint32_t process = 0;                  // index of its location group
   std::uint32_t first_comm = 0;               // reference of the process' team 0
   std::vector<std::uint64_t> iteration_ends;  // see spool::IterationStream
   std::uint64_t end_ticks = 0;                // of the process: what is open then is closed
   std::uint64_t start_ticks = 0;
   OTF2_StringRef program = OTF2_UNDEFINED_STRING;
   std::vector<OTF2_StringRef> arguments;
+  MpiContext mpi;
 };
 
 struct LocationInput {
@@ -45,9 +75,42 @@ struct LocationInput {
   const LocationScan* scan = nullptr;
   std::uint32_t index = 0;  // in the process
   bool primary = false;     // shows iterations, begin and end of the program
+  // For MPI, see mpi_interpreter.h; nullptr where a pass has no use for it.
+  MessageLog* collect = nullptr;
+  std::vector<bool>* decide = nullptr;         // by request, to be filled
+  const std::vector<bool>* decided = nullptr;  // as it was filled
+  MessageTimes* checks = nullptr;
 };
 
 inline constexpr std::size_t kEventKinds = 64;
+
+// Messages and collectives that are in the archive, and those that are not because
+// another end is not.
+struct MpiCounts {
+  std::uint64_t sends = 0;
+  std::uint64_t sends_dropped = 0;
+  std::uint64_t receives = 0;
+  std::uint64_t receives_dropped = 0;
+  std::uint64_t bytes_sent = 0;
+  std::uint64_t bytes_received = 0;
+  std::uint64_t collectives = 0;
+  std::uint64_t collectives_dropped = 0;
+  std::uint64_t one_sided = 0;
+  std::uint64_t one_sided_dropped = 0;
+
+  void add(const MpiCounts& other) noexcept {
+    sends += other.sends;
+    sends_dropped += other.sends_dropped;
+    receives += other.receives;
+    receives_dropped += other.receives_dropped;
+    bytes_sent += other.bytes_sent;
+    bytes_received += other.bytes_received;
+    collectives += other.collectives;
+    collectives_dropped += other.collectives_dropped;
+    one_sided += other.one_sided;
+    one_sided_dropped += other.one_sided_dropped;
+  }
+};
 
 struct LocationOutcome {
   std::uint64_t archive_events = 0;  // records in the archive
@@ -55,6 +118,7 @@ struct LocationOutcome {
   std::uint64_t filtered = 0;        // enters and leaves that the filter took
   std::uint64_t unmatched = 0;       // ends whose begin is not known
   std::array<std::uint64_t, kEventKinds> by_kind{};  // events_written by record kind
+  MpiCounts mpi;
   std::string error;
 };
 

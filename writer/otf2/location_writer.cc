@@ -24,7 +24,8 @@ class LocationWriter {
         interpreter_(input, stack_, outcome_) {}
 
   LocationOutcome write() {
-    if (input_.primary)
+    const bool program = input_.primary && process_.end_ticks != 0;
+    if (program)
       sink_.program_begin(process_.start_ticks, process_.program, process_.arguments);
     for (std::size_t i = 0; i < records_.size(); ++i) i += take(i);
     finish();
@@ -54,7 +55,7 @@ class LocationWriter {
     if (carrying_) {
       carried_.push_back(record);
     } else {
-      event(record, index + 1 < records_.size() ? &records_[index + 1] : nullptr);
+      event(record, index);
     }
     return 0;
   }
@@ -64,18 +65,20 @@ class LocationWriter {
                                                   : nullptr;
   }
 
-  void event(Record record, const Record* next) {
+  void event(Record record, std::size_t index) {
     record.ticks = interpreter_.true_ticks(record);
     const Gap* gap = next_gap();
     if (gap != nullptr && record.ticks >= gap->hold_ticks) [[unlikely]]
       pass_gaps_by_time(record.ticks);
     count(record);
-    interpreter_.take(record, next);
+    interpreter_.take(record, index);
     last_event_ = record.ticks;
   }
 
   void count(const Record& record) {
     if (stack_.in_gap() || record.kind >= kEventKinds) return;
+    // What a call meant is no event of its own.
+    if (record.kind > spool::kMpiLeave) return;
     const bool two =
         (record.kind == spool::kSyncRegionBegin || record.kind == spool::kSyncRegionEnd) &&
         (record.aux16 & spool::kWaitToo) != 0;
@@ -216,7 +219,7 @@ class LocationWriter {
     }
     stack_.close_to(0, end);
     timeline_.finish(end);
-    if (input_.primary) sink_.program_end(end);
+    if (input_.primary && end != 0) sink_.program_end(end);
   }
 
   const LocationInput& input_;

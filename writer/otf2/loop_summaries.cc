@@ -95,14 +95,14 @@ std::vector<LoopSummary> summarize_loops(ProcessModel& process,
     LoopSummary& loop = counted.loop;
     const RegionDef& region = regions[process.regions().of_loop(id)];
     const spool::Loop& known = journal.loops.at(id);
-    loop.process = process.spool().process;
+    loop.process = process.context().process;
     loop.id = id;
     loop.name = region.name;
     loop.file = region.file;
     loop.line = region.line;
     loop.body_events = known.body_events;
     for (const spool::LoopBodyEvent& event : known.body)
-      loop.body.push_back(body_event_name(event, process.symbols()));
+      loop.body.push_back(body_event_name(event, journal, process.symbols()));
     set_durations(counted.sums, ns, loop);
     out.push_back(std::move(loop));
   }

@@ -65,8 +65,13 @@ const char* resume_reason(const Gap& gap) {
 class MarkerWriter {
  public:
   MarkerWriter(OTF2_MarkerWriter* writer, const ProcessModel& process,
-               std::uint64_t location, const std::vector<RegionDef>& regions)
-      : writer_(writer), process_(process), location_(location), regions_(regions) {}
+               std::uint64_t location, const std::vector<RegionDef>& regions,
+               const ClockMap* clock)
+      : writer_(writer),
+        process_(process),
+        location_(location),
+        regions_(regions),
+        clock_(clock) {}
 
   OTF2_ErrorCode write(bool recovered) {
     loops();
@@ -89,9 +94,10 @@ class MarkerWriter {
  private:
   void put(Marker marker, std::uint64_t ticks, std::uint64_t duration,
            const std::string& text) {
+    ticks = std::clamp(ticks, process_.start_ticks(), process_.end_ticks());
+    if (clock_ != nullptr) ticks = clock_->to_global(ticks);
     const OTF2_ErrorCode code = OTF2_MarkerWriter_WriteMarker(
-        writer_, std::clamp(ticks, process_.start_ticks(), process_.end_ticks()), duration,
-        marker, OTF2_MARKER_SCOPE_LOCATION, location_, text.c_str());
+        writer_, ticks, duration, marker, OTF2_MARKER_SCOPE_LOCATION, location_, text.c_str());
     if (error_ == OTF2_SUCCESS) error_ = code;
   }
 
@@ -166,6 +172,7 @@ class MarkerWriter {
   const ProcessModel& process_;
   std::uint64_t location_;
   const std::vector<RegionDef>& regions_;
+  const ClockMap* clock_;
   OTF2_ErrorCode error_ = OTF2_SUCCESS;
 };
 
@@ -182,8 +189,9 @@ OTF2_ErrorCode define_markers(OTF2_MarkerWriter* writer) {
 
 OTF2_ErrorCode write_markers(OTF2_MarkerWriter* writer, const ProcessModel& process,
                              std::uint64_t primary_location,
-                             const std::vector<RegionDef>& regions, bool recovered) {
-  return MarkerWriter(writer, process, primary_location, regions).write(recovered);
+                             const std::vector<RegionDef>& regions, bool recovered,
+                             const ClockMap* clock) {
+  return MarkerWriter(writer, process, primary_location, regions, clock).write(recovered);
 }
 
 }  // namespace refrain::writer

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "writer/otf2/clock_map.h"
 #include "writer/otf2/process_model.h"
 
 namespace refrain::writer {
@@ -19,8 +20,10 @@ namespace refrain::writer {
 // Before the first write_markers().
 OTF2_ErrorCode define_markers(OTF2_MarkerWriter* writer);
 
+// `clock`: to the clock of rank 0, which readers do not apply to markers; nullptr: none.
 OTF2_ErrorCode write_markers(OTF2_MarkerWriter* writer, const ProcessModel& process,
                              std::uint64_t primary_location,
-                             const std::vector<RegionDef>& regions, bool recovered);
+                             const std::vector<RegionDef>& regions, bool recovered,
+                             const ClockMap* clock = nullptr);
 
 }  // namespace refrain::writer

@@ -41,12 +41,20 @@ class ProcessModel {
   std::size_t locations() const noexcept { return scans_.size(); }
   // Index of the location that feeds the agent.
   std::size_t primary() const noexcept { return primary_; }
+  // In MPI_COMM_WORLD; what has none comes behind all.
+  std::uint64_t rank() const noexcept {
+    if (spool_.missing_rank >= 0) return static_cast<std::uint64_t>(spool_.missing_rank);
+    return journal_.mpi.known ? journal_.mpi.rank : kNever;
+  }
+  // Nothing was recorded at any time.
+  bool blank() const noexcept { return context_.end_ticks == 0; }
   double ticks_per_second() const noexcept { return ticks_per_second_; }
   std::uint64_t start_ticks() const noexcept { return context_.start_ticks; }
   std::uint64_t end_ticks() const noexcept { return context_.end_ticks; }
 
   // References of definitions, to be set before the writing.
   ProcessContext& context() noexcept { return context_; }
+  const ProcessContext& context() const noexcept { return context_; }
   LocationInput input(std::size_t location) const;
 
  private:

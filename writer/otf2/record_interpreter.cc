@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "writer/otf2/ompt_values.h"
+#include "writer/spool/mpi_format.h"
 
 namespace refrain::writer {
 namespace {
@@ -66,10 +67,29 @@ bool closes(const Frame& frame, const Record& end) {
 
 RecordInterpreter::RecordInterpreter(const LocationInput& input, ShadowStack& stack,
                                      LocationOutcome& outcome)
-    : input_(input), process_(*input.process), stack_(stack), outcome_(outcome) {}
+    : input_(input),
+      process_(*input.process),
+      stack_(stack),
+      mpi_(input, stack, outcome),
+      outcome_(outcome) {}
 
-void RecordInterpreter::take(const Record& record, const Record* next) {
+void RecordInterpreter::take(const Record& record, std::size_t index) {
   switch (record.kind) {
+    case spool::kMpiEnter:
+      begin_mpi(record);
+      return mpi_.entered(record.ticks, index);
+    case spool::kMpiLeave:
+      return end(record);
+    case spool::kMpiSend:
+    case spool::kMpiRecv:
+    case spool::kMpiPost:
+    case spool::kMpiDone:
+    case spool::kMpiTested:
+    case spool::kMpiCancelled:
+    case spool::kMpiCollective:
+    case spool::kMpiRma:
+    case spool::kMpiIo:
+      return mpi_.take(record, index);
     case spool::kParallelEnd:
     case spool::kImplicitTaskEnd:
     case spool::kWorkEnd:
@@ -83,7 +103,9 @@ void RecordInterpreter::take(const Record& record, const Record* next) {
     case spool::kTaskSchedule:
       return schedule_task(record);
     case spool::kMutexAcquire:
-      return acquire(record, next);
+      return acquire(record, index + 1 < input_.records->size()
+                                 ? &(*input_.records)[index + 1]
+                                 : nullptr);
     case spool::kMutexAcquired:
       return acquired(record);
     case spool::kMutexReleased:
@@ -117,6 +139,8 @@ void RecordInterpreter::begin(const Record& record) {
       return push_task(record);
     case spool::kMutexAcquire:
       return acquire(record, nullptr);
+    case spool::kMpiEnter:
+      return begin_mpi(record);
     default:
       return;  // thread begin and end are in the location's properties
   }
@@ -190,6 +214,15 @@ void RecordInterpreter::begin_sync(const Record& record) {
   wait.begin_ticks = record.ticks;
   wait.region = region(wait_class(record.sub), address_of(record));
   stack_.push(wait);
+}
+
+void RecordInterpreter::begin_mpi(const Record& record) {
+  Frame frame;
+  frame.record_kind = spool::kMpiEnter;
+  frame.begin_ticks = record.ticks;
+  frame.region = region(RegionClass::kMpi, record.payload >> spool::kMpiProcedureShift);
+  frame.place = process_.regions->place_of_site(address_of(record));
+  stack_.push(frame);
 }
 
 void RecordInterpreter::begin_region(const Record& record, RegionClass cls) {

@@ -18,6 +18,7 @@
 #include <unordered_map>
 
 #include "writer/otf2/location_input.h"
+#include "writer/otf2/mpi_interpreter.h"
 #include "writer/otf2/shadow_stack.h"
 
 namespace refrain::writer {
@@ -27,8 +28,8 @@ class RecordInterpreter {
   RecordInterpreter(const LocationInput& input, ShadowStack& stack,
                     LocationOutcome& outcome);
 
-  // `next`: the record after this one in the same sequence, or nullptr.
-  void take(const spool::Record& record, const spool::Record* next);
+  // `index`: of the record in the location's sequence.
+  void take(const spool::Record& record, std::size_t index);
 
   // The frame that a begin record (or its snapshot) stands for opens; true if it has one.
   void begin(const spool::Record& record);
@@ -49,6 +50,7 @@ class RecordInterpreter {
   void begin_implicit_task(const spool::Record& record);
   void begin_work(const spool::Record& record);
   void begin_sync(const spool::Record& record);
+  void begin_mpi(const spool::Record& record);
   void begin_region(const spool::Record& record, RegionClass cls);
   void end(const spool::Record& record);
 
@@ -73,6 +75,7 @@ class RecordInterpreter {
   const LocationInput& input_;
   const ProcessContext& process_;
   ShadowStack& stack_;
+  MpiInterpreter mpi_;
   Frame left_task_;  // the latest explicit task that was left for another
   LocationOutcome& outcome_;
   std::size_t parallel_hint_ = 0;

@@ -1,6 +1,7 @@
 #include "writer/otf2/region_class.h"
 
 #include "writer/otf2/ompt_values.h"
+#include "writer/spool/mpi_format.h"
 
 namespace refrain::writer {
 namespace {
@@ -48,6 +49,8 @@ constexpr std::array<const char*, static_cast<std::size_t>(RegionClass::kCount)>
     "omp_unset_nest_lock inner",
     "!$omp flush",
     "!$omp cancel",
+    nullptr,
+    nullptr,
 };
 
 }  // namespace
@@ -177,6 +180,9 @@ RegionKeys keys_opened_by(const spool::Record& record) noexcept {
       return one(RegionClass::kFlush);
     case spool::kCancel:
       return one(RegionClass::kCancel);
+    case spool::kMpiEnter:
+      return {RegionKey{RegionClass::kMpi, record.payload >> spool::kMpiProcedureShift},
+              RegionKey{RegionClass::kCallSite, address}};
     default:
       return {};
   }

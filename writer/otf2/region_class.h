@@ -57,6 +57,8 @@ enum class RegionClass : std::uint8_t {
   kUnlockNestLock,
   kFlush,
   kCancel,
+  kMpi,       // a call of MPI: the key's address is the procedure's number
+  kCallSite,  // no region: where a call of MPI was made
   kCount
 };
 
@@ -70,7 +72,8 @@ struct RegionKey {
   }
 };
 
-// The name as OpenMP tools write it, without the place; nullptr for kNone.
+// The name as OpenMP tools write it, without the place; nullptr for kNone and what the
+// class alone does not name.
 const char* class_name(RegionClass cls) noexcept;
 
 RegionClass work_class(std::uint8_t sub) noexcept;

@@ -18,6 +18,22 @@ RegionKey key_of(const spool::LoopBodyEvent& event) {
   return keys_opened_by(record)[0];
 }
 
+std::string procedure_name(const spool::Journal& journal, std::uint64_t number) {
+  const auto found = journal.mpi.procedures.find(static_cast<std::uint16_t>(number));
+  return found != journal.mpi.procedures.end() ? found->second
+                                               : "MPI procedure " + std::to_string(number);
+}
+
+// One region for all calls of a procedure, as readers know them by name and by the file.
+RegionDef define_procedure(std::string name) {
+  RegionDef def;
+  def.cls = RegionClass::kMpi;
+  def.canonical = name;
+  def.name = std::move(name);
+  def.file = "MPI";
+  return def;
+}
+
 RegionDef define(RegionKey key, const Symbol& symbol) {
   RegionDef def;
   def.cls = key.cls;
@@ -56,10 +72,12 @@ std::string place_of(const Symbol& symbol) {
   return symbol.function;
 }
 
-std::string body_event_name(const spool::LoopBodyEvent& event, SymbolResolver& symbols) {
+std::string body_event_name(const spool::LoopBodyEvent& event,
+                            const spool::Journal& journal, SymbolResolver& symbols) {
   const RegionKey key = key_of(event);
   const char* name = class_name(key.cls);
   std::string text = name != nullptr ? name : "event";
+  if (event.record_kind == spool::kMpiEnter) text = procedure_name(journal, event.sub);
   const std::string place = place_of(symbols.at_call(event.address));
   return place.empty() ? text : text + " @" + place;
 }
@@ -72,6 +90,20 @@ std::uint32_t ProcessRegions::find(RegionKey key) const noexcept {
 std::uint32_t ProcessRegions::of_loop(std::uint32_t loop) const noexcept {
   const auto found = by_loop_.find(loop);
   return found == by_loop_.end() ? kNoRegion : found->second;
+}
+
+std::uint32_t ProcessRegions::place_of_site(std::uint64_t address) const noexcept {
+  const auto found = by_site_.find(address);
+  return found == by_site_.end() ? kNoRegion : found->second;
+}
+
+std::uint32_t RegionTable::intern_place(const Symbol& symbol) {
+  if (symbol.file.empty()) return kNoRegion;
+  const auto [at, is_new] =
+      place_ids_.try_emplace(symbol.file + ':' + std::to_string(symbol.line),
+                             static_cast<std::uint32_t>(places_.size()));
+  if (is_new) places_.push_back({symbol.file, symbol.line});
+  return at->second;
 }
 
 std::uint32_t RegionTable::intern(RegionDef def) {
@@ -98,6 +130,10 @@ ProcessRegions RegionTable::add_process(std::vector<std::uint64_t> keys,
   for (const std::uint64_t packed : keys) {
     const RegionKey key{static_cast<RegionClass>(packed >> 48),
                         packed & spool::kAddressMask};
+    if (key.cls == RegionClass::kMpi)
+      out.by_key_[packed] = intern(define_procedure(procedure_name(journal, key.address)));
+    if (key.cls == RegionClass::kCallSite)
+      out.by_site_[key.address] = intern_place(symbols.at_call(key.address));
     if (class_name(key.cls) == nullptr) continue;
     RegionDef def = define(key, symbols.at_call(key.address));
     const auto body = inner.find(key.address);

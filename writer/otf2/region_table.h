@@ -34,16 +34,25 @@ struct RegionDef {
   bool filtered = false;
 };
 
+// A place in the source from which MPI was called.
+struct SourcePlace {
+  std::string file;
+  std::uint32_t line = 0;
+};
+
 // Region of each of a process' keys and loops.
 class ProcessRegions {
  public:
   std::uint32_t find(RegionKey key) const noexcept;
   std::uint32_t of_loop(std::uint32_t loop) const noexcept;
+  // Number in RegionTable::places() of a call's site; kNoRegion if it is not known.
+  std::uint32_t place_of_site(std::uint64_t address) const noexcept;
 
  private:
   friend class RegionTable;
   std::unordered_map<std::uint64_t, std::uint32_t> by_key_;
   std::unordered_map<std::uint32_t, std::uint32_t> by_loop_;
+  std::unordered_map<std::uint64_t, std::uint32_t> by_site_;
 };
 
 class RegionTable {
@@ -57,19 +66,24 @@ class RegionTable {
                              const spool::Journal& journal, SymbolResolver& symbols);
 
   const std::vector<RegionDef>& regions() const noexcept { return regions_; }
+  const std::vector<SourcePlace>& places() const noexcept { return places_; }
 
  private:
+  std::uint32_t intern_place(const Symbol& symbol);
   std::uint32_t intern(RegionDef def);
 
   const filters::RegionFilter& filter_;
   std::vector<RegionDef> regions_;
   std::map<std::string, std::uint32_t> ids_;
+  std::vector<SourcePlace> places_;
+  std::map<std::string, std::uint32_t> place_ids_;
 };
 
 // Where a symbol is, as a user would say it: "cg.c:120", or "main+0x12".
 std::string place_of(const Symbol& symbol);
 
 // The name of an event in a loop's body, as that of its region.
-std::string body_event_name(const spool::LoopBodyEvent& event, SymbolResolver& symbols);
+std::string body_event_name(const spool::LoopBodyEvent& event,
+                            const spool::Journal& journal, SymbolResolver& symbols);
 
 }  // namespace refrain::writer

@@ -174,7 +174,7 @@ class StructureLine {
       if (!symbol.file.empty() && !function.empty()) text += " " + function;
       const bool plain = event.record_kind == spool::kParallelBegin ||
                          event.record_kind == spool::kWorkBegin;
-      if (!plain || text.empty()) text = body_event_name(event, process_.symbols());
+      if (!plain || text.empty()) text = body_event_name(event, journal_, process_.symbols());
       constexpr std::string_view kPrefix = "!$omp ";
       if (text.starts_with(kPrefix)) text.erase(0, kPrefix.size());
       names_.push_back(text);

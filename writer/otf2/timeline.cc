@@ -28,7 +28,7 @@ void Timeline::open(const Frame& frame, std::uint64_t ticks) {
     case FrameKind::kRegion:
       break;
   }
-  sink_.enter(ticks, frame.region);
+  sink_.enter(ticks, frame.region, frame.place);
   if (frame.inner_region != kNoRegion) sink_.enter(ticks, frame.inner_region);
 }
 

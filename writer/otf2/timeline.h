@@ -41,6 +41,7 @@ struct Frame {
   bool derived = false;   // opened along with the frame below
   bool complete = false;  // kTask: it is done when it is closed
   std::uint32_t region = kNoRegion;
+  std::uint32_t place = kNoRegion;         // where the call was made
   std::uint32_t inner_region = kNoRegion;  // entered and left together with `region`
   std::uint32_t comm = OTF2_UNDEFINED_COMM;
   std::uint32_t number = 0;   // kFork: threads requested; kTask: generation

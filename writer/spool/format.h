@@ -50,7 +50,7 @@
 namespace refrain::spool {
 
 inline constexpr char kMagic[8] = {'R', 'F', 'R', 'S', 'P', 'O', 'O', 'L'};
-inline constexpr std::uint32_t kVersion = 4;
+inline constexpr std::uint32_t kVersion = 6;
 inline constexpr std::uint32_t kByteOrder = 0x01020304;
 inline constexpr std::size_t kHeaderBytes = 4096;
 inline constexpr std::size_t kRecordBytes = 24;
@@ -165,7 +165,34 @@ enum Kind : std::uint8_t {
   kFlush = 38,
   kCancel = 39,  // a48: ompt_cancel_flag_t
 
-  // 48..79 are left for MPI, 80..95 for user regions and metrics.
+  // --- Events of MPI (writer/spool/mpi_format.h has the values of `sub`) --------------
+  kMpiEnter = 48,  // sub: kMpiCut; a48: epoch, if kMpiCut; payload: call site |
+                   // procedure << 48 (its number in the table of wrappers, journal's
+                   // kTextProcedures)
+  kMpiLeave = 49,  // payload as its begin
+  // What a call meant stands between its kMpiEnter and its kMpiLeave, most of it just
+  // before the latter. A message or collective is a pair of records, its second half is
+  // kMpiAmount. `comm` is the number of a communicator in this process (journal's kMpiComm).
+  kMpiSend = 50,      // sub: MpiMode; aux16: comm; aux32: rank of the destination in it;
+                      // payload: tag | request << 32 (0: blocking); then kMpiAmount
+  kMpiRecv = 51,      // likewise, of a message received: source and tag are those it came
+                      // with; a request: completed now, posted by kMpiPost
+  kMpiAmount = 52,    // a48: number of the message in its channel, from 0, see below;
+                      // payload: bytes. Of a collective: a48: bytes received (saturated),
+                      // payload: bytes sent
+  kMpiPost = 53,      // a receive is posted: payload: request
+  kMpiDone = 54,      // a send (sub 0) or a collective (sub 1) is complete: payload: request
+  kMpiTested = 55,    // a request was tested, in vain: payload: request
+  kMpiCancelled = 56, // a request is cancelled: payload: request
+  kMpiCollective = 57,  // sub: MpiCollective; aux16: comm; aux32: root in it or kMpiNoRoot;
+                        // payload: request << 32 (0: blocking) | number << 1 (31 bits) |
+                        // kMpiWorldwide; then kMpiAmount. `number`: how many collectives
+                        // this process had begun on the communicator before, counted also
+                        // while held
+  kMpiRma = 58,         // sub: MpiRma; aux16: window; aux32: target (kMpiRmaComplete: or
+                        // kMpiNoRoot for all); payload: bytes
+  kMpiIo = 59,          // payload: bytes moved
+  // 60..79 are left for MPI, 80..95 for user regions and metrics.
 
   // --- The journal -------------------------------------------------------------------
   kText = 96,       // sub: TextKey; a48: bytes; the text follows in ceil(bytes / 24) records
@@ -193,6 +220,17 @@ enum Kind : std::uint8_t {
   kSlowIteration = 109,  // written because it left the band of its loop: ticks: its begin;
                          // aux32: loop; aux16: level; payload: number; then three
   kSlowValue = 110,      // sub: SlowValue; payload: ticks
+  kAnchor = 111,  // before a kIteration: payload: collectives over all processes that this
+                  // one had completed then (told when it changed)
+  kMpiWorld = 112,  // aux32: rank of this process in MPI_COMM_WORLD; payload: its size
+  kMpiComm = 113,   // a communicator: aux16: its number; sub: MpiCommKind; aux32: own rank
+                    // in it; payload: identity, the same in all its members; then kMpiMembers
+  kMpiMembers = 114,  // aux16: comm; aux32: size; payload: identity of its parent or 0; if own
+                      // rank is 0 then a kText of kTextMembers follows
+  kClockOffset = 115,  // ticks: of this process' clock; payload: ticks to be added for that
+                       // of process 0 at the same moment, signed; a48: the error's bound
+  kMpiWindow = 116,    // a window of one-sided communication: aux16: its number; aux32: its
+                       // communicator's; payload: identity, the same in all its members
 };
 
 enum HeldValue : std::uint8_t {
@@ -219,8 +257,9 @@ inline constexpr std::uint8_t kTeamCut = 16;     // of a begin: a48 is a new epo
 // Whether a cut may lie just before this record, at the epoch a48(); and the number of
 // snapshots that follow.
 inline bool is_cut(const Record& record) noexcept {
-  const bool team = record.kind == kParallelBegin || record.kind == kImplicitTaskBegin;
-  return record.kind == kSync || (team && (record.sub & kTeamCut) != 0);
+  const bool begins = record.kind == kParallelBegin || record.kind == kImplicitTaskBegin ||
+                      record.kind == kMpiEnter;
+  return record.kind == kSync || (begins && (record.sub & kTeamCut) != 0);
 }
 inline std::uint64_t open_at_cut(const Record& record) noexcept {
   return record.kind == kSync ? record.payload : 0;
@@ -243,6 +282,14 @@ enum TextKey : std::uint8_t {
   kTextModule = 6,    // "start end offset build-id path", numbers and build id in hex, one
                       // text an executable mapping; "-" for no build id
   kTextRuntime = 7,   // what the OpenMP runtime calls itself
+  kTextProcedures = 8,  // names of the MPI procedures, "number name" a line
+  kTextMembers = 9,     // "comm group..." in decimal: a communicator's number, then ranks in
+                        // MPI_COMM_WORLD, in order; of an intercommunicator the local group,
+                        // "/", the remote one
+  kTextCommName = 10,   // "comm name"
+  kTextMpi = 11,        // what the MPI library calls itself
+  kTextTopology = 12,   // "comm cart n", n periods, n sizes, own coordinates; "comm graph n", own
+                        // neighbours; "comm dist_graph n", sources, m, destinations; decimal
 };
 
 enum GapReason : std::uint8_t {

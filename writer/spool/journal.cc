@@ -66,6 +66,7 @@ class JournalParser {
         out_.limits.push_back({record.ticks, record.sub, record.payload});
         break;
       default:
+        out_.mpi.take(record);
         break;
     }
   }
@@ -84,6 +85,7 @@ class JournalParser {
     if (record.sub == kTextModule) {
       out_.modules.push_back(std::move(text));
     } else {
+      out_.mpi.take_text(record.sub, text);
       out_.texts[record.sub] = std::move(text);
     }
   }
@@ -217,6 +219,7 @@ class JournalParser {
     const std::string settings = out_.text(kTextSettings);
     out_.marks_summary = settings.find("marks=summary\n") != std::string::npos ||
                          (settings.empty() && !out_.summaries.empty());
+    out_.mpi.finish();
     nest_visits(out_.visits);
   }
 

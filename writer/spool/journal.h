@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "writer/spool/format.h"
+#include "writer/spool/mpi_journal.h"
 #include "writer/spool/record_sequence.h"
 
 namespace refrain::spool {
@@ -132,6 +133,7 @@ struct Journal {
   std::vector<HeldSummary> summaries;
   std::vector<SlowIteration> slow;
   std::vector<LimitReached> limits;
+  MpiJournal mpi;
   ClockPair first_clock;
   ClockPair last_clock;
   std::uint64_t last_ticks = 0;  // greatest of all records

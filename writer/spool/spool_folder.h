@@ -17,6 +17,7 @@ namespace refrain::spool {
 
 struct ProcessSpool {
   std::uint32_t process = 0;
+  std::int64_t missing_rank = -1;    // of a process that left nothing, if it is known
   SpoolFile journal;                 // may be unusable
   std::vector<SpoolFile> locations;  // usable ones only, by number
 };

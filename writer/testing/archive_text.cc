@@ -2,10 +2,20 @@
 
 #include <catch2/catch.hpp>
 
-#include "test/support/trace_checks.h"
+#include "test/support/mpi_checks.h"
 
 namespace refrain::writer {
 namespace {
+
+// "MpiIsend comm 2 peer 1 tag 7 bytes 100 #3"
+std::string message_line(const test::Event& event) {
+  std::string text = std::string(test::event_name(event.type)) + " comm " +
+                     std::to_string(event.reference) + " peer " +
+                     std::to_string(event.value) + " tag " + std::to_string(event.tag) +
+                     " bytes " + std::to_string(event.sent + event.received);
+  if (event.request != 0) text += " #" + std::to_string(event.request);
+  return text;
+}
 
 std::string line(const test::Trace& trace, const test::Event& event) {
   using enum test::EventType;
@@ -45,6 +55,33 @@ std::string line(const test::Trace& trace, const test::Event& event) {
       return "switch " + std::to_string(event.extra) + "." + std::to_string(event.value);
     case kTaskComplete:
       return "complete " + std::to_string(event.extra) + "." + std::to_string(event.value);
+    case kMpiSend:
+    case kMpiIsend:
+    case kMpiRecv:
+    case kMpiIrecv:
+      return message_line(event);
+    case kMpiIsendComplete:
+    case kMpiIrecvRequest:
+    case kMpiRequestTest:
+    case kMpiRequestCancelled:
+    case kMpiCollectiveRequest:
+      return std::string(test::event_name(event.type)) + " #" +
+             std::to_string(event.request);
+    case kMpiCollectiveEnd:
+    case kMpiCollectiveComplete:
+      return std::string(test::event_name(event.type)) + numbers + " root " +
+             std::to_string(static_cast<std::int32_t>(event.extra)) + " bytes " +
+             std::to_string(event.sent) + " " + std::to_string(event.received);
+    case kRmaPut:
+    case kRmaGet:
+    case kRmaAtomic:
+      return "Rma window " + std::to_string(event.reference) + " target " +
+             std::to_string(event.value) + " bytes " +
+             std::to_string(event.sent + event.received) + " #" +
+             std::to_string(event.request);
+    case kRmaOpCompleteBlocking:
+      return "RmaComplete window " + std::to_string(event.reference) + " #" +
+             std::to_string(event.request);
     default:
       return test::event_name(event.type);
   }
@@ -54,7 +91,14 @@ std::string line(const test::Trace& trace, const test::Event& event) {
 
 Written write_and_check(const spool::SpoolBuilder& builder,
                         const test::TemporaryFolder& folder, WriteOptions options) {
-  builder.write(folder.path());
+  return write_and_check(std::vector<spool::SpoolBuilder>{builder}, folder,
+                         std::move(options));
+}
+
+Written write_and_check(const std::vector<spool::SpoolBuilder>& processes,
+                        const test::TemporaryFolder& folder, WriteOptions options) {
+  for (std::size_t i = 0; i < processes.size(); ++i)
+    processes[i].write(folder.path(), static_cast<std::uint32_t>(i));
   options.archive = folder.path().string();
   Written written;
   written.result = write_archive(options);
@@ -62,6 +106,7 @@ Written write_and_check(const spool::SpoolBuilder& builder,
   REQUIRE(written.result.ok);
   written.trace = test::read_trace(folder.path());
   CHECK(test::text(test::check_all(written.trace)) == "");
+  CHECK(test::text(test::check_mpi(written.trace)) == "");
   CHECK(test::text(test::check_otf2_print(folder.path())) == "");
   return written;
 }

@@ -24,6 +24,10 @@ struct Written {
 Written write_and_check(const spool::SpoolBuilder& builder,
                         const test::TemporaryFolder& folder, WriteOptions options = {});
 
+// The same of a job: the spool of each process.
+Written write_and_check(const std::vector<spool::SpoolBuilder>& processes,
+                        const test::TemporaryFolder& folder, WriteOptions options = {});
+
 // One line an event: "<ticks> enter <region>", "<ticks> off", "<ticks> iteration 3", ...
 // Enters of iterations carry " [kept]" and, if so, " incomplete".
 std::vector<std::string> lines(const test::Trace& trace, std::size_t location);

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <memory>
 #include <new>
+#include <numeric>
 #include <stdexcept>
 
 namespace refrain::spool {
@@ -35,7 +36,8 @@ void fill_header(Header& header, const RecordBuilder& from, FileKind kind) {
     header.lost[cause] = from.lost[cause];
   std::uint64_t events = 0;
   for (const Record& record : from.log)
-    if (record.kind >= kThreadBegin && record.kind <= kCancel)
+    if ((record.kind >= kThreadBegin && record.kind <= kCancel) ||
+        record.kind == kMpiEnter || record.kind == kMpiLeave)
       events += (record.kind == kSyncRegionBegin || record.kind == kSyncRegionEnd) &&
                         record.aux16 == kWaitToo
                     ? 2
@@ -158,6 +160,34 @@ RecordBuilder& RecordBuilder::member(std::uint64_t epoch, std::uint64_t begin,
   return work(epoch, begin, end, address, thread, team_size);
 }
 
+RecordBuilder& RecordBuilder::enter_mpi(std::uint64_t ticks, std::uint16_t procedure,
+                                        std::uint64_t site, std::uint64_t epoch) {
+  return add(kMpiEnter, ticks, epoch, site | std::uint64_t{procedure} << kMpiProcedureShift,
+             epoch != 0 ? kMpiCut : std::uint8_t{0});
+}
+
+RecordBuilder& RecordBuilder::leave_mpi(std::uint64_t ticks, std::uint16_t procedure,
+                                        std::uint64_t site) {
+  return add(kMpiLeave, ticks, 0, site | std::uint64_t{procedure} << kMpiProcedureShift);
+}
+
+RecordBuilder& RecordBuilder::message(Kind kind, std::uint64_t ticks, const Message& message,
+                                      std::uint32_t request) {
+  add(kind, ticks, std::uint64_t{message.comm} << 32 | message.peer,
+      std::uint64_t{request} << 32 | message.tag);
+  return add(kMpiAmount, ticks, message.number, message.bytes);
+}
+
+RecordBuilder& RecordBuilder::collective(std::uint64_t ticks, MpiCollective operation,
+                                         std::uint16_t comm, std::uint32_t number,
+                                         bool worldwide, std::uint32_t request) {
+  add(kMpiCollective, ticks, std::uint64_t{comm} << 32 | kMpiNoRoot,
+      std::uint64_t{request} << 32 | std::uint64_t{number} << 1 |
+          (worldwide ? kMpiWorldwide : 0),
+      operation);
+  return add(kMpiAmount, ticks, 80, 8);
+}
+
 SpoolBuilder::SpoolBuilder(std::uint32_t locations) : locations_(locations) {
   journal_.add(kClockPair, 1, 0, 1);
   journal_.text(kTextVersion, "0.0.test");
@@ -165,6 +195,32 @@ SpoolBuilder::SpoolBuilder(std::uint32_t locations) : locations_(locations) {
   journal_.text(kTextCommand, std::string("program\0--fast\0", 15));
   journal_.text(kTextHost, "host");
   journal_.text(kTextSettings, "limit=10\nwindow.size=3\n");
+}
+
+SpoolBuilder& SpoolBuilder::mpi(std::uint32_t rank, std::uint32_t size) {
+  std::string names;
+  for (std::size_t i = 0; i < std::size(kTestProcedures); ++i)
+    names += std::to_string(i) + " " + kTestProcedures[i] + "\n";
+  journal_.text(kTextProcedures, names);
+  journal_.add(kMpiWorld, 1, rank, size);
+  std::vector<std::uint32_t> all(size);
+  std::iota(all.begin(), all.end(), 0);
+  comm(0, kMpiCommWorld, rank, 0xa000, all);
+  comm(1, kMpiCommSelf, 0, 0xb000 + rank, {rank});
+  return *this;
+}
+
+void SpoolBuilder::comm(std::uint16_t number, MpiCommKind kind, std::uint32_t rank,
+                        std::uint64_t identity, const std::vector<std::uint32_t>& members,
+                        const std::vector<std::uint32_t>& remote, std::uint64_t parent) {
+  journal_.add(kMpiComm, 1, std::uint64_t{number} << 32 | rank, identity, kind);
+  journal_.add(kMpiMembers, 1, std::uint64_t{number} << 32 | members.size(), parent);
+  if (rank != 0) return;
+  std::string text = std::to_string(number);
+  for (const std::uint32_t member : members) text += " " + std::to_string(member);
+  if (!remote.empty()) text += " /";
+  for (const std::uint32_t member : remote) text += " " + std::to_string(member);
+  journal_.text(kTextMembers, text);
 }
 
 void SpoolBuilder::region(std::uint64_t epoch, std::uint64_t begin, std::uint64_t end,

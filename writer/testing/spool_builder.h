@@ -9,12 +9,37 @@
 #include <vector>
 
 #include "writer/spool/format.h"
+#include "writer/spool/mpi_format.h"
 
 namespace refrain::spool {
 
 // Makes a record; see the kinds in writer/spool/format.h.
 Record make_record(std::uint8_t kind, std::uint64_t ticks, std::uint64_t a48 = 0,
                    std::uint64_t payload = 0, std::uint8_t sub = 0);
+
+struct Message {
+  std::uint32_t peer = 0;
+  std::uint16_t comm = 0;
+  std::uint32_t tag = 0;
+  std::uint64_t number = 0;  // in its channel
+  std::uint64_t bytes = 0;
+};
+
+// Procedures of MPI as the builder numbers them.
+enum TestProcedure : std::uint16_t {
+  kTestSend = 0,
+  kTestRecv = 1,
+  kTestIsend = 2,
+  kTestIrecv = 3,
+  kTestWaitall = 4,
+  kTestAllreduce = 5,
+  kTestIbarrier = 6,
+  kTestPut = 7,
+  kTestFence = 8,
+};
+inline constexpr const char* kTestProcedures[] = {
+    "MPI_Send",      "MPI_Recv",     "MPI_Isend", "MPI_Irecv",    "MPI_Waitall",
+    "MPI_Allreduce", "MPI_Ibarrier", "MPI_Put",   "MPI_Win_fence"};
 
 // Records of one file. Each function appends one record to the log, or to the ring after
 // hold_in_ring().
@@ -43,6 +68,18 @@ class RecordBuilder {
                         std::uint64_t address, std::uint32_t thread,
                         std::uint32_t team_size);
 
+  // A call of MPI; with an epoch a cut lies before it.
+  RecordBuilder& enter_mpi(std::uint64_t ticks, std::uint16_t procedure, std::uint64_t site,
+                           std::uint64_t epoch = 0);
+  RecordBuilder& leave_mpi(std::uint64_t ticks, std::uint16_t procedure,
+                           std::uint64_t site);
+  // kMpiSend or kMpiRecv, with its amount.
+  RecordBuilder& message(Kind kind, std::uint64_t ticks, const Message& message,
+                         std::uint32_t request = 0);
+  RecordBuilder& collective(std::uint64_t ticks, MpiCollective operation,
+                            std::uint16_t comm, std::uint32_t number, bool worldwide = true,
+                            std::uint32_t request = 0);
+
   std::vector<Record> log;
   std::vector<Record> ring;
   std::uint64_t ring_count = 0;  // 0: as many as are in `ring`
@@ -63,6 +100,14 @@ class SpoolBuilder {
   RecordBuilder& journal() { return journal_; }
   RecordBuilder& location(std::uint32_t number) { return locations_[number]; }
   std::uint32_t locations() const { return static_cast<std::uint32_t>(locations_.size()); }
+
+  // The journal of a rank: procedures, MPI_COMM_WORLD as 0 (identity 0xa000) and
+  // MPI_COMM_SELF as 1.
+  SpoolBuilder& mpi(std::uint32_t rank, std::uint32_t size);
+  // A communicator in which this process has that rank.
+  void comm(std::uint16_t number, MpiCommKind kind, std::uint32_t rank,
+            std::uint64_t identity, const std::vector<std::uint32_t>& members,
+            const std::vector<std::uint32_t>& remote = {}, std::uint64_t parent = 0);
 
   // A region of all locations.
   void region(std::uint64_t epoch, std::uint64_t begin, std::uint64_t end,

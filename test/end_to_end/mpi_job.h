@@ -1,0 +1,69 @@
+// Runs of the MPI test programs, traced and untraced, by mpirun of any number of ranks.
+//
+// MPICH's ranks spin while they wait: more of them than cores is slow, and runs are short.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "test/end_to_end/traced.h"
+#include "test/support/message_log.h"
+
+namespace refrain::test {
+
+// How the tracer comes into the ranks.
+enum class MpiWay {
+  kNone,     // untraced
+  kInside,   // mpirun -n N refrain run [options] -- program
+  kOutside,  // refrain run [options] -- mpirun -n N program
+};
+const char* text(MpiWay way);
+
+struct MpiJob {
+  std::string program;  // of //test/programs/mpi, e.g. "halo_gcc"
+  std::vector<std::string> arguments{};
+  int ranks = 2;
+  int threads = 1;
+  // Settings by their names in the environment without REFRAIN_.
+  std::map<std::string, std::string> settings{};
+  std::map<std::string, std::string> environment{};
+  std::filesystem::path message_log{};  // prefix; empty: none
+  int kill_signal = 0;                  // for mpirun and all ranks
+  std::chrono::microseconds kill_after{0};
+  std::chrono::seconds time_limit{120};
+};
+
+Result run_mpi(const MpiJob& job, MpiWay way, const std::filesystem::path& archive);
+Result run_mpi(const MpiJob& job);  // untraced
+
+// A traced run that must end well, and its archive, which must satisfy every check, those
+// of MPI too, and otf2-print. Fails the test otherwise.
+Traced trace_mpi(const MpiJob& job, MpiWay way, const std::filesystem::path& archive);
+
+// What the counting tool (test/tools/mpi_counting_tool.c) saw in a run of its own: calls by
+// rank and procedure.
+struct MpiCounts {
+  std::vector<std::map<std::string, std::uint64_t>> calls;
+  std::string output;
+
+  std::uint64_t of(int rank, const std::string& procedure) const;
+};
+MpiCounts count_mpi(const MpiJob& job);
+
+// Of one program: what it is told to do in tests, and what it then says.
+struct MpiProgram {
+  const char* name;
+  long iterations;     // by default
+  bool messages;       // it logs messages when it has more than one rank
+  bool regular;        // all ranks do the same in each iteration, whatever happens
+  bool own_loop_only;  // one loop with `iterations` iterations, if iterations >= 20
+  int threads = 1;
+};
+const std::vector<MpiProgram>& mpi_programs();
+// "halo_gcc", "halo_clang"; of Fortran's "_gfortran".
+std::vector<std::string> compiled_names(const MpiProgram& program);
+
+}  // namespace refrain::test

@@ -1,0 +1,164 @@
+// The MPI test programs, traced: the same results; archives in which every message has both
+// its ends and is the right one; the same iterations on every rank.
+#include <algorithm>
+#include <catch2/catch.hpp>
+
+#include "test/end_to_end/mpi_job.h"
+#include "test/support/files.h"
+#include "test/support/mpi_checks.h"
+#include "test/support/trace_checks.h"
+
+namespace refrain::test {
+namespace {
+
+std::vector<MpiWay> ways() { return {MpiWay::kInside, MpiWay::kOutside}; }
+
+// What the detector may not see too little of: all loops, from the third iteration on.
+std::map<std::string, std::string> reduced() { return {{"LIMIT", "3"}, {"MIN_GAP", "0"}}; }
+
+// How often these ask is chance.
+bool polls(const std::string& procedure) {
+  return procedure.rfind("MPI_Test", 0) == 0 || procedure == "MPI_Iprobe" ||
+         procedure == "MPI_Improbe";
+}
+
+// Enters of regions of MPI on all locations of a process.
+std::map<std::string, std::uint64_t> enters(const Trace& trace, std::uint32_t group) {
+  std::map<std::string, std::uint64_t> result;
+  for (const Location& location : trace.locations) {
+    if (location.group != group) continue;
+    for (const Event& event : location.events) {
+      if (event.type != EventType::kEnter) continue;
+      const std::string& name = trace.regions.at(event.reference).name;
+      if (name.rfind("MPI_", 0) == 0 && !polls(name)) ++result[name];
+    }
+  }
+  return result;
+}
+
+struct Mark {
+  std::int64_t number;
+  bool written, complete;
+  auto operator<=>(const Mark&) const = default;
+};
+
+// The outermost iterations of each rank.
+std::vector<std::vector<Mark>> outermost(const Trace& trace) {
+  const MpiProcesses processes(trace);
+  std::map<std::uint32_t, std::size_t> rank_of;
+  for (int rank = 0; rank < processes.size(); ++rank)
+    rank_of[processes.location_group(rank)] = static_cast<std::size_t>(rank);
+  std::vector<std::vector<Mark>> result(rank_of.size());
+  for (const Iteration& it : iterations(trace)) {
+    const auto rank = rank_of.find(trace.locations[it.location].group);
+    if (it.depth == 0 && rank != rank_of.end())
+      result[rank->second].push_back({it.number, it.written, it.complete()});
+  }
+  return result;
+}
+
+std::string text(const std::vector<Mark>& marks) {
+  std::string result;
+  for (const Mark& mark : marks)
+    result += std::to_string(mark.number) + (mark.written ? "+ " : "- ");
+  return result;
+}
+
+MpiJob job_of(const MpiProgram& program, const std::string& name, int ranks,
+              const std::map<std::string, std::string>& settings) {
+  return {name, {}, ranks, program.threads, settings};
+}
+
+}  // namespace
+
+TEST_CASE("MPI traced: limit off - every call and every message") {
+  for (const MpiProgram& program : mpi_programs())
+    for (const std::string& name : compiled_names(program))
+      for (const int ranks : {1, 2, 4, 8})
+        DYNAMIC_SECTION(name << " " << ranks << " ranks") {
+          TemporaryFolder folder;
+          MpiJob job = job_of(program, name, ranks, {{"LIMIT", "0"}});
+          const MpiCounts counts = count_mpi(job);
+          job.message_log = folder / "log";
+          const MpiWay way = ways()[static_cast<std::size_t>(ranks) % 3 == 1];
+          const Traced traced = trace_mpi(job, way, folder / "archive");
+          CHECK(traced.result.output == counts.output);
+          CHECK(traced.result.errors == "");
+          const MessageLog log = read_message_log(job.message_log, ranks);
+          CHECK(text(compare_with_log(traced.trace, log, Extent::kFull)) == "");
+          const MpiProcesses processes(traced.trace);
+          REQUIRE(processes.size() == ranks);
+          for (int rank = 0; rank < ranks; ++rank) {
+            std::map<std::string, std::uint64_t> expected = counts.calls[rank];
+            std::erase_if(expected, [](const auto& entry) { return polls(entry.first); });
+            // Which worker gets how many tasks is chance.
+            if (std::string(program.name) != "workers")
+              CHECK(enters(traced.trace, processes.location_group(rank)) == expected);
+          }
+        }
+}
+
+TEST_CASE("MPI traced: reduced - messages with both ends, one cut for all ranks") {
+  for (const MpiProgram& program : mpi_programs())
+    for (const std::string& name : compiled_names(program))
+      for (const int ranks : {1, 2, 4, 8})
+        for (const MpiWay way : ways())
+          DYNAMIC_SECTION(name << " " << ranks << " ranks, " << text(way)) {
+            TemporaryFolder folder;
+            MpiJob job = job_of(program, name, ranks, reduced());
+            const Result plain = run_mpi(job);
+            job.message_log = folder / "log";
+            const Traced traced = trace_mpi(job, way, folder / "archive");
+            CHECK(traced.result.output == plain.output);
+            CHECK(traced.result.errors == "");
+            const MessageLog log = read_message_log(job.message_log, ranks);
+            CHECK(text(compare_with_log(traced.trace, log, Extent::kReduced)) == "");
+            const Replay replayed = replay(traced.trace);
+            CHECK(replayed.unmatched() == 0);
+            if (log.sends() > 0 && program.regular) CHECK(replayed.pairs() > 0);
+            if (!program.regular) continue;
+            const auto marks = outermost(traced.trace);
+            REQUIRE(marks.size() == static_cast<std::size_t>(ranks));
+            for (const auto& mine : marks) CHECK(text(mine) == text(marks.front()));
+          }
+}
+
+TEST_CASE("MPI traced: iterations - exactly as many as the program says") {
+  for (const MpiProgram& program : mpi_programs())
+    if (program.own_loop_only)
+      for (const int ranks : {2, 4})
+        DYNAMIC_SECTION(program.name << " " << ranks << " ranks") {
+          TemporaryFolder folder;
+          const MpiJob job = job_of(program, compiled_names(program)[0], ranks, reduced());
+          const Traced traced = trace_mpi(job, MpiWay::kInside, folder / "archive");
+          const auto marks = outermost(traced.trace);
+          REQUIRE(marks.size() == static_cast<std::size_t>(ranks));
+          for (const auto& mine : marks) {
+            const auto complete = std::count_if(mine.begin(), mine.end(),
+                                                [](const Mark& m) { return m.complete; });
+            CHECK(complete == program.iterations);
+            const auto written = std::count_if(mine.begin(), mine.end(),
+                                               [](const Mark& m) { return m.written; });
+            CHECK(written >= 3);
+            CHECK(written < program.iterations);
+          }
+        }
+}
+
+TEST_CASE("MPI traced: reduced - regular programs drop few messages") {
+  for (const MpiProgram& program : mpi_programs()) {
+    if (!program.regular || !program.messages) continue;
+    DYNAMIC_SECTION(program.name) {
+      TemporaryFolder folder;
+      const MpiJob job = job_of(program, compiled_names(program)[0], 4, reduced());
+      const Traced traced = trace_mpi(job, MpiWay::kInside, folder / "archive");
+      const double pairs = static_cast<double>(replay(traced.trace).pairs());
+      const long dropped = property_number(traced.trace, "MESSAGES_DROPPED");
+      REQUIRE(dropped >= 0);
+      CHECK(pairs > 0);
+      CHECK(static_cast<double>(dropped) <= 0.01 * pairs);
+    }
+  }
+}
+
+}  // namespace refrain::test

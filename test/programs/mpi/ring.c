@@ -1,0 +1,59 @@
+/* A ring: Sendrecv to the right, Sendrecv_replace to the left, each on a communicator of
+ * its own (a duplicate of the world, and the world in reverse order), and an Allreduce.
+ *
+ * Arguments: [iterations = 20] [work = 100] [values = 4]
+ * MPI calls of an iteration: Sendrecv, Sendrecv_replace, Allreduce. */
+#include "messages.h"
+
+enum { kRight = 91, kLeft = 92 };
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  messages_begin();
+  Group all = group_of_all();
+  const long limit = argument(argc, argv, 1, 20, 0);
+  const long units = argument(argc, argv, 2, 100, 0);
+  const int values = (int)argument(argc, argv, 3, 4, 1);
+  MPI_Comm comm;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  Group forth = group_of(comm, "forth");
+  MPI_Comm_split(MPI_COMM_WORLD, 0, -all.rank, &comm);
+  Group back = group_of(comm, "back");
+  double* out = calloc((size_t)MESSAGE_ROOM(values), sizeof(double));
+  double* in = calloc((size_t)MESSAGE_ROOM(values), sizeof(double));
+
+  long iterations = 0;
+  uint64_t checksum = (uint64_t)all.rank;
+  double total = 0;
+  for (long k = 0; k < limit; ++k) {
+    MPI_Status status;
+    int to = (forth.rank + 1) % forth.size;
+    int from = (forth.rank + forth.size - 1) % forth.size;
+    checksum = busy(checksum, units);
+    for (int j = 0; j < values; ++j) out[1 + j] = (double)(checksum % 1000) + j;
+    int length = message_made(&forth, out, values, to, kRight);
+    MPI_Sendrecv(out, length, MPI_DOUBLE, to, kRight, in, MESSAGE_ROOM(values), MPI_DOUBLE,
+                 from, kRight, forth.handle, &status);
+    message_got(&forth, in, &status);
+    /* All messages of this exchange have the same length: number k. */
+    to = (back.rank + 1) % back.size, from = (back.rank + back.size - 1) % back.size;
+    length = message_made(&back, in, values, to, kLeft);
+    MPI_Sendrecv_replace(in, length, MPI_DOUBLE, to, kLeft, from, kLeft, back.handle,
+                         &status);
+    message_got(&back, in, &status);
+    for (int j = 0; j < values; ++j) checksum = checksum_double(checksum, in[1 + j]);
+    const double mine = (double)(checksum % 100);
+    MPI_Allreduce(&mine, &total, 1, MPI_DOUBLE, MPI_SUM, all.handle);
+    ++iterations;
+  }
+
+  if (all.rank == 0) printf("total %.0f\n", total);
+  print_result(&all, iterations, checksum);
+  free(out), free(in);
+  MPI_Comm_free(&forth.handle);
+  MPI_Comm_free(&back.handle);
+  messages_end();
+  group_free(&forth), group_free(&back), group_free(&all);
+  MPI_Finalize();
+  return 0;
+}

@@ -1,0 +1,87 @@
+/* Short MPI calls, for measuring what tracing them costs.
+ *
+ *     shortring calibrate NS             units=N: units of work that take NS
+ *     shortring ring ITERATIONS UNITS    an iteration: work, Sendrecv to the next rank from
+ *                                        the one before, Allreduce
+ *     shortring call CALLS               MPI_Comm_rank, CALLS times
+ *
+ * Rank 0 prints ns_per_iteration: the median of 40 stretches of the loop. */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { STRETCHES = 40 };
+
+static double now_ns(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return 1e9 * (double)t.tv_sec + (double)t.tv_nsec;
+}
+
+static double work(long units) {
+  volatile double x = 1;
+  for (long i = 0; i < units; ++i) x = x * 0.999 + 0.001;
+  return x;
+}
+
+static int ascending(const void* a, const void* b) {
+  const double x = *(const double*)a, y = *(const double*)b;
+  return (x > y) - (x < y);
+}
+
+static long calibrate(double ns) {
+  const long probe = 1000000;
+  double least = 1e18;
+  for (int i = 0; i < 5; ++i) {
+    const double begin = now_ns();
+    work(probe);
+    const double took = now_ns() - begin;
+    if (took < least) least = took;
+  }
+  return (long)(ns * (double)probe / least);
+}
+
+static double ring_step(int rank, int size, double value, long units) {
+  double from = 0, sum = 0;
+  value += work(units);
+  MPI_Sendrecv(&value, 1, MPI_DOUBLE, (rank + 1) % size, 7, &from, 1, MPI_DOUBLE,
+               (rank + size - 1) % size, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  MPI_Allreduce(&from, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  return sum / size * 0.5;
+}
+
+int main(int argc, char** argv) {
+  if (argc >= 3 && strcmp(argv[1], "calibrate") == 0) {
+    printf("units=%ld\n", calibrate(atof(argv[2])));
+    return 0;
+  }
+  if (argc < 3) return 2;
+  const long count = atol(argv[2]);
+  const int ring = strcmp(argv[1], "ring") == 0;
+  const long units = argc > 3 ? atol(argv[3]) : 0;
+  int rank = 0, size = 1;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  double stretches[STRETCHES], value = 1;
+  const long each = count / STRETCHES;
+  for (int s = 0; s < STRETCHES; ++s) {
+    const double begin = now_ns();
+    for (long i = 0; i < each; ++i) {
+      if (ring) {
+        value = ring_step(rank, size, value, units);
+      } else {
+        int me;
+        MPI_Comm_rank(MPI_COMM_WORLD, &me);
+        value += me;
+      }
+    }
+    stretches[s] = (now_ns() - begin) / (double)(each ? each : 1);
+  }
+  qsort(stretches, STRETCHES, sizeof *stretches, ascending);
+  if (rank == 0) printf("ns_per_iteration=%.1f value=%g\n", stretches[STRETCHES / 2], value);
+  MPI_Finalize();
+  return 0;
+}

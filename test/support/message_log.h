@@ -1,0 +1,58 @@
+// The logs that the MPI test programs write of their messages
+// (test/programs/mpi/messages.h), and an archive compared with them.
+//
+// Errors: std::runtime_error for logs that are missing or cannot be read; problems in words
+// for what does not fit.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "test/support/trace.h"
+#include "test/support/trace_checks.h"
+
+namespace refrain::test {
+
+struct LoggedChannel {
+  int source = 0, destination = 0;  // ranks of MPI_COMM_WORLD
+  std::string comm;
+  int tag = 0;
+  auto operator<=>(const LoggedChannel&) const = default;
+};
+
+struct LoggedMessage {
+  std::uint64_t number = 0, bytes = 0;
+};
+
+struct LoggedMessages {
+  std::vector<LoggedMessage> sends, receives;  // in the order of the two programs
+};
+
+struct MessageLog {
+  int ranks = 0;
+  std::map<std::string, std::vector<int>> members;  // of the communicators
+  std::map<LoggedChannel, LoggedMessages> channels;
+
+  std::size_t sends() const;
+};
+
+// Of <prefix>.0 to <prefix>.<ranks - 1>.
+MessageLog read_message_log(const std::filesystem::path& prefix, int ranks);
+
+// Numbers count up from 0 on each channel, and what was sent has arrived, in full length.
+Problems check_log(const MessageLog& log);
+
+// All messages of the run are in the archive, or some are, each with both its ends.
+enum class Extent { kFull, kReduced };
+
+// By channel, the archive's pairs against the log's messages: the same ones in the same
+// order (kFull), or some of them (kReduced). Which message a pair is, its length tells. The
+// archive's communicators are known by their members and, where several have the same, by
+// their names.
+Problems compare_with_log(const Trace& trace, const MessageLog& log, Extent extent);
+
+}  // namespace refrain::test

@@ -1,0 +1,195 @@
+// Checks of collectives (see mpi_checks.h).
+#include <otf2/otf2.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "test/support/mpi_checks.h"
+
+namespace refrain::test {
+namespace {
+
+// One process in one collective. Blocking or not, its place among others is where it
+// begins.
+struct Part {
+  std::uint32_t comm = 0, root = 0;
+  std::int64_t operation = -1;  // -1: it has not ended
+  std::uint64_t begin = 0, end = 0, bytes = 0;
+};
+
+using Parts = std::map<int, std::vector<Part>>;  // by rank
+
+void finish(Part& part, const Event& end) {
+  part.comm = end.reference;
+  part.operation = end.value;
+  part.root = end.extra;
+  part.end = end.time;
+  part.bytes = end.sent + end.received;
+}
+
+// Threads of a process may be in collectives of different communicators at a time: the end
+// belongs to the oldest begin there is. That may give two such a wrong time of their begin,
+// never an earlier one than the first of them has.
+std::vector<Part> read_parts(const MpiProcesses& processes, int rank, Told& told) {
+  std::vector<Part> result;
+  std::vector<std::size_t> open;
+  std::map<std::uint64_t, std::size_t> requests;
+  for (const Event* event : processes.events(rank)) {
+    const std::string where =
+        "rank " + std::to_string(rank) + " at " + std::to_string(event->time);
+    if (event->type == EventType::kMpiCollectiveBegin ||
+        event->type == EventType::kMpiCollectiveRequest) {
+      if (event->type == EventType::kMpiCollectiveBegin) open.push_back(result.size());
+      if (event->type == EventType::kMpiCollectiveRequest)
+        requests[event->request] = result.size();
+      Part part;
+      part.begin = event->time;
+      result.push_back(part);
+    } else if (event->type == EventType::kMpiCollectiveEnd) {
+      if (open.empty()) {
+        told.add(where + ": ends, but has not begun");
+        continue;
+      }
+      finish(result[open.front()], *event);
+      open.erase(open.begin());
+    } else if (event->type == EventType::kMpiCollectiveComplete) {
+      const auto found = requests.find(event->request);
+      if (found == requests.end()) {
+        told.add(where + ": is complete, but has not begun");
+        continue;
+      }
+      finish(result[found->second], *event);
+      requests.erase(found);
+    }
+  }
+  for (const Part& part : result)
+    if (part.operation < 0)
+      told.add("rank " + std::to_string(rank) + " at " + std::to_string(part.begin) +
+               ": begins, but never ends");
+  std::erase_if(result, [](const Part& part) { return part.operation < 0; });
+  return result;
+}
+
+// By communicator, and there by rank. A communicator of one is no concern of others.
+std::map<std::uint32_t, Parts> by_communicator(const MpiProcesses& processes, Told& told) {
+  std::map<std::uint32_t, Parts> result;
+  for (int rank = 0; rank < processes.size(); ++rank)
+    for (const Part& part : read_parts(processes, rank, told)) {
+      const auto members = processes.members(part.comm, rank);
+      if (!members || !std::count(members->begin(), members->end(), rank)) {
+        told.add("rank " + std::to_string(rank) + " at " + std::to_string(part.end) +
+                 ": is no member of communicator " + std::to_string(part.comm));
+        continue;
+      }
+      Parts& parts = result[part.comm];
+      for (const int member : *members) parts[member];
+      parts[rank].push_back(part);
+    }
+  return result;
+}
+
+std::string name_of(std::uint32_t comm, std::size_t number) {
+  return "communicator " + std::to_string(comm) + ", collective " + std::to_string(number);
+}
+
+std::string text(const Part& part) {
+  return "operation " + std::to_string(part.operation) + " root " +
+         std::to_string(static_cast<std::int32_t>(part.root));
+}
+
+void check_agreement(const MpiProcesses& processes, std::uint32_t comm, const Parts& parts,
+                     Told& told) {
+  const auto& [first_rank, first] = *parts.begin();
+  for (const auto& [rank, mine] : parts) {
+    if (mine.size() != first.size())
+      told.add("communicator " + std::to_string(comm) + ": rank " +
+               std::to_string(first_rank) + " has " + std::to_string(first.size()) +
+               ", rank " + std::to_string(rank) + " has " + std::to_string(mine.size()));
+    for (std::size_t i = 0; i < std::min(mine.size(), first.size()); ++i) {
+      const bool same = mine[i].operation == first[i].operation &&
+                        (processes.between_groups(comm) || mine[i].root == first[i].root);
+      if (!same)
+        told.add(name_of(comm, i) + ": rank " + std::to_string(first_rank) + " has " +
+                 text(first[i]) + ", rank " + std::to_string(rank) + " has " +
+                 text(mine[i]));
+    }
+  }
+}
+
+enum class Waits { kAllForAll, kAllForRoot, kRootForAll, kNobody };
+
+Waits waits(const Part& part) {
+  switch (part.operation) {
+    case OTF2_COLLECTIVE_OP_BARRIER:
+      return Waits::kAllForAll;
+    case OTF2_COLLECTIVE_OP_ALLGATHER:
+    case OTF2_COLLECTIVE_OP_ALLTOALL:
+    case OTF2_COLLECTIVE_OP_ALLREDUCE:
+      return part.bytes > 0 ? Waits::kAllForAll : Waits::kNobody;
+    case OTF2_COLLECTIVE_OP_BCAST:
+    case OTF2_COLLECTIVE_OP_SCATTER:
+      return part.bytes > 0 ? Waits::kAllForRoot : Waits::kNobody;
+    case OTF2_COLLECTIVE_OP_GATHER:
+    case OTF2_COLLECTIVE_OP_REDUCE:
+      return part.bytes > 0 ? Waits::kRootForAll : Waits::kNobody;
+    default:
+      return Waits::kNobody;
+  }
+}
+
+// The i-th collective of all members.
+void check_order(const std::vector<int>& members, const Parts& parts, std::size_t i,
+                 const std::string& name, Told& told) {
+  for (std::size_t here = 0; here < members.size(); ++here)
+    for (std::size_t there = 0; there < members.size(); ++there) {
+      const Part& ends = parts.at(members[here])[i];
+      const Part& begins = parts.at(members[there])[i];
+      const Waits who = waits(ends);
+      const bool waited = who == Waits::kAllForAll ||
+                          (who == Waits::kAllForRoot && there == ends.root) ||
+                          (who == Waits::kRootForAll && here == ends.root);
+      if (waited && ends.end < begins.begin)
+        told.add(name + ": rank " + std::to_string(members[here]) + " leaves at " +
+                 std::to_string(ends.end) + ", rank " + std::to_string(members[there]) +
+                 " comes at " + std::to_string(begins.begin));
+    }
+}
+
+}  // namespace
+
+Problems check_collectives(const Trace& trace) {
+  const MpiProcesses processes(trace);
+  Problems problems = processes.problems();
+  Told told(problems, "collective");
+  for (const auto& [comm, parts] : by_communicator(processes, told))
+    check_agreement(processes, comm, parts, told);
+  return problems;
+}
+
+Problems check_causality(const Trace& trace) {
+  Problems problems;
+  const Replay replayed = replay(trace);
+  Told messages(problems, "received before it was sent");
+  for (const auto& [channel, queue] : replayed.channels)
+    for (std::size_t i = 0; i < std::min(queue.sends.size(), queue.receives.size()); ++i)
+      if (queue.receives[i].time < queue.sends[i].time)
+        messages.add(test::text(channel) + ": message " + std::to_string(i) + " sent at " +
+                     std::to_string(queue.sends[i].time) + ", received at " +
+                     std::to_string(queue.receives[i].time));
+
+  const MpiProcesses processes(trace);
+  Problems of_agreement;  // check_collectives tells
+  Told unheard(of_agreement, ""), told(problems, "left before all had come");
+  for (const auto& [comm, parts] : by_communicator(processes, unheard)) {
+    if (processes.between_groups(comm)) continue;
+    const auto members = processes.members(comm, parts.begin()->first);
+    std::size_t common = parts.begin()->second.size();
+    for (const auto& [rank, mine] : parts) common = std::min(common, mine.size());
+    if (members->size() != parts.size()) continue;  // of one member each
+    for (std::size_t i = 0; i < common; ++i)
+      check_order(*members, parts, i, name_of(comm, i), told);
+  }
+  return problems;
+}
+
+}  // namespace refrain::test

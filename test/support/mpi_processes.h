@@ -1,0 +1,63 @@
+// The processes of an MPI archive: which location group is which rank, who is in a
+// communicator, and what each process recorded, in the order of time.
+//
+// A rank is a position in the group of type COMM_LOCATIONS and paradigm MPI. The threads of
+// a process are one stream of events here, merged by time: requests and channels are of
+// processes. Thread-safety: none needed. Errors: problems(), in words.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "test/support/trace.h"
+#include "test/support/trace_checks.h"
+
+namespace refrain::test {
+
+// Says the first few of many problems of one kind, and how many there were.
+class Told {
+ public:
+  Told(Problems& problems, std::string kind)
+      : problems_(problems), kind_(std::move(kind)) {}
+  void add(const std::string& what);
+
+ private:
+  Problems& problems_;
+  std::string kind_;
+  std::size_t count_ = 0, last_ = 0;  // last_: where the count is told
+};
+
+class MpiProcesses {
+ public:
+  // The trace must live as long as this does.
+  explicit MpiProcesses(const Trace& trace);
+
+  int size() const { return static_cast<int>(events_.size()); }
+  std::uint32_t location_group(int rank) const { return location_groups_[rank]; }
+  const std::vector<const Event*>& events(int rank) const { return events_[rank]; }
+
+  // Ranks of the communicator's members; of an intercommunicator, of both groups. `self` is
+  // who asks (for communicators of one). Nothing: it is not defined, or not as it should
+  // be.
+  std::optional<std::vector<int>> members(std::uint32_t comm, int self) const;
+  bool between_groups(std::uint32_t comm) const;
+  // Whom a message record of process `self` means by a rank; nothing: there is none such.
+  std::optional<int> peer(std::uint32_t comm, int self, std::int64_t rank) const;
+
+  const Trace& trace() const { return trace_; }
+  const Problems& problems() const { return problems_; }
+
+ private:
+  void collect(const Group& world);
+  std::optional<std::vector<int>> group_members(std::uint32_t group, int self) const;
+
+  const Trace& trace_;
+  std::vector<std::uint32_t> location_groups_;
+  std::vector<std::vector<const Event*>> events_;
+  Problems problems_;
+};
+
+}  // namespace refrain::test

@@ -1,0 +1,141 @@
+"""tools/bench overhead: what tracing costs a program of short parallel regions."""
+
+import os
+import re
+import shutil
+import statistics
+import sys
+import tempfile
+
+from measure.common import BIN, REFRAIN, bazel, environment, percent, run_program
+
+PROGRAM = os.path.join(BIN, "test/programs/shortloop_clang")
+COUNTING_TOOL = os.path.join(BIN, "test/tools/counting_tool.so")
+EMPTY_TOOL = os.path.join(BIN, "test/tools/empty_tool.so")
+VARIANTS = ("untraced", "empty", "recording", "holding")
+REGIONS = 5
+SLOW_MODE_NS = 650  # an empty region that costs more than this: the slow mode
+MODE_VISIBLE_US = 20  # in longer regions, clock and calibration hide the difference
+
+
+class Shape:
+    """One length of a region, with a fixed amount of work for all of its runs."""
+
+    def __init__(self, length_us, options):
+        self.length_us = length_us
+        self.threads = options.threads
+        per_iteration_us = REGIONS * (length_us + 0.7)
+        self.iterations = max(100, round(options.seconds * 1e6 / per_iteration_us))
+        self.units = self.calibrate()
+        self.rounds = []
+
+    def calibrate(self):
+        """The least of several: whatever disturbs makes the machine look slower."""
+        length_ns = str(round(self.length_us * 1000))
+        return max(int(run_program([PROGRAM, "1", length_ns], environment(1))["units"])
+                   for _ in range(5))
+
+    def command(self):
+        return [PROGRAM, str(self.iterations), str(round(self.length_us * 1000)), str(self.units)]
+
+    def callbacks_per_iteration(self, scratch):
+        output = os.path.join(scratch, "counts.json")
+        totals = []
+        for iterations in (200, 400):
+            command = [PROGRAM, str(iterations), "0", "1"]
+            run_program(command, environment(self.threads, OMP_TOOL_LIBRARIES=COUNTING_TOOL,
+                                             COUNTING_TOOL_OUTPUT=output))
+            with open(output) as file:
+                counts = dict(re.findall(r'"(\w+)": (\d+)', file.read().split('"counts"')[0]))
+            totals.append(sum(int(v) for k, v in counts.items()
+                              if k not in ("pid", "dispatch")))
+        return (totals[1] - totals[0]) / 200
+
+    def run(self, variant, scratch):
+        archive = os.path.join(scratch, "archive")
+        env = environment(self.threads, OMP_TOOL="disabled")
+        command = self.command()
+        if variant == "empty":
+            env = environment(self.threads, OMP_TOOL_LIBRARIES=EMPTY_TOOL)
+        elif variant in ("recording", "holding"):
+            env = environment(self.threads)
+            limit = "0" if variant == "recording" else "10"
+            command = [REFRAIN, "run", "-n", limit, "--quiet", "-o", archive, "--", *command]
+        values = run_program(command, env)
+        shutil.rmtree(archive, ignore_errors=True)
+        return float(values["ns_per_iteration"]), float(values["cpu_ns_per_iteration"])
+
+    def run_round(self, number, scratch):
+        turn = number % len(VARIANTS)
+        order = VARIANTS[turn:] + VARIANTS[:turn]
+        self.rounds.append({variant: self.run(variant, scratch) for variant in order})
+
+    def region_cost_ns(self, a_round):
+        """What the runtime adds to a region, untraced."""
+        return a_round["untraced"][0] / REGIONS - self.length_us * 1000
+
+    def slow(self, a_round):
+        return self.region_cost_ns(a_round) > SLOW_MODE_NS
+
+
+def print_table(shape, rounds, title, callbacks):
+    print(f"\n{title}")
+    print(f"  {'':10} {'wall, ns/iteration':>18}  {'wall over untraced':^26}  "
+          f"{'CPU over untraced':^26}  {'wall over empty tool':^26}  ns a callback")
+    for variant in VARIANTS:
+        wall = statistics.median(r[variant][0] for r in rounds)
+        line = f"  {variant:10} {wall:18.0f}"
+        if variant != "untraced":
+            for clock in (0, 1):
+                over = [100 * (r[variant][clock] / r["untraced"][clock] - 1) for r in rounds]
+                line += "  " + percent(over)
+        if variant in ("recording", "holding"):
+            points = [100 * (r[variant][0] - r["empty"][0]) / r["untraced"][0] for r in rounds]
+            line += "  " + percent(points).replace("%", "p")
+            extra = [(r[variant][1] - r["untraced"][1]) / callbacks for r in rounds]
+            line += f"  {statistics.median(extra):13.1f}"
+        elif variant == "empty":
+            extra = [(r[variant][1] - r["untraced"][1]) / callbacks for r in rounds]
+            line += " " * 28 + f"  {statistics.median(extra):13.1f}"
+        print(line)
+
+
+def report(shape, callbacks):
+    cost = statistics.median(shape.region_cost_ns(r) for r in shape.rounds)
+    print_table(shape, shape.rounds,
+                f"regions of {shape.length_us:g} us, {shape.threads} threads, "
+                f"{shape.iterations} iterations, {len(shape.rounds)} rounds; the runtime adds "
+                f"{cost:.0f} ns a region; {callbacks:.0f} callbacks an iteration", callbacks)
+    if shape.length_us > MODE_VISIBLE_US:
+        print("  libomp's mode cannot be told at this length")
+        return
+    slow = [r for r in shape.rounds if shape.slow(r)]
+    fast = [r for r in shape.rounds if not shape.slow(r)]
+    if slow and fast:
+        for name, rounds in (("fast", fast), ("slow", slow)):
+            print_table(shape, rounds, f"  of these, libomp in its {name} mode: "
+                        f"{len(rounds)} rounds", callbacks)
+    else:
+        print(f"  libomp was in its {'slow' if slow else 'fast'} mode in every untraced run")
+
+
+def overhead(options):
+    bazel("build", "//tools:refrain", "//test/programs:shortloop_clang",
+          "//test/tools:empty_tool.so", "//test/tools:counting_tool.so")
+    scratch = tempfile.mkdtemp(prefix="refrain-bench-")
+    try:
+        shapes = [Shape(length, options) for length in options.lengths]
+        callbacks = shapes[0].callbacks_per_iteration(scratch)
+        for number in range(options.rounds):
+            if sys.stderr.isatty():
+                print(f"\rround {number + 1} of {options.rounds} ", end="", file=sys.stderr)
+            for shape in shapes:
+                shape.run_round(number, scratch)
+        if sys.stderr.isatty():
+            print("\r", end="", file=sys.stderr)
+        print("Medians of ratios within rounds, quartiles in brackets; p: percentage points. "
+              "ns a callback: CPU time added, all threads, by the callbacks counted.")
+        for shape in shapes:
+            report(shape, callbacks)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)

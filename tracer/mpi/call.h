@@ -1,0 +1,121 @@
+// A call of an MPI procedure by the program, from its enter to its leave.
+//
+// Place in the flow: ARCHITECTURE.md, step 2: what the generated wrappers (wrapper.tmpl) make
+// first. The region's records and the agent's symbol are made here, what the call means in the
+// headers that meanings.h lists.
+//
+// Nothing is recorded, and the object is false, where a call is made inside another (MPI
+// libraries are built on themselves, callbacks of the program run inside calls), before MPI is
+// started and after it has ended, and where the Fortran library makes calls of its own.
+// While the procedure itself runs the thread's recorder is free: callbacks may record.
+// Thread-safety: lives on one thread's stack. Cost: two time stamps and two records; a
+// thread's first call makes its recorder.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "tracer/mpi/communicators.h"
+#include "tracer/mpi/fortran.h"
+#include "tracer/mpi/procedures.h"
+#include "tracer/recorder/clock.h"
+#include "tracer/runtime/this_thread.h"
+#include "writer/spool/mpi_format.h"
+
+namespace refrain::mpi {
+
+// kSymbol: the call is a symbol of the agent's stream. kPolling: its number is chance.
+// kConvert: like that, and the Fortran library uses it. kStart: recording may start here.
+enum class Stream : std::uint8_t { kSymbol, kPolling, kConvert, kStart };
+
+// Whether calls are recorded: between the start and the end of MPI.
+extern std::atomic<bool> g_tracing;
+extern constinit thread_local int t_depth __attribute__((tls_model("initial-exec")));
+
+class Call {
+ public:
+  Call(Procedure procedure, Stream stream, const void* returns_to, Handle handle) noexcept {
+    if (t_depth++ != 0) return;
+    if (!g_tracing.load(std::memory_order_relaxed)) [[unlikely]] {
+      if (stream != Stream::kStart || !start()) return;
+    }
+    if (in_fortran_library(returns_to)) [[unlikely]] {
+      returns_to = fortran_site(procedure);
+      if (returns_to == nullptr) return;
+    }
+    if (runtime::t_thread.recorder == nullptr) [[unlikely]] attach();
+    comm_ = find_communicator(handle);
+    enter(procedure, stream, returns_to, handle);
+  }
+  ~Call() {
+    --t_depth;
+    if (comm_ != nullptr) leave();
+  }
+  // The leave, earlier than the object's end; nothing is told after it.
+  void end() noexcept {
+    if (comm_ != nullptr) leave();
+    comm_ = nullptr;
+  }
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+
+  // The call is one of the program's, to be told of. (Counters count also where the thread has
+  // no recorder.)
+  explicit operator bool() const noexcept { return comm_ != nullptr; }
+  // What the handle stands for; not null if the call is to be told of.
+  const Communicator* comm() const noexcept { return comm_; }
+  // Appends a record of what the call meant, with its kMpiAmount if it has one (`amount_a48`
+  // and `amount_payload`); a48 and payload are those of the first record. Its time is that of
+  // the call's enter (for what begins with it: a send) or leave.
+  void put_at_enter(spool::Kind kind, std::uint64_t payload, std::uint8_t sub = 0,
+                    std::uint64_t a48 = 0) noexcept {
+    runtime::Scope scope;
+    if (scope) scope->append(spool::record_words(kind, begin_ticks(*scope), payload, sub, a48));
+  }
+  void put_at_enter(spool::Kind kind, std::uint64_t payload, std::uint8_t sub, std::uint64_t a48,
+                    std::uint64_t amount_a48, std::uint64_t amount_payload) noexcept {
+    runtime::Scope scope;
+    if (!scope) return;
+    const std::uint64_t ticks = begin_ticks(*scope);
+    scope->append(spool::record_words(kind, ticks, payload, sub, a48));
+    scope->append(spool::record_words(spool::kMpiAmount, ticks, amount_payload, 0, amount_a48));
+  }
+  void put_at_leave(spool::Kind kind, std::uint64_t payload, std::uint8_t sub = 0,
+                    std::uint64_t a48 = 0) noexcept {
+    runtime::Scope scope;
+    if (scope) scope->append(spool::record_words(kind, leave_ticks(), payload, sub, a48));
+  }
+  void put_at_leave(spool::Kind kind, std::uint64_t payload, std::uint8_t sub, std::uint64_t a48,
+                    std::uint64_t amount_a48, std::uint64_t amount_payload) noexcept {
+    runtime::Scope scope;
+    if (!scope) return;
+    scope->append(spool::record_words(kind, leave_ticks(), payload, sub, a48));
+    scope->append(
+        spool::record_words(spool::kMpiAmount, leave_ticks(), amount_payload, 0, amount_a48));
+  }
+
+ private:
+  // That of the enter, unless something of a later time was recorded since.
+  std::uint64_t begin_ticks(recorder::ThreadRecorder& recorder) noexcept {
+    const spool::Record* last = recorder.last();
+    return last == nullptr || last->ticks <= ticks_ ? ticks_ : leave_ticks();
+  }
+  std::uint64_t leave_ticks() noexcept {
+    if (leave_ticks_ == 0) leave_ticks_ = recorder::Clock::now();
+    return leave_ticks_;
+  }
+
+  static bool start() noexcept;
+  static void attach() noexcept;
+  void enter(Procedure procedure, Stream stream, const void* returns_to,
+             Handle handle) noexcept;
+  void leave() noexcept;
+
+  const Communicator* comm_ = nullptr;
+  std::uint64_t payload_ = 0;
+  std::uint64_t ticks_ = 0;
+  std::uint64_t leave_ticks_ = 0;
+  bool fed_ = false;
+};
+
+}  // namespace refrain::mpi

@@ -1,0 +1,61 @@
+#include "tracer/mpi/communicators.h"
+
+#include <algorithm>
+
+namespace refrain::mpi {
+namespace {
+
+std::uint64_t mix(std::uint64_t hash, std::uint64_t value) noexcept {
+  hash = (hash ^ value) * 0x9E3779B97F4A7C15u;
+  return hash ^ hash >> 32;
+}
+
+}  // namespace
+
+Communicators& g_communicators = *new Communicators;
+
+std::uint64_t hash_members(std::span<const int> world_ranks) noexcept {
+  std::uint64_t hash = mix(0x6d656d62657273, world_ranks.size());
+  for (const int rank : world_ranks) hash = mix(hash, static_cast<std::uint32_t>(rank));
+  return hash;
+}
+
+std::uint64_t hash_members(std::span<const int> local, std::span<const int> remote) noexcept {
+  const std::uint64_t a = hash_members(local);
+  const std::uint64_t b = hash_members(remote);
+  return mix(mix(0x696e746572, std::min(a, b)), std::max(a, b));
+}
+
+Communicator* Communicators::add(const Facts& facts) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (all_.size() >= kNoCommunicator) return nullptr;
+  const std::uint64_t family = mix(facts.parent, facts.members);
+  auto entry = std::make_unique<Communicator>();
+  entry->handle = facts.handle;
+  entry->number = static_cast<std::uint16_t>(all_.size());
+  entry->kind = facts.kind;
+  entry->worldwide = facts.worldwide;
+  entry->rank = facts.rank;
+  entry->size = facts.size;
+  entry->remote_size = facts.remote_size;
+  // 0 means "no parent" in the journal.
+  entry->identity = mix(family, made_[family]++) | 1;
+  std::atomic<Communicator*>& head = slots_[slot(facts.handle)];
+  entry->next_.store(head.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  // Release: pairs with find().
+  head.store(entry.get(), std::memory_order_release);
+  all_.push_back(std::move(entry));
+  return all_.back().get();
+}
+
+void Communicators::remove(const Communicator* entry) noexcept {
+  const std::lock_guard lock(mutex_);
+  std::atomic<Communicator*>* link = &slots_[slot(entry->handle)];
+  for (Communicator* at = link->load(); at != nullptr; link = &at->next_, at = link->load()) {
+    if (at != entry) continue;
+    link->store(at->next_.load(), std::memory_order_release);
+    return;
+  }
+}
+
+}  // namespace refrain::mpi

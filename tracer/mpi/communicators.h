@@ -1,0 +1,104 @@
+// The communicators (and windows) that the program has, found by their handles.
+//
+// Place in the flow: ARCHITECTURE.md, step 2. What the wrappers look a handle up in.
+//
+// *Identity*: 64 bits that all members of a communicator work out alike, without any message:
+// a hash of its parent's identity, its members (ranks in MPI_COMM_WORLD, in order) and how many
+// were made before with the same parent and members. Members make the communicators that they
+// share in the same order, so they count alike.
+//
+// Thread-safety: find() from any thread, no lock; add() and remove() under a lock. Entries are
+// never given back: as many as there are numbers, 65 535; later communicators are not known.
+// Units: ranks in the communicator. Cost: find() two dependent loads.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "writer/spool/mpi_format.h"
+
+namespace refrain::mpi {
+
+using Handle = int;  // of MPICH: communicators, windows and requests have numbers of their own
+inline constexpr Handle kNoHandle = 0;
+inline constexpr std::uint16_t kNoCommunicator = 0xffff;
+
+struct Communicator {
+  Handle handle = kNoHandle;
+  std::uint16_t number = kNoCommunicator;  // in this process, in the order of creation
+  spool::MpiCommKind kind = spool::kMpiCommIntra;
+  bool worldwide = false;  // all processes are members
+  int rank = 0;
+  int size = 0;         // of the local group
+  int remote_size = 0;  // of the remote group, or 0
+  int in_degree = 0;    // neighbours of a topology
+  int out_degree = 0;
+  std::uint64_t identity = 0;
+
+  bool known() const noexcept { return number != kNoCommunicator; }
+  // Those that a collective's data go to or come from.
+  int peers() const noexcept { return kind == spool::kMpiCommInter ? remote_size : size; }
+
+ private:
+  friend class Communicators;
+  std::atomic<Communicator*> next_{nullptr};
+};
+
+// Hash of a group: ranks in MPI_COMM_WORLD, in order.
+std::uint64_t hash_members(std::span<const int> world_ranks) noexcept;
+// Of an intercommunicator: both sides give the same.
+std::uint64_t hash_members(std::span<const int> local, std::span<const int> remote) noexcept;
+
+class Communicators {
+ public:
+  // The entry of a handle; one that is not known() if there is none.
+  const Communicator* find(Handle handle) const noexcept {
+    const Communicator* at = slots_[slot(handle)].load(std::memory_order_acquire);
+    while (at != nullptr && at->handle != handle) at = at->next_.load(std::memory_order_acquire);
+    return at != nullptr ? at : &none_;
+  }
+
+  // Enters a communicator; number and identity are made here. Null if there are no numbers
+  // left. `parent`: identity, or 0.
+  struct Facts {
+    Handle handle;
+    spool::MpiCommKind kind;
+    bool worldwide;
+    int rank;
+    int size;
+    int remote_size;
+    std::uint64_t parent;
+    std::uint64_t members;  // hash_members()
+  };
+  Communicator* add(const Facts& facts) noexcept;
+  void remove(const Communicator* entry) noexcept;
+
+ private:
+  static constexpr std::size_t kSlots = 1024;
+  // Predefined handles differ in their low bits, others too; the kind is in the high ones.
+  static std::size_t slot(Handle handle) noexcept {
+    const auto bits = static_cast<std::uint32_t>(handle);
+    return (bits ^ bits >> 24 ^ bits >> 12) % kSlots;
+  }
+
+  std::array<std::atomic<Communicator*>, kSlots> slots_{};
+  Communicator none_;
+  std::mutex mutex_;  // of what follows, and of changes
+  std::vector<std::unique_ptr<Communicator>> all_;
+  std::unordered_map<std::uint64_t, std::uint64_t> made_;  // by parent and members
+};
+
+// The process' own. Never destroyed.
+extern Communicators& g_communicators;
+
+inline const Communicator* find_communicator(Handle handle) noexcept {
+  return g_communicators.find(handle);
+}
+
+}  // namespace refrain::mpi

@@ -1,0 +1,133 @@
+#include "tracer/mpi/environment.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <string>
+
+#include "tracer/mpi/call.h"
+#include "tracer/mpi/clocks.h"
+#include "tracer/mpi/communicator_calls.h"
+#include "tracer/mpi/mpi_header.h"
+#include "tracer/mpi/threads.h"
+#include "tracer/recorder/keep_errno.h"
+#include "tracer/runtime/lifecycle.h"
+
+#pragma weak PMPI_Init
+#pragma weak PMPI_Comm_rank
+#pragma weak PMPI_Comm_size
+#pragma weak PMPI_Bcast
+#pragma weak PMPI_Barrier
+#pragma weak PMPI_Comm_get_parent
+#pragma weak PMPI_Query_thread
+#pragma weak PMPI_Get_library_version
+
+namespace refrain::mpi {
+
+using runtime::g_session;
+using runtime::t_thread;
+
+namespace {
+
+// This process has met the others of its job when MPI started, so it must when MPI ends,
+// whether or not it could be traced.
+bool g_member = false;
+
+// Rank 0 has made the folder; an empty name says that it could not.
+std::string agree_on_archive(int rank) {
+  std::array<char, 4096> name{};
+  if (rank == 0) {
+    const std::string made = runtime::make_job_archive();
+    if (made.size() < name.size()) std::copy(made.begin(), made.end(), name.begin());
+  }
+  if (PMPI_Bcast(name.data(), static_cast<int>(name.size()), MPI_CHAR, 0, MPI_COMM_WORLD) !=
+      MPI_SUCCESS)
+    return {};
+  return name.data();
+}
+
+void tell_library() {
+  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
+  int length = 0;
+  if (PMPI_Get_library_version(text.data(), &length) == MPI_SUCCESS)
+    g_session->put_fact(t_thread.recorder, spool::kTextMpi,
+                        std::string_view(text.data(), static_cast<std::size_t>(length)));
+  std::string names;
+  for (const ProcedureInfo& procedure : kProcedureTable)
+    names += std::to_string(procedure.number) + " " + procedure.name + "\n";
+  g_session->put_fact(t_thread.recorder, spool::kTextProcedures, names);
+}
+
+}  // namespace
+
+bool start_tracing() noexcept {
+  // Processes that MPI_Comm_spawn makes are told so by the launcher (PMI); they are not of the job.
+  if (PMPI_Init == nullptr || !runtime::wanted() || std::getenv("PMI_SPAWNED") != nullptr)
+    return false;
+  const recorder::KeepErrno keep_errno;
+  if (runtime::start_session(runtime::Source::kMpi, nullptr) == nullptr) return false;
+  g_tracing.store(true);
+  return true;
+}
+
+void Init::after(int result) noexcept {
+  if (g_member || !runtime::wanted()) return;
+  const recorder::KeepErrno keep_errno;
+  try {
+    int rank = 0;
+    int size = 1;
+    if (result != MPI_SUCCESS || PMPI_Comm_rank(MPI_COMM_WORLD, &rank) != MPI_SUCCESS ||
+        PMPI_Comm_size(MPI_COMM_WORLD, &size) != MPI_SUCCESS) {
+      g_tracing.store(false);
+      return;
+    }
+    if (MPI_Comm parent = MPI_COMM_NULL;
+        PMPI_Comm_get_parent(&parent) == MPI_SUCCESS && parent != MPI_COMM_NULL) {
+      g_tracing.store(false);
+      runtime::join_job({}, 0, 1);
+      return;
+    }
+    g_member = true;
+    const std::string archive = agree_on_archive(rank);
+    const bool traced = runtime::join_job(archive, static_cast<std::uint32_t>(rank),
+                                          static_cast<std::uint32_t>(size));
+    g_tracing.store(traced);
+    if (traced) {
+      tell_library();
+      enter_world(MPI_COMM_WORLD);
+      int level = MPI_THREAD_SINGLE;
+      PMPI_Query_thread(&level);
+      g_threads_multiple = level == MPI_THREAD_MULTIPLE;
+    }
+    // Also where this process is not traced: the others ask it.
+    measure_clocks(rank, size);
+  } catch (const std::exception&) {
+    g_tracing.store(false);
+  }
+}
+
+Finalize::Finalize(Call& call) noexcept {
+  if (!g_member) return;
+  const recorder::KeepErrno keep_errno;
+  int rank = 0;
+  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  g_tracing.store(false);
+  g_member = false;
+  int size = 1;
+  PMPI_Comm_size(MPI_COMM_WORLD, &size);
+  measure_clocks(rank, size);
+  call.end();
+  runtime::finish_recording();
+  PMPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 0) runtime::write_job_archive();
+}
+
+namespace {
+__attribute__((constructor)) void at_load() {
+  if (PMPI_Init == nullptr) return;
+  runtime::expect_job();
+  redirect_fortran_library();
+}
+}  // namespace
+
+}  // namespace refrain::mpi

@@ -1,0 +1,33 @@
+// Start and end of MPI in the process, and so of recording.
+//
+// Place in the flow: ARCHITECTURE.md, steps 1 and 8. Nothing happens before the program's
+// MPI_Init: a launcher or a shell that loads us leaves nothing behind.
+// Thread-safety: one thread, as MPI asks for.
+#pragma once
+
+namespace refrain::mpi {
+
+class Call;
+
+// The program calls MPI_Init (or a twin): starts the session. False: it runs untraced.
+bool start_tracing() noexcept;
+
+// MPI_Init, MPI_Init_thread: when it is done the process knows its number in the job.
+class Init {
+ public:
+  explicit Init(Call& call) noexcept : call_(call) {}
+  void after(int result) noexcept;
+
+ private:
+  Call& call_;
+};
+
+// MPI_Finalize: the last moment at which processes can meet: recording ends before it, and
+// process 0 writes the archive.
+class Finalize {
+ public:
+  explicit Finalize(Call& call) noexcept;
+  void after(int) noexcept {}
+};
+
+}  // namespace refrain::mpi

@@ -1,0 +1,139 @@
+#include "tracer/mpi/fortran.h"
+
+#include <elf.h>
+#include <link.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+#include "tracer/recorder/keep_errno.h"
+
+extern "C" {
+constinit thread_local refrain::mpi::FortranCall refrain_fortran_call
+    __attribute__((tls_model("initial-exec"))) = {nullptr, 0};
+// Of the Fortran library, if the program has it.
+void pmpi_init_(int*) __attribute__((weak));
+}
+
+namespace refrain::mpi {
+
+FortranLibrary g_fortran_library;
+
+namespace {
+
+struct Library {
+  std::uintptr_t address;  // somewhere in it
+  const dl_phdr_info* found = nullptr;
+  dl_phdr_info info{};
+  FortranLibrary code{};
+};
+
+int find_library(dl_phdr_info* info, std::size_t, void* data) {
+  auto* library = static_cast<Library*>(data);
+  for (int i = 0; i < info->dlpi_phnum; ++i) {
+    const ElfW(Phdr)& segment = info->dlpi_phdr[i];
+    if (segment.p_type != PT_LOAD || (segment.p_flags & PF_X) == 0) continue;
+    const std::uintptr_t begin = info->dlpi_addr + segment.p_vaddr;
+    if (library->address - begin >= segment.p_memsz) continue;
+    library->info = *info;
+    library->found = &library->info;
+    library->code = {begin, segment.p_memsz};
+    return 1;
+  }
+  return 0;
+}
+
+// What the dynamic section says of a loaded library's relocations.
+struct Relocations {
+  const ElfW(Sym)* symbols = nullptr;
+  const char* names = nullptr;
+  const ElfW(Rela)* plt = nullptr;
+  std::size_t plt_bytes = 0;
+  const ElfW(Rela)* others = nullptr;
+  std::size_t others_bytes = 0;
+};
+
+Relocations read_dynamic(const dl_phdr_info& info) noexcept {
+  Relocations result;
+  for (int i = 0; i < info.dlpi_phnum; ++i) {
+    if (info.dlpi_phdr[i].p_type != PT_DYNAMIC) continue;
+    const auto* entry = reinterpret_cast<const ElfW(Dyn)*>(info.dlpi_addr +
+                                                           info.dlpi_phdr[i].p_vaddr);
+    for (; entry->d_tag != DT_NULL; ++entry) {
+      // The loader has made these addresses absolute.
+      const auto address = entry->d_un.d_ptr;
+      switch (entry->d_tag) {
+        case DT_SYMTAB: result.symbols = reinterpret_cast<const ElfW(Sym)*>(address); break;
+        case DT_STRTAB: result.names = reinterpret_cast<const char*>(address); break;
+        case DT_JMPREL: result.plt = reinterpret_cast<const ElfW(Rela)*>(address); break;
+        case DT_PLTRELSZ: result.plt_bytes = entry->d_un.d_val; break;
+        case DT_RELA: result.others = reinterpret_cast<const ElfW(Rela)*>(address); break;
+        case DT_RELASZ: result.others_bytes = entry->d_un.d_val; break;
+        default: break;
+      }
+    }
+  }
+  return result;
+}
+
+// The table may have been made read-only once it was filled in.
+bool write_slot(void** slot, void* value) noexcept {
+  const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+  auto* begin = reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(slot) & ~(page - 1));
+  if (mprotect(begin, page, PROT_READ | PROT_WRITE) != 0) return false;
+  __atomic_store_n(slot, value, __ATOMIC_RELEASE);
+  return true;
+}
+
+void redirect(const dl_phdr_info& info, const Relocations& all, const ElfW(Rela)* first,
+              std::size_t bytes) noexcept {
+#if defined(__x86_64__)
+  for (const ElfW(Rela)* r = first; r != first + bytes / sizeof *first; ++r) {
+    const auto type = ELF64_R_TYPE(r->r_info);
+    if (type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT) continue;
+    const std::string_view name = all.names + all.symbols[ELF64_R_SYM(r->r_info)].st_name;
+    if (!name.starts_with("PMPI")) continue;
+    const Redirection* end = kRedirections + kRedirectionCount;
+    const Redirection* found = std::lower_bound(
+        kRedirections, end, name,
+        [](const Redirection& a, std::string_view b) { return a.from < b; });
+    if (found == end || found->from != name) continue;
+    write_slot(reinterpret_cast<void**>(info.dlpi_addr + r->r_offset),
+               reinterpret_cast<void*>(found->to));
+  }
+#else
+  (void)info, (void)all, (void)first, (void)bytes;
+#endif
+}
+
+}  // namespace
+
+const void* fortran_site(Procedure procedure) noexcept {
+#if defined(__x86_64__)
+  FortranCall& noted = refrain_fortran_call;
+  if (noted.site == nullptr || noted.procedure != base_of(procedure)) return nullptr;
+  return std::exchange(noted.site, nullptr);
+#else
+  (void)procedure;
+  return __builtin_return_address(0);
+#endif
+}
+
+void redirect_fortran_library() noexcept {
+  if (pmpi_init_ == nullptr || g_fortran_library.size != 0) return;
+  const recorder::KeepErrno keep_errno;
+  Library library{.address = reinterpret_cast<std::uintptr_t>(&pmpi_init_)};
+  dl_iterate_phdr(find_library, &library);
+  if (library.found == nullptr) return;
+  const Relocations all = read_dynamic(library.info);
+  g_fortran_library = library.code;
+  if (all.symbols == nullptr || all.names == nullptr) return;
+  redirect(library.info, all, all.plt, all.plt_bytes);
+  redirect(library.info, all, all.others, all.others_bytes);
+}
+
+}  // namespace refrain::mpi

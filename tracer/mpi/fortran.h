@@ -1,0 +1,51 @@
+// Calls that come through the Fortran library (libmpichfort).
+//
+// Place in the flow: ARCHITECTURE.md, step 2.
+//
+// A Fortran program calls mpi_send_ (mpif.h, use mpi) or mpi_barrier_f08_ (use mpi_f08), which
+// the Fortran library defines. It calls the C procedures: MPI_X for the former and for the
+// latter where there is a buffer, PMPI_X elsewhere. So
+//   - we define the Fortran symbols: each notes the place it returns to and the procedure, and
+//     goes on to the original by its profiling name (fortran.S, generated; x86-64 only);
+//   - what the library calls as PMPI_X and has an interface of Fortran 2008 for is led to our
+//     wrapper: its table of addresses is changed (redirect_fortran_library).
+// A wrapper that is called from within the library takes the noted place, if it was noted for
+// its procedure. Otherwise the library called for purposes of its own, or the program used the
+// profiling interface: nothing is recorded. Other architectures have no such symbols:
+// Fortran's calls are recorded with a place inside the library.
+#pragma once
+
+#include <cstdint>
+
+#include "tracer/mpi/procedures.h"
+
+namespace refrain::mpi {
+
+struct FortranCall {
+  const void* site;
+  std::uint64_t procedure;  // the one without _c, if there are two
+};
+
+struct FortranLibrary {
+  std::uintptr_t begin = 0;
+  std::uintptr_t size = 0;
+};
+extern FortranLibrary g_fortran_library;
+
+inline bool in_fortran_library(const void* address) noexcept {
+  return reinterpret_cast<std::uintptr_t>(address) - g_fortran_library.begin <
+         g_fortran_library.size;
+}
+
+// The place that was noted for `procedure`; null if none was. Notes are used once.
+const void* fortran_site(Procedure procedure) noexcept;
+
+// Finds the Fortran library, if the program has it, and leads its PMPI_X to our wrappers.
+// Before the program's first call; idempotent.
+void redirect_fortran_library() noexcept;
+
+}  // namespace refrain::mpi
+
+// Written by fortran.S.
+extern "C" constinit thread_local refrain::mpi::FortranCall refrain_fortran_call
+    __attribute__((tls_model("initial-exec"), visibility("hidden")));

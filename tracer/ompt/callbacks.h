@@ -1,0 +1,73 @@
+// What the callbacks of the OMPT source share; private to tracer/ompt.
+//
+// Place in the flow: ARCHITECTURE.md, step 3. Team callbacks are in ompt_source.cc, those of
+// worksharing and synchronisation in sync_callbacks.cc, the others in task_callbacks.cc.
+#pragma once
+
+#include <omp-tools.h>
+
+#include "tracer/ompt/task_sites.h"
+#include "tracer/ompt/thread_state.h"
+#include "tracer/recorder/clock.h"
+#include "tracer/runtime/this_thread.h"
+
+namespace refrain::ompt {
+
+extern TaskSites g_sites;
+// LLVM's runtime tells a sync region and its wait one directly after the other, at the
+// begin and at the end: the pair needs one time stamp and one record.
+extern bool g_waits_adjoin;
+
+using runtime::g_session;
+using runtime::Scope;
+using runtime::t_thread;
+
+inline std::uint64_t address_of(const void* code) noexcept {
+  return reinterpret_cast<std::uint64_t>(code) & spool::kAddressMask;
+}
+
+// The word that OMPT keeps for us with a region or a task: one thread writes it, others read
+// it. The runtime sees to the order; relaxed is a plain move, and says what happens here to
+// the compiler and the thread sanitizer.
+inline std::uint64_t word_of(const ompt_data_t* data) noexcept {
+  return data == nullptr ? 0 : __atomic_load_n(&data->value, __ATOMIC_RELAXED);
+}
+inline void keep_word(ompt_data_t* data, std::uint64_t word) noexcept {
+  __atomic_store_n(&data->value, word, __ATOMIC_RELAXED);
+}
+
+inline spool::RecordWords make(spool::Kind kind, std::uint64_t ticks, std::uint64_t payload,
+                 std::uint8_t sub = 0, std::uint64_t a48 = 0) noexcept {
+  return spool::record_words(kind, ticks, payload, sub, a48);
+}
+
+// Whether the innermost thing that this thread is in is an outermost region of the
+// primary thread, and it is the primary thread: what it meets here every thread of the
+// team meets in the same order, so it may feed the agent.
+inline bool feeds_agent(const recorder::ThreadRecorder& recorder, const Membership* team) noexcept {
+  if (team == nullptr || team->index != 0 || !team->team.counts_epochs()) return false;
+  const spool::Record* top = recorder.top();
+  return g_session->auto_symbols() && top != nullptr && top->kind == spool::kImplicitTaskBegin;
+}
+
+// When a member of a team that is not its first learns of the end, its next region has
+// begun: the time that counts is that of the join. For outermost regions the writer of
+// the archive finds it in the primary thread's records; to fetch it here would cost the
+// program a cache miss a region.
+inline std::uint64_t end_time(const Membership& member) noexcept {
+  const std::uint64_t now = recorder::Clock::now();
+  return member.index == 0 || member.team.counts_epochs()
+             ? now
+             : g_session->joined_instance(member.team.instance, now);
+}
+
+// Tells the runtime which callbacks we have; in the file that has them.
+void set_sync_callbacks(ompt_set_callback_t set) noexcept;
+void set_task_callbacks(ompt_set_callback_t set) noexcept;
+
+template <typename Function>
+ompt_callback_t callback(Function* function) noexcept {
+  return reinterpret_cast<ompt_callback_t>(function);
+}
+
+}  // namespace refrain::ompt

@@ -1,0 +1,176 @@
+// OMPT callbacks of worksharing, barriers and other synchronisation, masked, reduction.
+#include <algorithm>
+
+#include "tracer/ompt/callbacks.h"
+
+namespace refrain::ompt {
+namespace {
+
+using recorder::Clock;
+using recorder::ThreadRecorder;
+using spool::Record;
+using spool::RecordWords;
+
+// gcc's programs tell the begin of a single for the thread that executes it, not the
+// end. It ended at the latest where the task meets its next worksharing or barrier.
+void close_unended_work(ThreadRecorder& recorder) noexcept {
+  while (recorder.top() != nullptr && recorder.top()->kind == spool::kWorkBegin)
+    recorder.drop_top();
+}
+
+bool may_nest_in_work(ompt_work_t type, const Record* top) noexcept {
+  return type == ompt_work_taskloop ||
+         (top != nullptr && top->kind == spool::kWorkBegin && top->sub == ompt_work_distribute);
+}
+
+std::uint8_t symbol_sub(ompt_work_t type) noexcept {
+  // Which thread executes a single is chance: one symbol for both.
+  return static_cast<std::uint8_t>(type == ompt_work_single_other ? ompt_work_single_executor
+                                                                  : type);
+}
+
+void on_work(ompt_work_t type, ompt_scope_endpoint_t endpoint, ompt_data_t*, ompt_data_t*,
+             std::uint64_t count, const void* code) noexcept {
+  Scope scope;
+  if (!scope) return;
+  const std::uint64_t ticks = Clock::now();
+  const std::uint64_t address = address_of(code);
+  const auto sub = static_cast<std::uint8_t>(type);
+  if (endpoint == ompt_scope_begin || endpoint == ompt_scope_beginend) {
+    if (!may_nest_in_work(type, scope->top())) close_unended_work(*scope);
+    if (feeds_agent(*scope, t_state.team()))
+      g_session->on_symbol(
+          *scope, runtime::make_symbol(spool::kWorkBegin, symbol_sub(type), address), ticks);
+    scope->begin(make(spool::kWorkBegin, ticks, address, sub,
+                      std::min(count, spool::kAddressMask)));
+  }
+  if (endpoint == ompt_scope_end || endpoint == ompt_scope_beginend) {
+    scope->end(make(spool::kWorkEnd, ticks, address, sub));
+    if (feeds_agent(*scope, t_state.team())) g_session->on_symbol_end(ticks, scope->depth());
+  }
+}
+
+bool is_barrier(ompt_sync_region_t kind) noexcept {
+  switch (kind) {
+    case ompt_sync_region_barrier:
+    case ompt_sync_region_barrier_implicit:
+    case ompt_sync_region_barrier_explicit:
+    case ompt_sync_region_barrier_implementation:
+    case ompt_sync_region_barrier_implicit_workshare: return true;
+    default: return false;
+  }
+}
+
+// Barriers that a program shows by nothing else: the implicit ones follow a construct
+// that has its own symbol.
+bool gives_symbol(ompt_sync_region_t kind) noexcept {
+  return is_barrier(kind) && kind != ompt_sync_region_barrier_implicit_workshare;
+}
+
+std::uint64_t sync_end_time(ompt_sync_region_t kind, const Membership* team) noexcept {
+  return kind == ompt_sync_region_barrier_implicit_parallel && team != nullptr
+             ? end_time(*team)
+             : Clock::now();
+}
+
+// A barrier of the team is behind this thread.
+void pass_barrier(ThreadRecorder& recorder, ompt_sync_region_t kind, Membership& team,
+                  std::uint64_t ticks) noexcept {
+  if (team.index != 0) {
+    g_session->reach_epoch(recorder, recorder.epoch() + 1, ticks);
+  } else {
+    if (gives_symbol(kind) && feeds_agent(recorder, &team))
+      g_session->on_symbol_end(ticks, recorder.depth());
+    g_session->advance_epoch(recorder, ticks);
+  }
+}
+
+void begin_sync_region(ThreadRecorder& recorder, ompt_sync_region_t kind,
+                       const void* code) noexcept {
+  const std::uint64_t ticks = Clock::now();
+  const std::uint64_t address = address_of(code);
+  if (is_barrier(kind) || kind == ompt_sync_region_barrier_implicit_parallel)
+    close_unended_work(recorder);
+  if (gives_symbol(kind) && feeds_agent(recorder, t_state.team()))
+    g_session->on_symbol(
+        recorder,
+        runtime::make_symbol(spool::kSyncRegionBegin, static_cast<std::uint8_t>(kind), address),
+        ticks);
+  recorder.begin(
+      make(spool::kSyncRegionBegin, ticks, address, static_cast<std::uint8_t>(kind)));
+}
+
+void on_sync_region(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint, ompt_data_t*,
+                    ompt_data_t*, const void* code) noexcept {
+  Scope scope;
+  if (!scope) return;
+  if (endpoint == ompt_scope_begin) return begin_sync_region(*scope, kind, code);
+  Membership* team = t_state.team();
+  std::uint64_t ticks = t_state.sync_end_ticks;
+  if (!t_state.sync_end_told) {
+    ticks = sync_end_time(kind, team);
+    scope->end(make(spool::kSyncRegionEnd, ticks, address_of(code),
+                    static_cast<std::uint8_t>(kind)));
+  }
+  t_state.sync_end_told = false;
+  if (is_barrier(kind) && team != nullptr && team->team.counts_epochs())
+    pass_barrier(*scope, kind, *team, ticks);
+}
+
+void on_sync_region_wait(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint,
+                         ompt_data_t*, ompt_data_t*, const void* code) noexcept {
+  Scope scope;
+  if (!scope) return;
+  const auto sub = static_cast<std::uint8_t>(kind);
+  if (endpoint == ompt_scope_begin) {
+    Record* last = scope->last();
+    if (g_waits_adjoin && last != nullptr && last->kind == spool::kSyncRegionBegin &&
+        last->sub == sub) {
+      last->aux16 = spool::kWaitToo;
+      scope->top_mutable()->aux16 = spool::kWaitToo;
+      return;
+    }
+    return scope->begin(make(spool::kWaitBegin, Clock::now(), address_of(code), sub));
+  }
+  const std::uint64_t ticks = sync_end_time(kind, t_state.team());
+  const Record* top = scope->top();
+  const bool joint = top != nullptr && top->kind == spool::kSyncRegionBegin &&
+                     top->sub == sub && top->aux16 == spool::kWaitToo;
+  if (!joint) return scope->end(make(spool::kWaitEnd, ticks, address_of(code), sub));
+  scope->end(make(spool::kSyncRegionEnd, ticks, address_of(code), sub,
+                  std::uint64_t{spool::kWaitToo} << 32));
+  t_state.sync_end_told = true;
+  t_state.sync_end_ticks = ticks;
+}
+
+void on_reduction(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint, ompt_data_t*,
+                  ompt_data_t*, const void* code) noexcept {
+  Scope scope;
+  if (!scope) return;
+  const bool begins = endpoint == ompt_scope_begin;
+  const RecordWords record = make(begins ? spool::kReductionBegin : spool::kReductionEnd,
+                             Clock::now(), address_of(code), static_cast<std::uint8_t>(kind));
+  begins ? scope->begin(record) : scope->end(record);
+}
+
+void on_masked(ompt_scope_endpoint_t endpoint, ompt_data_t*, ompt_data_t*,
+               const void* code) noexcept {
+  Scope scope;
+  if (!scope) return;
+  const bool begins = endpoint == ompt_scope_begin;
+  const RecordWords record = make(begins ? spool::kMaskedBegin : spool::kMaskedEnd, Clock::now(),
+                             address_of(code));
+  begins ? scope->begin(record) : scope->end(record);
+}
+
+}  // namespace
+
+void set_sync_callbacks(ompt_set_callback_t set) noexcept {
+  set(ompt_callback_work, callback(on_work));
+  set(ompt_callback_masked, callback(on_masked));
+  set(ompt_callback_sync_region, callback(on_sync_region));
+  set(ompt_callback_sync_region_wait, callback(on_sync_region_wait));
+  set(ompt_callback_reduction, callback(on_reduction));
+}
+
+}  // namespace refrain::ompt

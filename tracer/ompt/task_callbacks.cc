@@ -1,0 +1,95 @@
+// OMPT callbacks of explicit tasks, mutual exclusion, flush and cancel.
+#include "tracer/ompt/callbacks.h"
+
+namespace refrain::ompt {
+namespace {
+
+using recorder::Clock;
+
+void on_task_create(ompt_data_t*, const ompt_frame_t*, ompt_data_t* created, int flags, int,
+                    const void* code) noexcept {
+  Scope scope;
+  if (!scope) return;
+  const std::uint64_t address = address_of(code);
+  const TaskWord word{scope->next_task(), g_sites.number(address),
+                      static_cast<std::uint16_t>(t_thread.location)};
+  keep_word(created, word.pack());
+  scope->append(make(spool::kTaskCreate, Clock::now(), address,
+                     static_cast<std::uint8_t>(flags), word.id()));
+}
+
+void on_task_schedule(ompt_data_t* prior, ompt_task_status_t status,
+                      ompt_data_t* next) noexcept {
+  Scope scope;
+  if (!scope) return;
+  const std::uint64_t prior_word = word_of(prior);
+  const std::uint64_t next_word = word_of(next);
+  const TaskWord task = TaskWord::unpack(next_word);
+  std::uint64_t flags = 0;
+  if (next_word != 0) flags |= spool::kTaskNextExplicit;
+  if (prior_word != 0) flags |= spool::kTaskPriorExplicit;
+  scope->append(make(spool::kTaskSchedule, Clock::now(),
+                     g_sites.address(next_word == 0 ? 0 : task.site) | flags << 48,
+                     static_cast<std::uint8_t>(status), next_word == 0 ? 0 : task.id()));
+}
+
+// --- Mutual exclusion, flush, cancel ------------------------------------------------
+
+void on_mutex_acquire(ompt_mutex_t kind, unsigned, unsigned, ompt_wait_id_t id,
+                      const void* code) noexcept {
+  Scope scope;
+  if (!scope) return;
+  scope->append(make(spool::kMutexAcquire, Clock::now(), address_of(code),
+                     static_cast<std::uint8_t>(kind), id & spool::kAddressMask));
+}
+
+void on_mutex_acquired(ompt_mutex_t kind, ompt_wait_id_t id, const void* code) noexcept {
+  Scope scope;
+  if (!scope) return;
+  scope->append(make(spool::kMutexAcquired, Clock::now(), address_of(code),
+                     static_cast<std::uint8_t>(kind), id & spool::kAddressMask));
+}
+
+void on_mutex_released(ompt_mutex_t kind, ompt_wait_id_t id, const void* code) noexcept {
+  Scope scope;
+  if (!scope) return;
+  scope->append(make(spool::kMutexReleased, Clock::now(), address_of(code),
+                     static_cast<std::uint8_t>(kind), id & spool::kAddressMask));
+}
+
+void on_nest_lock(ompt_scope_endpoint_t endpoint, ompt_wait_id_t id,
+                  const void* code) noexcept {
+  Scope scope;
+  if (!scope) return;
+  scope->append(make(spool::kNestLock, Clock::now(), address_of(code),
+                     static_cast<std::uint8_t>(endpoint), id & spool::kAddressMask));
+}
+
+void on_flush(ompt_data_t*, const void* code) noexcept {
+  Scope scope;
+  if (!scope) return;
+  scope->append(make(spool::kFlush, Clock::now(), address_of(code)));
+}
+
+void on_cancel(ompt_data_t*, int flags, const void* code) noexcept {
+  Scope scope;
+  if (!scope) return;
+  if ((flags & ompt_cancel_parallel) != 0) g_session->team_cancelled();
+  scope->append(make(spool::kCancel, Clock::now(), address_of(code), 0,
+                     static_cast<std::uint32_t>(flags)));
+}
+
+}  // namespace
+
+void set_task_callbacks(ompt_set_callback_t set) noexcept {
+  set(ompt_callback_task_create, callback(on_task_create));
+  set(ompt_callback_task_schedule, callback(on_task_schedule));
+  set(ompt_callback_mutex_acquire, callback(on_mutex_acquire));
+  set(ompt_callback_mutex_acquired, callback(on_mutex_acquired));
+  set(ompt_callback_mutex_released, callback(on_mutex_released));
+  set(ompt_callback_nest_lock, callback(on_nest_lock));
+  set(ompt_callback_flush, callback(on_flush));
+  set(ompt_callback_cancel, callback(on_cancel));
+}
+
+}  // namespace refrain::ompt

@@ -1,0 +1,38 @@
+#include "tracer/runtime/this_thread.h"
+
+#include <pthread.h>
+
+namespace refrain::runtime {
+
+constinit thread_local ThisThread t_thread __attribute__((tls_model("initial-exec")));
+Session* g_session = nullptr;
+
+namespace {
+
+// A key of POSIX threads, for its destructor is called at a thread's end.
+pthread_key_t exit_key() noexcept {
+  static const pthread_key_t key = [] {
+    pthread_key_t made{};
+    pthread_key_create(&made, [](void*) { detach_thread(); });
+    return made;
+  }();
+  return key;
+}
+
+}  // namespace
+
+void attach_thread(spool::LocationRole role, bool at_exit) noexcept {
+  if (t_thread.recorder != nullptr) return;
+  t_thread.recorder = g_session->attach(role);
+  if (t_thread.recorder == nullptr) return;
+  t_thread.location = t_thread.recorder->header().location;
+  if (at_exit) pthread_setspecific(exit_key(), &t_thread);
+}
+
+void detach_thread() noexcept {
+  if (t_thread.recorder == nullptr) return;
+  g_session->detach(t_thread.recorder);
+  t_thread = ThisThread{};
+}
+
+}  // namespace refrain::runtime

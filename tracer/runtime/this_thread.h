@@ -1,0 +1,65 @@
+// What every event source knows of the calling thread, and a callback in progress on it.
+//
+// Place in the flow: ARCHITECTURE.md, steps 2 and 3.
+//
+// Reentrancy: a callback or wrapper begins with a Scope; an event that comes while one is
+// open (a signal handler's) is counted as lost. errno: nothing on the fast path makes system
+// calls; the slow paths below keep it (recorder::KeepErrno).
+#pragma once
+
+#include <cstdint>
+
+#include "tracer/recorder/thread_recorder.h"
+#include "tracer/runtime/session.h"
+
+namespace refrain::runtime {
+
+struct ThisThread {
+  recorder::ThreadRecorder* recorder = nullptr;
+  std::uint32_t location = 0;
+  int teams_open = 0;  // implicit tasks of OpenMP that it is in
+};
+
+// Initial-exec: a register and an offset away, also in a library that is loaded late.
+// Constinit: without it every access asks first whether the thread has made it.
+extern constinit thread_local ThisThread t_thread __attribute__((tls_model("initial-exec")));
+
+// The session; null until start_session(), valid whenever a thread has a recorder.
+extern Session* g_session;
+
+// Gives the calling thread a recorder if it has none; `at_exit`: takes it back when the
+// thread ends, for sources that are not told of that.
+void attach_thread(spool::LocationRole role, bool at_exit) noexcept;
+void detach_thread() noexcept;
+
+// A callback in progress on this thread: false if nothing is to be recorded.
+// Thread-safety: lives on one thread's stack. Cost: two stores.
+class Scope {
+ public:
+  Scope() noexcept : recorder_(t_thread.recorder) {
+    if (recorder_ == nullptr) return;
+    if (!recorder_->enter()) {
+      recorder_ = nullptr;
+      return;
+    }
+    // After enter(): see Session::finish().
+    if (!g_session->recording()) [[unlikely]] {
+      recorder_->count_loss(g_session->stop_cause());
+      recorder_->leave();
+      recorder_ = nullptr;
+    }
+  }
+  ~Scope() {
+    if (recorder_ != nullptr) recorder_->leave();
+  }
+  Scope(const Scope&) = delete;
+  Scope& operator=(const Scope&) = delete;
+  explicit operator bool() const noexcept { return recorder_ != nullptr; }
+  recorder::ThreadRecorder& operator*() const noexcept { return *recorder_; }
+  recorder::ThreadRecorder* operator->() const noexcept { return recorder_; }
+
+ private:
+  recorder::ThreadRecorder* recorder_;
+};
+
+}  // namespace refrain::runtime

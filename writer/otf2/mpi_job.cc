@@ -1,0 +1,118 @@
+#include "writer/otf2/mpi_job.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "writer/otf2/location_writer.h"
+#include "writer/otf2/parallel_for.h"
+
+namespace refrain::writer {
+namespace {
+
+struct Task {
+  std::size_t process;
+  std::size_t location;
+};
+
+// Locations of the processes that use MPI.
+std::vector<Task> tasks_of(const MpiJob::Models& models) {
+  std::vector<Task> tasks;
+  for (std::size_t i = 0; i < models.size(); ++i)
+    if (models[i]->journal().mpi.known)
+      for (std::size_t j = 0; j < models[i]->locations(); ++j) tasks.push_back({i, j});
+  return tasks;
+}
+
+// Writes a location to nowhere. Marks of iterations do not matter to what is in a gap.
+void go_through(LocationInput input, const RegionTable& regions) {
+  input.primary = false;
+  EventSink nowhere(nullptr, regions.regions());
+  write_location(input, nowhere);
+}
+
+bool before(const MessageTimes::Entry& a, const MessageTimes::Entry& b) {
+  return std::tie(a.channel, a.number) < std::tie(b.channel, b.number);
+}
+
+}  // namespace
+
+bool MpiJob::is_job(const Models& models) {
+  return std::any_of(models.begin(), models.end(),
+                     [](const auto& model) { return model->journal().mpi.known; });
+}
+
+void MpiJob::unite_comms(Models& models, OTF2_CommRef first_comm) {
+  std::vector<MpiFacts> facts;
+  for (const auto& model : models) facts.push_back(mpi_facts(model->journal().mpi));
+  comms_ = comm_table(merge_in_tree(std::move(facts)));
+  for (auto& model : models) {
+    const spool::MpiJournal& journal = model->journal().mpi;
+    clocks_.emplace_back(journal.offsets);
+    MpiContext& context = model->context().mpi;
+    context.comms = process_comms(journal, comms_);
+    context.first_comm = first_comm;
+  }
+}
+
+void MpiJob::plan(Models& models, const RegionTable& regions, unsigned threads) {
+  const std::vector<Task> tasks = tasks_of(models);
+  std::vector<std::vector<MessageLog>> logs(models.size());
+  std::vector<std::vector<MessageTimes>> times(models.size());
+  decided_.resize(models.size());
+  for (std::size_t i = 0; i < models.size(); ++i) {
+    logs[i].resize(models[i]->locations());
+    times[i].resize(models[i]->locations());
+    decided_[i].resize(models[i]->locations());
+  }
+  parallel_for(tasks.size(), threads, [&](std::size_t i) {
+    const auto [process, location] = tasks[i];
+    LocationInput input = models[process]->input(location);
+    input.collect = &logs[process][location];
+    go_through(input, regions);
+  });
+  std::vector<MessageSummary> summaries(models.size());
+  for (std::size_t i = 0; i < models.size(); ++i)
+    for (MessageLog& log : logs[i]) {
+      add_location(summaries[i], log);
+      log = {};
+    }
+  plan_ = plan_messages(merge_in_tree(std::move(summaries)), comms_.members);
+  for (auto& model : models) model->context().mpi.plan = &plan_;
+  parallel_for(tasks.size(), threads, [&](std::size_t i) {
+    const auto [process, location] = tasks[i];
+    LocationInput input = models[process]->input(location);
+    input.decide = &decided_[process][location];
+    MessageTimes& noted = times[process][location];
+    noted.most = kMostChecked / tasks.size();
+    input.checks = &noted;
+    go_through(input, regions);
+    for (auto* entries : {&noted.sends, &noted.receives})
+      for (MessageTimes::Entry& entry : *entries)
+        entry.ticks = clocks_[process].to_global(entry.ticks);
+  });
+  count_violations(times);
+}
+
+void MpiJob::count_violations(std::vector<std::vector<MessageTimes>>& times) {
+  std::vector<MessageTimes::Entry> sends;
+  std::vector<MessageTimes::Entry> receives;
+  for (auto& process : times)
+    for (MessageTimes& location : process) {
+      sends.insert(sends.end(), location.sends.begin(), location.sends.end());
+      receives.insert(receives.end(), location.receives.begin(), location.receives.end());
+      location = {};
+    }
+  std::sort(sends.begin(), sends.end(), before);
+  std::sort(receives.begin(), receives.end(), before);
+  auto receive = receives.begin();
+  for (const MessageTimes::Entry& send : sends) {
+    while (receive != receives.end() && before(*receive, send)) ++receive;
+    if (receive == receives.end()) break;
+    if (before(send, *receive)) continue;
+    ++checked_;
+    violations_ += receive->ticks < send.ticks;
+  }
+}
+
+}  // namespace refrain::writer

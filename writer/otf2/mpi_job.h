@@ -1,0 +1,70 @@
+// What the processes of an MPI job must agree on before any of them can be written: the
+// communicators, and the messages that have both ends.
+//
+// Place in the flow: ARCHITECTURE.md, step 7, between the models of the processes and the
+// writing. What each process tells is put together pairwise, in a tree, so that the same
+// functions serve where processes run apart.
+// Thread-safety: one thread calls; work over locations is done in parallel.
+// Ownership: the models refer to the MpiJob's tables, which must live longer.
+// Cost: two passes over the records of processes that use MPI, without writing. Memory: see
+// message_plan.h; one bit a request; at most kMostChecked messages are compared in time,
+// 48 bytes an end.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "writer/otf2/clock_map.h"
+#include "writer/otf2/process_model.h"
+
+namespace refrain::writer {
+
+inline constexpr std::size_t kMostChecked = std::size_t{1} << 21;
+
+class MpiJob {
+ public:
+  using Models = std::vector<std::unique_ptr<ProcessModel>>;
+
+  // Whether any process told its rank.
+  static bool is_job(const Models& models);
+
+  // Gives each process its communicators. `first_comm`: reference of the first.
+  void unite_comms(Models& models, OTF2_CommRef first_comm);
+  // Which messages and requests get records.
+  void plan(Models& models, const RegionTable& regions, unsigned threads);
+
+  const CommTable& comms() const noexcept { return comms_; }
+  const ClockMap& clock(std::size_t process) const { return clocks_[process]; }
+  const std::vector<bool>& decided(std::size_t process, std::size_t location) const {
+    return decided_[process][location];
+  }
+  // Of the messages that are kept: compared in time, and received before they were sent.
+  std::uint64_t checked() const noexcept { return checked_; }
+  std::uint64_t violations() const noexcept { return violations_; }
+
+ private:
+  void count_violations(std::vector<std::vector<MessageTimes>>& times);
+
+  CommTable comms_;
+  MessagePlan plan_;
+  std::vector<ClockMap> clocks_;
+  std::vector<std::vector<std::vector<bool>>> decided_;  // by process, location, request
+  std::uint64_t checked_ = 0;
+  std::uint64_t violations_ = 0;
+};
+
+// Merges neighbours until one is left.
+template <typename Summary>
+Summary merge_in_tree(std::vector<Summary> parts) {
+  if (parts.empty()) return {};
+  for (std::size_t step = 1; step < parts.size(); step *= 2)
+    for (std::size_t i = 0; i + step < parts.size(); i += 2 * step) {
+      parts[i] = merge(parts[i], parts[i + step]);
+      parts[i + step] = Summary{};
+    }
+  return std::move(parts.front());
+}
+
+}  // namespace refrain::writer

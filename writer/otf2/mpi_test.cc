@@ -1,0 +1,248 @@
+// Archives of jobs of several processes: ranks, communicators, messages, requests,
+// collectives.
+#include <otf2/otf2.h>
+
+#include <catch2/catch.hpp>
+
+#include "writer/testing/archive_text.h"
+
+namespace refrain::writer {
+namespace {
+
+using namespace spool;  // NOLINT: names of test builders
+using Lines = std::vector<std::string>;
+
+constexpr std::uint64_t kSite = 0x7000;
+
+std::vector<SpoolBuilder> job(std::uint32_t size) {
+  std::vector<SpoolBuilder> ranks;
+  for (std::uint32_t rank = 0; rank < size; ++rank) ranks.emplace_back(1).mpi(rank, size);
+  return ranks;
+}
+
+void send(SpoolBuilder& rank, std::uint64_t epoch, std::uint64_t ticks,
+          const Message& message) {
+  rank.location(0)
+      .enter_mpi(ticks, kTestSend, kSite, epoch)
+      .message(kMpiSend, ticks + 1, message)
+      .leave_mpi(ticks + 5, kTestSend, kSite);
+}
+
+void receive(SpoolBuilder& rank, std::uint64_t epoch, std::uint64_t ticks,
+             const Message& message) {
+  rank.location(0)
+      .enter_mpi(ticks, kTestRecv, kSite, epoch)
+      .message(kMpiRecv, ticks + 4, message)
+      .leave_mpi(ticks + 5, kTestRecv, kSite);
+}
+
+void allreduce(SpoolBuilder& rank, std::uint64_t epoch, std::uint64_t ticks,
+               std::uint32_t number) {
+  rank.location(0)
+      .enter_mpi(ticks, kTestAllreduce, kSite, epoch)
+      .collective(ticks + 8, kMpiAllreduce, 0, number)
+      .leave_mpi(ticks + 9, kTestAllreduce, kSite);
+}
+
+TEST_CASE("MPI: two ranks - regions, messages, a collective") {
+  const test::TemporaryFolder folder;
+  auto ranks = job(2);
+  send(ranks[0], 1, 100, {.peer = 1, .tag = 7, .bytes = 64});
+  receive(ranks[1], 1, 90, {.peer = 0, .tag = 7, .bytes = 64});
+  allreduce(ranks[0], 2, 200, 0);
+  allreduce(ranks[1], 2, 205, 0);
+  const Written written = write_and_check(ranks, folder);
+  CHECK(lines(written.trace, 0) ==
+        Lines{"1 ProgramBegin", "100 enter MPI_Send",
+              "101 MpiSend comm 0 peer 1 tag 7 bytes 64", "105 leave MPI_Send",
+              "200 enter MPI_Allreduce", "200 MpiCollectiveBegin",
+              "208 MpiCollectiveEnd 0 11 root -1 bytes 8 80", "209 leave MPI_Allreduce",
+              "209 ProgramEnd"});
+  CHECK(lines_with(written.trace, 1, "Mpi").front() ==
+        "94 MpiRecv comm 0 peer 0 tag 7 bytes 64");
+  CHECK(written.trace.location_groups.at(1).name == "MPI Rank 1");
+  for (const auto& [ref, region] : written.trace.regions) {
+    if (!region.name.starts_with("MPI_")) continue;
+    CHECK(region.file == "MPI");
+    CHECK(region.paradigm == OTF2_PARADIGM_MPI);
+    CHECK(region.role == (region.name == "MPI_Allreduce" ? OTF2_REGION_ROLE_COLL_ALL2ALL
+                                                         : OTF2_REGION_ROLE_POINT2POINT));
+  }
+  const test::Comm& world = written.trace.comms.at(0);
+  CHECK(world.name == "MPI_COMM_WORLD");
+  CHECK(written.trace.groups.at(world.group).members == std::vector<std::uint64_t>{0, 1});
+  const test::Comm& self = written.trace.comms.at(1);
+  CHECK(written.trace.groups.at(self.group).type == OTF2_GROUP_TYPE_COMM_SELF);
+  CHECK(written.trace.comms.size() == 2);
+  CHECK(written.result.events_written == written.result.events_seen);
+}
+
+TEST_CASE("MPI: ranks - from what the process says, not from the folder's name") {
+  const test::TemporaryFolder folder;
+  std::vector<SpoolBuilder> ranks;
+  for (const std::uint32_t rank : {2U, 0U, 1U}) {
+    ranks.emplace_back(1).mpi(rank, 3);
+    allreduce(ranks.back(), 1, 100 + 10 * rank, 0);
+  }
+  const Written written = write_and_check(ranks, folder);
+  CHECK(lines_with(written.trace, 2, "enter") == Lines{"120 enter MPI_Allreduce"});
+  CHECK(written.trace.location_groups.at(2).name == "MPI Rank 2");
+}
+
+TEST_CASE("MPI: a rank that left nothing - has its place, and its messages are dropped") {
+  const test::TemporaryFolder folder;
+  std::vector<SpoolBuilder> ranks;
+  for (const std::uint32_t rank : {0U, 2U}) ranks.emplace_back(1).mpi(rank, 3);
+  send(ranks[0], 1, 100, {.peer = 1, .tag = 7, .bytes = 64});
+  send(ranks[0], 2, 110, {.peer = 2, .tag = 7, .bytes = 65});
+  receive(ranks[1], 1, 100, {.peer = 0, .tag = 7, .bytes = 65});
+  allreduce(ranks[0], 3, 200, 0);
+  allreduce(ranks[1], 3, 205, 0);
+  const Written written = write_and_check(ranks, folder);
+  CHECK(written.trace.location_groups.size() == 3);
+  CHECK(lines_with(written.trace, 0, " Mpi") ==
+        Lines{"111 MpiSend comm 0 peer 2 tag 7 bytes 65"});
+  CHECK(lines_with(written.trace, 0, "enter MPI_Allreduce").size() == 1);
+  CHECK(written.result.complaints.size() == 1);
+}
+
+TEST_CASE("MPI: requests - begun and completed once, whatever the program's own numbers") {
+  const test::TemporaryFolder folder;
+  auto ranks = job(2);
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    auto& log = ranks[rank].location(0);
+    for (std::uint64_t i = 0; i < 2; ++i) {
+      const std::uint64_t t = 100 + 100 * i;
+      const Message message{.peer = 1 - rank, .tag = 3, .number = i, .bytes = 10 + i};
+      log.enter_mpi(t, kTestIrecv, kSite, 1 + 3 * i)
+          .add(kMpiPost, t + 1, 0, 5)
+          .leave_mpi(t + 2, kTestIrecv, kSite)
+          .enter_mpi(t + 10, kTestIsend, kSite, 2 + 3 * i)
+          .message(kMpiSend, t + 11, message, 6)
+          .leave_mpi(t + 12, kTestIsend, kSite)
+          .enter_mpi(t + 20, kTestWaitall, kSite, 3 + 3 * i)
+          .add(kMpiTested, t + 21, 0, 5)
+          .message(kMpiRecv, t + 28, message, 5)
+          .add(kMpiDone, t + 28, 0, 6)
+          .leave_mpi(t + 29, kTestWaitall, kSite);
+    }
+  }
+  const Written written = write_and_check(ranks, folder);
+  CHECK(lines_with(written.trace, 1, " Mpi") ==
+        Lines{"101 MpiIrecvRequest #1", "111 MpiIsend comm 0 peer 0 tag 3 bytes 10 #2",
+              "121 MpiRequestTest #1", "128 MpiIrecv comm 0 peer 0 tag 3 bytes 10 #1",
+              "128 MpiIsendComplete #2", "201 MpiIrecvRequest #3",
+              "211 MpiIsend comm 0 peer 0 tag 3 bytes 11 #4", "221 MpiRequestTest #3",
+              "228 MpiIrecv comm 0 peer 0 tag 3 bytes 11 #3", "228 MpiIsendComplete #4"});
+}
+
+TEST_CASE("MPI: requests - one that is never complete leaves no record of itself") {
+  const test::TemporaryFolder folder;
+  auto ranks = job(2);
+  const Message message{.peer = 1, .tag = 3, .bytes = 10};
+  ranks[0]
+      .location(0)
+      .enter_mpi(100, kTestIsend, kSite, 1)
+      .message(kMpiSend, 101, message, 6)
+      .leave_mpi(102, kTestIsend, kSite)
+      .enter_mpi(110, kTestIrecv, kSite, 2)
+      .add(kMpiPost, 111, 0, 7)
+      .leave_mpi(112, kTestIrecv, kSite)
+      .enter_mpi(120, kTestIrecv, kSite, 3)
+      .add(kMpiPost, 121, 0, 8)
+      .leave_mpi(122, kTestIrecv, kSite)
+      .enter_mpi(130, kTestWaitall, kSite, 4)
+      .add(kMpiCancelled, 131, 0, 8)
+      .leave_mpi(132, kTestWaitall, kSite);
+  receive(ranks[1], 1, 100, {.peer = 0, .tag = 3, .bytes = 10});
+  const Written written = write_and_check(ranks, folder);
+  CHECK(lines_with(written.trace, 0, " Mpi") ==
+        Lines{"101 MpiSend comm 0 peer 1 tag 3 bytes 10", "121 MpiIrecvRequest #3",
+              "131 MpiRequestCancelled #3"});
+}
+
+TEST_CASE("MPI: messages - one whose partner is not there is left out, its region stays") {
+  const test::TemporaryFolder folder;
+  auto ranks = job(2);
+  for (std::uint64_t i = 0; i < 4; ++i)
+    send(ranks[0], i + 1, 100 + 10 * i, {.peer = 1, .tag = 1, .number = i, .bytes = i});
+  for (std::uint64_t i = 2; i < 6; ++i)
+    receive(ranks[1], i + 1, 100 + 10 * i, {.peer = 0, .tag = 1, .number = i, .bytes = i});
+  const Written written = write_and_check(ranks, folder);
+  CHECK(lines_with(written.trace, 0, "enter MPI_Send").size() == 4);
+  CHECK(lines_with(written.trace, 0, " MpiSend") ==
+        Lines{"121 MpiSend comm 0 peer 1 tag 1 bytes 2",
+              "131 MpiSend comm 0 peer 1 tag 1 bytes 3"});
+  CHECK(lines_with(written.trace, 1, " MpiRecv").size() == 2);
+}
+
+TEST_CASE("MPI: collectives - all members have one, or none") {
+  const test::TemporaryFolder folder;
+  auto ranks = job(3);
+  for (std::uint32_t rank = 0; rank < 3; ++rank)
+    for (std::uint32_t i = 0; i < 5; ++i)
+      if (rank != 1 || i != 3) allreduce(ranks[rank], i + 1, 100 + 20 * i, i);
+  const Written written = write_and_check(ranks, folder);
+  for (std::size_t rank = 0; rank < 3; ++rank) {
+    CHECK(lines_with(written.trace, rank, "MpiCollectiveBegin").size() == 4);
+    CHECK(lines_with(written.trace, rank, "MpiCollectiveEnd").size() == 4);
+  }
+  CHECK(lines_with(written.trace, 0, "enter").size() == 5);
+}
+
+TEST_CASE("MPI: communicators - unified by identity, peers are ranks in them") {
+  const test::TemporaryFolder folder;
+  auto ranks = job(3);
+  // Rank 2 and rank 0, in this order; their own numbers differ.
+  ranks[2].comm(4, kMpiCommIntra, 0, 0xc000, {2, 0}, {}, 0xa000);
+  ranks[0].comm(9, kMpiCommIntra, 1, 0xc000, {2, 0}, {}, 0xa000);
+  ranks[2].journal().text(kTextTopology, "4 cart 1 0 2 1 0 0");
+  send(ranks[2], 1, 100, {.peer = 1, .comm = 4, .tag = 1, .bytes = 33});
+  receive(ranks[0], 1, 100, {.peer = 0, .comm = 9, .tag = 1, .bytes = 33});
+  // Rank 1 on one side, 0 and 2 on the other.
+  ranks[1].comm(5, kMpiCommInter, 0, 0xd000, {1}, {0, 2}, 0xa000);
+  ranks[0].comm(6, kMpiCommInter, 0, 0xd000, {0, 2}, {1}, 0xa000);
+  ranks[2].comm(7, kMpiCommInter, 1, 0xd000, {0, 2}, {1}, 0xa000);
+  send(ranks[1], 1, 200, {.peer = 1, .comm = 5, .tag = 2, .bytes = 44});
+  receive(ranks[2], 2, 200, {.peer = 0, .comm = 7, .tag = 2, .bytes = 44});
+  const Written written = write_and_check(ranks, folder);
+  CHECK(lines_with(written.trace, 0, " Mpi") ==
+        Lines{"104 MpiRecv comm 2 peer 0 tag 1 bytes 33"});
+  CHECK(lines_with(written.trace, 1, " Mpi") ==
+        Lines{"201 MpiSend comm 3 peer 1 tag 2 bytes 44"});
+  CHECK(lines_with(written.trace, 2, " Mpi").size() == 2);
+  REQUIRE(written.trace.comms.size() == 4);
+  const test::Comm& inter = written.trace.comms.at(3);
+  CHECK(inter.other_group != test::kNoGroup);
+  CHECK(written.trace.groups.at(inter.group).members == std::vector<std::uint64_t>{0, 2});
+}
+
+TEST_CASE("MPI: non-blocking collectives and one-sided operations") {
+  const test::TemporaryFolder folder;
+  auto ranks = job(2);
+  for (SpoolBuilder& rank : ranks) {
+    rank.journal().add(kMpiWindow, 1, std::uint64_t{3} << 32 | 0, 0xe000);
+    rank.location(0)
+        .enter_mpi(100, kTestIbarrier, kSite, 1)
+        .collective(101, kMpiBarrier, 0, 0, true, 4)
+        .leave_mpi(102, kTestIbarrier, kSite)
+        .enter_mpi(110, kTestPut, kSite, 2)
+        .add(kMpiRma, 111, std::uint64_t{3} << 32 | 1, 256, kMpiRmaPut)
+        .leave_mpi(112, kTestPut, kSite)
+        .enter_mpi(120, kTestFence, kSite, 3)
+        .add(kMpiRma, 128, std::uint64_t{3} << 32 | kMpiNoRoot, 0, kMpiRmaComplete)
+        .leave_mpi(129, kTestFence, kSite)
+        .enter_mpi(130, kTestWaitall, kSite, 4)
+        .add(kMpiDone, 138, 0, 4, 1)
+        .leave_mpi(139, kTestWaitall, kSite);
+  }
+  const Written written = write_and_check(ranks, folder);
+  Lines events = lines_with(written.trace, 1, " Mpi");
+  CHECK(events == Lines{"101 NonBlockingCollectiveRequest #1",
+                        "138 NonBlockingCollectiveComplete 0 0 root -1 bytes 8 80"});
+  CHECK(lines_with(written.trace, 1, " Rma") ==
+        Lines{"111 Rma window 0 target 1 bytes 256 #0", "128 RmaComplete window 0 #0"});
+}
+
+}  // namespace
+}  // namespace refrain::writer

@@ -1,0 +1,85 @@
+// One cut for all ranks: which iterations, and which stretches between collectives over all
+// processes, some rank did not write, so that the others leave them out, too.
+//
+// Place in the flow: ARCHITECTURE.md, step 7, after each process' own gaps are planned
+// (gap_plan.h) and before anything is written. Each process tells what it held
+// (HeldStretches), these are merged pairwise over all processes in any order, and each
+// process then works out from the result what more it has to leave out.
+//
+// Two rulers:
+//   - iterations of an outermost loop. A visit is the same on all ranks if it has the
+//     same number of complete iterations and as many visits with that number came before
+//     it. Then iteration k is the same iteration everywhere, however many events it has.
+//   - where ranks do not agree on a visit: *anchors*, how many collectives over all
+//     processes had been completed. Stretches without any are not comparable: there each
+//     rank keeps its own.
+// What a rank wrote alone, because its pattern broke there or an iteration was slow, and
+// no other rank has any part of, is kept (contract 4 before 7); its messages find no
+// partners and are counted. Whatever all ranks have a part of is cut to the common part.
+//
+// Thread-safety: pure. Units: iterations; anchors.
+// Cost: linear in stretches; a merge in those of both sides.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "writer/otf2/number_ranges.h"
+
+namespace refrain::writer {
+
+// What makes a visit of an outermost loop the same on two ranks.
+struct VisitKey {
+  std::uint64_t iterations = 0;  // complete ones
+  std::uint32_t occurrence = 0;  // visits with as many before it
+  auto operator<=>(const VisitKey&) const = default;
+};
+
+struct HeldStretches {
+  struct Visit {
+    std::uint64_t ranks = 0;
+    NumberRanges iterations;  // held, wholly or in part, by any
+    NumberRanges anchors;     // the same, by the other ruler
+    bool operator==(const Visit&) const = default;
+  };
+  std::uint64_t ranks = 0;
+  std::map<VisitKey, Visit> visits;
+  NumberRanges anchors;  // held outside of outermost loops
+
+  bool operator==(const HeldStretches&) const = default;
+};
+
+// Associative and commutative.
+HeldStretches merge(const HeldStretches& a, const HeldStretches& b);
+
+// What one rank held, in its own terms.
+struct RankVisit {
+  VisitKey key;
+  NumberRanges held;     // iterations
+  NumberRanges anchors;  // of these
+};
+
+struct RankStretches {
+  std::vector<RankVisit> visits;  // in order
+  NumberRanges anchors;           // held outside of these
+  std::uint64_t end_anchor = 0;   // at its end
+};
+
+HeldStretches held_stretches(const RankStretches& rank);
+
+// What a rank has to leave out beside what it did not write.
+struct RankTrim {
+  struct Visit {
+    NumberRanges more;   // iterations
+    NumberRanges alone;  // iterations that this rank alone has, and keeps
+  };
+  std::vector<Visit> visits;  // as RankStretches::visits
+  NumberRanges anchors;       // stretches to be left out: [begin, end) by anchors
+  bool any() const noexcept;
+};
+
+RankTrim trim_rank(const RankStretches& rank, const HeldStretches& all);
+
+}  // namespace refrain::writer

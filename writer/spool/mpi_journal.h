@@ -1,0 +1,60 @@
+// What the journal of a process says of MPI: its rank, procedures, communicators, windows,
+// clock offsets.
+//
+// Place in the flow: ARCHITECTURE.md, step 7; part of journal.h, which reads all else.
+// Thread-safety: const after the journal was parsed. Ownership: plain values.
+// Units: ranks in MPI_COMM_WORLD unless said otherwise; ticks of the process' clock, of
+// rank 0's where the name says so.
+// Errors: cut-off or contradicting records are skipped.
+// Cost: memory for each communicator and its members, none for an event.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "writer/spool/format.h"
+#include "writer/spool/mpi_format.h"
+
+namespace refrain::spool {
+
+struct JournalComm {
+  MpiCommKind kind = kMpiCommIntra;
+  std::uint32_t rank = 0;  // of this process in it
+  std::uint32_t size = 0;  // 0: not known
+  std::uint64_t identity = 0;
+  std::uint64_t parent = 0;             // identity; 0: none
+  std::vector<std::uint32_t> members;   // may be known to another process only
+  std::vector<std::uint32_t> remote;    // of an intercommunicator, the other group
+  std::string name;
+  std::string topology;  // text of kTextTopology, without the number
+};
+
+struct JournalWindow {
+  std::uint16_t comm = 0;
+  std::uint64_t identity = 0;
+};
+
+struct JournalClockOffset {
+  std::uint64_t ticks = 0;
+  std::int64_t offset_ticks = 0;  // to be added for rank 0's clock
+  std::uint32_t deviation_ns = 0;
+};
+
+struct MpiJournal {
+  bool known = false;  // the process has told its rank
+  std::uint32_t rank = 0;
+  std::uint32_t size = 0;
+  std::map<std::uint16_t, std::string> procedures;
+  std::map<std::uint16_t, JournalComm> comms;  // by number in this process
+  std::map<std::uint16_t, JournalWindow> windows;
+  std::vector<JournalClockOffset> offsets;  // in the order of their ticks
+
+  // Takes a record or a text; what does not concern MPI is ignored.
+  void take(const Record& record);
+  void take_text(std::uint8_t key, const std::string& text);
+  void finish();
+};
+
+}  // namespace refrain::spool
