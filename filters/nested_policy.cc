@@ -50,6 +50,7 @@ void NestedPolicy::begin_iteration(const LoopEvent& event) noexcept {
 
 void NestedPolicy::restart(std::uint64_t position) noexcept {
   loops_.clear();
+  restarted_ = position;
   for (Open& loop : open_) {
     const bool begins_here = loop.iteration_begin >= position;
     loop.first_counted = loop.number + (begins_here ? 0 : 1);
@@ -75,6 +76,10 @@ void NestedPolicy::leave(const LoopEvent& event) noexcept {
     return;
   }
   note_inner(event.position);
+  if (settings_.nested == Nested::kOnce && knows(event)) {
+    inner_resume_ = kNowhere;
+    return decide(event.position);  // nothing new
+  }
   if (holding_) {
     resumed_ = std::min(last, inner_resume_);
     left_ = event.position;
@@ -84,6 +89,11 @@ void NestedPolicy::leave(const LoopEvent& event) noexcept {
     sink_.resume(inner_resume_);
   }
   inner_resume_ = kNowhere;
+}
+
+// Whether such a break has been kept before.
+bool NestedPolicy::knows(const LoopEvent& left) const noexcept {
+  return left.left_so_before && left.left_so_at >= restarted_;
 }
 
 void NestedPolicy::decide(std::uint64_t position) noexcept {
@@ -106,7 +116,12 @@ void NestedPolicy::note_inner(std::uint64_t position) noexcept {
     inner_from_ = position;
     return;
   }
-  inner_[inner_count_++ % kMostInner] = {inner_from_, position};
+  Stretch& last = inner_[(inner_count_ + kMostInner - 1) % kMostInner];
+  if (inner_count_ != 0 && last.end == inner_from_) {
+    last.end = position;  // loops side by side
+  } else {
+    inner_[inner_count_++ % kMostInner] = {inner_from_, position};
+  }
   inner_from_ = kNowhere;
 }
 
@@ -117,8 +132,9 @@ void NestedPolicy::hold_inner(std::uint64_t from, std::uint64_t end) noexcept {
   for (std::uint64_t index = oldest; index != inner_count_; ++index) {
     const Stretch& stretch = inner_[index % kMostInner];
     const std::uint64_t stretch_end = std::min(stretch.end, end);
-    if (stretch.begin < from || stretch.begin >= stretch_end) continue;
-    sink_.hold(stretch.begin);
+    const std::uint64_t begin = std::max(stretch.begin, from);
+    if (begin >= stretch_end) continue;
+    sink_.hold(begin);
     sink_.resume(stretch_end);
     from = stretch_end;
   }

@@ -20,9 +20,10 @@
 // resumed whole; with `once` as far as a written iteration is: what lies in spent
 // iterations of its inner loops stays held, but for the two. An inner loop that ends
 // while the loop around it goes on is no break, nor is the end of the stream. Nor is it
-// one, as is known a little later,
-// if another loop begins where one was left, with an iteration that is spent: programs
-// that take one of several known courses each time do nothing new.
+// one, as is known a little later, if another loop begins where one was left, with an
+// iteration that is spent: programs that take one of several known courses each time do
+// nothing new. With `once`, nor is it one if the loop has been left before at the same
+// place of its body, for the same event: of each kind of break the first is kept.
 //
 // What is told: hold(p): nothing from p on is to be written, also what was recorded
 // meanwhile, or resumed before at a later position. resume(p): everything from p on is
@@ -112,6 +113,7 @@ class NestedPolicy final : public periodicity::LoopSink {
   void open(const periodicity::LoopEvent& event) noexcept;
   void begin_iteration(const periodicity::LoopEvent& event) noexcept;
   void leave(const periodicity::LoopEvent& event) noexcept;
+  bool knows(const periodicity::LoopEvent& left) const noexcept;
   void decide(std::uint64_t position) noexcept;
   void note_inner(std::uint64_t position) noexcept;
   void hold_inner(std::uint64_t from, std::uint64_t end) noexcept;
@@ -121,8 +123,9 @@ class NestedPolicy final : public periodicity::LoopSink {
   std::vector<Open> open_;  // by level
   std::unordered_map<std::uint32_t, Loop> loops_;
   bool holding_ = false;
-  std::uint64_t resumed_ = 0;  // for the loop left last: from where,
-  std::uint64_t left_ = 0;     // and where it was left; 0 once that is settled
+  std::uint64_t restarted_ = 0;  // position
+  std::uint64_t resumed_ = 0;    // for the loop left last: from where,
+  std::uint64_t left_ = 0;       // and where it was left; 0 once that is settled
   // Where the last two iterations of the inner loop left last begin, if they were held:
   // for the case that the loop around it breaks at once.
   std::uint64_t inner_resume_ = kNowhere;

@@ -21,11 +21,14 @@ BodyStore::BodyStore(Settings settings)
       enough_bits_(settings.enough_bits * Surprise::kOneBit),
       by_hash_(std::bit_ceil(bodies_.size() * 2)),
       by_key_(by_hash_.size()),
-      shift_(64 - std::countr_zero(by_hash_.size())) {}
+      shift_(64 - std::countr_zero(by_hash_.size())),
+      marks_(2 * items_.size()),
+      next_same_(items_.size()) {}
 
 void BodyStore::clear() noexcept {
   body_count_ = 0;
   item_count_ = 0;
+  mark_count_ = 0;
   key_sizes_in_use_ = 0;
   ++epoch_;
 }
@@ -35,6 +38,10 @@ BodyStore::Form BodyStore::form_of(const TokenHistory& tokens, std::uint64_t fro
   for (std::uint32_t offset = 0; offset < size; ++offset) {
     scratch_[offset] = tokens[from + offset].id;
   }
+  return form_of_scratch(size);
+}
+
+BodyStore::Form BodyStore::form_of_scratch(std::uint32_t size) noexcept {
   const std::uint32_t least = least_rotation(scratch_.data(), size);
   std::uint64_t hash = 0;
   for (std::uint32_t offset = 0; offset < size; ++offset) {
@@ -49,6 +56,11 @@ BodyStore::Found BodyStore::find_or_add(const TokenHistory& tokens, std::uint64_
   const std::uint32_t known = find(form.hash, lag);
   if (known != kNoBody) {
     bodies_[known].obsolete = false;
+    if (bodies_[known].part) {
+      bodies_[known].part = false;
+      add_keys(known, tokens.bits(from, from + lag) / lag);
+      outdate_bodies_with(known);
+    }
     return {known, from + (form.least + lag - bodies_[known].least) % lag};
   }
   std::uint32_t start = 0;
@@ -82,13 +94,9 @@ std::uint32_t BodyStore::find(std::uint64_t hash, std::uint32_t size) const noex
 
 std::uint32_t BodyStore::add(const TokenHistory& tokens, std::uint64_t start,
                              std::uint32_t size, Form form) {
-  if (body_count_ == bodies_.size() || items_.size() - item_count_ < size) return kNoBody;
-  const std::uint32_t number = body_count_++;
+  const std::uint32_t number = add_body(size, form);
+  if (number == kNoBody) return kNoBody;
   Body& body = bodies_[number];
-  body = Body{.first_item = item_count_, .size = size, .loop = next_loop_++};
-  body.hash = form.hash;
-  body.least = form.least;
-  item_count_ += size;
   body.depth = tokens[start].depth;
   std::uint32_t straight_end = size;
   for (std::uint32_t index = size; index-- != 0;) {
@@ -100,6 +108,19 @@ std::uint32_t BodyStore::add(const TokenHistory& tokens, std::uint64_t start,
   }
   add_keys(number, tokens.bits(start, start + size) / size);
   outdate_bodies_with(number);
+  find_parts(number);
+  return number;
+}
+
+// One without items.
+std::uint32_t BodyStore::add_body(std::uint32_t size, Form form) noexcept {
+  if (body_count_ == bodies_.size() || items_.size() - item_count_ < size) return kNoBody;
+  const std::uint32_t number = body_count_++;
+  Body& body = bodies_[number];
+  body = Body{.first_item = item_count_, .size = size, .loop = next_loop_++};
+  body.hash = form.hash;
+  body.least = form.least;
+  item_count_ += size;
   std::uint64_t slot = slot_of(form.hash);
   while (by_hash_[slot].epoch == epoch_) slot = (slot + 1) & (by_hash_.size() - 1);
   by_hash_[slot] = {number, epoch_};
@@ -113,7 +134,7 @@ void BodyStore::outdate_bodies_with(std::uint32_t inner) noexcept {
   const Body& part = bodies_[inner];
   const Item* const wanted = &items_[part.first_item];
   const auto same = [](const Item& a, const Item& b) { return a.id == b.id; };
-  for (std::uint32_t number = 0; number != inner; ++number) {
+  for (std::uint32_t number = 0; number != body_count_; ++number) {
     Body& body = bodies_[number];
     if (body.obsolete || body.size <= part.size) continue;
     const Item* const begin = &items_[body.first_item];

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "periodicity/loop_detector.h"
 #include "periodicity/token.h"
 #include "periodicity/token_history.h"
 
@@ -23,6 +24,18 @@ struct Item {
   std::uint16_t depth = 0;
 };
 
+// Where in a body a part of it begins, goes round again, or is over. A part is a row of
+// events that comes twice or more in succession: a loop of few rounds, the same number
+// each time.
+struct PartMark {
+  static constexpr std::uint32_t kNoMore = ~std::uint32_t{0} - 1;
+  std::uint32_t item = 0;  // before which it is told; the body's size: at its end
+  std::uint32_t body = 0;  // of the part
+  std::uint32_t iteration = 0;
+  LoopEventKind kind = LoopEventKind::kFound;
+  std::uint8_t level = 0;  // parts have parts
+};
+
 struct Body {
   std::uint32_t first_item = 0;
   std::uint32_t size = 0;
@@ -33,7 +46,10 @@ struct Body {
   std::uint32_t least = 0;   // where in the body the least rotation begins
   std::uint16_t depth = 0;   // the least
   bool ambiguous = false;    // others begin alike
-  bool obsolete = false;     // contains the events of a loop that became known later
+  bool part = false;         // so far known as a part of other bodies only
+  std::uint32_t first_mark = 0;
+  std::uint32_t marks = 0;
+  bool obsolete = false;  // contains the events of a loop that became known later
   // The body known before with the same slot, by length of the key.
   std::array<std::uint32_t, 4> older{kNoBody, kNoBody, kNoBody, kNoBody};
 };
@@ -52,6 +68,12 @@ class BodyStore {
   const Item* items(std::uint32_t body) const noexcept {
     return &items_[bodies_[body].first_item];
   }
+  // In the order in which they are to be told; behind them, one at item kNoMore.
+  const PartMark* marks(std::uint32_t body) const noexcept {
+    return &marks_[bodies_[body].first_mark];
+  }
+  static constexpr std::uint32_t kPartLevels = 4;
+
   std::uint32_t count_visit(std::uint32_t body) noexcept { return bodies_[body].visits++; }
 
   // Where the run of `tokens` that begins at `from` with this lag has an iteration begin,
@@ -101,8 +123,20 @@ class BodyStore {
     std::uint32_t least;  // where that begins
   };
   Form form_of(const TokenHistory& tokens, std::uint64_t from, std::uint32_t size);
+  Form form_of_scratch(std::uint32_t size) noexcept;
   std::uint32_t add(const TokenHistory& tokens, std::uint64_t start, std::uint32_t size,
                     Form form);
+  std::uint32_t add_body(std::uint32_t size, Form form) noexcept;
+  void find_parts(std::uint32_t body) noexcept;
+  void parts_between(std::uint32_t from, std::uint32_t to, std::uint8_t level) noexcept;
+  struct Repeat {
+    std::uint32_t lag = 0;
+    std::uint32_t end = 0;
+  };
+  Repeat repeat_at(std::uint32_t from, std::uint32_t to) noexcept;
+  void add_part(std::uint32_t from, Repeat repeat, std::uint8_t level) noexcept;
+  Found part_of(std::uint32_t from, std::uint32_t size) noexcept;
+  bool mark_part(PartMark mark) noexcept;
   void outdate_bodies_with(std::uint32_t inner) noexcept;
   void add_keys(std::uint32_t body, std::uint32_t bits_per_token);
   std::uint64_t slot_of(std::uint64_t hash) const noexcept { return mix(hash) >> shift_; }
@@ -128,6 +162,14 @@ class BodyStore {
   std::vector<Slot> by_key_;   // direct: the latest body; older ones are chained
   int shift_;
   std::uint32_t epoch_ = 1;
+  std::vector<PartMark> marks_;
+  std::uint32_t mark_count_ = 0;
+  // While parts are looked for: item of the body from which the same event comes next, and
+  // how much more may be done.
+  std::vector<std::uint32_t> next_same_;
+  std::array<std::uint32_t, 1024> last_same_{};
+  const Item* whole_ = nullptr;
+  std::uint32_t effort_ = 0;
   std::uint32_t key_sizes_in_use_ = 0;  // bit per entry of kKeySizes
 };
 

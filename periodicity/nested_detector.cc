@@ -31,15 +31,33 @@ void NestedDetector::push(Symbol symbol, std::uint16_t depth, LoopSink& sink) no
   push_slow(symbol, depth, sink);
 }
 
-// The first event of another iteration of an innermost loop that holds no other.
+// The first event of another iteration of an innermost loop that holds no other; or, if
+// its body has parts, of one of these.
 void NestedDetector::push_again(LoopSink& sink) noexcept {
   Frame& frame = frames_[depth_ - 1];
+  if (frame.mark_item != kNoMark) return push_part(frame, sink);
   frame.item = 0;
   frame.iteration_begin = position_;
   ++frame.iterations;
   straight_begin_ = again_;
   straight_ = again_ + 1;
   tell(LoopEventKind::kIteration, depth_ - 1, position_++, frame.iterations, sink);
+}
+
+void NestedDetector::push_part(Frame& frame, LoopSink& sink) noexcept {
+  frame.item += static_cast<std::uint32_t>(straight_ - straight_begin_);
+  if (frame.item == bodies_[frame.body].size) {
+    if (frame.item == frame.mark_item) tell_parts(frame, position_, Marks::kEnds, sink);
+    set_mark(frame, 0);
+    frame.item = 0;
+    frame.iteration_begin = position_;
+    ++frame.iterations;
+    tell(LoopEventKind::kIteration, depth_ - 1, position_, frame.iterations, sink);
+  }
+  if (frame.item == frame.mark_item) tell_parts(frame, position_, Marks::kAll, sink);
+  ++position_;
+  set_straight(frame);
+  ++straight_;
 }
 
 void NestedDetector::push_slow(Symbol symbol, std::uint16_t depth,
@@ -71,21 +89,23 @@ void NestedDetector::leave_straight() noexcept {
 }
 
 void NestedDetector::enter_straight() noexcept {
-  const Frame& frame = frames_[depth_ - 1];
-  if (!frame.begun) return;
+  if (frames_[depth_ - 1].begun) set_straight(frames_[depth_ - 1]);
+}
+
+void NestedDetector::set_straight(const Frame& frame) noexcept {
   const Item* const items = bodies_.items(frame.body);
   const std::uint32_t size = bodies_[frame.body].size;
   std::uint32_t end = frame.item == size ? size : items[frame.item].straight_end;
   if (!frame.told && tell_after(frame) > frame.item) end = std::min(end, tell_after(frame));
+  end = std::min(end, frame.mark_item);
   straight_begin_ = straight_ = items + frame.item;
   straight_end_ = items + end;
-  if (frame.told && items->straight_end == size) again_ = items;
-}
-
-std::uint32_t NestedDetector::tell_after(const Frame& frame) const noexcept {
-  const std::uint32_t size = bodies_[frame.body].size;
-  const bool late = depth_ > 1 || bodies_.ambiguous(frame.body);
-  return late ? size : std::min(size, 4 + size / 4);
+  again_ = nullptr;
+  if (end == size) {
+    if (frame.told && items->straight_end == size) again_ = items;
+  } else if (end == frame.mark_item && items[end].child == kNoBody) {
+    again_ = items + end;
+  }
 }
 
 void NestedDetector::step(const Token& token, LoopSink& sink) noexcept {
@@ -95,9 +115,11 @@ void NestedDetector::step(const Token& token, LoopSink& sink) noexcept {
       !complete_iteration(frame, token.position, sink)) {
     return close(token, sink);
   }
+  if (frame.item == frame.mark_item) tell_parts(frame, token.position, Marks::kEnds, sink);
   const Item& item = bodies_.items(frame.body)[frame.item];
   if (item.id == token.id) {
     if (!frame.begun) begin_iterations(token.position, sink);
+    if (frame.item == frame.mark_item) tell_parts(frame, token.position, Marks::kAll, sink);
     advance(frame, token.body == kNoBody ? nullptr : &token);
     if (!frame.told && frame.item >= tell_after(frame)) tell_frames(sink);
     return;
@@ -187,26 +209,36 @@ void NestedDetector::open(std::uint32_t body, std::uint64_t start,
                           LoopSink& sink) noexcept {
   const std::uint32_t size = bodies_[body].size;
   const std::uint64_t end = history_.end();
-  const std::uint64_t whole = (end - start) / size;
-  const std::uint64_t partial = start + whole * size;
+  std::uint64_t whole = (end - start) / size;
   const std::uint64_t earlier = whole != 0 ? iteration_before(body, start) : start;
+  // Where the last part of an iteration ends is told with the event behind it.
+  const std::uint32_t marks = bodies_[body].marks;
+  if (marks != 0 && whole != 0 && start + whole * size == end) --whole;
+  const std::uint64_t partial = start + whole * size;
+  // Told already are inner loops, and what a policy held of them must stay held.
+  const bool with_parts = marks != 0 && marks * (whole + 1) <= kMostMarks &&
+                          bodies_.items(body)->straight_end == size;
   Frame& frame = frames_[depth_++];
   frame = Frame{.body = body, .inner_base = inner_count_};
   frame.first = history_[earlier].position;
   frame.iterations = whole + (earlier != start ? 1 : 0);
   std::uint64_t begin = earlier;
   for (std::uint64_t iteration = 0; frame.iterations != 0 && begin < end; ++iteration) {
-    const std::uint64_t position = history_[begin].position;
+    const std::uint64_t from = begin;
+    const std::uint64_t position = history_[from].position;
     begin = begin < start ? start : begin + size;
     if (position_ - position > reach_) continue;
     if (!frame.told) tell_found(0, position, iteration, sink);
     tell(LoopEventKind::kIteration, 0, position, iteration, sink);
+    if (with_parts && from >= start) tell_past_parts(frame, from, sink);
   }
+  frame.item = 0;
   frame.begun = partial != end;
   if (frame.begun) frame.iteration_begin = history_[partial].position;
   for (std::uint64_t index = partial; index != end; ++index) {
     advance(frame, history_[index].body == kNoBody ? nullptr : &history_[index]);
   }
+  if (frame.told && !with_parts) seek_mark(frame);
   history_.truncate(earlier);
   if (!frame.told && frame.item >= tell_after(frame)) tell_frames(sink);
 }
@@ -276,6 +308,8 @@ bool NestedDetector::complete_iteration(Frame& frame, std::uint64_t end,
                                         LoopSink& sink) noexcept {
   if (!frame.begun || end == frame.iteration_begin) return false;
   if (!frame.told && frame.iterations == 0) tell_frames(sink);
+  if (frame.item == frame.mark_item) tell_parts(frame, end, Marks::kEnds, sink);
+  if (frame.told) set_mark(frame, 0);
   ++frame.iterations;
   frame.item = 0;
   frame.begun = false;
@@ -285,6 +319,7 @@ bool NestedDetector::complete_iteration(Frame& frame, std::uint64_t end,
 
 // The innermost loop does not go on with `breaking`.
 void NestedDetector::close(const Token& breaking, LoopSink& sink) noexcept {
+  if (part_depth_ != 0) leave_parts(frames_[depth_ - 1], breaking.position, sink);
   const Frame frame = frames_[depth_ - 1];
   const std::uint64_t end = frame.begun ? frame.iteration_begin : breaking.position;
   pending_.push_front(breaking);
@@ -296,7 +331,11 @@ void NestedDetector::close(const Token& breaking, LoopSink& sink) noexcept {
     if (outermost && frame.begun) {
       tell(LoopEventKind::kMismatch, 0, breaking.position, frame.iterations, sink);
     }
+    if (outermost) {
+      left_so_at_ = breaks_.note(bodies_[frame.body].loop, frame.item, breaking.id, left);
+    }
     tell(LoopEventKind::kLeft, depth_ - 1, left, frame.iterations, sink);
+    left_so_at_ = BreakTable::kNever;
   }
   --depth_;
   const Body& body = bodies_[frame.body];
@@ -366,6 +405,11 @@ void NestedDetector::finish(LoopSink& sink) noexcept {
 
 // All open loops end at position_.
 void NestedDetector::close_all(LoopSink& sink) noexcept {
+  if (part_depth_ != 0) {
+    Frame& top = frames_[depth_ - 1];
+    if (top.item == top.mark_item) tell_parts(top, position_, Marks::kEnds, sink);
+    leave_parts(top, position_, sink);
+  }
   for (bool inner_whole = false; depth_ != 0; --depth_) {
     Frame& frame = frames_[depth_ - 1];
     if (inner_whole) ++frame.item;
@@ -378,41 +422,6 @@ void NestedDetector::close_all(LoopSink& sink) noexcept {
   }
   inner_count_ = 0;
   history_.clear();
-}
-
-// Tells the open loops that have not been told, outermost first.
-void NestedDetector::tell_frames(LoopSink& sink) noexcept {
-  for (std::size_t level = 0; level != depth_; ++level) {
-    const Frame& frame = frames_[level];
-    if (frame.told) continue;
-    if (!frame.begun || position_ - frame.first > reach_) return;
-    tell_found(level, frame.first, 0, sink);
-    tell(LoopEventKind::kIteration, level, frame.first, 0, sink);
-  }
-}
-
-void NestedDetector::tell_found(std::size_t level, std::uint64_t position,
-                                std::uint64_t iteration, LoopSink& sink) noexcept {
-  Frame& frame = frames_[level];
-  frame.told = true;
-  frame.visit = bodies_.count_visit(frame.body);
-  tell(LoopEventKind::kFound, level, position, iteration, sink);
-}
-
-void NestedDetector::tell(LoopEventKind kind, std::size_t level, std::uint64_t position,
-                          std::uint64_t iteration, LoopSink& sink) const noexcept {
-  const Frame& frame = frames_[level];
-  const Body& body = bodies_[frame.body];
-  sink.on_loop_event(
-      {.kind = kind,
-       .level = static_cast<std::uint16_t>(level),
-       .loop = body.loop,
-       .visit = frame.visit,
-       .body_events = body.events,
-       .position = std::max(position, position_ - std::min(position_, reach_)),
-       .iteration = iteration,
-       .parent = level == 0 ? kNoLoop : bodies_[frames_[level - 1].body].loop,
-       .at_end = at_end_});
 }
 
 }  // namespace refrain::periodicity

@@ -30,6 +30,9 @@
 //   took another course (BodyStore::see_variant). If it goes on coming, it becomes a body,
 //   too; so orders of events that are chance give a few bodies, and loops of these.
 //
+// - A row of events that comes twice or more in succession in a body is a loop of few
+//   rounds: a part of it. It is matched as events and told as a loop (PartMark).
+//
 // - Where that explains little, for iterations differ too much (inner loops that go round a
 //   few times only, messages in an order of chance), a loop is known by the event that
 //   begins its iterations (HeaderSearch), and followed by which event came after which so
@@ -52,10 +55,12 @@
 //   first kIteration then have the number of the first one that is.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
 #include "periodicity/body_store.h"
+#include "periodicity/break_table.h"
 #include "periodicity/header_search.h"
 #include "periodicity/irregular_loops.h"
 #include "periodicity/loop_detector.h"
@@ -70,12 +75,12 @@ struct NestedSettings {
   std::uint32_t history_tokens = 4096;
   std::uint32_t max_body_tokens = 1024;  // longest body, inner loops counted as one
   std::uint32_t max_bodies = 1024;
-  std::uint32_t max_items = 16384;     // of all bodies together
-  std::uint32_t found_bits = 20;       // evidence for a loop never seen before
-  std::uint32_t recognised_bits = 10;  // evidence for a known one
+  std::uint32_t max_items = 16384;       // of all bodies together
+  std::uint32_t found_bits = 20;         // evidence for a loop never seen before
+  std::uint32_t recognised_bits = 10;    // evidence for a known one
   std::uint64_t reach_events = 1 << 17;  // at least 64
-  bool irregular = true;  // look for loops whose iterations differ
-  bool variants = true;   // let a course that comes again between known ones be a body
+  bool irregular = true;                 // look for loops whose iterations differ
+  bool variants = true;  // let a course that comes again between known ones be a body
 };
 
 class NestedDetector final : public LoopDetector {
@@ -93,6 +98,8 @@ class NestedDetector final : public LoopDetector {
   static constexpr std::uint64_t kLeastReach = 64;
   static constexpr std::uint32_t kFewItems = 8;  // too few to know a loop by
 
+  static constexpr std::uint64_t kMostMarks = 256;  // told at once
+  static constexpr std::uint32_t kNoMark = ~std::uint32_t{0};
   struct Frame {
     std::uint32_t body = 0;
     std::uint32_t item = 0;        // the next one
@@ -102,10 +109,21 @@ class NestedDetector final : public LoopDetector {
     bool told = false;
     std::uint64_t first = 0;  // where the first iteration began
     std::uint64_t iteration_begin = 0;
-    std::uint64_t iterations = 0;  // complete ones
+    std::uint64_t iterations = 0;       // complete ones
+    std::uint32_t mark = 0;             // of the parts of its body: the next one,
+    std::uint32_t mark_item = kNoMark;  // and before which item that is
   };
+  // A part of the innermost loop's body that goes on.
+  struct Part {
+    std::uint32_t body = 0;
+    std::uint32_t visit = 0;
+    std::uint64_t begin = 0;  // of this iteration
+    std::uint64_t iteration = 0;
+  };
+  enum class Marks { kEnds, kAll };
 
   void push_again(LoopSink& sink) noexcept;
+  void push_part(Frame& frame, LoopSink& sink) noexcept;
   void push_slow(Symbol symbol, std::uint16_t depth, LoopSink& sink) noexcept;
   void work(std::uint32_t steps, LoopSink& sink) noexcept;
   void step(const Token& token, LoopSink& sink) noexcept;
@@ -128,12 +146,23 @@ class NestedDetector final : public LoopDetector {
 
   bool push_irregular(LoopSink& sink) noexcept;
   bool follow_irregular(LoopSink& sink) noexcept;
+  void note_irregular_break() noexcept;
   void finish_irregular(LoopSink& sink) noexcept;
   void tell_irregular(LoopEventKind kind, std::uint64_t position,
                       LoopSink& sink) const noexcept;
 
+  void set_mark(Frame& frame, std::uint32_t mark) noexcept;
+  void seek_mark(Frame& frame) noexcept;
+  void tell_parts(Frame& frame, std::uint64_t position, Marks which,
+                  LoopSink& sink) noexcept;
+  void tell_past_parts(Frame& frame, std::uint64_t from, LoopSink& sink) noexcept;
+  void leave_parts(const Frame& frame, std::uint64_t position, LoopSink& sink) noexcept;
+  void tell_part(LoopEventKind kind, std::uint64_t position, std::uint64_t iteration,
+                 LoopSink& sink) const noexcept;
+
   void leave_straight() noexcept;
   void enter_straight() noexcept;
+  void set_straight(const Frame& frame) noexcept;
   std::uint32_t tell_after(const Frame& frame) const noexcept;
   void tell_frames(LoopSink& sink) noexcept;
   void tell_found(std::size_t level, std::uint64_t position, std::uint64_t iteration,
@@ -145,6 +174,8 @@ class NestedDetector final : public LoopDetector {
   BodyStore bodies_;
   std::vector<Frame> frames_;  // frames_[0 … depth_)
   std::size_t depth_ = 0;
+  std::array<Part, BodyStore::kPartLevels> parts_;  // [0 … part_depth_)
+  std::size_t part_depth_ = 0;
   std::vector<Token> inner_;  // inner loops that open iterations have passed, stacked
   std::uint32_t inner_count_ = 0;
   TokenDeque pending_;  // tokens to be read again, then events not yet read
@@ -162,7 +193,7 @@ class NestedDetector final : public LoopDetector {
   const Item* straight_ = nullptr;
   const Item* straight_end_ = nullptr;
   const Item* straight_begin_ = nullptr;
-  const Item* again_ = nullptr;  // the first item, if the body is one straight stretch
+  const Item* again_ = nullptr;  // the item that comes behind it, if nothing else can
 
   RecentEvents recent_;
   bool seek_irregular_;
@@ -170,6 +201,8 @@ class NestedDetector final : public LoopDetector {
   IrregularLoops irregular_{recent_};
   std::uint64_t irregular_iterations_ = 0;  // complete ones
   bool at_end_ = false;
+  BreakTable breaks_;
+  std::uint64_t left_so_at_ = BreakTable::kNever;  // for the event being told
   std::uint32_t irregular_visit_ = 0;
 };
 

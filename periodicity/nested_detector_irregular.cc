@@ -53,13 +53,24 @@ bool NestedDetector::follow_irregular(LoopSink& sink) noexcept {
       return true;
     case Course::kBroken:
       tell_irregular(LoopEventKind::kMismatch, position_, sink);
+      note_irregular_break();
       tell_irregular(LoopEventKind::kLeft, position_, sink);
+      left_so_at_ = BreakTable::kNever;
       return false;
+    case Course::kEnded:
+      note_irregular_break();
+      [[fallthrough]];
     default:
       ++irregular_iterations_;
       tell_irregular(LoopEventKind::kLeft, position_, sink);
+      left_so_at_ = BreakTable::kNever;
       return false;
   }
+}
+
+void NestedDetector::note_irregular_break() noexcept {
+  left_so_at_ = breaks_.note(irregular_.current().number, recent_[position_ - 1],
+                             recent_[position_], position_);
 }
 
 void NestedDetector::finish_irregular(LoopSink& sink) noexcept {
@@ -78,7 +89,9 @@ void NestedDetector::tell_irregular(LoopEventKind kind, std::uint64_t position,
                       .body_events = static_cast<std::uint32_t>(loop.last),
                       .position = position,
                       .iteration = irregular_iterations_,
-                      .at_end = at_end_});
+                      .at_end = at_end_,
+                      .left_so_before = left_so_at_ != BreakTable::kNever,
+                      .left_so_at = left_so_at_});
 }
 
 }  // namespace refrain::periodicity

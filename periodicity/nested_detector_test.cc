@@ -323,5 +323,25 @@ TEST_CASE("NestedDetector: real programs - iterations as counted by hand") {
   CHECK(seen >= expected.size());
 }
 
+// A loop of 5 events is left three times after its second event: for 90, 91, 90.
+TEST_CASE("NestedDetector: breaks - one like an earlier one is told as such") {
+  Stream stream;
+  for (const std::uint64_t extra : {90, 91, 90}) {
+    append(stream, {1, 2, 3, 4, 5}, 30);
+    append(stream, {1, 2, extra, extra + 10, extra + 20});
+  }
+  append(stream, {1, 2, 3, 4, 5}, 30);
+  std::vector<LoopEvent> left;
+  for (const auto& event : run(stream).events) {
+    if (event.kind == LoopEventKind::kLeft) left.push_back(event);
+  }
+  REQUIRE(left.size() == 4);
+  CHECK_FALSE(left[0].left_so_before);
+  CHECK_FALSE(left[1].left_so_before);
+  CHECK(left[2].left_so_before);
+  CHECK(left[2].left_so_at == 152);
+  CHECK_FALSE(left[3].left_so_before);
+}
+
 }  // namespace
 }  // namespace refrain::periodicity

@@ -1,5 +1,6 @@
 // The MPI test programs, traced: the same results; archives in which every message has both
 // its ends and is the right one; the same iterations on every rank.
+#include <algorithm>
 #include <catch2/catch.hpp>
 
 #include "test/end_to_end/mpi_job.h"

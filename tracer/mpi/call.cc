@@ -41,7 +41,6 @@ void Call::enter(Procedure procedure, Stream stream, const void* returns_to,
                  Handle handle) noexcept {
   runtime::Scope scope;
   if (!scope) return;
-  comm_ = find_communicator(handle);
   const std::uint64_t site = reinterpret_cast<std::uint64_t>(returns_to) & spool::kAddressMask;
   payload_ = site | std::uint64_t{static_cast<std::uint16_t>(procedure)}
                         << spool::kMpiProcedureShift;
@@ -61,13 +60,13 @@ void Call::enter(Procedure procedure, Stream stream, const void* returns_to,
     fed_ = true;
   }
   scope->begin(spool::record_words(spool::kMpiEnter, ticks_, payload_, cut, epoch));
-  recorded_ = true;
 }
 
 void Call::leave() noexcept {
   runtime::Scope scope;
   if (!scope) return;
   const std::uint64_t ticks = leave_ticks();
+  if (ticks_ == 0) return;  // it was not entered
   scope->end(spool::record_words(spool::kMpiLeave, ticks, payload_));
   if (fed_) g_session->on_symbol_end(ticks, scope->depth());
 }

@@ -44,40 +44,67 @@ class Call {
       if (returns_to == nullptr) return;
     }
     if (runtime::t_thread.recorder == nullptr) [[unlikely]] attach();
+    comm_ = find_communicator(handle);
     enter(procedure, stream, returns_to, handle);
   }
   ~Call() {
     --t_depth;
-    if (recorded_) leave();
+    if (comm_ != nullptr) leave();
+  }
+  // The leave, earlier than the object's end; nothing is told after it.
+  void end() noexcept {
+    if (comm_ != nullptr) leave();
+    comm_ = nullptr;
   }
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
 
-  explicit operator bool() const noexcept { return recorded_; }
-  // What the handle stands for; never null while the call is recorded.
+  // The call is one of the program's, to be told of. (Counters count also where the thread has
+  // no recorder.)
+  explicit operator bool() const noexcept { return comm_ != nullptr; }
+  // What the handle stands for; not null if the call is to be told of.
   const Communicator* comm() const noexcept { return comm_; }
-  std::uint64_t enter_ticks() const noexcept { return ticks_; }
+  // Appends a record of what the call meant, with its kMpiAmount if it has one (`amount_a48`
+  // and `amount_payload`); a48 and payload are those of the first record. Its time is that of
+  // the call's enter (for what begins with it: a send) or leave.
+  void put_at_enter(spool::Kind kind, std::uint64_t payload, std::uint8_t sub = 0,
+                    std::uint64_t a48 = 0) noexcept {
+    runtime::Scope scope;
+    if (scope) scope->append(spool::record_words(kind, begin_ticks(*scope), payload, sub, a48));
+  }
+  void put_at_enter(spool::Kind kind, std::uint64_t payload, std::uint8_t sub, std::uint64_t a48,
+                    std::uint64_t amount_a48, std::uint64_t amount_payload) noexcept {
+    runtime::Scope scope;
+    if (!scope) return;
+    const std::uint64_t ticks = begin_ticks(*scope);
+    scope->append(spool::record_words(kind, ticks, payload, sub, a48));
+    scope->append(spool::record_words(spool::kMpiAmount, ticks, amount_payload, 0, amount_a48));
+  }
+  void put_at_leave(spool::Kind kind, std::uint64_t payload, std::uint8_t sub = 0,
+                    std::uint64_t a48 = 0) noexcept {
+    runtime::Scope scope;
+    if (scope) scope->append(spool::record_words(kind, leave_ticks(), payload, sub, a48));
+  }
+  void put_at_leave(spool::Kind kind, std::uint64_t payload, std::uint8_t sub, std::uint64_t a48,
+                    std::uint64_t amount_a48, std::uint64_t amount_payload) noexcept {
+    runtime::Scope scope;
+    if (!scope) return;
+    scope->append(spool::record_words(kind, leave_ticks(), payload, sub, a48));
+    scope->append(
+        spool::record_words(spool::kMpiAmount, leave_ticks(), amount_payload, 0, amount_a48));
+  }
 
-  // The time of what is told after the procedure: that of the leave.
+ private:
+  // That of the enter, unless something of a later time was recorded since.
+  std::uint64_t begin_ticks(recorder::ThreadRecorder& recorder) noexcept {
+    const spool::Record* last = recorder.last();
+    return last == nullptr || last->ticks <= ticks_ ? ticks_ : leave_ticks();
+  }
   std::uint64_t leave_ticks() noexcept {
     if (leave_ticks_ == 0) leave_ticks_ = recorder::Clock::now();
     return leave_ticks_;
   }
-  // Appends a record of the call's meaning.
-  void put(spool::Kind kind, std::uint64_t ticks, std::uint64_t payload, std::uint8_t sub = 0,
-           std::uint64_t a48 = 0) noexcept {
-    runtime::Scope scope;
-    if (scope) scope->append(spool::record_words(kind, ticks, payload, sub, a48));
-  }
-  // The same for a pair of records, the second a kMpiAmount.
-  void put(const spool::RecordWords& first, std::uint64_t a48, std::uint64_t payload) noexcept {
-    runtime::Scope scope;
-    if (!scope) return;
-    scope->append(first);
-    scope->append(spool::record_words(spool::kMpiAmount, first.ticks, payload, 0, a48));
-  }
 
- private:
   static bool start() noexcept;
   static void attach() noexcept;
   void enter(Procedure procedure, Stream stream, const void* returns_to,
@@ -85,10 +112,9 @@ class Call {
   void leave() noexcept;
 
   const Communicator* comm_ = nullptr;
-  std::uint64_t payload_;
+  std::uint64_t payload_ = 0;
   std::uint64_t ticks_ = 0;
   std::uint64_t leave_ticks_ = 0;
-  bool recorded_ = false;
   bool fed_ = false;
 };
 

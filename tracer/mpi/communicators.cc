@@ -48,11 +48,11 @@ Communicator* Communicators::add(const Facts& facts) noexcept {
   return all_.back().get();
 }
 
-void Communicators::remove(Handle handle) noexcept {
+void Communicators::remove(const Communicator* entry) noexcept {
   const std::lock_guard lock(mutex_);
-  std::atomic<Communicator*>* link = &slots_[slot(handle)];
+  std::atomic<Communicator*>* link = &slots_[slot(entry->handle)];
   for (Communicator* at = link->load(); at != nullptr; link = &at->next_, at = link->load()) {
-    if (at->handle != handle) continue;
+    if (at != entry) continue;
     link->store(at->next_.load(), std::memory_order_release);
     return;
   }

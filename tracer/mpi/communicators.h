@@ -77,7 +77,7 @@ class Communicators {
     std::uint64_t members;  // hash_members()
   };
   Communicator* add(const Facts& facts) noexcept;
-  void remove(Handle handle) noexcept;
+  void remove(const Communicator* entry) noexcept;
 
  private:
   static constexpr std::size_t kSlots = 1024;

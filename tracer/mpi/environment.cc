@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
+#include <cstdlib>
 #include <string>
 
 #include "tracer/mpi/call.h"
 #include "tracer/mpi/clocks.h"
+#include "tracer/mpi/communicator_calls.h"
 #include "tracer/mpi/mpi_header.h"
+#include "tracer/mpi/threads.h"
 #include "tracer/recorder/keep_errno.h"
 #include "tracer/runtime/lifecycle.h"
 
@@ -16,6 +18,8 @@
 #pragma weak PMPI_Comm_size
 #pragma weak PMPI_Bcast
 #pragma weak PMPI_Barrier
+#pragma weak PMPI_Comm_get_parent
+#pragma weak PMPI_Query_thread
 #pragma weak PMPI_Get_library_version
 
 namespace refrain::mpi {
@@ -57,7 +61,9 @@ void tell_library() {
 }  // namespace
 
 bool start_tracing() noexcept {
-  if (PMPI_Init == nullptr || !runtime::wanted()) return false;
+  // Processes that MPI_Comm_spawn makes are told so by the launcher (PMI); they are not of the job.
+  if (PMPI_Init == nullptr || !runtime::wanted() || std::getenv("PMI_SPAWNED") != nullptr)
+    return false;
   const recorder::KeepErrno keep_errno;
   if (runtime::start_session(runtime::Source::kMpi, nullptr) == nullptr) return false;
   g_tracing.store(true);
@@ -75,12 +81,24 @@ void Init::after(int result) noexcept {
       g_tracing.store(false);
       return;
     }
+    if (MPI_Comm parent = MPI_COMM_NULL;
+        PMPI_Comm_get_parent(&parent) == MPI_SUCCESS && parent != MPI_COMM_NULL) {
+      g_tracing.store(false);
+      runtime::join_job({}, 0, 1);
+      return;
+    }
     g_member = true;
     const std::string archive = agree_on_archive(rank);
     const bool traced = runtime::join_job(archive, static_cast<std::uint32_t>(rank),
                                           static_cast<std::uint32_t>(size));
     g_tracing.store(traced);
-    if (traced) tell_library();
+    if (traced) {
+      tell_library();
+      enter_world(MPI_COMM_WORLD);
+      int level = MPI_THREAD_SINGLE;
+      PMPI_Query_thread(&level);
+      g_threads_multiple = level == MPI_THREAD_MULTIPLE;
+    }
     // Also where this process is not traced: the others ask it.
     measure_clocks(rank, size);
   } catch (const std::exception&) {
@@ -88,7 +106,7 @@ void Init::after(int result) noexcept {
   }
 }
 
-Finalize::Finalize(Call&) noexcept {
+Finalize::Finalize(Call& call) noexcept {
   if (!g_member) return;
   const recorder::KeepErrno keep_errno;
   int rank = 0;
@@ -98,6 +116,7 @@ Finalize::Finalize(Call&) noexcept {
   int size = 1;
   PMPI_Comm_size(MPI_COMM_WORLD, &size);
   measure_clocks(rank, size);
+  call.end();
   runtime::finish_recording();
   PMPI_Barrier(MPI_COMM_WORLD);
   if (rank == 0) runtime::write_job_archive();

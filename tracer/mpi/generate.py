@@ -148,12 +148,13 @@ class Generator:
             words = ["call"] + [w.strip() for w in split_list(inner) if w.strip()]
             for word in words:
                 if word.startswith("&"):
-                    arguments[arguments.index(word[1:])] = f"meaning.{'statuses' if 'statuses' in word else 'status'}()"
-            words = [word.lstrip("&") for word in words]
-            # What costs to find out is only found out if somebody wants to know.
-            words = [re.sub(r"^([a-z]\w*)\((.*)\)$", self.amounts, word) for word in words]
+                    method = "statuses" if word.endswith("statuses") else "status"
+                    arguments[arguments.index(word[1:])] = f"meaning.{method}()"
+            # What is to be worked out is so after the call: then the arguments are known to be valid.
+            asked = [self.question(word) for word in words if "(" in word]
+            words = [word.lstrip("&") for word in words if "(" not in word]
             before = f"  {kind} meaning({', '.join(words)});\n"
-            after = "  meaning.after(returned);\n"
+            after = f"  meaning.after({', '.join(['returned'] + asked)});\n"
         comm = semantics.comm
         if comm == "-":
             handle = "kNoHandle"
@@ -168,9 +169,10 @@ class Generator:
             arguments=", ".join(arguments))
 
     @staticmethod
-    def amounts(match):
-        arguments = "".join(", " + w.strip() for w in split_list(match.group(2)) if w.strip())
-        return f"call ? {match.group(1)}(*call.comm(){arguments}) : Amounts{{}}"
+    def question(word):
+        function, inner = re.fullmatch(r"(\w+)\((.*)\)", word).groups()
+        words = ["*call.comm()"] + [w.strip() for w in split_list(inner) if w.strip()]
+        return f"[&] {{ return {function}({', '.join(words)}); }}"
 
     def wrappers(self):
         return self.fill(

@@ -1,9 +1,15 @@
 // What calls mean: the classes that semantics.tsv names, and what wrappers use.
 #pragma once
 
+#include "tracer/mpi/collective.h"
+#include "tracer/mpi/communicator_calls.h"
 #include "tracer/mpi/communicators.h"
+#include "tracer/mpi/completion.h"
 #include "tracer/mpi/environment.h"
+#include "tracer/mpi/io.h"
 #include "tracer/mpi/mpi_header.h"
+#include "tracer/mpi/p2p.h"
+#include "tracer/mpi/rma.h"
 
 namespace refrain::mpi {
 

@@ -238,8 +238,8 @@ TEST_CASE("MPI: non-blocking collectives and one-sided operations") {
   }
   const Written written = write_and_check(ranks, folder);
   Lines events = lines_with(written.trace, 1, " Mpi");
-  CHECK(events == Lines{"101 MpiCollectiveRequest #1",
-                        "138 MpiCollectiveComplete 0 0 root -1 bytes 8 80"});
+  CHECK(events == Lines{"101 NonBlockingCollectiveRequest #1",
+                        "138 NonBlockingCollectiveComplete 0 0 root -1 bytes 8 80"});
   CHECK(lines_with(written.trace, 1, " Rma") ==
         Lines{"111 RmaPut window 0 target 1 bytes 256 0 #0",
               "128 RmaOpCompleteBlocking window 0 #0"});

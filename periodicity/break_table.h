@@ -1,0 +1,40 @@
+// BreakTable: where a loop has been left before at the same place for the same event.
+//
+// Place in the flow: inside NestedDetector, which tells it with kLeft: a break that is not
+// the first of its kind shows nothing new.
+// Thread-safety: none. Cost: O(1), fixed memory. Of two kinds of break that share a slot
+// the latest is known; the other one counts as new when it comes again.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "periodicity/symbol_hash.h"
+
+namespace refrain::periodicity {
+
+class BreakTable {
+ public:
+  static constexpr std::uint64_t kNever = ~std::uint64_t{0};
+
+  // The loop is left at `position`, at `place` of its body, since `next` came; gives the
+  // position where it was left like this before, or kNever.
+  std::uint64_t note(std::uint32_t loop, std::uint64_t place, std::uint64_t next,
+                     std::uint64_t position) noexcept {
+    const std::uint64_t key = mix(mix(mix(loop + 1) + place) + next) | 1;
+    Break& kind = kinds_[key >> (64 - kBits)];
+    const std::uint64_t before = kind.key == key ? kind.position : kNever;
+    kind = {key, position};
+    return before;
+  }
+
+ private:
+  static constexpr int kBits = 10;
+  struct Break {
+    std::uint64_t key = 0;
+    std::uint64_t position = 0;
+  };
+  std::array<Break, std::size_t{1} << kBits> kinds_{};
+};
+
+}  // namespace refrain::periodicity

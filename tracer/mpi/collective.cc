@@ -1,0 +1,29 @@
+#include "tracer/mpi/collective.h"
+
+namespace refrain::mpi {
+
+void Collective::tell(const Amounts& amounts) noexcept {
+  const Communicator& comm = *call_.comm();
+  call_.put_at_leave(spool::kMpiCollective, comm.worldwide ? spool::kMpiWorldwide : 0,
+                     amounts.operation, comm_and_rank(comm.number, amounts.root),
+                     saturated(amounts.received), amounts.sent);
+  if (comm.worldwide) pass_anchor();
+}
+
+void Icollective::keep(const Amounts& amounts, bool persistent) noexcept {
+  const Communicator& comm = *call_.comm();
+  Request request;
+  request.kind = comm.known() ? RequestKind::kCollective : RequestKind::kNothing;
+  request.sub = amounts.operation;
+  request.comm = comm.number;
+  request.peer = amounts.root;
+  request.bytes = amounts.sent;
+  request.received_bytes = amounts.received;
+  request.worldwide = comm.worldwide;
+  request.persistent = persistent;
+  request.active = !persistent;
+  if (!persistent) begin(call_, request);
+  keep_request(request_, request);
+}
+
+}  // namespace refrain::mpi

@@ -1,0 +1,98 @@
+// What the calls mean that make, name and free communicators and windows.
+//
+// Place in the flow: ARCHITECTURE.md, step 2. A new communicator is entered in the table
+// (communicators.h) and told in the journal: kMpiComm and kMpiMembers by all members, the list of
+// members by the first, a topology by all. Communicators with processes of other jobs
+// (MPI_Comm_spawn, MPI_Comm_accept) stay unknown, their messages are not recorded.
+// Thread-safety: objects live on one thread's stack. Cost: asks MPI for the members, some
+// microseconds; allocates.
+#pragma once
+
+#include "tracer/mpi/messages.h"
+
+namespace refrain::mpi {
+
+// After MPI_Init: MPI_COMM_WORLD and MPI_COMM_SELF. `world` may be another communicator of all
+// processes. False if MPI refuses.
+bool enter_world(MPI_Comm world) noexcept;
+
+// `call` has made a communicator (or window) with the members of `like`.
+const Communicator* enter_communicator(Call& call, Handle handle, MPI_Comm like) noexcept;
+
+class CommMade {
+ public:
+  CommMade(Call& call, const MPI_Comm* made) noexcept : call_(call), made_(made) {}
+  void after(int result) noexcept;
+
+ protected:
+  Call& call_;
+  const MPI_Comm* made_;
+};
+
+// Made by some members of the parent, not by all of them together.
+class GroupCommMade : CommMade {
+ public:
+  using CommMade::CommMade;
+  void after(int result) noexcept;
+};
+
+// Known at once, and complete with a request.
+class CommIdup {
+ public:
+  CommIdup(Call& call, MPI_Comm parent, const MPI_Comm* made, const MPI_Request* request) noexcept
+      : call_(call), parent_(parent), made_(made), request_(request) {}
+  void after(int result) noexcept;
+
+ private:
+  Call& call_;
+  MPI_Comm parent_;
+  const MPI_Comm* made_;
+  const MPI_Request* request_;
+};
+
+// Of communicators and windows.
+class HandleFreed {
+ public:
+  HandleFreed(Call& call, const void*) noexcept : call_(call), freed_(call.comm()) {}
+  void after(int result) noexcept {
+    if (result == MPI_SUCCESS && call_ && freed_->known()) g_communicators.remove(freed_);
+  }
+
+ private:
+  Call& call_;
+  const Communicator* freed_;
+};
+
+class HandleNamed {
+ public:
+  HandleNamed(Call& call, const char* name) noexcept : call_(call), name_(name) {}
+  void after(int result) noexcept;
+
+ private:
+  Call& call_;
+  const char* name_;
+};
+
+class WinMade {
+ public:
+  WinMade(Call& call, MPI_Comm comm, const MPI_Win* made) noexcept
+      : call_(call), comm_(comm), made_(made) {}
+  void after(int result) noexcept;
+
+ private:
+  Call& call_;
+  MPI_Comm comm_;
+  const MPI_Win* made_;
+};
+
+// Says once that the processes which the program makes are not traced.
+class Spawn {
+ public:
+  explicit Spawn(Call& call) noexcept : call_(call) {}
+  void after(int result) noexcept;
+
+ private:
+  Call& call_;
+};
+
+}  // namespace refrain::mpi

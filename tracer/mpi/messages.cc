@@ -1,0 +1,112 @@
+#include "tracer/mpi/messages.h"
+
+#include "tracer/mpi/mpi_queries.h"
+
+namespace refrain::mpi {
+
+using runtime::g_session;
+using runtime::t_thread;
+
+Tables& g_tables = *new Tables;
+
+namespace {
+
+std::uint32_t next_id() noexcept {
+  const TablesLock lock;
+  return g_tables.requests.next_id();
+}
+
+void complete_receive(Call& call, const Request& request, const MPI_Status& status) noexcept {
+  if (status.MPI_SOURCE == MPI_PROC_NULL) return;
+  const std::uint64_t number =
+      request.any ? count_receive(request.comm, status.MPI_SOURCE, status.MPI_TAG)
+                  : request.number;
+  tell_receive(call, request.comm, status.MPI_SOURCE, status.MPI_TAG, number,
+               status_bytes(status), request.id);
+}
+
+void complete_cancelled(Call& call, const Request& request) noexcept {
+  const bool sent = request.kind == RequestKind::kSend;
+  if (!request.any) {
+    const TablesLock lock;
+    (sent ? g_tables.sent : g_tables.received)
+        .take_back(request.comm, request.peer, request.tag, request.number);
+  }
+  call.put_at_leave(spool::kMpiCancelled, request.id);
+}
+
+void tell_completion(Call& call, const Request& request, const MPI_Status& status) noexcept {
+  if (request.cancelled && status_cancelled(status)) return complete_cancelled(call, request);
+  switch (request.kind) {
+    case RequestKind::kNothing: return;
+    case RequestKind::kSend: return call.put_at_leave(spool::kMpiDone, request.id);
+    case RequestKind::kReceive: return complete_receive(call, request, status);
+    case RequestKind::kSendReceive:
+      if (request.send_id != 0) call.put_at_leave(spool::kMpiDone, request.send_id);
+      if (request.id != 0) complete_receive(call, request, status);
+      return;
+    case RequestKind::kCollective: return call.put_at_leave(spool::kMpiDone, request.id, 1);
+    case RequestKind::kIo: return call.put_at_leave(spool::kMpiIo, status_bytes(status));
+  }
+}
+
+}  // namespace
+
+void begin_send(Call& call, Request& request) noexcept {
+  request.id = next_id();
+  request.number = tell_send(call, request.sub, request.comm, request.peer, request.tag,
+                             request.bytes, request.id);
+}
+
+void begin_receive(Call& call, Request& request) noexcept {
+  request.id = next_id();
+  if (!request.any) request.number = count_receive(request.comm, request.peer, request.tag);
+  call.put_at_enter(spool::kMpiPost, request.id);
+}
+
+void begin_collective(Call& call, Request& request) noexcept {
+  request.id = next_id();
+  call.put_at_enter(spool::kMpiCollective,
+                    std::uint64_t{request.id} << 32 | (request.worldwide ? spool::kMpiWorldwide : 0),
+                    request.sub, comm_and_rank(request.comm, request.peer),
+                    saturated(request.received_bytes), request.bytes);
+  if (request.worldwide) pass_anchor();
+}
+
+void begin(Call& call, Request& request) noexcept {
+  request.active = true;
+  request.cancelled = false;
+  switch (request.kind) {
+    case RequestKind::kSend: return begin_send(call, request);
+    case RequestKind::kReceive: return begin_receive(call, request);
+    case RequestKind::kCollective: return begin_collective(call, request);
+    default: return;
+  }
+}
+
+void keep_request(const MPI_Request* handle, const Request& request) noexcept {
+  const TablesLock lock;
+  g_tables.requests.add(*handle, handle, request);
+}
+
+void complete(Call& call, Handle handle, const MPI_Request* place,
+              const MPI_Status& status) noexcept {
+  Request request;
+  {
+    const TablesLock lock;
+    Request* entry = g_tables.requests.find(handle, place);
+    if (entry == nullptr || !entry->active) return;
+    request = *entry;
+    if (entry->persistent)
+      entry->active = false;
+    else
+      g_tables.requests.remove(entry);
+  }
+  tell_completion(call, request, status);
+}
+
+void pass_anchor() noexcept {
+  if (g_session->is_primary(t_thread.recorder)) g_session->pass_anchor();
+}
+
+}  // namespace refrain::mpi

@@ -1,0 +1,81 @@
+// Records of messages and of requests, and the counters and tables behind them.
+//
+// Place in the flow: ARCHITECTURE.md, step 2. Between the meanings (p2p.h, completion.h,
+// collective.h, ...) and the recorder.
+// Thread-safety: any thread. Cost: no allocation but where a table grows.
+#pragma once
+
+#include <cstdint>
+
+#include "tracer/mpi/call.h"
+#include "tracer/mpi/channel_counters.h"
+#include "tracer/mpi/mpi_header.h"
+#include "tracer/mpi/request_table.h"
+#include "tracer/mpi/threads.h"
+
+namespace refrain::mpi {
+
+// The process' own; under TablesLock. Never destroyed.
+struct Tables {
+  ChannelCounters sent;
+  ChannelCounters received;
+  RequestTable requests;
+  RequestTable matched;  // messages that a matched probe has found
+};
+extern Tables& g_tables;
+
+inline std::uint64_t tag_and_request(int tag, std::uint32_t request) noexcept {
+  return static_cast<std::uint32_t>(tag) | std::uint64_t{request} << 32;
+}
+inline std::uint64_t comm_and_rank(std::uint16_t comm, int rank) noexcept {
+  return std::uint64_t{comm} << 32 | static_cast<std::uint32_t>(rank);
+}
+
+// What 48 bits hold of it.
+inline std::uint64_t saturated(std::uint64_t value) noexcept {
+  return value < spool::kAddressMask ? value : spool::kAddressMask;
+}
+
+// A message goes out: counts it and records it. `request` 0: blocking. Its number.
+inline std::uint64_t tell_send(Call& call, std::uint8_t mode, std::uint16_t comm, int dest,
+                               int tag, std::uint64_t bytes, std::uint32_t request) noexcept {
+  std::uint64_t number;
+  {
+    const TablesLock lock;
+    number = g_tables.sent.next(comm, dest, tag);
+  }
+  call.put_at_enter(spool::kMpiSend, tag_and_request(tag, request), mode,
+                    comm_and_rank(comm, dest), number, bytes);
+  return number;
+}
+
+// A message has come; its number is known.
+inline void tell_receive(Call& call, std::uint16_t comm, int source, int tag,
+                         std::uint64_t number, std::uint64_t bytes,
+                         std::uint32_t request) noexcept {
+  call.put_at_leave(spool::kMpiRecv, tag_and_request(tag, request), 0,
+                    comm_and_rank(comm, source), number, bytes);
+}
+
+inline std::uint64_t count_receive(std::uint16_t comm, int source, int tag) noexcept {
+  const TablesLock lock;
+  return g_tables.received.next(comm, source, tag);
+}
+
+// Operations of requests begin: makes the entry's id, counts, records.
+void begin_send(Call& call, Request& request) noexcept;
+void begin_receive(Call& call, Request& request) noexcept;
+void begin_collective(Call& call, Request& request) noexcept;
+void begin(Call& call, Request& request) noexcept;
+
+// Enters a request whose operation has begun (or, persistent, waits for its start).
+void keep_request(const MPI_Request* handle, const Request& request) noexcept;
+
+// The operation of `handle`, that lay at `place`, is complete.
+void complete(Call& call, Handle handle, const MPI_Request* place,
+              const MPI_Status& status) noexcept;
+
+// All processes have met at a collective of this thread.
+void pass_anchor() noexcept;
+
+}  // namespace refrain::mpi

@@ -1,0 +1,90 @@
+#include "tracer/mpi/p2p.h"
+
+namespace refrain::mpi {
+namespace {
+
+// Takes a message that a matched probe has found from the table.
+bool take_matched(MPI_Message message, Request& found) noexcept {
+  const TablesLock lock;
+  Request* entry = g_tables.matched.find(message, nullptr);
+  if (entry == nullptr) return false;
+  found = *entry;
+  g_tables.matched.remove(entry);
+  return true;
+}
+
+}  // namespace
+
+void Isend::after(int result) noexcept {
+  if (!made(result)) return;
+  request_.bytes = data_bytes(count_, type_);
+  begin(call_, request_);
+  keep();
+}
+
+void Irecv::after(int result) noexcept {
+  if (!made(result)) return;
+  begin(call_, request_);
+  keep();
+}
+
+void SendInit::after(int result) noexcept {
+  if (!made(result)) return;
+  request_.bytes = data_bytes(count_, type_);
+  keep_persistent();
+}
+
+void Isendrecv::after(int result) noexcept {
+  if (!made(result)) return;
+  const bool receives = request_.kind == RequestKind::kReceive;
+  if (dest_ != MPI_PROC_NULL && call_.comm()->known()) {
+    Request send = request_;
+    send.kind = RequestKind::kSend;
+    send.sub = spool::kMpiStandard;
+    send.peer = dest_;
+    send.tag = send_tag_;
+    send.bytes = data_bytes(count_, type_);
+    begin(call_, send);
+    request_.send_id = send.id;
+  }
+  if (receives) begin_receive(call_, request_);
+  request_.kind = RequestKind::kSendReceive;
+  keep();
+}
+
+void Mprobe::after(int result) noexcept {
+  if (result != MPI_SUCCESS || !call_ || *message_ == MPI_MESSAGE_NO_PROC ||
+      !call_.comm()->known())
+    return;
+  Request found;
+  found.comm = call_.comm()->number;
+  found.peer = (*status_).MPI_SOURCE;
+  found.tag = (*status_).MPI_TAG;
+  found.number = count_receive(found.comm, found.peer, found.tag);
+  const TablesLock lock;
+  g_tables.matched.add(*message_, nullptr, found);
+}
+
+void Mrecv::after(int result) noexcept {
+  Request found;
+  if (result != MPI_SUCCESS || !call_ || !take_matched(message_, found)) return;
+  tell_receive(call_, found.comm, found.peer, found.tag, found.number, status_bytes(*status_), 0);
+}
+
+void Imrecv::after(int result) noexcept {
+  Request found;
+  if (!made(result)) return;
+  if (take_matched(message_, found)) {
+    found.kind = RequestKind::kReceive;
+    found.id = 0;
+    request_ = found;
+    {
+      const TablesLock lock;
+      request_.id = g_tables.requests.next_id();
+    }
+    call_.put_at_enter(spool::kMpiPost, request_.id);
+  }
+  keep();
+}
+
+}  // namespace refrain::mpi
