@@ -91,9 +91,9 @@ void NestedPolicy::leave(const LoopEvent& event) noexcept {
   inner_resume_ = kNowhere;
 }
 
-// Whether such a break has been kept before.
+// Whether such a break has been kept as often as anything is.
 bool NestedPolicy::knows(const LoopEvent& left) const noexcept {
-  return left.left_so_before && left.left_so_at >= restarted_;
+  return left.left_so_often >= settings_.limit && left.left_so_at >= restarted_;
 }
 
 void NestedPolicy::decide(std::uint64_t position) noexcept {

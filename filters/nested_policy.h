@@ -22,8 +22,8 @@
 // while the loop around it goes on is no break, nor is the end of the stream. Nor is it
 // one, as is known a little later, if another loop begins where one was left, with an
 // iteration that is spent: programs that take one of several known courses each time do
-// nothing new. With `once`, nor is it one if the loop has been left before at the same
-// place of its body, for the same event: of each kind of break the first is kept.
+// nothing new. With `once`, nor is it one if the loop has been left `limit` times before at
+// the same place of its body, for the same event: of each kind of break the first are kept.
 //
 // What is told: hold(p): nothing from p on is to be written, also what was recorded
 // meanwhile, or resumed before at a later position. resume(p): everything from p on is

@@ -55,7 +55,8 @@ TEST_CASE("NestedPolicy: limit - the iterations after the first N are held") {
 
 // The loop 7 iterates from `begin` on and breaks in its 20th iteration, as it did at
 // `before`, if that is given.
-void break_in_20th(Play& play, std::uint64_t begin, std::uint64_t before = ~0ull) {
+void break_in_20th(Play& play, std::uint64_t begin, std::uint32_t often = 0,
+                   std::uint64_t before = 0) {
   play.found(7, begin);
   play.iterations(7, begin, 10, 20);
   play.tell(LoopEventKind::kMismatch, 7, begin + 195, 19);
@@ -66,29 +67,30 @@ void break_in_20th(Play& play, std::uint64_t begin, std::uint64_t before = ~0ull
                              .body_events = 10,
                              .position = begin + 195,
                              .iteration = 19,
-                             .left_so_before = before != ~0ull,
-                             .left_so_at = before == ~0ull ? 0 : before});
+                             .left_so_often = often,
+                             .left_so_at = before});
 }
 
-TEST_CASE("NestedPolicy: breaks - with once, the first of each kind is kept") {
+TEST_CASE("NestedPolicy: breaks - with once, the first of each kind are kept") {
   Play play({.limit = 3, .nested = Nested::kOnce});
   break_in_20th(play, 100);
-  break_in_20th(play, 400, 295);
-  break_in_20th(play, 700);
-  CHECK(play.held(1000) == Stretches{{130, 280}, {400, 595}, {700, 880}});
+  break_in_20th(play, 400, 2, 295);  // the third of its kind
+  break_in_20th(play, 700, 3, 595);
+  break_in_20th(play, 1000);
+  CHECK(play.held(1200) == Stretches{{130, 280}, {400, 580}, {700, 895}, {1000, 1180}});
 }
 
 TEST_CASE("NestedPolicy: breaks - with each, all are kept") {
   Play play({.limit = 3});
   break_in_20th(play, 100);
-  break_in_20th(play, 400, 295);
+  break_in_20th(play, 400, 9, 295);
   CHECK(play.held(1000) == Stretches{{130, 280}, {430, 580}});
 }
 
 TEST_CASE("NestedPolicy: breaks - one from before a restart was not kept") {
   Play play({.limit = 3, .nested = Nested::kOnce});
   play.policy.restart(350);
-  break_in_20th(play, 400, 295);
+  break_in_20th(play, 400, 9, 295);
   CHECK(play.held(1000) == Stretches{{430, 580}});
 }
 

@@ -15,16 +15,19 @@ namespace refrain::periodicity {
 
 class BreakTable {
  public:
-  static constexpr std::uint64_t kNever = ~std::uint64_t{0};
+  struct Earlier {
+    std::uint32_t times = 0;     // that the loop was left like this
+    std::uint64_t position = 0;  // the last of them
+  };
 
-  // The loop is left at `position`, at `place` of its body, since `next` came; gives the
-  // position where it was left like this before, or kNever.
-  std::uint64_t note(std::uint32_t loop, std::uint64_t place, std::uint64_t next,
+  // The loop is left at `position`, at `place` of its body, since `next` came; gives what is
+  // known of earlier breaks of this kind.
+  Earlier note(std::uint32_t loop, std::uint64_t place, std::uint64_t next,
                      std::uint64_t position) noexcept {
     const std::uint64_t key = mix(mix(mix(loop + 1) + place) + next) | 1;
     Break& kind = kinds_[key >> (64 - kBits)];
-    const std::uint64_t before = kind.key == key ? kind.position : kNever;
-    kind = {key, position};
+    const Earlier before = kind.key == key ? kind.last : Earlier{};
+    kind = {key, {before.times + 1, position}};
     return before;
   }
 
@@ -32,7 +35,7 @@ class BreakTable {
   static constexpr int kBits = 10;
   struct Break {
     std::uint64_t key = 0;
-    std::uint64_t position = 0;
+    Earlier last;
   };
   std::array<Break, std::size_t{1} << kBits> kinds_{};
 };

@@ -46,9 +46,9 @@ struct LoopEvent {
   std::uint64_t iteration;
   std::uint32_t parent = kNoLoop;  // the open loop around this one, at level - 1
   bool at_end = false;             // kLeft only because the stream has ended: no break
-  // kLeft of an outermost loop: whether it has been left before at the same place of its
+  // kLeft of an outermost loop: how often it has been left before at the same place of its
   // body and for the same event, and at which position last.
-  bool left_so_before = false;
+  std::uint32_t left_so_often = 0;
   std::uint64_t left_so_at = 0;
 };
 

@@ -202,7 +202,7 @@ class NestedDetector final : public LoopDetector {
   std::uint64_t irregular_iterations_ = 0;  // complete ones
   bool at_end_ = false;
   BreakTable breaks_;
-  std::uint64_t left_so_at_ = BreakTable::kNever;  // for the event being told
+  BreakTable::Earlier left_so_;  // for the event being told
   std::uint32_t irregular_visit_ = 0;
 };
 

@@ -55,7 +55,7 @@ bool NestedDetector::follow_irregular(LoopSink& sink) noexcept {
       tell_irregular(LoopEventKind::kMismatch, position_, sink);
       note_irregular_break();
       tell_irregular(LoopEventKind::kLeft, position_, sink);
-      left_so_at_ = BreakTable::kNever;
+      left_so_ = {};
       return false;
     case Course::kEnded:
       note_irregular_break();
@@ -63,13 +63,13 @@ bool NestedDetector::follow_irregular(LoopSink& sink) noexcept {
     default:
       ++irregular_iterations_;
       tell_irregular(LoopEventKind::kLeft, position_, sink);
-      left_so_at_ = BreakTable::kNever;
+      left_so_ = {};
       return false;
   }
 }
 
 void NestedDetector::note_irregular_break() noexcept {
-  left_so_at_ = breaks_.note(irregular_.current().number, recent_[position_ - 1],
+  left_so_ = breaks_.note(irregular_.current().number, recent_[position_ - 1],
                              recent_[position_], position_);
 }
 
@@ -90,8 +90,8 @@ void NestedDetector::tell_irregular(LoopEventKind kind, std::uint64_t position,
                       .position = position,
                       .iteration = irregular_iterations_,
                       .at_end = at_end_,
-                      .left_so_before = left_so_at_ != BreakTable::kNever,
-                      .left_so_at = left_so_at_});
+                      .left_so_often = left_so_.times,
+                      .left_so_at = left_so_.position});
 }
 
 }  // namespace refrain::periodicity

@@ -45,8 +45,8 @@ void NestedDetector::tell(LoopEventKind kind, std::size_t level, std::uint64_t p
        .iteration = iteration,
        .parent = level == 0 ? kNoLoop : bodies_[frames_[level - 1].body].loop,
        .at_end = at_end_,
-       .left_so_before = left_so_at_ != BreakTable::kNever,
-       .left_so_at = left_so_at_});
+       .left_so_often = left_so_.times,
+       .left_so_at = left_so_.position});
 }
 
 void NestedDetector::set_mark(Frame& frame, std::uint32_t mark) noexcept {

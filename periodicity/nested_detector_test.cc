@@ -336,11 +336,11 @@ TEST_CASE("NestedDetector: breaks - one like an earlier one is told as such") {
     if (event.kind == LoopEventKind::kLeft) left.push_back(event);
   }
   REQUIRE(left.size() == 4);
-  CHECK_FALSE(left[0].left_so_before);
-  CHECK_FALSE(left[1].left_so_before);
-  CHECK(left[2].left_so_before);
+  CHECK(left[0].left_so_often == 0);
+  CHECK(left[1].left_so_often == 0);
+  CHECK(left[2].left_so_often == 1);
   CHECK(left[2].left_so_at == 152);
-  CHECK_FALSE(left[3].left_so_before);
+  CHECK(left[3].left_so_often == 0);
 }
 
 }  // namespace

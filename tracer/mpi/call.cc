@@ -28,7 +28,7 @@ periodicity::Symbol symbol_of(std::uint64_t payload, Handle handle) noexcept {
   std::uint64_t hash = (payload ^ std::uint64_t{static_cast<std::uint32_t>(handle)} << 24) *
                        0x9E3779B97F4A7C15u;
   hash = (hash ^ hash >> 29) * 0xBF58476D1CE4E5B9u;
-  return std::uint64_t{spool::kMpiEnter} << 56 | hash >> 8;
+  return std::uint64_t{spool::kMpiEnter} << runtime::kPlaceKindShift | hash >> 6;
 }
 
 }  // namespace
@@ -56,7 +56,8 @@ void Call::enter(Procedure procedure, Stream stream, const void* returns_to,
       epoch = scope->epoch();
     }
     g_session->on_symbol(*scope, symbol_of(payload_, handle),
-                         runtime::make_symbol(spool::kMpiEnter, 0, site), ticks_);
+                         runtime::make_symbol(spool::kMpiEnter,
+                                              static_cast<std::uint16_t>(procedure), site), ticks_);
     fed_ = true;
   }
   scope->begin(spool::record_words(spool::kMpiEnter, ticks_, payload_, cut, epoch));

@@ -4,7 +4,7 @@ namespace refrain::mpi {
 
 void Collective::tell(const Amounts& amounts) noexcept {
   const Communicator& comm = *call_.comm();
-  call_.put_at_leave(spool::kMpiCollective, comm.worldwide ? spool::kMpiWorldwide : 0,
+  call_.put_at_leave(spool::kMpiCollective, collective_payload(comm, 0),
                      amounts.operation, comm_and_rank(comm.number, amounts.root),
                      saturated(amounts.received), amounts.sent);
   if (comm.worldwide) pass_anchor();
@@ -19,7 +19,7 @@ void Icollective::keep(const Amounts& amounts, bool persistent) noexcept {
   request.peer = amounts.root;
   request.bytes = amounts.sent;
   request.received_bytes = amounts.received;
-  request.worldwide = comm.worldwide;
+  request.group = &comm;
   request.persistent = persistent;
   request.active = !persistent;
   if (!persistent) begin(call_, request);

@@ -155,13 +155,13 @@ void find_topology(MPI_Comm like, Communicator& comm) {
   if (topology == MPI_DIST_GRAPH) find_dist_graph(like, comm);
 }
 
-const Communicator* enter(Handle handle, MPI_Comm like, std::uint64_t parent,
-                          spool::MpiCommKind kind) {
-  Members members;
+// Enters what has the members of `like`; not yet told. Null if that cannot be.
+Communicator* add(Handle handle, MPI_Comm like, std::uint64_t parent, Members& members) {
   if (!find_members(like, members)) return nullptr;
-  if (kind != spool::kMpiCommIntra) members.kind = kind;
+  // The sides of an intercommunicator have parents of their own.
+  if (members.kind == spool::kMpiCommInter) parent = 0;
   const auto size = static_cast<int>(members.local.size());
-  Communicator* comm = g_communicators.add(
+  return g_communicators.add(
       {.handle = handle,
        .kind = members.kind,
        .worldwide = members.kind != spool::kMpiCommInter && size == g_world_size,
@@ -171,8 +171,14 @@ const Communicator* enter(Handle handle, MPI_Comm like, std::uint64_t parent,
        .parent = parent,
        .members = members.remote.empty() ? hash_members(members.local)
                                          : hash_members(members.local, members.remote)});
+}
+
+Communicator* enter(Handle handle, MPI_Comm like, std::uint64_t parent,
+                    spool::MpiCommKind kind) {
+  Members members{.kind = kind};
+  Communicator* comm = add(handle, like, parent, members);
   if (comm == nullptr) return nullptr;
-  tell(*comm, members, parent);
+  tell(*comm, members, comm->kind == spool::kMpiCommInter ? 0 : parent);
   if (kind == spool::kMpiCommIntra) find_topology(like, *comm);
   return comm;
 }
@@ -180,7 +186,7 @@ const Communicator* enter(Handle handle, MPI_Comm like, std::uint64_t parent,
 void tell_made_together(Call& call) noexcept {
   const Communicator& parent = *call.comm();
   if (!parent.known()) return;
-  call.put_at_leave(spool::kMpiCollective, parent.worldwide ? spool::kMpiWorldwide : 0,
+  call.put_at_leave(spool::kMpiCollective, collective_payload(parent, 0),
                     spool::kMpiCreateHandle, comm_and_rank(parent.number, -1), 0, 0);
   if (parent.worldwide) pass_anchor();
 }
@@ -240,7 +246,13 @@ void WinMade::after(int result) noexcept {
   tell_made_together(call_);
   const recorder::KeepErrno keep_errno;
   try {
-    enter(*made_, comm_, call_.comm()->identity, spool::kMpiCommWindow);
+    Members members;
+    const Communicator* window = add(*made_, comm_, call_.comm()->identity, members);
+    if (window != nullptr && call_.comm()->known()) {
+      put(spool::kMpiComm, window->identity, spool::kMpiCommWindow,
+          comm_and_rank(window->number, call_.comm()->rank));
+      put(spool::kMpiMembers, call_.comm()->identity, 0, comm_and_rank(window->number, 0));
+    }
   } catch (const std::exception&) {
   }
 }

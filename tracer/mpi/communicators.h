@@ -41,6 +41,11 @@ struct Communicator {
   int out_degree = 0;
   std::uint64_t identity = 0;
 
+  // How many collectives this process has begun on it before; counts one more.
+  std::uint32_t next_collective() const noexcept {
+    return collectives_.fetch_add(1, std::memory_order_relaxed);
+  }
+
   bool known() const noexcept { return number != kNoCommunicator; }
   // Those that a collective's data go to or come from.
   int peers() const noexcept { return kind == spool::kMpiCommInter ? remote_size : size; }
@@ -48,6 +53,7 @@ struct Communicator {
  private:
   friend class Communicators;
   std::atomic<Communicator*> next_{nullptr};
+  mutable std::atomic<std::uint32_t> collectives_{0};
 };
 
 // Hash of a group: ranks in MPI_COMM_WORLD, in order.

@@ -178,7 +178,12 @@ class Generator:
         return self.fill(
             "wrappers.cc",
             weak="\n".join(f"#pragma weak P{p.name}" for p in self.wrapped),
-            wrappers="\n".join(self.wrapper(p) for p in self.wrapped))
+            wrappers="\n".join(self.wrapper(p) for p in self.wrapped),
+            fortran_wrappers="\n".join(
+                self.fill("fortran_wrapper", name=name, original=original, procedure=p.name,
+                          stream=STREAMS[self.semantics[p.name].stream])
+                for p in self.wrapped if "w" in p.fortran
+                for name, original, _ in self.fortran_symbols([p])))
 
     def base(self, procedure):
         """The procedure without _c, if it has such a twin."""
@@ -204,10 +209,10 @@ class Generator:
                 for p in redirected),
             redirection_count=len(redirected))
 
-    def fortran_symbols(self):
+    def fortran_symbols(self, procedures=None):
         """Of each Fortran symbol: its name, its original and its procedure's number."""
         result = []
-        for p in self.wrapped:
+        for p in procedures or self.wrapped:
             name = p.name.lower()
             if "f" in p.fortran:
                 result += [(name + end, f"p{name}_", p.number) for end in ("_", "__")]
@@ -223,7 +228,8 @@ class Generator:
     def fortran(self):
         return self.fill("fortran.S", trampolines="".join(
             self.fill("trampoline", name=name, original=original, number=number)
-            for name, original, number in self.fortran_symbols()))
+            for p in self.wrapped if "w" not in p.fortran
+            for name, original, number in self.fortran_symbols([p])))
 
     def exports(self):
         names = [p.name for p in self.wrapped] + [row[0] for row in self.fortran_symbols()]

@@ -43,7 +43,9 @@ void tell_completion(Call& call, const Request& request, const MPI_Status& statu
     case RequestKind::kReceive: return complete_receive(call, request, status);
     case RequestKind::kSendReceive:
       if (request.send_id != 0) call.put_at_leave(spool::kMpiDone, request.send_id);
-      if (request.id != 0) complete_receive(call, request, status);
+      if (request.id != 0)
+        tell_receive(call, request.comm, request.peer, request.tag, request.number,
+                     request.received_bytes, request.id);
       return;
     case RequestKind::kCollective: return call.put_at_leave(spool::kMpiDone, request.id, 1);
     case RequestKind::kIo: return call.put_at_leave(spool::kMpiIo, status_bytes(status));
@@ -66,11 +68,10 @@ void begin_receive(Call& call, Request& request) noexcept {
 
 void begin_collective(Call& call, Request& request) noexcept {
   request.id = next_id();
-  call.put_at_enter(spool::kMpiCollective,
-                    std::uint64_t{request.id} << 32 | (request.worldwide ? spool::kMpiWorldwide : 0),
+  call.put_at_enter(spool::kMpiCollective, collective_payload(*request.group, request.id),
                     request.sub, comm_and_rank(request.comm, request.peer),
                     saturated(request.received_bytes), request.bytes);
-  if (request.worldwide) pass_anchor();
+  if (request.group->worldwide) pass_anchor();
 }
 
 void begin(Call& call, Request& request) noexcept {

@@ -68,6 +68,12 @@ void begin_receive(Call& call, Request& request) noexcept;
 void begin_collective(Call& call, Request& request) noexcept;
 void begin(Call& call, Request& request) noexcept;
 
+// Payload of a collective that begins on `comm`; counts it.
+inline std::uint64_t collective_payload(const Communicator& comm, std::uint32_t request) noexcept {
+  return std::uint64_t{request} << 32 | std::uint64_t{comm.next_collective() & 0x7fffffff} << 1 |
+         (comm.worldwide ? spool::kMpiWorldwide : 0);
+}
+
 // Enters a request whose operation has begun (or, persistent, waits for its start).
 void keep_request(const MPI_Request* handle, const Request& request) noexcept;
 

@@ -47,7 +47,10 @@ void Isendrecv::after(int result) noexcept {
     begin(call_, send);
     request_.send_id = send.id;
   }
-  if (receives) begin_receive(call_, request_);
+  if (receives && !request_.any) {
+    begin_receive(call_, request_);
+    request_.received_bytes = data_bytes(recv_count_, recv_type_);
+  }
   request_.kind = RequestKind::kSendReceive;
   keep();
 }

@@ -165,20 +165,27 @@ class RecvInit : MakesRequest {
   }
 };
 
+// Its status says nothing in MPICH 4.0: what was received is taken to be what was asked for, and
+// is not told of if that is any source or any tag.
 class Isendrecv : MakesRequest {
  public:
-  Isendrecv(Call& call, MPI_Count count, MPI_Datatype type, int dest, int send_tag, int source,
-            int recv_tag, const MPI_Request* request) noexcept
+  Isendrecv(Call& call, MPI_Count count, MPI_Datatype type, int dest, int send_tag,
+            MPI_Count recv_count, MPI_Datatype recv_type, int source, int recv_tag,
+            const MPI_Request* request) noexcept
       : MakesRequest(call, request, RequestKind::kReceive, source, recv_tag),
         count_(count),
+        recv_count_(recv_count),
         type_(type),
+        recv_type_(recv_type),
         dest_(dest),
         send_tag_(send_tag) {}
   void after(int result) noexcept;
 
  private:
   MPI_Count count_;
+  MPI_Count recv_count_;
   MPI_Datatype type_;
+  MPI_Datatype recv_type_;
   int dest_;
   int send_tag_;
 };

@@ -36,7 +36,6 @@ struct Request {
   bool active = true;         // persistent ones: since their start
   bool any = false;           // receive of any source or any tag: not numbered yet
   bool cancelled = false;     // asked to be
-  bool worldwide = false;
   std::uint16_t comm = kNoCommunicator;
   int peer = 0;               // or root
   int tag = 0;
@@ -44,7 +43,8 @@ struct Request {
   std::uint32_t send_id = 0;
   std::uint64_t number = 0;   // in its channel
   std::uint64_t bytes = 0;    // sent
-  std::uint64_t received_bytes = 0;  // of collectives
+  std::uint64_t received_bytes = 0;  // of collectives and kSendReceive
+  const Communicator* group = nullptr;  // of collectives
 
   // The table's.
   Handle handle = kNoHandle;

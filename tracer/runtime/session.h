@@ -22,6 +22,7 @@
 #include "filters/iteration_gate.h"
 #include "filters/settings.h"
 #include "periodicity/loop_detector.h"
+#include "periodicity/symbol_numbers.h"
 #include "tracer/recorder/decision_board.h"
 #include "tracer/recorder/spool_file.h"
 #include "tracer/recorder/thread_recorder.h"
@@ -31,12 +32,16 @@
 
 namespace refrain::runtime {
 
+inline constexpr unsigned kPlaceDetailShift = 48;
+inline constexpr unsigned kPlaceKindShift = 58;
+
 // A symbol of the agent's stream, in one word: what the event was and where in the code.
 // Symbols that more goes into (MPI: communicator, callers) are hashes; their place is this.
-inline periodicity::Symbol make_symbol(spool::Kind kind, std::uint8_t sub,
+// `detail` has 10 bits: a construct's kind, or the number of an MPI procedure.
+inline periodicity::Symbol make_symbol(spool::Kind kind, std::uint16_t detail,
                                        std::uint64_t address) noexcept {
-  return (address & spool::kAddressMask) | std::uint64_t{kind} << 56 |
-         std::uint64_t{sub} << 48;
+  return (address & spool::kAddressMask) | std::uint64_t{kind} << kPlaceKindShift |
+         std::uint64_t{detail} << kPlaceDetailShift;
 }
 
 class Session final : public filters::GateSink {
@@ -242,6 +247,7 @@ class Session final : public filters::GateSink {
   std::vector<periodicity::Symbol> places_;  // of the latest symbols, by position
   std::uint64_t anchors_ = 0;
   std::uint64_t anchors_told_ = 0;
+  periodicity::SymbolNumbers numbers_;        // what the detector is given of them
   std::array<std::uint64_t, 256> addresses_{};
   Modules modules_;
   Journal journal_;

@@ -62,8 +62,8 @@ void Session::loop_body(const filters::LoopMark& mark) noexcept {
         places_[(mark.position + i) & (places_.size() - 1)];
     const std::uint64_t address = place & spool::kAddressMask;
     journal_.put(spool::kLoopBody, mark.ticks, std::uint64_t{i} << 32 | mark.loop,
-                 address | (place >> 48 & 0xff) << 48,
-                 static_cast<std::uint8_t>(place >> 56));
+                 address | (place >> kPlaceDetailShift & 0x3ff) << 48,
+                 static_cast<std::uint8_t>(place >> kPlaceKindShift));
   }
 }
 
