@@ -36,10 +36,9 @@ class DurationBand {
   // Of the iterations before the one taken last, if that left the band.
   std::uint64_t median() const noexcept { return median_; }
   std::uint64_t mad() const noexcept { return mad_; }
-  // By how many MADs a duration differs from the median that the last add() compared with.
-  double distance(std::uint64_t ticks) const noexcept {
-    const std::uint64_t deviation = ticks < median_ ? median_ - ticks : ticks - median_;
-    return static_cast<double>(deviation) / static_cast<double>(mad_ == 0 ? 1 : mad_);
+  // By how much a duration differs from the median that the last add() compared with.
+  std::uint64_t deviation(std::uint64_t ticks) const noexcept {
+    return ticks < median_ ? median_ - ticks : ticks - median_;
   }
 
  private:

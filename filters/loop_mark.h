@@ -41,10 +41,10 @@ struct SlowIteration {
   std::uint64_t end = 0;    // position, behind it
   std::uint64_t begin_ticks = 0;
   std::uint64_t duration_ticks = 0;
-  std::uint64_t median_ticks = 0;  // of its loop, before it
-  std::uint64_t mad_ticks = 0;     // median absolute deviation
-  double distance = 0;             // from the median, in MADs
-  bool outermost = false;          // no iteration around it is held
+  std::uint64_t median_ticks = 0;     // of its loop, before it
+  std::uint64_t mad_ticks = 0;        // median absolute deviation
+  std::uint64_t deviation_ticks = 0;  // from the median
+  bool outermost = false;             // no iteration around it is held
 };
 
 class MarkSink {

@@ -1,6 +1,7 @@
 #include "filters/slow_iterations.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace refrain::filters {
 namespace {
@@ -21,19 +22,32 @@ void SlowIterations::wait(const SlowIteration& iteration,
   SlowIteration slow = iteration;
   slow.median_ticks = band.median();
   slow.mad_ticks = band.mad();
-  slow.distance = band.distance(iteration.duration_ticks);
+  slow.deviation_ticks = band.deviation(iteration.duration_ticks);
   const auto end = waiting_.begin() + static_cast<std::ptrdiff_t>(waiting_count_);
   if (waiting_count_ == kMostWaiting) {
     // The one that is least out of the ordinary makes room.
     const auto least = std::min_element(waiting_.begin(), end,
                                         [](const SlowIteration& a, const SlowIteration& b) {
-                                          return a.distance < b.distance;
+                                          return a.deviation_ticks < b.deviation_ticks;
                                         });
-    if (least->distance >= slow.distance) return;
+    if (least->deviation_ticks >= slow.deviation_ticks) return;
     std::move(least + 1, end, least);
     --waiting_count_;
   }
   waiting_[waiting_count_++] = slow;
+}
+
+bool SlowIterations::worth_keeping(std::uint64_t deviation_ticks, double events,
+                                   double allowed) noexcept {
+  const auto own = static_cast<std::size_t>(std::bit_width(deviation_ticks | 1) - 1) / 2;
+  for (std::size_t c = 0; c <= own; ++c) {
+    ++classes_[c].iterations;
+    classes_[c].events += events;
+  }
+  const Class& so_far = classes_[own];
+  if (so_far.iterations <= kFree) return true;
+  const bool rare = so_far.events <= allowed / 2;
+  return kept_events_ + events <= (rare ? allowed : allowed / 2);
 }
 
 SlowIterations::Chosen SlowIterations::choose(std::uint64_t position) noexcept {
@@ -47,15 +61,9 @@ SlowIterations::Chosen SlowIterations::choose(std::uint64_t position) noexcept {
     const bool near = slow->begin_ticks < last_end_ticks_ + settings_.apart_ticks;
     const std::uint64_t from = near ? std::min(last_end_, slow->begin) : slow->begin;
     const double events = inside ? 0 : static_cast<double>(slow->end - from);
-    const bool scarce = kept_events_ + events > allowed / 2;
-    const bool fits = kept_events_ + events <= allowed &&
-                      (!scarce || slow->distance >= 4 * settings_.factor);
-    if (!inside && !fits && free_ == 0) continue;
     if (!inside) {
-      if (fits)
-        kept_events_ += events;
-      else
-        --free_;
+      if (!worth_keeping(slow->deviation_ticks, events, allowed)) continue;
+      kept_events_ += events;
       written_to = slow->end;
       last_end_ = slow->end;
       last_end_ticks_ = slow->begin_ticks + slow->duration_ticks;

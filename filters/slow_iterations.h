@@ -7,9 +7,14 @@
 // Thread-safety: none. Memory: fixed at construction (about 100 KiB); of more than 256
 // loops, those that were not seen for longest begin anew. Cost: that of DurationBand.
 //
-// What is kept: at most `share` of all events so far, and when half of that is used up only
-// iterations four times as far from the median as is asked for; beyond that the first kFree
-// iterations.
+// What is kept is what cost, or saved, the program most time: by the difference from the
+// median, in classes a factor of four wide, whatever the loop. (In median absolute
+// deviations, an interruption of a short inner iteration is further out than an outer
+// iteration that took a hundred times as long, and there are many more of them.) Kept are
+//   - the first kFree of a class, counting the ones in higher classes, too;
+//   - others up to half of `share` of all events so far;
+//   - those of a class that is rare (with the higher ones it comes to at most that half,
+//     kept or not) up to the whole of it. So noise leaves room for what is worse.
 #pragma once
 
 #include <array>
@@ -39,10 +44,11 @@ class SlowIterations {
   bool active() const noexcept { return !loops_.empty(); }
 
   // An iteration has ended. `held`: it is not being written, so that it waits if it is
-  // slow. Everything but median, MAD and distance is to be filled in.
+  // slow. Everything but median, MAD and deviation is to be filled in.
   void ended(const SlowIteration& iteration, bool held) noexcept {
     Loop& loop = loops_[iteration.loop % loops_.size()];
-    if (loop.loop != iteration.loop) [[unlikely]] loop = {iteration.loop, {}};
+    if (loop.loop != iteration.loop) [[unlikely]]
+      loop = {iteration.loop, {}};
     if (loop.band.add(iteration.duration_ticks, settings_.factor) && held) [[unlikely]]
       wait(iteration, loop.band);
   }
@@ -66,13 +72,20 @@ class SlowIterations {
     DurationBand band;
   };
 
+  // Of the iterations so far that differ from their loop's median by 4^c ticks or more.
+  struct Class {
+    std::uint64_t iterations = 0;
+    double events = 0;
+  };
+
   void wait(const SlowIteration& iteration, const DurationBand& band) noexcept;
+  bool worth_keeping(std::uint64_t deviation_ticks, double events, double allowed) noexcept;
 
   SlowSettings settings_;
   std::vector<Loop> loops_;
   std::array<SlowIteration, kMostWaiting> waiting_{};
   std::size_t waiting_count_ = 0;
-  std::uint64_t free_ = kFree;
+  std::array<Class, 32> classes_{};
   double kept_events_ = 0;
   std::uint64_t last_end_ = 0;  // of the latest one chosen: position and time
   std::uint64_t last_end_ticks_ = 0;

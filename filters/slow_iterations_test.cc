@@ -1,5 +1,6 @@
 #include "filters/slow_iterations.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <random>
 
@@ -63,11 +64,89 @@ TEST_CASE("SlowIterations: choose - the share holds, also for what lies between 
         run({.factor = 5, .share = 0.005, .apart_ticks = apart}, 30, 3, kIterations);
     INFO("apart " << apart << ": " << kept.iterations << " kept");
     // The first ones are free, each with a gap's length before it.
-    const std::uint64_t free =
-        SlowIterations::kFree * (1 + apart / kTicks) * kEvents;
+    const std::uint64_t free = SlowIterations::kFree * (1 + apart / kTicks) * kEvents;
     CHECK(kept.events <= kIterations * kEvents / 200 + free);
     CHECK(kept.iterations >= SlowIterations::kFree);
   }
+}
+
+// A busy machine: one of ten iterations of an inner loop is interrupted, for forty times
+// its own length, which is far out for it. One of fifty outer iterations is really slow.
+TEST_CASE(
+    "SlowIterations: choose - noise of inner loops leaves room for outer iterations") {
+  constexpr std::uint64_t kInner = 20;
+  constexpr std::uint64_t kOuterEvents = 2 * kInner;
+  SlowIterations slow({.factor = 5, .share = 0.005});
+  std::mt19937 random(3);
+  std::uint64_t ticks = 0, position = 0, made_slow = 0, kept = 0, kept_events = 0;
+  for (std::uint64_t outer = 0; outer < 410; ++outer) {
+    const std::uint64_t begin = position, begin_ticks = ticks;
+    for (std::uint64_t inner = 0; inner < kInner; ++inner, position += 2) {
+      const std::uint64_t duration =
+          kTicks + random() % 50 + (random() % 10 == 0 ? 40 * kTicks : 0);
+      slow.ended({.loop = 0,
+                  .level = 1,
+                  .number = inner,
+                  .begin = position,
+                  .end = position + 2,
+                  .begin_ticks = ticks,
+                  .duration_ticks = duration},
+                 true);
+      ticks += duration;
+    }
+    const bool is_slow = outer % 50 == 49;
+    if (is_slow) ticks += 100 * kInner * kTicks;
+    slow.ended({.loop = 1,
+                .level = 0,
+                .number = outer,
+                .begin = begin,
+                .end = position,
+                .begin_ticks = begin_ticks,
+                .duration_ticks = ticks - begin_ticks,
+                .outermost = true},
+               true);
+    made_slow += is_slow;
+    const auto chosen = slow.choose(position);
+    std::uint64_t written_to = 0;
+    for (const SlowIteration* one = chosen.begin; one != chosen.end; ++one) {
+      kept += is_slow && one->loop == 1;
+      if (one->end > written_to) kept_events += one->end - one->begin;
+      written_to = std::max(written_to, one->end);
+    }
+  }
+  CHECK(made_slow == 8);
+  CHECK(kept == made_slow);
+  CHECK(kept_events <= 3 * SlowIterations::kFree * kOuterEvents);
+}
+
+// However long the run, and however often what is bad happens, the share keeps a half for
+// what is worse than all before.
+TEST_CASE("SlowIterations: choose - what is rare is kept when much is slow") {
+  constexpr std::uint64_t kIterations = 400000;
+  SlowIterations slow({.factor = 5, .share = 0.005});
+  std::mt19937 random(5);
+  std::uint64_t ticks = 0, rare = 0, rare_kept = 0, kept = 0;
+  for (std::uint64_t i = 0; i < kIterations; ++i) {
+    const bool is_rare = i % 2000 == 1234;  // a tenth of the share
+    const std::uint64_t times = is_rare ? 1000 : random() % 20 == 0 ? 100 : 1;
+    const std::uint64_t duration = times * kTicks + random() % 50;
+    slow.ended({.loop = 0,
+                .number = i,
+                .begin = i * kEvents,
+                .end = (i + 1) * kEvents,
+                .begin_ticks = ticks,
+                .duration_ticks = duration,
+                .outermost = true},
+               true);
+    ticks += duration;
+    rare += is_rare;
+    const auto chosen = slow.choose((i + 1) * kEvents);
+    kept += static_cast<std::uint64_t>(chosen.end - chosen.begin);
+    rare_kept += is_rare && chosen.begin != chosen.end;
+  }
+  CHECK(rare == 200);
+  CHECK(rare_kept == rare);
+  CHECK(kept <= kIterations / 200);
 }
 
 }  // namespace refrain::filters

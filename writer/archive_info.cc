@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "writer/archive_definitions.h"
+#include "writer/archive_marks.h"
 #include "writer/otf2/archive_folder.h"
 
 namespace refrain::writer {
@@ -48,79 +49,6 @@ std::string taken(char* text) {
   std::string result = text != nullptr ? text : "";
   std::free(text);
   return result;
-}
-
-// What the marks of a loop's iterations on one location add up to.
-struct MarkSums {
-  std::uint64_t begun = 0;
-  std::uint64_t iterations = 0;
-  std::uint64_t written = 0;
-  std::uint64_t partly = 0;
-  double total = 0;
-  double squares = 0;
-  std::uint64_t least = 0;
-  std::uint64_t greatest = 0;
-
-  void add(std::uint64_t ticks, std::uint8_t kept) {
-    least = iterations == 0 ? ticks : std::min(least, ticks);
-    greatest = std::max(greatest, ticks);
-    ++iterations;
-    written += kept == 1;
-    partly += kept == 2;
-    const auto value = static_cast<double>(ticks);
-    total += value;
-    squares += value * value;
-  }
-};
-
-struct MarkReader {
-  struct Open {
-    OTF2_RegionRef region;
-    std::uint64_t ticks;
-    std::uint8_t kept;
-    bool complete;
-  };
-  const ArchiveDefinitions& definitions;
-  OTF2_AttributeRef written;
-  OTF2_AttributeRef complete;
-  std::vector<Open> open;
-  std::map<OTF2_RegionRef, MarkSums> sums;
-
-  bool is_phase(OTF2_RegionRef region) const {
-    const auto found = definitions.regions.find(region);
-    return found != definitions.regions.end() && found->second.phase;
-  }
-};
-
-OTF2_CallbackCode on_enter(OTF2_LocationRef, OTF2_TimeStamp ticks, std::uint64_t,
-                           void* data, OTF2_AttributeList* list, OTF2_RegionRef region) {
-  auto& marks = *static_cast<MarkReader*>(data);
-  if (!marks.is_phase(region)) return OTF2_CALLBACK_SUCCESS;
-  std::uint8_t kept = 0;
-  std::uint8_t complete = 1;
-  if (OTF2_AttributeList_TestAttributeByID(list, marks.written))
-    OTF2_AttributeList_GetUint8(list, marks.written, &kept);
-  if (OTF2_AttributeList_TestAttributeByID(list, marks.complete))
-    OTF2_AttributeList_GetUint8(list, marks.complete, &complete);
-  try {
-    marks.open.push_back({region, ticks, kept, complete != 0});
-    ++marks.sums[region].begun;
-  } catch (...) {
-    return OTF2_CALLBACK_ERROR;
-  }
-  return OTF2_CALLBACK_SUCCESS;
-}
-
-OTF2_CallbackCode on_leave(OTF2_LocationRef, OTF2_TimeStamp ticks, std::uint64_t,
-                           void* data, OTF2_AttributeList*, OTF2_RegionRef region) {
-  auto& marks = *static_cast<MarkReader*>(data);
-  if (marks.open.empty() || marks.open.back().region != region)
-    return OTF2_CALLBACK_SUCCESS;
-  const MarkReader::Open mark = marks.open.back();
-  marks.open.pop_back();
-  if (mark.complete && ticks >= mark.ticks)
-    marks.sums[region].add(ticks - mark.ticks, mark.kept);
-  return OTF2_CALLBACK_SUCCESS;
 }
 
 class InfoReader {
@@ -197,6 +125,7 @@ class InfoReader {
     info_.gaps = number(property("GAPS"));
     info_.structure = property("STRUCTURE");
     info_.recovered = property("RECOVERED") == "1";
+    take_mpi();
     const std::string lost = std::string(kPrefix) + "LOST::";
     for (const auto& [name, value] : info_.properties) {
       if (!name.starts_with(lost)) continue;
@@ -205,6 +134,25 @@ class InfoReader {
                      [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
       info_.lost[cause] = number(value);
     }
+  }
+
+  void take_mpi() {
+    MpiInfo& mpi = info_.mpi;
+    mpi.used = !property("MESSAGES").empty();
+    const std::pair<const char*, std::uint64_t*> values[] = {
+        {"MESSAGES", &mpi.messages},
+        {"SENDS_DROPPED", &mpi.sends_dropped},
+        {"RECEIVES_DROPPED", &mpi.receives_dropped},
+        {"MESSAGE_BYTES", &mpi.bytes},
+        {"COLLECTIVES", &mpi.collectives},
+        {"COLLECTIVES_DROPPED", &mpi.collectives_dropped},
+        {"ONE_SIDED", &mpi.one_sided},
+        {"ONE_SIDED_DROPPED", &mpi.one_sided_dropped},
+        {"CLOCK_CHECKED", &mpi.clock_checked},
+        {"CLOCK_VIOLATIONS", &mpi.clock_violations},
+        {"ITERATIONS_GIVEN_UP", &mpi.iterations_given_up},
+        {"ITERATIONS_ALONE", &mpi.iterations_alone}};
+    for (const auto& [name, value] : values) *value = number(property(name));
   }
 
   void take_definitions() {
@@ -223,6 +171,7 @@ class InfoReader {
       if (group != definitions_.groups.end())
         location.process = definitions_.text(group->second);
       location.archive_events = from.events;
+      location.group = from.group;
       info_.archive_events += from.events;
       for (const auto& [name, value] : from.properties)
         take_location_property(definitions_.text(name), value, location);
@@ -237,6 +186,12 @@ class InfoReader {
     if (name == "EVENTS_SEEN") location.events_seen = value;
     if (name == "EVENTS_WRITTEN") location.events_written = value;
     if (name == "PRIMARY") location.primary = value != 0;
+    if (name == "SENDS") location.sends = value;
+    if (name == "SENDS_DROPPED") location.sends_dropped = value;
+    if (name == "RECEIVES") location.receives = value;
+    if (name == "RECEIVES_DROPPED") location.receives_dropped = value;
+    if (name == "BYTES_SENT") location.bytes_sent = value;
+    if (name == "BYTES_RECEIVED") location.bytes_received = value;
     if (name.starts_with("LOST::")) location.lost[name.substr(6)] = value;
   }
 
@@ -305,8 +260,7 @@ class InfoReader {
                      definitions_.attribute("complete"),
                      {},
                      {}};
-    OTF2_EvtReaderCallbacks_SetEnterCallback(callbacks, on_enter);
-    OTF2_EvtReaderCallbacks_SetLeaveCallback(callbacks, on_leave);
+    set_mark_callbacks(callbacks);
     OTF2_ErrorCode code =
         OTF2_Reader_RegisterEvtCallbacks(reader_, events, callbacks, &marks);
     OTF2_EvtReaderCallbacks_Delete(callbacks);

@@ -27,6 +27,30 @@ struct LocationInfo {
   std::uint64_t events_written = 0;
   std::map<std::string, std::uint64_t> lost;  // by cause
   bool primary = false;
+  std::uint32_t group = 0;  // its process
+  std::uint64_t sends = 0;  // messages, and those that are left out
+  std::uint64_t sends_dropped = 0;
+  std::uint64_t receives = 0;
+  std::uint64_t receives_dropped = 0;
+  std::uint64_t bytes_sent = 0;
+  std::uint64_t bytes_received = 0;
+};
+
+// Of a job that uses MPI; what the names mean is in writer/otf2/write_options.h.
+struct MpiInfo {
+  bool used = false;
+  std::uint64_t messages = 0;
+  std::uint64_t sends_dropped = 0;
+  std::uint64_t receives_dropped = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t collectives = 0;
+  std::uint64_t collectives_dropped = 0;
+  std::uint64_t one_sided = 0;
+  std::uint64_t one_sided_dropped = 0;
+  std::uint64_t clock_checked = 0;
+  std::uint64_t clock_violations = 0;
+  std::uint64_t iterations_given_up = 0;
+  std::uint64_t iterations_alone = 0;
 };
 
 // The iterations of one loop.
@@ -71,6 +95,7 @@ struct ArchiveInfo {
   std::map<std::string, std::string> properties;  // all of them
   std::vector<PhaseInfo> phases;  // a loop directly before those inside it
   std::string structure;          // how they lie in each other, one line
+  MpiInfo mpi;
 };
 
 // `path`: the archive's folder, or its traces.otf2.

@@ -107,5 +107,36 @@ TEST_CASE("ArchiveInfo: missing parts - an error, no crash") {
              Catch::Contains("cannot be read"));
 }
 
+TEST_CASE("ArchiveInfo: a job - messages, what was left out, each rank's own") {
+  const test::TemporaryFolder folder;
+  std::vector<spool::SpoolBuilder> ranks;
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    auto& log = ranks.emplace_back(1).mpi(rank, 2).location(0);
+    for (std::uint64_t i = 0; i < 4 - rank; ++i) {
+      const bool sends = rank == 0;
+      const auto procedure = sends ? spool::kTestSend : spool::kTestRecv;
+      log.enter_mpi(100 + 10 * i, procedure, 0x7000, i + 1)
+          .message(sends ? spool::kMpiSend : spool::kMpiRecv, 101 + 10 * i,
+                   {.peer = 1 - rank, .tag = 1, .number = i, .bytes = 50})
+          .leave_mpi(105 + 10 * i, procedure, 0x7000);
+    }
+  }
+  write_and_check(ranks, folder);
+  const ArchiveInfo info = read_archive_info(folder.path().string());
+  CHECK(info.error == "");
+  CHECK(info.processes == 2);
+  CHECK(info.mpi.used);
+  CHECK(info.mpi.messages == 3);
+  CHECK(info.mpi.bytes == 150);
+  CHECK(info.mpi.sends_dropped == 1);
+  CHECK(info.mpi.receives_dropped == 0);
+  CHECK(info.mpi.clock_checked == 3);
+  REQUIRE(info.locations.size() == 2);
+  CHECK(info.locations[0].sends == 3);
+  CHECK(info.locations[0].sends_dropped == 1);
+  CHECK(info.locations[1].bytes_received == 150);
+  CHECK(info.locations[1].process == "MPI Rank 1");
+}
+
 }  // namespace
 }  // namespace refrain::writer

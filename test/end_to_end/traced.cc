@@ -137,6 +137,7 @@ Result run_refrain(const std::vector<std::string>& arguments) {
   command.arguments.insert(command.arguments.end(), arguments.begin(), arguments.end());
   command.environment = clean_environment();
   command.time_limit = std::chrono::seconds(120);
+  if (!arguments.empty() && arguments[0] == "run") put_sanitizer_first(command);
   return run(command);
 }
 

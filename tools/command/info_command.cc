@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "writer/archive_info.h"
+#include "writer/rank_phases.h"
 #include "writer/summary.h"
 
 namespace refrain::tools {
@@ -66,6 +67,21 @@ nlohmann::ordered_json json_of(const PhaseInfo& phase) {
           {"sigma_ns", phase.sigma_ns}};
 }
 
+nlohmann::ordered_json json_of(const writer::MpiInfo& mpi) {
+  return {{"messages", mpi.messages},
+          {"sends_dropped", mpi.sends_dropped},
+          {"receives_dropped", mpi.receives_dropped},
+          {"bytes", mpi.bytes},
+          {"collectives", mpi.collectives},
+          {"collectives_dropped", mpi.collectives_dropped},
+          {"one_sided", mpi.one_sided},
+          {"one_sided_dropped", mpi.one_sided_dropped},
+          {"clock_checked", mpi.clock_checked},
+          {"clock_violations", mpi.clock_violations},
+          {"iterations_given_up", mpi.iterations_given_up},
+          {"iterations_alone", mpi.iterations_alone}};
+}
+
 void print_json(const ArchiveInfo& info, const std::string& archive) {
   nlohmann::ordered_json out = {{"archive", archive},
                                 {"version", info.version},
@@ -84,17 +100,27 @@ void print_json(const ArchiveInfo& info, const std::string& archive) {
                                 {"archive_events", info.archive_events},
                                 {"archive_bytes", info.archive_bytes},
                                 {"gaps", info.gaps}};
+  if (info.mpi.used) out["mpi"] = json_of(info.mpi);
   out["structure"] = info.structure;
   out["phases"] = nlohmann::ordered_json::array();
   for (const PhaseInfo& phase : info.phases) out["phases"].push_back(json_of(phase));
   out["locations"] = nlohmann::ordered_json::array();
-  for (const auto& location : info.locations)
-    out["locations"].push_back({{"name", location.name},
-                                {"process", location.process},
-                                {"events_seen", location.events_seen},
-                                {"events_written", location.events_written},
-                                {"archive_events", location.archive_events},
-                                {"lost", location.lost}});
+  for (const auto& location : info.locations) {
+    auto& entry = out["locations"].emplace_back();
+    entry = {{"name", location.name},
+             {"process", location.process},
+             {"events_seen", location.events_seen},
+             {"events_written", location.events_written},
+             {"archive_events", location.archive_events},
+             {"lost", location.lost}};
+    if (!info.mpi.used) continue;
+    entry["sends"] = location.sends;
+    entry["sends_dropped"] = location.sends_dropped;
+    entry["receives"] = location.receives;
+    entry["receives_dropped"] = location.receives_dropped;
+    entry["bytes_sent"] = location.bytes_sent;
+    entry["bytes_received"] = location.bytes_received;
+  }
   out["properties"] = info.properties;
   // A name that is no UTF-8 must not cost the rest.
   fmt::print("{}\n", out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
@@ -122,6 +148,48 @@ void print_phases(const ArchiveInfo& info) {
   }
 }
 
+// What ranks agree on in one row.
+void print_rank_phases(const ArchiveInfo& info) {
+  const std::vector<writer::RankPhase> phases = writer::rank_phases(info);
+  fmt::print("\nRanks     {}\n", writer::ranks_agree(phases, info.processes)
+                                     ? "all agree on all phases"
+                                     : "do not agree: what differs has rows of its own");
+  if (!info.structure.empty()) fmt::print("Nest      {}\n", info.structure);
+  fmt::print("{:<10} ", "ranks");
+  fmt::print(kPhaseRow, "phase", "where", "parent", "period", "visits", "iterations", "written",
+             "in part", "mean", "min", "max", "sigma");
+  for (const writer::RankPhase& row : phases) {
+    const PhaseInfo& phase = row.phase;
+    const std::string period = row.least_body == row.most_body
+                                   ? std::to_string(row.most_body)
+                                   : fmt::format("{}-{}", row.least_body, row.most_body);
+    fmt::print("{:<10} ", writer::ranks_text(row.ranks, info.processes));
+    fmt::print(kPhaseRow,
+               std::string(2 * std::size_t{phase.level}, ' ') + fmt::format("loop {}", phase.id),
+               where(phase), phase.parent < 0 ? "-" : std::to_string(phase.parent), period,
+               phase.visits, phase.iterations, phase.written, phase.partly,
+               writer::duration_text(phase.mean_ns), writer::duration_text(phase.min_ns),
+               writer::duration_text(phase.max_ns), writer::duration_text(phase.sigma_ns));
+    if (!phase.body.empty()) fmt::print("         {}\n", body_text(phase));
+  }
+}
+
+void print_mpi(const writer::MpiInfo& mpi) {
+  fmt::print("Messages  {} written, {}; left out for want of the other end: {} send{}, {} "
+             "receive{}\n",
+             mpi.messages, writer::bytes_text(mpi.bytes), mpi.sends_dropped,
+             mpi.sends_dropped == 1 ? "" : "s", mpi.receives_dropped,
+             mpi.receives_dropped == 1 ? "" : "s");
+  fmt::print("Others    {} ends of collectives written, {} left out; {} one-sided operations\n",
+             mpi.collectives, mpi.collectives_dropped, mpi.one_sided);
+  if (mpi.iterations_given_up != 0 || mpi.iterations_alone != 0)
+    fmt::print("One cut   {} iterations given up that not all ranks had, {} kept that one rank "
+               "has alone\n",
+               mpi.iterations_given_up, mpi.iterations_alone);
+  fmt::print("Clocks    {} of {} messages received before they were sent\n",
+             mpi.clock_violations, mpi.clock_checked);
+}
+
 void print_text(const ArchiveInfo& info, const std::string& archive) {
   fmt::print("Archive   {}, {}, by Refrain {}{}\n", archive,
              writer::bytes_text(info.archive_bytes), info.version,
@@ -142,7 +210,11 @@ void print_text(const ArchiveInfo& info, const std::string& archive) {
     if (count != 0) fmt::print("Lost      {} by {}\n", count, cause);
   if (info.events_filtered != 0)
     fmt::print("Filtered  {} enters and leaves\n", info.events_filtered);
-  print_phases(info);
+  if (info.mpi.used) print_mpi(info.mpi);
+  if (info.mpi.used && info.processes > 1 && !info.phases.empty())
+    print_rank_phases(info);
+  else
+    print_phases(info);
 }
 
 }  // namespace

@@ -248,9 +248,11 @@ void WinMade::after(int result) noexcept {
   try {
     Members members;
     const Communicator* window = add(*made_, comm_, call_.comm()->identity, members);
-    if (window != nullptr && call_.comm()->known())
-      put(spool::kMpiWindow, window->identity, 0,
-          comm_and_rank(window->number, call_.comm()->number));
+    if (window != nullptr && call_.comm()->known()) {
+      put(spool::kMpiComm, window->identity, spool::kMpiCommWindow,
+          comm_and_rank(window->number, call_.comm()->rank));
+      put(spool::kMpiMembers, call_.comm()->identity, 0, comm_and_rank(window->number, 0));
+    }
   } catch (const std::exception&) {
   }
 }

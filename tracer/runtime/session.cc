@@ -186,7 +186,7 @@ void Session::on_symbol(ThreadRecorder& recorder, periodicity::Symbol symbol,
   places_[detector_->position() & (places_.size() - 1)] = place;
   note_address(place & spool::kAddressMask);
   if (facts_wait_.load(std::memory_order_relaxed)) [[unlikely]] put_waiting_facts();
-  gate_->on_symbol({.symbol = symbol,
+  gate_->on_symbol({.symbol = numbers_.number(symbol),
                     .ticks = ticks,
                     .epoch = recorder.epoch(),
                     .depth = static_cast<std::uint16_t>(recorder.depth()),

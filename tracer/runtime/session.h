@@ -22,6 +22,7 @@
 #include "filters/iteration_gate.h"
 #include "filters/settings.h"
 #include "periodicity/loop_detector.h"
+#include "periodicity/symbol_numbers.h"
 #include "tracer/recorder/decision_board.h"
 #include "tracer/recorder/spool_file.h"
 #include "tracer/recorder/thread_recorder.h"
@@ -246,6 +247,7 @@ class Session final : public filters::GateSink {
   std::vector<periodicity::Symbol> places_;  // of the latest symbols, by position
   std::uint64_t anchors_ = 0;
   std::uint64_t anchors_told_ = 0;
+  periodicity::SymbolNumbers numbers_;        // what the detector is given of them
   std::array<std::uint64_t, 256> addresses_{};
   Modules modules_;
   Journal journal_;

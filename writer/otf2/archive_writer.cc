@@ -103,6 +103,10 @@ class ArchiveJob {
     std::stable_sort(models_.begin(), models_.end(), [](const auto& a, const auto& b) {
       return a->rank() < b->rank();
     });
+    if (MpiJob::is_job(models_)) {
+      mpi_.emplace();
+      mpi_->cut(models_);
+    }
     std::uint32_t first_comm = 0;
     for (std::size_t i = 0; i < models_.size(); ++i) {
       ProcessModel& model = *models_[i];
@@ -116,10 +120,14 @@ class ArchiveJob {
       const double ticks = static_cast<double>(model.end_ticks() - model.start_ticks());
       result_.duration_s = std::max(result_.duration_s, ticks / model.ticks_per_second());
     }
-    if (MpiJob::is_job(models_)) {
-      mpi_.emplace();
+    if (mpi_) {
       mpi_->unite_comms(models_, first_comm);
       mpi_->plan(models_, regions_, threads_);
+      result_.mpi.used = true;
+      result_.mpi.clock_checked = mpi_->checked();
+      result_.mpi.clock_violations = mpi_->violations();
+      result_.mpi.iterations_given_up = mpi_->iterations_given_up();
+      result_.mpi.iterations_alone = mpi_->iterations_alone();
     }
     result_.processes = models_.size();
     result_.structure = structure_line(*models_.front());
@@ -204,7 +212,7 @@ class ArchiveJob {
         result_.events_filtered += outcome.filtered;
         result_.events_unmatched += outcome.unmatched;
         result_.archive_events += outcome.archive_events;
-        mpi_counts_.add(outcome.mpi);
+        result_.mpi.counts.add(outcome.mpi);
         for (std::size_t cause = 0; cause < spool::kLossCauses; ++cause)
           result_.lost[cause] += facts.lost[cause];
         for (std::size_t kind = 0; kind < kEventKinds; ++kind)
@@ -244,11 +252,10 @@ class ArchiveJob {
   }
 
   void write_offsets(Otf2Archive& archive, OTF2_DefWriter* writer, std::size_t process) {
-    const double ticks = models_[process]->ticks_per_second() / 1e9;
     for (const auto& offset : mpi_->clock(process).offsets())
       archive.check(OTF2_DefWriter_WriteClockOffset(writer, offset.ticks,
                                                     offset.offset_ticks,
-                                                    ticks * offset.deviation_ns),
+                                                    static_cast<double>(offset.error_ticks)),
                     "cannot write definitions");
   }
 
@@ -307,7 +314,6 @@ class ArchiveJob {
   std::vector<std::vector<LocationOutcome>> outcomes_;
   std::array<std::uint64_t, kEventKinds> by_kind_{};
   std::optional<MpiJob> mpi_;
-  MpiCounts mpi_counts_;
   unsigned threads_;
   WriteResult result_;
 

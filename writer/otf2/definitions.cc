@@ -229,6 +229,15 @@ class DefinitionWriter {
         writer_, location, text("REFRAIN::" + name), OTF2_TYPE_UINT64, content));
   }
 
+  void mpi_properties(OTF2_LocationRef location, const MpiCounts& counts) {
+    property(location, "SENDS", counts.sends);
+    property(location, "SENDS_DROPPED", counts.sends_dropped);
+    property(location, "RECEIVES", counts.receives);
+    property(location, "RECEIVES_DROPPED", counts.receives_dropped);
+    property(location, "BYTES_SENT", counts.bytes_sent);
+    property(location, "BYTES_RECEIVED", counts.bytes_received);
+  }
+
   // Begin and end of threads are told here: as OTF2 events they would belong to a
   // create/wait paradigm, whose readers look for the ThreadCreate that OpenMP does not
   // have; as a region they would stand below every call path of a worker.
@@ -251,6 +260,7 @@ class DefinitionWriter {
         }
         if (scan.threads_ended != 0)
           property(first + j, "THREAD_END_TICKS", scan.thread_end_ticks);
+        if (process.journal().mpi.known) mpi_properties(first + j, outcome.mpi);
         for (std::size_t cause = 0; cause < spool::kLossCauses; ++cause)
           if (facts.lost[cause] != 0)
             property(first + j, std::string("LOST::") + spool::kLossNames[cause],

@@ -149,24 +149,7 @@ class Planner {
         plan.gaps.push_back(gap);
       }
     }
-    std::sort(plan.gaps.begin(), plan.gaps.end(),
-              [](const Gap& a, const Gap& b) { return a.hold_epoch < b.hold_epoch; });
-    // Gaps that were widened into each other, or touch, become one.
-    std::vector<Gap> merged;
-    for (const Gap& gap : plan.gaps) {
-      if (merged.empty() || merged.back().resume_epoch < gap.hold_epoch) {
-        merged.push_back(gap);
-        continue;
-      }
-      Gap& last = merged.back();
-      if (gap.resume_epoch > last.resume_epoch || gap.resume_epoch == kNever) {
-        last.resume_epoch = gap.resume_epoch;
-        last.resume_ticks = gap.resume_ticks;
-        last.resume_reason = gap.resume_reason;
-        last.killed = gap.killed;
-      }
-    }
-    plan.gaps = std::move(merged);
+    plan.add({});
     return plan;
   }
 
@@ -176,6 +159,26 @@ class Planner {
 };
 
 }  // namespace
+
+void GapPlan::add(const std::vector<Gap>& more) {
+  gaps.insert(gaps.end(), more.begin(), more.end());
+  std::sort(gaps.begin(), gaps.end(),
+            [](const Gap& a, const Gap& b) { return a.hold_epoch < b.hold_epoch; });
+  std::vector<Gap> merged;
+  for (const Gap& gap : gaps) {
+    if (merged.empty() || merged.back().resume_epoch < gap.hold_epoch) {
+      merged.push_back(gap);
+      continue;
+    }
+    Gap& last = merged.back();
+    if (gap.resume_epoch <= last.resume_epoch && gap.resume_epoch != kNever) continue;
+    last.resume_epoch = gap.resume_epoch;
+    last.resume_ticks = gap.resume_ticks;
+    last.resume_reason = gap.resume_reason;
+    last.killed = gap.killed;
+  }
+  gaps = std::move(merged);
+}
 
 const Gap* GapPlan::at_epoch(std::uint64_t epoch) const noexcept {
   const auto after = std::upper_bound(

@@ -54,6 +54,8 @@ struct GapPlan {
   std::vector<Gap> gaps;  // in order, disjoint, none empty
   std::uint64_t undone = 0;
 
+  // Gaps that touch or overlap become one.
+  void add(const std::vector<Gap>& more);
   // The gap that holds this epoch, or nullptr.
   const Gap* at_epoch(std::uint64_t epoch) const noexcept;
   // Whether an iteration is in the archive. A 64th of its duration is granted: its first

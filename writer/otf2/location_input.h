@@ -19,6 +19,7 @@
 #include "writer/otf2/mpi_comms.h"
 #include "writer/otf2/region_table.h"
 #include "writer/otf2/team_table.h"
+#include "writer/otf2/write_options.h"
 
 namespace refrain::writer {
 
@@ -83,34 +84,6 @@ struct LocationInput {
 };
 
 inline constexpr std::size_t kEventKinds = 64;
-
-// Messages and collectives that are in the archive, and those that are not because
-// another end is not.
-struct MpiCounts {
-  std::uint64_t sends = 0;
-  std::uint64_t sends_dropped = 0;
-  std::uint64_t receives = 0;
-  std::uint64_t receives_dropped = 0;
-  std::uint64_t bytes_sent = 0;
-  std::uint64_t bytes_received = 0;
-  std::uint64_t collectives = 0;
-  std::uint64_t collectives_dropped = 0;
-  std::uint64_t one_sided = 0;
-  std::uint64_t one_sided_dropped = 0;
-
-  void add(const MpiCounts& other) noexcept {
-    sends += other.sends;
-    sends_dropped += other.sends_dropped;
-    receives += other.receives;
-    receives_dropped += other.receives_dropped;
-    bytes_sent += other.bytes_sent;
-    bytes_received += other.bytes_received;
-    collectives += other.collectives;
-    collectives_dropped += other.collectives_dropped;
-    one_sided += other.one_sided;
-    one_sided_dropped += other.one_sided_dropped;
-  }
-};
 
 struct LocationOutcome {
   std::uint64_t archive_events = 0;  // records in the archive

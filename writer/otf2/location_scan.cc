@@ -18,7 +18,7 @@ void note_parallel(const Record& record, LocationScan& scan, std::size_t positio
   if (!is_epoch_instance(record)) {
     scan.nested[record.a48()] = keys_opened_by(record)[0].packed();
   } else if (!snapshot) {
-    scan.epochs.note(position, record.a48());
+    scan.epochs.note(position, record.a48(), record.ticks);
   }
 }
 
@@ -73,7 +73,7 @@ void note_keys(const Record& record, LocationScan& scan) {
 void scan_record(const Record& record, std::size_t position, LocationScan& scan) {
   if (spool::is_cut(record)) {
     scan.has_sync = true;
-    scan.epochs.note(position, record.a48());
+    scan.epochs.note(position, record.a48(), record.ticks);
   }
   switch (record.kind & ~spool::kSnapshot) {
     case spool::kSync:
@@ -111,17 +111,24 @@ void scan_record(const Record& record, std::size_t position, LocationScan& scan)
 
 }  // namespace
 
-void EpochIndex::note(std::size_t position, std::uint64_t epoch) {
+void EpochIndex::note(std::size_t position, std::uint64_t epoch, std::uint64_t ticks) {
   if (!marks_.empty() &&
       (position < marks_.back().position + kMarkEvery || epoch <= marks_.back().epoch))
     return;
-  marks_.push_back({position, epoch});
+  marks_.push_back({position, epoch, ticks});
 }
 
 std::size_t EpochIndex::before(std::uint64_t epoch) const noexcept {
   const auto at = std::lower_bound(
       marks_.begin(), marks_.end(), epoch,
       [](const Mark& mark, std::uint64_t value) { return mark.epoch < value; });
+  return at == marks_.begin() ? 0 : (at - 1)->position;
+}
+
+std::size_t EpochIndex::before_ticks(std::uint64_t ticks) const noexcept {
+  const auto at = std::lower_bound(
+      marks_.begin(), marks_.end(), ticks,
+      [](const Mark& mark, std::uint64_t value) { return mark.ticks < value; });
   return at == marks_.begin() ? 0 : (at - 1)->position;
 }
 

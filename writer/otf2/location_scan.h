@@ -24,14 +24,17 @@ namespace refrain::writer {
 // Where in a sequence an epoch begins, roughly: a start for searches.
 class EpochIndex {
  public:
-  void note(std::size_t position, std::uint64_t epoch);
+  void note(std::size_t position, std::uint64_t epoch, std::uint64_t ticks);
   // A position from which everything of this epoch lies ahead.
   std::size_t before(std::uint64_t epoch) const noexcept;
+  // The same by time.
+  std::size_t before_ticks(std::uint64_t ticks) const noexcept;
 
  private:
   struct Mark {
     std::size_t position;
     std::uint64_t epoch;
+    std::uint64_t ticks;
   };
   std::vector<Mark> marks_;
 };

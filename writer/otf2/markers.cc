@@ -37,6 +37,8 @@ const char* hold_reason(std::uint8_t reason) {
       return "the limit of iterations is reached";
     case spool::kGapWindow:
       return "outside the time window";
+    case spool::kGapRanks:
+      return "other ranks did not write it";
     case spool::kGapLimit:
       return "the memory or disk limit is reached";
     default:
@@ -55,6 +57,8 @@ const char* resume_reason(const Gap& gap) {
       return "the pattern broke";
     case spool::kGapLimit:
       return "below the limit again";
+    case spool::kGapRanks:
+      return "all ranks wrote it";
     case spool::kGapSlow:
       return "an iteration took unusually long or short";
     default:

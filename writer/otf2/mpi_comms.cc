@@ -54,6 +54,10 @@ MpiFacts mpi_facts(const spool::MpiJournal& journal) {
   if (!journal.known) return facts;
   facts.size = journal.size;
   for (const auto& [number, comm] : journal.comms) {
+    if (comm.kind == spool::kMpiCommWindow) {
+      facts.windows[comm.identity] = {comm.parent};
+      continue;
+    }
     CommFacts& known = facts.comms[comm.identity];
     known.kind = comm.kind;
     known.parent = comm.parent;
@@ -70,11 +74,6 @@ MpiFacts mpi_facts(const spool::MpiJournal& journal) {
       }
     }
     order_groups(known);
-  }
-  for (const auto& [number, window] : journal.windows) {
-    const auto comm = journal.comms.find(window.comm);
-    if (comm != journal.comms.end())
-      facts.windows[window.identity] = {comm->second.identity};
   }
   return facts;
 }
@@ -104,9 +103,10 @@ CartGrid cart_grid(const std::string& topology) {
   if (kind != "cart") return grid;
   std::vector<std::uint32_t> numbers;
   for (std::uint32_t number = 0; words >> number;) numbers.push_back(number);
-  const std::size_t dimensions = numbers.size() / 3;
-  if (dimensions == 0 || numbers.size() % 3 != 0 || dimensions > 0xff) return grid;
-  for (std::size_t i = 0; i < dimensions; ++i) {
+  const std::size_t dimensions = numbers.empty() ? 0 : numbers.front();
+  if (dimensions == 0 || dimensions > 0xff || numbers.size() < 1 + 2 * dimensions)
+    return grid;
+  for (std::size_t i = 1; i <= dimensions; ++i) {
     grid.periodic.push_back(numbers[i] != 0);
     grid.sizes.push_back(numbers[dimensions + i]);
   }
@@ -151,6 +151,9 @@ ProcessComms process_comms(const spool::MpiJournal& journal, const CommTable& ta
   ProcessComms out;
   out.rank = journal.rank;
   for (const auto& [number, comm] : journal.comms) {
+    for (std::size_t i = 0; i < table.windows.size(); ++i)
+      if (table.windows[i].identity == comm.identity)
+        out.windows[number] = static_cast<std::uint32_t>(i);
     const auto index = table.index_of.find(comm.identity);
     if (index == table.index_of.end()) continue;
     const CommFacts& facts = table.comms[index->second].facts;
@@ -160,10 +163,6 @@ ProcessComms process_comms(const spool::MpiJournal& journal, const CommTable& ta
       local.peers = &facts.remote;
     out.comms[number] = local;
   }
-  for (const auto& [number, window] : journal.windows)
-    for (std::size_t i = 0; i < table.windows.size(); ++i)
-      if (table.windows[i].identity == window.identity)
-        out.windows[number] = static_cast<std::uint32_t>(i);
   return out;
 }
 

@@ -150,7 +150,7 @@ void MpiInterpreter::send(const Record& record, std::size_t index) {
     Request opened;
     opened.kept = kept;
     const std::uint64_t ordinal = open_request(id, std::move(opened));
-    if (decided(ordinal)) request = ordinal + 1;
+    if (decided(ordinal)) request = id_of(ordinal);
   }
   if (!kept) {
     ++outcome_.mpi.sends_dropped;
@@ -182,7 +182,7 @@ void MpiInterpreter::receive(const Record& record, std::size_t index) {
   std::uint64_t request = 0;
   if (posted) {
     decide(open->second.ordinal, kept);
-    request = open->second.ordinal + 1;
+    request = id_of(open->second.ordinal);
     requests_.erase(open);
   }
   if (!kept) {
@@ -204,7 +204,7 @@ void MpiInterpreter::post(const Record& record) {
   const std::uint64_t ordinal = open_request(request_of(record), std::move(opened));
   if (!decided(ordinal)) return;
   stack_.point(record.ticks, [&](EventSink& sink) {
-    sink.receive_request(record.ticks, ordinal + 1);
+    sink.receive_request(record.ticks, id_of(ordinal));
   });
 }
 
@@ -217,14 +217,14 @@ void MpiInterpreter::done(const Record& record) {
   decide(request.ordinal, request.kept);
   if (!decided(request.ordinal)) return;
   stack_.point(record.ticks, [&](EventSink& sink) {
-    sink.send_complete(record.ticks, request.ordinal + 1);
+    sink.send_complete(record.ticks, id_of(request.ordinal));
   });
 }
 
 void MpiInterpreter::tested(const Record& record) {
   const auto open = requests_.find(request_of(record));
   if (open == requests_.end() || !decided(open->second.ordinal)) return;
-  const std::uint64_t request = open->second.ordinal + 1;
+  const std::uint64_t request = id_of(open->second.ordinal);
   stack_.point(record.ticks,
                [&](EventSink& sink) { sink.request_test(record.ticks, request); });
 }
@@ -239,7 +239,7 @@ void MpiInterpreter::cancelled(const Record& record) {
   decide(request.ordinal, true);
   if (!decided(request.ordinal)) return;
   stack_.point(record.ticks, [&](EventSink& sink) {
-    sink.request_cancelled(record.ticks, request.ordinal + 1);
+    sink.request_cancelled(record.ticks, id_of(request.ordinal));
   });
 }
 
@@ -259,7 +259,7 @@ void MpiInterpreter::collective(const Record& record, std::size_t index) {
     const std::uint64_t ordinal = open_request(id, std::move(request));
     if (!decided(ordinal)) return;
     stack_.point(record.ticks, [&](EventSink& sink) {
-      sink.collective_request(record.ticks, ordinal + 1);
+      sink.collective_request(record.ticks, id_of(ordinal));
     });
     return;
   }
@@ -288,7 +288,7 @@ void MpiInterpreter::collective_done(std::uint64_t ticks, const Request& request
   ++outcome_.mpi.collectives;
   if (!decided(request.ordinal)) return;
   stack_.point(ticks, [&](EventSink& sink) {
-    sink.collective_complete(ticks, request.collective, request.ordinal + 1);
+    sink.collective_complete(ticks, request.collective, id_of(request.ordinal));
   });
 }
 

@@ -56,6 +56,10 @@ class MpiInterpreter {
   OTF2_CommRef reference(const LocalComm& comm) const;
   Collective collective_of(const spool::Record& record, const spool::Record& amount,
                            const LocalComm& comm) const;
+  // Of a request in the archive: not used by any other of the process.
+  std::uint64_t id_of(std::uint64_t ordinal) const noexcept {
+    return std::uint64_t{input_.index} << 40 | (ordinal + 1);
+  }
   std::uint64_t open_request(std::uint32_t request, Request opened);
   bool decided(std::uint64_t ordinal) const;
   void decide(std::uint64_t ordinal, bool kept);

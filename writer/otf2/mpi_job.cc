@@ -6,6 +6,7 @@
 
 #include "writer/otf2/location_writer.h"
 #include "writer/otf2/parallel_for.h"
+#include "writer/otf2/rank_stretches.h"
 
 namespace refrain::writer {
 namespace {
@@ -40,6 +41,25 @@ bool before(const MessageTimes::Entry& a, const MessageTimes::Entry& b) {
 bool MpiJob::is_job(const Models& models) {
   return std::any_of(models.begin(), models.end(),
                      [](const auto& model) { return model->journal().mpi.known; });
+}
+
+void MpiJob::cut(Models& models) {
+  std::vector<ProcessModel*> ranks;
+  for (const auto& model : models)
+    if (model->journal().mpi.known && !model->blank()) ranks.push_back(model.get());
+  std::vector<RankRuler> rulers;
+  for (const ProcessModel* rank : ranks) rulers.emplace_back(*rank);
+  std::vector<HeldStretches> held;
+  for (const RankRuler& ruler : rulers) held.push_back(held_stretches(ruler.stretches()));
+  const HeldStretches all = merge_in_tree(std::move(held));
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    const RankTrim trim = trim_rank(rulers[i].stretches(), all);
+    for (const RankTrim::Visit& visit : trim.visits) {
+      given_up_ += visit.more.count();
+      alone_ += visit.alone.count();
+    }
+    if (trim.any()) ranks[i]->widen(rulers[i].gaps_of(trim));
+  }
 }
 
 void MpiJob::unite_comms(Models& models, OTF2_CommRef first_comm) {

@@ -30,6 +30,9 @@ class MpiJob {
   // Whether any process told its rank.
   static bool is_job(const Models& models);
 
+  // Cuts all ranks alike, see rank_cuts.h. To be done before anything else is asked of the
+  // models' gaps.
+  void cut(Models& models);
   // Gives each process its communicators. `first_comm`: reference of the first.
   void unite_comms(Models& models, OTF2_CommRef first_comm);
   // Which messages and requests get records.
@@ -43,6 +46,10 @@ class MpiJob {
   // Of the messages that are kept: compared in time, and received before they were sent.
   std::uint64_t checked() const noexcept { return checked_; }
   std::uint64_t violations() const noexcept { return violations_; }
+  // Iterations of outermost loops that a rank wrote and others did not: left out, and kept
+  // where the rank's pattern broke alone.
+  std::uint64_t iterations_given_up() const noexcept { return given_up_; }
+  std::uint64_t iterations_alone() const noexcept { return alone_; }
 
  private:
   void count_violations(std::vector<std::vector<MessageTimes>>& times);
@@ -53,6 +60,8 @@ class MpiJob {
   std::vector<std::vector<std::vector<bool>>> decided_;  // by process, location, request
   std::uint64_t checked_ = 0;
   std::uint64_t violations_ = 0;
+  std::uint64_t given_up_ = 0;
+  std::uint64_t alone_ = 0;
 };
 
 // Merges neighbours until one is left.

@@ -196,7 +196,7 @@ TEST_CASE("MPI: communicators - unified by identity, peers are ranks in them") {
   // Rank 2 and rank 0, in this order; their own numbers differ.
   ranks[2].comm(4, kMpiCommIntra, 0, 0xc000, {2, 0}, {}, 0xa000);
   ranks[0].comm(9, kMpiCommIntra, 1, 0xc000, {2, 0}, {}, 0xa000);
-  ranks[2].journal().text(kTextTopology, "4 cart 1 0 2 1 0 0");
+  ranks[2].journal().text(kTextTopology, "4 cart 2 1 0 2 1 0 0");
   send(ranks[2], 1, 100, {.peer = 1, .comm = 4, .tag = 1, .bytes = 33});
   receive(ranks[0], 1, 100, {.peer = 0, .comm = 9, .tag = 1, .bytes = 33});
   // Rank 1 on one side, 0 and 2 on the other.
@@ -221,7 +221,7 @@ TEST_CASE("MPI: non-blocking collectives and one-sided operations") {
   const test::TemporaryFolder folder;
   auto ranks = job(2);
   for (SpoolBuilder& rank : ranks) {
-    rank.journal().add(kMpiWindow, 1, std::uint64_t{3} << 32 | 0, 0xe000);
+    rank.comm(3, kMpiCommWindow, 0, 0xe000, {0, 1}, {}, 0xa000);
     rank.location(0)
         .enter_mpi(100, kTestIbarrier, kSite, 1)
         .collective(101, kMpiBarrier, 0, 0, true, 4)
@@ -241,7 +241,8 @@ TEST_CASE("MPI: non-blocking collectives and one-sided operations") {
   CHECK(events == Lines{"101 NonBlockingCollectiveRequest #1",
                         "138 NonBlockingCollectiveComplete 0 0 root -1 bytes 8 80"});
   CHECK(lines_with(written.trace, 1, " Rma") ==
-        Lines{"111 Rma window 0 target 1 bytes 256 #0", "128 RmaComplete window 0 #0"});
+        Lines{"111 RmaPut window 0 target 1 bytes 256 0 #0",
+              "128 RmaOpCompleteBlocking window 0 #0"});
 }
 
 }  // namespace

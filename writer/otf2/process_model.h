@@ -56,6 +56,8 @@ class ProcessModel {
   ProcessContext& context() noexcept { return context_; }
   const ProcessContext& context() const noexcept { return context_; }
   LocationInput input(std::size_t location) const;
+  // Leaves out more, before anything is written; see rank_stretches.h.
+  void widen(const std::vector<Gap>& more) { gaps_.add(more); }
 
  private:
   void scan_all(unsigned threads);

@@ -69,6 +69,10 @@ const char* kind_name(std::size_t kind) {
       return "flush";
     case spool::kCancel:
       return "cancel";
+    case spool::kMpiEnter:
+      return "mpi_enter";
+    case spool::kMpiLeave:
+      return "mpi_leave";
     default:
       return nullptr;
   }
@@ -93,6 +97,30 @@ std::string kinds_json(const std::array<std::uint64_t, kEventKinds>& by_kind) {
     json[name != nullptr ? name : "kind_" + std::to_string(kind)] = by_kind[kind];
   }
   return dumped(json);
+}
+
+}  // namespace
+
+namespace {
+
+template <typename Add>
+void add_mpi(const WriteResult& result, Add add) {
+  const MpiCounts& counts = result.mpi.counts;
+  const std::pair<const char*, std::uint64_t> values[] = {
+      {"PROCESSES", result.processes},
+      {"MESSAGES", counts.sends},
+      {"SENDS_DROPPED", counts.sends_dropped},
+      {"RECEIVES_DROPPED", counts.receives_dropped},
+      {"MESSAGE_BYTES", counts.bytes_sent},
+      {"COLLECTIVES", counts.collectives},
+      {"COLLECTIVES_DROPPED", counts.collectives_dropped},
+      {"ONE_SIDED", counts.one_sided},
+      {"ONE_SIDED_DROPPED", counts.one_sided_dropped},
+      {"CLOCK_CHECKED", result.mpi.clock_checked},
+      {"CLOCK_VIOLATIONS", result.mpi.clock_violations},
+      {"ITERATIONS_GIVEN_UP", result.mpi.iterations_given_up},
+      {"ITERATIONS_ALONE", result.mpi.iterations_alone}};
+  for (const auto& [name, value] : values) add(name, std::to_string(value));
 }
 
 }  // namespace
@@ -134,6 +162,7 @@ Properties archive_properties(const spool::Journal& journal, const WriteOptions&
   add("SPOOL_BYTES", std::to_string(result.spool_bytes));
   add("LOOPS", loops_json(result.loops));
   if (!result.structure.empty()) add("STRUCTURE", result.structure);
+  if (result.mpi.used) add_mpi(result, add);
   std::string complaints;
   for (std::size_t i = 0; i < std::min(kMostComplaints, result.complaints.size()); ++i)
     complaints += (i == 0 ? "" : "\n") + result.complaints[i];

@@ -43,6 +43,44 @@ struct LoopSummary {
   double sigma_ns = 0;
 };
 
+// Messages and collectives of a job's processes that are in the archive, and those that are
+// not because another end is not. Counted by end: a message has a send and a receive, a
+// collective one end for each member.
+struct MpiCounts {
+  std::uint64_t sends = 0;
+  std::uint64_t sends_dropped = 0;
+  std::uint64_t receives = 0;
+  std::uint64_t receives_dropped = 0;
+  std::uint64_t bytes_sent = 0;
+  std::uint64_t bytes_received = 0;
+  std::uint64_t collectives = 0;
+  std::uint64_t collectives_dropped = 0;
+  std::uint64_t one_sided = 0;
+  std::uint64_t one_sided_dropped = 0;
+
+  void add(const MpiCounts& other) noexcept {
+    sends += other.sends;
+    sends_dropped += other.sends_dropped;
+    receives += other.receives;
+    receives_dropped += other.receives_dropped;
+    bytes_sent += other.bytes_sent;
+    bytes_received += other.bytes_received;
+    collectives += other.collectives;
+    collectives_dropped += other.collectives_dropped;
+    one_sided += other.one_sided;
+    one_sided_dropped += other.one_sided_dropped;
+  }
+};
+
+struct MpiResult {
+  bool used = false;
+  MpiCounts counts;
+  std::uint64_t clock_checked = 0;     // messages whose ends were compared in time
+  std::uint64_t clock_violations = 0;  // of these, received before they were sent
+  std::uint64_t iterations_given_up = 0;  // written by a rank, left out for the others'
+  std::uint64_t iterations_alone = 0;     // written by one rank and kept: its pattern broke
+};
+
 struct WriteResult {
   bool ok = false;
   std::string error;                    // one line, empty if ok
@@ -61,6 +99,7 @@ struct WriteResult {
   std::uint64_t archive_bytes = 0;
   std::uint64_t spool_bytes = 0;
   double duration_s = 0;
+  MpiResult mpi;
 };
 
 }  // namespace refrain::writer

@@ -229,8 +229,6 @@ enum Kind : std::uint8_t {
                       // rank is 0 then a kText of kTextMembers follows
   kClockOffset = 115,  // ticks: of this process' clock; payload: ticks to be added for that
                        // of process 0 at the same moment, signed; a48: the error's bound
-  kMpiWindow = 116,    // a window of one-sided communication: aux16: its number; aux32: its
-                       // communicator's; payload: identity, the same in all its members
 };
 
 enum HeldValue : std::uint8_t {
@@ -299,6 +297,7 @@ enum GapReason : std::uint8_t {
   kGapBreak = 4,       // resumed: the pattern broke
   kGapTooShort = 5,    // resumed: undone, shorter than min_gap
   kGapSlow = 6,        // resumed: an iteration was slow
+  kGapRanks = 7,       // the writer's: other ranks did not write it
 };
 
 // Why something could not be recorded; index into Header::lost.

@@ -23,12 +23,21 @@ std::size_t IterationStream::find_next(std::size_t from, const LoopVisit& visit)
   while (index < visit.end_record) {
     const Record& record = journal_->log[index];
     const bool ends = record.kind == kLoopLeft || record.kind == kMarksEnd;
-    if ((record.kind == kIteration || ends) && record.aux32 == visit.loop)
-      return index;
+    if ((record.kind == kIteration || ends) && record.aux32 == visit.loop) return index;
     index +=
         record.kind == kText ? 1 + (record.a48() + kRecordBytes - 1) / kRecordBytes : 1;
   }
   return visit.end_record;
+}
+
+// Whether the loop turned out to end where this iteration would have begun: its first event
+// was like the loop's, but belongs to what came next.
+bool IterationStream::left_at_once(const IterationEvent& event, std::size_t next,
+                                   const LoopVisit& visit) const {
+  if (next >= visit.end_record) return false;
+  const Record& record = journal_->log[next];
+  return record.kind == kLoopLeft && record.payload <= event.number &&
+         record.ticks <= event.ticks;
 }
 
 bool IterationStream::advance(Cursor& cursor) const {
@@ -55,6 +64,11 @@ bool IterationStream::advance(Cursor& cursor) const {
     return true;
   }
   cursor.next = find_next(cursor.next + 1, visit);
+  if (!event.left && left_at_once(event, cursor.next, visit)) {
+    event.left = true;
+    cursor.next = visit.end_record;
+    return true;
+  }
   if (!event.left) {
     event.complete = event.number < visit.complete;
     bool end_is_told = false;
@@ -63,8 +77,8 @@ bool IterationStream::advance(Cursor& cursor) const {
       event.end_ticks = std::min(std::max(ticks, next.ticks), visit.cut_ticks);
       end_is_told = next.payload <= event.number + 1;
     }
-    const auto end = end_is_told ? ends_.end()
-                                 : std::upper_bound(ends_.begin(), ends_.end(), ticks);
+    const auto end =
+        end_is_told ? ends_.end() : std::upper_bound(ends_.begin(), ends_.end(), ticks);
     if (end != ends_.end() && *end < event.end_ticks) {
       event.end_ticks = cursor.ends = *end;
       event.complete = true;

@@ -55,6 +55,8 @@ class IterationStream {
 
   bool advance(Cursor& cursor) const;
   std::size_t find_next(std::size_t from, const LoopVisit& visit) const;
+  bool left_at_once(const IterationEvent& event, std::size_t next,
+                    const LoopVisit& visit) const;
   bool before(const IterationEvent& a, const IterationEvent& b) const;
   void select();
 

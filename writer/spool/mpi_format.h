@@ -56,6 +56,8 @@ enum MpiCommKind : std::uint8_t {
   kMpiCommSelf = 1,
   kMpiCommIntra = 2,
   kMpiCommInter = 3,
+  kMpiCommWindow = 4,  // not one: a window of one-sided communication, which has a number as
+                       // they do; its parent is its communicator
 };
 
 enum MpiRma : std::uint8_t {

@@ -71,12 +71,9 @@ void MpiJournal::take(const Record& record) {
       comms[record.aux16].size = record.aux32;
       comms[record.aux16].parent = record.payload;
       break;
-    case kMpiWindow:
-      windows[record.aux16] = {static_cast<std::uint16_t>(record.aux32), record.payload};
-      break;
     case kClockOffset:
       offsets.push_back(
-          {record.ticks, static_cast<std::int64_t>(record.payload), record.aux32});
+          {record.ticks, static_cast<std::int64_t>(record.payload), record.a48()});
       break;
     default:
       break;

@@ -31,15 +31,10 @@ struct JournalComm {
   std::string topology;  // text of kTextTopology, without the number
 };
 
-struct JournalWindow {
-  std::uint16_t comm = 0;
-  std::uint64_t identity = 0;
-};
-
 struct JournalClockOffset {
   std::uint64_t ticks = 0;
   std::int64_t offset_ticks = 0;  // to be added for rank 0's clock
-  std::uint32_t deviation_ns = 0;
+  std::uint64_t error_ticks = 0;    // bound
 };
 
 struct MpiJournal {
@@ -47,8 +42,7 @@ struct MpiJournal {
   std::uint32_t rank = 0;
   std::uint32_t size = 0;
   std::map<std::uint16_t, std::string> procedures;
-  std::map<std::uint16_t, JournalComm> comms;  // by number in this process
-  std::map<std::uint16_t, JournalWindow> windows;
+  std::map<std::uint16_t, JournalComm> comms;  // by number in this process; windows, too
   std::vector<JournalClockOffset> offsets;  // in the order of their ticks
 
   // Takes a record or a text; what does not concern MPI is ignored.

@@ -177,6 +177,25 @@ TEST_CASE("IterationStream: order - found out late, told in time") {
                                                   "230 2 2 incomplete", "250 2 left"});
 }
 
+TEST_CASE("IterationStream: an iteration without events - is none") {
+  SpoolBuilder builder(1);
+  builder.loop(1, 130, 0x10);
+  builder.iteration(1, 0, 100);
+  builder.iteration(1, 1, 110);
+  builder.iteration(1, 2, 120);
+  SECTION("the loop was left before it began") {
+    builder.left(1, 2, 119);
+    const Journal journal = parse_journal(RecordSequence(builder.journal().log));
+    CHECK(told(journal) == std::vector<std::string>{"100 1 0", "110 1 1", "120 1 left"});
+  }
+  SECTION("the loop was left inside it") {
+    builder.left(1, 2, 125);
+    const Journal journal = parse_journal(RecordSequence(builder.journal().log));
+    CHECK(told(journal) == std::vector<std::string>{"100 1 0", "110 1 1",
+                                                    "120 1 2 incomplete", "125 1 left"});
+  }
+}
+
 TEST_CASE("IterationStream: held without marks - the last one ends with the writing") {
   SpoolBuilder builder(1);
   builder.loop(1, 130, 0x10);

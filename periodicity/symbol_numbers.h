@@ -1,0 +1,45 @@
+// SymbolNumbers: numbers symbols in the order in which they come first.
+//
+// Place in the flow: in the tracer, before IterationGate and the detector. A symbol holds a
+// code address, which differs from run to run and from process to process where addresses
+// are randomised. The detectors keep tables of fixed size and find symbols in them by hash:
+// a collision loses no correctness, but may delay a find. By their numbers, programs that
+// do the same are told the same loops, in every run and in every process. Thread-safety:
+// none. Cost: a multiplication, a load and a comparison; allocates in the constructor only
+// (128 KiB). Symbols that come when kMost have numbers keep their values.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "periodicity/symbol_hash.h"
+
+namespace refrain::periodicity {
+
+class SymbolNumbers {
+ public:
+  static constexpr std::size_t kMost = 4096;
+
+  // From 1 on.
+  Symbol number(Symbol symbol) noexcept {
+    std::size_t slot = mix(symbol) % kSlots;
+    for (; entries_[slot].number != 0; slot = (slot + 1) % kSlots)
+      if (entries_[slot].symbol == symbol) return entries_[slot].number;
+    if (count_ == kMost) return symbol;
+    entries_[slot] = {symbol, ++count_};
+    return count_;
+  }
+
+ private:
+  static constexpr std::size_t kSlots = 2 * kMost;
+
+  struct Entry {
+    Symbol symbol = 0;
+    Symbol number = 0;
+  };
+  std::vector<Entry> entries_ = std::vector<Entry>(kSlots);
+  Symbol count_ = 0;
+};
+
+}  // namespace refrain::periodicity

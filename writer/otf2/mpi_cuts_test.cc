@@ -1,0 +1,262 @@
+// Archives of jobs whose ranks left out stretches: the same iterations on all ranks, messages
+// with both ends, clocks.
+#include <catch2/catch.hpp>
+
+#include "writer/testing/archive_text.h"
+
+namespace refrain::writer {
+namespace {
+
+using namespace spool;  // NOLINT: names of test builders
+using Lines = std::vector<std::string>;
+
+constexpr std::uint64_t kSite = 0x7000;
+constexpr std::uint64_t kIterations = 20;
+
+// Iteration i in [1000 + 100 i, 1100 + 100 i): a message to the next rank in a ring, one
+// from the one before, and an Allreduce. Epochs: three an iteration, from 3 i + 1 on.
+struct RingRank {
+  SpoolBuilder builder{1};
+  std::uint32_t rank;
+  std::uint32_t size;
+  bool collective = true;
+
+  RingRank(std::uint32_t own, std::uint32_t all) : rank(own), size(all) {
+    builder.mpi(rank, size);
+  }
+
+  void iteration(std::uint64_t i) {
+    const std::uint64_t t = 1000 + 100 * i;
+    RecordBuilder& log = builder.location(0);
+    log.enter_mpi(t, kTestSend, kSite, 3 * i + 1)
+        .message(kMpiSend, t + 1,
+                 {.peer = (rank + 1) % size, .tag = 1, .number = i, .bytes = 100 + i})
+        .leave_mpi(t + 5, kTestSend, kSite)
+        .enter_mpi(t + 20, kTestRecv, kSite, 3 * i + 2)
+        .message(kMpiRecv, t + 29,
+                 {.peer = (rank + size - 1) % size, .tag = 1, .number = i, .bytes = 100 + i})
+        .leave_mpi(t + 30, kTestRecv, kSite);
+    if (!collective) return;
+    log.enter_mpi(t + 50, kTestAllreduce, kSite, 3 * i + 3)
+        .collective(t + 58, kMpiAllreduce, 0, static_cast<std::uint32_t>(i))
+        .leave_mpi(t + 60, kTestAllreduce, kSite);
+  }
+  void run(std::uint64_t first, std::uint64_t last) {
+    for (std::uint64_t i = first; i < last; ++i) iteration(i);
+  }
+  // Marks of all iterations; the detector's first is iteration `begins` of the program.
+  void marks(std::uint64_t begins = 0) {
+    builder.loop(1, 1000 + 100 * (begins + 2), kSite);
+    for (std::uint64_t i = begins; i < kIterations; ++i) {
+      if (collective) builder.journal().add(kAnchor, 1000 + 100 * i, 0, i);
+      builder.iteration(1, i - begins, 1000 + 100 * i);
+    }
+    builder.left(1, kIterations - begins, 1000 + 100 * kIterations - 40);
+  }
+  // All but [from, to) is written.
+  void held(std::uint64_t from, std::uint64_t to) {
+    builder.gap(0, 3 * from + 1, 1000 + 100 * from);
+    builder.resumed(0, 3 * to + 1, 1000 + 100 * to);
+    run(0, from);
+    builder.location(0)
+        .add(kHold, 1000 + 100 * from + 50, 0, 3 * from + 1)
+        .add(kResume, 1000 + 100 * to + 1, 0, 3 * to + 1);
+    run(to, kIterations);
+  }
+};
+
+Written write_ring(const std::vector<RingRank>& ring, const test::TemporaryFolder& folder,
+                   WriteOptions options = {}) {
+  std::vector<SpoolBuilder> ranks;
+  for (const RingRank& rank : ring) ranks.push_back(rank.builder);
+  return write_and_check(ranks, folder, std::move(options));
+}
+
+// Numbers of the iterations in which a rank sent anything that is in the archive.
+Lines sent(const Written& written, std::size_t rank) {
+  Lines out;
+  for (const std::string& line : lines_with(written.trace, rank, " MpiSend"))
+    out.push_back(line.substr(line.rfind(' ') + 1));
+  return out;
+}
+
+// The same, by the regions.
+std::vector<int> written_iterations(const Written& written, std::size_t rank) {
+  std::vector<int> out;
+  for (const std::string& line : lines_with(written.trace, rank, "enter MPI_Send"))
+    out.push_back((std::stoi(line) - 1000) / 100);
+  return out;
+}
+
+std::vector<int> without(std::uint64_t from, std::uint64_t to) {
+  std::vector<int> out;
+  for (std::uint64_t i = 0; i < kIterations; ++i)
+    if (i < from || i >= to) out.push_back(static_cast<int>(i));
+  return out;
+}
+
+TEST_CASE("MPI cuts: the same on all ranks - nothing is dropped") {
+  const test::TemporaryFolder folder;
+  std::vector<RingRank> ring = {{0, 3}, {1, 3}, {2, 3}};
+  for (RingRank& rank : ring) {
+    rank.marks();
+    rank.held(5, 18);
+  }
+  const Written written = write_ring(ring, folder);
+  for (std::size_t rank = 0; rank < 3; ++rank) {
+    CHECK(written_iterations(written, rank) == without(5, 18));
+    CHECK(sent(written, rank).size() == 7);
+    CHECK(lines_with(written.trace, rank, " iteration ").size() == kIterations);
+  }
+  CHECK(written.trace.properties.at("REFRAIN::SENDS_DROPPED") == "0");
+  CHECK(written.trace.properties.at("REFRAIN::MESSAGES") == "21");
+}
+
+TEST_CASE("MPI cuts: held an iteration early or late - all ranks have the common ones") {
+  const test::TemporaryFolder folder;
+  std::vector<RingRank> ring = {{0, 3}, {1, 3}, {2, 3}};
+  for (RingRank& rank : ring) rank.marks();
+  ring[0].held(5, 18);
+  ring[1].held(6, 17);
+  ring[2].held(4, 18);
+  SECTION("with collectives") {}
+  const Written written = write_ring(ring, folder);
+  for (std::size_t rank = 0; rank < 3; ++rank) {
+    CHECK(written_iterations(written, rank) == without(4, 18));
+    CHECK(sent(written, rank).size() == 6);
+    CHECK(lines_with(written.trace, rank, " off").size() == 1);
+    CHECK(lines_with(written.trace, rank, "MpiCollectiveEnd").size() == 6);
+  }
+  CHECK(written.trace.properties.at("REFRAIN::ITERATIONS_GIVEN_UP") == "4");
+  CHECK(written.trace.properties.at("REFRAIN::SENDS_DROPPED") == "0");
+}
+
+TEST_CASE("MPI cuts: a rank that held nothing - is cut like the others") {
+  const test::TemporaryFolder folder;
+  std::vector<RingRank> ring = {{0, 2}, {1, 2}};
+  for (RingRank& rank : ring) rank.marks();
+  ring[0].held(5, 18);
+  ring[1].run(0, kIterations);
+  const Written written = write_ring(ring, folder);
+  CHECK(written_iterations(written, 1) == without(5, 18));
+  CHECK(lines_with(written.trace, 1, "00 iteration").size() == kIterations);
+}
+
+TEST_CASE("MPI cuts: loops that begin at other iterations - the anchors tell") {
+  const test::TemporaryFolder folder;
+  std::vector<RingRank> ring = {{0, 2}, {1, 2}};
+  ring[0].marks();
+  ring[0].held(5, 18);
+  ring[1].marks(1);
+  ring[1].held(6, 18);
+  const Written written = write_ring(ring, folder);
+  // Anchor 5 is complete within iteration 4, after its message: the cut lies behind it.
+  CHECK(written_iterations(written, 0) == without(5, 18));
+  CHECK(written_iterations(written, 1) == without(5, 18));
+  CHECK(sent(written, 0) == sent(written, 1));
+}
+
+TEST_CASE("MPI cuts: no loop in common and no collectives - each its own, messages matched") {
+  const test::TemporaryFolder folder;
+  std::vector<RingRank> ring = {{0, 2}, {1, 2}};
+  ring[0].collective = ring[1].collective = false;
+  ring[0].marks();
+  ring[0].held(5, 18);
+  ring[1].run(0, kIterations);
+  const Written written = write_ring(ring, folder);
+  CHECK(written_iterations(written, 0) == without(5, 18));
+  CHECK(written_iterations(written, 1).size() == kIterations);
+  CHECK(sent(written, 1).size() == 7);
+  CHECK(written.trace.properties.at("REFRAIN::SENDS_DROPPED") == "13");
+}
+
+TEST_CASE("MPI cuts: one rank breaks alone - it keeps that, without messages") {
+  const test::TemporaryFolder folder;
+  std::vector<RingRank> ring = {{0, 2}, {1, 2}};
+  for (RingRank& rank : ring) rank.marks();
+  ring[0].held(5, 18);
+  ring[1].builder.gap(0, 16, 1500);
+  ring[1].builder.resumed(0, 31, 2000);
+  ring[1].builder.gap(1, 37, 2200);
+  ring[1].builder.resumed(1, 55, 2800);
+  ring[1].run(0, 5);
+  ring[1].builder.location(0).add(kHold, 1550, 0, 16).add(kResume, 2001, 0, 31);
+  ring[1].run(10, 12);
+  ring[1].builder.location(0).add(kHold, 2250, 1, 37).add(kResume, 2801, 1, 55);
+  ring[1].run(18, kIterations);
+  const Written written = write_ring(ring, folder);
+  CHECK(written_iterations(written, 0) == without(5, 18));
+  CHECK(written_iterations(written, 1).size() == 9);
+  CHECK(sent(written, 1).size() == 7);
+  CHECK(written.trace.properties.at("REFRAIN::ITERATIONS_ALONE") == "2");
+}
+
+TEST_CASE("MPI cuts: requests across an edge - decided by their start") {
+  const test::TemporaryFolder folder;
+  std::vector<SpoolBuilder> ranks;
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    SpoolBuilder& builder = ranks.emplace_back(1).mpi(rank, 2);
+    builder.gap(0, 3, 200);
+    builder.resumed(0, 6, 500);
+    RecordBuilder& log = builder.location(0);
+    // Sent and posted before the gap, complete behind it; the second, both in between.
+    log.enter_mpi(100, kTestIrecv, kSite, 1)
+        .add(kMpiPost, 101, 0, 1)
+        .leave_mpi(102, kTestIrecv, kSite)
+        .enter_mpi(110, kTestIsend, kSite, 2)
+        .message(kMpiSend, 111, {.peer = 1 - rank, .tag = 1, .number = 0, .bytes = 10}, 2)
+        .leave_mpi(112, kTestIsend, kSite)
+        .add(kHold, 201, 0, 3)
+        .add(kResume, 501, 0, 6)
+        .enter_mpi(500, kTestWaitall, kSite, 6)
+        .message(kMpiRecv, 508, {.peer = 1 - rank, .tag = 1, .number = 1, .bytes = 11}, 3)
+        .message(kMpiRecv, 508, {.peer = 1 - rank, .tag = 1, .number = 0, .bytes = 10}, 1)
+        .leave_mpi(509, kTestWaitall, kSite);
+  }
+  const Written written = write_and_check(ranks, folder);
+  CHECK(lines_with(written.trace, 0, " Mpi") ==
+        Lines{"101 MpiIrecvRequest #1", "111 MpiSend comm 0 peer 1 tag 1 bytes 10",
+              "508 MpiIrecv comm 0 peer 1 tag 1 bytes 10 #1"});
+}
+
+TEST_CASE("MPI cuts: killed ranks - what all have, from logs and rings") {
+  const test::TemporaryFolder folder;
+  std::vector<RingRank> ring = {{0, 2}, {1, 2}};
+  for (RingRank& rank : ring) {
+    rank.builder.loop(1, 1200, kSite);
+    for (std::uint64_t i = 0; i < kIterations; ++i)
+      rank.builder.iteration(1, i, 1000 + 100 * i);
+    rank.builder.gap(0, 16, 1500);
+    rank.run(0, 5);
+    rank.builder.location(0).add(kHold, 1550, 0, 16).not_ended().hold_in_ring();
+    rank.run(rank.rank == 0 ? 5 : 12, kIterations);
+  }
+  WriteOptions options;
+  options.recovered = true;
+  const Written written = write_ring(ring, folder, options);
+  for (std::size_t rank = 0; rank < 2; ++rank) {
+    CHECK(written_iterations(written, rank) == without(5, 18));
+    CHECK(sent(written, rank).size() == 7);
+  }
+}
+
+TEST_CASE("MPI clocks: offsets - readers see one clock, receives before sends are counted") {
+  const test::TemporaryFolder folder;
+  std::vector<RingRank> ring = {{0, 2}, {1, 2}};
+  for (RingRank& rank : ring) rank.run(0, kIterations);
+  // Rank 1's clock is 50 behind rank 0's at first, and runs slow: 200 more 2000 later.
+  const std::uint64_t offsets[] = {50, 250};
+  ring[1].builder.journal().add(kClockOffset, 1, 3, offsets[0]);
+  ring[1].builder.journal().add(kClockOffset, 2001, 3, offsets[1]);
+  const Written written = write_ring(ring, folder);
+  const Lines enters = lines_with(written.trace, 1, "enter MPI_Send");
+  CHECK(enters.front() == "1150 enter MPI_Send");
+  CHECK(enters.at(10) == "2250 enter MPI_Send");
+  CHECK(lines_with(written.trace, 0, "enter MPI_Send").at(10) == "2000 enter MPI_Send");
+  // From rank 1 all arrive too early, as rank 1 sends 22 and more after rank 0 received.
+  CHECK(written.trace.properties.at("REFRAIN::CLOCK_VIOLATIONS") == "20");
+  CHECK(written.trace.properties.at("REFRAIN::CLOCK_CHECKED") == "40");
+}
+
+}  // namespace
+}  // namespace refrain::writer

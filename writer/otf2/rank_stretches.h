@@ -1,0 +1,58 @@
+// What a process held, by the rulers that all ranks share, and what the others' stretches
+// mean in its own epochs.
+//
+// Place in the flow: ARCHITECTURE.md, step 7: process_model.h -> RankRuler -> rank_cuts.h,
+// and back.
+// Thread-safety: const after construction; one a process.
+// Ownership: refers to the ProcessModel, which must live longer.
+// Units: ticks and epochs of the process.
+// Cost: two passes over the iterations in the journal and one over the primary location's
+// records. Memory: 16 bytes for each iteration before which anchors had grown and each
+// collective over all processes in the log.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "writer/otf2/process_model.h"
+#include "writer/otf2/rank_cuts.h"
+
+namespace refrain::writer {
+
+class RankRuler {
+ public:
+  explicit RankRuler(const ProcessModel& process);
+
+  const RankStretches& stretches() const noexcept { return stretches_; }
+  // The gaps that a trim makes. Edges lie at cuts; an edge at one of the process' own gaps
+  // is that of the gap, so that the two become one.
+  std::vector<Gap> gaps_of(const RankTrim& trim) const;
+
+ private:
+  struct Sample {
+    std::uint64_t ticks;
+    std::uint64_t anchors;  // completed by then
+  };
+  struct Edge {
+    std::uint64_t epoch = kNever;
+    std::uint64_t ticks = kNever;
+  };
+
+  void take_anchors();
+  void take_visits();
+  void take_other_gaps();
+  std::uint64_t anchors_at(std::uint64_t ticks) const noexcept;
+  // The first moment with so many; kNever if it never came.
+  std::uint64_t when(std::uint64_t anchors) const noexcept;
+  // The cut at this time; the next one if there is none within `slack` before it. `begins`:
+  // a gap begins there, else one ends.
+  Edge edge_at(std::uint64_t ticks, std::uint64_t slack, bool begins) const;
+  void add_gap(std::vector<Gap>& gaps, Edge from, Edge to) const;
+
+  const ProcessModel& process_;
+  std::vector<Sample> samples_;        // both ascend
+  std::vector<std::size_t> visit_of_;  // of RankStretches::visits in the journal
+  RankStretches stretches_;
+};
+
+}  // namespace refrain::writer
