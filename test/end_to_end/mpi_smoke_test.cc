@@ -1,0 +1,68 @@
+// Two ranks, traced: the least that must work of MPI. mpi_traced_test has the rest.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <map>
+#include <string>
+
+#include "test/end_to_end/mpi_job.h"
+#include "test/support/files.h"
+#include "test/support/mpi_checks.h"
+
+namespace refrain::test {
+namespace {
+
+std::map<std::string, int> enters(const Trace& trace) {
+  std::map<std::string, int> result;
+  for (const Location& location : trace.locations)
+    for (const Event& event : location.events)
+      if (event.type == EventType::kEnter) ++result[trace.regions.at(event.reference).name];
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("MPI smoke: C and Fortran - regions, and messages with both ends") {
+  const auto [program, way] = GENERATE(table<const char*, MpiWay>({
+      {"ring_gcc", MpiWay::kInside},
+      {"ring_gcc", MpiWay::kOutside},
+      {"heat_mpif_gfortran", MpiWay::kInside},
+      {"wave_mpi_gfortran", MpiWay::kInside},
+      {"ring_f08_gfortran", MpiWay::kInside},
+  }));
+  CAPTURE(program);
+  TemporaryFolder folder;
+  const MpiJob job{.program = program, .settings = {{"LIMIT", "0"}}};
+  const MpiCounts counts = count_mpi(job);
+  const Traced traced = trace_mpi(job, way, folder / "archive");
+  CHECK(traced.result.output == counts.output);
+  const Replay replayed = replay(traced.trace);
+  CHECK(replayed.unmatched() == 0);
+  CHECK(replayed.pairs() >= 40);
+  std::map<std::string, int> expected;
+  for (int rank = 0; rank < 2; ++rank)
+    for (const auto& [name, calls] : counts.calls[static_cast<std::size_t>(rank)])
+      expected[name] += static_cast<int>(calls);
+  REQUIRE(expected.size() > 5);
+  std::map<std::string, int> found = enters(traced.trace);
+  std::erase_if(found, [](const auto& entry) { return entry.first.rfind("MPI_", 0) != 0; });
+  CHECK(found == expected);
+}
+
+TEST_CASE("MPI smoke: many kinds of calls - each is told, each message matched") {
+  TemporaryFolder folder;
+  const MpiJob job{.program = "calls_gcc", .settings = {{"LIMIT", "0"}}};
+  const Result plain = run_mpi(job);
+  const Traced traced = trace_mpi(job, MpiWay::kInside, folder / "archive");
+  CHECK(traced.result.output == plain.output);
+  const Replay replayed = replay(traced.trace);
+  CHECK(replayed.unmatched() == 0);
+  CHECK(replayed.pairs() == 2 * (2 + 4 + 4));
+  std::map<std::string, int> found = enters(traced.trace);
+  for (const char* name :
+       {"MPI_Init", "MPI_Isend", "MPI_Cancel", "MPI_Startall", "MPI_Psend_init", "MPI_Mprobe",
+        "MPI_Isendrecv", "MPI_Send_c", "MPI_Comm_idup", "MPI_Cart_create", "MPI_Intercomm_merge",
+        "MPI_Win_fence", "MPI_Put", "MPI_File_write", "MPI_Finalize"})
+    CHECK(found[name] >= 2);
+}
+
+}  // namespace refrain::test
