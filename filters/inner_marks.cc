@@ -98,10 +98,13 @@ void InnerMarks::add(const LoopMark& mark, std::uint64_t duration) noexcept {
 }
 
 HeldIterations& InnerMarks::sum_of(const LoopMark& mark) noexcept {
-  if (latest_ < sum_count_ && sums_[latest_].loop == mark.loop) [[likely]]
+  const auto is_it = [&mark](const HeldIterations& sum) {
+    return sum.loop == mark.loop && sum.parent == mark.parent;
+  };
+  if (latest_ < sum_count_ && is_it(sums_[latest_])) [[likely]]
     return sums_[latest_];
   for (latest_ = 0; latest_ != sum_count_; ++latest_)
-    if (sums_[latest_].loop == mark.loop) return sums_[latest_];
+    if (is_it(sums_[latest_])) return sums_[latest_];
   if (sum_count_ == kMostSums) tell_sums();
   latest_ = sum_count_++;
   sums_[latest_] = HeldIterations{.loop = mark.loop, .parent = mark.parent};

@@ -33,7 +33,7 @@ class InnerMarks {
   void write_from(std::uint64_t position) noexcept;
   // What lies in [from, to) is written; before it: summed up; behind it: goes on waiting.
   void write_between(std::uint64_t from, std::uint64_t to) noexcept;
-  // Tells the sums, one a loop, and begins new ones.
+  // Tells the sums, one a loop and loop around it, and begins new ones.
   void tell_sums() noexcept;
 
  private:

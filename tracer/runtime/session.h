@@ -245,9 +245,9 @@ class Session final : public filters::GateSink {
   std::unique_ptr<periodicity::LoopDetector> detector_;
   std::unique_ptr<filters::IterationGate> gate_;
   std::vector<periodicity::Symbol> places_;  // of the latest symbols, by position
+  periodicity::SymbolNumbers numbers_;       // what the detector is given of symbols
   std::uint64_t anchors_ = 0;
   std::uint64_t anchors_told_ = 0;
-  periodicity::SymbolNumbers numbers_;        // what the detector is given of them
   std::array<std::uint64_t, 256> addresses_{};
   Modules modules_;
   Journal journal_;

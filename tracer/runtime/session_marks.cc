@@ -93,7 +93,9 @@ void Session::held_summary(const filters::HeldIterations& held) noexcept {
   const auto put = [&](spool::HeldValue which, std::uint64_t value) {
     journal_.put(spool::kHeldValue, now, held.loop, value, which);
   };
-  journal_.put(spool::kHeldSummary, now, held.loop, held.count);
+  // Parts of one sum are told apart from sums of the loop inside another one.
+  const auto around = static_cast<std::uint16_t>(held.parent + 1);
+  journal_.put(spool::kHeldSummary, now, std::uint64_t{around} << 32 | held.loop, held.count);
   put(spool::kHeldTotal, held.total_ticks);
   put(spool::kHeldLeast, held.least_ticks);
   put(spool::kHeldGreatest, held.greatest_ticks);

@@ -142,6 +142,27 @@ TEST_CASE("MPI cuts: a rank that held nothing - is cut like the others") {
   CHECK(lines_with(written.trace, 1, "00 iteration").size() == kIterations);
 }
 
+TEST_CASE("MPI cuts: a gap that begins inside an iteration - takes that whole on all ranks") {
+  const test::TemporaryFolder folder;
+  std::vector<RingRank> ring = {{0, 2}, {1, 2}};
+  for (RingRank& rank : ring) rank.marks();
+  ring[0].held(5, 18);
+  // Rank 1 holds from the receive of iteration 4 on.
+  ring[1].builder.gap(0, 14, 1420);
+  ring[1].builder.resumed(0, 55, 2800);
+  ring[1].run(0, 5);
+  RecordBuilder& log = ring[1].builder.location(0);
+  log.log.resize(log.log.size() - 8);
+  log.add(kHold, 1430, 0, 14).add(kResume, 2801, 0, 55);
+  ring[1].run(18, kIterations);
+  const Written written = write_ring(ring, folder);
+  for (std::size_t rank = 0; rank < 2; ++rank) {
+    CHECK(written_iterations(written, rank) == without(4, 18));
+    CHECK(sent(written, rank).size() == 6);
+  }
+  CHECK(written.trace.properties.at("REFRAIN::SENDS_DROPPED") == "0");
+}
+
 TEST_CASE("MPI cuts: loops that begin at other iterations - the anchors tell") {
   const test::TemporaryFolder folder;
   std::vector<RingRank> ring = {{0, 2}, {1, 2}};

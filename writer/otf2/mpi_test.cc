@@ -237,7 +237,7 @@ TEST_CASE("MPI: non-blocking collectives and one-sided operations") {
         .leave_mpi(139, kTestWaitall, kSite);
   }
   const Written written = write_and_check(ranks, folder);
-  Lines events = lines_with(written.trace, 1, " Mpi");
+  Lines events = lines_with(written.trace, 1, "NonBlocking");
   CHECK(events == Lines{"101 NonBlockingCollectiveRequest #1",
                         "138 NonBlockingCollectiveComplete 0 0 root -1 bytes 8 80"});
   CHECK(lines_with(written.trace, 1, " Rma") ==

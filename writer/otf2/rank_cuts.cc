@@ -10,16 +10,17 @@ struct Trim {
   NumberRanges alone;
 };
 
-// Of what a rank wrote in [0, end): what lies in `held` is to go, but for stretches behind
-// the first that lie in it as a whole.
-Trim trim(const NumberRanges& own, const NumberRanges& held, std::uint64_t end) {
+// Of what a rank wrote in [0, end): what lies in `held` is to go, but for stretches that lie
+// in it as a whole and of which something is in `changed`.
+Trim trim(const NumberRanges& own, const NumberRanges& held, const NumberRanges& changed,
+          std::uint64_t end) {
   Trim out;
   const NumberRanges written = complement(own, 0, end);
   for (const auto& stretch : written.ranges()) {
-    const NumberRanges part =
-        intersect(NumberRanges{{stretch.begin, stretch.end}}, held);
-    const bool all = part.count() == stretch.end - stretch.begin;
-    NumberRanges& to = all && stretch.begin != 0 ? out.alone : out.more;
+    const NumberRanges whole{{stretch.begin, stretch.end}};
+    const NumberRanges part = intersect(whole, held);
+    const bool alone = part == whole && !intersect(whole, changed).empty();
+    NumberRanges& to = alone ? out.alone : out.more;
     to = unite(to, part);
   }
   return out;
@@ -71,11 +72,16 @@ RankTrim trim_rank(const RankStretches& rank, const HeldStretches& all) {
     if (!is_common(all, visit.key)) own = unite(own, visit.anchors);
   // Written stretches of this rank are those between what it held in any way.
   for (const RankVisit& visit : rank.visits) own = unite(own, visit.anchors);
-  out.anchors = trim(own, held, rank.end_anchor).more;
+  const NumberRanges behind_the_first{{1, rank.end_anchor}};
+  out.anchors = trim(own, held, behind_the_first, rank.end_anchor).more;
   for (const RankVisit& visit : rank.visits) {
     RankTrim::Visit& trimmed = out.visits.emplace_back();
     if (!is_common(all, visit.key)) continue;
-    Trim both = trim(visit.held, all.visits.at(visit.key).iterations, visit.key.iterations);
+    // A part of an iteration that the others do without is of no use.
+    const NumberRanges none =
+        intersect(visit.held, complement(visit.partly, 0, visit.key.iterations));
+    Trim both = trim(none, all.visits.at(visit.key).iterations, visit.changed,
+                     visit.key.iterations);
     trimmed = {std::move(both.more), std::move(both.alone)};
   }
   return out;

@@ -13,9 +13,9 @@
 //   - where ranks do not agree on a visit: *anchors*, how many collectives over all
 //     processes had been completed. Stretches without any are not comparable: there each
 //     rank keeps its own.
-// What a rank wrote alone, because its pattern broke there or an iteration was slow, and
-// no other rank has any part of, is kept (contract 4 before 7); its messages find no
-// partners and are counted. Whatever all ranks have a part of is cut to the common part.
+// What a rank wrote alone because its pattern broke there, and no other rank has any part of,
+// is kept (contract 4 before 7); its messages find no partners and are counted. A slow
+// iteration that one rank wrote alone is not. Whatever all ranks have a part of is cut to the common part.
 //
 // Thread-safety: pure. Units: iterations; anchors.
 // Cost: linear in stretches; a merge in those of both sides.
@@ -57,8 +57,10 @@ HeldStretches merge(const HeldStretches& a, const HeldStretches& b);
 // What one rank held, in its own terms.
 struct RankVisit {
   VisitKey key;
-  NumberRanges held;     // iterations
-  NumberRanges anchors;  // of these
+  NumberRanges held;     // iterations, wholly or in part
+  NumberRanges partly;   // of these, those that are there in part
+  NumberRanges changed;  // written since the pattern broke
+  NumberRanges anchors;  // of those held
 };
 
 struct RankStretches {

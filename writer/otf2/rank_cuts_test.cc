@@ -89,11 +89,28 @@ TEST_CASE("RankCuts: begun and ended apart - the common part is left") {
 }
 
 TEST_CASE("RankCuts: broken on one rank - it keeps what no other has any part of") {
-  const std::vector<RankStretches> ranks = {rank(100, {{10, 98}}),
-                                            rank(100, {{10, 48}, {52, 98}})};
+  std::vector<RankStretches> ranks = {rank(100, {{10, 98}}),
+                                      rank(100, {{10, 48}, {52, 98}})};
+  ranks[1].visits[0].changed = NumberRanges{{48, 52}, {98, 100}};
   const RankTrim trim = trim_rank(ranks[1], all_of(ranks));
   CHECK_FALSE(trim.any());
   CHECK(trim.visits.at(0).alone == NumberRanges{{48, 52}});
+}
+
+TEST_CASE("RankCuts: slow on one rank - it gives that up") {
+  const std::vector<RankStretches> ranks = {rank(100, {{10, 98}}),
+                                            rank(100, {{10, 48}, {49, 98}})};
+  const RankTrim trim = trim_rank(ranks[1], all_of(ranks));
+  CHECK(trim.visits.at(0).more == NumberRanges{{48, 49}});
+  CHECK(trim.visits.at(0).alone.empty());
+}
+
+TEST_CASE("RankCuts: in part - a part that the others do without is left out") {
+  std::vector<RankStretches> ranks = {rank(100, {{10, 98}}), rank(100, {{9, 99}})};
+  ranks[1].visits[0].partly = NumberRanges{{9, 10}, {98, 99}};
+  const HeldStretches all = all_of(ranks);
+  CHECK(trim_rank(ranks[1], all).visits.at(0).more == NumberRanges{{9, 10}, {98, 99}});
+  CHECK(trim_rank(ranks[0], all).visits.at(0).more == NumberRanges{{9, 10}, {98, 99}});
 }
 
 TEST_CASE("RankCuts: a rank that held nothing - follows those that did") {
@@ -125,7 +142,7 @@ TEST_CASE("RankCuts: nothing in common - each rank keeps its own") {
 
 TEST_CASE("RankCuts: a loop that one rank sees besides - does not shift the others") {
   RankStretches more = rank(100, {{11, 98}});
-  more.visits.insert(more.visits.begin(), RankVisit{{7, 0}, {}, {}});
+  more.visits.insert(more.visits.begin(), RankVisit{{7, 0}, {}, {}, {}, {}});
   const std::vector<RankStretches> ranks = {rank(100, {{10, 98}}), more};
   const RankTrim trim = trim_rank(ranks[1], all_of(ranks));
   REQUIRE(trim.visits.size() == 2);

@@ -20,6 +20,7 @@ std::uint64_t slack_of(std::uint64_t begin, std::uint64_t end) {
 }  // namespace
 
 RankRuler::RankRuler(const ProcessModel& process) : process_(process) {
+  in_iterations_.resize(process.gaps().gaps.size());
   take_anchors();
   take_visits();
   take_other_gaps();
@@ -89,29 +90,56 @@ void RankRuler::take_visits() {
     if (event->left || !event->complete || visit == index_of.end() ||
         event->end_ticks == spool::kNoEnd)
       continue;
-    if (process_.gaps().kept(event->ticks, event->end_ticks) == Kept::kWhole) continue;
     RankVisit& out = stretches_.visits[visit->second];
+    const bool held = is_held(event->ticks, event->end_ticks);
+    if (!held && is_changed(event->ticks, event->end_ticks))
+      out.changed.add(event->number);
+    if (!held) continue;
     out.held.add(event->number);
+    if (process_.gaps().kept(event->ticks, event->end_ticks) == Kept::kPartly)
+      out.partly.add(event->number);
     out.anchors.add(anchors_at(event->ticks), anchors_at(event->end_ticks));
   }
   for (RankVisit& visit : stretches_.visits) {
     visit.held.normalize();
+    visit.partly.normalize();
+    visit.changed.normalize();
     visit.anchors.normalize();
   }
 }
 
-void RankRuler::take_other_gaps() {
-  const spool::Journal& journal = process_.journal();
-  for (const Gap& gap : process_.gaps().gaps) {
-    const bool in_loop =
-        std::any_of(visit_of_.begin(), visit_of_.end(), [&](std::size_t index) {
-          const spool::LoopVisit& visit = journal.visits[index];
-          return visit.first_ticks < gap.resume_ticks &&
-                 (!visit.left || gap.hold_ticks < visit.left_ticks);
-        });
-    if (!in_loop)
-      stretches_.anchors.add(anchors_at(gap.hold_ticks), anchors_at(gap.resume_ticks));
+bool RankRuler::is_held(std::uint64_t begin, std::uint64_t end) {
+  const std::vector<Gap>& gaps = process_.gaps().gaps;
+  const std::uint64_t slack = slack_of(begin, end);
+  auto gap = std::lower_bound(
+      gaps.begin(), gaps.end(), begin + slack,
+      [](const Gap& each, std::uint64_t ticks) { return each.resume_ticks <= ticks; });
+  bool held = false;
+  for (; gap != gaps.end() && gap->hold_ticks + slack < end; ++gap) {
+    const bool inside = gap->hold_ticks > begin + slack && gap->resume_ticks + slack < end;
+    if (inside && gap->resume_ticks != kNever) continue;
+    in_iterations_[static_cast<std::size_t>(gap - gaps.begin())] = held = true;
   }
+  return held;
+}
+
+bool RankRuler::is_changed(std::uint64_t begin, std::uint64_t end) const {
+  const std::vector<Gap>& gaps = process_.gaps().gaps;
+  const auto after = std::upper_bound(
+      gaps.begin(), gaps.end(), begin + slack_of(begin, end),
+      [](std::uint64_t ticks, const Gap& each) { return ticks < each.resume_ticks; });
+  if (after == gaps.begin()) return false;
+  const Gap& gap = *(after - 1);
+  return gap.killed || gap.resume_reason == spool::kGapBreak;
+}
+
+// Gaps outside of outermost loops, or inside one of their iterations.
+void RankRuler::take_other_gaps() {
+  const std::vector<Gap>& gaps = process_.gaps().gaps;
+  for (std::size_t i = 0; i < gaps.size(); ++i)
+    if (!in_iterations_[i])
+      stretches_.anchors.add(anchors_at(gaps[i].hold_ticks),
+                             anchors_at(gaps[i].resume_ticks));
   stretches_.anchors.normalize();
 }
 

@@ -40,6 +40,10 @@ class RankRuler {
 
   void take_anchors();
   void take_visits();
+  // Whether a gap crosses an edge of this iteration, or covers it.
+  bool is_held(std::uint64_t begin, std::uint64_t end);
+  // Whether what is written there was resumed because the pattern broke.
+  bool is_changed(std::uint64_t begin, std::uint64_t end) const;
   void take_other_gaps();
   std::uint64_t anchors_at(std::uint64_t ticks) const noexcept;
   // The first moment with so many; kNever if it never came.
@@ -51,6 +55,7 @@ class RankRuler {
 
   const ProcessModel& process_;
   std::vector<Sample> samples_;        // both ascend
+  std::vector<bool> in_iterations_;    // gaps that are told by iterations
   std::vector<std::size_t> visit_of_;  // of RankStretches::visits in the journal
   RankStretches stretches_;
 };

@@ -213,7 +213,8 @@ enum Kind : std::uint8_t {
                         // end of the last event that belongs to the loop
   kClockPair = 104,     // ticks; payload: CLOCK_MONOTONIC_RAW at the same moment, ns
   kHeldSummary = 105,   // iterations that have no marks of their own, then its kHeldValues:
-                        // aux32: loop; payload: iterations
+                        // aux32: loop; aux16: low bits of the loop around it plus one,
+                        // 0: none; payload: iterations
   kHeldValue = 106,     // sub: HeldValue; payload: the value
   kLimitReached = 107,  // sub: LossCause; payload: epoch
   kMarksEnd = 108,      // marks=summary: as kLoopLeft, but the loop goes on without marks

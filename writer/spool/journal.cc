@@ -167,7 +167,7 @@ class JournalParser {
     if (record.kind == kHeldSummary) {
       out_.loops[record.aux32].id = record.aux32;
       const auto [at, is_new] =
-          latest_summary_.try_emplace(record.aux32, out_.summaries.size());
+          latest_summary_.try_emplace(record.a48(), out_.summaries.size());
       if (is_new) out_.summaries.push_back({.loop = record.aux32});
       summary_ = at->second;
       summary_part_ = record.payload;
@@ -227,7 +227,7 @@ class JournalParser {
   std::size_t index_ = 0;
   std::map<std::uint32_t, LoopVisit> open_;
   std::map<std::uint64_t, JournalGap> gaps_;
-  std::map<std::uint32_t, std::size_t> latest_summary_;  // by loop, of this gap
+  std::map<std::uint64_t, std::size_t> latest_summary_;  // by loop and the one around
   std::size_t summary_ = ~std::size_t{0};
   std::uint64_t summary_part_ = 0;  // iterations of the part being read
 };

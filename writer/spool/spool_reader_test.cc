@@ -177,6 +177,21 @@ TEST_CASE("IterationStream: order - found out late, told in time") {
                                                   "230 2 2 incomplete", "250 2 left"});
 }
 
+TEST_CASE("Journal: sums - of a loop in two loops are two") {
+  SpoolBuilder builder(1);
+  for (const std::uint64_t parent : {4, 6, 4}) {
+    builder.journal().add(kHeldSummary, 100, (parent + 1) << 32 | 5, 10);
+    builder.journal().add(kHeldValue, 100, 5, 2, kHeldVisits);
+    builder.journal().add(kHeldValue, 100, 5, parent, kHeldParent);
+  }
+  const Journal journal = parse_journal(RecordSequence(builder.journal().log));
+  REQUIRE(journal.summaries.size() == 2);
+  CHECK(journal.summaries[0].parent == 4);
+  CHECK(journal.summaries[0].visits == 4);
+  CHECK(journal.summaries[1].parent == 6);
+  CHECK(journal.summaries[1].visits == 2);
+}
+
 TEST_CASE("IterationStream: an iteration without events - is none") {
   SpoolBuilder builder(1);
   builder.loop(1, 130, 0x10);
