@@ -69,32 +69,43 @@ class Call {
   // the call's enter (for what begins with it: a send) or leave.
   void put_at_enter(spool::Kind kind, std::uint64_t payload, std::uint8_t sub = 0,
                     std::uint64_t a48 = 0) noexcept {
-    runtime::Scope scope;
+    Meaning scope;
     if (scope) scope->append(spool::record_words(kind, begin_ticks(*scope), payload, sub, a48));
   }
   void put_at_enter(spool::Kind kind, std::uint64_t payload, std::uint8_t sub, std::uint64_t a48,
                     std::uint64_t amount_a48, std::uint64_t amount_payload) noexcept {
-    runtime::Scope scope;
-    if (!scope) return;
-    const std::uint64_t ticks = begin_ticks(*scope);
-    scope->append(spool::record_words(kind, ticks, payload, sub, a48));
-    scope->append(spool::record_words(spool::kMpiAmount, ticks, amount_payload, 0, amount_a48));
+    Meaning scope;
+    if (scope)
+      put_pair(*scope, spool::record_words(kind, begin_ticks(*scope), payload, sub, a48),
+               amount_a48, amount_payload);
   }
   void put_at_leave(spool::Kind kind, std::uint64_t payload, std::uint8_t sub = 0,
                     std::uint64_t a48 = 0) noexcept {
-    runtime::Scope scope;
+    Meaning scope;
     if (scope) scope->append(spool::record_words(kind, leave_ticks(), payload, sub, a48));
   }
   void put_at_leave(spool::Kind kind, std::uint64_t payload, std::uint8_t sub, std::uint64_t a48,
                     std::uint64_t amount_a48, std::uint64_t amount_payload) noexcept {
-    runtime::Scope scope;
-    if (!scope) return;
-    scope->append(spool::record_words(kind, leave_ticks(), payload, sub, a48));
-    scope->append(
-        spool::record_words(spool::kMpiAmount, leave_ticks(), amount_payload, 0, amount_a48));
+    Meaning scope;
+    if (scope)
+      put_pair(*scope, spool::record_words(kind, leave_ticks(), payload, sub, a48), amount_a48,
+               amount_payload);
   }
 
  private:
+  // What a call meant is no event of its own.
+  struct Meaning : runtime::Scope {
+    Meaning() noexcept {
+      if (*this) (*this)->uncount_event();
+    }
+  };
+  static void put_pair(recorder::ThreadRecorder& recorder, const spool::RecordWords& first,
+                       std::uint64_t amount_a48, std::uint64_t amount_payload) noexcept {
+    recorder.append(first);
+    recorder.append(
+        spool::record_words(spool::kMpiAmount, first.ticks, amount_payload, 0, amount_a48));
+  }
+
   // That of the enter, unless something of a later time was recorded since.
   std::uint64_t begin_ticks(recorder::ThreadRecorder& recorder) noexcept {
     const spool::Record* last = recorder.last();

@@ -175,7 +175,8 @@ Communicator* add(Handle handle, MPI_Comm like, std::uint64_t parent, Members& m
 
 Communicator* enter(Handle handle, MPI_Comm like, std::uint64_t parent,
                     spool::MpiCommKind kind) {
-  Members members{.kind = kind};
+  Members members;
+  members.kind = kind;
   Communicator* comm = add(handle, like, parent, members);
   if (comm == nullptr) return nullptr;
   tell(*comm, members, comm->kind == spool::kMpiCommInter ? 0 : parent);

@@ -66,6 +66,8 @@ class ThreadRecorder {
   }
   // One more callback told by the same record.
   void count_event() noexcept { ++events_; }
+  // This one belongs to an event that was counted before.
+  void uncount_event() noexcept { --events_; }
   bool busy() const noexcept { return busy_.load(std::memory_order_acquire); }
 
   // Appends one record.
