@@ -32,6 +32,12 @@ void NestedPolicy::open(const LoopEvent& event) noexcept {
   }
 }
 
+// An iteration is too short a time for a look-up each.
+NestedPolicy::Loop& NestedPolicy::counts_of(Open& open, const LoopEvent& event) noexcept {
+  if (open.counts == nullptr) open.counts = &loops_[event.loop];
+  return *open.counts;
+}
+
 void NestedPolicy::begin_iteration(const LoopEvent& event) noexcept {
   inner_resume_ = kNowhere;
   Open& loop = open_[event.level];
@@ -40,7 +46,7 @@ void NestedPolicy::begin_iteration(const LoopEvent& event) noexcept {
   loop.number = event.iteration;
   const std::uint64_t had = settings_.nested == Nested::kEach
                                 ? event.iteration - loop.first_counted
-                                : loops_[event.loop].iterations++;
+                                : counts_of(loop, event).iterations++;
   loop.spent = loop.visits_spent || had >= settings_.limit;
   std::uint64_t from = event.position;
   if (event.level == 0 && from <= left_ && from >= resumed_) from = resumed_;
@@ -55,6 +61,7 @@ void NestedPolicy::restart(std::uint64_t position) noexcept {
     const bool begins_here = loop.iteration_begin >= position;
     loop.first_counted = loop.number + (begins_here ? 0 : 1);
     loop.spent = loop.visits_spent = false;
+    loop.counts = nullptr;
   }
   holding_ = false;
   left_ = 0;

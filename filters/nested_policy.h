@@ -91,7 +91,12 @@ class NestedPolicy final : public periodicity::LoopSink {
  private:
   static constexpr std::uint64_t kNowhere = ~std::uint64_t{0};
 
+  struct Loop {
+    std::uint64_t iterations = 0;
+    std::uint64_t outermost_visits = 0;
+  };
   struct Open {
+    Loop* counts = nullptr;  // in loops_, once it was looked up
     std::uint64_t iteration_begin = 0;
     std::uint64_t previous_begin = 0;  // of the iteration before
     std::uint64_t number = 0;          // of the current iteration
@@ -100,10 +105,6 @@ class NestedPolicy final : public periodicity::LoopSink {
     bool visits_spent = false;
     bool broken = false;
   };
-  struct Loop {
-    std::uint64_t iterations = 0;
-    std::uint64_t outermost_visits = 0;
-  };
   struct Stretch {
     std::uint64_t begin = 0;
     std::uint64_t end = 0;
@@ -111,6 +112,7 @@ class NestedPolicy final : public periodicity::LoopSink {
   static constexpr std::uint64_t kMostInner = 256;
 
   void open(const periodicity::LoopEvent& event) noexcept;
+  Loop& counts_of(Open& open, const periodicity::LoopEvent& event) noexcept;
   void begin_iteration(const periodicity::LoopEvent& event) noexcept;
   void leave(const periodicity::LoopEvent& event) noexcept;
   bool knows(const periodicity::LoopEvent& left) const noexcept;
