@@ -81,7 +81,7 @@ class Planner {
       gap.hold_reason = from.hold_reason;
       if (!from.resumed) continue;
       gap.resume_epoch = from.resume_epoch;
-      gap.resume_ticks = from.resume_ticks;
+      gap.resume_ticks = gap.first_ticks = from.resume_ticks;
       gap.resume_reason = from.resume_reason;
     }
   }
@@ -106,6 +106,7 @@ class Planner {
           gap.hold_epoch = std::min(gap.hold_epoch, cut.epoch);
         } else if (gap.resume_epoch == kNever || cut.epoch > gap.resume_epoch) {
           gap.resume_epoch = cut.epoch;
+          gap.first_ticks = 0;
           if (gap.resume_ticks == kNever) gap.resume_ticks = cut.ticks;
         }
       }
@@ -136,7 +137,9 @@ class Planner {
     for (const LocationCuts& location : locations_) {
       if (!holds_in(location, gap.id)) continue;
       const std::uint64_t epoch = ring_reaches_back_to(*location.ring, gap.hold_epoch);
-      if (epoch != kNever) gap.resume_epoch = std::max(gap.resume_epoch, epoch);
+      if (epoch == kNever || epoch <= gap.resume_epoch) continue;
+      gap.resume_epoch = epoch;
+      gap.first_ticks = 0;
     }
   }
 
@@ -174,6 +177,7 @@ void GapPlan::add(const std::vector<Gap>& more) {
     if (gap.resume_epoch <= last.resume_epoch && gap.resume_epoch != kNever) continue;
     last.resume_epoch = gap.resume_epoch;
     last.resume_ticks = gap.resume_ticks;
+    last.first_ticks = gap.first_ticks;
     last.resume_reason = gap.resume_reason;
     last.killed = gap.killed;
   }
@@ -193,15 +197,17 @@ Kept GapPlan::kept(std::uint64_t begin_ticks, std::uint64_t end_ticks) const noe
   const std::uint64_t duration = end_ticks > begin_ticks ? end_ticks - begin_ticks : 0;
   auto gap = std::lower_bound(
       gaps.begin(), gaps.end(), begin_ticks,
-      [](const Gap& g, std::uint64_t ticks) { return g.resume_ticks <= ticks; });
+      [](const Gap& g, std::uint64_t ticks) { return g.held_until() <= ticks; });
   if (duration == 0) {
     const bool inside = gap != gaps.end() && gap->hold_ticks <= begin_ticks;
     return inside ? Kept::kHeld : Kept::kWhole;
   }
   std::uint64_t held = 0;
-  for (; gap != gaps.end() && gap->hold_ticks < end_ticks; ++gap)
-    held += std::min(end_ticks, gap->resume_ticks) - std::max(begin_ticks, gap->hold_ticks);
-  const std::uint64_t granted = duration / 64;
+  std::uint64_t granted = 0;
+  for (; gap != gaps.end() && gap->hold_ticks < end_ticks; ++gap) {
+    held += std::min(end_ticks, gap->held_until()) - std::max(begin_ticks, gap->hold_ticks);
+    if (gap->first_ticks == 0) granted = duration / 64;
+  }
   if (held <= granted) return Kept::kWhole;
   return duration - held <= granted ? Kept::kHeld : Kept::kPartly;
 }

@@ -42,9 +42,17 @@ struct Gap {
   std::uint64_t resume_epoch = kNever;  // kNever: held until the end
   std::uint64_t hold_ticks = 0;
   std::uint64_t resume_ticks = kNever;
+  // Begin of the first event of the agent's stream that is written again, at or after
+  // resume_ticks; 0: not known, it is near there. (hold_ticks is that of the first held.)
+  std::uint64_t first_ticks = 0;
   std::uint8_t hold_reason = 0;
   std::uint8_t resume_reason = 0;  // 0 also where only the process' death ended it
   bool killed = false;             // resumed here, in hindsight
+
+  // Where what is held ends, as far as iterations are concerned.
+  std::uint64_t held_until() const noexcept {
+    return first_ticks > resume_ticks ? first_ticks : resume_ticks;
+  }
 };
 
 // How much of a stretch of time lies outside the gaps.
@@ -58,8 +66,8 @@ struct GapPlan {
   void add(const std::vector<Gap>& more);
   // The gap that holds this epoch, or nullptr.
   const Gap* at_epoch(std::uint64_t epoch) const noexcept;
-  // Whether an iteration is in the archive. A 64th of its duration is granted: its first
-  // event and the cut before it are not dated by the same reading of the clock.
+  // Whether an iteration is in the archive. A 64th of its duration is granted at the end of
+  // gaps of which first_ticks is not known.
   Kept kept(std::uint64_t begin_ticks, std::uint64_t end_ticks) const noexcept;
 };
 

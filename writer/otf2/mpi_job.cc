@@ -53,10 +53,13 @@ void MpiJob::cut(Models& models) {
   for (const RankRuler& ruler : rulers) held.push_back(held_stretches(ruler.stretches()));
   const HeldStretches all = merge_in_tree(std::move(held));
   for (std::size_t i = 0; i < ranks.size(); ++i) {
+    rulers[i].meet(all);
+    const std::vector<RankVisit>& visits = rulers[i].stretches().visits;
     const RankTrim trim = trim_rank(rulers[i].stretches(), all);
-    for (const RankTrim::Visit& visit : trim.visits) {
-      given_up_ += visit.more.count();
-      alone_ += visit.alone.count();
+    for (std::size_t j = 0; j < visits.size(); ++j) {
+      if (visits[j].path.size() > 1) continue;
+      given_up_ += trim.visits[j].more.count();
+      alone_ += trim.visits[j].alone.count();
     }
     if (trim.any()) ranks[i]->widen(rulers[i].gaps_of(trim));
   }

@@ -1,6 +1,7 @@
 #include "writer/otf2/rank_cuts.h"
 
 #include <algorithm>
+#include <set>
 
 namespace refrain::writer {
 namespace {
@@ -26,10 +27,25 @@ Trim trim(const NumberRanges& own, const NumberRanges& held, const NumberRanges&
   return out;
 }
 
-bool is_common(const HeldStretches& all, const VisitKey& key) {
-  const auto known = all.visits.find(key);
-  return known != all.visits.end() && known->second.ranks == all.ranks;
-}
+bool is_inner(const VisitPath& path) { return path.size() > 1; }
+
+// Which visits a rank can tell by their iterations.
+class Rulers {
+ public:
+  Rulers(const RankStretches& rank, const HeldStretches& all) : all_(all) {
+    for (const RankVisit& visit : rank.visits) own_.insert(visit.path);
+  }
+  // Of an inner visit only those who hold it tell, and who does not have it cannot.
+  bool by_iterations(const VisitPath& path) const {
+    const auto known = all_.visits.find(path);
+    if (known == all_.visits.end()) return false;
+    return is_inner(path) ? own_.contains(path) : known->second.ranks == all_.ranks;
+  }
+
+ private:
+  const HeldStretches& all_;
+  std::set<VisitPath> own_;
+};
 
 }  // namespace
 
@@ -37,8 +53,8 @@ HeldStretches merge(const HeldStretches& a, const HeldStretches& b) {
   HeldStretches out = a;
   out.ranks += b.ranks;
   out.anchors = unite(a.anchors, b.anchors);
-  for (const auto& [key, visit] : b.visits) {
-    HeldStretches::Visit& known = out.visits[key];
+  for (const auto& [path, visit] : b.visits) {
+    HeldStretches::Visit& known = out.visits[path];
     known.ranks += visit.ranks;
     known.iterations = unite(known.iterations, visit.iterations);
     known.anchors = unite(known.anchors, visit.anchors);
@@ -51,7 +67,8 @@ HeldStretches held_stretches(const RankStretches& rank) {
   out.ranks = 1;
   out.anchors = rank.anchors;
   for (const RankVisit& visit : rank.visits)
-    out.visits[visit.key] = {1, visit.held, visit.anchors};
+    if (!is_inner(visit.path) || !visit.held.empty())
+      out.visits[visit.path] = {1, visit.held, visit.anchors};
   return out;
 }
 
@@ -63,25 +80,24 @@ bool RankTrim::any() const noexcept {
 
 RankTrim trim_rank(const RankStretches& rank, const HeldStretches& all) {
   RankTrim out;
+  const Rulers rulers(rank, all);
   // By anchors: what some rank held where there is no better ruler.
   NumberRanges held = all.anchors;
-  for (const auto& [key, visit] : all.visits)
-    if (visit.ranks != all.ranks) held = unite(held, visit.anchors);
-  NumberRanges own = rank.anchors;
-  for (const RankVisit& visit : rank.visits)
-    if (!is_common(all, visit.key)) own = unite(own, visit.anchors);
+  for (const auto& [path, visit] : all.visits)
+    if (!rulers.by_iterations(path)) held = unite(held, visit.anchors);
   // Written stretches of this rank are those between what it held in any way.
+  NumberRanges own = rank.anchors;
   for (const RankVisit& visit : rank.visits) own = unite(own, visit.anchors);
   const NumberRanges behind_the_first{{1, rank.end_anchor}};
   out.anchors = trim(own, held, behind_the_first, rank.end_anchor).more;
   for (const RankVisit& visit : rank.visits) {
     RankTrim::Visit& trimmed = out.visits.emplace_back();
-    if (!is_common(all, visit.key)) continue;
+    if (!rulers.by_iterations(visit.path)) continue;
+    const std::uint64_t iterations = visit.path.back().iterations;
     // A part of an iteration that the others do without is of no use.
     const NumberRanges none =
-        intersect(visit.held, complement(visit.partly, 0, visit.key.iterations));
-    Trim both = trim(none, all.visits.at(visit.key).iterations, visit.changed,
-                     visit.key.iterations);
+        intersect(visit.held, complement(visit.partly, 0, iterations));
+    Trim both = trim(none, all.visits.at(visit.path).iterations, visit.changed, iterations);
     trimmed = {std::move(both.more), std::move(both.alone)};
   }
   return out;

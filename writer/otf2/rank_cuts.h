@@ -7,9 +7,11 @@
 // process then works out from the result what more it has to leave out.
 //
 // Two rulers:
-//   - iterations of an outermost loop. A visit is the same on all ranks if it has the
-//     same number of complete iterations and as many visits with that number came before
-//     it. Then iteration k is the same iteration everywhere, however many events it has.
+//   - iterations of a loop. A visit of an outermost loop is the same on all ranks if it has
+//     the same number of complete iterations and as many visits with that number came
+//     before it. Then iteration k is the same iteration everywhere, however many events it
+//     has. The same rule tells the visits of inner loops within one iteration apart, so a
+//     path of visits and iterations leads to every iteration of the nest.
 //   - where ranks do not agree on a visit: *anchors*, how many collectives over all
 //     processes had been completed. Stretches without any are not comparable: there each
 //     rank keeps its own.
@@ -18,7 +20,9 @@
 // iteration that one rank wrote alone is not. Whatever all ranks have a part of is cut to the common part.
 //
 // Thread-safety: pure. Units: iterations; anchors.
-// Cost: linear in stretches; a merge in those of both sides.
+// Cost: linear in stretches; a merge in those of both sides. What a rank tells has one entry
+// for each visit of an outermost loop, and one for each visit of an inner loop that is held
+// in part while what is around it is written: by the limit, few.
 #pragma once
 
 #include <compare>
@@ -30,12 +34,15 @@
 
 namespace refrain::writer {
 
-// What makes a visit of an outermost loop the same on two ranks.
-struct VisitKey {
+// What makes a visit the same on two ranks, within what is around it.
+struct VisitStep {
+  std::uint64_t within = 0;      // iteration of the visit around it; 0 for outermost ones
   std::uint64_t iterations = 0;  // complete ones
-  std::uint32_t occurrence = 0;  // visits with as many before it
-  auto operator<=>(const VisitKey&) const = default;
+  std::uint32_t occurrence = 0;  // visits with as many before it, there
+  auto operator<=>(const VisitStep&) const = default;
 };
+// From the outermost visit inwards.
+using VisitPath = std::vector<VisitStep>;
 
 struct HeldStretches {
   struct Visit {
@@ -45,8 +52,8 @@ struct HeldStretches {
     bool operator==(const Visit&) const = default;
   };
   std::uint64_t ranks = 0;
-  std::map<VisitKey, Visit> visits;
-  NumberRanges anchors;  // held outside of outermost loops
+  std::map<VisitPath, Visit> visits;  // inner ones only if held in part by any
+  NumberRanges anchors;               // held elsewhere
 
   bool operator==(const HeldStretches&) const = default;
 };
@@ -56,7 +63,7 @@ HeldStretches merge(const HeldStretches& a, const HeldStretches& b);
 
 // What one rank held, in its own terms.
 struct RankVisit {
-  VisitKey key;
+  VisitPath path;
   NumberRanges held;     // iterations, wholly or in part
   NumberRanges partly;   // of these, those that are there in part
   NumberRanges changed;  // written since the pattern broke
@@ -64,8 +71,10 @@ struct RankVisit {
 };
 
 struct RankStretches {
-  std::vector<RankVisit> visits;  // in order
-  NumberRanges anchors;           // held outside of these
+  // All outermost ones in order; of inner ones those that are held in part or that another
+  // rank holds in part.
+  std::vector<RankVisit> visits;
+  NumberRanges anchors;  // held outside of these
   std::uint64_t end_anchor = 0;   // at its end
 };
 
@@ -82,6 +91,7 @@ struct RankTrim {
   bool any() const noexcept;
 };
 
+// `rank` has the visits that `all` knows and that are among its own, too.
 RankTrim trim_rank(const RankStretches& rank, const HeldStretches& all);
 
 }  // namespace refrain::writer

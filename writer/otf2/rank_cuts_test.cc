@@ -17,7 +17,7 @@ RankStretches rank(std::uint64_t iterations, std::vector<Range> held,
                    std::uint64_t first_anchor = 0) {
   RankStretches out;
   RankVisit& visit = out.visits.emplace_back();
-  visit.key = {iterations, 0};
+  visit.path = {{0, iterations, 0}};
   for (const Range& range : held) {
     visit.held.add(range.begin, range.end);
     visit.anchors.add(first_anchor + range.begin, first_anchor + range.end);
@@ -142,7 +142,7 @@ TEST_CASE("RankCuts: nothing in common - each rank keeps its own") {
 
 TEST_CASE("RankCuts: a loop that one rank sees besides - does not shift the others") {
   RankStretches more = rank(100, {{11, 98}});
-  more.visits.insert(more.visits.begin(), RankVisit{{7, 0}, {}, {}, {}, {}});
+  more.visits.insert(more.visits.begin(), RankVisit{{{0, 7, 0}}, {}, {}, {}, {}});
   const std::vector<RankStretches> ranks = {rank(100, {{10, 98}}), more};
   const RankTrim trim = trim_rank(ranks[1], all_of(ranks));
   REQUIRE(trim.visits.size() == 2);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <map>
 
-#include "writer/spool/iteration_stream.h"
 #include "writer/spool/mpi_format.h"
 
 namespace refrain::writer {
@@ -11,7 +10,7 @@ namespace {
 
 using spool::Record;
 
-constexpr std::uint64_t kSlackShare = 64;  // of an iteration, as GapPlan::kept()
+constexpr std::uint64_t kSlackShare = 64;  // of an iteration: its cut lies so near
 
 std::uint64_t slack_of(std::uint64_t begin, std::uint64_t end) {
   return end > begin ? (end - begin) / kSlackShare : 0;
@@ -22,8 +21,14 @@ std::uint64_t slack_of(std::uint64_t begin, std::uint64_t end) {
 RankRuler::RankRuler(const ProcessModel& process) : process_(process) {
   in_iterations_.resize(process.gaps().gaps.size());
   take_anchors();
-  take_visits();
+  take_visits(nullptr);
   take_other_gaps();
+}
+
+void RankRuler::meet(const HeldStretches& all) {
+  const bool inner = std::any_of(all.visits.begin(), all.visits.end(),
+                                 [](const auto& visit) { return visit.first.size() > 1; });
+  if (inner) take_visits(&all);
 }
 
 // The journal says how many there were before an iteration; between two, the log does.
@@ -72,52 +77,91 @@ std::uint64_t RankRuler::when(std::uint64_t anchors) const noexcept {
   return at == samples_.end() ? kNever : at->ticks;
 }
 
-void RankRuler::take_visits() {
+void RankRuler::take_visits(const HeldStretches* all) {
   const spool::Journal& journal = process_.journal();
-  std::map<std::size_t, std::size_t> index_of;  // visit in the journal -> in stretches_
-  std::map<std::uint64_t, std::uint32_t> occurrences;
-  for (std::size_t i = 0; i < journal.visits.size(); ++i) {
-    const spool::LoopVisit& visit = journal.visits[i];
-    if (visit.level != 0 || visit.complete == 0) continue;
-    index_of[i] = stretches_.visits.size();
-    visit_of_.push_back(i);
-    RankVisit& out = stretches_.visits.emplace_back();
-    out.key = {visit.complete, occurrences[visit.complete]++};
-  }
+  stretches_.visits.clear();
+  visit_of_.clear();
+  outermost_.clear();
   spool::IterationStream stream(journal, process_.context().iteration_ends);
   for (const auto* event = stream.peek(); event != nullptr; stream.pop(), event = stream.peek()) {
-    const auto visit = index_of.find(event->visit);
-    if (event->left || !event->complete || visit == index_of.end() ||
-        event->end_ticks == spool::kNoEnd)
-      continue;
-    RankVisit& out = stretches_.visits[visit->second];
-    const bool held = is_held(event->ticks, event->end_ticks);
-    if (!held && is_changed(event->ticks, event->end_ticks))
-      out.changed.add(event->number);
-    if (!held) continue;
-    out.held.add(event->number);
-    if (process_.gaps().kept(event->ticks, event->end_ticks) == Kept::kPartly)
-      out.partly.add(event->number);
-    out.anchors.add(anchors_at(event->ticks), anchors_at(event->end_ticks));
+    const std::size_t level = journal.visits[event->visit].level;
+    while (open_.size() > level + 1) close_visit(all);
+    if (open_.size() == level + 1 && (event->left || open_.back().visit != event->visit))
+      close_visit(all);
+    if (event->left || open_.size() < level) continue;
+    if (open_.size() == level) open_visit(event->visit);
+    take_iteration(*event);
   }
-  for (RankVisit& visit : stretches_.visits) {
-    visit.held.normalize();
-    visit.partly.normalize();
-    visit.changed.normalize();
-    visit.anchors.normalize();
+  while (!open_.empty()) close_visit(all);
+}
+
+void RankRuler::open_visit(std::size_t visit) {
+  const std::uint64_t iterations = process_.journal().visits[visit].complete;
+  OpenVisit open{visit, stretches_.visits.size(), iterations == 0, false, 0, {}};
+  VisitPath path;
+  if (!open_.empty()) {
+    OpenVisit& around = open_.back();
+    open.ignored = open.ignored || around.ignored || around.held;
+    if (!open.ignored) {
+      path = stretches_.visits[around.index].path;
+      path.push_back({around.number, iterations, around.inner[iterations]++});
+    }
+  } else if (!open.ignored) {
+    path.push_back({0, iterations, outermost_[iterations]++});
   }
+  if (!open.ignored) {
+    stretches_.visits.emplace_back().path = std::move(path);
+    visit_of_.push_back(visit);
+  }
+  open_.push_back(std::move(open));
+}
+
+void RankRuler::take_iteration(const spool::IterationEvent& event) {
+  OpenVisit& open = open_.back();
+  if (open.ignored) return;
+  open.number = event.number;
+  open.inner.clear();
+  open.held = false;
+  if (!event.complete || event.end_ticks == spool::kNoEnd) return;
+  RankVisit& out = stretches_.visits[open.index];
+  open.held = is_held(event.ticks, event.end_ticks);
+  if (!open.held && is_changed(event.ticks, event.end_ticks)) out.changed.add(event.number);
+  if (!open.held) return;
+  out.held.add(event.number);
+  if (process_.gaps().kept(event.ticks, event.end_ticks) == Kept::kPartly)
+    out.partly.add(event.number);
+  out.anchors.add(anchors_at(event.ticks), anchors_at(event.end_ticks));
+}
+
+void RankRuler::close_visit(const HeldStretches* all) {
+  const OpenVisit open = std::move(open_.back());
+  open_.pop_back();
+  if (open.ignored) return;
+  RankVisit& visit = stretches_.visits[open.index];
+  visit.held.normalize();
+  visit.partly.normalize();
+  visit.changed.normalize();
+  visit.anchors.normalize();
+  const bool wanted = visit.path.size() == 1 || !visit.held.empty() ||
+                      (all != nullptr && all->visits.contains(visit.path));
+  if (wanted || open.index + 1 != stretches_.visits.size()) return;
+  stretches_.visits.pop_back();
+  visit_of_.pop_back();
 }
 
 bool RankRuler::is_held(std::uint64_t begin, std::uint64_t end) {
   const std::vector<Gap>& gaps = process_.gaps().gaps;
-  const std::uint64_t slack = slack_of(begin, end);
   auto gap = std::lower_bound(
-      gaps.begin(), gaps.end(), begin + slack,
-      [](const Gap& each, std::uint64_t ticks) { return each.resume_ticks <= ticks; });
+      gaps.begin(), gaps.end(), begin,
+      [](const Gap& each, std::uint64_t ticks) { return each.held_until() <= ticks; });
   bool held = false;
-  for (; gap != gaps.end() && gap->hold_ticks + slack < end; ++gap) {
-    const bool inside = gap->hold_ticks > begin + slack && gap->resume_ticks + slack < end;
-    if (inside && gap->resume_ticks != kNever) continue;
+  for (; gap != gaps.end() && gap->hold_ticks < end; ++gap) {
+    const std::uint64_t until = gap->held_until();
+    const std::uint64_t slack = gap->first_ticks == 0 ? slack_of(begin, end) : 0;
+    if (until <= begin + slack) continue;
+    const bool crosses = gap->hold_ticks < begin || until > end + slack;
+    const bool covers = gap->hold_ticks == begin && until + slack >= end;
+    if (!crosses && !covers) continue;
     in_iterations_[static_cast<std::size_t>(gap - gaps.begin())] = held = true;
   }
   return held;
@@ -150,8 +194,8 @@ RankRuler::Edge RankRuler::edge_at(std::uint64_t ticks, std::uint64_t slack,
         gap.resume_ticks == kNever ? kNever : gap.resume_ticks + slack;
     if (ticks + slack < gap.hold_ticks || ticks > last) continue;
     // A new gap that begins here goes on from this one, one that ends here goes up to it.
-    if (begins) return {gap.resume_epoch, gap.resume_ticks};
-    return {gap.hold_epoch, gap.hold_ticks};
+    if (begins) return {gap.resume_epoch, gap.resume_ticks, 0};
+    return {gap.hold_epoch, gap.hold_ticks, gap.hold_ticks};
   }
   const spool::RecordSequence& records = process_.records(process_.primary());
   Edge edge;
@@ -160,8 +204,9 @@ RankRuler::Edge RankRuler::edge_at(std::uint64_t ticks, std::uint64_t slack,
   for (std::size_t i = from; i < records.size(); ++i) {
     const Record& record = records[i];
     if (!spool::is_cut(record)) continue;
-    if (record.ticks > ticks) return near ? edge : Edge{record.a48(), record.ticks};
-    edge = {record.a48(), record.ticks};
+    if (record.ticks > ticks) return near ? edge : Edge{record.a48(), record.ticks, 0};
+    // A gap begins with the iteration's first event, and ends with that of the next.
+    edge = {record.a48(), begins ? ticks : record.ticks, ticks};
     near = record.ticks + slack >= ticks;
   }
   return near ? edge : Edge{};
@@ -174,6 +219,7 @@ void RankRuler::add_gap(std::vector<Gap>& gaps, Edge from, Edge to) const {
   gap.hold_ticks = from.ticks;
   gap.resume_epoch = to.epoch;
   gap.resume_ticks = to.ticks;
+  gap.first_ticks = to.first_ticks;
   gap.hold_reason = gap.resume_reason = spool::kGapRanks;
   gaps.push_back(gap);
 }

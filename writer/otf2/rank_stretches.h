@@ -6,16 +6,18 @@
 // Thread-safety: const after construction; one a process.
 // Ownership: refers to the ProcessModel, which must live longer.
 // Units: ticks and epochs of the process.
-// Cost: two passes over the iterations in the journal and one over the primary location's
-// records. Memory: 16 bytes for each iteration before which anchors had grown and each
-// collective over all processes in the log.
+// Cost: up to three passes over the iterations in the journal and one over the primary
+// location's records. Memory: 16 bytes for each iteration before which anchors had grown and
+// each collective over all processes in the log.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <vector>
 
 #include "writer/otf2/process_model.h"
 #include "writer/otf2/rank_cuts.h"
+#include "writer/spool/iteration_stream.h"
 
 namespace refrain::writer {
 
@@ -24,6 +26,8 @@ class RankRuler {
   explicit RankRuler(const ProcessModel& process);
 
   const RankStretches& stretches() const noexcept { return stretches_; }
+  // What all ranks have told: takes in the visits of inner loops that others held in part.
+  void meet(const HeldStretches& all);
   // The gaps that a trim makes. Edges lie at cuts; an edge at one of the process' own gaps
   // is that of the gap, so that the two become one.
   std::vector<Gap> gaps_of(const RankTrim& trim) const;
@@ -36,10 +40,24 @@ class RankRuler {
   struct Edge {
     std::uint64_t epoch = kNever;
     std::uint64_t ticks = kNever;
+    std::uint64_t first_ticks = 0;  // as in Gap
+  };
+
+  // A visit that is open while the iterations are gone through.
+  struct OpenVisit {
+    std::size_t visit;  // of the journal
+    std::size_t index;  // of stretches_.visits
+    bool ignored;       // what is around it is held, or it has no complete iteration
+    bool held = false;  // its latest iteration
+    std::uint64_t number = 0;
+    std::map<std::uint64_t, std::uint32_t> inner;  // visits, by their iterations
   };
 
   void take_anchors();
-  void take_visits();
+  void take_visits(const HeldStretches* all);
+  void open_visit(std::size_t visit);
+  void take_iteration(const spool::IterationEvent& event);
+  void close_visit(const HeldStretches* all);
   // Whether a gap crosses an edge of this iteration, or covers it.
   bool is_held(std::uint64_t begin, std::uint64_t end);
   // Whether what is written there was resumed because the pattern broke.
@@ -57,6 +75,8 @@ class RankRuler {
   std::vector<Sample> samples_;        // both ascend
   std::vector<bool> in_iterations_;    // gaps that are told by iterations
   std::vector<std::size_t> visit_of_;  // of RankStretches::visits in the journal
+  std::vector<OpenVisit> open_;        // from the outermost inwards
+  std::map<std::uint64_t, std::uint32_t> outermost_;  // visits, by their iterations
   RankStretches stretches_;
 };
 
