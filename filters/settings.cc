@@ -68,8 +68,9 @@ constexpr SettingInfo kTable[] = {
      "its loop by more than so many median absolute deviations (after 20 iterations).",
      "", 0, 1e9, field<&Settings::slow_factor>},
     {"slow_share", kNumber, "", "0 to 1", "most events to write for such iterations",
-     "As a share of all events. Those that differ most, in time, come first; the first 16 "
-     "of every factor of four are kept beyond the share. 0: none.",
+     "As a share of all events. Those that differ most, in time, come first. In short runs "
+     "the first that took twice, or half, as long as usual are kept beyond the share, up to "
+     "20 times the share in all. 0: none.",
      "", 0, 1, field<&Settings::slow_share>},
     {"min_gap", kSeconds, "s", "0 or more", "shortest stretch worth leaving out",
      "Writing goes on until a gap would be so long; then it is made, from its begin on.", "",

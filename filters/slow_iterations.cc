@@ -12,6 +12,12 @@ bool before(const SlowIteration& a, const SlowIteration& b) {
   return a.begin != b.begin ? a.begin < b.begin : a.end > b.end;
 }
 
+// Not to be mistaken for what every machine's noise does to a loop now and then.
+bool far_out(const SlowIteration& slow) {
+  return slow.duration_ticks / 2 >= slow.median_ticks ||
+         slow.duration_ticks <= slow.median_ticks / 2;
+}
+
 }  // namespace
 
 SlowIterations::SlowIterations(const SlowSettings& settings)
@@ -37,17 +43,22 @@ void SlowIterations::wait(const SlowIteration& iteration,
   waiting_[waiting_count_++] = slow;
 }
 
-bool SlowIterations::worth_keeping(std::uint64_t deviation_ticks, double events,
+bool SlowIterations::worth_keeping(const SlowIteration& slow, double events,
                                    double allowed) noexcept {
-  const auto own = static_cast<std::size_t>(std::bit_width(deviation_ticks | 1) - 1) / 2;
+  const auto own =
+      static_cast<std::size_t>(std::bit_width(slow.deviation_ticks | 1) - 1) / 2;
   for (std::size_t c = 0; c <= own; ++c) {
     ++classes_[c].iterations;
     classes_[c].events += events;
   }
   const Class& so_far = classes_[own];
-  if (so_far.iterations <= kFree) return true;
+  const double kept = kept_events_ + events;
+  const double free = kFreeShares * allowed;
+  if (so_far.iterations <= kFree && so_far.events <= free / 2 && kept <= free &&
+      far_out(slow))
+    return true;
   const bool rare = so_far.events <= allowed / 2;
-  return kept_events_ + events <= (rare ? allowed : allowed / 2);
+  return kept <= (rare ? allowed : allowed / 2);
 }
 
 SlowIterations::Chosen SlowIterations::choose(std::uint64_t position) noexcept {
@@ -62,7 +73,7 @@ SlowIterations::Chosen SlowIterations::choose(std::uint64_t position) noexcept {
     const std::uint64_t from = near ? std::min(last_end_, slow->begin) : slow->begin;
     const double events = inside ? 0 : static_cast<double>(slow->end - from);
     if (!inside) {
-      if (!worth_keeping(slow->deviation_ticks, events, allowed)) continue;
+      if (!worth_keeping(*slow, events, allowed)) continue;
       kept_events_ += events;
       written_to = slow->end;
       last_end_ = slow->end;

@@ -11,10 +11,13 @@
 // median, in classes a factor of four wide, whatever the loop. (In median absolute
 // deviations, an interruption of a short inner iteration is further out than an outer
 // iteration that took a hundred times as long, and there are many more of them.) Kept are
-//   - the first kFree of a class, counting the ones in higher classes, too;
 //   - others up to half of `share` of all events so far;
 //   - those of a class that is rare (with the higher ones it comes to at most that half,
-//     kept or not) up to the whole of it. So noise leaves room for what is worse.
+//     kept or not) up to the whole of it. So noise leaves room for what is worse;
+//   - in short runs, where one iteration may be more than the share: of those that took at
+//     least twice, or at most half, as long as the median, the first kFree of a class,
+//     counting the ones in higher classes, too. They come to at most kFreeShares times the
+//     share, whatever happens; a class, with the higher ones, to half of that.
 #pragma once
 
 #include <array>
@@ -28,7 +31,7 @@ namespace refrain::filters {
 
 struct SlowSettings {
   double factor = 0;  // k: MADs from the median; 0: nothing is slow
-  double share = 0;   // of all events; 0: nothing is kept
+  double share = 0;   // of all events (but see kFreeShares); 0: nothing is kept
   // What lies between two kept iterations that are nearer to each other than this is
   // written, too (a gap there would be too short), and counts as kept.
   std::uint64_t apart_ticks = 0;
@@ -37,6 +40,7 @@ struct SlowSettings {
 class SlowIterations {
  public:
   static constexpr std::uint64_t kFree = 16;
+  static constexpr double kFreeShares = 20;
   static constexpr std::size_t kMostWaiting = 32;
 
   explicit SlowIterations(const SlowSettings& settings);
@@ -79,7 +83,7 @@ class SlowIterations {
   };
 
   void wait(const SlowIteration& iteration, const DurationBand& band) noexcept;
-  bool worth_keeping(std::uint64_t deviation_ticks, double events, double allowed) noexcept;
+  bool worth_keeping(const SlowIteration& slow, double events, double allowed) noexcept;
 
   SlowSettings settings_;
   std::vector<Loop> loops_;

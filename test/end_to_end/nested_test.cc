@@ -61,7 +61,7 @@ TEST_CASE("Nested: counts - of outer and inner loops are the program's own") {
         INFO(c.program << " " << compiler << " " << marks);
         TemporaryFolder folder;
         Job job{c.program + "_" + compiler, c.arguments, 2};
-        job.settings = {{"MIN_GAP", "0"}, {"MARKS", marks}, {"SLOW_SHARE", "0"}};
+        job.settings = {{"MIN_GAP", "0"}, {"MARKS", marks}};
         const Traced traced = trace(job, folder / "archive");
         const json info = info_of(folder / "archive");
         const json outer =
