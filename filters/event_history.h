@@ -19,6 +19,13 @@ struct CutPoint {
   std::uint64_t ticks;
 };
 
+// What other processes have to do with an event.
+enum class Company : std::uint8_t {
+  kNone,
+  kMessage,  // it has a partner, of whose loops nothing is known here
+  kMeeting,  // all of a group do it: a collective operation
+};
+
 class EventHistory {
  public:
   struct Entry {
@@ -26,6 +33,8 @@ class EventHistory {
     std::uint64_t end_ticks;        // of the event, or of what lies around it in the loops
     std::uint64_t outer_end_ticks;  // likewise, in the outermost loop
     std::uint64_t epoch;            // the latest at or before it
+    std::uint32_t messages;  // so many events with messages up to it, and
+    std::uint32_t meetings;  // with others that all who take part come to
     std::uint16_t depth;
     bool at_epoch;  // the first since that epoch
   };
@@ -35,9 +44,23 @@ class EventHistory {
       // One more than the reach, for the cut before the oldest event that can be named.
       : entries_(std::bit_ceil(reach + 64)), mask_(entries_.size() - 1) {}
 
-  void append(std::uint64_t ticks, std::uint64_t epoch, std::uint16_t depth,
-              bool at_epoch) noexcept {
-    entries_[next_++ & mask_] = {ticks, ticks, ticks, epoch, depth, at_epoch};
+  void append(std::uint64_t ticks, std::uint64_t epoch, std::uint16_t depth, bool at_epoch,
+              Company company = Company::kNone) noexcept {
+    messages_ += company == Company::kMessage;
+    meetings_ += company == Company::kMeeting;
+    entries_[next_++ & mask_] = {ticks,     ticks,     ticks, epoch,
+                                 messages_, meetings_, depth, at_epoch};
+  }
+  // Whether others can have done other things than this process from event `begin` to
+  // event `end`: there are messages, and nothing that all who take part come to.
+  bool apart(std::uint64_t begin, std::uint64_t end) const noexcept {
+    if (begin == end || begin < oldest()) return false;
+    const Entry& first = (*this)[begin];
+    const Entry& last = (*this)[end - 1];
+    const bool first_is_meeting = begin == 0 || first.meetings != (*this)[begin - 1].meetings;
+    const bool first_is_message = begin == 0 || first.messages != (*this)[begin - 1].messages;
+    return last.meetings == first.meetings && !first_is_meeting &&
+           (last.messages != first.messages || first_is_message);
   }
   // Position of the next event.
   std::uint64_t next() const noexcept { return next_; }
@@ -64,6 +87,8 @@ class EventHistory {
   std::vector<Entry> entries_;
   std::uint64_t mask_;
   std::uint64_t next_ = 0;
+  std::uint32_t messages_ = 0;  // modulo 2^32
+  std::uint32_t meetings_ = 0;
 };
 
 }  // namespace refrain::filters

@@ -50,7 +50,8 @@ void IterationGate::start(CutPoint start) noexcept {
 }
 
 void IterationGate::on_symbol(const SymbolEvent& event) noexcept {
-  events_.append(event.ticks, event.epoch, event.depth, event.at_epoch);
+  events_.append(event.ticks, event.epoch, event.depth, event.at_epoch,
+                 event.company);
   detector_.push(event.symbol, event.depth, *this);
   if (told_) after_loop_events();
   if (event.ticks >= next_window_ticks_ && event.at_epoch) window_step(event);
@@ -224,6 +225,10 @@ void IterationGate::resume(std::uint64_t position) noexcept {
   seed_stretches();
   stretches_.resume(position);
   resumed_from_ = std::min(resumed_from_, position);
+}
+
+bool IterationGate::apart(std::uint64_t begin, std::uint64_t end) const noexcept {
+  return events_.apart(begin, end);
 }
 
 void IterationGate::after_loop_events() noexcept {

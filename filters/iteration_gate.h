@@ -50,6 +50,7 @@ struct SymbolEvent {
   std::uint64_t epoch;  // the latest epoch at or before it
   std::uint16_t depth;  // open regions around it
   bool at_epoch;        // first symbol since that epoch: a cut there lies just before it
+  Company company = Company::kNone;
 };
 
 class GateSink : public MarkSink, public CutSink {
@@ -132,6 +133,7 @@ class IterationGate final : private periodicity::LoopSink, private HoldSink {
   void on_loop_event(const periodicity::LoopEvent& event) noexcept override;
   void hold(std::uint64_t position) noexcept override;
   void resume(std::uint64_t position) noexcept override;
+  bool apart(std::uint64_t begin, std::uint64_t end) const noexcept override;
 
   void open_loop(const periodicity::LoopEvent& event) noexcept;
   void end_iteration(OpenLoop& loop, std::uint64_t end, std::uint64_t end_ticks,

@@ -48,6 +48,11 @@ void NestedPolicy::begin_iteration(const LoopEvent& event) noexcept {
                                 ? event.iteration - loop.first_counted
                                 : counts_of(loop, event).iterations++;
   loop.spent = loop.visits_spent || had >= settings_.limit;
+  if (loop.spent && event.level != 0 && had < settings_.limit * kApartFactor) {
+    bool& apart = counts_of(loop, event).apart;
+    if (event.iteration != 0) apart = sink_.apart(loop.previous_begin, loop.iteration_begin);
+    loop.spent = !apart;
+  }
   std::uint64_t from = event.position;
   if (event.level == 0 && from <= left_ && from >= resumed_) from = resumed_;
   left_ = 0;

@@ -14,6 +14,11 @@
 // - once: when `limit` iterations of its body have been in the run.
 // What lies in a spent iteration, at whatever level, is held. With limit 0 nothing is.
 //
+// Of an inner loop whose iterations have messages but no collective operation, other ranks
+// may see other loops (of the sweep of a wavefront each rank sees a shape of its own). What
+// each of them then held would tear the messages of the others, so kApartFactor times as
+// many iterations are written before it is spent.
+//
 // When a loop breaks, its last iteration and the one before it (the broken one counts
 // as an iteration) were not known to matter, and are resumed in the past. So are those
 // of an inner loop in which the break of the loop around it fell. With `each` they are
@@ -53,6 +58,10 @@ class HoldSink {
  public:
   virtual void hold(std::uint64_t position) noexcept = 0;
   virtual void resume(std::uint64_t position) noexcept = 0;
+  // Whether other ranks may have done other things in these events; EventHistory::apart().
+  virtual bool apart(std::uint64_t /*begin*/, std::uint64_t /*end*/) const noexcept {
+    return false;
+  }
 
  protected:
   ~HoldSink() = default;
@@ -64,6 +73,8 @@ class NestedPolicy final : public periodicity::LoopSink {
       : settings_(settings),
         sink_(sink),
         inner_(settings.nested == Nested::kOnce ? kMostInner : 0) {}
+
+  static constexpr std::uint64_t kApartFactor = 10;
 
   void on_loop_event(const periodicity::LoopEvent& event) noexcept override;
 
@@ -94,6 +105,7 @@ class NestedPolicy final : public periodicity::LoopSink {
   struct Loop {
     std::uint64_t iterations = 0;
     std::uint64_t outermost_visits = 0;
+    bool apart = false;  // its latest iteration that was looked at
   };
   struct Open {
     Loop* counts = nullptr;  // in loops_, once it was looked up

@@ -104,11 +104,13 @@ std::string RunCommand::check_archive(const std::string& archive, bool overwrite
       return "'" + archive + "' exists and is no archive; it is not replaced";
     return {};
   }
-  // Whether the folder can be made is seen by making it; the program makes its own.
-  if (fs::create_directories(path, error); error)
-    return "cannot make the folder '" + archive + "': " + error.message();
-  fs::remove(path, error);
-  return {};
+  // Not tried by making it: all ranks of a job look at the same time.
+  fs::path above = path.parent_path();
+  while (!fs::exists(above, error) && above.has_relative_path()) above = above.parent_path();
+  const bool usable = fs::is_directory(above, error) && access(above.c_str(), W_OK | X_OK) == 0;
+  if (usable) return {};
+  const int why = fs::is_directory(above, error) ? errno : ENOTDIR;
+  return "cannot make the folder '" + archive + "': " + std::strerror(why);
 }
 
 // A program linked with libgomp gets LLVM's libomp in front, which has the same entry

@@ -37,6 +37,17 @@ bool Call::start() noexcept { return start_tracing(); }
 
 void Call::attach() noexcept { runtime::attach_thread(spool::kRoleRoot, true); }
 
+namespace {
+
+// Who is alone in a communicator has no company.
+filters::Company company_of(Stream stream, const Communicator& comm) noexcept {
+  if (comm.peers() < 2 && comm.remote_size == 0) return filters::Company::kNone;
+  if (stream == Stream::kMessage) return filters::Company::kMessage;
+  return stream == Stream::kMeeting ? filters::Company::kMeeting : filters::Company::kNone;
+}
+
+}  // namespace
+
 void Call::enter(Procedure procedure, Stream stream, const void* returns_to,
                  Handle handle) noexcept {
   runtime::Scope scope;
@@ -57,7 +68,8 @@ void Call::enter(Procedure procedure, Stream stream, const void* returns_to,
     }
     g_session->on_symbol(*scope, symbol_of(payload_, handle),
                          runtime::make_symbol(spool::kMpiEnter,
-                                              static_cast<std::uint16_t>(procedure), site), ticks_);
+                                              static_cast<std::uint16_t>(procedure), site),
+                         ticks_, company_of(stream, *comm_));
     fed_ = true;
   }
   scope->begin(spool::record_words(spool::kMpiEnter, ticks_, payload_, cut, epoch));

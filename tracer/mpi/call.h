@@ -24,9 +24,10 @@
 
 namespace refrain::mpi {
 
-// kSymbol: the call is a symbol of the agent's stream. kPolling: its number is chance.
+// kSymbol: the call is a symbol of the agent's stream; kMessage: and has to do with one other
+// process; kMeeting: and all processes of a communicator make it. kPolling: its number is chance.
 // kConvert: like that, and the Fortran library uses it. kStart: recording may start here.
-enum class Stream : std::uint8_t { kSymbol, kPolling, kConvert, kStart };
+enum class Stream : std::uint8_t { kSymbol, kMessage, kMeeting, kPolling, kConvert, kStart };
 
 // Whether calls are recorded: between the start and the end of MPI.
 extern std::atomic<bool> g_tracing;

@@ -25,6 +25,9 @@ STREAMS = {
     "start": "Stream::kStart",
     "absent": None,
 }
+# Of a symbol, by its role: what other processes have to do with it.
+COMPANY = {"p2p": "Stream::kMessage", "rma": "Stream::kMessage"} | dict.fromkeys(
+    ("barrier", "one2all", "all2one", "all2all", "coll_other"), "Stream::kMeeting")
 
 
 class TableError(Exception):
@@ -54,6 +57,12 @@ class Semantics:
     stream: str
     comm: str
     meaning: str
+
+
+def stream_of(semantics):
+    if semantics.stream != "symbol":
+        return STREAMS[semantics.stream]
+    return COMPANY.get(semantics.role, STREAMS["symbol"])
 
 
 def split_list(text):
@@ -165,7 +174,7 @@ class Generator:
         return self.fill(
             "wrapper", result=procedure.result, name=procedure.name,
             parameters="" if procedure.parameters == "void" else procedure.parameters,
-            stream=STREAMS[semantics.stream], comm=handle, before=before, after=after,
+            stream=stream_of(semantics), comm=handle, before=before, after=after,
             arguments=", ".join(arguments))
 
     @staticmethod
@@ -181,7 +190,7 @@ class Generator:
             wrappers="\n".join(self.wrapper(p) for p in self.wrapped),
             fortran_wrappers="\n".join(
                 self.fill("fortran_wrapper", name=name, original=original, procedure=p.name,
-                          stream=STREAMS[self.semantics[p.name].stream])
+                          stream=stream_of(self.semantics[p.name]))
                 for p in self.wrapped if "w" in p.fortran
                 for name, original, _ in self.fortran_symbols([p])))
 

@@ -182,7 +182,8 @@ bool Session::claim_primary_slow(ThreadRecorder* recorder) noexcept {
 }
 
 void Session::on_symbol(ThreadRecorder& recorder, periodicity::Symbol symbol,
-                        periodicity::Symbol place, std::uint64_t ticks) noexcept {
+                        periodicity::Symbol place, std::uint64_t ticks,
+                        filters::Company company) noexcept {
   places_[detector_->position() & (places_.size() - 1)] = place;
   note_address(place & spool::kAddressMask);
   if (facts_wait_.load(std::memory_order_relaxed)) [[unlikely]] put_waiting_facts();
@@ -190,7 +191,8 @@ void Session::on_symbol(ThreadRecorder& recorder, periodicity::Symbol symbol,
                     .ticks = ticks,
                     .epoch = recorder.epoch(),
                     .depth = static_cast<std::uint16_t>(recorder.depth()),
-                    .at_epoch = at_epoch_});
+                    .at_epoch = at_epoch_,
+                    .company = company});
   at_epoch_ = false;
   recorder.follow(board_);
   if (recorder.out_of_space()) [[unlikely]] space_out_.store(true);

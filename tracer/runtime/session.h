@@ -123,7 +123,8 @@ class Session final : public filters::GateSink {
     on_symbol(recorder, symbol, symbol, ticks);
   }
   void on_symbol(recorder::ThreadRecorder& recorder, periodicity::Symbol symbol,
-                 periodicity::Symbol place, std::uint64_t ticks) noexcept;
+                 periodicity::Symbol place, std::uint64_t ticks,
+                 filters::Company company = filters::Company::kNone) noexcept;
   void on_symbol_end(std::uint64_t ticks, std::uint32_t depth) noexcept {
     gate_->on_symbol_end(ticks, static_cast<std::uint16_t>(depth));
   }
