@@ -95,14 +95,21 @@ const std::vector<MpiProgram>& mpi_programs() {
       {"allreduce", 20, false, true, true},   {"differ", 24, true, false, true},
       {"halo", 20, true, true, true},         {"heat_mpif", 20, true, true, true},
       {"hybrid", 20, true, true, true, 2},    {"icollective", 12, true, true, false},
-      {"nocollective", 20, true, true, true}, {"onesided", 16, false, true, false},
+      {"nocollective", 20, true, true, true, 1, 2}, {"onesided", 16, false, true, false},
       {"persistent", 20, true, true, false},  {"phases", 48, true, true, false},
       {"polling", 10, true, true, false},     {"ring", 20, true, true, true},
       {"ring_f08", 20, true, true, false},    {"rowcol_cg", 4, true, true, false},
-      {"sweep", 8, true, true, false},        {"wave_mpi", 20, true, true, true},
+      {"sweep", 8, true, true, false, 1, 4},        {"wave_mpi", 20, true, true, true},
       {"workers", 40, true, false, false},
   };
   return kAll;
+}
+
+int iterating_ranks(const MpiProgram& program, int ranks) {
+  if (std::string(program.name) != "rowcol_cg") return ranks;
+  int side = 1;
+  while ((side + 1) * (side + 1) <= ranks) ++side;
+  return side * side;  // those of its grid
 }
 
 std::vector<std::string> compiled_names(const MpiProgram& program) {

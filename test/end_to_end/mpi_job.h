@@ -61,8 +61,11 @@ struct MpiProgram {
   bool regular;        // all ranks do the same in each iteration, whatever happens
   bool own_loop_only;  // one loop with `iterations` iterations, if iterations >= 20
   int threads = 1;
+  int alike = 1 << 30;  // up to so many ranks all see the same iterations
 };
 const std::vector<MpiProgram>& mpi_programs();
+// Ranks that take part in the iterations; the others wait for the end.
+int iterating_ranks(const MpiProgram& program, int ranks);
 // "halo_gcc", "halo_clang"; of Fortran's "_gfortran".
 std::vector<std::string> compiled_names(const MpiProgram& program);
 

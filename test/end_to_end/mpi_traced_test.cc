@@ -1,7 +1,11 @@
 // The MPI test programs, traced: the same results; archives in which every message has both
 // its ends and is the right one; the same iterations on every rank.
+//
+// In its short form, each program with 2 and 4 ranks; with REFRAIN_TEST_RANKS=all in the
+// environment, as each compiler makes it, with 1, 2, 4 and 8.
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <cstdlib>
 
 #include "test/end_to_end/mpi_job.h"
 #include "test/support/files.h"
@@ -10,6 +14,21 @@
 
 namespace refrain::test {
 namespace {
+
+bool in_full() {
+  const char* ranks = std::getenv("REFRAIN_TEST_RANKS");
+  return ranks != nullptr && std::string(ranks) == "all";
+}
+
+std::vector<int> rank_counts() {
+  return in_full() ? std::vector{1, 2, 4, 8} : std::vector{2, 4};
+}
+
+std::vector<std::string> names_of(const MpiProgram& program) {
+  std::vector<std::string> names = compiled_names(program);
+  if (!in_full()) names.resize(1);
+  return names;
+}
 
 std::vector<MpiWay> ways() { return {MpiWay::kInside, MpiWay::kOutside}; }
 
@@ -73,8 +92,8 @@ MpiJob job_of(const MpiProgram& program, const std::string& name, int ranks,
 
 TEST_CASE("MPI traced: limit off - every call and every message") {
   for (const MpiProgram& program : mpi_programs())
-    for (const std::string& name : compiled_names(program))
-      for (const int ranks : {1, 2, 4, 8})
+    for (const std::string& name : names_of(program))
+      for (const int ranks : rank_counts())
         DYNAMIC_SECTION(name << " " << ranks << " ranks") {
           TemporaryFolder folder;
           MpiJob job = job_of(program, name, ranks, {{"LIMIT", "0"}});
@@ -100,8 +119,8 @@ TEST_CASE("MPI traced: limit off - every call and every message") {
 
 TEST_CASE("MPI traced: reduced - messages with both ends, one cut for all ranks") {
   for (const MpiProgram& program : mpi_programs())
-    for (const std::string& name : compiled_names(program))
-      for (const int ranks : {1, 2, 4, 8})
+    for (const std::string& name : names_of(program))
+      for (const int ranks : rank_counts())
         for (const MpiWay way : ways())
           DYNAMIC_SECTION(name << " " << ranks << " ranks, " << text(way)) {
             TemporaryFolder folder;
@@ -116,10 +135,13 @@ TEST_CASE("MPI traced: reduced - messages with both ends, one cut for all ranks"
             const Replay replayed = replay(traced.trace);
             CHECK(replayed.unmatched() == 0);
             if (log.sends() > 0 && program.regular) CHECK(replayed.pairs() > 0);
-            if (!program.regular) continue;
+            if (!program.regular || ranks > program.alike) continue;
             const auto marks = outermost(traced.trace);
             REQUIRE(marks.size() == static_cast<std::size_t>(ranks));
-            for (const auto& mine : marks) CHECK(text(mine) == text(marks.front()));
+            const auto taking_part =
+                static_cast<std::size_t>(iterating_ranks(program, ranks));
+            for (std::size_t rank = 0; rank < marks.size(); ++rank)
+              CHECK(text(marks[rank]) == (rank < taking_part ? text(marks.front()) : ""));
           }
 }
 
@@ -127,16 +149,20 @@ TEST_CASE("MPI traced: iterations - exactly as many as the program says") {
   for (const MpiProgram& program : mpi_programs())
     if (program.own_loop_only)
       for (const int ranks : {2, 4})
-        DYNAMIC_SECTION(program.name << " " << ranks << " ranks") {
+        if (ranks <= program.alike) DYNAMIC_SECTION(program.name << " " << ranks << " ranks") {
           TemporaryFolder folder;
           const MpiJob job = job_of(program, compiled_names(program)[0], ranks, reduced());
           const Traced traced = trace_mpi(job, MpiWay::kInside, folder / "archive");
           const auto marks = outermost(traced.trace);
           REQUIRE(marks.size() == static_cast<std::size_t>(ranks));
-          for (const auto& mine : marks) {
+          for (std::size_t rank = 0; rank < marks.size(); ++rank) {
+            const auto& mine = marks[rank];
             const auto complete = std::count_if(mine.begin(), mine.end(),
                                                 [](const Mark& m) { return m.complete; });
-            CHECK(complete == program.iterations);
+            // The last rank of this program breaks the pattern in one of them.
+            const bool breaks =
+                std::string(program.name) == "differ" && rank + 1 == marks.size();
+            CHECK(complete == program.iterations - (breaks ? 1 : 0));
             const auto written = std::count_if(mine.begin(), mine.end(),
                                                [](const Mark& m) { return m.written; });
             CHECK(written >= 3);

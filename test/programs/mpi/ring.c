@@ -1,8 +1,11 @@
 /* A ring: Sendrecv to the right, Sendrecv_replace to the left, each on a communicator of
  * its own (a duplicate of the world, and the world in reverse order), and an Allreduce.
  *
- * Arguments: [iterations = 20] [work = 100] [values = 4]
+ * Arguments: [iterations = 20] [work = 100] [values = 4] [rank to be killed = none] [in
+ * iteration = 0]
  * MPI calls of an iteration: Sendrecv, Sendrecv_replace, Allreduce. */
+#include <signal.h>
+
 #include "messages.h"
 
 enum { kRight = 91, kLeft = 92 };
@@ -14,6 +17,7 @@ int main(int argc, char** argv) {
   const long limit = argument(argc, argv, 1, 20, 0);
   const long units = argument(argc, argv, 2, 100, 0);
   const int values = (int)argument(argc, argv, 3, 4, 1);
+  const long killed = argument(argc, argv, 4, -1, -1), when = argument(argc, argv, 5, 0, 0);
   MPI_Comm comm;
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
   Group forth = group_of(comm, "forth");
@@ -29,6 +33,7 @@ int main(int argc, char** argv) {
     MPI_Status status;
     int to = (forth.rank + 1) % forth.size;
     int from = (forth.rank + forth.size - 1) % forth.size;
+    if (all.rank == killed && k == when) raise(SIGKILL);
     checksum = busy(checksum, units);
     for (int j = 0; j < values; ++j) out[1 + j] = (double)(checksum % 1000) + j;
     int length = message_made(&forth, out, values, to, kRight);

@@ -1,0 +1,88 @@
+// Jobs whose ranks die: `refrain recover` makes of what they left an archive of all ranks, in
+// which every message has both its ends.
+#include <catch2/catch.hpp>
+#include <csignal>
+#include <random>
+
+#include "test/end_to_end/mpi_job.h"
+#include "test/support/files.h"
+#include "test/support/mpi_checks.h"
+#include "test/support/trace_checks.h"
+
+namespace refrain::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+Trace recovered(const fs::path& archive) {
+  const Result recovery = run_refrain({"recover", archive});
+  INFO("recover: " << recovery.errors);
+  REQUIRE(recovery.exit_status == 0);
+  Trace trace = read_checked(archive);
+  // Whoever is killed is in the middle of something: what was begun need not have ended.
+  CHECK(text(check_messages(trace)) == "");
+  CHECK(text(check_causality(trace)) == "");
+  return trace;
+}
+
+std::size_t sends_of(const Trace& trace, int rank) {
+  std::size_t sends = 0;
+  for (const auto& [channel, queue] : replay(trace).channels)
+    if (channel.source == rank) sends += queue.sends.size();
+  return sends;
+}
+
+}  // namespace
+
+TEST_CASE("MPI killed: one rank of four - what all ranks had is in the archive") {
+  const auto [limit, iteration] =
+      GENERATE(table<const char*, int>({{"0", 30}, {"10", 30}, {"10", 200}, {"10", 5}}));
+  CAPTURE(limit, iteration);
+  for (const int victim : {0, 2}) {
+    CAPTURE(victim);
+    TemporaryFolder folder;
+    const fs::path archive = folder / "archive";
+    const MpiJob job{.program = "ring_gcc",
+                     .arguments = {"400", "100", "4", std::to_string(victim),
+                                   std::to_string(iteration)},
+                     .ranks = 4,
+                     .settings = {{"LIMIT", limit}, {"MIN_GAP", "0"}, {"SLOW_FACTOR", "0"}}};
+    const Result result = run_mpi(job, MpiWay::kInside, archive);
+    CHECK_FALSE(result.timed_out);
+    CHECK(result.exit_status != 0);
+    REQUIRE(fs::exists(archive / "spool"));
+    const Trace trace = recovered(archive);
+    const MpiProcesses processes(trace);
+    REQUIRE(processes.size() == 4);
+    // All iterations before that one are complete on all ranks: two sends each.
+    const bool all = std::string(limit) == "0" || iteration < 10;
+    for (int rank = 0; rank < 4; ++rank) {
+      CAPTURE(rank);
+      if (all) CHECK(sends_of(trace, rank) >= 2 * static_cast<std::size_t>(iteration));
+      if (!all) CHECK(sends_of(trace, rank) >= 20);
+      if (!all) CHECK(sends_of(trace, rank) < 2 * static_cast<std::size_t>(iteration));
+    }
+  }
+}
+
+TEST_CASE("MPI killed: the whole job at any moment - an archive of what there was") {
+  std::mt19937 random(41);
+  for (int i = 0; i < 6; ++i) {
+    const int after_ms = 200 + static_cast<int>(random() % 800);
+    CAPTURE(after_ms);
+    TemporaryFolder folder;
+    const fs::path archive = folder / "archive";
+    const MpiJob job{.program = "ring_gcc",
+                     .arguments = {"1000000", "100"},
+                     .ranks = 4,
+                     .settings = {{"LIMIT", i % 2 == 0 ? "10" : "0"}},
+                     .kill_signal = SIGKILL,
+                     .kill_after = std::chrono::milliseconds(after_ms)};
+    run_mpi(job, MpiWay::kInside, archive);
+    // Killed before MPI_Init had returned: there is no job yet.
+    if (!fs::exists(archive / "spool")) continue;
+    recovered(archive);
+  }
+}
+
+}  // namespace refrain::test
