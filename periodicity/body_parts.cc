@@ -22,8 +22,8 @@ constexpr int kMostLags = 6;  // tried at one place
 
 void BodyStore::find_parts(std::uint32_t number) noexcept {
   Body& body = bodies_[number];
-  if (body.size > kMostItems) return;
   whole_ = items(number);
+  if (body.size > kMostItems || whole_->straight_end != body.size) return;
   effort_ = kEffort;
   last_same_.fill(kNone);
   for (std::uint32_t index = body.size; index-- != 0;) {
@@ -32,14 +32,11 @@ void BodyStore::find_parts(std::uint32_t number) noexcept {
     last = index;
   }
   body.first_mark = mark_count_;
+  most_marks_ = std::min(mark_count_ + kMostMarks,
+                         static_cast<std::uint32_t>(marks_.size()));
   parts_between(0, body.size, 0);
   const std::uint32_t count = mark_count_ - body.first_mark;
-  if (count == 0) return;
-  if (mark_part({.item = PartMark::kNoMore})) {
-    body.marks = count;
-  } else {
-    mark_count_ = body.first_mark;
-  }
+  body.marks = count;
 }
 
 void BodyStore::parts_between(std::uint32_t from, std::uint32_t to,
@@ -120,7 +117,7 @@ BodyStore::Found BodyStore::part_of(std::uint32_t from, std::uint32_t size) noex
 }
 
 bool BodyStore::mark_part(PartMark mark) noexcept {
-  if (mark_count_ == marks_.size()) return false;
+  if (mark_count_ == most_marks_) return false;
   marks_[mark_count_++] = mark;
   return true;
 }

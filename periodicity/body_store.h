@@ -24,11 +24,10 @@ struct Item {
   std::uint16_t depth = 0;
 };
 
-// Where in a body a part of it begins, goes round again, or is over. A part is a row of
+// Where in a body without inner loops a part of it begins, goes round again, or is over. A part is a row of
 // events that comes twice or more in succession: a loop of few rounds, the same number
 // each time.
 struct PartMark {
-  static constexpr std::uint32_t kNoMore = ~std::uint32_t{0} - 1;
   std::uint32_t item = 0;  // before which it is told; the body's size: at its end
   std::uint32_t body = 0;  // of the part
   std::uint32_t iteration = 0;
@@ -68,11 +67,12 @@ class BodyStore {
   const Item* items(std::uint32_t body) const noexcept {
     return &items_[bodies_[body].first_item];
   }
-  // In the order in which they are to be told; behind them, one at item kNoMore.
+  // In the order in which they are to be told.
   const PartMark* marks(std::uint32_t body) const noexcept {
     return &marks_[bodies_[body].first_mark];
   }
   static constexpr std::uint32_t kPartLevels = 4;
+  static constexpr std::uint32_t kMostMarks = 256;  // of a body
 
   std::uint32_t count_visit(std::uint32_t body) noexcept { return bodies_[body].visits++; }
 
@@ -164,6 +164,7 @@ class BodyStore {
   std::uint32_t epoch_ = 1;
   std::vector<PartMark> marks_;
   std::uint32_t mark_count_ = 0;
+  std::uint32_t most_marks_ = 0;  // with those of this body
   // While parts are looked for: item of the body from which the same event comes next, and
   // how much more may be done.
   std::vector<std::uint32_t> next_same_;

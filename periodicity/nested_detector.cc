@@ -31,33 +31,16 @@ void NestedDetector::push(Symbol symbol, std::uint16_t depth, LoopSink& sink) no
   push_slow(symbol, depth, sink);
 }
 
-// The first event of another iteration of an innermost loop that holds no other; or, if
-// its body has parts, of one of these.
+// The first event of another iteration of an innermost loop that holds no other.
 void NestedDetector::push_again(LoopSink& sink) noexcept {
   Frame& frame = frames_[depth_ - 1];
-  if (frame.mark_item != kNoMark) return push_part(frame, sink);
+  if (bodies_[frame.body].marks != 0) tell_parts(frame.body, frame.iteration_begin, sink);
   frame.item = 0;
   frame.iteration_begin = position_;
   ++frame.iterations;
   straight_begin_ = again_;
   straight_ = again_ + 1;
   tell(LoopEventKind::kIteration, depth_ - 1, position_++, frame.iterations, sink);
-}
-
-void NestedDetector::push_part(Frame& frame, LoopSink& sink) noexcept {
-  frame.item += static_cast<std::uint32_t>(straight_ - straight_begin_);
-  if (frame.item == bodies_[frame.body].size) {
-    if (frame.item == frame.mark_item) tell_parts(frame, position_, Marks::kEnds, sink);
-    set_mark(frame, 0);
-    frame.item = 0;
-    frame.iteration_begin = position_;
-    ++frame.iterations;
-    tell(LoopEventKind::kIteration, depth_ - 1, position_, frame.iterations, sink);
-  }
-  if (frame.item == frame.mark_item) tell_parts(frame, position_, Marks::kAll, sink);
-  ++position_;
-  set_straight(frame);
-  ++straight_;
 }
 
 void NestedDetector::push_slow(Symbol symbol, std::uint16_t depth,
@@ -97,15 +80,10 @@ void NestedDetector::set_straight(const Frame& frame) noexcept {
   const std::uint32_t size = bodies_[frame.body].size;
   std::uint32_t end = frame.item == size ? size : items[frame.item].straight_end;
   if (!frame.told && tell_after(frame) > frame.item) end = std::min(end, tell_after(frame));
-  end = std::min(end, frame.mark_item);
   straight_begin_ = straight_ = items + frame.item;
   straight_end_ = items + end;
   again_ = nullptr;
-  if (end == size) {
-    if (frame.told && items->straight_end == size) again_ = items;
-  } else if (end == frame.mark_item && items[end].child == kNoBody) {
-    again_ = items + end;
-  }
+  if (end == size && frame.told && items->straight_end == size) again_ = items;
 }
 
 void NestedDetector::step(const Token& token, LoopSink& sink) noexcept {
@@ -115,11 +93,9 @@ void NestedDetector::step(const Token& token, LoopSink& sink) noexcept {
       !complete_iteration(frame, token.position, sink)) {
     return close(token, sink);
   }
-  if (frame.item == frame.mark_item) tell_parts(frame, token.position, Marks::kEnds, sink);
   const Item& item = bodies_.items(frame.body)[frame.item];
   if (item.id == token.id) {
     if (!frame.begun) begin_iterations(token.position, sink);
-    if (frame.item == frame.mark_item) tell_parts(frame, token.position, Marks::kAll, sink);
     advance(frame, token.body == kNoBody ? nullptr : &token);
     if (!frame.told && frame.item >= tell_after(frame)) tell_frames(sink);
     return;
@@ -211,13 +187,11 @@ void NestedDetector::open(std::uint32_t body, std::uint64_t start,
   const std::uint64_t end = history_.end();
   std::uint64_t whole = (end - start) / size;
   const std::uint64_t earlier = whole != 0 ? iteration_before(body, start) : start;
-  // Where the last part of an iteration ends is told with the event behind it.
-  const std::uint32_t marks = bodies_[body].marks;
+  // The parts of an iteration are told when it is over.
+  const std::uint64_t marks = bodies_[body].marks;
   if (marks != 0 && whole != 0 && start + whole * size == end) --whole;
   const std::uint64_t partial = start + whole * size;
-  // Told already are inner loops, and what a policy held of them must stay held.
-  const bool with_parts = marks != 0 && marks * (whole + 1) <= kMostMarks &&
-                          bodies_.items(body)->straight_end == size;
+  const bool with_parts = marks != 0 && marks * whole <= BodyStore::kMostMarks;
   Frame& frame = frames_[depth_++];
   frame = Frame{.body = body, .inner_base = inner_count_};
   frame.first = history_[earlier].position;
@@ -230,7 +204,8 @@ void NestedDetector::open(std::uint32_t body, std::uint64_t start,
     if (position_ - position > reach_) continue;
     if (!frame.told) tell_found(0, position, iteration, sink);
     tell(LoopEventKind::kIteration, 0, position, iteration, sink);
-    if (with_parts && from >= start) tell_past_parts(frame, from, sink);
+    if (with_parts && from >= start && begin <= partial && from != partial)
+      tell_parts(body, position, sink);
   }
   frame.item = 0;
   frame.begun = partial != end;
@@ -238,7 +213,6 @@ void NestedDetector::open(std::uint32_t body, std::uint64_t start,
   for (std::uint64_t index = partial; index != end; ++index) {
     advance(frame, history_[index].body == kNoBody ? nullptr : &history_[index]);
   }
-  if (frame.told && !with_parts) seek_mark(frame);
   history_.truncate(earlier);
   if (!frame.told && frame.item >= tell_after(frame)) tell_frames(sink);
 }
@@ -308,8 +282,9 @@ bool NestedDetector::complete_iteration(Frame& frame, std::uint64_t end,
                                         LoopSink& sink) noexcept {
   if (!frame.begun || end == frame.iteration_begin) return false;
   if (!frame.told && frame.iterations == 0) tell_frames(sink);
-  if (frame.item == frame.mark_item) tell_parts(frame, end, Marks::kEnds, sink);
-  if (frame.told) set_mark(frame, 0);
+  if (frame.told && bodies_[frame.body].marks != 0) {
+    tell_parts(frame.body, frame.iteration_begin, sink);
+  }
   ++frame.iterations;
   frame.item = 0;
   frame.begun = false;

@@ -31,7 +31,8 @@
 //   too; so orders of events that are chance give a few bodies, and loops of these.
 //
 // - A row of events that comes twice or more in succession in a body is a loop of few
-//   rounds: a part of it. It is matched as events and told as a loop (PartMark).
+//   rounds: a part of it. It is matched as events and told as a loop (PartMark), with the
+//   iteration that it lies in, when that is over: so what is read again was never told.
 //
 // - Where that explains little, for iterations differ too much (inner loops that go round a
 //   few times only, messages in an order of chance), a loop is known by the event that
@@ -51,6 +52,9 @@
 //   first event that the outer loop took. kMismatch is told of a loop that was broken
 //   inside an iteration, then kLeft of it. The break may lie at the first event of that
 //   iteration, where it was taken for one of an inner loop at first.
+// - Visits nest, as far as their iterations are complete: two of them lie apart or one within
+//   one iteration of the other. What there is of a broken iteration may be the begin of a loop
+//   found later.
 // - Iterations that began more than reach_events() ago are not told; kFound and the
 //   first kIteration then have the number of the first one that is.
 #pragma once
@@ -68,6 +72,7 @@
 #include "periodicity/token.h"
 #include "periodicity/token_deque.h"
 #include "periodicity/token_history.h"
+#include "periodicity/told_visits.h"
 
 namespace refrain::periodicity {
 
@@ -98,8 +103,6 @@ class NestedDetector final : public LoopDetector {
   static constexpr std::uint64_t kLeastReach = 64;
   static constexpr std::uint32_t kFewItems = 8;  // too few to know a loop by
 
-  static constexpr std::uint64_t kMostMarks = 256;  // told at once
-  static constexpr std::uint32_t kNoMark = ~std::uint32_t{0};
   struct Frame {
     std::uint32_t body = 0;
     std::uint32_t item = 0;        // the next one
@@ -109,21 +112,10 @@ class NestedDetector final : public LoopDetector {
     bool told = false;
     std::uint64_t first = 0;  // where the first iteration began
     std::uint64_t iteration_begin = 0;
-    std::uint64_t iterations = 0;       // complete ones
-    std::uint32_t mark = 0;             // of the parts of its body: the next one,
-    std::uint32_t mark_item = kNoMark;  // and before which item that is
+    std::uint64_t iterations = 0;  // complete ones
   };
-  // A part of the innermost loop's body that goes on.
-  struct Part {
-    std::uint32_t body = 0;
-    std::uint32_t visit = 0;
-    std::uint64_t begin = 0;  // of this iteration
-    std::uint64_t iteration = 0;
-  };
-  enum class Marks { kEnds, kAll };
 
   void push_again(LoopSink& sink) noexcept;
-  void push_part(Frame& frame, LoopSink& sink) noexcept;
   void push_slow(Symbol symbol, std::uint16_t depth, LoopSink& sink) noexcept;
   void work(std::uint32_t steps, LoopSink& sink) noexcept;
   void step(const Token& token, LoopSink& sink) noexcept;
@@ -140,6 +132,7 @@ class NestedDetector final : public LoopDetector {
   void open_inner(std::uint32_t body) noexcept;
   void open(std::uint32_t body, std::uint64_t start, LoopSink& sink) noexcept;
   void close(const Token& breaking, LoopSink& sink) noexcept;
+  void note_told(const Frame& frame, std::uint64_t end) noexcept;
   void return_partial(const Frame& frame, std::uint64_t end) noexcept;
   void forget_all() noexcept;
   void close_all(LoopSink& sink) noexcept;
@@ -148,17 +141,11 @@ class NestedDetector final : public LoopDetector {
   bool follow_irregular(LoopSink& sink) noexcept;
   void note_irregular_break() noexcept;
   void finish_irregular(LoopSink& sink) noexcept;
+  void leave_irregular(bool whole, LoopSink& sink) noexcept;
   void tell_irregular(LoopEventKind kind, std::uint64_t position,
                       LoopSink& sink) const noexcept;
 
-  void set_mark(Frame& frame, std::uint32_t mark) noexcept;
-  void seek_mark(Frame& frame) noexcept;
-  void tell_parts(Frame& frame, std::uint64_t position, Marks which,
-                  LoopSink& sink) noexcept;
-  void tell_past_parts(Frame& frame, std::uint64_t from, LoopSink& sink) noexcept;
-  void leave_parts(const Frame& frame, std::uint64_t position, LoopSink& sink) noexcept;
-  void tell_part(LoopEventKind kind, std::uint64_t position, std::uint64_t iteration,
-                 LoopSink& sink) const noexcept;
+  void tell_parts(std::uint32_t body, std::uint64_t begin, LoopSink& sink) noexcept;
 
   void leave_straight() noexcept;
   void enter_straight() noexcept;
@@ -174,8 +161,6 @@ class NestedDetector final : public LoopDetector {
   BodyStore bodies_;
   std::vector<Frame> frames_;  // frames_[0 … depth_)
   std::size_t depth_ = 0;
-  std::array<Part, BodyStore::kPartLevels> parts_;  // [0 … part_depth_)
-  std::size_t part_depth_ = 0;
   std::vector<Token> inner_;  // inner loops that open iterations have passed, stacked
   std::uint32_t inner_count_ = 0;
   TokenDeque pending_;  // tokens to be read again, then events not yet read
@@ -204,6 +189,9 @@ class NestedDetector final : public LoopDetector {
   BreakTable breaks_;
   BreakTable::Earlier left_so_;  // for the event being told
   std::uint32_t irregular_visit_ = 0;
+  std::uint64_t irregular_first_ = 0;       // where it began,
+  std::uint64_t irregular_last_begin_ = 0;  // and its latest iteration
+  ToldVisits told_visits_;
 };
 
 }  // namespace refrain::periodicity

@@ -8,7 +8,6 @@ namespace refrain::periodicity {
 
 // The innermost loop does not go on with `breaking`.
 void NestedDetector::close(const Token& breaking, LoopSink& sink) noexcept {
-  if (part_depth_ != 0) leave_parts(frames_[depth_ - 1], breaking.position, sink);
   const Frame frame = frames_[depth_ - 1];
   const std::uint64_t end = frame.begun ? frame.iteration_begin : breaking.position;
   pending_.push_front(breaking);
@@ -25,6 +24,7 @@ void NestedDetector::close(const Token& breaking, LoopSink& sink) noexcept {
     }
     tell(LoopEventKind::kLeft, depth_ - 1, left, frame.iterations, sink);
     left_so_ = {};
+    note_told(frame, end);
   }
   --depth_;
   const Body& body = bodies_[frame.body];
@@ -53,6 +53,15 @@ void NestedDetector::close(const Token& breaking, LoopSink& sink) noexcept {
     tried_.body = frame.body;
   }
   if (frame.iterations != 0) step_history(loop, sink);
+}
+
+// The innermost loop is left; its complete iterations ended at `end`.
+void NestedDetector::note_told(const Frame& frame, std::uint64_t end) noexcept {
+  if (depth_ == 1) {
+    told_visits_.note(frame.first, frame.iterations == 0 ? frame.first : end);
+  } else if (frame.iterations != 0) {
+    told_visits_.note_inner(end);
+  }
 }
 
 // Puts what had matched of an iteration back to be read again, last token first.
@@ -94,11 +103,6 @@ void NestedDetector::finish(LoopSink& sink) noexcept {
 
 // All open loops end at position_.
 void NestedDetector::close_all(LoopSink& sink) noexcept {
-  if (part_depth_ != 0) {
-    Frame& top = frames_[depth_ - 1];
-    if (top.item == top.mark_item) tell_parts(top, position_, Marks::kEnds, sink);
-    leave_parts(top, position_, sink);
-  }
   for (bool inner_whole = false; depth_ != 0; --depth_) {
     Frame& frame = frames_[depth_ - 1];
     if (inner_whole) ++frame.item;
@@ -106,8 +110,9 @@ void NestedDetector::close_all(LoopSink& sink) noexcept {
       complete_iteration(frame, position_, sink);
     }
     inner_whole = !frame.begun;
-    if (frame.told)
-      tell(LoopEventKind::kLeft, depth_ - 1, position_, frame.iterations, sink);
+    if (!frame.told) continue;
+    tell(LoopEventKind::kLeft, depth_ - 1, position_, frame.iterations, sink);
+    note_told(frame, frame.begun ? frame.iteration_begin : position_);
   }
   inner_count_ = 0;
   history_.clear();

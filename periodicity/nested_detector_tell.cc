@@ -27,7 +27,6 @@ void NestedDetector::tell_found(std::size_t level, std::uint64_t position,
   Frame& frame = frames_[level];
   frame.told = true;
   frame.visit = bodies_.count_visit(frame.body);
-  seek_mark(frame);
   tell(LoopEventKind::kFound, level, position, iteration, sink);
 }
 
@@ -49,92 +48,30 @@ void NestedDetector::tell(LoopEventKind kind, std::size_t level, std::uint64_t p
        .left_so_at = left_so_.position});
 }
 
-void NestedDetector::set_mark(Frame& frame, std::uint32_t mark) noexcept {
-  frame.mark = mark;
-  const bool any = bodies_[frame.body].marks != 0;
-  frame.mark_item = any ? bodies_.marks(frame.body)[mark].item : kNoMark;
-}
-
-// The loop has become known in the middle of an iteration: the parts ahead are told.
-void NestedDetector::seek_mark(Frame& frame) noexcept {
-  const PartMark* const marks = bodies_.marks(frame.body);
-  std::uint32_t mark = 0;
-  while (mark != bodies_[frame.body].marks &&
-         (marks[mark].item < frame.item || marks[mark].level != 0 ||
-          marks[mark].kind != LoopEventKind::kFound)) {
-    ++mark;
-  }
-  set_mark(frame, mark);
-}
-
-// Tells the marks before the next item of the innermost loop, at `position`: those of
-// parts that are over, or all.
-void NestedDetector::tell_parts(Frame& frame, std::uint64_t position, Marks which,
+// Tells the parts of the innermost loop's iteration that began at `begin` and is complete.
+void NestedDetector::tell_parts(std::uint32_t body, std::uint64_t begin,
                                 LoopSink& sink) noexcept {
-  const PartMark* mark = bodies_.marks(frame.body) + frame.mark;
-  for (; mark->item == frame.item; ++mark) {
-    if (mark->kind == LoopEventKind::kLeft) {
-      tell_part(LoopEventKind::kLeft, position, mark->iteration, sink);
-      --part_depth_;
-      continue;
-    }
-    if (which == Marks::kEnds) break;
+  if (position_ - begin > reach_) return;
+  std::array<std::uint32_t, BodyStore::kPartLevels> around;
+  std::array<std::uint32_t, BodyStore::kPartLevels> visits;
+  around[0] = bodies_[body].loop;
+  const PartMark* mark = bodies_.marks(body);
+  for (const PartMark* const end = mark + bodies_[body].marks; mark != end; ++mark) {
+    const Body& part = bodies_[mark->body];
     if (mark->kind == LoopEventKind::kFound) {
-      parts_[part_depth_++] = {.body = mark->body,
-                               .visit = bodies_.count_visit(mark->body)};
+      visits[mark->level] = bodies_.count_visit(mark->body);
+      if (mark->level + 1u < around.size()) around[mark->level + 1u] = part.loop;
     }
-    Part& part = parts_[part_depth_ - 1];
-    part.begin = position;
-    part.iteration = mark->iteration;
-    tell_part(mark->kind, position, mark->iteration, sink);
+    sink.on_loop_event({.kind = mark->kind,
+                        .level = static_cast<std::uint16_t>(depth_ + mark->level),
+                        .loop = part.loop,
+                        .visit = visits[mark->level],
+                        .body_events = part.events,
+                        .position = begin + mark->item,
+                        .iteration = mark->iteration,
+                        .parent = around[mark->level],
+                        .at_end = at_end_});
   }
-  frame.mark = static_cast<std::uint32_t>(mark - bodies_.marks(frame.body));
-  frame.mark_item = mark->item;
-}
-
-// Those of the iteration whose items are the tokens of the history from `from` on.
-void NestedDetector::tell_past_parts(Frame& frame, std::uint64_t from,
-                                     LoopSink& sink) noexcept {
-  set_mark(frame, 0);
-  while (frame.mark_item < PartMark::kNoMore && from + frame.mark_item < history_.end()) {
-    frame.item = frame.mark_item;
-    const bool at_end = frame.item == bodies_[frame.body].size;
-    tell_parts(frame, history_[from + frame.item].position,
-               at_end ? Marks::kEnds : Marks::kAll, sink);
-  }
-}
-
-// The innermost loop breaks at `position`, inside parts of its body.
-void NestedDetector::leave_parts(const Frame& frame, std::uint64_t position,
-                                 LoopSink& sink) noexcept {
-  if (part_depth_ == 0) return;
-  const PartMark* const next = &bodies_.marks(frame.body)[frame.mark];
-  const bool whole =
-      frame.mark_item == frame.item && next->kind == LoopEventKind::kIteration;
-  for (; part_depth_ != 0; --part_depth_) {
-    const Part& part = parts_[part_depth_ - 1];
-    const bool ended = whole && next->level + 1u == part_depth_;
-    tell_part(LoopEventKind::kLeft, ended || at_end_ ? position : part.begin,
-              part.iteration + (ended ? 1 : 0), sink);
-  }
-}
-
-void NestedDetector::tell_part(LoopEventKind kind, std::uint64_t position,
-                               std::uint64_t iteration, LoopSink& sink) const noexcept {
-  const Part& part = parts_[part_depth_ - 1];
-  const std::uint32_t around =
-      part_depth_ > 1 ? parts_[part_depth_ - 2].body : frames_[depth_ - 1].body;
-  const Body& body = bodies_[part.body];
-  sink.on_loop_event(
-      {.kind = kind,
-       .level = static_cast<std::uint16_t>(depth_ + part_depth_ - 1),
-       .loop = body.loop,
-       .visit = part.visit,
-       .body_events = body.events,
-       .position = std::max(position, position_ - std::min(position_, reach_)),
-       .iteration = iteration,
-       .parent = bodies_[around].loop,
-       .at_end = at_end_});
 }
 
 }  // namespace refrain::periodicity

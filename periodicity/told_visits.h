@@ -1,0 +1,60 @@
+// ToldVisits: where the outermost loops told last began and ended.
+//
+// Place in the flow: inside NestedDetector. A loop that is known by its header only is
+// found in hindsight, when other loops have been told where its iterations are. So that
+// visits never cross, an iteration that would begin inside of one of these is not told
+// apart from the one before it. Thread-safety: none. Cost: O(1) to note, O(kSize) to ask
+// for all; fixed memory.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <span>
+
+namespace refrain::periodicity {
+
+class ToldVisits {
+ public:
+  // The complete iterations of an inner loop, told as such, end here.
+  void note_inner(std::uint64_t end) noexcept { end_ = std::max(end_, end); }
+
+  // Those of an outermost loop began and ended here. What was told inside the iteration in
+  // which it broke lies behind that, and is taken for a part of it.
+  void note(std::uint64_t begin, std::uint64_t end) noexcept {
+    note_inner(end);
+    if (begin >= end_) return;
+    Visit& oldest = visits_[count_++ % kSize];
+    forgotten_ = oldest.end;
+    oldest = {begin, end_};
+  }
+
+  // Takes the positions that lie inside of a visit out of `positions`, the latest of which
+  // comes first; gives how many are left.
+  std::uint32_t take_out_inside(std::span<std::uint64_t> positions) const noexcept {
+    std::uint64_t visit = count_;  // the one before it is looked at
+    std::uint64_t left = std::min(count_, kSize);
+    std::uint32_t kept = 0;
+    for (const std::uint64_t position : positions) {
+      while (left != 0 && at(visit - 1).begin >= position) --visit, --left;
+      const bool inside = left != 0 && at(visit - 1).end > position;
+      if (!inside && position >= forgotten_) positions[kept++] = position;
+    }
+    return kept;
+  }
+
+ private:
+  static constexpr std::uint64_t kSize = 512;
+  struct Visit {
+    std::uint64_t begin = 0;
+    std::uint64_t end = 0;  // not before that of the visit noted before
+  };
+  const Visit& at(std::uint64_t number) const noexcept { return visits_[number % kSize]; }
+
+  std::array<Visit, kSize> visits_{};
+  std::uint64_t count_ = 0;
+  std::uint64_t end_ = 0;        // of all told so far
+  std::uint64_t forgotten_ = 0;  // of the latest visit not known any more
+};
+
+}  // namespace refrain::periodicity

@@ -1,0 +1,136 @@
+#include "test/support/visit_nesting.h"
+
+#include <algorithm>
+
+namespace refrain::test {
+
+using periodicity::LoopEvent;
+using periodicity::LoopEventKind;
+
+namespace {
+
+// A visit that has not been left.
+struct Open {
+  Visit visit;                  // with the iteration that goes on
+  std::uint64_t latest = 0;     // its number
+  std::uint64_t inner_end = 0;  // of the inner visits told
+};
+
+bool before(const Visit& a, const Visit& b) {
+  const std::uint64_t begin_a = a.begins.front();
+  const std::uint64_t begin_b = b.begins.front();
+  if (begin_a != begin_b) return begin_a < begin_b;
+  if (a.end != b.end) return a.end > b.end;
+  return a.begins.size() < b.begins.size();
+}
+
+std::string text_of(const Visit& visit) {
+  return "loop " + std::to_string(visit.loop) + " (event " + std::to_string(visit.found) +
+         ", " + std::to_string(visit.begins.size()) + " iterations in " +
+         std::to_string(visit.begins.front()) + " to " + std::to_string(visit.end) + ")";
+}
+
+// Whether `inner`, which does not begin before `outer`, lies in one of its iterations.
+bool within_iteration(const Visit& inner, const Visit& outer) {
+  const auto next =
+      std::upper_bound(outer.begins.begin(), outer.begins.end(), inner.begins.front());
+  return inner.end <= (next == outer.begins.end() ? outer.end : *next);
+}
+
+// The visit as far as it is complete: all told iterations are, or all but the last one.
+Visit complete_part(const Open& open, const LoopEvent& left) {
+  Visit visit = open.visit;
+  visit.end = left.position;
+  if (open.latest == left.iteration) {
+    visit.end = visit.begins.back();
+    visit.begins.pop_back();
+  }
+  return visit;
+}
+
+// All that was told, one event after the other.
+class Teller {
+ public:
+  void take(const LoopEvent& event, std::uint64_t index) {
+    switch (event.kind) {
+      case LoopEventKind::kFound:
+        open_.push_back(
+            {.visit = {.loop = event.loop, .begins = {}, .end = 0, .found = index}});
+        return;
+      case LoopEventKind::kIteration:
+        check_inner(event.position);
+        open_.back().visit.begins.push_back(event.position);
+        open_.back().latest = event.iteration;
+        return;
+      case LoopEventKind::kMismatch:
+        return;
+      case LoopEventKind::kLeft:
+        leave(event);
+    }
+  }
+
+  std::vector<Visit> visits;
+  std::string complaint;
+
+ private:
+  // An iteration of the innermost open loop ends at `position`.
+  void check_inner(std::uint64_t position) {
+    Open& open = open_.back();
+    if (open.inner_end > position)
+      complain("an inner loop goes on behind", open.visit, position);
+    open.inner_end = 0;
+  }
+
+  void leave(const LoopEvent& event) {
+    const bool broken = open_.back().latest == event.iteration;
+    if (!broken) check_inner(event.position);
+    const Visit visit = complete_part(open_.back(), event);
+    open_.pop_back();
+    if (visit.begins.empty()) return;
+    if (!open_.empty()) {
+      Open& around = open_.back();
+      around.inner_end = std::max(around.inner_end, visit.end);
+      if (around.visit.begins.back() > visit.begins.front())
+        complain("an inner loop began before", around.visit, visit.begins.front());
+    }
+    visits.push_back(visit);
+  }
+
+  void complain(const char* what, const Visit& visit, std::uint64_t position) {
+    if (complaint.empty())
+      complaint = std::string(what) + " an iteration of loop " +
+                  std::to_string(visit.loop) + ", at " + std::to_string(position);
+  }
+
+  std::vector<Open> open_;
+};
+
+Teller told(const LoopRecord& record) {
+  Teller teller;
+  for (std::size_t index = 0; index != record.events.size(); ++index)
+    teller.take(record.events[index], index);
+  std::stable_sort(teller.visits.begin(), teller.visits.end(), before);
+  return teller;
+}
+
+}  // namespace
+
+std::vector<Visit> visits_of(const LoopRecord& record) { return told(record).visits; }
+
+std::string nesting_complaint(const LoopRecord& record) {
+  const Teller teller = told(record);
+  if (!teller.complaint.empty()) return teller.complaint;
+  std::vector<const Visit*> around;
+  for (const Visit& visit : teller.visits) {
+    while (!around.empty() && around.back()->end <= visit.begins.front()) around.pop_back();
+    for (const Visit* outer : around)
+      if (outer->loop == visit.loop)
+        return text_of(visit) + " in itself, " + text_of(*outer);
+    if (!around.empty() && !within_iteration(visit, *around.back()))
+      return text_of(visit) + " in no iteration of " + text_of(*around.back());
+    around.push_back(&visit);
+  }
+  return "";
+}
+
+}  // namespace refrain::test
