@@ -273,4 +273,41 @@ TEST_CASE("NestedPolicy: break - inside an inner loop keeps its last two iterati
 }
 
 }  // namespace
+// Says of every stretch that other ranks may have done other things in it.
+struct ApartSink final : HoldSink {
+  void hold(std::uint64_t position) noexcept override { stretches.hold(position); }
+  void resume(std::uint64_t position) noexcept override { stretches.resume(position); }
+  bool apart(std::uint64_t begin, std::uint64_t end) const noexcept override {
+    return end > begin;
+  }
+  HeldStretches stretches;
+};
+
+TEST_CASE("NestedPolicy: messages alone - an inner loop is held after ten times the limit") {
+  ApartSink sink;
+  NestedPolicy policy({.limit = 3}, sink);
+  const auto tell = [&](LoopEventKind kind, std::uint32_t loop, std::uint64_t position,
+                        std::uint64_t iteration, std::uint16_t level) {
+    policy.on_loop_event({.kind = kind,
+                          .level = level,
+                          .loop = loop,
+                          .visit = 0,
+                          .body_events = 0,
+                          .position = position,
+                          .iteration = iteration});
+  };
+  // Iterations of 1000 events; in each a visit of 20, in the third one of 50 iterations.
+  tell(LoopEventKind::kFound, 1, 0, 0, 0);
+  for (std::uint64_t k = 0; k < 6; ++k) {
+    const std::uint64_t rounds = k == 2 ? 50 : 20;
+    tell(LoopEventKind::kIteration, 1, 1000 * k, k, 0);
+    tell(LoopEventKind::kFound, 2, 1000 * k + 100, 0, 1);
+    for (std::uint64_t i = 0; i < rounds; ++i)
+      tell(LoopEventKind::kIteration, 2, 1000 * k + 100 + 10 * i, i, 1);
+    tell(LoopEventKind::kLeft, 2, 1000 * k + 100 + 10 * rounds, rounds, 1);
+  }
+  sink.stretches.finish(6000);
+  CHECK(sink.stretches.held() == Stretches{{2400, 2600}, {3000, 6000}});
+}
+
 }  // namespace refrain::filters

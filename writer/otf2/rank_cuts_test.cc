@@ -130,6 +130,39 @@ TEST_CASE("RankCuts: other numbers of iterations - by anchors") {
   CHECK(second.anchors == NumberRanges{{15, 16}});
 }
 
+// As rank(), of which each iteration in `within` has an inner visit of 25 iterations and the
+// rank held [from, 25) of it.
+RankStretches with_inner(RankStretches rank, std::vector<std::uint64_t> within,
+                         std::uint64_t from) {
+  for (const std::uint64_t iteration : within) {
+    RankVisit& visit = rank.visits.emplace_back();
+    visit.path = {rank.visits.front().path.front(), {iteration, 25, 0}};
+    if (from < 25) visit.held = NumberRanges{{from, 25}};
+  }
+  return rank;
+}
+
+TEST_CASE("RankCuts: inner loops - one rank held less or nothing of a visit") {
+  const std::vector<RankStretches> ranks = {with_inner(rank(100, {{10, 98}}), {0, 1}, 10),
+                                            with_inner(rank(100, {{10, 98}}), {0, 1}, 12),
+                                            with_inner(rank(100, {{10, 98}}), {0, 1}, 25)};
+  const HeldStretches all = all_of(ranks);
+  CHECK_FALSE(trim_rank(ranks[0], all).any());
+  for (const std::size_t inner : {1, 2}) {
+    CHECK(trim_rank(ranks[1], all).visits.at(inner).more == NumberRanges{{10, 12}});
+    CHECK(trim_rank(ranks[2], all).visits.at(inner).more == NumberRanges{{10, 25}});
+  }
+  CHECK(trim_rank(ranks[1], all).visits.at(0).more.empty());
+  CHECK(all == merge(held_stretches(ranks[2]),
+                     merge(held_stretches(ranks[1]), held_stretches(ranks[0]))));
+}
+
+TEST_CASE("RankCuts: inner loops - a rank without such a visit keeps its own") {
+  const std::vector<RankStretches> ranks = {with_inner(rank(100, {{10, 98}}), {0}, 10),
+                                            with_inner(rank(100, {{10, 98}}), {3}, 10)};
+  for (const RankStretches& each : ranks) CHECK_FALSE(trim_rank(each, all_of(ranks)).any());
+}
+
 TEST_CASE("RankCuts: nothing in common - each rank keeps its own") {
   // No collective at all: anchors do not move.
   std::vector<RankStretches> ranks = {rank(100, {{10, 98}}), rank(40, {{10, 38}})};
