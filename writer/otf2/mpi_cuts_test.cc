@@ -163,6 +163,33 @@ TEST_CASE("MPI cuts: a gap that begins inside an iteration - takes that whole on
   CHECK(written.trace.properties.at("REFRAIN::SENDS_DROPPED") == "0");
 }
 
+// A slow iteration of an inner loop was written at the begin of one that is held; it took less
+// than what is granted to the cuts of iterations.
+TEST_CASE("MPI cuts: the begin of a held iteration was written - it is given up") {
+  const test::TemporaryFolder folder;
+  std::vector<RingRank> ring = {{0, 2}, {1, 2}};
+  for (RingRank& rank : ring) rank.marks();
+  ring[0].held(5, 18);
+  ring[1].builder.gap(0, 17, 1501);
+  ring[1].builder.resumed(0, 55, 2800);
+  ring[1].run(0, 5);
+  ring[1]
+      .builder.location(0)
+      .enter_mpi(1500, kTestSend, kSite, 16)
+      .message(kMpiSend, 1500, {.peer = 0, .tag = 1, .number = 5, .bytes = 105})
+      .leave_mpi(1500, kTestSend, kSite)
+      .enter_mpi(1501, kTestRecv, kSite, 17)
+      .add(kHold, 1501, 0, 17)
+      .add(kResume, 2801, 0, 55);
+  ring[1].run(18, kIterations);
+  const Written written = write_ring(ring, folder);
+  for (std::size_t rank = 0; rank < 2; ++rank) {
+    CHECK(written_iterations(written, rank) == without(5, 18));
+    CHECK(sent(written, rank).size() == 7);
+  }
+  CHECK(written.trace.properties.at("REFRAIN::SENDS_DROPPED") == "0");
+}
+
 TEST_CASE("MPI cuts: loops that begin at other iterations - the anchors tell") {
   const test::TemporaryFolder folder;
   std::vector<RingRank> ring = {{0, 2}, {1, 2}};

@@ -190,9 +190,10 @@ void RankRuler::take_other_gaps() {
 RankRuler::Edge RankRuler::edge_at(std::uint64_t ticks, std::uint64_t slack,
                                    bool begins) const {
   for (const Gap& gap : process_.gaps().gaps) {
+    const std::uint64_t granted = gap.first_ticks == 0 ? slack : 0;
     const std::uint64_t last =
-        gap.resume_ticks == kNever ? kNever : gap.resume_ticks + slack;
-    if (ticks + slack < gap.hold_ticks || ticks > last) continue;
+        gap.resume_ticks == kNever ? kNever : gap.held_until() + granted;
+    if (ticks < gap.hold_ticks || ticks > last) continue;
     // A new gap that begins here goes on from this one, one that ends here goes up to it.
     if (begins) return {gap.resume_epoch, gap.resume_ticks, 0};
     return {gap.hold_epoch, gap.hold_ticks, gap.hold_ticks};
