@@ -44,20 +44,35 @@ filters::Company company_of(Stream stream, const Communicator& comm) noexcept {
   return stream == Stream::kMeeting ? filters::Company::kMeeting : filters::Company::kNone;
 }
 
-}  // namespace
-
-bool Call::start() noexcept { return start_tracing(); }
-
-void Call::attach() noexcept { runtime::attach_thread(spool::kRoleRoot, true); }
-
-void Call::enter() noexcept {
-  const runtime::Scope scope;
-  if (!scope) return;
-  ticks_ = recorder::Clock::now();
-  scope->begin(spool::record_words(spool::kMpiEnter, ticks_, payload_, 0, 0));
+bool is_symbol(Stream stream) noexcept {
+  return stream != Stream::kPolling && stream != Stream::kLocal && stream != Stream::kConvert;
 }
 
-void Call::enter_symbol(Stream stream, Site site, Handle handle) noexcept {
+__attribute__((noinline, cold)) void attach() noexcept {
+  runtime::attach_thread(spool::kRoleRoot, true);
+}
+
+}  // namespace
+
+Call::Call(Procedure procedure, Stream stream, Site site, Handle handle) noexcept {
+  if (t_depth++ != 0) return;
+  if (!g_tracing.load(std::memory_order_relaxed)) [[unlikely]] {
+    if (stream != Stream::kStart || !start_tracing()) return;
+  }
+  if (in_fortran_library(site.returns_to)) [[unlikely]] {
+    site = fortran_site(procedure);
+    if (site.returns_to == nullptr) return;
+  }
+  if (t_thread.recorder == nullptr) [[unlikely]] attach();
+  comm_ = find_communicator(handle);
+  payload_ = (reinterpret_cast<std::uint64_t>(site.returns_to) & spool::kAddressMask) |
+             std::uint64_t{static_cast<std::uint16_t>(procedure)} << spool::kMpiProcedureShift;
+  enter(stream, site, handle);
+}
+
+// In the constructor, and feed() in it: one function a call.
+__attribute__((always_inline)) inline void Call::enter(Stream stream, const Site& site,
+                                                       Handle handle) noexcept {
   const runtime::Scope scope;
   if (!scope) return;
   ThreadRecorder& recorder = *scope;
@@ -65,7 +80,7 @@ void Call::enter_symbol(Stream stream, Site site, Handle handle) noexcept {
   const bool outside = t_thread.teams_open == 0;
   std::uint8_t cut = 0;
   std::uint64_t epoch = 0;
-  if (g_session->auto_symbols() &&
+  if (is_symbol(stream) && g_session->auto_symbols() &&
       (outside ? g_session->claim_primary(&recorder) : g_session->is_primary(&recorder)) &&
       in_order(recorder)) {
     if (outside) {
@@ -77,14 +92,14 @@ void Call::enter_symbol(Stream stream, Site site, Handle handle) noexcept {
   recorder.begin(spool::record_words(spool::kMpiEnter, ticks_, payload_, cut, epoch));
 }
 
-void Call::feed(ThreadRecorder& recorder, Stream stream, Site site, Handle handle) noexcept {
+__attribute__((always_inline)) inline void Call::feed(ThreadRecorder& recorder, Stream stream,
+                                                      const Site& site, Handle handle) noexcept {
   const std::uint64_t callers = g_frames == 0 ? 0 : g_callers.hash(site, g_frames);
   // The payload is the place, but for the kind.
   static_assert(runtime::kPlaceDetailShift == spool::kMpiProcedureShift);
-  g_session->on_symbol(
-      recorder, symbol_of(payload_, handle, callers),
-      payload_ | std::uint64_t{spool::kMpiEnter} << runtime::kPlaceKindShift, ticks_,
-      company_of(stream, *comm_));
+  g_session->on_symbol(recorder, symbol_of(payload_, handle, callers),
+                       payload_ | std::uint64_t{spool::kMpiEnter} << runtime::kPlaceKindShift,
+                       ticks_, company_of(stream, *comm_));
   fed_ = true;
 }
 

@@ -48,24 +48,7 @@ extern constinit thread_local int t_depth __attribute__((tls_model("initial-exec
 
 class Call {
  public:
-  Call(Procedure procedure, Stream stream, Site site, Handle handle) noexcept {
-    if (t_depth++ != 0) return;
-    if (!g_tracing.load(std::memory_order_relaxed)) [[unlikely]] {
-      if (stream != Stream::kStart || !start()) return;
-    }
-    if (in_fortran_library(site.returns_to)) [[unlikely]] {
-      site = fortran_site(procedure);
-      if (site.returns_to == nullptr) return;
-    }
-    if (runtime::t_thread.recorder == nullptr) [[unlikely]] attach();
-    comm_ = find_communicator(handle);
-    payload_ = (reinterpret_cast<std::uint64_t>(site.returns_to) & spool::kAddressMask) |
-               std::uint64_t{static_cast<std::uint16_t>(procedure)} << spool::kMpiProcedureShift;
-    if (is_symbol(stream))
-      enter_symbol(stream, site, handle);
-    else
-      enter();
-  }
+  Call(Procedure procedure, Stream stream, Site site, Handle handle) noexcept;
   ~Call() {
     --t_depth;
     if (comm_ != nullptr) leave();
@@ -110,9 +93,6 @@ class Call {
   }
 
  private:
-  static bool is_symbol(Stream stream) noexcept {
-    return stream != Stream::kPolling && stream != Stream::kLocal && stream != Stream::kConvert;
-  }
   // The thread's recorder from the procedure's end to the leave: entered once for all that is
   // told there, which is one event. Null if it is not to be had.
   recorder::ThreadRecorder* after_procedure() noexcept {
@@ -139,11 +119,9 @@ class Call {
     return leave_ticks_;
   }
 
-  static bool start() noexcept;
-  static void attach() noexcept;
-  void enter() noexcept;
-  void enter_symbol(Stream stream, Site site, Handle handle) noexcept;
-  void feed(recorder::ThreadRecorder& recorder, Stream stream, Site site, Handle handle) noexcept;
+  void enter(Stream stream, const Site& site, Handle handle) noexcept;
+  void feed(recorder::ThreadRecorder& recorder, Stream stream, const Site& site,
+            Handle handle) noexcept;
   void leave() noexcept;
 
   const Communicator* comm_ = nullptr;
