@@ -46,6 +46,20 @@ TEST_CASE("Command: wrong use - one line, exit status 2") {
   check_wrong_use({"recover", (folder / "no-such-archive").string()});
 }
 
+TEST_CASE("Command: run - the ranks of a job do not mistake each other's look at the folder") {
+  TemporaryFolder folder;
+  Command command;
+  command.arguments = {"/bin/sh", "-c",
+                       "for i in 1 2 3 4 5 6 7 8 9 10; do"
+                       "  for rank in 1 2 3 4; do \"$0\" run -o \"$1\" -- /bin/true & done; wait;"
+                       " done",
+                       data_file("tools/refrain"), folder / "archive"};
+  command.environment = clean_environment();
+  const Result result = run(command);
+  CHECK(result.errors == "");
+  CHECK(fs::is_empty(folder.path()));
+}
+
 TEST_CASE("Command: run - an existing archive is not replaced unless asked") {
   TemporaryFolder folder;
   const fs::path archive = folder / "archive";

@@ -104,13 +104,15 @@ std::string RunCommand::check_archive(const std::string& archive, bool overwrite
       return "'" + archive + "' exists and is no archive; it is not replaced";
     return {};
   }
-  // Not tried by making it: all ranks of a job look at the same time.
+  // Whether the folder can be made is seen by making another one beside it: all ranks of a job
+  // look at the same time.
   fs::path above = path.parent_path();
   while (!fs::exists(above, error) && above.has_relative_path()) above = above.parent_path();
-  const bool usable = fs::is_directory(above, error) && access(above.c_str(), W_OK | X_OK) == 0;
-  if (usable) return {};
-  const int why = fs::is_directory(above, error) ? errno : ENOTDIR;
-  return "cannot make the folder '" + archive + "': " + std::strerror(why);
+  std::string probe = above / ".refrain-XXXXXX";
+  if (mkdtemp(probe.data()) == nullptr)
+    return "cannot make the folder '" + archive + "': " + std::strerror(errno);
+  fs::remove(probe, error);
+  return {};
 }
 
 // A program linked with libgomp gets LLVM's libomp in front, which has the same entry
