@@ -41,6 +41,11 @@ constexpr SettingInfo kTable[] = {
      "also the worksharing constructs and explicit barriers that the primary thread "
      "meets, for programs that keep one parallel region open.",
      "auto|parallel", 0, 0, field<&Settings::symbols>},
+    {"mpi_frames", kCount, "frames", "0 to 16", "callers that tell MPI calls apart",
+     "How many frames of the stack above the place of an MPI call are part of what the call "
+     "is to the loop detector, for programs that call MPI through functions of their own. "
+     "0: a call is its place, procedure and communicator.",
+     "", 0, 16, field<&Settings::mpi_frames>},
     {"detector", kChoice, "", "nested, exact or matrix", "how loops are found",
      "nested: the loop nest itself, whatever the length of its bodies. matrix: one loop at "
      "a time by the paper's circular distance matrix (cost grows with max_period). exact: "

@@ -9,9 +9,13 @@ using runtime::g_session;
 using runtime::t_thread;
 
 std::atomic<bool> g_tracing{false};
+unsigned g_frames = 0;
 constinit thread_local int t_depth __attribute__((tls_model("initial-exec"))) = 0;
 
 namespace {
+
+// The primary thread's.
+constinit Callers g_callers;
 
 // Whether what the primary thread does here it does in every run: not if chance has chosen it
 // among the threads of a team.
@@ -24,20 +28,14 @@ bool in_order(const ThreadRecorder& recorder) noexcept {
 
 // Handles are used again when what they stood for is gone, so a loop that makes a
 // communicator and frees it repeats itself.
-periodicity::Symbol symbol_of(std::uint64_t payload, Handle handle) noexcept {
-  std::uint64_t hash = (payload ^ std::uint64_t{static_cast<std::uint32_t>(handle)} << 24) *
-                       0x9E3779B97F4A7C15u;
+periodicity::Symbol symbol_of(std::uint64_t payload, Handle handle,
+                              std::uint64_t callers) noexcept {
+  std::uint64_t hash =
+      (payload ^ callers ^ std::uint64_t{static_cast<std::uint32_t>(handle)} << 24) *
+      0x9E3779B97F4A7C15u;
   hash = (hash ^ hash >> 29) * 0xBF58476D1CE4E5B9u;
   return std::uint64_t{spool::kMpiEnter} << runtime::kPlaceKindShift | hash >> 6;
 }
-
-}  // namespace
-
-bool Call::start() noexcept { return start_tracing(); }
-
-void Call::attach() noexcept { runtime::attach_thread(spool::kRoleRoot, true); }
-
-namespace {
 
 // Who is alone in a communicator has no company.
 filters::Company company_of(Stream stream, const Communicator& comm) noexcept {
@@ -46,42 +44,74 @@ filters::Company company_of(Stream stream, const Communicator& comm) noexcept {
   return stream == Stream::kMeeting ? filters::Company::kMeeting : filters::Company::kNone;
 }
 
+bool is_symbol(Stream stream) noexcept {
+  return stream != Stream::kPolling && stream != Stream::kLocal && stream != Stream::kConvert;
+}
+
+__attribute__((noinline, cold)) void attach() noexcept {
+  runtime::attach_thread(spool::kRoleRoot, true);
+}
+
 }  // namespace
 
-void Call::enter(Procedure procedure, Stream stream, const void* returns_to,
-                 Handle handle) noexcept {
-  runtime::Scope scope;
+Call::Call(Procedure procedure, Stream stream, Site site, Handle handle) noexcept {
+  if (t_depth++ != 0) return;
+  if (!g_tracing.load(std::memory_order_relaxed)) [[unlikely]] {
+    if (stream != Stream::kStart || !start_tracing()) return;
+  }
+  if (in_fortran_library(site.returns_to)) [[unlikely]] {
+    site = fortran_site(procedure);
+    if (site.returns_to == nullptr) return;
+  }
+  if (t_thread.recorder == nullptr) [[unlikely]] attach();
+  comm_ = find_communicator(handle);
+  payload_ = (reinterpret_cast<std::uint64_t>(site.returns_to) & spool::kAddressMask) |
+             std::uint64_t{static_cast<std::uint16_t>(procedure)} << spool::kMpiProcedureShift;
+  enter(stream, site, handle);
+}
+
+// In the constructor, and feed() in it: one function a call.
+__attribute__((always_inline)) inline void Call::enter(Stream stream, const Site& site,
+                                                       Handle handle) noexcept {
+  const runtime::Scope scope;
   if (!scope) return;
-  const std::uint64_t site = reinterpret_cast<std::uint64_t>(returns_to) & spool::kAddressMask;
-  payload_ = site | std::uint64_t{static_cast<std::uint16_t>(procedure)}
-                        << spool::kMpiProcedureShift;
+  ThreadRecorder& recorder = *scope;
   ticks_ = recorder::Clock::now();
+  const bool outside = t_thread.teams_open == 0;
   std::uint8_t cut = 0;
   std::uint64_t epoch = 0;
-  if (stream != Stream::kPolling && g_session->auto_symbols() &&
-      (t_thread.teams_open == 0 ? g_session->claim_primary(&*scope)
-                                : g_session->is_primary(&*scope)) &&
-      in_order(*scope)) {
-    if (t_thread.teams_open == 0) {
-      cut = g_session->begin_epoch(*scope, ticks_);
-      epoch = scope->epoch();
+  if (is_symbol(stream) && g_session->auto_symbols() &&
+      (outside ? g_session->claim_primary(&recorder) : g_session->is_primary(&recorder)) &&
+      in_order(recorder)) {
+    if (outside) {
+      cut = g_session->begin_epoch(recorder, ticks_);
+      epoch = recorder.epoch();
     }
-    g_session->on_symbol(*scope, symbol_of(payload_, handle),
-                         runtime::make_symbol(spool::kMpiEnter,
-                                              static_cast<std::uint16_t>(procedure), site),
-                         ticks_, company_of(stream, *comm_));
-    fed_ = true;
+    feed(recorder, stream, site, handle);
   }
-  scope->begin(spool::record_words(spool::kMpiEnter, ticks_, payload_, cut, epoch));
+  recorder.begin(spool::record_words(spool::kMpiEnter, ticks_, payload_, cut, epoch));
+}
+
+__attribute__((always_inline)) inline void Call::feed(ThreadRecorder& recorder, Stream stream,
+                                                      const Site& site, Handle handle) noexcept {
+  const std::uint64_t callers = g_frames == 0 ? 0 : g_callers.hash(site, g_frames);
+  // The payload is the place, but for the kind.
+  static_assert(runtime::kPlaceDetailShift == spool::kMpiProcedureShift);
+  g_session->on_symbol(recorder, symbol_of(payload_, handle, callers),
+                       payload_ | std::uint64_t{spool::kMpiEnter} << runtime::kPlaceKindShift,
+                       ticks_, company_of(stream, *comm_));
+  fed_ = true;
 }
 
 void Call::leave() noexcept {
-  runtime::Scope scope;
-  if (!scope) return;
-  const std::uint64_t ticks = leave_ticks();
-  if (ticks_ == 0) return;  // it was not entered
-  scope->end(spool::record_words(spool::kMpiLeave, ticks, payload_));
-  if (fed_) g_session->on_symbol_end(ticks, scope->depth());
+  ThreadRecorder* recorder = after_procedure();
+  if (recorder == nullptr) return;
+  if (ticks_ != 0) {  // else it was not entered
+    const std::uint64_t ticks = leave_ticks();
+    recorder->end(spool::record_words(spool::kMpiLeave, ticks, payload_));
+    if (fed_) g_session->on_symbol_end(ticks, recorder->depth());
+  }
+  runtime::Scope::leave(*recorder);
 }
 
 }  // namespace refrain::mpi

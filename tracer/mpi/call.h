@@ -8,8 +8,9 @@
 // libraries are built on themselves, callbacks of the program run inside calls), before MPI is
 // started and after it has ended, and where the Fortran library makes calls of its own.
 // While the procedure itself runs the thread's recorder is free: callbacks may record.
-// Thread-safety: lives on one thread's stack. Cost: two time stamps and two records; a
-// thread's first call makes its recorder.
+// Thread-safety: lives on one thread's stack. Cost: two time stamps and two records, of the
+// primary thread's symbols what detector and gate take (docs/mpi.md has figures); a thread's
+// first call makes its recorder.
 #pragma once
 
 #include <atomic>
@@ -25,29 +26,29 @@
 namespace refrain::mpi {
 
 // kSymbol: the call is a symbol of the agent's stream; kMessage: and has to do with one other
-// process; kMeeting: and all processes of a communicator make it. kPolling: its number is chance.
-// kConvert: like that, and the Fortran library uses it. kStart: recording may start here.
-enum class Stream : std::uint8_t { kSymbol, kMessage, kMeeting, kPolling, kConvert, kStart };
+// process; kMeeting: and all processes of a communicator make it. kStart: recording may start here.
+// Others are no symbols and begin no epoch: kPolling: its number is chance. kLocal: it asks
+// or notes something in this process and says nothing of what the program does. kConvert: like
+// that, and the Fortran library uses it.
+enum class Stream : std::uint8_t {
+  kSymbol,
+  kMessage,
+  kMeeting,
+  kPolling,
+  kLocal,
+  kConvert,
+  kStart
+};
 
 // Whether calls are recorded: between the start and the end of MPI.
 extern std::atomic<bool> g_tracing;
+// How many frames above a call site are part of the symbol. Set once, before the first call.
+extern unsigned g_frames;
 extern constinit thread_local int t_depth __attribute__((tls_model("initial-exec")));
 
 class Call {
  public:
-  Call(Procedure procedure, Stream stream, const void* returns_to, Handle handle) noexcept {
-    if (t_depth++ != 0) return;
-    if (!g_tracing.load(std::memory_order_relaxed)) [[unlikely]] {
-      if (stream != Stream::kStart || !start()) return;
-    }
-    if (in_fortran_library(returns_to)) [[unlikely]] {
-      returns_to = fortran_site(procedure);
-      if (returns_to == nullptr) return;
-    }
-    if (runtime::t_thread.recorder == nullptr) [[unlikely]] attach();
-    comm_ = find_communicator(handle);
-    enter(procedure, stream, returns_to, handle);
-  }
+  Call(Procedure procedure, Stream stream, Site site, Handle handle) noexcept;
   ~Call() {
     --t_depth;
     if (comm_ != nullptr) leave();
@@ -70,36 +71,37 @@ class Call {
   // the call's enter (for what begins with it: a send) or leave.
   void put_at_enter(spool::Kind kind, std::uint64_t payload, std::uint8_t sub = 0,
                     std::uint64_t a48 = 0) noexcept {
-    Meaning scope;
-    if (scope) scope->append(spool::record_words(kind, begin_ticks(*scope), payload, sub, a48));
+    if (auto* recorder = after_procedure())
+      recorder->append(spool::record_words(kind, begin_ticks(*recorder), payload, sub, a48));
   }
   void put_at_enter(spool::Kind kind, std::uint64_t payload, std::uint8_t sub, std::uint64_t a48,
                     std::uint64_t amount_a48, std::uint64_t amount_payload) noexcept {
-    Meaning scope;
-    if (scope)
-      put_pair(*scope, spool::record_words(kind, begin_ticks(*scope), payload, sub, a48),
+    if (auto* recorder = after_procedure())
+      put_pair(*recorder, spool::record_words(kind, begin_ticks(*recorder), payload, sub, a48),
                amount_a48, amount_payload);
   }
   void put_at_leave(spool::Kind kind, std::uint64_t payload, std::uint8_t sub = 0,
                     std::uint64_t a48 = 0) noexcept {
-    Meaning scope;
-    if (scope) scope->append(spool::record_words(kind, leave_ticks(), payload, sub, a48));
+    if (auto* recorder = after_procedure())
+      recorder->append(spool::record_words(kind, leave_ticks(), payload, sub, a48));
   }
   void put_at_leave(spool::Kind kind, std::uint64_t payload, std::uint8_t sub, std::uint64_t a48,
                     std::uint64_t amount_a48, std::uint64_t amount_payload) noexcept {
-    Meaning scope;
-    if (scope)
-      put_pair(*scope, spool::record_words(kind, leave_ticks(), payload, sub, a48), amount_a48,
+    if (auto* recorder = after_procedure())
+      put_pair(*recorder, spool::record_words(kind, leave_ticks(), payload, sub, a48), amount_a48,
                amount_payload);
   }
 
  private:
-  // What a call meant is no event of its own.
-  struct Meaning : runtime::Scope {
-    Meaning() noexcept {
-      if (*this) (*this)->uncount_event();
+  // The thread's recorder from the procedure's end to the leave: entered once for all that is
+  // told there, which is one event. Null if it is not to be had.
+  recorder::ThreadRecorder* after_procedure() noexcept {
+    if (!after_) {
+      after_ = true;
+      recorder_ = runtime::Scope::enter();
     }
-  };
+    return recorder_;
+  }
   static void put_pair(recorder::ThreadRecorder& recorder, const spool::RecordWords& first,
                        std::uint64_t amount_a48, std::uint64_t amount_payload) noexcept {
     recorder.append(first);
@@ -117,16 +119,17 @@ class Call {
     return leave_ticks_;
   }
 
-  static bool start() noexcept;
-  static void attach() noexcept;
-  void enter(Procedure procedure, Stream stream, const void* returns_to,
-             Handle handle) noexcept;
+  void enter(Stream stream, const Site& site, Handle handle) noexcept;
+  void feed(recorder::ThreadRecorder& recorder, Stream stream, const Site& site,
+            Handle handle) noexcept;
   void leave() noexcept;
 
   const Communicator* comm_ = nullptr;
   std::uint64_t payload_ = 0;
   std::uint64_t ticks_ = 0;
   std::uint64_t leave_ticks_ = 0;
+  recorder::ThreadRecorder* recorder_ = nullptr;
+  bool after_ = false;
   bool fed_ = false;
 };
 

@@ -66,6 +66,7 @@ bool start_tracing() noexcept {
     return false;
   const recorder::KeepErrno keep_errno;
   if (runtime::start_session(runtime::Source::kMpi, nullptr) == nullptr) return false;
+  g_frames = static_cast<unsigned>(g_session->settings().mpi_frames);
   g_tracing.store(true);
   return true;
 }

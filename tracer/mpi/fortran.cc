@@ -14,7 +14,7 @@
 
 extern "C" {
 constinit thread_local refrain::mpi::FortranCall refrain_fortran_call
-    __attribute__((tls_model("initial-exec"))) = {nullptr, 0};
+    __attribute__((tls_model("initial-exec"))) = {{nullptr, nullptr}, 0};
 // Of the Fortran library, if the program has it.
 void pmpi_init_(int*) __attribute__((weak));
 }
@@ -112,14 +112,15 @@ void redirect(const dl_phdr_info& info, const Relocations& all, const ElfW(Rela)
 
 }  // namespace
 
-const void* fortran_site(Procedure procedure) noexcept {
+Site fortran_site(Procedure procedure) noexcept {
 #if defined(__x86_64__)
   FortranCall& noted = refrain_fortran_call;
-  if (noted.site == nullptr || noted.procedure != base_of(procedure)) return nullptr;
-  return std::exchange(noted.site, nullptr);
+  if (noted.site.returns_to == nullptr || noted.procedure != base_of(procedure))
+    return {nullptr, nullptr};
+  return {std::exchange(noted.site.returns_to, nullptr), noted.site.stack};
 #else
   (void)procedure;
-  return __builtin_return_address(0);
+  return {__builtin_return_address(0), __builtin_dwarf_cfa()};
 #endif
 }
 

@@ -17,12 +17,13 @@
 
 #include <cstdint>
 
+#include "tracer/mpi/callers.h"
 #include "tracer/mpi/procedures.h"
 
 namespace refrain::mpi {
 
 struct FortranCall {
-  const void* site;
+  Site site;
   std::uint64_t procedure;  // the one without _c, if there are two
 };
 
@@ -37,8 +38,8 @@ inline bool in_fortran_library(const void* address) noexcept {
          g_fortran_library.size;
 }
 
-// The place that was noted for `procedure`; null if none was. Notes are used once.
-const void* fortran_site(Procedure procedure) noexcept;
+// The place that was noted for `procedure`; it returns to null if none was. Notes are used once.
+Site fortran_site(Procedure procedure) noexcept;
 
 // Finds the Fortran library, if the program has it, and leads its PMPI_X to our wrappers.
 // Before the program's first call; idempotent.

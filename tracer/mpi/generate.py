@@ -21,6 +21,7 @@ ROLES = {
 STREAMS = {
     "symbol": "Stream::kSymbol",
     "polling": "Stream::kPolling",
+    "local": "Stream::kLocal",
     "convert": "Stream::kConvert",
     "start": "Stream::kStart",
     "absent": None,

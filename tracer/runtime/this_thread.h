@@ -36,27 +36,30 @@ void detach_thread() noexcept;
 // Thread-safety: lives on one thread's stack. Cost: two stores.
 class Scope {
  public:
-  Scope() noexcept : recorder_(t_thread.recorder) {
-    if (recorder_ == nullptr) return;
-    if (!recorder_->enter()) {
-      recorder_ = nullptr;
-      return;
-    }
-    // After enter(): see Session::finish().
-    if (!g_session->recording()) [[unlikely]] {
-      recorder_->count_loss(g_session->stop_cause());
-      recorder_->leave();
-      recorder_ = nullptr;
-    }
-  }
+  Scope() noexcept : recorder_(enter()) {}
   ~Scope() {
-    if (recorder_ != nullptr) recorder_->leave();
+    if (recorder_ != nullptr) leave(*recorder_);
   }
   Scope(const Scope&) = delete;
   Scope& operator=(const Scope&) = delete;
   explicit operator bool() const noexcept { return recorder_ != nullptr; }
   recorder::ThreadRecorder& operator*() const noexcept { return *recorder_; }
   recorder::ThreadRecorder* operator->() const noexcept { return recorder_; }
+
+  // The same where no block of the source is what it lasts for: the recorder, or null; leave()
+  // must follow.
+  static recorder::ThreadRecorder* enter() noexcept {
+    recorder::ThreadRecorder* recorder = t_thread.recorder;
+    if (recorder == nullptr || !recorder->enter()) return nullptr;
+    // After enter(): see Session::finish().
+    if (!g_session->recording()) [[unlikely]] {
+      recorder->count_loss(g_session->stop_cause());
+      recorder->leave();
+      return nullptr;
+    }
+    return recorder;
+  }
+  static void leave(recorder::ThreadRecorder& recorder) noexcept { recorder.leave(); }
 
  private:
   recorder::ThreadRecorder* recorder_;

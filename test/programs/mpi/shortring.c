@@ -4,6 +4,8 @@
  *     shortring ring ITERATIONS UNITS    an iteration: work, Sendrecv to the next rank from
  *                                        the one before, Allreduce
  *     shortring call CALLS               MPI_Comm_rank, CALLS times
+ *     shortring send CALLS               MPI_Send to MPI_PROC_NULL, CALLS times, six functions
+ *                                        deep in the program
  *
  * Rank 0 prints ns_per_iteration: the median of 40 stretches of the loop. */
 #include <mpi.h>
@@ -52,6 +54,17 @@ static double ring_step(int rank, int size, double value, long units) {
   return sum / size * 0.5;
 }
 
+/* What follows the call keeps it a call. */
+static volatile int after;
+
+__attribute__((noinline)) static void send_from(int depth) {
+  if (depth > 0)
+    send_from(depth - 1);
+  else
+    MPI_Send(NULL, 0, MPI_DOUBLE, MPI_PROC_NULL, 7, MPI_COMM_WORLD);
+  after = depth;
+}
+
 int main(int argc, char** argv) {
   if (argc >= 3 && strcmp(argv[1], "calibrate") == 0) {
     printf("units=%ld\n", calibrate(atof(argv[2])));
@@ -60,6 +73,7 @@ int main(int argc, char** argv) {
   if (argc < 3) return 2;
   const long count = atol(argv[2]);
   const int ring = strcmp(argv[1], "ring") == 0;
+  const int send = strcmp(argv[1], "send") == 0;
   const long units = argc > 3 ? atol(argv[3]) : 0;
   int rank = 0, size = 1;
   MPI_Init(&argc, &argv);
@@ -72,6 +86,8 @@ int main(int argc, char** argv) {
     for (long i = 0; i < each; ++i) {
       if (ring) {
         value = ring_step(rank, size, value, units);
+      } else if (send) {
+        send_from(5);
       } else {
         int me;
         MPI_Comm_rank(MPI_COMM_WORLD, &me);

@@ -1,0 +1,179 @@
+#include "tracer/mpi/callers.h"
+
+#include <pthread.h>
+#include <unwind.h>
+
+#include <algorithm>
+
+#include "tracer/recorder/keep_errno.h"
+
+namespace refrain::mpi {
+namespace {
+
+std::uint64_t mix(std::uint64_t hash, std::uint64_t value) noexcept {
+  hash = (hash ^ value) * 0x9E3779B97F4A7C15u;
+  return hash ^ hash >> 32;
+}
+
+// An unwind in progress: skips our own frames and collects `wanted` from the site on.
+struct Walk {
+  std::uintptr_t site_address;
+  std::uintptr_t site_stack;
+  unsigned wanted;
+  unsigned count = 0;
+  std::uintptr_t addresses[Callers::kMostFrames + 2];
+  std::uintptr_t stacks[Callers::kMostFrames + 2];
+};
+
+_Unwind_Reason_Code visit(_Unwind_Context* context, void* data) {
+  auto& walk = *static_cast<Walk*>(data);
+  const auto address = static_cast<std::uintptr_t>(_Unwind_GetIP(context));
+  const auto stack = static_cast<std::uintptr_t>(_Unwind_GetCFA(context));
+  if (walk.count == 0 && (address != walk.site_address || stack != walk.site_stack))
+    return stack > walk.site_stack ? _URC_END_OF_STACK : _URC_NO_REASON;
+  // Stacks grow downwards; whatever says otherwise is no frame.
+  if (address == 0 || (walk.count > 0 && stack <= walk.stacks[walk.count - 1]))
+    return _URC_END_OF_STACK;
+  walk.addresses[walk.count] = address;
+  walk.stacks[walk.count] = stack;
+  return ++walk.count == walk.wanted ? _URC_END_OF_STACK : _URC_NO_REASON;
+}
+
+}  // namespace
+
+Callers::Entry* Callers::find(std::uintptr_t address, std::uintptr_t caller) noexcept {
+  std::size_t at = mix(address, caller) % kSlots;
+  while (entries_[at].address != 0) {
+    if (entries_[at].address == address && entries_[at].caller == caller) return &entries_[at];
+    at = (at + 1) % kSlots;
+  }
+  return nullptr;
+}
+
+Callers::Entry* Callers::add(std::uintptr_t address, std::uintptr_t caller) noexcept {
+  if (Entry* known = find(address, caller); known != nullptr) return known;
+  if (used_ == kMostUsed) return nullptr;
+  ++used_;
+  std::size_t at = mix(address, caller) % kSlots;
+  while (entries_[at].address != 0) at = (at + 1) % kSlots;
+  entries_[at].address = address;
+  entries_[at].caller = caller;
+  return &entries_[at];
+}
+
+// From a frame to its caller's. False: only an unwind can tell. An address of 0: there is none.
+// What is read is a word of somebody else's frame, which the sanitizer would not have.
+__attribute__((no_sanitize("address"))) bool Callers::step(Frame& frame) noexcept {
+  Entry* entry = find(frame.address, 0);
+  if (entry == nullptr || entry->distance == kVaries) return false;
+  if (entry->distance == kOutermost) {
+    frame.address = 0;
+    return true;
+  }
+  const std::uintptr_t stack = frame.stack + entry->distance;
+  const std::uintptr_t slot = stack - sizeof(std::uintptr_t);
+  if (!on_stack(slot)) return false;
+  const std::uintptr_t caller = *reinterpret_cast<const std::uintptr_t*>(slot);
+  if (caller != entry->latest) {
+    if (caller == 0 || find(frame.address, caller) == nullptr) return false;
+    entry->latest = caller;
+  }
+  frame = {caller, stack};
+  return true;
+}
+
+// As step() for all of a path.
+__attribute__((no_sanitize("address"))) bool Callers::holds(const Path& path) noexcept {
+  std::uintptr_t changed = 0;
+  for (unsigned i = 0; i != path.count; ++i)
+    changed |= reinterpret_cast<const std::uintptr_t*>(path.slots[i].stack)[-1] ^
+               path.slots[i].address;
+  return changed == 0;
+}
+
+std::uint64_t Callers::hash(Site site, unsigned frames) noexcept {
+#if defined(__x86_64__)
+  const auto address = reinterpret_cast<std::uintptr_t>(site.returns_to);
+  const auto stack = reinterpret_cast<std::uintptr_t>(site.stack);
+  Path& path = paths_[(address ^ address >> 6 ^ stack >> 4) % kPaths];
+  if (path.site.address == address && path.site.stack == stack && path.frames == frames &&
+      holds(path)) [[likely]]
+    return path.hash;
+  return hash_slow(path, {address, stack}, frames);
+#else
+  (void)site, (void)frames;  // where return addresses lie is known of x86-64 only
+  return 0;
+#endif
+}
+
+std::uint64_t Callers::hash_slow(Path& path, Frame site, unsigned frames) noexcept {
+  if (!stack_known_) find_stack();
+  path = {};
+  Path found{.site = site, .frames = frames};
+  Frame frame = site;
+  for (unsigned i = 0; i != frames; ++i) {
+    if (!step(frame)) return unwind(site, frames);
+    if (frame.address == 0) break;
+    found.slots[found.count++] = frame;
+    found.hash = mix(found.hash, frame.address);
+  }
+  path = found;
+  return found.hash;
+}
+
+std::uint64_t Callers::unwind(Frame site, unsigned frames) noexcept {
+  const recorder::KeepErrno keep_errno;
+  ++unwinds_;
+  frames = std::min(frames, kMostFrames);
+  Walk walk{.site_address = site.address,
+            .site_stack = site.stack,
+            .wanted = frames + 1,
+            .addresses = {},
+            .stacks = {}};
+  _Unwind_Backtrace(visit, &walk);
+  if (walk.count == 0) walk.addresses[0] = site.address, walk.stacks[0] = site.stack, walk.count = 1;
+  Frame found[kMostFrames + 1];
+  std::uint64_t hash = 0;
+  for (unsigned i = 0; i != walk.count; ++i) {
+    found[i] = {walk.addresses[i], walk.stacks[i]};
+    if (i != 0) hash = mix(hash, found[i].address);
+  }
+  learn(found, walk.count, walk.count <= frames);
+  return hash;
+}
+
+// `ended`: there is nothing above the last frame.
+void Callers::learn(const Frame* frames, unsigned count, bool ended) noexcept {
+  for (unsigned i = 0; i + 1 < count; ++i) {
+    const std::uintptr_t caller = frames[i + 1].address;
+    const std::uintptr_t distance = frames[i + 1].stack - frames[i].stack;
+    Entry* entry = add(frames[i].address, 0);
+    if (entry == nullptr || add(frames[i].address, caller) == nullptr) return;
+    if (entry->distance == 0 && distance < kOutermost)
+      entry->distance = static_cast<std::uint32_t>(distance);
+    else if (entry->distance != distance)
+      entry->distance = kVaries;
+    entry->latest = caller;
+  }
+  if (!ended) return;
+  Entry* last = add(frames[count - 1].address, 0);
+  if (last == nullptr) return;
+  last->distance = last->distance == 0 || last->distance == kOutermost ? kOutermost : kVaries;
+}
+
+// Of the thread that calls. A stack that cannot be found is one where nothing is read.
+void Callers::find_stack() noexcept {
+  const recorder::KeepErrno keep_errno;
+  stack_known_ = true;
+  pthread_attr_t attributes;
+  if (pthread_getattr_np(pthread_self(), &attributes) != 0) return;
+  void* begin = nullptr;
+  std::size_t bytes = 0;
+  if (pthread_attr_getstack(&attributes, &begin, &bytes) == 0) {
+    stack_begin_ = reinterpret_cast<std::uintptr_t>(begin);
+    stack_end_ = stack_begin_ + bytes;
+  }
+  pthread_attr_destroy(&attributes);
+}
+
+}  // namespace refrain::mpi

@@ -1,0 +1,97 @@
+// Who called the function that calls MPI: return addresses up the stack, as one hash.
+//
+// Place in the flow: ARCHITECTURE.md, step 2. A program that calls MPI through functions of
+// its own has one call site where it means many; with a few of the frames above it in the
+// symbol (setting mpi_frames) these are told apart.
+//
+// How: the first time that a call comes this way the stack is unwound by the programs' unwind
+// tables (libgcc). Of each return address the distance is remembered from the stack pointer
+// there to that of its caller, and the caller's address. Later calls read the slot at that
+// distance and take what they find if an unwind has seen it above this address before;
+// otherwise, and always where the distance was seen to change (alloca, arrays of variable
+// length), the stack is unwound again. So what is told is right but where a frame of another
+// size has, at that very place, a caller's address left from before. Whole paths from one
+// site and stack pointer are remembered as well: where all their slots hold what they held,
+// nothing else is looked at.
+//
+// The slots that are read lie between the calling frame and the end of the thread's stack;
+// on other stacks (coroutines') every call is unwound. Where tables end, the hash ends.
+//
+// Thread-safety: none; the primary thread's alone. Not entered by its signal handlers, which
+// find the recorder in use. No memory is allocated; what does not fit into the table (8192
+// pairs of an address and its caller) is unwound every time.
+// Cost: see docs/mpi.md; an unwind some microseconds.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace refrain::mpi {
+
+// A call site: where the call returns to, and the stack pointer then.
+struct Site {
+  const void* returns_to;
+  const void* stack;
+};
+
+class Callers {
+ public:
+  static constexpr unsigned kMostFrames = 16;
+
+  // Hash of up to `frames` return addresses above the site; 0 for none.
+  std::uint64_t hash(Site site, unsigned frames) noexcept;
+
+  // For tests: how often the stack was unwound.
+  std::uint64_t unwinds() const noexcept { return unwinds_; }
+
+ private:
+  static constexpr std::size_t kSlots = 8192;
+  static constexpr std::size_t kMostUsed = kSlots / 4 * 3;
+  static constexpr std::uint32_t kVaries = 0xffffffff;
+  static constexpr std::uint32_t kOutermost = 0xfffffffe;  // nothing is known above it
+
+  // `caller` 0: the entry of an address itself; else it was seen above `address`.
+  struct Entry {
+    std::uintptr_t address = 0;
+    std::uintptr_t caller = 0;
+    std::uintptr_t latest = 0;  // of an address itself: the caller seen last
+    std::uint32_t distance = 0;
+  };
+  struct Frame {
+    std::uintptr_t address;
+    std::uintptr_t stack;
+  };
+
+  // What was found from a site; no more than the frames asked for (they do not change).
+  struct Path {
+    Frame site{0, 0};
+    unsigned frames = 0;  // asked for
+    unsigned count = 0;   // found
+    std::uint64_t hash = 0;
+    std::array<Frame, kMostFrames> slots{};  // what lies where: `stack` is just above it
+  };
+  static constexpr std::size_t kPaths = 64;
+
+  static bool holds(const Path& path) noexcept;
+  std::uint64_t hash_slow(Path& path, Frame site, unsigned frames) noexcept;
+  Entry* find(std::uintptr_t address, std::uintptr_t caller) noexcept;
+  Entry* add(std::uintptr_t address, std::uintptr_t caller) noexcept;
+  bool step(Frame& frame) noexcept;
+  std::uint64_t unwind(Frame site, unsigned frames) noexcept;
+  void learn(const Frame* frames, unsigned count, bool ended) noexcept;
+  bool on_stack(std::uintptr_t slot) noexcept {
+    return slot >= stack_begin_ && slot < stack_end_;
+  }
+  void find_stack() noexcept;
+
+  std::uintptr_t stack_begin_ = 0;
+  std::uintptr_t stack_end_ = 0;
+  bool stack_known_ = false;
+  std::size_t used_ = 0;
+  std::uint64_t unwinds_ = 0;
+  std::array<Path, kPaths> paths_{};
+  std::array<Entry, kSlots> entries_{};
+};
+
+}  // namespace refrain::mpi
