@@ -53,6 +53,27 @@ TEST_CASE("ThreadRecorder: ring - what it forgot is counted and said") {
   CHECK(log.back().ticks == bench.ticks);
 }
 
+// The ring has just gone round when one long iteration begins: what it began with is not
+// overwritten before the ring looks whether it should grow.
+TEST_CASE("ThreadRecorder: ring - one long iteration after it went round is kept") {
+  Bench bench;
+  bench.epochs(2, 10);
+  bench.hold(2);
+  bench.epochs(18, 50);  // up to epoch 20: more than half of the ring
+  bench.board->set_keep_from(20);
+  bench.epochs(4, 50);
+  const auto records = [&] { return bench.recorder->header().ring_commit.load() >> 8; };
+  while (records() < spool::kRingFirst + 10) bench.events(1);
+  REQUIRE(ring_class(bench) == 0);
+  const std::uint64_t keep = bench.epoch - 1;
+  bench.board->set_keep_from(keep);
+  bench.events(20000);
+  CHECK(ring_class(bench) > 0);
+  bench.resume(keep);
+  CHECK(bench.lost(spool::kLossRingOverflow) == 0);
+  bench.check(true);
+}
+
 // Short iterations let it go round; then long ones make it grow, and the count of its
 // records begins anew. What was forgotten before stays forgotten.
 TEST_CASE("ThreadRecorder: ring - it knows after growing what it forgot") {

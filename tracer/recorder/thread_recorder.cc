@@ -106,24 +106,32 @@ bool ThreadRecorder::flush_stage(std::uint64_t count) noexcept {
   return !blocked_;
 }
 
-// The ring is full. It grows if what a break would ask for now is more than half of it:
-// that is from one to two iterations, so the half leaves room for the greatest.
+// A half of the ring is full, and the next records would overwrite the other one. The ring
+// grows instead if what a break would ask for now does not fit into the half that stays: that
+// is from one to two iterations, so the half leaves room for the greatest.
 bool ThreadRecorder::wrap_ring() noexcept {
   const std::uint64_t capacity = ring_capacity();
+  const std::uint64_t half = capacity / 2;
   const std::uint64_t wanted = board_ == nullptr ? 0 : board_->keep_from();
   const auto begins_before_wanted = [&](const Record& r) {
     return spool::is_cut(r) && r.a48() < wanted;
   };
-  // Here the records lie in order, the newest at the end.
-  const bool half_is_enough =
-      std::any_of(block_ + capacity / 2, block_ + capacity, begins_before_wanted);
+  const bool in_the_middle = end_ != block_ + capacity;
+  const Record* newest = in_the_middle ? block_ : block_ + half;
+  const bool half_is_enough = std::any_of(newest, newest + half, begins_before_wanted);
   if (half_is_enough || capacity * 2 > file_.ring_records()) {
-    cursor_ = block_;
+    cursor_ = in_the_middle ? block_ + half : block_;
+    end_ = in_the_middle ? block_ + capacity : block_ + half;
     ring_forgot_ = true;
     return true;
   }
+  if (in_the_middle) {
+    // Killed here, it has forgotten all: there is no moment at which it would lie about it.
+    commit_->store(ring_word(0), std::memory_order_release);
+    std::rotate(block_, block_ + half, block_ + capacity);
+  }
+  // The records lie in order, and the old ring is the first half of the new one.
   ++ring_class_;
-  // The old ring is the first half of the new one.
   use_ring(capacity);
   commit_->store(commit_value_, std::memory_order_release);
   return true;
