@@ -19,6 +19,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -114,5 +115,31 @@ std::optional<Summary> unite_all(Exchange& exchange, std::optional<Summary> own)
   tell_down(exchange, own);
   return own;
 }
+
+// --- Rounds: all processes do the same ones, one behind the other.
+
+// A process could not do its part, and all know it.
+class RoundFailed : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// What all have to say, to all.
+template <typename Summary>
+Summary agree(Exchange& exchange, Summary own) {
+  auto all = unite_all(exchange, std::optional<Summary>(std::move(own)));
+  if (!all) throw RoundFailed("another process could not do its part");
+  return std::move(*all);
+}
+
+// Of a round in which there is nothing to say but that one has come so far.
+struct Nothing {};
+inline Nothing merge(Nothing a, const Nothing&) { return a; }
+inline void put(ByteWriter&, const Nothing&) {}
+inline void take(ByteReader&, Nothing&) {}
+
+// The part of a process that failed since the last round in the next one, whatever that is
+// about: all are told.
+inline void fail_round(Exchange& exchange) { unite_all<Nothing>(exchange, std::nullopt); }
 
 }  // namespace refrain::writer

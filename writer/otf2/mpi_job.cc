@@ -1,10 +1,12 @@
 #include "writer/otf2/mpi_job.h"
 
 #include <algorithm>
-#include <tuple>
+#include <optional>
 #include <utility>
 
 #include "writer/otf2/location_writer.h"
+#include "writer/otf2/message_settlement.h"
+#include "writer/otf2/message_times.h"
 #include "writer/otf2/parallel_for.h"
 #include "writer/otf2/rank_stretches.h"
 
@@ -32,10 +34,6 @@ void go_through(LocationInput input, const RegionTable& regions) {
   write_location(input, nowhere);
 }
 
-bool before(const MessageTimes::Entry& a, const MessageTimes::Entry& b) {
-  return std::tie(a.channel, a.number) < std::tie(b.channel, b.number);
-}
-
 }  // namespace
 
 bool MpiJob::is_job(const Models& models) {
@@ -51,7 +49,7 @@ void MpiJob::cut(Models& models) {
   for (const ProcessModel* rank : ranks) rulers.emplace_back(*rank);
   std::vector<HeldStretches> held;
   for (const RankRuler& ruler : rulers) held.push_back(held_stretches(ruler.stretches()));
-  const HeldStretches all = merge_in_tree(std::move(held));
+  const HeldStretches all = agree(exchange_, merge_in_tree(std::move(held)));
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     rulers[i].meet(all);
     const std::vector<RankVisit>& visits = rulers[i].stretches().visits;
@@ -68,7 +66,7 @@ void MpiJob::cut(Models& models) {
 void MpiJob::unite_comms(Models& models, OTF2_CommRef first_comm) {
   std::vector<MpiFacts> facts;
   for (const auto& model : models) facts.push_back(mpi_facts(model->journal().mpi));
-  comms_ = comm_table(merge_in_tree(std::move(facts)));
+  comms_ = comm_table(agree(exchange_, merge_in_tree(std::move(facts))));
   for (auto& model : models) {
     const spool::MpiJournal& journal = model->journal().mpi;
     comms_.add_self_of(journal);
@@ -79,7 +77,8 @@ void MpiJob::unite_comms(Models& models, OTF2_CommRef first_comm) {
   }
 }
 
-void MpiJob::plan(Models& models, const RegionTable& regions, unsigned threads) {
+void MpiJob::plan(Models& models, const RegionTable& regions, unsigned threads,
+                  std::uint64_t locations) {
   const std::vector<Task> tasks = tasks_of(models);
   std::vector<std::vector<MessageLog>> logs(models.size());
   std::vector<std::vector<MessageTimes>> times(models.size());
@@ -101,42 +100,40 @@ void MpiJob::plan(Models& models, const RegionTable& regions, unsigned threads) 
       add_location(summaries[i], log);
       log = {};
     }
-  plan_ = plan_messages(merge_in_tree(std::move(summaries)), comms_.members);
+  plan_ = plan_of(merge_in_tree(std::move(summaries)));
   for (auto& model : models) model->context().mpi.plan = &plan_;
   parallel_for(tasks.size(), threads, [&](std::size_t i) {
     const auto [process, location] = tasks[i];
     LocationInput input = models[process]->input(location);
     input.decide = &decided_[process][location];
     MessageTimes& noted = times[process][location];
-    noted.most = kMostChecked / tasks.size();
+    noted.most = kMostChecked / std::max<std::uint64_t>(1, locations);
     input.checks = &noted;
     go_through(input, regions);
     for (auto* entries : {&noted.sends, &noted.receives})
       for (MessageTimes::Entry& entry : *entries)
         entry.ticks = clocks_[process].to_global(entry.ticks);
   });
-  count_violations(times);
+  std::vector<TimeSummary> met;
+  for (auto& process : times)
+    for (MessageTimes& location : process) met.push_back(time_summary(std::move(location)));
+  std::optional<TimeSummary> all = merge_in_tree(std::move(met));
+  gather_up(exchange_, all);
+  // Ends that have met nobody are of no use to anyone.
+  if (all) all = TimeSummary{all->checked, all->violations, {}, {}};
+  tell_down(exchange_, all);
+  if (!all) throw RoundFailed("another process could not compare its messages");
+  checked_ = all->checked;
+  violations_ = all->violations;
 }
 
-void MpiJob::count_violations(std::vector<std::vector<MessageTimes>>& times) {
-  std::vector<MessageTimes::Entry> sends;
-  std::vector<MessageTimes::Entry> receives;
-  for (auto& process : times)
-    for (MessageTimes& location : process) {
-      sends.insert(sends.end(), location.sends.begin(), location.sends.end());
-      receives.insert(receives.end(), location.receives.begin(), location.receives.end());
-      location = {};
-    }
-  std::sort(sends.begin(), sends.end(), before);
-  std::sort(receives.begin(), receives.end(), before);
-  auto receive = receives.begin();
-  for (const MessageTimes::Entry& send : sends) {
-    while (receive != receives.end() && before(*receive, send)) ++receive;
-    if (receive == receives.end()) break;
-    if (before(send, *receive)) continue;
-    ++checked_;
-    violations_ += receive->ticks < send.ticks;
-  }
+// Where one process has the models of all, it knows all messages.
+MessagePlan MpiJob::plan_of(MessageSummary own) {
+  if (exchange_.size() == 1) return plan_messages(own, comms_.members);
+  std::optional<MessagePlan> plan =
+      settle_messages(exchange_, std::move(own), comms_.members);
+  if (!plan) throw RoundFailed("another process could not tell its messages");
+  return std::move(*plan);
 }
 
 }  // namespace refrain::writer

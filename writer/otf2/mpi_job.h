@@ -28,6 +28,10 @@ class MpiJob {
  public:
   using Models = std::vector<std::unique_ptr<ProcessModel>>;
 
+  // `exchange`: to the processes whose models are not here; all of them call the same
+  // functions. With others, each has its own process alone.
+  explicit MpiJob(Exchange& exchange) : exchange_(exchange) {}
+
   // Whether any process told its rank.
   static bool is_job(const Models& models);
 
@@ -36,8 +40,9 @@ class MpiJob {
   void cut(Models& models);
   // Gives each process its communicators. `first_comm`: reference of the first.
   void unite_comms(Models& models, OTF2_CommRef first_comm);
-  // Which messages and requests get records.
-  void plan(Models& models, const RegionTable& regions, unsigned threads);
+  // Which messages and requests get records. `locations`: of all processes that use MPI.
+  void plan(Models& models, const RegionTable& regions, unsigned threads,
+            std::uint64_t locations);
 
   const CommTable& comms() const noexcept { return comms_; }
   const ClockMap& clock(std::size_t process) const { return clocks_[process]; }
@@ -47,14 +52,15 @@ class MpiJob {
   // Of the messages that are kept: compared in time, and received before they were sent.
   std::uint64_t checked() const noexcept { return checked_; }
   std::uint64_t violations() const noexcept { return violations_; }
-  // Iterations of outermost loops that a rank wrote and others did not: left out, and kept
-  // where the rank's pattern broke alone.
+  // Of the models here: iterations of outermost loops that a rank wrote and others did not:
+  // left out, and kept where the rank's pattern broke alone.
   std::uint64_t iterations_given_up() const noexcept { return given_up_; }
   std::uint64_t iterations_alone() const noexcept { return alone_; }
 
  private:
-  void count_violations(std::vector<std::vector<MessageTimes>>& times);
+  MessagePlan plan_of(MessageSummary own);
 
+  Exchange& exchange_;
   CommTable comms_;
   MessagePlan plan_;
   std::vector<ClockMap> clocks_;

@@ -32,12 +32,23 @@ struct RegionDef {
   std::uint32_t line = 0;
   RegionClass cls = RegionClass::kNone;  // kNone: the iterations of a loop
   bool filtered = false;
+
+  // Equal ones are one region.
+  std::string identity() const;
 };
 
 // A place in the source from which MPI was called.
 struct SourcePlace {
   std::string file;
   std::uint32_t line = 0;
+
+  std::string identity() const;
+};
+
+// What has become of a process' numbers where those of all are known.
+struct RegionNumbers {
+  std::vector<std::uint32_t> regions;
+  std::vector<std::uint32_t> places;
 };
 
 // Region of each of a process' keys and loops.
@@ -47,6 +58,7 @@ class ProcessRegions {
   std::uint32_t of_loop(std::uint32_t loop) const noexcept;
   // Number in RegionTable::places() of a call's site; kNoRegion if it is not known.
   std::uint32_t place_of_site(std::uint64_t address) const noexcept;
+  void renumber(const RegionNumbers& numbers);
 
  private:
   friend class RegionTable;
@@ -67,6 +79,8 @@ class RegionTable {
 
   const std::vector<RegionDef>& regions() const noexcept { return regions_; }
   const std::vector<SourcePlace>& places() const noexcept { return places_; }
+  // Has those of all processes from here on; its own must be among them.
+  RegionNumbers adopt(std::vector<RegionDef> regions, std::vector<SourcePlace> places);
 
  private:
   std::uint32_t intern_place(const Symbol& symbol);

@@ -5,9 +5,13 @@
 
 #include "writer/exchange/mailboxes.h"
 #include "writer/exchange/tree.h"
+#include "writer/otf2/assignment.h"
 #include "writer/otf2/message_settlement.h"
+#include "writer/otf2/message_times.h"
 #include "writer/otf2/mpi_comms.h"
+#include "writer/otf2/process_facts.h"
 #include "writer/otf2/rank_cuts.h"
+#include "writer/otf2/shared_definitions.h"
 
 namespace refrain::writer {
 namespace {
@@ -84,6 +88,52 @@ MessagePlan random_plan(Random& random) {
   return plan_messages(random_messages(random), {});
 }
 
+SharedDefinitions random_definitions(Random& random) {
+  SharedDefinitions out;
+  for (std::uint32_t i = random() % 4; i != 0; --i)
+    out.regions.push_back({"a", "b", "", "file.c", random(), RegionClass::kLoop, true});
+  for (std::uint32_t i = random() % 4; i != 0; --i) out.places.push_back({"c.c", random()});
+  for (std::uint32_t i = random() % 4; i != 0; --i)
+    out.strings.push_back(std::string(random() % 20, 'x'));
+  for (std::uint32_t i = random() % 6; i != 0; --i) out.add({random() % 3, 1, 0});
+  return out;
+}
+
+TimeSummary random_times(Random& random) {
+  MessageTimes times;
+  times.most = 6;
+  for (std::uint32_t i = random() % 9; i != 0; --i) {
+    times.sent({7, random() % 3, random() % 3, 1}, random() % 4, random());
+    times.received({7, random() % 3, random() % 3, 1}, random() % 4, random());
+  }
+  return time_summary(times);
+}
+
+JobFacts random_job(Random& random) {
+  JobFacts out;
+  for (std::uint32_t i = 1 + random() % 2; i != 0; --i) {
+    ProcessFacts& process = out.processes.emplace_back();
+    process.host = "node";
+    process.rank = random();
+    process.uses_mpi = random() % 2 == 0;
+    process.locations.resize(random() % 3);
+    process.teams.push_back({0, random()});
+    process.markers.push_back({random() % 8, random(), random(), "loop 1"});
+    process.loops.emplace_back().body = {"x", ""};
+    process.complaints.emplace_back("none");
+  }
+  return out;
+}
+
+Assignment random_assignment(Random& random) {
+  Assignment out;
+  out.options.archive = "folder";
+  out.options.threads = random();
+  out.options.recovered = random() % 2 == 0;
+  out.work_folder = std::string(random() % 9, 'w');
+  return out;
+}
+
 // There and back; each of the shorter ones, and each with a byte changed, is refused or
 // another summary, never a crash.
 template <typename Summary>
@@ -95,7 +145,7 @@ void check_bytes(Summary (*make)(Random&)) {
     const Bytes bytes = to_bytes(std::optional<Summary>(summary));
     const auto back = from_bytes<Summary>(bytes);
     REQUIRE(back);
-    REQUIRE(*back == summary);
+    if constexpr (requires { *back == summary; }) REQUIRE(*back == summary);
     REQUIRE(to_bytes(back) == bytes);
     for (std::size_t size = 0; size < bytes.size(); ++size)
       REQUIRE_FALSE(
@@ -107,7 +157,7 @@ void check_bytes(Summary (*make)(Random&)) {
       const auto other = from_bytes<Summary>(damaged);
       if (!other) ++refused;
       // What is taken can be told on, and is the same then.
-      if (other) REQUIRE(from_bytes<Summary>(to_bytes(other)) == other);
+      if (other) REQUIRE(to_bytes(from_bytes<Summary>(to_bytes(other))) == to_bytes(other));
     }
   }
   CHECK(refused > 1000);
@@ -120,6 +170,10 @@ TEST_CASE("Summaries: as bytes - there and back, damaged ones are refused") {
   SECTION("communicators") { check_bytes(random_facts); }
   SECTION("messages") { check_bytes(random_messages); }
   SECTION("plans") { check_bytes(random_plan); }
+  SECTION("definitions") { check_bytes(random_definitions); }
+  SECTION("times") { check_bytes(random_times); }
+  SECTION("processes") { check_bytes(random_job); }
+  SECTION("assignments") { check_bytes(random_assignment); }
 }
 
 TEST_CASE("RankList: as a list - places, filling, members") {
