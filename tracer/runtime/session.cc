@@ -65,7 +65,7 @@ std::unique_ptr<Session> Session::create(const filters::Settings& settings,
   session->archive_ = folder.archive;
   session->spool_ = folder.spool;
   if (of_job) session->provisional_ = folder;
-  Clock::choose(settings.clock);
+  Clock::choose(settings.clock == "logical" ? "auto" : settings.clock);
   session->start_ticks_ = Clock::now();
   session->start_epoch_ns_ = Clock::realtime_ns();
   session->start_monotonic_ns_ = Clock::monotonic_ns();

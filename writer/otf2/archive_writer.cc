@@ -122,10 +122,11 @@ class ArchiveJob {
     }
     if (mpi_) {
       mpi_->unite_comms(models_, first_comm);
-      mpi_->plan(models_, regions_, threads_);
+      mpi_->plan(models_, regions_, threads_, options_.logical_clock);
       result_.mpi.used = true;
       result_.mpi.clock_checked = mpi_->checked();
       result_.mpi.clock_violations = mpi_->violations();
+      result_.mpi.clock_repaired = mpi_->repaired();
       result_.mpi.iterations_given_up = mpi_->iterations_given_up();
       result_.mpi.iterations_alone = mpi_->iterations_alone();
     }

@@ -1,9 +1,9 @@
 #include "writer/otf2/mpi_job.h"
 
 #include <algorithm>
-#include <tuple>
 #include <utility>
 
+#include "writer/otf2/clock_repair.h"
 #include "writer/otf2/location_writer.h"
 #include "writer/otf2/parallel_for.h"
 #include "writer/otf2/rank_stretches.h"
@@ -30,10 +30,6 @@ void go_through(LocationInput input, const RegionTable& regions) {
   input.primary = false;
   EventSink nowhere(nullptr, regions.regions());
   write_location(input, nowhere);
-}
-
-bool before(const MessageTimes::Entry& a, const MessageTimes::Entry& b) {
-  return std::tie(a.channel, a.number) < std::tie(b.channel, b.number);
 }
 
 }  // namespace
@@ -78,7 +74,8 @@ void MpiJob::unite_comms(Models& models, OTF2_CommRef first_comm) {
   }
 }
 
-void MpiJob::plan(Models& models, const RegionTable& regions, unsigned threads) {
+void MpiJob::plan(Models& models, const RegionTable& regions, unsigned threads,
+                  bool repair) {
   const std::vector<Task> tasks = tasks_of(models);
   std::vector<std::vector<MessageLog>> logs(models.size());
   std::vector<std::vector<MessageTimes>> times(models.size());
@@ -110,32 +107,27 @@ void MpiJob::plan(Models& models, const RegionTable& regions, unsigned threads) 
     noted.most = kMostChecked / tasks.size();
     input.checks = &noted;
     go_through(input, regions);
-    for (auto* entries : {&noted.sends, &noted.receives})
-      for (MessageTimes::Entry& entry : *entries)
-        entry.ticks = clocks_[process].to_global(entry.ticks);
   });
-  count_violations(times);
+  compare_clocks(times, repair);
 }
 
-void MpiJob::count_violations(std::vector<std::vector<MessageTimes>>& times) {
-  std::vector<MessageTimes::Entry> sends;
-  std::vector<MessageTimes::Entry> receives;
-  for (auto& process : times)
-    for (MessageTimes& location : process) {
-      sends.insert(sends.end(), location.sends.begin(), location.sends.end());
-      receives.insert(receives.end(), location.receives.begin(), location.receives.end());
+void MpiJob::compare_clocks(std::vector<std::vector<MessageTimes>>& times, bool repair) {
+  std::vector<MessageEnds> ends(times.size());
+  for (std::size_t i = 0; i < times.size(); ++i)
+    for (MessageTimes& location : times[i]) {
+      ends[i].sends.insert(ends[i].sends.end(), location.sends.begin(), location.sends.end());
+      ends[i].receives.insert(ends[i].receives.end(), location.receives.begin(),
+                              location.receives.end());
       location = {};
     }
-  std::sort(sends.begin(), sends.end(), before);
-  std::sort(receives.begin(), receives.end(), before);
-  auto receive = receives.begin();
-  for (const MessageTimes::Entry& send : sends) {
-    while (receive != receives.end() && before(*receive, send)) ++receive;
-    if (receive == receives.end()) break;
-    if (before(send, *receive)) continue;
-    ++checked_;
-    violations_ += receive->ticks < send.ticks;
-  }
+  ClockComparison found = writer::compare_clocks(ends, clocks_);
+  checked_ = found.compared;
+  violations_ = found.violations;
+  if (!repair || violations_ == 0) return;
+  clocks_ = repair_clocks(ends, clocks_);
+  found = writer::compare_clocks(ends, clocks_);
+  repaired_ = violations_ - std::min(violations_, found.violations);
+  violations_ = found.violations;
 }
 
 }  // namespace refrain::writer

@@ -36,7 +36,8 @@ class MpiJob {
   // Gives each process its communicators. `first_comm`: reference of the first.
   void unite_comms(Models& models, OTF2_CommRef first_comm);
   // Which messages and requests get records.
-  void plan(Models& models, const RegionTable& regions, unsigned threads);
+  // `repair`: clocks are corrected so that no message arrives before it was sent.
+  void plan(Models& models, const RegionTable& regions, unsigned threads, bool repair);
 
   const CommTable& comms() const noexcept { return comms_; }
   const ClockMap& clock(std::size_t process) const { return clocks_[process]; }
@@ -46,13 +47,14 @@ class MpiJob {
   // Of the messages that are kept: compared in time, and received before they were sent.
   std::uint64_t checked() const noexcept { return checked_; }
   std::uint64_t violations() const noexcept { return violations_; }
+  std::uint64_t repaired() const noexcept { return repaired_; }  // of these, none any more
   // Iterations of outermost loops that a rank wrote and others did not: left out, and kept
   // where the rank's pattern broke alone.
   std::uint64_t iterations_given_up() const noexcept { return given_up_; }
   std::uint64_t iterations_alone() const noexcept { return alone_; }
 
  private:
-  void count_violations(std::vector<std::vector<MessageTimes>>& times);
+  void compare_clocks(std::vector<std::vector<MessageTimes>>& times, bool repair);
 
   CommTable comms_;
   MessagePlan plan_;
@@ -60,6 +62,7 @@ class MpiJob {
   std::vector<std::vector<std::vector<bool>>> decided_;  // by process, location, request
   std::uint64_t checked_ = 0;
   std::uint64_t violations_ = 0;
+  std::uint64_t repaired_ = 0;
   std::uint64_t given_up_ = 0;
   std::uint64_t alone_ = 0;
 };
