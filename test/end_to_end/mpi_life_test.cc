@@ -238,6 +238,20 @@ TEST_CASE("MPI life: callers - calls through a function of the program are told 
   CHECK(property_number(traced.trace, "RECEIVES_DROPPED") == 0);
 }
 
+TEST_CASE("MPI life: callers - recursion of one depth is one loop all the same") {
+  const std::string frames = GENERATE("0", "3", "5", "16");
+  TemporaryFolder folder;
+  const MpiJob job{.program = "callers_gcc",
+                   .arguments = {"cycle", "100"},
+                   .ranks = 1,
+                   .settings = {{"MPI_FRAMES", frames}, {"MIN_GAP", "0"}}};
+  const Result plain = run_mpi(job);
+  const Traced traced = trace_mpi(job, MpiWay::kInside, folder / "archive");
+  CAPTURE(frames);
+  CHECK(traced.result.output == plain.output);
+  CHECK(iterations_of_ranks(traced.trace) == std::vector<long>{100});
+}
+
 TEST_CASE("MPI life: callers - of programs without unwind tables none are known") {
   TemporaryFolder folder;
   const MpiJob job{.program = "nocollective_gcc_bare",
