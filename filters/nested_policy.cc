@@ -25,34 +25,47 @@ void NestedPolicy::on_loop_event(const LoopEvent& event) noexcept {
 void NestedPolicy::open(const LoopEvent& event) noexcept {
   open_.resize(event.level);
   Open& loop = open_.emplace_back();
-  loop.iteration_begin = loop.previous_begin = event.position;
+  loop.iteration_begin = loop.previous_begin = loop.before_previous = event.position;
+  set_spent(event.level, false);
   if (event.level == 0) {
-    const std::uint64_t visits = loops_[event.loop].outermost_visits++;
+    const std::uint64_t visits = counts_of(event).outermost_visits++;
     loop.visits_spent = settings_.nested == Nested::kEach && visits >= settings_.limit;
   }
 }
 
-// An iteration is too short a time for a look-up each.
-NestedPolicy::Loop& NestedPolicy::counts_of(Open& open, const LoopEvent& event) noexcept {
-  if (open.counts == nullptr) open.counts = &loops_[event.loop];
-  return *open.counts;
+NestedPolicy::Loop& NestedPolicy::counts_of(const LoopEvent& event) noexcept {
+  if (event.loop >= loops_.size()) [[unlikely]]
+    loops_.resize(event.loop + std::size_t{1});
+  return loops_[event.loop];
+}
+
+// Also says what that means for the loops inside.
+void NestedPolicy::set_spent(std::size_t level, bool spent) noexcept {
+  open_[level].spent = spent;
+  for (; level != open_.size(); ++level) {
+    Open& loop = open_[level];
+    loop.held_inside = level != 0 && (loop.spent || open_[level - 1].held_inside);
+    loop.held = loop.spent || (level != 0 && open_[level - 1].held);
+  }
 }
 
 void NestedPolicy::begin_iteration(const LoopEvent& event) noexcept {
   inner_resume_ = kNowhere;
   Open& loop = open_[event.level];
+  loop.before_previous = loop.previous_begin;
   loop.previous_begin = loop.iteration_begin;
   loop.iteration_begin = event.position;
   loop.number = event.iteration;
   const std::uint64_t had = settings_.nested == Nested::kEach
                                 ? event.iteration - loop.first_counted
-                                : counts_of(loop, event).iterations++;
-  loop.spent = loop.visits_spent || had >= settings_.limit;
-  if (loop.spent && event.level != 0 && had < settings_.limit * kApartFactor) {
-    bool& apart = counts_of(loop, event).apart;
+                                : counts_of(event).iterations++;
+  bool spent = loop.visits_spent || had >= settings_.limit;
+  if (spent && event.level != 0 && had < settings_.limit * kApartFactor) {
+    bool& apart = counts_of(event).apart;
     if (event.iteration != 0) apart = sink_.apart(loop.previous_begin, loop.iteration_begin);
-    loop.spent = !apart;
+    spent = !apart;
   }
+  if (spent != loop.spent) set_spent(event.level, spent);
   std::uint64_t from = event.position;
   if (event.level == 0 && from <= left_ && from >= resumed_) from = resumed_;
   left_ = 0;
@@ -65,8 +78,7 @@ void NestedPolicy::restart(std::uint64_t position) noexcept {
   for (Open& loop : open_) {
     const bool begins_here = loop.iteration_begin >= position;
     loop.first_counted = loop.number + (begins_here ? 0 : 1);
-    loop.spent = loop.visits_spent = false;
-    loop.counts = nullptr;
+    loop.spent = loop.held = loop.held_inside = loop.visits_spent = false;
   }
   holding_ = false;
   left_ = 0;
@@ -110,8 +122,7 @@ bool NestedPolicy::knows(const LoopEvent& left) const noexcept {
 
 void NestedPolicy::decide(std::uint64_t position) noexcept {
   note_inner(position);
-  const bool hold =
-      std::any_of(open_.begin(), open_.end(), [](const Open& loop) { return loop.spent; });
+  const bool hold = !open_.empty() && open_.back().held;
   if (hold == holding_) return;
   holding_ = hold;
   hold ? sink_.hold(position) : sink_.resume(position);
@@ -120,9 +131,7 @@ void NestedPolicy::decide(std::uint64_t position) noexcept {
 // What would be held from `position` on if the outermost loop were not spent?
 void NestedPolicy::note_inner(std::uint64_t position) noexcept {
   if (inner_.empty()) return;
-  const bool hold =
-      open_.size() > 1 && std::any_of(open_.begin() + 1, open_.end(),
-                                      [](const Open& loop) { return loop.spent; });
+  const bool hold = !open_.empty() && open_.back().held_inside;
   if (hold == (inner_from_ != kNowhere)) return;
   if (hold) {
     inner_from_ = position;

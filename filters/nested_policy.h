@@ -40,7 +40,6 @@
 #pragma once
 
 #include <cstdint>
-#include <unordered_map>
 #include <vector>
 
 #include "periodicity/loop_detector.h"
@@ -94,6 +93,11 @@ class NestedPolicy final : public periodicity::LoopSink {
     const std::uint16_t level = spent_level();
     return level == kNoLevel ? kNowhere : open_[level].previous_begin;
   }
+  // Begin of the iteration before that one, if it was of the same visit.
+  std::uint64_t before_resume_position() const noexcept {
+    const std::uint16_t level = spent_level();
+    return level == kNoLevel ? kNowhere : open_[level].before_previous;
+  }
 
   // Counts from here on: nothing that began before `position` has been an iteration or a
   // visit, nothing is held.
@@ -108,12 +112,14 @@ class NestedPolicy final : public periodicity::LoopSink {
     bool apart = false;  // its latest iteration that was looked at
   };
   struct Open {
-    Loop* counts = nullptr;  // in loops_, once it was looked up
     std::uint64_t iteration_begin = 0;
-    std::uint64_t previous_begin = 0;  // of the iteration before
+    std::uint64_t previous_begin = 0;  // of the iteration before,
+    std::uint64_t before_previous = 0;  // and of the one before that
     std::uint64_t number = 0;          // of the current iteration
     std::uint64_t first_counted = 0;   // iteration that the limit counts from
-    bool spent = false;                // the current iteration
+    bool spent = false;                // the current iteration,
+    bool held = false;                 // or one around it,
+    bool held_inside = false;          // or one around it that is not of the outermost loop
     bool visits_spent = false;
     bool broken = false;
   };
@@ -124,7 +130,8 @@ class NestedPolicy final : public periodicity::LoopSink {
   static constexpr std::uint64_t kMostInner = 256;
 
   void open(const periodicity::LoopEvent& event) noexcept;
-  Loop& counts_of(Open& open, const periodicity::LoopEvent& event) noexcept;
+  Loop& counts_of(const periodicity::LoopEvent& event) noexcept;
+  void set_spent(std::size_t level, bool spent) noexcept;
   void begin_iteration(const periodicity::LoopEvent& event) noexcept;
   void leave(const periodicity::LoopEvent& event) noexcept;
   bool knows(const periodicity::LoopEvent& left) const noexcept;
@@ -135,7 +142,7 @@ class NestedPolicy final : public periodicity::LoopSink {
   NestedPolicySettings settings_;
   HoldSink& sink_;
   std::vector<Open> open_;  // by level
-  std::unordered_map<std::uint32_t, Loop> loops_;
+  std::vector<Loop> loops_;  // by their numbers
   bool holding_ = false;
   std::uint64_t restarted_ = 0;  // position
   std::uint64_t resumed_ = 0;    // for the loop left last: from where,

@@ -165,10 +165,10 @@ void BodyStore::add_keys(std::uint32_t number, std::uint32_t bits_per_token) {
   }
 }
 
-BodyStore::Recognised BodyStore::recognise(const TokenHistory& tokens,
-                                           const Tried& tried) const noexcept {
-  for (std::uint32_t which = 0; which < kKeySizes.size(); ++which) {
-    if ((key_sizes_in_use_ >> which & 1) == 0) continue;
+BodyStore::Recognised BodyStore::recognise_known(const TokenHistory& tokens,
+                                                 const Tried& tried) const noexcept {
+  for (std::uint32_t left = key_sizes_in_use_; left != 0; left &= left - 1) {
+    const int which = std::countr_zero(left);
     const std::uint32_t size = kKeySizes[which];
     if (tokens.end() - tokens.begin() < size) break;
     const std::uint64_t start = tokens.end() - size;

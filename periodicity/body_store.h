@@ -100,7 +100,10 @@ class BodyStore {
     bool only = false;  // only bodies that begin there are asked for
   };
   using Recognised = Found;
-  Recognised recognise(const TokenHistory& tokens, const Tried& tried) const noexcept;
+  Recognised recognise(const TokenHistory& tokens, const Tried& tried) const noexcept {
+    if (key_sizes_in_use_ == 0) return {kNoBody, 0};
+    return recognise_known(tokens, tried);
+  }
 
   // The number that the next loop will have; takes it for a loop that has no body here.
   std::uint32_t next_loop() const noexcept { return next_loop_; }
@@ -115,6 +118,7 @@ class BodyStore {
   static constexpr std::array<std::uint32_t, 4> kKeySizes{3, 6, 12, 24};
   static constexpr int kMostAlike = 16;  // bodies tried with one key
 
+  Recognised recognise_known(const TokenHistory& tokens, const Tried& tried) const noexcept;
   bool begins_like(std::uint32_t body, const TokenHistory& tokens, std::uint64_t start,
                    std::uint32_t size) const noexcept;
   std::uint32_t find(std::uint64_t hash, std::uint32_t size) const noexcept;

@@ -46,11 +46,17 @@ void NestedDetector::push_again(LoopSink& sink) noexcept {
 void NestedDetector::push_slow(Symbol symbol, std::uint16_t depth,
                                LoopSink& sink) noexcept {
   leave_straight();
-  if (push_irregular(sink)) return;
+  const bool regular = !irregular_.any() && !search_.looking();
+  if (!regular && push_irregular(sink)) return;
   const Token token{.id = symbol, .position = position_, .depth = depth};
   ++position_;
   if (pending_.empty()) {
-    step(token, sink);
+    if (depth_ == 0) {
+      step_history(token, sink);
+      if (depth_ == 0) return;  // the way of noise
+    } else {
+      step(token, sink);
+    }
   } else {
     pending_.push_back(token);
   }

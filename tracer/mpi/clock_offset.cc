@@ -50,7 +50,8 @@ ClockOffset ask(int parent, const ClockTrips& trips, Transport& transport) noexc
     shortest = took;
     const std::uint64_t middle = before + took / 2;
     // Clocks may be anywhere: the difference is what counts, modulo 2^64.
-    best.ticks = static_cast<std::int64_t>(answer.now - middle) + answer.ticks;
+    best.ticks = static_cast<std::int64_t>(answer.now - middle +
+                                           static_cast<std::uint64_t>(answer.ticks));
     best.error = took - took / 2 + answer.error;
     best.measured_at = middle;
   }
