@@ -44,7 +44,7 @@ constexpr SettingInfo kTable[] = {
     {"mpi_frames", kCount, "frames", "0 to 16", "callers that tell MPI calls apart",
      "How many frames of the stack above the place of an MPI call are part of what the call "
      "is to the loop detector, for programs that call MPI through functions of their own. "
-     "0: a call is its place, procedure and communicator.",
+     "0: a call is its place, procedure and communicator. A frame costs some instructions a call.",
      "", 0, 16, field<&Settings::mpi_frames>},
     {"detector", kChoice, "", "nested, exact or matrix", "how loops are found",
      "nested: the loop nest itself, whatever the length of its bodies. matrix: one loop at "
