@@ -19,6 +19,7 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "writer/exchange/bytes.h"
 #include "writer/otf2/number_ranges.h"
 
 namespace refrain::writer {
@@ -65,7 +66,9 @@ struct MessageSummary {
 // A location's log into that of its process, before any merge.
 void add_location(MessageSummary& process, MessageLog& log);
 // Associative and commutative: processes may be merged in a tree.
-MessageSummary merge(const MessageSummary& a, const MessageSummary& b);
+MessageSummary merge(MessageSummary a, const MessageSummary& b);
+void put(ByteWriter& out, const MessageSummary& summary);
+void take(ByteReader& in, MessageSummary& summary);
 
 struct MessagePlan {
   std::unordered_map<Channel, NumberRanges, ChannelHash> channels;
@@ -73,7 +76,10 @@ struct MessagePlan {
 
   bool keeps(const Channel& channel, std::uint64_t number) const noexcept;
   bool keeps_collective(std::uint64_t comm, std::uint64_t number) const noexcept;
+  bool operator==(const MessagePlan&) const = default;
 };
+void put(ByteWriter& out, const MessagePlan& plan);
+void take(ByteReader& in, MessagePlan& plan);
 
 // `members`: of each communicator, by identity; how many processes take part in it.
 MessagePlan plan_messages(const MessageSummary& all,

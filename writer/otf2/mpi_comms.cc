@@ -6,33 +6,24 @@
 namespace refrain::writer {
 namespace {
 
-constexpr std::uint32_t kMostProcesses = 1U << 24;
-
-void fill(std::vector<std::uint32_t>& members, const std::vector<std::uint32_t>& from) {
-  if (members.size() < from.size()) members.resize(from.size(), kNoRank);
-  for (std::size_t i = 0; i < from.size(); ++i)
-    if (members[i] == kNoRank) members[i] = from[i];
-}
-
 // The group that is told first is that of the process with the least rank.
 void order_groups(CommFacts& facts) {
   if (facts.kind != spool::kMpiCommInter || facts.members.empty() || facts.remote.empty())
     return;
-  const auto least = [](const std::vector<std::uint32_t>& group) {
-    return *std::min_element(group.begin(), group.end());
-  };
-  if (least(facts.remote) < least(facts.members)) std::swap(facts.members, facts.remote);
-}
-
-bool is_member(const std::vector<std::uint32_t>& group, std::uint32_t rank) {
-  return std::find(group.begin(), group.end(), rank) != group.end();
+  if (facts.remote.least() < facts.members.least()) std::swap(facts.members, facts.remote);
 }
 
 bool is_complete(const CommFacts& facts) {
   if (facts.kind == spool::kMpiCommSelf) return true;
   const bool both = facts.kind != spool::kMpiCommInter || !facts.remote.empty();
-  return both && !facts.members.empty() && !is_member(facts.members, kNoRank) &&
-         !is_member(facts.remote, kNoRank);
+  return both && !facts.members.empty() && facts.members.complete() &&
+         facts.remote.complete();
+}
+
+std::uint64_t self_of(const spool::MpiJournal& journal) {
+  for (const auto& [number, comm] : journal.comms)
+    if (comm.kind == spool::kMpiCommSelf) return comm.identity;
+  return 0;
 }
 
 // Order of definition: the world, then all others behind what they were made from.
@@ -53,46 +44,86 @@ MpiFacts mpi_facts(const spool::MpiJournal& journal) {
   MpiFacts facts;
   if (!journal.known) return facts;
   facts.size = journal.size;
+  const std::uint64_t self = self_of(journal);
+  const auto common = [self](std::uint64_t identity) {
+    return identity == self && self != 0 ? kSelfIdentity : identity;
+  };
   for (const auto& [number, comm] : journal.comms) {
     if (comm.kind == spool::kMpiCommWindow) {
-      facts.windows[comm.identity] = {comm.parent};
+      facts.windows[comm.identity] = {common(comm.parent)};
       continue;
     }
-    CommFacts& known = facts.comms[comm.identity];
+    CommFacts& known = facts.comms[common(comm.identity)];
     known.kind = comm.kind;
-    known.parent = comm.parent;
-    known.members = comm.members;
-    known.remote = comm.remote;
+    known.parent = common(comm.parent);
     known.name = comm.name;
     known.topology = comm.topology;
+    if (comm.kind == spool::kMpiCommSelf) continue;
+    known.members = RankList(comm.members);
+    known.remote = RankList(comm.remote);
     // Of an intercommunicator it is not known which group another process would tell first.
     if (comm.kind != spool::kMpiCommInter) {
       const std::uint32_t size = std::max(comm.size, comm.rank + 1);
-      if (size <= std::min(kMostProcesses, std::max(journal.size, size))) {
-        known.members.resize(std::max<std::size_t>(known.members.size(), size), kNoRank);
-        known.members[comm.rank] = journal.rank;
-      }
+      if (comm.rank < size && size <= kMostProcesses)
+        known.members.fill(RankList::one(size, comm.rank, journal.rank));
     }
     order_groups(known);
   }
   return facts;
 }
 
-MpiFacts merge(const MpiFacts& a, const MpiFacts& b) {
-  MpiFacts out = a;
-  out.size = std::max(a.size, b.size);
+MpiFacts merge(MpiFacts a, const MpiFacts& b) {
+  a.size = std::max(a.size, b.size);
   for (const auto& [identity, facts] : b.comms) {
-    const auto [at, is_new] = out.comms.try_emplace(identity, facts);
+    const auto [at, is_new] = a.comms.try_emplace(identity, facts);
     if (is_new) continue;
     CommFacts& known = at->second;
-    fill(known.members, facts.members);
-    fill(known.remote, facts.remote);
+    known.members.fill(facts.members);
+    known.remote.fill(facts.remote);
     if (known.parent == 0) known.parent = facts.parent;
     if (known.name.empty()) known.name = facts.name;
     if (known.topology.empty()) known.topology = facts.topology;
   }
-  out.windows.insert(b.windows.begin(), b.windows.end());
-  return out;
+  a.windows.insert(b.windows.begin(), b.windows.end());
+  return a;
+}
+
+void put(ByteWriter& out, const MpiFacts& facts) {
+  out.number(facts.size);
+  out.number(facts.comms.size());
+  for (const auto& [identity, comm] : facts.comms) {
+    out.word(identity);
+    out.number(comm.kind);
+    out.word(comm.parent);
+    put(out, comm.members);
+    put(out, comm.remote);
+    out.text(comm.name);
+    out.text(comm.topology);
+  }
+  out.number(facts.windows.size());
+  for (const auto& [identity, window] : facts.windows) {
+    out.word(identity);
+    out.word(window.comm);
+  }
+}
+
+void take(ByteReader& in, MpiFacts& facts) {
+  facts.size = in.number32();
+  for (std::size_t left = in.count(); left != 0 && in.ok(); --left) {
+    const std::uint64_t identity = in.word();
+    CommFacts comm;
+    comm.kind = static_cast<spool::MpiCommKind>(in.number_to(0xff));
+    comm.parent = in.word();
+    take(in, comm.members);
+    take(in, comm.remote);
+    comm.name = in.text();
+    comm.topology = in.text();
+    if (!facts.comms.emplace(identity, std::move(comm)).second) in.fail();
+  }
+  for (std::size_t left = in.count(); left != 0 && in.ok(); --left) {
+    const std::uint64_t identity = in.word();
+    if (!facts.windows.emplace(identity, WindowFacts{in.word()}).second) in.fail();
+  }
 }
 
 CartGrid cart_grid(const std::string& topology) {
@@ -116,7 +147,6 @@ CartGrid cart_grid(const std::string& topology) {
 CommTable comm_table(const MpiFacts& all) {
   CommTable table;
   table.size = all.size;
-  std::uint32_t self = kNoRank;
   for (const auto& [identity, facts] : all.comms)
     if (is_complete(facts)) table.comms.push_back({identity, facts});
   std::stable_sort(table.comms.begin(), table.comms.end(),
@@ -125,14 +155,11 @@ CommTable comm_table(const MpiFacts& all) {
                    });
   std::vector<CommEntry> kept;
   for (CommEntry& entry : table.comms) {
-    const bool is_self = entry.facts.kind == spool::kMpiCommSelf;
-    auto index = static_cast<std::uint32_t>(kept.size());
-    if (is_self && self != kNoRank) index = self;
-    if (is_self) self = index;
+    const auto index = static_cast<std::uint32_t>(kept.size());
     table.index_of[entry.identity] = index;
     table.members[entry.identity] =
-        is_self ? 1 : entry.facts.members.size() + entry.facts.remote.size();
-    if (index == kept.size()) kept.push_back(std::move(entry));
+        std::uint64_t{entry.facts.members.size()} + entry.facts.remote.size();
+    kept.push_back(std::move(entry));
   }
   table.comms = std::move(kept);
   for (CommEntry& entry : table.comms) {
@@ -147,6 +174,14 @@ CommTable comm_table(const MpiFacts& all) {
   return table;
 }
 
+void CommTable::add_self_of(const spool::MpiJournal& journal) {
+  const auto self = index_of.find(kSelfIdentity);
+  const std::uint64_t identity = self_of(journal);
+  if (self == index_of.end() || identity == 0) return;
+  index_of[identity] = self->second;
+  members[identity] = 1;
+}
+
 ProcessComms process_comms(const spool::MpiJournal& journal, const CommTable& table) {
   ProcessComms out;
   out.rank = journal.rank;
@@ -159,7 +194,7 @@ ProcessComms process_comms(const spool::MpiJournal& journal, const CommTable& ta
     const CommFacts& facts = table.comms[index->second].facts;
     LocalComm local{index->second, comm.identity, journal.rank, &facts.members};
     if (facts.kind == spool::kMpiCommSelf) local.peers = nullptr;
-    if (facts.kind == spool::kMpiCommInter && is_member(facts.members, journal.rank))
+    if (facts.kind == spool::kMpiCommInter && facts.members.contains(journal.rank))
       local.peers = &facts.remote;
     out.comms[number] = local;
   }

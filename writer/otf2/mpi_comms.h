@@ -8,7 +8,7 @@
 // told by nobody is not defined: its member died before it could take part in anything.
 //
 // Thread-safety: pure; const after comm_table().
-// Cost: linear in communicators and members; CommFacts may be merged in a tree.
+// Cost: linear in communicators and the runs of their members (rank_list.h).
 #pragma once
 
 #include <cstdint>
@@ -17,17 +17,21 @@
 #include <unordered_map>
 #include <vector>
 
+#include "writer/exchange/bytes.h"
+#include "writer/otf2/rank_list.h"
 #include "writer/spool/mpi_journal.h"
 
 namespace refrain::writer {
 
-inline constexpr std::uint32_t kNoRank = 0xffffffff;
+// What the facts call MPI_COMM_SELF, of which each process has one of its own; identities
+// of communicators are odd.
+inline constexpr std::uint64_t kSelfIdentity = ~std::uint64_t{1};
 
 struct CommFacts {
   spool::MpiCommKind kind = spool::kMpiCommIntra;
   std::uint64_t parent = 0;
-  std::vector<std::uint32_t> members;  // ranks in MPI_COMM_WORLD; kNoRank: not known
-  std::vector<std::uint32_t> remote;   // of an intercommunicator; `members` has the least rank
+  RankList members;  // ranks in MPI_COMM_WORLD
+  RankList remote;   // of an intercommunicator; `members` has the least rank
   std::string name;
   std::string topology;
 
@@ -41,7 +45,7 @@ struct WindowFacts {
 
 // Of one process, or of several.
 struct MpiFacts {
-  std::uint32_t size = 0;  // of MPI_COMM_WORLD
+  std::uint32_t size = 0;                    // of MPI_COMM_WORLD
   std::map<std::uint64_t, CommFacts> comms;  // by identity
   std::map<std::uint64_t, WindowFacts> windows;
 
@@ -50,7 +54,9 @@ struct MpiFacts {
 
 MpiFacts mpi_facts(const spool::MpiJournal& journal);
 // Associative: processes may be merged in a tree.
-MpiFacts merge(const MpiFacts& a, const MpiFacts& b);
+MpiFacts merge(MpiFacts a, const MpiFacts& b);
+void put(ByteWriter& out, const MpiFacts& facts);
+void take(ByteReader& in, MpiFacts& facts);
 
 struct CartGrid {
   std::vector<std::uint32_t> sizes;
@@ -72,10 +78,14 @@ struct WindowEntry {
 
 struct CommTable {
   std::uint32_t size = 0;
-  std::vector<CommEntry> comms;  // MPI_COMM_WORLD first, MPI_COMM_SELF next, if there are any
+  std::vector<CommEntry>
+      comms;  // MPI_COMM_WORLD first, MPI_COMM_SELF next, if there are any
   std::vector<WindowEntry> windows;
   std::unordered_map<std::uint64_t, std::uint32_t> index_of;  // identity -> index
   std::unordered_map<std::uint64_t, std::uint64_t> members;   // identity -> processes in it
+
+  // Takes in what the process calls its MPI_COMM_SELF.
+  void add_self_of(const spool::MpiJournal& journal);
 };
 
 CommTable comm_table(const MpiFacts& all);
@@ -84,13 +94,13 @@ CommTable comm_table(const MpiFacts& all);
 struct LocalComm {
   std::uint32_t index = 0;  // in CommTable::comms
   std::uint64_t identity = 0;
-  std::uint32_t own = 0;      // rank of this process in MPI_COMM_WORLD
-  const std::vector<std::uint32_t>* peers = nullptr;  // nullptr: this process alone
+  std::uint32_t own = 0;            // rank of this process in MPI_COMM_WORLD
+  const RankList* peers = nullptr;  // nullptr: this process alone
 
   // Rank in MPI_COMM_WORLD of whom messages of this process go to; kNoRank: no member.
   std::uint32_t world_rank(std::uint32_t peer) const noexcept {
     if (peers == nullptr) return own;
-    return peer < peers->size() ? (*peers)[peer] : kNoRank;
+    return (*peers)[peer];
   }
 };
 

@@ -42,10 +42,10 @@ class MpiDefinitions {
   }
 
   // Equal groups are one.
-  OTF2_GroupRef group(OTF2_GroupType type, const std::vector<std::uint32_t>& ranks) {
+  OTF2_GroupRef group(OTF2_GroupType type, const RankList& ranks) {
     const auto [at, is_new] = groups_.try_emplace({type, ranks}, next_group_);
     if (!is_new) return at->second;
-    const std::vector<std::uint64_t> members(ranks.begin(), ranks.end());
+    const std::vector<std::uint64_t> members = ranks.expanded<std::uint64_t>();
     const OTF2_StringRef name = in_.text(
         type == OTF2_GROUP_TYPE_COMM_SELF ? "MPI_COMM_SELF"
                                           : "MPI group " + std::to_string(groups_.size()));
@@ -111,15 +111,15 @@ class MpiDefinitions {
 
   void window(std::size_t index) {
     const OTF2_StringRef name = in_.text("window " + std::to_string(index));
-    check(OTF2_GlobalDefWriter_WriteRmaWin(
-        writer_, static_cast<OTF2_RmaWinRef>(index), name,
-        reference(in_.comms->windows[index].comm), OTF2_RMA_WIN_FLAG_NONE));
+    check(OTF2_GlobalDefWriter_WriteRmaWin(writer_, static_cast<OTF2_RmaWinRef>(index),
+                                           name, reference(in_.comms->windows[index].comm),
+                                           OTF2_RMA_WIN_FLAG_NONE));
   }
 
   OTF2_GlobalDefWriter* writer_;
   const MpiDefinitionInput& in_;
   OTF2_ErrorCode first_ = OTF2_SUCCESS;
-  std::map<std::pair<OTF2_GroupType, std::vector<std::uint32_t>>, OTF2_GroupRef> groups_;
+  std::map<std::pair<OTF2_GroupType, RankList>, OTF2_GroupRef> groups_;
   OTF2_GroupRef next_group_;
   OTF2_CartDimensionRef next_dimension_ = 0;
   OTF2_CartTopologyRef next_topology_ = 0;
@@ -145,8 +145,7 @@ OTF2_ErrorCode write_mpi_paradigm(
   const OTF2_StringRef description = text("where MPI was called");
   check(OTF2_GlobalDefWriter_WriteAttribute(writer, kCallSiteAttribute, name, description,
                                             OTF2_TYPE_SOURCE_CODE_LOCATION));
-  check(OTF2_GlobalDefWriter_WriteParameter(writer, kIoBytesParameter,
-                                            text("bytes moved"),
+  check(OTF2_GlobalDefWriter_WriteParameter(writer, kIoBytesParameter, text("bytes moved"),
                                             OTF2_PARAMETER_TYPE_UINT64));
   for (std::size_t i = 0; i < places.size(); ++i)
     check(OTF2_GlobalDefWriter_WriteSourceCodeLocation(

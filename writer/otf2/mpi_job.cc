@@ -67,6 +67,7 @@ void MpiJob::unite_comms(Models& models, OTF2_CommRef first_comm) {
   comms_ = comm_table(merge_in_tree(std::move(facts)));
   for (auto& model : models) {
     const spool::MpiJournal& journal = model->journal().mpi;
+    comms_.add_self_of(journal);
     clocks_.emplace_back(journal.offsets);
     MpiContext& context = model->context().mpi;
     context.comms = process_comms(journal, comms_);

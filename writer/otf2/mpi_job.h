@@ -16,6 +16,7 @@
 #include <memory>
 #include <vector>
 
+#include "writer/exchange/tree.h"
 #include "writer/otf2/clock_map.h"
 #include "writer/otf2/process_model.h"
 
@@ -66,17 +67,5 @@ class MpiJob {
   std::uint64_t given_up_ = 0;
   std::uint64_t alone_ = 0;
 };
-
-// Merges neighbours until one is left.
-template <typename Summary>
-Summary merge_in_tree(std::vector<Summary> parts) {
-  if (parts.empty()) return {};
-  for (std::size_t step = 1; step < parts.size(); step *= 2)
-    for (std::size_t i = 0; i + step < parts.size(); i += 2 * step) {
-      parts[i] = merge(parts[i], parts[i + step]);
-      parts[i + step] = Summary{};
-    }
-  return std::move(parts.front());
-}
 
 }  // namespace refrain::writer

@@ -44,6 +44,8 @@ std::uint64_t NumberRanges::count() const noexcept {
 }
 
 NumberRanges unite(const NumberRanges& a, const NumberRanges& b) {
+  if (b.empty()) return a;
+  if (a.empty()) return b;
   NumberRanges out = a;
   for (const auto& range : b.ranges()) out.add(range.begin, range.end);
   out.normalize();
@@ -73,6 +75,30 @@ NumberRanges complement(const NumberRanges& of, std::uint64_t begin, std::uint64
   }
   out.add(begin, end);
   return out;
+}
+
+// Each range by its distance from the one before, and its length.
+void put(ByteWriter& out, const NumberRanges& ranges) {
+  out.number(ranges.ranges().size());
+  std::uint64_t end = 0;
+  for (const auto& range : ranges.ranges()) {
+    out.number(range.begin - end);
+    out.number(range.end - range.begin);
+    end = range.end;
+  }
+}
+
+void take(ByteReader& in, NumberRanges& ranges) {
+  std::uint64_t end = 0;
+  const std::size_t count = in.count();
+  for (std::size_t i = 0; i < count && in.ok(); ++i) {
+    const std::uint64_t hole = in.number_to(UINT64_MAX - end);
+    const std::uint64_t begin = end + hole;
+    const std::uint64_t length = in.number_to(UINT64_MAX - begin);
+    if (length == 0 || (i != 0 && hole == 0)) in.fail();
+    end = begin + length;
+    if (in.ok()) ranges.add(begin, end);
+  }
 }
 
 }  // namespace refrain::writer

@@ -11,6 +11,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "writer/exchange/bytes.h"
+
 namespace refrain::writer {
 
 class NumberRanges {
@@ -36,7 +38,9 @@ class NumberRanges {
   bool empty() const noexcept { return ranges_.empty(); }
   std::uint64_t count() const noexcept;
   const std::vector<Range>& ranges() const noexcept { return ranges_; }
-  bool operator==(const NumberRanges&) const = default;
+  bool operator==(const NumberRanges& other) const noexcept {
+    return ranges_ == other.ranges_;
+  }
 
  private:
   std::vector<Range> ranges_;
@@ -47,5 +51,8 @@ NumberRanges unite(const NumberRanges& a, const NumberRanges& b);
 NumberRanges intersect(const NumberRanges& a, const NumberRanges& b);
 // What of [begin, end) is not in `of`.
 NumberRanges complement(const NumberRanges& of, std::uint64_t begin, std::uint64_t end);
+
+void put(ByteWriter& out, const NumberRanges& ranges);
+void take(ByteReader& in, NumberRanges& ranges);
 
 }  // namespace refrain::writer

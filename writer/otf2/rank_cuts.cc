@@ -11,8 +11,8 @@ struct Trim {
   NumberRanges alone;
 };
 
-// Of what a rank wrote in [0, end): what lies in `held` is to go, but for stretches that lie
-// in it as a whole and of which something is in `changed`.
+// Of what a rank wrote in [0, end): what lies in `held` is to go, but for stretches that
+// lie in it as a whole and of which something is in `changed`.
 Trim trim(const NumberRanges& own, const NumberRanges& held, const NumberRanges& changed,
           std::uint64_t end) {
   Trim out;
@@ -49,17 +49,68 @@ class Rulers {
 
 }  // namespace
 
-HeldStretches merge(const HeldStretches& a, const HeldStretches& b) {
-  HeldStretches out = a;
-  out.ranks += b.ranks;
-  out.anchors = unite(a.anchors, b.anchors);
-  for (const auto& [path, visit] : b.visits) {
-    HeldStretches::Visit& known = out.visits[path];
-    known.ranks += visit.ranks;
-    known.iterations = unite(known.iterations, visit.iterations);
-    known.anchors = unite(known.anchors, visit.anchors);
+HeldStretches merge(HeldStretches a, const HeldStretches& b) {
+  if (b.ranks == 0) return a;
+  if (a.ranks == 0) return b;
+  a.ranks += b.ranks;
+  a.anchors = unite(a.anchors, b.anchors);
+  for (auto own = a.visits.begin(); own != a.visits.end();) {
+    if (is_inner(own->first) || b.visits.contains(own->first)) {
+      ++own;
+      continue;
+    }
+    a.anchors = unite(a.anchors, own->second.anchors);
+    own = a.visits.erase(own);
   }
-  return out;
+  for (const auto& [path, visit] : b.visits) {
+    const auto known = a.visits.find(path);
+    if (known != a.visits.end()) {
+      known->second.ranks += visit.ranks;
+      known->second.iterations = unite(known->second.iterations, visit.iterations);
+      known->second.anchors = unite(known->second.anchors, visit.anchors);
+    } else if (is_inner(path)) {
+      a.visits.emplace(path, visit);
+    } else {
+      a.anchors = unite(a.anchors, visit.anchors);
+    }
+  }
+  return a;
+}
+
+void put(ByteWriter& out, const HeldStretches& held) {
+  out.number(held.ranks);
+  put(out, held.anchors);
+  out.number(held.visits.size());
+  for (const auto& [path, visit] : held.visits) {
+    out.number(path.size());
+    for (const VisitStep& step : path) {
+      out.number(step.within);
+      out.number(step.iterations);
+      out.number(step.occurrence);
+    }
+    out.number(visit.ranks);
+    put(out, visit.iterations);
+    put(out, visit.anchors);
+  }
+}
+
+void take(ByteReader& in, HeldStretches& held) {
+  held.ranks = in.number();
+  take(in, held.anchors);
+  for (std::size_t left = in.count(); left != 0 && in.ok(); --left) {
+    VisitPath path;
+    for (std::size_t steps = in.count(); steps != 0 && in.ok(); --steps) {
+      const std::uint64_t within = in.number();
+      const std::uint64_t iterations = in.number();
+      path.push_back({within, iterations, in.number32()});
+    }
+    HeldStretches::Visit visit;
+    visit.ranks = in.number();
+    take(in, visit.iterations);
+    take(in, visit.anchors);
+    if (path.empty() || !held.visits.emplace(std::move(path), std::move(visit)).second)
+      in.fail();
+  }
 }
 
 HeldStretches held_stretches(const RankStretches& rank) {
@@ -73,9 +124,8 @@ HeldStretches held_stretches(const RankStretches& rank) {
 }
 
 bool RankTrim::any() const noexcept {
-  return !anchors.empty() || std::any_of(visits.begin(), visits.end(), [](const Visit& v) {
-    return !v.more.empty();
-  });
+  return !anchors.empty() || std::any_of(visits.begin(), visits.end(),
+                                         [](const Visit& v) { return !v.more.empty(); });
 }
 
 RankTrim trim_rank(const RankStretches& rank, const HeldStretches& all) {

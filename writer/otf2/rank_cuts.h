@@ -15,14 +15,15 @@
 //   - where ranks do not agree on a visit: *anchors*, how many collectives over all
 //     processes had been completed. Stretches without any are not comparable: there each
 //     rank keeps its own.
-// What a rank wrote alone because its pattern broke there, and no other rank has any part of,
-// is kept (contract 4 before 7); its messages find no partners and are counted. A slow
-// iteration that one rank wrote alone is not. Whatever all ranks have a part of is cut to the common part.
+// What a rank wrote alone because its pattern broke there, and no other rank has any part
+// of, is kept (contract 4 before 7); its messages find no partners and are counted. A slow
+// iteration that one rank wrote alone is not. Whatever all ranks have a part of is cut to
+// the common part.
 //
 // Thread-safety: pure. Units: iterations; anchors.
-// Cost: linear in stretches; a merge in those of both sides. What a rank tells has one entry
-// for each visit of an outermost loop, and one for each visit of an inner loop that is held
-// in part while what is around it is written: by the limit, few.
+// Cost: linear in stretches; a merge in those of both sides. What a rank tells has one
+// entry for each visit of an outermost loop, and one for each visit of an inner loop that
+// is held in part while what is around it is written: by the limit, few.
 #pragma once
 
 #include <compare>
@@ -30,6 +31,7 @@
 #include <map>
 #include <vector>
 
+#include "writer/exchange/bytes.h"
 #include "writer/otf2/number_ranges.h"
 
 namespace refrain::writer {
@@ -52,14 +54,19 @@ struct HeldStretches {
     bool operator==(const Visit&) const = default;
   };
   std::uint64_t ranks = 0;
-  std::map<VisitPath, Visit> visits;  // inner ones only if held in part by any
-  NumberRanges anchors;               // held elsewhere
+  // Outermost ones that all ranks have, and inner ones that are held in part by any.
+  std::map<VisitPath, Visit> visits;
+  NumberRanges anchors;  // held elsewhere
 
   bool operator==(const HeldStretches&) const = default;
 };
 
-// Associative and commutative.
-HeldStretches merge(const HeldStretches& a, const HeldStretches& b);
+// Associative and commutative. An outermost visit that only one side has is told by its
+// anchors from then on, for no ruler of iterations fits it any more: so what many ranks
+// tell is no more than what each of them does, but for inner visits.
+HeldStretches merge(HeldStretches a, const HeldStretches& b);
+void put(ByteWriter& out, const HeldStretches& held);
+void take(ByteReader& in, HeldStretches& held);
 
 // What one rank held, in its own terms.
 struct RankVisit {
@@ -74,8 +81,8 @@ struct RankStretches {
   // All outermost ones in order; of inner ones those that are held in part or that another
   // rank holds in part.
   std::vector<RankVisit> visits;
-  NumberRanges anchors;  // held outside of these
-  std::uint64_t end_anchor = 0;   // at its end
+  NumberRanges anchors;          // held outside of these
+  std::uint64_t end_anchor = 0;  // at its end
 };
 
 HeldStretches held_stretches(const RankStretches& rank);

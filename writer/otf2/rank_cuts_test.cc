@@ -271,7 +271,7 @@ TEST_CASE("CommTable: facts merge in any order; members that one did not tell ar
   CHECK(all == merge(facts[3], merge(facts[2], merge(facts[1], facts[0]))));
   const CommTable table = comm_table(all);
   REQUIRE(table.comms.size() == 2);
-  CHECK(table.comms[1].facts.members == std::vector<std::uint32_t>{3, 1});
+  CHECK(table.comms[1].facts.members == RankList{3, 1});
   CHECK(table.comms[1].parent == 0);
 }
 

@@ -1,0 +1,13 @@
+// How much memory is allocated with `new`. Whoever links this has its operators replaced.
+#pragma once
+
+#include <cstddef>
+
+namespace refrain::simulation {
+
+std::size_t live_bytes() noexcept;
+// The most since the last call of forget_peak().
+std::size_t peak_bytes() noexcept;
+void forget_peak() noexcept;
+
+}  // namespace refrain::simulation

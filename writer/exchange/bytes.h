@@ -1,0 +1,72 @@
+// Summaries as bytes, and back: what one process of a job tells another.
+//
+// Place in the flow: ARCHITECTURE.md, step 7; tree.h sends what is written here.
+// Shape: unsigned numbers of 7 bits a byte, the lowest first, the highest bit set on all
+// but the last (LEB128); words of 8 bytes, the lowest first, where numbers are as good as
+// random. The format never leaves a run, so it has no version. Errors: a ByteReader never
+// reads beyond its bytes. What is cut off or cannot be is a failure, that stays; whoever
+// reads asks ok() before he believes. Thread-safety: none. Cost: the writer's memory grows
+// with what is written.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace refrain::writer {
+
+using Bytes = std::vector<std::uint8_t>;
+
+class ByteWriter {
+ public:
+  void number(std::uint64_t value);
+  void signed_number(std::int64_t value);
+  void word(std::uint64_t value);
+  void text(std::string_view value);
+
+  const Bytes& bytes() const noexcept { return bytes_; }
+  Bytes take() && noexcept { return std::move(bytes_); }
+
+ private:
+  Bytes bytes_;
+};
+
+class ByteReader {
+ public:
+  explicit ByteReader(std::span<const std::uint8_t> bytes) noexcept : rest_(bytes) {}
+
+  // 0 or empty after a failure.
+  std::uint64_t number() noexcept;
+  std::int64_t signed_number() noexcept;
+  std::uint64_t word() noexcept;
+  std::string text();
+  // A number that must not be above `most`.
+  std::uint64_t number_to(std::uint64_t most) noexcept;
+  std::uint32_t number32() noexcept {
+    return static_cast<std::uint32_t>(number_to(UINT32_MAX));
+  }
+  // How many things follow, each of at least a byte: so it cannot ask for more memory than
+  // the bytes account for.
+  std::size_t count() noexcept;
+
+  void fail() noexcept {
+    ok_ = false;
+    rest_ = {};
+  }
+  bool ok() const noexcept { return ok_; }
+  // Everything was read, and could be.
+  bool done() const noexcept { return ok_ && rest_.empty(); }
+
+ private:
+  std::span<const std::uint8_t> rest_;
+  bool ok_ = true;
+};
+
+// Numbers and texts by themselves, so that they may be parts of summaries.
+inline void put(ByteWriter& out, const std::string& text) { out.text(text); }
+inline void take(ByteReader& in, std::string& text) { text = in.text(); }
+
+}  // namespace refrain::writer

@@ -1,0 +1,36 @@
+// One process' way to the other processes of its job, when an archive is made.
+//
+// Place in the flow: ARCHITECTURE.md, step 7: what processes must agree on goes through
+// tree.h, and that through an Exchange. `refrain recover`, which reads the spools of all
+// processes in one, is alone in it.
+// Shape: messages of bytes from rank to rank; between two ranks they arrive in the order in
+// which they were sent. A message is an answer to nothing: who receives knows that one
+// comes. Thread-safety: one thread of each process at a time. Errors: send() and receive()
+// throw; a job that cannot talk any more has no use for a result.
+#pragma once
+
+#include <cstdint>
+
+#include "writer/exchange/bytes.h"
+
+namespace refrain::writer {
+
+class Exchange {
+ public:
+  virtual ~Exchange() = default;
+  virtual std::uint32_t rank() const noexcept = 0;
+  virtual std::uint32_t size() const noexcept = 0;
+  virtual void send(std::uint32_t to, const Bytes& bytes) = 0;
+  virtual Bytes receive(std::uint32_t from) = 0;
+};
+
+// A job of one, that has nobody to talk to.
+class Alone final : public Exchange {
+ public:
+  std::uint32_t rank() const noexcept override { return 0; }
+  std::uint32_t size() const noexcept override { return 1; }
+  void send(std::uint32_t, const Bytes&) override {}
+  Bytes receive(std::uint32_t) override { return {}; }
+};
+
+}  // namespace refrain::writer

@@ -1,0 +1,138 @@
+// What all ranks tell, put together in a tree: by lists of ranks, in threads and without.
+#include <catch2/catch.hpp>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "writer/exchange/mailboxes.h"
+#include "writer/exchange/tree.h"
+
+namespace refrain::writer {
+namespace {
+
+// Which ranks have told, in order.
+struct Told {
+  std::vector<std::uint64_t> ranks;
+};
+
+Told merge(Told a, const Told& b) {
+  a.ranks.insert(a.ranks.end(), b.ranks.begin(), b.ranks.end());
+  return a;
+}
+
+void put(ByteWriter& out, const Told& told) {
+  out.number(told.ranks.size());
+  for (const std::uint64_t rank : told.ranks) out.number(rank);
+}
+
+void take(ByteReader& in, Told& told) {
+  for (std::size_t left = in.count(); left != 0 && in.ok(); --left)
+    told.ranks.push_back(in.number());
+}
+
+// What each rank has at the end; `failing` could not do its part.
+std::vector<std::optional<Told>> unite_in_threads(std::uint32_t size,
+                                                  std::uint32_t failing) {
+  Mailboxes boxes(size);
+  std::vector<std::optional<Told>> results(size);
+  std::vector<std::thread> ranks;
+  for (std::uint32_t rank = 0; rank < size; ++rank)
+    ranks.emplace_back([&, rank] {
+      std::optional<Told> own;
+      if (rank != failing) own = Told{{rank}};
+      results[rank] = unite_all(*boxes.of(rank), std::move(own));
+    });
+  for (std::thread& rank : ranks) rank.join();
+  CHECK(boxes.pending() == 0);
+  return results;
+}
+
+}  // namespace
+
+TEST_CASE("Bytes: numbers and texts - what was put is taken") {
+  const std::vector<std::uint64_t> numbers = {
+      0, 1, 127, 128, 1U << 14, UINT32_MAX, UINT64_MAX, UINT64_MAX >> 1};
+  ByteWriter out;
+  for (const std::uint64_t number : numbers) {
+    out.number(number);
+    out.signed_number(static_cast<std::int64_t>(number));
+    out.word(number);
+  }
+  out.text("");
+  out.text(std::string("a\0b", 3));
+  ByteReader in(out.bytes());
+  for (const std::uint64_t number : numbers) {
+    CHECK(in.number() == number);
+    CHECK(in.signed_number() == static_cast<std::int64_t>(number));
+    CHECK(in.word() == number);
+  }
+  CHECK(in.text().empty());
+  CHECK(in.text() == std::string("a\0b", 3));
+  CHECK(in.done());
+}
+
+TEST_CASE("Bytes: cut off or too large - a failure that stays") {
+  const auto fails = [](const Bytes& bytes, auto read) {
+    ByteReader in(bytes);
+    read(in);
+    CHECK_FALSE(in.ok());
+    CHECK(in.number() == 0);
+    CHECK(in.text().empty());
+    CHECK_FALSE(in.done());
+  };
+  fails({}, [](ByteReader& in) { in.number(); });
+  fails({0x80, 0x80}, [](ByteReader& in) { in.number(); });
+  fails(Bytes(10, 0xff), [](ByteReader& in) { in.number(); });
+  fails(Bytes(7, 1), [](ByteReader& in) { in.word(); });
+  fails({3, 'a', 'b'}, [](ByteReader& in) { in.text(); });
+  fails({0xff, 0xff, 0xff, 0xff, 0x7f}, [](ByteReader& in) { in.number32(); });
+  fails({5, 0, 0}, [](ByteReader& in) { in.count(); });
+}
+
+TEST_CASE("Tree: places - every rank has one parent, subtrees are rows of ranks") {
+  for (std::uint32_t size = 1; size < 40; ++size) {
+    std::set<std::uint32_t> reached{0};
+    for (std::uint32_t rank = 0; rank < size; ++rank) {
+      const TreePlace place{rank, size};
+      std::uint32_t next = rank + 1;
+      for (const std::uint32_t child : place.children()) {
+        CHECK(TreePlace{child, size}.parent() == rank);
+        CHECK(child == next);
+        next = TreePlace{child, size}.end();
+        CHECK(reached.insert(child).second);
+      }
+      CHECK(next == place.end());
+    }
+    CHECK(reached.size() == size);
+  }
+}
+
+TEST_CASE("Tree: all ranks tell - each gets all, in order of ranks") {
+  for (const std::uint32_t size : {1U, 2U, 3U, 8U, 13U, 33U}) {
+    const auto results = unite_in_threads(size, size);
+    for (const auto& result : results) {
+      REQUIRE(result);
+      REQUIRE(result->ranks.size() == size);
+      for (std::uint32_t rank = 0; rank < size; ++rank) CHECK(result->ranks[rank] == rank);
+    }
+  }
+}
+
+TEST_CASE("Tree: one rank fails - all are told, nobody waits") {
+  for (const std::uint32_t size : {1U, 2U, 7U, 16U})
+    for (std::uint32_t failing = 0; failing < size; ++failing)
+      for (const auto& result : unite_in_threads(size, failing)) CHECK_FALSE(result);
+}
+
+TEST_CASE("Tree: damaged bytes - as if the process had failed") {
+  const Bytes whole = to_bytes(std::optional<Told>(Told{{1, 300, 70'000}}));
+  CHECK(from_bytes<Told>(whole));
+  for (std::size_t size = 0; size < whole.size(); ++size)
+    CHECK_FALSE(
+        from_bytes<Told>(Bytes(whole.begin(), whole.begin() + static_cast<long>(size))));
+  Bytes longer = whole;
+  longer.push_back(0);
+  CHECK_FALSE(from_bytes<Told>(longer));
+}
+
+}  // namespace refrain::writer

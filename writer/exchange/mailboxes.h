@@ -1,0 +1,44 @@
+// An Exchange between ranks that live in one process: each in a thread, or all in one that
+// lets them send before anybody receives.
+//
+// Place in the flow: ARCHITECTURE.md, step 7; tests and simulations of many ranks.
+// Thread-safety: ranks may be in threads of their own. Ownership: the Mailboxes outlive the
+// ends given out.
+// Cost: a map entry for each pair of ranks with a message under way.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "writer/exchange/exchange.h"
+
+namespace refrain::writer {
+
+class Mailboxes {
+ public:
+  explicit Mailboxes(std::uint32_t size) : size_(size) {}
+
+  std::uint32_t size() const noexcept { return size_; }
+  std::unique_ptr<Exchange> of(std::uint32_t rank);
+  // Messages that nobody has received.
+  std::size_t pending() const;
+
+ private:
+  class End;
+  using Way = std::pair<std::uint32_t, std::uint32_t>;  // from, to
+
+  void send(Way way, const Bytes& bytes);
+  Bytes receive(Way way);
+
+  std::uint32_t size_;
+  mutable std::mutex mutex_;
+  std::condition_variable arrived_;
+  std::map<Way, std::deque<Bytes>> boxes_;
+};
+
+}  // namespace refrain::writer

@@ -1,0 +1,118 @@
+// Puts together what all processes of a job tell, in a tree, and tells all the result.
+//
+// Place in the flow: ARCHITECTURE.md, step 7. The tree is binomial, with rank 0 at its
+// root: rank r has children r + 1, r + 2, r + 4, ... below r + (lowest bit of r), so that
+// each subtree is a row of ranks, [r, r + lowest bit), and is as deep as its size has bits.
+// What is told is a summary S with
+//     S merge(S a, const S& b)       associative; a's ranks stand before b's
+//     void put(ByteWriter&, const S&)
+//     void take(ByteReader&, S&)     fails the reader on what put() cannot have written
+// found where S is. std::nullopt is what a process tells that could not do its part: then
+// all are told so, in the same step, and nobody waits for anybody.
+// Thread-safety: as Exchange. Errors: std::nullopt, or what the Exchange throws.
+// Cost: two messages a process; the longest way is as many merges and twice as many
+// messages as the number of processes has bits. Memory: two summaries and a message at a
+// time.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "writer/exchange/bytes.h"
+#include "writer/exchange/exchange.h"
+
+namespace refrain::writer {
+
+struct TreePlace {
+  std::uint32_t rank = 0;
+  std::uint32_t size = 1;
+
+  // The first rank behind this one's subtree.
+  std::uint32_t end() const noexcept {
+    const std::uint64_t bit = rank & (~rank + 1);
+    return rank == 0
+               ? size
+               : static_cast<std::uint32_t>(std::min<std::uint64_t>(size, rank + bit));
+  }
+  std::uint32_t parent() const noexcept { return rank & (rank - 1); }
+  // In order; each one's subtree ends where the next begins.
+  std::vector<std::uint32_t> children() const {
+    std::vector<std::uint32_t> out;
+    for (std::uint64_t step = 1; rank + step < end(); step *= 2)
+      out.push_back(static_cast<std::uint32_t>(rank + step));
+    return out;
+  }
+};
+
+inline TreePlace place_in(const Exchange& exchange) {
+  return {exchange.rank(), exchange.size()};
+}
+
+// Merges neighbours until one is left: the tree of those that one process has itself.
+template <typename Summary>
+Summary merge_in_tree(std::vector<Summary> parts) {
+  if (parts.empty()) return {};
+  for (std::size_t step = 1; step < parts.size(); step *= 2)
+    for (std::size_t i = 0; i + step < parts.size(); i += 2 * step) {
+      parts[i] = merge(std::move(parts[i]), parts[i + step]);
+      parts[i + step] = Summary{};
+    }
+  return std::move(parts.front());
+}
+
+template <typename Summary>
+Bytes to_bytes(const std::optional<Summary>& summary) {
+  ByteWriter out;
+  out.number(summary ? 1 : 0);
+  if (summary) put(out, *summary);
+  return std::move(out).take();
+}
+
+// Nothing also if the bytes are damaged.
+template <typename Summary>
+std::optional<Summary> from_bytes(const Bytes& bytes) {
+  ByteReader in(bytes);
+  if (in.number_to(1) == 0) return std::nullopt;
+  Summary summary;
+  take(in, summary);
+  if (!in.done()) return std::nullopt;
+  return summary;
+}
+
+// First half: rank 0 has what all tell, others have nothing any more.
+template <typename Summary>
+void gather_up(Exchange& exchange, std::optional<Summary>& own) {
+  const TreePlace place = place_in(exchange);
+  for (const std::uint32_t child : place.children()) {
+    const auto part = from_bytes<Summary>(exchange.receive(child));
+    if (own && part) own = merge(std::move(*own), *part);
+    if (!part) own.reset();
+  }
+  if (place.rank == 0) return;
+  exchange.send(place.parent(), to_bytes(own));
+  own.reset();
+}
+
+// Second half: all have what rank 0 has.
+template <typename Summary>
+void tell_down(Exchange& exchange, std::optional<Summary>& all) {
+  const TreePlace place = place_in(exchange);
+  std::vector<std::uint32_t> children = place.children();
+  if (place.rank == 0 && children.empty()) return;
+  const Bytes bytes = place.rank == 0 ? to_bytes(all) : exchange.receive(place.parent());
+  for (; !children.empty(); children.pop_back()) exchange.send(children.back(), bytes);
+  if (place.rank != 0) all = from_bytes<Summary>(bytes);
+}
+
+template <typename Summary>
+std::optional<Summary> unite_all(Exchange& exchange, std::optional<Summary> own) {
+  gather_up(exchange, own);
+  tell_down(exchange, own);
+  return own;
+}
+
+}  // namespace refrain::writer

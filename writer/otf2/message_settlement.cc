@@ -1,0 +1,90 @@
+#include "writer/otf2/message_settlement.h"
+
+#include <utility>
+#include <vector>
+
+#include "writer/exchange/tree.h"
+
+namespace refrain::writer {
+
+void MessageSettlement::up(std::optional<MessageSummary> own) {
+  open_ = std::move(own);
+  const TreePlace place = place_in(exchange_);
+  settle(place.rank, place.rank + 1, false);
+  for (const std::uint32_t child : place.children()) {
+    const auto part = from_bytes<MessageSummary>(exchange_.receive(child));
+    if (open_ && part) open_ = merge(std::move(*open_), *part);
+    if (!part) open_.reset();
+    settle(place.rank, TreePlace{child, place.size}.end(), false);
+  }
+  if (place.rank == 0) {
+    settle(0, place.size, true);
+  } else {
+    exchange_.send(place.parent(), to_bytes(open_));
+    if (open_) *open_ = {};
+  }
+}
+
+std::optional<MessagePlan> MessageSettlement::down() {
+  const TreePlace place = place_in(exchange_);
+  bool failed = !open_;
+  if (place.rank != 0) {
+    auto above = from_bytes<MessagePlan>(exchange_.receive(place.parent()));
+    failed = !above;
+    if (above) {
+      plan_.channels.merge(above->channels);
+      plan_.collectives.merge(above->collectives);
+    }
+  }
+  std::vector<std::uint32_t> children = place.children();
+  for (; !children.empty(); children.pop_back()) {
+    const std::uint32_t child = children.back();
+    std::optional<MessagePlan> part;
+    if (!failed) part = part_of(child, TreePlace{child, place.size}.end());
+    exchange_.send(child, to_bytes(part));
+  }
+  if (failed) return std::nullopt;
+  std::erase_if(plan_.channels, [&](const auto& entry) {
+    return entry.first.source != place.rank && entry.first.destination != place.rank;
+  });
+  return std::move(plan_);
+}
+
+void MessageSettlement::settle(std::uint32_t from, std::uint32_t to, bool all) {
+  if (!open_) return;
+  const auto within = [from, to](std::uint32_t rank) { return rank >= from && rank < to; };
+  std::erase_if(open_->channels, [&](auto& entry) {
+    auto& [channel, ends] = entry;
+    if (!all && !(within(channel.source) && within(channel.destination))) return false;
+    NumberRanges kept = intersect(ends.sent, ends.received);
+    if (!kept.empty()) plan_.channels.emplace(channel, std::move(kept));
+    return true;
+  });
+  std::erase_if(open_->collectives, [&](auto& entry) {
+    const auto size = members_.find(entry.first);
+    const bool complete = size != members_.end() && size->second == entry.second.count;
+    if (complete) plan_.collectives.emplace(entry.first, std::move(entry.second.common));
+    return complete || all;
+  });
+}
+
+MessagePlan MessageSettlement::part_of(std::uint32_t from, std::uint32_t to) const {
+  const auto within = [from, to](std::uint32_t rank) { return rank >= from && rank < to; };
+  MessagePlan out;
+  for (const auto& [channel, kept] : plan_.channels)
+    if (within(channel.source) || within(channel.destination))
+      out.channels.emplace(channel, kept);
+  // Of a communicator it is not known here who its members are.
+  out.collectives = plan_.collectives;
+  return out;
+}
+
+std::optional<MessagePlan> settle_messages(
+    Exchange& exchange, std::optional<MessageSummary> own,
+    const std::unordered_map<std::uint64_t, std::uint64_t>& members) {
+  MessageSettlement settlement(exchange, members);
+  settlement.up(std::move(own));
+  return settlement.down();
+}
+
+}  // namespace refrain::writer
