@@ -62,6 +62,14 @@ class EventHistory {
     return last.meetings == first.meetings && !first_is_meeting &&
            (last.messages != first.messages || first_is_message);
   }
+  // Whether other processes have to do with any of the events from `begin` to `end`.
+  bool company(std::uint64_t begin, std::uint64_t end) const noexcept {
+    if (begin == end || begin <= oldest()) return false;
+    const Entry& before = (*this)[begin - 1];
+    const Entry& last = (*this)[end - 1];
+    return last.messages != before.messages || last.meetings != before.meetings;
+  }
+  bool any_company() const noexcept { return (messages_ | meetings_) != 0; }
   // Position of the next event.
   std::uint64_t next() const noexcept { return next_; }
   std::uint64_t oldest() const noexcept { return next_ > mask_ ? next_ - mask_ - 1 : 0; }

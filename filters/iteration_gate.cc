@@ -96,6 +96,7 @@ void IterationGate::on_loop_event(const LoopEvent& event) noexcept {
       if (loop.begun) end_iteration(loop, event.position, ticks, event.level, spent);
       if (!loop.body_told && loop.begun) tell_body(loop, event);
       tell(event, ticks);
+      loop.previous_begin = loop.begun ? loop.begin : event.position;
       loop.begun = true;
       loop.begin = event.position;
       loop.number = event.iteration;
@@ -144,6 +145,10 @@ void IterationGate::end_iteration(OpenLoop& loop, std::uint64_t end,
                                   std::uint16_t spent) noexcept {
   if (!slow_.active()) return;
   const std::uint64_t duration = end_ticks > loop.ticks ? end_ticks - loop.ticks : 0;
+  const bool company = events_.company(loop.begin, end);
+  const bool outermost = level == spent;
+  if (outermost && loop.loop == next_loop_ && loop.number == next_number_)
+    next_ = {loop.begin, end};
   slow_.ended({.loop = loop.loop,
                .level = level,
                .number = loop.number,
@@ -151,8 +156,10 @@ void IterationGate::end_iteration(OpenLoop& loop, std::uint64_t end,
                .end = end,
                .begin_ticks = loop.ticks,
                .duration_ticks = duration,
-               .outermost = level == spent},
-              level >= spent);
+               .outermost = outermost,
+               .company = company,
+               .previous_begin = loop.previous_begin},
+              outermost || (level > spent && !company));
 }
 
 // A loop's body is one iteration of it, and known when that is over.
@@ -237,13 +244,18 @@ void IterationGate::after_loop_events() noexcept {
   const CutReason reason = broken_          ? CutReason::kBreak
                            : policy_changed ? CutReason::kIterations
                                             : CutReason::kSlow;
+  if (next_.end != 0) {
+    if (!window_closed_ && !closed_for_good_) keep(next_.begin, next_.end, true);
+    next_ = {};
+    next_loop_ = periodicity::kNoLoop;
+  }
   if (slow_.waiting()) {
     const std::uint64_t first = events_[slow_.first_waiting()].epoch;
     const std::uint64_t now = events_[events_.next() - 1].epoch;
     if (outer_ended_ || policy_changed || now - first > settings_.slow_epochs) take_slow();
   }
   if (changed_) change(reason);
-  if (cuts_.wants_hold()) cuts_.step(policy_.resume_position());
+  if (cuts_.wants_hold()) cuts_.step(kept_position());
   if (iteration_held_ && cuts_.holding()) settle_marks();
   told_ = cuts_.wants_hold();  // then every event is looked at
   resumed_from_ = kNever;
@@ -265,15 +277,33 @@ void IterationGate::take_slow() noexcept {
   const auto chosen = slow_.choose(events_.next());
   for (const SlowIteration* slow = chosen.begin; slow != chosen.end; ++slow) {
     sink_.slow_iteration(*slow);
-    seed_stretches();
-    kept_[kept_count_++ % kMostKept] = {slow->begin, slow->end};
-    if (slow->outermost) inner_.write_between(slow->begin, slow->end);
+    if (!slow->company || !slow->outermost) {
+      keep(slow->begin, slow->end, slow->outermost);
+      continue;
+    }
+    keep(slow->previous_begin, slow->end, true);
+    next_loop_ = slow->loop;
+    next_number_ = slow->number + 1;
   }
+}
+
+// [begin, end) is to be written, though it lies in a stretch that is held.
+void IterationGate::keep(std::uint64_t begin, std::uint64_t end, bool outermost) noexcept {
+  seed_stretches();
+  kept_[kept_count_++ % kMostKept] = {begin, end};
+  if (outermost) inner_.write_between(begin, end);
+}
+
+// The least position that may be written again: that of a break, or of the iteration before
+// a slow one.
+std::uint64_t IterationGate::kept_position() const noexcept {
+  return events_.any_company() ? policy_.before_resume_position()
+                               : policy_.resume_position();
 }
 
 // An iteration that is held began: what came before the last one stays held.
 void IterationGate::settle_marks() noexcept {
-  const std::uint64_t kept = policy_.resume_position();
+  const std::uint64_t kept = kept_position();
   if (!window_closed_ && !closed_for_good_) cuts_.keep_from(kept);
   inner_.sum_before(kept);
   const std::uint64_t now = events_[events_.next() - 1].ticks;

@@ -15,6 +15,11 @@
 //     is counted from a loop's first iteration though it is recognised later; when a loop
 //     breaks, writing resumes with the iteration before the one that broke.
 //   - Iterations that took unusually long or short are written: filters/slow_iterations.h.
+//     If other processes have to do with them, so are the ones before and after: where one
+//     process computes for long at the end of an iteration, the others wait for it at the
+//     begin of the next, and what counts is which iterations all of them have. Slow
+//     iterations of inner loops, in an iteration that is held, are not: the others would not
+//     have that part of it.
 //   - Gaps lie between epochs and are not shorter than `min_gap_ticks`: filters/hold_cuts.h.
 //   - Outside the time window nothing is written. A loop that runs when the window opens
 //     is written for `limit` iterations from there.
@@ -125,7 +130,8 @@ class IterationGate final : private periodicity::LoopSink, private HoldSink {
     bool body_told = true;
     bool marked = false;       // an iteration of this visit has a mark
     bool summed = false;       // its further iterations have none
-    std::uint64_t begin = 0;   // position: begin of the latest iteration
+    std::uint64_t begin = 0;   // position: begin of the latest iteration,
+    std::uint64_t previous_begin = 0;  // and of the one before
     std::uint64_t number = 0;  // of the latest iteration
     std::uint64_t ticks = 0;   // its begin
   };
@@ -148,6 +154,8 @@ class IterationGate final : private periodicity::LoopSink, private HoldSink {
   void after_loop_events() noexcept;
   void change(CutReason reason) noexcept;
   void take_slow() noexcept;
+  void keep(std::uint64_t begin, std::uint64_t end, bool outermost) noexcept;
+  std::uint64_t kept_position() const noexcept;
   void settle_marks() noexcept;
   void seed_stretches() noexcept;
   void window_step(const SymbolEvent& event) noexcept;
@@ -177,6 +185,10 @@ class IterationGate final : private periodicity::LoopSink, private HoldSink {
   static constexpr std::size_t kMostKept = 64;
   std::array<HeldStretches::Stretch, kMostKept> kept_{};
   std::size_t kept_count_ = 0;
+  // The iteration after a slow one: its loop and number, and where it lay once it has ended.
+  std::uint32_t next_loop_ = periodicity::kNoLoop;
+  std::uint64_t next_number_ = 0;
+  HeldStretches::Stretch next_{};
 
   bool window_closed_ = false;
   bool closed_for_good_ = false;    // limit reached, or the stream has ended

@@ -20,14 +20,14 @@ using test::Stream;
 
 // Runs the gate over a stream; event i has epoch i + 1 and takes ticks[i].
 GateRecord gated(const Stream& symbols, const std::vector<std::uint64_t>& ticks,
-                 GatePolicy policy, bool finish = true) {
+                 GatePolicy policy, bool finish = true, Company company = Company::kNone) {
   GateRecord record;
   NestedDetector detector;
   IterationGate gate(policy, detector, record);
   gate.start({0, 0});
   std::uint64_t now = 0;
   for (std::size_t i = 0; i < symbols.size(); ++i) {
-    gate.on_symbol({symbols[i], now, i + 1, 0, true});
+    gate.on_symbol({symbols[i], now, i + 1, 0, true, company});
     now += ticks.empty() ? 100 : ticks[i];
     gate.on_symbol_end(now - 10, 0);
   }
@@ -209,6 +209,38 @@ TEST_CASE("NestedGate: slow iterations - the ones that were made slow, and no ot
       {first + 151 * size, first + 222 * size},
       {first + 223 * size, stream.size() + 1}};
   CHECK(held == expected);
+}
+
+// Two in a row have neighbours in common; the begin of an iteration behind a slow one must not
+// be forgotten while nothing says yet that it is wanted.
+TEST_CASE("NestedGate: slow iterations - with company, their neighbours are written, too") {
+  const std::size_t size = 14;
+  Stream stream;
+  for (std::size_t i = 0; i < 400 * size; ++i) stream.push_back(i % size);
+  auto ticks = random_ticks(stream.size(), 3);
+  for (const std::uint64_t k : {60, 61, 150, 222}) ticks[k * size + 13] += 5000;
+  const Company company = GENERATE(Company::kMessage, Company::kMeeting);
+  GatePolicy policy{.limit = 10, .slow = {5, 0.05}};
+  policy.min_gap_ticks = GENERATE(0, 300);
+  const GateRecord record = gated(stream, ticks, policy, true, company);
+  CHECK(record.slow.size() == 4);
+  const std::uint64_t first = 1;
+  const std::vector<std::pair<std::uint64_t, std::uint64_t>> expected = {
+      {first + 10 * size, first + 59 * size},
+      {first + 63 * size, first + 149 * size},
+      {first + 152 * size, first + 221 * size},
+      {first + 224 * size, stream.size() + 1}};
+  CHECK(record.held(stream.size() + 1) == expected);
+}
+
+TEST_CASE("NestedGate: slow iterations - with company, those inside held ones are not") {
+  const Stream stream = two_levels(300, 200);
+  const std::size_t size = 402;
+  auto ticks = random_ticks(stream.size(), 3);
+  ticks[100 * size + 1 + 2 * 77] += 3000;
+  const GatePolicy policy{.limit = 2, .slow = {20, 0.01}};
+  CHECK(gated(stream, ticks, policy, true).slow.size() == 1);
+  CHECK(gated(stream, ticks, policy, true, Company::kMeeting).slow.empty());
 }
 
 TEST_CASE("NestedGate: slow iterations - of an inner loop are written alone") {

@@ -25,7 +25,7 @@ void NestedPolicy::on_loop_event(const LoopEvent& event) noexcept {
 void NestedPolicy::open(const LoopEvent& event) noexcept {
   open_.resize(event.level);
   Open& loop = open_.emplace_back();
-  loop.iteration_begin = loop.previous_begin = event.position;
+  loop.iteration_begin = loop.previous_begin = loop.before_previous = event.position;
   set_spent(event.level, false);
   if (event.level == 0) {
     const std::uint64_t visits = counts_of(event).outermost_visits++;
@@ -52,6 +52,7 @@ void NestedPolicy::set_spent(std::size_t level, bool spent) noexcept {
 void NestedPolicy::begin_iteration(const LoopEvent& event) noexcept {
   inner_resume_ = kNowhere;
   Open& loop = open_[event.level];
+  loop.before_previous = loop.previous_begin;
   loop.previous_begin = loop.iteration_begin;
   loop.iteration_begin = event.position;
   loop.number = event.iteration;

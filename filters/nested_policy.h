@@ -93,6 +93,11 @@ class NestedPolicy final : public periodicity::LoopSink {
     const std::uint16_t level = spent_level();
     return level == kNoLevel ? kNowhere : open_[level].previous_begin;
   }
+  // Begin of the iteration before that one, if it was of the same visit.
+  std::uint64_t before_resume_position() const noexcept {
+    const std::uint16_t level = spent_level();
+    return level == kNoLevel ? kNowhere : open_[level].before_previous;
+  }
 
   // Counts from here on: nothing that began before `position` has been an iteration or a
   // visit, nothing is held.
@@ -108,7 +113,8 @@ class NestedPolicy final : public periodicity::LoopSink {
   };
   struct Open {
     std::uint64_t iteration_begin = 0;
-    std::uint64_t previous_begin = 0;  // of the iteration before
+    std::uint64_t previous_begin = 0;  // of the iteration before,
+    std::uint64_t before_previous = 0;  // and of the one before that
     std::uint64_t number = 0;          // of the current iteration
     std::uint64_t first_counted = 0;   // iteration that the limit counts from
     bool spent = false;                // the current iteration,

@@ -44,7 +44,7 @@ constexpr SettingInfo kTable[] = {
     {"mpi_frames", kCount, "frames", "0 to 16", "callers that tell MPI calls apart",
      "How many frames of the stack above the place of an MPI call are part of what the call "
      "is to the loop detector, for programs that call MPI through functions of their own. "
-     "0: a call is its place, procedure and communicator.",
+     "0: a call is its place, procedure and communicator. A frame costs some instructions a call.",
      "", 0, 16, field<&Settings::mpi_frames>},
     {"detector", kChoice, "", "nested, exact or matrix", "how loops are found",
      "nested: the loop nest itself, whatever the length of its bodies. matrix: one loop at "
@@ -107,10 +107,11 @@ constexpr SettingInfo kTable[] = {
      "hold|stop", 0, 0, field<&Settings::limit_policy>},
     {"keep_spool", kBool, "", "yes or no", "leave the spool beside the archive", "", "", 0,
      0, field<&Settings::keep_spool>},
-    {"clock", kChoice, "", "auto, tsc or monotonic", "clock of the time stamps",
+    {"clock", kChoice, "", "auto, tsc, monotonic or logical", "clock of the time stamps",
      "auto: the time stamp counter where the kernel uses it itself, else "
-     "CLOCK_MONOTONIC_RAW.",
-     "auto|tsc|monotonic", 0, 0, field<&Settings::clock>},
+     "CLOCK_MONOTONIC_RAW. logical: the same, and in archives of MPI jobs the clocks of "
+     "ranks are corrected so that no message arrives before it was sent.",
+     "auto|tsc|monotonic|logical", 0, 0, field<&Settings::clock>},
     {"writer_threads", kCount, "threads", "0 (as many as cores) to 1024",
      "threads that write the archive at the end", "", "", 0, 1024,
      field<&Settings::writer_threads>},

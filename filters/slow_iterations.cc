@@ -71,7 +71,9 @@ SlowIterations::Chosen SlowIterations::choose(std::uint64_t position) noexcept {
     const bool inside = slow->end <= written_to;
     const bool near = slow->begin_ticks < last_end_ticks_ + settings_.apart_ticks;
     const std::uint64_t from = near ? std::min(last_end_, slow->begin) : slow->begin;
-    const double events = inside ? 0 : static_cast<double>(slow->end - from);
+    // Its neighbours come along, see IterationGate.
+    const double times = slow->company ? 3 : 1;
+    const double events = inside ? 0 : times * static_cast<double>(slow->end - from);
     if (!inside) {
       if (!worth_keeping(*slow, events, allowed)) continue;
       kept_events_ += events;

@@ -150,6 +150,7 @@ class InfoReader {
         {"ONE_SIDED_DROPPED", &mpi.one_sided_dropped},
         {"CLOCK_CHECKED", &mpi.clock_checked},
         {"CLOCK_VIOLATIONS", &mpi.clock_violations},
+        {"CLOCK_REPAIRED", &mpi.clock_repaired},
         {"ITERATIONS_GIVEN_UP", &mpi.iterations_given_up},
         {"ITERATIONS_ALONE", &mpi.iterations_alone}};
     for (const auto& [name, value] : values) *value = number(property(name));

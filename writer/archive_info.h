@@ -49,6 +49,7 @@ struct MpiInfo {
   std::uint64_t one_sided_dropped = 0;
   std::uint64_t clock_checked = 0;
   std::uint64_t clock_violations = 0;
+  std::uint64_t clock_repaired = 0;
   std::uint64_t iterations_given_up = 0;
   std::uint64_t iterations_alone = 0;
 };

@@ -25,6 +25,17 @@ std::string loops_line(const WriteResult& result) {
   return line;
 }
 
+// "4 threads"; of a job "4 processes", "4 processes, 8 threads".
+std::string who(const WriteResult& result) {
+  const auto several = [](std::uint64_t n, const char* what, const char* end) {
+    return fmt::format("{} {}{}", n, what, n == 1 ? "" : end);
+  };
+  const std::string threads = several(result.locations, "thread", "s");
+  if (result.processes < 2) return threads;
+  const std::string processes = several(result.processes, "process", "es");
+  return result.locations == result.processes ? processes : processes + ", " + threads;
+}
+
 }  // namespace
 
 std::vector<std::string> summary_lines(const WriteResult& result,
@@ -34,10 +45,9 @@ std::vector<std::string> summary_lines(const WriteResult& result,
                            : 100.0 * static_cast<double>(result.events_written) /
                                  static_cast<double>(result.events_seen);
   return {loops_line(result),
-          fmt::format("wrote {} of {} events ({:.3g} %) of {} thread{}, {}: {}",
-                      result.events_written, result.events_seen, share, result.locations,
-                      result.locations == 1 ? "" : "s", bytes_text(result.archive_bytes),
-                      archive)};
+          fmt::format("wrote {} of {} events ({:.3g} %) of {}, {}: {}",
+                      result.events_written, result.events_seen, share, who(result),
+                      bytes_text(result.archive_bytes), archive)};
 }
 
 std::vector<std::string> loss_lines(const WriteResult& result) {

@@ -2,6 +2,7 @@
 //
 // REFRAIN_TEST_KILLS: how often each signal is sent (default 6). REFRAIN_TEST_SEED: of the
 // moments (default: another one each time; it is told when a test fails).
+// REFRAIN_TEST_VICTIM: the only program that is killed at random moments.
 #include <signal.h>
 
 #include <catch2/catch.hpp>
@@ -107,9 +108,13 @@ void kill_many_times(int signal, const std::string& limit) {
                                             static_cast<long>(std::random_device()()));
   std::mt19937_64 random(static_cast<std::uint64_t>(seed) + static_cast<unsigned>(signal));
   std::uniform_int_distribution<long> moment_us(2000, 400000);
-  for (long i = 0; i < kills; ++i) {
+  const char* only = std::getenv("REFRAIN_TEST_VICTIM");
+  std::size_t next = 0;
+  for (long i = 0; i < kills; ++next) {
+    const auto& [program, arguments, threads] = kVictims[next % std::size(kVictims)];
+    REQUIRE(next < (static_cast<std::size_t>(i) + 1) * std::size(kVictims));
+    if (only != nullptr && std::string(only) != program) continue;
     TemporaryFolder folder;
-    const auto& [program, arguments, threads] = kVictims[i % std::size(kVictims)];
     Job job{program, arguments, threads, {{"LIMIT", limit}}};
     job.kill_signal = signal;
     job.kill_after = std::chrono::microseconds(moment_us(random));
@@ -119,6 +124,7 @@ void kill_many_times(int signal, const std::string& limit) {
     CHECK(result.signalled);
     CHECK(result.signal == signal);
     recover_and_check(folder / "archive", limit);
+    ++i;
   }
 }
 
@@ -139,7 +145,9 @@ TEST_CASE("Kill: latest iterations - a killed program's are in the archive") {
           2,
           {{"LIMIT", "10"}, {"SLOW_FACTOR", "0"}}};
   job.kill_signal = SIGKILL;
-  job.kill_after = std::chrono::milliseconds(500);
+  // A sanitizer's runtime takes its time to start.
+  const bool slow = std::getenv("REFRAIN_TEST_RUNTIME") != nullptr;
+  job.kill_after = std::chrono::milliseconds(slow ? 5000 : 500);
   REQUIRE(run_job(job, Way::kRun, folder / "archive").signal == SIGKILL);
   REQUIRE(run_refrain({"recover", folder / "archive"}).ok());
   const Trace trace = read_checked(folder / "archive");

@@ -95,7 +95,7 @@ const std::vector<MpiProgram>& mpi_programs() {
       {"allreduce", 20, false, true, true},   {"differ", 24, true, false, true},
       {"halo", 20, true, true, true},         {"heat_mpif", 20, true, true, true},
       {"hybrid", 20, true, true, true, 2},    {"icollective", 12, true, true, false},
-      {"nocollective", 20, true, true, true, 1, 2}, {"onesided", 16, false, true, false},
+      {"nocollective", 20, true, true, true}, {"onesided", 16, false, true, false},
       {"persistent", 20, true, true, false},  {"phases", 48, true, true, false},
       {"polling", 10, true, true, false},     {"ring", 20, true, true, true},
       {"ring_f08", 20, true, true, false},    {"rowcol_cg", 4, true, true, false},

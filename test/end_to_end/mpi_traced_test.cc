@@ -171,6 +171,30 @@ TEST_CASE("MPI traced: iterations - exactly as many as the program says") {
         }
 }
 
+// A rank computes for long before iteration k: of its own iterations that is the one before,
+// of those who wait for it, k.
+TEST_CASE("MPI traced: slow iterations - those of one rank are written by all") {
+  TemporaryFolder folder;
+  constexpr int kEvery = 150;
+  const MpiJob job{.program = "ring_gcc",
+                   .arguments = {"700", "100", "4", "-1", "0", std::to_string(kEvery), "400"},
+                   .ranks = 2,
+                   .threads = 1,
+                   .settings = reduced()};
+  const Traced traced = trace_mpi(job, MpiWay::kInside, folder / "archive");
+  CHECK(replay(traced.trace).unmatched() == 0);
+  const auto marks = outermost(traced.trace);
+  REQUIRE(marks.size() == 2);
+  CHECK(text(marks[0]) == text(marks[1]));
+  REQUIRE(marks[0].size() == 700);
+  for (std::size_t k = kEvery; k < 700; k += kEvery)
+    for (const std::size_t each : {k - 1, k}) {
+      CAPTURE(each);
+      CHECK(marks[0][each].written);
+      CHECK(marks[1][each].written);
+    }
+}
+
 TEST_CASE("MPI traced: reduced - regular programs drop few messages") {
   for (const MpiProgram& program : mpi_programs()) {
     if (!program.regular || !program.messages) continue;

@@ -77,7 +77,7 @@ def openmp_program(name, src, suffix = "", linkopts = [], **kwargs):
     """
     _programs(_COMPILERS, _OPENMP, name, src, suffix, linkopts, **kwargs)
 
-def mpi_program(name, src, openmp = False, suffix = "", linkopts = [], **kwargs):
+def mpi_program(name, src, openmp = False, suffix = "", flags = "", linkopts = [], **kwargs):
     """The same of a program that uses MPI; pure MPI, or with OpenMP, too.
 
     Args:
@@ -85,10 +85,11 @@ def mpi_program(name, src, openmp = False, suffix = "", linkopts = [], **kwargs)
       src: as above.
       openmp: whether it uses OpenMP.
       suffix: as above.
+      flags: further ones of the compiler.
       linkopts: as above.
       **kwargs: as above.
     """
-    flags = _OPENMP if openmp else ""
+    flags = (_OPENMP if openmp else "") + " " + flags
     _programs(_MPI_COMPILERS, flags, name, src, suffix, linkopts, **kwargs)
 
 def _programs(compilers, flags, name, src, suffix, linkopts, **kwargs):

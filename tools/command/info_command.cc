@@ -78,6 +78,7 @@ nlohmann::ordered_json json_of(const writer::MpiInfo& mpi) {
           {"one_sided_dropped", mpi.one_sided_dropped},
           {"clock_checked", mpi.clock_checked},
           {"clock_violations", mpi.clock_violations},
+          {"clock_repaired", mpi.clock_repaired},
           {"iterations_given_up", mpi.iterations_given_up},
           {"iterations_alone", mpi.iterations_alone}};
 }
@@ -186,8 +187,11 @@ void print_mpi(const writer::MpiInfo& mpi) {
     fmt::print("One cut   {} iterations given up that not all ranks had, {} kept that one rank "
                "has alone\n",
                mpi.iterations_given_up, mpi.iterations_alone);
-  fmt::print("Clocks    {} of {} messages received before they were sent\n",
-             mpi.clock_violations, mpi.clock_checked);
+  fmt::print("Clocks    {} of {} messages received before they were sent{}\n",
+             mpi.clock_violations, mpi.clock_checked,
+             mpi.clock_repaired == 0
+                 ? ""
+                 : fmt::format("; {} more until clocks were corrected", mpi.clock_repaired));
 }
 
 void print_text(const ArchiveInfo& info, const std::string& archive) {

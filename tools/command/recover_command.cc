@@ -44,6 +44,10 @@ long recording_process(const fs::path& archive) {
 void RecoverCommand::add_options(CLI::App& app) {
   app.add_option("archive", archive_, "the archive's folder, with a spool in it")->required();
   app.add_option("--filter", filter_, "file of regions to leave out");
+  app.add_option("--clock", clock_,
+                 "offsets, as measured; logical: corrected so that no message arrives before "
+                 "it was sent")
+      ->check(CLI::IsMember({"offsets", "logical"}));
   app.add_flag("--overwrite", overwrite_, "replace an archive that is there already");
   app.add_flag("--keep-spool", keep_spool_, "leave the spool beside the archive");
   app.add_flag("--quiet", quiet_, "print nothing if all is well");
@@ -65,6 +69,7 @@ int RecoverCommand::run() {
   options.overwrite = overwrite_;
   options.keep_spool = keep_spool_;
   options.version = kVersion;
+  options.logical_clock = clock_ == "logical";
   if (!filter_.empty()) {
     std::ifstream file(filter_);
     if (!file) return fail("cannot read '" + filter_ + "': " + std::strerror(errno));

@@ -17,6 +17,7 @@ class RecoverCommand final : public Subcommand {
  private:
   std::string archive_;
   std::string filter_;
+  std::string clock_ = "offsets";
   bool overwrite_ = false;
   bool keep_spool_ = false;
   bool quiet_ = false;

@@ -7,6 +7,8 @@
 
 #include "tracer/recorder/keep_errno.h"
 
+#define NOT_SANITIZED __attribute__((no_sanitize("address"), no_sanitize("thread")))
+
 namespace refrain::mpi {
 namespace {
 
@@ -62,8 +64,8 @@ Callers::Entry* Callers::add(std::uintptr_t address, std::uintptr_t caller) noex
 }
 
 // From a frame to its caller's. False: only an unwind can tell. An address of 0: there is none.
-// What is read is a word of somebody else's frame, which the sanitizer would not have.
-__attribute__((no_sanitize("address"))) bool Callers::step(Frame& frame) noexcept {
+// What is read is a word of somebody else's frame, which the sanitizers would not have.
+NOT_SANITIZED bool Callers::step(Frame& frame) noexcept {
   Entry* entry = find(frame.address, 0);
   if (entry == nullptr || entry->distance == kVaries) return false;
   if (entry->distance == kOutermost) {
@@ -83,7 +85,7 @@ __attribute__((no_sanitize("address"))) bool Callers::step(Frame& frame) noexcep
 }
 
 // As step() for all of a path.
-__attribute__((no_sanitize("address"))) bool Callers::holds(const Path& path) noexcept {
+NOT_SANITIZED bool Callers::holds(const Path& path) noexcept {
   std::uintptr_t changed = 0;
   for (unsigned i = 0; i != path.count; ++i)
     changed |= reinterpret_cast<const std::uintptr_t*>(path.slots[i].stack)[-1] ^
@@ -99,14 +101,17 @@ std::uint64_t Callers::hash(Site site, unsigned frames) noexcept {
   if (path.site.address == address && path.site.stack == stack && path.frames == frames &&
       holds(path)) [[likely]]
     return path.hash;
-  return hash_slow(path, {address, stack}, frames);
+  return hash_slow(path, address, stack, frames);
 #else
   (void)site, (void)frames;  // where return addresses lie is known of x86-64 only
   return 0;
 #endif
 }
 
-std::uint64_t Callers::hash_slow(Path& path, Frame site, unsigned frames) noexcept {
+// The site in two: as one it is put together in memory before it is known to be needed.
+std::uint64_t Callers::hash_slow(Path& path, std::uintptr_t address, std::uintptr_t stack,
+                                 unsigned frames) noexcept {
+  const Frame site{address, stack};
   if (!stack_known_) find_stack();
   path = {};
   Path found{.site = site, .frames = frames};

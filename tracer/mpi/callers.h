@@ -74,7 +74,8 @@ class Callers {
   static constexpr std::size_t kPaths = 64;
 
   static bool holds(const Path& path) noexcept;
-  std::uint64_t hash_slow(Path& path, Frame site, unsigned frames) noexcept;
+  std::uint64_t hash_slow(Path& path, std::uintptr_t address, std::uintptr_t stack,
+                          unsigned frames) noexcept;
   Entry* find(std::uintptr_t address, std::uintptr_t caller) noexcept;
   Entry* add(std::uintptr_t address, std::uintptr_t caller) noexcept;
   bool step(Frame& frame) noexcept;

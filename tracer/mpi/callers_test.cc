@@ -53,7 +53,8 @@ NOINLINE std::uint64_t twice(Callers& callers, unsigned frames, bool second) {
 }
 NOINLINE std::uint64_t of_any_size(Callers& callers, unsigned frames, std::size_t bytes) {
   auto* room = static_cast<volatile char*>(alloca(bytes));
-  room[0] = room[bytes - 1] = 1;
+  room[0] = 1;
+  room[bytes - 1] = 1;
   const std::uint64_t hash = call(callers, frames);
   g_after = room[0];
   return hash;

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdlib>
 #include <string>
+#include <string_view>
 
 #include "tracer/mpi/call.h"
 #include "tracer/mpi/clocks.h"
@@ -12,6 +14,7 @@
 #include "tracer/mpi/threads.h"
 #include "tracer/recorder/keep_errno.h"
 #include "tracer/runtime/lifecycle.h"
+#include "tracer/runtime/messages.h"
 
 #pragma weak PMPI_Init
 #pragma weak PMPI_Comm_rank
@@ -32,6 +35,9 @@ namespace {
 // This process has met the others of its job when MPI started, so it must when MPI ends,
 // whether or not it could be traced.
 bool g_member = false;
+// The program has called MPI_Init; sessions.
+bool g_initialized = false;
+std::atomic<bool> g_sessions{false};
 
 // Rank 0 has made the folder; an empty name says that it could not.
 std::string agree_on_archive(int rank) {
@@ -61,9 +67,7 @@ void tell_library() {
 }  // namespace
 
 bool start_tracing() noexcept {
-  // Processes that MPI_Comm_spawn makes are told so by the launcher (PMI); they are not of the job.
-  if (PMPI_Init == nullptr || !runtime::wanted() || std::getenv("PMI_SPAWNED") != nullptr)
-    return false;
+  if (PMPI_Init == nullptr || !runtime::wanted()) return false;
   const recorder::KeepErrno keep_errno;
   if (runtime::start_session(runtime::Source::kMpi, nullptr) == nullptr) return false;
   g_frames = static_cast<unsigned>(g_session->settings().mpi_frames);
@@ -71,7 +75,12 @@ bool start_tracing() noexcept {
   return true;
 }
 
+void SessionInit::after(int result) noexcept {
+  if (result == MPI_SUCCESS) g_sessions.store(true, std::memory_order_relaxed);
+}
+
 void Init::after(int result) noexcept {
+  g_initialized = true;
   if (g_member || !runtime::wanted()) return;
   const recorder::KeepErrno keep_errno;
   try {
@@ -126,8 +135,19 @@ Finalize::Finalize(Call& call) noexcept {
 namespace {
 __attribute__((constructor)) void at_load() {
   if (PMPI_Init == nullptr) return;
+  // Processes that MPI_Comm_spawn makes are told so by the launcher (PMI).
+  if (std::getenv("PMI_SPAWNED") != nullptr) return runtime::stay_out();
   runtime::expect_job();
   redirect_fortran_library();
+}
+
+// The first process of what the launcher started says it for all.
+__attribute__((destructor)) void at_unload() {
+  if (!g_sessions.load(std::memory_order_relaxed) || g_initialized || !runtime::wanted())
+    return;
+  const char* rank = std::getenv("PMI_RANK");
+  if (rank == nullptr || std::string_view(rank) == "0")
+    runtime::warn("MPI calls are not traced: the program uses sessions and no MPI_Init");
 }
 }  // namespace
 

@@ -12,6 +12,13 @@ class Call;
 // The program calls MPI_Init (or a twin): starts the session. False: it runs untraced.
 bool start_tracing() noexcept;
 
+// MPI_Session_init: without MPI_Init the process does not know its job, and is not traced.
+class SessionInit {
+ public:
+  explicit SessionInit(Call&) noexcept {}
+  void after(int result) noexcept;
+};
+
 // MPI_Init, MPI_Init_thread: when it is done the process knows its number in the job.
 class Init {
  public:

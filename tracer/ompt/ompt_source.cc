@@ -55,7 +55,7 @@ void on_thread_end(ompt_data_t*) noexcept {
 void on_parallel_begin(ompt_data_t*, const ompt_frame_t*, ompt_data_t* parallel,
                        unsigned requested, int flags, const void* code) noexcept {
   Scope scope;
-  if (!scope) return;
+  if (!scope) return g_session->miss_region();
   const std::uint64_t ticks = Clock::now();
   const std::uint64_t address = address_of(code);
   TeamWord word;

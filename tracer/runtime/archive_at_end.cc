@@ -34,6 +34,7 @@ void write_archive_at_end(const Session& session) {
   options.archive = session.archive();
   options.threads = static_cast<unsigned>(settings.writer_threads);
   options.keep_spool = settings.keep_spool;
+  options.logical_clock = settings.clock == "logical";
   options.filter = filter_text(settings.filter_file);
   options.version = kVersion;
   writer::WriteResult result = writer::write_archive(options);

@@ -83,6 +83,12 @@ void remove_empty(const ArchiveFolder& folder) noexcept {
   rmdir(folder.archive.c_str());
 }
 
+void remove_spool(const ArchiveFolder& folder) noexcept {
+  std::error_code ignored;
+  fs::remove_all(folder.spool, ignored);
+  remove_empty(folder);
+}
+
 ArchiveFolder move_spool(const ArchiveFolder& from, const std::string& archive,
                          std::uint32_t process) {
   ArchiveFolder out;

@@ -30,6 +30,9 @@ ArchiveFolder make_provisional_folder(const std::string& wanted, const std::stri
 ArchiveFolder move_spool(const ArchiveFolder& from, const std::string& archive,
                          std::uint32_t process);
 
+// Removes the spool of process 0 of a folder of make_provisional_folder(), and that.
+void remove_spool(const ArchiveFolder& folder) noexcept;
+
 // Removes what make_archive_folder() has made, as far as nothing is in it.
 void remove_empty(const ArchiveFolder& folder) noexcept;
 

@@ -27,7 +27,13 @@
 //    session of its own. Children made without handlers (vfork, clone) run only until
 //    they exec, and call no OpenMP before.
 //
-// 6. dlclose. The library asks the loader never to unload it (-z nodelete): the runtime
+// 6. MPI. Recording ends in MPI_Finalize, the last moment at which processes can meet; what
+//    the program does after it is not traced, and process 0 says so if that was more than
+//    nothing (parallel regions are counted). A process that MPI_Comm_spawn made stays out:
+//    it would be a job of its own in the middle of another. One that only uses sessions is
+//    no job that we know of: its MPI calls are not traced, it says so at its end.
+//
+// 7. dlclose. The library asks the loader never to unload it (-z nodelete): the runtime
 //    holds pointers to our callbacks until the process ends.
 #include "tracer/runtime/lifecycle.h"
 
@@ -61,11 +67,13 @@ std::atomic<unsigned> g_live{0};     // that still do
 std::atomic<bool> g_finished{false};
 std::atomic<bool> g_ended{false};
 std::atomic<bool> g_job{false};
+std::atomic<bool> g_out{false};
 std::atomic<void (*)()> g_end_runtime{nullptr};
 
 void in_forked_child() {
   if (g_session != nullptr) {
     g_session->abandon();
+    g_sources.store(0);
     g_finished.store(true);
     g_ended.store(true);
   }
@@ -80,6 +88,16 @@ void write_and_tell(const Session& session) noexcept {
   }
 }
 
+bool is_mpi_source() noexcept {
+  return (g_sources.load() & static_cast<unsigned>(Source::kMpi)) != 0;
+}
+
+// Recording has ended with MPI, the program has not. Process 0 says it for all.
+void tell_too_late(const std::string& what) noexcept {
+  if (is_mpi_source() && g_session->job_rank() == 0)
+    warn("nothing is traced after MPI_Finalize: " + what);
+}
+
 // A process that was to be one of a job, and never was told which: a job of its own.
 bool settle_alone() noexcept {
   const std::string archive = make_job_archive();
@@ -88,8 +106,11 @@ bool settle_alone() noexcept {
 
 }  // namespace
 
+void stay_out() noexcept { g_out.store(true); }
+
 bool wanted() noexcept {
   static const bool yes = [] {
+    if (g_out.load()) return false;
     try {
       for (const std::string& line : filters::read_settings(
                settings(), [](const char* name) -> const char* { return getenv(name); }))
@@ -105,6 +126,7 @@ bool wanted() noexcept {
 Session* start_session(Source source, const char* runtime_name) noexcept {
   const std::lock_guard lock(g_start);
   const auto bit = static_cast<unsigned>(source);
+  if (g_finished.load() && g_session != nullptr) tell_too_late("OpenMP starts then");
   if ((g_sources.load() & bit) != 0 || g_finished.load()) return nullptr;
   try {
     if (g_session == nullptr) {
@@ -160,6 +182,7 @@ bool join_job(const std::string& archive, std::uint32_t rank, std::uint32_t size
   if (error.empty()) return true;
   if (!archive.empty()) warn(error + "; process " + std::to_string(rank) + " is not traced");
   finish_recording();
+  g_session->discard();
   g_ended.store(true);
   return false;
 }
@@ -193,7 +216,10 @@ void end_session() noexcept {
 
 namespace {
 __attribute__((destructor)) void at_unload() {
-  if (g_session == nullptr || g_ended.load()) return;
+  if (g_session == nullptr) return;
+  if (const std::uint64_t regions = g_session->missed_regions(); regions != 0)
+    tell_too_late(std::to_string(regions) + " parallel regions");
+  if (g_ended.load()) return;
   if (const auto end_runtime = g_end_runtime.exchange(nullptr)) end_runtime();
   end_session();
 }

@@ -13,6 +13,8 @@ class Session;
 
 // Reads the settings; whether this process shall be traced. Complains about wrong ones.
 bool wanted() noexcept;
+// This process shall not be, whatever the settings say. When the library is loaded.
+void stay_out() noexcept;
 
 // Who feeds the session; it ends with the last of them.
 enum class Source : unsigned { kOpenMp = 1, kMpi = 2 };

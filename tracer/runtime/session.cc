@@ -65,7 +65,7 @@ std::unique_ptr<Session> Session::create(const filters::Settings& settings,
   session->archive_ = folder.archive;
   session->spool_ = folder.spool;
   if (of_job) session->provisional_ = folder;
-  Clock::choose(settings.clock);
+  Clock::choose(settings.clock == "logical" ? "auto" : settings.clock);
   session->start_ticks_ = Clock::now();
   session->start_epoch_ns_ = Clock::realtime_ns();
   session->start_monotonic_ns_ = Clock::monotonic_ns();
@@ -251,6 +251,7 @@ std::string Session::settle(const std::string& archive, std::uint32_t rank,
   provisional_ = {};
   archive_ = folder.archive;
   spool_ = folder.spool;
+  job_rank_ = rank;
   job_size_ = size;
   journal_.put(spool::kMpiWorld, Clock::now(), rank, size);
   return {};
@@ -298,6 +299,7 @@ void Session::finish() noexcept {
   const std::lock_guard lock(mutex_);
   if (finished_) return;
   finished_ = true;
+  missed_regions_.store(0, std::memory_order_relaxed);
   // Whoever has not seen `recording_` change is inside a callback and says so: the
   // barrier in all threads orders their mark before our look (lifecycle.cc, section 3).
   if (syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) != 0) usleep(1000);
@@ -316,6 +318,10 @@ void Session::finish() noexcept {
   put_facts_locked();
   journal_.clock_pair();
   journal_.file().close();
+}
+
+void Session::discard() noexcept {
+  if (!settled()) remove_spool(provisional_);
 }
 
 void Session::abandon() noexcept {

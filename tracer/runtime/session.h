@@ -61,6 +61,7 @@ class Session final : public filters::GateSink {
   // Once, by the primary thread or before there is one.
   std::string settle(const std::string& archive, std::uint32_t rank, std::uint32_t size);
   bool settled() const noexcept { return provisional_.archive.empty(); }
+  std::uint32_t job_rank() const noexcept { return job_rank_; }
   std::uint32_t job_size() const noexcept { return job_size_; }
   std::string program() const { return program_; }
 
@@ -150,9 +151,21 @@ class Session final : public filters::GateSink {
     return instances_[instance % kSlots].get(instance, now);
   }
 
+  // A parallel region begins, and nothing is recorded any more.
+  void miss_region() noexcept {
+    if (!recording()) missed_regions_.fetch_add(1, std::memory_order_relaxed);
+  }
+  // How many since the session ended.
+  std::uint64_t missed_regions() const noexcept {
+    return missed_regions_.load(std::memory_order_relaxed);
+  }
+
   // Ends the recording: nothing is recorded from here on, every thread's part is brought
   // to the same cut, the files are closed. Idempotent.
   void finish() noexcept;
+
+  // Removes what was recorded, if the process has not settled: nobody will read it.
+  void discard() noexcept;
 
   // In a forked child: lets go of the parent's files.
   void abandon() noexcept;
@@ -225,6 +238,7 @@ class Session final : public filters::GateSink {
   std::string archive_;
   std::string spool_;  // changes once, in settle(): under mutex_
   ArchiveFolder provisional_;
+  std::uint32_t job_rank_ = 0;
   std::uint32_t job_size_ = 1;
   recorder::Budget budget_;
   recorder::DecisionBoard board_;
@@ -233,6 +247,7 @@ class Session final : public filters::GateSink {
   bool auto_symbols_ = true;
   std::atomic<spool::LossCause> stop_cause_{spool::kLossLateThread};
   std::atomic<bool> space_out_{false};
+  std::atomic<std::uint64_t> missed_regions_{0};
   std::atomic<recorder::ThreadRecorder*> primary_{nullptr};
 
   alignas(64) std::atomic<std::uint64_t> epoch_{1};

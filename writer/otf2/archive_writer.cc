@@ -75,7 +75,8 @@ class ArchiveJob {
     share_definitions();
     if (mpi_) {
       mpi_->unite_comms(models_, first_comm_);
-      mpi_->plan(models_, regions_, threads_, shared_.total().mpi_locations);
+      mpi_->plan(models_, regions_, threads_, shared_.total().mpi_locations,
+                 options_.logical_clock);
     }
     const std::string folder =
         first_ ? work_folder_ : part_folder(work_folder_, exchange_.rank());
@@ -284,6 +285,7 @@ class ArchiveJob {
     result_.mpi.used = true;
     result_.mpi.clock_checked = mpi_->checked();
     result_.mpi.clock_violations = mpi_->violations();
+    result_.mpi.clock_repaired = mpi_->repaired();
   }
 
   void write_global(Otf2Archive& archive, const JobFacts& job) {

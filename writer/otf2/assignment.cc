@@ -10,7 +10,8 @@ void put(ByteWriter& out, const Assignment& assignment) {
        {&options.archive, &options.filter, &options.version, &assignment.work_folder})
     out.text(*text);
   out.number(options.threads);
-  out.number((options.recovered ? 1U : 0U) | (options.keep_spool ? 2U : 0U));
+  out.number((options.recovered ? 1U : 0U) | (options.keep_spool ? 2U : 0U) |
+             (options.logical_clock ? 4U : 0U));
 }
 
 void take(ByteReader& in, Assignment& assignment) {
@@ -19,9 +20,10 @@ void take(ByteReader& in, Assignment& assignment) {
        {&options.archive, &options.filter, &options.version, &assignment.work_folder})
     *text = in.text();
   options.threads = in.number32();
-  const std::uint64_t flags = in.number_to(3);
+  const std::uint64_t flags = in.number_to(7);
   options.recovered = (flags & 1) != 0;
   options.keep_spool = (flags & 2) != 0;
+  options.logical_clock = (flags & 4) != 0;
 }
 
 }  // namespace refrain::writer

@@ -45,6 +45,9 @@ struct ProcessContext {
   std::uint32_t process = 0;                                  // index of its location group
   std::uint32_t first_comm = 0;               // reference of the process' team 0
   std::vector<std::uint64_t> iteration_ends;  // see spool::IterationStream
+  // Teams that are not outermost, of those that some thread entered last: when they ended;
+  // 0: they did, nobody knows when. Those that did not are not here.
+  std::unordered_map<std::uint64_t, std::uint64_t> nested_ends;
   std::uint64_t end_ticks = 0;                // of the process: what is open then is closed
   std::uint64_t start_ticks = 0;
   OTF2_StringRef program = OTF2_UNDEFINED_STRING;

@@ -17,6 +17,9 @@ void note_parallel(const Record& record, LocationScan& scan, std::size_t positio
   scan.open_parallel = address;
   if (!is_epoch_instance(record)) {
     scan.nested[record.a48()] = keys_opened_by(record)[0].packed();
+    if (!snapshot || std::find(scan.nested_open.begin(), scan.nested_open.end(),
+                               record.a48()) == scan.nested_open.end())
+      scan.nested_open.push_back(record.a48());
   } else if (!snapshot) {
     scan.epochs.note(position, record.a48(), record.ticks);
   }
@@ -93,6 +96,7 @@ void scan_record(const Record& record, std::size_t position, LocationScan& scan)
       break;
     case spool::kParallelEnd:
       scan.open_parallel = 0;
+      if (!is_epoch_instance(record)) std::erase(scan.nested_open, record.a48());
       break;
     case spool::kImplicitTaskBegin:
       note_member(record, scan);
@@ -186,6 +190,18 @@ std::optional<std::uint64_t> parallel_end_ticks(const spool::RecordSequence& pri
     return record.ticks;
   }
   return {};
+}
+
+std::vector<std::pair<std::uint64_t, std::uint64_t>> nested_ends(
+    const spool::RecordSequence& records, const std::vector<std::uint64_t>& instances) {
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> ends;
+  for (std::size_t at = 0; at < records.size(); ++at) {
+    const Record& record = records[at];
+    if (record.kind != spool::kParallelEnd || is_epoch_instance(record)) continue;
+    if (std::binary_search(instances.begin(), instances.end(), record.a48()))
+      ends.emplace_back(record.a48(), record.ticks);
+  }
+  return ends;
 }
 
 std::optional<std::uint64_t> sync_ticks(const spool::RecordSequence& records,

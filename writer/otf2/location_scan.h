@@ -52,6 +52,7 @@ struct LocationScan {
   std::unordered_map<std::uint64_t, std::uint64_t>
       nested;  // instance -> RegionKey::packed()
   std::vector<NestedMember> nested_members;
+  std::vector<std::uint64_t> nested_open;  // instances begun here and not ended
   EpochIndex epochs;
   bool has_sync = false;
   std::uint64_t first_ticks = kNever;
@@ -84,6 +85,11 @@ std::optional<spool::Record> find_parallel(const spool::RecordSequence& primary,
 std::optional<std::uint64_t> parallel_end_ticks(const spool::RecordSequence& primary,
                                                 const EpochIndex& epochs,
                                                 std::uint64_t instance, std::size_t* hint);
+
+// Of teams that are not outermost: when they ended, for those of `instances` (sorted) whose
+// end is in these records.
+std::vector<std::pair<std::uint64_t, std::uint64_t>> nested_ends(
+    const spool::RecordSequence& records, const std::vector<std::uint64_t>& instances);
 
 // Ticks of the first Sync at or after this epoch.
 std::optional<std::uint64_t> sync_ticks(const spool::RecordSequence& records,

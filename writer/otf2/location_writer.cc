@@ -208,7 +208,9 @@ class LocationWriter {
     const std::uint64_t end = process_.end_ticks;
     // A worker is not told of the end of its last region.
     std::size_t team = 0;
-    const std::uint64_t ticks = interpreter_.known_end_of_team(team);
+    const std::uint64_t last = last_event_;
+    std::uint64_t ticks = interpreter_.known_end_of_team(team);
+    if (ticks >= end) ticks = interpreter_.known_end_of_nested_team(team, last);
     if (ticks < end) {
       pass_gaps_by_time(ticks);
       stack_.close_to(team, ticks);

@@ -40,7 +40,9 @@ void add_sorted(std::vector<Entry>& to, const std::vector<Entry>& from) {
   std::inplace_merge(to.begin(), to.begin() + middle, to.end(), before);
 }
 
-void put_entries(ByteWriter& out, const std::vector<Entry>& entries) {
+}  // namespace
+
+void put(ByteWriter& out, const std::vector<MessageTimes::Entry>& entries) {
   out.number(entries.size());
   for (const Entry& entry : entries) {
     out.word(entry.channel.comm);
@@ -51,7 +53,7 @@ void put_entries(ByteWriter& out, const std::vector<Entry>& entries) {
   }
 }
 
-void take_entries(ByteReader& in, std::vector<Entry>& entries) {
+void take(ByteReader& in, std::vector<MessageTimes::Entry>& entries) {
   for (std::size_t left = in.count(); left != 0 && in.ok(); --left) {
     Entry entry;
     entry.channel.comm = in.word();
@@ -60,12 +62,9 @@ void take_entries(ByteReader& in, std::vector<Entry>& entries) {
     entry.channel.tag = in.number32();
     entry.number = in.number();
     entry.ticks = in.number();
-    if (!entries.empty() && before(entry, entries.back())) in.fail();
     entries.push_back(entry);
   }
 }
-
-}  // namespace
 
 TimeSummary time_summary(MessageTimes times) {
   TimeSummary out;
@@ -89,15 +88,17 @@ TimeSummary merge(TimeSummary a, const TimeSummary& b) {
 void put(ByteWriter& out, const TimeSummary& summary) {
   out.number(summary.checked);
   out.number(summary.violations);
-  put_entries(out, summary.sends);
-  put_entries(out, summary.receives);
+  put(out, summary.sends);
+  put(out, summary.receives);
 }
 
 void take(ByteReader& in, TimeSummary& summary) {
   summary.checked = in.number();
   summary.violations = in.number();
-  take_entries(in, summary.sends);
-  take_entries(in, summary.receives);
+  take(in, summary.sends);
+  take(in, summary.receives);
+  for (const auto* entries : {&summary.sends, &summary.receives})
+    if (!std::is_sorted(entries->begin(), entries->end(), before)) in.fail();
 }
 
 }  // namespace refrain::writer

@@ -45,6 +45,9 @@ struct TimeSummary {
 
 // `times`: of the common clock already.
 TimeSummary time_summary(MessageTimes times);
+void put(ByteWriter& out, const std::vector<MessageTimes::Entry>& entries);
+void take(ByteReader& in, std::vector<MessageTimes::Entry>& entries);
+
 TimeSummary merge(TimeSummary a, const TimeSummary& b);
 void put(ByteWriter& out, const TimeSummary& summary);
 void take(ByteReader& in, TimeSummary& summary);

@@ -1,9 +1,11 @@
 #include "writer/otf2/mpi_job.h"
 
 #include <algorithm>
+#include <exception>
 #include <optional>
 #include <utility>
 
+#include "writer/otf2/clock_repair.h"
 #include "writer/otf2/location_writer.h"
 #include "writer/otf2/message_settlement.h"
 #include "writer/otf2/message_times.h"
@@ -78,7 +80,7 @@ void MpiJob::unite_comms(Models& models, OTF2_CommRef first_comm) {
 }
 
 void MpiJob::plan(Models& models, const RegionTable& regions, unsigned threads,
-                  std::uint64_t locations) {
+                  std::uint64_t locations, bool repair) {
   const std::vector<Task> tasks = tasks_of(models);
   std::vector<std::vector<MessageLog>> logs(models.size());
   std::vector<std::vector<MessageTimes>> times(models.size());
@@ -110,13 +112,48 @@ void MpiJob::plan(Models& models, const RegionTable& regions, unsigned threads,
     noted.most = kMostChecked / std::max<std::uint64_t>(1, locations);
     input.checks = &noted;
     go_through(input, regions);
-    for (auto* entries : {&noted.sends, &noted.receives})
-      for (MessageTimes::Entry& entry : *entries)
-        entry.ticks = clocks_[process].to_global(entry.ticks);
   });
+  compare_clocks(times, repair);
+}
+
+// Where one process has the models of all, it knows all messages.
+MessagePlan MpiJob::plan_of(MessageSummary own) {
+  if (exchange_.size() == 1) return plan_messages(own, comms_.members);
+  std::optional<MessagePlan> plan =
+      settle_messages(exchange_, std::move(own), comms_.members);
+  if (!plan) throw RoundFailed("another process could not tell its messages");
+  return std::move(*plan);
+}
+
+void MpiJob::compare_clocks(std::vector<std::vector<MessageTimes>>& times, bool repair) {
+  std::vector<MessageEnds> ends(times.size());
+  for (std::size_t i = 0; i < times.size(); ++i)
+    for (MessageTimes& location : times[i]) {
+      ends[i].sends.insert(ends[i].sends.end(), location.sends.begin(),
+                           location.sends.end());
+      ends[i].receives.insert(ends[i].receives.end(), location.receives.begin(),
+                              location.receives.end());
+      location = {};
+    }
+  count_violations(ends);
+  if (!repair || violations_ == 0) return;
+  const std::uint64_t before = violations_;
+  this->repair(ends);
+  count_violations(ends);
+  repaired_ = before - std::min(before, violations_);
+}
+
+void MpiJob::count_violations(const std::vector<MessageEnds>& ends) {
   std::vector<TimeSummary> met;
-  for (auto& process : times)
-    for (MessageTimes& location : process) met.push_back(time_summary(std::move(location)));
+  for (std::size_t i = 0; i < ends.size(); ++i) {
+    MessageTimes times;
+    times.sends = ends[i].sends;
+    times.receives = ends[i].receives;
+    for (auto* entries : {&times.sends, &times.receives})
+      for (MessageTimes::Entry& entry : *entries)
+        entry.ticks = clocks_[i].to_global(entry.ticks);
+    met.push_back(time_summary(std::move(times)));
+  }
   std::optional<TimeSummary> all = merge_in_tree(std::move(met));
   gather_up(exchange_, all);
   // Ends that have met nobody are of no use to anyone.
@@ -127,13 +164,20 @@ void MpiJob::plan(Models& models, const RegionTable& regions, unsigned threads,
   violations_ = all->violations;
 }
 
-// Where one process has the models of all, it knows all messages.
-MessagePlan MpiJob::plan_of(MessageSummary own) {
-  if (exchange_.size() == 1) return plan_messages(own, comms_.members);
-  std::optional<MessagePlan> plan =
-      settle_messages(exchange_, std::move(own), comms_.members);
-  if (!plan) throw RoundFailed("another process could not tell its messages");
-  return std::move(*plan);
+// Process 0 has all messages for this that are compared, and all are told its clocks.
+void MpiJob::repair(std::vector<MessageEnds> ends) {
+  std::optional<JobClocks> job = JobClocks{std::move(ends), clocks_};
+  gather_up(exchange_, job);
+  try {
+    if (job && exchange_.rank() == 0)
+      job = JobClocks{{}, repair_clocks(job->ends, job->clocks)};
+  } catch (const std::exception&) {
+    job.reset();  // the others wait to be told
+  }
+  tell_down(exchange_, job);
+  if (!job) throw RoundFailed("another process could not tell its clock");
+  const std::size_t first = exchange_.rank();
+  for (std::size_t i = 0; i < clocks_.size(); ++i) clocks_[i] = job->clocks.at(first + i);
 }
 
 }  // namespace refrain::writer

@@ -18,6 +18,7 @@
 
 #include "writer/exchange/tree.h"
 #include "writer/otf2/clock_map.h"
+#include "writer/otf2/clock_repair.h"
 #include "writer/otf2/process_model.h"
 
 namespace refrain::writer {
@@ -41,8 +42,9 @@ class MpiJob {
   // Gives each process its communicators. `first_comm`: reference of the first.
   void unite_comms(Models& models, OTF2_CommRef first_comm);
   // Which messages and requests get records. `locations`: of all processes that use MPI.
+  // `repair`: clocks are corrected so that no message arrives before it was sent.
   void plan(Models& models, const RegionTable& regions, unsigned threads,
-            std::uint64_t locations);
+            std::uint64_t locations, bool repair);
 
   const CommTable& comms() const noexcept { return comms_; }
   const ClockMap& clock(std::size_t process) const { return clocks_[process]; }
@@ -52,6 +54,7 @@ class MpiJob {
   // Of the messages that are kept: compared in time, and received before they were sent.
   std::uint64_t checked() const noexcept { return checked_; }
   std::uint64_t violations() const noexcept { return violations_; }
+  std::uint64_t repaired() const noexcept { return repaired_; }  // of these, none any more
   // Of the models here: iterations of outermost loops that a rank wrote and others did not:
   // left out, and kept where the rank's pattern broke alone.
   std::uint64_t iterations_given_up() const noexcept { return given_up_; }
@@ -59,6 +62,9 @@ class MpiJob {
 
  private:
   MessagePlan plan_of(MessageSummary own);
+  void compare_clocks(std::vector<std::vector<MessageTimes>>& times, bool repair);
+  void count_violations(const std::vector<MessageEnds>& ends);
+  void repair(std::vector<MessageEnds> ends);
 
   Exchange& exchange_;
   CommTable comms_;
@@ -67,6 +73,7 @@ class MpiJob {
   std::vector<std::vector<std::vector<bool>>> decided_;  // by process, location, request
   std::uint64_t checked_ = 0;
   std::uint64_t violations_ = 0;
+  std::uint64_t repaired_ = 0;
   std::uint64_t given_up_ = 0;
   std::uint64_t alone_ = 0;
 };

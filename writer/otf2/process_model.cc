@@ -50,6 +50,7 @@ ProcessModel::ProcessModel(const spool::ProcessSpool& spool, RegionTable& region
   scan_all(threads);
   date_gaps();
   date_process();
+  if (recovered) date_nested_teams(threads);
   std::vector<TeamInput> inputs;
   std::vector<const spool::RecordSequence*> sequences;
   for (std::size_t i = 0; i < records_.size(); ++i) {
@@ -164,6 +165,25 @@ void ProcessModel::date_process() {
   context_.start_ticks = start;
   context_.end_ticks = end;
   ticks_per_second_ = measured_rate(journal_, facts.ticks_per_second);
+}
+
+// A thread that waits for its next team is not told that its last one is over; if the process
+// was killed it never was.
+void ProcessModel::date_nested_teams(unsigned threads) {
+  std::vector<std::uint64_t> latest;
+  for (const LocationScan& scan : scans_)
+    if (!scan.nested_members.empty()) latest.push_back(scan.nested_members.back().instance);
+  std::sort(latest.begin(), latest.end());
+  for (const std::uint64_t instance : latest) context_.nested_ends[instance] = 0;
+  if (latest.empty()) return;
+  std::vector<std::vector<std::pair<std::uint64_t, std::uint64_t>>> ends(records_.size());
+  parallel_for(records_.size(), threads,
+               [&](std::size_t i) { ends[i] = nested_ends(records_[i], latest); });
+  for (const auto& of_location : ends)
+    for (const auto& [instance, ticks] : of_location) context_.nested_ends[instance] = ticks;
+  for (const LocationScan& scan : scans_)
+    for (const std::uint64_t instance : scan.nested_open)
+      context_.nested_ends.erase(instance);
 }
 
 void ProcessModel::define_regions(RegionTable& regions) {

@@ -68,6 +68,7 @@ class ProcessModel {
   void append_rings();
   void date_gaps();
   void date_process();
+  void date_nested_teams(unsigned threads);
   void define_regions(RegionTable& regions);
   void share();
 

@@ -118,6 +118,7 @@ void add_mpi(const WriteResult& result, Add add) {
       {"ONE_SIDED_DROPPED", counts.one_sided_dropped},
       {"CLOCK_CHECKED", result.mpi.clock_checked},
       {"CLOCK_VIOLATIONS", result.mpi.clock_violations},
+      {"CLOCK_REPAIRED", result.mpi.clock_repaired},
       {"ITERATIONS_GIVEN_UP", result.mpi.iterations_given_up},
       {"ITERATIONS_ALONE", result.mpi.iterations_alone}};
   for (const auto& [name, value] : values) add(name, std::to_string(value));

@@ -14,7 +14,7 @@
 //     LOOPS                              JSON array, see loops_json()
 //     PROCESSES MESSAGES SENDS_DROPPED RECEIVES_DROPPED MESSAGE_BYTES COLLECTIVES
 //     COLLECTIVES_DROPPED ONE_SIDED ONE_SIDED_DROPPED CLOCK_CHECKED CLOCK_VIOLATIONS
-//     ITERATIONS_GIVEN_UP ITERATIONS_ALONE
+//     CLOCK_REPAIRED ITERATIONS_GIVEN_UP ITERATIONS_ALONE
 //                                        of a job that uses MPI; see MpiResult
 //     COMPLAINTS                         what was wrong with the spool, if anything was
 // Thread-safety: pure functions.

@@ -271,6 +271,17 @@ std::uint64_t RecordInterpreter::known_end_of_team(std::size_t& frame) {
   return kNever;
 }
 
+std::uint64_t RecordInterpreter::known_end_of_nested_team(std::size_t& frame,
+                                                          std::uint64_t last) {
+  for (frame = 0; frame < stack_.size(); ++frame) {
+    const Frame& team = stack_[frame];
+    if (team.kind != FrameKind::kTeam || team.number == 0) continue;
+    const auto ended = process_.nested_ends.find(team.id);
+    if (ended != process_.nested_ends.end()) return std::max(ended->second, last);
+  }
+  return kNever;
+}
+
 std::uint64_t RecordInterpreter::true_ticks(const Record& end) {
   const bool last_barrier =
       (end.kind == spool::kSyncRegionEnd || end.kind == spool::kWaitEnd) &&

@@ -42,6 +42,9 @@ class RecordInterpreter {
   // The end, by the thread that began it, of the outermost region that is open here;
   // kNever if it is not known. `frame`: index of its frame.
   std::uint64_t known_end_of_team(std::size_t& frame);
+  // The same of a team that is not outermost and had ended when the process was killed.
+  // `last`: of this thread's last event.
+  std::uint64_t known_end_of_nested_team(std::size_t& frame, std::uint64_t last);
   // Whether an open frame came from this snapshot's record.
   static bool is_same(const Frame& frame, const spool::Record& snapshot) noexcept;
 

@@ -87,6 +87,32 @@ TEST_CASE("Recovery: open regions - closed at the last time that was seen") {
               "198 leave !$omp parallel @0x4fff", "198 team end 0"});
 }
 
+// The thread waits in its team's last barrier, and is told that it is over when it gets its
+// next team: never, if the process is killed before.
+TEST_CASE("Recovery: nested teams - that were over are not open until the kill") {
+  const test::TemporaryFolder folder;
+  SpoolBuilder builder(2);
+  builder.location(0)
+      .sync(1, 100)
+      .add(spool::kParallelBegin, 100, 1, 0x5000 | 1ULL << 48)
+      .add(spool::kImplicitTaskBegin, 100, 1, 1ULL << 32)
+      .add(spool::kParallelBegin, 200, 1, 0x6000 | 2ULL << 48, spool::kTeamNested)
+      .add(spool::kImplicitTaskBegin, 200, 1, 2ULL << 32, spool::kTeamNested);
+  const bool over = GENERATE(true, false);
+  if (over)
+    builder.location(0)
+        .add(spool::kImplicitTaskEnd, 300, 1, 2ULL << 32, spool::kTeamNested)
+        .add(spool::kParallelEnd, 300, 1, 0x6000, spool::kTeamNested);
+  builder.location(0).add(spool::kFlush, 390, 0, 0x6000).not_ended();
+  builder.location(1)
+      .add(spool::kImplicitTaskBegin, 210, 1, 2ULL << 32 | 1, spool::kTeamNested)
+      .add(spool::kSyncRegionBegin, 280, 0, 0, 9)
+      .not_ended();
+  const Written written = write_and_check(builder, folder, after_a_kill());
+  const std::string end = over ? "300" : "390";
+  CHECK(lines(written.trace, 1).back() == end + " team end 1");
+}
+
 const Lines kLastTwo = {"1 enter", "101 enter", "201 enter", "300 off",
                         "800 on",  "801 enter", "901 enter"};
 

@@ -18,6 +18,7 @@ struct WriteOptions {
   bool recovered = false;   // the process died: take what its rings hold, too
   bool keep_spool = false;  // else it is removed after success
   bool overwrite = false;   // replace traces.* that are there
+  bool logical_clock = false;  // no message arrives before it was sent, see clock_repair.h
   std::string filter;       // text of a filter file, see filters/region_filter.h
   std::string version;      // of Refrain, if the spool does not tell
 };
@@ -77,6 +78,7 @@ struct MpiResult {
   MpiCounts counts;
   std::uint64_t clock_checked = 0;     // messages whose ends were compared in time
   std::uint64_t clock_violations = 0;  // of these, received before they were sent
+  std::uint64_t clock_repaired = 0;    // likewise, before clocks were corrected
   std::uint64_t iterations_given_up = 0;  // written by a rank, left out for the others'
   std::uint64_t iterations_alone = 0;     // written by one rank and kept: its pattern broke
 };

@@ -2,9 +2,11 @@
  * its own (a duplicate of the world, and the world in reverse order), and an Allreduce.
  *
  * Arguments: [iterations = 20] [work = 100] [values = 4] [rank to be killed = none] [in
- * iteration = 0]
+ * iteration = 0] [one rank, in turn, sleeps before every so-manyth iteration = none]
+ * [milliseconds = 0]
  * MPI calls of an iteration: Sendrecv, Sendrecv_replace, Allreduce. */
 #include <signal.h>
+#include <time.h>
 
 #include "messages.h"
 
@@ -18,6 +20,8 @@ int main(int argc, char** argv) {
   const long units = argument(argc, argv, 2, 100, 0);
   const int values = (int)argument(argc, argv, 3, 4, 1);
   const long killed = argument(argc, argv, 4, -1, -1), when = argument(argc, argv, 5, 0, 0);
+  const long every = argument(argc, argv, 6, 0, 0), sleep_ms = argument(argc, argv, 7, 0, 0);
+  const struct timespec nap = {sleep_ms / 1000, sleep_ms % 1000 * 1000000};
   MPI_Comm comm;
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
   Group forth = group_of(comm, "forth");
@@ -34,6 +38,8 @@ int main(int argc, char** argv) {
     int to = (forth.rank + 1) % forth.size;
     int from = (forth.rank + forth.size - 1) % forth.size;
     if (all.rank == killed && k == when) raise(SIGKILL);
+    if (every != 0 && k != 0 && k % every == 0 && k / every % all.size == all.rank)
+      nanosleep(&nap, NULL);
     checksum = busy(checksum, units);
     for (int j = 0; j < values; ++j) out[1 + j] = (double)(checksum % 1000) + j;
     int length = message_made(&forth, out, values, to, kRight);

@@ -1,0 +1,266 @@
+// How MPI begins and ends in a process, or does not: the program runs on undisturbed, what
+// is not traced is told, nothing is left behind. And callers in symbols.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "test/end_to_end/mpi_job.h"
+#include "test/support/files.h"
+#include "test/support/mpi_checks.h"
+#include "test/support/trace_checks.h"
+
+namespace refrain::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Of all that is in a folder, hidden or not.
+std::vector<std::string> names_in(const fs::path& folder) {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(folder))
+    names.push_back(entry.path().filename().string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::size_t count_of(const std::string& text, const std::string& part) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos;
+       at = text.find(part, at + 1))
+    ++count;
+  return count;
+}
+
+std::size_t enters_of(const Trace& trace, const std::string& region) {
+  std::size_t count = 0;
+  for (const Location& location : trace.locations)
+    for (const Event& event : location.events)
+      count += event.type == EventType::kEnter &&
+               trace.regions.at(event.reference).name == region;
+  return count;
+}
+
+// The outermost iterations of each rank, written ones with a plus.
+std::vector<std::string> marks_of_ranks(const Trace& trace) {
+  const MpiProcesses processes(trace);
+  std::vector<std::string> result(static_cast<std::size_t>(processes.size()));
+  for (const Iteration& it : iterations(trace))
+    for (int rank = 0; rank < processes.size(); ++rank)
+      if (it.depth == 0 &&
+          trace.locations[it.location].group == processes.location_group(rank))
+        result[static_cast<std::size_t>(rank)] +=
+            std::to_string(it.number) + (it.written ? "+ " : "- ");
+  return result;
+}
+
+// Complete iterations of the outermost loops, by rank.
+std::vector<long> iterations_of_ranks(const Trace& trace) {
+  const MpiProcesses processes(trace);
+  std::vector<long> result(static_cast<std::size_t>(processes.size()));
+  for (const Iteration& it : iterations(trace))
+    for (int rank = 0; rank < processes.size(); ++rank)
+      if (trace.locations[it.location].group == processes.location_group(rank))
+        result[static_cast<std::size_t>(rank)] += it.depth == 0 && it.complete();
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "MPI life: after MPI_Finalize - the program goes on, untraced, and that is told") {
+  const MpiWay way = GENERATE(MpiWay::kInside, MpiWay::kOutside);
+  const bool more = GENERATE(true, false);
+  TemporaryFolder folder;
+  MpiJob job{.program = "after_finalize_gcc",
+             .arguments = {"20", more ? "7" : "0"},
+             .threads = 2,
+             .settings = {{"LIMIT", "0"}}};
+  const Result plain = run_mpi(job);
+  REQUIRE(plain.ok());
+  const Traced traced = trace_mpi(job, way, folder / "archive");
+  CHECK(traced.result.output == plain.output);
+  CHECK(count_of(traced.result.errors,
+                 "nothing is traced after MPI_Finalize: 7 parallel regions") ==
+        (more ? 1 : 0));
+  CHECK(count_of(traced.result.errors, "\n") == (more ? 1 : 0));
+  CHECK(enters_of(traced.trace, "MPI_Allreduce") == 2 * 20);
+  CHECK(enters_of(traced.trace, "MPI_Finalized") == 0);
+  CHECK(names_in(folder.path()) == std::vector<std::string>{"archive"});
+}
+
+TEST_CASE("MPI life: sessions only - untraced, told once, nothing is left") {
+  const MpiWay way = GENERATE(MpiWay::kInside, MpiWay::kOutside);
+  TemporaryFolder folder;
+  const MpiJob job{.program = "sessions_gcc"};
+  const Result plain = run_mpi(job);
+  REQUIRE(plain.ok());
+  const Result result = run_mpi(job, way, folder / "archive");
+  CHECK(result.exit_status == 0);
+  CHECK(result.output == plain.output);
+  CHECK(result.errors ==
+        "refrain: MPI calls are not traced: the program uses sessions and no MPI_Init\n");
+  CHECK(names_in(folder.path()).empty());
+}
+
+TEST_CASE(
+    "MPI life: MPI_Comm_spawn - the parents are traced, that the children are not is "
+    "told") {
+  TemporaryFolder folder;
+  const MpiJob job{.program = "spawn_gcc", .settings = {{"LIMIT", "0"}}};
+  const Result plain = run_mpi(job);
+  REQUIRE(plain.ok());
+  const Traced traced = trace_mpi(job, MpiWay::kOutside, folder / "archive");
+  CHECK(traced.result.output == plain.output);
+  const bool spawned = plain.output.find("spawned=1") != std::string::npos;
+  CHECK(count_of(traced.result.errors, "MPI_Comm_spawn makes are not traced") ==
+        (spawned ? 1 : 0));
+  CHECK(enters_of(traced.trace, "MPI_Comm_spawn") == 2);
+  CHECK(enters_of(traced.trace, "MPI_Allreduce") == 2 * 2 * 20);
+  CHECK(names_in(folder.path()) == std::vector<std::string>{"archive"});
+}
+
+TEST_CASE("MPI life: a spawned process - stays out, also with OpenMP") {
+  TemporaryFolder folder;
+  // As the launcher tells one that it is; started alone, MPI asks no parent.
+  Command command;
+  command.arguments = refrain_run({}, folder / "archive");
+  command.arguments.push_back(data_file("test/programs/mpi/after_finalize_gcc"));
+  command.environment = clean_environment();
+  command.environment["PMI_SPAWNED"] = "1";
+  put_sanitizer_first(command);
+  const Result result = run(command);
+  CHECK(result.exit_status == 0);
+  CHECK(result.output.rfind("value=", 0) == 0);
+  CHECK(result.errors == "");
+  CHECK(names_in(folder.path()).empty());
+}
+
+TEST_CASE("MPI life: killed before MPI_Init - recover makes an archive of what there is") {
+  TemporaryFolder folder;
+  const MpiJob job{
+      .program = "early_end_gcc", .ranks = 1, .threads = 2, .settings = {{"LIMIT", "0"}}};
+  (void)run_mpi(job, MpiWay::kInside, folder / "archive");
+  const std::vector<std::string> left = names_in(folder.path());
+  REQUIRE(left.size() == 1);
+  CHECK(left[0].rfind(".refrain-early_end_gcc-", 0) == 0);
+  const Result recovered = run_refrain({"recover", folder / left[0]});
+  CHECK(recovered.errors == "");
+  REQUIRE(recovered.exit_status == 0);
+  const Trace trace = read_checked(folder / left[0]);
+  CHECK(trace.locations.size() == 2);
+  std::size_t events = 0;
+  for (const Location& location : trace.locations) events += location.events.size();
+  CHECK(events > 2 * 2 * 20);
+}
+
+TEST_CASE("MPI life: no MPI_Init - each process is an archive of its own") {
+  TemporaryFolder folder;
+  const MpiJob job{.program = "early_end_gcc",
+                   .arguments = {"0"},
+                   .threads = 2,
+                   .settings = {{"LIMIT", "0"}}};
+  const Result plain = run_mpi(job);
+  REQUIRE(plain.ok());
+  const Result result = run_mpi(job, MpiWay::kInside, folder / "archive");
+  CHECK(result.exit_status == 0);
+  CHECK(result.output == plain.output);
+  CHECK(result.errors == "");
+  const std::vector<std::string> names{"archive", "archive.2"};
+  REQUIRE(names_in(folder.path()) == names);
+  for (const std::string& name : names)
+    CHECK(read_checked(folder / name).locations.size() == 2);
+}
+
+TEST_CASE("MPI life: helpers - launchers and shells leave nothing") {
+  TemporaryFolder folder;
+  Command command;
+  command.arguments = refrain_run({{"LIMIT", "0"}}, folder / "archive");
+  // The program is also the shell's $0, where the command sees that MPI is used.
+  const std::string program = data_file("test/programs/mpi/ring_gcc");
+  const std::vector<std::string> words{
+      "mpirun.mpich", "-n", "2", "sh", "-c", "true; " + program + "; cat /dev/null",
+      program};
+  for (const std::string& word : words) command.arguments.push_back(word);
+  command.environment = clean_environment();
+  put_sanitizer_first(command);
+  const Result result = run(command);
+  INFO(result.errors);
+  REQUIRE(result.exit_status == 0);
+  CHECK(MpiProcesses(read_checked(folder / "archive")).size() == 2);
+  CHECK(names_in(folder.path()) == std::vector<std::string>{"archive"});
+}
+
+TEST_CASE("MPI life: summary - says processes and threads") {
+  const auto [program, threads, text] = GENERATE(table<const char*, int, const char*>({
+      {"ring_gcc", 1, "%) of 2 processes, "},
+      {"hybrid_gcc", 2, "%) of 2 processes, 4 threads, "},
+  }));
+  TemporaryFolder folder;
+  Command command;
+  command.arguments = {data_file("tools/refrain"),
+                       "run",
+                       "-o",
+                       folder / "archive",
+                       "--",
+                       "mpirun.mpich",
+                       "-n",
+                       "2",
+                       data_file(std::string("test/programs/mpi/") + program)};
+  command.environment = clean_environment();
+  command.environment["OMP_NUM_THREADS"] = std::to_string(threads);
+  put_sanitizer_first(command);
+  const Result result = run(command);
+  CAPTURE(result.errors);
+  REQUIRE(result.exit_status == 0);
+  CHECK(count_of(result.errors, text) == 1);
+  CHECK(count_of(result.errors, " threads, ") == (threads > 1 ? 1 : 0));
+}
+
+TEST_CASE("MPI life: callers - calls through a function of the program are told apart") {
+  const auto [frames, inner] =
+      GENERATE(table<const char*, long>({{"0", 40}, {"1", 20}, {"3", 20}, {"16", 20}}));
+  TemporaryFolder folder;
+  const MpiJob job{.program = "nocollective_gcc",
+                   .ranks = 4,
+                   .settings = {{"MPI_FRAMES", frames}, {"LIMIT", "3"}, {"MIN_GAP", "0"}}};
+  const Result plain = run_mpi(job);
+  const Traced traced = trace_mpi(job, MpiWay::kInside, folder / "archive");
+  CHECK(traced.result.output == plain.output);
+  CHECK(replay(traced.trace).unmatched() == 0);
+  // The outer ranks have one call a pass.
+  CHECK(iterations_of_ranks(traced.trace) == std::vector<long>{20, inner, inner, 20});
+  if (inner != 20) return;
+  const std::vector<std::string> marks = marks_of_ranks(traced.trace);
+  CHECK(marks == std::vector<std::string>(4, marks[0]));
+  CHECK(property_number(traced.trace, "SENDS_DROPPED") == 0);
+  CHECK(property_number(traced.trace, "RECEIVES_DROPPED") == 0);
+}
+
+TEST_CASE("MPI life: callers - recursion of one depth is one loop all the same") {
+  const std::string frames = GENERATE("0", "3", "5", "16");
+  TemporaryFolder folder;
+  const MpiJob job{.program = "callers_gcc",
+                   .arguments = {"cycle", "100"},
+                   .ranks = 1,
+                   .settings = {{"MPI_FRAMES", frames}, {"MIN_GAP", "0"}}};
+  const Result plain = run_mpi(job);
+  const Traced traced = trace_mpi(job, MpiWay::kInside, folder / "archive");
+  CAPTURE(frames);
+  CHECK(traced.result.output == plain.output);
+  CHECK(iterations_of_ranks(traced.trace) == std::vector<long>{100});
+}
+
+TEST_CASE("MPI life: callers - of programs without unwind tables none are known") {
+  TemporaryFolder folder;
+  const MpiJob job{.program = "nocollective_gcc_bare",
+                   .ranks = 4,
+                   .settings = {{"MPI_FRAMES", "5"}, {"LIMIT", "3"}, {"MIN_GAP", "0"}}};
+  const Result plain = run_mpi(job);
+  const Traced traced = trace_mpi(job, MpiWay::kInside, folder / "archive");
+  CHECK(traced.result.output == plain.output);
+  CHECK(iterations_of_ranks(traced.trace) == std::vector<long>{20, 40, 40, 20});
+}
+
+}  // namespace refrain::test
