@@ -2,9 +2,10 @@
  * its own (a duplicate of the world, and the world in reverse order), and an Allreduce.
  *
  * Arguments: [iterations = 20] [work = 100] [values = 4] [rank to be killed = none] [in
- * iteration = 0]
+ * iteration = 0] [rank that can open no file when MPI ends = none]
  * MPI calls of an iteration: Sendrecv, Sendrecv_replace, Allreduce. */
 #include <signal.h>
+#include <sys/resource.h>
 
 #include "messages.h"
 
@@ -18,6 +19,7 @@ int main(int argc, char** argv) {
   const long units = argument(argc, argv, 2, 100, 0);
   const int values = (int)argument(argc, argv, 3, 4, 1);
   const long killed = argument(argc, argv, 4, -1, -1), when = argument(argc, argv, 5, 0, 0);
+  const long blind = argument(argc, argv, 6, -1, -1);
   MPI_Comm comm;
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
   Group forth = group_of(comm, "forth");
@@ -58,6 +60,7 @@ int main(int argc, char** argv) {
   MPI_Comm_free(&forth.handle);
   MPI_Comm_free(&back.handle);
   messages_end();
+  if (all.rank == blind) setrlimit(RLIMIT_NOFILE, &(struct rlimit){0, 0});
   group_free(&forth), group_free(&back), group_free(&all);
   MPI_Finalize();
   return 0;
