@@ -10,6 +10,7 @@
 #include "tracer/mpi/call.h"
 #include "tracer/mpi/clocks.h"
 #include "tracer/mpi/communicator_calls.h"
+#include "tracer/mpi/job_exchange.h"
 #include "tracer/mpi/mpi_header.h"
 #include "tracer/mpi/threads.h"
 #include "tracer/recorder/keep_errno.h"
@@ -128,8 +129,18 @@ Finalize::Finalize(Call& call) noexcept {
   measure_clocks(rank, size);
   call.end();
   runtime::finish_recording();
+  // Nobody records any more when the first one looks at what was recorded.
   PMPI_Barrier(MPI_COMM_WORLD);
-  if (rank == 0) runtime::write_job_archive();
+  int wanted = rank == 0 && runtime::has_job_archive() ? 1 : 0;
+  if (PMPI_Bcast(&wanted, 1, MPI_INT, 0, MPI_COMM_WORLD) != MPI_SUCCESS || wanted == 0)
+    return;
+  try {
+    JobExchange exchange;
+    runtime::write_job_archive(exchange);
+  } catch (const std::exception&) {
+    writer::Alone alone;
+    if (rank == 0) runtime::write_job_archive(alone);
+  }
 }
 
 namespace {

@@ -121,6 +121,7 @@ class ArchiveJob {
   void prepare() {
     Assignment wanted{options_, {}};
     if (first_) {
+      parse_filter();
       spool_ = open_job_spools(options_.archive, own_rank());
       if (spool_.processes.empty())
         throw Failure(options_.archive + ": no spool to make an archive from");
@@ -131,17 +132,26 @@ class ArchiveJob {
     wanted = agree(exchange_, std::move(wanted));
     options_ = std::move(wanted.options);
     work_folder_ = std::move(wanted.work_folder);
-    const std::string error = filter_.parse(options_.filter);
-    require(error.empty() ? error : "filter: " + error);
+    if (!first_) parse_filter();
     threads_ = options_.threads;
     if (threads_ == 0) threads_ = std::max(1U, std::thread::hardware_concurrency());
     if (first_) return;
     spool_ = open_job_spools(options_.archive, own_rank());
-    if (spool_.processes.empty()) add_missing_rank(spool_, exchange_.rank());
+    if (spool_.processes.empty()) {
+      // Not traced, or not to be read here: another process may.
+      if (std::filesystem::exists(spool::process_path(options_.archive, exchange_.rank())))
+        throw Failure("its spool cannot be read");
+      add_missing_rank(spool_, exchange_.rank());
+    }
     // Made by rank 0: if it is not there, this process sees another file system.
     std::error_code problem;
     std::filesystem::create_directory(part_folder(work_folder_, exchange_.rank()), problem);
     require(problem ? work_folder_ + ": " + problem.message() : std::string());
+  }
+
+  void parse_filter() {
+    const std::string error = filter_.parse(options_.filter);
+    require(error.empty() ? error : "filter: " + error);
   }
 
   std::optional<std::uint32_t> own_rank() const {

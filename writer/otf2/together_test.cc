@@ -100,6 +100,21 @@ TEST_CASE("Together: a rank that cannot write - all are told, the spool is as it
   }
 }
 
+TEST_CASE("Together: a rank that cannot read its spool - another one may") {
+  const test::TemporaryFolder folder;
+  for (std::uint32_t rank = 0; rank < 3; ++rank)
+    hybrid_rank(rank, 3).write(folder.path(), rank);
+  WriteOptions options;
+  options.archive = folder.path().string();
+  const std::vector<std::string> errors =
+      write_in_processes(options, 3, [](std::uint32_t rank) {
+        const rlimit none{0, 0};
+        if (rank == 1) ::setrlimit(RLIMIT_NOFILE, &none);
+      });
+  for (const std::string& error : errors) CHECK(error.starts_with("failed: "));
+  CHECK(write_archive(options).ok);
+}
+
 TEST_CASE("Together: no spool - all are told") {
   const test::TemporaryFolder folder;
   WriteOptions options;
