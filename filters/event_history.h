@@ -54,20 +54,13 @@ class EventHistory {
   // Whether others can have done other things than this process from event `begin` to
   // event `end`: there are messages, and nothing that all who take part come to.
   bool apart(std::uint64_t begin, std::uint64_t end) const noexcept {
-    if (begin == end || begin < oldest()) return false;
-    const Entry& first = (*this)[begin];
-    const Entry& last = (*this)[end - 1];
-    const bool first_is_meeting = begin == 0 || first.meetings != (*this)[begin - 1].meetings;
-    const bool first_is_message = begin == 0 || first.messages != (*this)[begin - 1].messages;
-    return last.meetings == first.meetings && !first_is_meeting &&
-           (last.messages != first.messages || first_is_message);
+    const Counts counts = counts_in(begin, end);
+    return counts.messages != 0 && counts.meetings == 0;
   }
-  // Whether other processes have to do with any of the events from `begin` to `end`.
+  // Whether other processes have to do with any of them.
   bool company(std::uint64_t begin, std::uint64_t end) const noexcept {
-    if (begin == end || begin <= oldest()) return false;
-    const Entry& before = (*this)[begin - 1];
-    const Entry& last = (*this)[end - 1];
-    return last.messages != before.messages || last.meetings != before.meetings;
+    const Counts counts = counts_in(begin, end);
+    return (counts.messages | counts.meetings) != 0;
   }
   bool any_company() const noexcept { return (messages_ | meetings_) != 0; }
   // Position of the next event.
@@ -92,6 +85,19 @@ class EventHistory {
   }
 
  private:
+  struct Counts {
+    std::uint32_t messages = 0;
+    std::uint32_t meetings = 0;
+  };
+  // Of the events from `begin` to `end`; none if these are no longer all known.
+  Counts counts_in(std::uint64_t begin, std::uint64_t end) const noexcept {
+    const Entry none{};
+    if (begin == end || (begin != 0 && begin <= oldest())) return {};
+    const Entry& before = begin == 0 ? none : (*this)[begin - 1];
+    const Entry& last = (*this)[end - 1];
+    return {last.messages - before.messages, last.meetings - before.meetings};
+  }
+
   std::vector<Entry> entries_;
   std::uint64_t mask_;
   std::uint64_t next_ = 0;

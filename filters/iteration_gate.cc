@@ -147,8 +147,7 @@ void IterationGate::end_iteration(OpenLoop& loop, std::uint64_t end,
   const std::uint64_t duration = end_ticks > loop.ticks ? end_ticks - loop.ticks : 0;
   const bool company = events_.company(loop.begin, end);
   const bool outermost = level == spent;
-  if (outermost && loop.loop == next_loop_ && loop.number == next_number_)
-    next_ = {loop.begin, end};
+  if (outermost && loop.begin == next_begin_) next_ = {loop.begin, end};
   slow_.ended({.loop = loop.loop,
                .level = level,
                .number = loop.number,
@@ -247,7 +246,7 @@ void IterationGate::after_loop_events() noexcept {
   if (next_.end != 0) {
     if (!window_closed_ && !closed_for_good_) keep(next_.begin, next_.end, true);
     next_ = {};
-    next_loop_ = periodicity::kNoLoop;
+    next_begin_ = kNever;
   }
   if (slow_.waiting()) {
     const std::uint64_t first = events_[slow_.first_waiting()].epoch;
@@ -282,8 +281,7 @@ void IterationGate::take_slow() noexcept {
       continue;
     }
     keep(slow->previous_begin, slow->end, true);
-    next_loop_ = slow->loop;
-    next_number_ = slow->number + 1;
+    next_begin_ = slow->end;
   }
 }
 

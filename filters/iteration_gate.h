@@ -185,9 +185,8 @@ class IterationGate final : private periodicity::LoopSink, private HoldSink {
   static constexpr std::size_t kMostKept = 64;
   std::array<HeldStretches::Stretch, kMostKept> kept_{};
   std::size_t kept_count_ = 0;
-  // The iteration after a slow one: its loop and number, and where it lay once it has ended.
-  std::uint32_t next_loop_ = periodicity::kNoLoop;
-  std::uint64_t next_number_ = 0;
+  // The iteration after a slow one: where it begins, and where it lay once it has ended.
+  std::uint64_t next_begin_ = kNever;
   HeldStretches::Stretch next_{};
 
   bool window_closed_ = false;

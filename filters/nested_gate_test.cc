@@ -233,6 +233,35 @@ TEST_CASE("NestedGate: slow iterations - with company, their neighbours are writ
   CHECK(record.held(stream.size() + 1) == expected);
 }
 
+TEST_CASE("NestedGate: slow iterations - with company, the last of a visit has none after it") {
+  // In each of the first ten steps the inner iterations from the tenth on are held. The
+  // last of the fifth step is slow; no other visit of the loop ends there.
+  Stream stream;
+  std::vector<std::size_t> begins;
+  for (std::size_t k = 0; k < 10; ++k) {
+    begins.push_back(stream.size() + 1);
+    stream.push_back(1);
+    for (int i = 0; i < (k == 5 ? 30 : 40); ++i) stream.insert(stream.end(), {2, 3});
+    stream.push_back(4);
+  }
+  auto ticks = random_ticks(stream.size(), 3);
+  const std::size_t slow = begins[5] + 2 * 30 - 1;
+  ticks[slow] += 20000;
+  const GateRecord record =
+      gated(stream, ticks, {.limit = 10, .slow = {20, 0.01}}, true, Company::kMeeting);
+  REQUIRE(record.slow.size() == 1);
+  CHECK(record.slow[0].number == 29);
+  const auto held = record.held(stream.size() + 1);
+  const auto is_held = [&](std::size_t step, std::size_t from, std::size_t to) {
+    const std::pair<std::uint64_t, std::uint64_t> stretch{begins[step] + 1 + 2 * from,
+                                                          begins[step] + 1 + 2 * to};
+    return std::find(held.begin(), held.end(), stretch) != held.end();
+  };
+  CHECK(is_held(4, 10, 40));
+  CHECK(is_held(5, 10, 28));
+  CHECK(is_held(6, 10, 40));
+}
+
 TEST_CASE("NestedGate: slow iterations - with company, those inside held ones are not") {
   const Stream stream = two_levels(300, 200);
   const std::size_t size = 402;

@@ -24,9 +24,9 @@ struct Item {
   std::uint16_t depth = 0;
 };
 
-// Where in a body without inner loops a part of it begins, goes round again, or is over. A part is a row of
-// events that comes twice or more in succession: a loop of few rounds, the same number
-// each time.
+// Where in a body without inner loops a part of it begins, goes round again, or is over. A
+// part is a row of events that comes twice or more in succession: a loop of few rounds, the
+// same number each time.
 struct PartMark {
   std::uint32_t item = 0;  // before which it is told; the body's size: at its end
   std::uint32_t body = 0;  // of the part

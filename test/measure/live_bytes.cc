@@ -21,11 +21,17 @@ void forget_peak() noexcept { g_peak = g_live.load(); }
 
 namespace {
 
-void* allocate(std::size_t bytes) {
+void* allocate_or_not(std::size_t bytes) noexcept {
   void* memory = std::malloc(std::max<std::size_t>(bytes, 1));
-  if (memory == nullptr) throw std::bad_alloc();
+  if (memory == nullptr) return nullptr;
   const std::size_t live = g_live += malloc_usable_size(memory);
   if (live > g_peak) g_peak = live;
+  return memory;
+}
+
+void* allocate(std::size_t bytes) {
+  void* memory = allocate_or_not(bytes);
+  if (memory == nullptr) throw std::bad_alloc();
   return memory;
 }
 
@@ -40,6 +46,13 @@ void release(void* memory) noexcept {
 
 void* operator new(std::size_t bytes) { return refrain::simulation::allocate(bytes); }
 void* operator new[](std::size_t bytes) { return refrain::simulation::allocate(bytes); }
+// The temporary buffers of std::stable_sort come from these.
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+  return refrain::simulation::allocate_or_not(bytes);
+}
+void* operator new[](std::size_t bytes, const std::nothrow_t&) noexcept {
+  return refrain::simulation::allocate_or_not(bytes);
+}
 void operator delete(void* memory) noexcept { refrain::simulation::release(memory); }
 void operator delete[](void* memory) noexcept { refrain::simulation::release(memory); }
 void operator delete(void* memory, std::size_t) noexcept {

@@ -5,17 +5,13 @@
 
 #include <algorithm>
 
+#include "tracer/mpi/mix.h"
 #include "tracer/recorder/keep_errno.h"
 
 #define NOT_SANITIZED __attribute__((no_sanitize("address"), no_sanitize("thread")))
 
 namespace refrain::mpi {
 namespace {
-
-std::uint64_t mix(std::uint64_t hash, std::uint64_t value) noexcept {
-  hash = (hash ^ value) * 0x9E3779B97F4A7C15u;
-  return hash ^ hash >> 32;
-}
 
 // An unwind in progress: skips our own frames and collects `wanted` from the site on.
 struct Walk {
@@ -136,7 +132,11 @@ std::uint64_t Callers::unwind(Frame site, unsigned frames) noexcept {
             .addresses = {},
             .stacks = {}};
   _Unwind_Backtrace(visit, &walk);
-  if (walk.count == 0) walk.addresses[0] = site.address, walk.stacks[0] = site.stack, walk.count = 1;
+  if (walk.count == 0) {
+    walk.addresses[0] = site.address;
+    walk.stacks[0] = site.stack;
+    walk.count = 1;
+  }
   Frame found[kMostFrames + 1];
   std::uint64_t hash = 0;
   for (unsigned i = 0; i != walk.count; ++i) {

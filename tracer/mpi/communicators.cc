@@ -2,16 +2,9 @@
 
 #include <algorithm>
 
+#include "tracer/mpi/mix.h"
+
 namespace refrain::mpi {
-namespace {
-
-std::uint64_t mix(std::uint64_t hash, std::uint64_t value) noexcept {
-  hash = (hash ^ value) * 0x9E3779B97F4A7C15u;
-  return hash ^ hash >> 32;
-}
-
-}  // namespace
-
 Communicators& g_communicators = *new Communicators;
 
 std::uint64_t hash_members(std::span<const int> world_ranks) noexcept {

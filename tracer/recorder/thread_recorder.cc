@@ -108,7 +108,7 @@ bool ThreadRecorder::flush_stage(std::uint64_t count) noexcept {
 
 // A half of the ring is full, and the next records would overwrite the other one. The ring
 // grows instead if what a break would ask for now does not fit into the half that stays: that
-// is from one to two iterations, so the half leaves room for the greatest.
+// is from one to three iterations, so the half leaves room for the greatest.
 bool ThreadRecorder::wrap_ring() noexcept {
   const std::uint64_t capacity = ring_capacity();
   const std::uint64_t half = capacity / 2;
