@@ -129,7 +129,7 @@ TEST_CASE("MPI life: a spawned process - stays out, also with OpenMP") {
   command.arguments.push_back(data_file("test/programs/mpi/after_finalize_gcc"));
   command.environment = clean_environment();
   command.environment["PMI_SPAWNED"] = "1";
-  put_sanitizer_first(command);
+  put_mpi_sanitizer_first(command);
   const Result result = run(command);
   CHECK(result.exit_status == 0);
   CHECK(result.output.rfind("value=", 0) == 0);
@@ -184,7 +184,7 @@ TEST_CASE("MPI life: helpers - launchers and shells leave nothing") {
       program};
   for (const std::string& word : words) command.arguments.push_back(word);
   command.environment = clean_environment();
-  put_sanitizer_first(command);
+  put_mpi_sanitizer_first(command);
   const Result result = run(command);
   INFO(result.errors);
   REQUIRE(result.exit_status == 0);
@@ -210,7 +210,7 @@ TEST_CASE("MPI life: summary - says processes and threads") {
                        data_file(std::string("test/programs/mpi/") + program)};
   command.environment = clean_environment();
   command.environment["OMP_NUM_THREADS"] = std::to_string(threads);
-  put_sanitizer_first(command);
+  put_mpi_sanitizer_first(command);
   const Result result = run(command);
   CAPTURE(result.errors);
   REQUIRE(result.exit_status == 0);

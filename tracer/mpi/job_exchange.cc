@@ -17,7 +17,7 @@
 namespace refrain::mpi {
 namespace {
 
-constexpr std::size_t kMostBytes = std::size_t{1} << 30;  // of a part
+constexpr std::size_t kMostBytes = std::size_t{1} << 18;  // of a part
 
 void check(int result) {
   if (result != MPI_SUCCESS) throw std::runtime_error("MPI does not carry messages");
@@ -64,6 +64,13 @@ void JobExchange::receive_part(int from, void* data, std::size_t bytes) {
   wait(request);
 }
 
+// So that whoever comes next is not taken for the rest of this.
+void JobExchange::skip(int from, std::uint64_t bytes) {
+  static std::byte nowhere[kMostBytes];
+  for (std::uint64_t at = 0; at < bytes; at += kMostBytes)
+    receive_part(from, nowhere, std::min<std::uint64_t>(kMostBytes, bytes - at));
+}
+
 void JobExchange::send(std::uint32_t to, const writer::Bytes& bytes) {
   const std::uint64_t length = bytes.size();
   const int peer = static_cast<int>(to);
@@ -76,7 +83,13 @@ writer::Bytes JobExchange::receive(std::uint32_t from) {
   std::uint64_t length = 0;
   const int peer = static_cast<int>(from);
   receive_part(peer, &length, sizeof(length));
-  writer::Bytes bytes(length);
+  writer::Bytes bytes;
+  try {
+    bytes.resize(length);
+  } catch (const std::exception&) {
+    skip(peer, length);
+    return {};
+  }
   for (std::size_t at = 0; at < bytes.size(); at += kMostBytes)
     receive_part(peer, bytes.data() + at, std::min(kMostBytes, bytes.size() - at));
   return bytes;

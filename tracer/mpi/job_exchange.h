@@ -3,8 +3,9 @@
 //
 // Place in the flow: ARCHITECTURE.md, step 7; environment.cc makes one in MPI_Finalize,
 // when nobody records any more. Shape: over a communicator of our own, each message is its
-// length, and then its bytes in parts whose number an int can tell. Thread-safety: the
-// thread that calls MPI_Finalize. Errors: std::runtime_error. Cost: that of MPI's messages.
+// length, and then its bytes in parts. Thread-safety: the thread that calls MPI_Finalize.
+// Errors: std::runtime_error where MPI fails; a message that there is no memory for is
+// received as an empty one, which no summary is. Cost: that of MPI's messages.
 // Who waits sleeps, so that those who write have the processors: up to a millisecond each
 // time.
 #pragma once
@@ -33,6 +34,7 @@ class JobExchange final : public writer::Exchange {
  private:
   void send_part(int to, const void* data, std::size_t bytes);
   void receive_part(int from, void* data, std::size_t bytes);
+  void skip(int from, std::uint64_t bytes);
   void wait(MPI_Request request);
 
   MPI_Comm comm_ = MPI_COMM_NULL;
