@@ -17,15 +17,9 @@
 
 namespace refrain::writer {
 
-// Ends of messages that are compared; ticks of the process' own clock.
-struct MessageEnds {
-  std::vector<MessageTimes::Entry> sends;
-  std::vector<MessageTimes::Entry> receives;
-};
-
 // What processes tell each other for that, in order.
 struct JobClocks {
-  std::vector<MessageEnds> ends;
+  std::vector<MessageEnds> ends;  // ticks of the process' own clock
   std::vector<ClockMap> clocks;
 };
 JobClocks merge(JobClocks a, const JobClocks& b);

@@ -87,7 +87,8 @@ void MpiJob::plan(Models& models, const RegionTable& regions, unsigned threads,
   decided_.resize(models.size());
   for (std::size_t i = 0; i < models.size(); ++i) {
     logs[i].resize(models[i]->locations());
-    times[i].resize(models[i]->locations());
+    times[i].assign(models[i]->locations(),
+                    MessageTimes(kMostChecked / std::max<std::uint64_t>(1, locations)));
     decided_[i].resize(models[i]->locations());
   }
   parallel_for(tasks.size(), threads, [&](std::size_t i) {
@@ -108,9 +109,7 @@ void MpiJob::plan(Models& models, const RegionTable& regions, unsigned threads,
     const auto [process, location] = tasks[i];
     LocationInput input = models[process]->input(location);
     input.decide = &decided_[process][location];
-    MessageTimes& noted = times[process][location];
-    noted.most = kMostChecked / std::max<std::uint64_t>(1, locations);
-    input.checks = &noted;
+    input.checks = &times[process][location];
     go_through(input, regions);
   });
   compare_clocks(times, repair);
@@ -126,14 +125,12 @@ MessagePlan MpiJob::plan_of(MessageSummary own) {
 }
 
 void MpiJob::compare_clocks(std::vector<std::vector<MessageTimes>>& times, bool repair) {
+  const ClockMap own;  // as they are
   std::vector<MessageEnds> ends(times.size());
   for (std::size_t i = 0; i < times.size(); ++i)
     for (MessageTimes& location : times[i]) {
-      ends[i].sends.insert(ends[i].sends.end(), location.sends.begin(),
-                           location.sends.end());
-      ends[i].receives.insert(ends[i].receives.end(), location.receives.begin(),
-                              location.receives.end());
-      location = {};
+      ends[i] = merge(std::move(ends[i]), message_ends(location, own));
+      location = MessageTimes();
     }
   count_violations(ends);
   if (!repair || violations_ == 0) return;
@@ -145,19 +142,12 @@ void MpiJob::compare_clocks(std::vector<std::vector<MessageTimes>>& times, bool 
 
 void MpiJob::count_violations(const std::vector<MessageEnds>& ends) {
   std::vector<TimeSummary> met;
-  for (std::size_t i = 0; i < ends.size(); ++i) {
-    MessageTimes times;
-    times.sends = ends[i].sends;
-    times.receives = ends[i].receives;
-    for (auto* entries : {&times.sends, &times.receives})
-      for (MessageTimes::Entry& entry : *entries)
-        entry.ticks = clocks_[i].to_global(entry.ticks);
-    met.push_back(time_summary(std::move(times)));
-  }
+  for (std::size_t i = 0; i < ends.size(); ++i)
+    met.push_back(time_summary(message_ends(ends[i], clocks_[i])));
   std::optional<TimeSummary> all = merge_in_tree(std::move(met));
   gather_up(exchange_, all);
   // Ends that have met nobody are of no use to anyone.
-  if (all) all = TimeSummary{all->checked, all->violations, {}, {}};
+  if (all) all = TimeSummary{all->checked, all->violations, {}};
   tell_down(exchange_, all);
   if (!all) throw RoundFailed("another process could not compare its messages");
   checked_ = all->checked;

@@ -7,8 +7,8 @@
 // Thread-safety: one thread calls; work over locations is done in parallel.
 // Ownership: the models refer to the MpiJob's tables, which must live longer.
 // Cost: two passes over the records of processes that use MPI, without writing. Memory: see
-// message_plan.h; one bit a request; at most kMostChecked messages are compared in time,
-// 48 bytes an end.
+// message_plan.h; one bit a request; message_times.h for the kMostChecked messages that are
+// compared in time at most, and where their clocks are repaired, see clock_repair.h.
 #pragma once
 
 #include <cstddef>

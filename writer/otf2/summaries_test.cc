@@ -1,11 +1,15 @@
 // What processes tell each other: as bytes and back, damaged, and settled by many ranks.
 #include <catch2/catch.hpp>
+#include <map>
+#include <optional>
 #include <random>
 #include <thread>
 
 #include "writer/exchange/mailboxes.h"
 #include "writer/exchange/tree.h"
 #include "writer/otf2/assignment.h"
+#include "writer/otf2/clock_map.h"
+#include "writer/otf2/clock_repair.h"
 #include "writer/otf2/message_settlement.h"
 #include "writer/otf2/message_times.h"
 #include "writer/otf2/mpi_comms.h"
@@ -100,13 +104,24 @@ SharedDefinitions random_definitions(Random& random) {
 }
 
 TimeSummary random_times(Random& random) {
-  MessageTimes times;
-  times.most = 6;
+  MessageTimes times(6);
   for (std::uint32_t i = random() % 9; i != 0; --i) {
     times.sent({7, random() % 3, random() % 3, 1}, random() % 4, random());
     times.received({7, random() % 3, random() % 3, 1}, random() % 4, random());
   }
-  return time_summary(times);
+  return time_summary(message_ends(times, ClockMap()));
+}
+
+JobClocks random_clocks(Random& random) {
+  JobClocks out;
+  for (std::uint32_t i = random() % 4; i != 0; --i) {
+    out.ends.push_back(random_times(random).ends);
+    std::vector<spool::JournalClockOffset> offsets;
+    for (std::uint64_t j = random() % 4; j != 0; --j)
+      offsets.push_back({1000 * (4 - j), static_cast<std::int32_t>(random()), random()});
+    out.clocks.emplace_back(std::move(offsets));
+  }
+  return out;
 }
 
 JobFacts random_job(Random& random) {
@@ -172,8 +187,64 @@ TEST_CASE("Summaries: as bytes - there and back, damaged ones are refused") {
   SECTION("plans") { check_bytes(random_plan); }
   SECTION("definitions") { check_bytes(random_definitions); }
   SECTION("times") { check_bytes(random_times); }
+  SECTION("clocks") { check_bytes(random_clocks); }
   SECTION("processes") { check_bytes(random_job); }
   SECTION("assignments") { check_bytes(random_assignment); }
+}
+
+TEST_CASE("Message times: put together in a tree - as one by one") {
+  Random random(5);
+  constexpr std::uint32_t kProcesses = 5;
+  struct Seen {
+    std::optional<std::uint64_t> sent;
+    std::optional<std::uint64_t> received;
+  };
+  for (int round = 0; round < 300; ++round) {
+    std::map<std::pair<Channel, std::uint64_t>, Seen> messages;
+    std::vector<std::vector<MessageTimes>> locations(
+        kProcesses, std::vector<MessageTimes>(2, MessageTimes(1000)));
+    for (std::uint32_t i = random() % 400; i != 0; --i) {
+      const bool send = random() % 2 == 0;
+      const Channel channel{7, random() % kProcesses, random() % kProcesses, random() % 2};
+      const std::uint64_t number = random() % 10;
+      const std::uint64_t ticks = 1000 + random() % 1000;
+      Seen& seen = messages[{channel, number}];
+      const std::uint32_t process = send ? channel.source : channel.destination;
+      std::optional<std::uint64_t>& end = send ? seen.sent : seen.received;
+      if (end) continue;
+      end = ticks + 100 * process;
+      MessageTimes& location = locations[process][random() % 2];
+      if (send) location.sent(channel, number, ticks);
+      if (!send) location.received(channel, number, ticks);
+    }
+    std::vector<TimeSummary> summaries;
+    for (std::uint32_t i = 0; i < kProcesses; ++i) {
+      const ClockMap clock({{0, 100 * i, 0}});
+      summaries.push_back(time_summary(merge(message_ends(locations[i][0], clock),
+                                             message_ends(locations[i][1], clock))));
+    }
+    const TimeSummary all = merge_in_tree(std::move(summaries));
+    std::uint64_t checked = 0;
+    std::uint64_t violations = 0;
+    std::map<std::pair<Channel, std::uint64_t>, std::uint64_t> sent;
+    std::map<std::pair<Channel, std::uint64_t>, std::uint64_t> received;
+    for (const auto& [message, seen] : messages) {
+      checked += seen.sent && seen.received;
+      violations += seen.sent && seen.received && *seen.received < *seen.sent;
+      if (seen.sent && !seen.received) sent[message] = *seen.sent;
+      if (seen.received && !seen.sent) received[message] = *seen.received;
+    }
+    REQUIRE(all.checked == checked);
+    REQUIRE(all.violations == violations);
+    const auto left = [](const TimesByChannel& times) {
+      std::map<std::pair<Channel, std::uint64_t>, std::uint64_t> out;
+      for (const auto& [channel, ends] : times)
+        for (const auto& end : ends.ends()) out[{channel, end.number}] = end.ticks;
+      return out;
+    };
+    REQUIRE(left(all.ends.sends) == sent);
+    REQUIRE(left(all.ends.receives) == received);
+  }
 }
 
 TEST_CASE("RankList: as a list - places, filling, members") {
