@@ -25,6 +25,7 @@ struct Settings {
   std::uint64_t limit = 10;
   std::string symbols = "auto";
   std::uint64_t mpi_frames = 5;
+  std::uint64_t clock_every = 0;
   std::string detector = "nested";
   std::string nested = "each";
   std::uint64_t window_events = 512;
