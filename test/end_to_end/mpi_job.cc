@@ -27,8 +27,10 @@ void put_mpi_sanitizer_first(Command& command) {
   // Who called a library that is unloaded by now is not found by frame pointers, and so
   // not what libomp.lsan names.
   const char* given = std::getenv("ASAN_OPTIONS");
-  if (given != nullptr)
-    command.environment["ASAN_OPTIONS"] = given + std::string(":fast_unwind_on_malloc=0");
+  if (given == nullptr) return;
+  const std::string wanted = command.environment["ASAN_OPTIONS"].value_or("");
+  command.environment["ASAN_OPTIONS"] =
+      given + std::string(":fast_unwind_on_malloc=0:") + wanted;
 }
 
 Result run_mpi(const MpiJob& job, MpiWay way, const fs::path& archive) {
