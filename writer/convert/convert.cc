@@ -6,6 +6,7 @@
 
 #include "writer/convert/archive_stream.h"
 #include "writer/convert/csv_sink.h"
+#include "writer/convert/paraver_sink.h"
 
 namespace refrain::convert {
 namespace {
@@ -36,7 +37,8 @@ std::string check_output(const ConvertOptions& options, const std::string& outpu
   return {};
 }
 
-std::unique_ptr<TraceSink> make_sink(Format, const std::string& output) {
+std::unique_ptr<TraceSink> make_sink(Format format, const std::string& output) {
+  if (format == Format::kParaver) return std::make_unique<ParaverSink>(output);
   return std::make_unique<CsvSink>(output);
 }
 
