@@ -15,6 +15,9 @@ bool holds_archive(const std::string& folder);
 // Size of traces.* on disk.
 std::uint64_t archive_bytes(const std::string& folder);
 
+// Removes traces.*, the anchor first; the folder and what else is in it stays.
+std::string remove_archive(const std::string& folder);
+
 class ArchiveFolder {
  public:
   explicit ArchiveFolder(std::string archive);
