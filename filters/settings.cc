@@ -113,6 +113,11 @@ constexpr SettingInfo kTable[] = {
      "hold|stop", 0, 0, field<&Settings::limit_policy>},
     {"keep_spool", kBool, "", "yes or no", "leave the spool beside the archive", "", "", 0,
      0, field<&Settings::keep_spool>},
+    {"format", kChoice, "", "otf2, paraver, or both with a comma between",
+     "what is written at the end",
+     "otf2: the archive. paraver: also .prv, .pcf and .row, made from the archive and beside "
+     "it; alone, they take its place.",
+     "otf2|paraver|otf2,paraver|paraver,otf2", 0, 0, field<&Settings::format>},
     {"clock", kChoice, "", "auto, tsc, monotonic or logical", "clock of the time stamps",
      "auto: the time stamp counter where the kernel uses it itself, else "
      "CLOCK_MONOTONIC_RAW. logical: the same, and in archives of MPI jobs the clocks of "

@@ -44,6 +44,7 @@ struct Settings {
   std::uint64_t disk_limit_bytes = std::uint64_t{4} << 30;
   std::string limit_policy = "hold";
 
+  std::string format = "otf2";
   std::string clock = "auto";
   std::uint64_t writer_threads = 0;
   std::string libomp;

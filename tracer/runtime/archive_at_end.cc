@@ -9,6 +9,7 @@
 
 #include "tracer/runtime/messages.h"
 #include "tracer/runtime/session.h"
+#include "writer/convert/formats.h"
 #include "writer/otf2/archive_writer.h"
 #include "writer/summary.h"
 #include "writer/version.h"
@@ -57,9 +58,13 @@ void write_archive_at_end(const Session& session, writer::Exchange& exchange) {
     return;
   }
   for (const std::string& line : writer::loss_lines(result)) warn(line);
+  const convert::FormatsResult formats =
+      convert::write_formats(session.archive(), settings.format);
+  for (const std::string& line : formats.warnings) warn(line);
   if (settings.quiet) return;
   for (const std::string& line : writer::summary_lines(result, session.archive()))
     say(line);
+  if (!formats.files.empty()) say("for Paraver: " + formats.files.front());
 }
 
 void take_part_in_archive(writer::Exchange& exchange) {

@@ -5,7 +5,9 @@
 #include <memory>
 
 #include "writer/convert/archive_stream.h"
+#include "writer/convert/chrome_sink.h"
 #include "writer/convert/csv_sink.h"
+#include "writer/convert/paraver_sink.h"
 
 namespace refrain::convert {
 namespace {
@@ -36,7 +38,9 @@ std::string check_output(const ConvertOptions& options, const std::string& outpu
   return {};
 }
 
-std::unique_ptr<TraceSink> make_sink(Format, const std::string& output) {
+std::unique_ptr<TraceSink> make_sink(Format format, const std::string& output) {
+  if (format == Format::kChrome) return std::make_unique<ChromeSink>(output);
+  if (format == Format::kParaver) return std::make_unique<ParaverSink>(output);
   return std::make_unique<CsvSink>(output);
 }
 

@@ -55,6 +55,16 @@ std::string move_part(const std::string& work_folder, std::uint32_t rank) {
   return {};
 }
 
+std::string remove_archive(const std::string& folder) {
+  std::error_code error;
+  // Without the anchor there is no archive for any reader.
+  for (auto name = kFiles.rbegin(); name != kFiles.rend(); ++name) {
+    fs::remove_all(fs::path(folder) / *name, error);
+    if (error) return folder + "/" + *name + ": " + error.message();
+  }
+  return {};
+}
+
 ArchiveFolder::ArchiveFolder(std::string archive)
     : archive_(std::move(archive)),
       work_((fs::path(archive_) / ".traces-being-written").string()) {}
@@ -74,12 +84,8 @@ std::string ArchiveFolder::prepare(bool overwrite) {
 }
 
 std::string ArchiveFolder::publish() {
+  if (std::string wrong = remove_archive(archive_); !wrong.empty()) return wrong;
   std::error_code error;
-  // The anchor goes first: without it there is no archive for any reader.
-  for (auto name = kFiles.rbegin(); name != kFiles.rend(); ++name) {
-    fs::remove_all(fs::path(archive_) / *name, error);
-    if (error) return archive_ + "/" + *name + ": " + error.message();
-  }
   for (const char* name : kFiles) {
     const fs::path from = fs::path(work_) / name;
     if (!fs::exists(from, error)) continue;

@@ -21,6 +21,9 @@ std::string part_folder(const std::string& work_folder, std::uint32_t rank);
 // which must have its own already; removes the rest.
 std::string move_part(const std::string& work_folder, std::uint32_t rank);
 
+// Removes traces.*, the anchor first; the folder and what else is in it stays.
+std::string remove_archive(const std::string& folder);
+
 class ArchiveFolder {
  public:
   explicit ArchiveFolder(std::string archive);
