@@ -17,7 +17,7 @@ bool wanted() noexcept;
 void stay_out() noexcept;
 
 // Who feeds the session; it ends with the last of them.
-enum class Source : unsigned { kOpenMp = 1, kMpi = 2 };
+enum class Source : unsigned { kOpenMp = 1, kMpi = 2, kUser = 4 };
 
 // Starts recording, or joins what another source has started; null if that cannot be (told on
 // stderr), or if `source` has been here before. The session lives until the process ends.

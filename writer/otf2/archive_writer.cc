@@ -143,6 +143,8 @@ class ArchiveJob {
 
   void name_program(const spool::Journal& journal, ProcessContext& context) {
     context.program = strings_.intern(journal.text(spool::kTextProgram));
+    for (const auto& [number, value] : journal.user.strings)
+      context.user_strings[number] = strings_.intern(value);
     const std::string command = journal.text(spool::kTextCommand);
     // The first argument is the program itself.
     bool first = true;

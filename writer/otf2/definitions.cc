@@ -37,7 +37,8 @@ std::string host_name(const spool::Journal& journal) {
 }
 
 OTF2_Paradigm paradigm_of(RegionClass cls) {
-  if (cls == RegionClass::kNone) return OTF2_PARADIGM_USER;
+  if (cls == RegionClass::kNone || cls == RegionClass::kUser) return OTF2_PARADIGM_USER;
+  if (cls == RegionClass::kFunction) return OTF2_PARADIGM_COMPILER;
   return cls == RegionClass::kMpi ? OTF2_PARADIGM_MPI : OTF2_PARADIGM_OPENMP;
 }
 
@@ -116,6 +117,15 @@ class DefinitionWriter {
                                               OTF2_PARADIGM_CLASS_THREAD_FORK_JOIN));
     check_(OTF2_GlobalDefWriter_WriteParameter(
         writer_, kIterationParameter, text("iteration"), OTF2_PARAMETER_TYPE_INT64));
+    // Readers want the references without a hole.
+    if (in_.mpi != nullptr || !in_.regions->parameters().empty())
+      check_(OTF2_GlobalDefWriter_WriteParameter(
+          writer_, kIoBytesParameter, text("bytes moved"), OTF2_PARAMETER_TYPE_UINT64));
+    OTF2_ParameterRef parameter = kFirstUserParameter;
+    for (const ParameterDef& each : in_.regions->parameters())
+      check_(OTF2_GlobalDefWriter_WriteParameter(
+          writer_, parameter++, text(each.name),
+          each.text ? OTF2_PARAMETER_TYPE_STRING : OTF2_PARAMETER_TYPE_INT64));
     check_(OTF2_GlobalDefWriter_WriteAttribute(
         writer_, kWrittenAttribute, text("written"),
         text("events of the iteration in the archive: 1 all, 2 a part; none if not given"),
@@ -145,6 +155,13 @@ class DefinitionWriter {
                                     : program_name(process.journal());
   }
 
+  static std::string thread_name(const ProcessModel& process, std::size_t index) {
+    if (index == process.primary()) return "Master thread";
+    const spool::SpoolFacts& facts = process.spool().locations[index].facts();
+    const bool own = facts.role == spool::kRoleRoot && process.scan(index).threads_begun == 0;
+    return (own ? "Thread " : "OpenMP thread ") + std::to_string(index);
+  }
+
   void process(std::size_t index) {
     const ProcessModel& process = *(*in_.processes)[index];
     const auto group = static_cast<OTF2_LocationGroupRef>(index);
@@ -154,8 +171,7 @@ class DefinitionWriter {
         OTF2_UNDEFINED_LOCATION_GROUP));
     const std::uint64_t first = first_location(*in_.processes, index);
     for (std::size_t i = 0; i < process.locations(); ++i) {
-      const std::string name =
-          i == process.primary() ? "Master thread" : "OpenMP thread " + std::to_string(i);
+      const std::string name = thread_name(process, i);
       check_(OTF2_GlobalDefWriter_WriteLocation(
           writer_, first + i, text(name), OTF2_LOCATION_TYPE_CPU_THREAD,
           (*in_.outcomes)[index][i].archive_events, group));
@@ -344,9 +360,11 @@ OTF2_RegionRole role_of(RegionClass cls) noexcept {
     case RegionClass::kTestNestLock:
     case RegionClass::kRelockNestLock:
     case RegionClass::kUnlockNestLock:
+    case RegionClass::kFunction:
       return OTF2_REGION_ROLE_FUNCTION;
     case RegionClass::kNone:  // iterations of a loop
     case RegionClass::kReduction:
+    case RegionClass::kUser:
       return OTF2_REGION_ROLE_CODE;
     default:  // the waits: a part of a region that has the role already
       return OTF2_REGION_ROLE_ARTIFICIAL;

@@ -1,6 +1,8 @@
 #include "writer/otf2/region_table.h"
 
 #include <algorithm>
+#include <cstdio>
+#include <optional>
 #include <utility>
 
 namespace refrain::writer {
@@ -48,6 +50,41 @@ RegionDef define(RegionKey key, const Symbol& symbol) {
   return def;
 }
 
+// Regions of one name at several places are several.
+RegionDef define_user(const spool::UserRegion& region) {
+  RegionDef def;
+  def.cls = RegionClass::kUser;
+  def.name = def.canonical = region.text;
+  def.file = region.file;
+  def.line = region.line;
+  return def;
+}
+
+RegionDef define_function(const Symbol& symbol, std::uint64_t address) {
+  RegionDef def;
+  def.cls = RegionClass::kFunction;
+  def.name = symbol.function;
+  if (def.name.empty()) {
+    char text[32];
+    std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(address));
+    def.name = text;
+  }
+  def.canonical = symbol.elf_symbol.empty() ? def.name : symbol.elf_symbol;
+  def.file = symbol.file;
+  def.line = symbol.line;
+  return def;
+}
+
+// The iterations of a phase that the program names; nothing if the loop was found.
+std::optional<RegionDef> define_phase(const spool::Loop& loop, const spool::Journal& journal) {
+  if (loop.body.empty() || loop.body.front().record_kind != spool::kUserPhase) return {};
+  const auto number = static_cast<std::uint32_t>(loop.body.front().address);
+  RegionDef def = define_user(journal.user.region(number));
+  def.cls = RegionClass::kNone;
+  def.description = "phase that the program names";
+  return def;
+}
+
 RegionDef define_loop(const spool::Loop& loop, SymbolResolver& symbols) {
   RegionDef def;
   def.name = "loop " + std::to_string(loop.id);
@@ -77,6 +114,14 @@ std::string body_event_name(const spool::LoopBodyEvent& event,
   const RegionKey key = key_of(event);
   const char* name = class_name(key.cls);
   std::string text = name != nullptr ? name : "event";
+  if (event.record_kind == spool::kUserPhase || event.record_kind == spool::kUserEnter) {
+    const auto number = static_cast<std::uint32_t>(event.address);
+    const bool phase = event.record_kind == spool::kUserPhase;
+    return (!phase ? "" : event.sub == 0 ? "phase " : "end of phase ") +
+           journal.user.region(number).text;
+  }
+  if (event.record_kind == spool::kFunctionEnter)
+    return define_function(symbols.at(event.address), event.address).name;
   if (event.record_kind == spool::kMpiEnter) text = procedure_name(journal, event.sub);
   const std::string place = place_of(symbols.at_call(event.address));
   return place.empty() ? text : text + " @" + place;
@@ -104,6 +149,16 @@ std::uint32_t RegionTable::intern_place(const Symbol& symbol) {
                              static_cast<std::uint32_t>(places_.size()));
   if (is_new) places_.push_back({symbol.file, symbol.line});
   return at->second;
+}
+
+std::uint32_t RegionTable::intern_parameter(ParameterDef def) {
+  const auto known =
+      std::find_if(parameters_.begin(), parameters_.end(), [&](const ParameterDef& other) {
+        return other.name == def.name && other.text == def.text;
+      });
+  const auto number = static_cast<std::uint32_t>(known - parameters_.begin());
+  if (known == parameters_.end()) parameters_.push_back(std::move(def));
+  return number;
 }
 
 std::uint32_t RegionTable::intern(RegionDef def) {
@@ -134,6 +189,15 @@ ProcessRegions RegionTable::add_process(std::vector<std::uint64_t> keys,
       out.by_key_[packed] = intern(define_procedure(procedure_name(journal, key.address)));
     if (key.cls == RegionClass::kCallSite)
       out.by_site_[key.address] = intern_place(symbols.at_call(key.address));
+    const auto number = static_cast<std::uint32_t>(key.address);
+    if (key.cls == RegionClass::kUser)
+      out.by_key_[packed] = intern(define_user(journal.user.region(number)));
+    if (key.cls == RegionClass::kFunction)
+      out.by_key_[packed] =
+          intern(define_function(symbols.at(key.address), key.address));
+    if (key.cls == RegionClass::kNumber || key.cls == RegionClass::kText)
+      out.by_key_[packed] = intern_parameter(
+          {journal.user.parameter(number), key.cls == RegionClass::kText});
     if (class_name(key.cls) == nullptr) continue;
     RegionDef def = define(key, symbols.at_call(key.address));
     const auto body = inner.find(key.address);
@@ -145,8 +209,10 @@ ProcessRegions RegionTable::add_process(std::vector<std::uint64_t> keys,
     }
     out.by_key_[packed] = intern(std::move(def));
   }
-  for (const auto& [id, loop] : journal.loops)
-    out.by_loop_[id] = intern(define_loop(loop, symbols));
+  for (const auto& [id, loop] : journal.loops) {
+    std::optional<RegionDef> phase = define_phase(loop, journal);
+    out.by_loop_[id] = intern(phase ? std::move(*phase) : define_loop(loop, symbols));
+  }
   return out;
 }
 

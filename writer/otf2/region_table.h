@@ -40,6 +40,12 @@ struct SourcePlace {
   std::uint32_t line = 0;
 };
 
+// A parameter of the program's regions.
+struct ParameterDef {
+  std::string name;
+  bool text = false;  // its values are strings
+};
+
 // Region of each of a process' keys and loops.
 class ProcessRegions {
  public:
@@ -67,15 +73,19 @@ class RegionTable {
 
   const std::vector<RegionDef>& regions() const noexcept { return regions_; }
   const std::vector<SourcePlace>& places() const noexcept { return places_; }
+  // What ProcessRegions::find() gives the number of for keys that are parameters.
+  const std::vector<ParameterDef>& parameters() const noexcept { return parameters_; }
 
  private:
   std::uint32_t intern_place(const Symbol& symbol);
   std::uint32_t intern(RegionDef def);
+  std::uint32_t intern_parameter(ParameterDef def);
 
   const filters::RegionFilter& filter_;
   std::vector<RegionDef> regions_;
   std::map<std::string, std::uint32_t> ids_;
   std::vector<SourcePlace> places_;
+  std::vector<ParameterDef> parameters_;
   std::map<std::string, std::uint32_t> place_ids_;
 };
 
