@@ -144,7 +144,8 @@ Problems check_measurement(const Trace& trace) {
         if (now_on == on) report.add(i, on ? "is on already" : "is off already");
         on = now_on;
         opening = false;
-      } else if (!on && !is_phase(trace, event) && !is_parameter(event.type)) {
+      } else if (!on && !is_phase(trace, event) && !is_parameter(event.type) &&
+                 event.type != EventType::kBufferFlush && event.type != EventType::kMetric) {
         const bool opens = closer(event.type) != EventType::kTypes;
         opening = opening || opens;
         if (!opens && (opening || !closes(event.type)))

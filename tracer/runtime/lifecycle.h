@@ -7,12 +7,18 @@
 #include <cstdint>
 #include <string>
 
+namespace refrain::filters {
+struct Settings;
+}
+
 namespace refrain::runtime {
 
 class Session;
 
 // Reads the settings; whether this process shall be traced. Complains about wrong ones.
 bool wanted() noexcept;
+// What they say, after wanted().
+const filters::Settings& wanted_settings() noexcept;
 // This process shall not be, whatever the settings say. When the library is loaded.
 void stay_out() noexcept;
 

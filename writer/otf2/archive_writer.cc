@@ -135,9 +135,19 @@ class ArchiveJob {
     for (auto& model : models_) {
       std::vector<LoopSummary> loops = summarize_loops(*model, regions_.regions());
       std::move(loops.begin(), loops.end(), std::back_inserter(result_.loops));
+      tell_functions_off(*model);
       const auto& complaints = model->symbols().complaints();
       result_.complaints.insert(result_.complaints.end(), complaints.begin(),
                                 complaints.end());
+    }
+  }
+
+  void tell_functions_off(ProcessModel& model) {
+    for (const spool::FunctionOff& off : model.journal().user.functions_off) {
+      const double ns = static_cast<double>(off.ticks) * 1e9 / model.ticks_per_second();
+      result_.functions_off.push_back({function_name(model.symbols().at(off.address), off.address),
+                                       off.calls,
+                                       ns / static_cast<double>(std::max<std::uint64_t>(1, off.calls))});
     }
   }
 

@@ -63,12 +63,7 @@ RegionDef define_user(const spool::UserRegion& region) {
 RegionDef define_function(const Symbol& symbol, std::uint64_t address) {
   RegionDef def;
   def.cls = RegionClass::kFunction;
-  def.name = symbol.function;
-  if (def.name.empty()) {
-    char text[32];
-    std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(address));
-    def.name = text;
-  }
+  def.name = function_name(symbol, address);
   def.canonical = symbol.elf_symbol.empty() ? def.name : symbol.elf_symbol;
   def.file = symbol.file;
   def.line = symbol.line;
@@ -107,6 +102,13 @@ std::string place_of(const Symbol& symbol) {
   if (!symbol.file.empty())
     return base_name(symbol.file) + ":" + std::to_string(symbol.line);
   return symbol.function;
+}
+
+std::string function_name(const Symbol& symbol, std::uint64_t address) {
+  if (!symbol.function.empty()) return symbol.function;
+  char text[32];
+  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(address));
+  return text;
 }
 
 std::string body_event_name(const spool::LoopBodyEvent& event,

@@ -92,6 +92,9 @@ class RegionTable {
 // Where a symbol is, as a user would say it: "cg.c:120", or "main+0x12".
 std::string place_of(const Symbol& symbol);
 
+// A function by its own address.
+std::string function_name(const Symbol& symbol, std::uint64_t address);
+
 // The name of an event in a loop's body, as that of its region.
 std::string body_event_name(const spool::LoopBodyEvent& event,
                             const spool::Journal& journal, SymbolResolver& symbols);

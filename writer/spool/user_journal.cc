@@ -20,9 +20,25 @@ std::optional<std::uint32_t> take_number(std::string_view& text) {
   return number;
 }
 
+// "address calls ticks", in hexadecimal.
+std::optional<FunctionOff> function_off(std::string_view text) {
+  FunctionOff off;
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  for (std::uint64_t* value : {&off.address, &off.calls, &off.ticks}) {
+    while (at != end && *at == ' ') ++at;
+    const auto [next, error] = std::from_chars(at, end, *value, 16);
+    if (error != std::errc()) return std::nullopt;
+    at = next;
+  }
+  return off;
+}
+
 }  // namespace
 
 void UserJournal::take_text(std::uint8_t key, const std::string& text) {
+  if (key == kTextFunctions)
+    if (const auto off = function_off(text)) functions_off.push_back(*off);
   std::string_view rest = text;
   if (key != kTextUserRegion && key != kTextUserParameter && key != kTextUserString) return;
   const auto number = take_number(rest);

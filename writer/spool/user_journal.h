@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 namespace refrain::spool {
 
@@ -18,10 +19,18 @@ struct UserRegion {
   std::uint32_t line = 0;
 };
 
+// A function that is not recorded any more.
+struct FunctionOff {
+  std::uint64_t address = 0;
+  std::uint64_t calls = 0;  // until then
+  std::uint64_t ticks = 0;  // that they took
+};
+
 struct UserJournal {
   std::map<std::uint32_t, UserRegion> regions;
   std::map<std::uint32_t, std::string> parameters;
   std::map<std::uint32_t, std::string> strings;
+  std::vector<FunctionOff> functions_off;
 
   // A text of any key.
   void take_text(std::uint8_t key, const std::string& text);

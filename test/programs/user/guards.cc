@@ -5,6 +5,7 @@
 // Usage: guards THREADS STEPS [plugin.so]
 #include <dlfcn.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <stdexcept>
@@ -23,8 +24,12 @@ void may_throw(int i) {
   if (i % 3 == 0) throw std::runtime_error("as it should");
 }
 
-void worker(int steps) {
+std::atomic<int> started{0};
+
+void worker(int steps, int threads) {
   REFRAIN_REGION("worker");
+  // All at a time: a thread may go on with what one that has ended left.
+  for (++started; started < threads;) std::this_thread::yield();
   for (int i = 0; i < steps; ++i) {
     REFRAIN_REGION("piece of work");
     volatile double x = 0;
@@ -48,7 +53,7 @@ int main(int argc, char** argv) {
     }
   }
   std::vector<std::thread> all;
-  for (int i = 0; i < threads; ++i) all.emplace_back(worker, steps);
+  for (int i = 0; i < threads; ++i) all.emplace_back(worker, steps, threads);
   for (std::thread& each : all) each.join();
   int added = 0;
   if (argc > 3) {
