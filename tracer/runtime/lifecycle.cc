@@ -123,6 +123,8 @@ bool wanted() noexcept {
   return yes;
 }
 
+const filters::Settings& wanted_settings() noexcept { return settings(); }
+
 Session* start_session(Source source, const char* runtime_name) noexcept {
   const std::lock_guard lock(g_start);
   const auto bit = static_cast<unsigned>(source);

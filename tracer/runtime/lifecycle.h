@@ -9,17 +9,23 @@
 
 #include "writer/exchange/exchange.h"
 
+namespace refrain::filters {
+struct Settings;
+}
+
 namespace refrain::runtime {
 
 class Session;
 
 // Reads the settings; whether this process shall be traced. Complains about wrong ones.
 bool wanted() noexcept;
+// What they say, after wanted().
+const filters::Settings& wanted_settings() noexcept;
 // This process shall not be, whatever the settings say. When the library is loaded.
 void stay_out() noexcept;
 
 // Who feeds the session; it ends with the last of them.
-enum class Source : unsigned { kOpenMp = 1, kMpi = 2 };
+enum class Source : unsigned { kOpenMp = 1, kMpi = 2, kUser = 4 };
 
 // Starts recording, or joins what another source has started; null if that cannot be (told on
 // stderr), or if `source` has been here before. The session lives until the process ends.

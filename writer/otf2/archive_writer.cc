@@ -175,10 +175,13 @@ class ArchiveJob {
 
   // Numbers for what events refer to, the same in all processes.
   void share_definitions() {
-    SharedDefinitions own{regions_.regions(), regions_.places(), {""}, {}};
+    SharedDefinitions own{
+        regions_.regions(), regions_.places(), regions_.parameters(), {""}, {}};
     for (const auto& model : models_) {
       for (std::string& text : program_texts(model->journal()))
         own.strings.push_back(std::move(text));
+      for (const auto& [text_number, text] : model->journal().user.strings)
+        own.strings.push_back(text);
       const std::uint64_t locations = model->locations();
       own.add({locations, model->teams().teams().size(),
                model->journal().mpi.known ? locations : 0});
@@ -186,7 +189,8 @@ class ArchiveJob {
     shared_ = agree(exchange_, merge(SharedDefinitions{}, own));
     for (const std::string& text : shared_.strings) strings_.intern(text);
     const RegionNumbers numbers =
-        regions_.adopt(std::move(shared_.regions), std::move(shared_.places));
+        regions_.adopt(std::move(shared_.regions), std::move(shared_.places),
+                       std::move(shared_.parameters));
     // A process' number is its rank's, where all have one.
     const std::uint32_t number = exchange_.rank();
     first_location_ = shared_.before(number).locations;
@@ -201,7 +205,19 @@ class ArchiveJob {
         context.arguments.push_back(strings_.intern(text));
       context.program = context.arguments.front();
       context.arguments.erase(context.arguments.begin());
+      for (const auto& [text_number, text] : model.journal().user.strings)
+        context.user_strings[text_number] = strings_.intern(text);
     }
+  }
+
+  static std::vector<FunctionOff> functions_off(ProcessModel& model) {
+    std::vector<FunctionOff> out;
+    for (const spool::FunctionOff& off : model.journal().user.functions_off) {
+      const double ns = static_cast<double>(off.ticks) * 1e9 / model.ticks_per_second();
+      out.push_back({function_name(model.symbols().at(off.address), off.address), off.calls,
+                     ns / static_cast<double>(std::max<std::uint64_t>(1, off.calls))});
+    }
+    return out;
   }
 
   JobFacts job_facts() {
@@ -212,6 +228,7 @@ class ArchiveJob {
       ProcessFacts facts = process_facts(model, outcomes_[i], clock);
       facts.markers = markers_of(model, regions_.regions(), options_.recovered, clock);
       facts.loops = summarize_loops(model, regions_.regions());
+      facts.functions_off = functions_off(model);
       if (i == 0 && first_) facts.structure = structure_line(model);
       if (i == 0) facts.spool_bytes = spool_.disk_bytes;
       if (i == 0) facts.complaints = spool_.complaints;

@@ -36,7 +36,8 @@ std::string host_name(const ProcessFacts& process) {
 }
 
 OTF2_Paradigm paradigm_of(RegionClass cls) {
-  if (cls == RegionClass::kNone) return OTF2_PARADIGM_USER;
+  if (cls == RegionClass::kNone || cls == RegionClass::kUser) return OTF2_PARADIGM_USER;
+  if (cls == RegionClass::kFunction) return OTF2_PARADIGM_COMPILER;
   return cls == RegionClass::kMpi ? OTF2_PARADIGM_MPI : OTF2_PARADIGM_OPENMP;
 }
 
@@ -101,6 +102,15 @@ class DefinitionWriter {
                                               OTF2_PARADIGM_CLASS_THREAD_FORK_JOIN));
     check_(OTF2_GlobalDefWriter_WriteParameter(
         writer_, kIterationParameter, text("iteration"), OTF2_PARAMETER_TYPE_INT64));
+    // Readers want the references without a hole.
+    if (in_.comms != nullptr || !in_.regions->parameters().empty())
+      check_(OTF2_GlobalDefWriter_WriteParameter(
+          writer_, kIoBytesParameter, text("bytes moved"), OTF2_PARAMETER_TYPE_UINT64));
+    OTF2_ParameterRef parameter = kFirstUserParameter;
+    for (const ParameterDef& each : in_.regions->parameters())
+      check_(OTF2_GlobalDefWriter_WriteParameter(
+          writer_, parameter++, text(each.name),
+          each.text ? OTF2_PARAMETER_TYPE_STRING : OTF2_PARAMETER_TYPE_INT64));
     check_(OTF2_GlobalDefWriter_WriteAttribute(
         writer_, kWrittenAttribute, text("written"),
         text("events of the iteration in the archive: 1 all, 2 a part; none if not given"),
@@ -130,6 +140,12 @@ class DefinitionWriter {
                                   : program_name(process);
   }
 
+  static std::string thread_name(const ProcessFacts& process, std::size_t index) {
+    if (index == process.primary) return "Master thread";
+    const bool own = process.locations[index].own_thread != 0;
+    return (own ? "Thread " : "OpenMP thread ") + std::to_string(index);
+  }
+
   void process(std::size_t index) {
     const ProcessFacts& process = processes()[index];
     const auto group = static_cast<OTF2_LocationGroupRef>(index);
@@ -137,8 +153,7 @@ class DefinitionWriter {
         writer_, group, text(process_name(process)), OTF2_LOCATION_GROUP_TYPE_PROCESS,
         nodes_[host_name(process)], OTF2_UNDEFINED_LOCATION_GROUP));
     for (std::size_t i = 0; i < process.locations.size(); ++i) {
-      const std::string name =
-          i == process.primary ? "Master thread" : "OpenMP thread " + std::to_string(i);
+      const std::string name = thread_name(process, i);
       check_(OTF2_GlobalDefWriter_WriteLocation(
           writer_, next_location_++, text(name), OTF2_LOCATION_TYPE_CPU_THREAD,
           process.locations[i].archive_events, group));
@@ -317,9 +332,11 @@ OTF2_RegionRole role_of(RegionClass cls) noexcept {
     case RegionClass::kTestNestLock:
     case RegionClass::kRelockNestLock:
     case RegionClass::kUnlockNestLock:
+    case RegionClass::kFunction:
       return OTF2_REGION_ROLE_FUNCTION;
     case RegionClass::kNone:  // iterations of a loop
     case RegionClass::kReduction:
+    case RegionClass::kUser:
       return OTF2_REGION_ROLE_CODE;
     default:  // the waits: a part of a region that has the role already
       return OTF2_REGION_ROLE_ARTIFICIAL;

@@ -37,6 +37,8 @@ const char* hold_reason(std::uint8_t reason) {
       return "the limit of iterations is reached";
     case spool::kGapWindow:
       return "outside the time window";
+    case spool::kGapPause:
+      return "the program paused the recording";
     case spool::kGapRanks:
       return "other ranks did not write it";
     case spool::kGapLimit:
@@ -53,6 +55,8 @@ const char* resume_reason(const Gap& gap) {
       return "the loop is to be written again";
     case spool::kGapWindow:
       return "inside the time window";
+    case spool::kGapPause:
+      return "the program resumed the recording";
     case spool::kGapBreak:
       return "the pattern broke";
     case spool::kGapLimit:

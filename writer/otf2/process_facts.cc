@@ -28,7 +28,8 @@ void each_number(Of& of, Work work) requires requires {
 {
   for (auto* value :
        {&of.archive_events, &of.events_written, &of.events_seen, &of.threads_begun,
-        &of.threads_ended, &of.thread_begin_ticks, &of.thread_end_ticks, &of.kernel_thread})
+        &of.threads_ended, &of.thread_begin_ticks, &of.thread_end_ticks, &of.kernel_thread,
+        &of.own_thread})
     work(*value);
   each_number(of.mpi, work);
   for (auto& value : of.lost) work(value);
@@ -112,6 +113,12 @@ void put_process(ByteWriter& out, const ProcessFacts& process) {
   }
   out.number(process.loops.size());
   for (const LoopSummary& loop : process.loops) put_loop(out, loop);
+  out.number(process.functions_off.size());
+  for (const FunctionOff& off : process.functions_off) {
+    out.text(off.name);
+    out.number(off.calls);
+    put_double(out, off.mean_ns);
+  }
   out.number(process.complaints.size());
   for (const std::string& text : process.complaints) out.text(text);
 }
@@ -143,6 +150,12 @@ ProcessFacts take_process(ByteReader& in) {
   }
   for (std::size_t left = in.count(); left != 0 && in.ok(); --left)
     process.loops.push_back(take_loop(in));
+  for (std::size_t left = in.count(); left != 0 && in.ok(); --left) {
+    FunctionOff& off = process.functions_off.emplace_back();
+    off.name = in.text();
+    off.calls = in.number();
+    off.mean_ns = take_double(in);
+  }
   for (std::size_t left = in.count(); left != 0 && in.ok(); --left)
     process.complaints.push_back(in.text());
   return process;
@@ -175,6 +188,7 @@ void add_locations(const ProcessModel& process,
     location.thread_begin_ticks = scan.thread_begin_ticks;
     location.thread_end_ticks = scan.thread_end_ticks;
     location.kernel_thread = scan.kernel_thread;
+    location.own_thread = facts.role == spool::kRoleRoot && scan.threads_begun == 0 ? 1 : 0;
     out.events_seen += facts.events_seen;
     out.events_filtered += outcome.filtered;
     out.events_unmatched += outcome.unmatched;
@@ -243,6 +257,8 @@ void add_up(JobFacts& job, WriteResult& result,
     for (std::size_t kind = 0; kind < kEventKinds; ++kind)
       by_kind[kind] += process.by_kind[kind];
     std::move(process.loops.begin(), process.loops.end(), std::back_inserter(result.loops));
+    std::move(process.functions_off.begin(), process.functions_off.end(),
+              std::back_inserter(result.functions_off));
     std::move(process.complaints.begin(), process.complaints.end(),
               std::back_inserter(result.complaints));
   }

@@ -31,6 +31,7 @@ struct LocationFacts {
   std::uint64_t thread_begin_ticks = 0;
   std::uint64_t thread_end_ticks = 0;
   std::uint64_t kernel_thread = 0;
+  std::uint64_t own_thread = 0;  // 1: of the program's making, not OpenMP's
   MpiCounts mpi;
   std::array<std::uint64_t, spool::kLossCauses> lost{};
 };
@@ -68,6 +69,7 @@ struct ProcessFacts {
   std::vector<std::vector<std::uint64_t>> teams;  // locations of the process
   std::vector<MarkerFacts> markers;
   std::vector<LoopSummary> loops;
+  std::vector<FunctionOff> functions_off;
   std::vector<std::string> complaints;
 };
 

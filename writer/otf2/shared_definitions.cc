@@ -8,6 +8,7 @@ namespace {
 
 std::string identity_of(const RegionDef& region) { return region.identity(); }
 std::string identity_of(const SourcePlace& place) { return place.identity(); }
+std::string identity_of(const ParameterDef& parameter) { return parameter.identity(); }
 std::string identity_of(const std::string& text) { return text; }
 
 template <typename Definition>
@@ -52,6 +53,7 @@ ProcessSize SharedDefinitions::before(std::uint64_t process) const noexcept {
 SharedDefinitions merge(SharedDefinitions a, const SharedDefinitions& b) {
   add_new(a.regions, b.regions);
   add_new(a.places, b.places);
+  add_new(a.parameters, b.parameters);
   add_new(a.strings, b.strings);
   for (const SharedDefinitions::Run& run : b.sizes) {
     if (a.sizes.empty() || a.sizes.back().size != run.size)
@@ -76,6 +78,11 @@ void put(ByteWriter& out, const SharedDefinitions& all) {
     out.text(place.file);
     out.number(place.line);
   }
+  out.number(all.parameters.size());
+  for (const ParameterDef& parameter : all.parameters) {
+    out.text(parameter.name);
+    out.number(parameter.text ? 1 : 0);
+  }
   out.number(all.strings.size());
   for (const std::string& text : all.strings) out.text(text);
   out.number(all.sizes.size());
@@ -99,6 +106,11 @@ void take(ByteReader& in, SharedDefinitions& all) {
     SourcePlace& place = all.places.emplace_back();
     place.file = in.text();
     place.line = in.number32();
+  }
+  for (std::size_t left = in.count(); left != 0 && in.ok(); --left) {
+    ParameterDef& parameter = all.parameters.emplace_back();
+    parameter.name = in.text();
+    parameter.text = in.number_to(1) != 0;
   }
   for (std::size_t left = in.count(); left != 0 && in.ok(); --left)
     all.strings.push_back(in.text());

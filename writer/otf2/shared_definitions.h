@@ -20,7 +20,8 @@
 
 namespace refrain::writer {
 
-// The texts that events of a process refer to: its program, and the arguments.
+// The texts that events of a process refer to: its program, and the arguments (but not those
+// of the program's own parameters).
 std::vector<std::string> program_texts(const spool::Journal& journal);
 
 // Of one process.
@@ -39,6 +40,7 @@ struct SharedDefinitions {
   };
   std::vector<RegionDef> regions;
   std::vector<SourcePlace> places;
+  std::vector<ParameterDef> parameters;
   std::vector<std::string> strings;
   std::vector<Run> sizes;  // in order of processes
 

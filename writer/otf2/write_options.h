@@ -83,6 +83,13 @@ struct MpiResult {
   std::uint64_t iterations_alone = 0;     // written by one rank and kept: its pattern broke
 };
 
+// A function that was switched off while the program ran.
+struct FunctionOff {
+  std::string name;
+  std::uint64_t calls = 0;  // until then
+  double mean_ns = 0;
+};
+
 struct WriteResult {
   bool ok = false;
   std::string error;                    // one line, empty if ok
@@ -90,6 +97,7 @@ struct WriteResult {
   std::vector<std::string> complaints;  // what was wrong with the spool, a line each
   std::vector<LoopSummary> loops;
   std::string structure;                // how they lie in each other, of the first process
+  std::vector<FunctionOff> functions_off;  // of all processes
   std::uint64_t processes = 0;
   std::uint64_t locations = 0;
   std::uint64_t gaps = 0;
