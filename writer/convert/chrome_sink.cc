@@ -48,7 +48,8 @@ std::string ChromeSink::begin(const TraceDefinitions& definitions) {
                           region.line);
     places_.push_back(place + "}");
   }
-  messages_ = std::make_unique<MessageMatcher>(definitions, [](const MatchedMessage&) {});
+  messages_ = std::make_unique<MessageMatcher>(
+      definitions, [this](const MatchedMessage& found) { message(found); });
   file_.text(
       fmt::format("{{\"displayTimeUnit\":\"ns\",\"otherData\":{{\"creator\":{},"
                   "\"machine\":{}}},\"traceEvents\":[\n",
@@ -114,9 +115,11 @@ void ChromeSink::event(const TraceEvent& event) {
       return leave(event, location);
     case Kind::kMpiSend:
     case Kind::kMpiIsend:
+      return messages_->send(event);
     case Kind::kMpiRecv:
     case Kind::kMpiIrecv:
-      return message(event, location);
+      return messages_->receive(
+          event, location.frames.empty() ? event.ns : location.frames.back().begin_ns);
     case Kind::kMpiIrecvRequest:
       return messages_->receive_posted(event);
     case Kind::kMpiRequestCancelled:
@@ -194,22 +197,24 @@ void ChromeSink::on_off(const TraceEvent& event, Location& location, bool on) {
   file_.text(",\"name\":\"measurement off\",\"cat\":\"measurement off\"}");
 }
 
-void ChromeSink::message(const TraceEvent& event, Location& location) {
-  const bool is_send = event.kind == Kind::kMpiSend || event.kind == Kind::kMpiIsend;
-  const std::uint64_t begin_ns =
-      location.frames.empty() ? event.ns : location.frames.back().begin_ns;
-  const std::uint64_t number =
-      is_send ? messages_->send(event) : messages_->receive(event, begin_ns);
-  if (number == 0) return;
-  open(is_send ? 's' : 'f', location, event.ns);
-  if (!is_send) file_.text(",\"bp\":\"e\"");
-  file_.text(",\"id\":");
-  file_.number(number);
-  file_.text(",\"name\":\"message\",\"cat\":\"message\",\"args\":{\"bytes\":");
-  file_.number(event.bytes);
-  file_.text(",\"tag\":");
-  file_.number(event.tag);
-  file_.text("}}");
+// The end of an arrow lies inside the call in which the message arrived: at the end of the
+// call it would lie behind it.
+void ChromeSink::message(const MatchedMessage& message) {
+  ++message_;
+  const auto end = [&](char phase, const MessageSide& side, std::uint64_t ns) {
+    open(phase, locations_[side.location], ns);
+    if (phase == 'f') file_.text(",\"bp\":\"e\"");
+    file_.text(",\"id\":");
+    file_.number(message_);
+    file_.text(",\"name\":\"message\",\"cat\":\"message\",\"args\":{\"bytes\":");
+    file_.number(message.bytes);
+    file_.text(",\"tag\":");
+    file_.number(message.tag);
+    file_.text("}}");
+  };
+  const std::uint64_t arrived = message.receive.done_ns;
+  end('s', message.send, message.send.posted_ns);
+  end('f', message.receive, arrived > message.receive.posted_ns ? arrived - 1 : arrived);
 }
 
 void ChromeSink::parameter(const TraceEvent& event, Location& location) {
@@ -266,6 +271,7 @@ void ChromeSink::marker(const MarkerInfo& marker) {
 }
 
 std::string ChromeSink::finish(std::uint64_t end_ns) {
+  messages_->flush();
   for (std::uint32_t i = 0; i < locations_.size(); ++i) {
     Location& location = locations_[i];
     for (; !location.frames.empty(); location.frames.pop_back()) {

@@ -8,7 +8,7 @@
 //   b, e        iterations of loops that Refrain found (cat "iteration", args of the end:
 //   the
 //               number), and stretches without measurement (cat "measurement off")
-//   s, f        messages (cat "message")
+//   s, f        messages (cat "message"): posted, and a nanosecond before they arrived
 //   C           values of metrics, by thread
 //   i           markers, parameters
 //   M           names and order of processes and threads
@@ -61,7 +61,7 @@ class ChromeSink final : public TraceSink {
   void leave(const TraceEvent& event, Location& location);
   void end_iteration(std::uint32_t index, Location& location, std::uint64_t ns);
   void on_off(const TraceEvent& event, Location& location, bool on);
-  void message(const TraceEvent& event, Location& location);
+  void message(const MatchedMessage& message);
   void parameter(const TraceEvent& event, Location& location);
   void metric(const TraceEvent& event, const Location& location);
   void marker(const MarkerInfo& marker);
@@ -74,6 +74,7 @@ class ChromeSink final : public TraceSink {
   std::vector<std::string> regions_;  // "name":...,"cat":...
   std::vector<std::string> places_;   // ,"args":{...}
   std::unique_ptr<MessageMatcher> messages_;
+  std::uint64_t message_ = 0;
   std::uint64_t not_nested_ = 0;
   std::vector<std::string> notes_;
 };

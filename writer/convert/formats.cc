@@ -23,7 +23,8 @@ void write(const std::string& archive, const std::string& format, FormatsResult&
     complete = complete && made.error.empty();
     if (!made.error.empty())
       result.warnings.push_back("no " + name + " trace (" + made.error +
-                                "); try 'refrain convert " + archive + " --to " + name + "'");
+                                "); try 'refrain convert " + archive + " --to " + name +
+                                "'");
     result.warnings.insert(result.warnings.end(), made.notes.begin(), made.notes.end());
     result.files.insert(result.files.end(), made.files.begin(), made.files.end());
   }
@@ -34,7 +35,8 @@ void write(const std::string& archive, const std::string& format, FormatsResult&
 
 }  // namespace
 
-FormatsResult write_formats(const std::string& archive, const std::string& format) noexcept {
+FormatsResult write_formats(const std::string& archive,
+                            const std::string& format) noexcept {
   FormatsResult result;
   try {
     try {

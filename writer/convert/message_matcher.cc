@@ -21,7 +21,8 @@ MessageMatcher::MessageMatcher(const TraceDefinitions& definitions, Found found)
     : definitions_(definitions),
       found_(std::move(found)),
       open_sends_(definitions.locations.size()),
-      posted_(definitions.locations.size()) {}
+      processes_(definitions.processes.size()),
+      requests_(definitions.locations.size()) {}
 
 bool MessageMatcher::channel_of(const TraceEvent& event, bool is_send, Channel& channel) {
   const std::uint32_t self = definitions_.locations[event.location].process;
@@ -34,10 +35,10 @@ bool MessageMatcher::channel_of(const TraceEvent& event, bool is_send, Channel& 
   return true;
 }
 
-std::uint64_t MessageMatcher::send(const TraceEvent& event) {
+void MessageMatcher::send(const TraceEvent& event) {
   Channel channel{};
-  if (!channel_of(event, true, channel)) return 0;
-  return meet(channel, true, {event.location, event.ns, kRunning}, event.bytes);
+  if (!channel_of(event, true, channel)) return;
+  meet(channel, true, {event.location, event.ns, kRunning}, event.bytes);
 }
 
 void MessageMatcher::send_call_left(std::uint32_t location, std::uint64_t ns) {
@@ -46,28 +47,62 @@ void MessageMatcher::send_call_left(std::uint32_t location, std::uint64_t ns) {
   open_sends_[location].clear();
 }
 
+// Takes the request out of those that are open.
+MessageMatcher::Posted* MessageMatcher::find_posted(std::uint32_t location,
+                                                    std::uint64_t request) {
+  auto& requests = requests_[location];
+  const auto found = requests.find(request);
+  if (found == requests.end()) return nullptr;
+  Process& process = processes_[definitions_.locations[location].process];
+  const std::uint64_t number = found->second;
+  requests.erase(found);
+  // It may have been waited for too long.
+  return number < process.first ? nullptr : &process.posted[number - process.first];
+}
+
 void MessageMatcher::receive_posted(const TraceEvent& event) {
-  posted_[event.location][event.request] = event.ns;
+  Process& process = processes_[definitions_.locations[event.location].process];
+  cancelled(event);  // one of the same number that never ended
+  requests_[event.location][event.request] = process.first + process.posted.size();
+  process.posted.emplace_back().side = {event.location, event.ns, event.ns};
 }
 
 void MessageMatcher::cancelled(const TraceEvent& event) {
-  posted_[event.location].erase(event.request);
+  Posted* posted = find_posted(event.location, event.request);
+  if (posted == nullptr) return;
+  posted->open = false;
+  release(processes_[definitions_.locations[event.location].process], kMostPosted);
 }
 
-std::uint64_t MessageMatcher::receive(const TraceEvent& event,
-                                      std::uint64_t call_begin_ns) {
-  MessageSide side{event.location, std::min(call_begin_ns, event.ns), event.ns};
-  if (event.kind == EventKind::kMpiIrecv) {
-    auto& posted = posted_[event.location];
-    const auto found = posted.find(event.request);
-    if (found != posted.end()) {
-      side.posted_ns = found->second;
-      posted.erase(found);
-    }
+void MessageMatcher::receive(const TraceEvent& event, std::uint64_t call_begin_ns) {
+  Process& process = processes_[definitions_.locations[event.location].process];
+  Posted* posted = nullptr;
+  if (event.kind == EventKind::kMpiIrecv)
+    posted = find_posted(event.location, event.request);
+  if (posted == nullptr) {
+    posted = &process.posted.emplace_back();
+    posted->side = {event.location, std::min(call_begin_ns, event.ns), event.ns};
   }
-  Channel channel{};
-  if (!channel_of(event, false, channel)) return 0;
-  return meet(channel, false, side, event.bytes);
+  posted->side.done_ns = event.ns;
+  posted->bytes = event.bytes;
+  posted->known = channel_of(event, false, posted->channel);
+  posted->open = false;
+  release(process, kMostPosted);
+}
+
+// Those in front that are complete; and whatever is in front if they are too many.
+void MessageMatcher::release(Process& process, std::size_t most) {
+  while (!process.posted.empty() &&
+         (!process.posted.front().open || process.posted.size() > most)) {
+    const Posted posted = process.posted.front();
+    process.posted.pop_front();
+    ++process.first;
+    if (posted.known) meet(posted.channel, false, posted.side, posted.bytes);
+  }
+}
+
+void MessageMatcher::flush() {
+  for (Process& process : processes_) release(process, 0);
 }
 
 std::uint32_t MessageMatcher::keep(const MessageSide& side, std::uint64_t bytes) {
@@ -83,8 +118,8 @@ std::uint32_t MessageMatcher::keep(const MessageSide& side, std::uint64_t bytes)
 }
 
 // Takes the oldest other end that waits in the channel, or waits there.
-std::uint64_t MessageMatcher::meet(const Channel& channel, bool is_send,
-                                   const MessageSide& side, std::uint64_t bytes) {
+void MessageMatcher::meet(const Channel& channel, bool is_send, const MessageSide& side,
+                          std::uint64_t bytes) {
   const auto found = queues_.find(channel);
   if (found == queues_.end() || found->second.of_sends == is_send) {
     const std::uint32_t at = keep(side, bytes);
@@ -95,7 +130,7 @@ std::uint64_t MessageMatcher::meet(const Channel& channel, bool is_send,
       pool_[std::exchange(queue.last, at)].next = at;
     ++(is_send ? unmatched_sends_ : unmatched_receives_);
     if (is_send) open_sends_[side.location].push_back({at, pool_[at].number});
-    return pool_[at].number;
+    return;
   }
   Queue& queue = found->second;
   const std::uint32_t at = queue.first;
@@ -114,9 +149,7 @@ std::uint64_t MessageMatcher::meet(const Channel& channel, bool is_send,
                                   std::min(message.send.done_ns, message.receive.done_ns));
   message.bytes = is_send ? waiting.bytes : bytes;  // what arrived
   message.tag = channel.tag;
-  message.number = waiting.number;
   found_(message);
-  return waiting.number;
 }
 
 }  // namespace refrain::convert

@@ -1,16 +1,21 @@
 // Finds the two ends of each message: first in, first out in a channel (source,
-// destination, communicator, tag), as messages of MPI arrive.
+// destination, communicator, tag), as MPI delivers: in the order in which sends and
+// receives were posted, whatever the order in which receives are complete.
 //
 // Place in the flow: ARCHITECTURE.md, step 9, used by the sinks that draw messages.
 // Shapes: events in the order of their times; an end may come before its other one
-// (clocks). Units: nanoseconds. Dates: a send is posted, and done when its call returns or
-// the message is there, whatever comes first (that its buffer is free, MpiIsendComplete,
-// may come long after); a receive is posted (MpiIrecvRequest, or the begin of the call that
-// blocks) and completes. Thread-safety: none. Cost: O(1) a message; memory for what is
-// under way.
+// (clocks). Units: nanoseconds.
+// Dates: a send is posted, and done when its call returns or the message is there, whatever
+// comes first (that its buffer is free, MpiIsendComplete, may come long after); a receive
+// is posted (MpiIrecvRequest, or the begin of the call that blocks) and completes.
+// A receive waits for those that its process posted before, for one of them may be of its
+// channel; for kMostPosted of them at most: what is behind goes first then.
+// Thread-safety: none.
+// Cost: O(1) a message; memory for what is under way.
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <unordered_map>
 #include <vector>
@@ -29,23 +34,24 @@ struct MatchedMessage {
   MessageSide send, receive;
   std::uint64_t bytes = 0;
   std::uint32_t tag = 0;
-  std::uint64_t number = 0;  // the send's, see MessageMatcher::send()
 };
 
 class MessageMatcher {
  public:
+  static constexpr std::size_t kMostPosted = 4096;
+
   using Found = std::function<void(const MatchedMessage&)>;
   MessageMatcher(const TraceDefinitions& definitions, Found found);
 
-  // kMpiSend or kMpiIsend. The number of the message by its first end, from 1 on; 0: its
-  // channel is not known.
-  std::uint64_t send(const TraceEvent& event);
+  void send(const TraceEvent& event);  // kMpiSend or kMpiIsend
   // The call in which a location's latest sends were made returns.
   void send_call_left(std::uint32_t location, std::uint64_t ns);
   void receive_posted(const TraceEvent& event);  // kMpiIrecvRequest
   void cancelled(const TraceEvent& event);
-  // kMpiRecv or kMpiIrecv; `call_begin_ns`: of the call that blocks. As send().
-  std::uint64_t receive(const TraceEvent& event, std::uint64_t call_begin_ns);
+  // kMpiRecv or kMpiIrecv; `call_begin_ns`: of the call that blocks.
+  void receive(const TraceEvent& event, std::uint64_t call_begin_ns);
+  // At the end: receives wait no longer.
+  void flush();
 
   std::uint64_t unmatched_sends() const noexcept { return unmatched_sends_; }
   std::uint64_t unmatched_receives() const noexcept { return unmatched_receives_; }
@@ -73,10 +79,23 @@ class MessageMatcher {
     std::uint32_t waiting;
     std::uint64_t number;
   };
+  struct Posted {
+    bool open = true;    // not complete
+    bool known = false;  // its channel is
+    Channel channel{};
+    MessageSide side;
+    std::uint64_t bytes = 0;
+  };
+  struct Process {  // its receives by posting, from the oldest that is not complete on
+    std::deque<Posted> posted;
+    std::uint64_t first = 0;  // number of posted.front()
+  };
 
   bool channel_of(const TraceEvent& event, bool is_send, Channel& channel);
-  std::uint64_t meet(const Channel& channel, bool is_send, const MessageSide& side,
-                     std::uint64_t bytes);
+  Posted* find_posted(std::uint32_t location, std::uint64_t request);
+  void release(Process& process, std::size_t most);
+  void meet(const Channel& channel, bool is_send, const MessageSide& side,
+            std::uint64_t bytes);
   std::uint32_t keep(const MessageSide& side, std::uint64_t bytes);
 
   const TraceDefinitions& definitions_;
@@ -85,7 +104,8 @@ class MessageMatcher {
   std::vector<Waiting> pool_;
   std::uint32_t free_ = kNone;
   std::vector<std::vector<OpenSend>> open_sends_;  // by location, of the call that runs
-  std::vector<std::unordered_map<std::uint64_t, std::uint64_t>> posted_;  // by location
+  std::vector<Process> processes_;
+  std::vector<std::unordered_map<std::uint64_t, std::uint64_t>> requests_;  // by location
   std::uint64_t next_number_ = 1;
   std::uint64_t unmatched_sends_ = 0, unmatched_receives_ = 0, unknown_ = 0;
 };

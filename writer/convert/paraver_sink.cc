@@ -183,16 +183,14 @@ void ParaverSink::other(const TraceEvent& event, Location& location) {
   switch (event.kind) {
     case Kind::kMpiSend:
     case Kind::kMpiIsend:
-      messages_->send(event);
-      return;
+      return messages_->send(event);
     case Kind::kMpiIrecvRequest:
       return messages_->receive_posted(event);
     case Kind::kMpiRequestCancelled:
       return messages_->cancelled(event);
     case Kind::kMpiRecv:
     case Kind::kMpiIrecv:
-      messages_->receive(event, begin_ns);
-      return;
+      return messages_->receive(event, begin_ns);
     case Kind::kMpiCollectiveEnd:
     case Kind::kNonBlockingCollectiveComplete:
       return collective(event, location);
@@ -343,6 +341,7 @@ std::string ParaverSink::header(std::uint64_t end_ns) const {
 }
 
 std::string ParaverSink::finish(std::uint64_t end_ns) {
+  messages_->flush();
   end_ns = std::max(end_ns, records_.last_ns());
   std::vector<std::string> objects;
   for (std::uint32_t i = 0; i < locations_.size(); ++i) {

@@ -24,25 +24,27 @@ inline constexpr std::uint32_t kNone = ~std::uint32_t{0};
 #define REFRAIN_TRACE_EVENTS(X)                                                            \
   X(Enter)                                                                                 \
   X(Leave)                                                                                 \
-  X(MeasurementOnOff) X(BufferFlush) X(MpiSend) X(MpiIsend) X(MpiIsendComplete) X(         \
-      MpiIrecvRequest) X(MpiRecv) X(MpiIrecv) X(MpiRequestTest) X(MpiRequestCancelled)     \
-      X(MpiCollectiveBegin) X(MpiCollectiveEnd) X(NonBlockingCollectiveRequest) X(         \
-          NonBlockingCollectiveComplete) X(CommCreate) X(CommDestroy) X(OmpFork)           \
-          X(OmpJoin) X(OmpAcquireLock) X(OmpReleaseLock) X(OmpTaskCreate) X(OmpTaskSwitch) \
-              X(OmpTaskComplete) X(ThreadFork) X(ThreadJoin) X(ThreadTeamBegin) X(         \
-                  ThreadTeamEnd) X(ThreadAcquireLock) X(ThreadReleaseLock)                 \
-                  X(ThreadTaskCreate) X(ThreadTaskSwitch) X(ThreadTaskComplete) X(         \
-                      ThreadCreate) X(ThreadBegin) X(ThreadWait) X(ThreadEnd) X(Metric)    \
-                      X(ParameterString) X(ParameterInt) X(ParameterUnsignedInt) X(        \
-                          RmaWinCreate) X(RmaWinDestroy) X(RmaCollectiveBegin)             \
-                          X(RmaCollectiveEnd) X(RmaGroupSync) X(RmaRequestLock) X(         \
-                              RmaAcquireLock) X(RmaTryLock) X(RmaReleaseLock) X(RmaSync)   \
-                              X(RmaWaitChange) X(RmaPut) X(RmaGet) X(RmaAtomic) X(         \
-                                  RmaOpCompleteBlocking) X(RmaOpCompleteNonBlocking)       \
-                                  X(RmaOpTest) X(RmaOpCompleteRemote) X(                   \
-                                      CallingContextEnter) X(CallingContextLeave)          \
-                                      X(CallingContextSample) X(IoCreateHandle) X(         \
-                                          IoDestroyHandle) X(IoDuplicateHandle) X(IoSeek)  \
+  X(MeasurementOnOff)                                                                      \
+  X(BufferFlush)                                                                           \
+  X(MpiSend) X(MpiIsend) X(MpiIsendComplete) X(MpiIrecvRequest) X(MpiRecv) X(MpiIrecv) X(  \
+      MpiRequestTest) X(MpiRequestCancelled) X(MpiCollectiveBegin) X(MpiCollectiveEnd)     \
+      X(NonBlockingCollectiveRequest) X(NonBlockingCollectiveComplete) X(CommCreate) X(    \
+          CommDestroy) X(OmpFork) X(OmpJoin) X(OmpAcquireLock) X(OmpReleaseLock)           \
+          X(OmpTaskCreate) X(OmpTaskSwitch) X(OmpTaskComplete) X(ThreadFork) X(ThreadJoin) \
+              X(ThreadTeamBegin) X(ThreadTeamEnd) X(ThreadAcquireLock) X(                  \
+                  ThreadReleaseLock) X(ThreadTaskCreate) X(ThreadTaskSwitch)               \
+                  X(ThreadTaskComplete) X(ThreadCreate) X(ThreadBegin) X(ThreadWait) X(    \
+                      ThreadEnd) X(Metric) X(ParameterString) X(ParameterInt)              \
+                      X(ParameterUnsignedInt) X(RmaWinCreate) X(RmaWinDestroy) X(          \
+                          RmaCollectiveBegin) X(RmaCollectiveEnd) X(RmaGroupSync)          \
+                          X(RmaRequestLock) X(RmaAcquireLock) X(RmaTryLock) X(             \
+                              RmaReleaseLock) X(RmaSync) X(RmaWaitChange) X(RmaPut)        \
+                              X(RmaGet) X(RmaAtomic) X(RmaOpCompleteBlocking) X(           \
+                                  RmaOpCompleteNonBlocking) X(RmaOpTest)                   \
+                                  X(RmaOpCompleteRemote) X(CallingContextEnter) X(         \
+                                      CallingContextLeave) X(CallingContextSample)         \
+                                      X(IoCreateHandle) X(IoDestroyHandle) X(              \
+                                          IoDuplicateHandle) X(IoSeek)                     \
                                           X(IoChangeStatusFlags) X(IoDeleteFile) X(        \
                                               IoOperationBegin) X(IoOperationTest)         \
                                               X(IoOperationIssued) X(IoOperationComplete)  \
