@@ -57,8 +57,12 @@ void SampleSink::event(const TraceEvent& event) {
   count_gap(process, event.ns);
   if (event.kind == EventKind::kLeave) return end_iteration(process, event.ns);
   const bool written = attributes_->written(event);
+  // A visit is over when the iteration around it is, or when another loop comes.
+  process.visits.resize(process.open.size() + 1, convert::kNone);
+  const bool first = process.visits.back() != event.ref;
+  process.visits.back() = event.ref;
   process.open.push_back({event.ref, written ? process.written.size() : kHeld, event.ns});
-  if (written) process.written.push_back({event.ref, attributes_->complete(event)});
+  if (written) process.written.push_back({event.ref, attributes_->complete(event), first});
 }
 
 // A gap belongs to the innermost written iteration around it.
@@ -98,11 +102,12 @@ std::string SampleSink::finish(std::uint64_t) {
       const bool known = held.least <= held.greatest;
       const bool like_held =
           !known || (iteration.ns >= held.least && iteration.ns <= held.greatest);
-      if (iteration.untold_ns > iteration.ns / kUntoldPart) {
+      if (!iteration.complete || iteration.untold_ns > iteration.ns / kUntoldPart) {
         kinds.push_back(SampleKind::kPartial);
       } else {
-        kinds.push_back(iteration.complete && like_held ? SampleKind::kTypical
-                                                        : SampleKind::kOther);
+        kinds.push_back(iteration.first ? SampleKind::kFirst
+                        : like_held     ? SampleKind::kTypical
+                                        : SampleKind::kOther);
       }
     }
   }

@@ -52,6 +52,7 @@ class SampleSink final : public convert::TraceSink {
   struct Written {
     std::uint32_t region;
     bool complete;
+    bool first;  // of a visit of its loop
     std::uint64_t ns = 0;
     std::uint64_t untold_ns = 0;  // held, and not by iterations that have marks
   };
@@ -68,6 +69,7 @@ class SampleSink final : public convert::TraceSink {
   };
   struct Process {
     std::vector<Open> open;
+    std::vector<std::uint32_t> visits;  // of each level the loop that came last
     bool on = true;
     std::uint64_t ns = 0;  // until then gaps are counted
     std::vector<Written> written;

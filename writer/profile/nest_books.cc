@@ -71,8 +71,8 @@ void NestBooks::settle_gap(Place& place, Sums& sums) {
     if (like.iterations == 0) {
       unexplained_ns_ += left;
     } else {
-      sums.add(like.sums, 0, left / like.ns);
-      sums.raise_counts(like.sums, place.iterations_ / like.iterations);
+      sums.add(like.times, 0, left / like.ns);
+      sums.raise_counts(like.counts, place.iterations_ / like.iterations);
     }
     return;
   }
@@ -80,10 +80,15 @@ void NestBooks::settle_gap(Place& place, Sums& sums) {
     const auto most = std::max_element(
         place.held_.begin(), place.held_.end(),
         [](const auto& a, const auto& b) { return a.second.ns < b.second.ns; });
-    most->second.ns += left;
+    // Not more than a cut may lie beside an iteration's begin: what the program did behind
+    // its last loop is nobody's iteration.
+    const double mean = most->second.ns / std::max(1.0, most->second.count);
+    most->second.ns += std::min(left, mean);
+    unexplained_ns_ += left - std::min(left, mean);
     return;
   }
-  for (const SampleKind kind : {SampleKind::kTypical, SampleKind::kOther}) {
+  for (const SampleKind kind :
+       {SampleKind::kTypical, SampleKind::kOther, SampleKind::kFirst}) {
     const auto inner = place.inside_.find({place.last_loop_, kind});
     if (inner == place.inside_.end() || inner->second->iterations_ == 0) continue;
     const double count = left * inner->second->iterations_ / inner->second->ns_;
@@ -95,53 +100,61 @@ void NestBooks::settle_gap(Place& place, Sums& sums) {
   unexplained_ns_ += left;
 }
 
-// From the best sample there is: typical iterations in this place, others in this place,
-// then those of any place.
 void NestBooks::estimate(Place& place, std::uint32_t loop, const Place::Held& held,
                          Sums& sums) {
-  Sample here{Sums(regions_, threads_)};
-  bool found = false;
-  for (const SampleKind kind : {SampleKind::kTypical, SampleKind::kOther}) {
-    const auto inner = place.inside_.find({loop, kind});
-    if (!found && inner != place.inside_.end()) found = add_sample(*inner->second, here);
-  }
-  if (!found) here = sample(loop);
-  if (here.iterations == 0) {
+  Sample sample = no_sample();
+  fill(place, loop, false, sample);
+  if (sample.iterations == 0) sample = this->sample(loop);
+  if (sample.iterations == 0) {
     unexplained_ns_ += held.ns;
     return;
   }
-  add_estimate(here, held, sums);
-}
-
-void NestBooks::add_estimate(const Sample& sample, const Place::Held& held, Sums& sums) {
-  sums.add(sample.sums, held.count / sample.iterations, held.ns / sample.ns);
+  sums.add(sample.counts, held.count / sample.iterations, 0);
+  sums.add(sample.times, 0, held.ns / sample.ns);
 }
 
 NestBooks::Sample NestBooks::sample(std::uint32_t loop) {
-  Sample result{Sums(regions_, threads_)};
-  if (!sample_anywhere(root_, loop, SampleKind::kTypical, result))
-    sample_anywhere(root_, loop, SampleKind::kOther, result);
+  Sample result = no_sample();
+  fill(root_, loop, true, result);
   return result;
 }
 
-bool NestBooks::add_sample(Place& place, Sample& sample) {
-  if (place.iterations_ == 0 || place.ns_ <= 0) return false;
-  const Sums& sums = whole(place);
-  if (whole_.at(&place).first != State::kDone) return false;  // it asks for itself
-  sample.sums.add(sums, 1, 1);
-  sample.iterations += place.iterations_;
-  sample.ns += place.ns_;
-  return true;
+// Counts from all but the first of a visit, so that what other threads do a little before
+// or after the marks is there as often as not; times from typical ones.
+void NestBooks::fill(Place& place, std::uint32_t loop, bool anywhere, Sample& sample) {
+  for (const SampleKind kind : {SampleKind::kTypical, SampleKind::kOther})
+    each_sample(place, loop, kind, anywhere, &NestBooks::add_counts, sample);
+  if (sample.iterations == 0)
+    each_sample(place, loop, SampleKind::kFirst, anywhere, &NestBooks::add_counts, sample);
+  for (const SampleKind kind :
+       {SampleKind::kTypical, SampleKind::kOther, SampleKind::kFirst})
+    if (sample.ns == 0)
+      each_sample(place, loop, kind, anywhere, &NestBooks::add_times, sample);
 }
 
-bool NestBooks::sample_anywhere(Place& place, std::uint32_t loop, SampleKind kind,
-                                Sample& sample) {
-  bool found = false;
+void NestBooks::each_sample(Place& place, std::uint32_t loop, SampleKind kind,
+                            bool anywhere, Add add, Sample& sample) {
   for (const auto& [key, inner] : place.inside_) {
-    if (key == Place::Key{loop, kind}) found |= add_sample(*inner, sample);
-    found |= sample_anywhere(*inner, loop, kind, sample);
+    if (key == Place::Key{loop, kind} && may_tell(*inner)) (this->*add)(*inner, sample);
+    if (anywhere) each_sample(*inner, loop, kind, true, add, sample);
   }
-  return found;
+}
+
+// Not one that is being asked for already.
+bool NestBooks::may_tell(Place& place) {
+  if (place.iterations_ == 0 || place.ns_ <= 0) return false;
+  whole(place);
+  return whole_.at(&place).first == State::kDone;
+}
+
+void NestBooks::add_counts(Place& place, Sample& sample) {
+  sample.counts.add(whole(place), 1, 0);
+  sample.iterations += place.iterations_;
+}
+
+void NestBooks::add_times(Place& place, Sample& sample) {
+  sample.times.add(whole(place), 0, 1);
+  sample.ns += place.ns_;
 }
 
 }  // namespace refrain::profile

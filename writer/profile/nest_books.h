@@ -39,8 +39,9 @@ struct Sums {
 // What an iteration that is in the archive says of those that are not.
 enum class SampleKind : std::uint8_t {
   kTypical,  // as long as they were
-  kOther,
-  kPartial,  // much of it was held, without marks of what
+  kOther,    // their calls are as typical
+  kFirst,    // of a visit: what came before may reach into it, on other threads
+  kPartial,  // much of it was held without marks of what, or it was broken off
 };
 
 // A loop in a place of the nest: its iterations of one kind. The root is what lies outside
@@ -100,8 +101,9 @@ class NestBooks {
   // What a loop's iterations had in the mean, by those that stand for the others;
   // iterations is 0 if there are none. After total().
   struct Sample {
-    Sums sums;
+    Sums counts;  // of `iterations`
     double iterations = 0;
+    Sums times;  // of `ns`
     double ns = 0;
   };
   Sample sample(std::uint32_t loop);
@@ -117,9 +119,17 @@ class NestBooks {
   const Sums& whole(Place& place);
   void settle_gap(Place& place, Sums& sums);
   void estimate(Place& place, std::uint32_t loop, const Place::Held& held, Sums& sums);
-  static void add_estimate(const Sample& sample, const Place::Held& held, Sums& sums);
-  bool add_sample(Place& place, Sample& sample);
-  bool sample_anywhere(Place& place, std::uint32_t loop, SampleKind kind, Sample& sample);
+  Sample no_sample() const {
+    return {Sums(regions_, threads_), 0, Sums(regions_, threads_), 0};
+  }
+  // Adds to the sample what there is of these kinds, in a place or anywhere below it.
+  using Add = void (NestBooks::*)(Place&, Sample&);
+  void each_sample(Place& place, std::uint32_t loop, SampleKind kind, bool anywhere,
+                   Add add, Sample& sample);
+  void fill(Place& place, std::uint32_t loop, bool anywhere, Sample& sample);
+  bool may_tell(Place& place);
+  void add_counts(Place& place, Sample& sample);
+  void add_times(Place& place, Sample& sample);
 
   std::size_t regions_;
   std::size_t threads_;

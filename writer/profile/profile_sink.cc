@@ -281,8 +281,8 @@ void ProfileSink::add_messages_of_loops() {
       for (Process& process : processes_) {
         const NestBooks::Sample sample = process.books->sample(i);
         iterations += sample.iterations;
-        loop.sends += sample.sums.sends;
-        loop.bytes_sent += sample.sums.bytes_sent;
+        loop.sends += sample.counts.sends;
+        loop.bytes_sent += sample.counts.bytes_sent;
       }
     }
     if (iterations == 0) continue;

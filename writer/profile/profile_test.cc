@@ -339,6 +339,23 @@ TEST_CASE("Profile: a stretch without marks - taken for the loop before it") {
   check_same(made(false), made(true));
 }
 
+TEST_CASE("Profile: not written behind the last loop - nobody's iteration") {
+  MadeUpRun run(1);
+  for (int i = 0; i < 20; ++i) {
+    if (i == 3) run.switch_writing(0, false);
+    run.begin(0, kOuter, i < 3);
+    if (i < 3) work(run, 0);
+    if (i >= 3) run.pass(1120);
+    run.leave(0, kOuter);
+  }
+  run.pass(100'000);
+  run.switch_writing(0, true);
+  const TraceProfile profile = run.profile();
+  CHECK(region(profile, "work").calls == 40);
+  CHECK(profile.loops[0].iterations == 20);
+  CHECK(profile.unexplained_ns == Approx(2 * (100'000 - 1120)));
+}
+
 TEST_CASE("Profile: held with nothing to tell by - said") {
   MadeUpRun run(1);
   run.enter(0, kWork);
