@@ -74,6 +74,11 @@ class GateRecord final : public GateSink {
     if (open.begun) add(mark.loop, mark.ticks - open.ticks);
     open = {false, true, mark.number, mark.ticks};
   }
+  void iteration_end(const LoopMark& mark) noexcept override {
+    Open& open = open_[mark.loop];
+    if (open.begun) add(mark.loop, mark.ticks - open.ticks);
+    open.begun = false;
+  }
   void mismatch(const LoopMark&) noexcept override {}
   void marks_end(const LoopMark& mark) noexcept override { loop_left(mark); }
   void loop_left(const LoopMark& mark) noexcept override {

@@ -25,7 +25,8 @@
 
 namespace refrain::filters {
 
-enum class CutReason : std::uint8_t { kIterations, kWindow, kLimit, kBreak, kTooShort, kSlow };
+enum class CutReason : std::uint8_t { kIterations, kWindow, kLimit, kBreak, kTooShort, kSlow,
+                                      kPause };
 
 class CutSink {
  public:
@@ -69,6 +70,8 @@ class HoldCuts {
   // Holds and resumes whatever the stretches say.
   void hold_at(CutPoint cut, CutReason reason) noexcept;
   void resume_at(CutPoint cut, CutReason reason) noexcept;
+  // What hold_at() has begun goes on as if the stretches had asked for it, from `position` on.
+  void hold_on(std::uint64_t position) noexcept { from_ = position; }
   // The stream has ended: what is to be held is held.
   void finish(std::uint64_t ticks) noexcept;
 

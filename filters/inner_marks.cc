@@ -68,6 +68,10 @@ void InnerMarks::sum(const Waiting& waiting) noexcept {
       break;
     case kMismatch:
       break;
+    case kIterationEnd:
+      if (open.begun) add(mark, mark.ticks - open.ticks);
+      open.begun = false;
+      break;
     case kLeft:
       if (open.begun && mark.number > open.number) add(mark, mark.ticks - open.ticks);
       open.begun = false;
@@ -82,6 +86,8 @@ void InnerMarks::write(const Waiting& waiting) noexcept {
       return sink_.loop_found(mark);
     case kIteration:
       return sink_.iteration(mark);
+    case kIterationEnd:
+      return sink_.iteration_end(mark);
     case kMismatch:
       return sink_.mismatch(mark);
     case kLeft:

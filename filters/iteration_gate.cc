@@ -62,6 +62,26 @@ void IterationGate::limit_reached(CutPoint now) noexcept {
   cuts_.hold_at(now, CutReason::kLimit);
 }
 
+void IterationGate::pause(CutPoint now) noexcept {
+  if (paused_) return;
+  const bool was_closed = closed();
+  paused_ = true;
+  if (!was_closed) cuts_.hold_at(now, CutReason::kPause);
+}
+
+// What was left out in between stays left out, whatever breaks.
+void IterationGate::resume(CutPoint now) noexcept {
+  if (!paused_) return;
+  paused_ = false;
+  unpaused_ = events_.next();
+  slow_.forget_waiting();
+  if (closed()) return;
+  if (policy_.spent_level() == NestedPolicy::kNoLevel)
+    cuts_.resume_at(now, CutReason::kPause);
+  else
+    cuts_.hold_on(unpaused_);
+}
+
 void IterationGate::finish(std::uint64_t ticks) noexcept {
   // A symbol whose event never ended (the program stopped inside) ends now.
   if (events_.next() > 0) {
@@ -69,7 +89,7 @@ void IterationGate::finish(std::uint64_t ticks) noexcept {
     if (latest.end_ticks == latest.ticks) latest.end_ticks = ticks;
     if (latest.outer_end_ticks == latest.ticks) latest.outer_end_ticks = ticks;
   }
-  if (!window_closed_ && !closed_for_good_) cuts_.finish(ticks);
+  if (!closed()) cuts_.finish(ticks);
   closed_for_good_ = true;  // the end of the program is no break
   detector_.finish(*this);
   inner_.sum_before(kNever);
@@ -93,22 +113,30 @@ void IterationGate::on_loop_event(const LoopEvent& event) noexcept {
   switch (event.kind) {
     case LoopEventKind::kIteration: {
       const std::uint64_t ticks = events_[event.position].ticks;
-      if (loop.begun) end_iteration(loop, event.position, ticks, event.level, spent);
+      if (loop.begun && !loop.ended)
+        end_iteration(loop, event.position, ticks, event.level, spent);
       if (!loop.body_told && loop.begun) tell_body(loop, event);
       tell(event, ticks);
       loop.previous_begin = loop.begun ? loop.begin : event.position;
       loop.begun = true;
+      loop.ended = false;
       loop.begin = event.position;
       loop.number = event.iteration;
       loop.ticks = ticks;
       if (event.level == policy_.spent_level()) iteration_held_ = true;
       return;
     }
+    case LoopEventKind::kIterationEnd: {
+      const std::uint64_t ticks = events_[event.position].ticks;
+      end_iteration(loop, event.position + 1, ticks, event.level, spent);
+      loop.ended = true;
+      return tell(event, ticks);
+    }
     case LoopEventKind::kMismatch:
       return tell(event, events_[event.position].ticks);
     default: {
       const std::uint64_t ticks = end_of(event);
-      if (loop.begun && event.iteration > loop.number)
+      if (loop.begun && !loop.ended && event.iteration > loop.number)
         end_iteration(loop, event.position, ticks, event.level, spent);
       if (!loop.body_told && loop.begun) tell_body(loop, event);
       tell(event, ticks);
@@ -188,6 +216,8 @@ void IterationGate::tell(const LoopEvent& event, std::uint64_t ticks) noexcept {
     case kIteration:
       loop.marked = true;
       return sink_.iteration(mark);
+    case kIterationEnd:
+      return sink_.iteration_end(mark);
     case kMismatch:
       return sink_.mismatch(mark);
     case kLeft:
@@ -221,15 +251,15 @@ void IterationGate::seed_stretches() noexcept {
 }
 
 void IterationGate::hold(std::uint64_t position) noexcept {
-  if (window_closed_ || closed_for_good_) return;
+  if (closed()) return;
   seed_stretches();
-  stretches_.hold(position);
+  stretches_.hold(std::max(position, unpaused_));
 }
 
 void IterationGate::resume(std::uint64_t position) noexcept {
-  if (window_closed_ || closed_for_good_) return;
+  if (closed()) return;
   seed_stretches();
-  stretches_.resume(position);
+  stretches_.resume(std::max(position, unpaused_));
   resumed_from_ = std::min(resumed_from_, position);
 }
 
@@ -244,7 +274,7 @@ void IterationGate::after_loop_events() noexcept {
                            : policy_changed ? CutReason::kIterations
                                             : CutReason::kSlow;
   if (next_.end != 0) {
-    if (!window_closed_ && !closed_for_good_) keep(next_.begin, next_.end, true);
+    if (!closed()) keep(next_.begin, next_.end, true);
     next_ = {};
     next_begin_ = kNever;
   }
@@ -272,7 +302,7 @@ void IterationGate::change(CutReason reason) noexcept {
 }
 
 void IterationGate::take_slow() noexcept {
-  if (window_closed_ || closed_for_good_) return slow_.forget_waiting();
+  if (closed()) return slow_.forget_waiting();
   const auto chosen = slow_.choose(events_.next());
   for (const SlowIteration* slow = chosen.begin; slow != chosen.end; ++slow) {
     sink_.slow_iteration(*slow);
@@ -302,7 +332,7 @@ std::uint64_t IterationGate::kept_position() const noexcept {
 // An iteration that is held began: what came before the last one stays held.
 void IterationGate::settle_marks() noexcept {
   const std::uint64_t kept = kept_position();
-  if (!window_closed_ && !closed_for_good_) cuts_.keep_from(kept);
+  if (!closed()) cuts_.keep_from(kept);
   inner_.sum_before(kept);
   const std::uint64_t now = events_[events_.next() - 1].ticks;
   if (now - sums_told_ticks_ < settings_.sums_ticks) return;
@@ -323,7 +353,7 @@ void IterationGate::window_step(const SymbolEvent& event) noexcept {
     inner_.sum_before(events_.next() - 1);
     inner_.write_from(0);
     inner_.tell_sums();
-    if (!closed_for_good_) cuts_.resume_at(here, CutReason::kWindow);
+    if (!closed()) cuts_.resume_at(here, CutReason::kWindow);
   }
   if (event.ticks < next_window_ticks_) return;
   window_closed_ = true;

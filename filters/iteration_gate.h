@@ -114,6 +114,11 @@ class IterationGate final : private periodicity::LoopSink, private HoldSink {
   // A limit of memory or disk is reached: from `now` on nothing is written any more.
   void limit_reached(CutPoint now) noexcept;
 
+  // The program wants nothing written, from `now` on, and again. The count of iterations goes
+  // on in between. Does not nest.
+  void pause(CutPoint now) noexcept;
+  void resume(CutPoint now) noexcept;
+
   // The stream has ended.
   void finish(std::uint64_t ticks) noexcept;
 
@@ -127,6 +132,7 @@ class IterationGate final : private periodicity::LoopSink, private HoldSink {
     std::uint32_t loop = 0;
     std::uint16_t depth = 0;  // of the events at which its iterations begin
     bool begun = false;
+    bool ended = false;        // a phase, and the next has not begun
     bool body_told = true;
     bool marked = false;       // an iteration of this visit has a mark
     bool summed = false;       // its further iterations have none
@@ -136,6 +142,7 @@ class IterationGate final : private periodicity::LoopSink, private HoldSink {
     std::uint64_t ticks = 0;   // its begin
   };
 
+  bool closed() const noexcept { return window_closed_ || paused_ || closed_for_good_; }
   void on_loop_event(const periodicity::LoopEvent& event) noexcept override;
   void hold(std::uint64_t position) noexcept override;
   void resume(std::uint64_t position) noexcept override;
@@ -190,6 +197,8 @@ class IterationGate final : private periodicity::LoopSink, private HoldSink {
   HeldStretches::Stretch next_{};
 
   bool window_closed_ = false;
+  bool paused_ = false;
+  std::uint64_t unpaused_ = 0;  // position
   bool closed_for_good_ = false;    // limit reached, or the stream has ended
   std::uint64_t next_window_ticks_;  // when the window opens or closes next
   std::uint64_t sums_told_ticks_ = 0;

@@ -45,6 +45,7 @@ class Recorder final : public GateSink {
   void slow_iteration(const SlowIteration&) noexcept override {}
   void loop_found(const LoopMark&) noexcept override {}
   void iteration(const LoopMark& mark) noexcept override { iterations.push_back(mark); }
+  void iteration_end(const LoopMark&) noexcept override {}
   void mismatch(const LoopMark&) noexcept override {}
   void loop_left(const LoopMark& mark) noexcept override { left.push_back(mark); }
   void held_summary(const HeldIterations& h) noexcept override { held.push_back(h); }

@@ -53,6 +53,8 @@ class MarkSink {
  public:
   virtual void loop_found(const LoopMark& mark) noexcept = 0;  // ticks: now
   virtual void iteration(const LoopMark& mark) noexcept = 0;   // ticks: its begin
+  // It has ended, and the next has not begun. Only of phases; ticks: its end.
+  virtual void iteration_end(const LoopMark& mark) noexcept = 0;
   virtual void mismatch(const LoopMark& mark) noexcept = 0;
   virtual void loop_left(const LoopMark& mark) noexcept = 0;  // ticks: end of what belongs
   virtual void held_summary(const HeldIterations& held) noexcept = 0;

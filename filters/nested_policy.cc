@@ -17,6 +17,8 @@ void NestedPolicy::on_loop_event(const LoopEvent& event) noexcept {
     case LoopEventKind::kMismatch:
       open_[event.level].broken = true;
       return;  // kLeft follows
+    case LoopEventKind::kIterationEnd:
+      return;  // what follows up to the next is held with it, or not
     default:
       return leave(event);
   }

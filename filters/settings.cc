@@ -36,16 +36,24 @@ constexpr SettingInfo kTable[] = {
      field<&Settings::overwrite>},
     {"quiet", kBool, "", "yes or no", "no summary on stderr at the end",
      "Warnings about things lost are still printed.", "", 0, 0, field<&Settings::quiet>},
-    {"symbols", kChoice, "", "auto or parallel", "what feeds the loop detector",
+    {"symbols", kChoice, "", "auto, parallel or functions", "what feeds the loop detector",
      "parallel: outermost parallel regions, as in the trace-scaling agent paper. auto: "
      "also the worksharing constructs and explicit barriers that the primary thread "
-     "meets, for programs that keep one parallel region open.",
-     "auto|parallel", 0, 0, field<&Settings::symbols>},
+     "meets, for programs that keep one parallel region open; and regions of refrain.h. "
+     "functions: also functions compiled with -finstrument-functions, for programs that "
+     "have nothing else.",
+     "auto|parallel|functions", 0, 0, field<&Settings::symbols>},
     {"mpi_frames", kCount, "frames", "0 to 16", "callers that tell MPI calls apart",
      "How many frames of the stack above the place of an MPI call are part of what the call "
      "is to the loop detector, for programs that call MPI through functions of their own. "
      "0: a call is its place, procedure and communicator. A frame costs some instructions a call.",
      "", 0, 16, field<&Settings::mpi_frames>},
+    {"clock_every", kCount, "collectives", "0 (never) or more",
+     "how often the clocks of MPI processes are compared on the way",
+     "After every so many blocking collectives over MPI_COMM_WORLD all processes measure their "
+     "clocks against that of process 0, as they do when MPI starts and ends, for clocks that do "
+     "not drift evenly. It takes as long as some hundred messages.",
+     "", 0, 1e15, field<&Settings::clock_every>},
     {"detector", kChoice, "", "nested, exact or matrix", "how loops are found",
      "nested: the loop nest itself, whatever the length of its bodies. matrix: one loop at "
      "a time by the paper's circular distance matrix (cost grows with max_period). exact: "
@@ -87,6 +95,25 @@ constexpr SettingInfo kTable[] = {
     {"filter", kText, "", "path", "file of regions to leave out",
      "In the syntax of Score-P's filter files. Applied when the archive is written.", "", 0,
      0, field<&Settings::filter_file>},
+    {"functions", kBool, "", "yes or no", "record functions",
+     "Of programs compiled with -finstrument-functions.", "", 0, 0,
+     field<&Settings::functions>},
+    {"function_calls", kCount, "calls", "0 (never) or more",
+     "switch a function off that was called so often and is short",
+     "After so many calls a function is not recorded any more, if they took less than "
+     "function_mean on average. Which ones were is told at the end.",
+     "", 0, 1e15, field<&Settings::function_calls>},
+    {"function_mean", kSeconds, "s", "0 or more", "a function that takes less is short", "",
+     "", 0, 1e9, field<&Settings::function_mean_s>},
+    {"counters", kText, "", "names with commas between", "counters to record",
+     "Events of PAPI: presets (PAPI_TOT_INS), native ones, software-defined ones (sde:::). "
+     "And what the system counts of each thread: minor_faults, major_faults, "
+     "voluntary_switches, involuntary_switches, migrations, user_time, system_time.",
+     "", 0, 0, field<&Settings::counters>},
+    {"counters_at", kChoice, "", "boundaries or all", "where counters are read",
+     "boundaries: where iterations, phases and parallel regions begin and end. all: at every "
+     "recorded enter and leave.",
+     "boundaries|all", 0, 0, field<&Settings::counters_at>},
     {"ring", kBytes, "bytes", "24K to 1G",
      "most memory of a location to keep held iterations in",
      "Holds the latest iterations until they are written or forgotten; only as much of it "

@@ -21,10 +21,16 @@ struct Settings {
   bool keep_spool = false;
   std::string archive;
   std::string filter_file;
+  bool functions = true;
+  std::uint64_t function_calls = 10000;
+  double function_mean_s = 1e-6;
+  std::string counters;
+  std::string counters_at = "boundaries";
 
   std::uint64_t limit = 10;
   std::string symbols = "auto";
   std::uint64_t mpi_frames = 5;
+  std::uint64_t clock_every = 0;
   std::string detector = "nested";
   std::string nested = "each";
   std::uint64_t window_events = 512;

@@ -32,6 +32,10 @@ enum class LoopEventKind : std::uint8_t {
   // `iteration` the number of its complete iterations. Follows kMismatch where the
   // break lay inside an iteration.
   kLeft,
+  // The iteration has ended, with the event at `position`, and the next has not begun: what
+  // follows up to the next kIteration, if there is one, is in no iteration. Only loops of
+  // phases that the program names have it (phase_detector.h).
+  kIterationEnd,
 };
 
 inline constexpr std::uint32_t kNoLoop = ~std::uint32_t{0};

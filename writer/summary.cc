@@ -25,6 +25,22 @@ std::string loops_line(const WriteResult& result) {
   return line;
 }
 
+// Names the first few; `refrain info` has all.
+std::string functions_line(const WriteResult& result) {
+  constexpr std::size_t kNamed = 3;
+  std::string names;
+  for (std::size_t i = 0; i < std::min(kNamed, result.functions_off.size()); ++i) {
+    const FunctionOff& off = result.functions_off[i];
+    names += fmt::format("{}{} ({} calls of {})", i == 0 ? "" : ", ", off.name, off.calls,
+                         duration_text(off.mean_ns));
+  }
+  if (result.functions_off.size() > kNamed) names += ", ...";
+  return fmt::format("switched off {} function{} called too often for {} length: {}",
+                     result.functions_off.size(),
+                     result.functions_off.size() == 1 ? "" : "s",
+                     result.functions_off.size() == 1 ? "its" : "their", names);
+}
+
 // "4 threads"; of a job "4 processes", "4 processes, 8 threads".
 std::string who(const WriteResult& result) {
   const auto several = [](std::uint64_t n, const char* what, const char* end) {
@@ -44,10 +60,13 @@ std::vector<std::string> summary_lines(const WriteResult& result,
                            ? 100.0
                            : 100.0 * static_cast<double>(result.events_written) /
                                  static_cast<double>(result.events_seen);
-  return {loops_line(result),
-          fmt::format("wrote {} of {} events ({:.3g} %) of {}, {}: {}",
+  std::vector<std::string> lines = {
+      loops_line(result),
+      fmt::format("wrote {} of {} events ({:.3g} %) of {}, {}: {}",
                       result.events_written, result.events_seen, share, who(result),
                       bytes_text(result.archive_bytes), archive)};
+  if (!result.functions_off.empty()) lines.push_back(functions_line(result));
+  return lines;
 }
 
 std::vector<std::string> loss_lines(const WriteResult& result) {

@@ -16,6 +16,9 @@ _COMPILERS = {
     "f90": {
         "gfortran": "gfortran",
     },
+    "F90": {
+        "gfortran": "gfortran",
+    },
 }
 
 # MPICH's, by the names that Debian's alternatives do not turn into another MPI's. Two of
@@ -65,17 +68,31 @@ compiled = rule(
     },
 )
 
-def openmp_program(name, src, suffix = "", linkopts = [], **kwargs):
+def plain_program(name, src, suffix = "", flags = "", linkopts = [], **kwargs):
+    """The same of a program without OpenMP.
+
+    Args:
+      name: as below.
+      src: as below.
+      suffix: as below.
+      flags: further ones of the compiler, with a blank before them.
+      linkopts: as below.
+      **kwargs: as below.
+    """
+    _programs(_COMPILERS, " " + flags, name, src, suffix, linkopts, **kwargs)
+
+def openmp_program(name, src, suffix = "", flags = "", linkopts = [], **kwargs):
     """Makes <name>_<compiler><suffix> for every compiler of the source's language.
 
     Args:
       name: of the program.
       src: its source; the ending tells the language.
       suffix: of the programs' names, where a source is built in several ways.
+      flags: further ones of the compiler.
       linkopts: what comes last on the linker's line.
       **kwargs: further attributes of all the targets.
     """
-    _programs(_COMPILERS, _OPENMP, name, src, suffix, linkopts, **kwargs)
+    _programs(_COMPILERS, _OPENMP + " " + flags, name, src, suffix, linkopts, **kwargs)
 
 def mpi_program(name, src, openmp = False, suffix = "", flags = "", linkopts = [], **kwargs):
     """The same of a program that uses MPI; pure MPI, or with OpenMP, too.

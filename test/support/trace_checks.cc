@@ -144,7 +144,8 @@ Problems check_measurement(const Trace& trace) {
         if (now_on == on) report.add(i, on ? "is on already" : "is off already");
         on = now_on;
         opening = false;
-      } else if (!on && !is_phase(trace, event) && !is_parameter(event.type)) {
+      } else if (!on && !is_phase(trace, event) && !is_parameter(event.type) &&
+                 event.type != EventType::kBufferFlush && event.type != EventType::kMetric) {
         const bool opens = closer(event.type) != EventType::kTypes;
         opening = opening || opens;
         if (!opens && (opening || !closes(event.type)))
@@ -167,6 +168,7 @@ Problems check_iterations(const Trace& trace) {
   std::map<std::uint32_t, std::size_t> location_of;  // of a location group
   for (const std::uint32_t region : phase_regions(trace)) {
     const std::string name = "phase " + trace.regions.at(region).name + ": ";
+    const bool named = trace.regions.at(region).description == "phase that the program names";
     const std::vector<Iteration> all = iterations(trace, region);
     for (std::size_t i = 0; i < all.size() && problems.size() < kToldPerLocation; ++i) {
       const Iteration& it = all[i];
@@ -179,7 +181,7 @@ Problems check_iterations(const Trace& trace) {
       if (i == 0 || it.number == 0 || all[i - 1].location != it.location) continue;
       if (it.number != all[i - 1].number + 1)
         problems.push_back(which + "follows " + std::to_string(all[i - 1].number));
-      else if (it.begin != all[i - 1].end)
+      else if (named ? it.begin < all[i - 1].end : it.begin != all[i - 1].end)
         problems.push_back(which + "begins at " + std::to_string(it.begin) +
                            ", the one before ends at " + std::to_string(all[i - 1].end));
     }

@@ -36,7 +36,8 @@ Problems check_measurement(const Trace& trace);
 Problems check_counts(const Trace& trace);
 
 // Marks of iterations: on one location a process, each with a number; numbers count up by
-// one within a visit, and within a visit an iteration begins where the last one ended.
+// one within a visit, and within a visit an iteration begins where the last one ended; or
+// later, if it is a phase that the program names.
 Problems check_iterations(const Trace& trace);
 
 // All of them.

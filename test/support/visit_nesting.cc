@@ -63,6 +63,7 @@ class Teller {
         open_.back().latest = event.iteration;
         return;
       case LoopEventKind::kMismatch:
+      case LoopEventKind::kIterationEnd:
         return;
       case LoopEventKind::kLeft:
         leave(event);

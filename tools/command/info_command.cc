@@ -8,6 +8,7 @@
 #include <ctime>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "writer/archive_info.h"
 #include "writer/rank_phases.h"
@@ -127,6 +128,30 @@ void print_json(const ArchiveInfo& info, const std::string& archive) {
   fmt::print("{}\n", out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
+// "loop 3", or the name that the program gave it.
+std::string label(const PhaseInfo& phase) {
+  const bool found = phase.name.empty() || phase.name.rfind("loop ", 0) == 0;
+  return std::string(2 * std::size_t{phase.level}, ' ') +
+         (found ? fmt::format("loop {}", phase.id) : phase.name);
+}
+
+void print_functions_off(const ArchiveInfo& info) {
+  const auto found = info.properties.find("REFRAIN::FUNCTIONS_OFF");
+  if (found == info.properties.end()) return;
+  std::istringstream lines(found->second);
+  fmt::print("Off       functions that were not recorded any more, for what they do:\n");
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::uint64_t calls = 0;
+    double mean_ns = 0;
+    std::string name;
+    words >> calls >> mean_ns >> std::ws;
+    std::getline(words, name);
+    fmt::print("          {} after {} calls of {}\n", name, calls,
+               writer::duration_text(mean_ns));
+  }
+}
+
 constexpr const char* kPhaseRow =
     "{:<14} {:<22} {:>6} {:>7} {:>7} {:>11} {:>8} {:>8} {:>10} {:>10} {:>10} {:>10}\n";
 
@@ -139,8 +164,7 @@ void print_phases(const ArchiveInfo& info) {
   fmt::print(kPhaseRow, "phase", "where", "parent", "period", "visits", "iterations", "written",
              "in part", "mean", "min", "max", "sigma");
   for (const PhaseInfo& phase : info.phases) {
-    fmt::print(kPhaseRow,
-               std::string(2 * std::size_t{phase.level}, ' ') + fmt::format("loop {}", phase.id),
+    fmt::print(kPhaseRow, label(phase),
                where(phase), phase.parent < 0 ? "-" : std::to_string(phase.parent),
                phase.body_events, phase.visits, phase.iterations, phase.written, phase.partly,
                writer::duration_text(phase.mean_ns), writer::duration_text(phase.min_ns),
@@ -165,8 +189,7 @@ void print_rank_phases(const ArchiveInfo& info) {
                                    ? std::to_string(row.most_body)
                                    : fmt::format("{}-{}", row.least_body, row.most_body);
     fmt::print("{:<10} ", writer::ranks_text(row.ranks, info.processes));
-    fmt::print(kPhaseRow,
-               std::string(2 * std::size_t{phase.level}, ' ') + fmt::format("loop {}", phase.id),
+    fmt::print(kPhaseRow, label(phase),
                where(phase), phase.parent < 0 ? "-" : std::to_string(phase.parent), period,
                phase.visits, phase.iterations, phase.written, phase.partly,
                writer::duration_text(phase.mean_ns), writer::duration_text(phase.min_ns),
@@ -214,6 +237,7 @@ void print_text(const ArchiveInfo& info, const std::string& archive) {
     if (count != 0) fmt::print("Lost      {} by {}\n", count, cause);
   if (info.events_filtered != 0)
     fmt::print("Filtered  {} enters and leaves\n", info.events_filtered);
+  print_functions_off(info);
   if (info.mpi.used) print_mpi(info.mpi);
   if (info.mpi.used && info.processes > 1 && !info.phases.empty())
     print_rank_phases(info);

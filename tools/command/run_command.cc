@@ -144,8 +144,8 @@ Program RunCommand::find_traced(const Program& first) const {
   return first;
 }
 
-// The variant of the library that has the wrappers of the program's MPI is preloaded; it
-// needs no MPI library itself, so it does no harm to a launcher or a shell.
+// Of a program that uses MPI the variant of the library that has the wrappers of its MPI; it
+// needs no MPI library itself.
 std::string RunCommand::choose_library(const Program& traced, std::string& library) const {
   const std::string mpi = mpi_ == "auto" ? mpi_of(traced) : mpi_;
   if (mpi.empty() || mpi == "none") return {};
@@ -161,7 +161,6 @@ std::string RunCommand::choose_library(const Program& traced, std::string& libra
     return "'" + traced.path + "' uses MPI, and librefrain_" + mpi +
            ".so was not found beside " + library;
   library = variant;
-  prepend("LD_PRELOAD", variant);
   return {};
 }
 
@@ -174,6 +173,9 @@ int RunCommand::run() {
   if (program.path.empty()) return fail("no program '" + command_[0] + "'");
   const Program traced = find_traced(program);
   if (std::string wrong = choose_library(traced, library); !wrong.empty()) return fail(wrong);
+  // Preloaded for what the program tells of itself (refrain.h), whether it uses OpenMP or not.
+  // It does nothing before somebody asks for it, and so no harm to a launcher or a shell.
+  prepend("LD_PRELOAD", library);
   if (std::string wrong = choose_runtime(traced); !wrong.empty()) return fail(wrong);
   prepend("OMP_TOOL_LIBRARIES", library);
   setenv("OMP_TOOL", "enabled", 1);

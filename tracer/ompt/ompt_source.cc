@@ -155,7 +155,10 @@ int initialize(ompt_function_lookup_t lookup, int, ompt_data_t* tool) noexcept {
   return 1;
 }
 
-void finalize(ompt_data_t*) noexcept { runtime::source_ended(runtime::Source::kOpenMp); }
+void finalize(ompt_data_t*) noexcept {
+  runtime::set_runtime_end(nullptr);  // it has
+  runtime::source_ended(runtime::Source::kOpenMp);
+}
 
 }  // namespace
 }  // namespace refrain::ompt

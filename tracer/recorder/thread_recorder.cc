@@ -27,6 +27,8 @@ bool is_begin(std::uint8_t kind) {
     case spool::kWaitBegin:
     case spool::kMaskedBegin:
     case spool::kReductionBegin:
+    case spool::kUserEnter:
+    case spool::kFunctionEnter:
     case spool::kMpiEnter: return true;
     default: return false;
   }
@@ -154,6 +156,38 @@ void ThreadRecorder::pop(const RecordWords& end_record) noexcept {
   // known whatever the ring forgets.
   base_depth_ = at;
   append_behind_hold(end_record);
+}
+
+void ThreadRecorder::set_metrics(MetricReader* reader, std::uint64_t kinds) noexcept {
+  if (metrics_ != nullptr)
+    std::memcpy(metric_bases_, metric_values_, sizeof metric_bases_);
+  metrics_ = reader;
+  metric_kinds_ = reader == nullptr ? 0 : kinds;
+  metric_ticks_ = 0;
+}
+
+const std::uint64_t* ThreadRecorder::read_metrics(std::uint64_t ticks) noexcept {
+  if (metrics_ == nullptr) return nullptr;
+  metrics_->read(metric_values_);
+  for (unsigned i = 0; i < metrics_->count(); ++i) metric_values_[i] += metric_bases_[i];
+  metric_ticks_ = ticks;
+  return metric_values_;
+}
+
+void ThreadRecorder::put_metrics(std::uint64_t ticks) noexcept {
+  if (metrics_ == nullptr) return;
+  if (metric_ticks_ != ticks) read_metrics(ticks);
+  for (unsigned i = 0; i < metrics_->count(); ++i)
+    append(spool::record_words(spool::kMetric, ticks, metric_values_[i],
+                               static_cast<std::uint8_t>(i)));
+}
+
+void ThreadRecorder::end_user_regions(std::uint64_t ticks) noexcept {
+  while (depth_ != 0) {
+    const RecordWords open = RecordWords::load(stack_[depth_ - 1]);
+    if (open.kind() != spool::kUserEnter && open.kind() != spool::kFunctionEnter) return;
+    end(spool::record_words(open.kind() + 1, ticks, open.payload));
+  }
 }
 
 // Writes records to the log behind log_next_; the caller commits.

@@ -28,6 +28,7 @@
 
 #include "tracer/recorder/clock.h"
 #include "tracer/recorder/decision_board.h"
+#include "tracer/recorder/metric_reader.h"
 #include "tracer/recorder/spool_file.h"
 #include "writer/spool/format.h"
 
@@ -84,6 +85,7 @@ class ThreadRecorder {
 
   // Appends the begin (end) of a region and keeps the stack of open ones.
   void begin(const spool::RecordWords& record) noexcept {
+    if ((metric_kinds_ >> record.kind() & 1) != 0) [[unlikely]] put_metrics(record.ticks);
     append(record);
     if (depth_ < spool::kMaxDepth) [[likely]]
       record.store(&stack_[depth_++]);
@@ -92,6 +94,7 @@ class ThreadRecorder {
   }
   // An end belongs to the innermost open region of its kind; it closes those inside, too.
   void end(const spool::RecordWords& record) noexcept {
+    if ((metric_kinds_ >> record.kind() & 1) != 0) [[unlikely]] put_metrics(record.ticks);
     append(record);
     // Kinds are laid out in pairs, an end directly after its begin; see spool::Kind.
     if (depth_ > base_depth_ && stack_[depth_ - 1].kind == record.kind() - 1) [[likely]]
@@ -106,6 +109,10 @@ class ThreadRecorder {
   const spool::Record* top() const noexcept {
     return depth_ == 0 ? nullptr : &stack_[depth_ - 1];
   }
+  // Open regions from the outermost, `index` < depth().
+  const spool::Record& open_region(std::uint32_t index) const noexcept { return stack_[index]; }
+  // The thread ends, or what holds them does: ends the innermost user regions and functions.
+  void end_user_regions(std::uint64_t ticks) noexcept;
   spool::Record* top_mutable() noexcept { return &stack_[depth_ - 1]; }
   // The newest record, if it is in the mapped block: lets two events that happen in one
   // instant share one record.
@@ -121,7 +128,8 @@ class ThreadRecorder {
   // as well, gives the flag (kTeamCut) to put into its `sub`, else 0.
   std::uint8_t sync_with_begin(std::uint64_t epoch, std::uint64_t ticks) noexcept {
     epoch_ = epoch;
-    if (depth_ == 0) [[likely]]
+    // Values of metrics stand before the begin, and behind the cut.
+    if (depth_ == 0 && metric_kinds_ == 0) [[likely]]
       return spool::kTeamCut;
     sync(epoch, ticks);
     return 0;
@@ -139,6 +147,14 @@ class ThreadRecorder {
     const std::uint64_t count = board.count();
     followed_ = count == 0 ? 0 : count - 1;
   }
+
+  // From now on values are read before begins and ends of these kinds (a bit each): of the
+  // thread that owns the recorder. Values go on from those of the owner before. Null: no more.
+  void set_metrics(MetricReader* reader, std::uint64_t kinds) noexcept;
+  // Reads them, for what is recorded with these ticks. Returns the values; null if there are none.
+  const std::uint64_t* read_metrics(std::uint64_t ticks) noexcept;
+  // Values as records; read now, unless they have been for these ticks.
+  void put_metrics(std::uint64_t ticks) noexcept;
 
   // Number for the next task created here; goes on when the location changes its thread.
   std::uint32_t next_task() noexcept { return ++tasks_; }
@@ -183,6 +199,7 @@ class ThreadRecorder {
   std::uint64_t events_ = 0;
   std::uint64_t epoch_ = 0;
   std::uint64_t followed_ = 0;
+  std::uint64_t metric_kinds_ = 0;  // a bit a kind
   std::uint32_t depth_ = 0;
   std::uint32_t base_depth_ = 0;  // while holding: regions open since the hold; else 0
   std::atomic<bool> busy_{false};
@@ -193,6 +210,10 @@ class ThreadRecorder {
   std::atomic<std::uint64_t>* events_seen_ = &dropped_;
 
   // Rare.
+  MetricReader* metrics_ = nullptr;
+  std::uint64_t metric_ticks_ = 0;  // what they were read for
+  std::uint64_t metric_bases_[MetricReader::kMost] = {};
+  std::uint64_t metric_values_[MetricReader::kMost] = {};
   const DecisionBoard* board_ = nullptr;
   std::uint64_t ring_class_ = 0;  // of the ring's size in use: kRingFirst << ring_class_
   bool ring_forgot_ = false;      // something of this gap is not in the ring any more

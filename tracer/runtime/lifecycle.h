@@ -7,17 +7,25 @@
 #include <cstdint>
 #include <string>
 
+#include "writer/exchange/exchange.h"
+
+namespace refrain::filters {
+struct Settings;
+}
+
 namespace refrain::runtime {
 
 class Session;
 
 // Reads the settings; whether this process shall be traced. Complains about wrong ones.
 bool wanted() noexcept;
+// What they say, after wanted().
+const filters::Settings& wanted_settings() noexcept;
 // This process shall not be, whatever the settings say. When the library is loaded.
 void stay_out() noexcept;
 
 // Who feeds the session; it ends with the last of them.
-enum class Source : unsigned { kOpenMp = 1, kMpi = 2 };
+enum class Source : unsigned { kOpenMp = 1, kMpi = 2, kUser = 4 };
 
 // Starts recording, or joins what another source has started; null if that cannot be (told on
 // stderr), or if `source` has been here before. The session lives until the process ends.
@@ -37,8 +45,10 @@ std::string make_job_archive() noexcept;
 bool join_job(const std::string& archive, std::uint32_t rank, std::uint32_t size) noexcept;
 // All, before MPI ends: nothing is recorded from here on, the files are complete.
 void finish_recording() noexcept;
-// Process 0, when all have done so.
-void write_job_archive() noexcept;
+// Process 0, when all have done so: whether there is an archive to be written.
+bool has_job_archive() noexcept;
+// All, if process 0 said so; also those that were not traced.
+void write_job_archive(writer::Exchange& exchange) noexcept;
 
 // What ends the runtime that feeds the session, with all its events still to come: called
 // once, when the process ends and the runtime has not said that it has. Set by the event

@@ -45,7 +45,8 @@ std::string command_line() {
 Session::Session(const filters::Settings& settings)
     : settings_(settings),
       budget_(settings.memory_limit_bytes, settings.disk_limit_bytes),
-      auto_symbols_(settings.symbols == "auto"),
+      auto_symbols_(settings.symbols != "parallel"),
+      function_symbols_(settings.symbols == "functions"),
       pid_(static_cast<std::uint64_t>(getpid())) {}
 
 Session::~Session() = default;
@@ -80,7 +81,8 @@ std::unique_ptr<Session> Session::create(const filters::Settings& settings,
     return nullptr;
   }
   session->write_preamble(runtime_name, program);
-  session->detector_ = filters::make_detector(settings);
+  session->detector_ =
+      std::make_unique<periodicity::PhaseDetector>(filters::make_detector(settings));
   session->places_.resize(std::bit_ceil(session->detector_->reach_events() + 64));
   const auto at = [&](double seconds) {
     return seconds > 0 ? session->start_ticks_ + Clock::ticks_of_seconds(seconds) : 0;
@@ -133,8 +135,21 @@ void Session::fill_header(spool::Header& header, spool::FileKind kind) const noe
   header.start_monotonic_ns = start_monotonic_ns_;
 }
 
+void Session::set_metrics(std::string_view text, unsigned count, MetricHook hook) {
+  metrics_.resize(places_.size() * count);
+  metric_count_ = count;
+  metric_hook_ = hook;
+  journal_.text(spool::kTextMetrics, text);
+}
+
 ThreadRecorder* Session::attach(spool::LocationRole role) noexcept {
   const recorder::KeepErrno keep_errno;
+  ThreadRecorder* recorder = attach_locked(role);
+  if (recorder != nullptr && metric_hook_ != nullptr) metric_hook_(*recorder, true);
+  return recorder;
+}
+
+ThreadRecorder* Session::attach_locked(spool::LocationRole role) noexcept {
   const std::lock_guard lock(mutex_);
   if (finished_) return nullptr;
   if (!free_.empty()) {
@@ -169,6 +184,7 @@ ThreadRecorder* Session::attach(spool::LocationRole role) noexcept {
 }
 
 void Session::detach(ThreadRecorder* recorder) noexcept {
+  if (metric_hook_ != nullptr) metric_hook_(*recorder, false);
   const std::lock_guard lock(mutex_);
   // The primary's stays: the journal's times are read beside it.
   if (!is_primary(recorder)) free_.push_back(recorder);
@@ -184,25 +200,83 @@ bool Session::claim_primary_slow(ThreadRecorder* recorder) noexcept {
 void Session::on_symbol(ThreadRecorder& recorder, periodicity::Symbol symbol,
                         periodicity::Symbol place, std::uint64_t ticks,
                         filters::Company company) noexcept {
+  if (phases_open_ == 0) [[likely]]
+    return push_symbol(recorder, numbers_.number(symbol), place, ticks, company);
+  at_epoch_ = false;
+  phase_company_ = std::max(phase_company_, company);
+  note_place(place);
+  after_symbol(recorder, ticks);
+}
+
+void Session::push_symbol(ThreadRecorder& recorder, periodicity::Symbol number,
+                          periodicity::Symbol place, std::uint64_t ticks,
+                          filters::Company company) noexcept {
   places_[detector_->position() & (places_.size() - 1)] = place;
-  note_address(place & spool::kAddressMask);
+  note_place(place);
   if (facts_wait_.load(std::memory_order_relaxed)) [[unlikely]] put_waiting_facts();
-  gate_->on_symbol({.symbol = numbers_.number(symbol),
+  if (metric_count_ != 0) [[unlikely]] {
+    metrics_end_ = detector_->position() + 1;
+    if (const std::uint64_t* values = recorder.read_metrics(ticks))
+      std::copy_n(values, metric_count_,
+                  &metrics_[(detector_->position() & (places_.size() - 1)) * metric_count_]);
+  }
+  gate_->on_symbol({.symbol = number,
                     .ticks = ticks,
                     .epoch = recorder.epoch(),
                     .depth = static_cast<std::uint16_t>(recorder.depth()),
                     .at_epoch = at_epoch_,
                     .company = company});
   at_epoch_ = false;
+  after_symbol(recorder, ticks);
+}
+
+void Session::after_symbol(ThreadRecorder& recorder, std::uint64_t ticks) noexcept {
   recorder.follow(board_);
   if (recorder.out_of_space()) [[unlikely]] space_out_.store(true);
   if (space_out_.load(std::memory_order_relaxed) && !space_out_told_) [[unlikely]]
     space_ran_out(recorder, ticks);
 }
 
+// A cut may lie here, if no other thread of a team can be elsewhere.
+void Session::here(ThreadRecorder& recorder, std::uint64_t ticks, bool outside) noexcept {
+  if (outside) recorder.sync(next_epoch(skip_epochs_.take()), ticks);
+}
+
+void Session::phase_begin(ThreadRecorder& recorder, std::uint32_t name, std::uint32_t region,
+                          std::uint64_t ticks, bool outside) noexcept {
+  here(recorder, ticks, outside);
+  push_symbol(recorder, periodicity::phase_begin(name),
+              make_symbol(spool::kUserPhase, 0, region), ticks, filters::Company::kNone);
+  phases_open_ = detector_->open_phases();
+}
+
+void Session::phase_end(ThreadRecorder& recorder, std::uint32_t name, std::uint32_t region,
+                        std::uint64_t ticks, bool outside) noexcept {
+  here(recorder, ticks, outside);
+  push_symbol(recorder, periodicity::phase_end(name),
+              make_symbol(spool::kUserPhase, 1, region), ticks, phase_company_);
+  phases_open_ = detector_->open_phases();
+  phase_company_ = filters::Company::kNone;
+}
+
+void Session::pause(ThreadRecorder& recorder, std::uint64_t ticks, bool outside) noexcept {
+  here(recorder, ticks, outside);
+  gate_->pause({recorder.epoch(), ticks});
+  after_symbol(recorder, ticks);
+}
+
+void Session::resume(ThreadRecorder& recorder, std::uint64_t ticks, bool outside) noexcept {
+  here(recorder, ticks, outside);
+  gate_->resume({recorder.epoch(), ticks});
+  after_symbol(recorder, ticks);
+}
+
 // Code that was loaded after the start: its mapping must be known before the process can
 // die. Few addresses are ever new, so the cache answers.
-void Session::note_address(std::uint64_t address) noexcept {
+void Session::note_place(periodicity::Symbol place) noexcept {
+  const std::uint64_t kind = place >> kPlaceKindShift;
+  if (kind == spool::kUserEnter || kind == spool::kUserPhase) return;  // a number
+  const std::uint64_t address = place & spool::kAddressMask;
   std::uint64_t& slot = addresses_[(address >> 2) % addresses_.size()];
   if (slot == address) [[likely]]
     return;

@@ -21,7 +21,7 @@
 
 #include "filters/iteration_gate.h"
 #include "filters/settings.h"
-#include "periodicity/loop_detector.h"
+#include "periodicity/phase_detector.h"
 #include "periodicity/symbol_numbers.h"
 #include "tracer/recorder/decision_board.h"
 #include "tracer/recorder/spool_file.h"
@@ -76,6 +76,13 @@ class Session final : public filters::GateSink {
   }
 
   bool auto_symbols() const noexcept { return auto_symbols_; }
+  bool function_symbols() const noexcept { return function_symbols_; }
+
+  // Counters that threads have: one text for the journal (spool::kTextMetrics), and what is
+  // called with a thread's recorder when it begins (and ends) to record, on that thread. Once,
+  // before the first thread is attached.
+  using MetricHook = void (*)(recorder::ThreadRecorder&, bool begins);
+  void set_metrics(std::string_view text, unsigned count, MetricHook hook);
 
   // True until the session ends; sources do nothing any more when it is false.
   bool recording() const noexcept { return recording_.load(std::memory_order_relaxed); }
@@ -129,6 +136,21 @@ class Session final : public filters::GateSink {
   void on_symbol_end(std::uint64_t ticks, std::uint32_t depth) noexcept {
     gate_->on_symbol_end(ticks, static_cast<std::uint16_t>(depth));
   }
+
+  // Primary thread: a phase that the program names begins or ends: an iteration, which goes
+  // before the loops that are found (periodicity/phase_detector.h). Until the outermost ends
+  // no other symbol counts. `outside` of all teams a new epoch begins.
+  void phase_begin(recorder::ThreadRecorder& recorder, std::uint32_t name,
+                   std::uint32_t region, std::uint64_t ticks, bool outside) noexcept;
+  void phase_end(recorder::ThreadRecorder& recorder, std::uint32_t name, std::uint32_t region,
+                 std::uint64_t ticks, bool outside) noexcept;
+  // Whether symbols do not count because of that.
+  bool in_phase() const noexcept { return phases_open_ != 0; }
+
+  // Primary thread: nothing is to be written from here on, and again. Inside of a team: from
+  // its last barrier on.
+  void pause(recorder::ThreadRecorder& recorder, std::uint64_t ticks, bool outside) noexcept;
+  void resume(recorder::ThreadRecorder& recorder, std::uint64_t ticks, bool outside) noexcept;
 
   // Primary thread: all processes of the job have met; marks of iterations tell how often.
   void pass_anchor() noexcept { ++anchors_; }
@@ -210,8 +232,15 @@ class Session final : public filters::GateSink {
   explicit Session(const filters::Settings& settings);
   void fill_header(spool::Header& header, spool::FileKind kind) const noexcept;
   void write_preamble(const char* runtime_name, const std::string& program);
+  recorder::ThreadRecorder* attach_locked(spool::LocationRole role) noexcept;
   bool claim_primary_slow(recorder::ThreadRecorder* recorder) noexcept;
-  void note_address(std::uint64_t address) noexcept;
+  void push_symbol(recorder::ThreadRecorder& recorder, periodicity::Symbol number,
+                   periodicity::Symbol place, std::uint64_t ticks,
+                   filters::Company company) noexcept;
+  void after_symbol(recorder::ThreadRecorder& recorder, std::uint64_t ticks) noexcept;
+  void put_metrics(const filters::LoopMark& mark, std::uint64_t position) noexcept;
+  void here(recorder::ThreadRecorder& recorder, std::uint64_t ticks, bool outside) noexcept;
+  void note_place(periodicity::Symbol place) noexcept;
   void put_waiting_facts() noexcept;
   void put_facts_locked() noexcept;
   void space_ran_out(recorder::ThreadRecorder& recorder, std::uint64_t ticks) noexcept;
@@ -227,6 +256,7 @@ class Session final : public filters::GateSink {
   void loop_body(const filters::LoopMark& mark) noexcept override;
   void loop_found(const filters::LoopMark& mark) noexcept override;
   void iteration(const filters::LoopMark& mark) noexcept override;
+  void iteration_end(const filters::LoopMark& mark) noexcept override;
   void mismatch(const filters::LoopMark& mark) noexcept override;
   void loop_left(const filters::LoopMark& mark) noexcept override;
   void marks_end(const filters::LoopMark& mark) noexcept override;
@@ -245,6 +275,9 @@ class Session final : public filters::GateSink {
   // Read by every thread at every event: nothing that changes often may lie beside it.
   alignas(64) std::atomic<bool> recording_{false};
   bool auto_symbols_ = true;
+  bool function_symbols_ = false;
+  unsigned metric_count_ = 0;
+  MetricHook metric_hook_ = nullptr;
   std::atomic<spool::LossCause> stop_cause_{spool::kLossLateThread};
   std::atomic<bool> space_out_{false};
   std::atomic<std::uint64_t> missed_regions_{0};
@@ -258,9 +291,13 @@ class Session final : public filters::GateSink {
   // The primary thread's.
   alignas(64) bool at_epoch_ = true;
   bool space_out_told_ = false;
-  std::unique_ptr<periodicity::LoopDetector> detector_;
+  std::unique_ptr<periodicity::PhaseDetector> detector_;
+  std::size_t phases_open_ = 0;
+  filters::Company phase_company_ = filters::Company::kNone;  // of what the phase did
   std::unique_ptr<filters::IterationGate> gate_;
   std::vector<periodicity::Symbol> places_;  // of the latest symbols, by position
+  std::vector<std::uint64_t> metrics_;       // likewise: values, metric_count_ each
+  std::uint64_t metrics_end_ = 0;            // position behind the latest of them
   periodicity::SymbolNumbers numbers_;       // what the detector is given of symbols
   std::uint64_t anchors_ = 0;
   std::uint64_t anchors_told_ = 0;

@@ -17,6 +17,7 @@ spool::GapReason reason_of(filters::CutReason reason) {
     case filters::CutReason::kBreak: return spool::kGapBreak;
     case filters::CutReason::kTooShort: return spool::kGapTooShort;
     case filters::CutReason::kSlow: return spool::kGapSlow;
+    case filters::CutReason::kPause: return spool::kGapPause;
   }
   return spool::kGapBreak;
 }
@@ -67,7 +68,17 @@ void Session::loop_body(const filters::LoopMark& mark) noexcept {
   }
 }
 
+// The counters of the primary thread when the event at `position` happened.
+void Session::put_metrics(const filters::LoopMark& mark, std::uint64_t position) noexcept {
+  if (position >= metrics_end_) return;
+  const std::uint64_t* values = &metrics_[(position & (places_.size() - 1)) * metric_count_];
+  for (unsigned i = 0; i < metric_count_; ++i)
+    journal_.put(spool::kIterationMetric, mark.ticks, loop_key(mark), values[i],
+                 static_cast<std::uint8_t>(i));
+}
+
 void Session::iteration(const filters::LoopMark& mark) noexcept {
+  if (metric_count_ != 0) [[unlikely]] put_metrics(mark, mark.position);
   if (anchors_ != anchors_told_) {
     anchors_told_ = anchors_;
     journal_.put(spool::kAnchor, mark.ticks, 0, anchors_);
@@ -75,11 +86,17 @@ void Session::iteration(const filters::LoopMark& mark) noexcept {
   journal_.put(spool::kIteration, mark.ticks, loop_key(mark), mark.number);
 }
 
+void Session::iteration_end(const filters::LoopMark& mark) noexcept {
+  if (metric_count_ != 0) [[unlikely]] put_metrics(mark, mark.position);
+  journal_.put(spool::kIterationEnd, mark.ticks, loop_key(mark), mark.number);
+}
+
 void Session::mismatch(const filters::LoopMark& mark) noexcept {
   journal_.put(spool::kLoopMismatch, mark.ticks, loop_key(mark), mark.number);
 }
 
 void Session::loop_left(const filters::LoopMark& mark) noexcept {
+  if (metric_count_ != 0) [[unlikely]] put_metrics(mark, mark.position);
   journal_.put(spool::kLoopLeft, mark.ticks, loop_key(mark), mark.number);
   if (mark.level == 0) journal_.clock_pair();
 }

@@ -31,6 +31,9 @@ void attach_thread(spool::LocationRole role, bool at_exit) noexcept {
 
 void detach_thread() noexcept {
   if (t_thread.recorder == nullptr) return;
+  if (t_thread.recorder->depth() != 0 && g_session->recording()) {
+    if (const Scope scope; scope) scope->end_user_regions(recorder::Clock::now());
+  }
   g_session->detach(t_thread.recorder);
   t_thread = ThisThread{};
 }

@@ -105,6 +105,18 @@ void EventSink::release_lock(std::uint64_t ticks, std::uint32_t lock, std::uint3
                                          lock, order));
 }
 
+void EventSink::parameter(std::uint64_t ticks, OTF2_ParameterRef parameter,
+                          std::int64_t value) {
+  if (!ok()) return;
+  check(OTF2_EvtWriter_ParameterInt(writer_, nullptr, at(ticks), parameter, value));
+}
+
+void EventSink::parameter_text(std::uint64_t ticks, OTF2_ParameterRef parameter,
+                               OTF2_StringRef value) {
+  if (!ok()) return;
+  check(OTF2_EvtWriter_ParameterString(writer_, nullptr, at(ticks), parameter, value));
+}
+
 void EventSink::program_begin(std::uint64_t ticks, OTF2_StringRef name,
                               const std::vector<OTF2_StringRef>& arguments) {
   if (!ok()) return;

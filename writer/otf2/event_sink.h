@@ -25,6 +25,7 @@ inline constexpr OTF2_AttributeRef kWrittenAttribute = 0;
 inline constexpr OTF2_AttributeRef kCompleteAttribute = 1;
 inline constexpr OTF2_AttributeRef kCallSiteAttribute = 2;
 inline constexpr OTF2_ParameterRef kIoBytesParameter = 1;
+inline constexpr OTF2_ParameterRef kFirstUserParameter = 2;
 
 // A message, as its sender or its receiver tells it.
 struct MessageEnd {
@@ -86,6 +87,9 @@ class EventSink {
            std::uint32_t target, std::uint64_t bytes, std::uint64_t id);
   void rma_complete(std::uint64_t ticks, OTF2_RmaWinRef window, std::uint64_t id);
   void io_bytes(std::uint64_t ticks, std::uint64_t bytes);
+
+  void parameter(std::uint64_t ticks, OTF2_ParameterRef parameter, std::int64_t value);
+  void parameter_text(std::uint64_t ticks, OTF2_ParameterRef parameter, OTF2_StringRef value);
 
   void program_begin(std::uint64_t ticks, OTF2_StringRef name,
                      const std::vector<OTF2_StringRef>& arguments);

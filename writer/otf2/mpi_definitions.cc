@@ -145,8 +145,6 @@ OTF2_ErrorCode write_mpi_paradigm(
   const OTF2_StringRef description = text("where MPI was called");
   check(OTF2_GlobalDefWriter_WriteAttribute(writer, kCallSiteAttribute, name, description,
                                             OTF2_TYPE_SOURCE_CODE_LOCATION));
-  check(OTF2_GlobalDefWriter_WriteParameter(writer, kIoBytesParameter, text("bytes moved"),
-                                            OTF2_PARAMETER_TYPE_UINT64));
   for (std::size_t i = 0; i < places.size(); ++i)
     check(OTF2_GlobalDefWriter_WriteSourceCodeLocation(
         writer, static_cast<OTF2_SourceCodeLocationRef>(i), text(places[i].file),

@@ -73,6 +73,16 @@ const char* kind_name(std::size_t kind) {
       return "mpi_enter";
     case spool::kMpiLeave:
       return "mpi_leave";
+    case spool::kUserEnter:
+      return "user_enter";
+    case spool::kUserLeave:
+      return "user_leave";
+    case spool::kFunctionEnter:
+      return "function_enter";
+    case spool::kFunctionLeave:
+      return "function_leave";
+    case spool::kUserParameter:
+      return "user_parameter";
     default:
       return nullptr;
   }
@@ -97,6 +107,19 @@ std::string kinds_json(const std::array<std::uint64_t, kEventKinds>& by_kind) {
     json[name != nullptr ? name : "kind_" + std::to_string(kind)] = by_kind[kind];
   }
   return dumped(json);
+}
+
+// A line each: calls, their mean in nanoseconds, the name.
+std::string functions_text(const WriteResult& result) {
+  constexpr std::size_t kMost = 1000;
+  std::string text;
+  for (const FunctionOff& off : result.functions_off) {
+    if (std::count(text.begin(), text.end(), '\n') == kMost) break;
+    text += std::to_string(off.calls) + " " +
+            std::to_string(static_cast<std::uint64_t>(off.mean_ns)) + " " + off.name + "\n";
+  }
+  if (!text.empty()) text.pop_back();
+  return text;
 }
 
 }  // namespace
@@ -162,6 +185,7 @@ Properties archive_properties(const spool::Journal& journal, const WriteOptions&
   add("RECOVERED", options.recovered ? "1" : "0");
   add("SPOOL_BYTES", std::to_string(result.spool_bytes));
   add("LOOPS", loops_json(result.loops));
+  add("FUNCTIONS_OFF", functions_text(result));
   if (!result.structure.empty()) add("STRUCTURE", result.structure);
   if (result.mpi.used) add_mpi(result, add);
   std::string complaints;

@@ -84,6 +84,7 @@ void RankRuler::take_visits(const HeldStretches* all) {
   outermost_.clear();
   spool::IterationStream stream(journal, process_.context().iteration_ends);
   for (const auto* event = stream.peek(); event != nullptr; stream.pop(), event = stream.peek()) {
+    if (event->goes_on) continue;
     const std::size_t level = journal.visits[event->visit].level;
     while (open_.size() > level + 1) close_visit(all);
     if (open_.size() == level + 1 && (event->left || open_.back().visit != event->visit))

@@ -58,6 +58,9 @@ bool closes(const Frame& frame, const Record& end) {
     case spool::kSyncRegionEnd:
     case spool::kWaitEnd:
       return sync_class(frame.sub) == sync_class(end.sub);
+    case spool::kUserLeave:
+    case spool::kFunctionLeave:
+      return frame.id == end.payload;
     default:
       return true;
   }
@@ -97,7 +100,11 @@ void RecordInterpreter::take(const Record& record, std::size_t index) {
     case spool::kWaitEnd:
     case spool::kMaskedEnd:
     case spool::kReductionEnd:
+    case spool::kUserLeave:
+    case spool::kFunctionLeave:
       return end(record);
+    case spool::kUserParameter:
+      return parameter(record);
     case spool::kTaskCreate:
       return create_task(record);
     case spool::kTaskSchedule:
@@ -141,6 +148,9 @@ void RecordInterpreter::begin(const Record& record) {
       return acquire(record, nullptr);
     case spool::kMpiEnter:
       return begin_mpi(record);
+    case spool::kUserEnter:
+    case spool::kFunctionEnter:
+      return begin_user(record);
     default:
       return;  // thread begin and end are in the location's properties
   }
@@ -223,6 +233,28 @@ void RecordInterpreter::begin_mpi(const Record& record) {
   frame.region = region(RegionClass::kMpi, record.payload >> spool::kMpiProcedureShift);
   frame.place = process_.regions->place_of_site(address_of(record));
   stack_.push(frame);
+}
+
+void RecordInterpreter::begin_user(const Record& record) {
+  Frame frame;
+  frame.record_kind = record.kind & static_cast<std::uint8_t>(~spool::kSnapshot);
+  frame.begin_ticks = record.ticks;
+  frame.id = record.payload;
+  frame.region = process_.regions->find(keys_opened_by(record)[0]);
+  stack_.push(frame);
+}
+
+void RecordInterpreter::parameter(const Record& record) {
+  const std::uint32_t number = process_.regions->find(keys_opened_by(record)[0]);
+  const bool text = record.sub == spool::kParameterText;
+  stack_.point(record.ticks, [&](EventSink& sink) {
+    const OTF2_ParameterRef ref = kFirstUserParameter + number;
+    if (!text) return sink.parameter(record.ticks, ref, static_cast<std::int64_t>(record.payload));
+    const auto known =
+        process_.user_strings.find(static_cast<std::uint32_t>(record.payload));
+    sink.parameter_text(record.ticks, ref,
+                        known == process_.user_strings.end() ? 0 : known->second);
+  });
 }
 
 void RecordInterpreter::begin_region(const Record& record, RegionClass cls) {

@@ -54,6 +54,8 @@ class RecordInterpreter {
   void begin_work(const spool::Record& record);
   void begin_sync(const spool::Record& record);
   void begin_mpi(const spool::Record& record);
+  void begin_user(const spool::Record& record);
+  void parameter(const spool::Record& record);
   void begin_region(const spool::Record& record, RegionClass cls);
   void end(const spool::Record& record);
 

@@ -51,6 +51,10 @@ constexpr std::array<const char*, static_cast<std::size_t>(RegionClass::kCount)>
     "!$omp cancel",
     nullptr,
     nullptr,
+    nullptr,
+    nullptr,
+    nullptr,
+    nullptr,
 };
 
 }  // namespace
@@ -183,6 +187,15 @@ RegionKeys keys_opened_by(const spool::Record& record) noexcept {
     case spool::kMpiEnter:
       return {RegionKey{RegionClass::kMpi, record.payload >> spool::kMpiProcedureShift},
               RegionKey{RegionClass::kCallSite, address}};
+    case spool::kUserEnter:
+      return {RegionKey{RegionClass::kUser, record.payload & 0xffffffff}, RegionKey{}};
+    case spool::kFunctionEnter:
+      return one(RegionClass::kFunction);
+    case spool::kUserParameter:
+      return {RegionKey{record.sub == spool::kParameterText ? RegionClass::kText
+                                                            : RegionClass::kNumber,
+                        record.a48()},
+              RegionKey{}};
     default:
       return {};
   }

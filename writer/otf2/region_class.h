@@ -59,6 +59,10 @@ enum class RegionClass : std::uint8_t {
   kCancel,
   kMpi,       // a call of MPI: the key's address is the procedure's number
   kCallSite,  // no region: where a call of MPI was made
+  kUser,      // a region of refrain.h: the key's address is its number
+  kFunction,  // a function: the key's address is its own
+  kNumber,    // no region: a parameter whose values are numbers, by its number
+  kText,      // no region: one whose values are strings
   kCount
 };
 

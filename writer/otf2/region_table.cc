@@ -1,6 +1,8 @@
 #include "writer/otf2/region_table.h"
 
 #include <algorithm>
+#include <cstdio>
+#include <optional>
 #include <utility>
 
 namespace refrain::writer {
@@ -48,6 +50,36 @@ RegionDef define(RegionKey key, const Symbol& symbol) {
   return def;
 }
 
+// Regions of one name at several places are several.
+RegionDef define_user(const spool::UserRegion& region) {
+  RegionDef def;
+  def.cls = RegionClass::kUser;
+  def.name = def.canonical = region.text;
+  def.file = region.file;
+  def.line = region.line;
+  return def;
+}
+
+RegionDef define_function(const Symbol& symbol, std::uint64_t address) {
+  RegionDef def;
+  def.cls = RegionClass::kFunction;
+  def.name = function_name(symbol, address);
+  def.canonical = symbol.elf_symbol.empty() ? def.name : symbol.elf_symbol;
+  def.file = symbol.file;
+  def.line = symbol.line;
+  return def;
+}
+
+// The iterations of a phase that the program names; nothing if the loop was found.
+std::optional<RegionDef> define_phase(const spool::Loop& loop, const spool::Journal& journal) {
+  if (loop.body.empty() || loop.body.front().record_kind != spool::kUserPhase) return {};
+  const auto number = static_cast<std::uint32_t>(loop.body.front().address);
+  RegionDef def = define_user(journal.user.region(number));
+  def.cls = RegionClass::kNone;
+  def.description = "phase that the program names";
+  return def;
+}
+
 RegionDef define_loop(const spool::Loop& loop, SymbolResolver& symbols) {
   RegionDef def;
   def.name = "loop " + std::to_string(loop.id);
@@ -72,14 +104,47 @@ std::string place_of(const Symbol& symbol) {
   return symbol.function;
 }
 
+std::string function_name(const Symbol& symbol, std::uint64_t address) {
+  if (!symbol.function.empty()) return symbol.function;
+  char text[32];
+  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(address));
+  return text;
+}
+
 std::string body_event_name(const spool::LoopBodyEvent& event,
                             const spool::Journal& journal, SymbolResolver& symbols) {
   const RegionKey key = key_of(event);
   const char* name = class_name(key.cls);
   std::string text = name != nullptr ? name : "event";
+  if (event.record_kind == spool::kUserPhase || event.record_kind == spool::kUserEnter) {
+    const auto number = static_cast<std::uint32_t>(event.address);
+    const bool phase = event.record_kind == spool::kUserPhase;
+    return (!phase ? "" : event.sub == 0 ? "phase " : "end of phase ") +
+           journal.user.region(number).text;
+  }
+  if (event.record_kind == spool::kFunctionEnter)
+    return define_function(symbols.at(event.address), event.address).name;
   if (event.record_kind == spool::kMpiEnter) text = procedure_name(journal, event.sub);
   const std::string place = place_of(symbols.at_call(event.address));
   return place.empty() ? text : text + " @" + place;
+}
+
+std::string RegionDef::identity() const {
+  return name + '\n' + canonical + '\n' + file + '\n' + std::to_string(line) + '\n' +
+         description;
+}
+
+std::string SourcePlace::identity() const { return file + ':' + std::to_string(line); }
+
+void ProcessRegions::renumber(const RegionNumbers& numbers) {
+  for (auto& [key, number] : by_key_) {
+    const auto cls = static_cast<RegionClass>(key >> 48);
+    const bool parameter = cls == RegionClass::kNumber || cls == RegionClass::kText;
+    number = (parameter ? numbers.parameters : numbers.regions).at(number);
+  }
+  for (auto& [loop, region] : by_loop_) region = numbers.regions.at(region);
+  for (auto& [site, place] : by_site_)
+    if (place != kNoRegion) place = numbers.places.at(place);
 }
 
 std::uint32_t ProcessRegions::find(RegionKey key) const noexcept {
@@ -99,18 +164,23 @@ std::uint32_t ProcessRegions::place_of_site(std::uint64_t address) const noexcep
 
 std::uint32_t RegionTable::intern_place(const Symbol& symbol) {
   if (symbol.file.empty()) return kNoRegion;
+  const SourcePlace place{symbol.file, symbol.line};
   const auto [at, is_new] =
-      place_ids_.try_emplace(symbol.file + ':' + std::to_string(symbol.line),
-                             static_cast<std::uint32_t>(places_.size()));
-  if (is_new) places_.push_back({symbol.file, symbol.line});
+      place_ids_.try_emplace(place.identity(), static_cast<std::uint32_t>(places_.size()));
+  if (is_new) places_.push_back(place);
+  return at->second;
+}
+
+std::uint32_t RegionTable::intern_parameter(ParameterDef def) {
+  const auto [at, is_new] = parameter_ids_.try_emplace(
+      def.identity(), static_cast<std::uint32_t>(parameters_.size()));
+  if (is_new) parameters_.push_back(std::move(def));
   return at->second;
 }
 
 std::uint32_t RegionTable::intern(RegionDef def) {
-  const std::string identity = def.name + '\n' + def.canonical + '\n' + def.file + '\n' +
-                               std::to_string(def.line) + '\n' + def.description;
   const auto [at, is_new] =
-      ids_.try_emplace(identity, static_cast<std::uint32_t>(regions_.size()));
+      ids_.try_emplace(def.identity(), static_cast<std::uint32_t>(regions_.size()));
   if (is_new) {
     // Iterations are what the user asked for: no filter takes them away.
     def.filtered = def.cls != RegionClass::kNone &&
@@ -118,6 +188,25 @@ std::uint32_t RegionTable::intern(RegionDef def) {
     regions_.push_back(std::move(def));
   }
   return at->second;
+}
+
+RegionNumbers RegionTable::adopt(std::vector<RegionDef> regions,
+                                 std::vector<SourcePlace> places,
+                                 std::vector<ParameterDef> parameters) {
+  const auto take = [](auto& own, auto all, auto& ids) {
+    std::vector<std::uint32_t> numbers;
+    ids.clear();
+    for (std::size_t i = 0; i < all.size(); ++i)
+      ids.emplace(all[i].identity(), static_cast<std::uint32_t>(i));
+    for (const auto& each : own) numbers.push_back(ids.at(each.identity()));
+    own = std::move(all);
+    return numbers;
+  };
+  RegionNumbers out;
+  out.regions = take(regions_, std::move(regions), ids_);
+  out.places = take(places_, std::move(places), place_ids_);
+  out.parameters = take(parameters_, std::move(parameters), parameter_ids_);
+  return out;
 }
 
 ProcessRegions RegionTable::add_process(std::vector<std::uint64_t> keys,
@@ -134,6 +223,15 @@ ProcessRegions RegionTable::add_process(std::vector<std::uint64_t> keys,
       out.by_key_[packed] = intern(define_procedure(procedure_name(journal, key.address)));
     if (key.cls == RegionClass::kCallSite)
       out.by_site_[key.address] = intern_place(symbols.at_call(key.address));
+    const auto number = static_cast<std::uint32_t>(key.address);
+    if (key.cls == RegionClass::kUser)
+      out.by_key_[packed] = intern(define_user(journal.user.region(number)));
+    if (key.cls == RegionClass::kFunction)
+      out.by_key_[packed] =
+          intern(define_function(symbols.at(key.address), key.address));
+    if (key.cls == RegionClass::kNumber || key.cls == RegionClass::kText)
+      out.by_key_[packed] = intern_parameter(
+          {journal.user.parameter(number), key.cls == RegionClass::kText});
     if (class_name(key.cls) == nullptr) continue;
     RegionDef def = define(key, symbols.at_call(key.address));
     const auto body = inner.find(key.address);
@@ -145,8 +243,10 @@ ProcessRegions RegionTable::add_process(std::vector<std::uint64_t> keys,
     }
     out.by_key_[packed] = intern(std::move(def));
   }
-  for (const auto& [id, loop] : journal.loops)
-    out.by_loop_[id] = intern(define_loop(loop, symbols));
+  for (const auto& [id, loop] : journal.loops) {
+    std::optional<RegionDef> phase = define_phase(loop, journal);
+    out.by_loop_[id] = intern(phase ? std::move(*phase) : define_loop(loop, symbols));
+  }
   return out;
 }
 

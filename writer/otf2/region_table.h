@@ -32,12 +32,32 @@ struct RegionDef {
   std::uint32_t line = 0;
   RegionClass cls = RegionClass::kNone;  // kNone: the iterations of a loop
   bool filtered = false;
+
+  // Equal ones are one region.
+  std::string identity() const;
 };
 
 // A place in the source from which MPI was called.
 struct SourcePlace {
   std::string file;
   std::uint32_t line = 0;
+
+  std::string identity() const;
+};
+
+// What has become of a process' numbers where those of all are known.
+struct RegionNumbers {
+  std::vector<std::uint32_t> regions;
+  std::vector<std::uint32_t> places;
+  std::vector<std::uint32_t> parameters;
+};
+
+// A parameter of the program's regions.
+struct ParameterDef {
+  std::string name;
+  bool text = false;  // its values are strings
+
+  std::string identity() const { return (text ? "t" : "n") + name; }
 };
 
 // Region of each of a process' keys and loops.
@@ -47,6 +67,7 @@ class ProcessRegions {
   std::uint32_t of_loop(std::uint32_t loop) const noexcept;
   // Number in RegionTable::places() of a call's site; kNoRegion if it is not known.
   std::uint32_t place_of_site(std::uint64_t address) const noexcept;
+  void renumber(const RegionNumbers& numbers);
 
  private:
   friend class RegionTable;
@@ -67,20 +88,31 @@ class RegionTable {
 
   const std::vector<RegionDef>& regions() const noexcept { return regions_; }
   const std::vector<SourcePlace>& places() const noexcept { return places_; }
+  // Has those of all processes from here on; its own must be among them.
+  RegionNumbers adopt(std::vector<RegionDef> regions, std::vector<SourcePlace> places,
+                      std::vector<ParameterDef> parameters);
+  // What ProcessRegions::find() gives the number of for keys that are parameters.
+  const std::vector<ParameterDef>& parameters() const noexcept { return parameters_; }
 
  private:
   std::uint32_t intern_place(const Symbol& symbol);
   std::uint32_t intern(RegionDef def);
+  std::uint32_t intern_parameter(ParameterDef def);
 
   const filters::RegionFilter& filter_;
   std::vector<RegionDef> regions_;
   std::map<std::string, std::uint32_t> ids_;
   std::vector<SourcePlace> places_;
+  std::vector<ParameterDef> parameters_;
+  std::map<std::string, std::uint32_t> parameter_ids_;
   std::map<std::string, std::uint32_t> place_ids_;
 };
 
 // Where a symbol is, as a user would say it: "cg.c:120", or "main+0x12".
 std::string place_of(const Symbol& symbol);
+
+// A function by its own address.
+std::string function_name(const Symbol& symbol, std::uint64_t address);
 
 // The name of an event in a loop's body, as that of its region.
 std::string body_event_name(const spool::LoopBodyEvent& event,

@@ -83,12 +83,21 @@ struct MpiResult {
   std::uint64_t iterations_alone = 0;     // written by one rank and kept: its pattern broke
 };
 
+// A function that was switched off while the program ran.
+struct FunctionOff {
+  std::string name;
+  std::uint64_t calls = 0;  // until then
+  double mean_ns = 0;
+};
+
 struct WriteResult {
   bool ok = false;
   std::string error;                    // one line, empty if ok
+  bool others_failed = false;           // of write_archive_together(): others could not
   std::vector<std::string> complaints;  // what was wrong with the spool, a line each
   std::vector<LoopSummary> loops;
   std::string structure;                // how they lie in each other, of the first process
+  std::vector<FunctionOff> functions_off;  // of all processes
   std::uint64_t processes = 0;
   std::uint64_t locations = 0;
   std::uint64_t gaps = 0;

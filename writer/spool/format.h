@@ -50,7 +50,7 @@
 namespace refrain::spool {
 
 inline constexpr char kMagic[8] = {'R', 'F', 'R', 'S', 'P', 'O', 'O', 'L'};
-inline constexpr std::uint32_t kVersion = 6;
+inline constexpr std::uint32_t kVersion = 7;
 inline constexpr std::uint32_t kByteOrder = 0x01020304;
 inline constexpr std::size_t kHeaderBytes = 4096;
 inline constexpr std::size_t kRecordBytes = 24;
@@ -165,6 +165,20 @@ enum Kind : std::uint8_t {
   kFlush = 38,
   kCancel = 39,  // a48: ompt_cancel_flag_t
 
+  // --- Events that the program tells itself (refrain.h) -------------------------------
+  kUserEnter = 40,  // sub: kTeamCut, then a48: epoch; payload: region | name << 32, numbers
+                    // of the journal's kTextUserRegion
+  kUserLeave = 41,  // payload as its begin. Ends come in the order of the stack: of user
+                    // regions inside one that ends, too
+  kFunctionEnter = 42,  // sub, a48: likewise; payload: address of the function
+  kFunctionLeave = 43,  // payload as its begin
+  kUserPhase = 44,      // never recorded: the begin of a phase as an event of a loop's body,
+                        // in kLoopBody; the address is the number of its region
+  kUserParameter = 45,  // sub: UserParameter; a48: number of the parameter (the journal's
+                        // kTextUserParameter); payload: the value, or number of the string
+  kMetric = 46,  // sub: which; payload: its value; ticks: of the event that follows the last of
+                 // them. Values accumulate from the begin of the location on
+
   // --- Events of MPI (writer/spool/mpi_format.h has the values of `sub`) --------------
   kMpiEnter = 48,  // sub: kMpiCut; a48: epoch, if kMpiCut; payload: call site |
                    // procedure << 48 (its number in the table of wrappers, journal's
@@ -228,9 +242,15 @@ enum Kind : std::uint8_t {
                     // in it; payload: identity, the same in all its members; then kMpiMembers
   kMpiMembers = 114,  // aux16: comm; aux32: size; payload: identity of its parent or 0; if own
                       // rank is 0 then a kText of kTextMembers follows
+  kIterationEnd = 116,  // as kIteration: an iteration of a phase has ended, and the next has
+                        // not begun
+  kIterationMetric = 117,  // before kIteration, kIterationEnd and kLoopLeft: sub, payload as
+                           // kMetric, of the thread that feeds the agent
   kClockOffset = 115,  // ticks: of this process' clock; payload: ticks to be added for that
                        // of process 0 at the same moment, signed; a48: the error's bound
 };
+
+enum UserParameter : std::uint8_t { kParameterSigned = 0, kParameterText = 1 };
 
 enum HeldValue : std::uint8_t {
   kHeldTotal = 0,  // ticks
@@ -257,7 +277,8 @@ inline constexpr std::uint8_t kTeamCut = 16;     // of a begin: a48 is a new epo
 // snapshots that follow.
 inline bool is_cut(const Record& record) noexcept {
   const bool begins = record.kind == kParallelBegin || record.kind == kImplicitTaskBegin ||
-                      record.kind == kMpiEnter;
+                      record.kind == kMpiEnter || record.kind == kUserEnter ||
+                      record.kind == kFunctionEnter;
   return record.kind == kSync || (begins && (record.sub & kTeamCut) != 0);
 }
 inline std::uint64_t open_at_cut(const Record& record) noexcept {
@@ -289,7 +310,16 @@ enum TextKey : std::uint8_t {
   kTextMpi = 11,        // what the MPI library calls itself
   kTextTopology = 12,   // "comm cart n", n periods, n sizes, own coordinates; "comm graph n", own
                         // neighbours; "comm dist_graph n", sources, m, destinations; decimal
+  kTextUserRegion = 13,     // "region name line ", numbers, then name, kTextSeparator, file
+  kTextUserParameter = 14,  // "parameter name"
+  kTextUserString = 15,     // "string text": a value of a parameter
+  kTextMetrics = 16,        // "unit kind name", one a line, in the order of their numbers; kind:
+                            // "sum" or "value"
+  kTextFunctions = 17,      // functions that were switched off: "address calls ticks" a line, in
+                            // hexadecimal; the calls up to then
 };
+
+inline constexpr char kTextSeparator = '\x1f';
 
 enum GapReason : std::uint8_t {
   kGapIterations = 1,  // the limit of iterations is reached
@@ -299,6 +329,7 @@ enum GapReason : std::uint8_t {
   kGapTooShort = 5,    // resumed: undone, shorter than min_gap
   kGapSlow = 6,        // resumed: an iteration was slow
   kGapRanks = 7,       // the writer's: other ranks did not write it
+  kGapPause = 8,       // the program said so
 };
 
 // Why something could not be recorded; index into Header::lost.
@@ -310,11 +341,12 @@ enum LossCause : std::uint8_t {
   kLossDepth = 4,         // more than kMaxDepth open regions
   kLossRingOverflow = 5,  // wanted from the ring, but no longer there
   kLossLateThread = 6,    // after the end of recording
+  kLossUnmatched = 7,     // the end of a user region that is not open
   kLossCauses = 8,
 };
 inline constexpr const char* kLossNames[kLossCauses] = {
     "disk_limit", "disk_full",     "memory",      "reentrant",
-    "depth",      "ring_overflow", "late_thread", "other"};
+    "depth",      "ring_overflow", "late_thread", "unmatched_end"};
 
 enum FileKind : std::uint32_t { kLocationFile = 1, kJournalFile = 2 };
 enum ClockKind : std::uint32_t { kClockTsc = 1, kClockMonotonicRaw = 2 };

@@ -22,7 +22,8 @@ std::size_t IterationStream::find_next(std::size_t from, const LoopVisit& visit)
   std::size_t index = from;
   while (index < visit.end_record) {
     const Record& record = journal_->log[index];
-    const bool ends = record.kind == kLoopLeft || record.kind == kMarksEnd;
+    const bool ends = record.kind == kLoopLeft || record.kind == kMarksEnd ||
+                      record.kind == kIterationEnd;
     if ((record.kind == kIteration || ends) && record.aux32 == visit.loop) return index;
     index +=
         record.kind == kText ? 1 + (record.a48() + kRecordBytes - 1) / kRecordBytes : 1;
@@ -43,7 +44,10 @@ bool IterationStream::left_at_once(const IterationEvent& event, std::size_t next
 bool IterationStream::advance(Cursor& cursor) const {
   const LoopVisit& visit = journal_->visits[cursor.visit];
   if (cursor.ends != 0) {
-    cursor.event = {true, cursor.ends, cursor.visit, cursor.event.number, kNoEnd, false};
+    cursor.event = {.left = true,
+                    .ticks = cursor.ends,
+                    .visit = cursor.visit,
+                    .number = cursor.event.number};
     cursor.ends = 0;
     return true;
   }
@@ -54,6 +58,7 @@ bool IterationStream::advance(Cursor& cursor) const {
   const std::uint64_t ticks = std::max(event.ticks, record.ticks);
   event = IterationEvent{};
   event.left = record.kind != kIteration;
+  event.goes_on = record.kind == kIterationEnd;
   event.ticks = ticks;
   event.visit = cursor.visit;
   event.number = record.payload;
@@ -76,6 +81,7 @@ bool IterationStream::advance(Cursor& cursor) const {
       const Record& next = journal_->log[cursor.next];
       event.end_ticks = std::min(std::max(ticks, next.ticks), visit.cut_ticks);
       end_is_told = next.payload <= event.number + 1;
+      event.complete |= next.kind == kIterationEnd;
     }
     const auto end =
         end_is_told ? ends_.end() : std::upper_bound(ends_.begin(), ends_.end(), ticks);

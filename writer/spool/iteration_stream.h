@@ -27,6 +27,7 @@ inline constexpr std::uint64_t kNoEnd = std::numeric_limits<std::uint64_t>::max(
 struct IterationEvent {
   bool left = false;  // the loop is left, or goes on without marks; else: an iteration
                       // begins, and the one of this visit before it ends
+  bool goes_on = false;  // left: only the iteration ends, another of the visit may begin
   std::uint64_t ticks = 0;
   std::size_t visit = 0;  // index into Journal::visits
   std::uint64_t number = 0;

@@ -86,6 +86,7 @@ class JournalParser {
       out_.modules.push_back(std::move(text));
     } else {
       out_.mpi.take_text(record.sub, text);
+      out_.user.take_text(record.sub, text);
       out_.texts[record.sub] = std::move(text);
     }
   }

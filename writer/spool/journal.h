@@ -18,6 +18,7 @@
 #include "writer/spool/format.h"
 #include "writer/spool/mpi_journal.h"
 #include "writer/spool/record_sequence.h"
+#include "writer/spool/user_journal.h"
 
 namespace refrain::spool {
 
@@ -134,6 +135,7 @@ struct Journal {
   std::vector<SlowIteration> slow;
   std::vector<LimitReached> limits;
   MpiJournal mpi;
+  UserJournal user;
   ClockPair first_clock;
   ClockPair last_clock;
   std::uint64_t last_ticks = 0;  // greatest of all records

@@ -1,0 +1,25 @@
+// MetricReader: what gives the values of a thread's counters.
+//
+// Place in the flow: ARCHITECTURE.md, step 3: made by tracer/counters for each thread, asked by
+// its ThreadRecorder.
+// Thread-safety: the thread whose counters they are. Not for signal handlers.
+#pragma once
+
+#include <cstdint>
+
+namespace refrain::recorder {
+
+class MetricReader {
+ public:
+  static constexpr unsigned kMost = 32;
+
+  // How many values read() gives; at most kMost.
+  virtual unsigned count() const noexcept = 0;
+  // Those since the reader was made. A value that cannot be read is the last one that could.
+  virtual void read(std::uint64_t* values) noexcept = 0;
+
+ protected:
+  ~MetricReader() = default;
+};
+
+}  // namespace refrain::recorder

@@ -1,0 +1,63 @@
+#include "tracer/user/function_filter.h"
+
+#include <exception>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "filters/region_filter.h"
+#include "tracer/recorder/keep_errno.h"
+#include "tracer/runtime/modules.h"
+#include "tracer/runtime/this_thread.h"
+#include "writer/symbols/symbol_resolver.h"
+
+namespace refrain::user {
+namespace {
+
+class FunctionFilter {
+ public:
+  FunctionFilter() {
+    const std::string& path = runtime::g_session->settings().filter_file;
+    std::ifstream file(path);
+    if (path.empty() || !file) return;
+    filter_.parse(std::string(std::istreambuf_iterator<char>(file), {}));
+  }
+
+  bool excludes(std::uint64_t function) {
+    if (filter_.empty()) return false;
+    const std::lock_guard lock(mutex_);
+    if (!modules_.covers(function)) {
+      for (const std::string& text : modules_.scan_new()) texts_.push_back(text);
+      symbols_ = std::make_unique<writer::SymbolResolver>(texts_);
+    }
+    if (symbols_ == nullptr) return false;
+    const writer::Symbol& symbol = symbols_->at(function);
+    return filter_.excludes(symbol.function,
+                            symbol.elf_symbol.empty() ? symbol.function : symbol.elf_symbol,
+                            symbol.file);
+  }
+
+ private:
+  filters::RegionFilter filter_;
+  std::mutex mutex_;
+  runtime::Modules modules_;
+  std::vector<std::string> texts_;
+  std::unique_ptr<writer::SymbolResolver> symbols_;
+};
+
+}  // namespace
+
+bool filter_excludes(std::uint64_t function) noexcept {
+  const recorder::KeepErrno keep_errno;
+  try {
+    static auto* filter = new FunctionFilter;  // threads may ask until the very end
+    return filter->excludes(function);
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
+}  // namespace refrain::user

@@ -1,0 +1,56 @@
+// NameTable: gives texts numbers, from 1 on, equal texts the same.
+//
+// Place in the flow: ARCHITECTURE.md, step 2, beside the user source: regions, parameters and
+// their string values are recorded by number; their texts go to the journal when they are new.
+// Thread-safety: any thread. Ownership: texts are copied, and stay until the process ends: what
+// they came from may be unloaded.
+// Errors: 0 where there is no room for another text: more than `most`, or no memory.
+// Cost: a text that is known takes a hash of it, and one comparison in most cases; no lock. A
+// new one takes a lock and allocates.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <string_view>
+
+namespace refrain::user {
+
+class NameTable {
+ public:
+  explicit constexpr NameTable(std::uint32_t most) : most_(most) {}
+
+  struct Found {
+    std::uint32_t number;
+    bool is_new;
+  };
+  // `more` tells texts apart that are otherwise equal (a file and line).
+  Found number(std::string_view text, std::string_view more = {},
+               std::uint32_t line = 0) noexcept;
+
+ private:
+  struct Entry {
+    Entry* next;  // in its slot
+    std::uint64_t hash;
+    std::uint32_t number;
+    std::uint32_t line;
+    std::uint32_t text_bytes;
+    std::uint32_t more_bytes;
+    // The texts follow.
+    const char* texts() const noexcept { return reinterpret_cast<const char*>(this + 1); }
+    bool is(std::uint64_t h, std::string_view text, std::string_view more,
+            std::uint32_t at_line) const noexcept;
+  };
+  static constexpr std::size_t kSlots = 1024;
+
+  Found add(std::uint64_t hash, std::string_view text, std::string_view more,
+            std::uint32_t line) noexcept;
+
+  std::uint32_t most_;
+  std::uint32_t count_ = 0;
+  std::mutex mutex_;
+  std::array<std::atomic<Entry*>, kSlots> slots_{};
+};
+
+}  // namespace refrain::user

@@ -1,0 +1,52 @@
+// What the user source knows of a thread, and how the tracer comes to threads and programs that
+// have neither OpenMP nor MPI.
+//
+// Place in the flow: ARCHITECTURE.md, step 2.
+// Reentrancy: a thread's first event may come from a signal handler that interrupts the making
+// of its recorder; it is not recorded then. Cost: ready() a load and a branch.
+#pragma once
+
+#include <cstdint>
+
+#include "tracer/recorder/thread_recorder.h"
+#include "tracer/runtime/this_thread.h"
+
+namespace refrain::user {
+
+struct UserThread {
+  bool starting = false;  // is in make_ready()
+  bool refused = false;   // no recorder could be had
+  bool asked = false;     // whether it is the main one
+  bool main = false;
+  std::uint32_t skipped = 0;  // begins that were not recorded for want of room on the stack
+};
+
+// As runtime::t_thread.
+extern constinit thread_local UserThread t_user __attribute__((tls_model("initial-exec")));
+
+// Starts the session if nothing else has, and gives the thread its recorder.
+bool make_ready() noexcept;
+inline bool ready() noexcept {
+  return runtime::t_thread.recorder != nullptr || make_ready();
+}
+
+// The thread that the process began with.
+bool is_main_thread() noexcept;
+
+// Whether what the thread does here it does in every run, so that it may be a symbol: outside of
+// all teams, or as the first member of an outermost one.
+bool in_order(const recorder::ThreadRecorder& recorder) noexcept;
+// Whether it feeds the agent here, which it may come to do now.
+bool feeds(recorder::ThreadRecorder& recorder) noexcept;
+
+// A thread outside of all teams comes to the primary thread's epoch and does what was decided.
+inline void keep_up(recorder::ThreadRecorder& recorder, std::uint64_t ticks) noexcept {
+  const std::uint64_t epoch = runtime::g_session->epoch();
+  if (epoch == recorder.epoch() || runtime::g_session->is_primary(&recorder)) return;
+  runtime::g_session->reach_epoch(recorder, epoch, ticks);
+}
+
+// Whether a region of the user's may begin: the stack has room. `skipped` is kept account of.
+bool may_begin(recorder::ThreadRecorder& recorder) noexcept;
+
+}  // namespace refrain::user
