@@ -242,7 +242,7 @@ struct ArchiveStream::State {
       if (done < next_report) continue;
       next_report += kProgressEvery;
       if (std::string error = sink.error(); !error.empty()) return error;
-      if (progress) progress(std::min(done, total), total);
+      if (progress) progress(std::min(done, total) / (sink.writes_at_end() ? 2 : 1), total);
     }
     return {};
   }
@@ -288,7 +288,14 @@ std::string ArchiveStream::run(TraceSink& sink, const Progress& progress) {
   read_markers(s.reader, s.definitions);
   if (std::string error = sink.begin(s.definitions); !error.empty()) return error;
   if (std::string error = s.merge(sink, progress); !error.empty()) return error;
-  return sink.finish(std::max(s.last_ns, s.definitions.ns(s.definitions.end_ticks)));
+  return sink.finish(
+      std::max(s.last_ns, s.definitions.ns(s.definitions.end_ticks)), [&](double share) {
+        const double read = sink.writes_at_end() ? 0.5 : 1;
+        const double done = read + (1 - read) * share;
+        if (progress)
+          progress(static_cast<std::uint64_t>(done * static_cast<double>(s.total)),
+                   s.total);
+      });
 }
 
 }  // namespace refrain::convert

@@ -3,6 +3,11 @@
 #include <algorithm>
 
 namespace refrain::convert {
+namespace {
+
+constexpr std::uint64_t kLookEvery = 1 << 16;  // records: for errors, and who waits
+
+}  // namespace
 
 ParaverRecords::ParaverRecords(const std::string& folder)
     : states_(folder), events_(folder), late_events_(folder), communications_(folder) {}
@@ -54,6 +59,10 @@ void ParaverRecords::pop_event() {
   const bool late = events_.empty() ||
                     (!late_events_.empty() && late_events_.front().ns < events_.front().ns);
   (late ? late_events_ : events_).pop();
+}
+
+std::uint64_t ParaverRecords::left() const {
+  return states_.size() + events_.size() + late_events_.size() + communications_.size();
 }
 
 void ParaverRecords::write_state(TextFile& file, const std::vector<std::string>& objects) {
@@ -109,13 +118,19 @@ void ParaverRecords::write_communication(TextFile& file,
   communications_.pop();
 }
 
-void ParaverRecords::write(TextFile& file, const std::vector<std::string>& objects) {
+void ParaverRecords::write(TextFile& file, const std::vector<std::string>& objects,
+                           const std::function<void(double)>& share) {
   states_.finish();
   events_.finish();
   late_events_.finish();
   communications_.finish();
   constexpr std::uint64_t kNever = ~std::uint64_t{0};
-  while (error().empty() && file.error().empty()) {
+  const std::uint64_t all = left();
+  for (std::uint64_t written = 0;; ++written) {
+    if (written % kLookEvery == 0) {
+      if (!error().empty() || !file.error().empty()) return;
+      if (share) share(1 - static_cast<double>(left()) / static_cast<double>(all + 1));
+    }
     const Event* event = next_event();
     const std::uint64_t state_ns = states_.empty() ? kNever : states_.front().begin;
     const std::uint64_t event_ns = event == nullptr ? kNever : event->ns;

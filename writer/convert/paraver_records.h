@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -34,8 +35,9 @@ class ParaverRecords {
   };
   void communication(const Communication& communication);
 
-  // `objects`: "cpu:application:task:thread:" by location.
-  void write(TextFile& file, const std::vector<std::string>& objects);
+  // `objects`: "cpu:application:task:thread:" by location; `share` of what is done, if any.
+  void write(TextFile& file, const std::vector<std::string>& objects,
+             const std::function<void(double)>& share);
   std::string error() const;
   std::uint64_t last_ns() const noexcept { return last_ns_; }
 
@@ -50,6 +52,7 @@ class ParaverRecords {
     std::uint32_t location, type;
     std::uint64_t key() const { return ns; }
   };
+  std::uint64_t left() const;
   const Event* next_event();
   void pop_event();
   void write_state(TextFile& file, const std::vector<std::string>& objects);

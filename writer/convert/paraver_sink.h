@@ -40,7 +40,9 @@ class ParaverSink final : public TraceSink {
   std::string begin(const TraceDefinitions& definitions) override;
   void event(const TraceEvent& event) override;
   std::string error() const override { return records_.error(); }
-  std::string finish(std::uint64_t end_ns) override;
+  bool writes_at_end() const override { return true; }
+  std::string finish(std::uint64_t end_ns,
+                     const std::function<void(double)>& share) override;
   std::vector<std::string> notes() const override { return notes_; }
 
  private:

@@ -26,7 +26,8 @@ inline constexpr std::uint32_t kNone = ~std::uint32_t{0};
   X(Leave)                                                                                 \
   X(MeasurementOnOff)                                                                      \
   X(BufferFlush)                                                                           \
-  X(MpiSend) X(MpiIsend) X(MpiIsendComplete) X(MpiIrecvRequest) X(MpiRecv) X(MpiIrecv) X(  \
+  X(MpiSend)                                                                               \
+  X(MpiIsend) X(MpiIsendComplete) X(MpiIrecvRequest) X(MpiRecv) X(MpiIrecv) X(             \
       MpiRequestTest) X(MpiRequestCancelled) X(MpiCollectiveBegin) X(MpiCollectiveEnd)     \
       X(NonBlockingCollectiveRequest) X(NonBlockingCollectiveComplete) X(CommCreate) X(    \
           CommDestroy) X(OmpFork) X(OmpJoin) X(OmpAcquireLock) X(OmpReleaseLock)           \

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -26,8 +27,12 @@ class TraceSink {
   virtual std::string error() const = 0;
   // What could not be told in this format, a line each; after finish().
   virtual std::vector<std::string> notes() const { return {}; }
+  // Whether finish() takes about as long as everything before it.
+  virtual bool writes_at_end() const { return false; }
   // `end_ns`: of the trace; no event is later. What is written is complete afterwards.
-  virtual std::string finish(std::uint64_t end_ns) = 0;
+  // `share`: is told how much of it is done, from 0 to 1.
+  virtual std::string finish(std::uint64_t end_ns,
+                             const std::function<void(double share)>& share) = 0;
 };
 
 }  // namespace refrain::convert
