@@ -107,6 +107,7 @@ class ArchiveJob {
       mpi_.emplace();
       mpi_->cut(models_);
     }
+    choose_metrics();
     std::uint32_t first_comm = 0;
     for (std::size_t i = 0; i < models_.size(); ++i) {
       ProcessModel& model = *models_[i];
@@ -139,6 +140,17 @@ class ArchiveJob {
       const auto& complaints = model->symbols().complaints();
       result_.complaints.insert(result_.complaints.end(), complaints.begin(),
                                 complaints.end());
+    }
+  }
+
+  // Processes that were asked for the same counters, and have them, share a class.
+  void choose_metrics() {
+    for (auto& model : models_) {
+      const auto& metrics = model->journal().user.metrics;
+      if (metrics.empty()) continue;
+      const auto known = std::find(metrics_.begin(), metrics_.end(), metrics);
+      model->context().metric = static_cast<OTF2_MetricRef>(known - metrics_.begin());
+      if (known == metrics_.end()) metrics_.push_back(metrics);
     }
   }
 
@@ -202,6 +214,7 @@ class ArchiveJob {
       }
       {
         EventSink sink(writer, regions_.regions());
+        sink.set_metric(models_[task.process]->context().metric);
         LocationInput input = models_[task.process]->input(task.location);
         if (mpi_) input.decided = &mpi_->decided(task.process, task.location);
         outcomes_[task.process][task.location] = write_location(input, sink);
@@ -278,8 +291,8 @@ class ArchiveJob {
       archive.check(OTF2_ERROR_FILE_CAN_NOT_OPEN, "cannot write definitions");
       return;
     }
-    const DefinitionInput input{&models_, &regions_, &outcomes_, &strings_,
-                                mpi_ ? &*mpi_ : nullptr};
+    const DefinitionInput input{&models_,           &regions_, &outcomes_, &strings_,
+                                mpi_ ? &*mpi_ : nullptr, &metrics_};
     archive.check(write_definitions(definitions, input), "cannot write definitions");
     archive.check(OTF2_Archive_CloseGlobalDefWriter(archive.get(), definitions),
                   "cannot write definitions");
@@ -323,6 +336,7 @@ class ArchiveJob {
   spool::SpoolFolder spool_;
   RegionTable regions_;
   StringTable strings_;
+  std::vector<std::vector<spool::Metric>> metrics_;
   std::vector<std::unique_ptr<ProcessModel>> models_;
   std::vector<std::vector<LocationOutcome>> outcomes_;
   std::array<std::uint64_t, kEventKinds> by_kind_{};

@@ -41,6 +41,8 @@ struct DefinitionInput {
   const std::vector<std::vector<LocationOutcome>>* outcomes = nullptr;
   StringTable* strings = nullptr;
   const MpiJob* mpi = nullptr;  // nullptr: no process uses MPI
+  // Classes of metrics, by their references.
+  const std::vector<std::vector<spool::Metric>>* metrics = nullptr;
 };
 
 // Reference of a process' location 0.

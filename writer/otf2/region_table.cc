@@ -105,7 +105,13 @@ std::string place_of(const Symbol& symbol) {
 }
 
 std::string function_name(const Symbol& symbol, std::uint64_t address) {
-  if (!symbol.function.empty()) return symbol.function;
+  std::string name = symbol.function;
+  if (name.ends_with("+0x0")) name.resize(name.size() - 4);
+  // A procedure of a Fortran module, as gfortran calls it.
+  const std::size_t procedure = name.find("_MOD_");
+  if (name.starts_with("__") && procedure != std::string::npos)
+    return name.substr(2, procedure - 2) + "::" + name.substr(procedure + 5);
+  if (!name.empty()) return name;
   char text[32];
   std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(address));
   return text;
