@@ -48,6 +48,12 @@ constexpr SettingInfo kTable[] = {
      "is to the loop detector, for programs that call MPI through functions of their own. "
      "0: a call is its place, procedure and communicator. A frame costs some instructions a call.",
      "", 0, 16, field<&Settings::mpi_frames>},
+    {"clock_every", kCount, "collectives", "0 (never) or more",
+     "how often the clocks of MPI processes are compared on the way",
+     "After every so many blocking collectives over MPI_COMM_WORLD all processes measure their "
+     "clocks against that of process 0, as they do when MPI starts and ends, for clocks that do "
+     "not drift evenly. It takes as long as some hundred messages.",
+     "", 0, 1e15, field<&Settings::clock_every>},
     {"detector", kChoice, "", "nested, exact or matrix", "how loops are found",
      "nested: the loop nest itself, whatever the length of its bodies. matrix: one loop at "
      "a time by the paper's circular distance matrix (cost grows with max_period). exact: "
@@ -128,6 +134,11 @@ constexpr SettingInfo kTable[] = {
      "hold|stop", 0, 0, field<&Settings::limit_policy>},
     {"keep_spool", kBool, "", "yes or no", "leave the spool beside the archive", "", "", 0,
      0, field<&Settings::keep_spool>},
+    {"format", kChoice, "", "otf2, paraver, or both with a comma between",
+     "what is written at the end",
+     "otf2: the archive. paraver: also .prv, .pcf and .row, made from the archive and beside "
+     "it; alone, they take its place.",
+     "otf2|paraver|otf2,paraver|paraver,otf2", 0, 0, field<&Settings::format>},
     {"clock", kChoice, "", "auto, tsc, monotonic or logical", "clock of the time stamps",
      "auto: the time stamp counter where the kernel uses it itself, else "
      "CLOCK_MONOTONIC_RAW. logical: the same, and in archives of MPI jobs the clocks of "

@@ -30,6 +30,7 @@ struct Settings {
   std::uint64_t limit = 10;
   std::string symbols = "auto";
   std::uint64_t mpi_frames = 5;
+  std::uint64_t clock_every = 0;
   std::string detector = "nested";
   std::string nested = "each";
   std::uint64_t window_events = 512;
@@ -48,6 +49,7 @@ struct Settings {
   std::uint64_t disk_limit_bytes = std::uint64_t{4} << 30;
   std::string limit_policy = "hold";
 
+  std::string format = "otf2";
   std::string clock = "auto";
   std::uint64_t writer_threads = 0;
   std::string libomp;

@@ -22,6 +22,17 @@ const char* text(MpiWay way) {
   }
 }
 
+void put_mpi_sanitizer_first(Command& command) {
+  put_sanitizer_first(command);
+  // Who called a library that is unloaded by now is not found by frame pointers, and so
+  // not what libomp.lsan names.
+  const char* given = std::getenv("ASAN_OPTIONS");
+  if (given == nullptr) return;
+  const std::string wanted = command.environment["ASAN_OPTIONS"].value_or("");
+  command.environment["ASAN_OPTIONS"] =
+      given + std::string(":fast_unwind_on_malloc=0:") + wanted;
+}
+
 Result run_mpi(const MpiJob& job, MpiWay way, const fs::path& archive) {
   Command command;
   const auto add = [&command](const std::vector<std::string>& words) {
@@ -41,14 +52,7 @@ Result run_mpi(const MpiJob& job, MpiWay way, const fs::path& archive) {
   command.kill_signal = job.kill_signal;
   command.kill_after = job.kill_after;
   command.time_limit = job.time_limit;
-  if (way != MpiWay::kNone) {
-    put_sanitizer_first(command);
-    // Who called a library that is unloaded by now is not found by frame pointers, and so
-    // not what libomp.lsan names.
-    const char* given = std::getenv("ASAN_OPTIONS");
-    if (given != nullptr)
-      command.environment["ASAN_OPTIONS"] = given + std::string(":fast_unwind_on_malloc=0");
-  }
+  if (way != MpiWay::kNone) put_mpi_sanitizer_first(command);
   return run(command);
 }
 

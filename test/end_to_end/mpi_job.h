@@ -39,6 +39,9 @@ struct MpiJob {
 Result run_mpi(const MpiJob& job, MpiWay way, const std::filesystem::path& archive);
 Result run_mpi(const MpiJob& job);  // untraced
 
+// put_sanitizer_first() for a command that starts an MPI program.
+void put_mpi_sanitizer_first(Command& command);
+
 // A traced run that must end well, and its archive, which must satisfy every check, those
 // of MPI too, and otf2-print. Fails the test otherwise.
 Traced trace_mpi(const MpiJob& job, MpiWay way, const std::filesystem::path& archive);

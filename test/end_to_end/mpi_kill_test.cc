@@ -71,6 +71,31 @@ TEST_CASE("MPI killed: one rank of four - what all ranks had is in the archive")
   }
 }
 
+TEST_CASE("MPI end: a rank that cannot write its part - process 0 writes for all") {
+  for (const int blind : {2, 0}) {
+    CAPTURE(blind);
+    TemporaryFolder folder;
+    const fs::path archive = folder / "archive";
+    const MpiJob job{.program = "ring_gcc",
+                     .arguments = {"20", "100", "4", "-1", "0", "0", "0",
+                                   std::to_string(blind)},
+                     .ranks = 4,
+                     .settings = {{"LIMIT", "0"}},
+                     // Who can open no file cannot look for leaks.
+                     .environment = {{"ASAN_OPTIONS", "detect_leaks=0"}}};
+    const Result result = run_mpi(job, MpiWay::kInside, archive);
+    INFO(result.errors);
+    CHECK_FALSE(result.timed_out);
+    CHECK(result.exit_status == 0);
+    CHECK(result.errors.find("could not write the archive together") != std::string::npos);
+    // Where process 0 is the one, nobody can: what was recorded stays.
+    CHECK(fs::exists(archive / "spool") == (blind == 0));
+    const Trace trace = blind == 0 ? recovered(archive) : read_checked(archive);
+    CHECK(text(check_messages(trace)) == "");
+    for (int rank = 0; rank < 4; ++rank) CHECK(sends_of(trace, rank) == 40);
+  }
+}
+
 TEST_CASE("MPI killed: the whole job at any moment - an archive of what there was") {
   std::mt19937 random(41);
   for (int i = 0; i < 6; ++i) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "test/end_to_end/mpi_job.h"
+#include "test/end_to_end/raw_spool.h"
 #include "test/support/files.h"
 #include "test/support/mpi_checks.h"
 #include "test/support/trace_checks.h"
@@ -129,7 +130,7 @@ TEST_CASE("MPI life: a spawned process - stays out, also with OpenMP") {
   command.arguments.push_back(data_file("test/programs/mpi/after_finalize_gcc"));
   command.environment = clean_environment();
   command.environment["PMI_SPAWNED"] = "1";
-  put_sanitizer_first(command);
+  put_mpi_sanitizer_first(command);
   const Result result = run(command);
   CHECK(result.exit_status == 0);
   CHECK(result.output.rfind("value=", 0) == 0);
@@ -184,12 +185,55 @@ TEST_CASE("MPI life: helpers - launchers and shells leave nothing") {
       program};
   for (const std::string& word : words) command.arguments.push_back(word);
   command.environment = clean_environment();
-  put_sanitizer_first(command);
+  put_mpi_sanitizer_first(command);
   const Result result = run(command);
   INFO(result.errors);
   REQUIRE(result.exit_status == 0);
   CHECK(MpiProcesses(read_checked(folder / "archive")).size() == 2);
   CHECK(names_in(folder.path()) == std::vector<std::string>{"archive"});
+}
+
+TEST_CASE("MPI life: a process that is not traced among others - who waits says why") {
+  TemporaryFolder folder;
+  const bool first = GENERATE(true, false);
+  const std::vector<std::string> program{data_file("test/programs/mpi/ring_gcc")};
+  std::vector<std::string> traced = refrain_run({}, folder / "archive");
+  traced.insert(traced.end(), program.begin(), program.end());
+  Command command;
+  command.arguments = {"mpirun.mpich", "-n", "1"};
+  const auto add = [&command](const std::vector<std::string>& words) {
+    command.arguments.insert(command.arguments.end(), words.begin(), words.end());
+  };
+  add(first ? traced : program);
+  add({":", "-n", "1"});
+  add(first ? program : traced);
+  command.environment = clean_environment();
+  command.time_limit = std::chrono::seconds(14);
+  put_mpi_sanitizer_first(command);
+  const Result result = run(command);
+  CHECK(result.timed_out);
+  CHECK(count_of(result.errors, "MPI_Init waits for processes") == 1);
+}
+
+TEST_CASE("MPI life: clocks - compared on the way, too") {
+  // Two collectives an iteration, and one for the result.
+  const auto [every, ranks, measured] = GENERATE(table<const char*, int, std::size_t>(
+      {{"0", 2, 2}, {"30", 3, 2 + 6}, {"1", 2, 2 + 201}}));
+  TemporaryFolder folder;
+  const MpiJob job{.program = "allreduce_gcc",
+                   .arguments = {"100"},
+                   .ranks = ranks,
+                   .settings = {{"CLOCK_EVERY", every}},
+                   .environment = {{"REFRAIN_KEEP_SPOOL", "yes"}}};
+  const Result plain = run_mpi(job);
+  REQUIRE(plain.ok());
+  const Traced traced = trace_mpi(job, MpiWay::kInside, folder / "archive");
+  CHECK(traced.result.output == plain.output);
+  const RawSpool spool = read_raw_spool(folder / "archive");
+  CHECK(std::count_if(spool.journal.begin(), spool.journal.end(),
+                      [](const spool::Record& record) {
+                        return record.kind == spool::kClockOffset;
+                      }) == static_cast<std::ptrdiff_t>(measured));
 }
 
 TEST_CASE("MPI life: summary - says processes and threads") {
@@ -210,7 +254,7 @@ TEST_CASE("MPI life: summary - says processes and threads") {
                        data_file(std::string("test/programs/mpi/") + program)};
   command.environment = clean_environment();
   command.environment["OMP_NUM_THREADS"] = std::to_string(threads);
-  put_sanitizer_first(command);
+  put_mpi_sanitizer_first(command);
   const Result result = run(command);
   CAPTURE(result.errors);
   REQUIRE(result.exit_status == 0);

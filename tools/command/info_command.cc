@@ -277,6 +277,10 @@ int InfoCommand::run() {
       !std::filesystem::exists(std::filesystem::path(archive_) / "traces.otf2", error))
     return fail("'" + archive_ + "' is a recording without an archive yet: 'refrain recover " +
                 archive_ + "' makes it");
+  if (std::filesystem::exists(std::filesystem::path(archive_) / "traces.prv", error) &&
+      !std::filesystem::exists(std::filesystem::path(archive_) / "traces.otf2", error))
+    return fail("'" + archive_ + "' holds a Paraver trace only (--format paraver), which is not "
+                "read: open its traces.prv with Paraver");
   const ArchiveInfo info = writer::read_archive_info(archive_);
   if (!info.error.empty()) return fail(info.error);
   if (json_)

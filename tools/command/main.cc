@@ -5,7 +5,9 @@
 #include <memory>
 #include <vector>
 
+#include "tools/command/compare_command.h"
 #include "tools/command/config_command.h"
+#include "tools/command/convert_command.h"
 #include "tools/command/detect_command.h"
 #include "tools/command/info_command.h"
 #include "tools/command/installation.h"
@@ -40,6 +42,8 @@ int run_main(int argc, char** argv) {
   commands.push_back(std::make_unique<RunCommand>());
   commands.push_back(std::make_unique<InfoCommand>());
   commands.push_back(std::make_unique<RecoverCommand>());
+  commands.push_back(std::make_unique<ConvertCommand>());
+  commands.push_back(std::make_unique<CompareCommand>());
   commands.push_back(std::make_unique<DetectCommand>());
   commands.push_back(std::make_unique<ConfigCommand>());
   std::vector<CLI::App*> parsers;

@@ -10,6 +10,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "writer/convert/formats.h"
 #include "writer/otf2/archive_writer.h"
 #include "writer/spool/spool_folder.h"
 #include "writer/summary.h"
@@ -48,6 +49,9 @@ void RecoverCommand::add_options(CLI::App& app) {
                  "offsets, as measured; logical: corrected so that no message arrives before "
                  "it was sent")
       ->check(CLI::IsMember({"offsets", "logical"}));
+  app.add_option("--format", format_,
+                 "otf2: the archive; paraver: .prv, .pcf and .row instead; otf2,paraver: both")
+      ->check(CLI::IsMember({"otf2", "paraver", "otf2,paraver", "paraver,otf2"}));
   app.add_flag("--overwrite", overwrite_, "replace an archive that is there already");
   app.add_flag("--keep-spool", keep_spool_, "leave the spool beside the archive");
   app.add_flag("--quiet", quiet_, "print nothing if all is well");
@@ -78,8 +82,11 @@ int RecoverCommand::run() {
   const writer::WriteResult result = writer::write_archive(options);
   if (!result.ok) return fail(result.error);
   for (const std::string& line : writer::loss_lines(result)) fail(line);
+  const convert::FormatsResult formats = convert::write_formats(archive_, format_);
+  for (const std::string& line : formats.warnings) fail(line);
   if (!quiet_)
     for (const std::string& line : writer::summary_lines(result, archive_)) fmt::print("{}\n", line);
+  if (!quiet_ && !formats.files.empty()) fmt::print("for Paraver: {}\n", formats.files.front());
   return kDone;
 }
 

@@ -18,6 +18,7 @@ class RecoverCommand final : public Subcommand {
   std::string archive_;
   std::string filter_;
   std::string clock_ = "offsets";
+  std::string format_ = "otf2";
   bool overwrite_ = false;
   bool keep_spool_ = false;
   bool quiet_ = false;

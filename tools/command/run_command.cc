@@ -100,7 +100,8 @@ std::string RunCommand::check_archive(const std::string& archive, bool overwrite
       return "cannot write to '" + archive + "': " + std::strerror(errno);
     if (fs::is_empty(path, error)) return {};
     if (!overwrite) return "'" + archive + "' exists; --overwrite replaces it";
-    if (!fs::exists(path / "traces.otf2") && !fs::exists(path / "spool"))
+    if (!fs::exists(path / "traces.otf2") && !fs::exists(path / "traces.prv") &&
+        !fs::exists(path / "spool"))
       return "'" + archive + "' exists and is no archive; it is not replaced";
     return {};
   }

@@ -14,6 +14,9 @@
 #pragma weak PMPI_Send
 #pragma weak PMPI_Recv
 #pragma weak PMPI_Barrier
+#pragma weak PMPI_Allreduce
+#pragma weak PMPI_Comm_rank
+#pragma weak PMPI_Comm_size
 
 namespace refrain::mpi {
 namespace {
@@ -60,12 +63,14 @@ std::uint64_t machine_number() {
 
 void measure_clocks(int rank, int size) noexcept {
   if (size < 2) return;
+  // Once: later the program may have no file left to open.
+  static const std::uint64_t machine = machine_number();
   Messages messages;
   if (!messages.valid()) return;
   messages.meet();  // nobody's first trip waits for somebody who is late
   const ClockOffset found = measure_clock_offset(
       rank, size,
-      {.patience_ticks = Clock::ticks_of_seconds(kPatience_s), .machine = machine_number()},
+      {.patience_ticks = Clock::ticks_of_seconds(kPatience_s), .machine = machine},
       messages);
   if (runtime::g_session == nullptr) return;
   runtime::g_session->put_fact(
@@ -73,6 +78,31 @@ void measure_clocks(int rank, int size) noexcept {
       spool::record_words(spool::kClockOffset, found.measured_at,
                           static_cast<std::uint64_t>(found.ticks), 0,
                           found.error & spool::kAddressMask));
+}
+
+namespace {
+
+std::uint64_t g_every = 0;
+
+}  // namespace
+
+std::uint64_t g_collectives_to_clocks = 0;
+
+void agree_on_clock_every(std::uint64_t collectives) noexcept {
+  std::uint64_t least = 0;
+  if (PMPI_Allreduce(&collectives, &least, 1, MPI_UINT64_T, MPI_MIN, MPI_COMM_WORLD) !=
+      MPI_SUCCESS)
+    least = 0;
+  g_every = g_collectives_to_clocks = least;
+}
+
+void measure_clocks_again() noexcept {
+  int rank = 0;
+  int size = 1;
+  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  PMPI_Comm_size(MPI_COMM_WORLD, &size);
+  measure_clocks(rank, size);
+  g_collectives_to_clocks = g_every;
 }
 
 }  // namespace refrain::mpi

@@ -1,5 +1,7 @@
 #include "tracer/mpi/collective.h"
 
+#include "tracer/mpi/clocks.h"
+
 namespace refrain::mpi {
 
 void Collective::tell(const Amounts& amounts) noexcept {
@@ -8,6 +10,8 @@ void Collective::tell(const Amounts& amounts) noexcept {
                      amounts.operation, comm_and_rank(comm.number, amounts.root),
                      saturated(amounts.received), amounts.sent);
   if (comm.worldwide) pass_anchor();
+  // What it takes lies behind the call: its leave has its time already.
+  if (comm.handle == MPI_COMM_WORLD) pass_world_collective();
 }
 
 void Icollective::keep(const Amounts& amounts, bool persistent) noexcept {

@@ -3,13 +3,17 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
+#include <stdexcept>
 #include <string>
 #include <string_view>
+#include <thread>
 
 #include "tracer/mpi/call.h"
 #include "tracer/mpi/clocks.h"
 #include "tracer/mpi/communicator_calls.h"
+#include "tracer/mpi/job_exchange.h"
 #include "tracer/mpi/mpi_header.h"
 #include "tracer/mpi/threads.h"
 #include "tracer/recorder/keep_errno.h"
@@ -21,6 +25,8 @@
 #pragma weak PMPI_Comm_size
 #pragma weak PMPI_Bcast
 #pragma weak PMPI_Barrier
+#pragma weak PMPI_Ibarrier
+#pragma weak PMPI_Test
 #pragma weak PMPI_Comm_get_parent
 #pragma weak PMPI_Query_thread
 #pragma weak PMPI_Get_library_version
@@ -38,6 +44,27 @@ bool g_member = false;
 // The program has called MPI_Init; sessions.
 bool g_initialized = false;
 std::atomic<bool> g_sessions{false};
+
+// All processes of the job. One that the library is not in does not come: who waits for it
+// says so.
+bool meet_all(int rank, int size) noexcept {
+  using namespace std::chrono_literals;
+  constexpr auto kPatience = 10s;
+  const auto begin = std::chrono::steady_clock::now();
+  bool told = rank != 0 && rank != size - 1;
+  MPI_Request request = MPI_REQUEST_NULL;
+  if (PMPI_Ibarrier(MPI_COMM_WORLD, &request) != MPI_SUCCESS) return false;
+  for (int done = 0;;) {
+    if (PMPI_Test(&request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) return false;
+    if (done != 0) return true;
+    std::this_thread::yield();
+    if (told || std::chrono::steady_clock::now() - begin < kPatience) continue;
+    told = true;
+    runtime::warn(
+        "MPI_Init waits for processes of the job that do not come: either all of them are "
+        "traced, or none can be");
+  }
+}
 
 // Rank 0 has made the folder; an empty name says that it could not.
 std::string agree_on_archive(int rank) {
@@ -98,6 +125,7 @@ void Init::after(int result) noexcept {
       return;
     }
     g_member = true;
+    if (!meet_all(rank, size)) throw std::runtime_error("no barrier");
     const std::string archive = agree_on_archive(rank);
     const bool traced = runtime::join_job(archive, static_cast<std::uint32_t>(rank),
                                           static_cast<std::uint32_t>(size));
@@ -109,6 +137,7 @@ void Init::after(int result) noexcept {
       PMPI_Query_thread(&level);
       g_threads_multiple = level == MPI_THREAD_MULTIPLE;
     }
+    agree_on_clock_every(traced ? g_session->settings().clock_every : 0);
     // Also where this process is not traced: the others ask it.
     measure_clocks(rank, size);
   } catch (const std::exception&) {
@@ -128,8 +157,18 @@ Finalize::Finalize(Call& call) noexcept {
   measure_clocks(rank, size);
   call.end();
   runtime::finish_recording();
+  // Nobody records any more when the first one looks at what was recorded.
   PMPI_Barrier(MPI_COMM_WORLD);
-  if (rank == 0) runtime::write_job_archive();
+  int wanted = rank == 0 && runtime::has_job_archive() ? 1 : 0;
+  if (PMPI_Bcast(&wanted, 1, MPI_INT, 0, MPI_COMM_WORLD) != MPI_SUCCESS || wanted == 0)
+    return;
+  try {
+    JobExchange exchange;
+    runtime::write_job_archive(exchange);
+  } catch (const std::exception&) {
+    writer::Alone alone;
+    if (rank == 0) runtime::write_job_archive(alone);
+  }
 }
 
 namespace {

@@ -30,7 +30,7 @@ class Init {
 };
 
 // MPI_Finalize: the last moment at which processes can meet: recording ends before it, and
-// process 0 writes the archive.
+// all write the archive together.
 class Finalize {
  public:
   explicit Finalize(Call& call) noexcept;

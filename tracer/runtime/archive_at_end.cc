@@ -9,6 +9,7 @@
 
 #include "tracer/runtime/messages.h"
 #include "tracer/runtime/session.h"
+#include "writer/convert/formats.h"
 #include "writer/otf2/archive_writer.h"
 #include "writer/summary.h"
 #include "writer/version.h"
@@ -28,7 +29,7 @@ std::string filter_text(const std::string& path) {
 
 }  // namespace
 
-void write_archive_at_end(const Session& session) {
+void write_archive_at_end(const Session& session, writer::Exchange& exchange) {
   const filters::Settings& settings = session.settings();
   writer::WriteOptions options;
   options.archive = session.archive();
@@ -37,7 +38,14 @@ void write_archive_at_end(const Session& session) {
   options.logical_clock = settings.clock == "logical";
   options.filter = filter_text(settings.filter_file);
   options.version = kVersion;
-  writer::WriteResult result = writer::write_archive(options);
+  writer::WriteResult result = writer::write_archive_together(options, exchange);
+  // A filter that is wrong is so for process 0, too.
+  const bool wrong_filter = result.error.starts_with("filter: ");
+  if (!result.ok && exchange.size() > 1 && !wrong_filter) {
+    warn("the processes could not write the archive together (" + result.error +
+         "); process 0 does it");
+    result = writer::write_archive(options);
+  }
   if (!result.ok && !options.filter.empty()) {
     // A filter that cannot be understood must not cost the trace.
     warn(result.error + "; nothing is filtered");
@@ -45,13 +53,25 @@ void write_archive_at_end(const Session& session) {
     result = writer::write_archive(options);
   }
   if (!result.ok) {
-    warn("the archive could not be written (" + result.error + "); what was recorded is in '" +
-         session.archive() + "', try 'refrain recover'");
+    warn("the archive could not be written (" + result.error +
+         "); what was recorded is in '" + session.archive() + "', try 'refrain recover'");
     return;
   }
   for (const std::string& line : writer::loss_lines(result)) warn(line);
+  const convert::FormatsResult formats =
+      convert::write_formats(session.archive(), settings.format);
+  for (const std::string& line : formats.warnings) warn(line);
   if (settings.quiet) return;
-  for (const std::string& line : writer::summary_lines(result, session.archive())) say(line);
+  for (const std::string& line : writer::summary_lines(result, session.archive()))
+    say(line);
+  if (!formats.files.empty()) say("for Paraver: " + formats.files.front());
+}
+
+void take_part_in_archive(writer::Exchange& exchange) {
+  const writer::WriteResult result = writer::write_archive_together({}, exchange);
+  if (!result.ok && !result.others_failed)
+    warn("process " + std::to_string(exchange.rank()) +
+         " could not write its part of the archive (" + result.error + ")");
 }
 
 }  // namespace refrain::runtime

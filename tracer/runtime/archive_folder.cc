@@ -27,7 +27,8 @@ std::string default_name(const std::string& program) {
 
 bool is_ours(const fs::path& folder) {
   std::error_code ignored;
-  return fs::exists(folder / "spool", ignored) || fs::exists(folder / "traces.otf2", ignored);
+  return fs::exists(folder / "spool", ignored) ||
+         fs::exists(folder / "traces.otf2", ignored) || fs::exists(folder / "traces.prv", ignored);
 }
 
 }  // namespace

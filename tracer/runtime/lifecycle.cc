@@ -80,9 +80,9 @@ void in_forked_child() {
   }
 }
 
-void write_and_tell(const Session& session) noexcept {
+void write_and_tell(const Session& session, writer::Exchange& exchange) noexcept {
   try {
-    write_archive_at_end(session);
+    write_archive_at_end(session, exchange);
   } catch (const std::exception& problem) {
     warn(std::string("the archive could not be written (") + problem.what() +
          "); 'refrain recover " + session.archive() + "' may");
@@ -197,9 +197,18 @@ void finish_recording() noexcept {
   if (g_session != nullptr && !g_finished.exchange(true)) g_session->finish();
 }
 
-void write_job_archive() noexcept {
-  if (g_session == nullptr || g_ended.exchange(true)) return;
-  write_and_tell(*g_session);
+bool has_job_archive() noexcept { return g_session != nullptr && !g_ended.load(); }
+
+void write_job_archive(writer::Exchange& exchange) noexcept {
+  if (exchange.rank() == 0) {
+    g_ended.store(true);
+    return write_and_tell(*g_session, exchange);
+  }
+  try {
+    take_part_in_archive(exchange);
+  } catch (const std::exception&) {
+    // Process 0 tells it.
+  }
 }
 
 void set_runtime_end(void (*end_runtime)()) noexcept { g_end_runtime.store(end_runtime); }
@@ -214,7 +223,10 @@ void end_session() noexcept {
     g_ended.store(true);
   }
   finish_recording();
-  if (session->job_size() == 1) return write_and_tell(*session);
+  if (session->job_size() == 1) {
+    writer::Alone alone;
+    return write_and_tell(*session, alone);
+  }
   // The others may still run: nobody but MPI_Finalize brings them together.
   warn("MPI_Finalize was not called; 'refrain recover " + session->archive() +
        "' makes the archive when all processes have ended");

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <string>
 
+#include "writer/exchange/exchange.h"
+
 namespace refrain::filters {
 struct Settings;
 }
@@ -46,8 +48,10 @@ std::string make_job_archive() noexcept;
 bool join_job(const std::string& archive, std::uint32_t rank, std::uint32_t size) noexcept;
 // All, before MPI ends: nothing is recorded from here on, the files are complete.
 void finish_recording() noexcept;
-// Process 0, when all have done so.
-void write_job_archive() noexcept;
+// Process 0, when all have done so: whether there is an archive to be written.
+bool has_job_archive() noexcept;
+// All, if process 0 said so; also those that were not traced.
+void write_job_archive(writer::Exchange& exchange) noexcept;
 
 // What ends the runtime that feeds the session, with all its events still to come: called
 // once, when the process ends and the runtime has not said that it has. Set by the event

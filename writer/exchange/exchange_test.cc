@@ -1,5 +1,6 @@
 // What all ranks tell, put together in a tree: by lists of ranks, in threads and without.
 #include <catch2/catch.hpp>
+#include <new>
 #include <set>
 #include <thread>
 #include <vector>
@@ -122,6 +123,56 @@ TEST_CASE("Tree: one rank fails - all are told, nobody waits") {
   for (const std::uint32_t size : {1U, 2U, 7U, 16U})
     for (std::uint32_t failing = 0; failing < size; ++failing)
       for (const auto& result : unite_in_threads(size, failing)) CHECK_FALSE(result);
+}
+
+namespace {
+
+// Which merge() fails, as without memory.
+struct Heavy {
+  std::uint64_t ranks = 1;
+  std::uint64_t most = UINT64_MAX;
+};
+
+Heavy merge(Heavy a, const Heavy& b) {
+  if (a.ranks + b.ranks > a.most) throw std::bad_alloc();
+  a.ranks += b.ranks;
+  return a;
+}
+
+void put(ByteWriter& out, const Heavy& heavy) {
+  if (heavy.ranks == heavy.most) throw std::bad_alloc();
+  out.number(heavy.ranks);
+}
+
+void take(ByteReader& in, Heavy& heavy) { heavy.ranks = in.number(); }
+
+}  // namespace
+
+TEST_CASE("Tree: no memory in the midst of a round - all are told, and the next round goes well") {
+  constexpr std::uint32_t kSize = 13;
+  for (std::uint32_t poor = 0; poor < kSize; ++poor)
+    for (const std::uint64_t most : {1U, 2U, 3U, 4U, 7U}) {
+      const TreePlace place{poor, kSize};
+      const bool fails = place.end() - poor >= most;
+      Mailboxes boxes(kSize);
+      std::vector<std::optional<Heavy>> first(kSize);
+      std::vector<std::optional<Heavy>> second(kSize);
+      std::vector<std::thread> ranks;
+      for (std::uint32_t rank = 0; rank < kSize; ++rank)
+        ranks.emplace_back([&, rank] {
+          const auto exchange = boxes.of(rank);
+          first[rank] =
+              unite_all<Heavy>(*exchange, Heavy{1, rank == poor ? most : UINT64_MAX});
+          second[rank] = unite_all<Heavy>(*exchange, Heavy{});
+        });
+      for (std::thread& rank : ranks) rank.join();
+      CHECK(boxes.pending() == 0);
+      for (std::uint32_t rank = 0; rank < kSize; ++rank) {
+        CHECK(first[rank].has_value() == !fails);
+        REQUIRE(second[rank]);
+        CHECK(second[rank]->ranks == kSize);
+      }
+    }
 }
 
 TEST_CASE("Tree: damaged bytes - as if the process had failed") {

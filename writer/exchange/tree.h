@@ -7,8 +7,9 @@
 //     S merge(S a, const S& b)       associative; a's ranks stand before b's
 //     void put(ByteWriter&, const S&)
 //     void take(ByteReader&, S&)     fails the reader on what put() cannot have written
-// found where S is. std::nullopt is what a process tells that could not do its part: then
-// all are told so, in the same step, and nobody waits for anybody.
+// found where S is. std::nullopt is what a process tells that could not do its part, or that
+// has no memory for that of others: then all are told so, in the same step, and nobody waits
+// for anybody.
 // Thread-safety: as Exchange. Errors: std::nullopt, or what the Exchange throws.
 // Cost: two messages a process; the longest way is as many merges and twice as many
 // messages as the number of processes has bits. Memory: two summaries and a message at a
@@ -19,6 +20,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -83,17 +85,35 @@ std::optional<Summary> from_bytes(const Bytes& bytes) {
   return summary;
 }
 
+// Nothing, too, where what is told is too much for this process.
+template <typename Summary>
+void merge_bytes(std::optional<Summary>& own, const Bytes& bytes) {
+  try {
+    const auto part = from_bytes<Summary>(bytes);
+    if (own && part) own = merge(std::move(*own), *part);
+    if (!part) own.reset();
+  } catch (const std::exception&) {
+    own.reset();
+  }
+}
+
+template <typename Summary>
+Bytes bytes_to_send(const std::optional<Summary>& summary) {
+  try {
+    return to_bytes(summary);
+  } catch (const std::exception&) {
+    return to_bytes<Summary>(std::nullopt);
+  }
+}
+
 // First half: rank 0 has what all tell, others have nothing any more.
 template <typename Summary>
 void gather_up(Exchange& exchange, std::optional<Summary>& own) {
   const TreePlace place = place_in(exchange);
-  for (const std::uint32_t child : place.children()) {
-    const auto part = from_bytes<Summary>(exchange.receive(child));
-    if (own && part) own = merge(std::move(*own), *part);
-    if (!part) own.reset();
-  }
+  for (const std::uint32_t child : place.children())
+    merge_bytes(own, exchange.receive(child));
   if (place.rank == 0) return;
-  exchange.send(place.parent(), to_bytes(own));
+  exchange.send(place.parent(), bytes_to_send(own));
   own.reset();
 }
 
@@ -103,7 +123,8 @@ void tell_down(Exchange& exchange, std::optional<Summary>& all) {
   const TreePlace place = place_in(exchange);
   std::vector<std::uint32_t> children = place.children();
   if (place.rank == 0 && children.empty()) return;
-  const Bytes bytes = place.rank == 0 ? to_bytes(all) : exchange.receive(place.parent());
+  const Bytes bytes =
+      place.rank == 0 ? bytes_to_send(all) : exchange.receive(place.parent());
   for (; !children.empty(); children.pop_back()) exchange.send(children.back(), bytes);
   if (place.rank != 0) all = from_bytes<Summary>(bytes);
 }
@@ -114,5 +135,31 @@ std::optional<Summary> unite_all(Exchange& exchange, std::optional<Summary> own)
   tell_down(exchange, own);
   return own;
 }
+
+// --- Rounds: all processes do the same ones, one behind the other.
+
+// A process could not do its part, and all know it.
+class RoundFailed : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// What all have to say, to all.
+template <typename Summary>
+Summary agree(Exchange& exchange, Summary own) {
+  auto all = unite_all(exchange, std::optional<Summary>(std::move(own)));
+  if (!all) throw RoundFailed("another process could not do its part");
+  return std::move(*all);
+}
+
+// Of a round in which there is nothing to say but that one has come so far.
+struct Nothing {};
+inline Nothing merge(Nothing a, const Nothing&) { return a; }
+inline void put(ByteWriter&, const Nothing&) {}
+inline void take(ByteReader&, Nothing&) {}
+
+// The part of a process that failed since the last round in the next one, whatever that is
+// about: all are told.
+inline void fail_round(Exchange& exchange) { unite_all<Nothing>(exchange, std::nullopt); }
 
 }  // namespace refrain::writer

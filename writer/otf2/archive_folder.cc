@@ -37,6 +37,34 @@ std::uint64_t archive_bytes(const std::string& folder) {
   return bytes;
 }
 
+std::string part_folder(const std::string& work_folder, std::uint32_t rank) {
+  return (fs::path(work_folder) / ("rank-" + std::to_string(rank))).string();
+}
+
+std::string move_part(const std::string& work_folder, std::uint32_t rank) {
+  const fs::path part = part_folder(work_folder, rank);
+  const fs::path to = fs::path(work_folder) / "traces";
+  std::error_code error;
+  fs::directory_iterator it(part / "traces", error);
+  for (; !error && it != fs::directory_iterator(); it.increment(error)) {
+    fs::rename(it->path(), to / it->path().filename(), error);
+    if (error) return it->path().string() + ": " + error.message();
+  }
+  if (error) return part.string() + ": " + error.message();
+  fs::remove_all(part, error);
+  return {};
+}
+
+std::string remove_archive(const std::string& folder) {
+  std::error_code error;
+  // Without the anchor there is no archive for any reader.
+  for (auto name = kFiles.rbegin(); name != kFiles.rend(); ++name) {
+    fs::remove_all(fs::path(folder) / *name, error);
+    if (error) return folder + "/" + *name + ": " + error.message();
+  }
+  return {};
+}
+
 ArchiveFolder::ArchiveFolder(std::string archive)
     : archive_(std::move(archive)),
       work_((fs::path(archive_) / ".traces-being-written").string()) {}
@@ -56,12 +84,8 @@ std::string ArchiveFolder::prepare(bool overwrite) {
 }
 
 std::string ArchiveFolder::publish() {
+  if (std::string wrong = remove_archive(archive_); !wrong.empty()) return wrong;
   std::error_code error;
-  // The anchor goes first: without it there is no archive for any reader.
-  for (auto name = kFiles.rbegin(); name != kFiles.rend(); ++name) {
-    fs::remove_all(fs::path(archive_) / *name, error);
-    if (error) return archive_ + "/" + *name + ": " + error.message();
-  }
   for (const char* name : kFiles) {
     const fs::path from = fs::path(work_) / name;
     if (!fs::exists(from, error)) continue;

@@ -15,6 +15,15 @@ bool holds_archive(const std::string& folder);
 // Size of traces.* on disk.
 std::uint64_t archive_bytes(const std::string& folder);
 
+// Where another process of the job writes its part, inside of the work folder.
+std::string part_folder(const std::string& work_folder, std::uint32_t rank);
+// Moves the events and local definitions of a part into the archive in the work folder,
+// which must have its own already; removes the rest.
+std::string move_part(const std::string& work_folder, std::uint32_t rank);
+
+// Removes traces.*, the anchor first; the folder and what else is in it stays.
+std::string remove_archive(const std::string& folder);
+
 class ArchiveFolder {
  public:
   explicit ArchiveFolder(std::string archive);

@@ -1,7 +1,7 @@
 #include "writer/otf2/clock_repair.h"
 
 #include <algorithm>
-#include <tuple>
+#include <map>
 #include <utility>
 
 #include "writer/clocks/logical_clock.h"
@@ -9,7 +9,6 @@
 namespace refrain::writer {
 namespace {
 
-using Entry = MessageTimes::Entry;
 using spool::JournalClockOffset;
 
 // Interpolation rounds, here and in the reader.
@@ -19,38 +18,47 @@ constexpr std::uint64_t kRounding = 2;
 constexpr std::uint64_t kFar = std::uint64_t{1} << 32;
 
 struct End {
-  const Entry* entry;
+  std::uint64_t ticks;
   std::uint32_t process;
 };
 
-bool before(const Entry& a, const Entry& b) {
-  return std::tie(a.channel, a.number) < std::tie(b.channel, b.number);
+// The ends of a channel's messages that have both, in order of their numbers.
+template <typename Function>
+void for_each_message(const ChannelTimes& sends, const ChannelTimes& receives,
+                      std::uint32_t source, std::uint32_t destination, Function function) {
+  ChannelTimes::Cursor send(sends);
+  ChannelTimes::Cursor receive(receives);
+  bool more = receive.next();
+  while (more && send.next()) {
+    while (more && receive.end().number < send.end().number) more = receive.next();
+    if (!more || receive.end().number != send.end().number) continue;
+    function(End{send.end().ticks, source}, End{receive.end().ticks, destination});
+    more = receive.next();
+  }
 }
 
+// A channel's sends are those of one process, and so are its receives.
 template <typename Function>
 void for_each_message(const std::vector<MessageEnds>& processes, Function function) {
-  std::vector<End> sends;
-  std::vector<End> receives;
-  for (std::uint32_t i = 0; i < processes.size(); ++i) {
-    for (const Entry& entry : processes[i].sends) sends.push_back({&entry, i});
-    for (const Entry& entry : processes[i].receives) receives.push_back({&entry, i});
-  }
-  const auto by_message = [](const End& a, const End& b) { return before(*a.entry, *b.entry); };
-  std::sort(sends.begin(), sends.end(), by_message);
-  std::sort(receives.begin(), receives.end(), by_message);
-  auto receive = receives.begin();
-  for (const End& send : sends) {
-    while (receive != receives.end() && by_message(*receive, send)) ++receive;
-    if (receive == receives.end()) return;
-    if (!by_message(send, *receive)) function(send, *receive);
-  }
+  std::map<Channel, std::uint32_t> receivers;
+  for (std::uint32_t i = 0; i < processes.size(); ++i)
+    for (const auto& [channel, times] : processes[i].receives) receivers[channel] = i;
+  for (std::uint32_t i = 0; i < processes.size(); ++i)
+    for (const auto& [channel, sends] : processes[i].sends) {
+      const auto to = receivers.find(channel);
+      if (to == receivers.end()) continue;
+      for_each_message(sends, processes[to->second].receives.at(channel), i, to->second,
+                       function);
+    }
 }
 
 // The moments of a process at which a message begins or ends, each once.
 std::vector<std::uint64_t> moments_of(const MessageEnds& process) {
   std::vector<std::uint64_t> moments;
-  for (const auto* entries : {&process.sends, &process.receives})
-    for (const Entry& entry : *entries) moments.push_back(entry.ticks);
+  for (const auto* side : {&process.sends, &process.receives})
+    for (const auto& [channel, times] : *side)
+      for (ChannelTimes::Cursor cursor(times); cursor.next();)
+        moments.push_back(cursor.end().ticks);
   std::sort(moments.begin(), moments.end());
   moments.erase(std::unique(moments.begin(), moments.end()), moments.end());
   return moments;
@@ -111,15 +119,38 @@ ClockMap corrected(const ClockMap& clock, const std::vector<std::uint64_t>& mome
 
 }  // namespace
 
-ClockComparison compare_clocks(const std::vector<MessageEnds>& processes,
-                               const std::vector<ClockMap>& clocks) {
-  ClockComparison result;
-  for_each_message(processes, [&](const End& send, const End& receive) {
-    ++result.compared;
-    result.violations += clocks[receive.process].to_global(receive.entry->ticks) <
-                         clocks[send.process].to_global(send.entry->ticks);
-  });
-  return result;
+JobClocks merge(JobClocks a, const JobClocks& b) {
+  a.ends.insert(a.ends.end(), b.ends.begin(), b.ends.end());
+  a.clocks.insert(a.clocks.end(), b.clocks.begin(), b.clocks.end());
+  return a;
+}
+
+void put(ByteWriter& out, const JobClocks& job) {
+  out.number(job.ends.size());
+  for (const MessageEnds& ends : job.ends) put(out, ends);
+  out.number(job.clocks.size());
+  for (const ClockMap& clock : job.clocks) {
+    out.number(clock.offsets().size());
+    for (const JournalClockOffset& offset : clock.offsets()) {
+      out.number(offset.ticks);
+      out.signed_number(offset.offset_ticks);
+      out.number(offset.error_ticks);
+    }
+  }
+}
+
+void take(ByteReader& in, JobClocks& job) {
+  for (std::size_t left = in.count(); left != 0 && in.ok(); --left)
+    take(in, job.ends.emplace_back());
+  for (std::size_t left = in.count(); left != 0 && in.ok(); --left) {
+    std::vector<JournalClockOffset> offsets;
+    for (std::size_t more = in.count(); more != 0 && in.ok(); --more) {
+      const std::uint64_t ticks = in.number();
+      const std::int64_t offset = in.signed_number();
+      offsets.push_back({ticks, offset, in.number()});
+    }
+    job.clocks.emplace_back(std::move(offsets));
+  }
 }
 
 std::vector<ClockMap> repair_clocks(const std::vector<MessageEnds>& processes,
@@ -128,11 +159,12 @@ std::vector<ClockMap> repair_clocks(const std::vector<MessageEnds>& processes,
   std::vector<std::vector<std::uint64_t>> given(processes.size());
   for (std::size_t i = 0; i < processes.size(); ++i) {
     moments.push_back(moments_of(processes[i]));
-    for (const std::uint64_t ticks : moments[i]) given[i].push_back(clocks[i].to_global(ticks));
+    for (const std::uint64_t ticks : moments[i])
+      given[i].push_back(clocks[i].to_global(ticks));
   }
   const auto node = [&](const End& end) -> ClockNode {
     const auto& own = moments[end.process];
-    const auto at = std::lower_bound(own.begin(), own.end(), end.entry->ticks);
+    const auto at = std::lower_bound(own.begin(), own.end(), end.ticks);
     return {end.process, static_cast<std::uint32_t>(at - own.begin())};
   };
   std::vector<ClockEdge> edges;

@@ -1,11 +1,11 @@
 #include "writer/otf2/definitions.h"
 
-#include "writer/otf2/mpi_definitions.h"
-#include "writer/otf2/mpi_roles.h"
-
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+
+#include "writer/otf2/mpi_definitions.h"
+#include "writer/otf2/mpi_roles.h"
 
 namespace refrain::writer {
 namespace {
@@ -26,14 +26,13 @@ std::string base_name(const std::string& path) {
   return path.substr(path.find_last_of('/') + 1);
 }
 
-std::string program_name(const spool::Journal& journal) {
-  const std::string name = base_name(journal.text(spool::kTextProgram));
+std::string program_name(const ProcessFacts& process) {
+  const std::string name = base_name(process.program);
   return name.empty() ? "program" : name;
 }
 
-std::string host_name(const spool::Journal& journal) {
-  const std::string host = journal.text(spool::kTextHost);
-  return host.empty() ? "node" : host;
+std::string host_name(const ProcessFacts& process) {
+  return process.host.empty() ? "node" : process.host;
 }
 
 OTF2_Paradigm paradigm_of(RegionClass cls) {
@@ -51,17 +50,19 @@ class DefinitionWriter {
     clock();
     attributes();
     system_tree();
-    for (std::size_t i = 0; i < in_.processes->size(); ++i) process(i);
+    for (std::size_t i = 0; i < processes().size(); ++i) process(i);
     regions();
     metrics();
     teams();
-    if (in_.mpi != nullptr) mpi();
+    if (in_.comms != nullptr) mpi();
     location_properties();
     flush_strings();
     return check_.first();
   }
 
  private:
+  const std::vector<ProcessFacts>& processes() const { return in_.job->processes; }
+
   // Strings must stand before what refers to them; each is written when first used.
   OTF2_StringRef text(const std::string& value) {
     const OTF2_StringRef ref = in_.strings->intern(value);
@@ -81,36 +82,20 @@ class DefinitionWriter {
     std::uint64_t end = 0;
     std::uint64_t realtime = OTF2_UNDEFINED_TIMESTAMP;
     double rate = 1e9;
-    for (std::size_t i = 0; i < in_.processes->size(); ++i) {
-      const ProcessModel& process = *(*in_.processes)[i];
-      if (process.blank()) continue;
+    for (const ProcessFacts& process : processes()) {
+      if (process.blank) continue;
       // Rank 0's ticks are those of the archive.
-      if (start == kNever) rate = process.ticks_per_second();
-      const std::uint64_t begins = global(i, process.start_ticks());
-      if (begins < start) {
-        start = begins;
-        realtime = start_of_day(process);
+      if (start == kNever) rate = process.ticks_per_second;
+      if (process.global_start < start) {
+        start = process.global_start;
+        realtime = process.realtime_ns;
       }
-      end = std::max(end, global(i, process.end_ticks()));
+      end = std::max(end, process.global_end);
     }
     if (start == kNever) start = 0;
     const auto resolution = static_cast<std::uint64_t>(std::llround(std::max(1.0, rate)));
     check_(OTF2_GlobalDefWriter_WriteClockProperties(
         writer_, resolution, start, end > start ? end - start : 0, realtime));
-  }
-
-  std::uint64_t global(std::size_t process, std::uint64_t ticks) const {
-    return in_.mpi == nullptr ? ticks : in_.mpi->clock(process).to_global(ticks);
-  }
-
-  // CLOCK_REALTIME, ns, at the process' first tick.
-  static std::uint64_t start_of_day(const ProcessModel& process) {
-    const spool::SpoolFacts& facts = process.spool().journal.facts();
-    if (facts.start_epoch_ns == 0) return OTF2_UNDEFINED_TIMESTAMP;
-    const double early_ns = (static_cast<double>(facts.start_ticks) -
-                             static_cast<double>(process.start_ticks())) *
-                            1e9 / process.ticks_per_second();
-    return facts.start_epoch_ns - static_cast<std::uint64_t>(std::max(0.0, early_ns));
   }
 
   void attributes() {
@@ -119,7 +104,7 @@ class DefinitionWriter {
     check_(OTF2_GlobalDefWriter_WriteParameter(
         writer_, kIterationParameter, text("iteration"), OTF2_PARAMETER_TYPE_INT64));
     // Readers want the references without a hole.
-    if (in_.mpi != nullptr || !in_.regions->parameters().empty())
+    if (in_.comms != nullptr || !in_.regions->parameters().empty())
       check_(OTF2_GlobalDefWriter_WriteParameter(
           writer_, kIoBytesParameter, text("bytes moved"), OTF2_PARAMETER_TYPE_UINT64));
     OTF2_ParameterRef parameter = kFirstUserParameter;
@@ -140,8 +125,8 @@ class DefinitionWriter {
   void system_tree() {
     check_(OTF2_GlobalDefWriter_WriteSystemTreeNode(
         writer_, 0, text("machine"), text("machine"), OTF2_UNDEFINED_SYSTEM_TREE_NODE));
-    for (const auto& process : *in_.processes) {
-      const std::string host = host_name(process->journal());
+    for (const ProcessFacts& process : processes()) {
+      const std::string host = host_name(process);
       const auto next = static_cast<OTF2_SystemTreeNodeRef>(nodes_.size() + 1);
       if (!nodes_.try_emplace(host, next).second) continue;
       check_(OTF2_GlobalDefWriter_WriteSystemTreeNode(writer_, next, text(host),
@@ -151,31 +136,28 @@ class DefinitionWriter {
     }
   }
 
-  std::string process_name(const ProcessModel& process) const {
-    return process.rank() != kNever ? "MPI Rank " + std::to_string(process.rank())
-                                    : program_name(process.journal());
+  std::string process_name(const ProcessFacts& process) const {
+    return process.rank != kNever ? "MPI Rank " + std::to_string(process.rank)
+                                  : program_name(process);
   }
 
-  static std::string thread_name(const ProcessModel& process, std::size_t index) {
-    if (index == process.primary()) return "Master thread";
-    const spool::SpoolFacts& facts = process.spool().locations[index].facts();
-    const bool own = facts.role == spool::kRoleRoot && process.scan(index).threads_begun == 0;
-    return (own ? "Thread " : "OpenMP thread ") + std::to_string(index);
+  static std::string thread_name(const ProcessFacts& process, std::size_t index) {
+    if (index == process.primary) return "Master thread";
+    return (process.locations[index].plain != 0 ? "Thread " : "OpenMP thread ") +
+           std::to_string(index);
   }
 
   void process(std::size_t index) {
-    const ProcessModel& process = *(*in_.processes)[index];
+    const ProcessFacts& process = processes()[index];
     const auto group = static_cast<OTF2_LocationGroupRef>(index);
     check_(OTF2_GlobalDefWriter_WriteLocationGroup(
-        writer_, group, text(process_name(process)),
-        OTF2_LOCATION_GROUP_TYPE_PROCESS, nodes_[host_name(process.journal())],
-        OTF2_UNDEFINED_LOCATION_GROUP));
-    const std::uint64_t first = first_location(*in_.processes, index);
-    for (std::size_t i = 0; i < process.locations(); ++i) {
+        writer_, group, text(process_name(process)), OTF2_LOCATION_GROUP_TYPE_PROCESS,
+        nodes_[host_name(process)], OTF2_UNDEFINED_LOCATION_GROUP));
+    for (std::size_t i = 0; i < process.locations.size(); ++i) {
       const std::string name = thread_name(process, i);
       check_(OTF2_GlobalDefWriter_WriteLocation(
-          writer_, first + i, text(name), OTF2_LOCATION_TYPE_CPU_THREAD,
-          (*in_.outcomes)[index][i].archive_events, group));
+          writer_, next_location_++, text(name), OTF2_LOCATION_TYPE_CPU_THREAD,
+          process.locations[i].archive_events, group));
     }
   }
 
@@ -189,8 +171,7 @@ class DefinitionWriter {
           writer_, ref++, text(region.name), text(region.canonical),
           text(region.description),
           region.cls == RegionClass::kMpi ? role_of_mpi(region.name) : role_of(region.cls),
-          paradigm_of(region.cls), flags, text(region.file),
-          region.line, 0));
+          paradigm_of(region.cls), flags, text(region.file), region.line, 0));
     }
   }
 
@@ -219,8 +200,7 @@ class DefinitionWriter {
 
   // All locations are members of the paradigm; a team is a group of their numbers.
   void teams() {
-    std::uint64_t locations = 0;
-    for (const auto& process : *in_.processes) locations += process->locations();
+    const std::uint64_t locations = next_location_;
     std::vector<std::uint64_t> members(locations);
     std::iota(members.begin(), members.end(), 0);
     check_(OTF2_GlobalDefWriter_WriteGroup(
@@ -228,10 +208,10 @@ class DefinitionWriter {
         OTF2_PARADIGM_OPENMP, OTF2_GROUP_FLAG_NONE,
         static_cast<std::uint32_t>(members.size()), members.data()));
     OTF2_GroupRef group = 1;
-    for (std::size_t i = 0; i < in_.processes->size(); ++i) {
-      const std::uint64_t first = first_location(*in_.processes, i);
-      for (const auto& team : (*in_.processes)[i]->teams().teams()) {
-        members.assign(team.begin(), team.end());
+    std::uint64_t first = 0;
+    for (const ProcessFacts& process : processes()) {
+      for (const auto& team : process.teams) {
+        members = team;
         for (std::uint64_t& member : members) member += first;
         const OTF2_StringRef name = text("OpenMP team " + std::to_string(group));
         check_(OTF2_GlobalDefWriter_WriteGroup(
@@ -242,20 +222,21 @@ class DefinitionWriter {
                                               OTF2_UNDEFINED_COMM, OTF2_COMM_FLAG_NONE));
         ++group;
       }
+      first += process.locations.size();
     }
   }
 
   void mpi() {
     MpiDefinitionInput input;
-    input.comms = &in_.mpi->comms();
+    input.comms = in_.comms;
     input.text = [this](const std::string& value) { return text(value); };
     check_(write_mpi_paradigm(writer_, in_.regions->places(), input.text));
     std::uint64_t teams = 0;
-    for (std::size_t i = 0; i < in_.processes->size(); ++i) {
-      const ProcessModel& process = *(*in_.processes)[i];
-      teams += process.teams().teams().size();
-      if (process.rank() != kNever)
-        input.locations.push_back(first_location(*in_.processes, i) + process.primary());
+    std::uint64_t first = 0;
+    for (const ProcessFacts& process : processes()) {
+      teams += process.teams.size();
+      if (process.rank != kNever) input.locations.push_back(first + process.primary);
+      first += process.locations.size();
     }
     input.first_comm = static_cast<OTF2_CommRef>(teams);
     input.first_group = static_cast<OTF2_GroupRef>(teams + 1);
@@ -282,28 +263,25 @@ class DefinitionWriter {
   // create/wait paradigm, whose readers look for the ThreadCreate that OpenMP does not
   // have; as a region they would stand below every call path of a worker.
   void location_properties() {
-    for (std::size_t i = 0; i < in_.processes->size(); ++i) {
-      const ProcessModel& process = *(*in_.processes)[i];
-      const std::uint64_t first = first_location(*in_.processes, i);
-      for (std::size_t j = 0; j < process.locations(); ++j) {
-        const spool::SpoolFacts& facts = process.spool().locations[j].facts();
-        const LocationScan& scan = process.scan(j);
-        const LocationOutcome& outcome = (*in_.outcomes)[i][j];
-        if (j == process.primary()) property(first + j, "PRIMARY", 1);
-        property(first + j, "EVENTS_SEEN", facts.events_seen);
-        property(first + j, "EVENTS_WRITTEN", outcome.events_written);
-        property(first + j, "THREADS_BEGUN", scan.threads_begun);
-        property(first + j, "THREADS_ENDED", scan.threads_ended);
-        if (scan.threads_begun != 0) {
-          property(first + j, "THREAD_BEGIN_TICKS", scan.thread_begin_ticks);
-          property(first + j, "KERNEL_THREAD", scan.kernel_thread);
+    OTF2_LocationRef next = 0;
+    for (const ProcessFacts& process : processes()) {
+      for (std::size_t i = 0; i < process.locations.size(); ++i, ++next) {
+        const LocationFacts& facts = process.locations[i];
+        if (i == process.primary) property(next, "PRIMARY", 1);
+        property(next, "EVENTS_SEEN", facts.events_seen);
+        property(next, "EVENTS_WRITTEN", facts.events_written);
+        property(next, "THREADS_BEGUN", facts.threads_begun);
+        property(next, "THREADS_ENDED", facts.threads_ended);
+        if (facts.threads_begun != 0) {
+          property(next, "THREAD_BEGIN_TICKS", facts.thread_begin_ticks);
+          property(next, "KERNEL_THREAD", facts.kernel_thread);
         }
-        if (scan.threads_ended != 0)
-          property(first + j, "THREAD_END_TICKS", scan.thread_end_ticks);
-        if (process.journal().mpi.known) mpi_properties(first + j, outcome.mpi);
+        if (facts.threads_ended != 0)
+          property(next, "THREAD_END_TICKS", facts.thread_end_ticks);
+        if (process.uses_mpi) mpi_properties(next, facts.mpi);
         for (std::size_t cause = 0; cause < spool::kLossCauses; ++cause)
           if (facts.lost[cause] != 0)
-            property(first + j, std::string("LOST::") + spool::kLossNames[cause],
+            property(next, std::string("LOST::") + spool::kLossNames[cause],
                      facts.lost[cause]);
       }
     }
@@ -313,6 +291,7 @@ class DefinitionWriter {
   const DefinitionInput& in_;
   Checked check_;
   std::size_t written_ = 0;
+  OTF2_LocationRef next_location_ = 0;
   std::unordered_map<std::string, OTF2_SystemTreeNodeRef> nodes_;
 };
 
@@ -323,13 +302,6 @@ OTF2_StringRef StringTable::intern(const std::string& text) {
       ids_.try_emplace(text, static_cast<OTF2_StringRef>(order_.size()));
   if (is_new) order_.push_back(&at->first);
   return at->second;
-}
-
-std::uint64_t first_location(const std::vector<std::unique_ptr<ProcessModel>>& processes,
-                             std::size_t process) {
-  std::uint64_t first = 0;
-  for (std::size_t i = 0; i < process; ++i) first += processes[i]->locations();
-  return first;
 }
 
 OTF2_RegionRole role_of(RegionClass cls) noexcept {

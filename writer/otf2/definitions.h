@@ -17,8 +17,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "writer/otf2/mpi_job.h"
-#include "writer/otf2/process_model.h"
+#include "writer/otf2/mpi_comms.h"
+#include "writer/otf2/process_facts.h"
+#include "writer/otf2/region_table.h"
 
 namespace refrain::writer {
 
@@ -35,19 +36,13 @@ class StringTable {
 };
 
 struct DefinitionInput {
-  std::vector<std::unique_ptr<ProcessModel>>* processes = nullptr;
+  const JobFacts* job = nullptr;
   const RegionTable* regions = nullptr;
-  // By process, by location.
-  const std::vector<std::vector<LocationOutcome>>* outcomes = nullptr;
   StringTable* strings = nullptr;
-  const MpiJob* mpi = nullptr;  // nullptr: no process uses MPI
+  const CommTable* comms = nullptr;  // nullptr: no process uses MPI
   // Classes of metrics, by their references.
   const std::vector<std::vector<spool::Metric>>* metrics = nullptr;
 };
-
-// Reference of a process' location 0.
-std::uint64_t first_location(const std::vector<std::unique_ptr<ProcessModel>>& processes,
-                             std::size_t process);
 
 // The role of a region in OTF2.
 OTF2_RegionRole role_of(RegionClass cls) noexcept;

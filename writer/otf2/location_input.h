@@ -16,6 +16,7 @@
 #include "writer/otf2/location_scan.h"
 #include "writer/otf2/lock_table.h"
 #include "writer/otf2/message_plan.h"
+#include "writer/otf2/message_times.h"
 #include "writer/otf2/mpi_comms.h"
 #include "writer/otf2/region_table.h"
 #include "writer/otf2/team_table.h"
@@ -26,27 +27,8 @@ namespace refrain::writer {
 // What the MPI records of a process refer to.
 struct MpiContext {
   ProcessComms comms;
-  OTF2_CommRef first_comm = 0;          // reference of CommTable::comms[0]
-  const MessagePlan* plan = nullptr;    // nullptr: not known yet
-};
-
-// When the messages that are kept were sent and received; only so many are noted.
-struct MessageTimes {
-  struct Entry {
-    Channel channel;
-    std::uint64_t number = 0;
-    std::uint64_t ticks = 0;
-  };
-  std::size_t most = 0;  // entries of each kind
-  std::vector<Entry> sends;
-  std::vector<Entry> receives;
-
-  void sent(const Channel& channel, std::uint64_t number, std::uint64_t ticks) {
-    if (sends.size() < most) sends.push_back({channel, number, ticks});
-  }
-  void received(const Channel& channel, std::uint64_t number, std::uint64_t ticks) {
-    if (receives.size() < most) receives.push_back({channel, number, ticks});
-  }
+  OTF2_CommRef first_comm = 0;        // reference of CommTable::comms[0]
+  const MessagePlan* plan = nullptr;  // nullptr: not known yet
 };
 
 // What all locations of a process share.
@@ -60,7 +42,7 @@ struct ProcessContext {
   const ProcessRegions* regions = nullptr;
   const spool::Journal* journal = nullptr;
   std::unordered_map<std::uint32_t, std::uint32_t> index_of;  // location's number -> index
-  std::uint32_t process = 0;                  // index of its location group
+  std::uint32_t process = 0;                                  // index of its location group
   std::uint32_t first_comm = 0;               // reference of the process' team 0
   std::vector<std::uint64_t> iteration_ends;  // see spool::IterationStream
   // Teams that are not outermost, of those that some thread entered last: when they ended;

@@ -70,18 +70,13 @@ const char* resume_reason(const Gap& gap) {
   }
 }
 
-class MarkerWriter {
+class MarkerList {
  public:
-  MarkerWriter(OTF2_MarkerWriter* writer, const ProcessModel& process,
-               std::uint64_t location, const std::vector<RegionDef>& regions,
-               const ClockMap* clock)
-      : writer_(writer),
-        process_(process),
-        location_(location),
-        regions_(regions),
-        clock_(clock) {}
+  MarkerList(const ProcessModel& process, const std::vector<RegionDef>& regions,
+             const ClockMap* clock)
+      : process_(process), regions_(regions), clock_(clock) {}
 
-  OTF2_ErrorCode write(bool recovered) {
+  std::vector<MarkerFacts> make(bool recovered) {
     loops();
     gaps();
     for (const spool::LoopMismatch& mismatch : process_.journal().mismatches)
@@ -96,7 +91,7 @@ class MarkerWriter {
     if (recovered)
       put(kRecovered, process_.end_ticks(), 0,
           "made from what the process left behind; regions that were open end here");
-    return error_;
+    return std::move(markers_);
   }
 
  private:
@@ -104,9 +99,7 @@ class MarkerWriter {
            const std::string& text) {
     ticks = std::clamp(ticks, process_.start_ticks(), process_.end_ticks());
     if (clock_ != nullptr) ticks = clock_->to_global(ticks);
-    const OTF2_ErrorCode code = OTF2_MarkerWriter_WriteMarker(
-        writer_, ticks, duration, marker, OTF2_MARKER_SCOPE_LOCATION, location_, text.c_str());
-    if (error_ == OTF2_SUCCESS) error_ = code;
+    markers_.push_back({marker, ticks, duration, text});
   }
 
   std::string loop_name(std::uint32_t loop) const {
@@ -176,12 +169,10 @@ class MarkerWriter {
     put(kSlow, slow.ticks, slow.duration, loop_name(slow.loop) + text);
   }
 
-  OTF2_MarkerWriter* writer_;
   const ProcessModel& process_;
-  std::uint64_t location_;
   const std::vector<RegionDef>& regions_;
   const ClockMap* clock_;
-  OTF2_ErrorCode error_ = OTF2_SUCCESS;
+  std::vector<MarkerFacts> markers_;
 };
 
 }  // namespace
@@ -195,11 +186,22 @@ OTF2_ErrorCode define_markers(OTF2_MarkerWriter* writer) {
   return OTF2_SUCCESS;
 }
 
-OTF2_ErrorCode write_markers(OTF2_MarkerWriter* writer, const ProcessModel& process,
-                             std::uint64_t primary_location,
-                             const std::vector<RegionDef>& regions, bool recovered,
-                             const ClockMap* clock) {
-  return MarkerWriter(writer, process, primary_location, regions, clock).write(recovered);
+std::vector<MarkerFacts> markers_of(const ProcessModel& process,
+                                    const std::vector<RegionDef>& regions, bool recovered,
+                                    const ClockMap* clock) {
+  return MarkerList(process, regions, clock).make(recovered);
+}
+
+OTF2_ErrorCode write_markers(OTF2_MarkerWriter* writer,
+                             const std::vector<MarkerFacts>& markers,
+                             std::uint64_t primary_location) {
+  for (const MarkerFacts& marker : markers) {
+    const OTF2_ErrorCode code = OTF2_MarkerWriter_WriteMarker(
+        writer, marker.global_ticks, marker.duration, marker.marker,
+        OTF2_MARKER_SCOPE_LOCATION, primary_location, marker.text.c_str());
+    if (code != OTF2_SUCCESS) return code;
+  }
+  return OTF2_SUCCESS;
 }
 
 }  // namespace refrain::writer

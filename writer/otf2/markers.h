@@ -13,17 +13,21 @@
 #include <vector>
 
 #include "writer/otf2/clock_map.h"
+#include "writer/otf2/process_facts.h"
 #include "writer/otf2/process_model.h"
 
 namespace refrain::writer {
 
+// `clock`: to the clock of rank 0, which readers do not apply to markers; nullptr: none.
+std::vector<MarkerFacts> markers_of(const ProcessModel& process,
+                                    const std::vector<RegionDef>& regions, bool recovered,
+                                    const ClockMap* clock = nullptr);
+
 // Before the first write_markers().
 OTF2_ErrorCode define_markers(OTF2_MarkerWriter* writer);
 
-// `clock`: to the clock of rank 0, which readers do not apply to markers; nullptr: none.
-OTF2_ErrorCode write_markers(OTF2_MarkerWriter* writer, const ProcessModel& process,
-                             std::uint64_t primary_location,
-                             const std::vector<RegionDef>& regions, bool recovered,
-                             const ClockMap* clock = nullptr);
+OTF2_ErrorCode write_markers(OTF2_MarkerWriter* writer,
+                             const std::vector<MarkerFacts>& markers,
+                             std::uint64_t primary_location);
 
 }  // namespace refrain::writer

@@ -7,8 +7,8 @@
 // Thread-safety: one thread calls; work over locations is done in parallel.
 // Ownership: the models refer to the MpiJob's tables, which must live longer.
 // Cost: two passes over the records of processes that use MPI, without writing. Memory: see
-// message_plan.h; one bit a request; at most kMostChecked messages are compared in time,
-// 48 bytes an end.
+// message_plan.h; one bit a request; message_times.h for the kMostChecked messages that are
+// compared in time at most, and where their clocks are repaired, see clock_repair.h.
 #pragma once
 
 #include <cstddef>
@@ -18,6 +18,7 @@
 
 #include "writer/exchange/tree.h"
 #include "writer/otf2/clock_map.h"
+#include "writer/otf2/clock_repair.h"
 #include "writer/otf2/process_model.h"
 
 namespace refrain::writer {
@@ -28,6 +29,10 @@ class MpiJob {
  public:
   using Models = std::vector<std::unique_ptr<ProcessModel>>;
 
+  // `exchange`: to the processes whose models are not here; all of them call the same
+  // functions. With others, each has its own process alone.
+  explicit MpiJob(Exchange& exchange) : exchange_(exchange) {}
+
   // Whether any process told its rank.
   static bool is_job(const Models& models);
 
@@ -36,9 +41,10 @@ class MpiJob {
   void cut(Models& models);
   // Gives each process its communicators. `first_comm`: reference of the first.
   void unite_comms(Models& models, OTF2_CommRef first_comm);
-  // Which messages and requests get records.
+  // Which messages and requests get records. `locations`: of all processes that use MPI.
   // `repair`: clocks are corrected so that no message arrives before it was sent.
-  void plan(Models& models, const RegionTable& regions, unsigned threads, bool repair);
+  void plan(Models& models, const RegionTable& regions, unsigned threads,
+            std::uint64_t locations, bool repair);
 
   const CommTable& comms() const noexcept { return comms_; }
   const ClockMap& clock(std::size_t process) const { return clocks_[process]; }
@@ -49,14 +55,18 @@ class MpiJob {
   std::uint64_t checked() const noexcept { return checked_; }
   std::uint64_t violations() const noexcept { return violations_; }
   std::uint64_t repaired() const noexcept { return repaired_; }  // of these, none any more
-  // Iterations of outermost loops that a rank wrote and others did not: left out, and kept
-  // where the rank's pattern broke alone.
+  // Of the models here: iterations of outermost loops that a rank wrote and others did not:
+  // left out, and kept where the rank's pattern broke alone.
   std::uint64_t iterations_given_up() const noexcept { return given_up_; }
   std::uint64_t iterations_alone() const noexcept { return alone_; }
 
  private:
+  MessagePlan plan_of(MessageSummary own);
   void compare_clocks(std::vector<std::vector<MessageTimes>>& times, bool repair);
+  void count_violations(const std::vector<MessageEnds>& ends);
+  void repair(std::vector<MessageEnds> ends);
 
+  Exchange& exchange_;
   CommTable comms_;
   MessagePlan plan_;
   std::vector<ClockMap> clocks_;

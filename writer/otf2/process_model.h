@@ -58,6 +58,8 @@ class ProcessModel {
   LocationInput input(std::size_t location) const;
   // Leaves out more, before anything is written; see rank_stretches.h.
   void widen(const std::vector<Gap>& more) { gaps_.add(more); }
+  // The regions have other numbers; see RegionTable::adopt().
+  void renumber(const RegionNumbers& numbers) { regions_.renumber(numbers); }
 
  private:
   void scan_all(unsigned threads);

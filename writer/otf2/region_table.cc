@@ -135,9 +135,32 @@ std::string body_event_name(const spool::LoopBodyEvent& event,
   return place.empty() ? text : text + " @" + place;
 }
 
+std::string RegionDef::identity() const {
+  return name + '\n' + canonical + '\n' + file + '\n' + std::to_string(line) + '\n' +
+         description;
+}
+
+std::string ParameterDef::identity() const { return (text ? "text " : "number ") + name; }
+
+std::string SourcePlace::identity() const { return file + ':' + std::to_string(line); }
+
+void ProcessRegions::renumber(const RegionNumbers& numbers) {
+  for (auto& [key, region] : by_key_) region = numbers.regions.at(region);
+  for (auto& [loop, region] : by_loop_) region = numbers.regions.at(region);
+  for (auto& [key, parameter] : by_parameter_)
+    parameter = numbers.parameters.at(parameter);
+  for (auto& [site, place] : by_site_)
+    if (place != kNoRegion) place = numbers.places.at(place);
+}
+
 std::uint32_t ProcessRegions::find(RegionKey key) const noexcept {
   const auto found = by_key_.find(key.packed());
   return found == by_key_.end() ? kNoRegion : found->second;
+}
+
+std::uint32_t ProcessRegions::parameter(RegionKey key) const noexcept {
+  const auto found = by_parameter_.find(key.packed());
+  return found == by_parameter_.end() ? kNoRegion : found->second;
 }
 
 std::uint32_t ProcessRegions::of_loop(std::uint32_t loop) const noexcept {
@@ -152,28 +175,23 @@ std::uint32_t ProcessRegions::place_of_site(std::uint64_t address) const noexcep
 
 std::uint32_t RegionTable::intern_place(const Symbol& symbol) {
   if (symbol.file.empty()) return kNoRegion;
+  const SourcePlace place{symbol.file, symbol.line};
   const auto [at, is_new] =
-      place_ids_.try_emplace(symbol.file + ':' + std::to_string(symbol.line),
-                             static_cast<std::uint32_t>(places_.size()));
-  if (is_new) places_.push_back({symbol.file, symbol.line});
+      place_ids_.try_emplace(place.identity(), static_cast<std::uint32_t>(places_.size()));
+  if (is_new) places_.push_back(place);
   return at->second;
 }
 
 std::uint32_t RegionTable::intern_parameter(ParameterDef def) {
-  const auto known =
-      std::find_if(parameters_.begin(), parameters_.end(), [&](const ParameterDef& other) {
-        return other.name == def.name && other.text == def.text;
-      });
-  const auto number = static_cast<std::uint32_t>(known - parameters_.begin());
-  if (known == parameters_.end()) parameters_.push_back(std::move(def));
-  return number;
+  const auto [at, is_new] = parameter_ids_.try_emplace(
+      def.identity(), static_cast<std::uint32_t>(parameters_.size()));
+  if (is_new) parameters_.push_back(std::move(def));
+  return at->second;
 }
 
 std::uint32_t RegionTable::intern(RegionDef def) {
-  const std::string identity = def.name + '\n' + def.canonical + '\n' + def.file + '\n' +
-                               std::to_string(def.line) + '\n' + def.description;
   const auto [at, is_new] =
-      ids_.try_emplace(identity, static_cast<std::uint32_t>(regions_.size()));
+      ids_.try_emplace(def.identity(), static_cast<std::uint32_t>(regions_.size()));
   if (is_new) {
     // Iterations are what the user asked for: no filter takes them away.
     def.filtered = def.cls != RegionClass::kNone &&
@@ -181,6 +199,25 @@ std::uint32_t RegionTable::intern(RegionDef def) {
     regions_.push_back(std::move(def));
   }
   return at->second;
+}
+
+RegionNumbers RegionTable::adopt(std::vector<RegionDef> regions,
+                                 std::vector<SourcePlace> places,
+                                 std::vector<ParameterDef> parameters) {
+  const auto take = [](auto& own, auto all, auto& ids) {
+    std::vector<std::uint32_t> numbers;
+    ids.clear();
+    for (std::size_t i = 0; i < all.size(); ++i)
+      ids.emplace(all[i].identity(), static_cast<std::uint32_t>(i));
+    for (const auto& each : own) numbers.push_back(ids.at(each.identity()));
+    own = std::move(all);
+    return numbers;
+  };
+  RegionNumbers out;
+  out.regions = take(regions_, std::move(regions), ids_);
+  out.places = take(places_, std::move(places), place_ids_);
+  out.parameters = take(parameters_, std::move(parameters), parameter_ids_);
+  return out;
 }
 
 ProcessRegions RegionTable::add_process(std::vector<std::uint64_t> keys,
@@ -204,7 +241,7 @@ ProcessRegions RegionTable::add_process(std::vector<std::uint64_t> keys,
       out.by_key_[packed] =
           intern(define_function(symbols.at(key.address), key.address));
     if (key.cls == RegionClass::kNumber || key.cls == RegionClass::kText)
-      out.by_key_[packed] = intern_parameter(
+      out.by_parameter_[packed] = intern_parameter(
           {journal.user.parameter(number), key.cls == RegionClass::kText});
     if (class_name(key.cls) == nullptr) continue;
     RegionDef def = define(key, symbols.at_call(key.address));

@@ -32,18 +32,32 @@ struct RegionDef {
   std::uint32_t line = 0;
   RegionClass cls = RegionClass::kNone;  // kNone: the iterations of a loop
   bool filtered = false;
+
+  // Equal ones are one region.
+  std::string identity() const;
 };
 
 // A place in the source from which MPI was called.
 struct SourcePlace {
   std::string file;
   std::uint32_t line = 0;
+
+  std::string identity() const;
+};
+
+// What has become of a process' numbers where those of all are known.
+struct RegionNumbers {
+  std::vector<std::uint32_t> regions;
+  std::vector<std::uint32_t> places;
+  std::vector<std::uint32_t> parameters;
 };
 
 // A parameter of the program's regions.
 struct ParameterDef {
   std::string name;
   bool text = false;  // its values are strings
+
+  std::string identity() const;
 };
 
 // Region of each of a process' keys and loops.
@@ -51,14 +65,18 @@ class ProcessRegions {
  public:
   std::uint32_t find(RegionKey key) const noexcept;
   std::uint32_t of_loop(std::uint32_t loop) const noexcept;
+  // Number in RegionTable::parameters().
+  std::uint32_t parameter(RegionKey key) const noexcept;
   // Number in RegionTable::places() of a call's site; kNoRegion if it is not known.
   std::uint32_t place_of_site(std::uint64_t address) const noexcept;
+  void renumber(const RegionNumbers& numbers);
 
  private:
   friend class RegionTable;
   std::unordered_map<std::uint64_t, std::uint32_t> by_key_;
   std::unordered_map<std::uint32_t, std::uint32_t> by_loop_;
   std::unordered_map<std::uint64_t, std::uint32_t> by_site_;
+  std::unordered_map<std::uint64_t, std::uint32_t> by_parameter_;
 };
 
 class RegionTable {
@@ -73,8 +91,10 @@ class RegionTable {
 
   const std::vector<RegionDef>& regions() const noexcept { return regions_; }
   const std::vector<SourcePlace>& places() const noexcept { return places_; }
-  // What ProcessRegions::find() gives the number of for keys that are parameters.
   const std::vector<ParameterDef>& parameters() const noexcept { return parameters_; }
+  // Has those of all processes from here on; its own must be among them.
+  RegionNumbers adopt(std::vector<RegionDef> regions, std::vector<SourcePlace> places,
+                      std::vector<ParameterDef> parameters);
 
  private:
   std::uint32_t intern_place(const Symbol& symbol);
@@ -87,6 +107,7 @@ class RegionTable {
   std::vector<SourcePlace> places_;
   std::vector<ParameterDef> parameters_;
   std::map<std::string, std::uint32_t> place_ids_;
+  std::map<std::string, std::uint32_t> parameter_ids_;
 };
 
 // Where a symbol is, as a user would say it: "cg.c:120", or "main+0x12".

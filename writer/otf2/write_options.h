@@ -102,6 +102,7 @@ struct FunctionOff {
 struct WriteResult {
   bool ok = false;
   std::string error;                    // one line, empty if ok
+  bool others_failed = false;           // of write_archive_together(): others could not
   std::vector<std::string> complaints;  // what was wrong with the spool, a line each
   std::vector<LoopSummary> loops;
   std::string structure;                // how they lie in each other, of the first process

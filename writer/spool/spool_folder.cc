@@ -73,6 +73,18 @@ std::string spool_path(const std::string& archive) {
   return (fs::path(archive) / "spool").string();
 }
 
+std::string process_path(const std::string& archive, std::uint32_t process) {
+  return (fs::path(spool_path(archive)) / ("process-" + std::to_string(process))).string();
+}
+
+SpoolFolder open_spool_of(const std::string& archive, std::uint32_t process) {
+  SpoolFolder out;
+  const fs::path folder = process_path(archive, process);
+  std::error_code error;
+  if (fs::is_directory(folder, error)) open_process(folder, process, out);
+  return out;
+}
+
 SpoolFolder open_spool_folder(const std::string& archive) {
   SpoolFolder out;
   for (const fs::path& path : entries_of(spool_path(archive), out)) {

@@ -32,5 +32,9 @@ struct SpoolFolder {
 std::string spool_path(const std::string& archive);
 
 SpoolFolder open_spool_folder(const std::string& archive);
+// Of one process alone; none if it has left nothing.
+SpoolFolder open_spool_of(const std::string& archive, std::uint32_t process);
+// Its folder.
+std::string process_path(const std::string& archive, std::uint32_t process);
 
 }  // namespace refrain::spool

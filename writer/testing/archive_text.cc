@@ -1,12 +1,46 @@
 #include "writer/testing/archive_text.h"
 
 #include <catch2/catch.hpp>
+#include <filesystem>
+#include <map>
 
 #include "test/support/mpi_checks.h"
 #include "test/support/trace_checks.h"
+#include "writer/testing/forked_job.h"
 
 namespace refrain::writer {
 namespace {
+
+std::map<std::string, std::string> files_of(const std::filesystem::path& archive) {
+  std::map<std::string, std::string> out;
+  for (const char* name : {"traces.def", "traces.marker"})
+    out[name] = test::read_file(archive / name);
+  for (const auto& entry : std::filesystem::directory_iterator(archive / "traces"))
+    out[entry.path().filename().string()] = test::read_file(entry.path());
+  return out;
+}
+
+// The processes of an MPI job make the same archive together, byte for byte; but for the
+// anchor file, which has a number of chance.
+void check_together(const std::vector<spool::SpoolBuilder>& processes, const Written& alone,
+                    const std::filesystem::path& archive, WriteOptions options) {
+  const test::TemporaryFolder folder;
+  for (const spool::SpoolBuilder& process : processes)
+    process.write(folder.path(), process.rank());
+  options.archive = folder.path().string();
+  const auto ranks = static_cast<std::uint32_t>(alone.trace.location_groups.size());
+  CHECK(write_in_processes(options, ranks) == std::vector<std::string>(ranks));
+  const auto expected = files_of(archive);
+  const auto files = files_of(folder.path());
+  REQUIRE(files.size() == expected.size());
+  for (const auto& [name, content] : expected) {
+    INFO(name);
+    REQUIRE(files.contains(name));
+    CHECK((files.at(name) == content));
+  }
+  CHECK(test::read_trace(folder.path()).properties == alone.trace.properties);
+  CHECK(std::filesystem::exists(folder / "spool") == options.keep_spool);
+}
 
 // "MpiIsend comm 2 peer 1 tag 7 bytes 100 #3"
 std::string message_line(const test::Event& event) {
@@ -111,6 +145,8 @@ Written write_and_check(const std::vector<spool::SpoolBuilder>& processes,
     CHECK(test::text(test::check_messages(written.trace)) == "");
     CHECK(test::text(test::check_collectives(written.trace)) == "");
     CHECK(test::text(test::check_requests(written.trace)) == "");
+    if (written.trace.location_groups.size() > 1)
+      check_together(processes, written, folder.path(), options);
   }
   CHECK(test::text(test::check_otf2_print(folder.path())) == "");
   return written;

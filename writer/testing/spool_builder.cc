@@ -171,8 +171,8 @@ RecordBuilder& RecordBuilder::leave_mpi(std::uint64_t ticks, std::uint16_t proce
   return add(kMpiLeave, ticks, 0, site | std::uint64_t{procedure} << kMpiProcedureShift);
 }
 
-RecordBuilder& RecordBuilder::message(Kind kind, std::uint64_t ticks, const Message& message,
-                                      std::uint32_t request) {
+RecordBuilder& RecordBuilder::message(Kind kind, std::uint64_t ticks,
+                                      const Message& message, std::uint32_t request) {
   add(kind, ticks, std::uint64_t{message.comm} << 32 | message.peer,
       std::uint64_t{request} << 32 | message.tag);
   return add(kMpiAmount, ticks, message.number, message.bytes);
@@ -198,6 +198,7 @@ SpoolBuilder::SpoolBuilder(std::uint32_t locations) : locations_(locations) {
 }
 
 SpoolBuilder& SpoolBuilder::mpi(std::uint32_t rank, std::uint32_t size) {
+  rank_ = rank;
   std::string names;
   for (std::size_t i = 0; i < std::size(kTestProcedures); ++i)
     names += std::to_string(i) + " " + kTestProcedures[i] + "\n";

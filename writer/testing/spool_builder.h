@@ -104,6 +104,7 @@ class SpoolBuilder {
   // The journal of a rank: procedures, MPI_COMM_WORLD as 0 (identity 0xa000) and
   // MPI_COMM_SELF as 1.
   SpoolBuilder& mpi(std::uint32_t rank, std::uint32_t size);
+  std::uint32_t rank() const { return rank_; }  // as mpi() was told
   // A communicator in which this process has that rank.
   void comm(std::uint16_t number, MpiCommKind kind, std::uint32_t rank,
             std::uint64_t identity, const std::vector<std::uint32_t>& members,
@@ -129,6 +130,7 @@ class SpoolBuilder {
  private:
   RecordBuilder journal_;
   std::vector<RecordBuilder> locations_;
+  std::uint32_t rank_ = 0;
 };
 
 inline constexpr std::uint64_t kTestTicksPerSecond = 1'000'000'000;

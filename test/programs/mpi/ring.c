@@ -3,9 +3,10 @@
  *
  * Arguments: [iterations = 20] [work = 100] [values = 4] [rank to be killed = none] [in
  * iteration = 0] [one rank, in turn, sleeps before every so-manyth iteration = none]
- * [milliseconds = 0]
+ * [milliseconds = 0] [rank that can open no file when MPI ends = none]
  * MPI calls of an iteration: Sendrecv, Sendrecv_replace, Allreduce. */
 #include <signal.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #include "messages.h"
@@ -22,6 +23,7 @@ int main(int argc, char** argv) {
   const long killed = argument(argc, argv, 4, -1, -1), when = argument(argc, argv, 5, 0, 0);
   const long every = argument(argc, argv, 6, 0, 0), sleep_ms = argument(argc, argv, 7, 0, 0);
   const struct timespec nap = {sleep_ms / 1000, sleep_ms % 1000 * 1000000};
+  const long blind = argument(argc, argv, 8, -1, -1);
   MPI_Comm comm;
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
   Group forth = group_of(comm, "forth");
@@ -64,6 +66,7 @@ int main(int argc, char** argv) {
   MPI_Comm_free(&forth.handle);
   MPI_Comm_free(&back.handle);
   messages_end();
+  if (all.rank == blind) setrlimit(RLIMIT_NOFILE, &(struct rlimit){0, 0});
   group_free(&forth), group_free(&back), group_free(&all);
   MPI_Finalize();
   return 0;

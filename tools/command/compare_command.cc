@@ -1,0 +1,201 @@
+#include "tools/command/compare_command.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "tools/command/progress_bar.h"
+#include "writer/profile/comparison.h"
+#include "writer/profile/trace_profile.h"
+
+namespace refrain::tools {
+namespace {
+
+using profile::Comparison;
+using profile::ProfileResult;
+using profile::Row;
+using profile::Section;
+using profile::TraceProfile;
+using profile::Unit;
+
+constexpr int kDiffers = 1;
+
+// "5%" or "0.05"; negative if it is neither.
+double share_of(const std::string& text) {
+  double value = 0;
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || !std::isfinite(value)) return -1;
+  if (rest == end) return value;
+  return rest + 1 == end && *rest == '%' ? value / 100 : -1;
+}
+
+std::string time_text(double ns) {
+  if (ns < 1e3) return fmt::format("{:.1f} ns", ns);
+  if (ns < 1e6) return fmt::format("{:.4g} us", ns / 1e3);
+  if (ns < 1e9) return fmt::format("{:.4g} ms", ns / 1e6);
+  return fmt::format("{:.4g} s", ns / 1e9);
+}
+
+std::string value_text(double value, Unit unit) {
+  switch (unit) {
+    case Unit::kNanoseconds:
+      return time_text(value);
+    case Unit::kShare:
+    case Unit::kEfficiency:
+      return fmt::format("{:.2f} %", 100 * value);
+    case Unit::kNumber:
+    case Unit::kBytes:
+      break;
+  }
+  return value < 1e15 && std::abs(value - std::round(value)) < 0.005
+             ? fmt::format("{:.0f}", value)
+             : fmt::format("{:.2f}", value);
+}
+
+std::string difference_text(const Row& row) {
+  const double difference = row.difference();
+  if (std::isinf(difference)) return "only there";
+  const char* unit = row.unit == Unit::kEfficiency ? "points" : "%";
+  return fmt::format("{:+.2f} {}", 100 * difference, unit);
+}
+
+std::string known_text(const TraceProfile& profile) {
+  const double whole = profile.written_ns + profile.estimated_ns + profile.unexplained_ns;
+  if (whole <= 0 || profile.estimated_ns + profile.unexplained_ns == 0)
+    return "all of the time is in the trace";
+  std::string text =
+      fmt::format("{:.2f} % of the time is in the trace, {:.2f} % estimated",
+                  100 * profile.written_ns / whole, 100 * profile.estimated_ns / whole);
+  if (profile.unexplained_ns > 0)
+    text += fmt::format(", {:.2f} % without an iteration to tell by",
+                        100 * profile.unexplained_ns / whole);
+  return text;
+}
+
+void print_text(const Comparison& comparison, const std::string& first,
+                const TraceProfile& a, const std::string& second, const TraceProfile& b) {
+  fmt::print("A  {}: {}\n", first, known_text(a));
+  fmt::print("B  {}: {}\n", second, known_text(b));
+  for (const Section& section : comparison.sections) {
+    fmt::print("\n{:<44} {:<26} {:>14} {:>14} {:>14}\n", section.title, "", "A", "B",
+               "difference");
+    const std::string* before = nullptr;
+    for (const Row& row : section.rows) {
+      const bool same = before != nullptr && *before == row.subject;
+      fmt::print("{:<44} {:<26} {:>14} {:>14} {:>14}\n", same ? "" : row.subject,
+                 row.figure, value_text(row.a, row.unit), value_text(row.b, row.unit),
+                 difference_text(row));
+      before = &row.subject;
+    }
+  }
+  for (const std::string& name : comparison.only_a) fmt::print("\nOnly in A: {}\n", name);
+  for (const std::string& name : comparison.only_b) fmt::print("\nOnly in B: {}\n", name);
+}
+
+const char* unit_name(Unit unit) {
+  switch (unit) {
+    case Unit::kNumber:
+      return "number";
+    case Unit::kNanoseconds:
+      return "ns";
+    case Unit::kBytes:
+      return "bytes";
+    case Unit::kShare:
+      return "share";
+    case Unit::kEfficiency:
+      return "efficiency";
+  }
+  return "";
+}
+
+nlohmann::ordered_json json_of(const TraceProfile& profile, const std::string& archive) {
+  return {{"archive", archive},
+          {"duration_ns", profile.duration_ns},
+          {"processes", profile.processes},
+          {"threads", profile.threads},
+          {"written_ns", profile.written_ns},
+          {"estimated_ns", profile.estimated_ns},
+          {"unexplained_ns", profile.unexplained_ns}};
+}
+
+void print_json(const Comparison& comparison, const std::string& first,
+                const TraceProfile& a, const std::string& second, const TraceProfile& b) {
+  nlohmann::ordered_json out = {{"a", json_of(a, first)}, {"b", json_of(b, second)}};
+  out["rows"] = nlohmann::ordered_json::array();
+  for (const Section& section : comparison.sections)
+    for (const Row& row : section.rows) {
+      const double difference = row.difference();
+      out["rows"].push_back(
+          {{"section", section.title},
+           {"subject", row.subject},
+           {"figure", row.figure},
+           {"unit", unit_name(row.unit)},
+           {"a", row.a},
+           {"b", row.b},
+           {"difference", std::isinf(difference) ? nlohmann::ordered_json()
+                                                 : nlohmann::ordered_json(difference)}});
+    }
+  out["only_a"] = comparison.only_a;
+  out["only_b"] = comparison.only_b;
+  fmt::print("{}\n", out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+}
+
+}  // namespace
+
+void CompareCommand::add_options(CLI::App& app) {
+  app.add_option("full", first_, "an archive, its folder or its traces.otf2")->required();
+  auto* reduced = app.add_option(
+      "reduced", second_,
+      "the other; of an archive that is reduced, what is not written is estimated");
+  auto* limit = app.add_option(
+      "-n,--limit", limit_,
+      "instead of another archive: the same one, as if iterations after the first N of "
+      "each "
+      "visit of a loop were not in it (what the reduction itself would cost)");
+  limit->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 50))->excludes(reduced);
+  app.add_option("--tolerance", tolerance_,
+                 "exit status 1 if a figure differs by more, as 5% or 0.05");
+  app.add_option("--least", least_, "leave out regions and loops of less of the time")
+      ->capture_default_str();
+  app.add_flag("--json", json_, "print it as JSON");
+  app.add_flag("--quiet", quiet_, "no progress");
+}
+
+int CompareCommand::run() {
+  const double tolerance = tolerance_.empty() ? 0 : share_of(tolerance_);
+  if (tolerance < 0)
+    return fail("--tolerance '" + tolerance_ + "': a share such as 5% or 0.05 is wanted");
+  const double least = share_of(least_);
+  if (least < 0) return fail("--least '" + least_ + "': a share such as 1% is wanted");
+  if (second_.empty() && limit_ == 0)
+    return fail("two archives are wanted, or one and --limit");
+  const auto read = [this](const std::string& path, std::uint64_t hold_after) {
+    ProgressBar bar("reading " + path, "events");
+    profile::ProfileOptions options{.hold_after = hold_after};
+    if (!quiet_)
+      options.progress = [&bar](std::uint64_t done, std::uint64_t total) {
+        bar.show(done, total);
+      };
+    return profile::read_trace_profile(path, options);
+  };
+  if (limit_ != 0) second_ = first_;
+  const ProfileResult a = read(first_, 0);
+  if (!a.error.empty()) return fail(a.error);
+  const ProfileResult b = read(second_, limit_);
+  if (!b.error.empty()) return fail(b.error);
+  const Comparison comparison = profile::compare(a.profile, b.profile, least);
+  if (json_) {
+    print_json(comparison, first_, a.profile, second_, b.profile);
+  } else {
+    print_text(comparison, first_, a.profile, second_, b.profile);
+  }
+  if (tolerance_.empty() || comparison.greatest_difference() <= tolerance) return kDone;
+  if (!json_) fmt::print("\nMore than {} apart\n", tolerance_);
+  return kDiffers;
+}
+
+}  // namespace refrain::tools

@@ -1,0 +1,98 @@
+#include "tracer/mpi/job_exchange.h"
+
+#include <algorithm>
+#include <chrono>
+#include <stdexcept>
+#include <thread>
+
+#pragma weak PMPI_Comm_dup
+#pragma weak PMPI_Comm_free
+#pragma weak PMPI_Comm_rank
+#pragma weak PMPI_Comm_size
+#pragma weak PMPI_Comm_set_errhandler
+#pragma weak PMPI_Isend
+#pragma weak PMPI_Irecv
+#pragma weak PMPI_Test
+
+namespace refrain::mpi {
+namespace {
+
+constexpr std::size_t kMostBytes = std::size_t{1} << 18;  // of a part
+
+void check(int result) {
+  if (result != MPI_SUCCESS) throw std::runtime_error("MPI does not carry messages");
+}
+
+}  // namespace
+
+JobExchange::JobExchange() {
+  check(PMPI_Comm_dup(MPI_COMM_WORLD, &comm_));
+  // What goes wrong here must not end the program.
+  PMPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
+  PMPI_Comm_rank(comm_, &rank_);
+  PMPI_Comm_size(comm_, &size_);
+}
+
+JobExchange::~JobExchange() { PMPI_Comm_free(&comm_); }
+
+void JobExchange::wait(MPI_Request request) {
+  using namespace std::chrono_literals;
+  constexpr int kYields = 100;
+  std::chrono::microseconds pause = 10us;
+  for (int tries = 0;; ++tries) {
+    int done = 0;
+    check(PMPI_Test(&request, &done, MPI_STATUS_IGNORE));
+    if (done != 0) return;
+    if (tries < kYields) {
+      std::this_thread::yield();
+      continue;
+    }
+    std::this_thread::sleep_for(pause);
+    pause = std::min<std::chrono::microseconds>(2 * pause, 1ms);
+  }
+}
+
+void JobExchange::send_part(int to, const void* data, std::size_t bytes) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(PMPI_Isend(data, static_cast<int>(bytes), MPI_BYTE, to, 0, comm_, &request));
+  wait(request);
+}
+
+void JobExchange::receive_part(int from, void* data, std::size_t bytes) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(PMPI_Irecv(data, static_cast<int>(bytes), MPI_BYTE, from, 0, comm_, &request));
+  wait(request);
+}
+
+// So that whoever comes next is not taken for the rest of this.
+void JobExchange::skip(int from, std::uint64_t bytes) {
+  static std::byte nowhere[kMostBytes];
+  for (std::uint64_t at = 0; at < bytes; at += kMostBytes)
+    receive_part(from, nowhere, std::min<std::uint64_t>(kMostBytes, bytes - at));
+}
+
+void JobExchange::send(std::uint32_t to, const writer::Bytes& bytes) {
+  const std::uint64_t length = bytes.size();
+  const int peer = static_cast<int>(to);
+  send_part(peer, &length, sizeof(length));
+  for (std::size_t at = 0; at < bytes.size(); at += kMostBytes)
+    send_part(peer, bytes.data() + at, std::min(kMostBytes, bytes.size() - at));
+}
+
+writer::Bytes JobExchange::receive(std::uint32_t from) {
+  std::uint64_t length = 0;
+  const int peer = static_cast<int>(from);
+  receive_part(peer, &length, sizeof(length));
+  writer::Bytes bytes;
+  try {
+    bytes.resize(length);
+  } catch (const std::exception&) {
+    skip(peer, length);
+    return {};
+  }
+  for (std::size_t at = 0; at < bytes.size(); at += kMostBytes)
+    receive_part(peer, bytes.data() + at, std::min(kMostBytes, bytes.size() - at));
+  return bytes;
+}
+
+}  // namespace refrain::mpi

@@ -1,0 +1,45 @@
+// The processes of the job talk to each other while their archive is made: an Exchange over
+// MPI.
+//
+// Place in the flow: ARCHITECTURE.md, step 7; environment.cc makes one in MPI_Finalize,
+// when nobody records any more. Shape: over a communicator of our own, each message is its
+// length, and then its bytes in parts. Thread-safety: the thread that calls MPI_Finalize.
+// Errors: std::runtime_error where MPI fails; a message that there is no memory for is
+// received as an empty one, which no summary is. Cost: that of MPI's messages.
+// Who waits sleeps, so that those who write have the processors: up to a millisecond each
+// time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "tracer/mpi/mpi_header.h"
+#include "writer/exchange/exchange.h"
+
+namespace refrain::mpi {
+
+class JobExchange final : public writer::Exchange {
+ public:
+  // All processes of MPI_COMM_WORLD make one together.
+  JobExchange();
+  ~JobExchange() override;
+  JobExchange(const JobExchange&) = delete;
+  JobExchange& operator=(const JobExchange&) = delete;
+
+  std::uint32_t rank() const noexcept override { return static_cast<std::uint32_t>(rank_); }
+  std::uint32_t size() const noexcept override { return static_cast<std::uint32_t>(size_); }
+  void send(std::uint32_t to, const writer::Bytes& bytes) override;
+  writer::Bytes receive(std::uint32_t from) override;
+
+ private:
+  void send_part(int to, const void* data, std::size_t bytes);
+  void receive_part(int from, void* data, std::size_t bytes);
+  void skip(int from, std::uint64_t bytes);
+  void wait(MPI_Request request);
+
+  MPI_Comm comm_ = MPI_COMM_NULL;
+  int rank_ = 0;
+  int size_ = 1;
+};
+
+}  // namespace refrain::mpi

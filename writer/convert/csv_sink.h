@@ -1,0 +1,60 @@
+// Writes a trace as comma-separated values: one row an event, RFC 4180.
+//
+// Place in the flow: ARCHITECTURE.md, step 9, `refrain convert --to csv`.
+// Columns, empty where an event has no such thing:
+//   time_ns        since the begin of the trace
+//   process        MPI's rank, else the number of the process in the archive
+//   thread         in its process, from 0
+//   event          OTF2's name: Enter, Leave, MpiSend, ..., Marker
+//   name           of the region, parameter, window, metric class; category of a marker
+//   file, line     of the region
+//   communicator   its name; of thread events the team's
+//   peer           rank in the communicator: receiver, sender, root, target
+//   tag
+//   bytes          sent (receives: received) or moved
+//   received       by collectives and atomic operations
+//   request        number of a request, lock, or operation, by location
+//   value          of parameters, operations' and modes' numbers, text of a marker; of
+//   metrics
+//                  name=value;name=value
+//   attributes     name=value;name=value
+// Thread-safety: none. Errors: see trace_sink.h. Cost: no allocation for most events.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "writer/convert/text_file.h"
+#include "writer/convert/trace_sink.h"
+
+namespace refrain::convert {
+
+class CsvSink final : public TraceSink {
+ public:
+  explicit CsvSink(std::string path) : path_(std::move(path)) {}
+  std::string begin(const TraceDefinitions& definitions) override;
+  void event(const TraceEvent& event) override;
+  std::string error() const override { return file_.error(); }
+  std::string finish(std::uint64_t end_ns) override;
+
+ private:
+  void markers_until(std::uint64_t ns);
+  void marker(const MarkerInfo& marker);
+  void general(const TraceEvent& event);
+  std::string name_of(const TraceEvent& event) const;
+  std::string value_of(const TraceEvent& event) const;
+  void attributes(const TraceEvent& event);
+
+  std::string path_;
+  TextFile file_;
+  const TraceDefinitions* definitions_ = nullptr;
+  std::vector<std::string> places_;   // ",process,thread,"
+  std::vector<std::string> regions_;  // ",name,file,line,,,,,,,,"
+  std::vector<std::string> comms_;    // quoted
+  std::size_t next_marker_ = 0;
+};
+
+// Quoted if it has to be.
+std::string csv_field(const std::string& text);
+
+}  // namespace refrain::convert

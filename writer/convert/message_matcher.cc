@@ -1,0 +1,122 @@
+#include "writer/convert/message_matcher.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace refrain::convert {
+namespace {
+
+constexpr std::uint64_t kRunning = ~std::uint64_t{0};  // the call has not returned
+
+}  // namespace
+
+std::size_t MessageMatcher::Hash::operator()(const Channel& c) const noexcept {
+  std::uint64_t hash = (std::uint64_t{c.source} << 32 | c.destination) * 0x9e3779b97f4a7c15;
+  hash ^= hash >> 29;
+  hash = (hash ^ (std::uint64_t{c.comm} << 32 | c.tag)) * 0xbf58476d1ce4e5b9;
+  return hash ^ hash >> 32;
+}
+
+MessageMatcher::MessageMatcher(const TraceDefinitions& definitions, Found found)
+    : definitions_(definitions),
+      found_(std::move(found)),
+      open_sends_(definitions.locations.size()),
+      posted_(definitions.locations.size()) {}
+
+bool MessageMatcher::channel_of(const TraceEvent& event, bool is_send, Channel& channel) {
+  const std::uint32_t self = definitions_.locations[event.location].process;
+  const std::uint32_t peer = definitions_.process_of(event.ref, event.peer, self);
+  if (peer == kNone) {
+    ++unknown_;
+    return false;
+  }
+  channel = {is_send ? self : peer, is_send ? peer : self, event.ref, event.tag};
+  return true;
+}
+
+std::uint64_t MessageMatcher::send(const TraceEvent& event) {
+  Channel channel{};
+  if (!channel_of(event, true, channel)) return 0;
+  return meet(channel, true, {event.location, event.ns, kRunning}, event.bytes);
+}
+
+void MessageMatcher::send_call_left(std::uint32_t location, std::uint64_t ns) {
+  for (const OpenSend& open : open_sends_[location])
+    if (pool_[open.waiting].number == open.number) pool_[open.waiting].side.done_ns = ns;
+  open_sends_[location].clear();
+}
+
+void MessageMatcher::receive_posted(const TraceEvent& event) {
+  posted_[event.location][event.request] = event.ns;
+}
+
+void MessageMatcher::cancelled(const TraceEvent& event) {
+  posted_[event.location].erase(event.request);
+}
+
+std::uint64_t MessageMatcher::receive(const TraceEvent& event,
+                                      std::uint64_t call_begin_ns) {
+  MessageSide side{event.location, std::min(call_begin_ns, event.ns), event.ns};
+  if (event.kind == EventKind::kMpiIrecv) {
+    auto& posted = posted_[event.location];
+    const auto found = posted.find(event.request);
+    if (found != posted.end()) {
+      side.posted_ns = found->second;
+      posted.erase(found);
+    }
+  }
+  Channel channel{};
+  if (!channel_of(event, false, channel)) return 0;
+  return meet(channel, false, side, event.bytes);
+}
+
+std::uint32_t MessageMatcher::keep(const MessageSide& side, std::uint64_t bytes) {
+  std::uint32_t at = free_;
+  if (at == kNone) {
+    at = static_cast<std::uint32_t>(pool_.size());
+    pool_.emplace_back();
+  } else {
+    free_ = pool_[at].next;
+  }
+  pool_[at] = {side, bytes, next_number_++, kNone};
+  return at;
+}
+
+// Takes the oldest other end that waits in the channel, or waits there.
+std::uint64_t MessageMatcher::meet(const Channel& channel, bool is_send,
+                                   const MessageSide& side, std::uint64_t bytes) {
+  const auto found = queues_.find(channel);
+  if (found == queues_.end() || found->second.of_sends == is_send) {
+    const std::uint32_t at = keep(side, bytes);
+    Queue& queue = found == queues_.end() ? queues_[channel] : found->second;
+    if (queue.first == kNone)
+      queue = {at, at, is_send};
+    else
+      pool_[std::exchange(queue.last, at)].next = at;
+    ++(is_send ? unmatched_sends_ : unmatched_receives_);
+    if (is_send) open_sends_[side.location].push_back({at, pool_[at].number});
+    return pool_[at].number;
+  }
+  Queue& queue = found->second;
+  const std::uint32_t at = queue.first;
+  const Waiting waiting = pool_[at];
+  queue.first = waiting.next;
+  pool_[at].number = 0;
+  pool_[at].next = free_;
+  free_ = at;
+  if (queue.first == kNone) queues_.erase(found);
+  --(is_send ? unmatched_receives_ : unmatched_sends_);
+  MatchedMessage message;
+  message.send = is_send ? side : waiting.side;
+  message.receive = is_send ? waiting.side : side;
+  // The message has left when it is there, at the latest.
+  message.send.done_ns = std::max(message.send.posted_ns,
+                                  std::min(message.send.done_ns, message.receive.done_ns));
+  message.bytes = is_send ? waiting.bytes : bytes;  // what arrived
+  message.tag = channel.tag;
+  message.number = waiting.number;
+  found_(message);
+  return waiting.number;
+}
+
+}  // namespace refrain::convert

@@ -1,0 +1,93 @@
+// Finds the two ends of each message: first in, first out in a channel (source,
+// destination, communicator, tag), as messages of MPI arrive.
+//
+// Place in the flow: ARCHITECTURE.md, step 9, used by the sinks that draw messages.
+// Shapes: events in the order of their times; an end may come before its other one
+// (clocks). Units: nanoseconds. Dates: a send is posted, and done when its call returns or
+// the message is there, whatever comes first (that its buffer is free, MpiIsendComplete,
+// may come long after); a receive is posted (MpiIrecvRequest, or the begin of the call that
+// blocks) and completes. Thread-safety: none. Cost: O(1) a message; memory for what is
+// under way.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <unordered_map>
+#include <vector>
+
+#include "writer/convert/trace_definitions.h"
+
+namespace refrain::convert {
+
+struct MessageSide {
+  std::uint32_t location = 0;
+  std::uint64_t posted_ns = 0;
+  std::uint64_t done_ns = 0;
+};
+
+struct MatchedMessage {
+  MessageSide send, receive;
+  std::uint64_t bytes = 0;
+  std::uint32_t tag = 0;
+  std::uint64_t number = 0;  // the send's, see MessageMatcher::send()
+};
+
+class MessageMatcher {
+ public:
+  using Found = std::function<void(const MatchedMessage&)>;
+  MessageMatcher(const TraceDefinitions& definitions, Found found);
+
+  // kMpiSend or kMpiIsend. The number of the message by its first end, from 1 on; 0: its
+  // channel is not known.
+  std::uint64_t send(const TraceEvent& event);
+  // The call in which a location's latest sends were made returns.
+  void send_call_left(std::uint32_t location, std::uint64_t ns);
+  void receive_posted(const TraceEvent& event);  // kMpiIrecvRequest
+  void cancelled(const TraceEvent& event);
+  // kMpiRecv or kMpiIrecv; `call_begin_ns`: of the call that blocks. As send().
+  std::uint64_t receive(const TraceEvent& event, std::uint64_t call_begin_ns);
+
+  std::uint64_t unmatched_sends() const noexcept { return unmatched_sends_; }
+  std::uint64_t unmatched_receives() const noexcept { return unmatched_receives_; }
+  std::uint64_t unknown() const noexcept { return unknown_; }  // ends without a channel
+
+ private:
+  struct Channel {
+    std::uint32_t source, destination, comm, tag;
+    bool operator==(const Channel&) const = default;
+  };
+  struct Hash {
+    std::size_t operator()(const Channel& c) const noexcept;
+  };
+  struct Waiting {
+    MessageSide side;
+    std::uint64_t bytes = 0;
+    std::uint64_t number = 0;  // 0: free
+    std::uint32_t next = kNone;
+  };
+  struct Queue {
+    std::uint32_t first = kNone, last = kNone;
+    bool of_sends = true;
+  };
+  struct OpenSend {
+    std::uint32_t waiting;
+    std::uint64_t number;
+  };
+
+  bool channel_of(const TraceEvent& event, bool is_send, Channel& channel);
+  std::uint64_t meet(const Channel& channel, bool is_send, const MessageSide& side,
+                     std::uint64_t bytes);
+  std::uint32_t keep(const MessageSide& side, std::uint64_t bytes);
+
+  const TraceDefinitions& definitions_;
+  Found found_;
+  std::unordered_map<Channel, Queue, Hash> queues_;  // only those that are not empty
+  std::vector<Waiting> pool_;
+  std::uint32_t free_ = kNone;
+  std::vector<std::vector<OpenSend>> open_sends_;  // by location, of the call that runs
+  std::vector<std::unordered_map<std::uint64_t, std::uint64_t>> posted_;  // by location
+  std::uint64_t next_number_ = 1;
+  std::uint64_t unmatched_sends_ = 0, unmatched_receives_ = 0, unknown_ = 0;
+};
+
+}  // namespace refrain::convert

@@ -1,0 +1,40 @@
+// The .pcf and the .row of a Paraver trace: what numbers and objects are called.
+//
+// Place in the flow: ARCHITECTURE.md, step 9, behind paraver_sink.h.
+// Thread-safety: none. Errors: those of the file.
+// Cost: linear in what is defined.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "writer/convert/paraver_regions.h"
+#include "writer/convert/text_file.h"
+#include "writer/convert/trace_definitions.h"
+
+namespace refrain::convert {
+
+// How Paraver numbers what an archive defines; everything from 1 on.
+struct ParaverObjects {
+  std::vector<std::uint32_t> cpus;       // by location
+  std::vector<std::uint32_t> node_cpus;  // number of CPUs by node
+  std::vector<std::uint32_t> cpu_nodes;  // by CPU, from 0: index of the node
+};
+ParaverObjects paraver_objects(const TraceDefinitions& definitions);
+
+// Event type of each metric.
+std::vector<std::uint32_t> paraver_metric_types(const TraceDefinitions& definitions);
+
+// Number of a communicator, as `process` sees it: of MPI_COMM_SELF each has its own.
+std::uint64_t paraver_comm(const TraceDefinitions& definitions, std::uint32_t comm,
+                           std::uint32_t process);
+
+void write_pcf(TextFile& file, const TraceDefinitions& definitions,
+               const ParaverRegions& regions,
+               const std::vector<std::uint32_t>& metric_types);
+void write_row(TextFile& file, const TraceDefinitions& definitions,
+               const ParaverObjects& objects);
+
+}  // namespace refrain::convert

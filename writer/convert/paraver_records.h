@@ -1,0 +1,66 @@
+// The records of a .prv: collected in any order, written by time.
+//
+// Place in the flow: ARCHITECTURE.md, step 9, behind paraver_sink.h.
+// Thread-safety: none. Cost: see record_sorter.h; three of them, and one for the few events
+// that are told late.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "writer/convert/record_sorter.h"
+#include "writer/convert/text_file.h"
+
+namespace refrain::convert {
+
+class ParaverRecords {
+ public:
+  // Temporary files are made in `folder`.
+  explicit ParaverRecords(const std::string& folder);
+
+  // Of no length: none.
+  void state(std::uint32_t location, std::uint64_t begin, std::uint64_t end,
+             std::uint8_t state);
+  void event(std::uint32_t location, std::uint64_t ns, std::uint32_t type,
+             std::uint64_t value);
+  // One that lies ahead of others still to come.
+  void late_event(std::uint32_t location, std::uint64_t ns, std::uint32_t type,
+                  std::uint64_t value);
+  struct Communication {
+    std::uint64_t logical_send, physical_send, logical_receive, physical_receive, bytes;
+    std::uint32_t sender, receiver, tag;
+    std::uint64_t key() const { return logical_send; }
+  };
+  void communication(const Communication& communication);
+
+  // `objects`: "cpu:application:task:thread:" by location.
+  void write(TextFile& file, const std::vector<std::string>& objects);
+  std::string error() const;
+  std::uint64_t last_ns() const noexcept { return last_ns_; }
+
+ private:
+  struct State {
+    std::uint64_t begin, end;
+    std::uint32_t location, state;
+    std::uint64_t key() const { return begin; }
+  };
+  struct Event {
+    std::uint64_t ns, value;
+    std::uint32_t location, type;
+    std::uint64_t key() const { return ns; }
+  };
+  const Event* next_event();
+  void pop_event();
+  void write_state(TextFile& file, const std::vector<std::string>& objects);
+  void write_events(TextFile& file, const std::vector<std::string>& objects);
+  void write_communication(TextFile& file, const std::vector<std::string>& objects);
+
+  RecordSorter<State> states_;
+  RecordSorter<Event> events_, late_events_;
+  RecordSorter<Communication> communications_;
+  std::uint64_t last_event_ns_ = 0;
+  std::uint64_t last_ns_ = 0;
+};
+
+}  // namespace refrain::convert

@@ -1,0 +1,117 @@
+#include "writer/convert/paraver_regions.h"
+
+#include "writer/convert/paraver_numbers.h"
+#include "writer/otf2/mpi_roles.h"
+
+namespace refrain::convert {
+namespace {
+
+constexpr std::uint64_t kFirstOtherCall = 1001;
+
+bool is_mpi(const RegionInfo& region) {
+  return region.paradigm == OTF2_PARADIGM_MPI || region.name.starts_with("MPI_");
+}
+
+bool is_io(OTF2_RegionRole role) {
+  return role == OTF2_REGION_ROLE_FILE_IO || role == OTF2_REGION_ROLE_FILE_IO_METADATA;
+}
+
+class Classifier {
+ public:
+  explicit Classifier(const TraceDefinitions& definitions) : definitions_(definitions) {}
+
+  ParaverRegions run() {
+    for (std::uint32_t i = 0; i < definitions_.regions.size(); ++i)
+      out_.regions.push_back(classify(definitions_.regions[i], i + 1));
+    return std::move(out_);
+  }
+
+ private:
+  ParaverRegion classify(const RegionInfo& region, std::uint64_t number) {
+    if (region.is_loop) return {.type = kTypeIteration, .value = ++loops_, .is_loop = true};
+    if (is_mpi(region)) return mpi(region);
+    if (region.paradigm == OTF2_PARADIGM_OPENMP) return openmp(region, number);
+    ParaverRegion user{.type = kTypeUserFunction, .value = number, .has_line = true};
+    if (is_io(region.role)) user.state = kIoState;
+    return user;
+  }
+
+  ParaverRegion mpi(const RegionInfo& region) {
+    OTF2_RegionRole role = writer::role_of_mpi(region.name);
+    if (role == OTF2_REGION_ROLE_FUNCTION && region.role != OTF2_REGION_ROLE_UNKNOWN)
+      role = region.role;
+    const MpiCall call = classify_mpi(region.name, role);
+    std::uint64_t value = paraver_mpi_call(region.name);
+    if (value == 0) {
+      const auto [at, is_new] =
+          other_values_.try_emplace(region.name, kFirstOtherCall + other_values_.size());
+      value = at->second;
+      out_.other_calls[value] = region.name;
+    }
+    return {.type = kTypeMpi + static_cast<std::uint32_t>(call.cls),
+            .value = value,
+            .is_mpi = true,
+            .state = static_cast<std::uint8_t>(call.state)};
+  }
+
+  static ParaverRegion openmp(const RegionInfo& region, std::uint64_t number) {
+    switch (region.role) {
+      case OTF2_REGION_ROLE_PARALLEL:
+        return {.type = kTypeFunction, .value = number, .has_line = true};
+      case OTF2_REGION_ROLE_LOOP:
+        return {.type = kTypeWorksharing, .value = 4};
+      case OTF2_REGION_ROLE_SECTIONS:
+        return {.type = kTypeWorksharing, .value = 5};
+      case OTF2_REGION_ROLE_SINGLE:
+        return {.type = kTypeWorksharing, .value = 6};
+      case OTF2_REGION_ROLE_WORKSHARE:
+        return {.type = kTypeWorkshare, .value = 1};
+      case OTF2_REGION_ROLE_BARRIER:
+      case OTF2_REGION_ROLE_IMPLICIT_BARRIER:
+        return {.type = kTypeBarrier, .value = 1, .state = kSynchronisation};
+      case OTF2_REGION_ROLE_TASK_WAIT:
+        return {.type = region.name.find("taskgroup") != std::string::npos ? kTypeTaskgroup
+                                                                           : kTypeTaskwait,
+                .value = 1,
+                .state = kSynchronisation};
+      case OTF2_REGION_ROLE_TASK:
+      case OTF2_REGION_ROLE_TASK_UNTIED:
+        return {.type = kTypeTask, .value = number, .has_line = true};
+      case OTF2_REGION_ROLE_TASK_CREATE:
+        return {
+            .type = kTypeTaskCreate, .value = number, .has_line = true, .state = kForkJoin};
+      case OTF2_REGION_ROLE_CRITICAL:
+        return {.type = kTypeCritical, .value = 1, .state = kSynchronisation};
+      case OTF2_REGION_ROLE_ATOMIC:
+        return {.type = kTypeAtomic, .value = 1, .state = kSynchronisation};
+      case OTF2_REGION_ROLE_MASTER:
+        return {.type = kTypeMaster, .value = 1};
+      default:
+        return other(region, number);
+    }
+  }
+
+  // Locks, waits inside of other constructs, blocks of code inside of them, ...
+  static ParaverRegion other(const RegionInfo& region, std::uint64_t number) {
+    ParaverRegion out{.type = kTypeOtherOmp, .value = number};
+    const bool lock = region.name.find("set_lock") != std::string::npos ||
+                      region.name.find("nest_lock") != std::string::npos;
+    if (lock || region.role == OTF2_REGION_ROLE_ARTIFICIAL ||
+        region.role == OTF2_REGION_ROLE_ORDERED || region.role == OTF2_REGION_ROLE_FLUSH)
+      out.state = kSynchronisation;
+    return out;
+  }
+
+  const TraceDefinitions& definitions_;
+  ParaverRegions out_;
+  std::uint64_t loops_ = 0;
+  std::map<std::string, std::uint64_t> other_values_;
+};
+
+}  // namespace
+
+ParaverRegions paraver_regions(const TraceDefinitions& definitions) {
+  return Classifier(definitions).run();
+}
+
+}  // namespace refrain::convert

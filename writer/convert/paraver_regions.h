@@ -1,0 +1,80 @@
+// What a region is in a Paraver trace: which event type tells its begin and end, with which
+// value, and in which state a thread is inside.
+//
+// Place in the flow: ARCHITECTURE.md, step 9, behind paraver_sink.h.
+// Each region has one event type, so that its enters and leaves can be found again: value
+// at the enter, 0 at the leave. Those whose value is a number of ours have labels in the
+// .pcf. Thread-safety: plain values.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "writer/convert/trace_definitions.h"
+
+namespace refrain::convert {
+
+// States.
+enum ParaverState : std::uint8_t {
+  kIdle = 0,
+  kRunning = 1,
+  kNotCreated = 2,
+  kSynchronisation = 5,
+  kForkJoin = 7,
+  kIoState = 12,
+  kTracingDisabled = 14,
+};
+
+// Event types.
+enum ParaverType : std::uint32_t {
+  kTypeIteration = 40'000'000,
+  kTypeApplication = 40'000'001,
+  kTypeFlush = 40'000'003,
+  kTypeTracing = 40'000'012,
+  kTypeMpi = 50'000'000,  // and the class
+  kTypeBytesSent = 50'100'001,
+  kTypeBytesReceived = 50'100'002,
+  kTypeRoot = 50'100'003,
+  kTypeComm = 50'100'004,
+  kTypeParallel = 60'000'001,
+  kTypeWorksharing = 60'000'002,
+  kTypeBarrier = 60'000'005,
+  kTypeFunction = 60'000'018,  // and 100 more: the line
+  kTypeUserFunction = 60'000'019,
+  kTypeTaskwait = 60'000'022,
+  kTypeTask = 60'000'023,
+  kTypeTaskCreate = 60'000'024,
+  kTypeTaskId = 60'000'028,
+  kTypeCritical = 60'000'050,
+  kTypeAtomic = 60'000'051,
+  kTypeWorkshare = 60'000'053,
+  kTypeMaster = 60'000'056,
+  kTypeTaskgroup = 60'000'057,
+  kTypeOtherOmp = 60'000'099,
+  kTypePeriod = 666'001,
+  kTypeDetail = 666'002,
+  kTypeInnerIteration = 666'100,  // and the level of the loop
+  kTypeCallLine = 80'000'001,
+};
+inline constexpr std::uint32_t kLineOffset = 100;
+
+struct ParaverRegion {
+  std::uint32_t type = kTypeUserFunction;
+  std::uint64_t value = 0;  // of a loop: its period's number
+  bool has_line = false;    // a second event: type + kLineOffset, same value
+  bool is_loop = false;
+  bool is_mpi = false;
+  std::uint8_t state = kRunning;
+};
+
+struct ParaverRegions {
+  std::vector<ParaverRegion> regions;  // as TraceDefinitions::regions
+  // Values of calls of MPI that have no number: from 1001 on.
+  std::map<std::uint64_t, std::string> other_calls;
+};
+
+ParaverRegions paraver_regions(const TraceDefinitions& definitions);
+
+}  // namespace refrain::convert

@@ -1,0 +1,67 @@
+// A text file that is made aside and comes to its place when it is complete.
+//
+// Place in the flow: ARCHITECTURE.md, step 9: where the sinks write to.
+// Thread-safety: none. Ownership: what was not finished is removed by the destructor.
+// Errors: the first one is kept; writing goes on without effect after it.
+// Cost: a buffer of 256 KiB; numbers are written in place.
+#pragma once
+
+#include <charconv>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace refrain::convert {
+
+class TextFile {
+ public:
+  TextFile();
+  ~TextFile();
+  TextFile(const TextFile&) = delete;
+  TextFile& operator=(const TextFile&) = delete;
+
+  // "-" is stdout; what is there and is no regular file (a pipe, a terminal) is written
+  // directly. True: it can be written.
+  bool open(const std::string& path);
+  void text(std::string_view part) {
+    if (part.size() > kBuffer - used_)
+      make_room(part);
+    else {
+      std::memcpy(buffer_.data() + used_, part.data(), part.size());
+      used_ += part.size();
+    }
+  }
+  void put(char c) {
+    if (used_ == kBuffer) flush();
+    buffer_[used_++] = c;
+  }
+  template <typename Number>
+  void number(Number value) {
+    if (kBuffer - used_ < kLongestNumber) flush();
+    char* at = buffer_.data() + used_;
+    used_ = static_cast<std::size_t>(std::to_chars(at, at + kLongestNumber, value).ptr -
+                                     buffer_.data());
+  }
+  void flush();
+  // Everything is on disk, at its place; empty: success.
+  std::string finish();
+  const std::string& error() const noexcept { return error_; }
+
+ private:
+  void make_room(std::string_view part);
+  void write(const char* data, std::size_t bytes);
+  void fail(const char* what);
+
+  static constexpr std::size_t kBuffer = 256 << 10;
+  static constexpr std::size_t kLongestNumber = 32;
+  std::vector<char> buffer_;
+  std::size_t used_ = 0;
+  int file_ = -1;
+  std::string path_;
+  std::string aside_;  // where it is made; empty: written in place
+  std::string error_;
+};
+
+}  // namespace refrain::convert

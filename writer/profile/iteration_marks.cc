@@ -1,0 +1,112 @@
+#include "writer/profile/iteration_marks.h"
+
+#include <algorithm>
+
+namespace refrain::profile {
+
+using convert::EventKind;
+using convert::TraceDefinitions;
+using convert::TraceEvent;
+
+MarkAttributes::MarkAttributes(const TraceDefinitions& definitions)
+    : definitions_(definitions) {
+  for (const auto& [ref, attribute] : definitions.attributes) {
+    if (attribute.name == "written") written_ = ref;
+    if (attribute.name == "complete") complete_ = ref;
+  }
+}
+
+bool MarkAttributes::is_mark(const TraceEvent& event) const noexcept {
+  return (event.kind == EventKind::kEnter || event.kind == EventKind::kLeave) &&
+         event.ref < definitions_.regions.size() && definitions_.regions[event.ref].is_loop;
+}
+
+bool MarkAttributes::written(const TraceEvent& event) const noexcept {
+  return value(event, written_, 0) != 0;
+}
+
+bool MarkAttributes::complete(const TraceEvent& event) const noexcept {
+  return value(event, complete_, 1) != 0;
+}
+
+std::uint64_t MarkAttributes::value(const TraceEvent& event, std::uint32_t attribute,
+                                    std::uint64_t otherwise) const noexcept {
+  const unsigned end = unsigned{event.metrics} + event.attributes;
+  for (unsigned i = event.metrics; i < end; ++i)
+    if (event.extras[i].ref == attribute) return event.extras[i].bits;
+  return otherwise;
+}
+
+std::string SampleSink::begin(const TraceDefinitions& definitions) {
+  definitions_ = &definitions;
+  attributes_.emplace(definitions);
+  processes_.resize(definitions.processes.size());
+  for (Process& process : processes_) process.held.resize(definitions.regions.size());
+  return {};
+}
+
+void SampleSink::event(const TraceEvent& event) {
+  const convert::LocationInfo& location = definitions_->locations[event.location];
+  Process& process = processes_[location.process];
+  if (event.kind == EventKind::kMeasurementOnOff && location.thread == 0) {
+    count_gap(process, event.ns);
+    process.on = event.op == OTF2_MEASUREMENT_ON;
+    return;
+  }
+  if (!attributes_->is_mark(event)) return;
+  count_gap(process, event.ns);
+  if (event.kind == EventKind::kLeave) return end_iteration(process, event.ns);
+  const bool written = attributes_->written(event);
+  process.open.push_back({event.ref, written ? process.written.size() : kHeld, event.ns});
+  if (written) process.written.push_back({event.ref, attributes_->complete(event)});
+}
+
+// A gap belongs to the innermost written iteration around it.
+void SampleSink::count_gap(Process& process, std::uint64_t ns) {
+  const std::uint64_t passed = ns - process.ns;
+  process.ns = ns;
+  if (process.on) return;
+  const auto around = std::find_if(process.open.rbegin(), process.open.rend(),
+                                   [](const Open& open) { return open.written != kHeld; });
+  if (around != process.open.rend()) around->gap_ns += passed;
+}
+
+void SampleSink::end_iteration(Process& process, std::uint64_t ns) {
+  if (process.open.empty()) return;
+  const Open open = process.open.back();
+  process.open.pop_back();
+  const std::uint64_t duration = ns - open.begin_ns;
+  if (open.written != kHeld) {
+    Written& iteration = process.written[open.written];
+    iteration.ns = duration;
+    iteration.untold_ns = open.gap_ns - std::min(open.gap_ns, open.held_ns);
+    return;
+  }
+  Range& held = process.held[open.region];
+  held.least = std::min(held.least, duration);
+  held.greatest = std::max(held.greatest, duration);
+  if (!process.open.empty() && process.open.back().written != kHeld)
+    process.open.back().held_ns += duration;
+}
+
+std::string SampleSink::finish(std::uint64_t) {
+  constexpr std::uint64_t kUntoldPart = 100;  // one in so many is told well enough
+  for (const Process& process : processes_) {
+    std::vector<SampleKind>& kinds = kinds_.emplace_back();
+    for (const Written& iteration : process.written) {
+      const Range& held = process.held[iteration.region];
+      const bool known = held.least <= held.greatest;
+      const bool like_held =
+          !known || (iteration.ns >= held.least && iteration.ns <= held.greatest);
+      if (iteration.untold_ns > iteration.ns / kUntoldPart) {
+        kinds.push_back(SampleKind::kPartial);
+      } else {
+        kinds.push_back(iteration.complete && like_held ? SampleKind::kTypical
+                                                        : SampleKind::kOther);
+      }
+    }
+  }
+  return {};
+}
+
+}  // namespace refrain::profile

@@ -1,0 +1,87 @@
+// The marks of iterations in a trace of Refrain, as its events are read.
+//
+// Place in the flow: private to trace_profile.h. Thread-safety: none.
+// An iteration is an Enter of a loop's region; its attribute `written` is absent if it was
+// held. Cost: O(1) an event.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "writer/convert/trace_definitions.h"
+#include "writer/convert/trace_sink.h"
+#include "writer/profile/nest_books.h"
+
+namespace refrain::profile {
+
+// What an Enter of a loop says of the iteration.
+class MarkAttributes {
+ public:
+  explicit MarkAttributes(const convert::TraceDefinitions& definitions);
+  bool is_mark(const convert::TraceEvent& event) const noexcept;
+  bool written(const convert::TraceEvent& event) const noexcept;  // whole or in part
+  bool complete(const convert::TraceEvent& event) const noexcept;
+
+ private:
+  std::uint64_t value(const convert::TraceEvent& event, std::uint32_t attribute,
+                      std::uint64_t otherwise) const noexcept;
+
+  const convert::TraceDefinitions& definitions_;
+  std::uint32_t written_ = convert::kNone;
+  std::uint32_t complete_ = convert::kNone;
+};
+
+// What each written iteration of a trace is good for, by process, in the order of their
+// begins.
+using SampleKinds = std::vector<std::vector<SampleKind>>;
+
+// First pass: finds them.
+class SampleSink final : public convert::TraceSink {
+ public:
+  std::string begin(const convert::TraceDefinitions& definitions) override;
+  void event(const convert::TraceEvent& event) override;
+  std::string error() const override { return {}; }
+  std::string finish(std::uint64_t end_ns) override;
+
+  SampleKinds take() { return std::move(kinds_); }
+
+ private:
+  struct Written {
+    std::uint32_t region;
+    bool complete;
+    std::uint64_t ns = 0;
+    std::uint64_t untold_ns = 0;  // held, and not by iterations that have marks
+  };
+  struct Range {
+    std::uint64_t least = ~std::uint64_t{0};
+    std::uint64_t greatest = 0;
+  };
+  struct Open {
+    std::uint32_t region;
+    std::size_t written;  // place in the list; kHeld
+    std::uint64_t begin_ns;
+    std::uint64_t gap_ns = 0;   // directly in it
+    std::uint64_t held_ns = 0;  // of iterations directly in it
+  };
+  struct Process {
+    std::vector<Open> open;
+    bool on = true;
+    std::uint64_t ns = 0;  // until then gaps are counted
+    std::vector<Written> written;
+    std::vector<Range> held;  // by region
+  };
+  static constexpr std::size_t kHeld = ~std::size_t{0};
+
+  static void count_gap(Process& process, std::uint64_t ns);
+  void end_iteration(Process& process, std::uint64_t ns);
+
+  const convert::TraceDefinitions* definitions_ = nullptr;
+  std::optional<MarkAttributes> attributes_;
+  std::vector<Process> processes_;
+  SampleKinds kinds_;
+};
+
+}  // namespace refrain::profile

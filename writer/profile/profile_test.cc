@@ -1,0 +1,375 @@
+// What a reduced trace tells of a run, against the whole trace of it.
+#include <catch2/catch.hpp>
+#include <random>
+
+#include "writer/profile/comparison.h"
+#include "writer/profile/holding_sink.h"
+#include "writer/profile/profile_sink.h"
+
+namespace refrain::profile {
+namespace {
+
+using convert::EventKind;
+using convert::ExtraValue;
+using convert::TraceDefinitions;
+using convert::TraceEvent;
+
+constexpr std::uint32_t kWritten = 7;  // the attribute
+
+enum RegionIndex : std::uint32_t {
+  kMain,
+  kWork,
+  kBarrier,
+  kSend,
+  kOuter,
+  kInner,
+  kRegions
+};
+
+// A job of processes with a thread for serial work and one that helps. Its run is made up
+// of calls; each process counts what it did, which is the truth that profiles are held
+// against.
+class MadeUpRun {
+ public:
+  explicit MadeUpRun(std::uint32_t processes) {
+    const auto region = [&](const char* name, OTF2_RegionRole role,
+                            OTF2_Paradigm paradigm) {
+      definitions.regions.push_back(
+          {.name = name, .file = "p.c", .line = 1, .role = role, .paradigm = paradigm});
+    };
+    region("main", OTF2_REGION_ROLE_FUNCTION, OTF2_PARADIGM_USER);
+    region("work", OTF2_REGION_ROLE_LOOP, OTF2_PARADIGM_OPENMP);
+    region("barrier", OTF2_REGION_ROLE_BARRIER, OTF2_PARADIGM_OPENMP);
+    region("MPI_Send", OTF2_REGION_ROLE_POINT2POINT, OTF2_PARADIGM_MPI);
+    region("loop 0 @ p.c:1", OTF2_REGION_ROLE_ARTIFICIAL, OTF2_PARADIGM_NONE);
+    region("loop 1 @ p.c:2", OTF2_REGION_ROLE_ARTIFICIAL, OTF2_PARADIGM_NONE);
+    definitions.regions[kOuter].is_loop = definitions.regions[kInner].is_loop = true;
+    definitions.attributes[kWritten].name = "written";
+    for (std::uint32_t i = 0; i < processes; ++i) {
+      convert::ProcessInfo& process = definitions.processes.emplace_back();
+      process.rank = i;
+      for (std::uint32_t j = 0; j < 2; ++j) {
+        process.locations.push_back(
+            static_cast<std::uint32_t>(definitions.locations.size()));
+        convert::LocationInfo& location = definitions.locations.emplace_back();
+        location.process = i;
+        location.thread = j;
+      }
+    }
+  }
+
+  void enter(std::uint32_t location, std::uint32_t region) {
+    put(location, EventKind::kEnter, region);
+  }
+  void leave(std::uint32_t location, std::uint32_t region) {
+    put(location, EventKind::kLeave, region);
+  }
+  void pass(std::uint64_t ns) { now_ += ns; }
+  // Of all threads of a process: `kept` of the iteration's mark.
+  void begin(std::uint32_t process, std::uint32_t loop, bool kept) {
+    put(2 * process, EventKind::kEnter, loop);
+    if (kept) events.back().attributes = 1;
+  }
+  void switch_writing(std::uint32_t process, bool on) {
+    for (std::uint32_t thread = 0; thread < 2; ++thread) {
+      put(2 * process + thread, EventKind::kMeasurementOnOff, convert::kNone);
+      events.back().op = on ? OTF2_MEASUREMENT_ON : OTF2_MEASUREMENT_OFF;
+    }
+  }
+  void send(std::uint32_t location, std::uint64_t bytes) {
+    enter(location, kSend);
+    pass(50);
+    put(location, EventKind::kMpiSend, 0);
+    events.back().bytes = bytes;
+    pass(50);
+    leave(location, kSend);
+  }
+
+  TraceProfile profile(std::uint64_t hold_after = 0) const {
+    SampleSink samples;
+    feed(samples, hold_after);
+    ProfileSink sink(samples.take());
+    feed(sink, hold_after);
+    return sink.take();
+  }
+
+  TraceDefinitions definitions;
+  std::vector<TraceEvent> events;
+
+ private:
+  void put(std::uint32_t location, EventKind kind, std::uint32_t ref) {
+    static constexpr ExtraValue kIsWritten{kWritten, OTF2_TYPE_UINT8, 1};
+    TraceEvent event;
+    event.ns = now_;
+    event.location = location;
+    event.kind = kind;
+    event.ref = ref;
+    event.extras = &kIsWritten;
+    events.push_back(event);
+  }
+  void feed(convert::TraceSink& to, std::uint64_t hold_after) const {
+    HoldingSink holding(hold_after, to);
+    convert::TraceSink& sink = hold_after == 0 ? to : holding;
+    REQUIRE(sink.begin(definitions).empty());
+    for (const TraceEvent& event : events) sink.event(event);
+    REQUIRE(sink.finish(now_).empty());
+  }
+
+  std::uint64_t now_ = 0;
+};
+
+// One iteration of the inner loop, on both threads; `longer` on the second.
+void work(MadeUpRun& run, std::uint32_t process, std::uint64_t longer = 0) {
+  const std::uint32_t first = 2 * process;
+  run.enter(first, kWork);
+  run.enter(first + 1, kWork);
+  run.pass(700);
+  run.leave(first, kWork);
+  run.enter(first, kBarrier);
+  run.pass(300 + longer);
+  run.leave(first + 1, kWork);
+  run.enter(first + 1, kBarrier);
+  run.pass(20);
+  run.leave(first, kBarrier);
+  run.leave(first + 1, kBarrier);
+  run.send(first, 800);
+}
+
+// `outer` times: something serial, and `inner` iterations; inside main.
+MadeUpRun nest(std::uint32_t processes, int outer, int inner) {
+  MadeUpRun run(processes);
+  for (std::uint32_t process = 0; process < processes; ++process) {
+    run.enter(2 * process, kMain);
+    run.pass(5000);
+    for (int i = 0; i < outer; ++i) {
+      run.begin(process, kOuter, true);
+      run.pass(900);
+      for (int j = 0; j < inner; ++j) {
+        run.begin(process, kInner, true);
+        work(run, process);
+        run.leave(2 * process, kInner);
+      }
+      run.send(2 * process, 24);
+      run.leave(2 * process, kOuter);
+    }
+    run.pass(4000);
+    run.leave(2 * process, kMain);
+  }
+  return run;
+}
+
+const RegionProfile& region(const TraceProfile& profile, const std::string& name) {
+  for (const RegionProfile& region : profile.regions)
+    if (region.name == name) return region;
+  FAIL("no region " << name);
+  throw 0;
+}
+
+void check_same(const TraceProfile& whole, const TraceProfile& reduced) {
+  REQUIRE(reduced.regions.size() == whole.regions.size());
+  for (const RegionProfile& wanted : whole.regions) {
+    CAPTURE(wanted.name);
+    const RegionProfile& found = region(reduced, wanted.name);
+    CHECK(found.calls == Approx(wanted.calls).epsilon(1e-9));
+    CHECK(found.inclusive_ns == Approx(wanted.inclusive_ns).epsilon(1e-9));
+    CHECK(found.exclusive_ns == Approx(wanted.exclusive_ns).epsilon(1e-9));
+  }
+  REQUIRE(reduced.loops.size() == whole.loops.size());
+  for (std::size_t i = 0; i < whole.loops.size(); ++i) {
+    CHECK(reduced.loops[i].name == whole.loops[i].name);
+    CHECK(reduced.loops[i].iterations == Approx(whole.loops[i].iterations));
+    CHECK(reduced.loops[i].total_ns == Approx(whole.loops[i].total_ns));
+    CHECK(reduced.loops[i].sends == Approx(whole.loops[i].sends));
+  }
+  CHECK(reduced.messages.sends == Approx(whole.messages.sends));
+  CHECK(reduced.messages.bytes_sent == Approx(whole.messages.bytes_sent));
+  for (const auto& [found, wanted] :
+       {std::pair{reduced.threads_efficiency, whole.threads_efficiency},
+        std::pair{reduced.mpi_efficiency, whole.mpi_efficiency}}) {
+    CHECK(found.parallel == Approx(wanted.parallel).epsilon(1e-9));
+    CHECK(found.load_balance == Approx(wanted.load_balance).epsilon(1e-9));
+    CHECK(found.communication == Approx(wanted.communication).epsilon(1e-9));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("Profile: a whole trace - what was done is what is told") {
+  const TraceProfile profile = nest(1, 3, 4).profile();
+  CHECK(profile.estimated_ns == 0);
+  CHECK(profile.written_ns == profile.thread_ns);
+  const double iteration = 700 + 300 + 20 + 100;
+  CHECK(profile.duration_ns == 9000 + 3 * (900 + 4 * iteration + 100));
+  CHECK(region(profile, "work").calls == 24);
+  CHECK(region(profile, "work").exclusive_ns == 12 * (700 + 1000));
+  CHECK(region(profile, "barrier").exclusive_ns == 12 * (320 + 20));
+  CHECK(region(profile, "MPI_Send").calls == 12 + 3);
+  CHECK(region(profile, "main").calls == 1);
+  CHECK(region(profile, "main").inclusive_ns == profile.duration_ns);
+  CHECK(region(profile, "main").exclusive_ns == 9000 + 3 * 900);
+  REQUIRE(profile.loops.size() == 2);
+  CHECK(profile.loops[0].name == "loop @ p.c:1");
+  CHECK(profile.loops[0].iterations == 3);
+  CHECK(profile.loops[0].sends == 5);
+  CHECK(profile.loops[1].iterations == 12);
+  CHECK(profile.loops[1].bytes_sent == 800);
+  CHECK(profile.messages.bytes_sent == 12 * 800 + 3 * 24);
+  // The first thread is useful but for barriers and sends; the other in `work` alone.
+  const double first = profile.duration_ns - 12 * 320 - 15 * 100;
+  const double second = 12 * 1000;
+  CHECK(profile.threads_efficiency.parallel ==
+        Approx((first + second) / 2 / profile.duration_ns));
+  CHECK(profile.threads_efficiency.load_balance == Approx((first + second) / 2 / first));
+  CHECK(profile.threads_efficiency.communication == Approx(first / profile.duration_ns));
+  CHECK(profile.mpi_efficiency.parallel ==
+        Approx((profile.duration_ns - 1500) / profile.duration_ns));
+}
+
+TEST_CASE("Profile: held iterations that are like the others - nothing is lost") {
+  const auto [processes, outer, inner, hold] =
+      GENERATE(table<std::uint32_t, int, int, std::uint64_t>({{1, 30, 25, 3},
+                                                              {2, 7, 40, 1},
+                                                              {3, 50, 0, 10},
+                                                              {2, 50, 1, 10},
+                                                              {1, 2, 1000, 10},
+                                                              {1, 5, 5, 100}}));
+  CAPTURE(processes, outer, inner, hold);
+  const MadeUpRun run = nest(processes, outer, inner);
+  const TraceProfile whole = run.profile();
+  const TraceProfile reduced = run.profile(hold);
+  check_same(whole, reduced);
+  CHECK((reduced.estimated_ns > 0) == (hold < 100));
+  CHECK(reduced.unexplained_ns == 0);
+  CHECK(compare(whole, reduced, 0).greatest_difference() < 1e-9);
+}
+
+TEST_CASE(
+    "Profile: iterations that last longer or shorter - counts are right, times nearly") {
+  std::mt19937 random(3);
+  MadeUpRun run(1);
+  for (int i = 0; i < 2000; ++i) {
+    run.begin(0, kOuter, true);
+    work(run, 0, random() % 200);
+    run.leave(0, kOuter);
+  }
+  const TraceProfile whole = run.profile();
+  const TraceProfile reduced = run.profile(20);
+  for (const char* name : {"work", "barrier", "MPI_Send"}) {
+    CHECK(region(reduced, name).calls == region(whole, name).calls);
+    CHECK(region(reduced, name).exclusive_ns ==
+          Approx(region(whole, name).exclusive_ns).epsilon(0.03));
+  }
+}
+
+TEST_CASE("Profile: slow iterations that were written - they stand for themselves") {
+  // The first three and two slow ones are written; the slow ones wait in the barrier.
+  const auto made = [](bool reduced) {
+    MadeUpRun run(1);
+    for (int i = 0; i < 100; ++i) {
+      const bool slow = i == 40 || i == 70;
+      const bool held = reduced && i >= 3 && !slow;
+      if (held) run.switch_writing(0, false);
+      run.begin(0, kOuter, !held);
+      if (held) {
+        run.pass(1120);
+      } else {
+        work(run, 0, slow ? 50'000 : 0);
+      }
+      run.leave(0, kOuter);
+      if (held) run.switch_writing(0, true);
+    }
+    return run.profile();
+  };
+  check_same(made(false), made(true));
+}
+
+TEST_CASE("Profile: an iteration in part, without marks of what was held - made whole") {
+  const auto made = [](bool reduced) {
+    MadeUpRun run(1);
+    for (int i = 0; i < 20; ++i) {
+      const bool part = reduced && i >= 3 && i % 5 == 0;  // its first inner one is written
+      const bool held = reduced && i >= 3 && !part;
+      if (held) run.switch_writing(0, false);
+      run.begin(0, kOuter, !held);
+      for (int j = 0; j < 10; ++j) {
+        if (part && j == 1) run.switch_writing(0, false);
+        const bool written = !held && (!part || j == 0);
+        if (written) run.begin(0, kInner, true);
+        if (written) work(run, 0);
+        if (written) run.leave(0, kInner);
+        if (!written) run.pass(1120);
+      }
+      if (part) run.switch_writing(0, true);
+      run.leave(0, kOuter);
+      if (held) run.switch_writing(0, true);
+    }
+    return run.profile();
+  };
+  const TraceProfile whole = made(false);
+  const TraceProfile reduced = made(true);
+  for (const char* name : {"work", "barrier", "MPI_Send"}) {
+    CHECK(region(reduced, name).calls == Approx(region(whole, name).calls));
+    CHECK(region(reduced, name).exclusive_ns == Approx(region(whole, name).exclusive_ns));
+  }
+  CHECK(reduced.loops[1].iterations == Approx(200));
+}
+
+TEST_CASE("Profile: a stretch without marks - taken for the loop before it") {
+  const auto made = [](bool reduced) {
+    MadeUpRun run(1);
+    for (int i = 0; i < 50; ++i) {
+      const bool held = reduced && i >= 3;
+      if (held && i == 3) run.switch_writing(0, false);
+      if (!held) run.begin(0, kOuter, true);
+      if (!held) work(run, 0);
+      if (held) run.pass(1120);
+      if (!held) run.leave(0, kOuter);
+    }
+    if (reduced) run.switch_writing(0, true);
+    return run.profile();
+  };
+  check_same(made(false), made(true));
+}
+
+TEST_CASE("Profile: held with nothing to tell by - said") {
+  MadeUpRun run(1);
+  run.enter(0, kWork);
+  run.pass(100);
+  run.leave(0, kWork);
+  run.switch_writing(0, false);
+  run.begin(0, kOuter, false);
+  run.pass(900);
+  run.leave(0, kOuter);
+  run.switch_writing(0, true);
+  const TraceProfile profile = run.profile();
+  CHECK(profile.unexplained_ns == 2 * 900);
+  CHECK(profile.estimated_ns == 0);
+  CHECK(profile.written_ns == 2 * 100);
+  CHECK(region(profile, "work").calls == 1);
+}
+
+TEST_CASE("Profile: leaves without enters and open ends - nothing goes wrong") {
+  MadeUpRun run(1);
+  run.leave(0, kOuter);
+  run.leave(0, kWork);
+  run.enter(1, 1000);
+  run.begin(0, kOuter, true);
+  run.enter(0, kWork);
+  run.pass(10);
+  for (const std::uint64_t hold : {0U, 1U}) CHECK(run.profile(hold).duration_ns == 10);
+}
+
+TEST_CASE("Comparison: regions of one only, and what differs") {
+  const TraceProfile a = nest(1, 3, 4).profile();
+  TraceProfile b = nest(1, 3, 8).profile();
+  const Comparison same = compare(a, a, 0.01);
+  CHECK(same.greatest_difference() == 0);
+  const Comparison differs = compare(a, b, 0.01);
+  CHECK(differs.greatest_difference() >= 1);  // twice the calls
+  std::erase_if(b.regions, [](const RegionProfile& r) { return r.name == "barrier"; });
+  CHECK(compare(a, b, 0.01).only_a == std::vector<std::string>{"barrier @p.c:1"});
+  CHECK(compare(b, a, 0.01).only_b == std::vector<std::string>{"barrier @p.c:1"});
+  CHECK(compare(a, b, 0.9).only_a.empty());
+}
+
+}  // namespace refrain::profile

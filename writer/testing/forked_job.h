@@ -1,0 +1,23 @@
+// The processes of a job, each in a process of its own, that make their archive together as
+// they do when MPI ends; sockets are in the place of MPI.
+//
+// Thread-safety: to be called by a process of one thread. Errors: std::runtime_error where
+// no process can be made.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "writer/otf2/write_options.h"
+
+namespace refrain::writer {
+
+// What each rank's write_archive_together() said: its error, empty if it was done.
+// `before` is called in each process before that.
+std::vector<std::string> write_in_processes(
+    const WriteOptions& options, std::uint32_t ranks,
+    const std::function<void(std::uint32_t rank)>& before = [](std::uint32_t) {});
+
+}  // namespace refrain::writer
