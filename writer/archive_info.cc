@@ -232,7 +232,19 @@ class InfoReader {
       phase.min_ns = field(loop, "min_ns", 0.0);
       phase.max_ns = field(loop, "max_ns", 0.0);
       phase.sigma_ns = field(loop, "sigma_ns", 0.0);
+      take_counters(loop, phase);
       info_.phases.push_back(std::move(phase));
+    }
+  }
+
+  static void take_counters(const json& loop, PhaseInfo& phase) {
+    const auto counters = loop.find("counters");
+    if (counters == loop.end() || !counters->is_array()) return;
+    for (const json& counter : *counters) {
+      CounterInfo info{field(counter, "name", std::string()),
+                       field<std::uint64_t>(counter, "iterations", 0),
+                       field(counter, "total", 0.0), field(counter, "ns", 0.0)};
+      if (info.iterations != 0) phase.counters.push_back(std::move(info));
     }
   }
 

@@ -54,8 +54,20 @@ struct MpiInfo {
   std::uint64_t iterations_alone = 0;
 };
 
+// A counter in iterations of a loop, of the thread that feeds the agent.
+struct CounterInfo {
+  std::string name;
+  std::uint64_t iterations = 0;  // of which it is known
+  double total = 0;
+  double ns = 0;  // that these took
+
+  double per_iteration() const { return total / static_cast<double>(iterations); }
+  double per_second() const { return ns > 0 ? total * 1e9 / ns : 0; }
+};
+
 // The iterations of one loop.
 struct PhaseInfo {
+  std::vector<CounterInfo> counters;
   std::string name;
   std::string file;
   std::uint32_t line = 0;

@@ -41,7 +41,8 @@ Result run_mpi(const MpiJob& job, MpiWay way, const fs::path& archive) {
   if (way == MpiWay::kOutside) add(refrain_run(job.settings, archive));
   add({"mpirun.mpich", "-n", std::to_string(job.ranks)});
   if (way == MpiWay::kInside) add(refrain_run(job.settings, archive));
-  add({data_file("test/programs/mpi/" + job.program)});
+  const bool elsewhere = job.program.find('/') != std::string::npos;
+  add({data_file(elsewhere ? job.program : "test/programs/mpi/" + job.program)});
   add(job.arguments);
   command.environment = clean_environment();
   command.environment["OMP_NUM_THREADS"] = std::to_string(job.threads);

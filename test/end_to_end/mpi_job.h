@@ -23,7 +23,7 @@ enum class MpiWay {
 const char* text(MpiWay way);
 
 struct MpiJob {
-  std::string program;  // of //test/programs/mpi, e.g. "halo_gcc"
+  std::string program;  // of //test/programs/mpi, e.g. "halo_gcc"; with a slash: of data
   std::vector<std::string> arguments{};
   int ranks = 2;
   int threads = 1;

@@ -97,6 +97,7 @@ struct Event {
   std::uint32_t tag = 0;
   std::uint64_t sent = 0, received = 0;  // bytes
   std::uint64_t request = 0;             // request, matching or lock id
+  std::vector<std::uint64_t> values;     // kMetric: one for each member of the class
 };
 
 struct Region {
@@ -183,6 +184,8 @@ struct Trace {
   std::map<std::uint32_t, Comm> comms;
   std::map<std::uint32_t, Window> windows;
   std::map<std::uint32_t, Named> attributes, parameters;
+  std::map<std::uint32_t, std::string> metric_members;
+  std::map<std::uint32_t, std::vector<std::string>> metrics;  // names of a class' members
   std::vector<Callsite> callsites;
   std::vector<Location> locations;  // in the order of their definitions
   std::vector<Marker> markers;

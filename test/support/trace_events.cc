@@ -98,8 +98,10 @@ Code on_parameter(Where, Time time, uint64_t, void* data, List list,
 }
 
 Code on_metric(Where, Time time, uint64_t, void* data, List list, OTF2_MetricRef metric,
-               uint8_t count, const OTF2_Type*, const OTF2_MetricValue*) {
-  return add(data, list, {EventType::kMetric, time, metric, count, 0, {}});
+               uint8_t count, const OTF2_Type*, const OTF2_MetricValue* values) {
+  Event event{EventType::kMetric, time, metric, count, 0, {}};
+  for (uint8_t i = 0; i < count; ++i) event.values.push_back(values[i].unsigned_int);
+  return add(data, list, std::move(event));
 }
 
 Code on_program_begin(Where, Time time, uint64_t, void* data, List list,

@@ -47,6 +47,17 @@ std::string body_text(const PhaseInfo& phase) {
   return text;
 }
 
+nlohmann::ordered_json json_of(const std::vector<writer::CounterInfo>& counters) {
+  nlohmann::ordered_json out = nlohmann::ordered_json::array();
+  for (const writer::CounterInfo& counter : counters)
+    out.push_back({{"name", counter.name},
+                   {"iterations", counter.iterations},
+                   {"total", counter.total},
+                   {"per_iteration", counter.per_iteration()},
+                   {"per_second", counter.per_second()}});
+  return out;
+}
+
 nlohmann::ordered_json json_of(const PhaseInfo& phase) {
   return {{"name", phase.name},
           {"file", phase.file},
@@ -65,7 +76,8 @@ nlohmann::ordered_json json_of(const PhaseInfo& phase) {
           {"mean_ns", phase.mean_ns},
           {"min_ns", phase.min_ns},
           {"max_ns", phase.max_ns},
-          {"sigma_ns", phase.sigma_ns}};
+          {"sigma_ns", phase.sigma_ns},
+          {"counters", json_of(phase.counters)}};
 }
 
 nlohmann::ordered_json json_of(const writer::MpiInfo& mpi) {
@@ -152,6 +164,12 @@ void print_functions_off(const ArchiveInfo& info) {
   }
 }
 
+void print_counters(const PhaseInfo& phase) {
+  for (const writer::CounterInfo& counter : phase.counters)
+    fmt::print("         {}: {:.6g} an iteration, {:.4g} a second\n", counter.name,
+               counter.per_iteration(), counter.per_second());
+}
+
 constexpr const char* kPhaseRow =
     "{:<14} {:<22} {:>6} {:>7} {:>7} {:>11} {:>8} {:>8} {:>10} {:>10} {:>10} {:>10}\n";
 
@@ -170,6 +188,7 @@ void print_phases(const ArchiveInfo& info) {
                writer::duration_text(phase.mean_ns), writer::duration_text(phase.min_ns),
                writer::duration_text(phase.max_ns), writer::duration_text(phase.sigma_ns));
     if (!phase.body.empty()) fmt::print("         {}\n", body_text(phase));
+    print_counters(phase);
   }
 }
 

@@ -158,10 +158,12 @@ void ThreadRecorder::pop(const RecordWords& end_record) noexcept {
   append_behind_hold(end_record);
 }
 
-void ThreadRecorder::set_metrics(MetricReader* reader, std::uint64_t kinds) noexcept {
+void ThreadRecorder::set_metrics(MetricReader* reader, std::uint64_t kinds,
+                                 std::uint64_t absolute) noexcept {
   if (metrics_ != nullptr)
     std::memcpy(metric_bases_, metric_values_, sizeof metric_bases_);
   metrics_ = reader;
+  metrics_absolute_ = absolute;
   metric_kinds_ = reader == nullptr ? 0 : kinds;
   metric_ticks_ = 0;
 }
@@ -169,7 +171,8 @@ void ThreadRecorder::set_metrics(MetricReader* reader, std::uint64_t kinds) noex
 const std::uint64_t* ThreadRecorder::read_metrics(std::uint64_t ticks) noexcept {
   if (metrics_ == nullptr) return nullptr;
   metrics_->read(metric_values_);
-  for (unsigned i = 0; i < metrics_->count(); ++i) metric_values_[i] += metric_bases_[i];
+  for (unsigned i = 0; i < metrics_->count(); ++i)
+    if ((metrics_absolute_ >> i & 1) == 0) metric_values_[i] += metric_bases_[i];
   metric_ticks_ = ticks;
   return metric_values_;
 }

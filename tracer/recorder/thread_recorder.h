@@ -150,7 +150,8 @@ class ThreadRecorder {
 
   // From now on values are read before begins and ends of these kinds (a bit each): of the
   // thread that owns the recorder. Values go on from those of the owner before. Null: no more.
-  void set_metrics(MetricReader* reader, std::uint64_t kinds) noexcept;
+  // `absolute`: a bit for each value that does not begin anew with its owner.
+  void set_metrics(MetricReader* reader, std::uint64_t kinds, std::uint64_t absolute) noexcept;
   // Reads them, for what is recorded with these ticks. Returns the values; null if there are none.
   const std::uint64_t* read_metrics(std::uint64_t ticks) noexcept;
   // Values as records; read now, unless they have been for these ticks.
@@ -212,6 +213,7 @@ class ThreadRecorder {
   // Rare.
   MetricReader* metrics_ = nullptr;
   std::uint64_t metric_ticks_ = 0;  // what they were read for
+  std::uint64_t metrics_absolute_ = 0;
   std::uint64_t metric_bases_[MetricReader::kMost] = {};
   std::uint64_t metric_values_[MetricReader::kMost] = {};
   const DecisionBoard* board_ = nullptr;

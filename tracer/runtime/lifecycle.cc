@@ -69,6 +69,7 @@ std::atomic<bool> g_ended{false};
 std::atomic<bool> g_job{false};
 std::atomic<bool> g_out{false};
 std::atomic<void (*)()> g_end_runtime{nullptr};
+std::atomic<void (*)(Session&)> g_start_hook{nullptr};
 
 void in_forked_child() {
   if (g_session != nullptr) {
@@ -139,6 +140,7 @@ Session* start_session(Source source, const char* runtime_name) noexcept {
         warn(error + "; the program runs untraced");
         return nullptr;
       }
+      if (const auto hook = g_start_hook.load()) hook(*session);
       pthread_atfork(nullptr, nullptr, in_forked_child);
       g_session = session.release();
     }
@@ -151,6 +153,8 @@ Session* start_session(Source source, const char* runtime_name) noexcept {
     return nullptr;
   }
 }
+
+void set_start_hook(void (*hook)(Session&)) noexcept { g_start_hook.store(hook); }
 
 void source_ended(Source source) noexcept {
   if ((g_live.fetch_and(~static_cast<unsigned>(source)) & ~static_cast<unsigned>(source)) == 0)

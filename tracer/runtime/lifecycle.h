@@ -30,6 +30,9 @@ enum class Source : unsigned { kOpenMp = 1, kMpi = 2, kUser = 4 };
 // Starts recording, or joins what another source has started; null if that cannot be (told on
 // stderr), or if `source` has been here before. The session lives until the process ends.
 Session* start_session(Source source, const char* runtime_name) noexcept;
+// What is called with a session that has just been made, before a thread has a recorder. When
+// the library is loaded.
+void set_start_hook(void (*hook)(Session&)) noexcept;
 // No more events of this source; those of others go on.
 void source_ended(Source source) noexcept;
 

@@ -175,13 +175,19 @@ class ArchiveJob {
 
   // Numbers for what events refer to, the same in all processes.
   void share_definitions() {
-    SharedDefinitions own{
-        regions_.regions(), regions_.places(), regions_.parameters(), {""}, {}};
+    SharedDefinitions own{.regions = regions_.regions(),
+                          .places = regions_.places(),
+                          .parameters = regions_.parameters(),
+                          .strings = {""},
+                          .metrics = {},
+                          .sizes = {}};
     for (const auto& model : models_) {
       for (std::string& text : program_texts(model->journal()))
         own.strings.push_back(std::move(text));
-      for (const auto& [text_number, text] : model->journal().user.strings)
+      for (const auto& [number, text] : model->journal().user.strings)
         own.strings.push_back(text);
+      if (!model->journal().user.metrics.empty())
+        own.metrics.push_back(model->journal().user.metrics);
       const std::uint64_t locations = model->locations();
       own.add({locations, model->teams().teams().size(),
                model->journal().mpi.known ? locations : 0});
@@ -203,21 +209,24 @@ class ArchiveJob {
       context.first_comm = static_cast<OTF2_CommRef>(shared_.before(context.process).teams);
       for (const std::string& text : program_texts(model.journal()))
         context.arguments.push_back(strings_.intern(text));
+      for (const auto& [number, text] : model.journal().user.strings)
+        context.user_strings[number] = strings_.intern(text);
+      const auto metrics = std::find(shared_.metrics.begin(), shared_.metrics.end(),
+                                     model.journal().user.metrics);
+      context.metric = static_cast<OTF2_MetricRef>(metrics - shared_.metrics.begin());
       context.program = context.arguments.front();
       context.arguments.erase(context.arguments.begin());
-      for (const auto& [text_number, text] : model.journal().user.strings)
-        context.user_strings[text_number] = strings_.intern(text);
     }
   }
 
   static std::vector<FunctionOff> functions_off(ProcessModel& model) {
-    std::vector<FunctionOff> out;
+    std::vector<FunctionOff> all;
     for (const spool::FunctionOff& off : model.journal().user.functions_off) {
       const double ns = static_cast<double>(off.ticks) * 1e9 / model.ticks_per_second();
-      out.push_back({function_name(model.symbols().at(off.address), off.address), off.calls,
+      all.push_back({function_name(model.symbols().at(off.address), off.address), off.calls,
                      ns / static_cast<double>(std::max<std::uint64_t>(1, off.calls))});
     }
-    return out;
+    return all;
   }
 
   JobFacts job_facts() {
@@ -265,6 +274,7 @@ class ArchiveJob {
       }
       {
         EventSink sink(writer, regions_.regions());
+        sink.set_metric(models_[task.process]->context().metric);
         LocationInput input = models_[task.process]->input(task.location);
         if (mpi_) input.decided = &mpi_->decided(task.process, task.location);
         outcomes_[task.process][task.location] = write_location(input, sink);
@@ -321,7 +331,7 @@ class ArchiveJob {
       archive.check(OTF2_ERROR_FILE_CAN_NOT_OPEN, "cannot write definitions");
     require(archive.error());
     const DefinitionInput input{&job, &regions_, &strings_,
-                                mpi_ ? &mpi_->comms() : nullptr};
+                                mpi_ ? &mpi_->comms() : nullptr, &shared_.metrics};
     archive.check(write_definitions(definitions, input), "cannot write definitions");
     archive.check(OTF2_Archive_CloseGlobalDefWriter(archive.get(), definitions),
                   "cannot write definitions");

@@ -52,6 +52,7 @@ class DefinitionWriter {
     system_tree();
     for (std::size_t i = 0; i < processes().size(); ++i) process(i);
     regions();
+    metrics();
     teams();
     if (in_.comms != nullptr) mpi();
     location_properties();
@@ -142,8 +143,8 @@ class DefinitionWriter {
 
   static std::string thread_name(const ProcessFacts& process, std::size_t index) {
     if (index == process.primary) return "Master thread";
-    const bool own = process.locations[index].own_thread != 0;
-    return (own ? "Thread " : "OpenMP thread ") + std::to_string(index);
+    return (process.locations[index].plain != 0 ? "Thread " : "OpenMP thread ") +
+           std::to_string(index);
   }
 
   void process(std::size_t index) {
@@ -171,6 +172,29 @@ class DefinitionWriter {
           text(region.description),
           region.cls == RegionClass::kMpi ? role_of_mpi(region.name) : role_of(region.cls),
           paradigm_of(region.cls), flags, text(region.file), region.line, 0));
+    }
+  }
+
+  // Values accumulate from the begin of a location on; they stand before enters and leaves.
+  void metrics() {
+    OTF2_MetricMemberRef member = 0;
+    for (std::size_t i = 0; i < in_.metrics->size(); ++i) {
+      std::vector<OTF2_MetricMemberRef> members;
+      for (const spool::Metric& metric : (*in_.metrics)[i]) {
+        const bool papi = metric.name.find("_") == std::string::npos ||
+                          metric.name.rfind("PAPI_", 0) == 0 ||
+                          metric.name.find(':') != std::string::npos;
+        check_(OTF2_GlobalDefWriter_WriteMetricMember(
+            writer_, member, text(metric.name), text(""),
+            papi ? OTF2_METRIC_TYPE_PAPI : OTF2_METRIC_TYPE_RUSAGE,
+            OTF2_METRIC_ACCUMULATED_START, OTF2_TYPE_UINT64, OTF2_BASE_DECIMAL,
+            metric.unit == "ns" ? -9 : 0, text(metric.unit == "ns" ? "s" : metric.unit)));
+        members.push_back(member++);
+      }
+      check_(OTF2_GlobalDefWriter_WriteMetricClass(
+          writer_, static_cast<OTF2_MetricRef>(i),
+          static_cast<std::uint8_t>(members.size()), members.data(),
+          OTF2_METRIC_SYNCHRONOUS_STRICT, OTF2_RECORDER_KIND_CPU));
     }
   }
 

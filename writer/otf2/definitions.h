@@ -40,6 +40,8 @@ struct DefinitionInput {
   const RegionTable* regions = nullptr;
   StringTable* strings = nullptr;
   const CommTable* comms = nullptr;  // nullptr: no process uses MPI
+  // Classes of metrics, by their references.
+  const std::vector<std::vector<spool::Metric>>* metrics = nullptr;
 };
 
 // The role of a region in OTF2.

@@ -18,8 +18,24 @@ bool EventSink::skips(std::uint32_t region) noexcept {
   return true;
 }
 
+// Before an enter or leave that has the time last_.
+void EventSink::put_metric() {
+  if (metric_values_.empty()) return;
+  if (metric_ticks_ == last_ && ok()) {
+    std::vector<OTF2_Type> types(metric_values_.size(), OTF2_TYPE_UINT64);
+    std::vector<OTF2_MetricValue> values(metric_values_.size());
+    for (std::size_t i = 0; i < values.size(); ++i) values[i].unsigned_int = metric_values_[i];
+    check(OTF2_EvtWriter_Metric(writer_, nullptr, last_, metric_,
+                                static_cast<std::uint8_t>(values.size()), types.data(),
+                                values.data()));
+  }
+  metric_values_.clear();
+}
+
 void EventSink::enter(std::uint64_t ticks, std::uint32_t region, std::uint32_t place) {
-  if (skips(region)) return;
+  if (skips(region)) return metric_values_.clear();
+  at(ticks);
+  put_metric();
   if (place != kNoRegion)
     check(OTF2_AttributeList_AddSourceCodeLocationRef(attributes_, kCallSiteAttribute,
                                                       place));
@@ -28,13 +44,17 @@ void EventSink::enter(std::uint64_t ticks, std::uint32_t region, std::uint32_t p
 }
 
 void EventSink::leave(std::uint64_t ticks, std::uint32_t region) {
-  if (skips(region)) return;
+  if (skips(region)) return metric_values_.clear();
+  at(ticks);
+  put_metric();
   check(OTF2_EvtWriter_Leave(writer_, nullptr, at(ticks), region));
 }
 
 void EventSink::enter_iteration(std::uint64_t ticks, std::uint32_t region,
                                 std::uint64_t number, std::uint8_t kept, bool complete) {
   if (!ok() || region >= regions_.size()) return;
+  at(ticks);
+  put_metric();
   // Nearly all iterations of a long run are held: they do without, at 21 bytes a mark.
   if (kept != 0) check(OTF2_AttributeList_AddUint8(attributes_, kWrittenAttribute, kept));
   if (!complete) check(OTF2_AttributeList_AddUint8(attributes_, kCompleteAttribute, 0));

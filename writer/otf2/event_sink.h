@@ -91,6 +91,14 @@ class EventSink {
   void parameter(std::uint64_t ticks, OTF2_ParameterRef parameter, std::int64_t value);
   void parameter_text(std::uint64_t ticks, OTF2_ParameterRef parameter, OTF2_StringRef value);
 
+  // Values of counters, in the order of the process' metrics: written directly before the enter
+  // or leave that comes next, if that has this time.
+  void hold_metric(std::uint64_t ticks, std::vector<std::uint64_t> values) {
+    metric_ticks_ = std::max(ticks, last_);
+    metric_values_ = std::move(values);
+  }
+  void set_metric(OTF2_MetricRef metric) noexcept { metric_ = metric; }
+
   void program_begin(std::uint64_t ticks, OTF2_StringRef name,
                      const std::vector<OTF2_StringRef>& arguments);
   void program_end(std::uint64_t ticks);
@@ -107,12 +115,16 @@ class EventSink {
   }
   bool ok() const noexcept { return writer_ != nullptr && error_ == OTF2_SUCCESS; }
   bool skips(std::uint32_t region) noexcept;
+  void put_metric();
 
   OTF2_EvtWriter* writer_;
   OTF2_AttributeList* attributes_;
   const std::vector<RegionDef>& regions_;
   std::uint64_t last_ = 0;
   std::uint64_t filtered_ = 0;
+  OTF2_MetricRef metric_ = 0;
+  std::uint64_t metric_ticks_ = 0;
+  std::vector<std::uint64_t> metric_values_;  // to be written
   OTF2_ErrorCode error_ = OTF2_SUCCESS;
 };
 

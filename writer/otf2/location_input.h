@@ -52,6 +52,7 @@ struct ProcessContext {
   std::uint64_t start_ticks = 0;
   OTF2_StringRef program = OTF2_UNDEFINED_STRING;
   std::vector<OTF2_StringRef> arguments;
+  OTF2_MetricRef metric = 0;  // class of the process' counters, if it has any
   std::unordered_map<std::uint32_t, OTF2_StringRef> user_strings;  // values of parameters
   MpiContext mpi;
 };

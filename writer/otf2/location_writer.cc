@@ -53,7 +53,7 @@ class LocationWriter {
     }
     if ((record.kind & spool::kSnapshot) != 0) return 0;
     if (carrying_) {
-      carried_.push_back(record);
+      if (record.kind != spool::kMetric) carried_.push_back(record);
     } else {
       event(record, index);
     }
@@ -66,11 +66,21 @@ class LocationWriter {
   }
 
   void event(Record record, std::size_t index) {
+    if (record.kind == spool::kMetric) {
+      if (record.sub == 0) metrics_.clear();
+      return metrics_.push_back(record.payload);
+    }
     record.ticks = interpreter_.true_ticks(record);
     const Gap* gap = next_gap();
     if (gap != nullptr && record.ticks >= gap->hold_ticks) [[unlikely]]
       pass_gaps_by_time(record.ticks);
     count(record);
+    if (!metrics_.empty()) [[unlikely]] {
+      stack_.point(record.ticks, [&](EventSink& sink) {
+        sink.hold_metric(record.ticks, std::move(metrics_));
+      });
+      metrics_.clear();
+    }
     interpreter_.take(record, index);
     last_event_ = record.ticks;
   }
@@ -238,6 +248,7 @@ class LocationWriter {
   std::uint64_t last_event_ = 0;
   std::uint64_t last_before_hole_ = 0;
   std::vector<Record> carried_;
+  std::vector<std::uint64_t> metrics_;  // of the event that comes next
 };
 
 }  // namespace

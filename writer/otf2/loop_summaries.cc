@@ -32,10 +32,55 @@ void count_visits(const spool::Journal& journal, CountedLoops& loops) {
   }
 }
 
+// What counters say of iterations, from where each begins to where it ends: the next begin of its
+// visit, if its end is not told apart.
+class CounterSums {
+ public:
+  CounterSums(const spool::Journal& journal, CountedLoops& loops)
+      : journal_(journal), loops_(loops) {}
+
+  void take(const spool::IterationEvent& event) {
+    const std::size_t count = journal_.user.metrics.size();
+    if (count == 0) return;
+    const spool::LoopVisit& visit = journal_.visits[event.visit];
+    Open& open = open_[event.visit];
+    Counted& counted = loops_[visit.loop];
+    counted.loop.counters.resize(count);
+    std::vector<std::uint64_t> values;
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto value = spool::iteration_metric(journal_, event, i);
+      if (!value) break;
+      values.push_back(*value);
+    }
+    const bool known = values.size() == count;
+    for (std::size_t i = 0; known && !open.values.empty() && i < count; ++i) {
+      LoopCounter& counter = counted.loop.counters[i];
+      counter.name = journal_.user.metrics[i].name;
+      ++counter.iterations;
+      counter.total += static_cast<double>(values[i]) - static_cast<double>(open.values[i]);
+      counter.ns += static_cast<double>(event.ticks - open.ticks);
+    }
+    open = {};
+    if (!event.left && known) open = {std::move(values), event.ticks};
+    if (event.left && !event.goes_on) open_.erase(event.visit);
+  }
+
+ private:
+  struct Open {
+    std::vector<std::uint64_t> values;
+    std::uint64_t ticks = 0;
+  };
+  const spool::Journal& journal_;
+  CountedLoops& loops_;
+  std::map<std::size_t, Open> open_;  // by visit
+};
+
 void count_iterations(ProcessModel& process, CountedLoops& loops) {
   const spool::Journal& journal = process.journal();
   spool::IterationStream stream(journal, process.context().iteration_ends);
+  CounterSums counters(journal, loops);
   for (const auto* event = stream.peek(); event != nullptr; event = stream.peek()) {
+    counters.take(*event);
     if (!event->left && event->complete && event->end_ticks != spool::kNoEnd) {
       Counted& counted = loops[journal.visits[event->visit].loop];
       const Kept kept = process.gaps().kept(event->ticks, event->end_ticks);
@@ -104,6 +149,8 @@ std::vector<LoopSummary> summarize_loops(ProcessModel& process,
     for (const spool::LoopBodyEvent& event : known.body)
       loop.body.push_back(body_event_name(event, journal, process.symbols()));
     set_durations(counted.sums, ns, loop);
+    for (LoopCounter& counter : loop.counters) counter.ns *= ns;
+    std::erase_if(loop.counters, [](const LoopCounter& c) { return c.iterations == 0; });
     out.push_back(std::move(loop));
   }
   return out;

@@ -29,7 +29,7 @@ void each_number(Of& of, Work work) requires requires {
   for (auto* value :
        {&of.archive_events, &of.events_written, &of.events_seen, &of.threads_begun,
         &of.threads_ended, &of.thread_begin_ticks, &of.thread_end_ticks, &of.kernel_thread,
-        &of.own_thread})
+        &of.plain})
     work(*value);
   each_number(of.mpi, work);
   for (auto& value : of.lost) work(value);
@@ -67,6 +67,13 @@ void put_loop(ByteWriter& out, const LoopSummary& loop) {
   for (const double value :
        {loop.total_ns, loop.mean_ns, loop.min_ns, loop.max_ns, loop.sigma_ns})
     put_double(out, value);
+  out.number(loop.counters.size());
+  for (const LoopCounter& counter : loop.counters) {
+    out.text(counter.name);
+    out.number(counter.iterations);
+    put_double(out, counter.total);
+    put_double(out, counter.ns);
+  }
 }
 
 LoopSummary take_loop(ByteReader& in) {
@@ -86,6 +93,13 @@ LoopSummary take_loop(ByteReader& in) {
   for (double* value :
        {&loop.total_ns, &loop.mean_ns, &loop.min_ns, &loop.max_ns, &loop.sigma_ns})
     *value = take_double(in);
+  for (std::size_t left = in.count(); left != 0 && in.ok(); --left) {
+    LoopCounter& counter = loop.counters.emplace_back();
+    counter.name = in.text();
+    counter.iterations = in.number();
+    counter.total = take_double(in);
+    counter.ns = take_double(in);
+  }
   return loop;
 }
 
@@ -188,7 +202,7 @@ void add_locations(const ProcessModel& process,
     location.thread_begin_ticks = scan.thread_begin_ticks;
     location.thread_end_ticks = scan.thread_end_ticks;
     location.kernel_thread = scan.kernel_thread;
-    location.own_thread = facts.role == spool::kRoleRoot && scan.threads_begun == 0 ? 1 : 0;
+    location.plain = facts.role == spool::kRoleRoot && scan.threads_begun == 0 ? 1 : 0;
     out.events_seen += facts.events_seen;
     out.events_filtered += outcome.filtered;
     out.events_unmatched += outcome.unmatched;

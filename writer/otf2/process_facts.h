@@ -31,7 +31,7 @@ struct LocationFacts {
   std::uint64_t thread_begin_ticks = 0;
   std::uint64_t thread_end_ticks = 0;
   std::uint64_t kernel_thread = 0;
-  std::uint64_t own_thread = 0;  // 1: of the program's making, not OpenMP's
+  std::uint64_t plain = 0;  // 1: not a thread of OpenMP
   MpiCounts mpi;
   std::array<std::uint64_t, spool::kLossCauses> lost{};
 };

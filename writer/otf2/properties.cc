@@ -216,6 +216,11 @@ std::string loops_json(const std::vector<LoopSummary>& loops) {
                     {"min_ns", loop.min_ns},
                     {"max_ns", loop.max_ns},
                     {"sigma_ns", loop.sigma_ns}});
+    for (const LoopCounter& counter : loop.counters)
+      json.back()["counters"].push_back({{"name", counter.name},
+                                         {"iterations", counter.iterations},
+                                         {"total", counter.total},
+                                         {"ns", counter.ns}});
   }
   return dumped(json);
 }

@@ -245,7 +245,7 @@ void RecordInterpreter::begin_user(const Record& record) {
 }
 
 void RecordInterpreter::parameter(const Record& record) {
-  const std::uint32_t number = process_.regions->find(keys_opened_by(record)[0]);
+  const std::uint32_t number = process_.regions->parameter(keys_opened_by(record)[0]);
   const bool text = record.sub == spool::kParameterText;
   stack_.point(record.ticks, [&](EventSink& sink) {
     const OTF2_ParameterRef ref = kFirstUserParameter + number;

@@ -105,7 +105,13 @@ std::string place_of(const Symbol& symbol) {
 }
 
 std::string function_name(const Symbol& symbol, std::uint64_t address) {
-  if (!symbol.function.empty()) return symbol.function;
+  std::string name = symbol.function;
+  if (name.ends_with("+0x0")) name.resize(name.size() - 4);
+  // A procedure of a Fortran module, as gfortran calls it.
+  const std::size_t procedure = name.find("_MOD_");
+  if (name.starts_with("__") && procedure != std::string::npos)
+    return name.substr(2, procedure - 2) + "::" + name.substr(procedure + 5);
+  if (!name.empty()) return name;
   char text[32];
   std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(address));
   return text;
@@ -134,15 +140,15 @@ std::string RegionDef::identity() const {
          description;
 }
 
+std::string ParameterDef::identity() const { return (text ? "text " : "number ") + name; }
+
 std::string SourcePlace::identity() const { return file + ':' + std::to_string(line); }
 
 void ProcessRegions::renumber(const RegionNumbers& numbers) {
-  for (auto& [key, number] : by_key_) {
-    const auto cls = static_cast<RegionClass>(key >> 48);
-    const bool parameter = cls == RegionClass::kNumber || cls == RegionClass::kText;
-    number = (parameter ? numbers.parameters : numbers.regions).at(number);
-  }
+  for (auto& [key, region] : by_key_) region = numbers.regions.at(region);
   for (auto& [loop, region] : by_loop_) region = numbers.regions.at(region);
+  for (auto& [key, parameter] : by_parameter_)
+    parameter = numbers.parameters.at(parameter);
   for (auto& [site, place] : by_site_)
     if (place != kNoRegion) place = numbers.places.at(place);
 }
@@ -150,6 +156,11 @@ void ProcessRegions::renumber(const RegionNumbers& numbers) {
 std::uint32_t ProcessRegions::find(RegionKey key) const noexcept {
   const auto found = by_key_.find(key.packed());
   return found == by_key_.end() ? kNoRegion : found->second;
+}
+
+std::uint32_t ProcessRegions::parameter(RegionKey key) const noexcept {
+  const auto found = by_parameter_.find(key.packed());
+  return found == by_parameter_.end() ? kNoRegion : found->second;
 }
 
 std::uint32_t ProcessRegions::of_loop(std::uint32_t loop) const noexcept {
@@ -230,7 +241,7 @@ ProcessRegions RegionTable::add_process(std::vector<std::uint64_t> keys,
       out.by_key_[packed] =
           intern(define_function(symbols.at(key.address), key.address));
     if (key.cls == RegionClass::kNumber || key.cls == RegionClass::kText)
-      out.by_key_[packed] = intern_parameter(
+      out.by_parameter_[packed] = intern_parameter(
           {journal.user.parameter(number), key.cls == RegionClass::kText});
     if (class_name(key.cls) == nullptr) continue;
     RegionDef def = define(key, symbols.at_call(key.address));

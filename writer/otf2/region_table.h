@@ -57,7 +57,7 @@ struct ParameterDef {
   std::string name;
   bool text = false;  // its values are strings
 
-  std::string identity() const { return (text ? "t" : "n") + name; }
+  std::string identity() const;
 };
 
 // Region of each of a process' keys and loops.
@@ -65,6 +65,8 @@ class ProcessRegions {
  public:
   std::uint32_t find(RegionKey key) const noexcept;
   std::uint32_t of_loop(std::uint32_t loop) const noexcept;
+  // Number in RegionTable::parameters().
+  std::uint32_t parameter(RegionKey key) const noexcept;
   // Number in RegionTable::places() of a call's site; kNoRegion if it is not known.
   std::uint32_t place_of_site(std::uint64_t address) const noexcept;
   void renumber(const RegionNumbers& numbers);
@@ -74,6 +76,7 @@ class ProcessRegions {
   std::unordered_map<std::uint64_t, std::uint32_t> by_key_;
   std::unordered_map<std::uint32_t, std::uint32_t> by_loop_;
   std::unordered_map<std::uint64_t, std::uint32_t> by_site_;
+  std::unordered_map<std::uint64_t, std::uint32_t> by_parameter_;
 };
 
 class RegionTable {
@@ -88,11 +91,10 @@ class RegionTable {
 
   const std::vector<RegionDef>& regions() const noexcept { return regions_; }
   const std::vector<SourcePlace>& places() const noexcept { return places_; }
+  const std::vector<ParameterDef>& parameters() const noexcept { return parameters_; }
   // Has those of all processes from here on; its own must be among them.
   RegionNumbers adopt(std::vector<RegionDef> regions, std::vector<SourcePlace> places,
                       std::vector<ParameterDef> parameters);
-  // What ProcessRegions::find() gives the number of for keys that are parameters.
-  const std::vector<ParameterDef>& parameters() const noexcept { return parameters_; }
 
  private:
   std::uint32_t intern_place(const Symbol& symbol);
@@ -104,8 +106,8 @@ class RegionTable {
   std::map<std::string, std::uint32_t> ids_;
   std::vector<SourcePlace> places_;
   std::vector<ParameterDef> parameters_;
-  std::map<std::string, std::uint32_t> parameter_ids_;
   std::map<std::string, std::uint32_t> place_ids_;
+  std::map<std::string, std::uint32_t> parameter_ids_;
 };
 
 // Where a symbol is, as a user would say it: "cg.c:120", or "main+0x12".

@@ -10,6 +10,11 @@ std::string identity_of(const RegionDef& region) { return region.identity(); }
 std::string identity_of(const SourcePlace& place) { return place.identity(); }
 std::string identity_of(const ParameterDef& parameter) { return parameter.identity(); }
 std::string identity_of(const std::string& text) { return text; }
+std::string identity_of(const std::vector<spool::Metric>& metrics) {
+  std::string all;
+  for (const spool::Metric& metric : metrics) all += metric.unit + ' ' + metric.name + '\n';
+  return all;
+}
 
 template <typename Definition>
 void add_new(std::vector<Definition>& to, const std::vector<Definition>& from) {
@@ -55,6 +60,7 @@ SharedDefinitions merge(SharedDefinitions a, const SharedDefinitions& b) {
   add_new(a.places, b.places);
   add_new(a.parameters, b.parameters);
   add_new(a.strings, b.strings);
+  add_new(a.metrics, b.metrics);
   for (const SharedDefinitions::Run& run : b.sizes) {
     if (a.sizes.empty() || a.sizes.back().size != run.size)
       a.sizes.push_back({0, run.size});
@@ -82,6 +88,14 @@ void put(ByteWriter& out, const SharedDefinitions& all) {
   for (const ParameterDef& parameter : all.parameters) {
     out.text(parameter.name);
     out.number(parameter.text ? 1 : 0);
+  }
+  out.number(all.metrics.size());
+  for (const auto& metrics : all.metrics) {
+    out.number(metrics.size());
+    for (const spool::Metric& metric : metrics) {
+      out.text(metric.unit);
+      out.text(metric.name);
+    }
   }
   out.number(all.strings.size());
   for (const std::string& text : all.strings) out.text(text);
@@ -111,6 +125,14 @@ void take(ByteReader& in, SharedDefinitions& all) {
     ParameterDef& parameter = all.parameters.emplace_back();
     parameter.name = in.text();
     parameter.text = in.number_to(1) != 0;
+  }
+  for (std::size_t left = in.count(); left != 0 && in.ok(); --left) {
+    auto& metrics = all.metrics.emplace_back();
+    for (std::size_t members = in.count(); members != 0 && in.ok(); --members) {
+      spool::Metric& metric = metrics.emplace_back();
+      metric.unit = in.text();
+      metric.name = in.text();
+    }
   }
   for (std::size_t left = in.count(); left != 0 && in.ok(); --left)
     all.strings.push_back(in.text());

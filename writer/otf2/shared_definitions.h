@@ -20,8 +20,8 @@
 
 namespace refrain::writer {
 
-// The texts that events of a process refer to: its program, and the arguments (but not those
-// of the program's own parameters).
+// The texts that events of a process refer to: its program, and the arguments. Those that are
+// values of parameters (journal.user.strings) come behind.
 std::vector<std::string> program_texts(const spool::Journal& journal);
 
 // Of one process.
@@ -42,6 +42,7 @@ struct SharedDefinitions {
   std::vector<SourcePlace> places;
   std::vector<ParameterDef> parameters;
   std::vector<std::string> strings;
+  std::vector<std::vector<spool::Metric>> metrics;  // of processes that have any
   std::vector<Run> sizes;  // in order of processes
 
   void add(const ProcessSize& size);

@@ -101,6 +101,7 @@ bool Timeline::end_visit(const spool::IterationEvent& event) {
   if (depth > 0) {
     for (std::size_t i = depth; i < stack_.size(); ++i)
       if (!stack_[i].iteration) return false;
+    hold_metric(event);
     while (stack_.size() >= depth) pop_iteration(event.ticks);
   }
   return true;
@@ -121,9 +122,21 @@ void Timeline::begin_iteration(const spool::IterationEvent& event) {
   if (!latest.marked) return;
   const Kept kept = gaps_.kept(event.ticks, event.end_ticks);
   const std::uint32_t region = regions_.of_loop(visit.loop);
+  hold_metric(event);
   sink_.enter_iteration(event.ticks, region, event.number, static_cast<std::uint8_t>(kept),
                         event.complete);
   stack_.push_back({true, event.visit, region, kept});
+}
+
+// The values of counters go before the mark.
+void Timeline::hold_metric(const spool::IterationEvent& event) {
+  std::vector<std::uint64_t> values;
+  for (std::size_t i = 0; i < journal_->user.metrics.size(); ++i) {
+    const auto value = spool::iteration_metric(*journal_, event, i);
+    if (!value) return;
+    values.push_back(*value);
+  }
+  if (!values.empty()) sink_.hold_metric(event.ticks, std::move(values));
 }
 
 void Timeline::pop_iteration(std::uint64_t ticks) {

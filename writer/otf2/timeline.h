@@ -87,6 +87,7 @@ class Timeline {
   bool apply(const spool::IterationEvent& event);
   bool end_visit(const spool::IterationEvent& event);
   void begin_iteration(const spool::IterationEvent& event);
+  void hold_metric(const spool::IterationEvent& event);
   void pop_iteration(std::uint64_t ticks);
 
   EventSink& sink_;

@@ -23,7 +23,16 @@ struct WriteOptions {
   std::string version;      // of Refrain, if the spool does not tell
 };
 
+// A counter in the iterations of a loop, of the thread that feeds the agent.
+struct LoopCounter {
+  std::string name;
+  std::uint64_t iterations = 0;  // of which it is known
+  double total = 0;
+  double ns = 0;  // that these took
+};
+
 struct LoopSummary {
+  std::vector<LoopCounter> counters;
   std::uint32_t process = 0;
   std::uint32_t id = 0;
   std::uint16_t level = 0;

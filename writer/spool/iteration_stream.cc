@@ -4,6 +4,17 @@
 
 namespace refrain::spool {
 
+std::optional<std::uint64_t> iteration_metric(const Journal& journal,
+                                              const IterationEvent& event,
+                                              std::size_t number) {
+  const std::size_t count = journal.user.metrics.size();
+  if (event.record == IterationEvent::kNoRecord || event.record < count || number >= count)
+    return std::nullopt;
+  const Record& record = journal.log[event.record - count + number];
+  if (record.kind != kIterationMetric || record.sub != number) return std::nullopt;
+  return record.payload;
+}
+
 IterationStream::IterationStream(const Journal& journal,
                                  std::span<const std::uint64_t> ends)
     : journal_(&journal), ends_(ends) {
@@ -62,6 +73,7 @@ bool IterationStream::advance(Cursor& cursor) const {
   event.ticks = ticks;
   event.visit = cursor.visit;
   event.number = record.payload;
+  event.record = cursor.next;
   if (ticks >= visit.cut_ticks) {  // what follows belongs to another loop
     event.left = true;
     event.ticks = visit.cut_ticks;

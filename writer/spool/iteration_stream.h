@@ -18,6 +18,8 @@
 #include <span>
 #include <vector>
 
+#include <optional>
+
 #include "writer/spool/journal.h"
 
 namespace refrain::spool {
@@ -33,7 +35,16 @@ struct IterationEvent {
   std::uint64_t number = 0;
   std::uint64_t end_ticks = kNoEnd;  // of a beginning iteration; kNoEnd: not known
   bool complete = false;             // of a beginning iteration
+  // Index of the record in the journal that tells of it; kNoRecord: none does. The values of
+  // counters stand before it (iteration_metrics()).
+  std::size_t record = kNoRecord;
+  static constexpr std::size_t kNoRecord = ~std::size_t{0};
 };
+
+// Value of a counter of the thread that feeds the agent, when this happened; no value if it is
+// not known.
+std::optional<std::uint64_t> iteration_metric(const Journal& journal, const IterationEvent& event,
+                                              std::size_t number);
 
 class IterationStream {
  public:

@@ -20,6 +20,20 @@ std::optional<std::uint32_t> take_number(std::string_view& text) {
   return number;
 }
 
+// "unit kind name" a line.
+std::vector<Metric> metrics_of(std::string_view text) {
+  std::vector<Metric> metrics;
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    const std::size_t unit = line.find(' ');
+    const std::size_t kind = unit == line.npos ? unit : line.find(' ', unit + 1);
+    if (kind == line.npos) continue;
+    metrics.push_back({std::string(line.substr(0, unit)), std::string(line.substr(kind + 1))});
+  }
+  return metrics;
+}
+
 // "address calls ticks", in hexadecimal.
 std::optional<FunctionOff> function_off(std::string_view text) {
   FunctionOff off;
@@ -37,6 +51,7 @@ std::optional<FunctionOff> function_off(std::string_view text) {
 }  // namespace
 
 void UserJournal::take_text(std::uint8_t key, const std::string& text) {
+  if (key == kTextMetrics) metrics = metrics_of(text);
   if (key == kTextFunctions)
     if (const auto off = function_off(text)) functions_off.push_back(*off);
   std::string_view rest = text;

@@ -26,11 +26,19 @@ struct FunctionOff {
   std::uint64_t ticks = 0;  // that they took
 };
 
+// A counter that threads were asked for.
+struct Metric {
+  std::string unit;
+  std::string name;
+  bool operator==(const Metric&) const = default;
+};
+
 struct UserJournal {
   std::map<std::uint32_t, UserRegion> regions;
   std::map<std::uint32_t, std::string> parameters;
   std::map<std::uint32_t, std::string> strings;
   std::vector<FunctionOff> functions_off;
+  std::vector<Metric> metrics;  // by number
 
   // A text of any key.
   void take_text(std::uint8_t key, const std::string& text);

@@ -1,0 +1,75 @@
+#include "tracer/counters/thread_usage.h"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <string>
+
+namespace refrain::counters {
+namespace {
+
+constexpr UsageInfo kTable[] = {
+    {"minor_faults", "#", Usage::kMinorFaults},
+    {"major_faults", "#", Usage::kMajorFaults},
+    {"voluntary_switches", "#", Usage::kVoluntarySwitches},
+    {"involuntary_switches", "#", Usage::kInvoluntarySwitches},
+    {"migrations", "#", Usage::kMigrations},
+    {"user_time", "ns", Usage::kUserTime},
+    {"system_time", "ns", Usage::kSystemTime},
+};
+
+std::uint64_t ns_of(const timeval& time) {
+  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000u +
+         static_cast<std::uint64_t>(time.tv_usec) * 1000u;
+}
+
+}  // namespace
+
+std::span<const UsageInfo> usage_table() { return kTable; }
+
+ThreadUsage::~ThreadUsage() {
+  if (sched_ >= 0) close(sched_);
+}
+
+bool ThreadUsage::open(Usage usage) noexcept {
+  if (usage != Usage::kMigrations) return rusage_ = true;
+  if (sched_ < 0) sched_ = ::open("/proc/thread-self/sched", O_RDONLY | O_CLOEXEC);
+  return sched_ >= 0 && read_migrations();
+}
+
+bool ThreadUsage::read_migrations() noexcept {
+  char text[4096];
+  const ssize_t bytes = pread(sched_, text, sizeof text, 0);
+  if (bytes <= 0) return false;
+  const std::string_view all(text, static_cast<std::size_t>(bytes));
+  std::size_t at = all.find("nr_migrations");
+  if (at != std::string_view::npos) at = all.find_first_of("0123456789", all.find(':', at));
+  if (at == std::string_view::npos) return false;
+  std::uint64_t value = 0;
+  std::from_chars(all.data() + at, all.data() + all.size(), value);
+  values_[static_cast<std::size_t>(Usage::kMigrations)] = value;
+  return true;
+}
+
+void ThreadUsage::read() noexcept {
+  if (sched_ >= 0) read_migrations();
+  rusage usage{};
+  if (!rusage_ || getrusage(RUSAGE_THREAD, &usage) != 0) return;
+  const auto set = [this](Usage which, std::uint64_t value) {
+    values_[static_cast<std::size_t>(which)] = value;
+  };
+  set(Usage::kMinorFaults, static_cast<std::uint64_t>(usage.ru_minflt));
+  set(Usage::kMajorFaults, static_cast<std::uint64_t>(usage.ru_majflt));
+  set(Usage::kVoluntarySwitches, static_cast<std::uint64_t>(usage.ru_nvcsw));
+  set(Usage::kInvoluntarySwitches, static_cast<std::uint64_t>(usage.ru_nivcsw));
+  set(Usage::kUserTime, ns_of(usage.ru_utime));
+  set(Usage::kSystemTime, ns_of(usage.ru_stime));
+}
+
+std::uint64_t ThreadUsage::value(Usage usage) const noexcept {
+  return values_[static_cast<std::size_t>(usage)];
+}
+
+}  // namespace refrain::counters

@@ -1,0 +1,48 @@
+// What the system counts of a thread: page faults, context switches, migrations, times.
+//
+// Place in the flow: ARCHITECTURE.md, step 2, beside counters.cc. Values are those since the
+// thread began, as getrusage and the scheduler have them.
+// Thread-safety: the thread itself. Cost: a system call or two a read, some hundred
+// nanoseconds; migrations a read of a file, some microseconds.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace refrain::counters {
+
+enum class Usage : std::uint8_t {
+  kMinorFaults,
+  kMajorFaults,
+  kVoluntarySwitches,
+  kInvoluntarySwitches,
+  kMigrations,
+  kUserTime,    // ns
+  kSystemTime,  // ns
+};
+
+struct UsageInfo {
+  const char* name;
+  const char* unit;
+  Usage usage;
+};
+std::span<const UsageInfo> usage_table();
+
+class ThreadUsage {
+ public:
+  ~ThreadUsage();
+  // Reads what is asked for next. False: it cannot be known here.
+  bool open(Usage usage) noexcept;
+  void read() noexcept;
+  std::uint64_t value(Usage usage) const noexcept;
+
+ private:
+  bool read_migrations() noexcept;
+
+  int sched_ = -1;  // file that has the migrations
+  bool rusage_ = false;
+  std::uint64_t values_[8] = {};
+};
+
+}  // namespace refrain::counters
