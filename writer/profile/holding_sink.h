@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -26,7 +27,10 @@ class HoldingSink final : public convert::TraceSink {
   std::string begin(const convert::TraceDefinitions& definitions) override;
   void event(const convert::TraceEvent& event) override;
   std::string error() const override { return sink_.error(); }
-  std::string finish(std::uint64_t end_ns) override { return sink_.finish(end_ns); }
+  std::string finish(std::uint64_t end_ns,
+                     const std::function<void(double)>& progress) override {
+    return sink_.finish(end_ns, progress);
+  }
 
  private:
   struct Thread {
