@@ -225,7 +225,8 @@ struct ArchiveStream::State {
     return {};
   }
 
-  std::string merge(TraceSink& sink, const Progress& progress) {
+  // `parts`: of the work, of which reading is one.
+  std::string merge(TraceSink& sink, const Progress& progress, std::uint64_t parts) {
     while (!heap.empty()) {
       const std::uint32_t front = heap[0];
       LocationStream& location = locations[front];
@@ -242,7 +243,7 @@ struct ArchiveStream::State {
       if (done < next_report) continue;
       next_report += kProgressEvery;
       if (std::string error = sink.error(); !error.empty()) return error;
-      if (progress) progress(std::min(done, total) / (sink.writes_at_end() ? 2 : 1), total);
+      if (progress) progress(std::min(done, total) / parts, total);
     }
     return {};
   }
@@ -286,16 +287,14 @@ std::string ArchiveStream::run(TraceSink& sink, const Progress& progress) {
   if (std::string error = s.open_locations(); !error.empty()) return error;
   if (std::string error = s.fill_all(); !error.empty()) return error;
   read_markers(s.reader, s.definitions);
+  const auto share = [&](double done) {
+    const auto half = static_cast<double>(s.total) / 2;
+    if (progress) progress(static_cast<std::uint64_t>(half + half * done), s.total);
+  };
+  const std::uint64_t parts = sink.tells_share(share) ? 2 : 1;
   if (std::string error = sink.begin(s.definitions); !error.empty()) return error;
-  if (std::string error = s.merge(sink, progress); !error.empty()) return error;
-  return sink.finish(
-      std::max(s.last_ns, s.definitions.ns(s.definitions.end_ticks)), [&](double share) {
-        const double read = sink.writes_at_end() ? 0.5 : 1;
-        const double done = read + (1 - read) * share;
-        if (progress)
-          progress(static_cast<std::uint64_t>(done * static_cast<double>(s.total)),
-                   s.total);
-      });
+  if (std::string error = s.merge(sink, progress, parts); !error.empty()) return error;
+  return sink.finish(std::max(s.last_ns, s.definitions.ns(s.definitions.end_ticks)));
 }
 
 }  // namespace refrain::convert

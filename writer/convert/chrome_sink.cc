@@ -270,7 +270,7 @@ void ChromeSink::marker(const MarkerInfo& marker) {
              ",\"args\":{\"text\":" + json_string(marker.text) + "}}");
 }
 
-std::string ChromeSink::finish(std::uint64_t end_ns, const std::function<void(double)>&) {
+std::string ChromeSink::finish(std::uint64_t end_ns) {
   messages_->flush();
   for (std::uint32_t i = 0; i < locations_.size(); ++i) {
     Location& location = locations_[i];

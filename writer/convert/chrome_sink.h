@@ -33,8 +33,7 @@ class ChromeSink final : public TraceSink {
   std::string begin(const TraceDefinitions& definitions) override;
   void event(const TraceEvent& event) override;
   std::string error() const override { return file_.error(); }
-  std::string finish(std::uint64_t end_ns,
-                     const std::function<void(double)>& share) override;
+  std::string finish(std::uint64_t end_ns) override;
   std::vector<std::string> notes() const override { return notes_; }
 
  private:

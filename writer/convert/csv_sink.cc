@@ -261,7 +261,7 @@ void CsvSink::marker(const MarkerInfo& marker) {
   file_.text(",\r\n");
 }
 
-std::string CsvSink::finish(std::uint64_t, const std::function<void(double)>&) {
+std::string CsvSink::finish(std::uint64_t) {
   markers_until(~std::uint64_t{0});
   return file_.finish();
 }

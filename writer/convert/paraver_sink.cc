@@ -340,8 +340,7 @@ std::string ParaverSink::header(std::uint64_t end_ns) const {
   return text + '\n' + comms;
 }
 
-std::string ParaverSink::finish(std::uint64_t end_ns,
-                                const std::function<void(double)>& share) {
+std::string ParaverSink::finish(std::uint64_t end_ns) {
   messages_->flush();
   end_ns = std::max(end_ns, records_.last_ns());
   std::vector<std::string> objects;
@@ -366,7 +365,7 @@ std::string ParaverSink::finish(std::uint64_t end_ns,
         messages_->unmatched_sends(), messages_->unmatched_receives(),
         messages_->unknown()));
   prv_.text(header(end_ns));
-  records_.write(prv_, objects, share);
+  records_.write(prv_, objects, share_);
   write_pcf(pcf_, *definitions_, regions_, metric_types_);
   write_row(row_, *definitions_, objects_);
   if (std::string error = records_.error(); !error.empty()) return error;

@@ -40,9 +40,11 @@ class ParaverSink final : public TraceSink {
   std::string begin(const TraceDefinitions& definitions) override;
   void event(const TraceEvent& event) override;
   std::string error() const override { return records_.error(); }
-  bool writes_at_end() const override { return true; }
-  std::string finish(std::uint64_t end_ns,
-                     const std::function<void(double)>& share) override;
+  bool tells_share(const Share& share) override {
+    share_ = share;
+    return true;
+  }
+  std::string finish(std::uint64_t end_ns) override;
   std::vector<std::string> notes() const override { return notes_; }
 
  private:
@@ -98,6 +100,7 @@ class ParaverSink final : public TraceSink {
   std::vector<bool> ended_;  // processes whose end was told
   std::unique_ptr<MessageMatcher> messages_;
   std::vector<std::string> notes_;
+  Share share_;
 };
 
 }  // namespace refrain::convert

@@ -27,8 +27,9 @@ inline constexpr std::uint32_t kNone = ~std::uint32_t{0};
   X(MeasurementOnOff)                                                                      \
   X(BufferFlush)                                                                           \
   X(MpiSend)                                                                               \
-  X(MpiIsend) X(MpiIsendComplete) X(MpiIrecvRequest) X(MpiRecv) X(MpiIrecv) X(             \
-      MpiRequestTest) X(MpiRequestCancelled) X(MpiCollectiveBegin) X(MpiCollectiveEnd)     \
+  X(MpiIsend)                                                                              \
+  X(MpiIsendComplete) X(MpiIrecvRequest) X(MpiRecv) X(MpiIrecv) X(MpiRequestTest) X(       \
+      MpiRequestCancelled) X(MpiCollectiveBegin) X(MpiCollectiveEnd)                       \
       X(NonBlockingCollectiveRequest) X(NonBlockingCollectiveComplete) X(CommCreate) X(    \
           CommDestroy) X(OmpFork) X(OmpJoin) X(OmpAcquireLock) X(OmpReleaseLock)           \
           X(OmpTaskCreate) X(OmpTaskSwitch) X(OmpTaskComplete) X(ThreadFork) X(ThreadJoin) \

@@ -27,12 +27,12 @@ class TraceSink {
   virtual std::string error() const = 0;
   // What could not be told in this format, a line each; after finish().
   virtual std::vector<std::string> notes() const { return {}; }
-  // Whether finish() takes about as long as everything before it.
-  virtual bool writes_at_end() const { return false; }
+  using Share = std::function<void(double share)>;
+  // True: finish() takes about as long as everything before it, and tells `share` how much
+  // of it is done, from 0 to 1. Before begin().
+  virtual bool tells_share(const Share&) { return false; }
   // `end_ns`: of the trace; no event is later. What is written is complete afterwards.
-  // `share`: is told how much of it is done, from 0 to 1.
-  virtual std::string finish(std::uint64_t end_ns,
-                             const std::function<void(double share)>& share) = 0;
+  virtual std::string finish(std::uint64_t end_ns) = 0;
 };
 
 }  // namespace refrain::convert
