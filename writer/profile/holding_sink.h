@@ -11,7 +11,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -27,10 +26,7 @@ class HoldingSink final : public convert::TraceSink {
   std::string begin(const convert::TraceDefinitions& definitions) override;
   void event(const convert::TraceEvent& event) override;
   std::string error() const override { return sink_.error(); }
-  std::string finish(std::uint64_t end_ns,
-                     const std::function<void(double)>& progress) override {
-    return sink_.finish(end_ns, progress);
-  }
+  std::string finish(std::uint64_t end_ns) override { return sink_.finish(end_ns); }
 
  private:
   struct Thread {

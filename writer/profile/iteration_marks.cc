@@ -93,7 +93,7 @@ void SampleSink::end_iteration(Process& process, std::uint64_t ns) {
     process.open.back().held_ns += duration;
 }
 
-std::string SampleSink::finish(std::uint64_t, const std::function<void(double)>&) {
+std::string SampleSink::finish(std::uint64_t) {
   constexpr std::uint64_t kUntoldPart = 100;  // one in so many is told well enough
   for (const Process& process : processes_) {
     std::vector<SampleKind>& kinds = kinds_.emplace_back();

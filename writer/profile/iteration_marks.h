@@ -6,7 +6,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -45,8 +44,7 @@ class SampleSink final : public convert::TraceSink {
   std::string begin(const convert::TraceDefinitions& definitions) override;
   void event(const convert::TraceEvent& event) override;
   std::string error() const override { return {}; }
-  std::string finish(std::uint64_t end_ns,
-                     const std::function<void(double)>& progress) override;
+  std::string finish(std::uint64_t end_ns) override;
 
   SampleKinds take() { return std::move(kinds_); }
 

@@ -203,7 +203,7 @@ void ProfileSink::end_iteration(const TraceEvent& event) {
   if (iteration.held) around.hold(iteration.loop, iteration.complete, ns);
 }
 
-std::string ProfileSink::finish(std::uint64_t end_ns, const std::function<void(double)>&) {
+std::string ProfileSink::finish(std::uint64_t end_ns) {
   for (Thread& thread : threads_) book(thread, end_ns);
   sum_up(end_ns);
   return {};

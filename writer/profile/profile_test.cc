@@ -112,7 +112,7 @@ class MadeUpRun {
     convert::TraceSink& sink = hold_after == 0 ? to : holding;
     REQUIRE(sink.begin(definitions).empty());
     for (const TraceEvent& event : events) sink.event(event);
-    REQUIRE(sink.finish(now_, {}).empty());
+    REQUIRE(sink.finish(now_).empty());
   }
 
   std::uint64_t now_ = 0;
