@@ -189,6 +189,35 @@ TEST_CASE("Counters: MPI and hybrid - exact in every rank") {
   }
 }
 
+TEST_CASE("User: MPI - all ranks write the same phases, with all messages") {
+  for (const char* program : {"stages_gcc", "stages_clang"})
+    for (const int limit : {0, 5}) {
+      INFO(program << ", limit " << limit);
+      TemporaryFolder folder;
+      MpiJob job{"test/programs/user/" + std::string(program), {"40"}, 3, 1, settings(limit)};
+      job.settings.erase("COUNTERS");
+      const Traced traced = trace_mpi(job, MpiWay::kInside, folder / "archive");
+      const Trace& trace = traced.trace;
+      std::vector<std::vector<std::int64_t>> written;
+      for (std::uint32_t rank = 0; rank < 3; ++rank) {
+        const auto marks = longest(trace, rank);
+        REQUIRE(marks.size() == 40);
+        auto& numbers = written.emplace_back();
+        for (const Iteration& it : marks)
+          if (it.said_written == 1) numbers.push_back(it.number);
+      }
+      CHECK(written[1] == written[0]);
+      CHECK(written[2] == written[0]);
+      CHECK(written[0].size() == (limit == 0 ? 40u : 5u));
+      auto names = count_by_name(trace);
+      CHECK(names["exchange"] == 3 * written[0].size());
+      CHECK(names["before MPI"] == 3);
+      CHECK(names["report"] == written[0].size());
+      CHECK(count_by_type(trace)[EventType::kMpiSend] == 3 * written[0].size());
+      CHECK(property_number(trace, "SENDS_DROPPED") == 0);
+    }
+}
+
 TEST_CASE("Counters: everywhere - at each enter and leave") {
   TemporaryFolder folder;
   Job job = job_of("counters_gcc_openmp", 0, 2);
