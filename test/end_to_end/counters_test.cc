@@ -50,16 +50,20 @@ std::vector<std::uint64_t> values_before(const Location& location, std::size_t i
 struct Sample {
   std::uint64_t time;
   bool begin;
+  bool measured;  // not while measurement was off
   std::vector<std::uint64_t> values;
 };
 std::vector<Sample> samples(const Trace& trace, const Location& location) {
   std::vector<Sample> out;
+  bool on = true;
   for (std::size_t i = 0; i < location.events.size(); ++i) {
     const Event& event = location.events[i];
+    if (event.type == EventType::kMeasurementOn) on = true;
+    if (event.type == EventType::kMeasurementOff) on = false;
     const bool begin = event.type == EventType::kEnter;
     if (!begin && event.type != EventType::kLeave) continue;
     if (trace.regions.at(event.reference).name.find("!$omp parallel") != 0) continue;
-    out.push_back({event.time, begin, values_before(location, i)});
+    out.push_back({event.time, begin, on, values_before(location, i)});
   }
   return out;
 }
@@ -88,6 +92,8 @@ int check_threads(const Trace& trace, const std::vector<Iteration>& marks,
     const std::uint64_t each = 3 + 2 * thread++;
     std::uint64_t region = 0;
     for (const Sample& sample : samples(trace, location)) {
+      // Ends that lie in what is held are told without values.
+      if (!sample.begin && !sample.measured && sample.values.empty()) continue;
       REQUIRE(sample.values.size() == 2);
       if (sample.begin) {
         const auto after = std::find_if(marks.begin(), marks.end(), [&](const Iteration& it) {
@@ -208,7 +214,9 @@ TEST_CASE("User: MPI - all ranks write the same phases, with all messages") {
       }
       CHECK(written[1] == written[0]);
       CHECK(written[2] == written[0]);
-      CHECK(written[0].size() == (limit == 0 ? 40u : 5u));
+      // The last one as well: MPI_Finalize is something new.
+      CHECK(written[0].size() == (limit == 0 ? 40u : 6u));
+      CHECK(written[0].back() == 39);
       auto names = count_by_name(trace);
       CHECK(names["exchange"] == 3 * written[0].size());
       CHECK(names["before MPI"] == 3);
