@@ -137,6 +137,8 @@ TEST_CASE("User: phases - N are written, all are marked, what lies between goes 
       CHECK(names["setup"] == 1);
       CHECK(names["finish"] == 1);
       if (limit == 0) {
+        CHECK(property_number(trace, "EVENTS_WRITTEN") ==
+              property_number(trace, "EVENTS_SEEN"));
         CHECK(names["solve"] == 60);
         CHECK(names["check"] == 60);
         continue;

@@ -78,11 +78,11 @@ void Session::put_metrics(const filters::LoopMark& mark, std::uint64_t position)
 }
 
 void Session::iteration(const filters::LoopMark& mark) noexcept {
-  if (metric_count_ != 0) [[unlikely]] put_metrics(mark, mark.position);
   if (anchors_ != anchors_told_) {
     anchors_told_ = anchors_;
     journal_.put(spool::kAnchor, mark.ticks, 0, anchors_);
   }
+  if (metric_count_ != 0) [[unlikely]] put_metrics(mark, mark.position);
   journal_.put(spool::kIteration, mark.ticks, loop_key(mark), mark.number);
 }
 

@@ -165,6 +165,7 @@ void begin_phase(ThreadRecorder& recorder, RegionId id) noexcept {
                           : g_session->is_primary(&recorder) && in_order(recorder);
   if (!counts) return begin_region(recorder, id);
   if (g_phases.count == Phases::kMost) return recorder.count_loss(spool::kLossDepth);
+  recorder.uncount_event();  // its mark is no event
   g_phases.open[g_phases.count++] = id;
   g_session->phase_begin(recorder, id.name, id.region, Clock::now(), outside());
 }
@@ -175,6 +176,7 @@ void end_phase(ThreadRecorder& recorder, std::uint32_t name) noexcept {
   std::size_t at = g_phases.count;
   while (at > 0 && begin[at - 1].name != name) --at;
   if (at == 0) return end_region(recorder, name);  // begun where it did not count
+  recorder.uncount_event();
   g_phases.count = at - 1;
   g_session->phase_end(recorder, name, begin[at - 1].region, Clock::now(),
                        outside());
