@@ -16,6 +16,7 @@
 #include "writer/otf2/assignment.h"
 #include "writer/otf2/definitions.h"
 #include "writer/otf2/job_spools.h"
+#include "writer/otf2/local_definitions.h"
 #include "writer/otf2/location_writer.h"
 #include "writer/otf2/loop_summaries.h"
 #include "writer/otf2/markers.h"
@@ -219,16 +220,6 @@ class ArchiveJob {
     }
   }
 
-  static std::vector<FunctionOff> functions_off(ProcessModel& model) {
-    std::vector<FunctionOff> all;
-    for (const spool::FunctionOff& off : model.journal().user.functions_off) {
-      const double ns = static_cast<double>(off.ticks) * 1e9 / model.ticks_per_second();
-      all.push_back({function_name(model.symbols().at(off.address), off.address), off.calls,
-                     ns / static_cast<double>(std::max<std::uint64_t>(1, off.calls))});
-    }
-    return all;
-  }
-
   JobFacts job_facts() {
     JobFacts job;
     for (std::size_t i = 0; i < models_.size(); ++i) {
@@ -288,32 +279,13 @@ class ArchiveJob {
     require(archive.error());
   }
 
-  // Definitions are global but for the offsets of clocks; readers open a file of local
-  // ones for each location whether it has any or not.
   void write_local_definitions(Otf2Archive& archive) {
-    const char* what = "cannot write definitions";
-    archive.check(OTF2_Archive_OpenDefFiles(archive.get()), what);
-    require(archive.error());
-    std::uint64_t ref = first_location_;
+    std::vector<LocalDefinitions> processes;
     for (std::size_t i = 0; i < models_.size(); ++i)
-      for (std::size_t j = 0; j < models_[i]->locations(); ++j) {
-        OTF2_DefWriter* writer = OTF2_Archive_GetDefWriter(archive.get(), ref++);
-        if (writer == nullptr) archive.check(OTF2_ERROR_FILE_CAN_NOT_OPEN, what);
-        require(archive.error());
-        if (mpi_) write_offsets(archive, writer, i);
-        archive.check(OTF2_Archive_CloseDefWriter(archive.get(), writer), what);
-        require(archive.error());
-      }
-    archive.check(OTF2_Archive_CloseDefFiles(archive.get()), what);
+      processes.push_back(
+          {models_[i]->locations(), mpi_ ? &mpi_->clock(i).offsets() : nullptr});
+    writer::write_local_definitions(archive, first_location_, processes);
     require(archive.error());
-  }
-
-  void write_offsets(Otf2Archive& archive, OTF2_DefWriter* writer, std::size_t process) {
-    for (const auto& offset : mpi_->clock(process).offsets())
-      archive.check(
-          OTF2_DefWriter_WriteClockOffset(writer, offset.ticks, offset.offset_ticks,
-                                          static_cast<double>(offset.error_ticks)),
-          "cannot write definitions");
   }
 
   void sum_up(JobFacts& job) {

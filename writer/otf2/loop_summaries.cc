@@ -32,8 +32,8 @@ void count_visits(const spool::Journal& journal, CountedLoops& loops) {
   }
 }
 
-// What counters say of iterations, from where each begins to where it ends: the next begin of its
-// visit, if its end is not told apart.
+// What counters say of iterations, from where each begins to where it ends: the next begin
+// of its visit, if its end is not told apart.
 class CounterSums {
  public:
   CounterSums(const spool::Journal& journal, CountedLoops& loops)
@@ -95,9 +95,9 @@ void count_iterations(ProcessModel& process, CountedLoops& loops) {
 // The loop around most of its visits; a chain of these leads to the outermost one.
 void find_levels(CountedLoops& loops) {
   for (auto& [id, counted] : loops) {
-    const auto most = std::max_element(
-        counted.visits_by_parent.begin(), counted.visits_by_parent.end(),
-        [](const auto& a, const auto& b) { return a.second < b.second; });
+    const auto most =
+        std::max_element(counted.visits_by_parent.begin(), counted.visits_by_parent.end(),
+                         [](const auto& a, const auto& b) { return a.second < b.second; });
     const bool inner = most != counted.visits_by_parent.end() && most->first != kNoParent &&
                        loops.contains(most->first);
     counted.loop.parent = inner ? static_cast<std::int64_t>(most->first) : -1;
@@ -154,6 +154,16 @@ std::vector<LoopSummary> summarize_loops(ProcessModel& process,
     out.push_back(std::move(loop));
   }
   return out;
+}
+
+std::vector<FunctionOff> functions_off(ProcessModel& process) {
+  std::vector<FunctionOff> all;
+  for (const spool::FunctionOff& off : process.journal().user.functions_off) {
+    const double ns = static_cast<double>(off.ticks) * 1e9 / process.ticks_per_second();
+    all.push_back({function_name(process.symbols().at(off.address), off.address), off.calls,
+                   ns / static_cast<double>(std::max<std::uint64_t>(1, off.calls))});
+  }
+  return all;
 }
 
 }  // namespace refrain::writer

@@ -19,6 +19,9 @@ namespace refrain::writer {
 std::vector<LoopSummary> summarize_loops(ProcessModel& process,
                                          const std::vector<RegionDef>& regions);
 
+// The functions that were switched off while the program ran.
+std::vector<FunctionOff> functions_off(ProcessModel& process);
+
 // "init.c:12 init; 75 × [ cg.c:120 setup; 25 × [ cg.c:43 matvec; ... ]; ... ]"; what lies
 // outside all loops by its parallel regions. Empty without a loop.
 std::string structure_line(ProcessModel& process);
