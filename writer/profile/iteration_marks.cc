@@ -62,7 +62,11 @@ void SampleSink::event(const TraceEvent& event) {
   const bool first = process.visits.back() != event.ref;
   process.visits.back() = event.ref;
   process.open.push_back({event.ref, written ? process.written.size() : kHeld, event.ns});
-  if (written) process.written.push_back({event.ref, attributes_->complete(event), first});
+  if (!written) return;
+  const auto depth = std::count_if(process.open.begin(), process.open.end() - 1,
+                                   [](const Open& open) { return open.written != kHeld; });
+  process.written.push_back(
+      {event.ref, attributes_->complete(event), first, static_cast<std::size_t>(depth)});
 }
 
 // A gap belongs to the innermost written iteration around it.
@@ -96,19 +100,17 @@ void SampleSink::end_iteration(Process& process, std::uint64_t ns) {
 std::string SampleSink::finish(std::uint64_t) {
   constexpr std::uint64_t kUntoldPart = 100;  // one in so many is told well enough
   for (const Process& process : processes_) {
-    std::vector<SampleKind>& kinds = kinds_.emplace_back();
+    std::vector<WrittenIteration>& kinds = kinds_.emplace_back();
     for (const Written& iteration : process.written) {
       const Range& held = process.held[iteration.region];
       const bool known = held.least <= held.greatest;
       const bool like_held =
           !known || (iteration.ns >= held.least && iteration.ns <= held.greatest);
-      if (!iteration.complete || iteration.untold_ns > iteration.ns / kUntoldPart) {
-        kinds.push_back(SampleKind::kPartial);
-      } else {
-        kinds.push_back(iteration.first ? SampleKind::kFirst
-                        : like_held     ? SampleKind::kTypical
-                                        : SampleKind::kOther);
-      }
+      SampleKind kind = like_held ? SampleKind::kTypical : SampleKind::kOther;
+      if (iteration.first) kind = SampleKind::kFirst;
+      if (!iteration.complete || iteration.untold_ns > iteration.ns / kUntoldPart)
+        kind = SampleKind::kPartial;
+      kinds.push_back({kind, iteration.region, iteration.depth});
     }
   }
   return {};

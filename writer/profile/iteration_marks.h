@@ -34,9 +34,14 @@ class MarkAttributes {
   std::uint32_t complete_ = convert::kNone;
 };
 
+struct WrittenIteration {
+  SampleKind kind = SampleKind::kOther;
+  std::uint32_t loop = 0;
+  std::size_t depth = 0;  // written iterations around it
+};
 // What each written iteration of a trace is good for, by process, in the order of their
 // begins.
-using SampleKinds = std::vector<std::vector<SampleKind>>;
+using SampleKinds = std::vector<std::vector<WrittenIteration>>;
 
 // First pass: finds them.
 class SampleSink final : public convert::TraceSink {
@@ -53,6 +58,7 @@ class SampleSink final : public convert::TraceSink {
     std::uint32_t region;
     bool complete;
     bool first;  // of a visit of its loop
+    std::size_t depth;
     std::uint64_t ns = 0;
     std::uint64_t untold_ns = 0;  // held, and not by iterations that have marks
   };

@@ -85,13 +85,31 @@ std::string ProfileSink::begin(const TraceDefinitions& definitions) {
   return {};
 }
 
+Place& ProfileSink::place_of(const Thread& thread) const {
+  return thread.place != nullptr ? *thread.place
+                                 : *processes_[thread.process].places.back();
+}
+
+// A thread that is written again before the first one is in the next written iteration
+// already.
+void ProfileSink::switch_writing(Thread& thread, bool on) {
+  thread.written = on;
+  thread.place = nullptr;
+  const Process& process = processes_[thread.process];
+  if (!on || thread.number == 0 || process.held == 0) return;
+  const auto& samples = samples_[thread.process];
+  if (process.next_written >= samples.size()) return;
+  const WrittenIteration& next = samples[process.next_written];
+  if (next.depth + 1 == process.places.size())
+    thread.place = &process.places.back()->inside(next.loop, next.kind);
+}
+
 // The time since the thread's last event belongs to the regions that are open.
 void ProfileSink::book(Thread& thread, std::uint64_t ns) {
   if (ns <= thread.ns) return;
   const auto passed = static_cast<double>(ns - thread.ns);
   thread.ns = ns;
-  Process& process = processes_[thread.process];
-  Place& place = *process.places.back();
+  Place& place = place_of(thread);
   if (!thread.written) {
     if (thread.number == 0) place.add_gap(passed);
     return;
@@ -127,8 +145,7 @@ void ProfileSink::event(const TraceEvent& event) {
       if (event.ref >= kinds_.size()) return;
       thread.stack.push_back(event.ref);
       // In a gap it is the end of a held iteration.
-      if (thread.written)
-        ++processes_[thread.process].places.back()->own().regions[event.ref].calls;
+      if (thread.written) ++place_of(thread).own().regions[event.ref].calls;
       return;
     case EventKind::kLeave:
       book(thread, event.ns);
@@ -136,15 +153,14 @@ void ProfileSink::event(const TraceEvent& event) {
       return;
     case EventKind::kMeasurementOnOff:
       book(thread, event.ns);
-      thread.written = event.op == OTF2_MEASUREMENT_ON;
-      return;
+      return switch_writing(thread, event.op == OTF2_MEASUREMENT_ON);
     default:
       return communication(event);
   }
 }
 
 void ProfileSink::communication(const TraceEvent& event) {
-  Sums& sums = processes_[threads_[event.location].process].places.back()->own();
+  Sums& sums = place_of(threads_[event.location]).own();
   switch (event.kind) {
     case EventKind::kMpiSend:
     case EventKind::kMpiIsend:
@@ -170,15 +186,28 @@ void ProfileSink::begin_iteration(const TraceEvent& event) {
   Process& process = processes_[number];
   const bool held = !marks_->written(event);
   process.open.push_back({event.ref, held, marks_->complete(event), event.ns});
-  if (!held) {
-    const std::vector<SampleKind>& samples = samples_[number];
-    const std::size_t at = process.next_written++;
-    // One that is written inside a held one is nobody's sample.
-    const SampleKind kind =
-        process.held == 0 && at < samples.size() ? samples[at] : SampleKind::kOther;
-    process.places.push_back(&process.places.back()->inside(event.ref, kind));
+  if (held && process.held++ == 0) return keep_behind(number, event.ns);
+  if (held) return;
+  const auto& samples = samples_[number];
+  const std::size_t at = process.next_written++;
+  // One that is written inside a held one is nobody's sample.
+  const SampleKind kind =
+      process.held == 0 && at < samples.size() ? samples[at].kind : SampleKind::kOther;
+  process.places.push_back(&process.places.back()->inside(event.ref, kind));
+  for (const std::uint32_t location : definitions_->processes[number].locations)
+    threads_[location].place = nullptr;
+}
+
+// From here on nothing is written; threads that are not there yet are in the iteration that
+// has just ended for the first one.
+void ProfileSink::keep_behind(std::uint32_t number, std::uint64_t ns) {
+  Process& process = processes_[number];
+  if (process.ended == nullptr || process.ended_ns != ns) return;
+  for (const std::uint32_t location : definitions_->processes[number].locations) {
+    Thread& thread = threads_[location];
+    if (thread.number != 0 && thread.written && thread.place == nullptr)
+      thread.place = process.ended;
   }
-  process.held += held;
 }
 
 void ProfileSink::end_iteration(const TraceEvent& event) {
@@ -190,6 +219,8 @@ void ProfileSink::end_iteration(const TraceEvent& event) {
   const auto ns = static_cast<double>(event.ns - iteration.begin_ns);
   if (!iteration.held) {
     process.places.back()->end_iteration(ns, iteration.complete);
+    process.ended = process.places.back();
+    process.ended_ns = event.ns;
     process.places.pop_back();
     process.written[iteration.loop] += iteration.complete;
   }

@@ -41,6 +41,9 @@ class ProfileSink final : public convert::TraceSink {
     bool written = true;       // not held
     std::uint64_t ns = 0;      // booked until then
     std::vector<std::uint32_t> stack;
+    // Where it books, if it is not where the first thread is: it passes the edges of what
+    // is written a little before or after that.
+    Place* place = nullptr;
   };
   struct OpenIteration {
     std::uint32_t loop;
@@ -53,13 +56,18 @@ class ProfileSink final : public convert::TraceSink {
     std::vector<Place*> places;       // open ones, the root first
     std::vector<OpenIteration> open;  // marks, outermost first
     std::uint32_t held = 0;           // of these
-    std::size_t next_written = 0;     // in samples_
-    std::vector<double> written;      // by region: complete iterations in the archive
+    Place* ended = nullptr;           // the written iteration that ended last
+    std::uint64_t ended_ns = 0;
+    std::size_t next_written = 0;  // in samples_
+    std::vector<double> written;   // by region: complete iterations in the archive
   };
 
+  Place& place_of(const Thread& thread) const;
+  void switch_writing(Thread& thread, bool on);
   void book(Thread& thread, std::uint64_t ns);
   void book_all(std::uint32_t process, std::uint64_t ns);
   void begin_iteration(const convert::TraceEvent& event);
+  void keep_behind(std::uint32_t process, std::uint64_t ns);
   void end_iteration(const convert::TraceEvent& event);
   void communication(const convert::TraceEvent& event);
   void sum_up(std::uint64_t end_ns);
