@@ -29,7 +29,8 @@ class DurationBand {
   bool add(std::uint64_t ticks, double factor) noexcept {
     window_[count_++ % kWindow] = ticks;
     const bool leaves = ticks < low_ || ticks > high_;
-    if (leaves || count_ == next_) [[unlikely]] look_again(leaves, factor);
+    if (leaves || count_ == next_) [[unlikely]]
+      look_again(leaves, factor);
     return leaves;
   }
 
@@ -50,10 +51,10 @@ class DurationBand {
 
   std::array<std::uint64_t, kWindow> window_{};
   std::uint64_t count_ = 0;
-  std::uint64_t renewed_ = 0;      // count_ then
-  std::uint64_t next_ = kLeast;    // count_ at the next renewal at the latest
-  std::uint64_t last_leave_ = 0;   // count_ when one left the band
-  std::uint64_t in_a_row_ = 0;     // that left it, up to then
+  std::uint64_t renewed_ = 0;     // count_ then
+  std::uint64_t next_ = kLeast;   // count_ at the next renewal at the latest
+  std::uint64_t last_leave_ = 0;  // count_ when one left the band
+  std::uint64_t in_a_row_ = 0;    // that left it, up to then
   std::uint64_t low_ = 0;
   std::uint64_t high_ = ~std::uint64_t{0};
   std::uint64_t next_median_ = 0;

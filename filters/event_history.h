@@ -10,7 +10,8 @@
 #include <bit>
 #include <cstdint>
 #include <optional>
-#include <vector>
+
+#include "periodicity/zeroed_array.h"
 
 namespace refrain::filters {
 
@@ -33,8 +34,8 @@ class EventHistory {
     std::uint64_t end_ticks;        // of the event, or of what lies around it in the loops
     std::uint64_t outer_end_ticks;  // likewise, in the outermost loop
     std::uint64_t epoch;            // the latest at or before it
-    std::uint32_t messages;  // so many events with messages up to it, and
-    std::uint32_t meetings;  // with others that all who take part come to
+    std::uint32_t messages;         // so many events with messages up to it, and
+    std::uint32_t meetings;         // with others that all who take part come to
     std::uint16_t depth;
     bool at_epoch;  // the first since that epoch
   };
@@ -98,7 +99,7 @@ class EventHistory {
     return {last.messages - before.messages, last.meetings - before.meetings};
   }
 
-  std::vector<Entry> entries_;
+  periodicity::ZeroedArray<Entry> entries_;
   std::uint64_t mask_;
   std::uint64_t next_ = 0;
   std::uint32_t messages_ = 0;  // modulo 2^32

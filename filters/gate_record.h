@@ -37,7 +37,8 @@ class GateRecord final : public GateSink {
   std::vector<std::pair<std::uint64_t, std::uint64_t>> held(std::uint64_t end) const {
     std::vector<std::pair<std::uint64_t, std::uint64_t>> all;
     for (const auto& [id, gap] : gaps_)
-      if (gap.from < std::min(gap.to, end)) all.push_back({gap.from, std::min(gap.to, end)});
+      if (gap.from < std::min(gap.to, end))
+        all.push_back({gap.from, std::min(gap.to, end)});
     std::sort(all.begin(), all.end());
     std::vector<std::pair<std::uint64_t, std::uint64_t>> joined;
     for (const auto& gap : all) {
@@ -63,9 +64,7 @@ class GateRecord final : public GateSink {
   }
   void keep_from(CutPoint) noexcept override {}
   void loop_body(const LoopMark&) noexcept override {}
-  void loop_found(const LoopMark& mark) noexcept override {
-    open_[mark.loop] = Open{};
-  }
+  void loop_found(const LoopMark& mark) noexcept override { open_[mark.loop] = Open{}; }
   void iteration(const LoopMark& mark) noexcept override {
     ++marks;
     numbers[mark.loop].push_back(mark.number);

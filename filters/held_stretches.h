@@ -70,6 +70,11 @@ class HeldStretches final : public HoldSink {
     hold_from_ = to;
   }
 
+  // The stretch at this place of held() is to be written after all.
+  void erase(std::size_t index) noexcept {
+    held_.erase(held_.begin() + static_cast<std::ptrdiff_t>(index));
+  }
+
   bool holding() const noexcept { return holding_; }
   std::uint64_t hold_from() const noexcept { return hold_from_; }
   const std::vector<Stretch>& held() const noexcept { return held_; }

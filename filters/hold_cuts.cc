@@ -4,20 +4,27 @@
 
 namespace refrain::filters {
 
-void HoldCuts::change(const HeldStretches& stretches, CutReason reason) noexcept {
+void HoldCuts::change(HeldStretches& stretches, CutReason reason) noexcept {
   const State before = state_;
   const std::uint64_t from = from_;
   const bool goes_on =
       before != State::kWriting && stretches.holding() && stretches.hold_from() <= from;
   bool ended = before == State::kWriting || goes_on;
-  for (const HeldStretches::Stretch& stretch : stretches.held()) {
+  for (std::size_t i = 0; i != stretches.held().size();) {
+    const HeldStretches::Stretch stretch = stretches.held()[i];
+    bool made = false;
     if (ended || stretch.begin > from || stretch.end <= from) {
-      make_gap(stretch.begin, stretch.end);
-      continue;
+      made = make_gap(stretch.begin, stretch.end);
+    } else {
+      begin_earlier(stretch.begin);
+      made = end_hold(stretch.end, reason);
+      ended = true;
     }
-    begin_earlier(stretch.begin);
-    end_hold(stretch.end, reason);
-    ended = true;
+    if (made) {
+      ++i;
+    } else {
+      stretches.erase(i);
+    }
   }
   if (!ended) end_hold(from, CutReason::kTooShort);
   if (!stretches.holding()) return;
@@ -41,7 +48,7 @@ void HoldCuts::want(std::uint64_t from) noexcept {
   cut_ = events_.cut_not_before(from);
 }
 
-void HoldCuts::end_hold(std::uint64_t to, CutReason reason) noexcept {
+bool HoldCuts::end_hold(std::uint64_t to, CutReason reason) noexcept {
   const State before = state_;
   state_ = State::kWriting;
   if (before == State::kWanted) return make_gap(from_, to);
@@ -49,14 +56,16 @@ void HoldCuts::end_hold(std::uint64_t to, CutReason reason) noexcept {
   const bool too_short =
       end.epoch <= cut_->epoch || end.ticks - cut_->ticks < min_gap_ticks_;
   sink_.resume(gap_, too_short ? *cut_ : end, too_short ? CutReason::kTooShort : reason);
+  return !too_short;
 }
 
-void HoldCuts::make_gap(std::uint64_t from, std::uint64_t to) noexcept {
+bool HoldCuts::make_gap(std::uint64_t from, std::uint64_t to) noexcept {
   const std::optional<CutPoint> begin = events_.cut_not_before(from);
   const CutPoint end = events_.cut_not_after(to);
   if (!begin || end.epoch <= begin->epoch || end.ticks - begin->ticks < min_gap_ticks_)
-    return;
+    return false;
   sink_.gap(gaps_++, *begin, end);
+  return true;
 }
 
 void HoldCuts::step(std::uint64_t keep) noexcept {

@@ -25,8 +25,15 @@
 
 namespace refrain::filters {
 
-enum class CutReason : std::uint8_t { kIterations, kWindow, kLimit, kBreak, kTooShort, kSlow,
-                                      kPause };
+enum class CutReason : std::uint8_t {
+  kIterations,
+  kWindow,
+  kLimit,
+  kBreak,
+  kTooShort,
+  kSlow,
+  kPause
+};
 
 class CutSink {
  public:
@@ -58,8 +65,9 @@ class HoldCuts {
   std::uint64_t from() const noexcept { return from_; }
 
   // These stretches are to be left out; the last of them may be open. Of the past before
-  // from() they say only what is new.
-  void change(const HeldStretches& stretches, CutReason reason) noexcept;
+  // from() they say only what is new. Those that are over and make no gap, for they are too
+  // short, are erased.
+  void change(HeldStretches& stretches, CutReason reason) noexcept;
 
   // While wants_hold(): holds if it is time. `keep`: position from which a break now would
   // resume.
@@ -80,8 +88,9 @@ class HoldCuts {
 
   void want(std::uint64_t from) noexcept;
   void begin_earlier(std::uint64_t from) noexcept;
-  void end_hold(std::uint64_t to, CutReason reason) noexcept;
-  void make_gap(std::uint64_t from, std::uint64_t to) noexcept;
+  // False: there is no gap.
+  bool end_hold(std::uint64_t to, CutReason reason) noexcept;
+  bool make_gap(std::uint64_t from, std::uint64_t to) noexcept;
 
   std::uint64_t min_gap_ticks_;
   const EventHistory& events_;

@@ -22,14 +22,8 @@ void InnerMarks::sum_before(std::uint64_t position) noexcept {
   while (next_is_before(position)) take_next(false);
 }
 
-void InnerMarks::write_from(std::uint64_t position) noexcept {
-  sum_before(position);
-  while (begin_ != end_) take_next(true);
-}
-
-void InnerMarks::write_between(std::uint64_t from, std::uint64_t to) noexcept {
-  sum_before(from);
-  while (next_is_before(to)) take_next(true);
+void InnerMarks::write_before(std::uint64_t position) noexcept {
+  while (next_is_before(position)) take_next(true);
 }
 
 void InnerMarks::take_next(bool written) noexcept {

@@ -1,8 +1,9 @@
 // InnerMarks: keeps the marks of loops that run inside iterations which are held, until it
-// is known whether these are written after all; then writes them, or sums them up.
+// is known whether these are written after all (also because a gap there would be too
+// short); then writes them, or sums them up.
 //
 // Place in the flow: inside IterationGate. Marks come in as the detector tells them; each
-// is either written (write_from, write_between) or becomes part of one sum a loop
+// is either written (write_before) or becomes part of one sum a loop
 // (sum_before), never both, so that counts and total durations stay exact.
 // Thread-safety: none. Memory: fixed at construction; if more marks wait than there is room
 // for, the oldest are summed up. Cost: a copy of about 60 bytes a mark, twice.
@@ -23,16 +24,15 @@ class InnerMarks {
   InnerMarks(std::uint64_t capacity, MarkSink& sink);
 
   void put(periodicity::LoopEventKind kind, const LoopMark& mark) noexcept {
-    if (end_ - begin_ == waiting_.size()) [[unlikely]] sum_oldest();
+    if (end_ - begin_ == waiting_.size()) [[unlikely]]
+      sum_oldest();
     waiting_[end_++ & mask_] = {kind, mark};
   }
 
   // What lies before `position` stays held: it is summed up.
   void sum_before(std::uint64_t position) noexcept;
-  // What lies from `position` on is written after all; what lies before is summed up.
-  void write_from(std::uint64_t position) noexcept;
-  // What lies in [from, to) is written; before it: summed up; behind it: goes on waiting.
-  void write_between(std::uint64_t from, std::uint64_t to) noexcept;
+  // What lies before `position` is written after all.
+  void write_before(std::uint64_t position) noexcept;
   // Tells the sums, one a loop and loop around it, and begins new ones.
   void tell_sums() noexcept;
 

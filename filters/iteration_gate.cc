@@ -50,8 +50,7 @@ void IterationGate::start(CutPoint start) noexcept {
 }
 
 void IterationGate::on_symbol(const SymbolEvent& event) noexcept {
-  events_.append(event.ticks, event.epoch, event.depth, event.at_epoch,
-                 event.company);
+  events_.append(event.ticks, event.epoch, event.depth, event.at_epoch, event.company);
   detector_.push(event.symbol, event.depth, *this);
   if (told_) after_loop_events();
   if (event.ticks >= next_window_ticks_ && event.at_epoch) window_step(event);
@@ -90,9 +89,10 @@ void IterationGate::finish(std::uint64_t ticks) noexcept {
     if (latest.outer_end_ticks == latest.ticks) latest.outer_end_ticks = ticks;
   }
   if (!closed()) cuts_.finish(ticks);
+  const bool held = cuts_.holding();
   closed_for_good_ = true;  // the end of the program is no break
   detector_.finish(*this);
-  inner_.sum_before(kNever);
+  held ? inner_.sum_before(kNever) : inner_.write_before(kNever);
   inner_.tell_sums();
 }
 
@@ -260,7 +260,6 @@ void IterationGate::resume(std::uint64_t position) noexcept {
   if (closed()) return;
   seed_stretches();
   stretches_.resume(std::max(position, unpaused_));
-  resumed_from_ = std::min(resumed_from_, position);
 }
 
 bool IterationGate::apart(std::uint64_t begin, std::uint64_t end) const noexcept {
@@ -287,18 +286,42 @@ void IterationGate::after_loop_events() noexcept {
   if (cuts_.wants_hold()) cuts_.step(kept_position());
   if (iteration_held_ && cuts_.holding()) settle_marks();
   told_ = cuts_.wants_hold();  // then every event is looked at
-  resumed_from_ = kNever;
   changed_ = broken_ = outer_ended_ = iteration_held_ = false;
 }
 
 void IterationGate::change(CutReason reason) noexcept {
   for (std::size_t i = 0; i != std::min(kept_count_, kMostKept); ++i)
     stretches_.take_out(kept_[i].begin, kept_[i].end);
-  if (!stretches_.holding()) {
-    inner_.write_from(resumed_from_);
-    inner_.tell_sums();
-  }
   cuts_.change(stretches_, reason);
+  settle_pieces();
+  if (!stretches_.holding()) inner_.tell_sums();
+}
+
+// Marks in gaps are summed up, others are written, but for those in a slow iteration of an
+// inner loop that is written alone.
+void IterationGate::settle_pieces() noexcept {
+  std::uint64_t written_from = 0;
+  for (const HeldStretches::Stretch& gap : stretches_.held()) {
+    settle_piece(written_from, gap.begin);
+    inner_.sum_before(gap.end);
+    written_from = gap.end;
+  }
+  if (!stretches_.holding()) return inner_.write_before(kNever);
+  settle_piece(written_from, stretches_.hold_from());
+}
+
+void IterationGate::settle_piece(std::uint64_t begin, std::uint64_t end) noexcept {
+  inner_alone(begin, end) ? inner_.sum_before(end) : inner_.write_before(end);
+}
+
+bool IterationGate::inner_alone(std::uint64_t begin, std::uint64_t end) const noexcept {
+  bool alone = false;
+  for (std::size_t i = 0; i != std::min(kept_count_, kMostKept); ++i) {
+    if (kept_[i].end <= begin || kept_[i].begin >= end) continue;
+    if (kept_[i].outermost) return false;
+    alone = true;
+  }
+  return alone && begin != 0;
 }
 
 void IterationGate::take_slow() noexcept {
@@ -318,8 +341,7 @@ void IterationGate::take_slow() noexcept {
 // [begin, end) is to be written, though it lies in a stretch that is held.
 void IterationGate::keep(std::uint64_t begin, std::uint64_t end, bool outermost) noexcept {
   seed_stretches();
-  kept_[kept_count_++ % kMostKept] = {begin, end};
-  if (outermost) inner_.write_between(begin, end);
+  kept_[kept_count_++ % kMostKept] = {begin, end, outermost};
 }
 
 // The least position that may be written again: that of a break, or of the iteration before
@@ -351,7 +373,7 @@ void IterationGate::window_step(const SymbolEvent& event) noexcept {
     policy_.restart(events_.next() - 1);
     slow_.forget_waiting();
     inner_.sum_before(events_.next() - 1);
-    inner_.write_from(0);
+    inner_.write_before(kNever);
     inner_.tell_sums();
     if (!closed()) cuts_.resume_at(here, CutReason::kWindow);
   }

@@ -132,14 +132,14 @@ class IterationGate final : private periodicity::LoopSink, private HoldSink {
     std::uint32_t loop = 0;
     std::uint16_t depth = 0;  // of the events at which its iterations begin
     bool begun = false;
-    bool ended = false;        // a phase, and the next has not begun
+    bool ended = false;  // a phase, and the next has not begun
     bool body_told = true;
-    bool marked = false;       // an iteration of this visit has a mark
-    bool summed = false;       // its further iterations have none
-    std::uint64_t begin = 0;   // position: begin of the latest iteration,
+    bool marked = false;               // an iteration of this visit has a mark
+    bool summed = false;               // its further iterations have none
+    std::uint64_t begin = 0;           // position: begin of the latest iteration,
     std::uint64_t previous_begin = 0;  // and of the one before
-    std::uint64_t number = 0;  // of the latest iteration
-    std::uint64_t ticks = 0;   // its begin
+    std::uint64_t number = 0;          // of the latest iteration
+    std::uint64_t ticks = 0;           // its begin
   };
 
   bool closed() const noexcept { return window_closed_ || paused_ || closed_for_good_; }
@@ -162,6 +162,9 @@ class IterationGate final : private periodicity::LoopSink, private HoldSink {
   void change(CutReason reason) noexcept;
   void take_slow() noexcept;
   void keep(std::uint64_t begin, std::uint64_t end, bool outermost) noexcept;
+  void settle_pieces() noexcept;
+  void settle_piece(std::uint64_t begin, std::uint64_t end) noexcept;
+  bool inner_alone(std::uint64_t begin, std::uint64_t end) const noexcept;
   std::uint64_t kept_position() const noexcept;
   void settle_marks() noexcept;
   void seed_stretches() noexcept;
@@ -186,11 +189,15 @@ class IterationGate final : private periodicity::LoopSink, private HoldSink {
   bool outer_ended_ = false;     // what slow iterations wait for has come
   bool iteration_held_ = false;  // an outermost held iteration began
   HeldStretches stretches_;
-  std::uint64_t resumed_from_ = kNever;  // the least position that is written again
 
   // Written whatever the policy says, the latest of them.
   static constexpr std::size_t kMostKept = 64;
-  std::array<HeldStretches::Stretch, kMostKept> kept_{};
+  struct KeptPiece {
+    std::uint64_t begin;
+    std::uint64_t end;
+    bool outermost;  // no iteration around it is held
+  };
+  std::array<KeptPiece, kMostKept> kept_{};
   std::size_t kept_count_ = 0;
   // The iteration after a slow one: where it begins, and where it lay once it has ended.
   std::uint64_t next_begin_ = kNever;
@@ -198,8 +205,8 @@ class IterationGate final : private periodicity::LoopSink, private HoldSink {
 
   bool window_closed_ = false;
   bool paused_ = false;
-  std::uint64_t unpaused_ = 0;  // position
-  bool closed_for_good_ = false;    // limit reached, or the stream has ended
+  std::uint64_t unpaused_ = 0;       // position
+  bool closed_for_good_ = false;     // limit reached, or the stream has ended
   std::uint64_t next_window_ticks_;  // when the window opens or closes next
   std::uint64_t sums_told_ticks_ = 0;
 };

@@ -154,12 +154,8 @@ TEST_CASE("IterationGate: min_gap - a shorter gap is not made") {
 
 TEST_CASE("IterationGate: min_gap - the end of the program makes it too") {
   Stream stream({.limit = 5, .min_gap_ticks = 100 * 4 * 20});
-  SECTION("long enough") {
-    CHECK(stream.body("abcd", 26).end().cuts.size() == 1);
-  }
-  SECTION("too short") {
-    CHECK(stream.body("abcd", 24).end().cuts.empty());
-  }
+  SECTION("long enough") { CHECK(stream.body("abcd", 26).end().cuts.size() == 1); }
+  SECTION("too short") { CHECK(stream.body("abcd", 24).end().cuts.empty()); }
 }
 
 TEST_CASE("IterationGate: keep_from - tells what a break would ask for") {

@@ -185,6 +185,41 @@ TEST_CASE("NestedGate: marks - inner loops of held iterations are summed up") {
   CHECK(record.summed == 4000 - 100);
 }
 
+// An iteration that is in the trace as a whole has the marks of its inner loops, whatever the
+// reason that it is there: a gap would have been too short, at the end, at a break, between two
+// slow iterations.
+TEST_CASE("NestedGate: marks - inner loops of all that is written have theirs") {
+  const std::size_t inner = 6;  // fewer than the limit
+  const std::size_t size = 2 * inner + 2;
+  const std::size_t outer = 400;
+  Stream stream = two_levels(outer, inner);
+  const bool breaks = GENERATE(false, true);
+  if (breaks) stream.insert(stream.end(), {91, 92, 93, 94});
+  // In iterations: what slow ones lie apart is 2, 8 and many.
+  const std::uint64_t min_gap = GENERATE(0, 5, 1000);
+  auto ticks = random_ticks(stream.size(), 3);
+  for (const std::size_t k : {60, 63, 150, 159, 300}) ticks[k * size + size - 1] += 90000;
+  GatePolicy policy{.limit = 7, .slow = {5, 0.05}};
+  policy.min_gap_ticks = min_gap * size * 125;
+  const Company company = GENERATE(Company::kNone, Company::kMeeting);
+  CAPTURE(breaks, min_gap);
+  const GateRecord record = gated(stream, ticks, policy, true, company);
+  const auto held = record.held(stream.size() + 1);
+  std::size_t written = 0;
+  for (std::size_t k = 0; k < outer; ++k) {
+    const std::size_t from = 1 + k * size;
+    bool whole = true;
+    for (const auto& gap : held)
+      whole = whole && (gap.second <= from || gap.first >= from + size);
+    written += whole;
+  }
+  CHECK(held.empty() == (min_gap == 1000));
+  CHECK(written >= (min_gap == 1000 ? outer : 10));
+  const std::uint32_t loop = record.loops.at(0).iterations > outer ? 0 : 1;
+  CHECK(record.numbers.at(loop).size() == written * inner);
+  CHECK(record.loops.at(loop).iterations == outer * inner);
+}
+
 TEST_CASE("NestedGate: slow iterations - the ones that were made slow, and no others") {
   const std::size_t size = 14;
   Stream stream;
@@ -233,7 +268,8 @@ TEST_CASE("NestedGate: slow iterations - with company, their neighbours are writ
   CHECK(record.held(stream.size() + 1) == expected);
 }
 
-TEST_CASE("NestedGate: slow iterations - with company, the last of a visit has none after it") {
+TEST_CASE(
+    "NestedGate: slow iterations - with company, the last of a visit has none after it") {
   // In each of the first ten steps the inner iterations from the tenth on are held. The
   // last of the fifth step is slow; no other visit of the loop ends there.
   Stream stream;

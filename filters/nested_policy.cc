@@ -64,7 +64,8 @@ void NestedPolicy::begin_iteration(const LoopEvent& event) noexcept {
   bool spent = loop.visits_spent || had >= settings_.limit;
   if (spent && event.level != 0 && had < settings_.limit * kApartFactor) {
     bool& apart = counts_of(event).apart;
-    if (event.iteration != 0) apart = sink_.apart(loop.previous_begin, loop.iteration_begin);
+    if (event.iteration != 0)
+      apart = sink_.apart(loop.previous_begin, loop.iteration_begin);
     spent = !apart;
   }
   if (spent != loop.spent) set_spent(event.level, spent);

@@ -113,13 +113,13 @@ class NestedPolicy final : public periodicity::LoopSink {
   };
   struct Open {
     std::uint64_t iteration_begin = 0;
-    std::uint64_t previous_begin = 0;  // of the iteration before,
+    std::uint64_t previous_begin = 0;   // of the iteration before,
     std::uint64_t before_previous = 0;  // and of the one before that
-    std::uint64_t number = 0;          // of the current iteration
-    std::uint64_t first_counted = 0;   // iteration that the limit counts from
-    bool spent = false;                // the current iteration,
-    bool held = false;                 // or one around it,
-    bool held_inside = false;          // or one around it that is not of the outermost loop
+    std::uint64_t number = 0;           // of the current iteration
+    std::uint64_t first_counted = 0;    // iteration that the limit counts from
+    bool spent = false;                 // the current iteration,
+    bool held = false;                  // or one around it,
+    bool held_inside = false;  // or one around it that is not of the outermost loop
     bool visits_spent = false;
     bool broken = false;
   };
@@ -141,7 +141,7 @@ class NestedPolicy final : public periodicity::LoopSink {
 
   NestedPolicySettings settings_;
   HoldSink& sink_;
-  std::vector<Open> open_;  // by level
+  std::vector<Open> open_;   // by level
   std::vector<Loop> loops_;  // by their numbers
   bool holding_ = false;
   std::uint64_t restarted_ = 0;  // position

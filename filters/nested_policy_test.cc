@@ -283,7 +283,8 @@ struct ApartSink final : HoldSink {
   HeldStretches stretches;
 };
 
-TEST_CASE("NestedPolicy: messages alone - an inner loop is held after ten times the limit") {
+TEST_CASE(
+    "NestedPolicy: messages alone - an inner loop is held after ten times the limit") {
   ApartSink sink;
   NestedPolicy policy({.limit = 3}, sink);
   const auto tell = [&](LoopEventKind kind, std::uint32_t loop, std::uint64_t position,

@@ -18,7 +18,10 @@ struct Bench {
     gate.start({0, 0});
   }
   void symbol(periodicity::Symbol value) {
-    gate.on_symbol({.symbol = value, .ticks = 100 * next, .epoch = next + 1, .depth = 0,
+    gate.on_symbol({.symbol = value,
+                    .ticks = 100 * next,
+                    .epoch = next + 1,
+                    .depth = 0,
                     .at_epoch = true});
     ++next;
   }
@@ -39,7 +42,8 @@ constexpr std::uint32_t kLoop = PhaseDetector::kFirstLoop;
 
 }  // namespace
 
-TEST_CASE("IterationGate: phases - N are written, each is timed from its begin to its end") {
+TEST_CASE(
+    "IterationGate: phases - N are written, each is timed from its begin to its end") {
   Bench bench({.limit = 5});
   for (int i = 0; i < 50; ++i) {
     bench.phase(7);

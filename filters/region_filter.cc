@@ -143,9 +143,8 @@ class FilterParser {
       } else if (c == '\n') {
         ++line_;
         ++at_;
-      } else if (c == ' ' || c == '\t' || c == '\r') {
-        ++at_;
-      } else if (c == '\\' && at_line_end(at_ + 1)) {
+      } else if (c == ' ' || c == '\t' || c == '\r' ||
+                 (c == '\\' && at_line_end(at_ + 1))) {
         ++at_;
       } else {
         return;
@@ -163,7 +162,7 @@ class FilterParser {
              "' stands outside a block; expected SCOREP_REGION_NAMES_BEGIN or "
              "SCOREP_FILE_NAMES_BEGIN";
     if (word_ == "EXCLUDE" || word_ == "INCLUDE") {
-      const std::string problem = rule_without_pattern();
+      std::string problem = rule_without_pattern();
       if (!problem.empty()) return problem;
       rule_ = word_ == "EXCLUDE" ? 'E' : 'I';
       patterns_ = 0;
@@ -194,7 +193,7 @@ class FilterParser {
 
   std::string end(Section section) {
     if (section_ != section) return "'" + word_ + "' closes no open block";
-    const std::string problem = rule_without_pattern();
+    std::string problem = rule_without_pattern();
     section_ = Section::kNone;
     rule_ = 0;
     return problem;

@@ -44,14 +44,18 @@ constexpr SettingInfo kTable[] = {
      "have nothing else.",
      "auto|parallel|functions", 0, 0, field<&Settings::symbols>},
     {"mpi_frames", kCount, "frames", "0 to 16", "callers that tell MPI calls apart",
-     "How many frames of the stack above the place of an MPI call are part of what the call "
+     "How many frames of the stack above the place of an MPI call are part of what the "
+     "call "
      "is to the loop detector, for programs that call MPI through functions of their own. "
-     "0: a call is its place, procedure and communicator. A frame costs some instructions a call.",
+     "0: a call is its place, procedure and communicator. A frame costs some instructions "
+     "a call.",
      "", 0, 16, field<&Settings::mpi_frames>},
     {"clock_every", kCount, "collectives", "0 (never) or more",
      "how often the clocks of MPI processes are compared on the way",
-     "After every so many blocking collectives over MPI_COMM_WORLD all processes measure their "
-     "clocks against that of process 0, as they do when MPI starts and ends, for clocks that do "
+     "After every so many blocking collectives over MPI_COMM_WORLD all processes measure "
+     "their "
+     "clocks against that of process 0, as they do when MPI starts and ends, for clocks "
+     "that do "
      "not drift evenly. It takes as long as some hundred messages.",
      "", 0, 1e15, field<&Settings::clock_every>},
     {"detector", kChoice, "", "nested, exact or matrix", "how loops are found",
@@ -60,7 +64,8 @@ constexpr SettingInfo kTable[] = {
      "matrix' answers in constant time.",
      "nested|exact|matrix", 0, 0, field<&Settings::detector>},
     {"nested", kChoice, "", "each or once", "what limit counts in a nest of loops",
-     "each: the first iterations of every visit of a loop inside a written iteration of the "
+     "each: the first iterations of every visit of a loop inside a written iteration of "
+     "the "
      "loop around it. once: the iterations of a loop's body in the whole run.",
      "each|once", 0, 0, field<&Settings::nested>},
     {"window", kCount, "events", "1 to 1000000", "how long a repetition must have lasted",
@@ -77,17 +82,19 @@ constexpr SettingInfo kTable[] = {
      "all|summary", 0, 0, field<&Settings::marks>},
     {"slow_factor", kNumber, "MAD", "0 (off) or more",
      "how far from its loop's median a kept iteration lies",
-     "An iteration that would not be written is, if its duration differs from the median of "
+     "An iteration that would not be written is, if its duration differs from the median "
+     "of "
      "its loop by more than so many median absolute deviations (after 20 iterations).",
      "", 0, 1e9, field<&Settings::slow_factor>},
     {"slow_share", kNumber, "", "0 to 1", "most events to write for such iterations",
      "As a share of all events. Those that differ most, in time, come first. In short runs "
-     "the first that took twice, or half, as long as usual are kept beyond the share, up to "
+     "the first that took twice, or half, as long as usual are kept beyond the share, up "
+     "to "
      "20 times the share in all. 0: none.",
      "", 0, 1, field<&Settings::slow_share>},
     {"min_gap", kSeconds, "s", "0 or more", "shortest stretch worth leaving out",
-     "Writing goes on until a gap would be so long; then it is made, from its begin on.", "",
-     0, 1e9, field<&Settings::min_gap_s>},
+     "Writing goes on until a gap would be so long; then it is made, from its begin on.",
+     "", 0, 1e9, field<&Settings::min_gap_s>},
     {"from", kSeconds, "s", "0 or more", "begin to write so long after the start", "", "",
      0, 1e9, field<&Settings::from_s>},
     {"until", kSeconds, "s", "0 (never) or more", "write no more so long after the start",
@@ -107,11 +114,13 @@ constexpr SettingInfo kTable[] = {
      "", 0, 1e9, field<&Settings::function_mean_s>},
     {"counters", kText, "", "names with commas between", "counters to record",
      "Events of PAPI: presets (PAPI_TOT_INS), native ones, software-defined ones (sde:::). "
-     "And what the system counts of each thread: minor_faults, major_faults, "
-     "voluntary_switches, involuntary_switches, migrations, user_time, system_time.",
+     "And what the system counts of each thread: page_faults (minor_faults, "
+     "major_faults), context_switches (voluntary_switches, involuntary_switches), "
+     "migrations, user_time, system_time.",
      "", 0, 0, field<&Settings::counters>},
     {"counters_at", kChoice, "", "boundaries or all", "where counters are read",
-     "boundaries: where iterations, phases and parallel regions begin and end. all: at every "
+     "boundaries: where iterations, phases and parallel regions begin and end. all: at "
+     "every "
      "recorded enter and leave.",
      "boundaries|all", 0, 0, field<&Settings::counters_at>},
     {"ring", kBytes, "bytes", "24K to 1G",
@@ -123,8 +132,10 @@ constexpr SettingInfo kTable[] = {
      4096, 1 << 30, field<&Settings::chunk_bytes>},
     {"memory_limit", kBytes, "bytes", "1M or more",
      "most memory of rings and chunks in the process",
-     "A thread that would exceed it is not recorded; its events are counted as lost.", "",
-     1 << 20, 1e15, field<&Settings::memory_limit_bytes>},
+     "When half of it is used, further threads get smaller rings. A thread that would "
+     "exceed "
+     "it is not recorded; its events are counted as lost.",
+     "", 1 << 20, 1e15, field<&Settings::memory_limit_bytes>},
     {"disk_limit", kBytes, "bytes", "0 (none) or 1M and more",
      "most bytes of the spool of a process", "What happens then: see limit_policy.", "", 0,
      1e18, field<&Settings::disk_limit_bytes>},
@@ -136,7 +147,8 @@ constexpr SettingInfo kTable[] = {
      0, field<&Settings::keep_spool>},
     {"format", kChoice, "", "otf2, paraver, or both with a comma between",
      "what is written at the end",
-     "otf2: the archive. paraver: also .prv, .pcf and .row, made from the archive and beside "
+     "otf2: the archive. paraver: also .prv, .pcf and .row, made from the archive and "
+     "beside "
      "it; alone, they take its place.",
      "otf2|paraver|otf2,paraver|paraver,otf2", 0, 0, field<&Settings::format>},
     {"clock", kChoice, "", "auto, tsc, monotonic or logical", "clock of the time stamps",
@@ -173,13 +185,21 @@ std::optional<double> scale_of(SettingType type, std::string_view unit) {
     const char* name;
     double scale;
   };
-  static constexpr Unit kSeconds[] = {{"", 1},      {"s", 1},   {"ms", 1e-3}, {"us", 1e-6},
-                                      {"ns", 1e-9}, {"m", 60},  {"min", 60},  {"h", 3600}};
-  static constexpr Unit kBytes[] = {
-      {"", 1},           {"b", 1},           {"k", 1 << 10},    {"kib", 1 << 10},
-      {"kb", 1 << 10},   {"m", 1 << 20},     {"mib", 1 << 20},  {"mb", 1 << 20},
-      {"g", 1 << 30},    {"gib", 1 << 30},   {"gb", 1 << 30},   {"t", 1ULL << 40},
-      {"tib", 1ULL << 40}};
+  static constexpr Unit kSeconds[] = {{"", 1},      {"s", 1},  {"ms", 1e-3}, {"us", 1e-6},
+                                      {"ns", 1e-9}, {"m", 60}, {"min", 60},  {"h", 3600}};
+  static constexpr Unit kBytes[] = {{"", 1},
+                                    {"b", 1},
+                                    {"k", 1 << 10},
+                                    {"kib", 1 << 10},
+                                    {"kb", 1 << 10},
+                                    {"m", 1 << 20},
+                                    {"mib", 1 << 20},
+                                    {"mb", 1 << 20},
+                                    {"g", 1 << 30},
+                                    {"gib", 1 << 30},
+                                    {"gb", 1 << 30},
+                                    {"t", 1ULL << 40},
+                                    {"tib", 1ULL << 40}};
   static constexpr Unit kPlain[] = {{"", 1}};
   const auto find = [&](std::span<const Unit> units) -> std::optional<double> {
     for (const Unit& u : units)
@@ -248,39 +268,55 @@ std::string variable_name(const SettingInfo& info) {
 
 const char* type_name(SettingType type) {
   switch (type) {
-    case kBool: return "a switch";
-    case kCount: return "a number";
-    case kBytes: return "a size";
-    case kSeconds: return "a time";
-    case kNumber: return "a factor";
-    case kChoice: return "a choice";
-    case kText: return "a text";
+    case kBool:
+      return "a switch";
+    case kCount:
+      return "a number";
+    case kBytes:
+      return "a size";
+    case kSeconds:
+      return "a time";
+    case kNumber:
+      return "a factor";
+    case kChoice:
+      return "a choice";
+    case kText:
+      return "a text";
   }
   return "";
 }
 
 std::string set_value(Settings& settings, const SettingInfo& info, std::string_view text) {
   switch (info.type) {
-    case kBool: return set_bool(settings, info, text);
-    case kChoice: return set_choice(settings, info, text);
-    case kText: *static_cast<std::string*>(info.field(settings)) = text; return {};
-    default: return set_number(settings, info, text);
+    case kBool:
+      return set_bool(settings, info, text);
+    case kChoice:
+      return set_choice(settings, info, text);
+    case kText:
+      *static_cast<std::string*>(info.field(settings)) = text;
+      return {};
+    default:
+      return set_number(settings, info, text);
   }
 }
 
 std::string value_text(const Settings& settings, const SettingInfo& info) {
   const void* at = info.field(const_cast<Settings&>(settings));
   switch (info.type) {
-    case kBool: return *static_cast<const bool*>(at) ? "yes" : "no";
+    case kBool:
+      return *static_cast<const bool*>(at) ? "yes" : "no";
     case kChoice:
-    case kText: return *static_cast<const std::string*>(at);
+    case kText:
+      return *static_cast<const std::string*>(at);
     case kSeconds:
     case kNumber: {
       std::array<char, 32> text{};
-      const auto end = std::to_chars(text.begin(), text.end(), *static_cast<const double*>(at));
+      const auto end =
+          std::to_chars(text.begin(), text.end(), *static_cast<const double*>(at));
       return {text.begin(), end.ptr};
     }
-    default: return std::to_string(*static_cast<const std::uint64_t*>(at));
+    default:
+      return std::to_string(*static_cast<const std::uint64_t*>(at));
   }
 }
 

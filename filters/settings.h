@@ -66,7 +66,7 @@ enum class SettingType : std::uint8_t {
 };
 
 struct SettingInfo {
-  const char* name;      // "min_gap"; the variable is REFRAIN_MIN_GAP
+  const char* name;  // "min_gap"; the variable is REFRAIN_MIN_GAP
   SettingType type;
   const char* unit;      // "" if it has none
   const char* range;     // for people

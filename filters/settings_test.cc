@@ -14,7 +14,8 @@ const char* lookup(const char* name) {
   return found == g_environment.end() ? nullptr : found->second.c_str();
 }
 
-std::vector<std::string> read(Settings& settings, std::map<std::string, std::string> given) {
+std::vector<std::string> read(Settings& settings,
+                              std::map<std::string, std::string> given) {
   g_environment = std::move(given);
   return read_settings(settings, lookup);
 }
@@ -54,11 +55,19 @@ TEST_CASE("Settings: read - units and words") {
 
 TEST_CASE("Settings: read - what is wrong is named, and the default stays") {
   const Settings fresh;
-  for (const auto& [name, text] : std::vector<std::pair<std::string, std::string>>{
-           {"REFRAIN_LIMIT", "ten"}, {"REFRAIN_LIMIT", "-1"},     {"REFRAIN_LIMIT", "1.5"},
-           {"REFRAIN_LIMIT", "1K"},  {"REFRAIN_RING", "1"},       {"REFRAIN_RING", "12X"},
-           {"REFRAIN_QUIET", "2"},   {"REFRAIN_SYMBOLS", "mpi"},  {"REFRAIN_MIN_GAP", "nan"},
-           {"REFRAIN_FROM", "-1s"},  {"REFRAIN_WINDOW", "0"},     {"REFRAIN_LIMIT", "1e400"}}) {
+  for (const auto& [name, text] :
+       std::vector<std::pair<std::string, std::string>>{{"REFRAIN_LIMIT", "ten"},
+                                                        {"REFRAIN_LIMIT", "-1"},
+                                                        {"REFRAIN_LIMIT", "1.5"},
+                                                        {"REFRAIN_LIMIT", "1K"},
+                                                        {"REFRAIN_RING", "1"},
+                                                        {"REFRAIN_RING", "12X"},
+                                                        {"REFRAIN_QUIET", "2"},
+                                                        {"REFRAIN_SYMBOLS", "mpi"},
+                                                        {"REFRAIN_MIN_GAP", "nan"},
+                                                        {"REFRAIN_FROM", "-1s"},
+                                                        {"REFRAIN_WINDOW", "0"},
+                                                        {"REFRAIN_LIMIT", "1e400"}}) {
     Settings s;
     const auto complaints = read(s, {{name, text}});
     INFO(name << "=" << text);

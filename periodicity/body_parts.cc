@@ -4,6 +4,7 @@
 // does so each time, which is evidence enough even where the row is short. Only rows of
 // events are looked at, not of inner loops.
 #include <algorithm>
+#include <cassert>
 
 #include "periodicity/body_store.h"
 
@@ -32,8 +33,8 @@ void BodyStore::find_parts(std::uint32_t number) noexcept {
     last = index;
   }
   body.first_mark = mark_count_;
-  most_marks_ = std::min(mark_count_ + kMostMarks,
-                         static_cast<std::uint32_t>(marks_.size()));
+  most_marks_ =
+      std::min(mark_count_ + kMostMarks, static_cast<std::uint32_t>(marks_.size()));
   parts_between(0, body.size, 0);
   const std::uint32_t count = mark_count_ - body.first_mark;
   body.marks = count;
@@ -54,6 +55,7 @@ BodyStore::Repeat BodyStore::repeat_at(std::uint32_t from, std::uint32_t to) noe
   std::uint32_t other = next_same_[from];
   for (int lags = kMostLags; lags != 0 && other < to; --lags, other = next_same_[other]) {
     const std::uint32_t lag = other - from;
+    assert(lag != 0);
     if (other + lag > to || effort_ == 0) break;
     --effort_;
     std::uint32_t end = other;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cassert>
 
 #include "periodicity/body_table.h"
 
@@ -52,6 +53,7 @@ BodyStore::Form BodyStore::form_of_scratch(std::uint32_t size) noexcept {
 
 BodyStore::Found BodyStore::find_or_add(const TokenHistory& tokens, std::uint64_t from,
                                         std::uint32_t lag) {
+  assert(lag != 0);
   const Form form = form_of(tokens, from, lag);
   const std::uint32_t known = find(form.hash, lag);
   if (known != kNoBody) {
@@ -94,6 +96,7 @@ std::uint32_t BodyStore::find(std::uint64_t hash, std::uint32_t size) const noex
 
 std::uint32_t BodyStore::add(const TokenHistory& tokens, std::uint64_t start,
                              std::uint32_t size, Form form) {
+  assert(size != 0);
   const std::uint32_t number = add_body(size, form);
   if (number == kNoBody) return kNoBody;
   Body& body = bodies_[number];

@@ -23,7 +23,7 @@ class BreakTable {
   // The loop is left at `position`, at `place` of its body, since `next` came; gives what is
   // known of earlier breaks of this kind.
   Earlier note(std::uint32_t loop, std::uint64_t place, std::uint64_t next,
-                     std::uint64_t position) noexcept {
+               std::uint64_t position) noexcept {
     const std::uint64_t key = mix(mix(mix(loop + 1) + place) + next) | 1;
     Break& kind = kinds_[key >> (64 - kBits)];
     const Earlier before = kind.key == key ? kind.last : Earlier{};

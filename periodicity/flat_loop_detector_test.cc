@@ -83,6 +83,9 @@ void check_order(const Recorded& recorded, std::uint64_t end) {
       case kLeft:
         open = false;
         REQUIRE(event.iteration == (event.position == next ? iterations : iterations - 1));
+        break;
+      case kIterationEnd:
+        FAIL("only phases of the program's own end by themselves");
     }
   }
   REQUIRE(!open);

@@ -141,7 +141,9 @@ bool HeaderSearch::irregular(const Entry& entry) const noexcept {
 // The word of `entry` is one that begins iterations. Which one in the last does so best?
 bool HeaderSearch::choose(const Entry& entry, std::uint64_t position) noexcept {
   // Were these iterations explained, there would be nothing to do.
-  if (trouble_[troubles_ % kTrouble] + 2 * kTrouble * (position - entry.last) < position) {
+  if (trouble_[troubles_ % kTrouble] +
+          std::uint64_t{2} * kTrouble * (position - entry.last) <
+      position) {
     return false;
   }
   const Entry* best = nullptr;

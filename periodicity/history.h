@@ -12,7 +12,8 @@
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
-#include <vector>
+
+#include "periodicity/zeroed_array.h"
 
 namespace refrain::periodicity {
 
@@ -55,7 +56,7 @@ class CircularHistory {
   }
 
  private:
-  std::vector<T> values_;
+  ZeroedArray<T> values_;
   std::uint64_t mask_;
   std::uint64_t size_ = 0;
 };

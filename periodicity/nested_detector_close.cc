@@ -1,8 +1,7 @@
 // The part of NestedDetector that leaves loops, and ends.
-#include "periodicity/nested_detector.h"
-
 #include <algorithm>
 
+#include "periodicity/nested_detector.h"
 
 namespace refrain::periodicity {
 

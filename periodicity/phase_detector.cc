@@ -6,15 +6,16 @@ namespace refrain::periodicity {
 
 using enum LoopEventKind;
 
-PhaseDetector::PhaseDetector(std::unique_ptr<LoopDetector> inner) : inner_(std::move(inner)) {}
+PhaseDetector::PhaseDetector(std::unique_ptr<LoopDetector> inner)
+    : inner_(std::move(inner)) {}
 
 std::uint64_t PhaseDetector::reach_events() const noexcept {
   return std::max<std::uint64_t>(inner_->reach_events(), 2 * kMostBetween);
 }
 
 std::size_t PhaseDetector::open_phases() const noexcept {
-  return static_cast<std::size_t>(
-      std::count_if(open_.begin(), open_.end(), [](const Open& loop) { return loop.inside; }));
+  return static_cast<std::size_t>(std::count_if(
+      open_.begin(), open_.end(), [](const Open& loop) { return loop.inside; }));
 }
 
 // What the inner detector tells, as far as it is heard.
@@ -78,7 +79,8 @@ void PhaseDetector::listen(std::uint64_t position, LoopSink& sink) noexcept {
   for (const InnerLoop& loop : inner_loops_) sink.on_loop_event(loop.found);
 }
 
-LoopEvent PhaseDetector::event_of(LoopEventKind kind, std::uint64_t position) const noexcept {
+LoopEvent PhaseDetector::event_of(LoopEventKind kind,
+                                  std::uint64_t position) const noexcept {
   const Open& loop = open_.back();
   const std::size_t level = open_.size() - 1;
   return {.kind = kind,
@@ -135,8 +137,8 @@ void PhaseDetector::between(Symbol symbol, LoopSink& sink) noexcept {
   while (!open_.empty() && !open_.back().inside) {
     Open& loop = open_.back();
     const Phase& phase = *loop.phase;
-    const bool known = phase.stretches == 0 ||
-                       (phase.between.contains(symbol) && loop.since.size() < 2 * phase.most);
+    const bool known = phase.stretches == 0 || (phase.between.contains(symbol) &&
+                                                loop.since.size() < 2 * phase.most);
     if (known && loop.since.size() < kMostBetween) {
       loop.since.push_back(symbol);
       return;

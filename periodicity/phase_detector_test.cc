@@ -22,8 +22,8 @@ class Told final : public LoopSink {
     lines.push_back((phase ? "P" + std::to_string(event.loop - PhaseDetector::kFirstLoop)
                            : std::string("L")) +
                     " " + kNames[static_cast<int>(event.kind)] + " " +
-                    std::to_string(event.level) + " " + std::to_string(event.iteration) + "@" +
-                    std::to_string(event.position));
+                    std::to_string(event.level) + " " + std::to_string(event.iteration) +
+                    "@" + std::to_string(event.position));
   }
   std::vector<std::string> of_phases() const {
     std::vector<std::string> out;
@@ -100,6 +100,22 @@ TEST_CASE("PhaseDetector: between phases - what was there before belongs to the 
   CHECK_FALSE(bench.told.events.back().at_end);
   // 13 + 7 iterations of 3 or 4 events, the last of 3, behind its end.
   CHECK(bench.told.events.back().position == 13 * 3 + 7 * 4 - 1);
+  check_order(bench.told);
+}
+
+TEST_CASE(
+    "PhaseDetector: the end of the stream - behind the last phase, or where one was open") {
+  const bool open = GENERATE(false, true);
+  Bench bench;
+  for (int i = 0; i < 10; ++i) bench.phase(7), bench.symbol(1);
+  if (open) bench.begin(7), bench.symbol(2);
+  bench.detector.finish(bench.told);
+  const LoopEvent& left = bench.told.events.back();
+  REQUIRE(left.kind == LoopEventKind::kLeft);
+  CHECK(left.at_end);
+  CHECK(left.iteration == 10);  // complete ones
+  // What came behind the last phase, known or not, is not the loop's.
+  CHECK(left.position == (open ? 32 : 29));
   check_order(bench.told);
 }
 
@@ -181,7 +197,8 @@ TEST_CASE("PhaseDetector: without phases - what the inner detector says") {
   NestedDetector inner;
   Bench bench;
   for (int i = 0; i < 500; ++i) {
-    const Symbol symbol = i % 7 == 3 ? 40 + static_cast<Symbol>(i / 70) : static_cast<Symbol>(i % 7);
+    const Symbol symbol =
+        i % 7 == 3 ? 40 + static_cast<Symbol>(i / 70) : static_cast<Symbol>(i % 7);
     inner.push(symbol, 0, alone);
     bench.symbol(symbol);
   }
@@ -191,7 +208,8 @@ TEST_CASE("PhaseDetector: without phases - what the inner detector says") {
   CHECK(alone.lines.size() > 10);
 }
 
-TEST_CASE("PhaseDetector: phases come and go - loops are left for them, and found behind them") {
+TEST_CASE(
+    "PhaseDetector: phases come and go - loops are left for them, and found behind them") {
   Bench bench;
   for (int i = 0; i < 50; ++i) bench.symbol(static_cast<Symbol>(i % 3));
   CHECK(bench.told.count(LoopEventKind::kFound, false) == 1);
@@ -219,9 +237,9 @@ TEST_CASE("PhaseDetector: a phase that comes once - loops behind it are found") 
   for (int i = 0; i < 400; ++i) bench.symbol(static_cast<Symbol>(i % 4));
   bench.detector.finish(bench.told);
   check_order(bench.told);
-  CHECK(bench.told.of_phases() ==
-        std::vector<std::string>{"P0 found 0 0@0", "P0 it 0 0@0", "P0 end 0 0@1",
-                                 "P0 left 0 1@2"});
+  CHECK(bench.told.of_phases() == std::vector<std::string>{"P0 found 0 0@0", "P0 it 0 0@0",
+                                                           "P0 end 0 0@1",
+                                                           "P0 left 0 1@2"});
   CHECK(bench.told.count(LoopEventKind::kIteration, false) >= 99);
 }
 

@@ -43,7 +43,7 @@ class Surprise {
     ++seen_;
     const std::uint32_t count = ++count_[bucket];
     if (seen_ >= kWindow) return bits_[count];
-    return bits_[count * kWindow / seen_];
+    return bits_[std::size_t{count} * kWindow / seen_];
   }
 
  private:

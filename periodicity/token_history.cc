@@ -24,7 +24,8 @@ TokenHistory::TokenHistory(Settings settings)
   power_[0] = 1;
   for (std::size_t n = 1; n < power_.size(); ++n) power_[n] = power_[n - 1] * kHashBase;
   std::uint16_t bit = 1;
-  for (std::uint32_t k = kSmallest; k < 2 * max_lag_ && 2 * k <= mask_; k *= 2) {
+  for (std::uint32_t k = kSmallest;
+       k < 2 * std::uint64_t{max_lag_} && 2 * std::uint64_t{k} <= mask_; k *= 2) {
     const std::uint32_t both = k == kSmallest ? 1 : std::min(k / 4, kSchedule);  // a·b
     const std::uint32_t a = 1u << (std::countr_zero(both) + 1) / 2;
     for (std::uint32_t index = 0; index < kSchedule; ++index) {
@@ -78,22 +79,23 @@ bool TokenHistory::is_run(std::uint32_t lag) const noexcept {
   if (lag > max_lag_ || end_ - begin_ < 3 * std::uint64_t{lag} || !same(end_ - 1, lag)) {
     return false;
   }
-  std::uint64_t from = end_ - 2 * lag;
-  if (hash(from, 2 * lag) != hash(from - lag, 2 * lag)) return false;
+  const std::uint64_t twice = 2 * std::uint64_t{lag};
+  std::uint64_t from = end_ - twice;
+  if (hash(from, twice) != hash(from - lag, twice)) return false;
   while (bits(from, end_) < enough_bits_) {
     if (from - begin_ <= lag || !same(from - 1, lag)) return false;
     --from;
   }
-  for (std::uint64_t index = end_ - 2 * lag; index < end_; ++index) {
+  for (std::uint64_t index = end_ - twice; index < end_; ++index) {
     if (!same(index, lag)) return false;
   }
   return true;
 }
 
 std::uint64_t TokenHistory::begin_of_run(std::uint32_t lag) const noexcept {
-  std::uint64_t from = end_ - 2 * lag;
+  std::uint64_t from = end_ - 2 * std::uint64_t{lag};
   const std::uint64_t least = std::max<std::uint64_t>(
-      begin_ + lag, end_ > 8 * std::uint64_t{lag} + 64 ? end_ - 8 * lag - 64 : 0);
+      begin_ + lag, end_ - std::min(end_, 8 * std::uint64_t{lag} + 64));
   while (from > least && same(from - 1, lag)) --from;
   return from - lag;
 }

@@ -74,7 +74,7 @@ struct PhaseInfo {
   std::uint32_t process = 0;  // index of the location group
   std::uint32_t id = 0;       // of the loop
   std::uint16_t level = 0;
-  std::int64_t parent = -1;  // id of the loop around it
+  std::int64_t parent = -1;       // id of the loop around it
   std::uint32_t body_events = 0;  // the period
   std::vector<std::string> body;  // names of the regions that make an iteration
   std::uint64_t visits = 0;
@@ -106,8 +106,8 @@ struct ArchiveInfo {
   bool recovered = false;
   std::uint64_t archive_bytes = 0;
   std::map<std::string, std::string> properties;  // all of them
-  std::vector<PhaseInfo> phases;  // a loop directly before those inside it
-  std::string structure;          // how they lie in each other, one line
+  std::vector<PhaseInfo> phases;                  // a loop directly before those inside it
+  std::string structure;                          // how they lie in each other, one line
   MpiInfo mpi;
 };
 

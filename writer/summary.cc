@@ -15,8 +15,8 @@ std::string loops_line(const WriteResult& result) {
       result.loops.begin(), result.loops.end(),
       [](const LoopSummary& a, const LoopSummary& b) { return a.total_ns < b.total_ns; });
   std::string line =
-      fmt::format("found {}: {} iterations of {} events, {} written{}, mean {}", longest.name,
-                  longest.iterations, longest.body_events, longest.written,
+      fmt::format("found {}: {} iterations of {} events, {} written{}, mean {}",
+                  longest.name, longest.iterations, longest.body_events, longest.written,
                   longest.partly == 0 ? "" : fmt::format(" and {} in part", longest.partly),
                   duration_text(longest.mean_ns));
   if (result.loops.size() == 2) line += "; and 1 other loop";
@@ -46,7 +46,7 @@ std::string who(const WriteResult& result) {
   const auto several = [](std::uint64_t n, const char* what, const char* end) {
     return fmt::format("{} {}{}", n, what, n == 1 ? "" : end);
   };
-  const std::string threads = several(result.locations, "thread", "s");
+  std::string threads = several(result.locations, "thread", "s");
   if (result.processes < 2) return threads;
   const std::string processes = several(result.processes, "process", "es");
   return result.locations == result.processes ? processes : processes + ", " + threads;
@@ -62,9 +62,9 @@ std::vector<std::string> summary_lines(const WriteResult& result,
                                  static_cast<double>(result.events_seen);
   std::vector<std::string> lines = {
       loops_line(result),
-      fmt::format("wrote {} of {} events ({:.3g} %) of {}, {}: {}",
-                      result.events_written, result.events_seen, share, who(result),
-                      bytes_text(result.archive_bytes), archive)};
+      fmt::format("wrote {} of {} events ({:.3g} %) of {}, {}: {}", result.events_written,
+                  result.events_seen, share, who(result), bytes_text(result.archive_bytes),
+                  archive)};
   if (!result.functions_off.empty()) lines.push_back(functions_line(result));
   return lines;
 }

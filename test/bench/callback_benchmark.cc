@@ -4,33 +4,15 @@
 // REFRAIN_BENCH_LIBRARY names the library to load (default: the one built beside).
 #include <benchmark/benchmark.h>
 #include <dlfcn.h>
-#include <omp-tools.h>
 
-#include <array>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
-#include <string>
+
+#include "test/support/fake_runtime.h"
 
 namespace {
 
-std::array<ompt_callback_t, 64> g_callbacks{};
-
-ompt_set_result_t set_callback(ompt_callbacks_t which, ompt_callback_t callback) {
-  g_callbacks.at(which) = callback;
-  return ompt_set_always;
-}
-
-ompt_interface_fn_t lookup(const char* name) {
-  return std::strcmp(name, "ompt_set_callback") == 0
-             ? reinterpret_cast<ompt_interface_fn_t>(set_callback)
-             : nullptr;
-}
-
-template <typename Function>
-Function callback(ompt_callbacks_t which) {
-  return reinterpret_cast<Function>(g_callbacks.at(which));
-}
+using refrain::test::callback;
 
 ompt_start_tool_result_t* start(const char* library) {
   void* handle = dlopen(library, RTLD_NOW);
@@ -38,37 +20,32 @@ ompt_start_tool_result_t* start(const char* library) {
     std::fprintf(stderr, "%s\n", dlerror());
     std::exit(2);
   }
-  using Start = ompt_start_tool_result_t* (*)(unsigned, const char*);
-  auto* result = reinterpret_cast<Start>(dlsym(handle, "ompt_start_tool"))(202111, "LLVM");
-  if (result == nullptr || result->initialize(lookup, 0, &result->tool_data) == 0) {
+  auto* tool = refrain::test::start_tool(
+      reinterpret_cast<refrain::test::StartTool>(dlsym(handle, "ompt_start_tool")));
+  if (tool == nullptr) {
     std::fprintf(stderr, "the tool does not start\n");
     std::exit(2);
   }
-  return result;
+  return tool;
 }
 
-const void* code(std::uintptr_t n) { return reinterpret_cast<const void*>(0x400000 + 16 * n); }
+const void* code(std::uintptr_t n) {
+  return reinterpret_cast<const void*>(0x400000 + 16 * n);
+}
 
 // One outermost region as LLVM's runtime tells it to the thread that opens it: 8
 // callbacks.
 void region(std::uintptr_t where) {
   ompt_data_t parallel{};
-  ompt_data_t task{};
-  callback<ompt_callback_parallel_begin_t>(ompt_callback_parallel_begin)(
-      &task, nullptr, &parallel, 2, 0, code(where));
-  callback<ompt_callback_implicit_task_t>(ompt_callback_implicit_task)(
-      ompt_scope_begin, &parallel, &task, 2, 0, ompt_task_implicit);
-  const auto sync = callback<ompt_callback_sync_region_t>(ompt_callback_sync_region);
-  const auto wait = callback<ompt_callback_sync_region_t>(ompt_callback_sync_region_wait);
-  const auto kind = ompt_sync_region_barrier_implicit_parallel;
-  sync(kind, ompt_scope_begin, &parallel, &task, code(where));
-  wait(kind, ompt_scope_begin, &parallel, &task, code(where));
-  wait(kind, ompt_scope_end, nullptr, &task, code(where));
-  sync(kind, ompt_scope_end, nullptr, &task, code(where));
-  callback<ompt_callback_implicit_task_t>(ompt_callback_implicit_task)(
-      ompt_scope_end, nullptr, &task, 0, 0, ompt_task_implicit);
-  callback<ompt_callback_parallel_end_t>(ompt_callback_parallel_end)(&parallel, &task, 0,
-                                                                     code(where));
+  refrain::test::parallel_region(parallel, 2, code(where), [&](ompt_data_t& task) {
+    const auto sync = callback<ompt_callback_sync_region_t>(ompt_callback_sync_region);
+    const auto wait = callback<ompt_callback_sync_region_t>(ompt_callback_sync_region_wait);
+    const auto kind = ompt_sync_region_barrier_implicit_parallel;
+    sync(kind, ompt_scope_begin, &parallel, &task, code(where));
+    wait(kind, ompt_scope_begin, &parallel, &task, code(where));
+    wait(kind, ompt_scope_end, nullptr, &task, code(where));
+    sync(kind, ompt_scope_end, nullptr, &task, code(where));
+  });
 }
 
 // Five regions an iteration; after the first thousands the loop is found and held, if
@@ -98,8 +75,7 @@ int main(int argc, char** argv) {
   const char* library = std::getenv("REFRAIN_BENCH_LIBRARY");
   auto* tool = start(library != nullptr ? library : "tracer/librefrain.so");
   ompt_data_t thread{};
-  callback<ompt_callback_thread_begin_t>(ompt_callback_thread_begin)(ompt_thread_initial,
-                                                                     &thread);
+  refrain::test::thread_begins(thread);
   benchmark::Initialize(&argc, argv);
   benchmark::RunSpecifiedBenchmarks();
   tool->finalize(&tool->tool_data);

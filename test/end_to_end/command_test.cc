@@ -46,14 +46,16 @@ TEST_CASE("Command: wrong use - one line, exit status 2") {
   check_wrong_use({"recover", (folder / "no-such-archive").string()});
 }
 
-TEST_CASE("Command: run - the ranks of a job do not mistake each other's look at the folder") {
+TEST_CASE(
+    "Command: run - the ranks of a job do not mistake each other's look at the folder") {
   TemporaryFolder folder;
   Command command;
-  command.arguments = {"/bin/sh", "-c",
-                       "for i in 1 2 3 4 5 6 7 8 9 10; do"
-                       "  for rank in 1 2 3 4; do \"$0\" run -o \"$1\" -- /bin/true & done; wait;"
-                       " done",
-                       data_file("tools/refrain"), folder / "archive"};
+  command.arguments = {
+      "/bin/sh", "-c",
+      "for i in 1 2 3 4 5 6 7 8 9 10; do"
+      "  for rank in 1 2 3 4; do \"$0\" run -o \"$1\" -- /bin/true & done; wait;"
+      " done",
+      data_file("tools/refrain"), folder / "archive"};
   command.environment = clean_environment();
   const Result result = run(command);
   CHECK(result.errors == "");

@@ -17,8 +17,8 @@ constexpr std::uint8_t kCritical = 5, kOrdered = 7;  // ompt_mutex_...
 
 // Where a cut may lie: a Sync, or the begin of a team where no region is open.
 bool cut_before(const Record& record) {
-  const bool team = record.kind == spool::kParallelBegin ||
-                    record.kind == spool::kImplicitTaskBegin;
+  const bool team =
+      record.kind == spool::kParallelBegin || record.kind == spool::kImplicitTaskBegin;
   return record.kind == spool::kSync || (team && (record.sub & spool::kTeamCut) != 0);
 }
 
@@ -299,8 +299,8 @@ class LocationCheck {
       return;
     }
     tell("kind " + std::to_string(record.kind) + " at " + std::to_string(record.ticks) +
-         ", epoch " + std::to_string(epoch_) + (in_ring_ ? ", in the ring" : ", in the log") +
-         ": no " + event_name(type));
+         ", epoch " + std::to_string(epoch_) +
+         (in_ring_ ? ", in the ring" : ", in the log") + ": no " + event_name(type));
   }
 
   void nothing_else() {

@@ -66,8 +66,7 @@ const std::vector<Expectation>& expectations() {
 
 // Begins and ends of threads that were seen.
 long thread_events(const Trace& trace) {
-  const auto kinds =
-      nlohmann::json::parse(trace.properties.at("REFRAIN::EVENTS_BY_KIND"));
+  const auto kinds = nlohmann::json::parse(trace.properties.at("REFRAIN::EVENTS_BY_KIND"));
   return kinds.at("thread_begin").get<long>() + kinds.at("thread_end").get<long>();
 }
 

@@ -99,9 +99,9 @@ int check_threads(const Trace& trace, const std::vector<Iteration>& marks,
       if (!sample.begin && &sample == &all.back() && sample.values.empty()) continue;
       REQUIRE(sample.values.size() == 2);
       if (sample.begin) {
-        const auto after = std::find_if(marks.begin(), marks.end(), [&](const Iteration& it) {
-          return it.begin > sample.time;
-        });
+        const auto after =
+            std::find_if(marks.begin(), marks.end(),
+                         [&](const Iteration& it) { return it.begin > sample.time; });
         REQUIRE(after != marks.begin());
         region = static_cast<std::uint64_t>((after - 1)->number);
       }
@@ -114,7 +114,8 @@ int check_threads(const Trace& trace, const std::vector<Iteration>& marks,
 
 }  // namespace
 
-TEST_CASE("Counters: OpenMP - exact on every thread, in every iteration, across what is held") {
+TEST_CASE(
+    "Counters: OpenMP - exact on every thread, in every iteration, across what is held") {
   for (const char* program : {"counters_clang_openmp", "counters_gcc_openmp"})
     for (const int limit : {0, 4}) {
       INFO(program << ", limit " << limit);
@@ -203,7 +204,8 @@ TEST_CASE("User: MPI - all ranks write the same phases, with all messages") {
     for (const int limit : {0, 5}) {
       INFO(program << ", limit " << limit);
       TemporaryFolder folder;
-      MpiJob job{"test/programs/user/" + std::string(program), {"40"}, 3, 1, settings(limit)};
+      MpiJob job{
+          "test/programs/user/" + std::string(program), {"40"}, 3, 1, settings(limit)};
       job.settings.erase("COUNTERS");
       const Traced traced = trace_mpi(job, MpiWay::kInside, folder / "archive");
       const Trace& trace = traced.trace;
@@ -252,18 +254,22 @@ TEST_CASE("Counters: what is not to be had - told in one line, and the rest reco
   TemporaryFolder folder;
   Job job = job_of("counters_gcc_openmp", 4, 2);
   job.settings["COUNTERS"] =
-      "no_such_counter, minor_faults,sde:::demo::mine,voluntary_switches,user_time";
+      "no_such_counter, page_faults,minor_faults,major_faults,sde:::demo::mine,"
+      "context_switches,voluntary_switches,involuntary_switches,user_time";
   const Traced traced = trace(job, folder / "archive");
-  CHECK(traced.result.errors.find("refrain: counters: minor_faults, sde:::demo::mine, ") == 0);
+  CHECK(traced.result.errors.find("refrain: counters: page_faults, minor_faults, ") == 0);
+  CHECK(traced.result.errors.find("; the system's are page_faults, ") != std::string::npos);
   CHECK(traced.result.errors.find("no_such_counter (") != std::string::npos);
   CHECK(std::count(traced.result.errors.begin(), traced.result.errors.end(), '\n') == 1);
   check_places(traced.trace);
-  REQUIRE(traced.trace.metrics.at(0).size() == 4);
+  REQUIRE(traced.trace.metrics.at(0).size() == 8);
   for (const Location& location : traced.trace.locations) {
-    std::vector<std::uint64_t> before(4, 0);
+    std::vector<std::uint64_t> before(8, 0);
     for (const Event& event : location.events) {
       if (event.type != EventType::kMetric) continue;
-      for (std::size_t i = 0; i < 4; ++i) CHECK(event.values[i] >= before[i]);
+      for (std::size_t i = 0; i < 8; ++i) CHECK(event.values[i] >= before[i]);
+      CHECK(event.values[0] == event.values[1] + event.values[2]);
+      CHECK(event.values[4] == event.values[5] + event.values[6]);
       before = event.values;
     }
     CHECK(before[0] > 0);

@@ -23,7 +23,8 @@ Counts counts(const Trace& trace) {
   Counts all;
   for (const auto& [name, count] : count_by_name(trace)) {
     const std::string plain = name.substr(0, name.find('('));
-    all[plain.substr(plain.rfind(':') == std::string::npos ? 0 : plain.rfind(':') + 1)] += count;
+    all[plain.substr(plain.rfind(':') == std::string::npos ? 0 : plain.rfind(':') + 1)] +=
+        count;
   }
   return all;
 }
@@ -129,8 +130,8 @@ TEST_CASE("Functions: exceptions and threads - balanced") {
 TEST_CASE("Functions: Fortran - procedures by name") {
   for (const char* build : {"gfortran", "gfortran_slow"}) {
     TemporaryFolder folder;
-    const Traced traced = trace(job_of(std::string("procedures_") + build, {}, 0),
-                                folder / "archive");
+    const Traced traced =
+        trace(job_of(std::string("procedures_") + build, {}, 0), folder / "archive");
     Counts calls = counts(traced.trace);
     CHECK(calls["sweep"] == 30);
     CHECK(calls["relax"] == 150);
@@ -157,9 +158,9 @@ TEST_CASE("Functions: called too often - switched off, and told") {
   Job loud = job;
   loud.settings.erase("ARCHIVE");
   loud.environment["REFRAIN_QUIET"] = "no";
-  const Result said = run_refrain({"run", "-o", folder / "loud", "--function-calls", "5000",
-                                   "--function-mean", "100us", "--",
-                                   data_file("test/programs/user/functions_gcc"), "tiny", "100"});
+  const Result said = run_refrain(
+      {"run", "-o", folder / "loud", "--function-calls", "5000", "--function-mean", "100us",
+       "--", data_file("test/programs/user/functions_gcc"), "tiny", "100"});
   CHECK(said.errors.find("switched off 1 function") != std::string::npos);
   // Not those that take their time.
   job.settings.erase("ARCHIVE");

@@ -158,8 +158,7 @@ TEST_CASE("Iterations: in full - whole on every location") {
   };
   REQUIRE(t.locations.size() == 4);
   CHECK(written(primary) >= 5);
-  for (const Location& location : t.locations)
-    CHECK(written(location) == written(primary));
+  for (const Location& location : t.locations) CHECK(written(location) == written(primary));
 }
 
 TEST_CASE("Iterations: marks - coincide with the events of the iteration") {

@@ -1,10 +1,13 @@
 // Jobs whose ranks die: `refrain recover` makes of what they left an archive of all ranks, in
 // which every message has both its ends.
+//
+// REFRAIN_TEST_KILLS: how many jobs are killed at random moments (default 6);
+// REFRAIN_TEST_SEED: of the moments.
 #include <catch2/catch.hpp>
 #include <csignal>
 #include <random>
-#include <thread>
 
+#include "test/end_to_end/left_behind.h"
 #include "test/end_to_end/mpi_job.h"
 #include "test/support/files.h"
 #include "test/support/mpi_checks.h"
@@ -14,22 +17,6 @@ namespace refrain::test {
 namespace {
 
 namespace fs = std::filesystem;
-
-Trace recovered(const fs::path& archive) {
-  // mpirun is gone before all of its ranks are.
-  Result recovery = run_refrain({"recover", archive});
-  for (int i = 0; i < 50 && recovery.errors.find(" still writes to ") != std::string::npos; ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
-    recovery = run_refrain({"recover", archive});
-  }
-  INFO("recover: " << recovery.errors);
-  REQUIRE(recovery.exit_status == 0);
-  Trace trace = read_checked(archive);
-  // Whoever is killed is in the middle of something: what was begun need not have ended.
-  CHECK(text(check_messages(trace)) == "");
-  CHECK(text(check_causality(trace)) == "");
-  return trace;
-}
 
 std::size_t sends_of(const Trace& trace, int rank) {
   std::size_t sends = 0;
@@ -48,16 +35,16 @@ TEST_CASE("MPI killed: one rank of four - what all ranks had is in the archive")
     CAPTURE(victim);
     TemporaryFolder folder;
     const fs::path archive = folder / "archive";
-    const MpiJob job{.program = "ring_gcc",
-                     .arguments = {"400", "100", "4", std::to_string(victim),
-                                   std::to_string(iteration)},
-                     .ranks = 4,
-                     .settings = {{"LIMIT", limit}, {"MIN_GAP", "0"}, {"SLOW_FACTOR", "0"}}};
+    const MpiJob job{
+        .program = "ring_gcc",
+        .arguments = {"400", "100", "4", std::to_string(victim), std::to_string(iteration)},
+        .ranks = 4,
+        .settings = {{"LIMIT", limit}, {"MIN_GAP", "0"}, {"SLOW_FACTOR", "0"}}};
     const Result result = run_mpi(job, MpiWay::kInside, archive);
     CHECK_FALSE(result.timed_out);
     CHECK(result.exit_status != 0);
     REQUIRE(fs::exists(archive / "spool"));
-    const Trace trace = recovered(archive);
+    const Trace trace = recover_job(archive);
     const MpiProcesses processes(trace);
     REQUIRE(processes.size() == 4);
     // All iterations before that one are complete on all ranks: two sends each.
@@ -76,13 +63,13 @@ TEST_CASE("MPI end: a rank that cannot write its part - process 0 writes for all
     CAPTURE(blind);
     TemporaryFolder folder;
     const fs::path archive = folder / "archive";
-    const MpiJob job{.program = "ring_gcc",
-                     .arguments = {"20", "100", "4", "-1", "0", "0", "0",
-                                   std::to_string(blind)},
-                     .ranks = 4,
-                     .settings = {{"LIMIT", "0"}},
-                     // Who can open no file cannot look for leaks.
-                     .environment = {{"ASAN_OPTIONS", "detect_leaks=0"}}};
+    const MpiJob job{
+        .program = "ring_gcc",
+        .arguments = {"20", "100", "4", "-1", "0", "0", "0", std::to_string(blind)},
+        .ranks = 4,
+        .settings = {{"LIMIT", "0"}},
+        // Who can open no file cannot look for leaks.
+        .environment = {{"ASAN_OPTIONS", "detect_leaks=0"}}};
     const Result result = run_mpi(job, MpiWay::kInside, archive);
     INFO(result.errors);
     CHECK_FALSE(result.timed_out);
@@ -90,23 +77,30 @@ TEST_CASE("MPI end: a rank that cannot write its part - process 0 writes for all
     CHECK(result.errors.find("could not write the archive together") != std::string::npos);
     // Where process 0 is the one, nobody can: what was recorded stays.
     CHECK(fs::exists(archive / "spool") == (blind == 0));
-    const Trace trace = blind == 0 ? recovered(archive) : read_checked(archive);
+    const Trace trace = blind == 0 ? recover_job(archive) : read_checked(archive);
     CHECK(text(check_messages(trace)) == "");
     for (int rank = 0; rank < 4; ++rank) CHECK(sends_of(trace, rank) == 40);
   }
 }
 
 TEST_CASE("MPI killed: the whole job at any moment - an archive of what there was") {
-  std::mt19937 random(41);
+  std::mt19937 random(
+      static_cast<unsigned>(number_from_environment("REFRAIN_TEST_SEED", 41)));
+  const long kills = number_from_environment("REFRAIN_TEST_KILLS", 6);
+  const std::vector<Victim>& victims = mpi_victims();
+  REQUIRE_FALSE(victims.empty());
   int begun = 0;
-  for (int i = 0; i < 6; ++i) {
+  for (long i = 0; i < kills; ++i) {
+    const auto& [program, arguments, threads] =
+        victims[static_cast<std::size_t>(i) / 2 % victims.size()];
     const int after_ms = 200 + static_cast<int>(random() % 1200);
-    CAPTURE(after_ms);
+    CAPTURE(after_ms, program);
     TemporaryFolder folder;
     const fs::path archive = folder / "archive";
-    const MpiJob job{.program = "ring_gcc",
-                     .arguments = {"1000000", "100"},
+    const MpiJob job{.program = program,
+                     .arguments = arguments,
                      .ranks = 4,
+                     .threads = threads,
                      .settings = {{"LIMIT", i % 2 == 0 ? "10" : "0"}},
                      .kill_signal = SIGKILL,
                      .kill_after = std::chrono::milliseconds(after_ms)};
@@ -114,7 +108,7 @@ TEST_CASE("MPI killed: the whole job at any moment - an archive of what there wa
     // Killed before MPI_Init had returned: there is no job yet, or no process has joined it.
     if (!fs::exists(archive / "spool") || fs::is_empty(archive / "spool")) continue;
     ++begun;
-    recovered(archive);
+    recover_job(archive);
   }
   CHECK(begun > 0);
 }

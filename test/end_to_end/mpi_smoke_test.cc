@@ -58,10 +58,10 @@ TEST_CASE("MPI smoke: many kinds of calls - each is told, each message matched")
   CHECK(replayed.unmatched() == 0);
   CHECK(replayed.pairs() == 2 * (2 + 4 + 4));
   std::map<std::string, int> found = enters(traced.trace);
-  for (const char* name :
-       {"MPI_Init", "MPI_Isend", "MPI_Cancel", "MPI_Startall", "MPI_Psend_init", "MPI_Mprobe",
-        "MPI_Isendrecv", "MPI_Send_c", "MPI_Comm_idup", "MPI_Cart_create", "MPI_Intercomm_merge",
-        "MPI_Win_fence", "MPI_Put", "MPI_File_write", "MPI_Finalize"})
+  for (const char* name : {"MPI_Init", "MPI_Isend", "MPI_Cancel", "MPI_Startall",
+                           "MPI_Psend_init", "MPI_Mprobe", "MPI_Isendrecv", "MPI_Send_c",
+                           "MPI_Comm_idup", "MPI_Cart_create", "MPI_Intercomm_merge",
+                           "MPI_Win_fence", "MPI_Put", "MPI_File_write", "MPI_Finalize"})
     CHECK(found[name] >= 2);
 }
 

@@ -64,8 +64,7 @@ TEST_CASE("Nested: counts - of outer and inner loops are the program's own") {
         job.settings = {{"MIN_GAP", "0"}, {"MARKS", marks}};
         const Traced traced = trace(job, folder / "archive");
         const json info = info_of(folder / "archive");
-        const json outer =
-            phase_with(info, output_number(traced.result.output, "outer"));
+        const json outer = phase_with(info, output_number(traced.result.output, "outer"));
         const json inner =
             phase_with(info, output_number(traced.result.output, "iterations"));
         REQUIRE(outer.is_object());
@@ -78,23 +77,24 @@ TEST_CASE("Nested: counts - of outer and inner loops are the program's own") {
 }
 
 TEST_CASE("Nested: counts - of a reduced trace are those of the whole one") {
-  for (const Case& c : cases()) for (const std::string compiler : {"clang", "gcc"}) {
-    INFO(c.program << " " << compiler);
-    std::string loops[2];
-    for (const int reduced : {0, 1}) {
-      TemporaryFolder folder;
-      Job job{c.program + "_" + compiler, c.arguments, 2};
-      job.settings = {{"LIMIT", reduced == 1 ? "3" : "0"}, {"MIN_GAP", "0"}};
-      trace(job, folder / "archive");
-      const json info = info_of(folder / "archive");
-      for (const json& phase : info["phases"])
-        loops[reduced] += json({phase["name"], phase["iterations"], phase["visits"],
-                                phase["parent"]})
-                              .dump() +
-                          "\n";
+  for (const Case& c : cases())
+    for (const std::string compiler : {"clang", "gcc"}) {
+      INFO(c.program << " " << compiler);
+      std::string loops[2];
+      for (const int reduced : {0, 1}) {
+        TemporaryFolder folder;
+        Job job{c.program + "_" + compiler, c.arguments, 2};
+        job.settings = {{"LIMIT", reduced == 1 ? "3" : "0"}, {"MIN_GAP", "0"}};
+        trace(job, folder / "archive");
+        const json info = info_of(folder / "archive");
+        for (const json& phase : info["phases"])
+          loops[reduced] +=
+              json({phase["name"], phase["iterations"], phase["visits"], phase["parent"]})
+                  .dump() +
+              "\n";
+      }
+      CHECK(loops[0] == loops[1]);
     }
-    CHECK(loops[0] == loops[1]);
-  }
 }
 
 TEST_CASE("Nested: marks - phases lie in each other") {
@@ -116,8 +116,9 @@ TEST_CASE("Nested: structure - reads as the program is written") {
   TemporaryFolder folder;
   trace({"converge_clang", {"100"}, 2}, folder / "archive");
   CHECK(info_of(folder / "archive")["structure"] ==
-        "100 × [ converge.c:17 load; 15–22 × [ converge.c:25 relax; converge.c:30 residual ]; "
-        "converge.c:42 finish ]");
+        "100 × [ converge.c:17 load; 15–22 × [ converge.c:25 relax; converge.c:30 residual "
+        "]; "
+        "converge.c:43 finish ]");
   trace({"cg_clang", {"75"}, 2}, folder / "cg");
   CHECK(info_of(folder / "cg")["structure"] ==
         "cg.c:101 main; 75 × [ cg.c:74 start; 25 × [ cg.c:37 multiply; cg.c:48 dot; "
@@ -130,8 +131,8 @@ TEST_CASE("Nested: once - holds more than each") {
   for (const int once : {0, 1}) {
     TemporaryFolder folder;
     Job job{"cg_clang", {"75"}, 2};
-    job.settings = {{"NESTED", once == 1 ? "once" : "each"}, {"MIN_GAP", "0"},
-                    {"SLOW_FACTOR", "0"}};
+    job.settings = {
+        {"NESTED", once == 1 ? "once" : "each"}, {"MIN_GAP", "0"}, {"SLOW_FACTOR", "0"}};
     trace(job, folder / "archive");
     share[once] = written_share(info_of(folder / "archive"));
   }

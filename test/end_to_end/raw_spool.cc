@@ -37,10 +37,10 @@ std::vector<Record> read_log(const std::string& file) {
   const std::uint64_t log = word(file, offsetof(Header, log_offset));
   const std::uint64_t stage = word(file, offsetof(Header, stage_offset));
   for (std::uint64_t i = 0; i < count; ++i)
-    if (!copy_record(file,
-                     i < flushed ? log + i * sizeof(Record)
-                                 : stage + (i - flushed) * sizeof(Record),
-                     records))
+    if (!copy_record(
+            file,
+            i < flushed ? log + i * sizeof(Record) : stage + (i - flushed) * sizeof(Record),
+            records))
       break;
   return records;
 }

@@ -43,7 +43,9 @@ constexpr double kMarkBytes = 21;
 
 }  // namespace
 
-TEST_CASE("Size: 10 000 iterations of 43 regions - limit 10 takes at most 1 % of the full archive") {
+TEST_CASE(
+    "Size: 10 000 iterations of 43 regions - limit 10 takes at most 1 % of the full "
+    "archive") {
   CHECK(large_iterations(10000, 10) * 100 <= large_iterations(10000, 0));
 }
 

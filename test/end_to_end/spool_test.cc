@@ -19,7 +19,8 @@ std::size_t check_against_spool(Job job) {
   const RawSpool spool = read_raw_spool(folder / "archive");
   const Committed committed = check_committed(spool, traced.trace, false);
   CHECK(text(committed.problems) == "");
-  const auto written = static_cast<std::uint64_t>(property_number(traced.trace, "EVENTS_WRITTEN"));
+  const auto written =
+      static_cast<std::uint64_t>(property_number(traced.trace, "EVENTS_WRITTEN"));
   CHECK(property_number(traced.trace, "LOST") == 0);
   const std::size_t held = held_stretches(spool, false).size();
   if (held == 0) {

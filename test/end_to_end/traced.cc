@@ -129,6 +129,11 @@ Result run_job(const Job& job, Way way, const fs::path& archive) {
     command.environment["LD_PRELOAD"] = libraries;
   }
   if (way != Way::kNone) put_sanitizer_first(command);
+  if (!job.limits.empty()) {
+    const std::string script = "ulimit " + job.limits + " && exec \"$@\"";
+    const std::vector<std::string> shell = {"bash", "-c", script, "limited"};
+    command.arguments.insert(command.arguments.begin(), shell.begin(), shell.end());
+  }
   return run(command);
 }
 
@@ -158,6 +163,7 @@ Traced trace(const Job& job, const fs::path& archive, Way way) {
   traced.result = run_job(job, way, archive);
   INFO("stderr: " << traced.result.errors);
   REQUIRE_FALSE(traced.result.timed_out);
+  REQUIRE(traced.result.signal == 0);
   REQUIRE(traced.result.exit_status == 0);
   traced.trace = read_checked(archive);
   return traced;

@@ -35,6 +35,7 @@ struct Job {
   int kill_signal = 0;
   std::chrono::microseconds kill_after{0};
   std::chrono::seconds time_limit{120};
+  std::string limits{};  // what the shell's ulimit is to set, e.g. "-f 100 -n 20"
 };
 
 // The settings under which a flat window locks on bodies of at most `events` symbols, and

@@ -38,9 +38,12 @@ TEST_CASE("Transparency: output - the same for every program") {
 
 TEST_CASE("Transparency: end - exit status and signal are the program's own") {
   const std::vector<std::vector<std::string>> ends = {
-      {"return", "0"}, {"return", "3"},     {"exit", "5"}, {"exit-in-region", "7"},
-      {"_exit", "9"},  {"quick-exit", "4"}, {"abort"},     {"raise", "10"},
-      {"raise", "15"}};
+      {"return", "0"}, {"return", "3"},
+      {"exit", "5"},   {"exit-in-region", "7"},
+      {"_exit", "9"},  {"quick-exit", "4"},
+      {"abort"},       {"raise", "10"},
+      {"raise", "15"}, {"segv"},
+      {"exec"}};
   for (const auto& end : ends)
     for (const std::string compiler : {"clang", "gcc"})
       for (const Way way : {Way::kRun, Way::kPreload})
@@ -77,6 +80,28 @@ TEST_CASE("Transparency: tracing cannot start - told once, and the program goes 
   CHECK(traced.exit_status == 0);
   CHECK(traced.errors.rfind("refrain: ", 0) == 0);
   CHECK(std::count(traced.errors.begin(), traced.errors.end(), '\n') == 1);
+}
+
+TEST_CASE("Transparency: many threads - rings get smaller before a thread goes without") {
+  TemporaryFolder folder;
+  const Job job{"threads_clang", {"0", "1", "48"}, 2, {{"MEMORY_LIMIT", "32M"}}};
+  const Traced traced = trace(job, folder / "archive");
+  CHECK(traced.result.output == run_untraced({"threads_clang", {"0", "1", "48"}}).output);
+  CHECK(traced.result.errors == "");
+  CHECK(traced.trace.locations.size() == 48);
+}
+
+TEST_CASE("Transparency: a very long command - its beginning is in the archive") {
+  TemporaryFolder folder;
+  Job job{"constructs_clang", {"3"}};
+  for (char letter = 'a'; letter <= 'j'; ++letter)
+    job.arguments.push_back(std::string(100'000, letter));
+  const Traced traced = trace(job, folder / "archive");
+  CHECK(traced.result.output == run_untraced(job).output);
+  CHECK(traced.result.errors == "");
+  CHECK(traced.trace.properties.at("REFRAIN::SHORTENED") == "REFRAIN::COMMAND");
+  CHECK(traced.trace.properties.at("REFRAIN::COMMAND").find(" 3 aaaa") !=
+        std::string::npos);
 }
 
 TEST_CASE("Transparency: switched off - the library does nothing") {

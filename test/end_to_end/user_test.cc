@@ -45,7 +45,8 @@ std::vector<std::int64_t> written_of(const std::vector<Iteration>& all) {
   return numbers;
 }
 
-const Region& region_named(const Trace& trace, const std::string& name, bool phase = false) {
+const Region& region_named(const Trace& trace, const std::string& name,
+                           bool phase = false) {
   for (const auto& [ref, region] : trace.regions)
     if (region.name == name && ((region.flags & 2) != 0) == phase) return region;
   FAIL("no region '" << name << "'");
@@ -77,8 +78,9 @@ constexpr unsigned kUser = 1;  // OTF2_PARADIGM_USER
 }  // namespace
 
 TEST_CASE("User: without Refrain - programs run as they are") {
-  for (const char* program : {"regions_gcc", "regions_clang", "regions_gcc_static",
-                              "regions_clang_static", "regions_gcc_nopie", "regions_gcc_slow"})
+  for (const char* program :
+       {"regions_gcc", "regions_clang", "regions_gcc_static", "regions_clang_static",
+        "regions_gcc_nopie", "regions_gcc_slow"})
     CHECK(run_untraced(job_of(program, {"steps"}, 0)).output ==
           run_untraced(job_of("regions_gcc_without", {"steps"}, 0)).output);
   CHECK(run_untraced(job_of("fortran_gfortran", {}, 0)).output ==
@@ -107,7 +109,8 @@ TEST_CASE("User: every region - name, paradigm, file and line, parameters") {
       CHECK(solve.file.find("regions.c") != std::string::npos);
       CHECK(solve.begin_line == 31);
       std::vector<std::int64_t> steps(30);
-      for (std::size_t i = 0; i < steps.size(); ++i) steps[i] = static_cast<std::int64_t>(i);
+      for (std::size_t i = 0; i < steps.size(); ++i)
+        steps[i] = static_cast<std::int64_t>(i);
       CHECK(values_of(traced.trace, "step") == steps);
       CHECK(texts_of(traced.trace) == std::set<std::string>{"parity=even", "parity=odd"});
     }
@@ -121,7 +124,8 @@ TEST_CASE("User: statically linked - runs, and gives no archive") {
   CHECK_FALSE(std::filesystem::exists(folder / "archive"));
 }
 
-TEST_CASE("User: phases - N are written, all are marked, what lies between goes with them") {
+TEST_CASE(
+    "User: phases - N are written, all are marked, what lies between goes with them") {
   for (const char* program : {"regions_gcc", "regions_clang_openmp", "regions_gcc_openmp"})
     for (const int limit : {0, 1, 4}) {
       TemporaryFolder folder;
@@ -235,7 +239,8 @@ TEST_CASE("User: pause and resume - left out, and nothing else") {
   CHECK(names["unseen"] == 0);
   CHECK(names["seen"] == 40);
   CHECK(names["whole"] == 50);
-  const Traced held = trace_regions(job_of("regions_gcc", {"pause", "50"}, 5), folder / "held");
+  const Traced held =
+      trace_regions(job_of("regions_gcc", {"pause", "50"}, 5), folder / "held");
   CHECK(count_by_name(held.trace)["unseen"] == 0);
   CHECK(count_by_name(held.trace)["seen"] < 40);
 }
@@ -244,8 +249,8 @@ TEST_CASE("User: calls that do not fit - balanced, and told") {
   TemporaryFolder folder;
   const Traced odd = trace_regions(job_of("regions_gcc", {"odd"}, 0), folder / "odd");
   auto names = count_by_name(odd.trace);
-  for (const char* name : {"outer", "left open", "left open, too", "two lines",
-                           "open at the end"})
+  for (const char* name :
+       {"outer", "left open", "left open, too", "two lines", "open at the end"})
     CHECK(names[name] == 1);
   CHECK(names.find("never begun") == names.end());
   // "never begun", "left open", "no phase" and "one inside", which were not open.
@@ -255,7 +260,9 @@ TEST_CASE("User: calls that do not fit - balanced, and told") {
   CHECK(deep.result.errors.find("144 depth") != std::string::npos);
 }
 
-TEST_CASE("User: C++ - guards, exceptions, threads of one's own, a library with a life of its own") {
+TEST_CASE(
+    "User: C++ - guards, exceptions, threads of one's own, a library with a life of its "
+    "own") {
   for (const char* compiler : {"gcc", "clang"}) {
     TemporaryFolder folder;
     Job job = job_of(std::string("guards_") + compiler,

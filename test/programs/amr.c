@@ -10,12 +10,12 @@ static long values;
 static uint64_t* cell;
 static long advanced;
 
-#define REGION(name, expression)                                          \
-  static NOINLINE void name(void) {                                       \
+#define REGION(name, expression)                                                     \
+  static NOINLINE void name(void) {                                                  \
     _Pragma("omp parallel for schedule(static)") for (long i = 0; i < values; ++i) { \
-      const uint64_t v = cell[i];                                         \
-      cell[i] = (expression);                                             \
-    }                                                                     \
+      const uint64_t v = cell[i];                                                    \
+      cell[i] = (expression);                                                        \
+    }                                                                                \
   }
 
 REGION(flux, v * 3 + 1)

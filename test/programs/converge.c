@@ -30,7 +30,8 @@ static NOINLINE double residual(void) {
 #pragma omp parallel for schedule(static)
   for (int k = 0; k < 32; ++k) {
     double most = 0;
-    for (long i = values * k / 32; i < values * (k + 1) / 32; ++i) most = fmax(most, fabs(b[i] - x[i]));
+    for (long i = values * k / 32; i < values * (k + 1) / 32; ++i)
+      most = fmax(most, fabs(b[i] - x[i]));
     partial[k] = most;
   }
   double most = 0;

@@ -1,7 +1,7 @@
 /* Ends in the way that one asks for, after some iterations.
  *
  * Arguments: [return | exit | exit-in-region | _exit | quick-exit | abort | raise
- *             = return] [status, or number of the signal = 0] [iterations = 50]
+ *             | segv | exec | grow-file = return] [status, or number of the signal = 0] [iterations = 50]
  * The last line is printed, and flushed, before the end. */
 #include <signal.h>
 #include <unistd.h>
@@ -21,7 +21,9 @@ static NOINLINE void mix(void) {
   uint64_t sum = 0;
 #pragma omp parallel reduction(+ : sum)
   {
-#pragma omp for schedule(dynamic, 8)
+    /* monotonic: else LLVM's runtime has threads steal from each other, and may fail an
+     * assertion of its own (seen once; llvm-project 86995 and 132164 tell of it). */
+#pragma omp for schedule(monotonic : dynamic, 8)
     for (int i = 0; i < 64; ++i) sum += scramble(total ^ (uint64_t)i) >> 8;
   }
   total = checksum_add(total, sum);
@@ -35,6 +37,14 @@ static NOINLINE void exit_in_region(int status) {
     exit(status);
 #pragma omp barrier
   }
+}
+
+/* Until it is larger than files may be. */
+static void grow_file(void) {
+  static char block[1 << 20];
+  FILE* file = tmpfile();
+  for (int i = 0; file && i < 64; ++i)
+    if (fwrite(block, sizeof block, 1, file) != 1) break;
 }
 
 int main(int argc, char** argv) {
@@ -54,6 +64,12 @@ int main(int argc, char** argv) {
   if (!strcmp(how, "quick-exit")) quick_exit(status);
   if (!strcmp(how, "abort")) abort();
   if (!strcmp(how, "raise")) raise(status);
+  if (!strcmp(how, "segv")) *(volatile int*)(uintptr_t)total = 1; /* no such address */
+  if (!strcmp(how, "exec")) execlp("sh", "sh", "-c", "echo replaced; exit 6", (char*)NULL);
+  if (!strcmp(how, "grow-file")) {
+    grow_file();
+    return status;
+  }
   if (!strcmp(how, "return")) return status;
   fprintf(stderr, "%s: no such end: %s\n", argv[0], how);
   return 2;

@@ -12,6 +12,8 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "test/support/openmp_leftovers.h"
+
 extern char** environ;
 
 namespace refrain::test {
@@ -150,6 +152,7 @@ timespec until(Clock::time_point moment) {
 
 Result run(const Command& command) {
   if (command.arguments.empty()) throw std::runtime_error("no command");
+  remove_openmp_leftovers();
   Result result;
   Pipe output = make_pipe(), errors = make_pipe();
   const Clock::time_point start = Clock::now();

@@ -62,6 +62,18 @@ TEST_CASE("Process: run - what does not exist") {
   CHECK(result.errors.find("/nowhere/to/be/found") != std::string::npos);
 }
 
+TEST_CASE("Process: run - finds no leftovers of OpenMP programs that were killed") {
+  const auto leave = [](const std::string& process) {
+    const Result left = run({{"sh", "-c",
+                              "file=/dev/shm/__KMP_REGISTERED_LIB_" + process +
+                                  "_$(id -u); echo > $file; echo $file"}});
+    REQUIRE(left.ok());
+    return left.output;
+  };
+  CHECK_FALSE(run({{"sh", "-c", "ls " + leave("$$")}}).ok());
+  CHECK(run({{"sh", "-c", "rm " + leave("$PPID")}}).ok());  // of this process, which lives
+}
+
 TEST_CASE("Process: output values") {
   const std::string output = "x=1\nouter_iterations=4 iterations=750 checksum=0a\n";
   CHECK(output_number(output, "iterations") == 750);

@@ -97,7 +97,7 @@ struct Event {
   std::uint32_t tag = 0;
   std::uint64_t sent = 0, received = 0;  // bytes
   std::uint64_t request = 0;             // request, matching or lock id
-  std::vector<std::uint64_t> values;     // kMetric: one for each member of the class
+  std::vector<std::uint64_t> values{};   // kMetric: one for each member of the class
 };
 
 struct Region {

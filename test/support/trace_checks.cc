@@ -145,7 +145,8 @@ Problems check_measurement(const Trace& trace) {
         on = now_on;
         opening = false;
       } else if (!on && !is_phase(trace, event) && !is_parameter(event.type) &&
-                 event.type != EventType::kBufferFlush && event.type != EventType::kMetric) {
+                 event.type != EventType::kBufferFlush &&
+                 event.type != EventType::kMetric) {
         const bool opens = closer(event.type) != EventType::kTypes;
         opening = opening || opens;
         if (!opens && (opening || !closes(event.type)))
@@ -168,7 +169,8 @@ Problems check_iterations(const Trace& trace) {
   std::map<std::uint32_t, std::size_t> location_of;  // of a location group
   for (const std::uint32_t region : phase_regions(trace)) {
     const std::string name = "phase " + trace.regions.at(region).name + ": ";
-    const bool named = trace.regions.at(region).description == "phase that the program names";
+    const bool named =
+        trace.regions.at(region).description == "phase that the program names";
     const std::vector<Iteration> all = iterations(trace, region);
     for (std::size_t i = 0; i < all.size() && problems.size() < kToldPerLocation; ++i) {
       const Iteration& it = all[i];

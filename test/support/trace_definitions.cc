@@ -125,16 +125,17 @@ OTF2_CallbackCode on_attribute(void* data, OTF2_AttributeRef self, OTF2_StringRe
   return OTF2_CALLBACK_SUCCESS;
 }
 
-OTF2_CallbackCode on_metric_member(void* data, OTF2_MetricMemberRef self, OTF2_StringRef name,
-                                   OTF2_StringRef, OTF2_MetricType, OTF2_MetricMode, OTF2_Type,
-                                   OTF2_Base, int64_t, OTF2_StringRef) {
+OTF2_CallbackCode on_metric_member(void* data, OTF2_MetricMemberRef self,
+                                   OTF2_StringRef name, OTF2_StringRef, OTF2_MetricType,
+                                   OTF2_MetricMode, OTF2_Type, OTF2_Base, int64_t,
+                                   OTF2_StringRef) {
   trace_of(data).metric_members[self] = trace_of(data).strings[name];
   return OTF2_CALLBACK_SUCCESS;
 }
 
 OTF2_CallbackCode on_metric_class(void* data, OTF2_MetricRef self, uint8_t count,
-                                  const OTF2_MetricMemberRef* members, OTF2_MetricOccurrence,
-                                  OTF2_RecorderKind) {
+                                  const OTF2_MetricMemberRef* members,
+                                  OTF2_MetricOccurrence, OTF2_RecorderKind) {
   for (uint8_t i = 0; i < count; ++i)
     trace_of(data).metrics[self].push_back(trace_of(data).metric_members[members[i]]);
   return OTF2_CALLBACK_SUCCESS;

@@ -49,7 +49,8 @@ void print_text(const Settings& now, const Settings& defaults) {
     const std::string fallback = with_unit(defaults, info);
     fmt::print("{} = {}{}\n", filters::variable_name(info), value,
                value == fallback ? "" : "   (set; default " + fallback + ")");
-    fmt::print("    {}: {} ({})\n", filters::type_name(info.type), info.one_line, info.range);
+    fmt::print("    {}: {} ({})\n", filters::type_name(info.type), info.one_line,
+               info.range);
     if (*info.long_text != 0) fmt::print("    {}\n", info.long_text);
   }
 }

@@ -8,7 +8,9 @@ namespace refrain::tools {
 class ConfigCommand final : public Subcommand {
  public:
   const char* name() const override { return "config"; }
-  const char* help() const override { return "print every setting, its value and its meaning"; }
+  const char* help() const override {
+    return "print every setting, its value and its meaning";
+  }
   void add_options(CLI::App& app) override;
   int run() override;
 

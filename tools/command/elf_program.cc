@@ -43,7 +43,8 @@ std::string interpreter(const std::string& path) {
     return {};
   for (int i = 0; i < header.e_phnum; ++i) {
     Elf64_Phdr segment{};
-    file.seekg(static_cast<std::streamoff>(header.e_phoff + std::uint64_t(i) * header.e_phentsize));
+    file.seekg(static_cast<std::streamoff>(header.e_phoff +
+                                           std::uint64_t(i) * header.e_phentsize));
     if (!file.read(reinterpret_cast<char*>(&segment), sizeof segment)) return {};
     if (segment.p_type != PT_INTERP || segment.p_filesz > 4096) continue;
     std::string name(segment.p_filesz, 0);

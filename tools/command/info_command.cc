@@ -21,7 +21,8 @@ using writer::ArchiveInfo;
 using writer::PhaseInfo;
 
 double percent(std::uint64_t part, std::uint64_t whole) {
-  return whole == 0 ? 100.0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
+  return whole == 0 ? 100.0
+                    : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
 }
 
 std::uint64_t sum(const std::map<std::string, std::uint64_t>& counts) {
@@ -179,12 +180,12 @@ void print_phases(const ArchiveInfo& info) {
     return;
   }
   if (!info.structure.empty()) fmt::print("\nNest      {}\n", info.structure);
-  fmt::print(kPhaseRow, "phase", "where", "parent", "period", "visits", "iterations", "written",
-             "in part", "mean", "min", "max", "sigma");
+  fmt::print(kPhaseRow, "phase", "where", "parent", "period", "visits", "iterations",
+             "written", "in part", "mean", "min", "max", "sigma");
   for (const PhaseInfo& phase : info.phases) {
-    fmt::print(kPhaseRow, label(phase),
-               where(phase), phase.parent < 0 ? "-" : std::to_string(phase.parent),
-               phase.body_events, phase.visits, phase.iterations, phase.written, phase.partly,
+    fmt::print(kPhaseRow, label(phase), where(phase),
+               phase.parent < 0 ? "-" : std::to_string(phase.parent), phase.body_events,
+               phase.visits, phase.iterations, phase.written, phase.partly,
                writer::duration_text(phase.mean_ns), writer::duration_text(phase.min_ns),
                writer::duration_text(phase.max_ns), writer::duration_text(phase.sigma_ns));
     if (!phase.body.empty()) fmt::print("         {}\n", body_text(phase));
@@ -200,17 +201,17 @@ void print_rank_phases(const ArchiveInfo& info) {
                                      : "do not agree: what differs has rows of its own");
   if (!info.structure.empty()) fmt::print("Nest      {}\n", info.structure);
   fmt::print("{:<10} ", "ranks");
-  fmt::print(kPhaseRow, "phase", "where", "parent", "period", "visits", "iterations", "written",
-             "in part", "mean", "min", "max", "sigma");
+  fmt::print(kPhaseRow, "phase", "where", "parent", "period", "visits", "iterations",
+             "written", "in part", "mean", "min", "max", "sigma");
   for (const writer::RankPhase& row : phases) {
     const PhaseInfo& phase = row.phase;
     const std::string period = row.least_body == row.most_body
                                    ? std::to_string(row.most_body)
                                    : fmt::format("{}-{}", row.least_body, row.most_body);
     fmt::print("{:<10} ", writer::ranks_text(row.ranks, info.processes));
-    fmt::print(kPhaseRow, label(phase),
-               where(phase), phase.parent < 0 ? "-" : std::to_string(phase.parent), period,
-               phase.visits, phase.iterations, phase.written, phase.partly,
+    fmt::print(kPhaseRow, label(phase), where(phase),
+               phase.parent < 0 ? "-" : std::to_string(phase.parent), period, phase.visits,
+               phase.iterations, phase.written, phase.partly,
                writer::duration_text(phase.mean_ns), writer::duration_text(phase.min_ns),
                writer::duration_text(phase.max_ns), writer::duration_text(phase.sigma_ns));
     if (!phase.body.empty()) fmt::print("         {}\n", body_text(phase));
@@ -218,22 +219,25 @@ void print_rank_phases(const ArchiveInfo& info) {
 }
 
 void print_mpi(const writer::MpiInfo& mpi) {
-  fmt::print("Messages  {} written, {}; left out for want of the other end: {} send{}, {} "
-             "receive{}\n",
-             mpi.messages, writer::bytes_text(mpi.bytes), mpi.sends_dropped,
-             mpi.sends_dropped == 1 ? "" : "s", mpi.receives_dropped,
-             mpi.receives_dropped == 1 ? "" : "s");
-  fmt::print("Others    {} ends of collectives written, {} left out; {} one-sided operations\n",
-             mpi.collectives, mpi.collectives_dropped, mpi.one_sided);
+  fmt::print(
+      "Messages  {} written, {}; left out for want of the other end: {} send{}, {} "
+      "receive{}\n",
+      mpi.messages, writer::bytes_text(mpi.bytes), mpi.sends_dropped,
+      mpi.sends_dropped == 1 ? "" : "s", mpi.receives_dropped,
+      mpi.receives_dropped == 1 ? "" : "s");
+  fmt::print(
+      "Others    {} ends of collectives written, {} left out; {} one-sided operations\n",
+      mpi.collectives, mpi.collectives_dropped, mpi.one_sided);
   if (mpi.iterations_given_up != 0 || mpi.iterations_alone != 0)
-    fmt::print("One cut   {} iterations given up that not all ranks had, {} kept that one rank "
-               "has alone\n",
-               mpi.iterations_given_up, mpi.iterations_alone);
+    fmt::print(
+        "One cut   {} iterations given up that not all ranks had, {} kept that one rank "
+        "has alone\n",
+        mpi.iterations_given_up, mpi.iterations_alone);
   fmt::print("Clocks    {} of {} messages received before they were sent{}\n",
              mpi.clock_violations, mpi.clock_checked,
-             mpi.clock_repaired == 0
-                 ? ""
-                 : fmt::format("; {} more until clocks were corrected", mpi.clock_repaired));
+             mpi.clock_repaired == 0 ? ""
+                                     : fmt::format("; {} more until clocks were corrected",
+                                                   mpi.clock_repaired));
 }
 
 void print_text(const ArchiveInfo& info, const std::string& archive) {
@@ -243,15 +247,17 @@ void print_text(const ArchiveInfo& info, const std::string& archive) {
   fmt::print("Program   {}\n", info.command);
   fmt::print("Machine   {}", info.machine);
   if (info.start_epoch_ns != 0)
-    fmt::print(", {:%Y-%m-%d %H:%M:%S}",
-               fmt::localtime(static_cast<std::time_t>(info.start_epoch_ns / 1'000'000'000)));
+    fmt::print(
+        ", {:%Y-%m-%d %H:%M:%S}",
+        fmt::localtime(static_cast<std::time_t>(info.start_epoch_ns / 1'000'000'000)));
   fmt::print("\nDuration  {}, {} process{}, {} thread{}\n",
              writer::duration_text(info.duration_s * 1e9), info.processes,
              info.processes == 1 ? "" : "es", info.locations.size(),
              info.locations.size() == 1 ? "" : "s");
-  fmt::print("Events    {} seen, {} written ({:.3g} %), {} lost, {} gap{}\n", info.events_seen,
-             info.events_written, percent(info.events_written, info.events_seen),
-             sum(info.lost), info.gaps, info.gaps == 1 ? "" : "s");
+  fmt::print("Events    {} seen, {} written ({:.3g} %), {} lost, {} gap{}\n",
+             info.events_seen, info.events_written,
+             percent(info.events_written, info.events_seen), sum(info.lost), info.gaps,
+             info.gaps == 1 ? "" : "s");
   for (const auto& [cause, count] : info.lost)
     if (count != 0) fmt::print("Lost      {} by {}\n", count, cause);
   if (info.events_filtered != 0)
@@ -267,7 +273,8 @@ void print_text(const ArchiveInfo& info, const std::string& archive) {
 }  // namespace
 
 void InfoCommand::add_options(CLI::App& app) {
-  app.add_option("archive", archive_, "the archive's folder, or its traces.otf2")->required();
+  app.add_option("archive", archive_, "the archive's folder, or its traces.otf2")
+      ->required();
   app.add_flag("--json", json_, "as JSON");
 }
 
@@ -275,11 +282,13 @@ int InfoCommand::run() {
   std::error_code error;
   if (std::filesystem::exists(std::filesystem::path(archive_) / "spool", error) &&
       !std::filesystem::exists(std::filesystem::path(archive_) / "traces.otf2", error))
-    return fail("'" + archive_ + "' is a recording without an archive yet: 'refrain recover " +
-                archive_ + "' makes it");
+    return fail("'" + archive_ +
+                "' is a recording without an archive yet: 'refrain recover " + archive_ +
+                "' makes it");
   if (std::filesystem::exists(std::filesystem::path(archive_) / "traces.prv", error) &&
       !std::filesystem::exists(std::filesystem::path(archive_) / "traces.otf2", error))
-    return fail("'" + archive_ + "' holds a Paraver trace only (--format paraver), which is not "
+    return fail("'" + archive_ +
+                "' holds a Paraver trace only (--format paraver), which is not "
                 "read: open its traces.prv with Paraver");
   const ArchiveInfo info = writer::read_archive_info(archive_);
   if (!info.error.empty()) return fail(info.error);

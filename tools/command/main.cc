@@ -55,7 +55,8 @@ int run_main(int argc, char** argv) {
   std::string topic;
   help->add_option("command", topic, "what to explain");
   bool print_libomp = false;
-  help->add_flag("--libomp", print_libomp, "print which OpenMP runtime stands in for libgomp");
+  help->add_flag("--libomp", print_libomp,
+                 "print which OpenMP runtime stands in for libgomp");
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& wish) {  // --help, --version
@@ -70,11 +71,14 @@ int run_main(int argc, char** argv) {
   }
   if (help->parsed()) {
     for (std::size_t i = 0; i < commands.size(); ++i)
-      if (topic == commands[i]->name()) return std::printf("%s", parsers[i]->help().c_str()), kDone;
+      if (topic == commands[i]->name())
+        return std::printf("%s", parsers[i]->help().c_str()), kDone;
     if (!topic.empty()) return fail("no command '" + topic + "'");
     // CLI11 would print the help of `help`, which was given.
-    std::printf("%s\nUsage: refrain COMMAND ...\n\nCommands:\n", app.get_description().c_str());
-    for (auto& command : commands) std::printf("  %-9s %s\n", command->name(), command->help());
+    std::printf("%s\nUsage: refrain COMMAND ...\n\nCommands:\n",
+                app.get_description().c_str());
+    for (auto& command : commands)
+      std::printf("  %-9s %s\n", command->name(), command->help());
     std::printf("  %-9s %s\n", "help", "print this, or 'refrain help COMMAND'");
     return kDone;
   }

@@ -40,10 +40,10 @@ void ProgressBar::show(std::uint64_t done, std::uint64_t total) {
   std::fflush(stderr);
 }
 
-void ProgressBar::remove() {
+void ProgressBar::remove() noexcept {
   if (!shown_) return;
   shown_ = false;
-  fmt::print(stderr, "\r\033[K");
+  std::fputs("\r\033[K", stderr);
   std::fflush(stderr);
 }
 

@@ -17,7 +17,7 @@ class ProgressBar {
   ProgressBar& operator=(const ProgressBar&) = delete;
 
   void show(std::uint64_t done, std::uint64_t total);
-  void remove();
+  void remove() noexcept;
 
  private:
   std::string what_, unit_;

@@ -1,7 +1,6 @@
 #include "tools/command/recover_command.h"
 
 #include <fmt/format.h>
-#include <signal.h>
 
 #include <CLI/CLI.hpp>
 #include <cerrno>
@@ -12,45 +11,26 @@
 
 #include "writer/convert/formats.h"
 #include "writer/otf2/archive_writer.h"
-#include "writer/spool/spool_folder.h"
+#include "writer/spool/recording_process.h"
 #include "writer/summary.h"
 #include "writer/version.h"
 
 namespace refrain::tools {
-namespace {
 
 namespace fs = std::filesystem;
 
-// The process that still writes this spool, or 0. A number is used again sooner or
-// later, so a process counts only if it has one of the spool's files open.
-long recording_process(const fs::path& archive) {
-  std::error_code error;
-  const fs::path spool = fs::canonical(archive / "spool", error);
-  if (error) return 0;
-  const spool::SpoolFolder folder = spool::open_spool_folder(archive.string());
-  for (const spool::ProcessSpool& process : folder.processes) {
-    const auto pid = static_cast<long>(process.journal.facts().pid);
-    if (process.journal.facts().ended || pid <= 0 || kill(static_cast<pid_t>(pid), 0) != 0)
-      continue;
-    const fs::path descriptors = "/proc/" + std::to_string(pid) + "/fd";
-    for (const auto& entry : fs::directory_iterator(descriptors, error))
-      if (fs::read_symlink(entry.path(), error).string().rfind(spool.string() + "/", 0) == 0)
-        return pid;
-  }
-  return 0;
-}
-
-}  // namespace
-
 void RecoverCommand::add_options(CLI::App& app) {
-  app.add_option("archive", archive_, "the archive's folder, with a spool in it")->required();
+  app.add_option("archive", archive_, "the archive's folder, with a spool in it")
+      ->required();
   app.add_option("--filter", filter_, "file of regions to leave out");
-  app.add_option("--clock", clock_,
-                 "offsets, as measured; logical: corrected so that no message arrives before "
-                 "it was sent")
+  app.add_option(
+         "--clock", clock_,
+         "offsets, as measured; logical: corrected so that no message arrives before "
+         "it was sent")
       ->check(CLI::IsMember({"offsets", "logical"}));
-  app.add_option("--format", format_,
-                 "otf2: the archive; paraver: .prv, .pcf and .row instead; otf2,paraver: both")
+  app.add_option(
+         "--format", format_,
+         "otf2: the archive; paraver: .prv, .pcf and .row instead; otf2,paraver: both")
       ->check(CLI::IsMember({"otf2", "paraver", "otf2,paraver", "paraver,otf2"}));
   app.add_flag("--overwrite", overwrite_, "replace an archive that is there already");
   app.add_flag("--keep-spool", keep_spool_, "leave the spool beside the archive");
@@ -62,10 +42,11 @@ int RecoverCommand::run() {
   if (!fs::is_directory(archive_, error)) return fail("'" + archive_ + "' is no folder");
   if (!fs::exists(fs::path(archive_) / "spool", error)) {
     if (fs::exists(fs::path(archive_) / "traces.otf2", error))
-      return fail("'" + archive_ + "' has its archive already; there is nothing to recover");
+      return fail("'" + archive_ +
+                  "' has its archive already; there is nothing to recover");
     return fail("'" + archive_ + "' holds no spool of Refrain");
   }
-  if (const long pid = recording_process(archive_); pid != 0)
+  if (const long pid = spool::recording_process(archive_); pid != 0)
     return fail(fmt::format("process {} still writes to '{}'", pid, archive_));
   writer::WriteOptions options;
   options.archive = archive_;
@@ -85,8 +66,10 @@ int RecoverCommand::run() {
   const convert::FormatsResult formats = convert::write_formats(archive_, format_);
   for (const std::string& line : formats.warnings) fail(line);
   if (!quiet_)
-    for (const std::string& line : writer::summary_lines(result, archive_)) fmt::print("{}\n", line);
-  if (!quiet_ && !formats.files.empty()) fmt::print("for Paraver: {}\n", formats.files.front());
+    for (const std::string& line : writer::summary_lines(result, archive_))
+      fmt::print("{}\n", line);
+  if (!quiet_ && !formats.files.empty())
+    fmt::print("for Paraver: {}\n", formats.files.front());
   return kDone;
 }
 

@@ -10,7 +10,9 @@ namespace refrain::tools {
 class RecoverCommand final : public Subcommand {
  public:
   const char* name() const override { return "recover"; }
-  const char* help() const override { return "make the archive of a process that was killed"; }
+  const char* help() const override {
+    return "make the archive of a process that was killed";
+  }
   void add_options(CLI::App& app) override;
   int run() override;
 

@@ -12,6 +12,7 @@
 
 #include "filters/settings.h"
 #include "tools/command/installation.h"
+#include "writer/spool/recording_process.h"
 
 namespace refrain::tools {
 namespace {
@@ -21,7 +22,7 @@ namespace fs = std::filesystem;
 std::string flag_of(const filters::SettingInfo& info) {
   std::string name = info.name;
   std::replace(name.begin(), name.end(), '_', '-');
-  const std::string flag = "--" + name;
+  std::string flag = "--" + name;
   if (std::string_view(info.name) == "limit") return "-n," + flag;
   if (std::string_view(info.name) == "archive") return "-o," + flag;
   return flag;
@@ -41,17 +42,17 @@ void RunCommand::add_options(CLI::App& app) {
     if (std::string_view(info.name) == "enabled") continue;
     std::string help = info.one_line;
     if (*info.unit != 0) help += std::string(" (") + info.unit + ")";
-    CLI::Option* option =
-        info.type == filters::SettingType::kBool
-            ? app.add_flag(flag_of(info), switches_[info.name], help)
-            : app.add_option(flag_of(info), values_[info.name], help);
+    CLI::Option* option = info.type == filters::SettingType::kBool
+                              ? app.add_flag(flag_of(info), switches_[info.name], help)
+                              : app.add_option(flag_of(info), values_[info.name], help);
     option->group("Settings (see 'refrain config')");
   }
   app.add_option("--mpi", mpi_,
                  "MPI library of the program: mpich, none, or auto: what the words of the "
                  "command need that are programs")
       ->check(CLI::IsMember({"auto", "mpich", "none"}));
-  app.add_option("program", command_, "the program and its arguments, after --")->required();
+  app.add_option("program", command_, "the program and its arguments, after --")
+      ->required();
   app.positionals_at_end();
   app.prefix_command(false);
 }
@@ -70,6 +71,10 @@ std::string RunCommand::export_settings() {
       return wrong;
     setenv(filters::variable_name(info).c_str(), text.c_str(), 1);
   }
+  // What --overwrite means is done here, once: of the processes of the command each has an
+  // archive of its own.
+  if (settings.overwrite) setenv("REFRAIN_OVERWRITE", "no", 1);
+  overwrite_ = settings.overwrite;
   // Read again as the library will: what belongs together is fitted there.
   settings = {};
   for (const std::string& line : filters::read_settings(
@@ -78,8 +83,9 @@ std::string RunCommand::export_settings() {
   if (!settings.archive.empty()) {
     // The program may change its folder before it starts OpenMP.
     setenv("REFRAIN_ARCHIVE", fs::absolute(settings.archive).c_str(), 1);
-    if (std::string wrong = check_archive(settings.archive, settings.overwrite); !wrong.empty())
+    if (std::string wrong = check_archive(settings.archive, overwrite_); !wrong.empty())
       return wrong;
+    archive_ = fs::absolute(settings.archive);
   } else if (access(".", W_OK) != 0) {
     return std::string("cannot write to the current folder: ") + std::strerror(errno);
   }
@@ -108,7 +114,8 @@ std::string RunCommand::check_archive(const std::string& archive, bool overwrite
   // Whether the folder can be made is seen by making another one beside it: all ranks of a job
   // look at the same time.
   fs::path above = path.parent_path();
-  while (!fs::exists(above, error) && above.has_relative_path()) above = above.parent_path();
+  while (!fs::exists(above, error) && above.has_relative_path())
+    above = above.parent_path();
   std::string probe = above / ".refrain-XXXXXX";
   if (mkdtemp(probe.data()) == nullptr)
     return "cannot make the folder '" + archive + "': " + std::strerror(errno);
@@ -129,7 +136,8 @@ std::string RunCommand::choose_runtime(const Program& program) const {
     return {};
   }
   if (!loads(program, "libgomp.so")) return {};
-  return "'" + program.path + "' uses libgomp, and LLVM's libomp, which must stand in for it, "
+  return "'" + program.path +
+         "' uses libgomp, and LLVM's libomp, which must stand in for it, "
          "was not found (REFRAIN_LIBOMP)";
 }
 
@@ -164,6 +172,13 @@ std::string RunCommand::choose_library(const Program& traced, std::string& libra
   return {};
 }
 
+// Other processes of a job may do the same at the same time, and may have begun already.
+void RunCommand::remove_old_archive() const {
+  std::error_code ignored;
+  if (overwrite_ && !archive_.empty() && spool::recording_process(archive_) == 0)
+    fs::remove_all(archive_, ignored);
+}
+
 int RunCommand::run() {
   if (std::string wrong = export_settings(); !wrong.empty()) return fail(wrong);
   std::string library = find_library();
@@ -172,16 +187,19 @@ int RunCommand::run() {
   const Program program = inspect_program(command_[0]);
   if (program.path.empty()) return fail("no program '" + command_[0] + "'");
   const Program traced = find_traced(program);
-  if (std::string wrong = choose_library(traced, library); !wrong.empty()) return fail(wrong);
-  // Preloaded for what the program tells of itself (refrain.h), whether it uses OpenMP or not.
-  // It does nothing before somebody asks for it, and so no harm to a launcher or a shell.
-  prepend("LD_PRELOAD", library);
+  if (std::string wrong = choose_library(traced, library); !wrong.empty())
+    return fail(wrong);
   if (std::string wrong = choose_runtime(traced); !wrong.empty()) return fail(wrong);
+  // Preloaded for what the program tells of itself (refrain.h), whether it uses OpenMP or not.
+  // It does nothing before somebody asks for it, and so no harm to a launcher or a shell. Before
+  // the runtime: so the process ends with us first (tracer/runtime/lifecycle.cc, 2).
+  prepend("LD_PRELOAD", library);
   prepend("OMP_TOOL_LIBRARIES", library);
   setenv("OMP_TOOL", "enabled", 1);
   std::vector<char*> arguments;
   for (std::string& word : command_) arguments.push_back(word.data());
   arguments.push_back(nullptr);
+  remove_old_archive();
   execv(program.path.c_str(), arguments.data());
   if (errno == ENOEXEC) execvp(arguments[0], arguments.data());
   return fail("cannot run '" + command_[0] + "': " + std::strerror(errno));

@@ -23,12 +23,15 @@ class RunCommand final : public Subcommand {
  private:
   std::string export_settings();
   std::string check_archive(const std::string& archive, bool overwrite) const;
+  void remove_old_archive() const;
   std::string choose_runtime(const Program& program) const;
   Program find_traced(const Program& first) const;
   std::string choose_library(const Program& traced, std::string& library) const;
 
   std::map<std::string, std::string> values_;  // of settings, by name, as given
   std::map<std::string, bool> switches_;
+  std::string archive_;  // absolute path; empty: no name was given
+  bool overwrite_ = false;
   std::vector<std::string> command_;
   std::string mpi_ = "auto";
 };

@@ -116,7 +116,8 @@ class ThreadCounters final : public MetricReader {
   std::uint64_t latest_[kMost] = {};
 };
 
-thread_local ThreadCounters* t_counters __attribute__((tls_model("initial-exec"))) = nullptr;
+thread_local ThreadCounters* t_counters __attribute__((tls_model("initial-exec"))) =
+    nullptr;
 
 void on_thread(ThreadRecorder& recorder, bool begins) {
   const recorder::KeepErrno keep_errno;
@@ -134,7 +135,8 @@ void on_thread(ThreadRecorder& recorder, bool begins) {
 // --- Set-up -----------------------------------------------------------------------------
 
 // Whether the event can be counted along with those before it. Empty, or why not.
-std::string try_event(const Papi& papi, const std::vector<Counter>& before, Counter& counter) {
+std::string try_event(const Papi& papi, const std::vector<Counter>& before,
+                      Counter& counter) {
   int result = papi.event_name_to_code(counter.name.c_str(), &counter.code);
   if (result != Papi::kOk) return papi.strerror(result);
   counter.component = papi.get_event_component(counter.code);
@@ -172,7 +174,11 @@ class Chooser {
     std::string here;
     for (const Counter& counter : setup_.counters)
       here += (here.empty() ? "" : ", ") + counter.name;
-    return "counters: " + (here.empty() ? "none" : here) + "; not to be had here: " + missing_;
+    std::string always;
+    for (const UsageInfo& info : usage_table())
+      always += (always.empty() ? "" : ", ") + std::string(info.name);
+    return "counters: " + (here.empty() ? "none" : here) +
+           "; not to be had here: " + missing_ + "; the system's are " + always;
   }
 
  private:
@@ -225,9 +231,9 @@ std::uint64_t kinds_of(const std::string& where) {
       bit(spool::kImplicitTaskBegin) | bit(spool::kImplicitTaskEnd);
   if (where != "all") return boundaries;
   std::uint64_t kinds = boundaries;
-  for (std::uint8_t kind : {spool::kWorkBegin, spool::kSyncRegionBegin, spool::kWaitBegin,
-                            spool::kMaskedBegin, spool::kReductionBegin, spool::kUserEnter,
-                            spool::kFunctionEnter, spool::kMpiEnter})
+  for (std::uint8_t kind :
+       {spool::kWorkBegin, spool::kSyncRegionBegin, spool::kWaitBegin, spool::kMaskedBegin,
+        spool::kReductionBegin, spool::kUserEnter, spool::kFunctionEnter, spool::kMpiEnter})
     kinds |= bit(kind) | bit(kind + 1);
   return kinds;
 }

@@ -11,8 +11,10 @@ namespace refrain::counters {
 namespace {
 
 constexpr UsageInfo kTable[] = {
+    {"page_faults", "#", Usage::kFaults},
     {"minor_faults", "#", Usage::kMinorFaults},
     {"major_faults", "#", Usage::kMajorFaults},
+    {"context_switches", "#", Usage::kSwitches},
     {"voluntary_switches", "#", Usage::kVoluntarySwitches},
     {"involuntary_switches", "#", Usage::kInvoluntarySwitches},
     {"migrations", "#", Usage::kMigrations},
@@ -60,8 +62,10 @@ void ThreadUsage::read() noexcept {
   const auto set = [this](Usage which, std::uint64_t value) {
     values_[static_cast<std::size_t>(which)] = value;
   };
+  set(Usage::kFaults, static_cast<std::uint64_t>(usage.ru_minflt + usage.ru_majflt));
   set(Usage::kMinorFaults, static_cast<std::uint64_t>(usage.ru_minflt));
   set(Usage::kMajorFaults, static_cast<std::uint64_t>(usage.ru_majflt));
+  set(Usage::kSwitches, static_cast<std::uint64_t>(usage.ru_nvcsw + usage.ru_nivcsw));
   set(Usage::kVoluntarySwitches, static_cast<std::uint64_t>(usage.ru_nvcsw));
   set(Usage::kInvoluntarySwitches, static_cast<std::uint64_t>(usage.ru_nivcsw));
   set(Usage::kUserTime, ns_of(usage.ru_utime));

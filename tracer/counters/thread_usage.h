@@ -6,6 +6,7 @@
 // nanoseconds; migrations a read of a file, some microseconds.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -13,14 +14,17 @@
 namespace refrain::counters {
 
 enum class Usage : std::uint8_t {
+  kFaults,  // minor and major
   kMinorFaults,
   kMajorFaults,
+  kSwitches,  // voluntary and not
   kVoluntarySwitches,
   kInvoluntarySwitches,
   kMigrations,
   kUserTime,    // ns
   kSystemTime,  // ns
 };
+inline constexpr std::size_t kUsages = 9;
 
 struct UsageInfo {
   const char* name;
@@ -42,7 +46,7 @@ class ThreadUsage {
 
   int sched_ = -1;  // file that has the migrations
   bool rusage_ = false;
-  std::uint64_t values_[8] = {};
+  std::uint64_t values_[kUsages] = {};
 };
 
 }  // namespace refrain::counters

@@ -45,7 +45,8 @@ filters::Company company_of(Stream stream, const Communicator& comm) noexcept {
 }
 
 bool is_symbol(Stream stream) noexcept {
-  return stream != Stream::kPolling && stream != Stream::kLocal && stream != Stream::kConvert;
+  return stream != Stream::kPolling && stream != Stream::kLocal &&
+         stream != Stream::kConvert;
 }
 
 __attribute__((noinline, cold)) void attach() noexcept {
@@ -63,10 +64,12 @@ Call::Call(Procedure procedure, Stream stream, Site site, Handle handle) noexcep
     site = fortran_site(procedure);
     if (site.returns_to == nullptr) return;
   }
-  if (t_thread.recorder == nullptr) [[unlikely]] attach();
+  if (t_thread.recorder == nullptr) [[unlikely]]
+    attach();
   comm_ = find_communicator(handle);
   payload_ = (reinterpret_cast<std::uint64_t>(site.returns_to) & spool::kAddressMask) |
-             std::uint64_t{static_cast<std::uint16_t>(procedure)} << spool::kMpiProcedureShift;
+             std::uint64_t{static_cast<std::uint16_t>(procedure)}
+                 << spool::kMpiProcedureShift;
   enter(stream, site, handle);
 }
 
@@ -92,14 +95,16 @@ __attribute__((always_inline)) inline void Call::enter(Stream stream, const Site
   recorder.begin(spool::record_words(spool::kMpiEnter, ticks_, payload_, cut, epoch));
 }
 
-__attribute__((always_inline)) inline void Call::feed(ThreadRecorder& recorder, Stream stream,
-                                                      const Site& site, Handle handle) noexcept {
+__attribute__((always_inline)) inline void Call::feed(ThreadRecorder& recorder,
+                                                      Stream stream, const Site& site,
+                                                      Handle handle) noexcept {
   const std::uint64_t callers = g_frames == 0 ? 0 : g_callers.hash(site, g_frames);
   // The payload is the place, but for the kind.
   static_assert(runtime::kPlaceDetailShift == spool::kMpiProcedureShift);
-  g_session->on_symbol(recorder, symbol_of(payload_, handle, callers),
-                       payload_ | std::uint64_t{spool::kMpiEnter} << runtime::kPlaceKindShift,
-                       ticks_, company_of(stream, *comm_));
+  g_session->on_symbol(
+      recorder, symbol_of(payload_, handle, callers),
+      payload_ | std::uint64_t{spool::kMpiEnter} << runtime::kPlaceKindShift, ticks_,
+      company_of(stream, *comm_));
   fed_ = true;
 }
 

@@ -72,12 +72,15 @@ class Call {
   void put_at_enter(spool::Kind kind, std::uint64_t payload, std::uint8_t sub = 0,
                     std::uint64_t a48 = 0) noexcept {
     if (auto* recorder = after_procedure())
-      recorder->append(spool::record_words(kind, begin_ticks(*recorder), payload, sub, a48));
+      recorder->append(
+          spool::record_words(kind, begin_ticks(*recorder), payload, sub, a48));
   }
-  void put_at_enter(spool::Kind kind, std::uint64_t payload, std::uint8_t sub, std::uint64_t a48,
-                    std::uint64_t amount_a48, std::uint64_t amount_payload) noexcept {
+  void put_at_enter(spool::Kind kind, std::uint64_t payload, std::uint8_t sub,
+                    std::uint64_t a48, std::uint64_t amount_a48,
+                    std::uint64_t amount_payload) noexcept {
     if (auto* recorder = after_procedure())
-      put_pair(*recorder, spool::record_words(kind, begin_ticks(*recorder), payload, sub, a48),
+      put_pair(*recorder,
+               spool::record_words(kind, begin_ticks(*recorder), payload, sub, a48),
                amount_a48, amount_payload);
   }
   void put_at_leave(spool::Kind kind, std::uint64_t payload, std::uint8_t sub = 0,
@@ -85,11 +88,12 @@ class Call {
     if (auto* recorder = after_procedure())
       recorder->append(spool::record_words(kind, leave_ticks(), payload, sub, a48));
   }
-  void put_at_leave(spool::Kind kind, std::uint64_t payload, std::uint8_t sub, std::uint64_t a48,
-                    std::uint64_t amount_a48, std::uint64_t amount_payload) noexcept {
+  void put_at_leave(spool::Kind kind, std::uint64_t payload, std::uint8_t sub,
+                    std::uint64_t a48, std::uint64_t amount_a48,
+                    std::uint64_t amount_payload) noexcept {
     if (auto* recorder = after_procedure())
-      put_pair(*recorder, spool::record_words(kind, leave_ticks(), payload, sub, a48), amount_a48,
-               amount_payload);
+      put_pair(*recorder, spool::record_words(kind, leave_ticks(), payload, sub, a48),
+               amount_a48, amount_payload);
   }
 
  private:

@@ -42,7 +42,8 @@ _Unwind_Reason_Code visit(_Unwind_Context* context, void* data) {
 Callers::Entry* Callers::find(std::uintptr_t address, std::uintptr_t caller) noexcept {
   std::size_t at = mix(address, caller) % kSlots;
   while (entries_[at].address != 0) {
-    if (entries_[at].address == address && entries_[at].caller == caller) return &entries_[at];
+    if (entries_[at].address == address && entries_[at].caller == caller)
+      return &entries_[at];
     at = (at + 1) % kSlots;
   }
   return nullptr;
@@ -163,7 +164,8 @@ void Callers::learn(const Frame* frames, unsigned count, bool ended) noexcept {
   if (!ended) return;
   Entry* last = add(frames[count - 1].address, 0);
   if (last == nullptr) return;
-  last->distance = last->distance == 0 || last->distance == kOutermost ? kOutermost : kVaries;
+  last->distance =
+      last->distance == 0 || last->distance == kOutermost ? kOutermost : kVaries;
 }
 
 // Of the thread that calls. A stack that cannot be found is one where nothing is read.

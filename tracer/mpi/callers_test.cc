@@ -59,12 +59,14 @@ NOINLINE std::uint64_t of_any_size(Callers& callers, unsigned frames, std::size_
   g_after = room[0];
   return hash;
 }
-NOINLINE std::uint64_t any_size_from_here(Callers& callers, unsigned frames, std::size_t bytes) {
+NOINLINE std::uint64_t any_size_from_here(Callers& callers, unsigned frames,
+                                          std::size_t bytes) {
   const std::uint64_t hash = of_any_size(callers, frames, bytes);
   g_after = 5;
   return hash;
 }
-NOINLINE std::uint64_t any_size_from_there(Callers& callers, unsigned frames, std::size_t bytes) {
+NOINLINE std::uint64_t any_size_from_there(Callers& callers, unsigned frames,
+                                           std::size_t bytes) {
   const std::uint64_t hash = of_any_size(callers, frames, bytes);
   g_after = 6;
   return hash;
@@ -179,7 +181,8 @@ TEST_CASE("Callers: stacks - of threads and coroutines end where they end") {
   pthread_t thread;
   const auto in_thread = fresh();
   task = {in_thread.get()};
-  pthread_create(&thread, nullptr, [](void*) -> void* { return run_task(), nullptr; }, nullptr);
+  pthread_create(
+      &thread, nullptr, [](void*) -> void* { return run_task(), nullptr; }, nullptr);
   pthread_join(thread, nullptr);
   CHECK(task.first != 0);
   CHECK(task.first == task.second);
@@ -190,7 +193,8 @@ TEST_CASE("Callers: table - what does not fit is unwound and right") {
   const auto callers = fresh();
   // No frame of this program: an unwind does not find it, nothing is above it.
   for (std::uintptr_t address = 1; address < 20000; ++address)
-    CHECK(callers->hash({reinterpret_cast<const void*>(address), __builtin_dwarf_cfa()}, 3) == 0);
+    CHECK(callers->hash({reinterpret_cast<const void*>(address), __builtin_dwarf_cfa()},
+                        3) == 0);
   std::vector<std::uint64_t> hashes;
   for (int i = 0; i <= g_two; ++i) hashes.push_back(left(*callers, 3));
   CHECK(hashes[0] != 0);

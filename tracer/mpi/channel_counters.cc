@@ -5,7 +5,8 @@
 
 namespace refrain::mpi {
 
-ChannelCounters::Slot* ChannelCounters::open(std::uint16_t comm, int peer, int tag) noexcept {
+ChannelCounters::Slot* ChannelCounters::open(std::uint16_t comm, int peer,
+                                             int tag) noexcept {
   if (2 * (used_ + 1) > slots_.size()) {
     try {
       std::vector<Slot> old(2 * slots_.size());
@@ -14,8 +15,8 @@ ChannelCounters::Slot* ChannelCounters::open(std::uint16_t comm, int peer, int t
         if (slot.comm_and_count == kEmpty) continue;
         const auto peer_of = static_cast<int>(slot.peer_and_tag >> 32);
         const auto tag_of = static_cast<int>(slot.peer_and_tag & 0xffffffff);
-        *find(static_cast<std::uint16_t>(slot.comm_and_count >> kCommShift), peer_of, tag_of) =
-            slot;
+        *find(static_cast<std::uint16_t>(slot.comm_and_count >> kCommShift), peer_of,
+              tag_of) = slot;
       }
     } catch (const std::bad_alloc&) {
       if (used_ + 1 == slots_.size()) return nullptr;  // one stays empty, for find()

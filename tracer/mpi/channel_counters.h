@@ -22,16 +22,19 @@ class ChannelCounters {
   // The number of the next message, from 0; counts it.
   std::uint64_t next(std::uint16_t comm, int peer, int tag) noexcept {
     Slot* slot = find(comm, peer, tag);
-    if (slot->comm_and_count == kEmpty) [[unlikely]] slot = open(comm, peer, tag);
+    if (slot->comm_and_count == kEmpty) [[unlikely]]
+      slot = open(comm, peer, tag);
     return slot == nullptr ? 0 : slot->comm_and_count++ & kCountMask;
   }
 
   // The message with this number was never sent (received): if it was the channel's last, its
-  // number goes to the next one.
-  void take_back(std::uint16_t comm, int peer, int tag, std::uint64_t number) noexcept {
+  // number goes to the next one. Whether it was.
+  bool take_back(std::uint16_t comm, int peer, int tag, std::uint64_t number) noexcept {
     Slot* slot = find(comm, peer, tag);
-    if (slot->comm_and_count != kEmpty && (slot->comm_and_count & kCountMask) == number + 1)
-      --slot->comm_and_count;
+    if (slot->comm_and_count == kEmpty || (slot->comm_and_count & kCountMask) != number + 1)
+      return false;
+    --slot->comm_and_count;
+    return true;
   }
 
  private:
@@ -45,7 +48,8 @@ class ChannelCounters {
   };
 
   static std::uint64_t key(int peer, int tag) noexcept {
-    return std::uint64_t{static_cast<std::uint32_t>(peer)} << 32 | static_cast<std::uint32_t>(tag);
+    return std::uint64_t{static_cast<std::uint32_t>(peer)} << 32 |
+           static_cast<std::uint32_t>(tag);
   }
   static std::size_t hash(std::uint16_t comm, std::uint64_t key) noexcept {
     const std::uint64_t h = (key ^ std::uint64_t{comm} << 20) * 0x9E3779B97F4A7C15u;

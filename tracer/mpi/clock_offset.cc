@@ -44,7 +44,8 @@ ClockOffset ask(int parent, const ClockTrips& trips, Transport& transport) noexc
     transport.send(parent, &question, sizeof question);
     transport.receive(parent, &answer, sizeof answer);
     const std::uint64_t after = transport.now();
-    if (one_clock(trips.machine, answer.machine)) return {answer.ticks, answer.error, after};
+    if (one_clock(trips.machine, answer.machine))
+      return {answer.ticks, answer.error, after};
     const std::uint64_t took = after - before;
     if (took >= shortest) continue;
     shortest = took;

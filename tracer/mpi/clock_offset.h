@@ -37,15 +37,15 @@ class Transport {
 };
 
 struct ClockOffset {
-  std::int64_t ticks = 0;        // to be added to this process' clock
-  std::uint64_t error = 0;       // ticks, at the most
-  std::uint64_t measured_at = 0; // by this process' clock
+  std::int64_t ticks = 0;         // to be added to this process' clock
+  std::uint64_t error = 0;        // ticks, at the most
+  std::uint64_t measured_at = 0;  // by this process' clock
 };
 
 struct ClockTrips {
-  unsigned most = 100;                   // trips a pair
-  std::uint64_t patience_ticks = 0;      // for all trips of a pair; 0: no end but `most`
-  std::uint64_t machine = 0;             // whose clock it is; 0: not known
+  unsigned most = 100;               // trips a pair
+  std::uint64_t patience_ticks = 0;  // for all trips of a pair; 0: no end but `most`
+  std::uint64_t machine = 0;         // whose clock it is; 0: not known
 };
 
 ClockOffset measure_clock_offset(int rank, int size, const ClockTrips& trips,

@@ -77,7 +77,8 @@ TEST_CASE("Clock offsets: any number of processes - true within the error that i
   for (const int size : {1, 2, 3, 4, 5, 7, 8, 13}) {
     Network network;
     std::vector<std::uint64_t> ahead;
-    for (int rank = 0; rank < size; ++rank) ahead.push_back(random());  // anywhere in 64 bits
+    for (int rank = 0; rank < size; ++rank)
+      ahead.push_back(random());  // anywhere in 64 bits
     std::vector<ClockOffset> found(static_cast<std::size_t>(size));
     std::vector<std::thread> threads;
     for (int rank = 0; rank < size; ++rank)
@@ -140,8 +141,8 @@ TEST_CASE("Clock offsets: patience - a slow pair does not take all its trips") {
       std::uint64_t now() noexcept override { return inner.now(); }
       Process inner;
     } slow(network, rank);
-    found[rank] = measure_clock_offset(
-        rank, 2, {.most = 1000, .patience_ticks = 20000000}, slow);
+    found[rank] =
+        measure_clock_offset(rank, 2, {.most = 1000, .patience_ticks = 20000000}, slow);
   };
   std::thread other(run, 1);
   run(0);

@@ -73,11 +73,10 @@ void measure_clocks(int rank, int size) noexcept {
       {.patience_ticks = Clock::ticks_of_seconds(kPatience_s), .machine = machine},
       messages);
   if (runtime::g_session == nullptr) return;
-  runtime::g_session->put_fact(
-      runtime::t_thread.recorder,
-      spool::record_words(spool::kClockOffset, found.measured_at,
-                          static_cast<std::uint64_t>(found.ticks), 0,
-                          found.error & spool::kAddressMask));
+  runtime::g_session->put_fact(runtime::t_thread.recorder,
+                               spool::record_words(spool::kClockOffset, found.measured_at,
+                                                   static_cast<std::uint64_t>(found.ticks),
+                                                   0, found.error & spool::kAddressMask));
 }
 
 namespace {

@@ -6,9 +6,9 @@ namespace refrain::mpi {
 
 void Collective::tell(const Amounts& amounts) noexcept {
   const Communicator& comm = *call_.comm();
-  call_.put_at_leave(spool::kMpiCollective, collective_payload(comm, 0),
-                     amounts.operation, comm_and_rank(comm.number, amounts.root),
-                     saturated(amounts.received), amounts.sent);
+  call_.put_at_leave(spool::kMpiCollective, collective_payload(comm, 0), amounts.operation,
+                     comm_and_rank(comm.number, amounts.root), saturated(amounts.received),
+                     amounts.sent);
   if (comm.worldwide) pass_anchor();
   // What it takes lies behind the call: its leave has its time already.
   if (comm.handle == MPI_COMM_WORLD) pass_world_collective();

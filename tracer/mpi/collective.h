@@ -26,7 +26,8 @@ class Collective {
 
 class Icollective {
  public:
-  Icollective(Call& call, const MPI_Request* request) noexcept : call_(call), request_(request) {}
+  Icollective(Call& call, const MPI_Request* request) noexcept
+      : call_(call), request_(request) {}
   template <typename Find>
   void after(int result, Find amounts) noexcept {
     if (result == MPI_SUCCESS && call_)

@@ -78,12 +78,13 @@ Amounts gatherv(const Communicator& comm, const void* send, MPI_Count send_count
     received = sum_bytes(recv_counts, comm.peers(), recv_type);
     if (part.taker && !gives) received -= data_bytes(recv_counts[comm.rank], recv_type);
   }
-  return {spool::kMpiGatherv, part.rank, gives ? data_bytes(send_count, send_type) : 0, received};
+  return {spool::kMpiGatherv, part.rank, gives ? data_bytes(send_count, send_type) : 0,
+          received};
 }
 
-inline Amounts scatter(const Communicator& comm, MPI_Count send_count, MPI_Datatype send_type,
-                       const void* recv, MPI_Count recv_count, MPI_Datatype recv_type,
-                       int root) noexcept {
+inline Amounts scatter(const Communicator& comm, MPI_Count send_count,
+                       MPI_Datatype send_type, const void* recv, MPI_Count recv_count,
+                       MPI_Datatype recv_type, int root) noexcept {
   const Part part = part_of(comm, root);
   const bool takes = part.taker && recv != MPI_IN_PLACE;
   const int to = comm.peers() - (part.taker && !takes ? 1 : 0);
@@ -102,7 +103,8 @@ Amounts scatterv(const Communicator& comm, const Count* send_counts, MPI_Datatyp
     sent = sum_bytes(send_counts, comm.peers(), send_type);
     if (part.taker && !takes) sent -= data_bytes(send_counts[comm.rank], send_type);
   }
-  return {spool::kMpiScatterv, part.rank, sent, takes ? data_bytes(recv_count, recv_type) : 0};
+  return {spool::kMpiScatterv, part.rank, sent,
+          takes ? data_bytes(recv_count, recv_type) : 0};
 }
 
 inline Amounts allgather(const Communicator& comm, const void* send, MPI_Count send_count,
@@ -146,9 +148,9 @@ inline Amounts alltoall(const Communicator& comm, const void* send, MPI_Count se
 }
 // Types are one for all (alltoallv) or one each (alltoallw).
 template <typename Count, typename Types>
-Amounts alltoall_of(spool::MpiCollective operation, const Communicator& comm, const void* send,
-                    const Count* send_counts, Types send_types, const Count* recv_counts,
-                    Types recv_types) noexcept {
+Amounts alltoall_of(spool::MpiCollective operation, const Communicator& comm,
+                    const void* send, const Count* send_counts, Types send_types,
+                    const Count* recv_counts, Types recv_types) noexcept {
   const int n = comm.peers();
   Amounts result{.operation = operation};
   result.received = sum_bytes(recv_counts, n, recv_types);
@@ -190,7 +192,8 @@ inline Amounts scan(const Communicator&, MPI_Count count, MPI_Datatype type) noe
   return both_ways(spool::kMpiScan, data_bytes(count, type));
 }
 // The first process receives nothing.
-inline Amounts exscan(const Communicator& comm, MPI_Count count, MPI_Datatype type) noexcept {
+inline Amounts exscan(const Communicator& comm, MPI_Count count,
+                      MPI_Datatype type) noexcept {
   Amounts result = both_ways(spool::kMpiExscan, data_bytes(count, type));
   if (comm.rank == 0) result.received = 0;
   return result;
@@ -224,7 +227,8 @@ inline Amounts neighbor_allgather(const Communicator& comm, MPI_Count send_count
                                   MPI_Datatype recv_type) noexcept {
   Amounts result{.operation = spool::kMpiAllgather};
   result.sent = data_bytes(send_count, send_type);
-  result.received = data_bytes(recv_count, recv_type) * static_cast<unsigned>(comm.in_degree);
+  result.received =
+      data_bytes(recv_count, recv_type) * static_cast<unsigned>(comm.in_degree);
   return result;
 }
 template <typename Count>
@@ -241,7 +245,8 @@ inline Amounts neighbor_alltoall(const Communicator& comm, MPI_Count send_count,
                                  MPI_Datatype recv_type) noexcept {
   Amounts result{.operation = spool::kMpiAlltoall};
   result.sent = data_bytes(send_count, send_type) * static_cast<unsigned>(comm.out_degree);
-  result.received = data_bytes(recv_count, recv_type) * static_cast<unsigned>(comm.in_degree);
+  result.received =
+      data_bytes(recv_count, recv_type) * static_cast<unsigned>(comm.in_degree);
   return result;
 }
 template <typename Count>

@@ -63,7 +63,8 @@ struct Members {
 bool find_members(MPI_Comm comm, Members& members) {
   int inter = 0;
   MPI_Group group = MPI_GROUP_NULL;
-  if (g_world_group == MPI_GROUP_NULL || PMPI_Comm_test_inter(comm, &inter) != MPI_SUCCESS ||
+  if (g_world_group == MPI_GROUP_NULL ||
+      PMPI_Comm_test_inter(comm, &inter) != MPI_SUCCESS ||
       PMPI_Comm_rank(comm, &members.rank) != MPI_SUCCESS ||
       PMPI_Comm_group(comm, &group) != MPI_SUCCESS)
     return false;
@@ -122,7 +123,8 @@ void find_graph(MPI_Comm like, Communicator& comm) {
   if (PMPI_Graph_neighbors_count(like, comm.rank, &count) != MPI_SUCCESS) return;
   comm.in_degree = comm.out_degree = count;
   std::vector<int> neighbours(static_cast<std::size_t>(count));
-  if (PMPI_Graph_neighbors(like, comm.rank, count, neighbours.data()) != MPI_SUCCESS) return;
+  if (PMPI_Graph_neighbors(like, comm.rank, count, neighbours.data()) != MPI_SUCCESS)
+    return;
   std::string text = std::to_string(comm.number) + " graph " + std::to_string(count);
   append_numbers(text, neighbours);
   put(spool::kTextTopology, text);
@@ -138,9 +140,11 @@ void find_dist_graph(MPI_Comm like, Communicator& comm) {
   std::vector<int> in_weights(in.size() + 1);
   std::vector<int> out_weights(out.size() + 1);
   if (PMPI_Dist_graph_neighbors(like, comm.in_degree, in.data(), in_weights.data(),
-                                comm.out_degree, out.data(), out_weights.data()) != MPI_SUCCESS)
+                                comm.out_degree, out.data(),
+                                out_weights.data()) != MPI_SUCCESS)
     return;
-  std::string text = std::to_string(comm.number) + " dist_graph " + std::to_string(in.size());
+  std::string text =
+      std::to_string(comm.number) + " dist_graph " + std::to_string(in.size());
   append_numbers(text, in);
   text += " " + std::to_string(out.size());
   append_numbers(text, out);
@@ -149,7 +153,8 @@ void find_dist_graph(MPI_Comm like, Communicator& comm) {
 
 void find_topology(MPI_Comm like, Communicator& comm) {
   int topology = MPI_UNDEFINED;
-  if (comm.kind == spool::kMpiCommInter || PMPI_Topo_test(like, &topology) != MPI_SUCCESS) return;
+  if (comm.kind == spool::kMpiCommInter || PMPI_Topo_test(like, &topology) != MPI_SUCCESS)
+    return;
   if (topology == MPI_CART) find_cart(like, comm);
   if (topology == MPI_GRAPH) find_graph(like, comm);
   if (topology == MPI_DIST_GRAPH) find_dist_graph(like, comm);

@@ -39,7 +39,8 @@ class GroupCommMade : CommMade {
 // Known at once, and complete with a request.
 class CommIdup {
  public:
-  CommIdup(Call& call, MPI_Comm parent, const MPI_Comm* made, const MPI_Request* request) noexcept
+  CommIdup(Call& call, MPI_Comm parent, const MPI_Comm* made,
+           const MPI_Request* request) noexcept
       : call_(call), parent_(parent), made_(made), request_(request) {}
   void after(int result) noexcept;
 

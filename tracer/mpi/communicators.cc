@@ -13,7 +13,8 @@ std::uint64_t hash_members(std::span<const int> world_ranks) noexcept {
   return hash;
 }
 
-std::uint64_t hash_members(std::span<const int> local, std::span<const int> remote) noexcept {
+std::uint64_t hash_members(std::span<const int> local,
+                           std::span<const int> remote) noexcept {
   const std::uint64_t a = hash_members(local);
   const std::uint64_t b = hash_members(remote);
   return mix(mix(0x696e746572, std::min(a, b)), std::max(a, b));
@@ -44,7 +45,8 @@ Communicator* Communicators::add(const Facts& facts) noexcept {
 void Communicators::remove(const Communicator* entry) noexcept {
   const std::lock_guard lock(mutex_);
   std::atomic<Communicator*>* link = &slots_[slot(entry->handle)];
-  for (Communicator* at = link->load(); at != nullptr; link = &at->next_, at = link->load()) {
+  for (Communicator* at = link->load(); at != nullptr;
+       link = &at->next_, at = link->load()) {
     if (at != entry) continue;
     link->store(at->next_.load(), std::memory_order_release);
     return;

@@ -25,7 +25,8 @@
 
 namespace refrain::mpi {
 
-using Handle = int;  // of MPICH: communicators, windows and requests have numbers of their own
+using Handle =
+    int;  // of MPICH: communicators, windows and requests have numbers of their own
 inline constexpr Handle kNoHandle = 0;
 inline constexpr std::uint16_t kNoCommunicator = 0xffff;
 
@@ -59,14 +60,16 @@ struct Communicator {
 // Hash of a group: ranks in MPI_COMM_WORLD, in order.
 std::uint64_t hash_members(std::span<const int> world_ranks) noexcept;
 // Of an intercommunicator: both sides give the same.
-std::uint64_t hash_members(std::span<const int> local, std::span<const int> remote) noexcept;
+std::uint64_t hash_members(std::span<const int> local,
+                           std::span<const int> remote) noexcept;
 
 class Communicators {
  public:
   // The entry of a handle; one that is not known() if there is none.
   const Communicator* find(Handle handle) const noexcept {
     const Communicator* at = slots_[slot(handle)].load(std::memory_order_acquire);
-    while (at != nullptr && at->handle != handle) at = at->next_.load(std::memory_order_acquire);
+    while (at != nullptr && at->handle != handle)
+      at = at->next_.load(std::memory_order_acquire);
     return at != nullptr ? at : &none_;
   }
 

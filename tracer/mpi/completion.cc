@@ -34,7 +34,8 @@ void Test::tell_vain() noexcept {
   {
     const TablesLock lock;
     const Request* entry = g_tables.requests.find(handle_, place_);
-    if (entry != nullptr && entry->active && entry->kind != RequestKind::kNothing) id = entry->id;
+    if (entry != nullptr && entry->active && entry->kind != RequestKind::kNothing)
+      id = entry->id;
   }
   if (id != 0) call_.put_at_leave(spool::kMpiTested, id);
 }
@@ -48,7 +49,8 @@ Several::Several(Call& call, int count, const MPI_Request* requests,
       own_(call && statuses == MPI_STATUSES_IGNORE ? count : 0),
       statuses_(statuses) {
   if (!call) return;
-  if (handles_.data() != nullptr && count > 0) std::copy_n(requests, count, handles_.data());
+  if (handles_.data() != nullptr && count > 0)
+    std::copy_n(requests, count, handles_.data());
   // The program's MPI_STATUSES_IGNORE stays where there is no memory.
   if (statuses == MPI_STATUSES_IGNORE && own_.data() != nullptr) statuses_ = own_.data();
 }
@@ -85,7 +87,8 @@ Waitany::Waitany(Call& call, int count, const MPI_Request* requests, const int* 
 }
 
 void Waitany::after(int result) noexcept {
-  if (result != MPI_SUCCESS || !call_ || *index_ == MPI_UNDEFINED || handles_.data() == nullptr)
+  if (result != MPI_SUCCESS || !call_ || *index_ == MPI_UNDEFINED ||
+      handles_.data() == nullptr)
     return;
   if (handles_[*index_] != MPI_REQUEST_NULL)
     complete(call_, handles_[*index_], places_ + *index_, *status_);
@@ -100,8 +103,15 @@ void Cancel::after(int result) noexcept {
 
 void RequestFree::after(int result) noexcept {
   if (result != MPI_SUCCESS || !call_ || handle_ == MPI_REQUEST_NULL) return;
-  const TablesLock lock;
-  if (Request* entry = g_tables.requests.find(handle_, place_)) g_tables.requests.remove(entry);
+  Request freed;
+  {
+    const TablesLock lock;
+    Request* entry = g_tables.requests.find(handle_, place_);
+    if (entry == nullptr) return;
+    freed = *entry;
+    g_tables.requests.remove(entry);
+  }
+  drop_receive(freed);
 }
 
 }  // namespace refrain::mpi

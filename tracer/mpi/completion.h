@@ -89,7 +89,8 @@ class Test : public Wait {
 // Handles of several requests, as they were before the call, and statuses.
 class Several {
  public:
-  Several(Call& call, int count, const MPI_Request* requests, MPI_Status* statuses) noexcept;
+  Several(Call& call, int count, const MPI_Request* requests,
+          MPI_Status* statuses) noexcept;
   MPI_Status* statuses() noexcept { return statuses_; }
 
  protected:
@@ -98,7 +99,9 @@ class Several {
     if (handles_[index] != MPI_REQUEST_NULL)
       complete(call_, handles_[index], places_ + index, status);
   }
-  bool usable() noexcept { return call_ && handles_.data() != nullptr && statuses_ != nullptr; }
+  bool usable() noexcept {
+    return call_ && handles_.data() != nullptr && statuses_ != nullptr;
+  }
 
   Call& call_;
   int count_;
@@ -157,8 +160,8 @@ class Waitany {
 
 class Testany : public Waitany {
  public:
-  Testany(Call& call, int count, const MPI_Request* requests, const int* index, const int* flag,
-          MPI_Status* status) noexcept
+  Testany(Call& call, int count, const MPI_Request* requests, const int* index,
+          const int* flag, MPI_Status* status) noexcept
       : Waitany(call, count, requests, index, status), flag_(flag) {}
   void after(int result) noexcept {
     if (result == MPI_SUCCESS && *flag_ != 0) Waitany::after(result);
@@ -171,7 +174,8 @@ class Testany : public Waitany {
 // Asks to; whether it was is known when the request completes.
 class Cancel {
  public:
-  Cancel(Call& call, const MPI_Request* request) noexcept : call_(call), request_(request) {}
+  Cancel(Call& call, const MPI_Request* request) noexcept
+      : call_(call), request_(request) {}
   void after(int result) noexcept;
 
  private:

@@ -49,11 +49,11 @@ int find_library(dl_phdr_info* info, std::size_t, void* data) {
 
 // What the dynamic section says of a loaded library's relocations.
 struct Relocations {
-  const ElfW(Sym)* symbols = nullptr;
+  const ElfW(Sym) * symbols = nullptr;
   const char* names = nullptr;
-  const ElfW(Rela)* plt = nullptr;
+  const ElfW(Rela) * plt = nullptr;
   std::size_t plt_bytes = 0;
-  const ElfW(Rela)* others = nullptr;
+  const ElfW(Rela) * others = nullptr;
   std::size_t others_bytes = 0;
 };
 
@@ -61,19 +61,32 @@ Relocations read_dynamic(const dl_phdr_info& info) noexcept {
   Relocations result;
   for (int i = 0; i < info.dlpi_phnum; ++i) {
     if (info.dlpi_phdr[i].p_type != PT_DYNAMIC) continue;
-    const auto* entry = reinterpret_cast<const ElfW(Dyn)*>(info.dlpi_addr +
-                                                           info.dlpi_phdr[i].p_vaddr);
+    const auto* entry =
+        reinterpret_cast<const ElfW(Dyn)*>(info.dlpi_addr + info.dlpi_phdr[i].p_vaddr);
     for (; entry->d_tag != DT_NULL; ++entry) {
       // The loader has made these addresses absolute.
       const auto address = entry->d_un.d_ptr;
       switch (entry->d_tag) {
-        case DT_SYMTAB: result.symbols = reinterpret_cast<const ElfW(Sym)*>(address); break;
-        case DT_STRTAB: result.names = reinterpret_cast<const char*>(address); break;
-        case DT_JMPREL: result.plt = reinterpret_cast<const ElfW(Rela)*>(address); break;
-        case DT_PLTRELSZ: result.plt_bytes = entry->d_un.d_val; break;
-        case DT_RELA: result.others = reinterpret_cast<const ElfW(Rela)*>(address); break;
-        case DT_RELASZ: result.others_bytes = entry->d_un.d_val; break;
-        default: break;
+        case DT_SYMTAB:
+          result.symbols = reinterpret_cast<const ElfW(Sym)*>(address);
+          break;
+        case DT_STRTAB:
+          result.names = reinterpret_cast<const char*>(address);
+          break;
+        case DT_JMPREL:
+          result.plt = reinterpret_cast<const ElfW(Rela)*>(address);
+          break;
+        case DT_PLTRELSZ:
+          result.plt_bytes = entry->d_un.d_val;
+          break;
+        case DT_RELA:
+          result.others = reinterpret_cast<const ElfW(Rela)*>(address);
+          break;
+        case DT_RELASZ:
+          result.others_bytes = entry->d_un.d_val;
+          break;
+        default:
+          break;
       }
     }
   }
@@ -83,13 +96,14 @@ Relocations read_dynamic(const dl_phdr_info& info) noexcept {
 // The table may have been made read-only once it was filled in.
 bool write_slot(void** slot, void* value) noexcept {
   const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
-  auto* begin = reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(slot) & ~(page - 1));
+  auto* begin =
+      reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(slot) & ~(page - 1));
   if (mprotect(begin, page, PROT_READ | PROT_WRITE) != 0) return false;
   __atomic_store_n(slot, value, __ATOMIC_RELEASE);
   return true;
 }
 
-void redirect(const dl_phdr_info& info, const Relocations& all, const ElfW(Rela)* first,
+void redirect(const dl_phdr_info& info, const Relocations& all, const ElfW(Rela) * first,
               std::size_t bytes) noexcept {
 #if defined(__x86_64__)
   for (const ElfW(Rela)* r = first; r != first + bytes / sizeof *first; ++r) {

@@ -14,7 +14,8 @@ class Io {
   Io(Call& call, MPI_Status* status) noexcept : call_(call), status_(call, status) {}
   MPI_Status* status() noexcept { return status_.get(); }
   void after(int result) noexcept {
-    if (result == MPI_SUCCESS && call_) call_.put_at_leave(spool::kMpiIo, status_bytes(*status_));
+    if (result == MPI_SUCCESS && call_)
+      call_.put_at_leave(spool::kMpiIo, status_bytes(*status_));
   }
 
  private:

@@ -1,5 +1,8 @@
 #include "tracer/mpi/messages.h"
 
+#include <cinttypes>
+#include <cstdio>
+
 #include "tracer/mpi/mpi_queries.h"
 
 namespace refrain::mpi {
@@ -16,39 +19,82 @@ std::uint32_t next_id() noexcept {
   return g_tables.requests.next_id();
 }
 
-void complete_receive(Call& call, const Request& request, const MPI_Status& status) noexcept {
-  if (status.MPI_SOURCE == MPI_PROC_NULL) return;
+// The journal is told that a number in the spool is not the right one (kTextNumbers).
+void tell_number(bool sent, const ChannelEnd& channel, std::uint64_t number,
+                 const char* to) noexcept {
+  char text[128];
+  std::snprintf(text, sizeof text, "%c %u %u %u %" PRIu64 " %s", sent ? 's' : 'r',
+                unsigned{channel.comm}, static_cast<unsigned>(channel.peer),
+                static_cast<unsigned>(channel.tag), number, to);
+  g_session->put_fact(t_thread.recorder, spool::kTextNumbers, text);
+}
+
+// A receive that was posted for any source or tag has a message of this channel: its number.
+std::uint64_t count_late(const Request& request, const ChannelEnd& channel) noexcept {
+  std::uint64_t number;
+  std::uint64_t later;
+  {
+    const TablesLock lock;
+    number = g_tables.received.next(channel.comm, channel.peer, channel.tag);
+    later = g_tables.posted.close(request.number, channel);
+  }
+  if (later != 0) [[unlikely]] {
+    char to[24];
+    std::snprintf(to, sizeof to, "%" PRIu64, number - later);
+    tell_number(false, channel, number, to);
+  }
+  return number;
+}
+
+void complete_receive(Call& call, const Request& request,
+                      const MPI_Status& status) noexcept {
+  if (status.MPI_SOURCE == MPI_PROC_NULL) return drop_receive(request);
   const std::uint64_t number =
-      request.any ? count_receive(request.comm, status.MPI_SOURCE, status.MPI_TAG)
+      request.any ? count_late(request, {request.comm, status.MPI_SOURCE, status.MPI_TAG})
                   : request.number;
   tell_receive(call, request.comm, status.MPI_SOURCE, status.MPI_TAG, number,
                status_bytes(status), request.id);
 }
 
+// A number that was given to the channel's last message goes to the next one, unless others may
+// be put in order behind it.
+bool take_back(bool sent, const Request& request) noexcept {
+  const TablesLock lock;
+  if (!sent && !g_tables.posted.idle()) return false;
+  return (sent ? g_tables.sent : g_tables.received)
+      .take_back(request.comm, request.peer, request.tag, request.number);
+}
+
 void complete_cancelled(Call& call, const Request& request) noexcept {
   const bool sent = request.kind == RequestKind::kSend;
-  if (!request.any) {
-    const TablesLock lock;
-    (sent ? g_tables.sent : g_tables.received)
-        .take_back(request.comm, request.peer, request.tag, request.number);
-  }
+  if (request.any)
+    drop_receive(request);
+  else if (!take_back(sent, request))
+    tell_number(sent, {request.comm, request.peer, request.tag}, request.number, "-");
   call.put_at_leave(spool::kMpiCancelled, request.id);
 }
 
-void tell_completion(Call& call, const Request& request, const MPI_Status& status) noexcept {
-  if (request.cancelled && status_cancelled(status)) return complete_cancelled(call, request);
+void tell_completion(Call& call, const Request& request,
+                     const MPI_Status& status) noexcept {
+  if (request.cancelled && status_cancelled(status))
+    return complete_cancelled(call, request);
   switch (request.kind) {
-    case RequestKind::kNothing: return;
-    case RequestKind::kSend: return call.put_at_leave(spool::kMpiDone, request.id);
-    case RequestKind::kReceive: return complete_receive(call, request, status);
+    case RequestKind::kNothing:
+      return;
+    case RequestKind::kSend:
+      return call.put_at_leave(spool::kMpiDone, request.id);
+    case RequestKind::kReceive:
+      return complete_receive(call, request, status);
     case RequestKind::kSendReceive:
       if (request.send_id != 0) call.put_at_leave(spool::kMpiDone, request.send_id);
       if (request.id != 0)
         tell_receive(call, request.comm, request.peer, request.tag, request.number,
                      request.received_bytes, request.id);
       return;
-    case RequestKind::kCollective: return call.put_at_leave(spool::kMpiDone, request.id, 1);
-    case RequestKind::kIo: return call.put_at_leave(spool::kMpiIo, status_bytes(status));
+    case RequestKind::kCollective:
+      return call.put_at_leave(spool::kMpiDone, request.id, 1);
+    case RequestKind::kIo:
+      return call.put_at_leave(spool::kMpiIo, status_bytes(status));
   }
 }
 
@@ -62,8 +108,19 @@ void begin_send(Call& call, Request& request) noexcept {
 
 void begin_receive(Call& call, Request& request) noexcept {
   request.id = next_id();
-  if (!request.any) request.number = count_receive(request.comm, request.peer, request.tag);
-  call.put_at_enter(spool::kMpiPost, request.id);
+  if (request.any) {
+    const TablesLock lock;
+    request.number = g_tables.posted.open();
+  } else {
+    request.number = count_receive(request.comm, request.peer, request.tag);
+  }
+  const bool source = request.peer == MPI_ANY_SOURCE;
+  const bool tag = request.tag == MPI_ANY_TAG;
+  const std::uint64_t known_tag = tag ? 0 : static_cast<std::uint32_t>(request.tag);
+  call.put_at_enter(spool::kMpiPost, known_tag << 32 | request.id,
+                    static_cast<std::uint8_t>((source ? spool::kMpiAnySource : 0) |
+                                              (tag ? spool::kMpiAnyTag : 0)),
+                    comm_and_rank(request.comm, source ? 0 : request.peer));
 }
 
 void begin_collective(Call& call, Request& request) noexcept {
@@ -78,11 +135,21 @@ void begin(Call& call, Request& request) noexcept {
   request.active = true;
   request.cancelled = false;
   switch (request.kind) {
-    case RequestKind::kSend: return begin_send(call, request);
-    case RequestKind::kReceive: return begin_receive(call, request);
-    case RequestKind::kCollective: return begin_collective(call, request);
-    default: return;
+    case RequestKind::kSend:
+      return begin_send(call, request);
+    case RequestKind::kReceive:
+      return begin_receive(call, request);
+    case RequestKind::kCollective:
+      return begin_collective(call, request);
+    default:
+      return;
   }
+}
+
+void drop_receive(const Request& request) noexcept {
+  if (request.kind != RequestKind::kReceive || !request.any || !request.active) return;
+  const TablesLock lock;
+  g_tables.posted.drop(request.number);
 }
 
 void keep_request(const MPI_Request* handle, const Request& request) noexcept {

@@ -10,6 +10,7 @@
 #include "tracer/mpi/call.h"
 #include "tracer/mpi/channel_counters.h"
 #include "tracer/mpi/mpi_header.h"
+#include "tracer/mpi/posting_order.h"
 #include "tracer/mpi/request_table.h"
 #include "tracer/mpi/threads.h"
 
@@ -19,6 +20,7 @@ namespace refrain::mpi {
 struct Tables {
   ChannelCounters sent;
   ChannelCounters received;
+  PostingOrder posted;  // of receives
   RequestTable requests;
   RequestTable matched;  // messages that a matched probe has found
 };
@@ -38,7 +40,8 @@ inline std::uint64_t saturated(std::uint64_t value) noexcept {
 
 // A message goes out: counts it and records it. `request` 0: blocking. Its number.
 inline std::uint64_t tell_send(Call& call, std::uint8_t mode, std::uint16_t comm, int dest,
-                               int tag, std::uint64_t bytes, std::uint32_t request) noexcept {
+                               int tag, std::uint64_t bytes,
+                               std::uint32_t request) noexcept {
   std::uint64_t number;
   {
     const TablesLock lock;
@@ -57,8 +60,11 @@ inline void tell_receive(Call& call, std::uint16_t comm, int source, int tag,
                     comm_and_rank(comm, source), number, bytes);
 }
 
+// A receive is posted, or has its message, of this channel: its number.
 inline std::uint64_t count_receive(std::uint16_t comm, int source, int tag) noexcept {
   const TablesLock lock;
+  if (!g_tables.posted.idle()) [[unlikely]]
+    g_tables.posted.post({comm, source, tag});
   return g_tables.received.next(comm, source, tag);
 }
 
@@ -69,10 +75,15 @@ void begin_collective(Call& call, Request& request) noexcept;
 void begin(Call& call, Request& request) noexcept;
 
 // Payload of a collective that begins on `comm`; counts it.
-inline std::uint64_t collective_payload(const Communicator& comm, std::uint32_t request) noexcept {
-  return std::uint64_t{request} << 32 | std::uint64_t{comm.next_collective() & 0x7fffffff} << 1 |
+inline std::uint64_t collective_payload(const Communicator& comm,
+                                        std::uint32_t request) noexcept {
+  return std::uint64_t{request} << 32 |
+         std::uint64_t{comm.next_collective() & 0x7fffffff} << 1 |
          (comm.worldwide ? spool::kMpiWorldwide : 0);
 }
+
+// A receive of any source or tag ends without a message, or nobody will know which it got.
+void drop_receive(const Request& request) noexcept;
 
 // Enters a request whose operation has begun (or, persistent, waits for its start).
 void keep_request(const MPI_Request* handle, const Request& request) noexcept;

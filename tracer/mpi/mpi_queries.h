@@ -32,7 +32,8 @@ inline std::uint64_t data_bytes(MPI_Count count, MPI_Datatype type) noexcept {
 // keeps both in two words of the status (mpi.h; MPI_Get_count and MPI_Test_cancelled read
 // them).
 inline std::uint64_t status_bytes(const MPI_Status& status) noexcept {
-  return std::uint64_t{static_cast<std::uint32_t>(status.count_hi_and_cancelled)} >> 1 << 32 |
+  return std::uint64_t{static_cast<std::uint32_t>(status.count_hi_and_cancelled)} >>
+             1 << 32 |
          static_cast<std::uint32_t>(status.count_lo);
 }
 inline bool status_cancelled(const MPI_Status& status) noexcept {

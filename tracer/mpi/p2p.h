@@ -32,8 +32,10 @@ class Send {
        int tag) noexcept
       : call_(call), mode_(mode), count_(count), type_(type), dest_(dest), tag_(tag) {}
   void after(int result) noexcept {
-    if (result != MPI_SUCCESS || !call_ || dest_ == MPI_PROC_NULL || !call_.comm()->known()) return;
-    tell_send(call_, mode_, call_.comm()->number, dest_, tag_, data_bytes(count_, type_), 0);
+    if (result != MPI_SUCCESS || !call_ || dest_ == MPI_PROC_NULL || !call_.comm()->known())
+      return;
+    tell_send(call_, mode_, call_.comm()->number, dest_, tag_, data_bytes(count_, type_),
+              0);
   }
 
  private:
@@ -51,7 +53,8 @@ class Recv {
       : call_(call), status_(call, status), source_(source), tag_(tag) {}
   MPI_Status* status() noexcept { return status_.get(); }
   void after(int result) noexcept {
-    if (result != MPI_SUCCESS || !call_ || source_ == MPI_PROC_NULL || !call_.comm()->known())
+    if (result != MPI_SUCCESS || !call_ || source_ == MPI_PROC_NULL ||
+        !call_.comm()->known())
       return;
     const std::uint16_t comm = call_.comm()->number;
     const MPI_Status& got = *status_;
@@ -68,8 +71,8 @@ class Recv {
 
 class Sendrecv {
  public:
-  Sendrecv(Call& call, MPI_Count count, MPI_Datatype type, int dest, int send_tag, int source,
-           int recv_tag, MPI_Status* status) noexcept
+  Sendrecv(Call& call, MPI_Count count, MPI_Datatype type, int dest, int send_tag,
+           int source, int recv_tag, MPI_Status* status) noexcept
       : send_(call, spool::kMpiStandard, count, type, dest, send_tag),
         recv_(call, source, recv_tag, status) {}
   MPI_Status* status() noexcept { return recv_.status(); }
@@ -86,16 +89,18 @@ class Sendrecv {
 // Calls that make a request.
 class MakesRequest {
  public:
-  MakesRequest(Call& call, const MPI_Request* handle, RequestKind kind, int peer = 0, int tag = 0,
-               std::uint8_t sub = 0) noexcept
+  MakesRequest(Call& call, const MPI_Request* handle, RequestKind kind, int peer = 0,
+               int tag = 0, std::uint8_t sub = 0) noexcept
       : call_(call), handle_(handle) {
     if (!call) return;
-    request_.kind = peer == MPI_PROC_NULL || !call.comm()->known() ? RequestKind::kNothing : kind;
+    request_.kind =
+        peer == MPI_PROC_NULL || !call.comm()->known() ? RequestKind::kNothing : kind;
     request_.sub = sub;
     request_.comm = call.comm()->number;
     request_.peer = peer;
     request_.tag = tag;
-    request_.any = kind == RequestKind::kReceive && (peer == MPI_ANY_SOURCE || tag == MPI_ANY_TAG);
+    request_.any =
+        kind == RequestKind::kReceive && (peer == MPI_ANY_SOURCE || tag == MPI_ANY_TAG);
   }
 
  protected:
@@ -114,8 +119,8 @@ class MakesRequest {
 
 class Isend : MakesRequest {
  public:
-  Isend(Call& call, spool::MpiMode mode, MPI_Count count, MPI_Datatype type, int dest, int tag,
-        const MPI_Request* request) noexcept
+  Isend(Call& call, spool::MpiMode mode, MPI_Count count, MPI_Datatype type, int dest,
+        int tag, const MPI_Request* request) noexcept
       : MakesRequest(call, request, RequestKind::kSend, dest, tag, mode),
         count_(count),
         type_(type) {}
@@ -136,8 +141,8 @@ class Irecv : MakesRequest {
 
 class SendInit : MakesRequest {
  public:
-  SendInit(Call& call, spool::MpiMode mode, MPI_Count count, MPI_Datatype type, int dest, int tag,
-           const MPI_Request* request) noexcept
+  SendInit(Call& call, spool::MpiMode mode, MPI_Count count, MPI_Datatype type, int dest,
+           int tag, const MPI_Request* request) noexcept
       : MakesRequest(call, request, RequestKind::kSend, dest, tag, mode),
         count_(count),
         type_(type) {}
@@ -151,8 +156,8 @@ class SendInit : MakesRequest {
 // A partitioned send is one message of all its partitions.
 class PsendInit : public SendInit {
  public:
-  PsendInit(Call& call, int partitions, MPI_Count count, MPI_Datatype type, int dest, int tag,
-            const MPI_Request* request) noexcept
+  PsendInit(Call& call, int partitions, MPI_Count count, MPI_Datatype type, int dest,
+            int tag, const MPI_Request* request) noexcept
       : SendInit(call, spool::kMpiStandard, partitions * count, type, dest, tag, request) {}
 };
 
@@ -206,7 +211,8 @@ class Mprobe {
 
 class Improbe : public Mprobe {
  public:
-  Improbe(Call& call, const int* flag, const MPI_Message* message, MPI_Status* status) noexcept
+  Improbe(Call& call, const int* flag, const MPI_Message* message,
+          MPI_Status* status) noexcept
       : Mprobe(call, message, status), flag_(flag) {}
   void after(int result) noexcept {
     if (result == MPI_SUCCESS && *flag_ != 0) Mprobe::after(result);

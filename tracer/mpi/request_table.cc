@@ -4,7 +4,8 @@
 
 namespace refrain::mpi {
 
-Request* RequestTable::add(Handle handle, const void* place, const Request& request) noexcept {
+Request* RequestTable::add(Handle handle, const void* place,
+                           const Request& request) noexcept {
   try {
     if (2 * (used_ + 1) > slots_.size()) grow();
     if (free_ == nullptr) {

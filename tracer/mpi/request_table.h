@@ -21,7 +21,7 @@
 namespace refrain::mpi {
 
 enum class RequestKind : std::uint8_t {
-  kNothing,      // nothing will be told of it: no partner, or not ours to tell
+  kNothing,  // nothing will be told of it: no partner, or not ours to tell
   kSend,
   kReceive,
   kSendReceive,  // send_id and the receive
@@ -31,25 +31,25 @@ enum class RequestKind : std::uint8_t {
 
 struct Request {
   RequestKind kind = RequestKind::kNothing;
-  std::uint8_t sub = 0;       // MpiMode or MpiCollective
+  std::uint8_t sub = 0;  // MpiMode or MpiCollective
   bool persistent = false;
-  bool active = true;         // persistent ones: since their start
-  bool any = false;           // receive of any source or any tag: not numbered yet
-  bool cancelled = false;     // asked to be
+  bool active = true;      // persistent ones: since their start
+  bool any = false;        // receive of any source or any tag: not numbered yet
+  bool cancelled = false;  // asked to be
   std::uint16_t comm = kNoCommunicator;
-  int peer = 0;               // or root
+  int peer = 0;  // or root
   int tag = 0;
-  std::uint32_t id = 0;       // in the process; persistent ones get a new one at each start
+  std::uint32_t id = 0;  // in the process; persistent ones get a new one at each start
   std::uint32_t send_id = 0;
-  std::uint64_t number = 0;   // in its channel
-  std::uint64_t bytes = 0;    // sent
-  std::uint64_t received_bytes = 0;  // of collectives and kSendReceive
+  std::uint64_t number = 0;             // in its channel; if `any`: place in PostingOrder
+  std::uint64_t bytes = 0;              // sent
+  std::uint64_t received_bytes = 0;     // of collectives and kSendReceive
   const Communicator* group = nullptr;  // of collectives
 
   // The table's.
   Handle handle = kNoHandle;
   const void* place = nullptr;
-  Request* next = nullptr;    // of the same handle, younger
+  Request* next = nullptr;  // of the same handle, younger
 };
 
 class RequestTable {

@@ -31,11 +31,11 @@ TEST_CASE("ChannelCounters: cancelled - the channel's last message gives its num
   ChannelCounters counters;
   CHECK(counters.next(0, 1, 2) == 0);
   CHECK(counters.next(0, 1, 2) == 1);
-  counters.take_back(0, 1, 2, 1);
+  CHECK(counters.take_back(0, 1, 2, 1));
   CHECK(counters.next(0, 1, 2) == 1);
-  counters.take_back(0, 1, 2, 0);  // not the last
+  CHECK_FALSE(counters.take_back(0, 1, 2, 0));  // not the last
   CHECK(counters.next(0, 1, 2) == 2);
-  counters.take_back(0, 9, 9, 0);  // no such channel
+  CHECK_FALSE(counters.take_back(0, 9, 9, 0));  // no such channel
   CHECK(counters.next(0, 9, 9) == 0);
 }
 
@@ -74,7 +74,8 @@ TEST_CASE("RequestTable: one handle for many - the place tells them apart, else 
   RequestTable table;
   constexpr Handle kShared = 0x6c000001;
   int places[100] = {};
-  for (std::uint32_t i = 0; i < 100; ++i) table.add(kShared, &places[i], request_with(i + 1));
+  for (std::uint32_t i = 0; i < 100; ++i)
+    table.add(kShared, &places[i], request_with(i + 1));
   table.add(kShared + 256, &places[0], request_with(1000));
   CHECK(table.find(kShared, &places[5])->id == 6);
   CHECK(table.find(kShared, nullptr)->id == 1);

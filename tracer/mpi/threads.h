@@ -15,12 +15,14 @@ extern std::atomic_flag g_tables_busy;
 class TablesLock {
  public:
   TablesLock() noexcept {
-    if (!g_threads_multiple) [[likely]] return;
+    if (!g_threads_multiple) [[likely]]
+      return;
     // Acquire: pairs with the release below.
     while (g_tables_busy.test_and_set(std::memory_order_acquire)) pause();
   }
   ~TablesLock() {
-    if (g_threads_multiple) [[unlikely]] g_tables_busy.clear(std::memory_order_release);
+    if (g_threads_multiple) [[unlikely]]
+      g_tables_busy.clear(std::memory_order_release);
   }
   TablesLock(const TablesLock&) = delete;
   TablesLock& operator=(const TablesLock&) = delete;

@@ -37,17 +37,19 @@ inline void keep_word(ompt_data_t* data, std::uint64_t word) noexcept {
 }
 
 inline spool::RecordWords make(spool::Kind kind, std::uint64_t ticks, std::uint64_t payload,
-                 std::uint8_t sub = 0, std::uint64_t a48 = 0) noexcept {
+                               std::uint8_t sub = 0, std::uint64_t a48 = 0) noexcept {
   return spool::record_words(kind, ticks, payload, sub, a48);
 }
 
 // Whether the innermost thing that this thread is in is an outermost region of the
 // primary thread, and it is the primary thread: what it meets here every thread of the
 // team meets in the same order, so it may feed the agent.
-inline bool feeds_agent(const recorder::ThreadRecorder& recorder, const Membership* team) noexcept {
+inline bool feeds_agent(const recorder::ThreadRecorder& recorder,
+                        const Membership* team) noexcept {
   if (team == nullptr || team->index != 0 || !team->team.counts_epochs()) return false;
   const spool::Record* top = recorder.top();
-  return g_session->auto_symbols() && top != nullptr && top->kind == spool::kImplicitTaskBegin;
+  return g_session->auto_symbols() && top != nullptr &&
+         top->kind == spool::kImplicitTaskBegin;
 }
 
 // When a member of a team that is not its first learns of the end, its next region has

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 
 #include "tracer/ompt/callbacks.h"
@@ -30,10 +31,26 @@ using spool::Record;
 
 // --- Threads and teams --------------------------------------------------------------
 
+// Threads that are not a runtime's own, and may have regions of their own.
+std::atomic<int> g_roots{0};
+
+ompt_finalize_tool_t g_finalize_tool = nullptr;
+
+// The process ends. A runtime that another thread of the program still uses is left alone: it
+// would be torn down under that thread's feet, long before the process is gone.
+void end_runtime() noexcept {
+  const int others = g_roots.load(std::memory_order_relaxed) - (t_state.root ? 1 : 0);
+  if (others <= 0) g_finalize_tool();
+}
+
 void on_thread_begin(ompt_thread_t type, ompt_data_t*) noexcept {
+  if (type != ompt_thread_worker && !t_state.root) {
+    t_state.root = true;
+    g_roots.fetch_add(1, std::memory_order_relaxed);
+  }
   if (!g_session->recording() || t_state.begin_told) return;
-  runtime::attach_thread(
-      type == ompt_thread_worker ? spool::kRoleWorker : spool::kRoleRoot, false);
+  runtime::attach_thread(type == ompt_thread_worker ? spool::kRoleWorker : spool::kRoleRoot,
+                         false);
   Scope scope;
   if (!scope) return;
   t_state.begin_told = true;
@@ -43,6 +60,8 @@ void on_thread_begin(ompt_thread_t type, ompt_data_t*) noexcept {
 }
 
 void on_thread_end(ompt_data_t*) noexcept {
+  if (t_state.root) g_roots.fetch_sub(1, std::memory_order_relaxed);
+  t_state.root = false;
   {
     Scope scope;
     if (!scope) return;
@@ -52,10 +71,27 @@ void on_thread_end(ompt_data_t*) noexcept {
   t_state = ThreadState{};
 }
 
-void on_parallel_begin(ompt_data_t*, const ompt_frame_t*, ompt_data_t* parallel,
+// A region that is not recorded. In a forked child that goes on with OpenMP it is the first one,
+// and the runtime does not tell of its thread again: whether it can be recorded now.
+bool begin_in_child() noexcept {
+  if (g_session->recording() || !runtime::start_in_child(runtime::Source::kOpenMp)) {
+    g_session->miss_region();
+    return false;
+  }
+  t_state = ThreadState{};
+  g_roots.store(0, std::memory_order_relaxed);
+  runtime::set_runtime_end(end_runtime);
+  on_thread_begin(ompt_thread_initial, nullptr);
+  return t_thread.recorder != nullptr;
+}
+
+void on_parallel_begin(ompt_data_t* task, const ompt_frame_t* frame, ompt_data_t* parallel,
                        unsigned requested, int flags, const void* code) noexcept {
   Scope scope;
-  if (!scope) return g_session->miss_region();
+  if (!scope) {
+    if (begin_in_child()) on_parallel_begin(task, frame, parallel, requested, flags, code);
+    return;
+  }
   const std::uint64_t ticks = Clock::now();
   const std::uint64_t address = address_of(code);
   TeamWord word;
@@ -81,11 +117,26 @@ void on_parallel_begin(ompt_data_t*, const ompt_frame_t*, ompt_data_t* parallel,
                     word.instance));
 }
 
+// The region that ends here. It is looked up on this thread's own stack: LLVM's runtime gives the
+// memory of a nested team back before it tells of the end, and where another thread has taken it
+// by then, the word in it is of another region.
+TeamWord ending_team(const ThreadRecorder& recorder, const ompt_data_t* parallel) noexcept {
+  std::uint32_t depth = recorder.depth();
+  if (depth == spool::kMaxDepth) return TeamWord::unpack(word_of(parallel));  // or deeper
+  while (depth != 0) {
+    const spool::Record& open = recorder.open_region(--depth);
+    if (open.kind != spool::kParallelBegin) continue;
+    constexpr std::uint8_t kKept = spool::kTeamNested | spool::kTeamForeign;
+    return {open.a48(), static_cast<std::uint8_t>(open.sub & kKept)};
+  }
+  return TeamWord::unpack(word_of(parallel));
+}
+
 void on_parallel_end(ompt_data_t* parallel, ompt_data_t*, int, const void* code) noexcept {
   Scope scope;
   if (!scope) return;
   const std::uint64_t ticks = Clock::now();
-  const TeamWord word = TeamWord::unpack(word_of(parallel));
+  const TeamWord word = ending_team(*scope, parallel);
   scope->end(make(spool::kParallelEnd, ticks, address_of(code), word.flags, word.instance));
   if (word.counts_epochs()) {
     g_session->on_symbol_end(ticks, scope->depth());
@@ -130,9 +181,9 @@ void on_implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t* parallel, omp
     return t_state.leave_team();
   }
   if (!initial) return;
-  scope->append(make(endpoint == ompt_scope_begin ? spool::kImplicitTaskBegin
-                                                  : spool::kImplicitTaskEnd,
-                     Clock::now(), std::uint64_t{size} << 32 | index, spool::kTeamInitial));
+  scope->append(make(
+      endpoint == ompt_scope_begin ? spool::kImplicitTaskBegin : spool::kImplicitTaskEnd,
+      Clock::now(), std::uint64_t{size} << 32 | index, spool::kTeamInitial));
 }
 
 // --- Life ---------------------------------------------------------------------------
@@ -143,8 +194,8 @@ int initialize(ompt_function_lookup_t lookup, int, ompt_data_t* tool) noexcept {
   if (runtime::start_session(runtime::Source::kOpenMp,
                              static_cast<const char*>(tool->ptr)) == nullptr)
     return 0;
-  runtime::set_runtime_end(
-      reinterpret_cast<ompt_finalize_tool_t>(lookup("ompt_finalize_tool")));
+  g_finalize_tool = reinterpret_cast<ompt_finalize_tool_t>(lookup("ompt_finalize_tool"));
+  if (g_finalize_tool != nullptr) runtime::set_runtime_end(end_runtime);
   set(ompt_callback_thread_begin, callback(on_thread_begin));
   set(ompt_callback_thread_end, callback(on_thread_end));
   set(ompt_callback_parallel_begin, callback(on_parallel_begin));
@@ -163,11 +214,10 @@ void finalize(ompt_data_t*) noexcept {
 }  // namespace
 }  // namespace refrain::ompt
 
-extern "C" __attribute__((visibility("default"))) ompt_start_tool_result_t*
-ompt_start_tool(unsigned, const char* runtime_version) {
-  static ompt_start_tool_result_t result = {refrain::ompt::initialize,
-                                            refrain::ompt::finalize,
-                                            {}};
+extern "C" __attribute__((visibility("default"))) ompt_start_tool_result_t* ompt_start_tool(
+    unsigned, const char* runtime_version) {
+  static ompt_start_tool_result_t result = {
+      refrain::ompt::initialize, refrain::ompt::finalize, {}};
   if (!refrain::runtime::wanted()) return nullptr;
   refrain::ompt::g_waits_adjoin =
       runtime_version != nullptr && std::strncmp(runtime_version, "LLVM", 4) == 0;

@@ -19,14 +19,14 @@ void close_unended_work(ThreadRecorder& recorder) noexcept {
 }
 
 bool may_nest_in_work(ompt_work_t type, const Record* top) noexcept {
-  return type == ompt_work_taskloop ||
-         (top != nullptr && top->kind == spool::kWorkBegin && top->sub == ompt_work_distribute);
+  return type == ompt_work_taskloop || (top != nullptr && top->kind == spool::kWorkBegin &&
+                                        top->sub == ompt_work_distribute);
 }
 
 std::uint8_t symbol_sub(ompt_work_t type) noexcept {
   // Which thread executes a single is chance: one symbol for both.
-  return static_cast<std::uint8_t>(type == ompt_work_single_other ? ompt_work_single_executor
-                                                                  : type);
+  return static_cast<std::uint8_t>(
+      type == ompt_work_single_other ? ompt_work_single_executor : type);
 }
 
 void on_work(ompt_work_t type, ompt_scope_endpoint_t endpoint, ompt_data_t*, ompt_data_t*,
@@ -40,13 +40,15 @@ void on_work(ompt_work_t type, ompt_scope_endpoint_t endpoint, ompt_data_t*, omp
     if (!may_nest_in_work(type, scope->top())) close_unended_work(*scope);
     if (feeds_agent(*scope, t_state.team()))
       g_session->on_symbol(
-          *scope, runtime::make_symbol(spool::kWorkBegin, symbol_sub(type), address), ticks);
-    scope->begin(make(spool::kWorkBegin, ticks, address, sub,
-                      std::min(count, spool::kAddressMask)));
+          *scope, runtime::make_symbol(spool::kWorkBegin, symbol_sub(type), address),
+          ticks);
+    scope->begin(
+        make(spool::kWorkBegin, ticks, address, sub, std::min(count, spool::kAddressMask)));
   }
   if (endpoint == ompt_scope_end || endpoint == ompt_scope_beginend) {
     scope->end(make(spool::kWorkEnd, ticks, address, sub));
-    if (feeds_agent(*scope, t_state.team())) g_session->on_symbol_end(ticks, scope->depth());
+    if (feeds_agent(*scope, t_state.team()))
+      g_session->on_symbol_end(ticks, scope->depth());
   }
 }
 
@@ -56,8 +58,10 @@ bool is_barrier(ompt_sync_region_t kind) noexcept {
     case ompt_sync_region_barrier_implicit:
     case ompt_sync_region_barrier_explicit:
     case ompt_sync_region_barrier_implementation:
-    case ompt_sync_region_barrier_implicit_workshare: return true;
-    default: return false;
+    case ompt_sync_region_barrier_implicit_workshare:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -92,10 +96,10 @@ void begin_sync_region(ThreadRecorder& recorder, ompt_sync_region_t kind,
   if (is_barrier(kind) || kind == ompt_sync_region_barrier_implicit_parallel)
     close_unended_work(recorder);
   if (gives_symbol(kind) && feeds_agent(recorder, t_state.team()))
-    g_session->on_symbol(
-        recorder,
-        runtime::make_symbol(spool::kSyncRegionBegin, static_cast<std::uint8_t>(kind), address),
-        ticks);
+    g_session->on_symbol(recorder,
+                         runtime::make_symbol(spool::kSyncRegionBegin,
+                                              static_cast<std::uint8_t>(kind), address),
+                         ticks);
   recorder.begin(
       make(spool::kSyncRegionBegin, ticks, address, static_cast<std::uint8_t>(kind)));
 }
@@ -148,8 +152,9 @@ void on_reduction(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint, ompt_
   Scope scope;
   if (!scope) return;
   const bool begins = endpoint == ompt_scope_begin;
-  const RecordWords record = make(begins ? spool::kReductionBegin : spool::kReductionEnd,
-                             Clock::now(), address_of(code), static_cast<std::uint8_t>(kind));
+  const RecordWords record =
+      make(begins ? spool::kReductionBegin : spool::kReductionEnd, Clock::now(),
+           address_of(code), static_cast<std::uint8_t>(kind));
   begins ? scope->begin(record) : scope->end(record);
 }
 
@@ -158,8 +163,8 @@ void on_masked(ompt_scope_endpoint_t endpoint, ompt_data_t*, ompt_data_t*,
   Scope scope;
   if (!scope) return;
   const bool begins = endpoint == ompt_scope_begin;
-  const RecordWords record = make(begins ? spool::kMaskedBegin : spool::kMaskedEnd, Clock::now(),
-                             address_of(code));
+  const RecordWords record = make(begins ? spool::kMaskedBegin : spool::kMaskedEnd,
+                                  Clock::now(), address_of(code));
   begins ? scope->begin(record) : scope->end(record);
 }
 

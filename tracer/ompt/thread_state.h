@@ -18,6 +18,7 @@ struct Membership {
 struct ThreadState {
   static constexpr int kMostTeams = 8;
 
+  bool root = false;  // a thread of the program's own, not the runtime's
   bool begin_told = false;
   bool sync_end_told = false;  // the end of the innermost sync region is recorded already
   std::uint64_t sync_end_ticks = 0;

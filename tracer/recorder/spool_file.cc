@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include <new>
 
 #include "tracer/recorder/keep_errno.h"
+#include "tracer/recorder/no_size_signal.h"
 
 namespace refrain::recorder {
 namespace {
@@ -18,9 +20,12 @@ namespace {
 constexpr std::uint64_t kPage = 4096;
 constexpr std::uint64_t kLogAlignment = 64 << 10;  // lets the kernel use larger pages
 
-std::uint64_t round_up(std::uint64_t value, std::uint64_t to) { return (value + to - 1) / to * to; }
+std::uint64_t round_up(std::uint64_t value, std::uint64_t to) {
+  return (value + to - 1) / to * to;
+}
 
 int allocate(int fd, std::uint64_t offset, std::uint64_t bytes) noexcept {
+  const NoSizeSignal no_signal;
   int error;
   do {
     error = posix_fallocate(fd, static_cast<off_t>(offset), static_cast<off_t>(bytes));
@@ -62,14 +67,17 @@ SpoolResult SpoolFile::create(const char* path, const spool::Header& header,
 SpoolResult SpoolFile::fill_new_file(const spool::Header& header) noexcept {
   if (allocate(fd_, 0, head_bytes_) != 0) return SpoolResult::kDiskFull;
   allocated_ = head_bytes_;
+  struct stat file;
+  if (fstat(fd_, &file) != 0) return SpoolResult::kDiskFull;
+  device_ = file.st_dev;
+  inode_ = file.st_ino;
   void* at = mmap(nullptr, head_bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);
   if (at == MAP_FAILED) return SpoolResult::kMemory;
   header_ = new (at) spool::Header{};
   std::memcpy(static_cast<void*>(header_), &header, offsetof(spool::Header, log_commit));
   header_->stage_offset = spool::kHeaderBytes;
   header_->stage_records = spool::kStageRecords;
-  header_->ring_offset =
-      spool::kHeaderBytes + spool::kStageRecords * spool::kRecordBytes;
+  header_->ring_offset = spool::kHeaderBytes + spool::kStageRecords * spool::kRecordBytes;
   header_->ring_records = ring_records_;
   header_->log_offset = head_bytes_;
   stage_ = reinterpret_cast<spool::Record*>(static_cast<char*>(at) + header_->stage_offset);
@@ -77,8 +85,15 @@ SpoolResult SpoolFile::fill_new_file(const spool::Header& header) noexcept {
   return SpoolResult::kOk;
 }
 
+bool SpoolFile::ours() const noexcept {
+  struct stat file;
+  return fd_ >= 0 && fstat(fd_, &file) == 0 && file.st_dev == device_ &&
+         file.st_ino == inode_;
+}
+
 SpoolResult SpoolFile::flush(std::uint64_t count) noexcept {
   const KeepErrno keep_errno;
+  if (!ours()) return SpoolResult::kDiskFull;
   const std::uint64_t bytes = count * spool::kRecordBytes;
   const std::uint64_t offset = head_bytes_ + flushed_ * spool::kRecordBytes;
   if (offset + bytes > allocated_) {
@@ -116,7 +131,8 @@ bool SpoolFile::write_at(std::uint64_t offset, const void* from,
   return true;
 }
 
-bool SpoolFile::read_at(std::uint64_t offset, void* to, std::uint64_t bytes) const noexcept {
+bool SpoolFile::read_at(std::uint64_t offset, void* to,
+                        std::uint64_t bytes) const noexcept {
   char* at = static_cast<char*>(to);
   while (bytes > 0) {
     const ssize_t n = pread(fd_, at, bytes, static_cast<off_t>(offset));
@@ -132,8 +148,8 @@ bool SpoolFile::read_at(std::uint64_t offset, void* to, std::uint64_t bytes) con
 bool SpoolFile::read(std::uint64_t first, std::uint64_t count,
                      spool::Record* to) const noexcept {
   const std::uint64_t in_log = first >= flushed_ ? 0 : std::min(count, flushed_ - first);
-  if (in_log > 0 && !read_at(head_bytes_ + first * spool::kRecordBytes, to,
-                             in_log * spool::kRecordBytes))
+  if (in_log > 0 &&
+      !read_at(head_bytes_ + first * spool::kRecordBytes, to, in_log * spool::kRecordBytes))
     return false;
   if (in_log < count)
     std::memcpy(static_cast<void*>(to + in_log), stage_ + (first + in_log - flushed_),
@@ -146,17 +162,17 @@ void SpoolFile::close() noexcept {
   header_->ended.store(1, std::memory_order_release);
   // A file that cannot shrink keeps its spare space; nothing is lost by that.
   const std::uint64_t bytes = head_bytes_ + flushed_ * spool::kRecordBytes;
-  if (ftruncate(fd_, static_cast<off_t>(bytes)) == 0 && allocated_ > bytes)
+  if (ours() && ftruncate(fd_, static_cast<off_t>(bytes)) == 0 && allocated_ > bytes)
     budget_->give_disk(allocated_ - bytes);
   budget_->give_memory(head_bytes_);
   // The mapping stays: a thread that runs on may still count what it loses.
-  ::close(fd_);
+  if (ours()) ::close(fd_);
   fd_ = -1;
 }
 
 void SpoolFile::abandon() noexcept {
   if (header_ != nullptr) munmap(header_, head_bytes_);
-  if (fd_ >= 0) ::close(fd_);
+  if (header_ != nullptr ? ours() : fd_ >= 0) ::close(fd_);
   fd_ = -1;
   header_ = nullptr;
   stage_ = nullptr;

@@ -9,9 +9,12 @@
 //
 // Thread-safety: one thread at a time. Ownership: of the descriptor and the mappings,
 // until close() or abandon(). Errors: result codes, errno is the program's: flush() leaves it alone (KeepErrno).
+// A descriptor that the program has closed, or made its own, is left alone: nothing is written
+// any more, as on a full disk; what is mapped stays.
 // Cost: a flush is one write of at most 96 KiB; a new chunk one allocation call.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -25,13 +28,25 @@ class Budget {
  public:
   Budget(std::uint64_t memory_bytes, std::uint64_t disk_bytes) noexcept
       : memory_limit_(memory_bytes), disk_limit_(disk_bytes) {}
-  bool take_memory(std::uint64_t bytes) noexcept { return take(memory_, memory_limit_, bytes); }
+  bool take_memory(std::uint64_t bytes) noexcept {
+    return take(memory_, memory_limit_, bytes);
+  }
   bool take_disk(std::uint64_t bytes) noexcept { return take(disk_, disk_limit_, bytes); }
   void give_memory(std::uint64_t bytes) noexcept { memory_.fetch_sub(bytes); }
   void give_disk(std::uint64_t bytes) noexcept { disk_.fetch_sub(bytes); }
   std::uint64_t disk_bytes() const noexcept { return disk_.load(); }
+  // How large a ring of `wanted_bytes` a further thread should have: when half of the memory
+  // is used rings get smaller, so that hundreds of threads are recorded and not the first ones.
+  std::uint64_t ring_bytes(std::uint64_t wanted_bytes) const noexcept {
+    const std::uint64_t used = memory_.load();
+    if (memory_limit_ == 0 || used + wanted_bytes <= memory_limit_ / 2) return wanted_bytes;
+    const std::uint64_t left = memory_limit_ - std::min(used, memory_limit_);
+    return std::min(wanted_bytes, std::max(left / kThreadsToCome, kLeastRingBytes));
+  }
 
  private:
+  static constexpr std::uint64_t kThreadsToCome = 128;
+  static constexpr std::uint64_t kLeastRingBytes = 24 << 10;
   static bool take(std::atomic<std::uint64_t>& used, std::uint64_t limit,
                    std::uint64_t bytes) noexcept {
     if (limit == 0) return used.fetch_add(bytes), true;
@@ -89,8 +104,13 @@ class SpoolFile {
   bool write_at(std::uint64_t offset, const void* from, std::uint64_t bytes) noexcept;
   bool read_at(std::uint64_t offset, void* to, std::uint64_t bytes) const noexcept;
   SpoolResult fill_new_file(const spool::Header& header) noexcept;
+  // Whether the descriptor is still that of the file: programs that close all descriptors
+  // may have given its number to a file of their own.
+  bool ours() const noexcept;
 
   int fd_ = -1;
+  std::uint64_t device_ = 0;  // with the inode: which file it is
+  std::uint64_t inode_ = 0;
   spool::Header* header_ = nullptr;
   spool::Record* stage_ = nullptr;
   spool::Record* ring_ = nullptr;

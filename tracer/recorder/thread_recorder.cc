@@ -29,8 +29,10 @@ bool is_begin(std::uint8_t kind) {
     case spool::kReductionBegin:
     case spool::kUserEnter:
     case spool::kFunctionEnter:
-    case spool::kMpiEnter: return true;
-    default: return false;
+    case spool::kMpiEnter:
+      return true;
+    default:
+      return false;
   }
 }
 bool is_end(std::uint8_t kind) { return is_begin(begin_of(kind)); }
@@ -44,9 +46,12 @@ std::uint32_t match(const Record* stack, std::uint32_t depth, std::uint8_t end_k
 
 spool::LossCause cause_of(SpoolResult result) {
   switch (result) {
-    case SpoolResult::kDiskLimit: return spool::kLossDiskLimit;
-    case SpoolResult::kMemory: return spool::kLossMemory;
-    default: return spool::kLossDiskFull;
+    case SpoolResult::kDiskLimit:
+      return spool::kLossDiskLimit;
+    case SpoolResult::kMemory:
+      return spool::kLossMemory;
+    default:
+      return spool::kLossDiskFull;
   }
 }
 
@@ -160,8 +165,7 @@ void ThreadRecorder::pop(const RecordWords& end_record) noexcept {
 
 void ThreadRecorder::set_metrics(MetricReader* reader, std::uint64_t kinds,
                                  std::uint64_t absolute) noexcept {
-  if (metrics_ != nullptr)
-    std::memcpy(metric_bases_, metric_values_, sizeof metric_bases_);
+  if (metrics_ != nullptr) std::memcpy(metric_bases_, metric_values_, sizeof metric_bases_);
   metrics_ = reader;
   metrics_absolute_ = absolute;
   metric_kinds_ = reader == nullptr ? 0 : kinds;
@@ -332,8 +336,12 @@ void ThreadRecorder::resume(const Decision& decision) noexcept {
     if (r.a48() >= decision.epoch) break;
     complete = true;
   }
-  Record record{.ticks = Clock::now(), .kind = spool::kResume, .sub = 0, .aux16 = 0,
-                .aux32 = 0, .payload = decision.epoch};
+  Record record{.ticks = Clock::now(),
+                .kind = spool::kResume,
+                .sub = 0,
+                .aux16 = 0,
+                .aux32 = 0,
+                .payload = decision.epoch};
   record.set_a48(decision.gap);
   if (!complete) {
     count_loss(spool::kLossRingOverflow);

@@ -85,7 +85,8 @@ class ThreadRecorder {
 
   // Appends the begin (end) of a region and keeps the stack of open ones.
   void begin(const spool::RecordWords& record) noexcept {
-    if ((metric_kinds_ >> record.kind() & 1) != 0) [[unlikely]] put_metrics(record.ticks);
+    if ((metric_kinds_ >> record.kind() & 1) != 0) [[unlikely]]
+      put_metrics(record.ticks);
     append(record);
     if (depth_ < spool::kMaxDepth) [[likely]]
       record.store(&stack_[depth_++]);
@@ -94,7 +95,8 @@ class ThreadRecorder {
   }
   // An end belongs to the innermost open region of its kind; it closes those inside, too.
   void end(const spool::RecordWords& record) noexcept {
-    if ((metric_kinds_ >> record.kind() & 1) != 0) [[unlikely]] put_metrics(record.ticks);
+    if ((metric_kinds_ >> record.kind() & 1) != 0) [[unlikely]]
+      put_metrics(record.ticks);
     append(record);
     // Kinds are laid out in pairs, an end directly after its begin; see spool::Kind.
     if (depth_ > base_depth_ && stack_[depth_ - 1].kind == record.kind() - 1) [[likely]]
@@ -110,7 +112,9 @@ class ThreadRecorder {
     return depth_ == 0 ? nullptr : &stack_[depth_ - 1];
   }
   // Open regions from the outermost, `index` < depth().
-  const spool::Record& open_region(std::uint32_t index) const noexcept { return stack_[index]; }
+  const spool::Record& open_region(std::uint32_t index) const noexcept {
+    return stack_[index];
+  }
   // The thread ends, or what holds them does: ends the innermost user regions and functions.
   void end_user_regions(std::uint64_t ticks) noexcept;
   spool::Record* top_mutable() noexcept { return &stack_[depth_ - 1]; }
@@ -139,7 +143,8 @@ class ThreadRecorder {
   // Applies what was decided since the last call, as far as this thread has come.
   void follow(const DecisionBoard& board) noexcept {
     board_ = &board;
-    if (board.count() != followed_) [[unlikely]] follow_slow(board);
+    if (board.count() != followed_) [[unlikely]]
+      follow_slow(board);
   }
 
   // For a recorder that joins late: only what is in force counts, not what led to it.
@@ -151,7 +156,8 @@ class ThreadRecorder {
   // From now on values are read before begins and ends of these kinds (a bit each): of the
   // thread that owns the recorder. Values go on from those of the owner before. Null: no more.
   // `absolute`: a bit for each value that does not begin anew with its owner.
-  void set_metrics(MetricReader* reader, std::uint64_t kinds, std::uint64_t absolute) noexcept;
+  void set_metrics(MetricReader* reader, std::uint64_t kinds,
+                   std::uint64_t absolute) noexcept;
   // Reads them, for what is recorded with these ticks. Returns the values; null if there are none.
   const std::uint64_t* read_metrics(std::uint64_t ticks) noexcept;
   // Values as records; read now, unless they have been for these ticks.
@@ -221,8 +227,8 @@ class ThreadRecorder {
   bool ring_forgot_ = false;      // something of this gap is not in the ring any more
   std::uint64_t log_next_ = 0;    // log records written, committed or not
   std::atomic<std::uint64_t> dropped_{0};
-  std::uint64_t log_at_hold_ = 0;   // while holding: records in the log
-  std::uint64_t stretch_begin_ = 0; // no cut lies before this log record
+  std::uint64_t log_at_hold_ = 0;    // while holding: records in the log
+  std::uint64_t stretch_begin_ = 0;  // no cut lies before this log record
   SpoolFile file_;
   std::uint32_t tasks_ = 0;
   std::uint32_t n_carried_ = 0;

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <string>
 
+#include "tracer/recorder/no_size_signal.h"
 #include "tracer/runtime/messages.h"
 #include "tracer/runtime/session.h"
 #include "writer/convert/formats.h"
@@ -30,6 +31,7 @@ std::string filter_text(const std::string& path) {
 }  // namespace
 
 void write_archive_at_end(const Session& session, writer::Exchange& exchange) {
+  const recorder::NoSizeSignal no_signal;
   const filters::Settings& settings = session.settings();
   writer::WriteOptions options;
   options.archive = session.archive();
@@ -68,6 +70,7 @@ void write_archive_at_end(const Session& session, writer::Exchange& exchange) {
 }
 
 void take_part_in_archive(writer::Exchange& exchange) {
+  const recorder::NoSizeSignal no_signal;
   const writer::WriteResult result = writer::write_archive_together({}, exchange);
   if (!result.ok && !result.others_failed)
     warn("process " + std::to_string(exchange.rank()) +

@@ -11,6 +11,8 @@
 #include <filesystem>
 #include <system_error>
 
+#include "writer/spool/recording_process.h"
+
 namespace refrain::runtime {
 namespace {
 
@@ -28,7 +30,8 @@ std::string default_name(const std::string& program) {
 bool is_ours(const fs::path& folder) {
   std::error_code ignored;
   return fs::exists(folder / "spool", ignored) ||
-         fs::exists(folder / "traces.otf2", ignored) || fs::exists(folder / "traces.prv", ignored);
+         fs::exists(folder / "traces.otf2", ignored) ||
+         fs::exists(folder / "traces.prv", ignored);
 }
 
 }  // namespace
@@ -37,12 +40,15 @@ ArchiveFolder make_archive_folder(const std::string& wanted, const std::string& 
                                   std::uint32_t process, bool overwrite) {
   ArchiveFolder out;
   std::error_code error;
-  const fs::path base = fs::absolute(wanted.empty() ? default_name(program) : wanted, error);
+  const fs::path base =
+      fs::absolute(wanted.empty() ? default_name(program) : wanted, error);
   if (error) {
     out.error = "cannot tell the current folder: " + error.message();
     return out;
   }
-  if (overwrite && is_ours(base)) fs::remove_all(base, error);
+  // An archive that a parent of this process is just making is none to be replaced.
+  if (overwrite && is_ours(base) && spool::recording_process(base) == 0)
+    fs::remove_all(base, error);
   fs::create_directories(base.parent_path(), error);
   // The spool folder is the token: whoever makes it owns the archive's folder.
   fs::path folder = base;
@@ -61,20 +67,22 @@ ArchiveFolder make_archive_folder(const std::string& wanted, const std::string& 
   const fs::path spool = folder / "spool" / ("process-" + std::to_string(process));
   error.clear();
   fs::create_directories(spool, error);
-  if (error) out.error = "cannot make the folder '" + spool.string() + "': " + error.message();
+  if (error)
+    out.error = "cannot make the folder '" + spool.string() + "': " + error.message();
   out.archive = folder.string();
   out.spool = spool.string();
   return out;
 }
 
-ArchiveFolder make_provisional_folder(const std::string& wanted, const std::string& program) {
+ArchiveFolder make_provisional_folder(const std::string& wanted,
+                                      const std::string& program) {
   std::error_code error;
   const fs::path where =
       wanted.empty() ? fs::path(".") : fs::absolute(wanted, error).parent_path();
   char host[HOST_NAME_MAX + 1] = {};
   gethostname(host, sizeof host - 1);
-  const std::string name = ".refrain-" + fs::path(program).filename().string() + "-" + host +
-                           "-" + std::to_string(getpid());
+  const std::string name = ".refrain-" + fs::path(program).filename().string() + "-" +
+                           host + "-" + std::to_string(getpid());
   return make_archive_folder((where / name).string(), program, 0, true);
 }
 

@@ -16,13 +16,15 @@ struct ArchiveFolder {
 };
 
 // `wanted` empty: refrain-<program>-<date> in the current folder. Takes the next free
-// NAME.2, NAME.3, ... if the name is in use and `overwrite` is not set.
+// NAME.2, NAME.3, ... if the name is in use and `overwrite` is not set, or another process
+// is still recording under that name.
 ArchiveFolder make_archive_folder(const std::string& wanted, const std::string& program,
                                   std::uint32_t process, bool overwrite);
 
 // For a process of a job that does not know its number yet: a hidden folder of its own
 // where the archive will be, `.refrain-<program>-<host>-<pid>`.
-ArchiveFolder make_provisional_folder(const std::string& wanted, const std::string& program);
+ArchiveFolder make_provisional_folder(const std::string& wanted,
+                                      const std::string& program);
 
 // Moves the spool of process 0 of `from` (a folder of make_provisional_folder()) to be that of
 // `process` in `archive`, and removes what is left. Files that are open stay so. The result has

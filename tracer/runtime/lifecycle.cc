@@ -10,8 +10,11 @@
 //    (linked, LD_PRELOAD) our destructor comes before its: it asks the runtime to end now
 //    (ompt_finalize_tool), so that the last events of its threads are told. The runtime
 //    does then what it would have done a moment later, and starts anew, untraced, should a
-//    later destructor use it. If it still does not say that it has ended (exit() inside a
-//    parallel region, omp_pause_resource), our destructor ends the session itself.
+//    later destructor use it. It is not asked while another thread of the program's own may
+//    be using it: what is a moment without us lasts as long as the archive is written, and
+//    the thread would run in a runtime that is torn down. If it does not say that it has ended
+//    (exit() inside a parallel region, omp_pause_resource, such a thread), our destructor ends
+//    the session itself.
 //
 // 3. Threads that still run at the end. `recording` is cleared; a thread marks itself
 //    busy before it looks at it, so after a barrier in all threads (membarrier) either it
@@ -23,9 +26,12 @@
 //    the archive from them. We install no signal handlers.
 //
 // 5. fork. The child shares the mapped files with its parent, so it must not write: the
-//    child's handler lets go of them and turns recording off. exec starts afresh, with a
-//    session of its own. Children made without handlers (vfork, clone) run only until
-//    they exec, and call no OpenMP before.
+//    child's handler lets go of them and turns recording off. With the child's first parallel
+//    region, should there be one, recording begins anew, with an archive of the child's own;
+//    what the parent's session held is never looked at again, locked or not. The child of a
+//    process of an MPI job is none of the job and stays untraced. exec starts afresh, with a
+//    session of its own. Children made without handlers (vfork, clone) run only until they
+//    exec, and call no OpenMP before.
 //
 // 6. MPI. Recording ends in MPI_Finalize, the last moment at which processes can meet; what
 //    the program does after it is not traced, and process 0 says so if that was more than
@@ -46,6 +52,7 @@
 #include <mutex>
 
 #include "filters/settings.h"
+#include "tracer/recorder/handler_safe_mutex.h"
 #include "tracer/runtime/archive_at_end.h"
 #include "tracer/runtime/archive_folder.h"
 #include "tracer/runtime/messages.h"
@@ -61,23 +68,46 @@ filters::Settings& settings() {
 }
 
 // The session is never destroyed: threads may look at it until the very end.
-std::mutex g_start;
+recorder::HandlerSafeMutex g_start;
 std::atomic<unsigned> g_sources{0};  // that feed it, or did
 std::atomic<unsigned> g_live{0};     // that still do
 std::atomic<bool> g_finished{false};
 std::atomic<bool> g_ended{false};
 std::atomic<bool> g_job{false};
 std::atomic<bool> g_out{false};
+std::atomic<bool> g_orphan{false};  // a forked child that has no session of its own
+std::string g_runtime_name;
 std::atomic<void (*)()> g_end_runtime{nullptr};
 std::atomic<void (*)(Session&)> g_start_hook{nullptr};
 
 void in_forked_child() {
-  if (g_session != nullptr) {
-    g_session->abandon();
-    g_sources.store(0);
-    g_finished.store(true);
-    g_ended.store(true);
+  if (g_session == nullptr) return;
+  g_session->abandon();
+  t_thread = ThisThread{};
+  g_orphan.store(!g_job.load());
+  g_sources.store(0);
+  g_finished.store(true);
+  g_ended.store(true);
+}
+
+// Null, and a line on stderr, if it cannot be. Of a forked child: not the parent's archive again,
+// and no counters, whose libraries do not go on there.
+std::unique_ptr<Session> make_session(const char* runtime_name, bool of_child) noexcept {
+  std::string error;
+  try {
+    filters::Settings wanted = settings();
+    if (of_child) wanted.overwrite = false;
+    std::unique_ptr<Session> session =
+        Session::create(wanted, runtime_name, !of_child && g_job.load(), error);
+    const auto hook = g_start_hook.load();
+    if (session != nullptr && hook != nullptr && !of_child) hook(*session);
+    if (!of_child) g_runtime_name = runtime_name;
+    if (session != nullptr) return session;
+  } catch (const std::exception& problem) {
+    error = std::string("tracing cannot start (") + problem.what() + ")";
   }
+  warn(error + "; the " + (of_child ? "forked process" : "program") + " runs untraced");
+  return nullptr;
 }
 
 void write_and_tell(const Session& session, writer::Exchange& exchange) noexcept {
@@ -131,33 +161,35 @@ Session* start_session(Source source, const char* runtime_name) noexcept {
   const auto bit = static_cast<unsigned>(source);
   if (g_finished.load() && g_session != nullptr) tell_too_late("OpenMP starts then");
   if ((g_sources.load() & bit) != 0 || g_finished.load()) return nullptr;
-  try {
-    if (g_session == nullptr) {
-      std::string error;
-      std::unique_ptr<Session> session =
-          Session::create(settings(), runtime_name, g_job.load(), error);
-      if (session == nullptr) {
-        warn(error + "; the program runs untraced");
-        return nullptr;
-      }
-      if (const auto hook = g_start_hook.load()) hook(*session);
-      pthread_atfork(nullptr, nullptr, in_forked_child);
-      g_session = session.release();
-    }
-    g_sources.fetch_or(bit);
-    g_live.fetch_or(bit);
-    return g_session;
-  } catch (const std::exception& problem) {
-    warn(std::string("tracing cannot start (") + problem.what() +
-         "); the program runs untraced");
-    return nullptr;
+  if (g_session == nullptr) {
+    std::unique_ptr<Session> session =
+        make_session(runtime_name == nullptr ? "" : runtime_name, false);
+    if (session == nullptr) return nullptr;
+    pthread_atfork(nullptr, nullptr, in_forked_child);
+    g_session = session.release();
   }
+  g_sources.fetch_or(bit);
+  g_live.fetch_or(bit);
+  return g_session;
+}
+
+bool start_in_child(Source source) noexcept {
+  if (!g_orphan.exchange(false)) return false;
+  std::unique_ptr<Session> session = make_session(g_runtime_name.c_str(), true);
+  if (session == nullptr) return false;
+  g_session = session.release();
+  g_sources.store(static_cast<unsigned>(source));
+  g_live.store(static_cast<unsigned>(source));
+  g_finished.store(false);
+  g_ended.store(false);
+  return true;
 }
 
 void set_start_hook(void (*hook)(Session&)) noexcept { g_start_hook.store(hook); }
 
 void source_ended(Source source) noexcept {
-  if ((g_live.fetch_and(~static_cast<unsigned>(source)) & ~static_cast<unsigned>(source)) == 0)
+  if ((g_live.fetch_and(~static_cast<unsigned>(source)) & ~static_cast<unsigned>(source)) ==
+      0)
     end_session();
 }
 
@@ -172,7 +204,8 @@ std::string make_job_archive() noexcept {
     if (folder.error.empty()) return folder.archive;
     warn(folder.error + "; the job runs untraced");
   } catch (const std::exception& problem) {
-    warn(std::string("tracing cannot start (") + problem.what() + "); the job runs untraced");
+    warn(std::string("tracing cannot start (") + problem.what() +
+         "); the job runs untraced");
   }
   return {};
 }
@@ -186,7 +219,8 @@ bool join_job(const std::string& archive, std::uint32_t rank, std::uint32_t size
     error = problem.what();
   }
   if (error.empty()) return true;
-  if (!archive.empty()) warn(error + "; process " + std::to_string(rank) + " is not traced");
+  if (!archive.empty())
+    warn(error + "; process " + std::to_string(rank) + " is not traced");
   finish_recording();
   g_session->discard();
   g_ended.store(true);

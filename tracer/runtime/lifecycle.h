@@ -30,6 +30,10 @@ enum class Source : unsigned { kOpenMp = 1, kMpi = 2, kUser = 4 };
 // Starts recording, or joins what another source has started; null if that cannot be (told on
 // stderr), or if `source` has been here before. The session lives until the process ends.
 Session* start_session(Source source, const char* runtime_name) noexcept;
+// In the forked child of a process that was recorded, on its only thread, which has no recorder:
+// starts a recording of its own, for `source` goes on. False in any other process, if it has been
+// called before, or if it cannot be (told).
+bool start_in_child(Source source) noexcept;
 // What is called with a session that has just been made, before a thread has a recorder. When
 // the library is loaded.
 void set_start_hook(void (*hook)(Session&)) noexcept;

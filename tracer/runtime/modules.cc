@@ -29,7 +29,7 @@ std::string build_id(const dl_phdr_info& info) {
       ElfW(Nhdr) note;
       std::memcpy(&note, at, sizeof note);
       const char* name = at + sizeof note;
-      const char* data = name + (note.n_namesz + 3) / 4 * 4;
+      const char* data = name + (std::size_t{note.n_namesz} + 3) / 4 * 4;
       if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
           std::memcmp(name, "GNU", 4) == 0 && data + note.n_descsz <= end) {
         std::string hex;
@@ -40,7 +40,7 @@ std::string build_id(const dl_phdr_info& info) {
         }
         return hex;
       }
-      at = data + (note.n_descsz + 3) / 4 * 4;
+      at = data + (std::size_t{note.n_descsz} + 3) / 4 * 4;
     }
   }
   return "-";
@@ -89,9 +89,8 @@ std::vector<std::string> Modules::scan_new() {
 }
 
 bool Modules::covers(std::uint64_t address) const noexcept {
-  return std::any_of(ranges_.begin(), ranges_.end(), [&](const Range& r) {
-    return address >= r.begin && address < r.end;
-  });
+  return std::any_of(ranges_.begin(), ranges_.end(),
+                     [&](const Range& r) { return address >= r.begin && address < r.end; });
 }
 
 }  // namespace refrain::runtime

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <mutex>
 
 #include "filters/detectors.h"
 #include "tracer/recorder/keep_errno.h"
@@ -83,7 +84,8 @@ std::unique_ptr<Session> Session::create(const filters::Settings& settings,
   session->write_preamble(runtime_name, program);
   session->detector_ =
       std::make_unique<periodicity::PhaseDetector>(filters::make_detector(settings));
-  session->places_.resize(std::bit_ceil(session->detector_->reach_events() + 64));
+  session->places_ = periodicity::ZeroedArray<periodicity::Symbol>(
+      std::bit_ceil(session->detector_->reach_events() + 64));
   const auto at = [&](double seconds) {
     return seconds > 0 ? session->start_ticks_ + Clock::ticks_of_seconds(seconds) : 0;
   };
@@ -119,7 +121,8 @@ void Session::write_preamble(const char* runtime_name, const std::string& progra
   for (const filters::SettingInfo& info : filters::setting_table())
     values += std::string(info.name) + "=" + filters::value_text(settings_, info) + "\n";
   journal_.text(spool::kTextSettings, values);
-  for (const std::string& text : modules_.scan_new()) journal_.text(spool::kTextModule, text);
+  for (const std::string& text : modules_.scan_new())
+    journal_.text(spool::kTextModule, text);
 }
 
 void Session::fill_header(spool::Header& header, spool::FileKind kind) const noexcept {
@@ -136,7 +139,7 @@ void Session::fill_header(spool::Header& header, spool::FileKind kind) const noe
 }
 
 void Session::set_metrics(std::string_view text, unsigned count, MetricHook hook) {
-  metrics_.resize(places_.size() * count);
+  metrics_ = periodicity::ZeroedArray<std::uint64_t>(places_.size() * count);
   metric_count_ = count;
   metric_hook_ = hook;
   journal_.text(spool::kTextMetrics, text);
@@ -165,7 +168,8 @@ ThreadRecorder* Session::attach_locked(spool::LocationRole role) noexcept {
   const std::string path =
       spool_ + "/location-" + std::to_string(recorders_.size()) + ".spool";
   const recorder::SpoolResult result = fresh->open(
-      path.c_str(), header, {settings_.ring_bytes, settings_.chunk_bytes}, budget_);
+      path.c_str(), header,
+      {budget_.ring_bytes(settings_.ring_bytes), settings_.chunk_bytes}, budget_);
   if (result != recorder::SpoolResult::kOk) {
     journal_.file().count_loss(result == recorder::SpoolResult::kMemory
                                    ? spool::kLossMemory
@@ -173,8 +177,10 @@ ThreadRecorder* Session::attach_locked(spool::LocationRole role) noexcept {
                                           ? spool::kLossDiskLimit
                                           : spool::kLossDiskFull));
     if (!attach_failed_)
-      warn("a thread is not recorded: no memory or disk for its spool (REFRAIN_MEMORY_LIMIT, "
-           "REFRAIN_DISK_LIMIT, REFRAIN_RING)");
+      warn(
+          "a thread is not recorded: no memory or disk for its spool "
+          "(REFRAIN_MEMORY_LIMIT, "
+          "REFRAIN_DISK_LIMIT, REFRAIN_RING)");
     attach_failed_ = true;
     return nullptr;
   }
@@ -213,12 +219,14 @@ void Session::push_symbol(ThreadRecorder& recorder, periodicity::Symbol number,
                           filters::Company company) noexcept {
   places_[detector_->position() & (places_.size() - 1)] = place;
   note_place(place);
-  if (facts_wait_.load(std::memory_order_relaxed)) [[unlikely]] put_waiting_facts();
+  if (facts_wait_.load(std::memory_order_relaxed)) [[unlikely]]
+    put_waiting_facts();
   if (metric_count_ != 0) [[unlikely]] {
     metrics_end_ = detector_->position() + 1;
     if (const std::uint64_t* values = recorder.read_metrics(ticks))
-      std::copy_n(values, metric_count_,
-                  &metrics_[(detector_->position() & (places_.size() - 1)) * metric_count_]);
+      std::copy_n(
+          values, metric_count_,
+          &metrics_[(detector_->position() & (places_.size() - 1)) * metric_count_]);
   }
   gate_->on_symbol({.symbol = number,
                     .ticks = ticks,
@@ -232,7 +240,8 @@ void Session::push_symbol(ThreadRecorder& recorder, periodicity::Symbol number,
 
 void Session::after_symbol(ThreadRecorder& recorder, std::uint64_t ticks) noexcept {
   recorder.follow(board_);
-  if (recorder.out_of_space()) [[unlikely]] space_out_.store(true);
+  if (recorder.out_of_space()) [[unlikely]]
+    space_out_.store(true);
   if (space_out_.load(std::memory_order_relaxed) && !space_out_told_) [[unlikely]]
     space_ran_out(recorder, ticks);
 }
@@ -249,7 +258,8 @@ void Session::note_place(periodicity::Symbol place) noexcept {
   slot = address;
   if (modules_.covers(address)) return;
   const recorder::KeepErrno keep_errno;
-  for (const std::string& text : modules_.scan_new()) journal_.text(spool::kTextModule, text);
+  for (const std::string& text : modules_.scan_new())
+    journal_.text(spool::kTextModule, text);
 }
 
 void Session::space_ran_out(ThreadRecorder& recorder, std::uint64_t ticks) noexcept {
@@ -348,13 +358,17 @@ void Session::finish() noexcept {
   const std::uint64_t patience = Clock::now() + Clock::ticks_of_seconds(0.2);
   for (auto& recorder : recorders_)
     while (recorder->busy() && Clock::now() < patience) usleep(100);
-  gate_->finish(Clock::now());
+  // What the primary was in the midst of cannot be brought to its end: as if it had been killed.
+  if (const ThreadRecorder* primary = primary_.load();
+      primary == nullptr || !primary->busy())
+    gate_->finish(Clock::now());
   for (auto& recorder : recorders_) {
     if (recorder->busy()) continue;
     recorder->follow(board_);
     recorder->close();
   }
-  for (const std::string& text : modules_.scan_new()) journal_.text(spool::kTextModule, text);
+  for (const std::string& text : modules_.scan_new())
+    journal_.text(spool::kTextModule, text);
   put_facts_locked();
   journal_.clock_pair();
   journal_.file().close();

@@ -14,7 +14,6 @@
 #include <array>
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,7 +22,9 @@
 #include "filters/settings.h"
 #include "periodicity/phase_detector.h"
 #include "periodicity/symbol_numbers.h"
+#include "periodicity/zeroed_array.h"
 #include "tracer/recorder/decision_board.h"
+#include "tracer/recorder/handler_safe_mutex.h"
 #include "tracer/recorder/spool_file.h"
 #include "tracer/recorder/thread_recorder.h"
 #include "tracer/runtime/archive_folder.h"
@@ -104,7 +105,8 @@ class Session final : public filters::GateSink {
     recorder.sync(next_epoch(0), ticks);
   }
   // The same, for an outermost region begins. For the result see sync_with_begin().
-  std::uint8_t begin_epoch(recorder::ThreadRecorder& recorder, std::uint64_t ticks) noexcept {
+  std::uint8_t begin_epoch(recorder::ThreadRecorder& recorder,
+                           std::uint64_t ticks) noexcept {
     return recorder.sync_with_begin(next_epoch(skip_epochs_.take()), ticks);
   }
   // Other threads: they have come to `epoch`; records it and applies what was decided.
@@ -142,15 +144,17 @@ class Session final : public filters::GateSink {
   // no other symbol counts. `outside` of all teams a new epoch begins.
   void phase_begin(recorder::ThreadRecorder& recorder, std::uint32_t name,
                    std::uint32_t region, std::uint64_t ticks, bool outside) noexcept;
-  void phase_end(recorder::ThreadRecorder& recorder, std::uint32_t name, std::uint32_t region,
-                 std::uint64_t ticks, bool outside) noexcept;
+  void phase_end(recorder::ThreadRecorder& recorder, std::uint32_t name,
+                 std::uint32_t region, std::uint64_t ticks, bool outside) noexcept;
   // Whether symbols do not count because of that.
   bool in_phase() const noexcept { return phases_open_ != 0; }
 
   // Primary thread: nothing is to be written from here on, and again. Inside of a team: from
   // its last barrier on.
-  void pause(recorder::ThreadRecorder& recorder, std::uint64_t ticks, bool outside) noexcept;
-  void resume(recorder::ThreadRecorder& recorder, std::uint64_t ticks, bool outside) noexcept;
+  void pause(recorder::ThreadRecorder& recorder, std::uint64_t ticks,
+             bool outside) noexcept;
+  void resume(recorder::ThreadRecorder& recorder, std::uint64_t ticks,
+              bool outside) noexcept;
 
   // Primary thread: all processes of the job have met; marks of iterations tell how often.
   void pass_anchor() noexcept { ++anchors_; }
@@ -201,7 +205,8 @@ class Session final : public filters::GateSink {
   }
   void follow(recorder::ThreadRecorder& recorder) noexcept {
     recorder.follow(board_);
-    if (recorder.out_of_space()) [[unlikely]] space_out_.store(true);
+    if (recorder.out_of_space()) [[unlikely]]
+      space_out_.store(true);
   }
 
   static constexpr std::size_t kSlots = 4096;
@@ -223,7 +228,8 @@ class Session final : public filters::GateSink {
     std::atomic<bool> wanted{false};
     void set() noexcept { wanted.store(true, std::memory_order_relaxed); }
     std::uint64_t take() noexcept {
-      if (!wanted.load(std::memory_order_relaxed)) [[likely]] return 0;
+      if (!wanted.load(std::memory_order_relaxed)) [[likely]]
+        return 0;
       wanted.store(false, std::memory_order_relaxed);
       return 1 << 16;
     }
@@ -252,7 +258,9 @@ class Session final : public filters::GateSink {
   void hold_earlier(std::uint64_t gap, filters::CutPoint from) noexcept override;
   void gap(std::uint64_t gap, filters::CutPoint from,
            filters::CutPoint to) noexcept override;
-  void keep_from(filters::CutPoint cut) noexcept override { board_.set_keep_from(cut.epoch); }
+  void keep_from(filters::CutPoint cut) noexcept override {
+    board_.set_keep_from(cut.epoch);
+  }
   void loop_body(const filters::LoopMark& mark) noexcept override;
   void loop_found(const filters::LoopMark& mark) noexcept override;
   void iteration(const filters::LoopMark& mark) noexcept override;
@@ -295,10 +303,11 @@ class Session final : public filters::GateSink {
   std::size_t phases_open_ = 0;
   filters::Company phase_company_ = filters::Company::kNone;  // of what the phase did
   std::unique_ptr<filters::IterationGate> gate_;
-  std::vector<periodicity::Symbol> places_;  // of the latest symbols, by position
-  std::vector<std::uint64_t> metrics_;       // likewise: values, metric_count_ each
-  std::uint64_t metrics_end_ = 0;            // position behind the latest of them
-  periodicity::SymbolNumbers numbers_;       // what the detector is given of symbols
+  // Of the latest symbols, by position: places, and values, metric_count_ each.
+  periodicity::ZeroedArray<periodicity::Symbol> places_;
+  periodicity::ZeroedArray<std::uint64_t> metrics_;
+  std::uint64_t metrics_end_ = 0;       // position behind the latest of them
+  periodicity::SymbolNumbers numbers_;  // what the detector is given of symbols
   std::uint64_t anchors_ = 0;
   std::uint64_t anchors_told_ = 0;
   std::array<std::uint64_t, 256> addresses_{};
@@ -312,7 +321,7 @@ class Session final : public filters::GateSink {
   };
   std::atomic<bool> facts_wait_{false};
 
-  std::mutex mutex_;  // of what follows
+  recorder::HandlerSafeMutex mutex_;  // of what follows
   std::vector<Fact> facts_;
   std::vector<std::unique_ptr<recorder::ThreadRecorder>> recorders_;
   std::vector<recorder::ThreadRecorder*> free_;

@@ -11,13 +11,20 @@ namespace {
 
 spool::GapReason reason_of(filters::CutReason reason) {
   switch (reason) {
-    case filters::CutReason::kIterations: return spool::kGapIterations;
-    case filters::CutReason::kWindow: return spool::kGapWindow;
-    case filters::CutReason::kLimit: return spool::kGapLimit;
-    case filters::CutReason::kBreak: return spool::kGapBreak;
-    case filters::CutReason::kTooShort: return spool::kGapTooShort;
-    case filters::CutReason::kSlow: return spool::kGapSlow;
-    case filters::CutReason::kPause: return spool::kGapPause;
+    case filters::CutReason::kIterations:
+      return spool::kGapIterations;
+    case filters::CutReason::kWindow:
+      return spool::kGapWindow;
+    case filters::CutReason::kLimit:
+      return spool::kGapLimit;
+    case filters::CutReason::kBreak:
+      return spool::kGapBreak;
+    case filters::CutReason::kTooShort:
+      return spool::kGapTooShort;
+    case filters::CutReason::kSlow:
+      return spool::kGapSlow;
+    case filters::CutReason::kPause:
+      return spool::kGapPause;
   }
   return spool::kGapBreak;
 }
@@ -41,7 +48,8 @@ void Session::resume(std::uint64_t gap, filters::CutPoint from,
 }
 
 // What is left out is in the logs by now; only the writer of the archive is told.
-void Session::gap(std::uint64_t gap, filters::CutPoint from, filters::CutPoint to) noexcept {
+void Session::gap(std::uint64_t gap, filters::CutPoint from,
+                  filters::CutPoint to) noexcept {
   journal_.put(spool::kGapHold, from.ticks, gap, from.epoch, spool::kGapIterations);
   journal_.put(spool::kGapResume, to.ticks, gap, to.epoch, spool::kGapIterations);
 }
@@ -59,8 +67,7 @@ void Session::loop_found(const filters::LoopMark& mark) noexcept {
 void Session::loop_body(const filters::LoopMark& mark) noexcept {
   constexpr std::uint32_t kMostTold = 4096;
   for (std::uint32_t i = 0; i < std::min(mark.body_events, kMostTold); ++i) {
-    const periodicity::Symbol place =
-        places_[(mark.position + i) & (places_.size() - 1)];
+    const periodicity::Symbol place = places_[(mark.position + i) & (places_.size() - 1)];
     const std::uint64_t address = place & spool::kAddressMask;
     journal_.put(spool::kLoopBody, mark.ticks, std::uint64_t{i} << 32 | mark.loop,
                  address | (place >> kPlaceDetailShift & 0x3ff) << 48,
@@ -71,7 +78,8 @@ void Session::loop_body(const filters::LoopMark& mark) noexcept {
 // The counters of the primary thread when the event at `position` happened.
 void Session::put_metrics(const filters::LoopMark& mark, std::uint64_t position) noexcept {
   if (position >= metrics_end_) return;
-  const std::uint64_t* values = &metrics_[(position & (places_.size() - 1)) * metric_count_];
+  const std::uint64_t* values =
+      &metrics_[(position & (places_.size() - 1)) * metric_count_];
   for (unsigned i = 0; i < metric_count_; ++i)
     journal_.put(spool::kIterationMetric, mark.ticks, loop_key(mark), values[i],
                  static_cast<std::uint8_t>(i));
@@ -82,12 +90,14 @@ void Session::iteration(const filters::LoopMark& mark) noexcept {
     anchors_told_ = anchors_;
     journal_.put(spool::kAnchor, mark.ticks, 0, anchors_);
   }
-  if (metric_count_ != 0) [[unlikely]] put_metrics(mark, mark.position);
+  if (metric_count_ != 0) [[unlikely]]
+    put_metrics(mark, mark.position);
   journal_.put(spool::kIteration, mark.ticks, loop_key(mark), mark.number);
 }
 
 void Session::iteration_end(const filters::LoopMark& mark) noexcept {
-  if (metric_count_ != 0) [[unlikely]] put_metrics(mark, mark.position);
+  if (metric_count_ != 0) [[unlikely]]
+    put_metrics(mark, mark.position);
   journal_.put(spool::kIterationEnd, mark.ticks, loop_key(mark), mark.number);
 }
 
@@ -96,7 +106,8 @@ void Session::mismatch(const filters::LoopMark& mark) noexcept {
 }
 
 void Session::loop_left(const filters::LoopMark& mark) noexcept {
-  if (metric_count_ != 0) [[unlikely]] put_metrics(mark, mark.position);
+  if (metric_count_ != 0) [[unlikely]]
+    put_metrics(mark, mark.position);
   journal_.put(spool::kLoopLeft, mark.ticks, loop_key(mark), mark.number);
   if (mark.level == 0) journal_.clock_pair();
 }
@@ -112,7 +123,8 @@ void Session::held_summary(const filters::HeldIterations& held) noexcept {
   };
   // Parts of one sum are told apart from sums of the loop inside another one.
   const auto around = static_cast<std::uint16_t>(held.parent + 1);
-  journal_.put(spool::kHeldSummary, now, std::uint64_t{around} << 32 | held.loop, held.count);
+  journal_.put(spool::kHeldSummary, now, std::uint64_t{around} << 32 | held.loop,
+               held.count);
   put(spool::kHeldTotal, held.total_ticks);
   put(spool::kHeldLeast, held.least_ticks);
   put(spool::kHeldGreatest, held.greatest_ticks);

@@ -18,6 +18,7 @@
 #include <thread>
 #include <vector>
 
+#include "test/end_to_end/raw_spool.h"
 #include "test/support/files.h"
 #include "test/support/trace_checks.h"
 #include "tracer/recorder/clock.h"
@@ -70,7 +71,9 @@ struct Team {
   std::uint64_t epoch = 0;
 
   Team(Session& of, std::uint64_t threads)
-      : session(of), size(threads), fork(static_cast<std::ptrdiff_t>(threads)),
+      : session(of),
+        size(threads),
+        fork(static_cast<std::ptrdiff_t>(threads)),
         join(static_cast<std::ptrdiff_t>(threads)) {}
 
   void member(std::uint64_t index, int regions, bool varied) {
@@ -171,9 +174,11 @@ TEST_CASE("Session: job - the provisional folder becomes that of its rank") {
                                          "job/spool/process-3/journal.spool",
                                          "job/spool/process-3/location-0.spool",
                                          "job/spool/process-3/location-1.spool"});
-  const auto log = spool::SpoolFile::open((folder / "job/spool/process-3/location-0.spool").string());
+  const auto log =
+      spool::SpoolFile::open((folder / "job/spool/process-3/location-0.spool").string());
   CHECK(log.log().size() == 2);
-  const auto journal = spool::SpoolFile::open((folder / "job/spool/process-3/journal.spool").string());
+  const auto journal =
+      spool::SpoolFile::open((folder / "job/spool/process-3/journal.spool").string());
   std::map<int, std::uint64_t> payloads;
   bool named = false;
   for (std::uint64_t i = 0; i < journal.log().size(); ++i) {
@@ -297,6 +302,32 @@ TEST_CASE("Session: the end - while threads still record") {
     for (const std::uint64_t one : recorded) sum += one;
     CHECK(result.events_written == sum);
     CHECK(result.lost[spool::kLossLateThread] == 4);
+  }
+}
+
+// A signal's handler ends the program while the primary thread is in the agent.
+TEST_CASE("Session: the end - in the midst of a symbol of the primary") {
+  for (const bool inside : {false, true}) {
+    const test::TemporaryFolder folder;
+    const auto session = start(folder, 0);
+    ThreadRecorder* recorder = session->attach(spool::kRoleRoot);
+    REQUIRE(recorder != nullptr);
+    session->claim_primary(recorder);
+    for (int i = 0; i < 200; ++i)
+      callback(*session, *recorder, [&] {
+        session->on_symbol(*recorder,
+                           make_symbol(spool::kParallelBegin, 0, 0x1000 + i % 3 * 0x10),
+                           Clock::now());
+        recorder->append(make(spool::kFlush, 0x2000, 0));
+      });
+    if (inside) REQUIRE(recorder->enter());
+    session->finish();
+    const test::RawSpool spool = test::read_raw_spool(folder / "archive");
+    long left = 0;
+    for (const spool::Record& record : spool.journal)
+      left += record.kind == spool::kLoopLeft;
+    INFO((inside ? "inside" : "outside"));
+    CHECK(left == (inside ? 0 : 1));
   }
 }
 

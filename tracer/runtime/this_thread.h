@@ -22,7 +22,8 @@ struct ThisThread {
 
 // Initial-exec: a register and an offset away, also in a library that is loaded late.
 // Constinit: without it every access asks first whether the thread has made it.
-extern constinit thread_local ThisThread t_thread __attribute__((tls_model("initial-exec")));
+extern constinit thread_local ThisThread t_thread
+    __attribute__((tls_model("initial-exec")));
 
 // The session; null until start_session(), valid whenever a thread has a recorder.
 extern Session* g_session;

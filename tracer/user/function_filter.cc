@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "filters/region_filter.h"
+#include "tracer/recorder/handler_safe_mutex.h"
 #include "tracer/recorder/keep_errno.h"
 #include "tracer/runtime/modules.h"
 #include "tracer/runtime/this_thread.h"
@@ -42,7 +43,7 @@ class FunctionFilter {
 
  private:
   filters::RegionFilter filter_;
-  std::mutex mutex_;
+  recorder::HandlerSafeMutex mutex_;
   runtime::Modules modules_;
   std::vector<std::string> texts_;
   std::unique_ptr<writer::SymbolResolver> symbols_;

@@ -14,7 +14,7 @@
 namespace refrain::user {
 
 enum class FunctionState : std::uint8_t {
-  kNew,       // nobody has looked at the filter yet
+  kNew,  // nobody has looked at the filter yet
   kRecorded,
   kOff,       // called too often for what it does
   kFiltered,  // the filter file says so
@@ -29,8 +29,9 @@ struct Function {
 
 // When a function is switched off.
 struct OffRule {
-  std::uint64_t calls = 0;       // 0: never
-  std::uint64_t mean_ticks = 0;  // after so many calls, if they took less than this on average
+  std::uint64_t calls = 0;  // 0: never
+  std::uint64_t mean_ticks =
+      0;  // after so many calls, if they took less than this on average
 };
 
 class FunctionTable {
@@ -42,7 +43,8 @@ class FunctionTable {
       std::uint64_t seen = function.address.load(std::memory_order_relaxed);
       if (seen == address) return &function;
       if (seen != 0) continue;
-      if (function.address.compare_exchange_strong(seen, address, std::memory_order_relaxed) ||
+      if (function.address.compare_exchange_strong(seen, address,
+                                                   std::memory_order_relaxed) ||
           seen == address)
         return &function;
     }

@@ -70,7 +70,8 @@ struct FunctionThread {
 
   Recent& of(std::uint64_t address) noexcept {
     Recent& slot = recent[address * 0x9E3779B97F4A7C15u >> 56];
-    if (slot.address == address) [[likely]] return slot;
+    if (slot.address == address) [[likely]]
+      return slot;
     if (slot.function != nullptr && slot.calls != 0)
       FunctionTable::add(*slot.function, slot.calls, slot.ticks, {});
     slot = {address, g_functions.find(address), 0, 0};
@@ -136,8 +137,8 @@ __attribute__((noinline, cold)) void tell_off(const ThreadRecorder& recorder,
   const recorder::KeepErrno keep_errno;
   try {
     g_session->put_fact(&recorder, spool::kTextFunctions,
-                        hex(function.address.load()) + " " + hex(function.calls.load()) + " " +
-                            hex(function.ticks.load()));
+                        hex(function.address.load()) + " " + hex(function.calls.load()) +
+                            " " + hex(function.ticks.load()));
   } catch (const std::exception&) {  // no memory: it is off, and nobody is told
   }
 }
@@ -175,7 +176,8 @@ void symbol(FunctionThread& thread, ThreadRecorder& recorder, std::uint64_t addr
 }
 
 // What was begun is over.
-void finish(FunctionThread& thread, ThreadRecorder& recorder, std::uint64_t ticks) noexcept {
+void finish(FunctionThread& thread, ThreadRecorder& recorder,
+            std::uint64_t ticks) noexcept {
   const auto call = thread.stack.pop();
   const Begun& begun = call.payload;
   if (!begun.recorded) return;
@@ -256,23 +258,26 @@ extern "C" __attribute__((visibility("default"))) void __cyg_profile_func_enter(
   using namespace refrain::user;
   FunctionThread* thread = here();
   if (thread == nullptr) return;
-  const auto address = reinterpret_cast<std::uint64_t>(function) & refrain::spool::kAddressMask;
+  const auto address =
+      reinterpret_cast<std::uint64_t>(function) & refrain::spool::kAddressMask;
   const Recent& recent = thread->of(address);
   if (recent.function == nullptr) return;  // the table is full
   FunctionState state = recent.function->state.load(std::memory_order_relaxed);
-  if (state == FunctionState::kNew) [[unlikely]] state = look_at(*recent.function);
+  if (state == FunctionState::kNew) [[unlikely]]
+    state = look_at(*recent.function);
   if (state != FunctionState::kRecorded) return;
   enter(*thread, *recent.function, address,
         reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)),
         reinterpret_cast<std::uintptr_t>(site));
 }
 
-extern "C" __attribute__((visibility("default"))) void __cyg_profile_func_exit(void* function,
-                                                                                void* site) {
+extern "C" __attribute__((visibility("default"))) void __cyg_profile_func_exit(
+    void* function, void* site) {
   using namespace refrain::user;
   FunctionThread* thread = here();
   if (thread == nullptr) return;
-  const auto address = reinterpret_cast<std::uint64_t>(function) & refrain::spool::kAddressMask;
+  const auto address =
+      reinterpret_cast<std::uint64_t>(function) & refrain::spool::kAddressMask;
   Recent& recent = thread->of(address);
   if (recent.function == nullptr) return;
   // One that was switched off may have begun before.

@@ -12,8 +12,9 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <mutex>
 #include <string_view>
+
+#include "tracer/recorder/handler_safe_mutex.h"
 
 namespace refrain::user {
 
@@ -49,7 +50,7 @@ class NameTable {
 
   std::uint32_t most_;
   std::uint32_t count_ = 0;
-  std::mutex mutex_;
+  recorder::HandlerSafeMutex mutex_;
   std::array<std::atomic<Entry*>, kSlots> slots_{};
 };
 

@@ -119,7 +119,9 @@ RegionId region_of(const ThreadRecorder& recorder, std::string_view name,
   return id;
 }
 
-std::uint32_t name_of(std::string_view name) noexcept { return g_names.number(name).number; }
+std::uint32_t name_of(std::string_view name) noexcept {
+  return g_names.number(name).number;
+}
 
 std::uint32_t parameter_of(const ThreadRecorder& recorder, std::string_view name) noexcept {
   const auto [number, is_new] = g_parameters.number(name);
@@ -160,9 +162,8 @@ void end_region(ThreadRecorder& recorder, std::uint32_t name) noexcept {
 }
 
 void begin_phase(ThreadRecorder& recorder, RegionId id) noexcept {
-  const bool counts = outside()
-                          ? g_session->claim_primary(&recorder)
-                          : g_session->is_primary(&recorder) && in_order(recorder);
+  const bool counts = outside() ? g_session->claim_primary(&recorder)
+                                : g_session->is_primary(&recorder) && in_order(recorder);
   if (!counts) return begin_region(recorder, id);
   if (g_phases.count == Phases::kMost) return recorder.count_loss(spool::kLossDepth);
   recorder.uncount_event();  // its mark is no event
@@ -178,8 +179,7 @@ void end_phase(ThreadRecorder& recorder, std::uint32_t name) noexcept {
   if (at == 0) return end_region(recorder, name);  // begun where it did not count
   recorder.uncount_event();
   g_phases.count = at - 1;
-  g_session->phase_end(recorder, name, begin[at - 1].region, Clock::now(),
-                       outside());
+  g_session->phase_end(recorder, name, begin[at - 1].region, Clock::now(), outside());
 }
 
 void put_parameter(ThreadRecorder& recorder, std::uint32_t parameter,

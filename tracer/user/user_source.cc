@@ -33,7 +33,8 @@ void keep(refrain_place& place, RegionId id) noexcept {
 // Of a place where something begins; name 0: it cannot be recorded.
 RegionId begin_of(const Scope& scope, refrain_place& place) noexcept {
   RegionId id = id_of(place);
-  if (id.region != 0) [[likely]] return id;
+  if (id.region != 0) [[likely]]
+    return id;
   id = region_of(*scope, text(place.name), text(place.file),
                  static_cast<std::uint32_t>(place.line));
   if (id.name != 0)
@@ -44,14 +45,16 @@ RegionId begin_of(const Scope& scope, refrain_place& place) noexcept {
 }
 std::uint32_t name_at(refrain_place& place) noexcept {
   RegionId id = id_of(place);
-  if (id.name != 0) [[likely]] return id.name;
+  if (id.name != 0) [[likely]]
+    return id.name;
   id.name = name_of(text(place.name));
   keep(place, id);
   return id.name;
 }
 std::uint32_t parameter_at(const Scope& scope, refrain_place& place) noexcept {
   RegionId id = id_of(place);
-  if (id.name != 0) [[likely]] return id.name;
+  if (id.name != 0) [[likely]]
+    return id.name;
   id.name = parameter_of(*scope, text(place.name));
   keep(place, id);
   return id.name;
@@ -124,21 +127,12 @@ void change_recording() noexcept {
   change(*scope);
 }
 
-constexpr refrain_api kApi = {sizeof(refrain_api),
-                              begin_at<begin_region>,
-                              end_at<end_region>,
-                              begin_at<begin_phase>,
-                              end_at<end_phase>,
-                              parameter_int,
-                              parameter_string,
-                              change_recording<pause>,
-                              change_recording<resume>,
-                              begin_named<begin_region>,
-                              end_named<end_region>,
-                              begin_named<begin_phase>,
-                              end_named<end_phase>,
-                              named_parameter_int,
-                              named_parameter_string};
+constexpr refrain_api kApi = {
+    sizeof(refrain_api),       begin_at<begin_region>,  end_at<end_region>,
+    begin_at<begin_phase>,     end_at<end_phase>,       parameter_int,
+    parameter_string,          change_recording<pause>, change_recording<resume>,
+    begin_named<begin_region>, end_named<end_region>,   begin_named<begin_phase>,
+    end_named<end_phase>,      named_parameter_int,     named_parameter_string};
 
 }  // namespace
 }  // namespace refrain::user

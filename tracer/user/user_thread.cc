@@ -55,13 +55,15 @@ bool in_order(const ThreadRecorder& recorder) noexcept {
 }
 
 bool feeds(ThreadRecorder& recorder) noexcept {
-  if (t_thread.teams_open != 0) return g_session->is_primary(&recorder) && in_order(recorder);
+  if (t_thread.teams_open != 0)
+    return g_session->is_primary(&recorder) && in_order(recorder);
   return g_session->is_primary(&recorder) ||
          (is_main_thread() && g_session->claim_primary(&recorder));
 }
 
 bool may_begin(ThreadRecorder& recorder) noexcept {
-  if (recorder.depth() < spool::kMaxDepth) [[likely]] return true;
+  if (recorder.depth() < spool::kMaxDepth) [[likely]]
+    return true;
   ++t_user.skipped;
   recorder.count_loss(spool::kLossDepth);
   return false;

@@ -46,8 +46,8 @@ class Graph {
   }
 
   std::size_t nodes_ = 0;
-  std::vector<std::size_t> first_;    // of each location; then of the hubs
-  std::vector<std::size_t> begin_;    // of each node's targets
+  std::vector<std::size_t> first_;  // of each location; then of the hubs
+  std::vector<std::size_t> begin_;  // of each node's targets
   std::vector<std::size_t> targets_;
   std::vector<std::uint32_t> waits_;  // causes that have no time yet
 };
@@ -56,8 +56,12 @@ class Correction {
  public:
   Correction(const Times& times, const std::vector<ClockEdge>& edges, std::uint32_t hubs,
              const LogicalClockOptions& options)
-      : given_(times), options_(options), graph_(times, edges, hubs),
-        earliest_(graph_.nodes(), 0), done_(times.size(), 0), leaps_(times.size()) {
+      : given_(times),
+        options_(options),
+        graph_(times, edges, hubs),
+        earliest_(graph_.nodes(), 0),
+        done_(times.size(), 0),
+        leaps_(times.size()) {
     result_.times.resize(times.size());
     for (std::size_t i = 0; i < times.size(); ++i) result_.times[i].resize(times[i].size());
   }
@@ -106,8 +110,8 @@ class Correction {
       std::uint64_t time = given[i];
       if (i > 0) {
         const auto since = static_cast<double>(given[i] - given[i - 1]);
-        time = std::max(time, corrected[i - 1] +
-                                  static_cast<std::uint64_t>(options_.gamma * since));
+        time = std::max(
+            time, corrected[i - 1] + static_cast<std::uint64_t>(options_.gamma * since));
       }
       if (earliest_[node] > time) {
         leaps_[location].push_back({i, earliest_[node] - time});

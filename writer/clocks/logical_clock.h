@@ -39,15 +39,15 @@ struct ClockEdge {
 };
 
 struct LogicalClockOptions {
-  double gamma = 0.99;            // 0 .. 1: how fast a clock is held back after a leap
-  std::uint64_t latency = 0;      // ticks, of every edge that does not end in a hub
-  double spread = 50;             // a leap is spread over so many times its length before it
+  double gamma = 0.99;        // 0 .. 1: how fast a clock is held back after a leap
+  std::uint64_t latency = 0;  // ticks, of every edge that does not end in a hub
+  double spread = 50;         // a leap is spread over so many times its length before it
 };
 
 struct LogicalClockResult {
   std::vector<std::vector<std::uint64_t>> times;  // as those given, corrected
   std::uint64_t violations = 0;  // edges whose end lay before their begin (plus latency)
-  std::uint64_t cyclic = 0;      // events in circles of edges, whose causes were not waited for
+  std::uint64_t cyclic = 0;  // events in circles of edges, whose causes were not waited for
 };
 
 LogicalClockResult correct_times(const std::vector<std::vector<std::uint64_t>>& times,

@@ -59,7 +59,8 @@ TEST_CASE("Logical clock: right clocks - nothing is changed") {
   CHECK(result.cyclic == 0);
 }
 
-TEST_CASE("Logical clock: a receive before its send - moved behind it, and what is around it") {
+TEST_CASE(
+    "Logical clock: a receive before its send - moved behind it, and what is around it") {
   // Process 1 is 100 behind.
   const Times times = {{1000, 1100, 9000}, {700, 900, 1020, 1030, 1040, 9000}};
   const std::vector<ClockEdge> edges = {{{0, 1}, {1, 2}}};
@@ -71,7 +72,7 @@ TEST_CASE("Logical clock: a receive before its send - moved behind it, and what 
   CHECK(moved[3] == 1119);  // 0.99 of 10 later
   CHECK(moved[4] == 1128);
   CHECK(moved[5] == 9008);  // 0.99 of 7960 later: all but caught up
-  CHECK(moved[1] > 900);   // part of the leap of 90
+  CHECK(moved[1] > 900);    // part of the leap of 90
   CHECK(moved[1] < 1020);
   CHECK(moved[0] > 700);
   CHECK(moved[0] < moved[1]);
@@ -114,7 +115,8 @@ TEST_CASE("Logical clock: a circle - is told, and ends") {
     CHECK(std::is_sorted(location.begin(), location.end()));
 }
 
-TEST_CASE("Logical clock: random worlds - consistent afterwards, with the violations counted") {
+TEST_CASE(
+    "Logical clock: random worlds - consistent afterwards, with the violations counted") {
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     const World world(seed, 2 + static_cast<std::uint32_t>(seed % 9), 1500, 400);
     INFO("seed " << seed);

@@ -16,11 +16,12 @@ inline constexpr std::uint32_t kNone = ~std::uint32_t{0};
 //   Enter, Leave            ref: index of the region (TraceDefinitions::regions)
 //   Mpi*, NonBlocking*, CommCreate   ref: index of the communicator
 //   Rma*                    ref: index of the window
-//   Thread*Team*, ThreadTask*        ref: index of the communicator; tag: creator, value:
-//   number Parameter*              ref: index of the parameter; value: its bits, or the
-//   string Metric                  ref: reference of class or instance; extras: the values
+//   Thread*Team*, ThreadTask*   ref: index of the communicator; tag: creator; value: number
+//   Parameter*              ref: index of the parameter; value: its bits, or the string
+//   Metric                  ref: reference of class or instance; extras: the values
 //   Io*                     ref: reference of the handle
 //   others                  OTF2's own numbers
+// clang-format off
 #define REFRAIN_TRACE_EVENTS(X)                                                            \
   X(Enter)                                                                                 \
   X(Leave)                                                                                 \
@@ -54,6 +55,7 @@ inline constexpr std::uint32_t kNone = ~std::uint32_t{0};
                                                       X(IoReleaseLock) X(IoTryLock)        \
                                                           X(ProgramBegin) X(ProgramEnd)    \
                                                               X(Unknown)
+// clang-format on
 
 enum class EventKind : std::uint8_t {
 #define REFRAIN_KIND(name) k##name,

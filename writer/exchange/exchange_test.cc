@@ -148,7 +148,9 @@ void take(ByteReader& in, Heavy& heavy) { heavy.ranks = in.number(); }
 
 }  // namespace
 
-TEST_CASE("Tree: no memory in the midst of a round - all are told, and the next round goes well") {
+TEST_CASE(
+    "Tree: no memory in the midst of a round - all are told, and the next round goes "
+    "well") {
   constexpr std::uint32_t kSize = 13;
   for (std::uint32_t poor = 0; poor < kSize; ++poor)
     for (const std::uint64_t most : {1U, 2U, 3U, 4U, 7U}) {

@@ -27,6 +27,7 @@
 #include "writer/otf2/process_model.h"
 #include "writer/otf2/properties.h"
 #include "writer/otf2/shared_definitions.h"
+#include "writer/otf2/short_properties.h"
 
 namespace refrain::writer {
 namespace {
@@ -302,14 +303,15 @@ class ArchiveJob {
     if (definitions == nullptr)
       archive.check(OTF2_ERROR_FILE_CAN_NOT_OPEN, "cannot write definitions");
     require(archive.error());
-    const DefinitionInput input{&job, &regions_, &strings_,
-                                mpi_ ? &mpi_->comms() : nullptr, &shared_.metrics};
+    const DefinitionInput input{&job, &regions_, &strings_, mpi_ ? &mpi_->comms() : nullptr,
+                                &shared_.metrics};
     archive.check(write_definitions(definitions, input), "cannot write definitions");
     archive.check(OTF2_Archive_CloseGlobalDefWriter(archive.get(), definitions),
                   "cannot write definitions");
     write_marks(archive, job);
-    const Properties properties =
-        archive_properties(models_.front()->journal(), options_, result_, by_kind_);
+    const Properties properties = shortened(
+        archive_properties(models_.front()->journal(), options_, result_, by_kind_),
+        result_.loops);
     for (const auto& [name, value] : properties)
       archive.check(
           OTF2_Archive_SetProperty(archive.get(), name.c_str(), value.c_str(), true),

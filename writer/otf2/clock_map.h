@@ -23,7 +23,9 @@ class ClockMap {
   explicit ClockMap(std::vector<spool::JournalClockOffset> offsets);
 
   std::uint64_t to_global(std::uint64_t ticks) const noexcept;
-  const std::vector<spool::JournalClockOffset>& offsets() const noexcept { return offsets_; }
+  const std::vector<spool::JournalClockOffset>& offsets() const noexcept {
+    return offsets_;
+  }
 
  private:
   std::vector<spool::JournalClockOffset> offsets_;

@@ -65,7 +65,8 @@ TEST_CASE("Tasks: nested - switches, regions and completions") {
   CHECK(written.result.events_unmatched == 0);
 }
 
-TEST_CASE("Tasks: left too early - one that runs again before the one it left is complete") {
+TEST_CASE(
+    "Tasks: left too early - one that runs again before the one it left is complete") {
   const test::TemporaryFolder folder;
   const Written written = inside_region(folder, [](spool::RecordBuilder& log) {
     log.add(spool::kTaskSchedule, 210, 1, 0x6000 | kNext, 7)

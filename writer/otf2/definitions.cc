@@ -181,7 +181,7 @@ class DefinitionWriter {
     for (std::size_t i = 0; i < in_.metrics->size(); ++i) {
       std::vector<OTF2_MetricMemberRef> members;
       for (const spool::Metric& metric : (*in_.metrics)[i]) {
-        const bool papi = metric.name.find("_") == std::string::npos ||
+        const bool papi = metric.name.find('_') == std::string::npos ||
                           metric.name.rfind("PAPI_", 0) == 0 ||
                           metric.name.find(':') != std::string::npos;
         check_(OTF2_GlobalDefWriter_WriteMetricMember(

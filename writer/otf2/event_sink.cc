@@ -24,7 +24,8 @@ void EventSink::put_metric() {
   if (metric_ticks_ == last_ && ok()) {
     std::vector<OTF2_Type> types(metric_values_.size(), OTF2_TYPE_UINT64);
     std::vector<OTF2_MetricValue> values(metric_values_.size());
-    for (std::size_t i = 0; i < values.size(); ++i) values[i].unsigned_int = metric_values_[i];
+    for (std::size_t i = 0; i < values.size(); ++i)
+      values[i].unsigned_int = metric_values_[i];
     check(OTF2_EvtWriter_Metric(writer_, nullptr, last_, metric_,
                                 static_cast<std::uint8_t>(values.size()), types.data(),
                                 values.data()));

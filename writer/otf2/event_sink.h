@@ -89,7 +89,8 @@ class EventSink {
   void io_bytes(std::uint64_t ticks, std::uint64_t bytes);
 
   void parameter(std::uint64_t ticks, OTF2_ParameterRef parameter, std::int64_t value);
-  void parameter_text(std::uint64_t ticks, OTF2_ParameterRef parameter, OTF2_StringRef value);
+  void parameter_text(std::uint64_t ticks, OTF2_ParameterRef parameter,
+                      OTF2_StringRef value);
 
   // Values of counters, in the order of the process' metrics: written directly before the enter
   // or leave that comes next, if that has this time.

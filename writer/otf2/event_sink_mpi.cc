@@ -84,8 +84,7 @@ void EventSink::rma(std::uint64_t ticks, std::uint8_t operation, OTF2_RmaWinRef 
   }
 }
 
-void EventSink::rma_complete(std::uint64_t ticks, OTF2_RmaWinRef window,
-                             std::uint64_t id) {
+void EventSink::rma_complete(std::uint64_t ticks, OTF2_RmaWinRef window, std::uint64_t id) {
   if (!ok()) return;
   check(OTF2_EvtWriter_RmaOpCompleteBlocking(writer_, nullptr, at(ticks), window, id));
 }

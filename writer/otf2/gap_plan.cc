@@ -43,7 +43,7 @@ std::uint64_t last_but_one_iteration(const spool::Journal& journal) {
 // first; kNever without any.
 std::uint64_t epoch_at(const LocationCuts& location, std::uint64_t ticks) {
   const bool in_ring = location.holding && location.ring != nullptr;
-  std::size_t i = in_ring                     ? ring_size(*location.ring)
+  std::size_t i = in_ring                   ? ring_size(*location.ring)
                   : location.log != nullptr ? location.log->size()
                                             : 0;
   std::uint64_t epoch = kNever;

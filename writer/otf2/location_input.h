@@ -48,7 +48,7 @@ struct ProcessContext {
   // Teams that are not outermost, of those that some thread entered last: when they ended;
   // 0: they did, nobody knows when. Those that did not are not here.
   std::unordered_map<std::uint64_t, std::uint64_t> nested_ends;
-  std::uint64_t end_ticks = 0;                // of the process: what is open then is closed
+  std::uint64_t end_ticks = 0;  // of the process: what is open then is closed
   std::uint64_t start_ticks = 0;
   OTF2_StringRef program = OTF2_UNDEFINED_STRING;
   std::vector<OTF2_StringRef> arguments;
@@ -63,6 +63,7 @@ struct LocationInput {
   const LocationScan* scan = nullptr;
   std::uint32_t index = 0;  // in the process
   bool primary = false;     // shows iterations, begin and end of the program
+  bool died = false;        // it was not closed in an orderly way
   // For MPI, see mpi_interpreter.h; nullptr where a pass has no use for it.
   MessageLog* collect = nullptr;
   std::vector<bool>* decide = nullptr;         // by request, to be filled

@@ -207,8 +207,7 @@ std::vector<std::pair<std::uint64_t, std::uint64_t>> nested_ends(
 std::optional<std::uint64_t> sync_ticks(const spool::RecordSequence& records,
                                         const EpochIndex& epochs, std::uint64_t epoch) {
   for (std::size_t at = epochs.before(epoch); at < records.size(); ++at)
-    if (spool::is_cut(records[at]) && records[at].a48() >= epoch)
-      return records[at].ticks;
+    if (spool::is_cut(records[at]) && records[at].a48() >= epoch) return records[at].ticks;
   return {};
 }
 

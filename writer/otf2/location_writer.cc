@@ -149,7 +149,8 @@ class LocationWriter {
   std::size_t pass_cut(std::size_t index) {
     const Record& record = records_[index];
     std::size_t snapshots = 0;
-    while (snapshots < spool::open_at_cut(record) && index + snapshots + 1 < records_.size() &&
+    while (snapshots < spool::open_at_cut(record) &&
+           index + snapshots + 1 < records_.size() &&
            (records_[index + snapshots + 1].kind & spool::kSnapshot) != 0)
       ++snapshots;
     const std::uint64_t epoch = record.a48();
@@ -215,6 +216,7 @@ class LocationWriter {
 
   void finish() {
     if (carrying_) replay_carried(0);
+    interpreter_.finish();
     const std::uint64_t end = process_.end_ticks;
     // A worker is not told of the end of its last region.
     std::size_t team = 0;

@@ -33,8 +33,9 @@ struct RingRank {
                  {.peer = (rank + 1) % size, .tag = 1, .number = i, .bytes = 100 + i})
         .leave_mpi(t + 5, kTestSend, kSite)
         .enter_mpi(t + 20, kTestRecv, kSite, 3 * i + 2)
-        .message(kMpiRecv, t + 29,
-                 {.peer = (rank + size - 1) % size, .tag = 1, .number = i, .bytes = 100 + i})
+        .message(
+            kMpiRecv, t + 29,
+            {.peer = (rank + size - 1) % size, .tag = 1, .number = i, .bytes = 100 + i})
         .leave_mpi(t + 30, kTestRecv, kSite);
     if (!collective) return;
     log.enter_mpi(t + 50, kTestAllreduce, kSite, 3 * i + 3)
@@ -142,7 +143,8 @@ TEST_CASE("MPI cuts: a rank that held nothing - is cut like the others") {
   CHECK(lines_with(written.trace, 1, "00 iteration").size() == kIterations);
 }
 
-TEST_CASE("MPI cuts: a gap that begins inside an iteration - takes that whole on all ranks") {
+TEST_CASE(
+    "MPI cuts: a gap that begins inside an iteration - takes that whole on all ranks") {
   const test::TemporaryFolder folder;
   std::vector<RingRank> ring = {{0, 2}, {1, 2}};
   for (RingRank& rank : ring) rank.marks();
@@ -204,7 +206,8 @@ TEST_CASE("MPI cuts: loops that begin at other iterations - the anchors tell") {
   CHECK(sent(written, 0) == sent(written, 1));
 }
 
-TEST_CASE("MPI cuts: no loop in common and no collectives - each its own, messages matched") {
+TEST_CASE(
+    "MPI cuts: no loop in common and no collectives - each its own, messages matched") {
   const test::TemporaryFolder folder;
   std::vector<RingRank> ring = {{0, 2}, {1, 2}};
   ring[0].collective = ring[1].collective = false;
@@ -288,7 +291,8 @@ TEST_CASE("MPI cuts: killed ranks - what all have, from logs and rings") {
   }
 }
 
-TEST_CASE("MPI clocks: offsets - readers see one clock, receives before sends are counted") {
+TEST_CASE(
+    "MPI clocks: offsets - readers see one clock, receives before sends are counted") {
   const test::TemporaryFolder folder;
   std::vector<RingRank> ring = {{0, 2}, {1, 2}};
   for (RingRank& rank : ring) rank.run(0, kIterations);
@@ -308,7 +312,8 @@ TEST_CASE("MPI clocks: offsets - readers see one clock, receives before sends ar
 
 // A message from rank 1 to rank 0 arrives, as a reader sees it, when so many ticks after it was
 // sent; ascending by number.
-std::vector<std::int64_t> flights(const Written& written, std::size_t from, std::size_t to) {
+std::vector<std::int64_t> flights(const Written& written, std::size_t from,
+                                  std::size_t to) {
   const auto times = [](const Lines& lines) {
     std::vector<std::int64_t> out;
     for (const std::string& line : lines) out.push_back(std::stoll(line));

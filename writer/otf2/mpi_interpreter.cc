@@ -108,6 +108,14 @@ Collective MpiInterpreter::collective_of(const Record& record, const Record& amo
   return out;
 }
 
+// Of the message that the record tells of; the other end has the same.
+std::uint64_t MpiInterpreter::number_of(bool sent, const Record& message,
+                                        const Record& amount) const {
+  return input_.process->journal->mpi.right_number(
+      {sent, message.aux16, message.aux32, static_cast<std::uint32_t>(message.payload)},
+      amount.a48());
+}
+
 bool MpiInterpreter::keeps(const Channel& channel, std::uint64_t number) const {
   return mpi_.plan != nullptr && mpi_.plan->keeps(channel, number);
 }
@@ -120,7 +128,7 @@ std::uint64_t MpiInterpreter::open_request(std::uint32_t request, Request opened
   opened.ordinal = ordinals_++;
   if (input_.decide != nullptr) input_.decide->push_back(false);
   const std::uint64_t ordinal = opened.ordinal;
-  requests_[request] = std::move(opened);
+  requests_[request] = opened;
   return ordinal;
 }
 
@@ -143,13 +151,14 @@ void MpiInterpreter::send(const Record& record, std::size_t index) {
   }
   const Channel channel{comm->identity, mpi_.comms.rank, peer,
                         static_cast<std::uint32_t>(record.payload)};
-  if (input_.collect != nullptr) input_.collect->sent[channel].add(amount->a48());
-  const bool kept = keeps(channel, amount->a48());
+  const std::uint64_t number = number_of(true, record, *amount);
+  if (input_.collect != nullptr) input_.collect->sent[channel].add(number);
+  const bool kept = keeps(channel, number);
   std::uint64_t request = 0;
   if (const std::uint32_t id = request_of(record); id != 0) {
     Request opened;
     opened.kept = kept;
-    const std::uint64_t ordinal = open_request(id, std::move(opened));
+    const std::uint64_t ordinal = open_request(id, opened);
     if (decided(ordinal)) request = id_of(ordinal);
   }
   if (!kept) {
@@ -158,7 +167,7 @@ void MpiInterpreter::send(const Record& record, std::size_t index) {
   }
   ++outcome_.mpi.sends;
   outcome_.mpi.bytes_sent += amount->payload;
-  if (input_.checks != nullptr) input_.checks->sent(channel, amount->a48(), record.ticks);
+  if (input_.checks != nullptr) input_.checks->sent(channel, number, record.ticks);
   const MessageEnd message{record.aux32, reference(*comm), channel.tag, amount->payload};
   stack_.point(record.ticks,
                [&](EventSink& sink) { sink.send(record.ticks, message, request); });
@@ -177,8 +186,14 @@ void MpiInterpreter::receive(const Record& record, std::size_t index) {
   }
   const Channel channel{comm->identity, peer, mpi_.comms.rank,
                         static_cast<std::uint32_t>(record.payload)};
-  if (input_.collect != nullptr) input_.collect->received[channel].add(amount->a48());
-  const bool kept = keeps(channel, amount->a48());
+  const std::uint64_t number = number_of(false, record, *amount);
+  if (input_.collect != nullptr) {
+    const std::uint64_t place = posted ? open->second.ordinal : ordinals_;
+    input_.collect->received[channel].add(number);
+    open_receives_.gone(place);
+    open_receives_.received(record, place, channel, number);
+  }
+  const bool kept = keeps(channel, number);
   std::uint64_t request = 0;
   if (posted) {
     decide(open->second.ordinal, kept);
@@ -191,8 +206,7 @@ void MpiInterpreter::receive(const Record& record, std::size_t index) {
   }
   ++outcome_.mpi.receives;
   outcome_.mpi.bytes_received += amount->payload;
-  if (input_.checks != nullptr)
-    input_.checks->received(channel, amount->a48(), record.ticks);
+  if (input_.checks != nullptr) input_.checks->received(channel, number, record.ticks);
   const MessageEnd message{record.aux32, reference(*comm), channel.tag, amount->payload};
   stack_.point(record.ticks,
                [&](EventSink& sink) { sink.receive(record.ticks, message, request); });
@@ -201,7 +215,8 @@ void MpiInterpreter::receive(const Record& record, std::size_t index) {
 void MpiInterpreter::post(const Record& record) {
   Request opened;
   opened.start = Start::kReceive;
-  const std::uint64_t ordinal = open_request(request_of(record), std::move(opened));
+  const std::uint64_t ordinal = open_request(request_of(record), opened);
+  if (input_.collect != nullptr) open_receives_.posted(record, ordinal);
   if (!decided(ordinal)) return;
   stack_.point(record.ticks, [&](EventSink& sink) {
     sink.receive_request(record.ticks, id_of(ordinal));
@@ -211,7 +226,7 @@ void MpiInterpreter::post(const Record& record) {
 void MpiInterpreter::done(const Record& record) {
   const auto open = requests_.find(request_of(record));
   if (open == requests_.end() || open->second.start == Start::kReceive) return;
-  const Request request = std::move(open->second);
+  const Request request = open->second;
   requests_.erase(open);
   if (request.start == Start::kCollective) return collective_done(record.ticks, request);
   decide(request.ordinal, request.kept);
@@ -233,14 +248,19 @@ void MpiInterpreter::tested(const Record& record) {
 void MpiInterpreter::cancelled(const Record& record) {
   const auto open = requests_.find(request_of(record));
   if (open == requests_.end()) return;
-  const Request request = std::move(open->second);
+  const Request request = open->second;
   requests_.erase(open);
   if (request.start != Start::kReceive) return;
+  open_receives_.gone(request.ordinal);
   decide(request.ordinal, true);
   if (!decided(request.ordinal)) return;
   stack_.point(record.ticks, [&](EventSink& sink) {
     sink.request_cancelled(record.ticks, id_of(request.ordinal));
   });
+}
+
+void MpiInterpreter::finish() {
+  if (input_.collect != nullptr && input_.died) open_receives_.leave_out(*input_.collect);
 }
 
 void MpiInterpreter::collective(const Record& record, std::size_t index) {
@@ -256,14 +276,15 @@ void MpiInterpreter::collective(const Record& record, std::size_t index) {
   request.number = collective_number(record);
   request.collective = collective_of(record, *amount, *comm);
   if (const std::uint32_t id = request_of(record); id != 0) {
-    const std::uint64_t ordinal = open_request(id, std::move(request));
+    const std::uint64_t ordinal = open_request(id, request);
     if (!decided(ordinal)) return;
     stack_.point(record.ticks, [&](EventSink& sink) {
       sink.collective_request(record.ticks, id_of(ordinal));
     });
     return;
   }
-  if (input_.collect != nullptr) input_.collect->collectives[request.comm].add(request.number);
+  if (input_.collect != nullptr)
+    input_.collect->collectives[request.comm].add(request.number);
   if (!keeps_collective(request.comm, request.number)) {
     ++outcome_.mpi.collectives_dropped;
     return;
@@ -278,7 +299,8 @@ void MpiInterpreter::collective(const Record& record, std::size_t index) {
 }
 
 void MpiInterpreter::collective_done(std::uint64_t ticks, const Request& request) {
-  if (input_.collect != nullptr) input_.collect->collectives[request.comm].add(request.number);
+  if (input_.collect != nullptr)
+    input_.collect->collectives[request.comm].add(request.number);
   const bool kept = keeps_collective(request.comm, request.number);
   decide(request.ordinal, kept);
   if (!kept) {

@@ -22,6 +22,7 @@
 
 #include "writer/otf2/location_input.h"
 #include "writer/otf2/message_plan.h"
+#include "writer/otf2/open_receives.h"
 #include "writer/otf2/shadow_stack.h"
 
 namespace refrain::writer {
@@ -34,6 +35,8 @@ class MpiInterpreter {
   void entered(std::uint64_t ticks, std::size_t index);
   // A record between a call's begin and its end; `index`: where it lies.
   void take(const spool::Record& record, std::size_t index);
+  // There are no more records.
+  void finish();
 
  private:
   enum class Start : std::uint8_t { kSend, kReceive, kCollective };
@@ -63,6 +66,8 @@ class MpiInterpreter {
   std::uint64_t open_request(std::uint32_t request, Request opened);
   bool decided(std::uint64_t ordinal) const;
   void decide(std::uint64_t ordinal, bool kept);
+  std::uint64_t number_of(bool sent, const spool::Record& message,
+                          const spool::Record& amount) const;
   bool keeps(const Channel& channel, std::uint64_t number) const;
   bool keeps_collective(std::uint64_t comm, std::uint64_t number) const;
 
@@ -82,6 +87,7 @@ class MpiInterpreter {
   LocationOutcome& outcome_;
   std::unordered_map<std::uint32_t, Request> requests_;
   std::uint64_t ordinals_ = 0;
+  OpenReceives open_receives_;            // while collecting
   std::size_t begun_collective_ = kNone;  // index of the record that will end it
   std::vector<Operation> operations_;
   std::uint64_t operation_ids_ = 0;

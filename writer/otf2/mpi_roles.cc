@@ -66,12 +66,11 @@ constexpr std::array kFamilies = {
 };
 
 constexpr std::array<std::string_view, 26> kPointToPoint = {
-    "bsend",      "buffer_attach", "buffer_detach", "cancel",     "ibsend",
-    "improbe",    "imrecv",        "iprobe",        "irecv",      "irsend",
-    "isend",      "issend",        "mprobe",        "mrecv",      "precv",
-    "probe",      "psend",         "recv",          "rsend",      "send",
-    "ssend",      "ssend_init",    "bsend_init",    "send_init",  "rsend_init",
-    "recv_init"};
+    "bsend",      "buffer_attach", "buffer_detach", "cancel",     "ibsend",     "improbe",
+    "imrecv",     "iprobe",        "irecv",         "irsend",     "isend",      "issend",
+    "mprobe",     "mrecv",         "precv",         "probe",      "psend",      "recv",
+    "rsend",      "send",          "ssend",         "ssend_init", "bsend_init", "send_init",
+    "rsend_init", "recv_init"};
 
 constexpr std::array<std::string_view, 4> kOneSided = {"get", "put", "rget", "rput"};
 

@@ -52,12 +52,12 @@ TEST_CASE("MPI: two ranks - regions, messages, a collective") {
   allreduce(ranks[0], 2, 200, 0);
   allreduce(ranks[1], 2, 205, 0);
   const Written written = write_and_check(ranks, folder);
-  CHECK(lines(written.trace, 0) ==
-        Lines{"1 ProgramBegin", "100 enter MPI_Send",
-              "101 MpiSend comm 0 peer 1 tag 7 bytes 64", "105 leave MPI_Send",
-              "200 enter MPI_Allreduce", "200 MpiCollectiveBegin",
-              "208 MpiCollectiveEnd 0 11 root -1 bytes 8 80", "209 leave MPI_Allreduce",
-              "209 ProgramEnd"});
+  CHECK(lines(written.trace, 0) == Lines{"1 ProgramBegin", "100 enter MPI_Send",
+                                         "101 MpiSend comm 0 peer 1 tag 7 bytes 64",
+                                         "105 leave MPI_Send", "200 enter MPI_Allreduce",
+                                         "200 MpiCollectiveBegin",
+                                         "208 MpiCollectiveEnd 0 11 root -1 bytes 8 80",
+                                         "209 leave MPI_Allreduce", "209 ProgramEnd"});
   CHECK(lines_with(written.trace, 1, "Mpi").front() ==
         "94 MpiRecv comm 0 peer 0 tag 7 bytes 64");
   CHECK(written.trace.location_groups.at(1).name == "MPI Rank 1");
@@ -159,6 +159,58 @@ TEST_CASE("MPI: requests - one that is never complete leaves no record of itself
   CHECK(lines_with(written.trace, 0, " Mpi") ==
         Lines{"101 MpiSend comm 0 peer 1 tag 3 bytes 10", "121 MpiIrecvRequest #3",
               "131 MpiRequestCancelled #3"});
+}
+
+namespace {
+
+// Rank 1 posts a receive of any source and one of rank 0, and is done with the second when the job
+// ends. The first may be complete by then, or cancelled.
+Written any_source_job(bool died, std::uint8_t first_ends_with, std::uint32_t post_tag) {
+  const test::TemporaryFolder folder;
+  auto ranks = job(2);
+  for (std::uint64_t i = 0; i < 3; ++i)
+    send(ranks[0], i + 1, 100 + 10 * i,
+         {.peer = 1, .tag = 3, .number = i, .bytes = 10 + i});
+  auto& log = ranks[1].location(0);
+  receive(ranks[1], 1, 100, {.peer = 0, .tag = 3, .number = 0, .bytes = 10});
+  log.enter_mpi(110, kTestIrecv, kSite, 2)
+      .add(kMpiPost, 111, 0, std::uint64_t{post_tag} << 32 | 7, kMpiAnySource)
+      .leave_mpi(112, kTestIrecv, kSite)
+      .enter_mpi(120, kTestIrecv, kSite, 3)
+      .add(kMpiPost, 121, 0, 8)
+      .leave_mpi(122, kTestIrecv, kSite)
+      .enter_mpi(130, kTestWaitall, kSite, 4);
+  // If the first took message 1 and did not live to tell, the second's number is one too low.
+  const bool first_takes = post_tag == 3 && first_ends_with != kMpiCancelled && died;
+  const std::uint64_t number = first_ends_with == kMpiRecv ? 2 : 1;
+  log.message(kMpiRecv, 131,
+              {.peer = 0, .tag = 3, .number = number, .bytes = first_takes ? 12U : 11U}, 8);
+  if (first_ends_with == kMpiCancelled) log.add(kMpiCancelled, 132, 0, 7);
+  if (first_ends_with == kMpiRecv)
+    log.message(kMpiRecv, 132, {.peer = 0, .tag = 3, .number = 1, .bytes = 11}, 7);
+  log.leave_mpi(133, kTestWaitall, kSite);
+  WriteOptions options;
+  options.recovered = died;
+  if (died)
+    for (SpoolBuilder& rank : ranks) rank.location(0).not_ended();
+  return write_and_check(ranks, folder, options);
+}
+
+}  // namespace
+
+TEST_CASE(
+    "MPI: a job that died while a receive of any source was open - what is certain stays") {
+  const auto received = [](bool died, std::uint8_t first_ends_with, std::uint32_t tag) {
+    const Written written = any_source_job(died, first_ends_with, tag);
+    const std::size_t received = lines_with(written.trace, 1, " bytes ").size();
+    CHECK(lines_with(written.trace, 0, " bytes ").size() == received);
+    return received;
+  };
+  CHECK(received(true, 0, 3) == 1);
+  CHECK(received(true, 0, 4) == 2);  // takes none of these
+  CHECK(received(true, kMpiCancelled, 3) == 2);
+  CHECK(received(true, kMpiRecv, 3) == 3);
+  CHECK(received(false, 0, 3) == 2);
 }
 
 TEST_CASE("MPI: messages - one whose partner is not there is left out, its region stays") {

@@ -26,10 +26,9 @@ void each_number(Of& of, Work work) requires requires {
   of.archive_events;
 }
 {
-  for (auto* value :
-       {&of.archive_events, &of.events_written, &of.events_seen, &of.threads_begun,
-        &of.threads_ended, &of.thread_begin_ticks, &of.thread_end_ticks, &of.kernel_thread,
-        &of.plain})
+  for (auto* value : {&of.archive_events, &of.events_written, &of.events_seen,
+                      &of.threads_begun, &of.threads_ended, &of.thread_begin_ticks,
+                      &of.thread_end_ticks, &of.kernel_thread, &of.plain})
     work(*value);
   each_number(of.mpi, work);
   for (auto& value : of.lost) work(value);

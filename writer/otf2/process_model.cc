@@ -78,8 +78,12 @@ void ProcessModel::share() {
 }
 
 LocationInput ProcessModel::input(std::size_t location) const {
-  return {&context_, &records_[location], &scans_[location],
-          static_cast<std::uint32_t>(location), location == primary_};
+  return {&context_,
+          &records_[location],
+          &scans_[location],
+          static_cast<std::uint32_t>(location),
+          location == primary_,
+          !spool_.locations[location].facts().ended};
 }
 
 void ProcessModel::scan_all(unsigned threads) {
@@ -180,7 +184,8 @@ void ProcessModel::date_nested_teams(unsigned threads) {
   parallel_for(records_.size(), threads,
                [&](std::size_t i) { ends[i] = nested_ends(records_[i], latest); });
   for (const auto& of_location : ends)
-    for (const auto& [instance, ticks] : of_location) context_.nested_ends[instance] = ticks;
+    for (const auto& [instance, ticks] : of_location)
+      context_.nested_ends[instance] = ticks;
   for (const LocationScan& scan : scans_)
     for (const std::uint64_t instance : scan.nested_open)
       context_.nested_ends.erase(instance);

@@ -17,6 +17,8 @@
 //     CLOCK_REPAIRED ITERATIONS_GIVEN_UP ITERATIONS_ALONE
 //                                        of a job that uses MPI; see MpiResult
 //     COMPLAINTS                         what was wrong with the spool, if anything was
+//     SHORTENED                          names of properties that are not complete, with commas
+//                                        between; see short_properties.h
 // Thread-safety: pure functions.
 #pragma once
 

@@ -121,7 +121,8 @@ TEST_CASE("RankCuts: a rank that held nothing - follows those that did") {
 
 TEST_CASE("RankCuts: other numbers of iterations - by anchors") {
   // Rank 1 found its loop an iteration late: its iteration 0 is iteration 1 of the others.
-  const std::vector<RankStretches> ranks = {rank(100, {{10, 98}}, 5), rank(99, {{10, 97}}, 6)};
+  const std::vector<RankStretches> ranks = {rank(100, {{10, 98}}, 5),
+                                            rank(99, {{10, 97}}, 6)};
   const HeldStretches all = all_of(ranks);
   const RankTrim first = trim_rank(ranks[0], all);
   const RankTrim second = trim_rank(ranks[1], all);
@@ -205,7 +206,8 @@ TEST_CASE("RankCuts: merging - in any order and grouping") {
   for (int round = 0; round < 50; ++round) {
     std::vector<HeldStretches> h;
     for (int i = 0; i < 3; ++i)
-      h.push_back(held_stretches(rank(90 + random() % 3, {{random() % 20, 50 + random() % 20}})));
+      h.push_back(
+          held_stretches(rank(90 + random() % 3, {{random() % 20, 50 + random() % 20}})));
     CHECK(merge(merge(h[0], h[1]), h[2]) == merge(h[0], merge(h[1], h[2])));
     CHECK(merge(h[0], h[1]) == merge(h[1], h[0]));
   }
@@ -244,7 +246,8 @@ TEST_CASE("MessagePlan: merging - in any order and grouping, and what is kept") 
   }
 }
 
-TEST_CASE("CommTable: facts merge in any order; members that one did not tell are filled in") {
+TEST_CASE(
+    "CommTable: facts merge in any order; members that one did not tell are filled in") {
   std::vector<MpiFacts> facts;
   for (std::uint32_t rank = 0; rank < 4; ++rank) {
     spool::MpiJournal journal;

@@ -51,7 +51,8 @@ void RankRuler::take_anchors() {
   std::size_t next = 0;
   for (std::size_t i = 0; i < records.size(); ++i) {
     const Record& record = records[i];
-    if (record.kind != spool::kMpiCollective || (record.payload & spool::kMpiWorldwide) == 0)
+    if (record.kind != spool::kMpiCollective ||
+        (record.payload & spool::kMpiWorldwide) == 0)
       continue;
     for (; next < told && samples_[next].ticks <= record.ticks; ++next)
       anchors = std::max(anchors, samples_[next].anchors);
@@ -83,7 +84,8 @@ void RankRuler::take_visits(const HeldStretches* all) {
   visit_of_.clear();
   outermost_.clear();
   spool::IterationStream stream(journal, process_.context().iteration_ends);
-  for (const auto* event = stream.peek(); event != nullptr; stream.pop(), event = stream.peek()) {
+  for (const auto* event = stream.peek(); event != nullptr;
+       stream.pop(), event = stream.peek()) {
     if (event->goes_on) continue;
     const std::size_t level = journal.visits[event->visit].level;
     while (open_.size() > level + 1) close_visit(all);
@@ -230,7 +232,8 @@ std::vector<Gap> RankRuler::gaps_of(const RankTrim& trim) const {
   const spool::Journal& journal = process_.journal();
   std::vector<Gap> gaps;
   // Begin and end of each range of iterations.
-  std::map<std::pair<std::size_t, std::uint64_t>, std::pair<std::uint64_t, std::uint64_t>> span;
+  std::map<std::pair<std::size_t, std::uint64_t>, std::pair<std::uint64_t, std::uint64_t>>
+      span;
   for (std::size_t i = 0; i < trim.visits.size(); ++i)
     for (const auto& range : trim.visits[i].more.ranges()) {
       span[{visit_of_[i], range.begin}] = {};

@@ -249,7 +249,8 @@ void RecordInterpreter::parameter(const Record& record) {
   const bool text = record.sub == spool::kParameterText;
   stack_.point(record.ticks, [&](EventSink& sink) {
     const OTF2_ParameterRef ref = kFirstUserParameter + number;
-    if (!text) return sink.parameter(record.ticks, ref, static_cast<std::int64_t>(record.payload));
+    if (!text)
+      return sink.parameter(record.ticks, ref, static_cast<std::int64_t>(record.payload));
     const auto known =
         process_.user_strings.find(static_cast<std::uint32_t>(record.payload));
     sink.parameter_text(record.ticks, ref,

@@ -31,6 +31,9 @@ class RecordInterpreter {
   // `index`: of the record in the location's sequence.
   void take(const spool::Record& record, std::size_t index);
 
+  // There are no more records.
+  void finish() { mpi_.finish(); }
+
   // The frame that a begin record (or its snapshot) stands for opens; true if it has one.
   void begin(const spool::Record& record);
   // Index of the frame that an end record closes; size() if there is none.

@@ -68,8 +68,8 @@ void RecordInterpreter::schedule_task(const Record& record) {
   std::size_t prior = stack_.size();
   while (prior > base && stack_[prior - 1].kind != FrameKind::kTask) --prior;
   const bool runs = prior > base;
-  const bool ends = (done || record.sub == ompt::kTaskDetach) &&
-                    (flags & spool::kTaskPriorExplicit) != 0;
+  const bool ends =
+      (done || record.sub == ompt::kTaskDetach) && (flags & spool::kTaskPriorExplicit) != 0;
   if (runs && ends && next_explicit && stack_[prior - 1].id == record.a48()) {
     end_left_task(record.ticks, done);
   } else if (runs && ends) {

@@ -71,7 +71,8 @@ RegionDef define_function(const Symbol& symbol, std::uint64_t address) {
 }
 
 // The iterations of a phase that the program names; nothing if the loop was found.
-std::optional<RegionDef> define_phase(const spool::Loop& loop, const spool::Journal& journal) {
+std::optional<RegionDef> define_phase(const spool::Loop& loop,
+                                      const spool::Journal& journal) {
   if (loop.body.empty() || loop.body.front().record_kind != spool::kUserPhase) return {};
   const auto number = static_cast<std::uint32_t>(loop.body.front().address);
   RegionDef def = define_user(journal.user.region(number));
@@ -125,7 +126,9 @@ std::string body_event_name(const spool::LoopBodyEvent& event,
   if (event.record_kind == spool::kUserPhase || event.record_kind == spool::kUserEnter) {
     const auto number = static_cast<std::uint32_t>(event.address);
     const bool phase = event.record_kind == spool::kUserPhase;
-    return (!phase ? "" : event.sub == 0 ? "phase " : "end of phase ") +
+    return (!phase           ? ""
+            : event.sub == 0 ? "phase "
+                             : "end of phase ") +
            journal.user.region(number).text;
   }
   if (event.record_kind == spool::kFunctionEnter)
@@ -147,8 +150,7 @@ std::string SourcePlace::identity() const { return file + ':' + std::to_string(l
 void ProcessRegions::renumber(const RegionNumbers& numbers) {
   for (auto& [key, region] : by_key_) region = numbers.regions.at(region);
   for (auto& [loop, region] : by_loop_) region = numbers.regions.at(region);
-  for (auto& [key, parameter] : by_parameter_)
-    parameter = numbers.parameters.at(parameter);
+  for (auto& [key, parameter] : by_parameter_) parameter = numbers.parameters.at(parameter);
   for (auto& [site, place] : by_site_)
     if (place != kNoRegion) place = numbers.places.at(place);
 }
@@ -238,11 +240,10 @@ ProcessRegions RegionTable::add_process(std::vector<std::uint64_t> keys,
     if (key.cls == RegionClass::kUser)
       out.by_key_[packed] = intern(define_user(journal.user.region(number)));
     if (key.cls == RegionClass::kFunction)
-      out.by_key_[packed] =
-          intern(define_function(symbols.at(key.address), key.address));
+      out.by_key_[packed] = intern(define_function(symbols.at(key.address), key.address));
     if (key.cls == RegionClass::kNumber || key.cls == RegionClass::kText)
-      out.by_parameter_[packed] = intern_parameter(
-          {journal.user.parameter(number), key.cls == RegionClass::kText});
+      out.by_parameter_[packed] =
+          intern_parameter({journal.user.parameter(number), key.cls == RegionClass::kText});
     if (class_name(key.cls) == nullptr) continue;
     RegionDef def = define(key, symbols.at_call(key.address));
     const auto body = inner.find(key.address);

@@ -43,7 +43,7 @@ struct SharedDefinitions {
   std::vector<ParameterDef> parameters;
   std::vector<std::string> strings;
   std::vector<std::vector<spool::Metric>> metrics;  // of processes that have any
-  std::vector<Run> sizes;  // in order of processes
+  std::vector<Run> sizes;                           // in order of processes
 
   void add(const ProcessSize& size);
   // Of all processes before this one.

@@ -84,9 +84,8 @@ class StructureLine {
         todo.push_back(child);
       }
     }
-    std::sort(inner.begin(), inner.end(), [this](std::uint64_t a, std::uint64_t b) {
-      return size_of(a) < size_of(b);
-    });
+    std::sort(inner.begin(), inner.end(),
+              [this](std::uint64_t a, std::uint64_t b) { return size_of(a) < size_of(b); });
     return inner;
   }
 
@@ -151,8 +150,10 @@ class StructureLine {
                         before->record_kind == spool::kParallelBegin;
       before = event;
       if (part) {
-        if (--out.back().least == 0) out.pop_back();
-        else out.back().most = out.back().least;
+        if (--out.back().least == 0)
+          out.pop_back();
+        else
+          out.back().most = out.back().least;
       }
       if (is_event && !out.empty() && same(out.back(), piece)) {
         ++out.back().least;
@@ -174,7 +175,8 @@ class StructureLine {
       if (!symbol.file.empty() && !function.empty()) text += " " + function;
       const bool plain = event.record_kind == spool::kParallelBegin ||
                          event.record_kind == spool::kWorkBegin;
-      if (!plain || text.empty()) text = body_event_name(event, journal_, process_.symbols());
+      if (!plain || text.empty())
+        text = body_event_name(event, journal_, process_.symbols());
       constexpr std::string_view kPrefix = "!$omp ";
       if (text.starts_with(kPrefix)) text.erase(0, kPrefix.size());
       names_.push_back(text);
@@ -201,12 +203,13 @@ class StructureLine {
       const spool::Record& record = records[i];
       constexpr unsigned kNotOutermost =
           spool::kTeamNested | spool::kTeamLeague | spool::kTeamInitial;
-      if (record.kind != spool::kParallelBegin || (record.sub & kNotOutermost) != 0) continue;
+      if (record.kind != spool::kParallelBegin || (record.sub & kNotOutermost) != 0)
+        continue;
       add_visits_before(record.ticks);
       if (record.ticks < inside_until_) continue;
       put(row, {.kind = Kind::kEvent,
-                .id = name_of({spool::kParallelBegin, 0,
-                               record.payload & spool::kAddressMask})});
+                .id = name_of(
+                    {spool::kParallelBegin, 0, record.payload & spool::kAddressMask})});
     }
     add_visits_before(~std::uint64_t{0});
     nest_.run = readable(row);

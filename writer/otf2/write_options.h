@@ -13,14 +13,14 @@
 namespace refrain::writer {
 
 struct WriteOptions {
-  std::string archive;      // folder; its spool/ is read, its traces.* are made
-  unsigned threads = 0;     // 0: one for each processor
-  bool recovered = false;   // the process died: take what its rings hold, too
-  bool keep_spool = false;  // else it is removed after success
-  bool overwrite = false;   // replace traces.* that are there
+  std::string archive;         // folder; its spool/ is read, its traces.* are made
+  unsigned threads = 0;        // 0: one for each processor
+  bool recovered = false;      // the process died: take what its rings hold, too
+  bool keep_spool = false;     // else it is removed after success
+  bool overwrite = false;      // replace traces.* that are there
   bool logical_clock = false;  // no message arrives before it was sent, see clock_repair.h
-  std::string filter;       // text of a filter file, see filters/region_filter.h
-  std::string version;      // of Refrain, if the spool does not tell
+  std::string filter;          // text of a filter file, see filters/region_filter.h
+  std::string version;         // of Refrain, if the spool does not tell
 };
 
 // A counter in the iterations of a loop, of the thread that feeds the agent.
@@ -37,7 +37,7 @@ struct LoopSummary {
   std::uint32_t id = 0;
   std::uint16_t level = 0;
   std::int64_t parent = -1;  // id of the loop around it
-  std::string name;  // of its region: "loop 1 @ cg.c:120"
+  std::string name;          // of its region: "loop 1 @ cg.c:120"
   std::string file;
   std::uint32_t line = 0;
   std::uint32_t body_events = 0;
@@ -85,9 +85,9 @@ struct MpiCounts {
 struct MpiResult {
   bool used = false;
   MpiCounts counts;
-  std::uint64_t clock_checked = 0;     // messages whose ends were compared in time
-  std::uint64_t clock_violations = 0;  // of these, received before they were sent
-  std::uint64_t clock_repaired = 0;    // likewise, before clocks were corrected
+  std::uint64_t clock_checked = 0;        // messages whose ends were compared in time
+  std::uint64_t clock_violations = 0;     // of these, received before they were sent
+  std::uint64_t clock_repaired = 0;       // likewise, before clocks were corrected
   std::uint64_t iterations_given_up = 0;  // written by a rank, left out for the others'
   std::uint64_t iterations_alone = 0;     // written by one rank and kept: its pattern broke
 };
@@ -105,7 +105,7 @@ struct WriteResult {
   bool others_failed = false;           // of write_archive_together(): others could not
   std::vector<std::string> complaints;  // what was wrong with the spool, a line each
   std::vector<LoopSummary> loops;
-  std::string structure;                // how they lie in each other, of the first process
+  std::string structure;  // how they lie in each other, of the first process
   std::vector<FunctionOff> functions_off;  // of all processes
   std::uint64_t processes = 0;
   std::uint64_t locations = 0;

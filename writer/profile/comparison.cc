@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace refrain::profile {
 namespace {
@@ -36,8 +37,59 @@ void add_region(Section& section, const RegionProfile& a, const RegionProfile& b
       {subject, "mean duration", Unit::kNanoseconds, a.mean_ns(), b.mean_ns()});
 }
 
+// Where in the other trace a counter of this name is; none: its size.
+std::vector<std::size_t> matching(const TraceProfile& a, const TraceProfile& b) {
+  std::vector<std::size_t> places;
+  for (const std::string& name : a.counters)
+    places.push_back(static_cast<std::size_t>(
+        std::find(b.counters.begin(), b.counters.end(), name) - b.counters.begin()));
+  return places;
+}
+
+// By counters that both have.
+class CounterRows {
+ public:
+  CounterRows(const TraceProfile& a, const TraceProfile& b)
+      : a_(a), b_(b), other_(matching(a, b)) {}
+
+  void totals() {
+    for (std::size_t i = 0; i < other_.size(); ++i)
+      if (other_[i] < b_.counters.size())
+        add("run", a_.counters[i], a_.counter_totals[i], b_.counter_totals[other_[i]]);
+  }
+  void loop(const LoopProfile& a, const LoopProfile& b) {
+    each(a.counters, b.counters, [&](std::size_t i, const auto& x, const auto& y) {
+      add(a.name, a_.counters[i] + " an iteration", x.mean(), y.mean());
+    });
+  }
+  void region(const RegionProfile& a, const RegionProfile& b) {
+    each(a.counters, b.counters, [&](std::size_t i, const auto& x, const auto& y) {
+      add(text_of(a), a_.counters[i], a.calls * x.mean(), b.calls * y.mean());
+    });
+  }
+  Section take() { return std::move(section_); }
+
+ private:
+  // Of those that it is known of in both.
+  template <typename Do>
+  void each(const std::vector<CounterProfile>& a, const std::vector<CounterProfile>& b,
+            Do&& row) {
+    for (std::size_t i = 0; i < std::min(a.size(), other_.size()); ++i)
+      if (other_[i] < b.size() && a[i].calls > 0 && b[other_[i]].calls > 0)
+        row(i, a[i], b[other_[i]]);
+  }
+  void add(const std::string& subject, const std::string& figure, double a, double b) {
+    section_.rows.push_back({subject, figure, Unit::kNumber, a, b});
+  }
+
+  const TraceProfile& a_;
+  const TraceProfile& b_;
+  std::vector<std::size_t> other_;
+  Section section_{"Counters", {}};
+};
+
 void compare_regions(const TraceProfile& a, const TraceProfile& b, double least_share,
-                     Comparison& out) {
+                     CounterRows& counters, Comparison& out) {
   Section section{"Regions", {}};
   const auto find = [](const TraceProfile& profile, const RegionProfile& wanted) {
     return std::find_if(profile.regions.begin(), profile.regions.end(),
@@ -52,6 +104,7 @@ void compare_regions(const TraceProfile& a, const TraceProfile& b, double least_
       out.only_a.push_back(text_of(region));
     } else {
       add_region(section, region, *other, a, b);
+      counters.region(region, *other);
     }
   }
   for (const RegionProfile& region : b.regions)
@@ -62,7 +115,7 @@ void compare_regions(const TraceProfile& a, const TraceProfile& b, double least_
 
 // Loops are found anew in each run: those that only one has are no difference of the runs.
 void compare_loops(const TraceProfile& a, const TraceProfile& b, double least_share,
-                   Comparison& out) {
+                   CounterRows& counters, Comparison& out) {
   Section section{"Iterations", {}};
   for (const LoopProfile& loop : a.loops) {
     const auto other = std::find_if(
@@ -75,6 +128,7 @@ void compare_loops(const TraceProfile& a, const TraceProfile& b, double least_sh
         {loop.name, "iterations", Unit::kNumber, loop.iterations, other->iterations});
     section.rows.push_back(
         {loop.name, "mean duration", Unit::kNanoseconds, loop.mean_ns(), other->mean_ns()});
+    counters.loop(loop, *other);
     if (loop.sends == 0 && other->sends == 0) continue;
     section.rows.push_back(
         {loop.name, "messages an iteration", Unit::kNumber, loop.sends, other->sends});
@@ -135,9 +189,13 @@ Comparison compare(const TraceProfile& a, const TraceProfile& b, double least_sh
   if (a.uses_mpi || b.uses_mpi)
     add_efficiencies(run, "MPI", a.mpi_efficiency, b.mpi_efficiency);
   out.sections.push_back(std::move(run));
-  compare_regions(a, b, least_share, out);
-  compare_loops(a, b, least_share, out);
+  CounterRows counters(a, b);
+  counters.totals();
+  compare_regions(a, b, least_share, counters, out);
+  compare_loops(a, b, least_share, counters, out);
   compare_messages(a.messages, b.messages, out);
+  Section counted = counters.take();
+  if (!counted.rows.empty()) out.sections.push_back(std::move(counted));
   return out;
 }
 

@@ -19,7 +19,8 @@ std::string HoldingSink::begin(const TraceDefinitions& definitions) {
 void HoldingSink::event(const TraceEvent& event) {
   Thread& thread = threads_[event.location];
   if (attributes_->is_mark(event)) return mark(event);
-  if (processes_[thread.process].held_at == 0) return sink_.event(event);
+  const Process& process = processes_[thread.process];
+  if (process.held_at == 0 || process.alone_at != 0) return sink_.event(event);
   in_gap(thread, event);
 }
 
@@ -33,33 +34,59 @@ void HoldingSink::in_gap(Thread& thread, const TraceEvent& event) {
     thread.entered.pop_back();
   } else if (event.kind == EventKind::kLeave) {
     sink_.event(event);
+  } else if (event.kind == EventKind::kMetric) {
+    thread.metric = event;
+    thread.values.assign(event.extras, event.extras + event.metrics);
   }
+}
+
+void HoldingSink::hand_metric(Thread& thread, std::uint64_t ns) {
+  if (thread.values.empty() || thread.metric.ns != ns) return;
+  thread.metric.extras = thread.values.data();
+  thread.metric.attributes = 0;
+  sink_.event(thread.metric);
 }
 
 void HoldingSink::mark(const TraceEvent& event) {
   Process& process = processes_[threads_[event.location].process];
-  if (event.kind == EventKind::kLeave) {
-    if (process.depth == 0) return;
-    const bool end = process.depth-- == process.held_at;
-    if (process.held_at != 0 && !end) return;
-    sink_.event(event);
-    if (end) switch_all(event, OTF2_MEASUREMENT_ON);
-    if (end) process.held_at = 0;
-    return;
+  if (event.kind == EventKind::kEnter) {
+    begin_iteration(event, process);
+  } else if (process.depth != 0) {
+    end_iteration(event, process);
+    --process.depth;
   }
-  // A visit is over when the iteration around it is, or when another loop comes.
-  process.visits.resize(process.depth + 1);
-  Visit& visit = process.visits[process.depth++];
-  if (visit.loop != event.ref) visit = {event.ref, 0};
-  ++visit.iterations;
-  if (process.held_at != 0) return;
-  if (visit.iterations <= hold_after_ || !attributes_->written(event))
-    return sink_.event(event);
+}
+
+void HoldingSink::begin_iteration(const TraceEvent& event, Process& process) {
+  const std::vector<Fate>& fates = plan_[threads_[event.location].process];
+  const Fate fate = process.number < fates.size() ? fates[process.number] : Fate::kWritten;
+  ++process.number;
+  ++process.depth;
+  if (process.held_at != 0) {
+    if (fate != Fate::kAlone || process.alone_at != 0) return;
+    process.alone_at = process.depth;
+    return switch_all(event, OTF2_MEASUREMENT_ON);
+  }
+  if (fate != Fate::kHeld) return sink_.event(event);
   process.held_at = process.depth;
   switch_all(event, OTF2_MEASUREMENT_OFF);
   TraceEvent held = event;
   held.attributes = 0;
   sink_.event(held);
+}
+
+void HoldingSink::end_iteration(const TraceEvent& event, Process& process) {
+  if (process.alone_at == process.depth) {
+    process.alone_at = 0;
+    return switch_all(event, OTF2_MEASUREMENT_OFF);
+  }
+  const bool end = process.depth == process.held_at;
+  if (process.held_at != 0 && !end) return;
+  if (end) hand_metric(threads_[event.location], event.ns);
+  sink_.event(event);
+  if (!end) return;
+  switch_all(event, OTF2_MEASUREMENT_ON);
+  process.held_at = 0;
 }
 
 void HoldingSink::switch_all(const TraceEvent& mark, std::uint32_t mode) {

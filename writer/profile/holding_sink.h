@@ -2,11 +2,12 @@
 // method's error from what differs between two runs.
 //
 // Place in the flow: private to trace_profile.h, between the stream and a sink. In a trace
-// of Refrain that is whole, each iteration has a mark. Those after the first N of a visit
-// of a loop become marks of held ones, and what happened in them is left out as Refrain
+// of Refrain that is whole, each iteration has a mark. Those that the plan holds
+// (hold_plan.h) become marks of held ones, and what happened in them is left out as Refrain
 // leaves it out: on all threads of the process, but for the ends of regions that began
-// before, the begins of those that end behind it, and marks. Slow iterations are not kept.
-// Of inner loops in what is held nothing is left.
+// before, the begins of those that end behind it, and marks with their values of counters.
+// Of inner loops in what is held nothing is left, but for slow iterations that are written
+// alone, without a mark.
 // Thread-safety: none. Cost: as the sink, and the depth of stacks.
 #pragma once
 
@@ -14,14 +15,14 @@
 #include <string>
 #include <vector>
 
-#include "writer/profile/iteration_marks.h"
+#include "writer/profile/hold_plan.h"
 
 namespace refrain::profile {
 
 class HoldingSink final : public convert::TraceSink {
  public:
-  HoldingSink(std::uint64_t hold_after, convert::TraceSink& sink)
-      : hold_after_(hold_after), sink_(sink) {}
+  // Both must outlive it.
+  HoldingSink(const HoldPlan& plan, convert::TraceSink& sink) : plan_(plan), sink_(sink) {}
 
   std::string begin(const convert::TraceDefinitions& definitions) override;
   void event(const convert::TraceEvent& event) override;
@@ -32,22 +33,25 @@ class HoldingSink final : public convert::TraceSink {
   struct Thread {
     std::uint32_t process = 0;
     std::vector<convert::TraceEvent> entered;  // while held, and not left yet
-  };
-  struct Visit {
-    std::uint32_t loop = convert::kNone;
-    std::uint64_t iterations = 0;
+    // The latest values of counters while held: those of a mark are kept.
+    convert::TraceEvent metric;
+    std::vector<convert::ExtraValue> values;
   };
   struct Process {
-    std::vector<Visit> visits;  // of each level the one that came last
-    std::size_t depth = 0;      // open iterations
-    std::size_t held_at = 0;    // depth of the held one; 0: none
+    std::size_t number = 0;    // of marked iterations so far
+    std::size_t depth = 0;     // open iterations
+    std::size_t held_at = 0;   // depth of the held one; 0: none
+    std::size_t alone_at = 0;  // of the one in it that is written all the same; 0: none
   };
 
   void mark(const convert::TraceEvent& event);
+  void begin_iteration(const convert::TraceEvent& event, Process& process);
+  void end_iteration(const convert::TraceEvent& event, Process& process);
   void switch_all(const convert::TraceEvent& mark, std::uint32_t mode);
   void in_gap(Thread& thread, const convert::TraceEvent& event);
+  void hand_metric(Thread& thread, std::uint64_t ns);
 
-  std::uint64_t hold_after_;
+  const HoldPlan& plan_;
   convert::TraceSink& sink_;
   const convert::TraceDefinitions* definitions_ = nullptr;
   std::optional<MarkAttributes> attributes_;

@@ -41,19 +41,23 @@ std::string SampleSink::begin(const TraceDefinitions& definitions) {
   definitions_ = &definitions;
   attributes_.emplace(definitions);
   processes_.resize(definitions.processes.size());
-  for (Process& process : processes_) process.held.resize(definitions.regions.size());
+  on_.assign(definitions.locations.size(), true);
+  for (Process& process : processes_) {
+    process.held.resize(definitions.regions.size());
+    process.least_ns.assign(definitions.regions.size(), ~std::uint64_t{0});
+  }
   return {};
 }
 
 void SampleSink::event(const TraceEvent& event) {
-  const convert::LocationInfo& location = definitions_->locations[event.location];
-  Process& process = processes_[location.process];
-  if (event.kind == EventKind::kMeasurementOnOff && location.thread == 0) {
-    count_gap(process, event.ns);
-    process.on = event.op == OTF2_MEASUREMENT_ON;
+  Process& process = processes_[definitions_->locations[event.location].process];
+  if (event.kind == EventKind::kMeasurementOnOff) {
+    if (event.location == process.location) count_gap(process, event.ns);
+    on_[event.location] = event.op == OTF2_MEASUREMENT_ON;
     return;
   }
   if (!attributes_->is_mark(event)) return;
+  process.location = event.location;
   count_gap(process, event.ns);
   if (event.kind == EventKind::kLeave) return end_iteration(process, event.ns);
   const bool written = attributes_->written(event);
@@ -61,7 +65,8 @@ void SampleSink::event(const TraceEvent& event) {
   process.visits.resize(process.open.size() + 1, convert::kNone);
   const bool first = process.visits.back() != event.ref;
   process.visits.back() = event.ref;
-  process.open.push_back({event.ref, written ? process.written.size() : kHeld, event.ns});
+  process.open.push_back({event.ref, written ? process.written.size() : kHeld, event.ns,
+                          attributes_->complete(event)});
   if (!written) return;
   const auto depth = std::count_if(process.open.begin(), process.open.end() - 1,
                                    [](const Open& open) { return open.written != kHeld; });
@@ -70,10 +75,10 @@ void SampleSink::event(const TraceEvent& event) {
 }
 
 // A gap belongs to the innermost written iteration around it.
-void SampleSink::count_gap(Process& process, std::uint64_t ns) {
+void SampleSink::count_gap(Process& process, std::uint64_t ns) const {
   const std::uint64_t passed = ns - process.ns;
   process.ns = ns;
-  if (process.on) return;
+  if (on_[process.location]) return;
   const auto around = std::find_if(process.open.rbegin(), process.open.rend(),
                                    [](const Open& open) { return open.written != kHeld; });
   if (around != process.open.rend()) around->gap_ns += passed;
@@ -84,6 +89,8 @@ void SampleSink::end_iteration(Process& process, std::uint64_t ns) {
   const Open open = process.open.back();
   process.open.pop_back();
   const std::uint64_t duration = ns - open.begin_ns;
+  std::uint64_t& least_ns = process.least_ns[open.region];
+  if (open.complete) least_ns = std::min(least_ns, duration);
   if (open.written != kHeld) {
     Written& iteration = process.written[open.written];
     iteration.ns = duration;
@@ -98,9 +105,13 @@ void SampleSink::end_iteration(Process& process, std::uint64_t ns) {
 }
 
 std::string SampleSink::finish(std::uint64_t) {
-  constexpr std::uint64_t kUntoldPart = 100;  // one in so many is told well enough
+  // Less than one in so many is told well enough. Of a slow iteration what matters is not
+  // its own duration: most of it may be one inner iteration, written alone.
+  constexpr std::uint64_t kUntoldPart = 100;
+  constexpr std::uint64_t kUntoldPartOfLeast = 10;
   for (const Process& process : processes_) {
-    std::vector<WrittenIteration>& kinds = kinds_.emplace_back();
+    ProcessMarks& marks = marks_.emplace_back();
+    marks.location = process.location;
     for (const Written& iteration : process.written) {
       const Range& held = process.held[iteration.region];
       const bool known = held.least <= held.greatest;
@@ -108,9 +119,12 @@ std::string SampleSink::finish(std::uint64_t) {
           !known || (iteration.ns >= held.least && iteration.ns <= held.greatest);
       SampleKind kind = like_held ? SampleKind::kTypical : SampleKind::kOther;
       if (iteration.first) kind = SampleKind::kFirst;
-      if (!iteration.complete || iteration.untold_ns > iteration.ns / kUntoldPart)
+      const std::uint64_t told_well =
+          std::min(iteration.ns / kUntoldPart,
+                   process.least_ns[iteration.region] / kUntoldPartOfLeast);
+      if (!iteration.complete || iteration.untold_ns > told_well)
         kind = SampleKind::kPartial;
-      kinds.push_back({kind, iteration.region, iteration.depth});
+      marks.written.push_back({kind, iteration.region, iteration.depth});
     }
   }
   return {};

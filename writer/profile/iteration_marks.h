@@ -39,9 +39,13 @@ struct WrittenIteration {
   std::uint32_t loop = 0;
   std::size_t depth = 0;  // written iterations around it
 };
-// What each written iteration of a trace is good for, by process, in the order of their
-// begins.
-using SampleKinds = std::vector<std::vector<WrittenIteration>>;
+// What the marks of a process say.
+struct ProcessMarks {
+  std::uint32_t location = convert::kNone;  // that has them; kNone: there are none
+  // What each written iteration is good for, in the order of their begins.
+  std::vector<WrittenIteration> written;
+};
+using TraceMarks = std::vector<ProcessMarks>;  // by process
 
 // First pass: finds them.
 class SampleSink final : public convert::TraceSink {
@@ -51,7 +55,7 @@ class SampleSink final : public convert::TraceSink {
   std::string error() const override { return {}; }
   std::string finish(std::uint64_t end_ns) override;
 
-  SampleKinds take() { return std::move(kinds_); }
+  TraceMarks take() { return std::move(marks_); }
 
  private:
   struct Written {
@@ -70,26 +74,29 @@ class SampleSink final : public convert::TraceSink {
     std::uint32_t region;
     std::size_t written;  // place in the list; kHeld
     std::uint64_t begin_ns;
+    bool complete;
     std::uint64_t gap_ns = 0;   // directly in it
     std::uint64_t held_ns = 0;  // of iterations directly in it
   };
   struct Process {
     std::vector<Open> open;
-    std::vector<std::uint32_t> visits;  // of each level the loop that came last
-    bool on = true;
-    std::uint64_t ns = 0;  // until then gaps are counted
+    std::vector<std::uint32_t> visits;        // of each level the loop that came last
+    std::uint32_t location = convert::kNone;  // that has the marks
+    std::uint64_t ns = 0;                     // until then gaps are counted
     std::vector<Written> written;
-    std::vector<Range> held;  // by region
+    std::vector<std::uint64_t> least_ns;  // by region: of its complete iterations
+    std::vector<Range> held;              // by region
   };
   static constexpr std::size_t kHeld = ~std::size_t{0};
 
-  static void count_gap(Process& process, std::uint64_t ns);
+  void count_gap(Process& process, std::uint64_t ns) const;
   void end_iteration(Process& process, std::uint64_t ns);
 
   const convert::TraceDefinitions* definitions_ = nullptr;
   std::optional<MarkAttributes> attributes_;
   std::vector<Process> processes_;
-  SampleKinds kinds_;
+  std::vector<bool> on_;  // by location: it is being written
+  TraceMarks marks_;
 };
 
 }  // namespace refrain::profile

@@ -6,6 +6,7 @@
 
 #include <catch2/catch.hpp>
 #include <cstdint>
+#include <deque>
 #include <string>
 #include <vector>
 
@@ -19,7 +20,8 @@ using convert::ExtraValue;
 using convert::TraceDefinitions;
 using convert::TraceEvent;
 
-constexpr std::uint32_t kWritten = 7;  // the attribute
+constexpr std::uint32_t kWritten = 7;   // the attribute
+constexpr std::uint32_t kCounters = 3;  // the metric class, if there is one
 
 enum RegionIndex : std::uint32_t {
   kMain,
@@ -92,12 +94,31 @@ class MadeUpRun {
     leave(location, kSend);
   }
 
-  TraceProfile profile(std::uint64_t hold_after = 0) const {
+  // The counters of the definitions, in their order, before the next event.
+  void count(std::uint32_t location, const std::vector<std::uint64_t>& values) {
+    put(location, EventKind::kMetric, kCounters);
+    auto& extras = values_.emplace_back();
+    for (std::size_t i = 0; i < values.size(); ++i)
+      extras.push_back({static_cast<std::uint32_t>(i), OTF2_TYPE_UINT64, values[i]});
+    events.back().extras = extras.data();
+    events.back().metrics = static_cast<std::uint16_t>(values.size());
+  }
+
+  TraceProfile profile(std::uint64_t hold_after = 0,
+                       const filters::SlowSettings& slow = {}) const {
+    const HoldPlan plan = plan_of(hold_after, slow);
     SampleSink samples;
-    feed(samples, hold_after);
+    feed(samples, plan);
     ProfileSink sink(samples.take());
-    feed(sink, hold_after);
+    feed(sink, plan);
     return sink.take();
+  }
+
+  HoldPlan plan_of(std::uint64_t hold_after, const filters::SlowSettings& slow = {}) const {
+    if (hold_after == 0) return {};
+    PlanSink plan({.limit = hold_after, .slow = slow});
+    hand_all(plan);
+    return plan.take();
   }
 
   TraceDefinitions definitions;
@@ -114,15 +135,18 @@ class MadeUpRun {
     event.extras = &kIsWritten;
     events.push_back(event);
   }
-  void feed(convert::TraceSink& to, std::uint64_t hold_after) const {
-    HoldingSink holding(hold_after, to);
-    convert::TraceSink& sink = hold_after == 0 ? to : holding;
+  void feed(convert::TraceSink& to, const HoldPlan& plan) const {
+    HoldingSink holding(plan, to);
+    plan.empty() ? hand_all(to) : hand_all(holding);
+  }
+  void hand_all(convert::TraceSink& sink) const {
     REQUIRE(sink.begin(definitions).empty());
     for (const TraceEvent& event : events) sink.event(event);
     REQUIRE(sink.finish(now_).empty());
   }
 
   std::uint64_t now_ = 0;
+  std::deque<std::vector<ExtraValue>> values_;
 };
 
 // One iteration of the inner loop, on both threads; `longer` on the second.

@@ -14,6 +14,12 @@ void Sums::add(const Sums& other, double counts, double times) {
     threads[i].useful_ns += times * other.threads[i].useful_ns;
     threads[i].outside_mpi_ns += times * other.threads[i].outside_mpi_ns;
   }
+  for (std::size_t i = 0; i < region_counters.size(); ++i) {
+    region_counters[i].sum += counts * other.region_counters[i].sum;
+    region_counters[i].calls += counts * other.region_counters[i].calls;
+  }
+  for (std::size_t i = 0; i < thread_counters.size(); ++i)
+    thread_counters[i] += counts * other.thread_counters[i];
   sends += counts * other.sends;
   bytes_sent += counts * other.bytes_sent;
   receives += counts * other.receives;
@@ -37,16 +43,15 @@ void Sums::raise_counts(const Sums& like, double times) {
 Place& Place::inside(std::uint32_t loop, SampleKind kind) {
   last_loop_ = loop;
   auto& place = inside_[{loop, kind}];
-  if (!place)
-    place = std::make_unique<Place>(own_.regions.size(), own_.threads.size(), loop, kind);
+  if (!place) place = std::make_unique<Place>(shape_, loop, kind);
   return *place;
 }
 
-Sums NestBooks::total() { return whole(root_); }
+const Sums& NestBooks::total() { return whole(root_); }
 
 const Sums& NestBooks::whole(Place& place) {
   auto& [state, sums] =
-      whole_.try_emplace(&place, State::kOpen, Sums(regions_, threads_)).first->second;
+      whole_.try_emplace(&place, State::kOpen, Sums(shape_)).first->second;
   if (state != State::kOpen) return sums;
   state = State::kBusy;
   Sums result = place.own_;

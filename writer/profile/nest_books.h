@@ -13,8 +13,20 @@
 
 namespace refrain::profile {
 
+// How many of each a process has.
+struct Shape {
+  std::size_t regions = 0;
+  std::size_t threads = 0;
+  std::size_t counters = 0;
+};
+
 // What grows with the number of iterations, and what with their duration.
 struct Sums {
+  // Of one counter.
+  struct Counted {
+    double sum = 0;
+    double calls = 0;  // that it is known of
+  };
   struct Region {
     double calls = 0;         // of a loop: its complete iterations
     double inclusive_ns = 0;  // of a loop: their durations
@@ -26,10 +38,16 @@ struct Sums {
   };
   std::vector<Region> regions;  // by region
   std::vector<Thread> threads;  // by thread of the process
+  // By region and counter: from the begin to the end of a call.
+  std::vector<Counted> region_counters;
+  std::vector<double> thread_counters;  // by thread and counter
   double sends = 0, bytes_sent = 0, receives = 0, bytes_received = 0, collectives = 0;
 
-  Sums(std::size_t region_count, std::size_t thread_count)
-      : regions(region_count), threads(thread_count) {}
+  explicit Sums(const Shape& shape)
+      : regions(shape.regions),
+        threads(shape.threads),
+        region_counters(shape.regions * shape.counters),
+        thread_counters(shape.threads * shape.counters) {}
   // Adds `counts` times the counts of `other` and `times` times its times.
   void add(const Sums& other, double counts, double times);
   // Counts become those of `times` times `like`, where they are less.
@@ -48,9 +66,9 @@ enum class SampleKind : std::uint8_t {
 // all loops.
 class Place {
  public:
-  Place(std::size_t regions, std::size_t threads, std::uint32_t loop = ~std::uint32_t{0},
-        SampleKind kind = SampleKind::kOther)
-      : own_(regions, threads), loop_(loop), kind_(kind) {}
+  explicit Place(const Shape& shape, std::uint32_t loop = ~std::uint32_t{0},
+                 SampleKind kind = SampleKind::kOther)
+      : shape_(shape), own_(shape), loop_(loop), kind_(kind) {}
 
   struct Held {
     double count = 0;
@@ -79,6 +97,7 @@ class Place {
   friend class NestBooks;
   using Key = std::pair<std::uint32_t, SampleKind>;
 
+  Shape shape_;
   Sums own_;
   std::uint32_t loop_;
   SampleKind kind_;
@@ -92,12 +111,11 @@ class Place {
 
 class NestBooks {
  public:
-  NestBooks(std::size_t regions, std::size_t threads)
-      : regions_(regions), threads_(threads), root_(regions, threads) {}
+  explicit NestBooks(const Shape& shape) : shape_(shape), root_(shape) {}
 
   Place& root() noexcept { return root_; }
-  // Written and held. Once, when all is booked.
-  Sums total();
+  // Written and held. When all is booked; what it comes to is found out once.
+  const Sums& total();
   // What a loop's iterations had in the mean, by those that stand for the others;
   // iterations is 0 if there are none. After total().
   struct Sample {
@@ -119,9 +137,7 @@ class NestBooks {
   const Sums& whole(Place& place);
   void settle_gap(Place& place, Sums& sums);
   void estimate(Place& place, std::uint32_t loop, const Place::Held& held, Sums& sums);
-  Sample no_sample() const {
-    return {Sums(regions_, threads_), 0, Sums(regions_, threads_), 0};
-  }
+  Sample no_sample() const { return {Sums(shape_), 0, Sums(shape_), 0}; }
   // Adds to the sample what there is of these kinds, in a place or anywhere below it.
   using Add = void (NestBooks::*)(Place&, Sample&);
   void each_sample(Place& place, std::uint32_t loop, SampleKind kind, bool anywhere,
@@ -131,8 +147,7 @@ class NestBooks {
   void add_counts(Place& place, Sample& sample);
   void add_times(Place& place, Sample& sample);
 
-  std::size_t regions_;
-  std::size_t threads_;
+  Shape shape_;
   Place root_;
   double gap_ns_ = 0;
   double unexplained_ns_ = 0;

@@ -1,8 +1,7 @@
 #include "writer/profile/profile_sink.h"
 
 #include <algorithm>
-#include <map>
-#include <tuple>
+#include <utility>
 
 namespace refrain::profile {
 
@@ -13,26 +12,19 @@ using convert::TraceEvent;
 
 namespace {
 
-// "loop 3 @ cg.c:43": where it is; numbers are those of one run.
-std::string place_of_loop(const std::string& name) {
-  const std::size_t at = name.find(" @ ");
-  return at == std::string::npos ? name : "loop" + name.substr(at);
-}
-
-Efficiencies efficiencies(const std::vector<double>& useful, double duration_ns) {
-  Efficiencies result;
-  if (useful.empty() || duration_ns <= 0) return result;
-  double sum = 0;
-  for (const double ns : useful) sum += ns;
-  const double most = *std::max_element(useful.begin(), useful.end());
-  const double mean = sum / static_cast<double>(useful.size());
-  result.parallel = mean / duration_ns;
-  result.load_balance = most > 0 ? mean / most : 0;
-  result.communication = most / duration_ns;
-  return result;
+// Whether a region is not open already when this frame begins.
+template <typename Stack>
+bool is_first(const Stack& stack, typename Stack::const_iterator frame) {
+  return std::none_of(stack.begin(), frame,
+                      [&](const auto& before) { return before.region == frame->region; });
 }
 
 }  // namespace
+
+bool is_thread(const convert::LocationInfo& location) {
+  return location.type != OTF2_LOCATION_TYPE_ACCELERATOR_STREAM &&
+         location.type != OTF2_LOCATION_TYPE_METRIC;
+}
 
 bool is_useful(const RegionInfo& region) {
   switch (region.role) {
@@ -67,22 +59,41 @@ std::string ProfileSink::begin(const TraceDefinitions& definitions) {
   marks_.emplace(definitions);
   for (const RegionInfo& region : definitions.regions)
     kinds_.push_back({is_useful(region), region.paradigm == OTF2_PARADIGM_MPI});
+  counters_.emplace(definitions);
+  counter_count_ = counters_->names().size();
+  loop_numbers_.assign(definitions.regions.size(), kNone);
+  for (std::uint32_t i = 0; i < definitions.regions.size(); ++i) {
+    if (!definitions.regions[i].is_loop) continue;
+    loop_numbers_[i] = static_cast<std::uint32_t>(loops_.size());
+    loops_.push_back(i);
+  }
   threads_.resize(definitions.locations.size());
   processes_.resize(definitions.processes.size());
   samples_.resize(processes_.size());
-  for (std::size_t i = 0; i < processes_.size(); ++i) {
-    const auto& locations = definitions.processes[i].locations;
+  for (std::uint32_t i = 0; i < processes_.size(); ++i) {
+    find_threads(i);
     Process& process = processes_[i];
-    process.books =
-        std::make_unique<NestBooks>(definitions.regions.size(), locations.size());
+    process.books = std::make_unique<NestBooks>(
+        Shape{definitions.regions.size(), process.locations.size(), counter_count_});
+    process.held_by_loop.resize(loops_.size());
     process.places.push_back(&process.books->root());
     process.written.resize(definitions.regions.size());
-    for (std::uint32_t j = 0; j < locations.size(); ++j) {
-      threads_[locations[j]].process = static_cast<std::uint32_t>(i);
-      threads_[locations[j]].number = j;
-    }
   }
   return {};
+}
+
+// The one that has the marks is the first; without marks, the one that is defined first.
+void ProfileSink::find_threads(std::uint32_t number) {
+  Process& process = processes_[number];
+  for (const std::uint32_t location : definitions_->processes[number].locations) {
+    Thread& thread = threads_[location];
+    thread.process = number;
+    if (!is_thread(definitions_->locations[location])) continue;
+    thread.number = static_cast<std::uint32_t>(process.locations.size());
+    if (location == samples_[number].location) process.first = thread.number;
+    process.locations.push_back(location);
+  }
+  if (!process.locations.empty()) threads_[process.locations[process.first]].first = true;
 }
 
 Place& ProfileSink::place_of(const Thread& thread) const {
@@ -94,10 +105,11 @@ Place& ProfileSink::place_of(const Thread& thread) const {
 // already.
 void ProfileSink::switch_writing(Thread& thread, bool on) {
   thread.written = on;
+  thread.gap = true;
   thread.place = nullptr;
   const Process& process = processes_[thread.process];
-  if (!on || thread.number == 0 || process.held == 0) return;
-  const auto& samples = samples_[thread.process];
+  if (!on || thread.first || process.held == 0) return;
+  const auto& samples = samples_[thread.process].written;
   if (process.next_written >= samples.size()) return;
   const WrittenIteration& next = samples[process.next_written];
   if (next.depth + 1 == process.places.size())
@@ -111,30 +123,33 @@ void ProfileSink::book(Thread& thread, std::uint64_t ns) {
   thread.ns = ns;
   Place& place = place_of(thread);
   if (!thread.written) {
-    if (thread.number == 0) place.add_gap(passed);
+    if (thread.first) place.add_gap(passed);
     return;
   }
   written_ns_ += passed;
+  Process& process = processes_[thread.process];
+  if (thread.first && process.held != 0) process.alone_ns += passed;
   Sums& sums = place.own();
   const auto& stack = thread.stack;
   for (auto region = stack.begin(); region != stack.end(); ++region)
-    if (std::find(stack.begin(), region, *region) == region)
-      sums.regions[*region].inclusive_ns += passed;
+    if (is_first(stack, region)) sums.regions[region->region].inclusive_ns += passed;
   // Outside of all regions the first thread does the program's serial work, others nothing.
   const RegionKind top =
-      stack.empty() ? RegionKind{thread.number == 0, false} : kinds_[stack.back()];
-  if (!stack.empty()) sums.regions[stack.back()].exclusive_ns += passed;
+      stack.empty() ? RegionKind{thread.first, false} : kinds_[stack.back().region];
+  if (!stack.empty()) sums.regions[stack.back().region].exclusive_ns += passed;
   if (top.useful) sums.threads[thread.number].useful_ns += passed;
   if (!top.mpi) sums.threads[thread.number].outside_mpi_ns += passed;
 }
 
 void ProfileSink::book_all(std::uint32_t process, std::uint64_t ns) {
-  for (const std::uint32_t location : definitions_->processes[process].locations)
+  for (const std::uint32_t location : processes_[process].locations)
     book(threads_[location], ns);
 }
 
 void ProfileSink::event(const TraceEvent& event) {
   Thread& thread = threads_[event.location];
+  if (event.kind == EventKind::kMetric) return read_counters(thread, event);
+  if (thread.number == kNone) return;
   if (marks_->is_mark(event)) {
     book_all(thread.process, event.ns);
     return event.kind == EventKind::kEnter ? begin_iteration(event) : end_iteration(event);
@@ -142,21 +157,75 @@ void ProfileSink::event(const TraceEvent& event) {
   switch (event.kind) {
     case EventKind::kEnter:
       book(thread, event.ns);
-      if (event.ref >= kinds_.size()) return;
-      thread.stack.push_back(event.ref);
-      // In a gap it is the end of a held iteration.
-      if (thread.written) ++place_of(thread).own().regions[event.ref].calls;
-      return;
+      return enter(thread, event);
     case EventKind::kLeave:
       book(thread, event.ns);
-      if (!thread.stack.empty()) thread.stack.pop_back();
-      return;
+      return leave(thread, event);
     case EventKind::kMeasurementOnOff:
       book(thread, event.ns);
       return switch_writing(thread, event.op == OTF2_MEASUREMENT_ON);
     default:
       return communication(event);
   }
+}
+
+void ProfileSink::enter(Thread& thread, const TraceEvent& event) {
+  const bool counted = thread.counters.take(event.ns);
+  if (event.ref >= kinds_.size()) return;
+  // In a gap it is the end of a held iteration.
+  // Of one that is written alone the iteration around it has the calls.
+  const Process& process = processes_[thread.process];
+  const bool alone =
+      process.held != 0 && threads_[process.locations[process.first]].written;
+  Place* place = thread.written && !alone ? &place_of(thread) : nullptr;
+  thread.stack.push_back({event.ref, place, counted});
+  if (place != nullptr) ++place->own().regions[event.ref].calls;
+  if (counter_count_ == 0) return;
+  const std::vector<double>& totals = thread.counters.totals();
+  if (counted)
+    thread.entered.insert(thread.entered.end(), totals.begin(), totals.end());
+  else
+    thread.entered.resize(thread.entered.size() + counter_count_);
+}
+
+void ProfileSink::leave(Thread& thread, const TraceEvent& event) {
+  const bool counted = thread.counters.take(event.ns);
+  if (thread.stack.empty()) return;
+  const Frame frame = thread.stack.back();
+  if (counted && frame.counted && frame.place != nullptr) {
+    const auto top = thread.stack.end() - 1;
+    book_counted(*frame.place, frame.region, thread,
+                 &thread.entered[thread.entered.size() - counter_count_],
+                 !is_first(thread.stack, top));
+  }
+  thread.stack.pop_back();
+  if (counter_count_ != 0) thread.entered.resize(thread.entered.size() - counter_count_);
+}
+
+// Of a region that calls itself the outer call has it all.
+void ProfileSink::book_counted(Place& place, std::uint32_t region, const Thread& thread,
+                               const double* before, bool again) const {
+  for (std::size_t i = 0; i < counter_count_; ++i) {
+    Sums::Counted& counted = place.own().region_counters[region * counter_count_ + i];
+    if (!again) counted.sum += thread.counters.totals()[i] - before[i];
+    ++counted.calls;
+  }
+}
+
+void ProfileSink::read_counters(Thread& thread, const TraceEvent& event) {
+  thread.counters.read(*counters_, event);
+  if (thread.number == kNone || !thread.counters.any()) return;
+  Process& process = processes_[thread.process];
+  if (thread.version != process.version) {
+    thread.version = process.version;
+    thread.held = process.held_by_loop;
+  }
+  // What was counted across a gap is no iteration's.
+  const bool gap = std::exchange(thread.gap, !thread.written);
+  if (gap || !thread.written) return;
+  Sums& sums = place_of(thread).own();
+  for (std::size_t i = 0; i < counter_count_; ++i)
+    sums.thread_counters[thread.number * counter_count_ + i] += thread.counters.latest()[i];
 }
 
 void ProfileSink::communication(const TraceEvent& event) {
@@ -185,16 +254,19 @@ void ProfileSink::begin_iteration(const TraceEvent& event) {
   const std::uint32_t number = threads_[event.location].process;
   Process& process = processes_[number];
   const bool held = !marks_->written(event);
-  process.open.push_back({event.ref, held, marks_->complete(event), event.ns});
+  const CounterReadings& counters = threads_[event.location].counters;
+  const bool counted = threads_[event.location].counters.take(event.ns);
+  process.open.push_back({event.ref, held, marks_->complete(event), event.ns,
+                          counted ? counters.totals() : std::vector<double>()});
   if (held && process.held++ == 0) return keep_behind(number, event.ns);
   if (held) return;
-  const auto& samples = samples_[number];
+  const auto& samples = samples_[number].written;
   const std::size_t at = process.next_written++;
   // One that is written inside a held one is nobody's sample.
   const SampleKind kind =
       process.held == 0 && at < samples.size() ? samples[at].kind : SampleKind::kOther;
   process.places.push_back(&process.places.back()->inside(event.ref, kind));
-  for (const std::uint32_t location : definitions_->processes[number].locations)
+  for (const std::uint32_t location : processes_[number].locations)
     threads_[location].place = nullptr;
 }
 
@@ -203,17 +275,19 @@ void ProfileSink::begin_iteration(const TraceEvent& event) {
 void ProfileSink::keep_behind(std::uint32_t number, std::uint64_t ns) {
   Process& process = processes_[number];
   if (process.ended == nullptr || process.ended_ns != ns) return;
-  for (const std::uint32_t location : definitions_->processes[number].locations) {
+  for (const std::uint32_t location : process.locations) {
     Thread& thread = threads_[location];
-    if (thread.number != 0 && thread.written && thread.place == nullptr)
+    if (!thread.first && thread.written && thread.place == nullptr)
       thread.place = process.ended;
   }
 }
 
 void ProfileSink::end_iteration(const TraceEvent& event) {
-  Process& process = processes_[threads_[event.location].process];
+  Thread& thread = threads_[event.location];
+  Process& process = processes_[thread.process];
+  const bool counted = thread.counters.take(event.ns);
   if (process.open.empty()) return;
-  const OpenIteration iteration = process.open.back();
+  const OpenIteration iteration = std::move(process.open.back());
   process.open.pop_back();
   process.held -= iteration.held;
   const auto ns = static_cast<double>(event.ns - iteration.begin_ns);
@@ -230,96 +304,14 @@ void ProfileSink::end_iteration(const TraceEvent& event) {
   if (iteration.complete) {
     ++around.own().regions[iteration.loop].calls;
     around.own().regions[iteration.loop].inclusive_ns += ns;
+    if (counted && !iteration.counted.empty())
+      book_counted(around, iteration.loop, thread, iteration.counted.data(), false);
   }
-  if (iteration.held) around.hold(iteration.loop, iteration.complete, ns);
-}
-
-std::string ProfileSink::finish(std::uint64_t end_ns) {
-  for (Thread& thread : threads_) book(thread, end_ns);
-  sum_up(end_ns);
-  return {};
-}
-
-void ProfileSink::sum_up(std::uint64_t end_ns) {
-  profile_.duration_ns = static_cast<double>(end_ns);
-  profile_.processes = processes_.size();
-  profile_.threads = threads_.size();
-  profile_.thread_ns = profile_.duration_ns * static_cast<double>(threads_.size());
-  profile_.written_ns = written_ns_;
-  std::vector<double> useful;
-  std::vector<double> outside_mpi;
-  Sums all(definitions_->regions.size(), 0);
-  std::vector<double> written(definitions_->regions.size());
-  for (const Process& process : processes_) {
-    const Sums sums = process.books->total();
-    const auto threads = static_cast<double>(sums.threads.size());
-    profile_.estimated_ns +=
-        threads * (process.books->gap_ns() - process.books->unexplained_ns());
-    profile_.unexplained_ns += threads * process.books->unexplained_ns();
-    for (const Sums::Thread& thread : sums.threads) useful.push_back(thread.useful_ns);
-    if (!sums.threads.empty()) outside_mpi.push_back(sums.threads.front().outside_mpi_ns);
-    all.add(sums, 1, 1);
-    for (std::size_t i = 0; i < written.size(); ++i) written[i] += process.written[i];
-  }
-  profile_.threads_efficiency = efficiencies(useful, profile_.duration_ns);
-  profile_.mpi_efficiency = efficiencies(outside_mpi, profile_.duration_ns);
-  profile_.messages = {all.sends, all.bytes_sent, all.receives, all.bytes_received,
-                       all.collectives};
-  add_regions(all, written);
-  add_messages_of_loops();
-}
-
-// Regions by name and place: an archive may define one more than once.
-void ProfileSink::add_regions(const Sums& sums, const std::vector<double>& written) {
-  std::map<std::tuple<std::string, std::string, std::uint32_t>, RegionProfile> regions;
-  std::map<std::string, LoopProfile> loops;
-  for (std::size_t i = 0; i < sums.regions.size(); ++i) {
-    const RegionInfo& info = definitions_->regions[i];
-    const Sums::Region& sum = sums.regions[i];
-    if (sum.calls == 0 && sum.inclusive_ns == 0) continue;
-    if (kinds_[i].mpi) profile_.uses_mpi = true;
-    if (info.is_loop) {
-      LoopProfile& loop = loops[place_of_loop(info.name)];
-      loop.name = place_of_loop(info.name);
-      loop.iterations += sum.calls;
-      loop.held += std::max(0.0, sum.calls - written[i]);
-      loop.total_ns += sum.inclusive_ns;
-      continue;
-    }
-    RegionProfile& region = regions[{info.name, info.file, info.line}];
-    region.name = info.name;
-    region.file = info.file;
-    region.line = info.line;
-    region.calls += sum.calls;
-    region.inclusive_ns += sum.inclusive_ns;
-    region.exclusive_ns += sum.exclusive_ns;
-  }
-  for (auto& [key, region] : regions) profile_.regions.push_back(std::move(region));
-  for (auto& [key, loop] : loops) profile_.loops.push_back(std::move(loop));
-  std::stable_sort(
-      profile_.regions.begin(), profile_.regions.end(),
-      [](const auto& a, const auto& b) { return a.exclusive_ns > b.exclusive_ns; });
-  std::stable_sort(profile_.loops.begin(), profile_.loops.end(),
-                   [](const auto& a, const auto& b) { return a.total_ns > b.total_ns; });
-}
-
-void ProfileSink::add_messages_of_loops() {
-  for (LoopProfile& loop : profile_.loops) {
-    double iterations = 0;
-    for (std::uint32_t i = 0; i < definitions_->regions.size(); ++i) {
-      const RegionInfo& info = definitions_->regions[i];
-      if (!info.is_loop || place_of_loop(info.name) != loop.name) continue;
-      for (Process& process : processes_) {
-        const NestBooks::Sample sample = process.books->sample(i);
-        iterations += sample.iterations;
-        loop.sends += sample.counts.sends;
-        loop.bytes_sent += sample.counts.bytes_sent;
-      }
-    }
-    if (iterations == 0) continue;
-    loop.sends /= iterations;
-    loop.bytes_sent /= iterations;
-  }
+  if (!iteration.held) return;
+  around.hold(iteration.loop, iteration.complete,
+              std::max(0.0, ns - std::exchange(process.alone_ns, 0)));
+  process.held_by_loop[loop_numbers_[iteration.loop]] += iteration.complete;
+  ++process.version;
 }
 
 }  // namespace refrain::profile

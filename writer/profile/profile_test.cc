@@ -1,6 +1,7 @@
 // What a reduced trace tells of a run, against the whole trace of it.
 #include <catch2/catch.hpp>
 #include <random>
+#include <utility>
 
 #include "writer/profile/comparison.h"
 #include "writer/profile/made_up_run.h"
@@ -39,6 +40,16 @@ void check_same(const TraceProfile& whole, const TraceProfile& reduced) {
     CHECK(found.parallel == Approx(wanted.parallel).epsilon(1e-9));
     CHECK(found.load_balance == Approx(wanted.load_balance).epsilon(1e-9));
     CHECK(found.communication == Approx(wanted.communication).epsilon(1e-9));
+  }
+}
+
+// What MadeUpRun's iterations are made of: the same calls, and times that are near.
+void check_alike(const TraceProfile& reduced, const TraceProfile& whole, double epsilon) {
+  for (const char* name : {"work", "barrier", "MPI_Send"}) {
+    CAPTURE(name);
+    CHECK(region(reduced, name).calls == Approx(region(whole, name).calls));
+    CHECK(region(reduced, name).exclusive_ns ==
+          Approx(region(whole, name).exclusive_ns).epsilon(epsilon));
   }
 }
 
@@ -93,6 +104,22 @@ TEST_CASE("Profile: held iterations that are like the others - nothing is lost")
   CHECK(compare(whole, reduced, 0).greatest_difference() < 1e-9);
 }
 
+TEST_CASE("Profile: marks are not on the thread defined first - all is told alike") {
+  MadeUpRun run = nest(2, 30, 25);
+  const TraceProfile wanted = run.profile();
+  for (convert::ProcessInfo& process : run.definitions.processes) {
+    std::swap(process.locations[0], process.locations[1]);
+    run.definitions.locations[process.locations[0]].thread = 0;
+    run.definitions.locations[process.locations[1]].thread = 1;
+  }
+  const TraceProfile whole = run.profile();
+  check_same(wanted, whole);
+  const TraceProfile reduced = run.profile(3);
+  check_same(wanted, reduced);
+  CHECK(reduced.unexplained_ns == 0);
+  CHECK(reduced.estimated_ns > 0);
+}
+
 TEST_CASE(
     "Profile: iterations that last longer or shorter - counts are right, times nearly") {
   std::mt19937 random(3);
@@ -104,11 +131,7 @@ TEST_CASE(
   }
   const TraceProfile whole = run.profile();
   const TraceProfile reduced = run.profile(20);
-  for (const char* name : {"work", "barrier", "MPI_Send"}) {
-    CHECK(region(reduced, name).calls == region(whole, name).calls);
-    CHECK(region(reduced, name).exclusive_ns ==
-          Approx(region(whole, name).exclusive_ns).epsilon(0.03));
-  }
+  check_alike(reduced, whole, 0.03);
 }
 
 TEST_CASE("Profile: slow iterations that were written - they stand for themselves") {
@@ -209,13 +232,39 @@ TEST_CASE("Profile: an iteration in part, without marks of what was held - made 
   };
   const TraceProfile whole = made(false);
   const TraceProfile reduced = made(true);
-  for (const char* name : {"work", "barrier", "MPI_Send"}) {
-    CHECK(region(reduced, name).calls == Approx(region(whole, name).calls));
-    // A part's share of what is typical, by its duration.
-    CHECK(region(reduced, name).exclusive_ns ==
-          Approx(region(whole, name).exclusive_ns).epsilon(0.002));
-  }
+  // Of a part: its share of what is typical, by its duration.
+  check_alike(reduced, whole, 0.002);
   CHECK(reduced.loops[1].iterations == Approx(200));
+}
+
+// Of a slow iteration only the inner one that made it slow: nearly all of its time, and few
+// of its calls.
+TEST_CASE("Profile: an iteration of which only the slow part is written - no sample") {
+  const auto made = [](bool reduced) {
+    MadeUpRun run(1);
+    for (int i = 0; i < 40; ++i) {
+      const bool slow = i == 20;
+      const bool held = reduced && i >= 5;
+      if (held) run.switch_writing(0, false);
+      run.begin(0, kOuter, !held || slow);
+      if (held) {
+        run.pass(100 + 3 * 1120);
+      } else {
+        run.send(0, 24);
+        for (int j = 0; j < 3; ++j) work(run, 0);
+      }
+      if (held && slow) run.switch_writing(0, true);
+      if (slow || !held) work(run, 0, slow ? 10'000'000 : 0);
+      if (held && slow) run.switch_writing(0, false);
+      if (held && !slow) run.pass(1120);
+      run.leave(0, kOuter);
+      if (held) run.switch_writing(0, true);
+    }
+    return run.profile();
+  };
+  const TraceProfile whole = made(false);
+  const TraceProfile reduced = made(true);
+  check_alike(reduced, whole, 0.02);
 }
 
 TEST_CASE("Profile: a stretch without marks - taken for the loop before it") {

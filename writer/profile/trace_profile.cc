@@ -16,39 +16,58 @@ class ProfileReader {
       : path_(path), options_(options) {}
 
   std::string read(TraceProfile& profile) {
+    HoldPlan plan;
+    passes_ = options_.hold_after == 0 ? 2 : 3;
+    if (options_.hold_after != 0) {
+      PlanSink sink({.limit = options_.hold_after});
+      std::string error = pass(sink);
+      if (!error.empty()) return error;
+      if (!is_refrain_ || !sink.marks_seen()) return no_marks();
+      plan = sink.take();
+    }
     SampleSink samples;
-    bool is_refrain = false;
-    std::string error = pass(samples, is_refrain);
+    std::string error = held_pass(plan, samples);
     if (!error.empty()) return error;
-    ProfileSink sink(is_refrain ? samples.take() : SampleKinds());
-    error = pass(sink, is_refrain);
+    ProfileSink sink(is_refrain_ ? samples.take() : TraceMarks());
+    error = held_pass(plan, sink);
     profile = sink.take();
     return error;
   }
 
  private:
+  std::string held_pass(const HoldPlan& plan, convert::TraceSink& sink) {
+    if (plan.empty()) return pass(sink);
+    HoldingSink holding(plan, sink);
+    return pass(holding);
+  }
+
   // Of traces of other tools the first one is left out.
-  std::string pass(convert::TraceSink& sink, bool& is_refrain) {
+  std::string pass(convert::TraceSink& sink) {
     convert::ArchiveStream stream;
     std::string error = stream.open(path_);
     if (!error.empty()) return error;
     const bool first = !std::exchange(passed_, true);
-    is_refrain = stream.definitions().is_refrain();
-    if (first && !is_refrain) return {};
+    is_refrain_ = stream.definitions().is_refrain();
+    if (first && !is_refrain_) return {};
     const auto progress = [&](std::uint64_t done, std::uint64_t total) {
-      const std::uint64_t passes = is_refrain ? 2 : 1;
+      const std::uint64_t passes = is_refrain_ ? passes_ : 1;
       if (options_.progress) options_.progress(before_ + done, passes * total);
     };
-    HoldingSink holding(options_.hold_after, sink);
-    error = options_.hold_after == 0 ? stream.run(sink, progress)
-                                     : stream.run(holding, progress);
+    error = stream.run(sink, progress);
     before_ += stream.events();
     return error;
+  }
+
+  std::string no_marks() const {
+    return path_ + ": no iterations are marked in it, so there are none to leave out" +
+           " (Refrain marks those of the loops that it finds)";
   }
 
   const std::string& path_;
   const ProfileOptions& options_;
   bool passed_ = false;
+  bool is_refrain_ = false;
+  std::uint64_t passes_ = 0;
   std::uint64_t before_ = 0;
 };
 

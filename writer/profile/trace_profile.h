@@ -18,8 +18,8 @@
 // Units: nanoseconds; counts of a reduced archive need not be whole numbers.
 // Thread-safety: one call a process at a time (libotf2's error callback is global).
 // Errors: one line in the result. Cost: two passes over the archive (one, if it is not
-// Refrain's); memory: a byte or so for each written iteration, some kilobytes for each
-// place of a loop in the nest.
+// Refrain's; three with `hold_after`); memory: a byte or so for each written iteration,
+// some kilobytes for each place of a loop in the nest.
 #pragma once
 
 #include <cstdint>
@@ -29,6 +29,13 @@
 
 namespace refrain::profile {
 
+// What a counter says of calls or iterations.
+struct CounterProfile {
+  double sum = 0;    // of those that it is known of
+  double calls = 0;  // so many
+  double mean() const noexcept { return calls > 0 ? sum / calls : 0; }
+};
+
 struct RegionProfile {
   std::string name;
   std::string file;
@@ -36,6 +43,8 @@ struct RegionProfile {
   double calls = 0;
   double inclusive_ns = 0;  // of all threads; recursion counts once
   double exclusive_ns = 0;
+  // From begin to end, by TraceProfile::counters; recursion counts once.
+  std::vector<CounterProfile> counters;
   double mean_ns() const noexcept { return calls > 0 ? inclusive_ns / calls : 0; }
 };
 
@@ -45,8 +54,9 @@ struct LoopProfile {
   double iterations = 0;  // complete ones
   double held = 0;        // of these, not in the archive
   double total_ns = 0;
-  double sends = 0;  // messages an iteration, in the mean of those that tell
+  double sends = 0;  // messages an iteration
   double bytes_sent = 0;
+  std::vector<CounterProfile> counters;  // of the location that has the marks
   double mean_ns() const noexcept { return iterations > 0 ? total_ns / iterations : 0; }
 };
 
@@ -77,6 +87,8 @@ struct TraceProfile {
   std::vector<RegionProfile> regions;  // most exclusive time first
   std::vector<LoopProfile> loops;      // most time first
   MessageProfile messages;
+  std::vector<std::string> counters;   // names
+  std::vector<double> counter_totals;  // of all locations
   // Useful: outside of MPI and of what synchronises or manages threads.
   Efficiencies threads_efficiency;
   // By processes: a primary location outside of MPI is useful. Only of jobs.
@@ -93,8 +105,9 @@ struct ProfileResult {
 using Progress = std::function<void(std::uint64_t done, std::uint64_t total)>;
 
 struct ProfileOptions {
-  // Not 0: iterations of each visit of a loop after the first so many are read as if they
-  // had been held (holding_sink.h).
+  // Not 0: iterations of each visit of a loop after the first so many, but for slow ones,
+  // are read as if they had been held (hold_plan.h, holding_sink.h). An error if there are
+  // no marks of iterations.
   std::uint64_t hold_after = 0;
   Progress progress{};
 };

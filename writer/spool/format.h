@@ -50,13 +50,13 @@
 namespace refrain::spool {
 
 inline constexpr char kMagic[8] = {'R', 'F', 'R', 'S', 'P', 'O', 'O', 'L'};
-inline constexpr std::uint32_t kVersion = 7;
+inline constexpr std::uint32_t kVersion = 8;
 inline constexpr std::uint32_t kByteOrder = 0x01020304;
 inline constexpr std::size_t kHeaderBytes = 4096;
 inline constexpr std::size_t kRecordBytes = 24;
 inline constexpr std::size_t kMaxDepth = 256;  // open regions a location keeps
 inline constexpr std::size_t kStageRecords = 4096;
-inline constexpr std::size_t kRingFirst = 1024;  // records of the smallest ring
+inline constexpr std::size_t kRingFirst = 1024;     // records of the smallest ring
 inline constexpr std::uint64_t kRingForgot = 0x80;  // bit of ring_commit
 
 //    bytes 0..7   8      9     10..11  12..15  16..23
@@ -88,7 +88,9 @@ struct RecordWords {
   std::uint64_t meta;  // kind, sub, aux16, aux32 as they lie in memory
   std::uint64_t payload;
 
-  std::uint8_t kind() const noexcept { return static_cast<std::uint8_t>(meta >> kKindShift); }
+  std::uint8_t kind() const noexcept {
+    return static_cast<std::uint8_t>(meta >> kKindShift);
+  }
   void store(Record* to) const noexcept {
     auto* bytes = reinterpret_cast<unsigned char*>(to);
     std::memcpy(bytes, &ticks, 8);
@@ -172,12 +174,13 @@ enum Kind : std::uint8_t {
                     // regions inside one that ends, too
   kFunctionEnter = 42,  // sub, a48: likewise; payload: address of the function
   kFunctionLeave = 43,  // payload as its begin
-  kUserPhase = 44,      // never recorded: the begin of a phase as an event of a loop's body,
-                        // in kLoopBody; the address is the number of its region
+  kUserPhase = 44,  // never recorded: the begin of a phase as an event of a loop's body,
+                    // in kLoopBody; the address is the number of its region
   kUserParameter = 45,  // sub: UserParameter; a48: number of the parameter (the journal's
                         // kTextUserParameter); payload: the value, or number of the string
-  kMetric = 46,  // sub: which; payload: its value; ticks: of the event that follows the last of
-                 // them. Values accumulate from the begin of the location on
+  kMetric =
+      46,  // sub: which; payload: its value; ticks: of the event that follows the last of
+           // them. Values accumulate from the begin of the location on
 
   // --- Events of MPI (writer/spool/mpi_format.h has the values of `sub`) --------------
   kMpiEnter = 48,  // sub: kMpiCut; a48: epoch, if kMpiCut; payload: call site |
@@ -187,17 +190,19 @@ enum Kind : std::uint8_t {
   // What a call meant stands between its kMpiEnter and its kMpiLeave, most of it just
   // before the latter. A message or collective is a pair of records, its second half is
   // kMpiAmount. `comm` is the number of a communicator in this process (journal's kMpiComm).
-  kMpiSend = 50,      // sub: MpiMode; aux16: comm; aux32: rank of the destination in it;
-                      // payload: tag | request << 32 (0: blocking); then kMpiAmount
-  kMpiRecv = 51,      // likewise, of a message received: source and tag are those it came
-                      // with; a request: completed now, posted by kMpiPost
-  kMpiAmount = 52,    // a48: number of the message in its channel, from 0, see below;
-                      // payload: bytes. Of a collective: a48: bytes received (saturated),
-                      // payload: bytes sent
-  kMpiPost = 53,      // a receive is posted: payload: request
-  kMpiDone = 54,      // a send (sub 0) or a collective (sub 1) is complete: payload: request
-  kMpiTested = 55,    // a request was tested, in vain: payload: request
-  kMpiCancelled = 56, // a request is cancelled: payload: request
+  kMpiSend = 50,    // sub: MpiMode; aux16: comm; aux32: rank of the destination in it;
+                    // payload: tag | request << 32 (0: blocking); then kMpiAmount
+  kMpiRecv = 51,    // likewise, of a message received: source and tag are those it came
+                    // with; a request: completed now, posted by kMpiPost
+  kMpiAmount = 52,  // a48: number of the message in its channel, from 0, see below;
+                    // payload: bytes. Of a collective: a48: bytes received (saturated),
+                    // payload: bytes sent
+  kMpiPost = 53,    // a receive is posted: payload: request. sub: what of it is any
+  // (MpiAny); aux16: comm; aux32: the source, payload: the tag << 32, where
+  // they are not (a matched message has its source and tag already: 0)
+  kMpiDone = 54,    // a send (sub 0) or a collective (sub 1) is complete: payload: request
+  kMpiTested = 55,  // a request was tested, in vain: payload: request
+  kMpiCancelled = 56,   // a request is cancelled: payload: request
   kMpiCollective = 57,  // sub: MpiCollective; aux16: comm; aux32: root in it or kMpiNoRoot;
                         // payload: request << 32 (0: blocking) | number << 1 (31 bits) |
                         // kMpiWorldwide; then kMpiAmount. `number`: how many collectives
@@ -209,18 +214,18 @@ enum Kind : std::uint8_t {
   // 60..79 are left for MPI, 80..95 for user regions and metrics.
 
   // --- The journal -------------------------------------------------------------------
-  kText = 96,       // sub: TextKey; a48: bytes; the text follows in ceil(bytes / 24) records
-  kGapHold = 97,    // a48: gap; payload: epoch at which holding begins; ticks: when that
-                    // was; sub: GapReason. Told again if the gap begins earlier than was
-                    // known; the later record counts
-  kGapResume = 98,  // a48: gap; payload: epoch from which on is written again (that of
-                    // kGapHold: the gap is undone); ticks: when that was; sub: GapReason
-  kLoopFound = 99,  // aux32: loop; aux16: level; payload: visit << 32 | body's events;
-                    // ticks: when it was found out
-  kLoopBody = 100,  // aux32: loop; aux16: index in the body; sub: kind of the record that
-                    // gave the symbol; payload: address | work or sync kind << 48
-  kIteration = 101,     // an iteration begins: aux32: loop; aux16: level; payload: number;
-                        // it ends at the loop's next kIteration or kLoopLeft
+  kText = 96,     // sub: TextKey; a48: bytes; the text follows in ceil(bytes / 24) records
+  kGapHold = 97,  // a48: gap; payload: epoch at which holding begins; ticks: when that
+                  // was; sub: GapReason. Told again if the gap begins earlier than was
+                  // known; the later record counts
+  kGapResume = 98,   // a48: gap; payload: epoch from which on is written again (that of
+                     // kGapHold: the gap is undone); ticks: when that was; sub: GapReason
+  kLoopFound = 99,   // aux32: loop; aux16: level; payload: visit << 32 | body's events;
+                     // ticks: when it was found out
+  kLoopBody = 100,   // aux32: loop; aux16: index in the body; sub: kind of the record that
+                     // gave the symbol; payload: address | work or sync kind << 48
+  kIteration = 101,  // an iteration begins: aux32: loop; aux16: level; payload: number;
+                     // it ends at the loop's next kIteration or kLoopLeft
   kLoopMismatch = 102,  // aux32: loop; payload: number of the iteration that did not
                         // match; ticks: of the event that was not expected
   kLoopLeft = 103,      // aux32: loop; payload: complete iterations of this visit; ticks:
@@ -239,13 +244,16 @@ enum Kind : std::uint8_t {
                   // one had completed then (told when it changed)
   kMpiWorld = 112,  // aux32: rank of this process in MPI_COMM_WORLD; payload: its size
   kMpiComm = 113,   // a communicator: aux16: its number; sub: MpiCommKind; aux32: own rank
-                    // in it; payload: identity, the same in all its members; then kMpiMembers
-  kMpiMembers = 114,  // aux16: comm; aux32: size; payload: identity of its parent or 0; if own
-                      // rank is 0 then a kText of kTextMembers follows
-  kIterationEnd = 116,  // as kIteration: an iteration of a phase has ended, and the next has
-                        // not begun
-  kIterationMetric = 117,  // before kIteration, kIterationEnd and kLoopLeft: sub, payload as
-                           // kMetric, of the thread that feeds the agent
+  // in it; payload: identity, the same in all its members; then kMpiMembers
+  kMpiMembers =
+      114,  // aux16: comm; aux32: size; payload: identity of its parent or 0; if own
+            // rank is 0 then a kText of kTextMembers follows
+  kIterationEnd =
+      116,  // as kIteration: an iteration of a phase has ended, and the next has
+            // not begun
+  kIterationMetric =
+      117,             // before kIteration, kIterationEnd and kLoopLeft: sub, payload as
+                       // kMetric, of the thread that feeds the agent
   kClockOffset = 115,  // ticks: of this process' clock; payload: ticks to be added for that
                        // of process 0 at the same moment, signed; a48: the error's bound
 };
@@ -269,9 +277,9 @@ inline constexpr std::uint8_t kTeamLeague = 2;   // a league of teams
 inline constexpr std::uint8_t kTeamInitial = 4;  // the initial task of a thread
 inline constexpr std::uint8_t kTeamForeign = 8;  // outermost, but of another root thread
                                                  // than the one that feeds the agent
-inline constexpr std::uint8_t kTeamCut = 16;     // of a begin: a48 is a new epoch, a cut at it
-                                                 // lies just before this record, no region
-                                                 // is open there
+inline constexpr std::uint8_t kTeamCut = 16;  // of a begin: a48 is a new epoch, a cut at it
+                                              // lies just before this record, no region
+                                              // is open there
 
 // Whether a cut may lie just before this record, at the epoch a48(); and the number of
 // snapshots that follow.
@@ -294,29 +302,34 @@ inline constexpr std::uint16_t kTaskNextExplicit = 1;
 inline constexpr std::uint16_t kTaskPriorExplicit = 2;
 
 enum TextKey : std::uint8_t {
-  kTextVersion = 1,   // of Refrain
-  kTextProgram = 2,   // path of the executable
-  kTextCommand = 3,   // arguments, each ended by NUL
+  kTextVersion = 1,  // of Refrain
+  kTextProgram = 2,  // path of the executable
+  kTextCommand = 3,  // arguments, each ended by NUL
   kTextHost = 4,
   kTextSettings = 5,  // one "name=value" a line, all of them
   kTextModule = 6,    // "start end offset build-id path", numbers and build id in hex, one
                       // text an executable mapping; "-" for no build id
   kTextRuntime = 7,   // what the OpenMP runtime calls itself
   kTextProcedures = 8,  // names of the MPI procedures, "number name" a line
-  kTextMembers = 9,     // "comm group..." in decimal: a communicator's number, then ranks in
-                        // MPI_COMM_WORLD, in order; of an intercommunicator the local group,
-                        // "/", the remote one
-  kTextCommName = 10,   // "comm name"
-  kTextMpi = 11,        // what the MPI library calls itself
-  kTextTopology = 12,   // "comm cart n", n periods, n sizes, own coordinates; "comm graph n", own
-                        // neighbours; "comm dist_graph n", sources, m, destinations; decimal
+  kTextMembers = 9,    // "comm group..." in decimal: a communicator's number, then ranks in
+                       // MPI_COMM_WORLD, in order; of an intercommunicator the local group,
+                       // "/", the remote one
+  kTextCommName = 10,  // "comm name"
+  kTextMpi = 11,       // what the MPI library calls itself
+  kTextTopology =
+      12,  // "comm cart n", n periods, n sizes, own coordinates; "comm graph n", own
+           // neighbours; "comm dist_graph n", sources, m, destinations; decimal
   kTextUserRegion = 13,     // "region name line ", numbers, then name, kTextSeparator, file
   kTextUserParameter = 14,  // "parameter name"
   kTextUserString = 15,     // "string text": a value of a parameter
-  kTextMetrics = 16,        // "unit kind name", one a line, in the order of their numbers; kind:
-                            // "sum" or "value"
-  kTextFunctions = 17,      // functions that were switched off: "address calls ticks" a line, in
-                            // hexadecimal; the calls up to then
+  kTextMetrics = 16,  // "unit kind name", one a line, in the order of their numbers; kind:
+                      // "sum" or "value"
+  kTextFunctions =
+      17,  // functions that were switched off: "address calls ticks" a line, in
+           // hexadecimal; the calls up to then
+  kTextNumbers =
+      18,  // "s|r comm peer tag number to|-", decimal: what was sent to, received
+           // from peer with this tag: see message_numbers.h
 };
 
 inline constexpr char kTextSeparator = '\x1f';
@@ -369,19 +382,19 @@ struct Header {
   std::uint64_t log_offset;    // bytes
   std::uint32_t clock_kind;
   std::uint32_t reserved;
-  double ticks_per_second;        // as known when the file was made; kClockPair is better
-  std::uint64_t start_ticks;      // of the process' recording
-  std::uint64_t start_epoch_ns;   // the same moment by CLOCK_REALTIME
+  double ticks_per_second;       // as known when the file was made; kClockPair is better
+  std::uint64_t start_ticks;     // of the process' recording
+  std::uint64_t start_epoch_ns;  // the same moment by CLOCK_REALTIME
   std::uint64_t start_monotonic_ns;
 
   // Changes while recording; one cache line for the hot words.
-  alignas(64) std::atomic<std::uint64_t> log_commit;   // records << 1 | holding
+  alignas(64) std::atomic<std::uint64_t> log_commit;  // records << 1 | holding
   std::atomic<std::uint64_t> ring_commit;  // records << 8 | kRingForgot | size class
   std::atomic<std::uint64_t> flushed;      // log records in the log area
   std::atomic<std::uint64_t> events_seen;  // callbacks, written or not
   std::atomic<std::uint64_t> last_ticks;   // at the last flush or end
   alignas(64) std::atomic<std::uint64_t> lost[kLossCauses];
-  std::atomic<std::uint64_t> ended;         // 1: closed in an orderly way
+  std::atomic<std::uint64_t> ended;  // 1: closed in an orderly way
 };
 static_assert(sizeof(Header) <= kHeaderBytes);
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);

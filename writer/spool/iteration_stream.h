@@ -15,10 +15,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <vector>
-
-#include <optional>
 
 #include "writer/spool/journal.h"
 
@@ -27,8 +26,8 @@ namespace refrain::spool {
 inline constexpr std::uint64_t kNoEnd = std::numeric_limits<std::uint64_t>::max();
 
 struct IterationEvent {
-  bool left = false;  // the loop is left, or goes on without marks; else: an iteration
-                      // begins, and the one of this visit before it ends
+  bool left = false;     // the loop is left, or goes on without marks; else: an iteration
+                         // begins, and the one of this visit before it ends
   bool goes_on = false;  // left: only the iteration ends, another of the visit may begin
   std::uint64_t ticks = 0;
   std::size_t visit = 0;  // index into Journal::visits
@@ -43,7 +42,8 @@ struct IterationEvent {
 
 // Value of a counter of the thread that feeds the agent, when this happened; no value if it is
 // not known.
-std::optional<std::uint64_t> iteration_metric(const Journal& journal, const IterationEvent& event,
+std::optional<std::uint64_t> iteration_metric(const Journal& journal,
+                                              const IterationEvent& event,
                                               std::size_t number);
 
 class IterationStream {

@@ -4,7 +4,8 @@
 // order. Both ends number the messages of each channel from 0, also while held: a message
 // is the same at both ends if channel and number are. The number of a receive is counted
 // when it is posted, or, if it was posted for any source or any tag, when it is known what
-// it got.
+// it got; where that is not the order of posting, and where one was cancelled that was not the
+// channel's last, the journal's kTextNumbers put the numbers right.
 //
 // *Cuts*: a kMpiEnter of the primary thread outside of any parallel region begins an epoch
 // (kMpiCut, the bit that begins of teams use for the same).
@@ -27,6 +28,9 @@ enum MpiMode : std::uint8_t {
   kMpiSynchronous = 2,
   kMpiReady = 3,
 };
+
+// What a receive leaves open, as bits.
+enum MpiAny : std::uint8_t { kMpiAnySource = 1, kMpiAnyTag = 2 };
 
 // In the order of OTF2_CollectiveOp.
 enum MpiCollective : std::uint8_t {
@@ -56,8 +60,9 @@ enum MpiCommKind : std::uint8_t {
   kMpiCommSelf = 1,
   kMpiCommIntra = 2,
   kMpiCommInter = 3,
-  kMpiCommWindow = 4,  // not one: a window of one-sided communication, which has a number as
-                       // they do; its parent is its communicator
+  kMpiCommWindow =
+      4,  // not one: a window of one-sided communication, which has a number as
+          // they do; its parent is its communicator
 };
 
 enum MpiRma : std::uint8_t {

@@ -17,8 +17,9 @@ std::string_view next_word(std::string_view& text) {
   return word;
 }
 
-std::optional<std::uint32_t> number_of(std::string_view word) {
-  std::uint32_t number = 0;
+template <typename T>
+std::optional<T> number_of(std::string_view word) {
+  T number = 0;
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
   if (error != std::errc() || end != word.data() + word.size()) return std::nullopt;
   return number;
@@ -26,7 +27,7 @@ std::optional<std::uint32_t> number_of(std::string_view word) {
 
 // The number that a text begins with, and the blank after it.
 std::optional<std::uint16_t> take_number(std::string_view& text) {
-  const auto number = number_of(next_word(text));
+  const auto number = number_of<std::uint32_t>(next_word(text));
   if (!number || *number > 0xffff) return std::nullopt;
   if (!text.empty()) text.remove_prefix(1);
   return static_cast<std::uint16_t>(*number);
@@ -38,7 +39,7 @@ void read_members(std::string_view text, JournalComm& comm) {
   while (!text.empty()) {
     const std::string_view word = next_word(text);
     if (word.empty()) break;
-    const auto number = number_of(word);
+    const auto number = number_of<std::uint32_t>(word);
     if (word == "/" && group == 0) {
       group = 1;
     } else if (number) {
@@ -49,6 +50,22 @@ void read_members(std::string_view text, JournalComm& comm) {
   }
   comm.members = std::move(groups[0]);
   comm.remote = std::move(groups[1]);
+}
+
+void read_numbers(std::string_view text, std::map<ChannelEnd, MessageNumbers>& numbers) {
+  const std::string_view way = next_word(text);
+  const auto comm = number_of<std::uint16_t>(next_word(text));
+  const auto peer = number_of<std::uint32_t>(next_word(text));
+  const auto tag = number_of<std::uint32_t>(next_word(text));
+  const auto number = number_of<std::uint64_t>(next_word(text));
+  const std::string_view to = next_word(text);
+  if ((way != "s" && way != "r") || !comm || !peer || !tag || !number) return;
+  MessageNumbers& channel = numbers[{way == "s", *comm, *peer, *tag}];
+  if (to == "-") {
+    channel.take_out(*number);
+  } else if (const auto new_number = number_of<std::uint64_t>(to)) {
+    channel.move(*number, *new_number);
+  }
 }
 
 }  // namespace
@@ -91,6 +108,7 @@ void MpiJournal::take_text(std::uint8_t key, const std::string& text) {
     }
     return;
   }
+  if (key == kTextNumbers) return read_numbers(rest, numbers);
   if (key != kTextMembers && key != kTextCommName && key != kTextTopology) return;
   const auto number = take_number(rest);
   if (!number) return;
@@ -101,6 +119,7 @@ void MpiJournal::take_text(std::uint8_t key, const std::string& text) {
 }
 
 void MpiJournal::finish() {
+  for (auto& [channel, told] : numbers) told.finish();
   // What has no identity is of no use: its record was cut off.
   std::erase_if(comms, [](const auto& comm) { return comm.second.identity == 0; });
   std::stable_sort(offsets.begin(), offsets.end(),

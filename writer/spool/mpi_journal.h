@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "writer/spool/format.h"
+#include "writer/spool/message_numbers.h"
 #include "writer/spool/mpi_format.h"
 
 namespace refrain::spool {
@@ -24,9 +25,9 @@ struct JournalComm {
   std::uint32_t rank = 0;  // of this process in it
   std::uint32_t size = 0;  // 0: not known
   std::uint64_t identity = 0;
-  std::uint64_t parent = 0;             // identity; 0: none
-  std::vector<std::uint32_t> members;   // may be known to another process only
-  std::vector<std::uint32_t> remote;    // of an intercommunicator, the other group
+  std::uint64_t parent = 0;            // identity; 0: none
+  std::vector<std::uint32_t> members;  // may be known to another process only
+  std::vector<std::uint32_t> remote;   // of an intercommunicator, the other group
   std::string name;
   std::string topology;  // text of kTextTopology, without the number
 };
@@ -34,7 +35,16 @@ struct JournalComm {
 struct JournalClockOffset {
   std::uint64_t ticks = 0;
   std::int64_t offset_ticks = 0;  // to be added for rank 0's clock
-  std::uint64_t error_ticks = 0;    // bound
+  std::uint64_t error_ticks = 0;  // bound
+};
+
+// A channel as this process sees it.
+struct ChannelEnd {
+  bool sent = false;  // by this process
+  std::uint16_t comm = 0;
+  std::uint32_t peer = 0;  // in it
+  std::uint32_t tag = 0;
+  auto operator<=>(const ChannelEnd&) const = default;
 };
 
 struct MpiJournal {
@@ -43,7 +53,16 @@ struct MpiJournal {
   std::uint32_t size = 0;
   std::map<std::uint16_t, std::string> procedures;
   std::map<std::uint16_t, JournalComm> comms;  // by number in this process; windows, too
-  std::vector<JournalClockOffset> offsets;  // in the order of their ticks
+  std::vector<JournalClockOffset> offsets;     // in the order of their ticks
+
+  std::map<ChannelEnd, MessageNumbers> numbers;  // of channels that have wrong ones
+
+  // Of a message's number in a record, the right one.
+  std::uint64_t right_number(const ChannelEnd& channel, std::uint64_t number) const {
+    if (numbers.empty()) return number;
+    const auto found = numbers.find(channel);
+    return found == numbers.end() ? number : found->second.right(number);
+  }
 
   // Takes a record or a text; what does not concern MPI is ignored.
   void take(const Record& record);

@@ -187,8 +187,7 @@ void SpoolFile::read_ring(const Header& header) {
   if (count < capacity) {
     ring_.older = slots.first(count);
     // Complete, it begins with the record at the cut.
-    ring_.overflowed =
-        (commit & kRingForgot) != 0 || !is_cut(ring_.older.front());
+    ring_.overflowed = (commit & kRingForgot) != 0 || !is_cut(ring_.older.front());
     return;
   }
   // Once full, the writer may be in the middle of overwriting the oldest slot.

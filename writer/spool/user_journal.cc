@@ -29,7 +29,8 @@ std::vector<Metric> metrics_of(std::string_view text) {
     const std::size_t unit = line.find(' ');
     const std::size_t kind = unit == line.npos ? unit : line.find(' ', unit + 1);
     if (kind == line.npos) continue;
-    metrics.push_back({std::string(line.substr(0, unit)), std::string(line.substr(kind + 1))});
+    metrics.push_back(
+        {std::string(line.substr(0, unit)), std::string(line.substr(kind + 1))});
   }
   return metrics;
 }

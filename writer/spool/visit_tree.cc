@@ -27,18 +27,17 @@ void nest_visits(std::vector<LoopVisit>& visits) {
   std::vector<LoopVisit*> around;
   for (LoopVisit& visit : visits) {
     // No loop lies in itself.
-    const bool again = std::any_of(
-        around.begin(), around.end(), [&](const LoopVisit* outer) {
+    const bool again =
+        std::any_of(around.begin(), around.end(), [&](const LoopVisit* outer) {
           return outer->loop == visit.loop && end_of(*outer) > visit.first_ticks;
         });
     bool inside = false;
     while (!around.empty() && !inside) {
       LoopVisit& outer = *around.back();
       const std::uint64_t outer_end = end_of(outer);
-      const bool cut_here = again && std::any_of(around.begin(), around.end(),
-                                                 [&](const LoopVisit* o) {
-                                                   return o->loop == visit.loop;
-                                                 });
+      const bool cut_here =
+          again && std::any_of(around.begin(), around.end(),
+                               [&](const LoopVisit* o) { return o->loop == visit.loop; });
       if (outer_end > visit.first_ticks) {
         inside = !cut_here && end_of(visit) <= outer_end;
         // What was the begin of a broken iteration belongs to this loop.

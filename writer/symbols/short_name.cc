@@ -13,7 +13,8 @@ constexpr std::string_view kOperator = "operator";
 std::size_t end_of_operator(std::string_view name, std::size_t at) {
   if (!name.substr(at).starts_with(kOperator)) return at;
   const bool inside_word =
-      at > 0 && (std::isalnum(static_cast<unsigned char>(name[at - 1])) || name[at - 1] == '_');
+      at > 0 &&
+      (std::isalnum(static_cast<unsigned char>(name[at - 1])) || name[at - 1] == '_');
   std::size_t end = at + kOperator.size();
   if (inside_word || end == name.size()) return at;
   if (name.substr(end).starts_with("()")) return end + 2;
@@ -50,9 +51,11 @@ std::string short_name(std::string_view function) {
     const char c = function[i++];
     if (c == '<') ++templates;
     if (templates == 0) {
-      if (c == '(') break;         // the parameters
-      if (c == ' ') name.clear();  // that was the result's type
-      else name += c;
+      if (c == '(') break;  // the parameters
+      if (c == ' ')
+        name.clear();  // that was the result's type
+      else
+        name += c;
     }
     if (c == '>' && templates > 0) --templates;
   }

@@ -58,6 +58,6 @@ inline Lines outline(const test::Trace& trace, std::size_t location) {
 }
 
 inline const Lines kFourHeld = {"1 enter", "101 enter", "201 enter", "300 off",
-                         "700 on",  "701 enter", "801 enter", "901 enter"};
+                                "700 on",  "701 enter", "801 enter", "901 enter"};
 
 }  // namespace refrain::writer

@@ -119,8 +119,9 @@ static void windows_and_files(void) {
   MPI_Win_fence(0, window);
   MPI_Win_free(&window);
   snprintf(name, sizeof name, "/tmp/refrain-calls.%ld", (long)getpid());
-  MPI_File_open(MPI_COMM_SELF, name, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE,
-                MPI_INFO_NULL, &file);
+  MPI_File_open(MPI_COMM_SELF, name,
+                MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL,
+                &file);
   MPI_File_write(file, out, 4, MPI_DOUBLE, MPI_STATUS_IGNORE);
   MPI_File_close(&file);
 }

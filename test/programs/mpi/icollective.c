@@ -38,8 +38,7 @@ int main(int argc, char** argv) {
                  from, kRing, all.handle, &status);
     message_got(&all, in, &status);
     MPI_Wait(&reduction, MPI_STATUS_IGNORE);
-    for (int flag = 0; !flag; sched_yield())
-      MPI_Test(&barrier, &flag, MPI_STATUS_IGNORE);
+    for (int flag = 0; !flag; sched_yield()) MPI_Test(&barrier, &flag, MPI_STATUS_IGNORE);
     MPI_Waitall(1, &broadcast, MPI_STATUSES_IGNORE);
     checksum = checksum_add(checksum, (uint64_t)(sum + told[0] + told[1]));
     checksum = checksum_double(checksum, in[1]);

@@ -21,7 +21,8 @@ int main(int argc, char** argv) {
   const long units = argument(argc, argv, 2, 100, 0);
   const int values = (int)argument(argc, argv, 3, 4, 1);
   const long killed = argument(argc, argv, 4, -1, -1), when = argument(argc, argv, 5, 0, 0);
-  const long every = argument(argc, argv, 6, 0, 0), sleep_ms = argument(argc, argv, 7, 0, 0);
+  const long every = argument(argc, argv, 6, 0, 0),
+             sleep_ms = argument(argc, argv, 7, 0, 0);
   const struct timespec nap = {sleep_ms / 1000, sleep_ms % 1000 * 1000000};
   const long blind = argument(argc, argv, 8, -1, -1);
   MPI_Comm comm;

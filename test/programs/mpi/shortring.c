@@ -97,7 +97,8 @@ int main(int argc, char** argv) {
     stretches[s] = (now_ns() - begin) / (double)(each ? each : 1);
   }
   qsort(stretches, STRETCHES, sizeof *stretches, ascending);
-  if (rank == 0) printf("ns_per_iteration=%.1f value=%g\n", stretches[STRETCHES / 2], value);
+  if (rank == 0)
+    printf("ns_per_iteration=%.1f value=%g\n", stretches[STRETCHES / 2], value);
   MPI_Finalize();
   return 0;
 }

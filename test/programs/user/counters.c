@@ -21,16 +21,16 @@
 static __thread long long mine;
 static long long all;
 
-static long long mine_now(void *unused) {
+static long long mine_now(void* unused) {
   (void)unused;
   return mine;
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   const long steps = argc > 1 ? atol(argv[1]) : 50;
   papi_handle_t library = papi_sde_init("demo");
-  papi_sde_register_counter(library, "all", PAPI_SDE_RO | PAPI_SDE_INSTANT, PAPI_SDE_long_long,
-                            &all);
+  papi_sde_register_counter(library, "all", PAPI_SDE_RO | PAPI_SDE_INSTANT,
+                            PAPI_SDE_long_long, &all);
   papi_sde_register_counter_cb(library, "mine", PAPI_SDE_RO | PAPI_SDE_INSTANT,
                                PAPI_SDE_long_long, mine_now, NULL);
 #ifdef WITH_MPI

@@ -77,8 +77,8 @@ PLAIN static void cost(long steps) {
   fprintf(stderr, "%.2f ns a call, least of 20\n", least);
 }
 
-int main(int argc, char **argv) {
-  const char *mode = argc > 1 ? argv[1] : "steps";
+int main(int argc, char** argv) {
+  const char* mode = argc > 1 ? argv[1] : "steps";
   const long steps = argc > 2 ? atol(argv[2]) : 100;
   if (!strcmp(mode, "steps"))
     for (long i = 0; i < steps; i++) step(i);

@@ -49,7 +49,7 @@ static void solve(long step) {
   REFRAIN_REGION_END("solve");
 }
 
-static void region(const char *name) {
+static void region(const char* name) {
   refrain_region_begin(name);
   work(50);
   refrain_region_end(name);
@@ -150,8 +150,8 @@ static void run_cost(void) {
           without / (double)steps);
 }
 
-int main(int argc, char **argv) {
-  const char *mode = argc > 1 ? argv[1] : "steps";
+int main(int argc, char** argv) {
+  const char* mode = argc > 1 ? argv[1] : "steps";
   if (argc > 2) steps = atol(argv[2]);
   if (!strcmp(mode, "steps")) run_steps(0, 0);
   if (!strcmp(mode, "bare")) run_steps(1, 0);

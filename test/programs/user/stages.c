@@ -6,7 +6,7 @@
 
 #include "tracer/user/refrain.h"
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   const int steps = argc > 1 ? atoi(argv[1]) : 40;
   int rank, size;
   REFRAIN_REGION_BEGIN("before MPI");

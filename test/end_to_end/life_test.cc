@@ -1,0 +1,183 @@
+// What programs do with themselves: other processes, threads that come and go, exceptions,
+// signals, jumps, libraries that are loaded and unloaded. Traced they do what they did untraced,
+// and what they recorded is in the archive.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <string>
+#include <vector>
+
+#include "test/end_to_end/traced.h"
+#include "test/support/files.h"
+#include "test/support/trace_checks.h"
+
+namespace refrain::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr long kAsTold = -1;  // as many as the program says
+
+// One thing that a program does, and what its archive must hold.
+struct Deed {
+  std::string what;
+  long regions = kAsTold;  // at least: parallel regions on record
+  bool whole = true;       // exactly so many
+  bool finished = true;    // the archive is written by the program itself
+  std::string told{};      // how stderr begins: nothing untraced is there
+};
+
+std::vector<fs::path> archives_in(const fs::path& folder) {
+  std::vector<fs::path> result;
+  for (const auto& entry : fs::directory_iterator(folder)) result.push_back(entry.path());
+  std::sort(result.begin(), result.end());
+  return result;
+}
+
+long regions_of(const Trace& trace) {
+  long count = 0;
+  for (const Location& location : trace.locations)
+    count += std::count_if(location.events.begin(), location.events.end(),
+                           [](const Event& e) { return e.type == EventType::kThreadFork; });
+  return count;
+}
+
+void check_deed(const std::string& program, const Deed& deed, Way way) {
+  TemporaryFolder folder;
+  Job job{program, {deed.what}, 2, {{"LIMIT", "0"}}, {{"OMP_WAIT_POLICY", "passive"}}};
+  // Who has forked or is another user cannot look for leaks, and says so.
+  if (program.rfind("processes_", 0) == 0)
+    job.environment["ASAN_OPTIONS"] = "detect_leaks=0:verify_asan_link_order=0";
+  const fs::path archive = folder / "archive";
+  const Result plain = run_untraced(job);
+  const Result traced = run_job(job, way, archive);
+  INFO(traced.errors);
+  CHECK(traced.output == plain.output);
+  CHECK(traced.exit_status == plain.exit_status);
+  CHECK(traced.signal == plain.signal);
+  CHECK_FALSE(traced.timed_out);
+  if (deed.told.empty())
+    CHECK(traced.errors == plain.errors);
+  else
+    CHECK(traced.errors.rfind("refrain: " + deed.told, 0) == 0);
+  CHECK(fs::exists(archive / "traces.otf2") == deed.finished);
+  if (!deed.finished) REQUIRE(run_refrain({"recover", archive.string()}).ok());
+  const long expected =
+      deed.regions == kAsTold ? output_number(plain.output, "regions") : deed.regions;
+  const long found = regions_of(read_checked(archive));
+  CHECK(found >= expected);
+  if (deed.whole) CHECK(found == expected);
+}
+
+}  // namespace
+
+TEST_CASE("Life: processes - children, and what a process does to itself") {
+  const std::vector<Deed> deeds = {
+      {"none"},
+      {"fork"},
+      {"fork-exit"},
+      {"fork-exec"},
+      {"fork-in-region"},
+      {"vfork"},
+      {"spawn"},
+      {"system"},
+      {"popen"},
+      {"fork-openmp"},
+      {"daemon", 50, true, false},
+      {"pause-hard", 50, false},
+      {"pause-soft"},
+      {"chdir"},
+      {"setuid", kAsTold, true, false, "the archive could not be written"},
+      {"clearenv"},
+      {"close-all", 50, false},
+  };
+  for (const Deed& deed : deeds)
+    for (const std::string compiler : {"clang", "gcc"})
+      DYNAMIC_SECTION(deed.what << " " << compiler) {
+        // libgomp has no threads for the child of a process that had some: it hangs untraced.
+        if (compiler == "gcc" && (deed.what == "daemon" || deed.what == "fork-openmp"))
+          continue;
+        check_deed("processes_" + compiler, deed, Way::kRun);
+      }
+}
+
+TEST_CASE("Life: exceptions, signals, jumps and threads") {
+  const std::vector<Deed> deeds = {
+      {"none"},    {"caught"},        {"through"},     {"uncaught", kAsTold, true, false},
+      {"signals"}, {"signal-region"}, {"jump"},        {"roots"},
+      {"at-exit"}, {"many"},          {"thread-exit"}, {"cancelled"},
+  };
+  for (const Deed& deed : deeds)
+    for (const std::string compiler : {"clang", "gcc"})
+      for (const Way way : {Way::kRun, Way::kPreload})
+        DYNAMIC_SECTION(deed.what << " " << compiler << " way " << static_cast<int>(way)) {
+          check_deed("unruly_" + compiler, deed, way);
+        }
+}
+
+TEST_CASE("Life: a thread that goes on with regions - while the process ends") {
+  // LLVM's runtime itself dies in one of some hundred such ends; it died in most of them where the
+  // tracer had it end before the archive was written.
+  for (const std::string compiler : {"clang", "gcc"})
+    for (const Way way : {Way::kRun, Way::kPreload})
+      DYNAMIC_SECTION(compiler << " way " << static_cast<int>(way)) {
+        const Job job{"unruly_" + compiler, {"detached"}, 2, {{"LIMIT", "0"}}};
+        const std::string expected = run_untraced(job).output;
+        int died = 0;
+        for (int i = 0; i < 10; ++i) {
+          TemporaryFolder folder;
+          const Result traced = run_job(job, way, folder / "archive");
+          CHECK(traced.output == expected);
+          died += traced.exit_status != 0;
+          if (traced.exit_status != 0) continue;
+          // What the thread did before the losses were counted.
+          if (traced.errors.find("refrain: ") != std::string::npos)
+            CHECK(traced.errors.find(" late_thread\n") != std::string::npos);
+          CHECK(regions_of(read_checked(folder / "archive")) >
+                output_number(expected, "regions"));
+        }
+        CHECK(died <= 1);
+      }
+}
+
+TEST_CASE("Life: children that are traced - an archive of each, none replaces another") {
+  const std::vector<std::pair<std::string, long>> children = {
+      {"fork-exec", 40}, {"spawn", 40}, {"fork-openmp", 50}, {"daemon", 50}};
+  for (const auto& [what, regions] : children)
+    for (const Way way : {Way::kRun, Way::kPreload})
+      DYNAMIC_SECTION(what << " way " << static_cast<int>(way)) {
+        TemporaryFolder folder;
+        const Job job{
+            "processes_clang", {what}, 2, {{"LIMIT", "0"}}, {{"REFRAIN_OVERWRITE", "yes"}}};
+        const fs::path archive = folder / "archive";
+        for (int i = 0; i < 2; ++i) {  // the second time there is something to replace
+          REQUIRE(run_job(job, way, archive).ok());
+          if (what == "daemon") {
+            REQUIRE(fs::exists(archive / "spool"));
+            REQUIRE(run_refrain({"recover", archive.string()}).ok());
+          }
+          const bool ended = what != "daemon";
+          CHECK(regions_of(read_checked(archive)) == (ended ? 100 : 50));
+          const fs::path child = folder / (i == 0 ? "archive.2" : "archive.3");
+          CHECK(regions_of(read_checked(child)) == regions);
+        }
+        CHECK(archives_in(folder.path()).size() == 3);
+      }
+}
+
+TEST_CASE("Life: a library with OpenMP - loaded late, unloaded, and loaded again") {
+  for (const Way way : {Way::kRun, Way::kPreload}) {
+    TemporaryFolder folder;
+    const Job job{
+        "loader_clang", {data_file("test/programs/loaded_clang.so")}, 2, {{"LIMIT", "0"}}};
+    const Result plain = run_untraced(job);
+    const Result traced = run_job(job, way, folder / "archive");
+    CHECK(plain.output != "");
+    CHECK(traced.output == plain.output);
+    CHECK(traced.errors == "");
+    CHECK(traced.exit_status == 0);
+    CHECK(regions_of(read_checked(folder / "archive")) ==
+          output_number(plain.output, "regions"));
+  }
+}
+
+}  // namespace refrain::test

@@ -1,0 +1,136 @@
+// Programs that run out of something: they end as they would untraced, what is lost is told,
+// and the archive, if there is room for one, is valid.
+#include <signal.h>
+#include <sys/mount.h>
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <sstream>
+
+#include "test/end_to_end/traced.h"
+#include "test/support/files.h"
+#include "test/support/trace_checks.h"
+
+namespace refrain::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Every line is Refrain's.
+void check_told(const std::string& errors) {
+  std::istringstream lines(errors);
+  for (std::string line; std::getline(lines, line);)
+    CHECK_THAT(line, Catch::StartsWith("refrain: "));
+}
+
+struct Outcome {
+  bool archive = false;
+  long lost = 0;  // events
+};
+
+// The program with its limits, traced and untraced; the archive is read without them.
+Outcome check_limited(const Job& job, Way way, const fs::path& archive) {
+  const Result plain = run_untraced(job);
+  const Result traced = run_job(job, way, archive);
+  INFO("limits '" << job.limits << "', stderr: " << traced.errors);
+  CHECK_FALSE(traced.timed_out);
+  CHECK(traced.signal == plain.signal);
+  CHECK(traced.exit_status == plain.exit_status);
+  CHECK(traced.output == plain.output);
+  check_told(traced.errors);
+  Outcome outcome;
+  outcome.archive = fs::exists(archive / "traces.otf2");
+  if (!outcome.archive && fs::exists(archive / "spool")) {
+    const Result recovered = run_refrain({"recover", archive});
+    INFO("recover: " << recovered.errors);
+    // There may be nothing in it to make an archive of; then that is said.
+    CHECK((recovered.exit_status == 0 || recovered.exit_status == 2));
+    CHECK(fs::exists(archive / "traces.otf2") == (recovered.exit_status == 0));
+    outcome.archive = recovered.exit_status == 0;
+  }
+  if (outcome.archive) {
+    const Trace trace = read_checked(archive);
+    outcome.lost =
+        property_number(trace, "EVENTS_SEEN") - property_number(trace, "EVENTS_WRITTEN");
+    if (outcome.lost != 0) CHECK(traced.errors != "");
+  } else {
+    CHECK(traced.errors != "");
+  }
+  return outcome;
+}
+
+const Job kBusy{"cg_clang", {"150", "1500"}, 2, {{"LIMIT", "0"}, {"CHUNK", "256k"}}};
+
+}  // namespace
+
+TEST_CASE("Resources: file size limit - no signal, the program ends well") {
+  bool some_lost = false;
+  for (const char* blocks : {"64", "3000", "5500", "7000"})  // of 1 KiB
+    for (const Way way : {Way::kPreload, Way::kRun}) {
+      TemporaryFolder folder;
+      Job job = kBusy;
+      job.limits = std::string("-f ") + blocks;
+      some_lost |= check_limited(job, way, folder / "archive").lost > 0;
+    }
+  CHECK(some_lost);
+}
+
+TEST_CASE("Resources: file size limit - the program's own signal is its own") {
+  TemporaryFolder folder;
+  Job job{"exitcode_clang", {"grow-file"}};
+  job.limits = "-f 1000";
+  const Result plain = run_untraced(job);
+  CHECK(plain.signal == SIGXFSZ);
+  CHECK(run_job(job, Way::kPreload, folder / "archive").signal == SIGXFSZ);
+}
+
+TEST_CASE(
+    "Resources: file descriptors - as few as the program itself needs, and some more") {
+  for (const char* most : {"4", "5", "6", "8", "10", "14", "20"}) {
+    TemporaryFolder folder;
+    Job job = kBusy;
+    job.limits = std::string("-n ") + most;
+    check_limited(job, Way::kPreload, folder / "archive");
+  }
+}
+
+TEST_CASE("Resources: address space - too little for the tracer") {
+  // What the program itself needs, with its threads' stacks, is about 300 MB.
+  for (const char* kilobytes :
+       {"320000", "340000", "360000", "400000", "500000", "800000"}) {
+    TemporaryFolder folder;
+    Job job = kBusy;
+    job.limits = std::string("-v ") + kilobytes;
+    job.environment["OMP_STACKSIZE"] = "1M";
+    if (run_untraced(job).exit_status != 0) continue;
+    check_limited(job, Way::kPreload, folder / "archive");
+  }
+}
+
+TEST_CASE("Resources: small stacks - threads of 64 KiB") {
+  for (const std::string program : {"cg_clang", "nested_clang", "tasks_clang", "cg_gcc"}) {
+    TemporaryFolder folder;
+    Job job{program, {}, 2, {{"LIMIT", "0"}}};
+    job.environment["OMP_STACKSIZE"] = "64K";
+    const Result plain = run_untraced(job);
+    REQUIRE(plain.exit_status == 0);
+    const Traced traced = trace(job, folder / "archive", Way::kPreload);
+    CHECK(traced.result.output == plain.output);
+  }
+}
+
+TEST_CASE("Resources: full disk - at the start, and on the way") {
+  TemporaryFolder folder;
+  const fs::path disk = folder / "disk";
+  for (const char* size : {"size=64k", "size=1536k", "size=4m", "size=12m"}) {
+    fs::create_directory(disk);
+    if (mount("small", disk.c_str(), "tmpfs", 0, size) != 0) {
+      WARN("no small file system can be made here: not tested");
+      return;
+    }
+    check_limited(kBusy, Way::kPreload, disk / "archive");
+    CHECK(umount2(disk.c_str(), MNT_DETACH) == 0);
+  }
+}
+
+}  // namespace refrain::test

@@ -1,0 +1,44 @@
+// The numbers of a channel's messages, put right by what the journal told of them afterwards.
+//
+// Place in the flow: ARCHITECTURE.md, step 7: what kTextNumbers says (mpi_journal.h) changes the
+// numbers that records have before they are compared with those of the other end.
+//   - A number moves: a receive of any source or tag had been posted before others of its
+//     channel, and was numbered after them.
+//   - A number is taken out: its receive, or send, was cancelled, and others have come after.
+// Told is the number that a record has; what is told later applies to what was told before.
+//
+// Thread-safety: const after finish(). Units: messages, from 0.
+// Cost: O(log of what was told) a number, and one step for each time that it moves; 32 bytes for
+// each thing told.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace refrain::spool {
+
+class MessageNumbers {
+ public:
+  // The channel's latest number `from` becomes `to`, those in between the next ones.
+  void move(std::uint64_t from, std::uint64_t to);
+  // The message of this number (as its record has it) does not exist.
+  void take_out(std::uint64_t number);
+  // Nothing more is told.
+  void finish();
+
+  // Of a number in a record, the one of the message.
+  std::uint64_t right(std::uint64_t number) const noexcept;
+
+ private:
+  struct Move {
+    std::uint64_t from;
+    std::uint64_t to;
+    std::uint64_t least;  // `to` of this and all later moves
+  };
+  std::uint64_t moved(std::uint64_t number) const noexcept;
+
+  std::vector<Move> moves_;         // `from` ascending
+  std::vector<std::uint64_t> out_;  // as told; after finish() moved and ascending
+};
+
+}  // namespace refrain::spool
