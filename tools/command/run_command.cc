@@ -197,6 +197,7 @@ int RunCommand::run() {
   prepend("OMP_TOOL_LIBRARIES", library);
   setenv("OMP_TOOL", "enabled", 1);
   std::vector<char*> arguments;
+  arguments.reserve(command_.size() + 1);
   for (std::string& word : command_) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   remove_old_archive();

@@ -38,9 +38,9 @@ std::optional<Magnitude> magnitude(std::string_view text) {
   const bool hexadecimal = text.starts_with("0x") || text.starts_with("0X");
   if (hexadecimal) text.remove_prefix(2);
   Magnitude number;
-  const char* const end = text.data() + text.size();
-  const auto parsed =
-      std::from_chars(text.data(), end, number.value, hexadecimal ? 16 : 10);
+  const char* const begin = text.data();
+  const char* const end = begin + text.size();
+  const auto parsed = std::from_chars(begin, end, number.value, hexadecimal ? 16 : 10);
   if (parsed.ec == std::errc::invalid_argument || parsed.ptr != end) return std::nullopt;
   number.too_large = parsed.ec == std::errc::result_out_of_range;
   return number;

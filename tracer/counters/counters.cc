@@ -141,7 +141,8 @@ std::string try_event(const Papi& papi, const std::vector<Counter>& before,
   if (result != Papi::kOk) return papi.strerror(result);
   counter.component = papi.get_event_component(counter.code);
   int set = Papi::kNull;
-  if ((result = papi.create_eventset(&set)) != Papi::kOk) return papi.strerror(result);
+  result = papi.create_eventset(&set);
+  if (result != Papi::kOk) return papi.strerror(result);
   for (const Counter& other : before)
     if (other.of_papi && other.component == counter.component)
       papi.add_event(set, other.code);

@@ -23,8 +23,10 @@ std::string Papi::load() {
   void* library = nullptr;
   // Global: components of PAPI find what the program links (software-defined events) so.
   for (const char* name : {"libpapi.so", "libpapi.so.7.1", "libpapi.so.7.0",
-                           "libpapi.so.6.0", "libpapi.so.5.7"})
-    if ((library = dlopen(name, RTLD_NOW | RTLD_GLOBAL)) != nullptr) break;
+                           "libpapi.so.6.0", "libpapi.so.5.7"}) {
+    library = dlopen(name, RTLD_NOW | RTLD_GLOBAL);
+    if (library != nullptr) break;
+  }
   if (library == nullptr) return "PAPI is not there (libpapi.so)";
   const bool all = find(library, "PAPI_is_initialized", is_initialized) &&
                    find(library, "PAPI_library_init", library_init) &&

@@ -24,7 +24,9 @@ void measure_clocks_again() noexcept;
 
 // A collective over MPI_COMM_WORLD is over here.
 inline void pass_world_collective() noexcept {
-  if (g_collectives_to_clocks != 0 && --g_collectives_to_clocks == 0) [[unlikely]]
+  if (g_collectives_to_clocks == 0) return;
+  --g_collectives_to_clocks;
+  if (g_collectives_to_clocks == 0) [[unlikely]]
     measure_clocks_again();
 }
 

@@ -240,7 +240,10 @@ FunctionThread* here() noexcept {
   const Wanted wanted = g_wanted.load(std::memory_order_relaxed);
   if (wanted != Wanted::kYes && (wanted == Wanted::kNo || !want())) return nullptr;
   FunctionThread* thread = t_functions;
-  if (thread == nullptr && (thread = make_thread()) == nullptr) return nullptr;
+  if (thread == nullptr) [[unlikely]] {
+    thread = make_thread();
+    if (thread == nullptr) return nullptr;
+  }
   if (!g_session->recording()) return nullptr;
   // Its recorder went with the end of OpenMP's part of the thread, or is another's now.
   if (t_thread.recorder == nullptr) [[unlikely]] {

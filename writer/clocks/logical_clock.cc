@@ -128,7 +128,9 @@ class Correction {
       const bool hub = target >= graph_.hubs_from();
       earliest_[target] = std::max(earliest_[target], hub ? time : time + options_.latency);
       std::uint32_t& waits = graph_.waits(target);
-      if (waits == 0 || --waits != 0) return;  // 0: let go before
+      if (waits == 0) return;  // let go before
+      --waits;
+      if (waits != 0) return;
       if (hub) return tell(target, earliest_[target]);
       const auto next = std::upper_bound(first_of_.begin(), first_of_.end(), target);
       ready_.push_back(static_cast<std::size_t>(next - first_of_.begin()) - 1);
@@ -177,6 +179,7 @@ class Correction {
 
   std::vector<std::size_t> first_numbers() const {
     std::vector<std::size_t> all;
+    all.reserve(given_.size());
     for (std::size_t i = 0; i < given_.size(); ++i) all.push_back(graph_.first(i));
     return all;
   }

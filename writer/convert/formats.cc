@@ -1,5 +1,7 @@
 #include "writer/convert/formats.h"
 
+#include <fmt/format.h>
+
 #include <exception>
 #include <sstream>
 
@@ -22,9 +24,9 @@ void write(const std::string& archive, const std::string& format, FormatsResult&
     const ConvertResult made = convert_archive(options);
     complete = complete && made.error.empty();
     if (!made.error.empty())
-      result.warnings.push_back("no " + name + " trace (" + made.error +
-                                "); try 'refrain convert " + archive + " --to " + name +
-                                "'");
+      result.warnings.push_back(
+          fmt::format("no {0} trace ({1}); try 'refrain convert {2} --to {0}'", name,
+                      made.error, archive));
     result.warnings.insert(result.warnings.end(), made.notes.begin(), made.notes.end());
     result.files.insert(result.files.end(), made.files.begin(), made.files.end());
   }

@@ -282,6 +282,7 @@ class ArchiveJob {
 
   void write_local_definitions(Otf2Archive& archive) {
     std::vector<LocalDefinitions> processes;
+    processes.reserve(models_.size());
     for (std::size_t i = 0; i < models_.size(); ++i)
       processes.push_back(
           {models_[i]->locations(), mpi_ ? &mpi_->clock(i).offsets() : nullptr});

@@ -174,6 +174,7 @@ std::vector<ClockMap> repair_clocks(const std::vector<MessageEnds>& processes,
   const LogicalClockResult result =
       correct_times(given, edges, 0, LogicalClockOptions{.latency = kRounding});
   std::vector<ClockMap> repaired;
+  repaired.reserve(processes.size());
   for (std::size_t i = 0; i < processes.size(); ++i)
     repaired.push_back(corrected(clocks[i], moments[i], given[i], result.times[i]));
   return repaired;

@@ -49,6 +49,7 @@ class ChannelReader {
 template <typename Map>
 std::vector<const typename Map::value_type*> in_order(const Map& map) {
   std::vector<const typename Map::value_type*> out;
+  out.reserve(map.size());
   for (const auto& entry : map) out.push_back(&entry);
   std::sort(out.begin(), out.end(),
             [](const auto* a, const auto* b) { return a->first < b->first; });

@@ -48,8 +48,10 @@ void MpiJob::cut(Models& models) {
   for (const auto& model : models)
     if (model->journal().mpi.known && !model->blank()) ranks.push_back(model.get());
   std::vector<RankRuler> rulers;
+  rulers.reserve(ranks.size());
   for (const ProcessModel* rank : ranks) rulers.emplace_back(*rank);
   std::vector<HeldStretches> held;
+  held.reserve(rulers.size());
   for (const RankRuler& ruler : rulers) held.push_back(held_stretches(ruler.stretches()));
   const HeldStretches all = agree(exchange_, merge_in_tree(std::move(held)));
   for (std::size_t i = 0; i < ranks.size(); ++i) {
@@ -142,6 +144,7 @@ void MpiJob::compare_clocks(std::vector<std::vector<MessageTimes>>& times, bool 
 
 void MpiJob::count_violations(const std::vector<MessageEnds>& ends) {
   std::vector<TimeSummary> met;
+  met.reserve(ends.size());
   for (std::size_t i = 0; i < ends.size(); ++i)
     met.push_back(time_summary(message_ends(ends[i], clocks_[i])));
   std::optional<TimeSummary> all = merge_in_tree(std::move(met));

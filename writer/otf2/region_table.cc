@@ -211,6 +211,7 @@ RegionNumbers RegionTable::adopt(std::vector<RegionDef> regions,
     ids.clear();
     for (std::size_t i = 0; i < all.size(); ++i)
       ids.emplace(all[i].identity(), static_cast<std::uint32_t>(i));
+    numbers.reserve(own.size());
     for (const auto& each : own) numbers.push_back(ids.at(each.identity()));
     own = std::move(all);
     return numbers;

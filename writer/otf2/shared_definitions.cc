@@ -30,10 +30,11 @@ std::vector<std::string> program_texts(const spool::Journal& journal) {
   std::vector<std::string> texts{journal.text(spool::kTextProgram)};
   const std::string command = journal.text(spool::kTextCommand);
   // The first argument is the program itself.
-  for (std::size_t at = command.find('\0'); at < command.size() && ++at < command.size();) {
-    const std::size_t end = std::min(command.find('\0', at), command.size());
+  std::size_t end = command.find('\0');
+  while (end < command.size() && end + 1 < command.size()) {
+    const std::size_t at = end + 1;
+    end = std::min(command.find('\0', at), command.size());
     texts.push_back(command.substr(at, end - at));
-    at = end;
   }
   return texts;
 }

@@ -41,6 +41,7 @@ std::vector<LoopSummary> longest(const std::vector<LoopSummary>& loops, std::siz
   order.resize(count);
   std::sort(order.begin(), order.end());
   std::vector<LoopSummary> out;
+  out.reserve(order.size());
   for (const std::size_t i : order) out.push_back(loops[i]);
   return out;
 }

@@ -40,6 +40,7 @@ void add_region(Section& section, const RegionProfile& a, const RegionProfile& b
 // Where in the other trace a counter of this name is; none: its size.
 std::vector<std::size_t> matching(const TraceProfile& a, const TraceProfile& b) {
   std::vector<std::size_t> places;
+  places.reserve(a.counters.size());
   for (const std::string& name : a.counters)
     places.push_back(static_cast<std::size_t>(
         std::find(b.counters.begin(), b.counters.end(), name) - b.counters.begin()));

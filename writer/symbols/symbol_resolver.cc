@@ -103,7 +103,9 @@ class UnitIndex {
     auto range = std::upper_bound(
         ranges.begin(), ranges.end(), address - bias,
         [](std::uint64_t value, const Range& r) { return value < r.begin; });
-    if (range == ranges.begin() || address - bias >= (--range)->end) return nullptr;
+    if (range == ranges.begin()) return nullptr;
+    --range;
+    if (address - bias >= range->end) return nullptr;
     unit_ = range->unit;
     return &unit_;
   }
