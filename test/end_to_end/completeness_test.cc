@@ -114,8 +114,12 @@ void compare(const Job& job, Way way = Way::kRun, const std::string& plain = "")
         static_cast<long>(counts.sum("thread_begin.") + counts.of("thread_end"));
     CHECK(property_number(traced.trace, "EVENTS_SEEN") - threads ==
           static_cast<long>(counts.registered()) - counted_threads);
-    // The runtime has as many workers as teams of short-lived threads overlap: chance.
-    if (job.program.rfind("threads_", 0) != 0) CHECK(threads == counted_threads);
+    // The runtime has as many workers as teams of short-lived threads, and nested ones, overlap:
+    // chance (nested: 11 to 13 on a busy machine, untraced). But each location is a thread of it.
+    if (job.program.rfind("threads_", 0) == 0 || job.program.rfind("nested_", 0) == 0)
+      CHECK(threads >= 2 * static_cast<long>(traced.trace.locations.size()));
+    else
+      CHECK(threads == counted_threads);
   } else {
     CHECK(complete > 0);
     CHECK(complete <= counts.of("task_schedule.complete") + discarded);
