@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <utility>
 
+#include "filters/quoted.h"
+
 namespace refrain::filters {
 namespace {
 
@@ -158,8 +160,8 @@ class FilterParser {
     if (word_ == "SCOREP_FILE_NAMES_END") return end(Section::kFiles);
     if (word_ == "SCOREP_REGION_NAMES_END") return end(Section::kRegions);
     if (section_ == Section::kNone)
-      return "'" + word_ +
-             "' stands outside a block; expected SCOREP_REGION_NAMES_BEGIN or "
+      return quoted(word_) +
+             " stands outside a block; expected SCOREP_REGION_NAMES_BEGIN or "
              "SCOREP_FILE_NAMES_BEGIN";
     if (word_ == "EXCLUDE" || word_ == "INCLUDE") {
       std::string problem = rule_without_pattern();
@@ -169,7 +171,8 @@ class FilterParser {
       mangled_ = false;
       return {};
     }
-    if (rule_ == 0) return "pattern '" + word_ + "' without EXCLUDE or INCLUDE before it";
+    if (rule_ == 0)
+      return "pattern " + quoted(word_) + " without EXCLUDE or INCLUDE before it";
     if (word_ == "MANGLED") {
       if (section_ == Section::kFiles) return "MANGLED has no meaning for file names";
       mangled_ = true;
@@ -192,7 +195,7 @@ class FilterParser {
   }
 
   std::string end(Section section) {
-    if (section_ != section) return "'" + word_ + "' closes no open block";
+    if (section_ != section) return quoted(word_) + " closes no open block";
     std::string problem = rule_without_pattern();
     section_ = Section::kNone;
     rule_ = 0;

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <optional>
 
+#include "filters/quoted.h"
+
 namespace refrain::filters {
 namespace {
 
@@ -212,7 +214,7 @@ std::optional<double> scale_of(SettingType type, std::string_view unit) {
 }
 
 std::string complaint(const SettingInfo& info, std::string_view text) {
-  return variable_name(info) + ": '" + std::string(text) + "' is not " +
+  return variable_name(info) + ": " + quoted(text) + " is not " +
          (info.type == kBool ? "yes or no" : std::string(type_name(info.type))) + " (" +
          info.range + ")";
 }

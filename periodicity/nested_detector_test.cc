@@ -7,6 +7,7 @@
 
 #include "filters/held_stretches.h"
 #include "filters/nested_policy.h"
+#include "test/support/little_memory.h"
 #include "test/support/loop_nest.h"
 #include "test/support/loop_record.h"
 #include "test/support/streams.h"
@@ -265,13 +266,6 @@ TEST_CASE("NestedDetector: variants - iterations whose order is chance are still
 }
 
 TEST_CASE("NestedDetector: any stream - order of events, also with little memory") {
-  const NestedSettings small{.history_tokens = 64,
-                             .max_body_tokens = 16,
-                             .max_bodies = 16,
-                             .max_items = 1024,
-                             .found_bits = 4,
-                             .recognised_bits = 2,
-                             .reach_events = 100};
   std::size_t events = 0;
   for (std::uint64_t seed = 0; seed < 30; ++seed) {
     std::vector<Stream> streams{
@@ -283,7 +277,8 @@ TEST_CASE("NestedDetector: any stream - order of events, also with little memory
     for (const auto& stream : streams) {
       const auto depths = test::random_stream(stream.size(), 4, seed);
       events += run(stream).events.size();
-      events += run(stream, small, {depths.begin(), depths.end()}).events.size();
+      events +=
+          run(stream, test::kLittleMemory, {depths.begin(), depths.end()}).events.size();
     }
   }
   CHECK(events > 100000);

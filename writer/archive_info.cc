@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "writer/anchor_file.h"
 #include "writer/archive_definitions.h"
 #include "writer/archive_marks.h"
 #include "writer/otf2/archive_folder.h"
@@ -86,6 +87,8 @@ class InfoReader {
   std::string open() {
     std::error_code error;
     if (!std::filesystem::exists(anchor_, error)) return path_ + ": no archive there";
+    if (const std::string wrong = anchor_complaint(anchor_); !wrong.empty())
+      return path_ + ": " + wrong;
     reader_ = OTF2_Reader_Open(anchor_.c_str());
     if (reader_ == nullptr) return path_ + ": not an OTF2 archive";
     if (OTF2_Reader_SetSerialCollectiveCallbacks(reader_) != OTF2_SUCCESS)

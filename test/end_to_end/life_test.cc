@@ -164,6 +164,31 @@ TEST_CASE("Life: children that are traced - an archive of each, none replaces an
       }
 }
 
+// LLVM's runtime asks the first one in the loader's order: the program's own, which wins, and
+// ours only if that declines.
+TEST_CASE("Life: a program with an OMPT tool of its own - wins, and that is told") {
+  for (const Way way : {Way::kRun, Way::kPreload})
+    DYNAMIC_SECTION("way " << static_cast<int>(way)) {
+      TemporaryFolder folder;
+      const Job job{"own_tool_clang", {}, 2, {{"LIMIT", "0"}}};
+      const Result traced = run_job(job, way, folder / "archive");
+      CHECK(traced.output == run_untraced(job).output);
+      CHECK(traced.output.find(" counted=50 ") != std::string::npos);
+      CHECK(traced.errors.rfind(
+                "refrain: parallel regions are not traced: OpenMP's runtime has "
+                "taken the OMPT tool of ",
+                0) == 0);
+      CHECK(traced.errors.find("own_tool_clang\n") == traced.errors.size() - 15);
+      CHECK(archives_in(folder.path()).empty());
+    }
+  TemporaryFolder folder;
+  const Job declining{"own_tool_clang", {"no"}, 2, {{"LIMIT", "0"}}};
+  const Result traced = run_job(declining, Way::kRun, folder / "archive");
+  CHECK(traced.output == run_untraced(declining).output);
+  CHECK(traced.errors == "");
+  CHECK(regions_of(read_checked(folder / "archive")) == 50);
+}
+
 TEST_CASE("Life: a library with OpenMP - loaded late, unloaded, and loaded again") {
   for (const Way way : {Way::kRun, Way::kPreload}) {
     TemporaryFolder folder;

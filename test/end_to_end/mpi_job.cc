@@ -105,7 +105,8 @@ const std::vector<MpiProgram>& mpi_programs() {
       {"phases", 48, true, true, false},      {"polling", 10, true, true, false},
       {"ring", 20, true, true, true},         {"ring_f08", 20, true, true, false},
       {"rowcol_cg", 4, true, true, false},    {"sweep", 8, true, true, false, 1, 4},
-      {"wave_mpi", 20, true, true, true},     {"workers", 40, true, false, false},
+      {"threaded", 20, true, true, true, 2},  {"wave_mpi", 20, true, true, true},
+      {"workers", 40, true, false, false},
   };
   return kAll;
 }

@@ -215,6 +215,82 @@ TEST_CASE("MPI life: a process that is not traced among others - who waits says 
   CHECK(count_of(result.errors, "MPI_Init waits for processes") == 1);
 }
 
+// Whoever comes first in the loader's order wins; what the others lose is told.
+TEST_CASE(
+    "MPI life: procedures of the program's own - not recorded, no message is guessed") {
+  const MpiWay way = GENERATE(MpiWay::kInside, MpiWay::kOutside);
+  TemporaryFolder folder;
+  const MpiJob job{.program = "own_calls_gcc", .settings = {{"LIMIT", "0"}}};
+  const Traced traced = trace_mpi(job, way, folder / "archive");
+  CHECK(traced.result.output == run_mpi(job).output);
+  CHECK(traced.result.errors.rfind("refrain: ", 0) == 0);
+  CHECK(count_of(traced.result.errors, "\n") == 1);
+  CHECK(
+      count_of(
+          traced.result.errors,
+          "own_calls_gcc takes MPI_Recv and 1 other procedure of MPI before Refrain: those "
+          "calls are not traced, nor are messages and collectives") == 1);
+  CHECK(enters_of(traced.trace, "MPI_Send") == 0);
+  CHECK(enters_of(traced.trace, "MPI_Isend") == 20);
+  CHECK(enters_of(traced.trace, "MPI_Allreduce") == 2 * 20);
+  CHECK(replay(traced.trace).pairs() == 0);
+  CHECK(traced.trace.properties.at("REFRAIN::MPI_TAKEN") == "MPI_Recv MPI_Send");
+}
+
+TEST_CASE("MPI life: an MPI_Init of the program's own - MPI is not traced, that is told") {
+  TemporaryFolder folder;
+  const MpiJob job{.program = "own_calls_gcc_init"};
+  const Result result = run_mpi(job, MpiWay::kInside, folder / "archive");
+  CHECK(result.output == run_mpi(job).output);
+  CHECK(result.exit_status == 0);
+  CHECK(count_of(result.errors, "\n") == 1);
+  CHECK(count_of(result.errors, "refrain: MPI calls are not traced: ") == 1);
+  CHECK(count_of(result.errors, "own_calls_gcc_init takes MPI_Init before Refrain") == 1);
+  CHECK(names_in(folder.path()).empty());
+}
+
+TEST_CASE(
+    "MPI life: a preloaded library with procedures of MPI - Refrain wins, that is told") {
+  TemporaryFolder folder;
+  const MpiJob job{.program = "ring_gcc",
+                   .settings = {{"LIMIT", "0"}},
+                   .environment = {{"LD_PRELOAD", data_file("test/tools/own_mpi.so")}}};
+  const Traced traced = trace_mpi(job, MpiWay::kInside, folder / "archive");
+  CHECK(count_of(traced.result.errors, "\n") == 1);
+  CHECK(
+      count_of(
+          traced.result.errors,
+          "own_mpi.so has MPI_Allreduce and 1 other procedure of MPI, which Refrain takes "
+          "before it: it is not called") == 1);
+  CHECK(replay(traced.trace).pairs() > 0);
+}
+
+// (With OpenMP's threads it is one of the programs of mpi_traced_test.)
+TEST_CASE(
+    "MPI life: calls of other threads, and in a signal's handler - each message its own") {
+  const std::string kind = GENERATE("posix", "handler");
+  const std::string limit = GENERATE("0", "3");
+  INFO(kind << ", limit " << limit);
+  TemporaryFolder folder;
+  MpiJob job{.program = "threaded_gcc",
+             .arguments = {"40", kind},
+             .threads = 2,
+             .settings = {{"LIMIT", limit}, {"MIN_GAP", "0"}}};
+  const Result plain = run_mpi(job);
+  job.message_log = folder / "log";
+  const Traced traced = trace_mpi(job, MpiWay::kInside, folder / "archive");
+  CHECK(traced.result.output == plain.output);
+  CHECK(traced.result.errors == "");
+  const MessageLog log = read_message_log(job.message_log, 2);
+  CHECK(log.sends() == 2 * 2 * 2 * 40);
+  const Extent extent = limit == "0" ? Extent::kFull : Extent::kReduced;
+  CHECK(text(compare_with_log(traced.trace, log, extent)) == "");
+  const Replay replayed = replay(traced.trace);
+  CHECK(replayed.unmatched() == 0);
+  CHECK(replayed.pairs() > 0);
+  if (limit == "0") CHECK(enters_of(traced.trace, "MPI_Wait") == 2 * 2 * 4 * 40);
+}
+
 TEST_CASE("MPI life: clocks - compared on the way, too") {
   // Two collectives an iteration, and one for the result.
   const auto [every, ranks, measured] = GENERATE(table<const char*, int, std::size_t>(

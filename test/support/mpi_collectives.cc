@@ -27,31 +27,48 @@ void finish(Part& part, const Event& end) {
   part.bytes = end.sent + end.received;
 }
 
-// Threads of a process may be in collectives of different communicators at a time: the end
-// belongs to the oldest begin there is. That may give two such a wrong time of their begin,
-// never an earlier one than the first of them has.
+// Threads of a process may be in collectives of different communicators at a time: each has a
+// location of its own.
+class Locations {
+ public:
+  explicit Locations(const Trace& trace) {
+    for (const Location& location : trace.locations)
+      if (!location.events.empty()) first_[location.events.data()] = first_.size();
+  }
+  std::size_t of(const Event* event) const {
+    return std::prev(first_.upper_bound(event))->second;
+  }
+
+ private:
+  std::map<const Event*, std::size_t, std::less<>> first_;
+};
+
 std::vector<Part> read_parts(const MpiProcesses& processes, int rank, Told& told) {
+  const Locations locations(processes.trace());
   std::vector<Part> result;
-  std::vector<std::size_t> open;
+  std::map<std::size_t, std::size_t> open;  // by location
   std::map<std::uint64_t, std::size_t> requests;
   for (const Event* event : processes.events(rank)) {
     const std::string where =
         "rank " + std::to_string(rank) + " at " + std::to_string(event->time);
     if (event->type == EventType::kMpiCollectiveBegin ||
         event->type == EventType::kMpiCollectiveRequest) {
-      if (event->type == EventType::kMpiCollectiveBegin) open.push_back(result.size());
+      if (event->type == EventType::kMpiCollectiveBegin &&
+          !open.emplace(locations.of(event), result.size()).second)
+        told.add(where + ": begins inside of another one");
       if (event->type == EventType::kMpiCollectiveRequest)
         requests[event->request] = result.size();
       Part part;
       part.begin = event->time;
       result.push_back(part);
     } else if (event->type == EventType::kMpiCollectiveEnd) {
-      if (open.empty()) {
+      const auto begun = open.find(locations.of(event));
+      if (begun == open.end()) {
         told.add(where + ": ends, but has not begun");
         continue;
       }
-      finish(result[open.front()], *event);
-      open.erase(open.begin());
+      finish(result[begun->second], *event);
+      open.erase(begun);
     } else if (event->type == EventType::kMpiCollectiveComplete) {
       const auto found = requests.find(event->request);
       if (found == requests.end()) {

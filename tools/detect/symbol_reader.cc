@@ -12,6 +12,8 @@
 #include <limits>
 #include <optional>
 
+#include "filters/quoted.h"
+
 namespace refrain::tools {
 
 using periodicity::Symbol;
@@ -44,14 +46,6 @@ std::optional<Magnitude> magnitude(std::string_view text) {
   if (parsed.ec == std::errc::invalid_argument || parsed.ptr != end) return std::nullopt;
   number.too_large = parsed.ec == std::errc::result_out_of_range;
   return number;
-}
-
-// What a terminal can show of it, in quotes.
-std::string quoted(std::string_view text) {
-  constexpr std::size_t kMost = 40;
-  std::string out = "'";
-  for (const char c : text.substr(0, kMost)) out += c >= ' ' && c <= '~' ? c : '?';
-  return out + (text.size() > kMost ? "...'" : "'");
 }
 
 }  // namespace
@@ -122,7 +116,7 @@ bool SymbolParser::line_slow(std::string_view text, std::vector<Symbol>& symbols
 }
 
 bool SymbolParser::fail(std::string_view text, const char* what) {
-  error_ = "line " + std::to_string(lines_) + ": " + quoted(text) + " " + what;
+  error_ = "line " + std::to_string(lines_) + ": " + filters::quoted(text) + " " + what;
   return false;
 }
 

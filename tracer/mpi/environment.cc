@@ -9,18 +9,22 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <vector>
 
 #include "tracer/mpi/call.h"
 #include "tracer/mpi/clocks.h"
 #include "tracer/mpi/communicator_calls.h"
 #include "tracer/mpi/job_exchange.h"
 #include "tracer/mpi/mpi_header.h"
+#include "tracer/mpi/other_tools.h"
 #include "tracer/mpi/threads.h"
 #include "tracer/recorder/keep_errno.h"
 #include "tracer/runtime/lifecycle.h"
 #include "tracer/runtime/messages.h"
+#include "tracer/runtime/search_order.h"
 
 #pragma weak PMPI_Init
+#pragma weak PMPI_Initialized
 #pragma weak PMPI_Comm_rank
 #pragma weak PMPI_Comm_size
 #pragma weak PMPI_Bcast
@@ -91,6 +95,28 @@ void tell_library() {
   g_session->put_fact(t_thread.recorder, spool::kTextProcedures, names);
 }
 
+// Told by the first process when it knows that it is.
+std::vector<std::string> g_other_tools;
+
+void look_for_other_tools() noexcept {
+  try {
+    const OtherTools tools = find_other_tools();
+    g_other_tools = described(tools);
+    if (!tools.meaning) return;
+    std::string names;
+    for (const std::string& name : tools.before) names += (names.empty() ? "" : " ") + name;
+    g_session->put_fact(t_thread.recorder, spool::kTextTaken, names);
+  } catch (const std::exception&) {
+    // No memory: the line is not told.
+  }
+}
+
+// What launchers tell; a process without one is the first.
+bool is_first_process() noexcept {
+  const char* rank = std::getenv("PMI_RANK");
+  return rank == nullptr || std::string_view(rank) == "0";
+}
+
 }  // namespace
 
 bool start_tracing() noexcept {
@@ -98,6 +124,7 @@ bool start_tracing() noexcept {
   const recorder::KeepErrno keep_errno;
   if (runtime::start_session(runtime::Source::kMpi, nullptr) == nullptr) return false;
   g_frames = static_cast<unsigned>(g_session->settings().mpi_frames);
+  look_for_other_tools();
   g_tracing.store(true);
   return true;
 }
@@ -125,6 +152,8 @@ void Init::after(int result) noexcept {
       return;
     }
     g_member = true;
+    if (rank == 0)
+      for (const std::string& line : g_other_tools) runtime::warn(line);
     if (!meet_all(rank, size)) throw std::runtime_error("no barrier");
     const std::string archive = agree_on_archive(rank);
     const bool traced = runtime::join_job(archive, static_cast<std::uint32_t>(rank),
@@ -182,11 +211,20 @@ __attribute__((constructor)) void at_load() {
 
 // The first process of what the launcher started says it for all.
 __attribute__((destructor)) void at_unload() {
-  if (!g_sessions.load(std::memory_order_relaxed) || g_initialized || !runtime::wanted())
+  if (PMPI_Init == nullptr || g_initialized || !runtime::wanted() || !is_first_process())
     return;
-  const char* rank = std::getenv("PMI_RANK");
-  if (rank == nullptr || std::string_view(rank) == "0")
-    runtime::warn("MPI calls are not traced: the program uses sessions and no MPI_Init");
+  if (g_sessions.load(std::memory_order_relaxed))
+    return runtime::warn(
+        "MPI calls are not traced: the program uses sessions and no MPI_Init");
+  try {
+    int initialized = 0;
+    const std::string other = runtime::taken_by("MPI_Init");
+    if (!other.empty() && PMPI_Initialized(&initialized) == MPI_SUCCESS && initialized != 0)
+      runtime::warn("MPI calls are not traced: " + other +
+                    " takes MPI_Init before Refrain");
+  } catch (const std::exception&) {
+    return;
+  }
 }
 }  // namespace
 

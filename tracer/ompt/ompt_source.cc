@@ -5,6 +5,7 @@
 // (OMP_TOOL_LIBRARIES, LD_PRELOAD or a linked library), asks once, and calls back.
 #include "tracer/ompt/ompt_source.h"
 
+#include <dlfcn.h>
 #include <omp-tools.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -12,9 +13,12 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <string>
 
 #include "tracer/ompt/callbacks.h"
 #include "tracer/runtime/lifecycle.h"
+#include "tracer/runtime/messages.h"
+#include "tracer/runtime/search_order.h"
 
 namespace refrain::ompt {
 
@@ -35,6 +39,9 @@ using spool::Record;
 std::atomic<int> g_roots{0};
 
 ompt_finalize_tool_t g_finalize_tool = nullptr;
+
+// A runtime has asked for a tool.
+std::atomic<bool> g_asked{false};
 
 // The process ends. A runtime that another thread of the program still uses is left alone: it
 // would be torn down under that thread's feet, long before the process is gone.
@@ -214,10 +221,25 @@ void finalize(ompt_data_t*) noexcept {
 }  // namespace
 }  // namespace refrain::ompt
 
+// A runtime asks the first tool in the loader's order. If that is the program's own it takes that, and
+// asks us only if it is not wanted.
+namespace {
+__attribute__((destructor)) void tell_other_tool() {
+  using namespace refrain;
+  if (ompt::g_asked.load() || dlsym(RTLD_DEFAULT, "omp_get_max_threads") == nullptr) return;
+  const std::string other = runtime::taken_by("ompt_start_tool");
+  if (!other.empty() && runtime::wanted())
+    runtime::warn(
+        "parallel regions are not traced: OpenMP's runtime has taken the OMPT tool of " +
+        other);
+}
+}  // namespace
+
 extern "C" __attribute__((visibility("default"))) ompt_start_tool_result_t* ompt_start_tool(
     unsigned, const char* runtime_version) {
   static ompt_start_tool_result_t result = {
       refrain::ompt::initialize, refrain::ompt::finalize, {}};
+  refrain::ompt::g_asked.store(true);
   if (!refrain::runtime::wanted()) return nullptr;
   refrain::ompt::g_waits_adjoin =
       runtime_version != nullptr && std::strncmp(runtime_version, "LLVM", 4) == 0;

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <limits>
 
+#include "writer/anchor_file.h"
 #include "writer/convert/event_callbacks.h"
 
 namespace refrain::convert {
@@ -262,6 +263,8 @@ std::string ArchiveStream::open(const std::string& path) {
   std::filesystem::path anchor(path);
   if (std::filesystem::is_directory(anchor, error)) anchor /= "traces.otf2";
   if (!std::filesystem::exists(anchor, error)) return path + ": no archive there";
+  if (const std::string wrong = writer::anchor_complaint(anchor.string()); !wrong.empty())
+    return s.wrong(wrong);
   s.reader = OTF2_Reader_Open(anchor.c_str());
   if (s.reader == nullptr) return s.wrong("not an OTF2 archive");
   if (OTF2_Reader_SetSerialCollectiveCallbacks(s.reader) != OTF2_SUCCESS)

@@ -58,11 +58,20 @@ void MpiInterpreter::take(const Record& record, std::size_t index) {
   }
 }
 
+// A location without epochs goes by the clock.
+bool MpiInterpreter::gap_begins_within(std::uint64_t begin, std::uint64_t end) const {
+  const std::vector<Gap>& gaps = input_.process->gaps->gaps;
+  const auto next = std::upper_bound(
+      gaps.begin(), gaps.end(), begin,
+      [](std::uint64_t ticks, const Gap& gap) { return ticks < gap.hold_ticks; });
+  return next != gaps.end() && next->hold_ticks <= end;
+}
+
 // OTF2 wants to have the begin of a collective where the call begins; the record that says
 // that there is one stands at the call's end.
 void MpiInterpreter::entered(std::uint64_t ticks, std::size_t index) {
   constexpr std::size_t kFarthest = 4096;
-  if (stack_.in_gap() || !input_.scan->has_sync || mpi_.plan == nullptr) return;
+  if (stack_.in_gap() || mpi_.plan == nullptr) return;
   const spool::RecordSequence& records = *input_.records;
   const std::size_t end = std::min(records.size(), index + kFarthest);
   for (std::size_t i = index + 1; i < end; ++i) {
@@ -71,6 +80,7 @@ void MpiInterpreter::entered(std::uint64_t ticks, std::size_t index) {
         record.kind == spool::kResume || spool::is_cut(record))
       return;
     if (record.kind != spool::kMpiCollective || request_of(record) != 0) continue;
+    if (!input_.scan->has_sync && gap_begins_within(ticks, record.ticks)) return;
     const LocalComm* comm = comm_of(record);
     if (comm == nullptr || amount_after(i) == nullptr ||
         !keeps_collective(comm->identity, collective_number(record)))

@@ -68,6 +68,7 @@ class MpiInterpreter {
   void decide(std::uint64_t ordinal, bool kept);
   std::uint64_t number_of(bool sent, const spool::Record& message,
                           const spool::Record& amount) const;
+  bool gap_begins_within(std::uint64_t begin, std::uint64_t end) const;
   bool keeps(const Channel& channel, std::uint64_t number) const;
   bool keeps_collective(std::uint64_t comm, std::uint64_t number) const;
 

@@ -98,6 +98,7 @@ void MpiJob::plan(Models& models, const RegionTable& regions, unsigned threads,
     LocationInput input = models[process]->input(location);
     input.collect = &logs[process][location];
     go_through(input, regions);
+    if (!models[process]->journal().mpi.taken.empty()) logs[process][location] = {};
   });
   std::vector<MessageSummary> summaries(models.size());
   for (std::size_t i = 0; i < models.size(); ++i)

@@ -162,6 +162,7 @@ Properties archive_properties(const spool::Journal& journal, const WriteOptions&
                                            : options.version);
   add("COMMAND", readable(journal.text(spool::kTextCommand)));
   add("RUNTIME", journal.text(spool::kTextRuntime));
+  add("MPI_TAKEN", journal.mpi.taken);
   std::istringstream settings(journal.text(spool::kTextSettings));
   for (std::string line; std::getline(settings, line);) {
     const std::size_t equals = line.find('=');

@@ -16,6 +16,8 @@
 //     COLLECTIVES_DROPPED ONE_SIDED ONE_SIDED_DROPPED CLOCK_CHECKED CLOCK_VIOLATIONS
 //     CLOCK_REPAIRED ITERATIONS_GIVEN_UP ITERATIONS_ALONE
 //                                        of a job that uses MPI; see MpiResult
+//     MPI_TAKEN                          procedures of MPI that the program had of its own: there
+//                                        are no messages and collectives
 //     COMPLAINTS                         what was wrong with the spool, if anything was
 //     SHORTENED                          names of properties that are not complete, with commas
 //                                        between; see short_properties.h

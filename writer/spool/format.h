@@ -330,6 +330,9 @@ enum TextKey : std::uint8_t {
   kTextNumbers =
       18,  // "s|r comm peer tag number to|-", decimal: what was sent to, received
            // from peer with this tag: see message_numbers.h
+  kTextTaken =
+      19,  // procedures of MPI that the program does not call by Refrain's wrappers,
+           // with blanks between: messages and collectives are not all known
 };
 
 inline constexpr char kTextSeparator = '\x1f';

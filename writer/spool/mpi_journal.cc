@@ -109,6 +109,10 @@ void MpiJournal::take_text(std::uint8_t key, const std::string& text) {
     return;
   }
   if (key == kTextNumbers) return read_numbers(rest, numbers);
+  if (key == kTextTaken) {
+    taken = text;
+    return;
+  }
   if (key != kTextMembers && key != kTextCommName && key != kTextTopology) return;
   const auto number = take_number(rest);
   if (!number) return;

@@ -54,6 +54,8 @@ struct MpiJournal {
   std::map<std::uint16_t, std::string> procedures;
   std::map<std::uint16_t, JournalComm> comms;  // by number in this process; windows, too
   std::vector<JournalClockOffset> offsets;     // in the order of their ticks
+  std::string
+      taken;  // text of kTextTaken; not empty: no number of a message means anything
 
   std::map<ChannelEnd, MessageNumbers> numbers;  // of channels that have wrong ones
 

@@ -1,0 +1,19 @@
+// Text of a user's in a message: in quotes, on one line, and not long.
+//
+// Pure. Thread-safety: any thread. Errors: throws for lack of memory.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace refrain::filters {
+
+// What a terminal can show of the text, the first 40 characters.
+inline std::string quoted(std::string_view text) {
+  constexpr std::size_t kMost = 40;
+  std::string out = "'";
+  for (const char c : text.substr(0, kMost)) out += c >= ' ' && c <= '~' ? c : '?';
+  return out + (text.size() > kMost ? "...'" : "'");
+}
+
+}  // namespace refrain::filters

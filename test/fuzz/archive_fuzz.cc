@@ -1,0 +1,46 @@
+// Input: the files of an archive: a byte that chooses the name, 4 bytes with the length, the
+// contents.
+#include <filesystem>
+#include <fstream>
+
+#include "test/fuzz/archive_files.h"
+#include "test/fuzz/fuzz.h"
+#include "test/support/files.h"
+#include "test/support/leaks.h"
+#include "writer/archive_info.h"
+#include "writer/convert/convert.h"
+#include "writer/profile/trace_profile.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace refrain;
+  namespace fs = std::filesystem;
+  fuzz::Bytes bytes(data, size);
+  const test::TemporaryFolder folder;
+  const fs::path archive = folder / "archive";
+  fs::create_directories(archive / "traces");
+  while (!bytes.empty()) {
+    const auto& name = fuzz::kArchiveFiles[bytes.number(1) % fuzz::kArchiveFiles.size()];
+    const std::string_view text = bytes.text(bytes.number(4));
+    std::ofstream(archive / name, std::ios::binary) << text;
+  }
+  const test::LibraryMayLeak archive_that_cannot_be_opened;
+  const std::string told = writer::read_archive_info(archive.string()).error;
+  fuzz::require(fuzz::one_line(told), "an error is one line", told);
+  for (const auto format :
+       {convert::Format::kCsv, convert::Format::kChrome, convert::Format::kParaver}) {
+    convert::ConvertOptions options;
+    options.archive = archive.string();
+    options.format = format;
+    options.overwrite = true;
+    const convert::ConvertResult result = convert::convert_archive(options);
+    fuzz::require(fuzz::one_line(result.error), "an error is one line", result.error);
+    for (const std::string& file : result.files)
+      fuzz::require(fs::exists(file), "what it says that it wrote is there", file);
+  }
+  const std::string profiled = profile::read_trace_profile(archive.string()).error;
+  fuzz::require(fuzz::one_line(profiled), "an error is one line", profiled);
+  for (const auto& entry : fs::directory_iterator(folder.path()))
+    fuzz::require(entry.path().filename().string().starts_with("archive"),
+                  "nothing is written anywhere else", entry.path().string());
+  return 0;
+}

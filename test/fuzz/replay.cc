@@ -1,0 +1,88 @@
+// Runs a fuzz target on the inputs that were kept of it, and on some that are made of them by
+// chance: what tools/test does of tools/campaign fuzz. What is not so aborts the program.
+//
+// REFRAIN_TEST_CORPUS: the folder, among the test's data files.
+// REFRAIN_TEST_SEEDS: how many are made of each input (default: as many as take some seconds).
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <random>
+#include <vector>
+
+#include "test/fuzz/fuzz.h"
+#include "test/support/files.h"
+
+namespace refrain {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<std::string> corpus() {
+  const char* folder = std::getenv("REFRAIN_TEST_CORPUS");
+  REQUIRE(folder != nullptr);
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::directory_iterator(test::data_file(folder)))
+    files.push_back(entry.path());
+  std::sort(files.begin(), files.end());
+  std::vector<std::string> inputs;
+  inputs.reserve(files.size());
+  for (const fs::path& file : files) inputs.push_back(test::read_file(file));
+  return inputs;
+}
+
+void run(const std::string& input) {
+  LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(input.data()), input.size());
+}
+
+std::string changed(std::string input, const std::vector<std::string>& all,
+                    std::mt19937_64& random) {
+  const auto below = [&](std::size_t n) {
+    return static_cast<std::size_t>(random()) % std::max<std::size_t>(n, 1);
+  };
+  for (std::size_t i = 1 + below(4); i > 0; --i) {
+    const std::size_t at = below(input.size());
+    switch (below(5)) {
+      case 0:
+        if (!input.empty()) input[at] = static_cast<char>(input[at] ^ 1 << below(8));
+        break;
+      case 1:
+        if (!input.empty()) input[at] = static_cast<char>(random());
+        break;
+      case 2:
+        input.erase(at, 1 + below(30));
+        break;
+      case 3:
+        input.insert(at, input.substr(below(input.size()), below(60)));
+        break;
+      default: {
+        const std::string& other = all[below(all.size())];
+        input = input.substr(0, at) + other.substr(std::min(at, other.size()));
+      }
+    }
+  }
+  return input;
+}
+
+}  // namespace
+
+TEST_CASE("Fuzz: inputs that were kept, and what comes of them by chance") {
+  const std::vector<std::string> inputs = corpus();
+  REQUIRE(inputs.size() >= 3);
+  for (const std::string& input : inputs) run(input);
+  std::mt19937_64 random{1};
+  const char* wanted = std::getenv("REFRAIN_TEST_SEEDS");
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(4);
+  const std::size_t most = wanted == nullptr ? 2000 : std::strtoul(wanted, nullptr, 10);
+  std::size_t made = 0;
+  for (std::size_t round = 0; round < most; ++round)
+    for (const std::string& input : inputs) {
+      if (wanted == nullptr && std::chrono::steady_clock::now() > until) break;
+      run(changed(input, inputs, random));
+      ++made;
+    }
+  CHECK(made > 0);
+}
+
+}  // namespace refrain

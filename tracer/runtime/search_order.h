@@ -1,0 +1,19 @@
+// Which file the loader takes a function from, where several have one of that name: who comes first
+// in the program, its libraries and what is preloaded.
+//
+// Thread-safety: any thread. Cost: a search through all loaded files, a microsecond or so; may wait
+// for the loader's lock.
+#pragma once
+
+#include <string>
+
+namespace refrain::runtime {
+
+// The path of the file whose function of this name the program calls. Empty: the one that
+// Refrain's own library has, or none.
+std::string taken_by(const char* function);
+
+// Of the file whose function would be called, were it not for Refrain's library. Empty: none.
+std::string taken_from(const char* function);
+
+}  // namespace refrain::runtime
