@@ -107,6 +107,21 @@ TEST_CASE("Resources: address space - too little for the tracer") {
   }
 }
 
+TEST_CASE("Resources: allocations that fail - the program does not notice") {
+  // A sanitizer's runtime has a malloc of its own.
+  if (std::getenv("REFRAIN_TEST_RUNTIME") != nullptr) return;
+  TemporaryFolder folder;
+  int seed = 0;
+  for (const std::string program : {"cg_clang", "threads_clang", "nested_clang", "cg_gcc"})
+    for (const char* every : {"2", "7", "30", "100", "300", "1000"}) {
+      Job job{program, {}, 2, {{"LIMIT", "0"}}};
+      job.environment = no_memory(every, ++seed, folder / "report");
+      INFO("one of " << every << ", seed " << seed << ", " << program);
+      check_limited(job, Way::kRun, folder / ("archive-" + std::to_string(seed)));
+    }
+  CHECK(fs::file_size(folder / "report") >= static_cast<std::uintmax_t>(seed / 2));
+}
+
 TEST_CASE("Resources: small stacks - threads of 64 KiB") {
   for (const std::string program : {"cg_clang", "nested_clang", "tasks_clang", "cg_gcc"}) {
     TemporaryFolder folder;

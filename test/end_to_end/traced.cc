@@ -139,6 +139,16 @@ Result run_job(const Job& job, Way way, const fs::path& archive) {
 
 Result run_untraced(const Job& job) { return run_job(job, Way::kNone, {}); }
 
+std::map<std::string, std::string> no_memory(const std::string& every, int seed,
+                                             const std::filesystem::path& report) {
+  return {{"LD_PRELOAD", data_file("test/tools/no_memory.so")},
+          {"NO_MEMORY_EVERY", every},
+          {"NO_MEMORY_SEED", std::to_string(seed)},
+          {"NO_MEMORY_FROM", "1"},  // what libstdc++ keeps for exceptions without memory
+          {"NO_MEMORY_MOST", "12"},
+          {"NO_MEMORY_REPORT", report.string()}};
+}
+
 Result run_refrain(const std::vector<std::string>& arguments) {
   Command command;
   command.arguments = {data_file("tools/refrain")};

@@ -69,6 +69,11 @@ std::string libomp();
 // own OpenMP or tracing in it; `refrain run` with its options, up to the `--`; and, if the
 // test has a sanitizer in it, its runtime first in the command's processes.
 std::map<std::string, std::optional<std::string>> clean_environment();
+
+// Preloads test/tools/no_memory.so (of the test's data): a dozen of the tracer's allocations fail, one
+// of `every`. `report`: file that gets a byte of each process in which some did.
+std::map<std::string, std::string> no_memory(const std::string& every, int seed,
+                                             const std::filesystem::path& report);
 std::vector<std::string> refrain_run(const std::map<std::string, std::string>& settings,
                                      const std::filesystem::path& archive);
 void put_sanitizer_first(Command& command);

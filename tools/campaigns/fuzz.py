@@ -26,6 +26,7 @@ CORPORA = os.path.join(ROOT, "test/fuzz/corpus")
 TARGETS = ["filter", "settings", "symbols", "detector", "spool", "archive"]
 MOST_BYTES = {"filter": 2000, "settings": 2000, "symbols": 4000, "detector": 4096,
               "spool": 20000, "archive": 20000}
+MEMORY_FOLDER = "/dev/shm"  # for the files that a target makes of its input
 # libotf2 forgets what it had of an archive that it then refuses.
 LEAKS = {"archive": 0, "spool": 0}
 
@@ -51,6 +52,8 @@ class Run:
         self.log = os.path.join(binaries, target + ".log")
         self.environment = dict(os.environ, UBSAN_OPTIONS="print_stacktrace=1:halt_on_error=1",
                                 ASAN_OPTIONS=f"detect_leaks={LEAKS.get(target, 1)}")
+        if os.access(MEMORY_FOLDER, os.W_OK):
+            self.environment["TEST_TMPDIR"] = MEMORY_FOLDER
         command = [self.binary, f"-max_total_time={round(options.minutes * 60)}",
                    f"-max_len={MOST_BYTES[target]}", f"-seed={options.seed}", "-timeout=20",
                    "-rss_limit_mb=4096", f"-detect_leaks={LEAKS.get(target, 1)}",

@@ -3,6 +3,8 @@
 #include <new>
 #include <utility>
 
+#include "tracer/mpi/tables_failed.h"
+
 namespace refrain::mpi {
 
 ChannelCounters::Slot* ChannelCounters::open(std::uint16_t comm, int peer,
@@ -19,7 +21,10 @@ ChannelCounters::Slot* ChannelCounters::open(std::uint16_t comm, int peer,
               tag_of) = slot;
       }
     } catch (const std::bad_alloc&) {
-      if (used_ + 1 == slots_.size()) return nullptr;  // one stays empty, for find()
+      if (used_ + 1 == slots_.size()) {  // one stays empty, for find()
+        g_tables_failed.store(true);
+        return nullptr;
+      }
     }
   }
   Slot* slot = find(comm, peer, tag);

@@ -6,6 +6,7 @@
 
 #include "tracer/mpi/clock_offset.h"
 #include "tracer/mpi/mpi_header.h"
+#include "tracer/recorder/attempt.h"
 #include "tracer/recorder/clock.h"
 #include "tracer/runtime/this_thread.h"
 
@@ -64,7 +65,11 @@ std::uint64_t machine_number() {
 void measure_clocks(int rank, int size) noexcept {
   if (size < 2) return;
   // Once: later the program may have no file left to open.
-  static const std::uint64_t machine = machine_number();
+  static const std::uint64_t machine = [] {
+    std::uint64_t number = 0;
+    recorder::attempted([&] { number = machine_number(); });
+    return number;
+  }();
   Messages messages;
   if (!messages.valid()) return;
   messages.meet();  // nobody's first trip waits for somebody who is late

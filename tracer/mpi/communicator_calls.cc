@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tracer/mpi/mpi_queries.h"
+#include "tracer/mpi/tables_failed.h"
 #include "tracer/recorder/keep_errno.h"
 #include "tracer/runtime/messages.h"
 
@@ -208,6 +209,7 @@ bool enter_world(MPI_Comm world) noexcept {
            (world != MPI_COMM_WORLD ||
             enter(MPI_COMM_SELF, MPI_COMM_SELF, 0, spool::kMpiCommSelf) != nullptr);
   } catch (const std::exception&) {
+    g_tables_failed.store(true);
     return false;
   }
 }
@@ -217,6 +219,7 @@ const Communicator* enter_communicator(Call& call, Handle handle, MPI_Comm like)
   try {
     return enter(handle, like, call.comm()->identity, spool::kMpiCommIntra);
   } catch (const std::exception&) {
+    g_tables_failed.store(true);
     return nullptr;
   }
 }
@@ -260,6 +263,7 @@ void WinMade::after(int result) noexcept {
       put(spool::kMpiMembers, call_.comm()->identity, 0, comm_and_rank(window->number, 0));
     }
   } catch (const std::exception&) {
+    g_tables_failed.store(true);
   }
 }
 

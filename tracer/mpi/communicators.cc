@@ -1,11 +1,20 @@
 #include "tracer/mpi/communicators.h"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
+#include <new>
 
 #include "tracer/mpi/mix.h"
+#include "tracer/mpi/tables_failed.h"
 
 namespace refrain::mpi {
-Communicators& g_communicators = *new Communicators;
+namespace {
+alignas(Communicators) std::array<std::byte, sizeof(Communicators)> g_room;
+}
+Communicators& g_communicators = reinterpret_cast<Communicators&>(g_room);
+
+void make_communicators() { new (&g_room) Communicators; }
 
 std::uint64_t hash_members(std::span<const int> world_ranks) noexcept {
   std::uint64_t hash = mix(0x6d656d62657273, world_ranks.size());
@@ -21,10 +30,20 @@ std::uint64_t hash_members(std::span<const int> local,
 }
 
 Communicator* Communicators::add(const Facts& facts) noexcept {
-  const std::lock_guard lock(mutex_);
+  try {
+    const std::lock_guard lock(mutex_);
+    return add_locked(facts);
+  } catch (const std::bad_alloc&) {
+    g_tables_failed.store(true);
+    return nullptr;
+  }
+}
+
+Communicator* Communicators::add_locked(const Facts& facts) {
   if (all_.size() >= kNoCommunicator) return nullptr;
   const std::uint64_t family = mix(facts.parent, facts.members);
   auto entry = std::make_unique<Communicator>();
+  all_.reserve(all_.size() + 1);
   entry->handle = facts.handle;
   entry->number = static_cast<std::uint16_t>(all_.size());
   entry->kind = facts.kind;

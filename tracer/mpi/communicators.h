@@ -74,7 +74,7 @@ class Communicators {
   }
 
   // Enters a communicator; number and identity are made here. Null if there are no numbers
-  // left. `parent`: identity, or 0.
+  // left, or no memory. `parent`: identity, or 0.
   struct Facts {
     Handle handle;
     spool::MpiCommKind kind;
@@ -89,6 +89,7 @@ class Communicators {
   void remove(const Communicator* entry) noexcept;
 
  private:
+  Communicator* add_locked(const Facts& facts);
   static constexpr std::size_t kSlots = 1024;
   // Predefined handles differ in their low bits, others too; the kind is in the high ones.
   static std::size_t slot(Handle handle) noexcept {
@@ -103,7 +104,8 @@ class Communicators {
   std::unordered_map<std::uint64_t, std::uint64_t> made_;  // by parent and members
 };
 
-// The process' own. Never destroyed.
+// The process' own. Never destroyed. Made when tracing starts: throws std::bad_alloc.
+void make_communicators();
 extern Communicators& g_communicators;
 
 inline const Communicator* find_communicator(Handle handle) noexcept {

@@ -15,9 +15,12 @@
 #include "tracer/mpi/clocks.h"
 #include "tracer/mpi/communicator_calls.h"
 #include "tracer/mpi/job_exchange.h"
+#include "tracer/mpi/messages.h"
 #include "tracer/mpi/mpi_header.h"
 #include "tracer/mpi/other_tools.h"
+#include "tracer/mpi/tables_failed.h"
 #include "tracer/mpi/threads.h"
+#include "tracer/recorder/attempt.h"
 #include "tracer/recorder/keep_errno.h"
 #include "tracer/runtime/lifecycle.h"
 #include "tracer/runtime/messages.h"
@@ -71,16 +74,17 @@ bool meet_all(int rank, int size) noexcept {
 }
 
 // Rank 0 has made the folder; an empty name says that it could not.
-std::string agree_on_archive(int rank) {
+std::string agree_on_archive(int rank) noexcept {
   std::array<char, 4096> name{};
   if (rank == 0) {
     const std::string made = runtime::make_job_archive();
     if (made.size() < name.size()) std::copy(made.begin(), made.end(), name.begin());
   }
-  if (PMPI_Bcast(name.data(), static_cast<int>(name.size()), MPI_CHAR, 0, MPI_COMM_WORLD) !=
+  std::string archive;
+  if (PMPI_Bcast(name.data(), static_cast<int>(name.size()), MPI_CHAR, 0, MPI_COMM_WORLD) ==
       MPI_SUCCESS)
-    return {};
-  return name.data();
+    recorder::attempted([&] { archive = name.data(); });
+  return archive;
 }
 
 void tell_library() {
@@ -122,6 +126,14 @@ bool is_first_process() noexcept {
 bool start_tracing() noexcept {
   if (PMPI_Init == nullptr || !runtime::wanted()) return false;
   const recorder::KeepErrno keep_errno;
+  static const bool tables = recorder::attempted([] {
+    make_tables();
+    make_communicators();
+  });
+  if (!tables) {
+    runtime::warn("MPI calls are not traced: no memory");
+    return false;
+  }
   if (runtime::start_session(runtime::Source::kMpi, nullptr) == nullptr) return false;
   g_frames = static_cast<unsigned>(g_session->settings().mpi_frames);
   look_for_other_tools();
@@ -135,43 +147,43 @@ void SessionInit::after(int result) noexcept {
 
 void Init::after(int result) noexcept {
   g_initialized = true;
-  if (g_member || !runtime::wanted()) return;
+  if (g_member || !runtime::takes_part()) return;
   const recorder::KeepErrno keep_errno;
-  try {
-    int rank = 0;
-    int size = 1;
-    if (result != MPI_SUCCESS || PMPI_Comm_rank(MPI_COMM_WORLD, &rank) != MPI_SUCCESS ||
-        PMPI_Comm_size(MPI_COMM_WORLD, &size) != MPI_SUCCESS) {
-      g_tracing.store(false);
-      return;
-    }
-    if (MPI_Comm parent = MPI_COMM_NULL;
-        PMPI_Comm_get_parent(&parent) == MPI_SUCCESS && parent != MPI_COMM_NULL) {
-      g_tracing.store(false);
-      runtime::join_job({}, 0, 1);
-      return;
-    }
-    g_member = true;
-    if (rank == 0)
-      for (const std::string& line : g_other_tools) runtime::warn(line);
-    if (!meet_all(rank, size)) throw std::runtime_error("no barrier");
-    const std::string archive = agree_on_archive(rank);
-    const bool traced = runtime::join_job(archive, static_cast<std::uint32_t>(rank),
-                                          static_cast<std::uint32_t>(size));
-    g_tracing.store(traced);
-    if (traced) {
-      tell_library();
-      enter_world(MPI_COMM_WORLD);
-      int level = MPI_THREAD_SINGLE;
-      PMPI_Query_thread(&level);
-      g_threads_multiple = level == MPI_THREAD_MULTIPLE;
-    }
-    agree_on_clock_every(traced ? g_session->settings().clock_every : 0);
-    // Also where this process is not traced: the others ask it.
-    measure_clocks(rank, size);
-  } catch (const std::exception&) {
+  int rank = 0;
+  int size = 1;
+  if (result != MPI_SUCCESS || PMPI_Comm_rank(MPI_COMM_WORLD, &rank) != MPI_SUCCESS ||
+      PMPI_Comm_size(MPI_COMM_WORLD, &size) != MPI_SUCCESS) {
     g_tracing.store(false);
+    return;
   }
+  if (MPI_Comm parent = MPI_COMM_NULL;
+      PMPI_Comm_get_parent(&parent) == MPI_SUCCESS && parent != MPI_COMM_NULL) {
+    g_tracing.store(false);
+    runtime::join_job({}, 0, 1);
+    return;
+  }
+  g_member = true;
+  if (rank == 0)
+    for (const std::string& line : g_other_tools) runtime::warn(line);
+  if (!meet_all(rank, size)) {
+    g_tracing.store(false);
+    return;
+  }
+  // From here on all make the same calls, whatever fails in one of them: the others would wait.
+  const std::string archive = agree_on_archive(rank);
+  const bool traced = runtime::join_job(archive, static_cast<std::uint32_t>(rank),
+                                        static_cast<std::uint32_t>(size));
+  g_tracing.store(traced);
+  if (traced) {
+    if (!recorder::attempted(tell_library)) g_tables_failed.store(true);
+    enter_world(MPI_COMM_WORLD);
+    int level = MPI_THREAD_SINGLE;
+    PMPI_Query_thread(&level);
+    g_threads_multiple = level == MPI_THREAD_MULTIPLE;
+  }
+  agree_on_clock_every(traced ? g_session->settings().clock_every : 0);
+  // Also where this process is not traced: the others ask it.
+  measure_clocks(rank, size);
 }
 
 Finalize::Finalize(Call& call) noexcept {
@@ -185,6 +197,8 @@ Finalize::Finalize(Call& call) noexcept {
   PMPI_Comm_size(MPI_COMM_WORLD, &size);
   measure_clocks(rank, size);
   call.end();
+  if (g_tables_failed.load() && g_session != nullptr)
+    g_session->put_fact(t_thread.recorder, spool::kTextTaken, "(no memory)");
   runtime::finish_recording();
   // Nobody records any more when the first one looks at what was recorded.
   PMPI_Barrier(MPI_COMM_WORLD);
@@ -220,8 +234,8 @@ __attribute__((destructor)) void at_unload() {
     int initialized = 0;
     const std::string other = runtime::taken_by("MPI_Init");
     if (!other.empty() && PMPI_Initialized(&initialized) == MPI_SUCCESS && initialized != 0)
-      runtime::warn("MPI calls are not traced: " + other +
-                    " takes MPI_Init before Refrain");
+      runtime::warn(
+          {"MPI calls are not traced: ", other, " takes MPI_Init before Refrain"});
   } catch (const std::exception&) {
     return;
   }

@@ -1,7 +1,10 @@
 #include "tracer/mpi/messages.h"
 
+#include <array>
 #include <cinttypes>
+#include <cstddef>
 #include <cstdio>
+#include <new>
 
 #include "tracer/mpi/mpi_queries.h"
 
@@ -10,7 +13,12 @@ namespace refrain::mpi {
 using runtime::g_session;
 using runtime::t_thread;
 
-Tables& g_tables = *new Tables;
+namespace {
+alignas(Tables) std::array<std::byte, sizeof(Tables)> g_tables_room;
+}
+Tables& g_tables = reinterpret_cast<Tables&>(g_tables_room);
+
+void make_tables() { new (&g_tables_room) Tables; }
 
 namespace {
 

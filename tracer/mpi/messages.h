@@ -16,7 +16,9 @@
 
 namespace refrain::mpi {
 
-// The process' own; under TablesLock. Never destroyed.
+// The process' own; under TablesLock. Never destroyed. Made when tracing starts, not when the library
+// is loaded, which must need no memory: throws std::bad_alloc.
+void make_tables();
 struct Tables {
   ChannelCounters sent;
   ChannelCounters received;

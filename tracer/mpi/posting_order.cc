@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <new>
 
+#include "tracer/mpi/tables_failed.h"
+
 namespace refrain::mpi {
 
 std::uint64_t PostingOrder::open() noexcept {
   try {
     open_.push_back(last_ + 1);
   } catch (const std::bad_alloc&) {
+    g_tables_failed.store(true);
     return 0;
   }
   return ++last_;
@@ -22,6 +25,7 @@ void PostingOrder::post(const ChannelEnd& channel) noexcept {
     places.push_back(last_ + 1);
     ++last_;
   } catch (const std::bad_alloc&) {
+    g_tables_failed.store(true);
   }
 }
 
@@ -35,6 +39,7 @@ std::uint64_t PostingOrder::close(std::uint64_t place, const ChannelEnd& channel
     later = static_cast<std::uint64_t>(places.end() - at);
     places.insert(at, place);
   } catch (const std::bad_alloc&) {
+    g_tables_failed.store(true);
   }
   drop(place);
   return later;

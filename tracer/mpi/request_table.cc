@@ -2,6 +2,8 @@
 
 #include <new>
 
+#include "tracer/mpi/tables_failed.h"
+
 namespace refrain::mpi {
 
 Request* RequestTable::add(Handle handle, const void* place,
@@ -13,6 +15,7 @@ Request* RequestTable::add(Handle handle, const void* place,
       free_ = &pool_.back();
     }
   } catch (const std::bad_alloc&) {
+    g_tables_failed.store(true);
     return nullptr;
   }
   Request* entry = free_;

@@ -16,6 +16,7 @@
 #include <string>
 
 #include "tracer/ompt/callbacks.h"
+#include "tracer/recorder/attempt.h"
 #include "tracer/runtime/lifecycle.h"
 #include "tracer/runtime/messages.h"
 #include "tracer/runtime/search_order.h"
@@ -227,11 +228,12 @@ namespace {
 __attribute__((destructor)) void tell_other_tool() {
   using namespace refrain;
   if (ompt::g_asked.load() || dlsym(RTLD_DEFAULT, "omp_get_max_threads") == nullptr) return;
-  const std::string other = runtime::taken_by("ompt_start_tool");
+  std::string other;
+  recorder::attempted([&] { other = runtime::taken_by("ompt_start_tool"); });
   if (!other.empty() && runtime::wanted())
     runtime::warn(
-        "parallel regions are not traced: OpenMP's runtime has taken the OMPT tool of " +
-        other);
+        {"parallel regions are not traced: OpenMP's runtime has taken the OMPT tool of ",
+         other});
 }
 }  // namespace
 

@@ -11,6 +11,7 @@
 #include "tracer/runtime/messages.h"
 #include "tracer/runtime/session.h"
 #include "writer/convert/formats.h"
+#include "writer/exchange/tree.h"
 #include "writer/otf2/archive_writer.h"
 #include "writer/summary.h"
 #include "writer/version.h"
@@ -28,10 +29,7 @@ std::string filter_text(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-}  // namespace
-
-void write_archive_at_end(const Session& session, writer::Exchange& exchange) {
-  const recorder::NoSizeSignal no_signal;
+writer::WriteOptions options_of(const Session& session) {
   const filters::Settings& settings = session.settings();
   writer::WriteOptions options;
   options.archive = session.archive();
@@ -40,6 +38,21 @@ void write_archive_at_end(const Session& session, writer::Exchange& exchange) {
   options.logical_clock = settings.clock == "logical";
   options.filter = filter_text(settings.filter_file);
   options.version = kVersion;
+  return options;
+}
+
+}  // namespace
+
+void write_archive_at_end(const Session& session, writer::Exchange& exchange) {
+  const recorder::NoSizeSignal no_signal;
+  const filters::Settings& settings = session.settings();
+  writer::WriteOptions options;
+  try {
+    options = options_of(session);
+  } catch (const std::exception&) {
+    writer::fail_round(exchange);  // the others wait for this process
+    throw;
+  }
   writer::WriteResult result = writer::write_archive_together(options, exchange);
   // A filter that is wrong is so for process 0, too.
   const bool wrong_filter = result.error.starts_with("filter: ");

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "writer/folder.h"
 #include "writer/spool/recording_process.h"
 
 namespace refrain::runtime {
@@ -48,14 +49,16 @@ ArchiveFolder make_archive_folder(const std::string& wanted, const std::string& 
   }
   // An archive that a parent of this process is just making is none to be replaced.
   if (overwrite && is_ours(base) && spool::recording_process(base) == 0)
-    fs::remove_all(base, error);
+    writer::remove_tree(base.string());
   fs::create_directories(base.parent_path(), error);
   // The spool folder is the token: whoever makes it owns the archive's folder.
   fs::path folder = base;
   for (int i = 2;; ++i) {
     const bool made = mkdir(folder.c_str(), 0777) == 0;
     const int why = errno;
-    const bool usable = made || (why == EEXIST && fs::is_empty(folder, error) && !error);
+    const bool usable =
+        made ||
+        (why == EEXIST && writer::names_in(folder.string(), error).empty() && !error);
     if (usable && mkdir((folder / "spool").c_str(), 0777) == 0) break;
     if ((!made && why != EEXIST) || (usable && errno != EEXIST) || i > 9999) {
       out.error = "cannot make the folder '" + folder.string() +
@@ -93,8 +96,7 @@ void remove_empty(const ArchiveFolder& folder) noexcept {
 }
 
 void remove_spool(const ArchiveFolder& folder) noexcept {
-  std::error_code ignored;
-  fs::remove_all(folder.spool, ignored);
+  writer::remove_tree(folder.spool);
   remove_empty(folder);
 }
 

@@ -45,11 +45,16 @@
 
 #include <pthread.h>
 
+#include <array>
 #include <atomic>
+#include <cinttypes>
+#include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <string>
+#include <string_view>
 
 #include "filters/settings.h"
 #include "tracer/recorder/handler_safe_mutex.h"
@@ -93,8 +98,10 @@ void in_forked_child() {
 // Null, and a line on stderr, if it cannot be. Of a forked child: not the parent's archive again,
 // and no counters, whose libraries do not go on there.
 std::unique_ptr<Session> make_session(const char* runtime_name, bool of_child) noexcept {
-  std::string error;
+  const char* who =
+      of_child ? "; the forked process runs untraced" : "; the program runs untraced";
   try {
+    std::string error;
     filters::Settings wanted = settings();
     if (of_child) wanted.overwrite = false;
     std::unique_ptr<Session> session =
@@ -103,10 +110,10 @@ std::unique_ptr<Session> make_session(const char* runtime_name, bool of_child) n
     if (session != nullptr && hook != nullptr && !of_child) hook(*session);
     if (!of_child) g_runtime_name = runtime_name;
     if (session != nullptr) return session;
+    warn({error, who});
   } catch (const std::exception& problem) {
-    error = std::string("tracing cannot start (") + problem.what() + ")";
+    warn({"tracing cannot start (", problem.what(), ")", who});
   }
-  warn(error + "; the " + (of_child ? "forked process" : "program") + " runs untraced");
   return nullptr;
 }
 
@@ -114,8 +121,8 @@ void write_and_tell(const Session& session, writer::Exchange& exchange) noexcept
   try {
     write_archive_at_end(session, exchange);
   } catch (const std::exception& problem) {
-    warn(std::string("the archive could not be written (") + problem.what() +
-         "); 'refrain recover " + session.archive() + "' may");
+    warn({"the archive could not be written (", problem.what(), "); 'refrain recover ",
+          session.archive(), "' may"});
   }
 }
 
@@ -124,9 +131,9 @@ bool is_mpi_source() noexcept {
 }
 
 // Recording has ended with MPI, the program has not. Process 0 says it for all.
-void tell_too_late(const std::string& what) noexcept {
+void tell_too_late(std::string_view what) noexcept {
   if (is_mpi_source() && g_session->job_rank() == 0)
-    warn("nothing is traced after MPI_Finalize: " + what);
+    warn({"nothing is traced after MPI_Finalize: ", what});
 }
 
 // A process that was to be one of a job, and never was told which: a job of its own.
@@ -139,20 +146,31 @@ bool settle_alone() noexcept {
 
 void stay_out() noexcept { g_out.store(true); }
 
-bool wanted() noexcept {
-  static const bool yes = [] {
-    if (g_out.load()) return false;
+namespace {
+
+enum class Wanted { kNo, kYes, kCannot };
+
+Wanted read_wanted() noexcept {
+  static const Wanted wanted = [] {
+    if (g_out.load()) return Wanted::kNo;
     try {
       for (const std::string& line : filters::read_settings(
                settings(), [](const char* name) -> const char* { return getenv(name); }))
-        warn(line + "; the default is used");
-      return settings().enabled;
-    } catch (const std::exception&) {
-      return false;
+        warn({line, "; the default is used"});
+      return settings().enabled ? Wanted::kYes : Wanted::kNo;
+    } catch (const std::exception& problem) {
+      warn({"tracing cannot start (", problem.what(), "); the program runs untraced"});
+      return Wanted::kCannot;
     }
   }();
-  return yes;
+  return wanted;
 }
+
+}  // namespace
+
+bool wanted() noexcept { return read_wanted() == Wanted::kYes; }
+
+bool takes_part() noexcept { return read_wanted() != Wanted::kNo; }
 
 const filters::Settings& wanted_settings() noexcept { return settings(); }
 
@@ -202,25 +220,25 @@ std::string make_job_archive() noexcept {
     const ArchiveFolder folder =
         make_archive_folder(wanted.archive, g_session->program(), 0, wanted.overwrite);
     if (folder.error.empty()) return folder.archive;
-    warn(folder.error + "; the job runs untraced");
+    warn({folder.error, "; the job runs untraced"});
   } catch (const std::exception& problem) {
-    warn(std::string("tracing cannot start (") + problem.what() +
-         "); the job runs untraced");
+    warn({"tracing cannot start (", problem.what(), "); the job runs untraced"});
   }
   return {};
 }
 
 bool join_job(const std::string& archive, std::uint32_t rank, std::uint32_t size) noexcept {
   if (g_session == nullptr) return false;
-  std::string error = "no folder for the archive";
+  std::array<char, 64> who{};
+  std::snprintf(who.data(), who.size(), "; process %u is not traced", rank);
   try {
-    if (!archive.empty()) error = g_session->settle(archive, rank, size);
+    const std::string error =
+        archive.empty() ? std::string("-") : g_session->settle(archive, rank, size);
+    if (error.empty()) return true;
+    if (!archive.empty()) warn({error, who.data()});
   } catch (const std::exception& problem) {
-    error = problem.what();
+    warn({problem.what(), who.data()});
   }
-  if (error.empty()) return true;
-  if (!archive.empty())
-    warn(error + "; process " + std::to_string(rank) + " is not traced");
   finish_recording();
   g_session->discard();
   g_ended.store(true);
@@ -262,15 +280,18 @@ void end_session() noexcept {
     return write_and_tell(*session, alone);
   }
   // The others may still run: nobody but MPI_Finalize brings them together.
-  warn("MPI_Finalize was not called; 'refrain recover " + session->archive() +
-       "' makes the archive when all processes have ended");
+  warn({"MPI_Finalize was not called; 'refrain recover ", session->archive(),
+        "' makes the archive when all processes have ended"});
 }
 
 namespace {
 __attribute__((destructor)) void at_unload() {
   if (g_session == nullptr) return;
-  if (const std::uint64_t regions = g_session->missed_regions(); regions != 0)
-    tell_too_late(std::to_string(regions) + " parallel regions");
+  if (const std::uint64_t regions = g_session->missed_regions(); regions != 0) {
+    std::array<char, 64> text{};
+    std::snprintf(text.data(), text.size(), "%" PRIu64 " parallel regions", regions);
+    tell_too_late(text.data());
+  }
   if (g_ended.load()) return;
   if (const auto end_runtime = g_end_runtime.exchange(nullptr)) end_runtime();
   end_session();

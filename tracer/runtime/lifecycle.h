@@ -19,6 +19,9 @@ class Session;
 
 // Reads the settings; whether this process shall be traced. Complains about wrong ones.
 bool wanted() noexcept;
+// Whether it belongs to those of its job that are traced: also if it could not read its settings (no
+// memory) and is not traced itself.
+bool takes_part() noexcept;
 // What they say, after wanted().
 const filters::Settings& wanted_settings() noexcept;
 // This process shall not be, whatever the settings say. When the library is loaded.

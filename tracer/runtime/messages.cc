@@ -8,14 +8,18 @@
 
 namespace refrain::runtime {
 
-void say(std::string_view line) noexcept {
-  constexpr std::string_view kPrefix = "refrain: ";
+void say(std::initializer_list<std::string_view> parts) noexcept {
   std::array<char, 1024> text;  // one write, so that lines of processes do not mix
-  const std::size_t n = std::min(line.size(), text.size() - kPrefix.size() - 1);
-  std::memcpy(text.data(), kPrefix.data(), kPrefix.size());
-  std::memcpy(text.data() + kPrefix.size(), line.data(), n);
-  text[kPrefix.size() + n] = '\n';
-  if (write(STDERR_FILENO, text.data(), kPrefix.size() + n + 1) < 0) return;
+  std::size_t size = 0;
+  const auto add = [&](std::string_view part) {
+    const std::size_t n = std::min(part.size(), text.size() - 1 - size);
+    std::memcpy(text.data() + size, part.data(), n);
+    size += n;
+  };
+  add("refrain: ");
+  for (const std::string_view part : parts) add(part);
+  text[size++] = '\n';
+  if (write(STDERR_FILENO, text.data(), size) < 0) return;
 }
 
 }  // namespace refrain::runtime

@@ -8,6 +8,9 @@
 #include <climits>
 #include <cstdio>
 #include <cstring>
+#include <new>
+
+#include "tracer/recorder/attempt.h"
 
 namespace refrain::runtime {
 namespace {
@@ -52,10 +55,10 @@ struct Found {
   std::string text;
 };
 
-int collect(dl_phdr_info* info, std::size_t, void* out) {
+void collect_from(const dl_phdr_info* info, std::vector<Found>& out) {
   std::string path = info->dlpi_name;
   if (path.empty()) path = executable_path();
-  if (path.empty() || path[0] != '/') return 0;  // the kernel's own page
+  if (path.empty() || path[0] != '/') return;  // the kernel's own page
   for (int i = 0; i < info->dlpi_phnum; ++i) {
     const ElfW(Phdr)& header = info->dlpi_phdr[i];
     if (header.p_type != PT_LOAD || (header.p_flags & PF_X) == 0) continue;
@@ -66,17 +69,21 @@ int collect(dl_phdr_info* info, std::size_t, void* out) {
                   static_cast<unsigned long long>(begin),
                   static_cast<unsigned long long>(end),
                   static_cast<unsigned long long>(header.p_offset));
-    static_cast<std::vector<Found>*>(out)->push_back(
-        {begin, end, numbers + build_id(*info) + " " + path});
+    out.push_back({begin, end, numbers + build_id(*info) + " " + path});
   }
-  return 0;
+}
+
+// No exception may pass through the C library.
+int collect(dl_phdr_info* info, std::size_t, void* out) {
+  auto& found = *static_cast<std::vector<Found>*>(out);
+  return recorder::attempted([&] { collect_from(info, found); }) ? 0 : 1;
 }
 
 }  // namespace
 
 std::vector<std::string> Modules::scan_new() {
   std::vector<Found> found;
-  dl_iterate_phdr(collect, &found);
+  if (dl_iterate_phdr(collect, &found) != 0) throw std::bad_alloc();
   std::vector<std::string> fresh;
   for (Found& f : found) {
     const bool known = std::any_of(ranges_.begin(), ranges_.end(),

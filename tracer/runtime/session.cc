@@ -13,7 +13,9 @@
 #include <mutex>
 
 #include "filters/detectors.h"
+#include "tracer/recorder/attempt.h"
 #include "tracer/recorder/keep_errno.h"
+#include "tracer/recorder/memory_reserve.h"
 #include "tracer/runtime/archive_folder.h"
 #include "tracer/runtime/messages.h"
 #include "writer/version.h"
@@ -81,6 +83,7 @@ std::unique_ptr<Session> Session::create(const filters::Settings& settings,
     remove_empty(folder);
     return nullptr;
   }
+  recorder::keep_memory_reserve();
   session->write_preamble(runtime_name, program);
   session->detector_ =
       std::make_unique<periodicity::PhaseDetector>(filters::make_detector(settings));
@@ -147,12 +150,22 @@ void Session::set_metrics(std::string_view text, unsigned count, MetricHook hook
 
 ThreadRecorder* Session::attach(spool::LocationRole role) noexcept {
   const recorder::KeepErrno keep_errno;
-  ThreadRecorder* recorder = attach_locked(role);
+  ThreadRecorder* recorder = nullptr;
+  if (!recorder::attempted([&] { recorder = attach_locked(role); }))
+    tell_not_attached(spool::kLossMemory);
   if (recorder != nullptr && metric_hook_ != nullptr) metric_hook_(*recorder, true);
   return recorder;
 }
 
-ThreadRecorder* Session::attach_locked(spool::LocationRole role) noexcept {
+void Session::tell_not_attached(spool::LossCause cause) noexcept {
+  journal_.file().count_loss(cause);
+  if (!attach_failed_.exchange(true))
+    warn(
+        "a thread is not recorded: no memory or disk for its spool (REFRAIN_MEMORY_LIMIT, "
+        "REFRAIN_DISK_LIMIT, REFRAIN_RING)");
+}
+
+ThreadRecorder* Session::attach_locked(spool::LocationRole role) {
   const std::lock_guard lock(mutex_);
   if (finished_) return nullptr;
   if (!free_.empty()) {
@@ -161,6 +174,10 @@ ThreadRecorder* Session::attach_locked(spool::LocationRole role) noexcept {
     return reused;
   }
   auto fresh = std::make_unique<ThreadRecorder>();
+  // detach() and the end shall need no memory.
+  if (recorders_.size() == recorders_.capacity())
+    recorders_.reserve(2 * recorders_.size() + 16);
+  free_.reserve(recorders_.capacity());
   spool::Header header{};
   fill_header(header, spool::kLocationFile);
   header.location = static_cast<std::uint32_t>(recorders_.size());
@@ -171,17 +188,9 @@ ThreadRecorder* Session::attach_locked(spool::LocationRole role) noexcept {
       path.c_str(), header,
       {budget_.ring_bytes(settings_.ring_bytes), settings_.chunk_bytes}, budget_);
   if (result != recorder::SpoolResult::kOk) {
-    journal_.file().count_loss(result == recorder::SpoolResult::kMemory
-                                   ? spool::kLossMemory
-                                   : (result == recorder::SpoolResult::kDiskLimit
-                                          ? spool::kLossDiskLimit
-                                          : spool::kLossDiskFull));
-    if (!attach_failed_)
-      warn(
-          "a thread is not recorded: no memory or disk for its spool "
-          "(REFRAIN_MEMORY_LIMIT, "
-          "REFRAIN_DISK_LIMIT, REFRAIN_RING)");
-    attach_failed_ = true;
+    tell_not_attached(result == recorder::SpoolResult::kMemory      ? spool::kLossMemory
+                      : result == recorder::SpoolResult::kDiskLimit ? spool::kLossDiskLimit
+                                                                    : spool::kLossDiskFull);
     return nullptr;
   }
   fresh->follow_from_now(board_);
@@ -244,6 +253,8 @@ void Session::after_symbol(ThreadRecorder& recorder, std::uint64_t ticks) noexce
     space_out_.store(true);
   if (space_out_.load(std::memory_order_relaxed) && !space_out_told_) [[unlikely]]
     space_ran_out(recorder, ticks);
+  if (recorder::memory_ran_out() && recording_.load(std::memory_order_relaxed)) [[unlikely]]
+    memory_ran_out();
 }
 
 // Code that was loaded after the start: its mapping must be known before the process can
@@ -258,8 +269,21 @@ void Session::note_place(periodicity::Symbol place) noexcept {
   slot = address;
   if (modules_.covers(address)) return;
   const recorder::KeepErrno keep_errno;
-  for (const std::string& text : modules_.scan_new())
-    journal_.text(spool::kTextModule, text);
+  put_new_modules();
+}
+
+void Session::put_new_modules() noexcept {
+  const bool done = recorder::attempted([this] {
+    for (const std::string& text : modules_.scan_new())
+      journal_.text(spool::kTextModule, text);
+  });
+  if (!done) journal_.file().count_loss(spool::kLossMemory);
+}
+
+void Session::memory_ran_out() noexcept {
+  warn("no memory left: recording stops");
+  stop_cause_.store(spool::kLossMemory);
+  recording_.store(false);
 }
 
 void Session::space_ran_out(ThreadRecorder& recorder, std::uint64_t ticks) noexcept {
@@ -309,8 +333,13 @@ std::string Session::settle(const std::string& archive, std::uint32_t rank,
 
 void Session::put_fact(const ThreadRecorder* by, RecordWords record) noexcept {
   const std::lock_guard lock(mutex_);
+  put_fact_locked(by, [&] { facts_.push_back({record, {}, {}}); });
+}
+
+template <typename Add>
+void Session::put_fact_locked(const ThreadRecorder* by, const Add& add) noexcept {
   if (finished_) return;
-  facts_.push_back({record, {}, {}});
+  if (!recorder::attempted(add)) return journal_.file().count_loss(spool::kLossMemory);
   if (is_primary(by))
     put_facts_locked();
   else
@@ -320,12 +349,9 @@ void Session::put_fact(const ThreadRecorder* by, RecordWords record) noexcept {
 void Session::put_fact(const ThreadRecorder* by, spool::TextKey key,
                        std::string_view text) noexcept {
   const std::lock_guard lock(mutex_);
-  if (finished_) return;
-  facts_.push_back({spool::record_words(spool::kText, 0, 0), key, std::string(text)});
-  if (is_primary(by))
-    put_facts_locked();
-  else
-    facts_wait_.store(true, std::memory_order_relaxed);
+  put_fact_locked(by, [&] {
+    facts_.push_back({spool::record_words(spool::kText, 0, 0), key, std::string(text)});
+  });
 }
 
 void Session::put_waiting_facts() noexcept {
@@ -367,8 +393,7 @@ void Session::finish() noexcept {
     recorder->follow(board_);
     recorder->close();
   }
-  for (const std::string& text : modules_.scan_new())
-    journal_.text(spool::kTextModule, text);
+  put_new_modules();
   put_facts_locked();
   journal_.clock_pair();
   journal_.file().close();

@@ -238,7 +238,8 @@ class Session final : public filters::GateSink {
   explicit Session(const filters::Settings& settings);
   void fill_header(spool::Header& header, spool::FileKind kind) const noexcept;
   void write_preamble(const char* runtime_name, const std::string& program);
-  recorder::ThreadRecorder* attach_locked(spool::LocationRole role) noexcept;
+  recorder::ThreadRecorder* attach_locked(spool::LocationRole role);
+  void tell_not_attached(spool::LossCause cause) noexcept;
   bool claim_primary_slow(recorder::ThreadRecorder* recorder) noexcept;
   void push_symbol(recorder::ThreadRecorder& recorder, periodicity::Symbol number,
                    periodicity::Symbol place, std::uint64_t ticks,
@@ -248,7 +249,11 @@ class Session final : public filters::GateSink {
   void here(recorder::ThreadRecorder& recorder, std::uint64_t ticks, bool outside) noexcept;
   void note_place(periodicity::Symbol place) noexcept;
   void put_waiting_facts() noexcept;
+  template <typename Add>
+  void put_fact_locked(const recorder::ThreadRecorder* by, const Add& add) noexcept;
   void put_facts_locked() noexcept;
+  void put_new_modules() noexcept;
+  void memory_ran_out() noexcept;
   void space_ran_out(recorder::ThreadRecorder& recorder, std::uint64_t ticks) noexcept;
 
   void hold(std::uint64_t gap, filters::CutPoint from,
@@ -325,7 +330,7 @@ class Session final : public filters::GateSink {
   std::vector<Fact> facts_;
   std::vector<std::unique_ptr<recorder::ThreadRecorder>> recorders_;
   std::vector<recorder::ThreadRecorder*> free_;
-  bool attach_failed_ = false;
+  std::atomic<bool> attach_failed_{false};
   bool finished_ = false;
   std::uint64_t start_ticks_ = 0;
   std::uint64_t start_epoch_ns_ = 0;

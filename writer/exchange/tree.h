@@ -17,6 +17,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -28,6 +29,21 @@
 #include "writer/exchange/exchange.h"
 
 namespace refrain::writer {
+
+// Ranks; needs no memory, so that whoever has none can still take part.
+class Children {
+ public:
+  const std::uint32_t* begin() const noexcept { return ranks_.data(); }
+  const std::uint32_t* end() const noexcept { return ranks_.data() + count_; }
+  bool empty() const noexcept { return count_ == 0; }
+  std::uint32_t back() const noexcept { return ranks_[count_ - 1]; }
+  void pop_back() noexcept { --count_; }
+  void push_back(std::uint32_t rank) noexcept { ranks_[count_++] = rank; }
+
+ private:
+  std::array<std::uint32_t, 32> ranks_{};
+  std::size_t count_ = 0;
+};
 
 struct TreePlace {
   std::uint32_t rank = 0;
@@ -42,8 +58,8 @@ struct TreePlace {
   }
   std::uint32_t parent() const noexcept { return rank & (rank - 1); }
   // In order; each one's subtree ends where the next begins.
-  std::vector<std::uint32_t> children() const {
-    std::vector<std::uint32_t> out;
+  Children children() const noexcept {
+    Children out;
     for (std::uint64_t step = 1; rank + step < end(); step *= 2)
       out.push_back(static_cast<std::uint32_t>(rank + step));
     return out;
@@ -102,7 +118,7 @@ Bytes bytes_to_send(const std::optional<Summary>& summary) {
   try {
     return to_bytes(summary);
   } catch (const std::exception&) {
-    return to_bytes<Summary>(std::nullopt);
+    return {};  // nothing, too
   }
 }
 
@@ -121,7 +137,7 @@ void gather_up(Exchange& exchange, std::optional<Summary>& own) {
 template <typename Summary>
 void tell_down(Exchange& exchange, std::optional<Summary>& all) {
   const TreePlace place = place_in(exchange);
-  std::vector<std::uint32_t> children = place.children();
+  Children children = place.children();
   if (place.rank == 0 && children.empty()) return;
   const Bytes bytes =
       place.rank == 0 ? bytes_to_send(all) : exchange.receive(place.parent());

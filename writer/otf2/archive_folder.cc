@@ -4,6 +4,9 @@
 #include <filesystem>
 #include <system_error>
 #include <utility>
+#include <vector>
+
+#include "writer/folder.h"
 
 namespace refrain::writer {
 namespace {
@@ -30,9 +33,9 @@ std::uint64_t archive_bytes(const std::string& folder) {
     const fs::path path = fs::path(folder) / name;
     if (fs::is_regular_file(path, error)) bytes += fs::file_size(path, error);
     if (!fs::is_directory(path, error)) continue;
-    fs::directory_iterator it(path, error);
-    for (; !error && it != fs::directory_iterator(); it.increment(error))
-      if (it->is_regular_file(error)) bytes += it->file_size(error);
+    for (const std::string& file : writer::names_in(path.string(), error))
+      if (fs::is_regular_file(path / file, error))
+        bytes += fs::file_size(path / file, error);
   }
   return bytes;
 }
@@ -45,22 +48,22 @@ std::string move_part(const std::string& work_folder, std::uint32_t rank) {
   const fs::path part = part_folder(work_folder, rank);
   const fs::path to = fs::path(work_folder) / "traces";
   std::error_code error;
-  fs::directory_iterator it(part / "traces", error);
-  for (; !error && it != fs::directory_iterator(); it.increment(error)) {
-    fs::rename(it->path(), to / it->path().filename(), error);
-    if (error) return it->path().string() + ": " + error.message();
-  }
+  const std::vector<std::string> files =
+      writer::names_in((part / "traces").string(), error);
   if (error) return part.string() + ": " + error.message();
-  fs::remove_all(part, error);
+  for (const std::string& file : files) {
+    fs::rename(part / "traces" / file, to / file, error);
+    if (error) return (part / file).string() + ": " + error.message();
+  }
+  writer::remove_tree(part.string());
   return {};
 }
 
 std::string remove_archive(const std::string& folder) {
-  std::error_code error;
   // Without the anchor there is no archive for any reader.
   for (auto name = kFiles.rbegin(); name != kFiles.rend(); ++name) {
-    fs::remove_all(fs::path(folder) / *name, error);
-    if (error) return folder + "/" + *name + ": " + error.message();
+    const fs::path path = fs::path(folder) / *name;
+    if (!writer::remove_tree(path.string())) return path.string() + ": cannot be removed";
   }
   return {};
 }
@@ -69,15 +72,12 @@ ArchiveFolder::ArchiveFolder(std::string archive)
     : archive_(std::move(archive)),
       work_((fs::path(archive_) / ".traces-being-written").string()) {}
 
-ArchiveFolder::~ArchiveFolder() {
-  std::error_code error;
-  fs::remove_all(work_, error);
-}
+ArchiveFolder::~ArchiveFolder() { writer::remove_tree(work_); }
 
 std::string ArchiveFolder::prepare(bool overwrite) {
   if (!overwrite && holds_archive(archive_)) return archive_ + " holds an archive already";
   std::error_code error;
-  fs::remove_all(work_, error);
+  writer::remove_tree(work_);
   fs::create_directories(work_, error);
   if (error) return work_ + ": " + error.message();
   return {};

@@ -12,6 +12,7 @@
 
 #include "filters/region_filter.h"
 #include "writer/exchange/tree.h"
+#include "writer/folder.h"
 #include "writer/otf2/archive_folder.h"
 #include "writer/otf2/assignment.h"
 #include "writer/otf2/definitions.h"
@@ -61,11 +62,11 @@ class ArchiveJob {
       result_.error = failure.what();
       result_.others_failed = true;
     } catch (const Failure& failure) {
+      fail_round(exchange_);
       result_.error = failure.what();
-      fail_round(exchange_);
     } catch (const std::exception& exception) {
-      result_.error = std::string("cannot write the archive: ") + exception.what();
       fail_round(exchange_);
+      result_.error = std::string("cannot write the archive: ") + exception.what();
     }
     return std::move(result_);
   }
@@ -351,16 +352,13 @@ class ArchiveJob {
   // goes wrong now is a complaint.
   void remove_spool() {
     if (options_.keep_spool) return;
-    std::error_code error;
     if (!first_)
-      std::filesystem::remove_all(spool::process_path(options_.archive, exchange_.rank()),
-                                  error);
+      writer::remove_tree(spool::process_path(options_.archive, exchange_.rank()));
     agree(exchange_, Nothing{});
     if (!first_) return;
-    std::filesystem::remove_all(spool::spool_path(options_.archive), error);
-    if (error)
+    if (!writer::remove_tree(spool::spool_path(options_.archive)))
       result_.complaints.push_back(spool::spool_path(options_.archive) +
-                                   ": cannot be removed: " + error.message());
+                                   ": cannot be removed");
   }
 
   WriteOptions options_;
@@ -395,7 +393,14 @@ WriteResult write_archive_together(const WriteOptions& options,
                                    Exchange& exchange) noexcept {
   WriteResult failed;
   try {
-    return ArchiveJob(options, exchange).run();
+    std::optional<ArchiveJob> job;
+    try {
+      job.emplace(options, exchange);
+    } catch (const std::exception&) {
+      fail_round(exchange);
+      throw;
+    }
+    return job->run();
   } catch (const std::exception& exception) {
     try {
       failed.error = std::string("cannot write the archive: ") + exception.what();

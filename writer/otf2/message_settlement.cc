@@ -7,43 +7,55 @@
 
 namespace refrain::writer {
 
+// What fails in this process makes the round fail, but the round goes on: others wait for it.
+template <typename Part>
+void MessageSettlement::attempt(Part&& part) {
+  try {
+    if (open_) part();
+  } catch (const std::exception&) {
+    open_.reset();
+  }
+}
+
 void MessageSettlement::up(std::optional<MessageSummary> own) {
   open_ = std::move(own);
   const TreePlace place = place_in(exchange_);
-  settle(place.rank, place.rank + 1, false);
+  attempt([&] { settle(place.rank, place.rank + 1, false); });
   for (const std::uint32_t child : place.children()) {
-    const auto part = from_bytes<MessageSummary>(exchange_.receive(child));
-    if (open_ && part) open_ = merge(std::move(*open_), *part);
-    if (!part) open_.reset();
-    settle(place.rank, TreePlace{child, place.size}.end(), false);
+    const Bytes bytes = exchange_.receive(child);
+    attempt([&] {
+      const auto part = from_bytes<MessageSummary>(bytes);
+      if (!part) return open_.reset();
+      open_ = merge(std::move(*open_), *part);
+      settle(place.rank, TreePlace{child, place.size}.end(), false);
+    });
   }
   if (place.rank == 0) {
-    settle(0, place.size, true);
+    attempt([&] { settle(0, place.size, true); });
   } else {
-    exchange_.send(place.parent(), to_bytes(open_));
+    exchange_.send(place.parent(), bytes_to_send(open_));
     if (open_) *open_ = {};
   }
 }
 
 std::optional<MessagePlan> MessageSettlement::down() {
   const TreePlace place = place_in(exchange_);
-  bool failed = !open_;
   if (place.rank != 0) {
-    auto above = from_bytes<MessagePlan>(exchange_.receive(place.parent()));
-    failed = !above;
-    if (above) {
+    const Bytes bytes = exchange_.receive(place.parent());
+    attempt([&] {
+      auto above = from_bytes<MessagePlan>(bytes);
+      if (!above) return open_.reset();
       plan_.channels.merge(above->channels);
       plan_.collectives.merge(above->collectives);
-    }
+    });
   }
-  std::vector<std::uint32_t> children = place.children();
-  for (; !children.empty(); children.pop_back()) {
+  for (Children children = place.children(); !children.empty(); children.pop_back()) {
     const std::uint32_t child = children.back();
     std::optional<MessagePlan> part;
-    if (!failed) part = part_of(child, TreePlace{child, place.size}.end());
-    exchange_.send(child, to_bytes(part));
+    attempt([&] { part = part_of(child, TreePlace{child, place.size}.end()); });
+    exchange_.send(child, bytes_to_send(part));
   }
-  if (failed) return std::nullopt;
+  if (!open_) return std::nullopt;
   std::erase_if(plan_.channels, [&](const auto& entry) {
     return entry.first.source != place.rank && entry.first.destination != place.rank;
   });

@@ -38,6 +38,8 @@ class MessageSettlement {
   std::optional<MessagePlan> down();
 
  private:
+  template <typename Part>
+  void attempt(Part&& part);
   // Moves what can be told of ranks [from, to) from `open_` into `plan_`; `all`:
   // everything.
   void settle(std::uint32_t from, std::uint32_t to, bool all);

@@ -12,7 +12,6 @@
 #include <cstddef>
 #include <exception>
 #include <mutex>
-#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -37,8 +36,9 @@ void parallel_for(std::size_t count, unsigned threads, Work work) {
   std::vector<std::thread> helpers;
   const std::size_t wanted = std::min<std::size_t>(threads == 0 ? 1 : threads, count);
   try {
+    helpers.reserve(wanted);
     for (std::size_t i = 1; i < wanted; ++i) helpers.emplace_back(run);
-  } catch (const std::system_error&) {
+  } catch (const std::exception&) {  // no memory, or no more threads
   }
   run();
   for (std::thread& helper : helpers) helper.join();

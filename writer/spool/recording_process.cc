@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "writer/folder.h"
 #include "writer/spool/spool_folder.h"
 
 namespace refrain::spool {
@@ -23,9 +24,11 @@ long recording_process(const std::string& archive) {
     if (process.journal.facts().ended || pid <= 0 || kill(static_cast<pid_t>(pid), 0) != 0)
       continue;
     const fs::path descriptors = "/proc/" + std::to_string(pid) + "/fd";
-    for (const auto& entry : fs::directory_iterator(descriptors, error))
-      if (fs::read_symlink(entry.path(), error).string().rfind(spool.string() + "/", 0) ==
-          0)
+    std::error_code ignored;
+    for (const std::string& name : writer::names_in(descriptors.string(), error))
+      if (fs::read_symlink(descriptors / name, ignored)
+              .string()
+              .starts_with(spool.string() + "/"))
         return pid;
   }
   return 0;

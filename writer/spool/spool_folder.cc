@@ -8,6 +8,8 @@
 #include <system_error>
 #include <utility>
 
+#include "writer/folder.h"
+
 namespace refrain::spool {
 namespace {
 
@@ -34,9 +36,8 @@ void append(std::vector<std::string>& to, const std::vector<std::string>& from) 
 std::vector<fs::path> entries_of(const fs::path& folder, SpoolFolder& out) {
   std::vector<fs::path> entries;
   std::error_code error;
-  fs::directory_iterator it(folder, error);
-  for (; !error && it != fs::directory_iterator(); it.increment(error))
-    entries.push_back(it->path());
+  for (const std::string& name : writer::names_in(folder.string(), error))
+    entries.push_back(folder / name);
   if (error) out.complaints.push_back(folder.string() + ": " + error.message());
   return entries;
 }

@@ -1,0 +1,14 @@
+// There was no memory for a table of messages, requests or communicators to grow.
+//
+// Numbers of messages, and identities of communicators, follow from those before: from there on they are
+// not what other processes have, and the journal is told before it is closed (kTextTaken).
+// Thread-safety: any thread.
+#pragma once
+
+#include <atomic>
+
+namespace refrain::mpi {
+
+inline std::atomic<bool> g_tables_failed{false};
+
+}  // namespace refrain::mpi

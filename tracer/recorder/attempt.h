@@ -1,0 +1,23 @@
+// What needs memory, in a program that may have none left: a trace that lacks something is better than
+// a program that is aborted.
+//
+// Thread-safety: that of the body. Errors: exceptions of the body end here.
+#pragma once
+
+#include <exception>
+#include <utility>
+
+namespace refrain::recorder {
+
+// Whether the body came to its end.
+template <typename Body>
+bool attempted(Body&& body) noexcept {
+  try {
+    std::forward<Body>(body)();
+    return true;
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
+}  // namespace refrain::recorder

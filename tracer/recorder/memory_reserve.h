@@ -1,0 +1,23 @@
+// Memory for the moment in which there is none left: what the tracer cannot do without until it has
+// stopped, in a program that must not end because of it.
+//
+// Works for the tracer's own operator new (it carries its own C++ runtime), and for what libotf2, which
+// does not always look, asks of malloc (tracer/BUILD: --wrap): where there is no memory, a piece of
+// the reserve is given back, and it tries again. When all pieces are gone it fails.
+// Thread-safety: any thread. Cost: the reserve is not touched, so it takes address space alone.
+#pragma once
+
+#include <cstddef>
+
+namespace refrain::recorder {
+
+inline constexpr std::size_t kMemoryPiece = std::size_t{64} << 10;  // bytes
+
+// Once; does nothing where there is no memory for it.
+void keep_memory_reserve() noexcept;
+// One piece to the heap. False: there is none left.
+bool give_back_memory() noexcept;
+// A piece was needed: recording is to stop.
+bool memory_ran_out() noexcept;
+
+}  // namespace refrain::recorder
