@@ -1,5 +1,7 @@
 // Input: the files of an archive: a byte that chooses the name, 4 bytes with the length, the
 // contents.
+#include <unistd.h>
+
 #include <filesystem>
 #include <fstream>
 
@@ -11,10 +13,27 @@
 #include "writer/convert/convert.h"
 #include "writer/profile/trace_profile.h"
 
+namespace {
+
+// libotf2 forgets files of an archive that it refuses: after thousands there would be no more.
+class ForgottenFiles {
+ public:
+  ForgottenFiles() : first_(dup(STDERR_FILENO)) { close(first_); }
+  ~ForgottenFiles() { close_range(static_cast<unsigned>(first_), ~0U, 0); }
+  ForgottenFiles(const ForgottenFiles&) = delete;
+  ForgottenFiles& operator=(const ForgottenFiles&) = delete;
+
+ private:
+  int first_;
+};
+
+}  // namespace
+
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace refrain;
   namespace fs = std::filesystem;
   fuzz::Bytes bytes(data, size);
+  const ForgottenFiles forgotten;
   const test::TemporaryFolder folder;
   const fs::path archive = folder / "archive";
   fs::create_directories(archive / "traces");

@@ -1,9 +1,10 @@
 """A fuzz target, built twice: NAME_fuzz, with libFuzzer (tools/campaign fuzz; needs
---config=fuzz), and NAME_fuzz_test, which runs what was kept in corpus/NAME."""
+--config=fuzz), and NAME_fuzz_test, which runs what was kept in corpus/NAME and `made` inputs that
+chance makes of it: as many as take some seconds."""
 
 load("@rules_cc//cc:defs.bzl", "cc_binary", "cc_library", "cc_test")
 
-def fuzz_target(name, deps):
+def fuzz_target(name, made, deps):
     cc_library(
         name = name + "_entry",
         srcs = [name + "_fuzz.cc"],
@@ -18,10 +19,13 @@ def fuzz_target(name, deps):
     )
     cc_test(
         name = name + "_fuzz_test",
-        size = "small",
+        size = "medium",
         srcs = ["replay.cc"],
         data = native.glob(["corpus/" + name + "/*"]),
-        env = {"REFRAIN_TEST_CORPUS": "test/fuzz/corpus/" + name},
+        env = {
+            "REFRAIN_TEST_CORPUS": "test/fuzz/corpus/" + name,
+            "REFRAIN_TEST_SEEDS": str(made),
+        },
         deps = [
             ":" + name + "_entry",
             ":fuzz",
