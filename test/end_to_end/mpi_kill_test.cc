@@ -83,6 +83,32 @@ TEST_CASE("MPI end: a rank that cannot write its part - process 0 writes for all
   }
 }
 
+TEST_CASE("MPI end: allocations that fail - the job does not notice") {
+  // A sanitizer's runtime has a malloc of its own.
+  if (std::getenv("REFRAIN_TEST_RUNTIME") != nullptr) return;
+  TemporaryFolder folder;
+  int seed = 0;
+  for (const std::string program : {"ring_gcc", "halo_gcc", "threaded_gcc"})
+    for (const char* every : {"3", "20", "100", "300", "1000"}) {
+      MpiJob job{.program = program, .threads = 2, .settings = {{"LIMIT", "3"}}};
+      const Result plain = run_mpi(job);
+      job.environment = no_memory(every, ++seed, folder / "report");
+      job.time_limit = std::chrono::seconds(60);
+      const fs::path archive = folder / ("archive-" + std::to_string(seed));
+      const Result traced = run_mpi(job, MpiWay::kInside, archive);
+      INFO("one of " << every << ", seed " << seed << ", " << program << ": "
+                     << traced.errors);
+      CHECK(traced.exit_status == 0);
+      CHECK(traced.output == plain.output);
+      if (!fs::exists(archive / "traces.otf2")) {
+        CHECK(traced.errors != "");
+        continue;
+      }
+      CHECK(text(check_messages(read_checked(archive))) == "");
+    }
+  CHECK(fs::file_size(folder / "report") >= static_cast<std::uintmax_t>(seed));
+}
+
 TEST_CASE("MPI killed: the whole job at any moment - an archive of what there was") {
   std::mt19937 random(
       static_cast<unsigned>(number_from_environment("REFRAIN_TEST_SEED", 41)));

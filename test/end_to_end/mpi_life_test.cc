@@ -265,58 +265,6 @@ TEST_CASE(
   CHECK(replay(traced.trace).pairs() > 0);
 }
 
-// (With OpenMP's threads it is one of the programs of mpi_traced_test.)
-TEST_CASE(
-    "MPI life: calls of other threads, and in a signal's handler - each message its own") {
-  const std::string kind = GENERATE("posix", "handler");
-  const std::string limit = GENERATE("0", "3");
-  INFO(kind << ", limit " << limit);
-  TemporaryFolder folder;
-  MpiJob job{.program = "threaded_gcc",
-             .arguments = {"40", kind},
-             .threads = 2,
-             .settings = {{"LIMIT", limit}, {"MIN_GAP", "0"}}};
-  const Result plain = run_mpi(job);
-  job.message_log = folder / "log";
-  const Traced traced = trace_mpi(job, MpiWay::kInside, folder / "archive");
-  CHECK(traced.result.output == plain.output);
-  CHECK(traced.result.errors == "");
-  const MessageLog log = read_message_log(job.message_log, 2);
-  CHECK(log.sends() == 2 * 2 * 2 * 40);
-  const Extent extent = limit == "0" ? Extent::kFull : Extent::kReduced;
-  CHECK(text(compare_with_log(traced.trace, log, extent)) == "");
-  const Replay replayed = replay(traced.trace);
-  CHECK(replayed.unmatched() == 0);
-  CHECK(replayed.pairs() > 0);
-  if (limit == "0") CHECK(enters_of(traced.trace, "MPI_Wait") == 2 * 2 * 4 * 40);
-}
-
-TEST_CASE("MPI life: allocations that fail - the job does not notice") {
-  // A sanitizer's runtime has a malloc of its own.
-  if (std::getenv("REFRAIN_TEST_RUNTIME") != nullptr) return;
-  TemporaryFolder folder;
-  int seed = 0;
-  for (const std::string program : {"ring_gcc", "halo_gcc", "threaded_gcc"})
-    for (const char* every : {"3", "20", "100", "300", "1000"}) {
-      MpiJob job{.program = program, .threads = 2, .settings = {{"LIMIT", "3"}}};
-      const Result plain = run_mpi(job);
-      job.environment = no_memory(every, ++seed, folder / "report");
-      job.time_limit = std::chrono::seconds(60);
-      const fs::path archive = folder / ("archive-" + std::to_string(seed));
-      const Result traced = run_mpi(job, MpiWay::kInside, archive);
-      INFO("one of " << every << ", seed " << seed << ", " << program << ": "
-                     << traced.errors);
-      CHECK(traced.exit_status == 0);
-      CHECK(traced.output == plain.output);
-      if (!fs::exists(archive / "traces.otf2")) {
-        CHECK(traced.errors != "");
-        continue;
-      }
-      CHECK(text(check_messages(read_checked(archive))) == "");
-    }
-  CHECK(fs::file_size(folder / "report") >= static_cast<std::uintmax_t>(seed));
-}
-
 TEST_CASE("MPI life: clocks - compared on the way, too") {
   // Two collectives an iteration, and one for the result.
   const auto [every, ranks, measured] = GENERATE(table<const char*, int, std::size_t>(

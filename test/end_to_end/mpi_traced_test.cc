@@ -198,6 +198,35 @@ TEST_CASE("MPI traced: slow iterations - those of one rank are written by all") 
     }
 }
 
+// OpenMP's threads are in the list of programs.
+TEST_CASE(
+    "MPI traced: calls of other threads, and in a signal's handler - each message its "
+    "own") {
+  const std::string kind = GENERATE("posix", "handler");
+  const std::string limit = GENERATE("0", "3");
+  INFO(kind << ", limit " << limit);
+  TemporaryFolder folder;
+  MpiJob job{.program = "threaded_gcc",
+             .arguments = {"40", kind},
+             .threads = 2,
+             .settings = {{"LIMIT", limit}, {"MIN_GAP", "0"}}};
+  const Result plain = run_mpi(job);
+  job.message_log = folder / "log";
+  const Traced traced = trace_mpi(job, MpiWay::kInside, folder / "archive");
+  CHECK(traced.result.output == plain.output);
+  CHECK(traced.result.errors == "");
+  const MessageLog log = read_message_log(job.message_log, 2);
+  CHECK(log.sends() == 2 * 2 * 2 * 40);
+  const Extent extent = limit == "0" ? Extent::kFull : Extent::kReduced;
+  CHECK(text(compare_with_log(traced.trace, log, extent)) == "");
+  const Replay replayed = replay(traced.trace);
+  CHECK(replayed.unmatched() == 0);
+  CHECK(replayed.pairs() > 0);
+  const MpiProcesses processes(traced.trace);
+  for (int rank = 0; limit == "0" && rank < 2; ++rank)
+    CHECK(enters(traced.trace, processes.location_group(rank))["MPI_Wait"] == 2 * 4 * 40);
+}
+
 TEST_CASE("MPI traced: reduced - regular programs drop few messages") {
   for (const MpiProgram& program : mpi_programs()) {
     if (!program.regular || !program.messages) continue;

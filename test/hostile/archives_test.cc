@@ -1,11 +1,14 @@
 // Archives whose definitions and events contradict each other, or refer to what is not there:
 // whatever reads archives ends, with an error or without.
 #include <catch2/catch.hpp>
+#include <cstdint>
 #include <filesystem>
+#include <fstream>
 #include <string>
 
 #include "test/support/files.h"
 #include "test/support/leaks.h"
+#include "writer/anchor_file.h"
 #include "writer/archive_info.h"
 #include "writer/convert/convert.h"
 #include "writer/convert/foreign_archive.h"
@@ -53,6 +56,35 @@ TEST_CASE("Hostile archives: definitions that lie - read or refused, in one line
   CHECK(converted > seeds() / 4);
   CHECK(profiled > seeds() / 10);
   CHECK(profiled < seeds());
+}
+
+// libotf2 believes the number, and looks for that many for minutes.
+TEST_CASE("Hostile archives: an anchor file that claims more than it holds - refused") {
+  const test::TemporaryFolder folder;
+  convert::write_foreign_archive(folder / "archive", {.more_enters = 5});
+  const std::filesystem::path anchor = folder / "archive" / "traces.otf2";
+  CHECK(writer::anchor_complaint(anchor.string()) == "");
+  std::string bytes = test::read_file(anchor);
+  constexpr std::size_t kTexts = 46;  // three, each with a zero at its end
+  std::size_t at = kTexts;
+  for (int i = 0; i < 3; ++i) at = bytes.find('\0', at) + 1;
+  const auto refused = [&](std::uint32_t properties) {
+    for (std::size_t i = 0; i < 4; ++i)
+      bytes.at(at + i) = static_cast<char>(properties >> 8 * i);
+    std::ofstream(anchor, std::ios::binary) << bytes;
+    convert::ConvertOptions options;
+    options.archive = folder / "archive";
+    options.overwrite = true;
+    const std::string error = convert::convert_archive(options).error;
+    return error.find("damaged anchor file") != std::string::npos &&
+           writer::read_archive_info((folder / "archive").string())
+                   .error.find("damaged anchor file") != std::string::npos;
+  };
+  CHECK(refused(1'000'000'000));
+  CHECK(refused(100));
+  bytes.resize(at + 2);  // in the midst of the number
+  std::ofstream(anchor, std::ios::binary) << bytes;
+  CHECK(writer::anchor_complaint(anchor.string()) == "damaged anchor file");
 }
 
 }  // namespace refrain

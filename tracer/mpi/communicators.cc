@@ -43,7 +43,7 @@ Communicator* Communicators::add_locked(const Facts& facts) {
   if (all_.size() >= kNoCommunicator) return nullptr;
   const std::uint64_t family = mix(facts.parent, facts.members);
   auto entry = std::make_unique<Communicator>();
-  all_.reserve(all_.size() + 1);
+  if (all_.size() == all_.capacity()) all_.reserve(2 * all_.size() + 16);
   entry->handle = facts.handle;
   entry->number = static_cast<std::uint16_t>(all_.size());
   entry->kind = facts.kind;

@@ -33,7 +33,7 @@ std::uint64_t archive_bytes(const std::string& folder) {
     const fs::path path = fs::path(folder) / name;
     if (fs::is_regular_file(path, error)) bytes += fs::file_size(path, error);
     if (!fs::is_directory(path, error)) continue;
-    for (const std::string& file : writer::names_in(path.string(), error))
+    for (const std::string& file : names_in(path.string(), error))
       if (fs::is_regular_file(path / file, error))
         bytes += fs::file_size(path / file, error);
   }
@@ -48,14 +48,13 @@ std::string move_part(const std::string& work_folder, std::uint32_t rank) {
   const fs::path part = part_folder(work_folder, rank);
   const fs::path to = fs::path(work_folder) / "traces";
   std::error_code error;
-  const std::vector<std::string> files =
-      writer::names_in((part / "traces").string(), error);
+  const std::vector<std::string> files = names_in((part / "traces").string(), error);
   if (error) return part.string() + ": " + error.message();
   for (const std::string& file : files) {
     fs::rename(part / "traces" / file, to / file, error);
     if (error) return (part / file).string() + ": " + error.message();
   }
-  writer::remove_tree(part.string());
+  remove_tree(part.string());
   return {};
 }
 
@@ -63,7 +62,7 @@ std::string remove_archive(const std::string& folder) {
   // Without the anchor there is no archive for any reader.
   for (auto name = kFiles.rbegin(); name != kFiles.rend(); ++name) {
     const fs::path path = fs::path(folder) / *name;
-    if (!writer::remove_tree(path.string())) return path.string() + ": cannot be removed";
+    if (!remove_tree(path.string())) return path.string() + ": cannot be removed";
   }
   return {};
 }
@@ -72,12 +71,12 @@ ArchiveFolder::ArchiveFolder(std::string archive)
     : archive_(std::move(archive)),
       work_((fs::path(archive_) / ".traces-being-written").string()) {}
 
-ArchiveFolder::~ArchiveFolder() { writer::remove_tree(work_); }
+ArchiveFolder::~ArchiveFolder() { remove_tree(work_); }
 
 std::string ArchiveFolder::prepare(bool overwrite) {
   if (!overwrite && holds_archive(archive_)) return archive_ + " holds an archive already";
   std::error_code error;
-  writer::remove_tree(work_);
+  remove_tree(work_);
   fs::create_directories(work_, error);
   if (error) return work_ + ": " + error.message();
   return {};

@@ -352,11 +352,10 @@ class ArchiveJob {
   // goes wrong now is a complaint.
   void remove_spool() {
     if (options_.keep_spool) return;
-    if (!first_)
-      writer::remove_tree(spool::process_path(options_.archive, exchange_.rank()));
+    if (!first_) remove_tree(spool::process_path(options_.archive, exchange_.rank()));
     agree(exchange_, Nothing{});
     if (!first_) return;
-    if (!writer::remove_tree(spool::spool_path(options_.archive)))
+    if (!remove_tree(spool::spool_path(options_.archive)))
       result_.complaints.push_back(spool::spool_path(options_.archive) +
                                    ": cannot be removed");
   }
