@@ -56,7 +56,8 @@
 //   one iteration of the other. What there is of a broken iteration may be the begin of a loop
 //   found later.
 // - Iterations that began more than reach_events() ago are not told; kFound and the
-//   first kIteration then have the number of the first one that is.
+//   first kIteration then have the number of the first one that is. Ends are told, at the
+//   earliest position within reach that does not lie inside of an inner visit.
 #pragma once
 
 #include <array>
@@ -156,6 +157,7 @@ class NestedDetector final : public LoopDetector {
                   LoopSink& sink) noexcept;
   void tell(LoopEventKind kind, std::size_t level, std::uint64_t position,
             std::uint64_t iteration, LoopSink& sink) const noexcept;
+  std::uint64_t told_position(std::uint64_t position) const noexcept;
 
   TokenHistory history_;
   BodyStore bodies_;

@@ -1,10 +1,12 @@
 // What the nested detector tells nests: visits of loops lie apart or one within one
 // iteration of the other, and no two visits of one loop overlap.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <string>
 #include <vector>
 
 #include "periodicity/nested_detector.h"
+#include "test/support/little_memory.h"
 #include "test/support/loop_nest.h"
 #include "test/support/loop_record.h"
 #include "test/support/program_streams.h"
@@ -122,6 +124,43 @@ TEST_CASE("Nesting: random nests, also with something amiss here and there") {
         visits += check_both(name + " perturbed", test::perturbed(stream, 50, seed));
       }
   CHECK(visits > 10000);
+}
+
+// A loop that goes on for longer than the detector reaches, in what had looked like another
+// iteration of two loops around it, which turn out to have ended before.
+TEST_CASE("Nesting: an end that is out of reach - behind what was told inside") {
+  Stream stream;
+  const auto add = [&stream](const char* symbols, int times) {
+    for (; times != 0; --times)
+      for (const char* symbol = symbols; *symbol != 0; ++symbol)
+        stream.push_back(static_cast<Symbol>(*symbol));
+  };
+  for (int outer = 0; outer != 4; ++outer) {
+    add("abcdefgh", 1);
+    for (int middle = 0; middle != 3; ++middle) {
+      add("pq", 1);
+      add("wxyz", 10);
+      add("rst", 1);
+    }
+  }
+  add("abcdefghpq", 1);
+  const std::uint64_t inner = stream.size();
+  add("wxyz", 100);
+  const std::uint64_t end = stream.size();
+  add("pq", 1);
+  NestedDetector detector(test::kLittleMemory);
+  REQUIRE(end - inner > detector.reach_events());
+  LoopRecord record;
+  for (const Symbol symbol : stream) detector.push(symbol, 0, record);
+  detector.finish(record);
+  REQUIRE(record.complaint(stream.size()) == "");
+  CHECK(test::nesting_complaint(record) == "");
+  const std::vector<test::Visit> visits = test::visits_of(record);
+  const bool seen =
+      std::any_of(visits.begin(), visits.end(), [&](const test::Visit& visit) {
+        return visit.begins.front() == inner && visit.end == end;
+      });
+  CHECK(seen);
 }
 
 TEST_CASE("Nesting: noise") {

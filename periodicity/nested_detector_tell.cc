@@ -40,12 +40,19 @@ void NestedDetector::tell(LoopEventKind kind, std::size_t level, std::uint64_t p
        .loop = body.loop,
        .visit = frame.visit,
        .body_events = body.events,
-       .position = std::max(position, position_ - std::min(position_, reach_)),
+       .position = told_position(position),
        .iteration = iteration,
        .parent = level == 0 ? kNoLoop : bodies_[frames_[level - 1].body].loop,
        .at_end = at_end_,
        .left_so_often = left_so_.times,
        .left_so_at = left_so_.position});
+}
+
+// Of what lies too long ago it is told that it was as early as can be said: within reach, and
+// not inside of an inner visit.
+std::uint64_t NestedDetector::told_position(std::uint64_t position) const noexcept {
+  if (position_ - position <= reach_) return position;
+  return std::max(position_ - reach_, told_visits_.end());
 }
 
 // Tells the parts of the innermost loop's iteration that began at `begin` and is complete.

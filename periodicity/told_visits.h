@@ -29,6 +29,9 @@ class ToldVisits {
     oldest = {begin, end_};
   }
 
+  // Of all that were told so far.
+  std::uint64_t end() const noexcept { return end_; }
+
   // Takes the positions that lie inside of a visit out of `positions`, the latest of which
   // comes first; gives how many are left.
   std::uint32_t take_out_inside(std::span<std::uint64_t> positions) const noexcept {
