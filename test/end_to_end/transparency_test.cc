@@ -102,6 +102,8 @@ TEST_CASE("Transparency: a very long command - its beginning is in the archive")
   CHECK(traced.trace.properties.at("REFRAIN::SHORTENED") == "REFRAIN::COMMAND");
   CHECK(traced.trace.properties.at("REFRAIN::COMMAND").find(" 3 aaaa") !=
         std::string::npos);
+  CHECK(run_refrain({"info", folder / "archive"})
+            .output.find("\nShortened REFRAIN::COMMAND: ") != std::string::npos);
 }
 
 TEST_CASE("Transparency: switched off - the library does nothing") {

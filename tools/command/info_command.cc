@@ -148,10 +148,27 @@ std::string label(const PhaseInfo& phase) {
          (found ? fmt::format("loop {}", phase.id) : phase.name);
 }
 
+std::string property(const ArchiveInfo& info, const char* name) {
+  const auto found = info.properties.find(std::string("REFRAIN::") + name);
+  return found == info.properties.end() ? "" : found->second;
+}
+
+// What else is not as it is in other archives.
+void print_reservations(const ArchiveInfo& info) {
+  if (const std::string taken = property(info, "MPI_TAKEN"); !taken.empty())
+    fmt::print("Left out  messages and collectives: not all calls were seen of {}\n",
+               taken);
+  if (const std::string names = property(info, "SHORTENED"); !names.empty())
+    fmt::print("Shortened {}: longer than the archive can hold\n", names);
+  std::istringstream complaints(property(info, "COMPLAINTS"));
+  for (std::string line; std::getline(complaints, line);)
+    fmt::print("Complaint {}\n", line);
+}
+
 void print_functions_off(const ArchiveInfo& info) {
-  const auto found = info.properties.find("REFRAIN::FUNCTIONS_OFF");
-  if (found == info.properties.end()) return;
-  std::istringstream lines(found->second);
+  const std::string functions = property(info, "FUNCTIONS_OFF");
+  if (functions.empty()) return;
+  std::istringstream lines(functions);
   fmt::print("Off       functions that were not recorded any more, for what they do:\n");
   for (std::string line; std::getline(lines, line);) {
     std::istringstream words(line);
@@ -262,6 +279,7 @@ void print_text(const ArchiveInfo& info, const std::string& archive) {
     if (count != 0) fmt::print("Lost      {} by {}\n", count, cause);
   if (info.events_filtered != 0)
     fmt::print("Filtered  {} enters and leaves\n", info.events_filtered);
+  print_reservations(info);
   print_functions_off(info);
   if (info.mpi.used) print_mpi(info.mpi);
   if (info.mpi.used && info.processes > 1 && !info.phases.empty())
