@@ -9,7 +9,7 @@
 namespace refrain::user {
 
 TEST_CASE("NameTable: numbers - equal texts, and only those") {
-  NameTable table(100);
+  static NameTable table(100);  // as all are: their texts stay
   const auto first = table.number("solve", "a.c", 1);
   CHECK(first.number == 1);
   CHECK(first.is_new);
@@ -29,7 +29,7 @@ TEST_CASE("NameTable: numbers - equal texts, and only those") {
 }
 
 TEST_CASE("NameTable: full - no number, those known stay") {
-  NameTable table(2);
+  static NameTable table(2);
   CHECK(table.number("a").number == 1);
   CHECK(table.number("b").number == 2);
   CHECK(table.number("c").number == 0);
