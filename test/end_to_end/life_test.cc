@@ -189,6 +189,27 @@ TEST_CASE("Life: a program with an OMPT tool of its own - wins, and that is told
   CHECK(regions_of(read_checked(folder / "archive")) == 50);
 }
 
+// A runtime takes one tool.
+TEST_CASE("Life: OMPT tools that come after ours - are not asked, and that is told") {
+  const std::string tool = data_file("test/tools/empty_tool.so");
+  const std::string line =
+      "refrain: " + tool + " is not asked for an OMPT tool: OpenMP's runtime takes one\n";
+  const Job job{"jacobi_clang", {"20"}, 2, {{"LIMIT", "0"}}};
+  const Result plain = run_untraced(job);
+  for (const std::string variable : {"OMP_TOOL_LIBRARIES", "LD_PRELOAD"})
+    for (const Way way : {Way::kRun, Way::kPreload}) {
+      if (variable == "LD_PRELOAD" && way == Way::kPreload) continue;  // is set for that
+      INFO(variable << ", way " << static_cast<int>(way));
+      TemporaryFolder folder;
+      Job with = job;
+      with.environment[variable] = tool;
+      const Result traced = run_job(with, way, folder / "archive");
+      CHECK(traced.output == plain.output);
+      CHECK(traced.errors == line);
+      CHECK(regions_of(read_checked(folder / "archive")) > 0);
+    }
+}
+
 TEST_CASE("Life: a library with OpenMP - loaded late, unloaded, and loaded again") {
   for (const Way way : {Way::kRun, Way::kPreload}) {
     TemporaryFolder folder;

@@ -239,19 +239,14 @@ std::uint64_t kinds_of(const std::string& where) {
   return kinds;
 }
 
-// Of a job's processes one says it for all.
-bool speaks() {
-  const char* rank = std::getenv("PMI_RANK");
-  return rank == nullptr || std::string_view(rank) == "0";
-}
-
 void on_start(runtime::Session& session) {
   const filters::Settings& settings = session.settings();
   if (settings.counters.empty()) return;
   auto* setup = new Setup;
   Chooser chooser(*setup);
   chooser.choose(settings.counters);
-  if (const std::string line = chooser.missing(); !line.empty() && speaks())
+  if (const std::string line = chooser.missing();
+      !line.empty() && runtime::speaks_for_job())
     runtime::warn(line);
   if (setup->counters.empty()) {
     delete setup;

@@ -115,12 +115,6 @@ void look_for_other_tools() noexcept {
   }
 }
 
-// What launchers tell; a process without one is the first.
-bool is_first_process() noexcept {
-  const char* rank = std::getenv("PMI_RANK");
-  return rank == nullptr || std::string_view(rank) == "0";
-}
-
 }  // namespace
 
 bool start_tracing() noexcept {
@@ -223,9 +217,9 @@ __attribute__((constructor)) void at_load() {
   redirect_fortran_library();
 }
 
-// The first process of what the launcher started says it for all.
 __attribute__((destructor)) void at_unload() {
-  if (PMPI_Init == nullptr || g_initialized || !runtime::wanted() || !is_first_process())
+  if (PMPI_Init == nullptr || g_initialized || !runtime::wanted() ||
+      !runtime::speaks_for_job())
     return;
   if (g_sessions.load(std::memory_order_relaxed))
     return runtime::warn(

@@ -16,6 +16,7 @@
 #include <string>
 
 #include "tracer/ompt/callbacks.h"
+#include "tracer/ompt/other_ompt_tools.h"
 #include "tracer/recorder/attempt.h"
 #include "tracer/runtime/lifecycle.h"
 #include "tracer/runtime/messages.h"
@@ -40,9 +41,6 @@ using spool::Record;
 std::atomic<int> g_roots{0};
 
 ompt_finalize_tool_t g_finalize_tool = nullptr;
-
-// A runtime has asked for a tool.
-std::atomic<bool> g_asked{false};
 
 // The process ends. A runtime that another thread of the program still uses is left alone: it
 // would be torn down under that thread's feet, long before the process is gone.
@@ -194,6 +192,30 @@ void on_implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t* parallel, omp
       Clock::now(), std::uint64_t{size} << 32 | index, spool::kTeamInitial));
 }
 
+// --- Other tools --------------------------------------------------------------------
+
+std::atomic<bool> g_asked{false};  // by a runtime, for a tool
+
+void tell_tool_not_asked() noexcept {
+  static std::atomic<bool> told{false};  // also where the runtime starts again
+  if (!runtime::speaks_for_job() || told.exchange(true)) return;
+  std::string other;
+  recorder::attempted([&] { other = tool_not_asked(); });
+  if (!other.empty())
+    runtime::warn({other, " is not asked for an OMPT tool: OpenMP's runtime takes one"});
+}
+
+// What takes the place of ours is the program's own.
+__attribute__((destructor)) void tell_tool_taken() noexcept {
+  if (g_asked.load() || dlsym(RTLD_DEFAULT, "omp_get_max_threads") == nullptr) return;
+  std::string other;
+  recorder::attempted([&] { other = runtime::taken_by("ompt_start_tool"); });
+  if (!other.empty() && runtime::wanted())
+    runtime::warn(
+        {"parallel regions are not traced: OpenMP's runtime has taken the OMPT tool of ",
+         other});
+}
+
 // --- Life ---------------------------------------------------------------------------
 
 int initialize(ompt_function_lookup_t lookup, int, ompt_data_t* tool) noexcept {
@@ -202,6 +224,7 @@ int initialize(ompt_function_lookup_t lookup, int, ompt_data_t* tool) noexcept {
   if (runtime::start_session(runtime::Source::kOpenMp,
                              static_cast<const char*>(tool->ptr)) == nullptr)
     return 0;
+  tell_tool_not_asked();
   g_finalize_tool = reinterpret_cast<ompt_finalize_tool_t>(lookup("ompt_finalize_tool"));
   if (g_finalize_tool != nullptr) runtime::set_runtime_end(end_runtime);
   set(ompt_callback_thread_begin, callback(on_thread_begin));
@@ -221,21 +244,6 @@ void finalize(ompt_data_t*) noexcept {
 
 }  // namespace
 }  // namespace refrain::ompt
-
-// A runtime asks the first tool in the loader's order. If that is the program's own it takes that, and
-// asks us only if it is not wanted.
-namespace {
-__attribute__((destructor)) void tell_other_tool() {
-  using namespace refrain;
-  if (ompt::g_asked.load() || dlsym(RTLD_DEFAULT, "omp_get_max_threads") == nullptr) return;
-  std::string other;
-  recorder::attempted([&] { other = runtime::taken_by("ompt_start_tool"); });
-  if (!other.empty() && runtime::wanted())
-    runtime::warn(
-        {"parallel regions are not traced: OpenMP's runtime has taken the OMPT tool of ",
-         other});
-}
-}  // namespace
 
 extern "C" __attribute__((visibility("default"))) ompt_start_tool_result_t* ompt_start_tool(
     unsigned, const char* runtime_version) {

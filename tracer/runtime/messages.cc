@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <cstring>
 
 namespace refrain::runtime {
@@ -20,6 +21,11 @@ void say(std::initializer_list<std::string_view> parts) noexcept {
   for (const std::string_view part : parts) add(part);
   text[size++] = '\n';
   if (write(STDERR_FILENO, text.data(), size) < 0) return;
+}
+
+bool speaks_for_job() noexcept {
+  const char* rank = std::getenv("PMI_RANK");
+  return rank == nullptr || std::string_view(rank) == "0";
 }
 
 }  // namespace refrain::runtime

@@ -13,4 +13,8 @@ inline void say(std::string_view line) noexcept { say({line}); }
 inline void warn(std::initializer_list<std::string_view> parts) noexcept { say(parts); }
 inline void warn(std::string_view line) noexcept { say({line}); }
 
+// What all processes of a job would say is said by the first of what the launcher started; a
+// process without one speaks for itself.
+bool speaks_for_job() noexcept;
+
 }  // namespace refrain::runtime

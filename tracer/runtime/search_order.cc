@@ -24,4 +24,9 @@ std::string taken_by(const char* function) {
 
 std::string taken_from(const char* function) { return file_of(dlsym(RTLD_NEXT, function)); }
 
+std::string own_file() {
+  Dl_info here;
+  return dladdr(&kHere, &here) != 0 && here.dli_fname != nullptr ? here.dli_fname : "";
+}
+
 }  // namespace refrain::runtime
