@@ -17,8 +17,11 @@ struct CloseFolder {
   void operator()(DIR* folder) const noexcept { closedir(folder); }
 };
 
+// Of the removal that this thread is at; nftw() hands nothing through.
+constinit thread_local int t_first_error = 0;
+
 int remove_entry(const char* path, const struct stat*, int, FTW*) {
-  (void)std::remove(path);
+  if (std::remove(path) != 0 && t_first_error == 0) t_first_error = errno;
   return 0;
 }
 
@@ -44,11 +47,14 @@ std::vector<std::string> names_in(const std::string& folder, std::error_code& er
   return names;
 }
 
-bool remove_tree(const std::string& path) noexcept {
+std::error_code remove_tree(const std::string& path) noexcept {
   constexpr int kDescriptors = 8;
-  nftw(path.c_str(), remove_entry, kDescriptors, FTW_DEPTH | FTW_PHYS);
+  t_first_error = 0;
+  const int walked = nftw(path.c_str(), remove_entry, kDescriptors, FTW_DEPTH | FTW_PHYS);
+  if (walked != 0 && t_first_error == 0) t_first_error = errno;
   struct stat left {};
-  return lstat(path.c_str(), &left) != 0 && errno == ENOENT;
+  if (lstat(path.c_str(), &left) != 0 && errno == ENOENT) return {};
+  return {t_first_error != 0 ? t_first_error : ENOTEMPTY, std::generic_category()};
 }
 
 }  // namespace refrain::writer
