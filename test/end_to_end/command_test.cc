@@ -79,6 +79,20 @@ TEST_CASE("Command: run - an existing archive is not replaced unless asked") {
   CHECK(read_file(archive / "traces.otf2") != before);
 }
 
+TEST_CASE("Command: run - a value of a switch is not run") {
+  const std::string program = data_file("test/programs/cg_clang");
+  for (const std::string value : {"yes", "no", "1"}) {
+    const Result refused = run_refrain({"run", "--overwrite", value, "--", program, "2"});
+    CHECK(refused.exit_status == 2);
+    CHECK(refused.output == "");
+    CHECK(refused.errors == "refrain: --overwrite takes no value: '" + value + " --'\n");
+  }
+  TemporaryFolder folder;
+  const Result ran = run_refrain({"run", "--overwrite", "-o", folder / "a", "echo", "--"});
+  CHECK(ran.ok());
+  CHECK(ran.output == "--\n");
+}
+
 TEST_CASE("Command: run - says in a few lines what was found, unless quiet") {
   TemporaryFolder folder;
   const std::string program = data_file("test/programs/cg_clang");

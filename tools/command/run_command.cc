@@ -179,7 +179,21 @@ void RunCommand::remove_old_archive() const {
     fs::remove_all(archive_, ignored);
 }
 
+// "refrain run --overwrite yes -- program" would run yes, for ever.
+std::string RunCommand::check_switch_value() const {
+  if (command_.size() < 2 || command_[1] != "--") return {};
+  filters::Settings ignored;
+  for (const filters::SettingInfo& info : filters::setting_table()) {
+    const auto given = switches_.find(info.name);
+    if (given != switches_.end() && given->second &&
+        filters::set_value(ignored, info, command_[0]).empty())
+      return flag_of(info) + " takes no value: '" + command_[0] + " --'";
+  }
+  return {};
+}
+
 int RunCommand::run() {
+  if (std::string wrong = check_switch_value(); !wrong.empty()) return fail(wrong);
   if (std::string wrong = export_settings(); !wrong.empty()) return fail(wrong);
   std::string library = find_library();
   if (library.empty())

@@ -22,6 +22,7 @@ class RunCommand final : public Subcommand {
 
  private:
   std::string export_settings();
+  std::string check_switch_value() const;
   std::string check_archive(const std::string& archive, bool overwrite) const;
   void remove_old_archive() const;
   std::string choose_runtime(const Program& program) const;
