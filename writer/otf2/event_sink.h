@@ -76,7 +76,8 @@ class EventSink {
   void receive(std::uint64_t ticks, const MessageEnd& message, std::uint64_t request);
   void send_complete(std::uint64_t ticks, std::uint64_t request);
   void receive_request(std::uint64_t ticks, std::uint64_t request);
-  void request_test(std::uint64_t ticks, std::uint64_t request);
+  // By a call of `region`: with a filter that takes the call nothing is to be seen of the poll.
+  void request_test(std::uint64_t ticks, std::uint64_t request, std::uint32_t region);
   void request_cancelled(std::uint64_t ticks, std::uint64_t request);
   void collective_begin(std::uint64_t ticks);
   void collective_end(std::uint64_t ticks, const Collective& collective);

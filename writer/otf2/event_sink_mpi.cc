@@ -33,8 +33,9 @@ void EventSink::receive_request(std::uint64_t ticks, std::uint64_t request) {
   check(OTF2_EvtWriter_MpiIrecvRequest(writer_, nullptr, at(ticks), request));
 }
 
-void EventSink::request_test(std::uint64_t ticks, std::uint64_t request) {
-  if (!ok()) return;
+void EventSink::request_test(std::uint64_t ticks, std::uint64_t request,
+                             std::uint32_t region) {
+  if (!ok() || (region < regions_.size() && regions_[region].filtered)) return;
   check(OTF2_EvtWriter_MpiRequestTest(writer_, nullptr, at(ticks), request));
 }
 

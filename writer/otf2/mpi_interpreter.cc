@@ -250,8 +250,10 @@ void MpiInterpreter::tested(const Record& record) {
   const auto open = requests_.find(request_of(record));
   if (open == requests_.end() || !decided(open->second.ordinal)) return;
   const std::uint64_t request = id_of(open->second.ordinal);
+  const std::uint32_t call =
+      stack_.size() == 0 ? kNoRegion : stack_[stack_.size() - 1].region;
   stack_.point(record.ticks,
-               [&](EventSink& sink) { sink.request_test(record.ticks, request); });
+               [&](EventSink& sink) { sink.request_test(record.ticks, request, call); });
 }
 
 // A receive that was cancelled got nothing: its request is told, and no message is missing.

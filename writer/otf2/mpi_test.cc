@@ -136,6 +136,35 @@ TEST_CASE("MPI: requests - begun and completed once, whatever the program's own 
               "228 MpiIrecv comm 0 peer 0 tag 3 bytes 11 #3", "228 MpiIsendComplete #4"});
 }
 
+TEST_CASE("MPI: a filter - takes polls, not what they complete") {
+  const test::TemporaryFolder in_full;
+  const test::TemporaryFolder filtered;
+  auto ranks = job(2);
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    send(ranks[rank], 1, 100, {.peer = 1 - rank, .tag = 3, .bytes = 10});
+    auto& log = ranks[rank].location(0);
+    log.enter_mpi(200, kTestIrecv, kSite, 2)
+        .add(kMpiPost, 201, 0, 5)
+        .leave_mpi(202, kTestIrecv, kSite);
+    for (std::uint64_t t = 300; t < 600; t += 10) {
+      log.enter_mpi(t, kTestWaitall, kSite, 3);
+      if (t < 590) log.add(kMpiTested, t + 1, 0, 5);
+      if (t == 590)
+        log.message(kMpiRecv, t + 1, {.peer = 1 - rank, .tag = 3, .bytes = 10}, 5);
+      log.leave_mpi(t + 2, kTestWaitall, kSite);
+    }
+  }
+  const Written all = write_and_check(ranks, in_full);
+  CHECK(lines_with(all.trace, 1, " MpiRequestTest").size() == 29);
+  WriteOptions options;
+  options.filter = "SCOREP_REGION_NAMES_BEGIN EXCLUDE MPI_Waitall\nSCOREP_REGION_NAMES_END";
+  const Written written = write_and_check(ranks, filtered, options);
+  CHECK(lines_with(written.trace, 1, " Mpi") ==
+        Lines{"101 MpiSend comm 0 peer 0 tag 3 bytes 10", "201 MpiIrecvRequest #1",
+              "591 MpiIrecv comm 0 peer 0 tag 3 bytes 10 #1"});
+  CHECK(written.result.events_filtered == 2 * 60);
+}
+
 TEST_CASE("MPI: requests - one that is never complete leaves no record of itself") {
   const test::TemporaryFolder folder;
   auto ranks = job(2);
