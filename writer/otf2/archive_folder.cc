@@ -74,8 +74,19 @@ ArchiveFolder::ArchiveFolder(std::string archive)
 
 ArchiveFolder::~ArchiveFolder() { remove_tree(work_); }
 
+// A process that died in publish() leaves files in their place without the anchor, and the rest
+// where it was. The work folder goes last: without it what is left would be somebody's.
+bool ArchiveFolder::publication_was_interrupted() const {
+  std::error_code error;
+  return fs::exists(work_, error) && !fs::exists(fs::path(archive_) / kFiles.back(), error);
+}
+
 std::string ArchiveFolder::prepare(bool overwrite) {
-  if (!overwrite && holds_archive(archive_)) return archive_ + " holds an archive already";
+  if (publication_was_interrupted()) {
+    if (std::string wrong = remove_archive(archive_); !wrong.empty()) return wrong;
+  } else if (!overwrite && holds_archive(archive_)) {
+    return archive_ + " holds an archive already";
+  }
   std::error_code error;
   remove_tree(work_);
   fs::create_directories(work_, error);

@@ -31,13 +31,16 @@ class ArchiveFolder {
   ArchiveFolder(const ArchiveFolder&) = delete;
   ArchiveFolder& operator=(const ArchiveFolder&) = delete;
 
-  // Makes the folder to write in; refuses where an archive is, unless `overwrite`.
+  // Makes the folder to write in; refuses where an archive is, unless `overwrite`. What is left of one
+  // that was being moved to its place is none.
   std::string prepare(bool overwrite);
   const std::string& work_folder() const noexcept { return work_; }
   // Moves the finished files to their place; traces.otf2, which readers look for, last.
   std::string publish();
 
  private:
+  bool publication_was_interrupted() const;
+
   std::string archive_;
   std::string work_;
 };

@@ -245,12 +245,41 @@ TEST_CASE("Archive: refusal - nothing is overwritten, nothing half-done stays") 
     CHECK(fs::exists(folder / "spool"));
     CHECK(write_archive(options).ok);
   }
+  SECTION("files of an archive's names, without an anchor") {
+    ten_iterations(2).write(folder.path());
+    std::ofstream(folder / "traces.def") << "precious";
+    CHECK_THAT(write_archive(options).error, Catch::Contains("holds an archive already"));
+    CHECK(test::read_file(folder / "traces.def") == "precious");
+  }
   SECTION("a filter with a mistake") {
     ten_iterations(2).write(folder.path());
     options.filter = "EXCLUDE everything";
     CHECK_THAT(write_archive(options).error, Catch::Contains("filter: line 1"));
   }
   CHECK_FALSE(fs::exists(folder / ".traces-being-written"));
+}
+
+TEST_CASE("Archive: a process that died while it moved one to its place - recovered") {
+  // Files are moved in this order.
+  const std::vector<std::string> files = {"traces", "traces.def", "traces.marker",
+                                          "traces.otf2"};
+  for (std::size_t moved = 0; moved <= files.size(); ++moved) {
+    INFO("files moved: " << moved);
+    const test::TemporaryFolder folder;
+    ten_iterations(2).write(folder.path());
+    WriteOptions options;
+    options.archive = folder.path().string();
+    options.keep_spool = true;
+    REQUIRE(write_archive(options).ok);
+    const fs::path work = folder / ".traces-being-written";
+    fs::create_directory(work);
+    for (std::size_t i = moved; i < files.size(); ++i)
+      fs::rename(folder / files[i], work / files[i]);
+    const WriteResult again = write_archive(options);
+    CHECK(again.ok == (moved < files.size()));  // all moved: it is an archive
+    CHECK(fs::exists(folder / "traces.otf2"));
+    CHECK_FALSE(fs::exists(work));
+  }
 }
 
 // As if the disk were full beyond so many bytes a file.
