@@ -2,8 +2,10 @@
  * parallel regions of its own; then one team with more threads than the machine has cores.
  *
  * Arguments: [pthreads = 200] [at a time = 8] [threads of the large team = 16] */
+#include <errno.h>
 #include <omp.h>
 #include <pthread.h>
+#include <unistd.h>
 
 #include "common.h"
 
@@ -26,6 +28,16 @@ static void* work(void* argument) {
   return NULL;
 }
 
+/* Linux has no new thread (EAGAIN) while another one is in exec(), as it may be in death_test. */
+static void create(pthread_t* thread, struct job* job) {
+  int error = EAGAIN;
+  for (int tries = 0; tries < 100 && error == EAGAIN; ++tries) {
+    if (tries > 0) usleep(1000);
+    error = pthread_create(thread, NULL, work, job);
+  }
+  if (error) abort();
+}
+
 int main(int argc, char** argv) {
   const long pthreads = argument(argc, argv, 1, 200, 0);
   const long at_a_time = argument(argc, argv, 2, 8, 1);
@@ -38,7 +50,7 @@ int main(int argc, char** argv) {
     const long now = pthreads - done < at_a_time ? pthreads - done : at_a_time;
     for (long i = 0; i < now; ++i) {
       job[i] = (struct job){.seed = (uint64_t)(done + i) * 128, .result = 0};
-      if (pthread_create(&thread[i], NULL, work, &job[i])) abort();
+      create(&thread[i], &job[i]);
     }
     for (long i = 0; i < now; ++i) {
       pthread_join(thread[i], NULL);
