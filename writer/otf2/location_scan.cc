@@ -25,11 +25,22 @@ void note_parallel(const Record& record, LocationScan& scan, std::size_t positio
   }
 }
 
+// Ends may be missing (a ring forgets); there are no more that wait than levels of nesting.
+void note_waiting(std::uint64_t instance, LocationScan& scan) {
+  constexpr std::size_t kMost = 64;
+  auto& waiting = scan.nested_waiting;
+  if (std::find(waiting.begin(), waiting.end(), instance) != waiting.end()) return;
+  if (waiting.size() == kMost) waiting.erase(waiting.begin());
+  waiting.push_back(instance);
+}
+
 // Every Sync repeats the tasks that are open: a repetition is told by a look at the last
 // few entries, one for each level of nesting there may sensibly be.
 void note_member(const Record& record, LocationScan& scan) {
   if (is_epoch_instance(record)) return;
   if ((record.sub & spool::kTeamInitial) != 0) return;
+  const auto thread = static_cast<std::uint32_t>(record.payload);
+  if (thread != 0) note_waiting(record.a48(), scan);
   constexpr std::ptrdiff_t kLook = 8;
   auto& members = scan.nested_members;
   if ((record.kind & spool::kSnapshot) != 0) {
@@ -37,7 +48,7 @@ void note_member(const Record& record, LocationScan& scan) {
     for (auto member = from; member != members.end(); ++member)
       if (member->instance == record.a48()) return;
   }
-  members.push_back({record.a48(), static_cast<std::uint32_t>(record.payload)});
+  members.push_back({record.a48(), thread});
 }
 
 void note_inner(const Record& record, LocationScan& scan) {
@@ -100,6 +111,9 @@ void scan_record(const Record& record, std::size_t position, LocationScan& scan)
       break;
     case spool::kImplicitTaskBegin:
       note_member(record, scan);
+      break;
+    case spool::kImplicitTaskEnd:
+      if (!is_epoch_instance(record)) std::erase(scan.nested_waiting, record.a48());
       break;
     case spool::kWorkBegin:
     case spool::kSyncRegionBegin:

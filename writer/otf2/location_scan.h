@@ -52,7 +52,8 @@ struct LocationScan {
   std::unordered_map<std::uint64_t, std::uint64_t>
       nested;  // instance -> RegionKey::packed()
   std::vector<NestedMember> nested_members;
-  std::vector<std::uint64_t> nested_open;  // instances begun here and not ended
+  std::vector<std::uint64_t> nested_open;     // instances begun here and not ended
+  std::vector<std::uint64_t> nested_waiting;  // joined as a worker, whose end was not told
   EpochIndex epochs;
   bool has_sync = false;
   std::uint64_t first_ticks = kNever;

@@ -174,15 +174,15 @@ void ProcessModel::date_process() {
 // A thread that waits for its next team is not told that its last one is over; if the process
 // was killed it never was.
 void ProcessModel::date_nested_teams(unsigned threads) {
-  std::vector<std::uint64_t> latest;
+  std::vector<std::uint64_t> waiting;
   for (const LocationScan& scan : scans_)
-    if (!scan.nested_members.empty()) latest.push_back(scan.nested_members.back().instance);
-  std::sort(latest.begin(), latest.end());
-  for (const std::uint64_t instance : latest) context_.nested_ends[instance] = 0;
-  if (latest.empty()) return;
+    waiting.insert(waiting.end(), scan.nested_waiting.begin(), scan.nested_waiting.end());
+  std::sort(waiting.begin(), waiting.end());
+  for (const std::uint64_t instance : waiting) context_.nested_ends[instance] = 0;
+  if (waiting.empty()) return;
   std::vector<std::vector<std::pair<std::uint64_t, std::uint64_t>>> ends(records_.size());
   parallel_for(records_.size(), threads,
-               [&](std::size_t i) { ends[i] = nested_ends(records_[i], latest); });
+               [&](std::size_t i) { ends[i] = nested_ends(records_[i], waiting); });
   for (const auto& of_location : ends)
     for (const auto& [instance, ticks] : of_location)
       context_.nested_ends[instance] = ticks;

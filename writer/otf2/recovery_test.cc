@@ -92,22 +92,35 @@ TEST_CASE("Recovery: open regions - closed at the last time that was seen") {
 TEST_CASE("Recovery: nested teams - that were over are not open until the kill") {
   const test::TemporaryFolder folder;
   SpoolBuilder builder(2);
+  const auto team_of_one = [&builder](std::uint32_t location, std::uint64_t ticks,
+                                      std::uint64_t instance) {
+    builder.location(location)
+        .add(spool::kParallelBegin, ticks, instance, 0x7000 | 1ULL << 48,
+             spool::kTeamNested)
+        .add(spool::kImplicitTaskBegin, ticks, instance, 1ULL << 32, spool::kTeamNested)
+        .add(spool::kImplicitTaskEnd, ticks + 10, instance, 1ULL << 32, spool::kTeamNested)
+        .add(spool::kParallelEnd, ticks + 10, instance, 0x7000, spool::kTeamNested);
+  };
+  // Both may have had teams of their own: the worker before it waits, its master since.
+  const bool others = GENERATE(false, true);
+  const bool over = GENERATE(true, false);
+  INFO("over " << over << ", others " << others);
   builder.location(0)
       .sync(1, 100)
       .add(spool::kParallelBegin, 100, 1, 0x5000 | 1ULL << 48)
       .add(spool::kImplicitTaskBegin, 100, 1, 1ULL << 32)
       .add(spool::kParallelBegin, 200, 1, 0x6000 | 2ULL << 48, spool::kTeamNested)
       .add(spool::kImplicitTaskBegin, 200, 1, 2ULL << 32, spool::kTeamNested);
-  const bool over = GENERATE(true, false);
   if (over)
     builder.location(0)
         .add(spool::kImplicitTaskEnd, 300, 1, 2ULL << 32, spool::kTeamNested)
         .add(spool::kParallelEnd, 300, 1, 0x6000, spool::kTeamNested);
+  if (others) team_of_one(0, 310, 3);
   builder.location(0).add(spool::kFlush, 390, 0, 0x6000).not_ended();
-  builder.location(1)
-      .add(spool::kImplicitTaskBegin, 210, 1, 2ULL << 32 | 1, spool::kTeamNested)
-      .add(spool::kSyncRegionBegin, 280, 0, 0, 9)
-      .not_ended();
+  builder.location(1).add(spool::kImplicitTaskBegin, 210, 1, 2ULL << 32 | 1,
+                          spool::kTeamNested);
+  if (others) team_of_one(1, 220, 2);
+  builder.location(1).add(spool::kSyncRegionBegin, 280, 0, 0, 9).not_ended();
   const Written written = write_and_check(builder, folder, after_a_kill());
   const std::string end = over ? "300" : "390";
   CHECK(lines(written.trace, 1).back() == end + " team end 1");
