@@ -10,6 +10,21 @@ namespace {
 
 constexpr std::uint32_t kMostRanks = 1U << 20;
 
+std::uint32_t next_number(const spool::SpoolFolder& spools) {
+  std::uint32_t number = 0;
+  for (const spool::ProcessSpool& process : spools.processes)
+    number = std::max(number, process.process + 1);
+  return number;
+}
+
+void add_place(spool::SpoolFolder& spools, std::uint32_t rank, std::uint32_t number) {
+  spools.complaints.push_back("nothing is known of MPI rank " + std::to_string(rank));
+  spool::ProcessSpool& missing = spools.processes.emplace_back();
+  missing.process = number;
+  missing.missing_rank = rank;
+  missing.locations.emplace_back();
+}
+
 void add_missing_ranks(spool::SpoolFolder& spools) {
   std::set<std::uint32_t> ranks;
   std::uint32_t size = 0;
@@ -20,8 +35,9 @@ void add_missing_ranks(spool::SpoolFolder& spools) {
     size = std::max(size, mpi.size);
   }
   if (ranks.empty() || size > kMostRanks) return;
+  std::uint32_t number = next_number(spools);
   for (std::uint32_t rank = 0; rank < size; ++rank)
-    if (!ranks.contains(rank)) add_missing_rank(spools, rank);
+    if (!ranks.contains(rank)) add_place(spools, rank, number++);
 }
 
 }  // namespace
@@ -41,14 +57,7 @@ spool::SpoolFolder open_job_spools(const std::string& archive,
 }
 
 void add_missing_rank(spool::SpoolFolder& spools, std::uint32_t rank) {
-  std::uint32_t number = 0;
-  for (const spool::ProcessSpool& process : spools.processes)
-    number = std::max(number, process.process + 1);
-  spools.complaints.push_back("nothing is known of MPI rank " + std::to_string(rank));
-  spool::ProcessSpool& missing = spools.processes.emplace_back();
-  missing.process = number;
-  missing.missing_rank = rank;
-  missing.locations.emplace_back();
+  add_place(spools, rank, next_number(spools));
 }
 
 }  // namespace refrain::writer
