@@ -47,14 +47,15 @@ std::vector<std::string> names_in(const std::string& folder, std::error_code& er
   return names;
 }
 
-std::error_code remove_tree(const std::string& path) noexcept {
+void remove_tree(const std::string& path, std::error_code& error) noexcept {
+  error.clear();
   constexpr int kDescriptors = 8;
   t_first_error = 0;
   const int walked = nftw(path.c_str(), remove_entry, kDescriptors, FTW_DEPTH | FTW_PHYS);
   if (walked != 0 && t_first_error == 0) t_first_error = errno;
   struct stat left {};
-  if (lstat(path.c_str(), &left) != 0 && errno == ENOENT) return {};
-  return {t_first_error != 0 ? t_first_error : ENOTEMPTY, std::generic_category()};
+  if (lstat(path.c_str(), &left) != 0 && errno == ENOENT) return;
+  error = {t_first_error != 0 ? t_first_error : ENOTEMPTY, std::generic_category()};
 }
 
 }  // namespace refrain::writer

@@ -13,8 +13,12 @@ namespace refrain::writer {
 // Names in a folder, in order, without "." and "..". Throws std::bad_alloc.
 std::vector<std::string> names_in(const std::string& folder, std::error_code& error);
 
-// Removes a file, or a folder with all that can be removed in it; links are removed, not followed. Why
-// something of it is left; nothing is wrong where there was nothing.
-std::error_code remove_tree(const std::string& path) noexcept;
+// Removes a file, or a folder with all that can be removed in it; links are removed, not followed.
+// The error says why something of it is left; nothing is wrong where there was nothing.
+void remove_tree(const std::string& path, std::error_code& error) noexcept;
+inline void remove_tree(const std::string& path) noexcept {
+  std::error_code ignored;
+  remove_tree(path, ignored);
+}
 
 }  // namespace refrain::writer

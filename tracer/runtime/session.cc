@@ -24,7 +24,6 @@ namespace refrain::runtime {
 
 using recorder::Clock;
 using recorder::ThreadRecorder;
-using spool::RecordWords;
 
 namespace {
 

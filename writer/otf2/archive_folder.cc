@@ -62,8 +62,9 @@ std::string remove_archive(const std::string& folder) {
   // Without the anchor there is no archive for any reader.
   for (auto name = kFiles.rbegin(); name != kFiles.rend(); ++name) {
     const fs::path path = fs::path(folder) / *name;
-    if (const std::error_code error = remove_tree(path.string()))
-      return path.string() + " cannot be removed: " + error.message();
+    std::error_code error;
+    remove_tree(path.string(), error);
+    if (error) return path.string() + " cannot be removed: " + error.message();
   }
   return {};
 }

@@ -355,7 +355,9 @@ class ArchiveJob {
     if (!first_) remove_tree(spool::process_path(options_.archive, exchange_.rank()));
     agree(exchange_, Nothing{});
     if (!first_) return;
-    if (const std::error_code error = remove_tree(spool::spool_path(options_.archive)))
+    std::error_code error;
+    remove_tree(spool::spool_path(options_.archive), error);
+    if (error)
       result_.complaints.push_back(spool::spool_path(options_.archive) +
                                    " cannot be removed: " + error.message());
   }
