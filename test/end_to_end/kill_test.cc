@@ -73,8 +73,8 @@ TEST_CASE("Kill: latest iterations - a killed program's are in the archive") {
 }
 
 TEST_CASE("Kill: the ways to end without an exit handler - recovered or written") {
-  for (const std::string how :
-       {"_exit", "quick-exit", "abort", "exit-in-region", "segv", "exec"}) {
+  for (const std::string how : {"_exit", "quick-exit", "abort", "exit-in-region",
+                                "exit-at-barrier", "segv", "exec"}) {
     DYNAMIC_SECTION(how) {
       TemporaryFolder folder;
       const Job job{"exitcode_clang", {how, "3", "200"}, 2, {{"LIMIT", "0"}}};

@@ -3,6 +3,7 @@
 // and what they recorded is in the archive.
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <regex>
 #include <string>
 #include <vector>
 
@@ -114,6 +115,28 @@ TEST_CASE("Life: exceptions, signals, jumps and threads") {
         }
 }
 
+// What the others do after the end of recording, and before the process is gone, is lost and told
+// (contract 10); more is not said.
+TEST_CASE("Life: exit inside a region - while the others go from barrier to barrier") {
+  const std::regex late("(refrain: lost, by cause: [0-9]+ late_thread\n)?");
+  for (const std::string compiler : {"clang", "gcc"})
+    for (const Way way : {Way::kRun, Way::kPreload})
+      DYNAMIC_SECTION(compiler << " way " << static_cast<int>(way)) {
+        const Job job{
+            "exitcode_" + compiler, {"exit-at-barrier", "7"}, 2, {{"LIMIT", "0"}}};
+        const Result plain = run_untraced(job);
+        for (int i = 0; i < 5; ++i) {
+          TemporaryFolder folder;
+          const Result traced = run_job(job, way, folder / "archive");
+          CHECK(traced.output == plain.output);
+          CHECK(traced.exit_status == 7);
+          INFO(traced.errors);
+          CHECK(std::regex_match(traced.errors, late));
+          CHECK(regions_of(read_checked(folder / "archive")) == 101);
+        }
+      }
+}
+
 TEST_CASE("Life: a thread that goes on with regions - while the process ends") {
   // LLVM's runtime itself dies in one of some hundred such ends; it died in most of them where the
   // tracer had it end before the archive was written.
@@ -208,6 +231,15 @@ TEST_CASE("Life: OMPT tools that come after ours - are not asked, and that is to
       CHECK(traced.errors == line);
       CHECK(regions_of(read_checked(folder / "archive")) > 0);
     }
+  // Ours by another name is no other tool; the one behind it is.
+  TemporaryFolder folder;
+  fs::create_symlink(data_file("tracer/librefrain.so"), folder / "ours.so");
+  Job with = job;
+  with.environment = {{"LD_LIBRARY_PATH", folder.path()},
+                      {"OMP_TOOL_LIBRARIES", "ours.so"}};
+  CHECK(run_job(with, Way::kPreload, folder / "alone").errors == "");
+  with.environment["OMP_TOOL_LIBRARIES"] = "ours.so:" + tool;
+  CHECK(run_job(with, Way::kPreload, folder / "with another").errors == line);
 }
 
 TEST_CASE("Life: a library with OpenMP - loaded late, unloaded, and loaded again") {

@@ -1,9 +1,12 @@
 /* Ends in the way that one asks for, after some iterations.
  *
- * Arguments: [return | exit | exit-in-region | _exit | quick-exit | abort | raise
- *             | segv | exec | grow-file = return] [status, or number of the signal = 0] [iterations = 50]
+ * Arguments: [return | exit | exit-in-region | exit-at-barrier | _exit | quick-exit | abort
+ *             | raise | segv | exec | grow-file = return] [status, or number of the signal = 0] [iterations = 50]
  * The last line is printed, and flushed, before the end. */
+#include <omp.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <unistd.h>
 
 #include "common.h"
@@ -29,7 +32,21 @@ static NOINLINE void mix(void) {
   total = checksum_add(total, sum);
 }
 
+/* The others are in the region's code, and do nothing but wait. */
 static NOINLINE void exit_in_region(int status) {
+  static atomic_int arrived = 0;
+#pragma omp parallel
+  {
+    atomic_fetch_add(&arrived, 1);
+    if (omp_get_thread_num() != 0)
+      for (;;) pause();
+    while (atomic_load(&arrived) < omp_get_num_threads()) sched_yield();
+    exit(status);
+  }
+}
+
+/* The others leave one barrier and reach the next while the process ends. */
+static NOINLINE void exit_at_barrier(int status) {
 #pragma omp parallel
   {
 #pragma omp barrier
@@ -60,6 +77,7 @@ int main(int argc, char** argv) {
 
   if (!strcmp(how, "exit")) exit(status);
   if (!strcmp(how, "exit-in-region")) exit_in_region(status);
+  if (!strcmp(how, "exit-at-barrier")) exit_at_barrier(status);
   if (!strcmp(how, "_exit")) _exit(status);
   if (!strcmp(how, "quick-exit")) quick_exit(status);
   if (!strcmp(how, "abort")) abort();

@@ -156,8 +156,7 @@ std::string property(const ArchiveInfo& info, const char* name) {
 // What else is not as it is in other archives.
 void print_reservations(const ArchiveInfo& info) {
   if (const std::string taken = property(info, "MPI_TAKEN"); !taken.empty())
-    fmt::print("Left out  messages and collectives: not all calls were seen of {}\n",
-               taken);
+    fmt::print("Left out  messages and collectives; calls that were not seen: {}\n", taken);
   if (const std::string names = property(info, "SHORTENED"); !names.empty())
     fmt::print("Shortened {}: longer than the archive can hold\n", names);
   std::istringstream complaints(property(info, "COMPLAINTS"));

@@ -207,7 +207,9 @@ void tell_tool_not_asked() noexcept {
 
 // What takes the place of ours is the program's own.
 __attribute__((destructor)) void tell_tool_taken() noexcept {
-  if (g_asked.load() || dlsym(RTLD_DEFAULT, "omp_get_max_threads") == nullptr) return;
+  if (g_asked.load() || !runtime::speaks_for_job() ||
+      dlsym(RTLD_DEFAULT, "omp_get_max_threads") == nullptr)
+    return;
   std::string other;
   recorder::attempted([&] { other = runtime::taken_by("ompt_start_tool"); });
   if (!other.empty() && runtime::wanted())

@@ -1,22 +1,13 @@
 #include "tracer/ompt/other_ompt_tools.h"
 
 #include <cstdlib>
-#include <filesystem>
+#include <string>
 #include <string_view>
 
 #include "tracer/runtime/search_order.h"
 
 namespace refrain::ompt {
 namespace {
-
-namespace fs = std::filesystem;
-
-bool is_ours(const std::string& library) {
-  static const std::string ours = runtime::own_file();
-  if (library.find('/') == std::string::npos) return library == fs::path(ours).filename();
-  std::error_code error;
-  return fs::equivalent(library, ours, error);
-}
 
 // Of the list, from ours on, or all where ours was found without it.
 std::string first_of_list(std::string_view list, bool from_ours) {
@@ -25,7 +16,7 @@ std::string first_of_list(std::string_view list, bool from_ours) {
     const std::string library(list.substr(0, end));
     list.remove_prefix(end == std::string_view::npos ? list.size() : end + 1);
     if (library.empty()) continue;
-    if (is_ours(library))
+    if (runtime::is_own_library(library.c_str()))
       from_ours = false;
     else if (!from_ours)
       return library;

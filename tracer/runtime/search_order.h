@@ -16,7 +16,7 @@ std::string taken_by(const char* function);
 // Of the file whose function would be called, were it not for Refrain's library. Empty: none.
 std::string taken_from(const char* function);
 
-// Refrain's own library, as the loader names it.
-std::string own_file();
+// Whether this name, given to the loader, is the library that this code is in, whatever it was loaded as.
+bool is_own_library(const char* name);
 
 }  // namespace refrain::runtime
