@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <set>
+#include <vector>
 
+#include "writer/otf2/job_world.h"
 #include "writer/spool/journal.h"
 
 namespace refrain::writer {
 namespace {
-
-constexpr std::uint32_t kMostRanks = 1U << 20;
 
 std::uint32_t next_number(const spool::SpoolFolder& spools) {
   std::uint32_t number = 0;
@@ -25,16 +25,45 @@ void add_place(spool::SpoolFolder& spools, std::uint32_t rank, std::uint32_t num
   missing.locations.emplace_back();
 }
 
-void add_missing_ranks(spool::SpoolFolder& spools) {
-  std::set<std::uint32_t> ranks;
-  std::uint32_t size = 0;
-  for (const spool::ProcessSpool& process : spools.processes) {
-    const spool::MpiJournal mpi = spool::parse_journal(process.journal.log()).mpi;
-    if (!mpi.known) continue;
-    ranks.insert(mpi.rank);
-    size = std::max(size, mpi.size);
+struct Member {
+  spool::ProcessSpool* spool;
+  spool::MpiJournal journal;
+};
+
+WorldClaim claim_of(const Member& member) {
+  const spool::MpiJournal& told = member.journal;
+  const spool::JournalComm* const world = told.world();
+  if (world == nullptr) return {told.rank, told.size, 0};
+  return {agreed_rank(told.rank, world->rank, member.spool->process), told.size,
+          world->size};
+}
+
+std::string place_in(std::uint32_t rank, std::uint32_t size) {
+  return "MPI rank " + std::to_string(rank) + " of " + std::to_string(size);
+}
+
+// What the processes agree on of their world, and a place for each rank that left nothing.
+void settle_world(spool::SpoolFolder& spools) {
+  std::vector<Member> members;
+  std::vector<WorldClaim> claims;
+  for (spool::ProcessSpool& process : spools.processes) {
+    Member member{&process, spool::parse_journal(process.journal.log()).mpi};
+    if (!member.journal.known) continue;
+    claims.push_back(claim_of(member));
+    members.push_back(std::move(member));
   }
-  if (ranks.empty() || size > kMostRanks) return;
+  if (members.empty()) return;
+  const std::uint32_t size = std::max(agreed_size(claims), 1U);
+  std::set<std::uint32_t> ranks;
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    const std::uint32_t rank = claims[i].rank;
+    const spool::MpiJournal& told = members[i].journal;
+    members[i].spool->world = {rank, size};
+    ranks.insert(rank);
+    if (told.rank != rank || told.size != size)
+      spools.complaints.push_back("the journal of " + place_in(rank, size) + " tells of " +
+                                  place_in(told.rank, told.size));
+  }
   std::uint32_t number = next_number(spools);
   for (std::uint32_t rank = 0; rank < size; ++rank)
     if (!ranks.contains(rank)) add_place(spools, rank, number++);
@@ -52,7 +81,7 @@ spool::SpoolFolder open_job_spools(const std::string& archive,
       process.locations.emplace_back();
   std::erase_if(spools.processes,
                 [](const auto& process) { return process.locations.empty(); });
-  if (!rank) add_missing_ranks(spools);
+  if (!rank) settle_world(spools);
   return spools;
 }
 

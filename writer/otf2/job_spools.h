@@ -13,8 +13,9 @@
 
 namespace refrain::writer {
 
-// Of all processes, and an empty place for each rank of theirs that left nothing: readers
-// take a process' number for its rank. Or of one rank alone.
+// Of all processes, with what they agree on of their world (job_world.h), and an empty place for
+// each rank of theirs that left nothing: readers take a process' number for its rank. Or of one
+// rank alone.
 spool::SpoolFolder open_job_spools(const std::string& archive,
                                    std::optional<std::uint32_t> rank);
 

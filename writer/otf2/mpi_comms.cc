@@ -59,6 +59,10 @@ MpiFacts mpi_facts(const spool::MpiJournal& journal) {
     known.name = comm.name;
     known.topology = comm.topology;
     if (comm.kind == spool::kMpiCommSelf) continue;
+    if (comm.kind == spool::kMpiCommWorld && facts.size <= kMostProcesses) {
+      known.members = RankList::all(facts.size);
+      continue;
+    }
     known.members = RankList(comm.members);
     known.remote = RankList(comm.remote);
     // Of an intercommunicator it is not known which group another process would tell first.

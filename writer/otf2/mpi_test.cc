@@ -106,6 +106,69 @@ TEST_CASE("MPI: a rank that left nothing - has its place, and its messages are d
   CHECK(written.result.complaints.size() == 1);
 }
 
+// One bit of what rank 1 tells of its place in the world: two others know better.
+TEST_CASE("MPI: a damaged journal - the job is what most processes tell") {
+  struct Damage {
+    std::uint8_t kind;
+    bool of_rank;
+  };
+  const auto [kind, of_rank] = GENERATE(Damage{kMpiWorld, false}, Damage{kMpiWorld, true},
+                                        Damage{kMpiComm, true}, Damage{kMpiMembers, false});
+  const std::uint32_t bit = GENERATE(0, 1, 2, 9, 15, 19, 30);
+  CAPTURE(int{kind}, of_rank, bit);
+  auto ranks = job(3);
+  for (Record& record : ranks[1].journal().log) {
+    if (record.kind != kind || record.aux16 != 0) continue;
+    if (kind == kMpiWorld && !of_rank) {
+      record.payload ^= 1U << bit;
+    } else {
+      record.aux32 ^= 1U << bit;
+    }
+  }
+  const test::TemporaryFolder folder;
+  send(ranks[0], 1, 100, {.peer = 1, .tag = 7, .bytes = 64});
+  receive(ranks[1], 1, 90, {.peer = 0, .tag = 7, .bytes = 64});
+  for (std::uint32_t rank = 0; rank < 3; ++rank) allreduce(ranks[rank], 2, 200, 0);
+  const Written written = write_alone_and_check(ranks, folder);
+  REQUIRE(written.trace.location_groups.size() == 3);
+  CHECK(written.trace.location_groups.at(1).name == "MPI Rank 1");
+  CHECK(written.trace.groups.at(written.trace.comms.at(0).group).members ==
+        std::vector<std::uint64_t>{0, 1, 2});
+  CHECK(lines_with(written.trace, 0, " MpiSend").size() == 1);
+  CHECK(lines_with(written.trace, 1, " MpiRecv").size() == 1);
+  for (std::size_t rank = 0; rank < 3; ++rank)
+    CHECK(lines_with(written.trace, rank, " MpiCollectiveEnd").size() == 1);
+  CHECK(written.result.complaints.size() == (kind == kMpiWorld ? 1 : 0));
+}
+
+TEST_CASE("MPI: a journal that claims many ranks - gets no place for each") {
+  const test::TemporaryFolder folder;
+  auto ranks = job(1);
+  allreduce(ranks[0], 1, 100, 0);
+  for (Record& record : ranks[0].journal().log) {
+    if (record.kind == kMpiWorld) record.payload = 1U << 19;
+    if (record.kind == kMpiMembers) record.aux32 = 0;
+  }
+  const Written written = write_alone_and_check(ranks, folder);
+  CHECK(written.trace.location_groups.size() == 1);
+  CHECK(lines_with(written.trace, 0, "enter") == Lines{"100 enter MPI_Allreduce"});
+  REQUIRE(written.result.complaints.size() == 1);
+  CHECK(written.result.complaints[0] ==
+        "the journal of MPI rank 0 of 1 tells of MPI rank 0 of 524288");
+}
+
+TEST_CASE("MPI: rank 0 left nothing - the messages of the others are there") {
+  const test::TemporaryFolder folder;
+  std::vector<SpoolBuilder> ranks;
+  for (const std::uint32_t rank : {1U, 2U}) ranks.emplace_back(1).mpi(rank, 3);
+  send(ranks[0], 1, 100, {.peer = 2, .tag = 7, .bytes = 64});
+  receive(ranks[1], 1, 90, {.peer = 1, .tag = 7, .bytes = 64});
+  const Written written = write_alone_and_check(ranks, folder);
+  CHECK(written.trace.location_groups.size() == 3);
+  CHECK(lines_with(written.trace, 1, " MpiSend").size() == 1);
+  CHECK(lines_with(written.trace, 2, " MpiRecv").size() == 1);
+}
+
 TEST_CASE("MPI: requests - begun and completed once, whatever the program's own numbers") {
   const test::TemporaryFolder folder;
   auto ranks = job(2);

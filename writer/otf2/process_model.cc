@@ -31,6 +31,7 @@ bool has_no_seam(const spool::SpoolFile& file, const std::vector<CutRecord>& cut
 ProcessModel::ProcessModel(const spool::ProcessSpool& spool, RegionTable& regions,
                            bool recovered, unsigned threads)
     : spool_(spool), journal_(spool::parse_journal(spool.journal.log())) {
+  if (spool.world.size != 0) journal_.mpi.settle(spool.world.rank, spool.world.size);
   for (std::size_t i = 0; i < spool.locations.size(); ++i) {
     const spool::SpoolFile& file = spool.locations[i];
     records_.push_back(file.log());

@@ -25,6 +25,13 @@ RankList::RankList(std::span<const std::uint32_t> ranks)
     if (ranks[i] != kNoRank) append({i, ranks[i], 1, 0});
 }
 
+RankList RankList::all(std::uint32_t size) {
+  RankList out;
+  out.size_ = size;
+  out.append({0, 0, size, size > 1 ? 1 : 0});
+  return out;
+}
+
 RankList RankList::one(std::uint32_t size, std::uint32_t place, std::uint32_t rank) {
   RankList out;
   out.size_ = size;

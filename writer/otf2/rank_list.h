@@ -40,6 +40,8 @@ class RankList {
   RankList(std::initializer_list<std::uint32_t> ranks)
       : RankList(std::span(ranks.begin(), ranks.size())) {}
   explicit RankList(std::span<const std::uint32_t> ranks);
+  // Each at its own place, as in the world.
+  static RankList all(std::uint32_t size);
   // At one place of so many.
   static RankList one(std::uint32_t size, std::uint32_t place, std::uint32_t rank);
 

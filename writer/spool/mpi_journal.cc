@@ -130,4 +130,22 @@ void MpiJournal::finish() {
                    [](const auto& a, const auto& b) { return a.ticks < b.ticks; });
 }
 
+const JournalComm* MpiJournal::world() const {
+  const auto found = std::find_if(comms.begin(), comms.end(), [](const auto& comm) {
+    return comm.second.kind == kMpiCommWorld;
+  });
+  return found == comms.end() ? nullptr : &found->second;
+}
+
+void MpiJournal::settle(std::uint32_t job_rank, std::uint32_t job_size) {
+  known = known && job_rank < job_size;
+  rank = job_rank;
+  size = job_size;
+  for (auto& [number, comm] : comms) {
+    if (comm.kind != kMpiCommWorld) continue;
+    comm.rank = rank;
+    comm.size = size;
+  }
+}
+
 }  // namespace refrain::spool

@@ -70,6 +70,11 @@ struct MpiJournal {
   void take(const Record& record);
   void take_text(std::uint8_t key, const std::string& text);
   void finish();
+  // What it tells of MPI_COMM_WORLD as a communicator; nullptr: nothing.
+  const JournalComm* world() const;
+  // What the processes of the job agree on counts more than what this one tells; no rank at all
+  // for one that lies beyond the others.
+  void settle(std::uint32_t job_rank, std::uint32_t job_size);
 };
 
 }  // namespace refrain::spool

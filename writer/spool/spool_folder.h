@@ -15,9 +15,16 @@
 
 namespace refrain::spool {
 
+// What the processes of a job agree on; see writer/otf2/job_world.h.
+struct WorldPlace {
+  std::uint32_t rank = 0;
+  std::uint32_t size = 0;
+};
+
 struct ProcessSpool {
   std::uint32_t process = 0;
   std::int64_t missing_rank = -1;    // of a process that left nothing, if it is known
+  WorldPlace world;                  // of size 0: as the journal tells
   SpoolFile journal;                 // may be unusable
   std::vector<SpoolFile> locations;  // usable ones only, by number
 };

@@ -27,6 +27,10 @@ Written write_and_check(const spool::SpoolBuilder& builder,
 // The same of a job: the spool of each process.
 Written write_and_check(const std::vector<spool::SpoolBuilder>& processes,
                         const test::TemporaryFolder& folder, WriteOptions options = {});
+// By one process for all only, as `refrain recover` does it.
+Written write_alone_and_check(const std::vector<spool::SpoolBuilder>& processes,
+                              const test::TemporaryFolder& folder,
+                              WriteOptions options = {});
 
 // One line an event: "<ticks> enter <region>", "<ticks> off", "<ticks> iteration 3", ...
 // Enters of iterations carry " [kept]" and, if so, " incomplete".
