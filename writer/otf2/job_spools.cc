@@ -60,7 +60,11 @@ void settle_world(spool::SpoolFolder& spools) {
     const spool::MpiJournal& told = members[i].journal;
     members[i].spool->world = {rank, size};
     ranks.insert(rank);
-    if (told.rank != rank || told.size != size)
+    if (rank >= size)
+      spools.complaints.push_back("the journal of a process tells of " +
+                                  place_in(told.rank, told.size) +
+                                  ", where no such one can be: it has no rank");
+    else if (told.rank != rank || told.size != size)
       spools.complaints.push_back("the journal of " + place_in(rank, size) + " tells of " +
                                   place_in(told.rank, told.size));
   }

@@ -60,6 +60,7 @@ MpiFacts mpi_facts(const spool::MpiJournal& journal) {
     known.topology = comm.topology;
     if (comm.kind == spool::kMpiCommSelf) continue;
     if (comm.kind == spool::kMpiCommWorld && facts.size <= kMostProcesses) {
+      // Whatever the journal tells of its members.
       known.members = RankList::all(facts.size);
       continue;
     }
@@ -179,6 +180,7 @@ CommTable comm_table(const MpiFacts& all) {
 }
 
 void CommTable::add_self_of(const spool::MpiJournal& journal) {
+  if (!journal.known) return;
   const auto self = index_of.find(kSelfIdentity);
   const std::uint64_t identity = self_of(journal);
   if (self == index_of.end() || identity == 0) return;
@@ -188,6 +190,7 @@ void CommTable::add_self_of(const spool::MpiJournal& journal) {
 
 ProcessComms process_comms(const spool::MpiJournal& journal, const CommTable& table) {
   ProcessComms out;
+  if (!journal.known) return out;
   out.rank = journal.rank;
   for (const auto& [number, comm] : journal.comms) {
     for (std::size_t i = 0; i < table.windows.size(); ++i)

@@ -141,6 +141,18 @@ TEST_CASE("MPI: a damaged journal - the job is what most processes tell") {
   CHECK(written.result.complaints.size() == (kind == kMpiWorld ? 1 : 0));
 }
 
+TEST_CASE("MPI: a journal without its place in the job - has it from MPI_COMM_WORLD") {
+  const test::TemporaryFolder folder;
+  auto ranks = job(2);
+  std::erase_if(ranks[1].journal().log,
+                [](const Record& record) { return record.kind == kMpiWorld; });
+  for (auto& rank : ranks) allreduce(rank, 1, 100, 0);
+  const Written written = write_alone_and_check(ranks, folder);
+  REQUIRE(written.trace.location_groups.size() == 2);
+  for (std::size_t rank = 0; rank < 2; ++rank)
+    CHECK(lines_with(written.trace, rank, " MpiCollectiveEnd").size() == 1);
+}
+
 TEST_CASE("MPI: a journal that claims many ranks - gets no place for each") {
   const test::TemporaryFolder folder;
   auto ranks = job(1);
@@ -155,6 +167,20 @@ TEST_CASE("MPI: a journal that claims many ranks - gets no place for each") {
   REQUIRE(written.result.complaints.size() == 1);
   CHECK(written.result.complaints[0] ==
         "the journal of MPI rank 0 of 1 tells of MPI rank 0 of 524288");
+}
+
+TEST_CASE("MPI: a process that is none of the job - has no rank") {
+  const test::TemporaryFolder folder;
+  auto ranks = job(2);
+  ranks.emplace_back(1).mpi(4, 2);
+  for (auto& rank : ranks) allreduce(rank, 1, 100, 0);
+  const Written written = write_alone_and_check(ranks, folder);
+  REQUIRE(written.trace.location_groups.size() == 3);
+  CHECK(written.trace.location_groups.at(1).name == "MPI Rank 1");
+  CHECK_FALSE(written.trace.location_groups.at(2).name.starts_with("MPI Rank"));
+  CHECK(lines_with(written.trace, 1, " MpiCollectiveEnd").size() == 1);
+  CHECK(lines_with(written.trace, 2, " MpiCollectiveEnd").empty());
+  CHECK(written.result.complaints.size() == 1);
 }
 
 TEST_CASE("MPI: rank 0 left nothing - the messages of the others are there") {

@@ -128,6 +128,11 @@ void MpiJournal::finish() {
   std::erase_if(comms, [](const auto& comm) { return comm.second.identity == 0; });
   std::stable_sort(offsets.begin(), offsets.end(),
                    [](const auto& a, const auto& b) { return a.ticks < b.ticks; });
+  // The record of its own may be damaged.
+  const JournalComm* const as_comm = world();
+  if (known || as_comm == nullptr || as_comm->size == 0) return;
+  known = true;
+  settle(as_comm->rank, as_comm->size);
 }
 
 const JournalComm* MpiJournal::world() const {
@@ -141,11 +146,6 @@ void MpiJournal::settle(std::uint32_t job_rank, std::uint32_t job_size) {
   known = known && job_rank < job_size;
   rank = job_rank;
   size = job_size;
-  for (auto& [number, comm] : comms) {
-    if (comm.kind != kMpiCommWorld) continue;
-    comm.rank = rank;
-    comm.size = size;
-  }
 }
 
 }  // namespace refrain::spool
