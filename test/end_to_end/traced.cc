@@ -80,6 +80,8 @@ void put_sanitizer_first(Command& command) {
   // it looks for leaks ("Tracer caught signal 11").
   command.environment["LSAN_OPTIONS"]->append(":use_tls=0");
   use("TSAN_OPTIONS", "test/end_to_end/libomp.tsan");
+  // Programs fork in the midst of their threads.
+  command.environment["TSAN_OPTIONS"]->append(":die_after_fork=0");
 }
 
 std::vector<std::string> refrain_run(const std::map<std::string, std::string>& settings,
