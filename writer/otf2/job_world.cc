@@ -14,8 +14,7 @@ std::uint32_t agreed_size(std::span<const WorldClaim> claims) {
   std::map<std::uint32_t, std::size_t> votes;
   std::uint32_t there = 0;
   for (const WorldClaim& claim : claims) {
-    if (claim.rank >= kMostRanks) continue;
-    there = std::max(there, claim.rank + 1);
+    if (claim.rank < kMostRanksUnconfirmed) there = std::max(there, claim.rank + 1);
     for (const std::uint32_t size : {claim.size, claim.comm_size})
       if (size > claim.rank && size <= kMostRanks) ++votes[size];
   }

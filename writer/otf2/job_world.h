@@ -15,7 +15,7 @@ namespace refrain::writer {
 // More ranks than that are damage, whoever says so.
 inline constexpr std::uint32_t kMostRanks = 1U << 20;
 // And more than that if only one journal says so, once: an archive has some files of each rank.
-inline constexpr std::uint32_t kMostRanksUnconfirmed = 1U << 10;
+inline constexpr std::uint32_t kMostRanksUnconfirmed = 1U << 8;
 
 // Of one process. 0: not told, for sizes.
 struct WorldClaim {
@@ -29,8 +29,8 @@ std::uint32_t agreed_rank(std::uint32_t rank, std::uint32_t comm_rank,
                           std::uint32_t folder);
 
 // The size that most tell, the least of several; without any that can be, the ranks up to the
-// last that is there. A size that leaves its own process out, or more than kMostRanks, cannot.
-// 0: no process is there.
+// last that is there (of the first kMostRanksUnconfirmed). A size that leaves its own process out,
+// or more than kMostRanks, cannot be. 0: no process is there.
 std::uint32_t agreed_size(std::span<const WorldClaim> claims);
 
 }  // namespace refrain::writer

@@ -38,8 +38,12 @@ TEST_CASE("Job: size - nobody tells it who can know it") {
   CHECK(agreed_size({}) == 0);
   CHECK(agreed_size(std::vector<WorldClaim>{{5, 0, 0}, {2, 0, 0}}) == 6);
   CHECK(agreed_size(std::vector<WorldClaim>{{5, 3, 5}}) == 6);
-  CHECK(agreed_size(std::vector<WorldClaim>{{5, 1024, 0}}) == 1024);
-  CHECK(agreed_size(std::vector<WorldClaim>{{5, 1025, 0}}) == 6);
+  CHECK(agreed_size(std::vector<WorldClaim>{{5, 256, 0}}) == 256);
+  CHECK(agreed_size(std::vector<WorldClaim>{{5, 257, 0}}) == 6);
+  // Who claims a place far away gets no places before it.
+  CHECK(agreed_size(std::vector<WorldClaim>{{255, 0, 0}}) == 256);
+  CHECK(agreed_size(std::vector<WorldClaim>{{5, 0, 0}, {256, 0, 0}}) == 6);
+  CHECK(agreed_size(std::vector<WorldClaim>{{100'000, 100'001, 0}, {0, 0, 0}}) == 1);
   CHECK(agreed_size(std::vector<WorldClaim>{{0, 0xffffffff, 0xffffffff}}) == 1);
   CHECK(agreed_size(std::vector<WorldClaim>{{0xffffffff, 2, 2}, {0, 2, 2}}) == 2);
 }
