@@ -34,6 +34,7 @@ WorldClaim claim_of(const Member& member) {
   const spool::MpiJournal& told = member.journal;
   const spool::JournalComm* const world = told.world();
   if (world == nullptr) return {told.rank, told.size, 0};
+  if (!told.known) return {world->rank, 0, world->size};
   return {agreed_rank(told.rank, world->rank, member.spool->process), told.size,
           world->size};
 }
@@ -48,7 +49,7 @@ void settle_world(spool::SpoolFolder& spools) {
   std::vector<WorldClaim> claims;
   for (spool::ProcessSpool& process : spools.processes) {
     Member member{&process, spool::parse_journal(process.journal.log()).mpi};
-    if (!member.journal.known) continue;
+    if (!member.journal.known && member.journal.world() == nullptr) continue;
     claims.push_back(claim_of(member));
     members.push_back(std::move(member));
   }
@@ -61,9 +62,13 @@ void settle_world(spool::SpoolFolder& spools) {
     members[i].spool->world = {rank, size};
     ranks.insert(rank);
     if (rank >= size)
-      spools.complaints.push_back("the journal of a process tells of " +
-                                  place_in(told.rank, told.size) +
-                                  ", where no such one can be: it has no rank");
+      spools.complaints.push_back("the journal of process " +
+                                  std::to_string(members[i].spool->process) +
+                                  " tells of MPI rank " + std::to_string(rank) +
+                                  ", where the job has " + std::to_string(size));
+    else if (!told.known)
+      spools.complaints.push_back("the journal of " + place_in(rank, size) +
+                                  " has lost its place in the job");
     else if (told.rank != rank || told.size != size)
       spools.complaints.push_back("the journal of " + place_in(rank, size) + " tells of " +
                                   place_in(told.rank, told.size));

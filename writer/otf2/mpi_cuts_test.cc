@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "writer/testing/archive_text.h"
+#include "writer/testing/job_builder.h"
 
 namespace refrain::writer {
 namespace {
@@ -10,7 +11,6 @@ namespace {
 using namespace spool;  // NOLINT: names of test builders
 using Lines = std::vector<std::string>;
 
-constexpr std::uint64_t kSite = 0x7000;
 constexpr std::uint64_t kIterations = 20;
 
 // Iteration i in [1000 + 100 i, 1100 + 100 i): a message to the next rank in a ring, one
@@ -27,20 +27,12 @@ struct RingRank {
 
   void iteration(std::uint64_t i) {
     const std::uint64_t t = 1000 + 100 * i;
-    RecordBuilder& log = builder.location(0);
-    log.enter_mpi(t, kTestSend, kSite, 3 * i + 1)
-        .message(kMpiSend, t + 1,
-                 {.peer = (rank + 1) % size, .tag = 1, .number = i, .bytes = 100 + i})
-        .leave_mpi(t + 5, kTestSend, kSite)
-        .enter_mpi(t + 20, kTestRecv, kSite, 3 * i + 2)
-        .message(
-            kMpiRecv, t + 29,
-            {.peer = (rank + size - 1) % size, .tag = 1, .number = i, .bytes = 100 + i})
-        .leave_mpi(t + 30, kTestRecv, kSite);
-    if (!collective) return;
-    log.enter_mpi(t + 50, kTestAllreduce, kSite, 3 * i + 3)
-        .collective(t + 58, kMpiAllreduce, 0, static_cast<std::uint32_t>(i))
-        .leave_mpi(t + 60, kTestAllreduce, kSite);
+    const auto message = [i](std::uint32_t peer) {
+      return Message{.peer = peer, .tag = 1, .number = i, .bytes = 100 + i};
+    };
+    send(builder, 3 * i + 1, t, message((rank + 1) % size));
+    receive(builder, 3 * i + 2, t + 20, message((rank + size - 1) % size));
+    if (collective) allreduce(builder, 3 * i + 3, t + 50, static_cast<std::uint32_t>(i));
   }
   void run(std::uint64_t first, std::uint64_t last) {
     for (std::uint64_t i = first; i < last; ++i) iteration(i);

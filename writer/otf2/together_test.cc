@@ -6,13 +6,12 @@
 
 #include "writer/testing/archive_text.h"
 #include "writer/testing/forked_job.h"
+#include "writer/testing/job_builder.h"
 
 namespace refrain::writer {
 namespace {
 
 using namespace spool;  // NOLINT: names of test builders
-
-constexpr std::uint64_t kSite = 0x7000;
 
 // Rank of a ring with threads of its own, loops, gaps, communicators, offsets of clocks.
 SpoolBuilder hybrid_rank(std::uint32_t rank, std::uint32_t size) {
@@ -39,10 +38,8 @@ SpoolBuilder hybrid_rank(std::uint32_t rank, std::uint32_t size) {
         .message(
             kMpiRecv, t + 39,
             {.peer = (rank + size - 1) % size, .tag = 1, .number = i, .bytes = 100 + i})
-        .leave_mpi(t + 40, kTestRecv, kSite)
-        .enter_mpi(t + 50, kTestAllreduce, kSite, 102 + 3 * i)
-        .collective(t + 58, kMpiAllreduce, 0, static_cast<std::uint32_t>(i))
-        .leave_mpi(t + 60, kTestAllreduce, kSite);
+        .leave_mpi(t + 40, kTestRecv, kSite);
+    allreduce(builder, 102 + 3 * i, t + 50, static_cast<std::uint32_t>(i));
   }
   return builder;
 }

@@ -128,11 +128,6 @@ void MpiJournal::finish() {
   std::erase_if(comms, [](const auto& comm) { return comm.second.identity == 0; });
   std::stable_sort(offsets.begin(), offsets.end(),
                    [](const auto& a, const auto& b) { return a.ticks < b.ticks; });
-  // The record of its own may be damaged.
-  const JournalComm* const as_comm = world();
-  if (known || as_comm == nullptr || as_comm->size == 0) return;
-  known = true;
-  settle(as_comm->rank, as_comm->size);
 }
 
 const JournalComm* MpiJournal::world() const {
@@ -143,7 +138,7 @@ const JournalComm* MpiJournal::world() const {
 }
 
 void MpiJournal::settle(std::uint32_t job_rank, std::uint32_t job_size) {
-  known = known && job_rank < job_size;
+  known = job_rank < job_size;
   rank = job_rank;
   size = job_size;
 }

@@ -72,8 +72,8 @@ struct MpiJournal {
   void finish();
   // What it tells of MPI_COMM_WORLD as a communicator; nullptr: nothing.
   const JournalComm* world() const;
-  // What the processes of the job agree on counts more than what this one tells; no rank at all
-  // for one that lies beyond the others.
+  // What the processes of the job agree on counts more than what this one tells, or has lost; no
+  // rank at all for one that lies beyond the others.
   void settle(std::uint32_t job_rank, std::uint32_t job_size);
 };
 
