@@ -48,6 +48,8 @@ struct Setup {
 };
 Setup* g_setup = nullptr;
 
+}  // namespace
+
 class ThreadCounters final : public MetricReader {
  public:
   ThreadCounters() {
@@ -116,8 +118,12 @@ class ThreadCounters final : public MetricReader {
   std::uint64_t latest_[kMost] = {};
 };
 
-thread_local ThreadCounters* t_counters __attribute__((tls_model("initial-exec"))) =
-    nullptr;
+// As runtime::t_thread.
+extern constinit thread_local ThreadCounters* t_counters
+    __attribute__((tls_model("initial-exec")));
+constinit thread_local ThreadCounters* t_counters = nullptr;
+
+namespace {
 
 void on_thread(ThreadRecorder& recorder, bool begins) {
   const recorder::KeepErrno keep_errno;

@@ -42,6 +42,8 @@ constinit OffRule g_rule;
 enum class Wanted : std::uint8_t { kUnknown, kYes, kNo };
 constinit std::atomic<Wanted> g_wanted{Wanted::kUnknown};
 
+}  // namespace
+
 // The calls of a function that ended on this thread and that the table does not know of yet.
 struct Recent {
   std::uint64_t address = 0;
@@ -79,8 +81,12 @@ struct FunctionThread {
   }
 };
 
-constinit thread_local FunctionThread* t_functions
-    __attribute__((tls_model("initial-exec"))) = nullptr;
+// As runtime::t_thread.
+extern constinit thread_local FunctionThread* t_functions
+    __attribute__((tls_model("initial-exec")));
+constinit thread_local FunctionThread* t_functions = nullptr;
+
+namespace {
 
 pthread_key_t exit_key() noexcept {
   static const pthread_key_t key = [] {

@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# Every variable of a thread that our libraries reach by its offset (R_X86_64_TPOFF64) is the one
+# that was meant: a relocation of one that is local to its file has the number of the next symbol,
+# as gold 1.16 writes it.
+#
+#   thread_locals_test.sh LIBRARY...
+set -u
+fail() { echo "FAIL: $*"; exit 1; }
+
+for library in "$@"; do
+  found=$(readelf --wide --relocs "$library" | awk '$3 == "R_X86_64_TPOFF64" {print $5}')
+  [ "$(wc -l <<<"$found")" -ge 3 ] || fail "$library: few variables of threads: $found"
+  grep -q t_thread <<<"$found" || fail "$library: t_thread is not among them: $found"
+  for name in $found; do
+    case "$name" in
+      *_GLOBAL__N_* | "<null>") fail "$library: $name" ;;
+    esac
+  done
+done
+echo "PASS: script test"
