@@ -10,7 +10,9 @@ using runtime::t_thread;
 
 std::atomic<bool> g_tracing{false};
 unsigned g_frames = 0;
+PollRun::Limits g_polls;
 constinit thread_local int t_depth __attribute__((tls_model("initial-exec"))) = 0;
+constinit thread_local PollRun t_polls __attribute__((tls_model("initial-exec")));
 
 namespace {
 
@@ -42,6 +44,12 @@ filters::Company company_of(Stream stream, const Communicator& comm) noexcept {
   if (comm.peers() < 2 && comm.remote_size == 0) return filters::Company::kNone;
   if (stream == Stream::kMessage) return filters::Company::kMessage;
   return stream == Stream::kMeeting ? filters::Company::kMeeting : filters::Company::kNone;
+}
+
+// When the newest record was made, if that is the end of a call; else 0.
+std::uint64_t end_of_call(ThreadRecorder& recorder) noexcept {
+  const spool::Record* const last = recorder.last();
+  return last != nullptr && last->kind == spool::kMpiLeave ? last->ticks : 0;
 }
 
 bool is_symbol(Stream stream) noexcept {
@@ -80,6 +88,7 @@ __attribute__((always_inline)) inline void Call::enter(Stream stream, const Site
   if (!scope) return;
   ThreadRecorder& recorder = *scope;
   ticks_ = recorder::Clock::now();
+  if (stream == Stream::kPolling && poll_extends(recorder)) return;
   const bool outside = t_thread.teams_open == 0;
   std::uint8_t cut = 0;
   std::uint64_t epoch = 0;
@@ -108,12 +117,38 @@ __attribute__((always_inline)) inline void Call::feed(ThreadRecorder& recorder,
   fed_ = true;
 }
 
+// A poll begins: whether it goes on with the region of those before it.
+__attribute__((noinline)) bool Call::poll_extends(ThreadRecorder& recorder) noexcept {
+  const auto procedure = static_cast<std::uint16_t>(payload_ >> spool::kMpiProcedureShift);
+  const PollRun::Begin begin =
+      t_polls.begin(ticks_, end_of_call(recorder), procedure, g_polls);
+  polls_ = true;
+  extends_ = begin == PollRun::Begin::kExtends;
+  if (begin == PollRun::Begin::kTogether && t_polls.mixed())
+    payload_ = (payload_ & spool::kAddressMask) | std::uint64_t{kProcedureNumbers}
+                                                      << spool::kMpiProcedureShift;
+  return extends_;
+}
+
+// It has found something after all, or something else was recorded meanwhile.
+void Call::begin_late(ThreadRecorder& recorder) noexcept {
+  extends_ = false;
+  recorder.begin(spool::record_words(spool::kMpiEnter, begin_ticks(recorder), payload_));
+}
+
 void Call::leave() noexcept {
   ThreadRecorder* recorder = after_procedure();
   if (recorder == nullptr) return;
   if (ticks_ != 0) {  // else it was not entered
     const std::uint64_t ticks = leave_ticks();
-    recorder->end(spool::record_words(spool::kMpiLeave, ticks, payload_));
+    const bool extended =
+        extends_ && t_polls.goes_on(end_of_call(*recorder)) && recorder->extend_end(ticks);
+    if (!extended) {
+      if (extends_) begin_late(*recorder);
+      recorder->end(spool::record_words(spool::kMpiLeave, ticks, payload_));
+    }
+    if (polls_ && told_) t_polls.found();
+    if (polls_ && !told_) t_polls.in_vain(ticks, !extended);
     if (fed_) g_session->on_symbol_end(ticks, recorder->depth());
   }
   runtime::Scope::leave(*recorder);

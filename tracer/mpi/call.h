@@ -18,6 +18,7 @@
 
 #include "tracer/mpi/communicators.h"
 #include "tracer/mpi/fortran.h"
+#include "tracer/mpi/poll_run.h"
 #include "tracer/mpi/procedures.h"
 #include "tracer/recorder/clock.h"
 #include "tracer/runtime/this_thread.h"
@@ -44,7 +45,10 @@ enum class Stream : std::uint8_t {
 extern std::atomic<bool> g_tracing;
 // How many frames above a call site are part of the symbol. Set once, before the first call.
 extern unsigned g_frames;
+// How many polls in a row are recorded one by one. Likewise.
+extern PollRun::Limits g_polls;
 extern constinit thread_local int t_depth __attribute__((tls_model("initial-exec")));
+extern constinit thread_local PollRun t_polls __attribute__((tls_model("initial-exec")));
 
 class Call {
  public:
@@ -71,29 +75,36 @@ class Call {
   // the call's enter (for what begins with it: a send) or leave.
   void put_at_enter(spool::Kind kind, std::uint64_t payload, std::uint8_t sub = 0,
                     std::uint64_t a48 = 0) noexcept {
-    if (auto* recorder = after_procedure())
+    if (auto* recorder = to_tell())
       recorder->append(
           spool::record_words(kind, begin_ticks(*recorder), payload, sub, a48));
   }
   void put_at_enter(spool::Kind kind, std::uint64_t payload, std::uint8_t sub,
                     std::uint64_t a48, std::uint64_t amount_a48,
                     std::uint64_t amount_payload) noexcept {
-    if (auto* recorder = after_procedure())
+    if (auto* recorder = to_tell())
       put_pair(*recorder,
                spool::record_words(kind, begin_ticks(*recorder), payload, sub, a48),
                amount_a48, amount_payload);
   }
   void put_at_leave(spool::Kind kind, std::uint64_t payload, std::uint8_t sub = 0,
                     std::uint64_t a48 = 0) noexcept {
-    if (auto* recorder = after_procedure())
+    if (auto* recorder = to_tell())
       recorder->append(spool::record_words(kind, leave_ticks(), payload, sub, a48));
   }
   void put_at_leave(spool::Kind kind, std::uint64_t payload, std::uint8_t sub,
                     std::uint64_t a48, std::uint64_t amount_a48,
                     std::uint64_t amount_payload) noexcept {
-    if (auto* recorder = after_procedure())
+    if (auto* recorder = to_tell())
       put_pair(*recorder, spool::record_words(kind, leave_ticks(), payload, sub, a48),
                amount_a48, amount_payload);
+  }
+
+  // The call has tested a request, in vain.
+  void put_in_vain(std::uint64_t request) noexcept {
+    if (extends_) return;
+    if (auto* recorder = after_procedure())
+      recorder->append(spool::record_words(spool::kMpiTested, leave_ticks(), request));
   }
 
  private:
@@ -105,6 +116,14 @@ class Call {
       recorder_ = runtime::Scope::enter();
     }
     return recorder_;
+  }
+  // The same for something that the call has done or found.
+  recorder::ThreadRecorder* to_tell() noexcept {
+    told_ = true;
+    recorder::ThreadRecorder* const recorder = after_procedure();
+    if (extends_ && recorder != nullptr) [[unlikely]]
+      begin_late(*recorder);
+    return recorder;
   }
   static void put_pair(recorder::ThreadRecorder& recorder, const spool::RecordWords& first,
                        std::uint64_t amount_a48, std::uint64_t amount_payload) noexcept {
@@ -127,6 +146,8 @@ class Call {
   void feed(recorder::ThreadRecorder& recorder, Stream stream, const Site& site,
             Handle handle) noexcept;
   void leave() noexcept;
+  bool poll_extends(recorder::ThreadRecorder& recorder) noexcept;
+  void begin_late(recorder::ThreadRecorder& recorder) noexcept;
 
   const Communicator* comm_ = nullptr;
   std::uint64_t payload_ = 0;
@@ -135,6 +156,9 @@ class Call {
   recorder::ThreadRecorder* recorder_ = nullptr;
   bool after_ = false;
   bool fed_ = false;
+  bool polls_ = false;
+  bool extends_ = false;  // a poll that goes on with the region of those before it
+  bool told_ = false;
 };
 
 }  // namespace refrain::mpi

@@ -37,7 +37,7 @@ void Test::tell_vain() noexcept {
     if (entry != nullptr && entry->active && entry->kind != RequestKind::kNothing)
       id = entry->id;
   }
-  if (id != 0) call_.put_at_leave(spool::kMpiTested, id);
+  if (id != 0) call_.put_in_vain(id);
 }
 
 Several::Several(Call& call, int count, const MPI_Request* requests,

@@ -96,6 +96,7 @@ void tell_library() {
   std::string names;
   for (const ProcedureInfo& procedure : kProcedureTable)
     names += std::to_string(procedure.number) + " " + procedure.name + "\n";
+  names += std::to_string(kProcedureNumbers) + " " + kPollsName + "\n";
   g_session->put_fact(t_thread.recorder, spool::kTextProcedures, names);
 }
 
@@ -130,6 +131,7 @@ bool start_tracing() noexcept {
   }
   if (runtime::start_session(runtime::Source::kMpi, nullptr) == nullptr) return false;
   g_frames = static_cast<unsigned>(g_session->settings().mpi_frames);
+  g_polls = {g_session->settings().limit, recorder::Clock::ticks_of_seconds(kMostBetween)};
   look_for_other_tools();
   g_tracing.store(true);
   return true;

@@ -47,6 +47,14 @@ struct Bench {
     recorder->end(spool::RecordWords::load(record));
     model.end(record);
   }
+  // False: the newest record is not the end of a region, or not at hand.
+  bool extend_end() {
+    const Record* const newest = recorder->last();
+    if (newest == nullptr || newest->kind != spool::kWorkEnd) return false;
+    REQUIRE(recorder->extend_end(++ticks));
+    model.extend_end(ticks);
+    return true;
+  }
   void sync() {
     recorder->sync(++epoch, ++ticks);
     model.sync(epoch, ticks);

@@ -83,6 +83,12 @@ void RecorderModel::end(const Record& record) {
   log_.push_back(record);
 }
 
+void RecorderModel::extend_end(std::uint64_t ticks) {
+  Record& newest = (holding_ ? held_ : log_).back();
+  newest.ticks = ticks;
+  newest.set_a48(newest.a48() + 1);
+}
+
 void RecorderModel::sync(std::uint64_t epoch, std::uint64_t ticks) {
   Record record = make_record(spool::kSync, ticks, stack_.size());
   record.set_a48(epoch);

@@ -28,6 +28,7 @@ class RecorderModel {
   void append(const spool::Record& record);
   void begin(const spool::Record& record);
   void end(const spool::Record& record);
+  void extend_end(std::uint64_t ticks);
   void sync(std::uint64_t epoch, std::uint64_t ticks);
   void hold(std::uint64_t gap, std::uint64_t epoch);
   void resume(std::uint64_t gap, std::uint64_t epoch);

@@ -189,6 +189,24 @@ void ThreadRecorder::put_metrics(std::uint64_t ticks) noexcept {
                                static_cast<std::uint8_t>(i)));
 }
 
+// Those that were put for `end`, the newest record, just before it.
+bool ThreadRecorder::renew_metrics(const Record& end, std::uint64_t ticks) noexcept {
+  if (metrics_ == nullptr) return true;
+  const std::uint64_t count = metrics_->count();
+  if (static_cast<std::uint64_t>(cursor_ - block_) < count + 1) return false;
+  Record* const values = cursor_ - 1 - count;
+  const auto is_of_end = [&](const Record& value) {
+    return value.kind == spool::kMetric && value.ticks == end.ticks;
+  };
+  if (!std::all_of(values, values + count, is_of_end)) return false;
+  read_metrics(ticks);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    values[i].ticks = ticks;
+    values[i].payload = metric_values_[i];
+  }
+  return true;
+}
+
 void ThreadRecorder::end_user_regions(std::uint64_t ticks) noexcept {
   while (depth_ != 0) {
     const RecordWords open = RecordWords::load(stack_[depth_ - 1]);

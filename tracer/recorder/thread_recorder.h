@@ -104,6 +104,17 @@ class ThreadRecorder {
     else
       pop(record);
   }
+  // Makes the newest record, the end of a region, one of `ticks` and counts one more in its
+  // a48; values of metrics that belong to it are those of now. False: they are not at hand.
+  bool extend_end(std::uint64_t ticks) noexcept {
+    spool::Record& newest = cursor_[-1];
+    if ((metric_kinds_ >> newest.kind & 1) != 0 && !renew_metrics(newest, ticks))
+        [[unlikely]]
+      return false;
+    newest.ticks = ticks;
+    newest.set_a48(newest.a48() + 1);
+    return true;
+  }
   // Drops the top of the stack: a region for which its runtime tells no end.
   void drop_top() noexcept { --depth_; }
 
@@ -175,6 +186,7 @@ class ThreadRecorder {
 
  private:
   void append_snapshots() noexcept;
+  bool renew_metrics(const spool::Record& end, std::uint64_t ticks) noexcept;
   void hold(const Decision& decision) noexcept;
   void resume(const Decision& decision) noexcept;
   void follow_slow(const DecisionBoard& board) noexcept;

@@ -47,6 +47,46 @@ TEST_CASE("ThreadRecorder: write - regions deeper than the stack are counted") {
   CHECK(bench.lost(spool::kLossDepth) == 3);
 }
 
+// Two counters; the second one does not count from the begin of its thread.
+class Counters final : public MetricReader {
+ public:
+  unsigned count() const noexcept override { return 2; }
+  void read(std::uint64_t* values) noexcept override {
+    values[0] = ++reads;
+    values[1] = 100 * reads;
+  }
+  std::uint64_t reads = 0;
+};
+
+TEST_CASE("ThreadRecorder: metrics - of an end that is extended are those of then") {
+  constexpr std::uint64_t kMpi = std::uint64_t{3} << spool::kMpiEnter;
+  const std::uint64_t before = GENERATE(std::uint64_t{0}, std::uint64_t{7});
+  Bench bench;
+  Counters counters;
+  bench.recorder->set_metrics(&counters, kMpi, 2);
+  // The end stands behind its values in this block, or is the first record of the next one.
+  const std::uint64_t at = before == 0 ? kStageRecords - 2 : before;
+  for (std::uint64_t i = 0; i + 3 < at; ++i) bench.event();
+  bench.recorder->begin(spool::record_words(spool::kMpiEnter, ++bench.ticks, 5));
+  bench.recorder->end(spool::record_words(spool::kMpiLeave, ++bench.ticks, 5));
+  const std::vector<Record> first = log_of(bench.read());
+  const bool extended = bench.recorder->extend_end(1'000'000);
+  const std::vector<Record> log = log_of(bench.read());
+  REQUIRE(log.size() == first.size());
+  CHECK(extended == (before != 0));
+  const Record* const end = &log.back();
+  CHECK(end->kind == spool::kMpiLeave);
+  CHECK(end->a48() == (extended ? 1 : 0));
+  for (int i = 0; i < 2; ++i) {
+    const Record& value = end[i - 2];
+    CHECK(value.kind == spool::kMetric);
+    CHECK(value.sub == i);
+    CHECK(value.ticks == end->ticks);
+    CHECK(value.payload == (extended ? 3U : 2U) * (i == 0 ? 1 : 100));
+  }
+  CHECK(end->ticks == (extended ? 1'000'000 : bench.ticks));
+}
+
 TEST_CASE("ThreadRecorder: hold - trims the log to the Sync and moves the rest") {
   const std::uint64_t each = GENERATE(3, 500, 1200);  // the cut: here, or stages back
   Bench bench;
@@ -216,8 +256,10 @@ TEST_CASE("ThreadRecorder: random operations - the file is as the model says") {
   Bench bench;
   std::uint64_t first = 1;  // epoch from which on a hold may be
   int holds = 0;
+  int extended = 0;
   for (int step = 0; step < 600; ++step) {
     const std::uint64_t kind = below(20);
+    if (below(3) == 0 && bench.extend_end()) ++extended;
     if (kind < 8) {
       bench.events(below(longest));
     } else if (kind < 11 && bench.model.stack().size() < 20) {
@@ -245,6 +287,7 @@ TEST_CASE("ThreadRecorder: random operations - the file is as the model says") {
   bench.recorder->close();
   bench.check();
   CHECK(holds > 3);
+  CHECK(extended > 3);
   CHECK(bench.lost() == 0);
 }
 

@@ -104,9 +104,12 @@ class DefinitionWriter {
     check_(OTF2_GlobalDefWriter_WriteParameter(
         writer_, kIterationParameter, text("iteration"), OTF2_PARAMETER_TYPE_INT64));
     // Readers want the references without a hole.
-    if (in_.comms != nullptr || !in_.regions->parameters().empty())
+    if (in_.comms != nullptr || !in_.regions->parameters().empty()) {
       check_(OTF2_GlobalDefWriter_WriteParameter(
           writer_, kIoBytesParameter, text("bytes moved"), OTF2_PARAMETER_TYPE_UINT64));
+      check_(OTF2_GlobalDefWriter_WriteParameter(writer_, kPollsParameter, text("polls"),
+                                                 OTF2_PARAMETER_TYPE_UINT64));
+    }
     OTF2_ParameterRef parameter = kFirstUserParameter;
     for (const ParameterDef& each : in_.regions->parameters())
       check_(OTF2_GlobalDefWriter_WriteParameter(

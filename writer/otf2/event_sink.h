@@ -25,7 +25,8 @@ inline constexpr OTF2_AttributeRef kWrittenAttribute = 0;
 inline constexpr OTF2_AttributeRef kCompleteAttribute = 1;
 inline constexpr OTF2_AttributeRef kCallSiteAttribute = 2;
 inline constexpr OTF2_ParameterRef kIoBytesParameter = 1;
-inline constexpr OTF2_ParameterRef kFirstUserParameter = 2;
+inline constexpr OTF2_ParameterRef kPollsParameter = 2;
+inline constexpr OTF2_ParameterRef kFirstUserParameter = 3;
 
 // A message, as its sender or its receiver tells it.
 struct MessageEnd {
@@ -78,6 +79,8 @@ class EventSink {
   void receive_request(std::uint64_t ticks, std::uint64_t request);
   // By a call of `region`: with a filter that takes the call nothing is to be seen of the poll.
   void request_test(std::uint64_t ticks, std::uint64_t request, std::uint32_t region);
+  // How many polls the innermost region, `region`, tells of.
+  void polls(std::uint64_t ticks, std::uint64_t number, std::uint32_t region);
   void request_cancelled(std::uint64_t ticks, std::uint64_t request);
   void collective_begin(std::uint64_t ticks);
   void collective_end(std::uint64_t ticks, const Collective& collective);

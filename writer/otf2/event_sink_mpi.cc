@@ -90,6 +90,12 @@ void EventSink::rma_complete(std::uint64_t ticks, OTF2_RmaWinRef window, std::ui
   check(OTF2_EvtWriter_RmaOpCompleteBlocking(writer_, nullptr, at(ticks), window, id));
 }
 
+void EventSink::polls(std::uint64_t ticks, std::uint64_t number, std::uint32_t region) {
+  if (!ok() || (region < regions_.size() && regions_[region].filtered)) return;
+  check(OTF2_EvtWriter_ParameterUnsignedInt(writer_, nullptr, at(ticks), kPollsParameter,
+                                            number));
+}
+
 void EventSink::io_bytes(std::uint64_t ticks, std::uint64_t bytes) {
   if (!ok()) return;
   check(OTF2_EvtWriter_ParameterUnsignedInt(writer_, nullptr, at(ticks), kIoBytesParameter,

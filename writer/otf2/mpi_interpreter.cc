@@ -43,6 +43,8 @@ void MpiInterpreter::take(const Record& record, std::size_t index) {
       return done(record);
     case spool::kMpiTested:
       return tested(record);
+    case spool::kMpiLeave:
+      return polled(record);
     case spool::kMpiCancelled:
       return cancelled(record);
     case spool::kMpiCollective:
@@ -246,12 +248,23 @@ void MpiInterpreter::done(const Record& record) {
   });
 }
 
+std::uint32_t MpiInterpreter::innermost() const {
+  return stack_.size() == 0 ? kNoRegion : stack_[stack_.size() - 1].region;
+}
+
+// A call ends: it may be the last of many that are told together.
+void MpiInterpreter::polled(const Record& record) {
+  if (record.a48() == 0) return;
+  const std::uint32_t call = innermost();
+  stack_.point(record.ticks,
+               [&](EventSink& sink) { sink.polls(record.ticks, record.a48() + 1, call); });
+}
+
 void MpiInterpreter::tested(const Record& record) {
   const auto open = requests_.find(request_of(record));
   if (open == requests_.end() || !decided(open->second.ordinal)) return;
   const std::uint64_t request = id_of(open->second.ordinal);
-  const std::uint32_t call =
-      stack_.size() == 0 ? kNoRegion : stack_[stack_.size() - 1].region;
+  const std::uint32_t call = innermost();
   stack_.point(record.ticks,
                [&](EventSink& sink) { sink.request_test(record.ticks, request, call); });
 }

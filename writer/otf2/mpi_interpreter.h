@@ -77,6 +77,8 @@ class MpiInterpreter {
   void post(const spool::Record& record);
   void done(const spool::Record& record);
   void tested(const spool::Record& record);
+  void polled(const spool::Record& record);
+  std::uint32_t innermost() const;
   void cancelled(const spool::Record& record);
   void collective(const spool::Record& record, std::size_t index);
   void collective_done(std::uint64_t ticks, const Request& request);

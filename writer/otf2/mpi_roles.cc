@@ -60,6 +60,7 @@ constexpr std::array kFamilies = {
     Named{"wait", OTF2_REGION_ROLE_POINT2POINT},
     Named{"test_cancelled", OTF2_REGION_ROLE_FUNCTION},
     Named{"test", OTF2_REGION_ROLE_POINT2POINT},
+    Named{"mpi polls", OTF2_REGION_ROLE_POINT2POINT},
     Named{"request_", OTF2_REGION_ROLE_POINT2POINT},
     Named{"pready", OTF2_REGION_ROLE_POINT2POINT},
     Named{"parrived", OTF2_REGION_ROLE_POINT2POINT},

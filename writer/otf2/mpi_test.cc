@@ -117,6 +117,28 @@ TEST_CASE("MPI: a filter - takes polls, not what they complete") {
   CHECK(written.result.events_filtered == 2 * 60);
 }
 
+TEST_CASE("MPI: polls told together - one region, with their number") {
+  const test::TemporaryFolder in_full;
+  const test::TemporaryFolder filtered;
+  auto ranks = job(2);
+  for (SpoolBuilder& rank : ranks) {
+    auto& log = rank.location(0);
+    for (std::uint64_t t = 100; t < 130; t += 10)
+      log.enter_mpi(t, kTestWaitall, kSite).leave_mpi(t + 5, kTestWaitall, kSite);
+    log.enter_mpi(130, kTestWaitall, kSite).leave_mpi(990, kTestWaitall, kSite);
+    log.log.back().set_a48((std::uint64_t{1} << 40) - 1);
+  }
+  const Written written = write_and_check(ranks, in_full);
+  CHECK(lines_with(written.trace, 1, " enter").size() == 4);
+  CHECK(lines_with(written.trace, 1, "polls") == Lines{"990 polls 1099511627776"});
+  CHECK(lines_with(written.trace, 1, "990") ==
+        Lines{"990 polls 1099511627776", "990 leave MPI_Waitall", "990 ProgramEnd"});
+  WriteOptions options;
+  options.filter = "SCOREP_REGION_NAMES_BEGIN EXCLUDE MPI_Waitall\nSCOREP_REGION_NAMES_END";
+  const Written without = write_and_check(ranks, filtered, options);
+  CHECK(lines_with(without.trace, 1, "polls").empty());
+}
+
 TEST_CASE("MPI: requests - one that is never complete leaves no record of itself") {
   const test::TemporaryFolder folder;
   auto ranks = job(2);

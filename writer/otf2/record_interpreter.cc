@@ -82,6 +82,7 @@ void RecordInterpreter::take(const Record& record, std::size_t index) {
       begin_mpi(record);
       return mpi_.entered(record.ticks, index);
     case spool::kMpiLeave:
+      mpi_.take(record, index);
       return end(record);
     case spool::kMpiSend:
     case spool::kMpiRecv:

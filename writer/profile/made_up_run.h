@@ -52,6 +52,7 @@ class MadeUpRun {
     region("loop 1 @ p.c:2", OTF2_REGION_ROLE_ARTIFICIAL, OTF2_PARADIGM_NONE);
     definitions.regions[kOuter].is_loop = definitions.regions[kInner].is_loop = true;
     definitions.attributes[kWritten].name = "written";
+    definitions.parameters.push_back({.name = "polls"});
     for (std::uint32_t i = 0; i < processes; ++i) {
       convert::ProcessInfo& process = definitions.processes.emplace_back();
       process.rank = i;
@@ -91,6 +92,15 @@ class MadeUpRun {
     put(location, EventKind::kMpiSend, 0);
     events.back().bytes = bytes;
     pass(50);
+    leave(location, kSend);
+  }
+
+  // A region of MPI in which the thread has polled so often.
+  void polls(std::uint32_t location, std::uint64_t times) {
+    enter(location, kSend);
+    pass(50);
+    put(location, EventKind::kParameterUnsignedInt, 0);
+    events.back().value = times;
     leave(location, kSend);
   }
 

@@ -164,6 +164,8 @@ void ProfileSink::event(const TraceEvent& event) {
     case EventKind::kMeasurementOnOff:
       book(thread, event.ns);
       return switch_writing(thread, event.op == OTF2_MEASUREMENT_ON);
+    case EventKind::kParameterUnsignedInt:
+      return told_together(thread, event);
     default:
       return communication(event);
   }
@@ -200,6 +202,16 @@ void ProfileSink::leave(Thread& thread, const TraceEvent& event) {
   }
   thread.stack.pop_back();
   if (counter_count_ != 0) thread.entered.resize(thread.entered.size() - counter_count_);
+}
+
+// A region that tells of many polls: each was a call.
+void ProfileSink::told_together(const Thread& thread, const TraceEvent& event) const {
+  if (thread.stack.empty() || event.ref >= definitions_->parameters.size() ||
+      definitions_->parameters[event.ref].name != "polls")
+    return;
+  const Frame& frame = thread.stack.back();
+  if (!kinds_[frame.region].mpi || frame.place == nullptr || event.value == 0) return;
+  frame.place->own().regions[frame.region].calls += static_cast<double>(event.value - 1);
 }
 
 // Of a region that calls itself the outer call has it all.

@@ -93,6 +93,7 @@ class ProfileSink final : public convert::TraceSink {
   void end_iteration(const convert::TraceEvent& event);
   void enter(Thread& thread, const convert::TraceEvent& event);
   void leave(Thread& thread, const convert::TraceEvent& event);
+  void told_together(const Thread& thread, const convert::TraceEvent& event) const;
   void read_counters(Thread& thread, const convert::TraceEvent& event);
   void book_counted(Place& place, std::uint32_t region, const Thread& thread,
                     const double* before, bool again) const;

@@ -55,6 +55,17 @@ void check_alike(const TraceProfile& reduced, const TraceProfile& whole, double 
 
 }  // namespace
 
+TEST_CASE("Profile: polls that are told together - each is a call") {
+  MadeUpRun run(1);
+  run.enter(0, kMain);
+  run.send(0, 10);
+  run.polls(0, 1000);
+  run.leave(0, kMain);
+  const TraceProfile profile = run.profile();
+  CHECK(region(profile, "MPI_Send").calls == 1001);
+  CHECK(region(profile, "MPI_Send").exclusive_ns == 150);
+}
+
 TEST_CASE("Profile: a whole trace - what was done is what is told") {
   const TraceProfile profile = nest(1, 3, 4).profile();
   CHECK(profile.estimated_ns == 0);

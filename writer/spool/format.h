@@ -50,7 +50,7 @@
 namespace refrain::spool {
 
 inline constexpr char kMagic[8] = {'R', 'F', 'R', 'S', 'P', 'O', 'O', 'L'};
-inline constexpr std::uint32_t kVersion = 8;
+inline constexpr std::uint32_t kVersion = 9;
 inline constexpr std::uint32_t kByteOrder = 0x01020304;
 inline constexpr std::size_t kHeaderBytes = 4096;
 inline constexpr std::size_t kRecordBytes = 24;
@@ -185,8 +185,9 @@ enum Kind : std::uint8_t {
   // --- Events of MPI (writer/spool/mpi_format.h has the values of `sub`) --------------
   kMpiEnter = 48,  // sub: kMpiCut; a48: epoch, if kMpiCut; payload: call site |
                    // procedure << 48 (its number in the table of wrappers, journal's
-                   // kTextProcedures)
-  kMpiLeave = 49,  // payload as its begin
+                   // kTextProcedures; one that is none of MPI's is of several that poll)
+  kMpiLeave = 49,  // payload as its begin; a48: how many more polls in a row, in vain, the
+                   // region tells of
   // What a call meant stands between its kMpiEnter and its kMpiLeave, most of it just
   // before the latter. A message or collective is a pair of records, its second half is
   // kMpiAmount. `comm` is the number of a communicator in this process (journal's kMpiComm).

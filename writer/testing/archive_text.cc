@@ -80,6 +80,8 @@ std::string line(const test::Trace& trace, const test::Event& event) {
       return "team end " + std::to_string(event.reference);
     case kParameterInt:
       return "iteration " + std::to_string(event.value);
+    case kParameterUnsigned:
+      return trace.parameters.at(event.reference).name + " " + std::to_string(event.value);
     case kAcquireLock:
       return "acquire" + numbers;
     case kReleaseLock:

@@ -1,0 +1,141 @@
+// Waits that are made of polls: what a rank asks in vain, a million times, is a few regions and
+// says how often it was asked. What it waited for, and how long, is what it was.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "test/end_to_end/mpi_job.h"
+#include "test/support/files.h"
+#include "test/support/mpi_checks.h"
+#include "test/support/trace_checks.h"
+
+namespace refrain::test {
+namespace {
+
+constexpr long kIterations = 3;
+constexpr long kLimit = 3;
+
+MpiJob waits(const std::string& how, long limit) {
+  return {.program = "waits_gcc",
+          .arguments = {how, std::to_string(kIterations), "30"},
+          .settings = {{"LIMIT", std::to_string(limit)}, {"MIN_GAP", "0"}}};
+}
+
+bool is_poll(const std::string& region) {
+  return region == "MPI polls" || region == "MPI_Iprobe" || region.starts_with("MPI_Test");
+}
+
+// One region of polls, of rank 1.
+struct Polls {
+  std::string region;
+  std::uint64_t number = 1;
+  std::uint64_t duration = 0;  // ticks
+  bool told = false;           // with its number
+};
+
+std::vector<Polls> polls_of_waiting_rank(const Trace& trace) {
+  const MpiProcesses processes(trace);
+  std::vector<Polls> result;
+  for (const Location& location : trace.locations) {
+    if (location.group != processes.location_group(1)) continue;
+    std::uint64_t entered = 0;
+    for (const Event& event : location.events) {
+      const bool parameter = event.type == EventType::kParameterUnsigned &&
+                             trace.parameters.at(event.reference).name == "polls";
+      if (parameter) {
+        REQUIRE(entered != 0);
+        result.back().number = static_cast<std::uint64_t>(event.value);
+        result.back().told = true;
+      }
+      const bool enter = event.type == EventType::kEnter;
+      if (!enter && event.type != EventType::kLeave) continue;
+      const std::string& name = trace.regions.at(event.reference).name;
+      if (!is_poll(name)) continue;
+      if (enter) result.push_back({name}), entered = event.time;
+      if (!enter) result.back().duration = event.time - std::exchange(entered, 0);
+    }
+  }
+  return result;
+}
+
+std::uint64_t polls_by_the_program(const Traced& traced) {
+  std::istringstream line(traced.result.output);
+  long iterations = 0;
+  std::uint64_t polls = 0;
+  line >> iterations >> polls;
+  CHECK(iterations == kIterations);
+  return polls;
+}
+
+std::uint64_t sum_of(const std::vector<Polls>& polls) {
+  std::uint64_t sum = 0;
+  for (const Polls& each : polls) sum += each.number;
+  return sum;
+}
+
+}  // namespace
+
+TEST_CASE("MPI polls: with a limit - a few regions, and every poll is counted") {
+  const std::string how = GENERATE("test", "iprobe", "testall", "turns");
+  INFO(how);
+  const TemporaryFolder folder;
+  const Traced traced = trace_mpi(waits(how, kLimit), MpiWay::kInside, folder / "archive");
+  CHECK(traced.result.errors == "");
+  CHECK(replay(traced.trace).pairs() >= kIterations);
+  CHECK(replay(traced.trace).unmatched() == 0);
+  const std::vector<Polls> polls = polls_of_waiting_rank(traced.trace);
+  CHECK(sum_of(polls) == polls_by_the_program(traced));
+  // A row begins anew where the machine takes the processor away between two polls.
+  CHECK(polls.size() * 100 < sum_of(polls));
+  REQUIRE(polls.size() > kLimit);
+  for (long i = 0; i < kLimit; ++i) CHECK_FALSE(polls[static_cast<std::size_t>(i)].told);
+  std::uint64_t in_all = 0;
+  std::uint64_t told = 0;
+  for (const Polls& each : polls) {
+    in_all += each.duration;
+    if (each.told) told += each.duration;
+    if (each.told) CHECK((each.region == "MPI polls") == (how == "turns"));
+  }
+  // The rank has waited all the time but for the first of each row.
+  CHECK(told > in_all / 10 * 9);
+}
+
+TEST_CASE("MPI polls: without a limit, or far from each other - each is a region") {
+  const bool apart = GENERATE(false, true);
+  INFO((apart ? "work between them" : "no limit"));
+  const TemporaryFolder folder;
+  const MpiJob job = apart ? waits("apart", kLimit) : waits("turns", 0);
+  const Traced traced = trace_mpi(job, MpiWay::kInside, folder / "archive");
+  CHECK(traced.result.errors == "");
+  const std::vector<Polls> polls = polls_of_waiting_rank(traced.trace);
+  CHECK(polls.size() == polls_by_the_program(traced));
+  for (const Polls& each : polls) REQUIRE_FALSE(each.told);
+}
+
+// The ring has room for some thousand records; an iteration asks ten times as often.
+TEST_CASE("MPI polls: in held iterations - those before the break are whole") {
+  constexpr std::size_t kIterations = 12;
+  const TemporaryFolder folder;
+  MpiJob job = waits("test", kLimit);
+  job.arguments[1] = std::to_string(kIterations);
+  job.settings["RING"] = "100k";
+  const Traced traced = trace_mpi(job, MpiWay::kInside, folder / "archive");
+  CHECK(traced.result.errors == "");
+  CHECK(property_number(traced.trace, "LOST") == 0);
+  const MpiProcesses processes(traced.trace);
+  std::vector<Iteration> marks;
+  for (const Iteration& each : iterations(traced.trace))
+    if (traced.trace.locations[each.location].group == processes.location_group(1))
+      marks.push_back(each);
+  REQUIRE(marks.size() == kIterations);
+  const auto held = std::count_if(marks.begin(), marks.end(),
+                                  [](const Iteration& each) { return !each.written; });
+  CHECK(held > 3);
+  CHECK(marks.back().written);
+  CHECK(marks.back().said_written == 1);
+}
+
+}  // namespace refrain::test

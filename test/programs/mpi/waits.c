@@ -1,0 +1,62 @@
+/* Rank 0 computes for some time and sends; rank 1 asks all the while whether it has come, and
+ * counts how often: in each of the iterations once.
+ *
+ * Arguments: how (test, iprobe, testall, turns: Iprobe and Test; apart: Test, with 30 us of work
+ * between), iterations = 3, milliseconds = 30. Prints "<iterations> <polls of rank 1>". */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void work(double seconds) {
+  for (const double end = now() + seconds; now() < end;) continue;
+}
+
+int main(int argc, char** argv) {
+  const char* how = argc > 1 ? argv[1] : "test";
+  const int iterations = argc > 2 ? atoi(argv[2]) : 3;
+  const double seconds = 1e-3 * (argc > 3 ? atof(argv[3]) : 30);
+  MPI_Init(&argc, &argv);
+  int rank, size;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  long polls = 0;
+  for (int i = 0; i < iterations; ++i) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    int message = i;
+    if (rank == 0) {
+      work(seconds);
+      MPI_Send(&message, 1, MPI_INT, 1, 7, MPI_COMM_WORLD);
+    } else if (rank == 1 && strcmp(how, "iprobe") == 0) {
+      for (int flag = 0; !flag; ++polls)
+        MPI_Iprobe(0, 7, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+      MPI_Recv(&message, 1, MPI_INT, 0, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    } else if (rank == 1) {
+      MPI_Request request;
+      MPI_Irecv(&message, 1, MPI_INT, 0, 7, MPI_COMM_WORLD, &request);
+      for (int flag = 0, other = 0; !flag; ++polls) {
+        if (strcmp(how, "turns") == 0) {
+          MPI_Iprobe(0, 8, MPI_COMM_WORLD, &other, MPI_STATUS_IGNORE);
+          ++polls;
+        }
+        if (strcmp(how, "testall") == 0)
+          MPI_Testall(1, &request, &flag, MPI_STATUSES_IGNORE);
+        else
+          MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
+        if (strcmp(how, "apart") == 0) work(30e-6);
+      }
+    }
+  }
+  MPI_Reduce(rank == 0 ? MPI_IN_PLACE : &polls, &polls, 1, MPI_LONG, MPI_SUM, 0,
+             MPI_COMM_WORLD);
+  if (rank == 0) printf("%d %ld\n", iterations, polls);
+  MPI_Finalize();
+  return 0;
+}
