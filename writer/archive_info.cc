@@ -151,6 +151,7 @@ class InfoReader {
         {"COLLECTIVES_DROPPED", &mpi.collectives_dropped},
         {"ONE_SIDED", &mpi.one_sided},
         {"ONE_SIDED_DROPPED", &mpi.one_sided_dropped},
+        {"POLLS_TOGETHER", &mpi.polls_together},
         {"CLOCK_CHECKED", &mpi.clock_checked},
         {"CLOCK_VIOLATIONS", &mpi.clock_violations},
         {"CLOCK_REPAIRED", &mpi.clock_repaired},

@@ -47,6 +47,7 @@ struct MpiInfo {
   std::uint64_t collectives_dropped = 0;
   std::uint64_t one_sided = 0;
   std::uint64_t one_sided_dropped = 0;
+  std::uint64_t polls_together = 0;
   std::uint64_t clock_checked = 0;
   std::uint64_t clock_violations = 0;
   std::uint64_t clock_repaired = 0;

@@ -88,6 +88,8 @@ TEST_CASE("MPI polls: with a limit - a few regions, and every poll is counted") 
   CHECK(replay(traced.trace).unmatched() == 0);
   const std::vector<Polls> polls = polls_of_waiting_rank(traced.trace);
   CHECK(sum_of(polls) == polls_by_the_program(traced));
+  CHECK(property_number(traced.trace, "POLLS_TOGETHER") ==
+        static_cast<long>(sum_of(polls) - polls.size()));
   // A row begins anew where the machine takes the processor away between two polls.
   CHECK(polls.size() * 100 < sum_of(polls));
   REQUIRE(polls.size() > kLimit);

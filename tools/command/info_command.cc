@@ -90,6 +90,7 @@ nlohmann::ordered_json json_of(const writer::MpiInfo& mpi) {
           {"collectives_dropped", mpi.collectives_dropped},
           {"one_sided", mpi.one_sided},
           {"one_sided_dropped", mpi.one_sided_dropped},
+          {"polls_together", mpi.polls_together},
           {"clock_checked", mpi.clock_checked},
           {"clock_violations", mpi.clock_violations},
           {"clock_repaired", mpi.clock_repaired},
@@ -244,6 +245,9 @@ void print_mpi(const writer::MpiInfo& mpi) {
   fmt::print(
       "Others    {} ends of collectives written, {} left out; {} one-sided operations\n",
       mpi.collectives, mpi.collectives_dropped, mpi.one_sided);
+  if (mpi.polls_together != 0)
+    fmt::print("Polls     {} in a row with others are told together with them\n",
+               mpi.polls_together);
   if (mpi.iterations_given_up != 0 || mpi.iterations_alone != 0)
     fmt::print(
         "One cut   {} iterations given up that not all ranks had, {} kept that one rank "

@@ -255,6 +255,7 @@ std::uint32_t MpiInterpreter::innermost() const {
 // A call ends: it may be the last of many that are told together.
 void MpiInterpreter::polled(const Record& record) {
   if (record.a48() == 0) return;
+  outcome_.mpi.polls_together += record.a48();
   const std::uint32_t call = innermost();
   stack_.point(record.ticks,
                [&](EventSink& sink) { sink.polls(record.ticks, record.a48() + 1, call); });

@@ -129,6 +129,7 @@ TEST_CASE("MPI: polls told together - one region, with their number") {
     log.log.back().set_a48((std::uint64_t{1} << 40) - 1);
   }
   const Written written = write_and_check(ranks, in_full);
+  CHECK(written.result.mpi.counts.polls_together == 2 * ((std::uint64_t{1} << 40) - 1));
   CHECK(lines_with(written.trace, 1, " enter").size() == 4);
   CHECK(lines_with(written.trace, 1, "polls") == Lines{"990 polls 1099511627776"});
   CHECK(lines_with(written.trace, 1, "990") ==

@@ -15,9 +15,10 @@ void each_number(Of& of, Work work) requires requires {
   of.sends_dropped;
 }
 {
-  for (auto* value : {&of.sends, &of.sends_dropped, &of.receives, &of.receives_dropped,
-                      &of.bytes_sent, &of.bytes_received, &of.collectives,
-                      &of.collectives_dropped, &of.one_sided, &of.one_sided_dropped})
+  for (auto* value :
+       {&of.sends, &of.sends_dropped, &of.receives, &of.receives_dropped, &of.bytes_sent,
+        &of.bytes_received, &of.collectives, &of.collectives_dropped, &of.one_sided,
+        &of.one_sided_dropped, &of.polls_together})
     work(*value);
 }
 

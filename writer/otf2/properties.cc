@@ -139,6 +139,7 @@ void add_mpi(const WriteResult& result, Add add) {
       {"COLLECTIVES_DROPPED", counts.collectives_dropped},
       {"ONE_SIDED", counts.one_sided},
       {"ONE_SIDED_DROPPED", counts.one_sided_dropped},
+      {"POLLS_TOGETHER", counts.polls_together},
       {"CLOCK_CHECKED", result.mpi.clock_checked},
       {"CLOCK_VIOLATIONS", result.mpi.clock_violations},
       {"CLOCK_REPAIRED", result.mpi.clock_repaired},

@@ -13,8 +13,8 @@
 //     GAPS RECOVERED KILLED SPOOL_BYTES
 //     LOOPS                              JSON array, see loops_json()
 //     PROCESSES MESSAGES SENDS_DROPPED RECEIVES_DROPPED MESSAGE_BYTES COLLECTIVES
-//     COLLECTIVES_DROPPED ONE_SIDED ONE_SIDED_DROPPED CLOCK_CHECKED CLOCK_VIOLATIONS
-//     CLOCK_REPAIRED ITERATIONS_GIVEN_UP ITERATIONS_ALONE
+//     COLLECTIVES_DROPPED ONE_SIDED ONE_SIDED_DROPPED POLLS_TOGETHER CLOCK_CHECKED
+//     CLOCK_VIOLATIONS CLOCK_REPAIRED ITERATIONS_GIVEN_UP ITERATIONS_ALONE
 //                                        of a job that uses MPI; see MpiResult
 //     MPI_TAKEN                          procedures of MPI that the program had of its own: there
 //                                        are no messages and collectives

@@ -67,6 +67,7 @@ struct MpiCounts {
   std::uint64_t collectives_dropped = 0;
   std::uint64_t one_sided = 0;
   std::uint64_t one_sided_dropped = 0;
+  std::uint64_t polls_together = 0;  // that have no region of their own, see docs/mpi.md
 
   void add(const MpiCounts& other) noexcept {
     sends += other.sends;
@@ -79,6 +80,7 @@ struct MpiCounts {
     collectives_dropped += other.collectives_dropped;
     one_sided += other.one_sided;
     one_sided_dropped += other.one_sided_dropped;
+    polls_together += other.polls_together;
   }
 };
 
