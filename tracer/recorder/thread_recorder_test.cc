@@ -87,6 +87,17 @@ TEST_CASE("ThreadRecorder: metrics - of an end that is extended are those of the
   CHECK(end->ticks == (extended ? 1'000'000 : bench.ticks));
 }
 
+TEST_CASE("ThreadRecorder: metrics - an end from before there were any is not extended") {
+  Bench bench;
+  Counters counters;
+  bench.events(4);
+  bench.begin();
+  bench.end();
+  bench.recorder->set_metrics(&counters, std::uint64_t{3} << spool::kWorkBegin, 0);
+  CHECK_FALSE(bench.recorder->extend_end(1'000'000));
+  bench.check();
+}
+
 TEST_CASE("ThreadRecorder: hold - trims the log to the Sync and moves the rest") {
   const std::uint64_t each = GENERATE(3, 500, 1200);  // the cut: here, or stages back
   Bench bench;

@@ -1,28 +1,30 @@
-/* Rank 0 computes for some time and sends; rank 1 asks all the while whether it has come, and
- * counts how often: in each of the iterations once.
+/* Once an iteration rank 1 asks whether a message of rank 0 has come, which computes for some time
+ * before it sends it, and begins when rank 1 has asked 10 000 times and says so. How often it asks
+ * is counted.
  *
- * Arguments: how (test, iprobe, testall, turns: Iprobe and Test; apart: Test, with 30 us of work
- * between), iterations = 3, milliseconds = 30. Prints "<iterations> <polls of rank 1>". */
+ * Arguments: how (test, iprobe, testall, turns: Iprobe and Test; apart: Test 300 times, with 30 us of
+ * work between), iterations = 3, milliseconds = 5. Prints "<iterations> <polls of rank 1>". */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-static double now(void) {
+static double seconds_now(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 static void work(double seconds) {
-  for (const double end = now() + seconds; now() < end;) continue;
+  for (const double end = seconds_now() + seconds; seconds_now() < end;) continue;
 }
 
 int main(int argc, char** argv) {
   const char* how = argc > 1 ? argv[1] : "test";
   const int iterations = argc > 2 ? atoi(argv[2]) : 3;
-  const double seconds = 1e-3 * (argc > 3 ? atof(argv[3]) : 30);
+  const double seconds = 1e-3 * (argc > 3 ? atof(argv[3]) : 5);
+  const long enough = strcmp(how, "apart") == 0 ? 300 : 10000;
   MPI_Init(&argc, &argv);
   int rank, size;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -31,17 +33,22 @@ int main(int argc, char** argv) {
   for (int i = 0; i < iterations; ++i) {
     MPI_Barrier(MPI_COMM_WORLD);
     int message = i;
+    long asked = 0;
     if (rank == 0) {
+      MPI_Recv(NULL, 0, MPI_INT, 1, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
       work(seconds);
       MPI_Send(&message, 1, MPI_INT, 1, 7, MPI_COMM_WORLD);
     } else if (rank == 1 && strcmp(how, "iprobe") == 0) {
-      for (int flag = 0; !flag; ++polls)
+      for (int flag = 0; !flag; ++polls, ++asked) {
+        if (asked == enough) MPI_Send(NULL, 0, MPI_INT, 0, 9, MPI_COMM_WORLD);
         MPI_Iprobe(0, 7, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+      }
       MPI_Recv(&message, 1, MPI_INT, 0, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     } else if (rank == 1) {
       MPI_Request request;
       MPI_Irecv(&message, 1, MPI_INT, 0, 7, MPI_COMM_WORLD, &request);
-      for (int flag = 0, other = 0; !flag; ++polls) {
+      for (int flag = 0, other = 0; !flag; ++polls, ++asked) {
+        if (asked == enough) MPI_Send(NULL, 0, MPI_INT, 0, 9, MPI_COMM_WORLD);
         if (strcmp(how, "turns") == 0) {
           MPI_Iprobe(0, 8, MPI_COMM_WORLD, &other, MPI_STATUS_IGNORE);
           ++polls;
