@@ -119,8 +119,6 @@ class JournalParser {
           std::max(loop.body_events, static_cast<std::uint32_t>(record.payload));
       return;
     }
-    constexpr std::size_t kMostBodyEvents = 65536;
-    if (record.aux16 >= kMostBodyEvents) return;
     if (record.aux16 >= loop.body.size()) loop.body.resize(record.aux16 + std::size_t{1});
     loop.body[record.aux16] = {record.sub, static_cast<std::uint16_t>(record.payload >> 48),
                                record.payload & kAddressMask};
