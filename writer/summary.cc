@@ -10,7 +10,10 @@ namespace refrain::writer {
 namespace {
 
 std::string loops_line(const WriteResult& result) {
-  if (result.loops.empty()) return "found no loop: everything is written";
+  if (result.loops.empty())
+    return result.mpi.counts.polls_together == 0
+               ? "found no loop: everything is written"
+               : "found no loop: everything is written, but for polls in a row";
   const LoopSummary& longest = *std::max_element(
       result.loops.begin(), result.loops.end(),
       [](const LoopSummary& a, const LoopSummary& b) { return a.total_ns < b.total_ns; });

@@ -14,6 +14,14 @@ TEST_CASE("Summary: bytes - three digits, in the unit that the rounded value rea
   CHECK(bytes_text(1'234'000'000'000) == "1.23 TB");
 }
 
+TEST_CASE("Summary: without a loop - everything is written, but for polls in a row") {
+  WriteResult result;
+  CHECK(summary_lines(result, "a").front() == "found no loop: everything is written");
+  result.mpi.counts.polls_together = 1;
+  CHECK(summary_lines(result, "a").front() ==
+        "found no loop: everything is written, but for polls in a row");
+}
+
 TEST_CASE("Summary: durations - four digits, long ones in whole seconds") {
   CHECK(duration_text(0) == "0 ns");
   CHECK(duration_text(850.4) == "850 ns");

@@ -123,6 +123,19 @@ TEST_CASE("MPI polls: without a limit, or far from each other - each is a region
   for (const Polls& each : polls) REQUIRE_FALSE(each.told);
 }
 
+TEST_CASE("MPI polls: without a loop - refrain info says what is not written") {
+  const TemporaryFolder folder;
+  MpiJob job = waits("test", kLimit);
+  job.arguments[1] = "1";
+  const Traced traced = trace_mpi(job, MpiWay::kInside, folder / "archive");
+  const std::string told = run_refrain({"info", folder / "archive"}).output;
+  CHECK(told.find("none found: everything is written, but for polls in a row\n") !=
+        std::string::npos);
+  CHECK(told.find("\nPolls     " +
+                  std::to_string(property_number(traced.trace, "POLLS_TOGETHER")) +
+                  " in a row") != std::string::npos);
+}
+
 // The ring has room for some thousand records; an iteration asks ten times as often.
 TEST_CASE("MPI polls: in held iterations - those before the break are whole") {
   constexpr std::size_t kIterations = 12;

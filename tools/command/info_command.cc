@@ -193,7 +193,8 @@ constexpr const char* kPhaseRow =
 
 void print_phases(const ArchiveInfo& info) {
   if (info.phases.empty()) {
-    fmt::print("Phases    none found: everything is written\n");
+    fmt::print("Phases    none found: everything is written{}\n",
+               info.mpi.polls_together == 0 ? "" : ", but for polls in a row");
     return;
   }
   if (!info.structure.empty()) fmt::print("\nNest      {}\n", info.structure);
