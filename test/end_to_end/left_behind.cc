@@ -59,6 +59,7 @@ const std::vector<Victim>& mpi_victims() {
       {"ring_gcc", {"1000000", "100"}, 1},
       {"hybrid_gcc", {"1000000"}, 2},
       {"anysource_gcc", {"1000000"}, 1},
+      {"waits_gcc", {"turns", "1000000", "3"}, 1},
   });
   return kAll;
 }
