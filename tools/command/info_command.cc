@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "writer/archive_info.h"
+#include "writer/otf2/short_properties.h"
 #include "writer/rank_phases.h"
 #include "writer/summary.h"
 
@@ -261,20 +262,11 @@ void print_mpi(const writer::MpiInfo& mpi) {
                                                    mpi.clock_repaired));
 }
 
-// A command line of any length, for people; JSON has the whole.
-std::string first_part(const std::string& command) {
-  constexpr std::size_t kMost = 400;
-  if (command.size() <= kMost) return command;
-  std::size_t end = kMost;
-  while (end > 0 && (command[end] & 0xc0) == 0x80) --end;  // not within a character
-  return fmt::format("{}... ({} bytes)", command.substr(0, end), command.size());
-}
-
 void print_text(const ArchiveInfo& info, const std::string& archive) {
   fmt::print("Archive   {}, {}, by Refrain {}{}\n", archive,
              writer::bytes_text(info.archive_bytes), info.version,
              info.recovered ? ", recovered after the process was killed" : "");
-  fmt::print("Program   {}\n", first_part(info.command));
+  fmt::print("Program   {}\n", writer::beginning(info.command, 400));
   fmt::print("Machine   {}", info.machine);
   if (info.start_epoch_ns != 0)
     fmt::print(

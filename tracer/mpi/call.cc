@@ -143,12 +143,13 @@ void Call::leave() noexcept {
     const std::uint64_t ticks = leave_ticks();
     const bool extended =
         extends_ && t_polls.goes_on(end_of_call(*recorder)) && recorder->extend_end(ticks);
-    if (!extended) {
-      if (extends_) begin_late(*recorder);
-      recorder->end(spool::record_words(spool::kMpiLeave, ticks, payload_));
-    }
-    if (polls_ && told_) t_polls.found();
-    if (polls_ && !told_) t_polls.in_vain(ticks, !extended);
+    const bool late = extends_ && !extended;
+    if (late) begin_late(*recorder);
+    if (!extended) recorder->end(spool::record_words(spool::kMpiLeave, ticks, payload_));
+    if (polls_ && (told_ || late))
+      t_polls.ends_row();
+    else if (polls_)
+      t_polls.in_vain(ticks, !extended);
     if (fed_) g_session->on_symbol_end(ticks, recorder->depth());
   }
   runtime::Scope::leave(*recorder);

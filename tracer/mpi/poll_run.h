@@ -69,8 +69,9 @@ class PollRun {
     end_ = ticks;
     if (region) ++length_;
   }
-  // It has found something: the row is over.
-  constexpr void found() noexcept { end_ = 0; }
+  // It has found something, or something else was recorded meanwhile: it is a region of its own, and
+  // the row is over.
+  constexpr void ends_row() noexcept { end_ = 0; }
 
  private:
   std::uint64_t end_ = 0;  // of the newest poll; 0: the row is over

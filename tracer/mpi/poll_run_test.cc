@@ -48,7 +48,7 @@ class Thread {
     regions += !region ? '=' : begin == PollRun::Begin::kTogether ? '[' : '.';
     last_end_ = now_;
     if (finds)
-      run_.found();
+      run_.ends_row();
     else
       run_.in_vain(now_, region);
   }

@@ -24,13 +24,6 @@ bool inside_character(char byte) {
   return (static_cast<unsigned char>(byte) & 0xC0) == 0x80;
 }
 
-// The beginning of a text; no character of UTF-8 is cut.
-std::string beginning(const std::string& text, std::size_t most_bytes) {
-  std::size_t end = most_bytes;
-  for (int back = 0; back < 3 && end > 0 && inside_character(text[end]); ++back) --end;
-  return text.substr(0, end) + kMore;
-}
-
 // The `count` loops that took the longest, in the order in which they were.
 std::vector<LoopSummary> longest(const std::vector<LoopSummary>& loops, std::size_t count) {
   std::vector<std::size_t> order(loops.size());
@@ -60,6 +53,13 @@ std::string short_loops(std::vector<LoopSummary> loops, std::size_t most_bytes) 
 }
 
 }  // namespace
+
+std::string beginning(const std::string& text, std::size_t most_bytes) {
+  if (text.size() <= most_bytes) return text;
+  std::size_t end = most_bytes;
+  for (int back = 0; back < 3 && end > 0 && inside_character(text[end]); ++back) --end;
+  return text.substr(0, end) + kMore;
+}
 
 Properties shortened(Properties properties, const std::vector<LoopSummary>& loops,
                      std::size_t most_bytes) {

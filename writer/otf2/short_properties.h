@@ -20,4 +20,7 @@ constexpr std::size_t kMostPropertyBytes = 192 << 10;  // all names and values t
 Properties shortened(Properties properties, const std::vector<LoopSummary>& loops,
                      std::size_t most_bytes = kMostPropertyBytes);
 
+// The beginning of a text that is longer than `most_bytes`, and " ..."; no character of UTF-8 is cut.
+std::string beginning(const std::string& text, std::size_t most_bytes);
+
 }  // namespace refrain::writer

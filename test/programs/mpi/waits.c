@@ -5,38 +5,30 @@
  * Arguments: how (test, iprobe, testall, turns: Iprobe and Test; apart: Test 300 times, with 30 us of
  * work between), iterations = 3, milliseconds = 5. Prints "<iterations> <polls of rank 1>". */
 #include <mpi.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
-static double seconds_now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
+#include "../common.h"
 
-static void work(double seconds) {
-  for (const double end = seconds_now() + seconds; seconds_now() < end;) continue;
+static void work(uint64_t ns) {
+  for (const uint64_t end = now_ns() + ns; now_ns() < end;) continue;
 }
 
 int main(int argc, char** argv) {
   const char* how = argc > 1 ? argv[1] : "test";
-  const int iterations = argc > 2 ? atoi(argv[2]) : 3;
-  const double seconds = 1e-3 * (argc > 3 ? atof(argv[3]) : 5);
+  const long iterations = argument(argc, argv, 2, 3, 1);
+  const uint64_t ns = (uint64_t)argument(argc, argv, 3, 5, 0) * 1000000;
   const long enough = strcmp(how, "apart") == 0 ? 300 : 10000;
   MPI_Init(&argc, &argv);
   int rank, size;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   long polls = 0;
-  for (int i = 0; i < iterations; ++i) {
+  for (long i = 0; i < iterations; ++i) {
     MPI_Barrier(MPI_COMM_WORLD);
-    int message = i;
+    int message = (int)i;
     long asked = 0;
     if (rank == 0) {
       MPI_Recv(NULL, 0, MPI_INT, 1, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-      work(seconds);
+      work(ns);
       MPI_Send(&message, 1, MPI_INT, 1, 7, MPI_COMM_WORLD);
     } else if (rank == 1 && strcmp(how, "iprobe") == 0) {
       for (int flag = 0; !flag; ++polls, ++asked) {
@@ -57,13 +49,13 @@ int main(int argc, char** argv) {
           MPI_Testall(1, &request, &flag, MPI_STATUSES_IGNORE);
         else
           MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
-        if (strcmp(how, "apart") == 0) work(30e-6);
+        if (strcmp(how, "apart") == 0) work(30000);
       }
     }
   }
   MPI_Reduce(rank == 0 ? MPI_IN_PLACE : &polls, &polls, 1, MPI_LONG, MPI_SUM, 0,
              MPI_COMM_WORLD);
-  if (rank == 0) printf("%d %ld\n", iterations, polls);
+  if (rank == 0) printf("%ld %ld\n", iterations, polls);
   MPI_Finalize();
   return 0;
 }
