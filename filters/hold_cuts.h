@@ -32,7 +32,8 @@ enum class CutReason : std::uint8_t {
   kBreak,
   kTooShort,
   kSlow,
-  kPause
+  kPause,
+  kEnd  // of the stream
 };
 
 class CutSink {

@@ -88,9 +88,13 @@ void IterationGate::finish(std::uint64_t ticks) noexcept {
     if (latest.end_ticks == latest.ticks) latest.end_ticks = ticks;
     if (latest.outer_end_ticks == latest.ticks) latest.outer_end_ticks = ticks;
   }
+  if (!closed() && policy_.spent_level() != NestedPolicy::kNoLevel) {
+    resume(last_iteration());
+    change(CutReason::kEnd);
+  }
   if (!closed()) cuts_.finish(ticks);
   const bool held = cuts_.holding();
-  closed_for_good_ = true;  // the end of the program is no break
+  closed_for_good_ = true;  // no loop that ends with the stream decides anything more
   detector_.finish(*this);
   held ? inner_.sum_before(kNever) : inner_.write_before(kNever);
   inner_.tell_sums();
@@ -349,6 +353,16 @@ void IterationGate::keep(std::uint64_t begin, std::uint64_t end, bool outermost)
 std::uint64_t IterationGate::kept_position() const noexcept {
   return events_.any_company() ? policy_.before_resume_position()
                                : policy_.resume_position();
+}
+
+// Begin of the latest iteration of the loop that is skipped; of the one before it, if the latest
+// is shorter: the stream ended within it.
+std::uint64_t IterationGate::last_iteration() const noexcept {
+  const std::uint16_t level = policy_.spent_level();
+  if (level >= open_.size()) return policy_.resume_position();
+  const OpenLoop& loop = open_[level];
+  const bool whole = events_.next() - loop.begin >= loop.begin - loop.previous_begin;
+  return whole ? loop.begin : loop.previous_begin;
 }
 
 // An iteration that is held began: what came before the last one stays held.

@@ -20,6 +20,7 @@
 //     begin of the next, and what counts is which iterations all of them have. Slow
 //     iterations of inner loops, in an iteration that is held, are not: the others would not
 //     have that part of it.
+//   - At the end of the stream the last iteration is written, whole, as if the pattern had broken.
 //   - Gaps lie between epochs and are not shorter than `min_gap_ticks`: filters/hold_cuts.h.
 //   - Outside the time window nothing is written. A loop that runs when the window opens
 //     is written for `limit` iterations from there.
@@ -119,7 +120,7 @@ class IterationGate final : private periodicity::LoopSink, private HoldSink {
   void pause(CutPoint now) noexcept;
   void resume(CutPoint now) noexcept;
 
-  // The stream has ended.
+  // The stream has ended: what is skipped ends with the last iteration.
   void finish(std::uint64_t ticks) noexcept;
 
   bool holding() const noexcept { return cuts_.holding(); }
@@ -166,6 +167,7 @@ class IterationGate final : private periodicity::LoopSink, private HoldSink {
   void settle_piece(std::uint64_t begin, std::uint64_t end) noexcept;
   bool inner_alone(std::uint64_t begin, std::uint64_t end) const noexcept;
   std::uint64_t kept_position() const noexcept;
+  std::uint64_t last_iteration() const noexcept;
   void settle_marks() noexcept;
   void seed_stretches() noexcept;
   void window_step(const SymbolEvent& event) noexcept;

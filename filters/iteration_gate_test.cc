@@ -93,7 +93,8 @@ TEST_CASE("IterationGate: limit - holds from exactly N iterations, though found 
   Stream stream({.limit = 5});
   const Recorder& out = stream.body("xyz").body("abcd", 100).end();
   // The loop begins at position 3; its iteration 5 at 3 + 5 * 4 = 23, epoch 24.
-  REQUIRE(out.cuts == std::vector<Cut>{{true, 0, 24, CutReason::kIterations}});
+  REQUIRE(out.cuts == std::vector<Cut>{{true, 0, 24, CutReason::kIterations},
+                                       {false, 0, 3 + 99 * 4 + 1, CutReason::kEnd}});
   REQUIRE(out.iterations.size() == 100);
   for (std::size_t k = 0; k < 100; ++k) {
     CHECK(out.iterations[k].number == k);
@@ -136,8 +137,18 @@ TEST_CASE("IterationGate: break - resumes with the iteration before") {
   }
 }
 
-TEST_CASE("IterationGate: break - the end of the program is none") {
+TEST_CASE("IterationGate: the end of the program - its last iteration is written, whole") {
   Stream stream({.limit = 5});
+  std::string last;
+  SECTION("that is over") {}
+  SECTION("with a part of one behind it") { last = GENERATE("a", "ab", "abc"); }
+  const auto& cuts = stream.body("abcd", 100).body(last).end().cuts;
+  REQUIRE(cuts.size() == 2);
+  CHECK(cuts[1] == Cut{false, 0, 99 * 4 + 1, CutReason::kEnd});
+}
+
+TEST_CASE("IterationGate: the end of the program - of what is paused, nothing is written") {
+  Stream stream({.limit = 5, .until_ticks = 100 * 300});
   CHECK(stream.body("abcd", 100).end().cuts.size() == 1);
 }
 
@@ -154,8 +165,9 @@ TEST_CASE("IterationGate: min_gap - a shorter gap is not made") {
 
 TEST_CASE("IterationGate: min_gap - the end of the program makes it too") {
   Stream stream({.limit = 5, .min_gap_ticks = 100 * 4 * 20});
-  SECTION("long enough") { CHECK(stream.body("abcd", 26).end().cuts.size() == 1); }
-  SECTION("too short") { CHECK(stream.body("abcd", 24).end().cuts.empty()); }
+  // Six to twenty-five; the last one is written.
+  SECTION("long enough") { CHECK(stream.body("abcd", 26).end().cuts.size() == 2); }
+  SECTION("too short") { CHECK(stream.body("abcd", 25).end().cuts.empty()); }
 }
 
 TEST_CASE("IterationGate: keep_from - tells what a break would ask for") {

@@ -150,7 +150,8 @@ TEST_CASE("Nested: slow iterations - all that were made slow are kept, others ar
     if (marker.category == "slow iteration") slow_begins.insert(marker.time);
   std::size_t kept = 0;
   for (const Iteration& it : iterations(traced.trace)) {
-    if (it.depth != 0 || it.number < 5 || it.number >= 409) continue;
+    // The last one is kept, and the one before: the last is shorter, so it may be a part.
+    if (it.depth != 0 || it.number < 5 || it.number >= 408) continue;
     INFO("iteration " << it.number);
     const bool made_slow = it.number % 50 == 49;
     if (made_slow) CHECK(it.said_written == 1);

@@ -63,6 +63,8 @@ const char* resume_reason(const Gap& gap) {
       return "below the limit again";
     case spool::kGapRanks:
       return "all ranks wrote it";
+    case spool::kGapEnd:
+      return "the program ended; this is its last iteration";
     case spool::kGapSlow:
       return "an iteration took unusually long or short";
     default:

@@ -347,6 +347,7 @@ enum GapReason : std::uint8_t {
   kGapSlow = 6,        // resumed: an iteration was slow
   kGapRanks = 7,       // the writer's: other ranks did not write it
   kGapPause = 8,       // the program said so
+  kGapEnd = 9,         // resumed: for the last iteration before the program's end
 };
 
 // Why something could not be recorded; index into Header::lost.
