@@ -139,8 +139,8 @@ constexpr SettingInfo kTable[] = {
      "it is not recorded; its events are counted as lost.",
      "", 1 << 20, 1e15, field<&Settings::memory_limit_bytes>},
     {"disk_limit", kBytes, "bytes", "0 (none) or 1M and more",
-     "most bytes of the spool of a process", "What happens then: see limit_policy.", "", 0,
-     1e18, field<&Settings::disk_limit_bytes>},
+     "most bytes of the spool of a process", "What happens then: see limit_policy.", "",
+     1 << 20, 1e18, field<&Settings::disk_limit_bytes>, true},
     {"limit_policy", kChoice, "", "hold or stop", "what happens when disk_limit is reached",
      "hold: events are no longer written, iterations are still marked. stop: nothing is "
      "recorded any more.",
@@ -225,7 +225,9 @@ std::string set_number(Settings& settings, const SettingInfo& info, std::string_
   const auto scale = scale_of(info.type, parsed->second);
   if (!scale) return complaint(info, text);
   const double value = parsed->first * *scale;
-  if (value < info.least || value > info.greatest) return complaint(info, text);
+  const bool is_zero = info.or_zero && value == 0;
+  if (!is_zero && (value < info.least || value > info.greatest))
+    return complaint(info, text);
   if (info.type == kSeconds || info.type == kNumber) {
     *static_cast<double*>(info.field(settings)) = value;
     return {};

@@ -77,6 +77,7 @@ struct SettingInfo {
   double least;
   double greatest;
   void* (*field)(Settings&);
+  bool or_zero = false;  // 0 is allowed, too
 };
 
 // All settings, in the order of documentation.

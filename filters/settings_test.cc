@@ -1,7 +1,9 @@
 #include "filters/settings.h"
 
 #include <catch2/catch.hpp>
+#include <cctype>
 #include <map>
+#include <regex>
 #include <string>
 
 namespace refrain::filters {
@@ -32,6 +34,46 @@ TEST_CASE("Settings: table - every default is a value that its own setting takes
     CHECK(*info.one_line != 0);
     CHECK(*info.range != 0);
   }
+}
+
+// "0 or more", "24K to 1G", "0 (none) or 1M and more": what is said is what is taken.
+TEST_CASE("Settings: table - ranges of numbers are those that are said") {
+  const std::regex words(
+      R"((0 \(\w+\) or )?([0-9]+[KMG]?)(?: \([^)]*\))?( to | or more| and more)(\w*))");
+  const auto takes = [](const SettingInfo& info, const std::string& value) {
+    Settings settings;
+    return set_value(settings, info, value).empty();
+  };
+  int numbers = 0;
+  for (const SettingInfo& info : setting_table()) {
+    if (info.type == SettingType::kText || info.type == SettingType::kChoice ||
+        info.type == SettingType::kBool)
+      continue;
+    ++numbers;
+    INFO(info.name << ": " << info.range);
+    std::smatch said;
+    const std::string range = info.range;
+    REQUIRE(std::regex_match(range, said, words));
+    const std::string least = said[2];
+    CHECK(takes(info, least));
+    CHECK_FALSE(takes(info, "-1"));
+    CHECK(takes(info, "0") == (least == "0" || said[1].matched));
+    if (least != "0") {
+      const double below = least == "1" ? 0.5 : 1;
+      CHECK_FALSE(takes(info, std::to_string(below)));
+    }
+    if (least == "1M") {
+      CHECK_FALSE(takes(info, "1048575"));
+      CHECK_FALSE(takes(info, "0.5"));
+    }
+    const std::string most = said[4];
+    if (most.empty() || most == "window") continue;
+    CHECK(takes(info, most));
+    const bool sized = std::isalpha(static_cast<unsigned char>(most.back())) != 0;
+    const std::string more = sized ? "2" + most.substr(1) : most + "0";
+    CHECK_FALSE(takes(info, more));
+  }
+  CHECK(numbers > 10);
 }
 
 TEST_CASE("Settings: read - units and words") {

@@ -3,7 +3,7 @@
 status=0
 for answer in "$@"; do
   if [ -s "$answer" ]; then
-    echo "forbidden: $(basename "$answer" _reaches) must not reach"
+    echo "not allowed: $(basename "$answer" | tr _ ' '):"
     sed 's/^/    /' "$answer"
     status=1
   fi

@@ -34,7 +34,8 @@ int parse_error(const CLI::ParseError& error) {
 }
 
 int run_main(int argc, char** argv) {
-  CLI::App app("Refrain traces OpenMP programs and leaves out what repeats.", "refrain");
+  CLI::App app("Refrain traces OpenMP and MPI programs and leaves out what repeats.",
+               "refrain");
   app.set_version_flag("--version", std::string("refrain ") + kVersion);
   app.require_subcommand(1);
   app.set_help_flag("-h,--help", "print this help");

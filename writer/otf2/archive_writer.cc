@@ -83,8 +83,7 @@ class ArchiveJob {
     }
     const std::string folder =
         first_ ? work_folder_ : part_folder(work_folder_, exchange_.rank());
-    Otf2Archive archive(folder, models_.front()->journal().text(spool::kTextHost),
-                        "trace of an OpenMP program, reduced by Refrain");
+    Otf2Archive archive(folder, models_.front()->journal().text(spool::kTextHost));
     write_events(archive);
     write_local_definitions(archive);
     if (!first_) {
@@ -311,6 +310,7 @@ class ArchiveJob {
     archive.check(OTF2_Archive_CloseGlobalDefWriter(archive.get(), definitions),
                   "cannot write definitions");
     write_marks(archive, job);
+    archive.describe(archive_description(result_, by_kind_));
     const Properties properties = shortened(
         archive_properties(models_.front()->journal(), options_, result_, by_kind_),
         result_.loops);

@@ -103,8 +103,7 @@ constexpr OTF2_MemoryCallbacks kMemory = {refrain_allocate, refrain_free_all};
 
 }  // namespace
 
-Otf2Archive::Otf2Archive(const std::string& folder, const std::string& machine,
-                         const std::string& description)
+Otf2Archive::Otf2Archive(const std::string& folder, const std::string& machine)
     : messages_(std::make_unique<Otf2Messages>()) {
   previous_ = OTF2_Error_RegisterCallback(refrain_otf2_error, messages_.get());
   archive_ = OTF2_Archive_Open(
@@ -121,8 +120,10 @@ Otf2Archive::Otf2Archive(const std::string& folder, const std::string& machine,
   check(OTF2_Archive_SetCreator(archive_, "Refrain"), "creator");
   if (!machine.empty())
     check(OTF2_Archive_SetMachineName(archive_, machine.c_str()), "machine name");
-  if (!description.empty())
-    check(OTF2_Archive_SetDescription(archive_, description.c_str()), "description");
+}
+
+void Otf2Archive::describe(const std::string& text) {
+  check(OTF2_Archive_SetDescription(archive_, text.c_str()), "description");
 }
 
 Otf2Archive::~Otf2Archive() {

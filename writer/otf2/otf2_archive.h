@@ -25,8 +25,7 @@ struct Otf2Messages;
 class Otf2Archive {
  public:
   // Creates <folder>/traces.*; the folder must not hold any. error() tells success.
-  Otf2Archive(const std::string& folder, const std::string& machine,
-              const std::string& description);
+  Otf2Archive(const std::string& folder, const std::string& machine);
   ~Otf2Archive();
   Otf2Archive(const Otf2Archive&) = delete;
   Otf2Archive& operator=(const Otf2Archive&) = delete;
@@ -36,6 +35,8 @@ class Otf2Archive {
   std::string error() const;
   // Takes a result into account; true if it is a success.
   bool check(OTF2_ErrorCode code, const char* what);
+  // What the anchor file says of the trace.
+  void describe(const std::string& text);
   // Everything is on disk afterwards, or error() says why not.
   void close();
 

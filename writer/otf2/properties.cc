@@ -197,6 +197,16 @@ Properties archive_properties(const spool::Journal& journal, const WriteOptions&
   return out;
 }
 
+std::string archive_description(const WriteResult& result,
+                                const std::array<std::uint64_t, kEventKinds>& by_kind) {
+  const bool openmp = by_kind[spool::kParallelBegin] != 0;
+  const char* program = openmp && result.mpi.used ? "an OpenMP and MPI program"
+                        : result.mpi.used         ? "an MPI program"
+                        : openmp                  ? "an OpenMP program"
+                                                  : "a program";
+  return std::string("trace of ") + program + ", recorded by Refrain";
+}
+
 std::string loops_json(const std::vector<LoopSummary>& loops) {
   nlohmann::json json = nlohmann::json::array();
   for (const LoopSummary& loop : loops) {

@@ -10,8 +10,11 @@
 //                                        write_options.h
 //     EVENTS_BY_KIND                     JSON object: kind of record -> callbacks written
 //     LOST::<CAUSE> LOST                 by cause (those that happened), and in total
-//     GAPS RECOVERED KILLED SPOOL_BYTES
+//     GAPS RECOVERED SPOOL_BYTES
 //     LOOPS                              JSON array, see loops_json()
+//     FUNCTIONS_OFF                      functions that were switched off, one a line: calls, mean
+//                                        duration in ns, name; at most 1000
+//     STRUCTURE                          the nest of loops in one line (filters/nest.h)
 //     PROCESSES MESSAGES SENDS_DROPPED RECEIVES_DROPPED MESSAGE_BYTES COLLECTIVES
 //     COLLECTIVES_DROPPED ONE_SIDED ONE_SIDED_DROPPED POLLS_TOGETHER CLOCK_CHECKED
 //     CLOCK_VIOLATIONS CLOCK_REPAIRED ITERATIONS_GIVEN_UP ITERATIONS_ALONE
@@ -41,9 +44,13 @@ Properties archive_properties(const spool::Journal& journal, const WriteOptions&
                               const WriteResult& result,
                               const std::array<std::uint64_t, kEventKinds>& by_kind);
 
-// [{"process", "id", "level", "name", "file", "line", "body_events", "body": [names],
-//   "visits", "iterations", "written", "partly", "total_ns", "mean_ns", "min_ns",
-//   "max_ns", "sigma_ns"}]
+// What an archive's anchor file calls the trace: of a program that uses OpenMP, MPI, both or neither.
+std::string archive_description(const WriteResult& result,
+                                const std::array<std::uint64_t, kEventKinds>& by_kind);
+
+// [{"process", "id", "level", "parent", "name", "file", "line", "body_events",
+//   "body": [names], "visits", "iterations", "written", "partly", "total_ns", "mean_ns",
+//   "min_ns", "max_ns", "sigma_ns"}]
 std::string loops_json(const std::vector<LoopSummary>& loops);
 
 }  // namespace refrain::writer

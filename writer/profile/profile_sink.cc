@@ -10,17 +10,6 @@ using convert::RegionInfo;
 using convert::TraceDefinitions;
 using convert::TraceEvent;
 
-namespace {
-
-// Whether a region is not open already when this frame begins.
-template <typename Stack>
-bool is_first(const Stack& stack, typename Stack::const_iterator frame) {
-  return std::none_of(stack.begin(), frame,
-                      [&](const auto& before) { return before.region == frame->region; });
-}
-
-}  // namespace
-
 bool is_thread(const convert::LocationInfo& location) {
   return location.type != OTF2_LOCATION_TYPE_ACCELERATOR_STREAM &&
          location.type != OTF2_LOCATION_TYPE_METRIC;
@@ -104,6 +93,7 @@ Place& ProfileSink::place_of(const Thread& thread) const {
 // A thread that is written again before the first one is in the next written iteration
 // already.
 void ProfileSink::switch_writing(Thread& thread, bool on) {
+  settle_all(thread);
   thread.written = on;
   thread.gap = true;
   thread.place = nullptr;
@@ -129,10 +119,9 @@ void ProfileSink::book(Thread& thread, std::uint64_t ns) {
   written_ns_ += passed;
   Process& process = processes_[thread.process];
   if (thread.first && process.held != 0) process.alone_ns += passed;
+  thread.written_ns += static_cast<std::uint64_t>(passed);
   Sums& sums = place.own();
   const auto& stack = thread.stack;
-  for (auto region = stack.begin(); region != stack.end(); ++region)
-    if (is_first(stack, region)) sums.regions[region->region].inclusive_ns += passed;
   // Outside of all regions the first thread does the program's serial work, others nothing.
   const RegionKind top =
       stack.empty() ? RegionKind{thread.first, false} : kinds_[stack.back().region];
@@ -142,8 +131,23 @@ void ProfileSink::book(Thread& thread, std::uint64_t ns) {
 }
 
 void ProfileSink::book_all(std::uint32_t process, std::uint64_t ns) {
-  for (const std::uint32_t location : processes_[process].locations)
+  for (const std::uint32_t location : processes_[process].locations) {
     book(threads_[location], ns);
+    settle_all(threads_[location]);
+  }
+}
+
+void ProfileSink::settle(Frame& frame, const Thread& thread, Sums& sums) {
+  if (frame.first)
+    sums.regions[frame.region].inclusive_ns +=
+        static_cast<double>(thread.written_ns - frame.settled_ns);
+  frame.settled_ns = thread.written_ns;
+}
+
+// Before what happens next belongs to another place.
+void ProfileSink::settle_all(Thread& thread) {
+  Sums& sums = place_of(thread).own();
+  for (Frame& frame : thread.stack) settle(frame, thread, sums);
 }
 
 void ProfileSink::event(const TraceEvent& event) {
@@ -180,7 +184,9 @@ void ProfileSink::enter(Thread& thread, const TraceEvent& event) {
   const bool alone =
       process.held != 0 && threads_[process.locations[process.first]].written;
   Place* place = thread.written && !alone ? &place_of(thread) : nullptr;
-  thread.stack.push_back({event.ref, place, counted});
+  if (thread.open.empty()) thread.open.resize(kinds_.size());
+  const bool first = thread.open[event.ref]++ == 0;
+  thread.stack.push_back({event.ref, place, counted, first, thread.written_ns});
   if (place != nullptr) ++place->own().regions[event.ref].calls;
   if (counter_count_ == 0) return;
   const std::vector<double>& totals = thread.counters.totals();
@@ -193,13 +199,12 @@ void ProfileSink::enter(Thread& thread, const TraceEvent& event) {
 void ProfileSink::leave(Thread& thread, const TraceEvent& event) {
   const bool counted = thread.counters.take(event.ns);
   if (thread.stack.empty()) return;
-  const Frame frame = thread.stack.back();
-  if (counted && frame.counted && frame.place != nullptr) {
-    const auto top = thread.stack.end() - 1;
+  Frame& frame = thread.stack.back();
+  settle(frame, thread, place_of(thread).own());
+  --thread.open[frame.region];
+  if (counted && frame.counted && frame.place != nullptr)
     book_counted(*frame.place, frame.region, thread,
-                 &thread.entered[thread.entered.size() - counter_count_],
-                 !is_first(thread.stack, top));
-  }
+                 &thread.entered[thread.entered.size() - counter_count_], !frame.first);
   thread.stack.pop_back();
   if (counter_count_ != 0) thread.entered.resize(thread.entered.size() - counter_count_);
 }

@@ -1,8 +1,8 @@
 // Books the events of a trace: second pass of trace_profile.h.
 //
-// Place in the flow: private to trace_profile.h. Thread-safety: none. Cost: an event costs
-// the depth of its thread's stack of regions, a mark of an iteration the number of threads
-// of its process.
+// Place in the flow: private to trace_profile.h. Thread-safety: none. Cost: an event costs the
+// same however deep its thread's regions are; a mark of an iteration, for each thread of its
+// process, the depth of its stack.
 #pragma once
 
 #include <cstdint>
@@ -41,6 +41,10 @@ class ProfileSink final : public convert::TraceSink {
     std::uint32_t region;
     Place* place;  // where its call was counted; nullptr: nowhere
     bool counted;  // what its thread had counted by then is known
+    bool first;    // the region is not open further out
+    std::uint64_t
+        settled_ns;  // of the thread's written time: up to then its inclusive time is
+                     // in the sums
   };
   struct Thread {
     std::uint32_t process = 0;
@@ -48,7 +52,9 @@ class ProfileSink final : public convert::TraceSink {
     bool first = false;            // does the process' serial work, has the marks
     bool written = true;           // not held
     std::uint64_t ns = 0;          // booked until then
+    std::uint64_t written_ns = 0;  // of that, while it was written
     std::vector<Frame> stack;
+    std::vector<std::uint32_t> open;  // by region: how often on the stack
     CounterReadings counters;
     std::vector<double>
         entered;       // by frame and counter: what had been counted at its begin
@@ -88,6 +94,8 @@ class ProfileSink final : public convert::TraceSink {
   void switch_writing(Thread& thread, bool on);
   void book(Thread& thread, std::uint64_t ns);
   void book_all(std::uint32_t process, std::uint64_t ns);
+  void settle(Frame& frame, const Thread& thread, Sums& sums);
+  void settle_all(Thread& thread);
   void begin_iteration(const convert::TraceEvent& event);
   void keep_behind(std::uint32_t process, std::uint64_t ns);
   void end_iteration(const convert::TraceEvent& event);

@@ -33,8 +33,11 @@ Efficiencies efficiencies(const std::vector<double>& useful, double duration_ns)
 }  // namespace
 
 std::string ProfileSink::finish(std::uint64_t end_ns) {
-  for (Thread& thread : threads_)
-    if (thread.number != kNone) book(thread, end_ns);
+  for (Thread& thread : threads_) {
+    if (thread.number == kNone) continue;
+    book(thread, end_ns);
+    settle_all(thread);
+  }
   sum_up(end_ns);
   return {};
 }

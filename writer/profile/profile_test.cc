@@ -55,6 +55,35 @@ void check_alike(const TraceProfile& reduced, const TraceProfile& whole, double 
 
 }  // namespace
 
+// Time that grew with the square of the depth would take days here.
+TEST_CASE("Profile: 100 000 regions in each other - each has its time") {
+  constexpr std::uint32_t kDepth = 100'000;
+  MadeUpRun run(1);
+  for (std::uint32_t i = 0; i < kDepth; ++i)
+    run.definitions.regions.push_back({.name = "deep " + std::to_string(i),
+                                       .file = "p.c",
+                                       .line = 1,
+                                       .role = OTF2_REGION_ROLE_FUNCTION,
+                                       .paradigm = OTF2_PARADIGM_USER});
+  for (std::uint32_t i = 0; i < kDepth; ++i) {
+    run.enter(0, kRegions + i);
+    run.pass(1);
+  }
+  run.enter(0, kRegions);  // once more: its time is the outer one's already
+  run.pass(10);
+  run.leave(0, kRegions);
+  for (std::uint32_t i = kDepth; i-- > 0;) {
+    run.pass(2);
+    run.leave(0, kRegions + i);
+  }
+  const TraceProfile profile = run.profile();
+  CHECK(region(profile, "deep 0").inclusive_ns == 3.0 * kDepth + 10);
+  CHECK(region(profile, "deep 0").exclusive_ns == 3 + 10);
+  CHECK(region(profile, "deep 0").calls == 2);
+  CHECK(region(profile, "deep 99999").inclusive_ns == 1 + 10 + 2);
+  CHECK(region(profile, "deep 99998").inclusive_ns == 2 * (1 + 2) + 10);
+}
+
 TEST_CASE("Profile: polls that are told together - each is a call") {
   MadeUpRun run(1);
   run.enter(0, kMain);
