@@ -104,6 +104,22 @@ TEST_CASE("Job: a journal that claims many ranks - gets no place for each") {
   CHECK(written.result.complaints[0] == "the journal of MPI rank 0 of 1 " + complaint);
 }
 
+TEST_CASE("Job: a journal without its place in the job - nor a folder that says it") {
+  const test::TemporaryFolder folder;
+  std::vector<SpoolBuilder> ranks;
+  for (const std::uint32_t rank : {2U, 0U, 1U}) {
+    ranks.emplace_back(1).mpi(rank, 3);
+    allreduce(ranks.back(), 1, 100 + 10 * rank, 0);
+  }
+  std::erase_if(ranks[2].journal().log,
+                [](const Record& record) { return record.kind == kMpiWorld; });
+  const Written written = write_alone_and_check(ranks, folder);
+  REQUIRE(written.trace.location_groups.size() == 3);
+  CHECK(lines_with(written.trace, 1, "enter") == Lines{"110 enter MPI_Allreduce"});
+  for (std::size_t rank = 0; rank < 3; ++rank)
+    CHECK(lines_with(written.trace, rank, " MpiCollectiveEnd").size() == 1);
+}
+
 TEST_CASE("Job: a process that is none of the job - has no rank") {
   const test::TemporaryFolder folder;
   auto ranks = job(2);
