@@ -115,9 +115,13 @@ TEST_CASE("Life: processes - children, and what a process does to itself") {
 
 TEST_CASE("Life: exceptions, signals, jumps and threads") {
   const std::vector<Deed> deeds = {
-      {"none"},    {"caught"},        {"through"},     {"uncaught", kAsTold, true, false},
-      {"signals"}, {"signal-region"}, {"jump"},        {"roots"},
-      {"at-exit"}, {"many"},          {"thread-exit"}, {"cancelled"},
+      {"none"},           {"caught"},
+      {"through"},        {"uncaught", kAsTold, true, false},
+      {"signals"},        {"signal-region"},
+      {"jump"},           {"roots"},
+      {"at-exit"},        {"many"},
+      {"thread-exit"},    {"cancelled"},
+      {"cancelled-busy"},
   };
   for (const Deed& deed : deeds)
     for (const std::string compiler : {"clang", "gcc"})

@@ -91,6 +91,29 @@ TEST_CASE(
   CHECK(names_in(folder.path()) == std::vector<std::string>{"archive"});
 }
 
+TEST_CASE("MPI life: a jump out of a call - those after it are recorded, it has ended") {
+  const MpiWay way = GENERATE(MpiWay::kInside, MpiWay::kOutside);
+  TemporaryFolder folder;
+  const MpiJob job{.program = "error_jump_gcc", .settings = {{"LIMIT", "0"}}};
+  const Result plain = run_mpi(job);
+  REQUIRE(plain.ok());
+  REQUIRE(plain.output.find("jumps=20") == 0);
+  const Traced traced = trace_mpi(job, way, folder / "archive");
+  CHECK(traced.result.output == plain.output);
+  CHECK(enters_of(traced.trace, "MPI_Comm_call_errhandler") == 2 * 20);
+  CHECK(property_number(traced.trace, "EVENTS_SEEN") ==
+        property_number(traced.trace, "EVENTS_WRITTEN"));
+  CHECK(enters_of(traced.trace, "MPI_Allreduce") == 2 * 20);
+  for (const Location& location : traced.trace.locations) {
+    std::size_t depth = 0;
+    for (const Event& event : location.events) {
+      if (event.type == EventType::kEnter) ++depth;
+      if (event.type == EventType::kLeave) --depth;
+      CHECK(depth <= 2);  // a phase may be around
+    }
+  }
+}
+
 TEST_CASE("MPI life: sessions only - untraced, told once, nothing is left") {
   const MpiWay way = GENERATE(MpiWay::kInside, MpiWay::kOutside);
   TemporaryFolder folder;

@@ -182,13 +182,13 @@ TEST_CASE("User: phases - the same durations with and without the limit") {
   }
 }
 
-TEST_CASE("User: phases - nothing between them, and nothing behind the last") {
+TEST_CASE("User: phases - nothing between them or behind the last, which is kept") {
   TemporaryFolder folder;
   const Traced traced =
       trace_regions(job_of("regions_gcc", {"bare", "60"}, 3), folder / "archive");
   const auto all = iterations_of(traced.trace, "timestep");
   REQUIRE(all.size() == 60);
-  CHECK(written_of(all) == std::vector<std::int64_t>{0, 1, 2});
+  CHECK(written_of(all) == std::vector<std::int64_t>{0, 1, 2, 59});
 }
 
 TEST_CASE("User: phases - something new between them is kept, with the phase before") {
@@ -213,10 +213,11 @@ TEST_CASE("User: phases - two in turn, and in each other") {
   const auto outer = iterations_of(nested.trace, "outer");
   CHECK(outer.size() == 20);
   for (const Iteration& it : outer) CHECK((it.said_written == 2) == (it.number < 3));
-  // In three outer phases ten inner ones each have marks, three of them are written.
+  // In three outer phases ten inner ones each have marks, three of them are written; the last
+  // outer phase is whole.
   const auto inner = iterations_of(nested.trace, "inner phase");
-  CHECK(inner.size() == 30);
-  CHECK(written_of(inner).size() == 9);
+  CHECK(inner.size() == 30 + 10);
+  CHECK(written_of(inner).size() == 9 + 10);
 }
 
 TEST_CASE("User: no phases - regions are what loops are found by") {
@@ -310,6 +311,36 @@ TEST_CASE("User: Fortran - the module alone is enough") {
     CHECK(texts_of(trace) == std::set<std::string>{"method=jacobi"});
     CHECK(values_of(trace, "step").front() == 1);
   }
+}
+
+// Where the write calls of the tracer are interrupted, in recording and in the loop detector.
+TEST_CASE("User: jumps out of the tracer - what comes after them is recorded") {
+  for (const int limit : {0, 10})
+    for (const std::string compiler : {"gcc", "clang"}) {
+      TemporaryFolder folder;
+      INFO(compiler << " limit " << limit);
+      const Job job = job_of("jumps_" + compiler, {}, limit);
+      const Traced traced = test::trace(job, folder / "archive");
+      INFO(traced.result.errors);
+      CHECK(traced.result.output == run_untraced(job).output);
+      const std::size_t last = traced.result.errors.find("jumps=");
+      REQUIRE(last != std::string::npos);
+      const std::string told = traced.result.errors.substr(last);
+      const long jumps = output_number(told, "jumps");
+      const long steps = output_number(told, "steps");
+      REQUIRE(jumps >= 1);
+      CHECK(steps == 40000 - jumps);
+      auto names = count_by_name(traced.trace);
+      // What was interrupted may be there or not.
+      if (limit == 0) {
+        CHECK(static_cast<long>(names["step"]) >= steps);
+        CHECK(static_cast<long>(names["inner"]) >= steps);
+      }
+      CHECK(property_number(traced.trace, "EVENTS_SEEN") >= 4 * steps);
+      const long lost = property_number(traced.trace, "LOST::REENTRANT");
+      CHECK(lost >= 1);
+      CHECK(lost <= jumps);
+    }
 }
 
 TEST_CASE("User: killed - what was told is in the archive") {

@@ -14,6 +14,7 @@
 //   many              2000 threads, one after another, each with a region
 //   thread-exit       pthread_exit within a thread that had regions
 //   cancelled         pthread_cancel of a thread that sleeps between regions
+//   cancelled-busy    the same of one that goes on with 4000 regions of its own before it looks
 // The last line: `what=... regions=... checksum=...`; regions are the outermost ones that were
 // surely done (detached: without those of that thread).
 #include <pthread.h>
@@ -147,6 +148,31 @@ void* regions_and_sleep(void*) {
   for (;;) pause();
 }
 
+// No region of one thread waits for anything, so that none is a cancellation point.
+std::atomic<bool> g_cancelled{false};
+void* regions_and_look(void*) {
+  while (!g_cancelled) {
+  }
+  volatile std::uint64_t sum = 0;
+  for (int k = 0; k < 4000; ++k) {
+#pragma omp parallel num_threads(1)
+    sum = sum + scramble(static_cast<std::uint64_t>(k));
+    ++g_regions;
+  }
+  pthread_testcancel();
+  return nullptr;
+}
+
+std::uint64_t cancelled_busy() {
+  pthread_t thread;
+  if (pthread_create(&thread, nullptr, regions_and_look, nullptr) != 0) std::abort();
+  pthread_cancel(thread);
+  g_cancelled = true;
+  void* result = nullptr;
+  pthread_join(thread, &result);
+  return result == PTHREAD_CANCELED ? 1 : 0;
+}
+
 std::uint64_t threads_that_end(void* (*work)(void*), bool cancelled) {
   for (int k = 0; k < 20; ++k) {
     const long before = g_regions;
@@ -175,6 +201,7 @@ std::uint64_t act(const std::string& what, long iterations) {
   if (what == "many") return many();
   if (what == "thread-exit") return threads_that_end(regions_and_exit, false);
   if (what == "cancelled") return threads_that_end(regions_and_sleep, true);
+  if (what == "cancelled-busy") return cancelled_busy();
   if (what == "at-exit") std::atexit([] { tell("at-exit-function", iterate(5)); });
   if (what == "uncaught") {
     tell(what, 0);

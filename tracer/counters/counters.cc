@@ -15,8 +15,8 @@
 
 #include "tracer/counters/papi.h"
 #include "tracer/counters/thread_usage.h"
-#include "tracer/recorder/keep_errno.h"
 #include "tracer/recorder/metric_reader.h"
+#include "tracer/recorder/slow_path.h"
 #include "tracer/runtime/lifecycle.h"
 #include "tracer/runtime/messages.h"
 #include "tracer/runtime/session.h"
@@ -79,6 +79,7 @@ class ThreadCounters final : public MetricReader {
     return static_cast<unsigned>(g_setup->counters.size());
   }
   void read(std::uint64_t* values) noexcept override {
+    const recorder::LongPath long_path;
     long long read[kMost] = {};
     for (const Set& set : sets_) {
       if (g_setup->papi.read(set.handle, read) != Papi::kOk) continue;
@@ -126,7 +127,7 @@ constinit thread_local ThreadCounters* t_counters = nullptr;
 namespace {
 
 void on_thread(ThreadRecorder& recorder, bool begins) {
-  const recorder::KeepErrno keep_errno;
+  const recorder::SlowPath slow_path;
   recorder.set_metrics(nullptr, 0, 0);
   delete t_counters;
   t_counters = nullptr;

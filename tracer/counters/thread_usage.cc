@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <charconv>
@@ -32,16 +33,28 @@ std::uint64_t ns_of(const timeval& time) {
 std::span<const UsageInfo> usage_table() { return kTable; }
 
 ThreadUsage::~ThreadUsage() {
-  if (sched_ >= 0) close(sched_);
+  if (ours()) close(sched_);
 }
 
 bool ThreadUsage::open(Usage usage) noexcept {
   if (usage != Usage::kMigrations) return rusage_ = true;
   if (sched_ < 0) sched_ = ::open("/proc/thread-self/sched", O_RDONLY | O_CLOEXEC);
-  return sched_ >= 0 && read_migrations();
+  struct stat file;
+  if (sched_ < 0 || fstat(sched_, &file) != 0) return false;
+  device_ = file.st_dev;
+  inode_ = file.st_ino;
+  return read_migrations();
+}
+
+// A program that closes all descriptors may have given its number to a file of its own.
+bool ThreadUsage::ours() const noexcept {
+  struct stat file;
+  return sched_ >= 0 && fstat(sched_, &file) == 0 && file.st_dev == device_ &&
+         file.st_ino == inode_;
 }
 
 bool ThreadUsage::read_migrations() noexcept {
+  if (!ours()) return false;
   char text[4096];
   const ssize_t bytes = pread(sched_, text, sizeof text, 0);
   if (bytes <= 0) return false;

@@ -42,9 +42,12 @@ class ThreadUsage {
   std::uint64_t value(Usage usage) const noexcept;
 
  private:
+  bool ours() const noexcept;
   bool read_migrations() noexcept;
 
-  int sched_ = -1;  // file that has the migrations
+  int sched_ = -1;            // file that has the migrations
+  std::uint64_t device_ = 0;  // with the inode: which file it is
+  std::uint64_t inode_ = 0;
   bool rusage_ = false;
   std::uint64_t values_[kUsages] = {};
 };

@@ -11,7 +11,8 @@ using runtime::t_thread;
 std::atomic<bool> g_tracing{false};
 unsigned g_frames = 0;
 PollRun::Limits g_polls;
-constinit thread_local int t_depth __attribute__((tls_model("initial-exec"))) = 0;
+constinit thread_local const recorder::FrameMark* t_outermost
+    __attribute__((tls_model("initial-exec"))) = nullptr;
 constinit thread_local PollRun t_polls __attribute__((tls_model("initial-exec")));
 
 namespace {
@@ -64,7 +65,10 @@ __attribute__((noinline, cold)) void attach() noexcept {
 }  // namespace
 
 Call::Call(Procedure procedure, Stream stream, Site site, Handle handle) noexcept {
-  if (t_depth++ != 0) return;
+  if (t_outermost != nullptr && is_inner()) [[unlikely]]
+    return;
+  mark_.set(&t_outermost);
+  t_outermost = &mark_;
   if (!g_tracing.load(std::memory_order_relaxed)) [[unlikely]] {
     if (stream != Stream::kStart || !start_tracing()) return;
   }
@@ -79,6 +83,21 @@ Call::Call(Procedure procedure, Stream stream, Site site, Handle handle) noexcep
              std::uint64_t{static_cast<std::uint16_t>(procedure)}
                  << spool::kMpiProcedureShift;
   enter(stream, site, handle);
+}
+
+// Made inside another call, and not after a jump of a signal handler out of that one.
+__attribute__((noinline, cold)) bool Call::is_inner() noexcept {
+  if (!recorder::FrameMark::is_gone(t_outermost, &t_outermost, &mark_)) return true;
+  // Calls that were left so end here.
+  const runtime::Scope scope;
+  if (!scope) return false;
+  scope->uncount_event();
+  const std::uint64_t now = recorder::Clock::now();
+  while (scope->top() != nullptr && scope->top()->kind == spool::kMpiEnter) {
+    scope->count_event();
+    scope->end(spool::record_words(spool::kMpiLeave, now, scope->top()->payload));
+  }
+  return false;
 }
 
 // In the constructor, and feed() in it: one function a call.

@@ -21,6 +21,7 @@
 #include "tracer/mpi/poll_run.h"
 #include "tracer/mpi/procedures.h"
 #include "tracer/recorder/clock.h"
+#include "tracer/recorder/frame_mark.h"
 #include "tracer/runtime/this_thread.h"
 #include "writer/spool/mpi_format.h"
 
@@ -47,14 +48,16 @@ extern std::atomic<bool> g_tracing;
 extern unsigned g_frames;
 // How many polls in a row are recorded one by one. Likewise.
 extern PollRun::Limits g_polls;
-extern constinit thread_local int t_depth __attribute__((tls_model("initial-exec")));
+// The thread's outermost call in progress.
+extern constinit thread_local const recorder::FrameMark* t_outermost
+    __attribute__((tls_model("initial-exec")));
 extern constinit thread_local PollRun t_polls __attribute__((tls_model("initial-exec")));
 
 class Call {
  public:
   Call(Procedure procedure, Stream stream, Site site, Handle handle) noexcept;
   ~Call() {
-    --t_depth;
+    if (t_outermost == &mark_) t_outermost = nullptr;
     if (comm_ != nullptr) leave();
   }
   // The leave, earlier than the object's end; nothing is told after it.
@@ -113,7 +116,7 @@ class Call {
   recorder::ThreadRecorder* after_procedure() noexcept {
     if (!after_) {
       after_ = true;
-      recorder_ = runtime::Scope::enter();
+      recorder_ = runtime::Scope::enter(recording_);
     }
     return recorder_;
   }
@@ -142,6 +145,7 @@ class Call {
     return leave_ticks_;
   }
 
+  bool is_inner() noexcept;
   void enter(Stream stream, const Site& site, Handle handle) noexcept;
   void feed(recorder::ThreadRecorder& recorder, Stream stream, const Site& site,
             Handle handle) noexcept;
@@ -149,6 +153,8 @@ class Call {
   bool poll_extends(recorder::ThreadRecorder& recorder) noexcept;
   void begin_late(recorder::ThreadRecorder& recorder) noexcept;
 
+  recorder::FrameMark mark_;       // of the call
+  recorder::FrameMark recording_;  // of the recorder's use after the procedure
   const Communicator* comm_ = nullptr;
   std::uint64_t payload_ = 0;
   std::uint64_t ticks_ = 0;

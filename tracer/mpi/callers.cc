@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "tracer/mpi/mix.h"
-#include "tracer/recorder/keep_errno.h"
+#include "tracer/recorder/slow_path.h"
 
 #define NOT_SANITIZED __attribute__((no_sanitize("address"), no_sanitize("thread")))
 
@@ -124,7 +124,7 @@ std::uint64_t Callers::hash_slow(Path& path, std::uintptr_t address, std::uintpt
 }
 
 std::uint64_t Callers::unwind(Frame site, unsigned frames) noexcept {
-  const recorder::KeepErrno keep_errno;
+  const recorder::SlowPath slow_path;
   ++unwinds_;
   frames = std::min(frames, kMostFrames);
   Walk walk{.site_address = site.address,
@@ -170,7 +170,7 @@ void Callers::learn(const Frame* frames, unsigned count, bool ended) noexcept {
 
 // Of the thread that calls. A stack that cannot be found is one where nothing is read.
 void Callers::find_stack() noexcept {
-  const recorder::KeepErrno keep_errno;
+  const recorder::SlowPath slow_path;
   stack_known_ = true;
   pthread_attr_t attributes;
   if (pthread_getattr_np(pthread_self(), &attributes) != 0) return;

@@ -7,7 +7,7 @@
 
 #include "tracer/mpi/mpi_queries.h"
 #include "tracer/mpi/tables_failed.h"
-#include "tracer/recorder/keep_errno.h"
+#include "tracer/recorder/slow_path.h"
 #include "tracer/runtime/messages.h"
 
 #pragma weak PMPI_Comm_rank
@@ -215,7 +215,7 @@ bool enter_world(MPI_Comm world) noexcept {
 }
 
 const Communicator* enter_communicator(Call& call, Handle handle, MPI_Comm like) noexcept {
-  const recorder::KeepErrno keep_errno;
+  const recorder::SlowPath slow_path;
   try {
     return enter(handle, like, call.comm()->identity, spool::kMpiCommIntra);
   } catch (const std::exception&) {
@@ -243,7 +243,7 @@ void CommIdup::after(int result) noexcept {
 
 void HandleNamed::after(int result) noexcept {
   if (result != MPI_SUCCESS || !call_ || !call_.comm()->known()) return;
-  const recorder::KeepErrno keep_errno;
+  const recorder::SlowPath slow_path;
   try {
     put(spool::kTextCommName, std::to_string(call_.comm()->number) + " " + name_);
   } catch (const std::exception&) {
@@ -253,7 +253,7 @@ void HandleNamed::after(int result) noexcept {
 void WinMade::after(int result) noexcept {
   if (result != MPI_SUCCESS || !call_) return;
   tell_made_together(call_);
-  const recorder::KeepErrno keep_errno;
+  const recorder::SlowPath slow_path;
   try {
     Members members;
     const Communicator* window = add(*made_, comm_, call_.comm()->identity, members);

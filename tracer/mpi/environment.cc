@@ -21,7 +21,7 @@
 #include "tracer/mpi/tables_failed.h"
 #include "tracer/mpi/threads.h"
 #include "tracer/recorder/attempt.h"
-#include "tracer/recorder/keep_errno.h"
+#include "tracer/recorder/slow_path.h"
 #include "tracer/runtime/lifecycle.h"
 #include "tracer/runtime/messages.h"
 #include "tracer/runtime/search_order.h"
@@ -120,7 +120,7 @@ void look_for_other_tools() noexcept {
 
 bool start_tracing() noexcept {
   if (PMPI_Init == nullptr || !runtime::wanted()) return false;
-  const recorder::KeepErrno keep_errno;
+  const recorder::SlowPath slow_path;
   static const bool tables = recorder::attempted([] {
     make_tables();
     make_communicators();
@@ -144,7 +144,7 @@ void SessionInit::after(int result) noexcept {
 void Init::after(int result) noexcept {
   g_initialized = true;
   if (g_member || !runtime::takes_part()) return;
-  const recorder::KeepErrno keep_errno;
+  const recorder::LongPath long_path;
   int rank = 0;
   int size = 1;
   if (result != MPI_SUCCESS || PMPI_Comm_rank(MPI_COMM_WORLD, &rank) != MPI_SUCCESS ||
@@ -184,7 +184,7 @@ void Init::after(int result) noexcept {
 
 Finalize::Finalize(Call& call) noexcept {
   if (!g_member) return;
-  const recorder::KeepErrno keep_errno;
+  const recorder::LongPath long_path;
   int rank = 0;
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
   g_tracing.store(false);

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <utility>
 
-#include "tracer/recorder/keep_errno.h"
+#include "tracer/recorder/slow_path.h"
 
 extern "C" {
 constinit thread_local refrain::mpi::FortranCall refrain_fortran_call
@@ -140,7 +140,7 @@ Site fortran_site(Procedure procedure) noexcept {
 
 void redirect_fortran_library() noexcept {
   if (pmpi_init_ == nullptr || g_fortran_library.size != 0) return;
-  const recorder::KeepErrno keep_errno;
+  const recorder::SlowPath slow_path;
   Library library{.address = reinterpret_cast<std::uintptr_t>(&pmpi_init_)};
   dl_iterate_phdr(find_library, &library);
   if (library.found == nullptr) return;

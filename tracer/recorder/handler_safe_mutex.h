@@ -13,16 +13,14 @@
 
 #include <mutex>
 
+#include "tracer/recorder/slow_path.h"
+
 namespace refrain::recorder {
 
 class HandlerSafeMutex {
  public:
   void lock() noexcept {
-    sigset_t held, before;
-    sigfillset(&held);
-    for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS})
-      sigdelset(&held, own);
-    pthread_sigmask(SIG_BLOCK, &held, &before);
+    const sigset_t before = block_handlers();
     mutex_.lock();
     before_ = before;
   }

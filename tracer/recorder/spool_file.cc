@@ -11,8 +11,8 @@
 #include <cstring>
 #include <new>
 
-#include "tracer/recorder/keep_errno.h"
 #include "tracer/recorder/no_size_signal.h"
+#include "tracer/recorder/slow_path.h"
 
 namespace refrain::recorder {
 namespace {
@@ -38,6 +38,7 @@ int allocate(int fd, std::uint64_t offset, std::uint64_t bytes) noexcept {
 SpoolResult SpoolFile::create(const char* path, const spool::Header& header,
                               std::uint64_t ring_bytes, std::uint64_t chunk_bytes,
                               Budget& budget) noexcept {
+  const SlowPath slow_path;
   ring_records_ = ring_bytes / spool::kRecordBytes;
   head_bytes_ = round_up(
       spool::kHeaderBytes + (spool::kStageRecords + ring_records_) * spool::kRecordBytes,
@@ -92,7 +93,7 @@ bool SpoolFile::ours() const noexcept {
 }
 
 SpoolResult SpoolFile::flush(std::uint64_t count) noexcept {
-  const KeepErrno keep_errno;
+  const SlowPath slow_path;
   if (!ours()) return SpoolResult::kDiskFull;
   const std::uint64_t bytes = count * spool::kRecordBytes;
   const std::uint64_t offset = head_bytes_ + flushed_ * spool::kRecordBytes;
@@ -148,6 +149,7 @@ bool SpoolFile::read_at(std::uint64_t offset, void* to,
 bool SpoolFile::read(std::uint64_t first, std::uint64_t count,
                      spool::Record* to) const noexcept {
   const std::uint64_t in_log = first >= flushed_ ? 0 : std::min(count, flushed_ - first);
+  if (in_log > 0 && !ours()) return false;
   if (in_log > 0 &&
       !read_at(head_bytes_ + first * spool::kRecordBytes, to, in_log * spool::kRecordBytes))
     return false;
@@ -159,6 +161,7 @@ bool SpoolFile::read(std::uint64_t first, std::uint64_t count,
 
 void SpoolFile::close() noexcept {
   if (fd_ < 0) return;
+  const SlowPath slow_path;
   header_->ended.store(1, std::memory_order_release);
   // A file that cannot shrink keeps its spare space; nothing is lost by that.
   const std::uint64_t bytes = head_bytes_ + flushed_ * spool::kRecordBytes;

@@ -8,9 +8,10 @@
 // what was written is the page cache's and outlives the process.
 //
 // Thread-safety: one thread at a time. Ownership: of the descriptor and the mappings,
-// until close() or abandon(). Errors: result codes, errno is the program's: flush() leaves it alone (KeepErrno).
+// until close() or abandon(). Errors: result codes; create(), flush() and close() are slow paths
+// (slow_path.h), read() is part of one.
 // A descriptor that the program has closed, or made its own, is left alone: nothing is written
-// any more, as on a full disk; what is mapped stays.
+// or read any more, as on a full disk; what is mapped stays.
 // Cost: a flush is one write of at most 96 KiB; a new chunk one allocation call.
 #pragma once
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "tracer/recorder/keep_errno.h"
+#include "tracer/recorder/slow_path.h"
 
 namespace refrain::recorder {
 
@@ -72,6 +72,30 @@ void ThreadRecorder::abandon() noexcept {
   file_.abandon();
 }
 
+// The event of `user` may not be there, or not whole; what was committed is.
+bool ThreadRecorder::take_over(const FrameMark* user, const FrameMark& here) noexcept {
+  count_loss(spool::kLossReentrant);
+  if (!FrameMark::is_gone(user, this, &here)) return false;
+  drop_unfinished();
+  return true;
+}
+
+void ThreadRecorder::free_if_left(const FrameMark& here) noexcept {
+  const FrameMark* const user = user_.load(std::memory_order_relaxed);
+  if (user == nullptr || !take_over(user, here)) return;
+  leave();
+}
+
+void ThreadRecorder::drop_unfinished() noexcept {
+  if (file_.header() == nullptr) return;
+  if (!holding_) {
+    cursor_ = block_ + ((commit_value_ >> 1) - file_.flushed());
+    return;
+  }
+  cursor_ = block_ + (commit_value_ >> 8) % ring_capacity();
+  if (cursor_ == block_ && end_ == block_ + ring_capacity()) cursor_ = end_;
+}
+
 void ThreadRecorder::count_loss(spool::LossCause cause, std::uint64_t events) noexcept {
   if (file_.header() == nullptr) return;
   file_.header()->lost[cause].fetch_add(events, std::memory_order_relaxed);
@@ -97,6 +121,7 @@ void ThreadRecorder::use_ring(std::uint64_t records) noexcept {
 }
 
 bool ThreadRecorder::next_block() noexcept {
+  const SlowPath slow_path;
   if (holding_) return wrap_ring();
   if (blocked_) return false;
   const std::uint64_t records = commit_value_ >> 1;
@@ -233,7 +258,7 @@ bool ThreadRecorder::log_put(const Record* from, std::uint64_t count) noexcept {
 }
 
 void ThreadRecorder::follow_slow(const DecisionBoard& board) noexcept {
-  const KeepErrno keep_errno;
+  const SlowPath slow_path;
   const std::uint64_t count = board.count();
   if (count - followed_ > DecisionBoard::kKept / 2) {
     // Too far behind to know what was decided meanwhile: give back all that is kept.
@@ -270,9 +295,10 @@ std::uint64_t ThreadRecorder::find_cut(std::uint64_t epoch) noexcept {
   return found;
 }
 
-// Moves the log from `cut` on to the ring (its latest part, if it is more than fits) and
-// notes the ends of regions that were open at the cut. Returns the records moved.
-std::uint64_t ThreadRecorder::fill_ring(std::uint64_t cut) noexcept {
+// Copies the log from `cut` on to the ring (its latest part, if it is more than fits) and
+// notes the ends of regions that were open at the cut. False if the log cannot be read (the
+// program has closed its descriptor).
+bool ThreadRecorder::fill_ring(std::uint64_t cut) noexcept {
   const std::uint64_t total = log_records() - cut;
   lay_out_ring(total);
   const std::uint64_t capacity = ring_capacity();
@@ -285,7 +311,7 @@ std::uint64_t ThreadRecorder::fill_ring(std::uint64_t cut) noexcept {
   std::uint64_t done = 0;
   while (done < total) {
     const std::uint64_t n = std::min(kBlock, total - done);
-    if (!file_.read(cut + done, n, block)) break;
+    if (!file_.read(cut + done, n, block)) return false;
     for (std::uint64_t i = 0; i < n; ++i, ++done) {
       const Record& r = block[i];
       file_.ring()[done % capacity] = r;
@@ -302,7 +328,7 @@ std::uint64_t ThreadRecorder::fill_ring(std::uint64_t cut) noexcept {
       }
     }
   }
-  return done;
+  return true;
 }
 
 // Chooses a size of the ring that holds so many records with room to spare, if it can.
@@ -315,7 +341,11 @@ void ThreadRecorder::lay_out_ring(std::uint64_t records) noexcept {
 void ThreadRecorder::hold(const Decision& decision) noexcept {
   std::uint64_t cut = find_cut(decision.epoch);
   if (cut == kNotFound) cut = log_records();  // nothing of it got into the log
-  const std::uint64_t moved = fill_ring(cut);
+  if (!fill_ring(cut)) {
+    cut = log_records();  // what cannot be moved stays in the log
+    fill_ring(cut);
+  }
+  const std::uint64_t moved = log_records() - cut;
   holding_ = true;
   log_at_hold_ = cut;
   log_next_ = cut;

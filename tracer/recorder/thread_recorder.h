@@ -14,7 +14,7 @@
 // from the ring what follows that.
 //
 // Thread-safety: one owner thread. A signal handler that reaches a recorder in use must
-// not touch it (see enter()). Ownership: the session's; it outlives its thread and is
+// not touch it; one that jumps out of what it interrupted leaves it usable (see enter()). Ownership: the session's; it outlives its thread and is
 // given to a later one.
 // Units: ticks of Clock, epochs of writer/spool/format.h.
 // Errors and loss: counted in the header by cause; recording goes on with what fits.
@@ -28,6 +28,7 @@
 
 #include "tracer/recorder/clock.h"
 #include "tracer/recorder/decision_board.h"
+#include "tracer/recorder/frame_mark.h"
 #include "tracer/recorder/metric_reader.h"
 #include "tracer/recorder/spool_file.h"
 #include "writer/spool/format.h"
@@ -47,14 +48,15 @@ class ThreadRecorder {
   // In a forked child: lets go of the parent's file; what still comes is dropped.
   void abandon() noexcept;
 
-  // Marks the recorder as in use by its thread; false if it already was, by a frame
-  // below this one (we run in a signal handler): the event is counted as lost.
-  bool enter() noexcept {
-    if (busy_.load(std::memory_order_relaxed)) [[unlikely]] {
-      count_loss(spool::kLossReentrant);
+  // Marks the recorder as in use by its thread, up to leave(), which the function that has
+  // `mark` must call. False if it is in use by a function that waits for this one to return (we
+  // run in a signal handler): the event is counted as lost.
+  bool enter(FrameMark& mark) noexcept {
+    const FrameMark* const user = user_.load(std::memory_order_relaxed);
+    if (user != nullptr && !take_over(user, mark)) [[unlikely]]
       return false;
-    }
-    busy_.store(true, std::memory_order_relaxed);
+    mark.set(this);
+    user_.store(&mark, std::memory_order_relaxed);
     __asm__ volatile("" ::: "memory");
     ++events_;
     return true;
@@ -63,13 +65,17 @@ class ThreadRecorder {
     events_seen_->store(events_, std::memory_order_relaxed);
     __asm__ volatile("" ::: "memory");
     // Release: pairs with busy(); who sees false sees all that this thread recorded.
-    busy_.store(false, std::memory_order_release);
+    user_.store(nullptr, std::memory_order_release);
   }
+  // A jump out of a signal handler may have left the recorder in use: makes it free then.
+  void free_if_left(const FrameMark& here) noexcept;
+  // The same for what was being appended to a file that nobody enters (the journal).
+  void drop_unfinished() noexcept;
   // One more callback told by the same record.
   void count_event() noexcept { ++events_; }
   // This one belongs to an event that was counted before.
   void uncount_event() noexcept { --events_; }
-  bool busy() const noexcept { return busy_.load(std::memory_order_acquire); }
+  bool busy() const noexcept { return user_.load(std::memory_order_acquire) != nullptr; }
 
   // Appends one record.
   void append(const spool::RecordWords& record) noexcept {
@@ -185,6 +191,7 @@ class ThreadRecorder {
   void count_loss(spool::LossCause cause, std::uint64_t events = 1) noexcept;
 
  private:
+  bool take_over(const FrameMark* user, const FrameMark& here) noexcept;
   void append_snapshots() noexcept;
   bool renew_metrics(const spool::Record& end, std::uint64_t ticks) noexcept;
   void hold(const Decision& decision) noexcept;
@@ -207,7 +214,7 @@ class ThreadRecorder {
   bool flush_stage(std::uint64_t count) noexcept;
   bool log_put(const spool::Record* from, std::uint64_t count) noexcept;
   std::uint64_t find_cut(std::uint64_t epoch) noexcept;
-  std::uint64_t fill_ring(std::uint64_t cut) noexcept;
+  bool fill_ring(std::uint64_t cut) noexcept;
 
   // Hot.
   spool::Record* cursor_ = nullptr;
@@ -221,7 +228,7 @@ class ThreadRecorder {
   std::uint64_t metric_kinds_ = 0;  // a bit a kind
   std::uint32_t depth_ = 0;
   std::uint32_t base_depth_ = 0;  // while holding: regions open since the hold; else 0
-  std::atomic<bool> busy_{false};
+  std::atomic<const FrameMark*> user_{nullptr};
   bool holding_ = false;
   bool blocked_ = false;
   spool::LossCause block_cause_ = spool::kLossDiskFull;

@@ -1,8 +1,13 @@
 #include "tracer/recorder/thread_recorder.h"
 
+#include <fcntl.h>
+#include <setjmp.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <catch2/catch.hpp>
+#include <filesystem>
 #include <random>
 #include <thread>
 
@@ -27,16 +32,62 @@ TEST_CASE("ThreadRecorder: write - records are in the file as they were given") 
   CHECK(bench.lost() == 0);
 }
 
+// A handler's frame lies below that of what it interrupts.
+[[gnu::noinline]] bool can_enter_below(ThreadRecorder& recorder) {
+  FrameMark mark;
+  return recorder.enter(mark);
+}
+
 TEST_CASE("ThreadRecorder: write - events are counted, one inside another is lost") {
   Bench bench;
-  REQUIRE(bench.recorder->enter());
-  CHECK_FALSE(bench.recorder->enter());
+  FrameMark mark;
+  REQUIRE(bench.recorder->enter(mark));
+  CHECK_FALSE(can_enter_below(*bench.recorder));
   bench.recorder->count_event();
   bench.recorder->leave();
-  REQUIRE(bench.recorder->enter());
+  REQUIRE(bench.recorder->enter(mark));
   bench.recorder->leave();
   CHECK(bench.read().facts().events_seen == 3);
   CHECK(bench.lost(spool::kLossReentrant) == 1);
+}
+
+sigjmp_buf g_back;
+
+[[gnu::noinline]] void enter_and_jump(ThreadRecorder& recorder) {
+  FrameMark mark;
+  if (recorder.enter(mark)) siglongjmp(g_back, 1);
+}
+
+// What a signal's handler does that interrupts a callback and does not come back.
+TEST_CASE("ThreadRecorder: write - a jump out of a callback leaves it usable") {
+  static Bench* bench;  // keeps its value where the jump comes back
+  const bool held = GENERATE(false, true);
+  bench = new Bench;
+  bench->epochs(3, 2000);
+  if (held) bench->hold(2);
+  if (sigsetjmp(g_back, 0) == 0) enter_and_jump(*bench->recorder);
+  CHECK(bench->recorder->busy());
+  FrameMark mark;
+  CHECK(bench->recorder->enter(mark));
+  bench->recorder->leave();
+  CHECK(bench->lost(spool::kLossReentrant) == 1);
+  bench->events(5000);
+  bench->check();
+  delete bench;
+}
+
+TEST_CASE("ThreadRecorder: write - what a jump left unfinished is dropped") {
+  Bench bench;
+  bench.epochs(3, 2000);
+  const bool held = GENERATE(false, true);
+  if (held) bench.hold(2);
+  bench.recorder->drop_unfinished();  // nothing was
+  bench.events(GENERATE(std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{4096}));
+  bench.recorder->drop_unfinished();
+  bench.events(9000);
+  if (held) bench.resume(3);
+  bench.events(100);
+  bench.check();
 }
 
 TEST_CASE("ThreadRecorder: write - regions deeper than the stack are counted") {
@@ -109,6 +160,51 @@ TEST_CASE("ThreadRecorder: hold - trims the log to the Sync and moves the rest")
   bench.check();
   bench.epochs(2, each);
   bench.check();
+}
+
+int descriptor_of(const std::string& file) {
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code error;
+    if (std::filesystem::read_symlink(entry.path(), error) == file)
+      return std::stoi(entry.path().filename().string());
+  }
+  return -1;
+}
+
+TEST_CASE("ThreadRecorder: hold - the program has made the descriptor its own") {
+  Bench bench;
+  const int number = descriptor_of(bench.path());
+  REQUIRE(number > 2);
+  bench.epochs(6, 1500);  // more than the stage holds
+  const test::TemporaryFolder folder;
+  const std::string other = folder / "results.bin";
+  const int own = open(other.c_str(), O_RDWR | O_CREAT, 0666);
+  // Wherever a record may begin in it, it is a cut, and all behind it would be moved.
+  const std::vector<std::uint64_t> words(
+      300000, spool::record_words(spool::kSync, 0, 0, 0, 5).meta);
+  const std::size_t bytes = words.size() * sizeof(std::uint64_t);
+  REQUIRE(write(own, words.data(), bytes) == static_cast<ssize_t>(bytes));
+  REQUIRE(dup2(own, number) == number);
+  const std::uint64_t before = log_of(bench.read()).size();
+  bench.board->publish({++bench.gap, 2, true});
+  bench.recorder->follow(*bench.board);
+  CHECK(bench.recorder->holding());
+  bench.recorder->append(
+      spool::RecordWords::load(make_record(spool::kFlush, ++bench.ticks)));
+  // What could not be moved to the ring is in the log still, and nothing else is in either.
+  const spool::SpoolFile file = bench.read();
+  CHECK(file.complaints().empty());
+  std::vector<Record> all = log_of(file);
+  std::erase_if(all, [](const Record& record) { return record.kind == spool::kHold; });
+  const std::vector<Record> ring = ring_of(file);
+  all.insert(all.end(), ring.begin(), ring.end());
+  CHECK(all.size() == before + 1);
+  for (std::size_t i = 0; i < all.size(); ++i) REQUIRE(all[i].ticks == i + 1);
+  CHECK(bench.lost() == 0);
+  bench.recorder->close();
+  CHECK(fcntl(number, F_GETFD) >= 0);
+  close(number);
+  close(own);
 }
 
 TEST_CASE("ThreadRecorder: hold - waits for an epoch that is still to come") {
@@ -245,12 +341,13 @@ TEST_CASE("ThreadRecorder: abandon - the file stays as it is") {
   bench.epochs(3, 100);
   const bool held = GENERATE(false, true);
   if (held) bench.hold(2);
-  REQUIRE(bench.recorder->enter());
+  FrameMark mark;
+  REQUIRE(bench.recorder->enter(mark));
   bench.recorder->leave();
   bench.recorder->abandon();
   CHECK_FALSE(bench.recorder->is_open());
   bench.check();
-  REQUIRE(bench.recorder->enter());
+  REQUIRE(bench.recorder->enter(mark));
   bench.recorder->leave();
   bench.recorder->count_loss(spool::kLossLateThread);
   CHECK(bench.read().facts().events_seen == 1);

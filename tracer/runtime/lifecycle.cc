@@ -26,7 +26,9 @@
 //    the archive from them. We install no signal handlers.
 //
 // 5. fork. The child shares the mapped files with its parent, so it must not write: the
-//    child's handler lets go of them and turns recording off. With the child's first parallel
+//    child's handler lets go of them and turns recording off. The tracer's locks are taken before
+//    the fork and given back after it, in both: so no other thread, which the child does not
+//    have, is in the midst of changing what they protect. With the child's first parallel
 //    region, should there be one, recording begins anew, with an archive of the child's own;
 //    what the parent's session held is never looked at again, locked or not. The child of a
 //    process of an MPI job is none of the job and stays untraced. exec starts afresh, with a
@@ -58,6 +60,7 @@
 
 #include "filters/settings.h"
 #include "tracer/recorder/handler_safe_mutex.h"
+#include "tracer/recorder/slow_path.h"
 #include "tracer/runtime/archive_at_end.h"
 #include "tracer/runtime/archive_folder.h"
 #include "tracer/runtime/messages.h"
@@ -85,7 +88,33 @@ std::string g_runtime_name;
 std::atomic<void (*)()> g_end_runtime{nullptr};
 std::atomic<void (*)(Session&)> g_start_hook{nullptr};
 
+// Locks of parts that a forked child may go on to use. In the order in which they were named.
+constexpr std::size_t kMostForkLocks = 16;
+std::array<std::atomic<recorder::HandlerSafeMutex*>, kMostForkLocks> g_fork_locks{};
+std::atomic<std::size_t> g_fork_lock_count{0};
+std::size_t g_fork_locks_held = 0;  // under g_start
+
+void before_fork() {
+  g_start.lock();
+  if (g_session != nullptr) g_session->before_fork();
+  g_fork_locks_held = 0;
+  for (auto& lock : g_fork_locks) {
+    recorder::HandlerSafeMutex* const mutex = lock.load();
+    if (mutex == nullptr) break;
+    mutex->lock();
+    ++g_fork_locks_held;
+  }
+}
+
+void after_fork() {
+  while (g_fork_locks_held != 0) g_fork_locks[--g_fork_locks_held].load()->unlock();
+  if (g_session != nullptr) g_session->after_fork();
+  g_start.unlock();
+}
+
 void in_forked_child() {
+  const recorder::LongPath long_path;
+  after_fork();
   if (g_session == nullptr) return;
   g_session->abandon();
   t_thread = ThisThread{};
@@ -174,7 +203,13 @@ bool takes_part() noexcept { return read_wanted() != Wanted::kNo; }
 
 const filters::Settings& wanted_settings() noexcept { return settings(); }
 
+void lock_at_fork(recorder::HandlerSafeMutex& mutex) noexcept {
+  const std::size_t index = g_fork_lock_count.fetch_add(1);
+  if (index < kMostForkLocks) g_fork_locks[index].store(&mutex);
+}
+
 Session* start_session(Source source, const char* runtime_name) noexcept {
+  const recorder::SlowPath slow_path;
   const std::lock_guard lock(g_start);
   const auto bit = static_cast<unsigned>(source);
   if (g_finished.load() && g_session != nullptr) tell_too_late("OpenMP starts then");
@@ -183,8 +218,10 @@ Session* start_session(Source source, const char* runtime_name) noexcept {
     std::unique_ptr<Session> session =
         make_session(runtime_name == nullptr ? "" : runtime_name, false);
     if (session == nullptr) return nullptr;
-    pthread_atfork(nullptr, nullptr, in_forked_child);
+    pthread_atfork(before_fork, after_fork, in_forked_child);
     g_session = session.release();
+  } else if (runtime_name != nullptr) {
+    g_session->put_fact(nullptr, spool::kTextRuntime, runtime_name);
   }
   g_sources.fetch_or(bit);
   g_live.fetch_or(bit);
@@ -193,6 +230,7 @@ Session* start_session(Source source, const char* runtime_name) noexcept {
 
 bool start_in_child(Source source) noexcept {
   if (!g_orphan.exchange(false)) return false;
+  const recorder::SlowPath slow_path;
   std::unique_ptr<Session> session = make_session(g_runtime_name.c_str(), true);
   if (session == nullptr) return false;
   g_session = session.release();
@@ -246,6 +284,8 @@ bool join_job(const std::string& archive, std::uint32_t rank, std::uint32_t size
 }
 
 void finish_recording() noexcept {
+  if (const recorder::FrameMark here; t_thread.recorder != nullptr)
+    t_thread.recorder->free_if_left(here);
   if (g_session != nullptr && !g_finished.exchange(true)) g_session->finish();
 }
 
@@ -266,6 +306,7 @@ void write_job_archive(writer::Exchange& exchange) noexcept {
 void set_runtime_end(void (*end_runtime)()) noexcept { g_end_runtime.store(end_runtime); }
 
 void end_session() noexcept {
+  const recorder::LongPath long_path;
   Session* session = g_session;
   // A process of a job that has finished its part leaves the archive to process 0.
   if (session == nullptr || g_finished.load() || g_ended.exchange(true)) return;

@@ -12,6 +12,9 @@
 namespace refrain::filters {
 struct Settings;
 }
+namespace refrain::recorder {
+class HandlerSafeMutex;
+}
 
 namespace refrain::runtime {
 
@@ -40,6 +43,11 @@ bool start_in_child(Source source) noexcept;
 // What is called with a session that has just been made, before a thread has a recorder. When
 // the library is loaded.
 void set_start_hook(void (*hook)(Session&)) noexcept;
+// A lock that is held around every fork, so that the child finds whole what it protects: one that is
+// held for moments only, and never while another of these or the session's is asked for. Before the
+// first session starts, or when the part that has it begins; at most 16. `mutex` must live for ever.
+void lock_at_fork(recorder::HandlerSafeMutex& mutex) noexcept;
+
 // No more events of this source; those of others go on.
 void source_ended(Source source) noexcept;
 

@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "tracer/recorder/slow_path.h"
+
 namespace refrain::runtime {
 
 void say(std::initializer_list<std::string_view> parts) noexcept {
@@ -17,6 +19,7 @@ void say(std::initializer_list<std::string_view> parts) noexcept {
     std::memcpy(text.data() + size, part.data(), n);
     size += n;
   };
+  const recorder::LongPath long_path;
   add("refrain: ");
   for (const std::string_view part : parts) add(part);
   text[size++] = '\n';

@@ -14,8 +14,8 @@
 
 #include "filters/detectors.h"
 #include "tracer/recorder/attempt.h"
-#include "tracer/recorder/keep_errno.h"
 #include "tracer/recorder/memory_reserve.h"
+#include "tracer/recorder/slow_path.h"
 #include "tracer/runtime/archive_folder.h"
 #include "tracer/runtime/messages.h"
 #include "writer/version.h"
@@ -148,7 +148,7 @@ void Session::set_metrics(std::string_view text, unsigned count, MetricHook hook
 }
 
 ThreadRecorder* Session::attach(spool::LocationRole role) noexcept {
-  const recorder::KeepErrno keep_errno;
+  const recorder::SlowPath slow_path;
   ThreadRecorder* recorder = nullptr;
   if (!recorder::attempted([&] { recorder = attach_locked(role); }))
     tell_not_attached(spool::kLossMemory);
@@ -225,10 +225,12 @@ void Session::on_symbol(ThreadRecorder& recorder, periodicity::Symbol symbol,
 void Session::push_symbol(ThreadRecorder& recorder, periodicity::Symbol number,
                           periodicity::Symbol place, std::uint64_t ticks,
                           filters::Company company) noexcept {
-  places_[detector_->position() & (places_.size() - 1)] = place;
   note_place(place);
   if (facts_wait_.load(std::memory_order_relaxed)) [[unlikely]]
     put_waiting_facts();
+  if (!begin_agent(recorder, ticks)) [[unlikely]]
+    return after_symbol(recorder, ticks);
+  places_[detector_->position() & (places_.size() - 1)] = place;
   if (metric_count_ != 0) [[unlikely]] {
     metrics_end_ = detector_->position() + 1;
     if (const std::uint64_t* values = recorder.read_metrics(ticks))
@@ -242,8 +244,37 @@ void Session::push_symbol(ThreadRecorder& recorder, periodicity::Symbol number,
                     .depth = static_cast<std::uint16_t>(recorder.depth()),
                     .at_epoch = at_epoch_,
                     .company = company});
+  end_agent();
   at_epoch_ = false;
   after_symbol(recorder, ticks);
+}
+
+// False: there is none any more.
+bool Session::begin_agent(ThreadRecorder& recorder, std::uint64_t ticks) noexcept {
+  if (in_agent_ && !agent_lost_) [[unlikely]]
+    give_up_agent(recorder, ticks);
+  if (agent_lost_) [[unlikely]]
+    return false;
+  in_agent_ = true;
+  return true;
+}
+
+// What is written from here on is everything; open loops end here.
+void Session::give_up_agent(ThreadRecorder& recorder, std::uint64_t ticks) noexcept {
+  agent_lost_ = true;
+  journal_.file().drop_unfinished();
+  warn(
+      "a signal handler has jumped out of the loop detector, which cannot go on: "
+      "from here on every event is written");
+  while (open_levels_ != 0) {
+    const OpenMark& mark = open_marks_[--open_levels_];
+    journal_.put(spool::kLoopLeft, ticks, mark.key, mark.number);
+  }
+  if (gap_open_) {
+    journal_.put(spool::kGapResume, ticks, latest_gap_, recorder.epoch(), spool::kGapBreak);
+    board_.publish({latest_gap_, recorder.epoch(), false});
+  }
+  recorder.follow(board_);
 }
 
 void Session::after_symbol(ThreadRecorder& recorder, std::uint64_t ticks) noexcept {
@@ -267,7 +298,7 @@ void Session::note_place(periodicity::Symbol place) noexcept {
     return;
   slot = address;
   if (modules_.covers(address)) return;
-  const recorder::KeepErrno keep_errno;
+  const recorder::SlowPath slow_path;
   put_new_modules();
 }
 
@@ -278,33 +309,30 @@ void Session::memory_ran_out() noexcept {
 }
 
 void Session::space_ran_out(ThreadRecorder& recorder, std::uint64_t ticks) noexcept {
-  const recorder::KeepErrno keep_errno;
+  const recorder::SlowPath slow_path;
   space_out_told_ = true;
   journal_.put(spool::kLimitReached, ticks, 0, recorder.epoch());
-  warn(settings_.limit_policy == "stop"
+  warn(settings_.limit_policy == "stop" || agent_lost_
            ? "no disk space left for the spool: recording stops"
            : "no disk space left for the spool: from here on only iterations are marked");
-  if (settings_.limit_policy == "stop") {
+  if (settings_.limit_policy == "stop" || !begin_agent(recorder, ticks)) {
     stop_cause_.store(spool::kLossDiskLimit);
     recording_.store(false);
   } else {
     gate_->limit_reached({recorder.epoch(), ticks});
+    end_agent();
   }
   recorder.follow(board_);
 }
 
 std::uint64_t Session::begin_instance(std::uint64_t epoch) noexcept {
   const std::uint64_t instance = next_instance_.fetch_add(1, std::memory_order_relaxed);
-  JoinSlot& slot = instances_[instance % kSlots];
-  slot.epoch.store(epoch, std::memory_order_relaxed);
-  slot.set(instance, 0);
+  instances_[instance % kSlots].begin(instance, epoch);
   return instance;
 }
 
 std::uint64_t Session::instance_epoch(std::uint64_t instance) const noexcept {
-  const JoinSlot& slot = instances_[instance % kSlots];
-  const std::uint64_t epoch = slot.epoch.load(std::memory_order_relaxed);
-  return slot.key.load(std::memory_order_relaxed) == instance ? epoch : this->epoch();
+  return instances_[instance % kSlots].epoch(instance, epoch());
 }
 
 std::string Session::settle(const std::string& archive, std::uint32_t rank,
@@ -323,6 +351,7 @@ std::string Session::settle(const std::string& archive, std::uint32_t rank,
 }
 
 void Session::finish() noexcept {
+  const recorder::LongPath long_path;
   recording_.store(false);
   const std::lock_guard lock(mutex_);
   if (finished_) return;
@@ -336,15 +365,17 @@ void Session::finish() noexcept {
   const std::uint64_t patience = Clock::now() + Clock::ticks_of_seconds(0.2);
   for (auto& recorder : recorders_)
     while (recorder->busy() && Clock::now() < patience) usleep(100);
-  // What the primary was in the midst of cannot be brought to its end: as if it had been killed.
-  if (const ThreadRecorder* primary = primary_.load();
-      primary == nullptr || !primary->busy())
-    gate_->finish(Clock::now());
+  // What the primary was in the midst of cannot be brought to its end, and the journal is its
+  // own: as if it had been killed.
+  const ThreadRecorder* const primary = primary_.load();
+  const bool whole = primary == nullptr || !primary->busy();
+  if (whole && !in_agent_ && !agent_lost_) gate_->finish(Clock::now());
   for (auto& recorder : recorders_) {
     if (recorder->busy()) continue;
     recorder->follow(board_);
     recorder->close();
   }
+  if (!whole) return;
   put_new_modules();
   put_facts_locked();
   journal_.clock_pair();

@@ -170,11 +170,11 @@ class Session final : public filters::GateSink {
   std::uint64_t begin_instance(std::uint64_t epoch) noexcept;
   std::uint64_t instance_epoch(std::uint64_t instance) const noexcept;
   void join_instance(std::uint64_t instance, std::uint64_t ticks) noexcept {
-    instances_[instance % kSlots].ticks.store(ticks, std::memory_order_relaxed);
+    instances_[instance % kSlots].join(instance, ticks);
   }
   // The join's time, if it is known and before `now`; else `now`.
   std::uint64_t joined_instance(std::uint64_t instance, std::uint64_t now) const noexcept {
-    return instances_[instance % kSlots].get(instance, now);
+    return instances_[instance % kSlots].joined(instance, now);
   }
 
   // A parallel region begins, and nothing is recorded any more.
@@ -193,6 +193,10 @@ class Session final : public filters::GateSink {
   // Removes what was recorded, if the process has not settled: nobody will read it.
   void discard() noexcept;
 
+  // Around a fork, so that no other thread is in the midst of a change then: the first before it,
+  // the second after it, in parent and child.
+  void before_fork() noexcept { mutex_.lock(); }
+  void after_fork() noexcept { mutex_.unlock(); }
   // In a forked child: lets go of the parent's files.
   void abandon() noexcept;
 
@@ -210,19 +214,47 @@ class Session final : public filters::GateSink {
   }
 
   static constexpr std::size_t kSlots = 4096;
-  struct JoinSlot {
-    std::atomic<std::uint64_t> key{~std::uint64_t{0}};
-    std::atomic<std::uint64_t> ticks{0};
-    std::atomic<std::uint64_t> epoch{0};
-    void set(std::uint64_t k, std::uint64_t t) noexcept {
-      key.store(k, std::memory_order_relaxed);
-      ticks.store(t, std::memory_order_relaxed);
+  // Of the latest instance that has its number: `key` is instance << 2 | state. Who is late, and
+  // finds a younger one there, leaves it as it is.
+  class JoinSlot {
+   public:
+    void begin(std::uint64_t instance, std::uint64_t epoch) noexcept {
+      // Nobody takes the epoch for that of the one before.
+      key_.store(kNobody, std::memory_order_release);
+      epoch_.store(epoch, std::memory_order_release);
+      key_.store(instance << 2 | kOpen, std::memory_order_release);
     }
-    std::uint64_t get(std::uint64_t k, std::uint64_t now) const noexcept {
-      const std::uint64_t t = ticks.load(std::memory_order_relaxed);
-      const bool known = key.load(std::memory_order_relaxed) == k && t != 0;
-      return known && t < now ? t : now;
+    void join(std::uint64_t instance, std::uint64_t ticks) noexcept {
+      if (!move(instance, kOpen, kJoining)) return;
+      ticks_.store(ticks, std::memory_order_release);
+      move(instance, kJoining, kJoined);
     }
+    std::uint64_t epoch(std::uint64_t instance, std::uint64_t otherwise) const noexcept {
+      const std::uint64_t key = key_.load(std::memory_order_acquire);
+      const std::uint64_t epoch = epoch_.load(std::memory_order_acquire);
+      const bool known =
+          key >> 2 == instance && key_.load(std::memory_order_relaxed) >> 2 == instance;
+      return known ? epoch : otherwise;
+    }
+    std::uint64_t joined(std::uint64_t instance, std::uint64_t now) const noexcept {
+      const std::uint64_t key = instance << 2 | kJoined;
+      if (key_.load(std::memory_order_acquire) != key) return now;
+      const std::uint64_t ticks = ticks_.load(std::memory_order_acquire);
+      return key_.load(std::memory_order_relaxed) == key && ticks < now ? ticks : now;
+    }
+
+   private:
+    enum State : std::uint64_t { kOpen, kJoining, kJoined };
+    static constexpr std::uint64_t kNobody = ~std::uint64_t{0};
+
+    bool move(std::uint64_t instance, State from, State to) noexcept {
+      std::uint64_t expected = instance << 2 | from;
+      return key_.compare_exchange_strong(expected, instance << 2 | to,
+                                          std::memory_order_acq_rel);
+    }
+    std::atomic<std::uint64_t> key_{kNobody};
+    std::atomic<std::uint64_t> ticks_{0};
+    std::atomic<std::uint64_t> epoch_{0};
   };
   struct EpochSkip {
     std::atomic<bool> wanted{false};
@@ -245,6 +277,9 @@ class Session final : public filters::GateSink {
                    periodicity::Symbol place, std::uint64_t ticks,
                    filters::Company company) noexcept;
   void after_symbol(recorder::ThreadRecorder& recorder, std::uint64_t ticks) noexcept;
+  bool begin_agent(recorder::ThreadRecorder& recorder, std::uint64_t ticks) noexcept;
+  void end_agent() noexcept { in_agent_ = false; }
+  void give_up_agent(recorder::ThreadRecorder& recorder, std::uint64_t ticks) noexcept;
   void put_metrics(const filters::LoopMark& mark, std::uint64_t position) noexcept;
   void here(recorder::ThreadRecorder& recorder, std::uint64_t ticks, bool outside) noexcept;
   void note_place(periodicity::Symbol place) noexcept;
@@ -304,6 +339,19 @@ class Session final : public filters::GateSink {
   // The primary thread's.
   alignas(64) bool at_epoch_ = true;
   bool space_out_told_ = false;
+  // Set while the agent works. Where it still is at the next symbol, a signal's handler has
+  // jumped out of the agent, whose state may be half of one and the other: it is not used again.
+  bool in_agent_ = false;
+  bool agent_lost_ = false;
+  std::uint64_t latest_gap_ = 0;  // that the gate has begun
+  bool gap_open_ = false;
+  // Loops that are open by the journal, by level: its words of their latest iteration.
+  struct OpenMark {
+    std::uint64_t key;
+    std::uint64_t number;
+  };
+  std::array<OpenMark, 16> open_marks_{};
+  std::size_t open_levels_ = 0;
   std::unique_ptr<periodicity::PhaseDetector> detector_;
   std::size_t phases_open_ = 0;
   filters::Company phase_company_ = filters::Company::kNone;  // of what the phase did

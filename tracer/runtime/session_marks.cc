@@ -25,6 +25,8 @@ spool::GapReason reason_of(filters::CutReason reason) {
       return spool::kGapSlow;
     case filters::CutReason::kPause:
       return spool::kGapPause;
+    case filters::CutReason::kEnd:
+      return spool::kGapEnd;
   }
   return spool::kGapBreak;
 }
@@ -37,6 +39,8 @@ std::uint64_t loop_key(const filters::LoopMark& mark) {
 
 void Session::hold(std::uint64_t gap, filters::CutPoint from,
                    filters::CutReason reason) noexcept {
+  latest_gap_ = gap;
+  gap_open_ = true;
   journal_.put(spool::kGapHold, from.ticks, gap, from.epoch, reason_of(reason));
   board_.publish({gap, from.epoch, true});
 }
@@ -45,6 +49,7 @@ void Session::resume(std::uint64_t gap, filters::CutPoint from,
                      filters::CutReason reason) noexcept {
   journal_.put(spool::kGapResume, from.ticks, gap, from.epoch, reason_of(reason));
   board_.publish({gap, from.epoch, false});
+  gap_open_ = false;
 }
 
 // What is left out is in the logs by now; only the writer of the archive is told.
@@ -93,6 +98,10 @@ void Session::iteration(const filters::LoopMark& mark) noexcept {
   if (metric_count_ != 0) [[unlikely]]
     put_metrics(mark, mark.position);
   journal_.put(spool::kIteration, mark.ticks, loop_key(mark), mark.number);
+  if (mark.level < open_marks_.size()) {
+    open_marks_[mark.level] = {loop_key(mark), mark.number};
+    open_levels_ = mark.level + std::size_t{1};
+  }
 }
 
 void Session::iteration_end(const filters::LoopMark& mark) noexcept {
@@ -109,6 +118,7 @@ void Session::loop_left(const filters::LoopMark& mark) noexcept {
   if (metric_count_ != 0) [[unlikely]]
     put_metrics(mark, mark.position);
   journal_.put(spool::kLoopLeft, mark.ticks, loop_key(mark), mark.number);
+  open_levels_ = std::min<std::size_t>(open_levels_, mark.level);
   if (mark.level == 0) journal_.clock_pair();
 }
 

@@ -4,6 +4,7 @@
 
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <atomic>
 #include <barrier>
 #include <catch2/catch.hpp>
@@ -48,7 +49,8 @@ std::unique_ptr<Session> start(const test::TemporaryFolder& folder, std::uint64_
 // A callback as an event source makes it: false if nothing is recorded any more.
 template <typename Body>
 bool callback(Session& session, ThreadRecorder& recorder, Body body) {
-  if (!recorder.enter()) return true;
+  recorder::FrameMark mark;
+  if (!recorder.enter(mark)) return true;
   const bool recording = session.recording();
   if (recording)
     body();
@@ -305,6 +307,31 @@ TEST_CASE("Session: the end - while threads still record") {
   }
 }
 
+std::vector<spool::Record> journal_of(const test::TemporaryFolder& folder) {
+  return test::read_raw_spool(folder / "archive").journal;
+}
+
+TEST_CASE("Session: instances - who joins late does not touch a younger one") {
+  const test::TemporaryFolder folder;
+  const auto session = start(folder, 0);
+  const std::uint64_t old = session->begin_instance(7);
+  CHECK(session->instance_epoch(old) == 7);
+  CHECK(session->joined_instance(old, 500) == 500);
+  std::uint64_t young = 0;
+  for (int i = 0; i < 4096; ++i) young = session->begin_instance(9);
+  // Both have the same place; the younger one is open when the older is joined.
+  session->join_instance(old, 100);
+  CHECK(session->joined_instance(young, 500) == 500);
+  CHECK(session->instance_epoch(young) == 9);
+  session->join_instance(young, 300);
+  CHECK(session->joined_instance(young, 500) == 300);
+  // Also when it has been joined already.
+  session->join_instance(old, 100);
+  CHECK(session->joined_instance(young, 500) == 300);
+  CHECK(session->joined_instance(old, 500) == 500);
+  session->finish();
+}
+
 // A signal's handler ends the program while the primary thread is in the agent.
 TEST_CASE("Session: the end - in the midst of a symbol of the primary") {
   for (const bool inside : {false, true}) {
@@ -320,14 +347,18 @@ TEST_CASE("Session: the end - in the midst of a symbol of the primary") {
                            Clock::now());
         recorder->append(make(spool::kFlush, 0x2000, 0));
       });
-    if (inside) REQUIRE(recorder->enter());
+    recorder::FrameMark mark;
+    if (inside) REQUIRE(recorder->enter(mark));
+    const std::size_t before = journal_of(folder).size();
     session->finish();
-    const test::RawSpool spool = test::read_raw_spool(folder / "archive");
-    long left = 0;
-    for (const spool::Record& record : spool.journal)
-      left += record.kind == spool::kLoopLeft;
+    const std::vector<spool::Record> journal = journal_of(folder);
+    const auto left = std::count_if(
+        journal.begin(), journal.end(),
+        [](const spool::Record& record) { return record.kind == spool::kLoopLeft; });
     INFO((inside ? "inside" : "outside"));
     CHECK(left == (inside ? 0 : 1));
+    // Whoever is in the midst of it appends to the journal himself.
+    CHECK((journal.size() == before) == inside);
   }
 }
 

@@ -31,13 +31,17 @@ void Session::phase_end(ThreadRecorder& recorder, std::uint32_t name, std::uint3
 
 void Session::pause(ThreadRecorder& recorder, std::uint64_t ticks, bool outside) noexcept {
   here(recorder, ticks, outside);
+  if (!begin_agent(recorder, ticks)) return;
   gate_->pause({recorder.epoch(), ticks});
+  end_agent();
   after_symbol(recorder, ticks);
 }
 
 void Session::resume(ThreadRecorder& recorder, std::uint64_t ticks, bool outside) noexcept {
   here(recorder, ticks, outside);
+  if (!begin_agent(recorder, ticks)) return;
   gate_->resume({recorder.epoch(), ticks});
+  end_agent();
   after_symbol(recorder, ticks);
 }
 

@@ -2,6 +2,8 @@
 
 #include <pthread.h>
 
+#include "tracer/recorder/slow_path.h"
+
 namespace refrain::runtime {
 
 constinit thread_local ThisThread t_thread __attribute__((tls_model("initial-exec")));
@@ -23,6 +25,7 @@ pthread_key_t exit_key() noexcept {
 
 void attach_thread(spool::LocationRole role, bool at_exit) noexcept {
   if (t_thread.recorder != nullptr) return;
+  const recorder::SlowPath slow_path;
   t_thread.recorder = g_session->attach(role);
   if (t_thread.recorder == nullptr) return;
   t_thread.location = t_thread.recorder->header().location;
@@ -31,6 +34,7 @@ void attach_thread(spool::LocationRole role, bool at_exit) noexcept {
 
 void detach_thread() noexcept {
   if (t_thread.recorder == nullptr) return;
+  const recorder::SlowPath slow_path;
   if (t_thread.recorder->depth() != 0 && g_session->recording()) {
     if (const Scope scope; scope) scope->end_user_regions(recorder::Clock::now());
   }

@@ -3,8 +3,8 @@
 // Place in the flow: ARCHITECTURE.md, steps 2 and 3.
 //
 // Reentrancy: a callback or wrapper begins with a Scope; an event that comes while one is
-// open (a signal handler's) is counted as lost. errno: nothing on the fast path makes system
-// calls; the slow paths below keep it (recorder::KeepErrno).
+// open (a signal handler's) is counted as lost. Nothing on the fast path makes system calls;
+// what slow paths keep away from the program is in tracer/recorder/slow_path.h.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +39,7 @@ void detach_thread() noexcept;
 // Thread-safety: lives on one thread's stack. Cost: two stores.
 class Scope {
  public:
-  Scope() noexcept : recorder_(enter()) {}
+  Scope() noexcept : recorder_(enter(mark_)) {}
   ~Scope() {
     if (recorder_ != nullptr) leave(*recorder_);
   }
@@ -50,10 +50,10 @@ class Scope {
   recorder::ThreadRecorder* operator->() const noexcept { return recorder_; }
 
   // The same where no block of the source is what it lasts for: the recorder, or null; leave()
-  // must follow.
-  static recorder::ThreadRecorder* enter() noexcept {
+  // must follow, in the function that `mark` is in.
+  static recorder::ThreadRecorder* enter(recorder::FrameMark& mark) noexcept {
     recorder::ThreadRecorder* recorder = t_thread.recorder;
-    if (recorder == nullptr || !recorder->enter()) return nullptr;
+    if (recorder == nullptr || !recorder->enter(mark)) return nullptr;
     // After enter(): see Session::finish().
     if (!g_session->recording()) [[unlikely]] {
       recorder->count_loss(g_session->stop_cause());
@@ -65,6 +65,7 @@ class Scope {
   static void leave(recorder::ThreadRecorder& recorder) noexcept { recorder.leave(); }
 
  private:
+  recorder::FrameMark mark_;
   recorder::ThreadRecorder* recorder_;
 };
 

@@ -10,7 +10,8 @@
 
 #include "filters/region_filter.h"
 #include "tracer/recorder/handler_safe_mutex.h"
-#include "tracer/recorder/keep_errno.h"
+#include "tracer/recorder/slow_path.h"
+#include "tracer/runtime/lifecycle.h"
 #include "tracer/runtime/modules.h"
 #include "tracer/runtime/this_thread.h"
 #include "writer/symbols/symbol_resolver.h"
@@ -26,6 +27,9 @@ class FunctionFilter {
     if (path.empty() || !file) return;
     filter_.parse(std::string(std::istreambuf_iterator<char>(file), {}));
   }
+
+  // For lock_at_fork() alone.
+  recorder::HandlerSafeMutex& mutex() noexcept { return mutex_; }
 
   bool excludes(std::uint64_t function) {
     if (filter_.empty()) return false;
@@ -52,9 +56,14 @@ class FunctionFilter {
 }  // namespace
 
 bool filter_excludes(std::uint64_t function) noexcept {
-  const recorder::KeepErrno keep_errno;
+  const recorder::SlowPath slow_path;
   try {
-    static auto* filter = new FunctionFilter;  // threads may ask until the very end
+    // Never destroyed: threads may ask until the very end.
+    static FunctionFilter* const filter = [] {
+      auto* made = new FunctionFilter;
+      runtime::lock_at_fork(made->mutex());
+      return made;
+    }();
     return filter->excludes(function);
   } catch (const std::exception&) {
     return false;

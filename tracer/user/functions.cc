@@ -21,7 +21,7 @@
 #include <string>
 
 #include "tracer/recorder/clock.h"
-#include "tracer/recorder/keep_errno.h"
+#include "tracer/recorder/slow_path.h"
 #include "tracer/runtime/lifecycle.h"
 #include "tracer/user/call_stack.h"
 #include "tracer/user/function_filter.h"
@@ -116,7 +116,7 @@ __attribute__((noinline, cold)) bool want() noexcept {
 
 __attribute__((noinline, cold)) FunctionThread* make_thread() noexcept {
   if (!ready()) return nullptr;
-  const recorder::KeepErrno keep_errno;
+  const recorder::SlowPath slow_path;
   void* memory = std::calloc(1, sizeof(FunctionThread));
   if (memory == nullptr) return nullptr;
   t_functions = new (memory) FunctionThread;
@@ -140,7 +140,7 @@ std::string hex(std::uint64_t value) {
 
 __attribute__((noinline, cold)) void tell_off(const ThreadRecorder& recorder,
                                               const Function& function) noexcept {
-  const recorder::KeepErrno keep_errno;
+  const recorder::SlowPath slow_path;
   try {
     g_session->put_fact(&recorder, spool::kTextFunctions,
                         hex(function.address.load()) + " " + hex(function.calls.load()) +

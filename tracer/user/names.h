@@ -30,6 +30,9 @@ class NameTable {
   Found number(std::string_view text, std::string_view more = {},
                std::uint32_t line = 0) noexcept;
 
+  // For lock_at_fork() alone.
+  recorder::HandlerSafeMutex& mutex() noexcept { return mutex_; }
+
  private:
   struct Entry {
     Entry* next;  // in its slot

@@ -6,7 +6,8 @@
 #include <string>
 
 #include "tracer/recorder/clock.h"
-#include "tracer/recorder/keep_errno.h"
+#include "tracer/recorder/slow_path.h"
+#include "tracer/runtime/lifecycle.h"
 #include "tracer/runtime/messages.h"
 #include "tracer/user/names.h"
 #include "tracer/user/user_thread.h"
@@ -29,6 +30,11 @@ constinit NameTable g_regions(kMostNames);
 constinit NameTable g_parameters(kMostNames);
 constinit NameTable g_strings(kMostStrings);
 
+__attribute__((constructor)) void at_load() {
+  for (NameTable* table : {&g_names, &g_regions, &g_parameters, &g_strings})
+    runtime::lock_at_fork(table->mutex());
+}
+
 // The primary thread's phases that are open.
 struct Phases {
   static constexpr std::size_t kMost = 64;
@@ -47,7 +53,7 @@ std::string one_line(std::string_view text) {
 
 void tell(const ThreadRecorder& recorder, spool::TextKey key, const std::string& numbers,
           std::string_view text) noexcept {
-  const recorder::KeepErrno keep_errno;
+  const recorder::SlowPath slow_path;
   try {
     g_session->put_fact(&recorder, key, numbers + " " + one_line(text));
   } catch (const std::exception&) {  // no memory: the number has no name
@@ -205,7 +211,7 @@ bool may_pause(ThreadRecorder& recorder) noexcept {
     return true;
   static std::atomic<bool> told{false};
   if (!told.exchange(true)) {
-    const recorder::KeepErrno keep_errno;
+    const recorder::SlowPath slow_path;
     runtime::warn(
         "pause and resume are for the thread that opens the parallel regions; "
         "on other threads they do nothing");

@@ -3,7 +3,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "tracer/recorder/keep_errno.h"
+#include "tracer/recorder/slow_path.h"
 #include "tracer/runtime/lifecycle.h"
 
 namespace refrain::user {
@@ -27,8 +27,8 @@ bool start() noexcept {
 
 bool make_ready() noexcept {
   if (t_user.starting || t_user.refused) return false;
+  const recorder::SlowPath slow_path;
   t_user.starting = true;
-  const recorder::KeepErrno keep_errno;
   if (start() && g_session->recording()) runtime::attach_thread(spool::kRoleRoot, true);
   t_user.starting = false;
   t_user.refused = t_thread.recorder == nullptr;
