@@ -182,6 +182,9 @@ class InfoReader {
         take_location_property(definitions_.text(name), value, location);
       info_.locations.push_back(std::move(location));
     }
+    // References count threads first; people look for processes.
+    std::stable_sort(info_.locations.begin(), info_.locations.end(),
+                     [](const auto& a, const auto& b) { return a.group < b.group; });
   }
 
   static void take_location_property(std::string name, std::uint64_t value,

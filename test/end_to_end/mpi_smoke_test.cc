@@ -65,4 +65,19 @@ TEST_CASE("MPI smoke: many kinds of calls - each is told, each message matched")
     CHECK(found[name] >= 2);
 }
 
+TEST_CASE("MPI smoke: collectives - bytes count once for each partner, itself included") {
+  TemporaryFolder folder;
+  const MpiJob job{.program = "allreduce_gcc", .settings = {{"LIMIT", "0"}}};
+  const Traced traced = trace_mpi(job, MpiWay::kInside, folder / "archive");
+  using Bytes = std::pair<std::uint64_t, std::uint64_t>;  // sent, received
+  std::map<Bytes, int> found;
+  for (const Location& location : traced.trace.locations)
+    for (const Event& event : location.events)
+      if (event.type == EventType::kMpiCollectiveEnd) ++found[{event.sent, event.received}];
+  // Of two ranks: Allreduce of 24 numbers and of one, and Reduce of one to rank 0.
+  const std::map<Bytes, int> expected = {
+      {{384, 384}, 2 * 20}, {{16, 16}, 2 * 20}, {{8, 16}, 1}, {{8, 0}, 1}};
+  CHECK(found == expected);
+}
+
 }  // namespace refrain::test

@@ -156,7 +156,8 @@ TEST_CASE("Nested: slow iterations - all that were made slow are kept, others ar
     const bool made_slow = it.number % 50 == 49;
     if (made_slow) CHECK(it.said_written == 1);
     // It, or an iteration of its inner loop that took nearly all of its time.
-    const auto slow_begin = slow_begins.lower_bound(it.begin);
+    // (Marks that begin together are ticks apart; the markers have the program's own time.)
+    const auto slow_begin = slow_begins.lower_bound(it.begin - 8);
     if (it.said_written == 1)
       CHECK((slow_begin != slow_begins.end() && *slow_begin < it.end));
     kept += made_slow && it.said_written == 1;

@@ -37,9 +37,9 @@ std::uintmax_t small_iterations(long iterations, int limit) {
                        iterations, limit);
 }
 
-// What OTF2 needs for a mark: one time stamp (9 bytes) for a leave, an enter and a
-// parameter with numbers of two bytes (12 together).
-constexpr double kMarkBytes = 21;
+// What OTF2 needs for a mark: two time stamps (9 bytes each), for a leave and an enter have
+// different ones, these two, and a parameter with numbers of two bytes (12 together).
+constexpr double kMarkBytes = 30;
 
 }  // namespace
 

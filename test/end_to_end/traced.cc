@@ -161,11 +161,24 @@ Result run_refrain(const std::vector<std::string>& arguments) {
   return run(command);
 }
 
+// A reader that nobody here wrote, and what readers of the field ask for beside.
+Problems check_python_reader(const fs::path& archive) {
+  Command command;
+  command.arguments = {"/usr/bin/python3", "-I",
+                       data_file("test/tools/read_with_python.py"), archive};
+  command.environment = clean_environment();
+  command.time_limit = std::chrono::minutes(5);
+  const Result result = run(command);
+  if (result.ok()) return {};
+  return {"read_with_python.py: " + result.output + result.errors};
+}
+
 Trace read_checked(const fs::path& archive) {
   INFO(archive);
   Trace result = read_trace(archive);
   CHECK(text(check_all(result)) == "");
   CHECK(text(check_otf2_print(archive)) == "");
+  CHECK(text(check_python_reader(archive)) == "");
   return result;
 }
 

@@ -14,6 +14,7 @@
 
 #include "test/support/process.h"
 #include "test/support/trace.h"
+#include "test/support/trace_checks.h"
 
 namespace refrain::test {
 
@@ -56,7 +57,11 @@ struct Traced {
 };
 Traced trace(const Job& job, const std::filesystem::path& archive, Way way = Way::kRun);
 
-// Reads an archive with every check.
+// What python3-otf2 finds wrong (test/tools/read_with_python.py): of a large archive it reads
+// the definitions and the first 100 000 events.
+Problems check_python_reader(const std::filesystem::path& archive);
+
+// Reads an archive with every check, and with the readers of others: otf2-print, python3-otf2.
 Trace read_checked(const std::filesystem::path& archive);
 
 // A property of the archive, as a number; -1: there is none.

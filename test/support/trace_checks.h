@@ -20,23 +20,24 @@ using Problems = std::vector<std::string>;
 // --- Checks ---------------------------------------------------------------------------
 
 // On every location: each leave closes the region that was entered last, forks close with
-// joins, team begins with ends of the same team, all nested in each other, none left open.
+// joins, team begins with ends of the same team, off with on, all nested in each other, none
+// left open.
 // Regions and teams are defined.
 Problems check_nesting(const Trace& trace);
 
-// On every location: times do not run backwards and lie within the clock properties' span.
+// On every location: times do not run backwards and lie within the clock properties' span; no
+// two enters or leaves have the same.
 Problems check_times(const Trace& trace);
 
-// On every location: off and on alternate, beginning with off; the last may be off. While
-// off, nothing is recorded but leaves, ends of teams, joins, and marks of iterations; and,
-// last before on, the enters of regions that began meanwhile and are open then.
+// On every location: off and on alternate, beginning with off. While off, nothing is recorded
+// but marks of iterations. (That they are balanced, check_nesting sees: off opens, on closes.)
 Problems check_measurement(const Trace& trace);
 
 // Every location's number of events is what its definition says.
 Problems check_counts(const Trace& trace);
 
 // Marks of iterations: on one location a process, each with a number; numbers count up by
-// one within a visit, and within a visit an iteration begins where the last one ended; or
+// one within a visit, and within a visit an iteration begins right after the last one ended; or
 // later, if it is a phase that the program names.
 Problems check_iterations(const Trace& trace);
 
@@ -86,6 +87,8 @@ struct Gap {
   std::uint64_t begin = 0, end = 0;
 };
 std::vector<Gap> gaps(const Location& location);
+// An on or off around what is in the archive though it lies in a gap, which goes on.
+bool is_edge(const Event& event);
 
 // Events with begin <= time < end.
 std::span<const Event> between(const Location& location, std::uint64_t begin,

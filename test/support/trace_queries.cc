@@ -25,6 +25,8 @@ class MarkReader {
       } else if (event.type == EventType::kParameterInt && !open_.empty() &&
                  top().number < 0) {
         top().number = event.value;
+      } else if (is_edge(event)) {
+        continue;
       } else if (event.type == EventType::kMeasurementOff) {
         on_ = false;
         off_since_ = event.time;
@@ -129,14 +131,21 @@ std::vector<std::vector<Iteration>> visits(const std::vector<Iteration>& of_one_
   return result;
 }
 
+bool is_edge(const Event& event) {
+  return (event.type == EventType::kMeasurementOff ||
+          event.type == EventType::kMeasurementOn) &&
+         !event.attributes.empty();
+}
+
 std::vector<Gap> gaps(const Location& location) {
   std::vector<Gap> result;
   bool off = false;
   for (const Event& event : location.events) {
+    if (off) result.back().end = event.time;
+    if (is_edge(event)) continue;
     if (event.type == EventType::kMeasurementOff && !off)
       result.push_back({event.time, event.time});
     if (event.type == EventType::kMeasurementOff) off = true;
-    if (off) result.back().end = event.time;
     if (event.type == EventType::kMeasurementOn) off = false;
   }
   return result;

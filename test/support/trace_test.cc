@@ -134,10 +134,10 @@ void fill(TinyArchive& tiny) {
     if (k > 0) tiny.leave(0, begin, kLoop);
     if (k == 2) tiny.measurement(0, begin, OTF2_MEASUREMENT_OFF);
     if (k == 4) tiny.measurement(0, begin, OTF2_MEASUREMENT_ON);
-    tiny.iteration(begin, k);
+    tiny.iteration(begin + 1, k);
     if (k == 2 || k == 3) continue;
-    tiny.enter(0, begin, kParallel);
-    OTF2_EvtWriter_ThreadFork(tiny.events[0], nullptr, begin, OTF2_PARADIGM_OPENMP, 2);
+    tiny.enter(0, begin + 2, kParallel);
+    OTF2_EvtWriter_ThreadFork(tiny.events[0], nullptr, begin + 2, OTF2_PARADIGM_OPENMP, 2);
     OTF2_EvtWriter_ThreadTeamBegin(tiny.events[0], nullptr, begin + 10, 0);
     OTF2_EvtWriter_ThreadTeamEnd(tiny.events[0], nullptr, begin + 80, 0);
     OTF2_EvtWriter_ThreadJoin(tiny.events[0], nullptr, begin + 90, OTF2_PARADIGM_OPENMP);
@@ -209,7 +209,7 @@ TEST_CASE("Trace: queries - iterations, visits, gaps and stretches") {
   for (const Iteration& it : all) written.push_back(it.written);
   CHECK(written == std::vector<bool>{true, true, false, false, true});
   CHECK(all[3].number == 3);
-  CHECK(all[3].begin == 500);
+  CHECK(all[3].begin == 501);
   CHECK(all[3].end == 600);
   CHECK(visits(all).size() == 1);
   REQUIRE(gaps(trace.locations[1]).size() == 1);

@@ -1,13 +1,15 @@
-// How much data a collective reads from the process' buffers and writes into them.
+// How much data a process sends and receives in a collective: as Score-P counts it.
 //
 // Place in the flow: ARCHITECTURE.md, step 2. One function a shape of parameters, for the
 // blocking, the non-blocking and the persistent procedure alike.
 //
-// *Sent*: bytes that this process gives to others or to itself: its contribution, once for each
-// process that gets a part of its own (scatter, alltoall), once in all where all get the same
-// (bcast, allgather, reductions). *Received*: bytes that are written into its buffers by the
-// call. With MPI_IN_PLACE the process' own part is neither. Non-blocking calls count when
-// they begin. In an intercommunicator the others are those of the remote group.
+// The call counts as if each process sent its part to each that needs it, itself included.
+// *Sent*: this process' contribution, once for each process that gets it or a part of it.
+// *Received*: the contributions that it gets, also those that come to it as one result. So of
+// 8 bytes in a communicator of two, MPI_Allreduce is 16 and 16, MPI_Bcast 16 and 8 on the root,
+// 0 and 8 elsewhere; prefix reductions go to the ranks behind. With MPI_IN_PLACE a process does
+// not send to itself. Non-blocking calls count when they begin. In an intercommunicator the
+// others are those of the remote group.
 // Thread-safety: any thread. Errors: to be asked only after a call was successful.
 #pragma once
 
@@ -49,13 +51,22 @@ std::uint64_t sum_bytes(const Count* counts, int n, const MPI_Datatype* types) n
   return sum;
 }
 
+// How many send to a process in a collective of all, or get what it sends.
+inline unsigned partners(const Communicator& comm, const void* send) noexcept {
+  const bool in_place =
+      send == MPI_IN_PLACE && comm.kind != spool::kMpiCommInter && comm.peers() > 0;
+  return static_cast<unsigned>(comm.peers()) - (in_place ? 1U : 0U);
+}
+
 inline Amounts barrier(const Communicator&) noexcept { return {}; }
 
 inline Amounts bcast(const Communicator& comm, MPI_Count count, MPI_Datatype type,
                      int root) noexcept {
   const Part part = part_of(comm, root);
   const std::uint64_t bytes = part.root || part.taker ? data_bytes(count, type) : 0;
-  return {spool::kMpiBcast, part.rank, part.root ? bytes : 0, part.root ? 0 : bytes};
+  return {spool::kMpiBcast, part.rank,
+          part.root ? bytes * static_cast<unsigned>(comm.peers()) : 0,
+          part.taker ? bytes : 0};
 }
 
 inline Amounts gather(const Communicator& comm, const void* send, MPI_Count send_count,
@@ -111,24 +122,23 @@ inline Amounts allgather(const Communicator& comm, const void* send, MPI_Count s
                          MPI_Datatype send_type, MPI_Count recv_count,
                          MPI_Datatype recv_type) noexcept {
   const std::uint64_t part = data_bytes(recv_count, recv_type);
-  const auto n = static_cast<unsigned>(comm.peers());
+  const std::uint64_t own = send == MPI_IN_PLACE ? part : data_bytes(send_count, send_type);
+  const unsigned n = partners(comm, send);
   Amounts result{.operation = spool::kMpiAllgather};
-  result.sent = send == MPI_IN_PLACE ? part : data_bytes(send_count, send_type);
-  result.received = part * (send == MPI_IN_PLACE ? n - 1 : n);
+  result.sent = own * n;
+  result.received = part * n;
   return result;
 }
 template <typename Count>
 Amounts allgatherv(const Communicator& comm, const void* send, MPI_Count send_count,
                    MPI_Datatype send_type, const Count* recv_counts,
                    MPI_Datatype recv_type) noexcept {
+  const bool in_place = send == MPI_IN_PLACE;
+  const std::uint64_t own = in_place ? data_bytes(recv_counts[comm.rank], recv_type)
+                                     : data_bytes(send_count, send_type);
   Amounts result{.operation = spool::kMpiAllgatherv};
-  result.received = sum_bytes(recv_counts, comm.peers(), recv_type);
-  if (send == MPI_IN_PLACE) {
-    result.sent = data_bytes(recv_counts[comm.rank], recv_type);
-    result.received -= result.sent;
-  } else {
-    result.sent = data_bytes(send_count, send_type);
-  }
+  result.sent = own * partners(comm, send);
+  result.received = sum_bytes(recv_counts, comm.peers(), recv_type) - (in_place ? own : 0);
   return result;
 }
 
@@ -180,53 +190,67 @@ Amounts alltoallw(const Communicator& comm, const void* send, const Count* send_
                      recv_types);
 }
 
-inline Amounts both_ways(spool::MpiCollective operation, std::uint64_t bytes) noexcept {
-  Amounts result{.operation = operation};
-  result.sent = result.received = bytes;
+inline Amounts allreduce(const Communicator& comm, const void* send, MPI_Count count,
+                         MPI_Datatype type) noexcept {
+  Amounts result{.operation = spool::kMpiAllreduce};
+  result.sent = result.received = data_bytes(count, type) * partners(comm, send);
   return result;
 }
-inline Amounts allreduce(const Communicator&, MPI_Count count, MPI_Datatype type) noexcept {
-  return both_ways(spool::kMpiAllreduce, data_bytes(count, type));
+// From all ranks before, to all ranks behind, and from and to itself.
+inline Amounts scan(const Communicator& comm, const void* send, MPI_Count count,
+                    MPI_Datatype type) noexcept {
+  const std::uint64_t bytes = data_bytes(count, type);
+  const int itself = send == MPI_IN_PLACE ? 0 : 1;
+  Amounts result{.operation = spool::kMpiScan};
+  result.sent = bytes * static_cast<unsigned>(comm.size - comm.rank - 1 + itself);
+  result.received = bytes * static_cast<unsigned>(comm.rank + itself);
+  return result;
 }
-inline Amounts scan(const Communicator&, MPI_Count count, MPI_Datatype type) noexcept {
-  return both_ways(spool::kMpiScan, data_bytes(count, type));
-}
-// The first process receives nothing.
+// Its own contribution is no part of a process' result.
 inline Amounts exscan(const Communicator& comm, MPI_Count count,
                       MPI_Datatype type) noexcept {
-  Amounts result = both_ways(spool::kMpiExscan, data_bytes(count, type));
-  if (comm.rank == 0) result.received = 0;
+  Amounts result = scan(comm, MPI_IN_PLACE, count, type);
+  result.operation = spool::kMpiExscan;
   return result;
 }
-inline Amounts reduce(const Communicator& comm, MPI_Count count, MPI_Datatype type,
-                      int root) noexcept {
+inline Amounts reduce(const Communicator& comm, const void* send, MPI_Count count,
+                      MPI_Datatype type, int root) noexcept {
   const Part part = part_of(comm, root);
   const std::uint64_t bytes = part.root || part.taker ? data_bytes(count, type) : 0;
-  return {spool::kMpiReduce, part.rank, part.taker ? bytes : 0, part.root ? bytes : 0};
+  // MPI_IN_PLACE means something on the root only: elsewhere it may be any address.
+  const bool in_place = part.root && part.taker && send == MPI_IN_PLACE;
+  const unsigned from = static_cast<unsigned>(comm.peers()) - (in_place ? 1U : 0U);
+  return {spool::kMpiReduce, part.rank, part.taker && !in_place ? bytes : 0,
+          part.root ? bytes * from : 0};
 }
+// Each process of its own group gets a part of what this one gives; its own part comes from
+// all of the other group.
 template <typename Count>
-Amounts reduce_scatter(const Communicator& comm, const Count* recv_counts,
+Amounts reduce_scatter(const Communicator& comm, const void* send, const Count* recv_counts,
                        MPI_Datatype type) noexcept {
+  const bool in_place = send == MPI_IN_PLACE && comm.kind != spool::kMpiCommInter;
+  const std::uint64_t own = data_bytes(recv_counts[comm.rank], type);
   Amounts result{.operation = spool::kMpiReduceScatter};
-  result.sent = sum_bytes(recv_counts, comm.size, type);
-  result.received = data_bytes(recv_counts[comm.rank], type);
+  result.sent = sum_bytes(recv_counts, comm.size, type) - (in_place ? own : 0);
+  result.received = own * partners(comm, send);
   return result;
 }
-inline Amounts reduce_scatter_block(const Communicator& comm, MPI_Count recv_count,
-                                    MPI_Datatype type) noexcept {
+inline Amounts reduce_scatter_block(const Communicator& comm, const void* send,
+                                    MPI_Count recv_count, MPI_Datatype type) noexcept {
+  const unsigned others = send == MPI_IN_PLACE ? 1U : 0U;
   Amounts result{.operation = spool::kMpiReduceScatterBlock};
-  result.received = data_bytes(recv_count, type);
-  result.sent = result.received * static_cast<unsigned>(comm.size);
+  result.sent = result.received =
+      data_bytes(recv_count, type) * (static_cast<unsigned>(comm.size) - others);
   return result;
 }
 
-// Neighbourhood collectives: OTF2 has no operations of their own, they are told as what they are
-// among neighbours.
+// Neighbourhood collectives: OTF2 has no operations of their own, they are recorded as what
+// they are among neighbours.
 inline Amounts neighbor_allgather(const Communicator& comm, MPI_Count send_count,
                                   MPI_Datatype send_type, MPI_Count recv_count,
                                   MPI_Datatype recv_type) noexcept {
   Amounts result{.operation = spool::kMpiAllgather};
-  result.sent = data_bytes(send_count, send_type);
+  result.sent = data_bytes(send_count, send_type) * static_cast<unsigned>(comm.out_degree);
   result.received =
       data_bytes(recv_count, recv_type) * static_cast<unsigned>(comm.in_degree);
   return result;
@@ -236,7 +260,7 @@ Amounts neighbor_allgatherv(const Communicator& comm, MPI_Count send_count,
                             MPI_Datatype send_type, const Count* recv_counts,
                             MPI_Datatype recv_type) noexcept {
   Amounts result{.operation = spool::kMpiAllgatherv};
-  result.sent = data_bytes(send_count, send_type);
+  result.sent = data_bytes(send_count, send_type) * static_cast<unsigned>(comm.out_degree);
   result.received = sum_bytes(recv_counts, comm.in_degree, recv_type);
   return result;
 }

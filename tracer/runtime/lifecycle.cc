@@ -137,6 +137,7 @@ std::unique_ptr<Session> make_session(const char* runtime_name, bool of_child) n
         Session::create(wanted, runtime_name, !of_child && g_job.load(), error);
     const auto hook = g_start_hook.load();
     if (session != nullptr && hook != nullptr && !of_child) hook(*session);
+    if (session != nullptr) session->begin();
     if (!of_child) g_runtime_name = runtime_name;
     if (session != nullptr) return session;
     warn({error, who});

@@ -69,9 +69,7 @@ std::unique_ptr<Session> Session::create(const filters::Settings& settings,
   session->spool_ = folder.spool;
   if (of_job) session->provisional_ = folder;
   Clock::choose(settings.clock == "logical" ? "auto" : settings.clock);
-  session->start_ticks_ = Clock::now();
-  session->start_epoch_ns_ = Clock::realtime_ns();
-  session->start_monotonic_ns_ = Clock::monotonic_ns();
+  session->take_start_time();
   spool::Header header{};
   session->fill_header(header, spool::kJournalFile);
   const recorder::SpoolResult result =
@@ -108,6 +106,20 @@ std::unique_ptr<Session> Session::create(const filters::Settings& settings,
   session->recording_.store(true);
   session->gate_->start({0, session->start_ticks_});
   return session;
+}
+
+void Session::take_start_time() noexcept {
+  start_ticks_ = Clock::now();
+  start_epoch_ns_ = Clock::realtime_ns();
+  start_monotonic_ns_ = Clock::monotonic_ns();
+}
+
+void Session::begin() noexcept {
+  take_start_time();
+  spool::Header& header = journal_.file().header();
+  header.start_ticks = start_ticks_;
+  header.start_epoch_ns = start_epoch_ns_;
+  header.start_monotonic_ns = start_monotonic_ns_;
 }
 
 void Session::write_preamble(const char* runtime_name, const std::string& program) {

@@ -58,6 +58,10 @@ class Session final : public filters::GateSink {
   const filters::Settings& settings() const noexcept { return settings_; }
   const std::string& archive() const noexcept { return archive_; }
 
+  // All is ready: the program's part of the recording begins here. What it took to come so far
+  // is no time of the program's. Once, before the first thread is attached.
+  void begin() noexcept;
+
   // This is process `rank` of `size`; its spool moves to `archive`. Empty, or an error.
   // Once, by the primary thread or before there is one.
   std::string settle(const std::string& archive, std::uint32_t rank, std::uint32_t size);
@@ -269,6 +273,7 @@ class Session final : public filters::GateSink {
 
   explicit Session(const filters::Settings& settings);
   void fill_header(spool::Header& header, spool::FileKind kind) const noexcept;
+  void take_start_time() noexcept;
   void write_preamble(const char* runtime_name, const std::string& program);
   recorder::ThreadRecorder* attach_locked(spool::LocationRole role);
   void tell_not_attached(spool::LossCause cause) noexcept;

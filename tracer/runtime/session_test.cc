@@ -146,6 +146,25 @@ test::Trace archive_of(Session& session, writer::WriteResult& result) {
 
 }  // namespace
 
+TEST_CASE("Session: start - the program begins when the session is ready") {
+  const test::TemporaryFolder folder;
+  const auto session = start(folder, 10);
+  const std::uint64_t ready = Clock::now();
+  session->begin();
+  ThreadRecorder* recorder = session->attach(spool::kRoleRoot);
+  REQUIRE(recorder != nullptr);
+  session->claim_primary(recorder);
+  callback(*session, *recorder, [&] { recorder->append(make(spool::kThreadBegin, 1, 0)); });
+  session->detach(recorder);
+  writer::WriteResult result;
+  const test::Trace trace = archive_of(*session, result);
+  REQUIRE(trace.locations.size() == 1);
+  REQUIRE(trace.locations[0].events.size() == 2);
+  CHECK(trace.locations[0].events[0].type == test::EventType::kProgramBegin);
+  CHECK(trace.locations[0].events[0].time >= ready);
+  CHECK(trace.clock.global_offset >= ready);
+}
+
 TEST_CASE("Session: job - the provisional folder becomes that of its rank") {
   const test::TemporaryFolder folder;
   filters::Settings settings;

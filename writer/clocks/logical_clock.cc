@@ -1,6 +1,7 @@
 #include "writer/clocks/logical_clock.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace refrain::writer {
@@ -138,21 +139,25 @@ class Correction {
   }
 
   // Before a leap by d everything is moved as well: by d at the leap, by nothing `spread` d
-  // before it, and nowhere beyond what waits for it elsewhere.
+  // before it, and nowhere beyond what waits for it elsewhere, nor so far that what lies between
+  // two events is squeezed by more than gamma.
   void backward(std::size_t location) {
     auto& times = result_.times[location];
     for (auto leap = leaps_[location].rbegin(); leap != leaps_[location].rend(); ++leap) {
       const auto window = options_.spread * static_cast<double>(leap->by);
       const std::uint64_t at = times[leap->event] - leap->by;  // without the leap
-      std::uint64_t limit = times[leap->event];
+      std::uint64_t next_was = at;
       for (std::size_t i = leap->event; i-- > 0;) {
         const auto before = static_cast<double>(at - std::min(at, times[i]));
         if (before >= window) break;
         const auto shift = static_cast<std::uint64_t>(static_cast<double>(leap->by) *
                                                       (1 - before / window));
-        limit = std::min(limit, latest(graph_.first(location) + i));
+        const auto apart = static_cast<std::uint64_t>(
+            std::ceil(options_.gamma * static_cast<double>(next_was - times[i])));
+        next_was = times[i];
+        const std::uint64_t limit = std::min(times[i + 1] - std::min(times[i + 1], apart),
+                                             latest(graph_.first(location) + i));
         times[i] = std::max(times[i], std::min(times[i] + shift, limit));
-        limit = std::min(limit, times[i] + leap->by);
       }
     }
   }

@@ -140,13 +140,38 @@ OTF2_CallbackCode on_metric(OTF2_LocationRef, OTF2_TimeStamp ticks, std::uint64_
   });
 }
 
+// Around what is in the archive though it lies in a gap: the gap goes on.
+bool is_edge(const EventBatch& batch, OTF2_AttributeList* list) {
+  const std::uint32_t count = OTF2_AttributeList_GetNumberOfElements(list);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    OTF2_AttributeRef ref = 0;
+    OTF2_Type type = OTF2_TYPE_NONE;
+    OTF2_AttributeValue value{};
+    if (OTF2_AttributeList_GetAttributeByIndex(list, i, &ref, &type, &value) !=
+        OTF2_SUCCESS)
+      return false;
+    const auto known = batch.definitions->attributes.find(ref);
+    if (known != batch.definitions->attributes.end() && known->second.name == "edge")
+      return batch.definitions->is_refrain();
+  }
+  return false;
+}
+
+OTF2_CallbackCode on_measurement(OTF2_LocationRef, OTF2_TimeStamp ticks, std::uint64_t,
+                                 void* data, OTF2_AttributeList* list,
+                                 OTF2_MeasurementMode mode) {
+  if (is_edge(*static_cast<EventBatch*>(data), list)) return OTF2_CALLBACK_SUCCESS;
+  return put(data, ticks, list, Kind::kMeasurementOnOff,
+             [mode](EventBatch&, Event& event) { event.op = mode; });
+}
+
 void set_process_callbacks(OTF2_EvtReaderCallbacks* c) {
 #define SET(name, ...)                         \
   OTF2_EvtReaderCallbacks_Set##name##Callback( \
       c, On<Kind::k##name __VA_OPT__(, ) __VA_ARGS__>::call)
   SET(Enter, Region);
   SET(Leave, Region);
-  SET(MeasurementOnOff, Op);
+  OTF2_EvtReaderCallbacks_SetMeasurementOnOffCallback(c, on_measurement);
   SET(BufferFlush, Value);
   SET(MpiSend, Peer, Comm, Tag, Bytes);
   SET(MpiIsend, Peer, Comm, Tag, Bytes, Request);

@@ -68,12 +68,8 @@ class Classifier {
         return {.type = kTypeWorkshare, .value = 1};
       case OTF2_REGION_ROLE_BARRIER:
       case OTF2_REGION_ROLE_IMPLICIT_BARRIER:
-        return {.type = kTypeBarrier, .value = 1, .state = kSynchronisation};
       case OTF2_REGION_ROLE_TASK_WAIT:
-        return {.type = region.name.find("taskgroup") != std::string::npos ? kTypeTaskgroup
-                                                                           : kTypeTaskwait,
-                .value = 1,
-                .state = kSynchronisation};
+        return waiting(region, number);
       case OTF2_REGION_ROLE_TASK:
       case OTF2_REGION_ROLE_TASK_UNTIED:
         return {.type = kTypeTask, .value = number, .has_line = true};
@@ -91,7 +87,27 @@ class Classifier {
     }
   }
 
-  // Locks, waits inside of other constructs, blocks of code inside of them, ...
+  // Tools give a taskwait the role of a barrier, or one of its own.
+  static ParaverRegion waiting(const RegionInfo& region, std::uint64_t number) {
+    const auto named = [&region](const char* text) {
+      return region.name.find(text) != std::string::npos;
+    };
+    ParaverRegion out{.type = kTypeBarrier, .value = 1, .state = kSynchronisation};
+    if (named("taskgroup")) {
+      out.type = kTypeTaskgroup;
+    } else if (named("taskwait") || region.role == OTF2_REGION_ROLE_TASK_WAIT) {
+      out.type = kTypeTaskwait;
+    }
+    // The wait inside of such a region, where a trace has one of its own.
+    const std::string construct = region.name.substr(0, region.name.find(" @"));
+    if (construct.ends_with(" wait")) {
+      out.type = kTypeOtherOmp;
+      out.value = number;
+    }
+    return out;
+  }
+
+  // Locks, blocks of code inside of them, ...
   static ParaverRegion other(const RegionInfo& region, std::uint64_t number) {
     ParaverRegion out{.type = kTypeOtherOmp, .value = number};
     const bool lock = region.name.find("set_lock") != std::string::npos ||

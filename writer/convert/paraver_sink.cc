@@ -139,7 +139,8 @@ void ParaverSink::enter_iteration(const TraceEvent& event, Location& location) {
   const std::size_t at = location.loops++;
   if (location.levels.size() <= at) location.levels.resize(at + 1);
   Level& level = location.levels[at];
-  if (level.open && (level.ended_ns != event.ns || level.region != event.ref))
+  if (level.open &&
+      (!definitions_->adjoins(level.ended_ns, event.ns) || level.region != event.ref))
     close_level(event.location, at, level.ended_ns);
   if (at == 0 && !level.open)
     records_.event(event.location, event.ns, kTypePeriod,

@@ -103,7 +103,12 @@ class Resolver {
     for (const auto& [group, from] : raw_.location_groups)  // in the order of references
       if (from.type == OTF2_LOCATION_GROUP_TYPE_PROCESS && raw_.used_groups.contains(group))
         process_of_group(group);
-    for (const auto& [ref, from] : raw_.locations) {
+    // Process by process: references may count threads first.
+    std::vector<std::pair<std::uint32_t, std::uint64_t>> order;
+    for (const auto& [ref, from] : raw_.locations) order.emplace_back(from.group, ref);
+    std::sort(order.begin(), order.end());
+    for (const auto& [group, ref] : order) {
+      const RawDefinitions::Location& from = raw_.locations.at(ref);
       const auto index = static_cast<std::uint32_t>(out_.locations.size());
       LocationInfo& location = out_.locations.emplace_back();
       location.ref = ref;
@@ -310,11 +315,17 @@ OTF2_ErrorCode read_trace_definitions(OTF2_Reader* reader, TraceDefinitions& def
   return code;
 }
 
+bool TraceDefinitions::adjoins(std::uint64_t end_ns,
+                               std::uint64_t begin_ns) const noexcept {
+  constexpr std::uint64_t kMostTicks = 3;
+  const std::uint64_t most_ns = 1 + kMostTicks * 1'000'000'000 / ticks_per_second;
+  return end_ns <= begin_ns && begin_ns - end_ns <= (is_refrain() ? most_ns : 0);
+}
+
 void mark_loops(TraceDefinitions& definitions) {
   if (!definitions.is_refrain()) return;
-  constexpr auto kLoop = OTF2_REGION_FLAG_PHASE | OTF2_REGION_FLAG_DYNAMIC;
   for (RegionInfo& region : definitions.regions)
-    region.is_loop = (region.flags & kLoop) == kLoop;
+    region.is_loop = (region.flags & OTF2_REGION_FLAG_PHASE) != 0;
 }
 
 }  // namespace refrain::convert

@@ -115,6 +115,9 @@ struct TraceDefinitions {
 
   bool is_refrain() const { return properties.contains("REFRAIN::VERSION"); }
   std::uint64_t ns(std::uint64_t ticks) const noexcept;  // nearest; 0 before time zero
+  // Whether what begins then goes on from what ended: enters and leaves of Refrain's archives
+  // are ticks apart where the program's were not.
+  bool adjoins(std::uint64_t end_ns, std::uint64_t begin_ns) const noexcept;
   const std::string& text(std::uint32_t ref) const noexcept;
   // The process that is `rank` in a communicator, as process `self` sees it, or kNone.
   std::uint32_t process_of(std::uint32_t comm, std::uint32_t rank,

@@ -18,6 +18,7 @@
 #include "writer/otf2/definitions.h"
 #include "writer/otf2/job_spools.h"
 #include "writer/otf2/local_definitions.h"
+#include "writer/otf2/location_reference.h"
 #include "writer/otf2/location_writer.h"
 #include "writer/otf2/loop_summaries.h"
 #include "writer/otf2/markers.h"
@@ -246,20 +247,22 @@ class ArchiveJob {
     struct Task {
       std::size_t process;
       std::size_t location;
+      OTF2_LocationRef reference;
     };
     std::vector<Task> tasks;
     outcomes_.resize(models_.size());
     for (std::size_t i = 0; i < models_.size(); ++i) {
+      const std::uint64_t first = first_location_ + tasks.size();
       outcomes_[i].resize(models_[i]->locations());
-      for (std::size_t j = 0; j < models_[i]->locations(); ++j) tasks.push_back({i, j});
+      for (std::size_t j = 0; j < models_[i]->locations(); ++j)
+        tasks.push_back({i, j, location_reference(first, j)});
     }
     require(archive.error());
     archive.check(OTF2_Archive_OpenEvtFiles(archive.get()), "cannot write events");
     require(archive.error());
     parallel_for(tasks.size(), threads_, [&](std::size_t i) {
       const Task& task = tasks[i];
-      OTF2_EvtWriter* writer =
-          OTF2_Archive_GetEvtWriter(archive.get(), first_location_ + i);
+      OTF2_EvtWriter* writer = OTF2_Archive_GetEvtWriter(archive.get(), task.reference);
       if (writer == nullptr) {
         archive.check(OTF2_ERROR_FILE_CAN_NOT_OPEN, "cannot write events");
         return;
@@ -267,6 +270,7 @@ class ArchiveJob {
       {
         EventSink sink(writer, regions_.regions());
         sink.set_metric(models_[task.process]->context().metric);
+        if (mpi_ && !mpi_->clock(task.process).offsets().empty()) sink.set_spacing(2);
         LocationInput input = models_[task.process]->input(task.location);
         if (mpi_) input.decided = &mpi_->decided(task.process, task.location);
         outcomes_[task.process][task.location] = write_location(input, sink);
@@ -328,7 +332,8 @@ class ArchiveJob {
     archive.check(define_markers(markers), "cannot write markers");
     std::uint64_t first = 0;
     for (const ProcessFacts& process : job.processes) {
-      archive.check(write_markers(markers, process.markers, first + process.primary),
+      archive.check(write_markers(markers, process.markers,
+                                  location_reference(first, process.primary)),
                     "cannot write markers");
       first += process.locations.size();
     }
@@ -377,7 +382,7 @@ class ArchiveJob {
   std::vector<std::vector<LocationOutcome>> outcomes_;
   std::array<std::uint64_t, kEventKinds> by_kind_{};
   std::optional<MpiJob> mpi_;
-  std::uint64_t first_location_ = 0;  // reference of the first one here
+  std::uint64_t first_location_ = 0;  // how many lie before the first one here
   OTF2_CommRef first_comm_ = 0;       // of those of MPI
   unsigned threads_ = 1;
   WriteResult result_;

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
+#include "writer/otf2/location_reference.h"
 #include "writer/otf2/mpi_definitions.h"
 #include "writer/otf2/mpi_roles.h"
 
@@ -38,6 +38,7 @@ std::string host_name(const ProcessFacts& process) {
 OTF2_Paradigm paradigm_of(RegionClass cls) {
   if (cls == RegionClass::kNone || cls == RegionClass::kUser) return OTF2_PARADIGM_USER;
   if (cls == RegionClass::kFunction) return OTF2_PARADIGM_COMPILER;
+  if (cls == RegionClass::kProgram) return OTF2_PARADIGM_MEASUREMENT_SYSTEM;
   return cls == RegionClass::kMpi ? OTF2_PARADIGM_MPI : OTF2_PARADIGM_OPENMP;
 }
 
@@ -123,6 +124,10 @@ class DefinitionWriter {
         writer_, kCompleteAttribute, text("complete"),
         text("0: the loop was left or the process ended before the iteration's end"),
         OTF2_TYPE_UINT8));
+    check_(OTF2_GlobalDefWriter_WriteAttribute(
+        writer_, kEdgeAttribute, text("edge"),
+        text("1: no end of the suspension: around what began before or goes on behind it"),
+        OTF2_TYPE_UINT8));
   }
 
   void system_tree() {
@@ -156,10 +161,12 @@ class DefinitionWriter {
     check_(OTF2_GlobalDefWriter_WriteLocationGroup(
         writer_, group, text(process_name(process)), OTF2_LOCATION_GROUP_TYPE_PROCESS,
         nodes_[host_name(process)], OTF2_UNDEFINED_LOCATION_GROUP));
+    const std::uint64_t first = locations_.size();
     for (std::size_t i = 0; i < process.locations.size(); ++i) {
       const std::string name = thread_name(process, i);
+      locations_.push_back(location_reference(first, i));
       check_(OTF2_GlobalDefWriter_WriteLocation(
-          writer_, next_location_++, text(name), OTF2_LOCATION_TYPE_CPU_THREAD,
+          writer_, locations_.back(), text(name), OTF2_LOCATION_TYPE_CPU_THREAD,
           process.locations[i].archive_events, group));
     }
   }
@@ -168,8 +175,8 @@ class DefinitionWriter {
     std::uint32_t ref = 0;
     for (const RegionDef& region : in_.regions->regions()) {
       const bool loop = region.cls == RegionClass::kNone;
-      OTF2_RegionFlag flags = OTF2_REGION_FLAG_NONE;
-      if (loop) flags = OTF2_REGION_FLAG_PHASE | OTF2_REGION_FLAG_DYNAMIC;
+      // One bit: python3-otf2 has no name for two.
+      const OTF2_RegionFlag flags = loop ? OTF2_REGION_FLAG_PHASE : OTF2_REGION_FLAG_NONE;
       check_(OTF2_GlobalDefWriter_WriteRegion(
           writer_, ref++, text(region.name), text(region.canonical),
           text(region.description),
@@ -201,11 +208,9 @@ class DefinitionWriter {
     }
   }
 
-  // All locations are members of the paradigm; a team is a group of their numbers.
+  // All locations are members of the paradigm; a team is a group of their ranks in it.
   void teams() {
-    const std::uint64_t locations = next_location_;
-    std::vector<std::uint64_t> members(locations);
-    std::iota(members.begin(), members.end(), 0);
+    std::vector<std::uint64_t> members = locations_;
     check_(OTF2_GlobalDefWriter_WriteGroup(
         writer_, 0, text("OpenMP locations"), OTF2_GROUP_TYPE_COMM_LOCATIONS,
         OTF2_PARADIGM_OPENMP, OTF2_GROUP_FLAG_NONE,
@@ -238,7 +243,8 @@ class DefinitionWriter {
     std::uint64_t first = 0;
     for (const ProcessFacts& process : processes()) {
       teams += process.teams.size();
-      if (process.rank != kNever) input.locations.push_back(first + process.primary);
+      if (process.rank != kNever)
+        input.locations.push_back(location_reference(first, process.primary));
       first += process.locations.size();
     }
     input.first_comm = static_cast<OTF2_CommRef>(teams);
@@ -266,25 +272,26 @@ class DefinitionWriter {
   // create/wait paradigm, whose readers look for the ThreadCreate that OpenMP does not
   // have; as a region they would stand below every call path of a worker.
   void location_properties() {
-    OTF2_LocationRef next = 0;
+    auto next = locations_.begin();
     for (const ProcessFacts& process : processes()) {
-      for (std::size_t i = 0; i < process.locations.size(); ++i, ++next) {
+      for (std::size_t i = 0; i < process.locations.size(); ++i) {
+        const OTF2_LocationRef location = *next++;
         const LocationFacts& facts = process.locations[i];
-        if (i == process.primary) property(next, "PRIMARY", 1);
-        property(next, "EVENTS_SEEN", facts.events_seen);
-        property(next, "EVENTS_WRITTEN", facts.events_written);
-        property(next, "THREADS_BEGUN", facts.threads_begun);
-        property(next, "THREADS_ENDED", facts.threads_ended);
+        if (i == process.primary) property(location, "PRIMARY", 1);
+        property(location, "EVENTS_SEEN", facts.events_seen);
+        property(location, "EVENTS_WRITTEN", facts.events_written);
+        property(location, "THREADS_BEGUN", facts.threads_begun);
+        property(location, "THREADS_ENDED", facts.threads_ended);
         if (facts.threads_begun != 0) {
-          property(next, "THREAD_BEGIN_TICKS", facts.thread_begin_ticks);
-          property(next, "KERNEL_THREAD", facts.kernel_thread);
+          property(location, "THREAD_BEGIN_TICKS", facts.thread_begin_ticks);
+          property(location, "KERNEL_THREAD", facts.kernel_thread);
         }
         if (facts.threads_ended != 0)
-          property(next, "THREAD_END_TICKS", facts.thread_end_ticks);
-        if (process.uses_mpi) mpi_properties(next, facts.mpi);
+          property(location, "THREAD_END_TICKS", facts.thread_end_ticks);
+        if (process.uses_mpi) mpi_properties(location, facts.mpi);
         for (std::size_t cause = 0; cause < spool::kLossCauses; ++cause)
           if (facts.lost[cause] != 0)
-            property(next, std::string("LOST::") + spool::kLossNames[cause],
+            property(location, std::string("LOST::") + spool::kLossNames[cause],
                      facts.lost[cause]);
       }
     }
@@ -294,7 +301,7 @@ class DefinitionWriter {
   const DefinitionInput& in_;
   Checked check_;
   std::size_t written_ = 0;
-  OTF2_LocationRef next_location_ = 0;
+  std::vector<OTF2_LocationRef> locations_;  // process by process
   std::unordered_map<std::string, OTF2_SystemTreeNodeRef> nodes_;
 };
 
@@ -327,16 +334,24 @@ OTF2_RegionRole role_of(RegionClass cls) noexcept {
       return OTF2_REGION_ROLE_WORKSHARE;
     case RegionClass::kMasked:
       return OTF2_REGION_ROLE_MASTER;
+    // Of taskwait and taskgroup as well, as Score-P has it. A wait is of the same kind as
+    // what it lies in: what a reader takes for a barrier's time is all of it then.
     case RegionClass::kBarrier:
+    case RegionClass::kTaskwait:
+    case RegionClass::kTaskgroup:
+    case RegionClass::kBarrierWait:
+    case RegionClass::kTaskwaitWait:
+    case RegionClass::kTaskgroupWait:
       return OTF2_REGION_ROLE_BARRIER;
     case RegionClass::kImplicitBarrier:
     case RegionClass::kImplementationBarrier:
     case RegionClass::kTeamsBarrier:
     case RegionClass::kReductionSync:
+    case RegionClass::kImplicitBarrierWait:
+    case RegionClass::kImplementationBarrierWait:
+    case RegionClass::kTeamsBarrierWait:
+    case RegionClass::kReductionWait:
       return OTF2_REGION_ROLE_IMPLICIT_BARRIER;
-    case RegionClass::kTaskwait:
-    case RegionClass::kTaskgroup:
-      return OTF2_REGION_ROLE_TASK_WAIT;
     case RegionClass::kTask:
       return OTF2_REGION_ROLE_TASK;
     case RegionClass::kTaskCreate:
@@ -365,7 +380,7 @@ OTF2_RegionRole role_of(RegionClass cls) noexcept {
     case RegionClass::kReduction:
     case RegionClass::kUser:
       return OTF2_REGION_ROLE_CODE;
-    default:  // the waits: a part of a region that has the role already
+    default:  // the program
       return OTF2_REGION_ROLE_ARTIFICIAL;
   }
 }

@@ -3,8 +3,7 @@
 //
 // Place in the flow: ARCHITECTURE.md, step 7, after the events: only then the number of
 // events of each location is known.
-// Locations are numbered from 0 on without holes, process by process, because readers
-// take a thread's number to be its location's less the least of its process.
+// Locations stand process by process; what their references are: location_reference.h.
 // Thread-safety: none, one thread. Ownership: nothing is kept.
 // Cost: linear in what is defined.
 #pragma once

@@ -18,10 +18,10 @@ bool EventSink::skips(std::uint32_t region) noexcept {
   return true;
 }
 
-// Before an enter or leave that has the time last_.
-void EventSink::put_metric() {
+// Before an enter or leave that has the time last_. `counted`: they are of its moment.
+void EventSink::put_metric(bool counted) {
   if (metric_values_.empty()) return;
-  if (metric_ticks_ == last_ && ok()) {
+  if (counted && ok()) {
     std::vector<OTF2_Type> types(metric_values_.size(), OTF2_TYPE_UINT64);
     std::vector<OTF2_MetricValue> values(metric_values_.size());
     for (std::size_t i = 0; i < values.size(); ++i)
@@ -35,34 +35,31 @@ void EventSink::put_metric() {
 
 void EventSink::enter(std::uint64_t ticks, std::uint32_t region, std::uint32_t place) {
   if (skips(region)) return metric_values_.clear();
-  at(ticks);
-  put_metric();
+  ticks = at_edge(ticks);
   if (place != kNoRegion)
     check(OTF2_AttributeList_AddSourceCodeLocationRef(attributes_, kCallSiteAttribute,
                                                       place));
-  check(OTF2_EvtWriter_Enter(writer_, attributes_, at(ticks), region));
+  check(OTF2_EvtWriter_Enter(writer_, attributes_, ticks, region));
   if (place != kNoRegion) check(OTF2_AttributeList_RemoveAllAttributes(attributes_));
 }
 
 void EventSink::leave(std::uint64_t ticks, std::uint32_t region) {
   if (skips(region)) return metric_values_.clear();
-  at(ticks);
-  put_metric();
-  check(OTF2_EvtWriter_Leave(writer_, nullptr, at(ticks), region));
+  ticks = at_edge(ticks);
+  check(OTF2_EvtWriter_Leave(writer_, nullptr, ticks, region));
 }
 
 void EventSink::enter_iteration(std::uint64_t ticks, std::uint32_t region,
                                 std::uint64_t number, std::uint8_t kept, bool complete) {
   if (!ok() || region >= regions_.size()) return;
-  at(ticks);
-  put_metric();
-  // Nearly all iterations of a long run are held: they do without, at 21 bytes a mark.
+  ticks = at_edge(ticks);
+  // Nearly all iterations of a long run are held: they do without, at 30 bytes a mark.
   if (kept != 0) check(OTF2_AttributeList_AddUint8(attributes_, kWrittenAttribute, kept));
   if (!complete) check(OTF2_AttributeList_AddUint8(attributes_, kCompleteAttribute, 0));
-  check(OTF2_EvtWriter_Enter(writer_, attributes_, at(ticks), region));
+  check(OTF2_EvtWriter_Enter(writer_, attributes_, ticks, region));
   check(OTF2_AttributeList_RemoveAllAttributes(attributes_));
   if (!ok()) return;  // libotf2 does not survive a write after one that failed
-  check(OTF2_EvtWriter_ParameterInt(writer_, nullptr, last_, kIterationParameter,
+  check(OTF2_EvtWriter_ParameterInt(writer_, nullptr, ticks, kIterationParameter,
                                     static_cast<std::int64_t>(number)));
 }
 
@@ -70,6 +67,14 @@ void EventSink::on_off(std::uint64_t ticks, bool on) {
   if (!ok()) return;
   const OTF2_MeasurementMode mode = on ? OTF2_MEASUREMENT_ON : OTF2_MEASUREMENT_OFF;
   check(OTF2_EvtWriter_MeasurementOnOff(writer_, nullptr, at(ticks), mode));
+}
+
+void EventSink::edge(std::uint64_t ticks, bool on) {
+  if (!ok()) return;
+  const OTF2_MeasurementMode mode = on ? OTF2_MEASUREMENT_ON : OTF2_MEASUREMENT_OFF;
+  check(OTF2_AttributeList_AddUint8(attributes_, kEdgeAttribute, 1));
+  check(OTF2_EvtWriter_MeasurementOnOff(writer_, attributes_, at(ticks), mode));
+  check(OTF2_AttributeList_RemoveAllAttributes(attributes_));
 }
 
 void EventSink::fork(std::uint64_t ticks, std::uint32_t requested) {
@@ -102,7 +107,8 @@ void EventSink::task_create(std::uint64_t ticks, std::uint32_t comm, std::uint32
 
 void EventSink::task_switch(std::uint64_t ticks, std::uint32_t comm, std::uint32_t creator,
                             std::uint32_t number) {
-  if (!ok()) return;
+  if (!ok() || (number == 0 && !in_task_)) return;
+  in_task_ = number != 0;
   check(
       OTF2_EvtWriter_ThreadTaskSwitch(writer_, nullptr, at(ticks), comm, creator, number));
 }
@@ -110,6 +116,7 @@ void EventSink::task_switch(std::uint64_t ticks, std::uint32_t comm, std::uint32
 void EventSink::task_complete(std::uint64_t ticks, std::uint32_t comm,
                               std::uint32_t creator, std::uint32_t number) {
   if (!ok()) return;
+  in_task_ = false;
   check(OTF2_EvtWriter_ThreadTaskComplete(writer_, nullptr, at(ticks), comm, creator,
                                           number));
 }

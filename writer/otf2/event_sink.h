@@ -4,7 +4,9 @@
 // Thread-safety: none; each location has its own, and libotf2 writers of different
 // locations may be used at the same time.
 // Ownership: does not own the OTF2_EvtWriter.
-// Units: ticks. A time before the last one is raised to it: time never runs backwards.
+// Units: ticks. A time before the last one is raised to it: time never runs backwards. No two
+// enters and leaves have the same time, for readers may sort them by it: one that would is a
+// tick later, as is what follows until the program's own times are ahead again.
 // Errors: the first error of libotf2 is kept in error(); everything after it is dropped.
 // Cost: that of libotf2, 12..25 ns an event, and a stop when its buffer is flushed.
 #pragma once
@@ -23,7 +25,8 @@ namespace refrain::writer {
 inline constexpr OTF2_ParameterRef kIterationParameter = 0;
 inline constexpr OTF2_AttributeRef kWrittenAttribute = 0;
 inline constexpr OTF2_AttributeRef kCompleteAttribute = 1;
-inline constexpr OTF2_AttributeRef kCallSiteAttribute = 2;
+inline constexpr OTF2_AttributeRef kEdgeAttribute = 2;
+inline constexpr OTF2_AttributeRef kCallSiteAttribute = 3;
 inline constexpr OTF2_ParameterRef kIoBytesParameter = 1;
 inline constexpr OTF2_ParameterRef kPollsParameter = 2;
 inline constexpr OTF2_ParameterRef kFirstUserParameter = 3;
@@ -59,12 +62,16 @@ class EventSink {
   void enter_iteration(std::uint64_t ticks, std::uint32_t region, std::uint64_t number,
                        std::uint8_t kept, bool complete);
   void on_off(std::uint64_t ticks, bool on);
+  // The same inside of a gap, around what is in the archive nevertheless.
+  void edge(std::uint64_t ticks, bool on);
   void fork(std::uint64_t ticks, std::uint32_t requested);
   void join(std::uint64_t ticks);
   void team_begin(std::uint64_t ticks, std::uint32_t comm);
   void team_end(std::uint64_t ticks, std::uint32_t comm);
   void task_create(std::uint64_t ticks, std::uint32_t comm, std::uint32_t creator,
                    std::uint32_t number);
+  // `number` 0: to the implicit task; nothing is written if that runs already. Readers are back
+  // there when an explicit task is complete, and do not expect to be sent once more.
   void task_switch(std::uint64_t ticks, std::uint32_t comm, std::uint32_t creator,
                    std::uint32_t number);
   void task_complete(std::uint64_t ticks, std::uint32_t comm, std::uint32_t creator,
@@ -103,6 +110,9 @@ class EventSink {
     metric_values_ = std::move(values);
   }
   void set_metric(OTF2_MetricRef metric) noexcept { metric_ = metric; }
+  // How many ticks lie between two enters or leaves at least: one, or two where readers
+  // interpolate between clock offsets, which rounds.
+  void set_spacing(std::uint64_t ticks) noexcept { spacing_ = ticks; }
 
   void program_begin(std::uint64_t ticks, OTF2_StringRef name,
                      const std::vector<OTF2_StringRef>& arguments);
@@ -115,18 +125,29 @@ class EventSink {
 
  private:
   std::uint64_t at(std::uint64_t ticks) noexcept { return last_ = std::max(last_, ticks); }
+  // The time of an enter or leave; the values of counters go before it.
+  std::uint64_t at_edge(std::uint64_t ticks) {
+    const bool counted = metric_ticks_ == at(ticks);
+    last_ = std::max(last_, next_edge_);
+    next_edge_ = last_ + spacing_;
+    put_metric(counted);
+    return last_;
+  }
   void check(OTF2_ErrorCode code) noexcept {
     if (code != OTF2_SUCCESS && error_ == OTF2_SUCCESS) error_ = code;
   }
   bool ok() const noexcept { return writer_ != nullptr && error_ == OTF2_SUCCESS; }
   bool skips(std::uint32_t region) noexcept;
-  void put_metric();
+  void put_metric(bool counted);
 
   OTF2_EvtWriter* writer_;
   OTF2_AttributeList* attributes_;
   const std::vector<RegionDef>& regions_;
   std::uint64_t last_ = 0;
+  std::uint64_t next_edge_ = 0;  // when the next enter or leave may be
+  std::uint64_t spacing_ = 1;
   std::uint64_t filtered_ = 0;
+  bool in_task_ = false;  // an explicit one
   OTF2_MetricRef metric_ = 0;
   std::uint64_t metric_ticks_ = 0;
   std::vector<std::uint64_t> metric_values_;  // to be written

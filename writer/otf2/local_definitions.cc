@@ -1,5 +1,7 @@
 #include "writer/otf2/local_definitions.h"
 
+#include "writer/otf2/location_reference.h"
+
 namespace refrain::writer {
 namespace {
 
@@ -26,10 +28,12 @@ void write_location(Otf2Archive& archive, std::uint64_t ref,
 void write_local_definitions(Otf2Archive& archive, std::uint64_t first_location,
                              const std::vector<LocalDefinitions>& processes) {
   archive.check(OTF2_Archive_OpenDefFiles(archive.get()), kWhat);
-  std::uint64_t ref = first_location;
-  for (const LocalDefinitions& process : processes)
+  std::uint64_t first = first_location;
+  for (const LocalDefinitions& process : processes) {
     for (std::uint64_t i = 0; i < process.locations && archive.error().empty(); ++i)
-      write_location(archive, ref++, process);
+      write_location(archive, location_reference(first, i), process);
+    first += process.locations;
+  }
   if (archive.error().empty())
     archive.check(OTF2_Archive_CloseDefFiles(archive.get()), kWhat);
 }

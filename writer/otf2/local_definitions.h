@@ -21,7 +21,8 @@ struct LocalDefinitions {
       nullptr;  // nullptr: its clock is the archive's
 };
 
-// Nothing more is written after an error.
+// `first_location`: how many locations lie before them. Nothing more is written after an
+// error.
 void write_local_definitions(Otf2Archive& archive, std::uint64_t first_location,
                              const std::vector<LocalDefinitions>& processes);
 

@@ -31,6 +31,7 @@ class LocationWriter {
     finish();
     outcome_.events_written += stack_.at_edges();
     outcome_.archive_events = sink_.count();
+    outcome_.last_ticks = sink_.last_ticks();
     outcome_.filtered = sink_.filtered();
     return outcome_;
   }

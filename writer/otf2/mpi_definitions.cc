@@ -1,6 +1,7 @@
 #include "writer/otf2/mpi_definitions.h"
 
 #include <map>
+#include <vector>
 
 #include "writer/otf2/event_sink.h"
 
@@ -19,6 +20,7 @@ class MpiDefinitions {
         OTF2_GROUP_FLAG_NONE, static_cast<std::uint32_t>(in_.locations.size()),
         in_.locations.data()));
     const auto& comms = in_.comms->comms;
+    written_.resize(comms.size());
     for (std::size_t i = 0; i < comms.size(); ++i) comm(i);
     for (std::size_t i = 0; i < comms.size(); ++i) topology(i);
     for (std::size_t i = 0; i < in_.comms->windows.size(); ++i) window(i);
@@ -60,7 +62,21 @@ class MpiDefinitions {
     return parent == kNoRank ? OTF2_UNDEFINED_COMM : reference(parent);
   }
 
+  // What was made of an intercommunicator (MPI_Intercomm_merge) has no parent: readers look for
+  // it among the others.
+  OTF2_CommRef intra_parent_of(std::size_t index) const {
+    const std::uint32_t parent = in_.comms->comms[index].parent;
+    const bool inter = parent != kNoRank && parent < in_.comms->comms.size() &&
+                       in_.comms->comms[parent].facts.kind == spool::kMpiCommInter;
+    return inter ? OTF2_UNDEFINED_COMM : parent_of(index);
+  }
+
+  // What a communicator refers to stands before it: readers look it up at once.
   void comm(std::size_t index) {
+    if (written_[index]) return;
+    written_[index] = true;
+    const std::uint32_t parent = in_.comms->comms[index].parent;
+    if (parent != kNoRank && parent < written_.size()) comm(parent);
     const CommFacts& facts = in_.comms->comms[index].facts;
     const OTF2_StringRef name = in_.text(name_of(facts, index));
     if (facts.kind == spool::kMpiCommInter) {
@@ -76,7 +92,7 @@ class MpiDefinitions {
                                       ? group(OTF2_GROUP_TYPE_COMM_SELF, {})
                                       : group(OTF2_GROUP_TYPE_COMM_GROUP, facts.members);
     check(OTF2_GlobalDefWriter_WriteComm(writer_, reference(index), name, members,
-                                         parent_of(index), OTF2_COMM_FLAG_NONE));
+                                         intra_parent_of(index), OTF2_COMM_FLAG_NONE));
   }
 
   // Ranks lie row by row in a grid, as MPI prescribes.
@@ -121,6 +137,7 @@ class MpiDefinitions {
   OTF2_ErrorCode first_ = OTF2_SUCCESS;
   std::map<std::pair<OTF2_GroupType, RankList>, OTF2_GroupRef> groups_;
   OTF2_GroupRef next_group_;
+  std::vector<bool> written_;  // by communicator
   OTF2_CartDimensionRef next_dimension_ = 0;
   OTF2_CartTopologyRef next_topology_ = 0;
 };

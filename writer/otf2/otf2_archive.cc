@@ -60,10 +60,6 @@ extern "C" OTF2_FlushType refrain_pre_flush(void*, OTF2_FileType, OTF2_LocationR
   return OTF2_FLUSH;
 }
 
-extern "C" OTF2_TimeStamp refrain_post_flush(void*, OTF2_FileType, OTF2_LocationRef) {
-  return 0;  // the pre-flush of a finished run is no event of the program
-}
-
 using Chunks = std::vector<void*>;
 
 // No more memory is libotf2's sign to flush what it has.
@@ -98,7 +94,9 @@ extern "C" void refrain_free_all(void*, OTF2_FileType, OTF2_LocationRef, void** 
   *buffer_data = nullptr;
 }
 
-constexpr OTF2_FlushCallbacks kFlush = {refrain_pre_flush, refrain_post_flush};
+// Without a post-flush callback libotf2 writes no record of a flush: the run is over, and
+// readers would take one for time that the program has lost.
+constexpr OTF2_FlushCallbacks kFlush = {refrain_pre_flush, nullptr};
 constexpr OTF2_MemoryCallbacks kMemory = {refrain_allocate, refrain_free_all};
 
 }  // namespace

@@ -231,7 +231,10 @@ ProcessFacts process_facts(const ProcessModel& process,
   out.duration_s = static_cast<double>(process.end_ticks() - process.start_ticks()) /
                    process.ticks_per_second();
   out.global_start = global(process.start_ticks());
-  out.global_end = global(process.end_ticks());
+  // Events that would have the same time are ticks apart (event_sink.h), also at the end.
+  std::uint64_t end = process.end_ticks();
+  for (const LocationOutcome& outcome : outcomes) end = std::max(end, outcome.last_ticks);
+  out.global_end = global(end);
   out.realtime_ns = start_of_day(process);
   out.primary = process.primary();
   out.gaps = process.gaps().gaps.size();

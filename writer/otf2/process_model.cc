@@ -195,6 +195,7 @@ void ProcessModel::date_nested_teams(unsigned threads) {
 void ProcessModel::define_regions(RegionTable& regions) {
   symbols_ = std::make_unique<SymbolResolver>(journal_.modules);
   std::vector<std::uint64_t> keys{RegionKey{RegionClass::kParallel, 0}.packed()};
+  if (context_.end_ticks != 0) keys.push_back(RegionKey{RegionClass::kProgram, 0}.packed());
   std::map<std::uint64_t, std::uint64_t> inner;
   for (const LocationScan& scan : scans_) {
     keys.insert(keys.end(), scan.keys.begin(), scan.keys.end());

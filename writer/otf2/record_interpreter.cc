@@ -216,15 +216,9 @@ void RecordInterpreter::begin_work(const Record& record) {
 void RecordInterpreter::begin_sync(const Record& record) {
   const RegionClass cls = sync_class(record.sub);
   if (is_barrier(cls)) close_worksharing(record.ticks);
+  // A wait that begins and ends with it (kWaitToo) is no region of its own: readers would
+  // take the time in it out of the barrier's.
   begin_region(record, cls);
-  if ((record.aux16 & spool::kWaitToo) == 0) return;
-  Frame wait;
-  wait.record_kind = spool::kWaitBegin;
-  wait.sub = record.sub;
-  wait.derived = true;
-  wait.begin_ticks = record.ticks;
-  wait.region = region(wait_class(record.sub), address_of(record));
-  stack_.push(wait);
 }
 
 void RecordInterpreter::begin_mpi(const Record& record) {

@@ -55,6 +55,7 @@ constexpr std::array<const char*, static_cast<std::size_t>(RegionClass::kCount)>
     nullptr,
     nullptr,
     nullptr,
+    nullptr,
 };
 
 }  // namespace
@@ -160,8 +161,6 @@ RegionKeys keys_opened_by(const spool::Record& record) noexcept {
         return two(RegionClass::kSingle, RegionClass::kSingleBlock);
       return one(work_class(record.sub));
     case spool::kSyncRegionBegin:
-      if ((record.aux16 & spool::kWaitToo) != 0)
-        return two(sync_class(record.sub), wait_class(record.sub));
       return one(sync_class(record.sub));
     case spool::kWaitBegin:
       return one(wait_class(record.sub));

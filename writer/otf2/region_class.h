@@ -63,6 +63,7 @@ enum class RegionClass : std::uint8_t {
   kFunction,  // a function: the key's address is its own
   kNumber,    // no region: a parameter whose values are numbers, by its number
   kText,      // no region: one whose values are strings
+  kProgram,   // the program, for its begin and end
   kCount
 };
 

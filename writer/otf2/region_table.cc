@@ -42,11 +42,31 @@ RegionDef define(RegionKey key, const Symbol& symbol) {
   def.name = class_name(key.cls);
   const std::string place = place_of(symbol);
   if (!place.empty()) def.name += " @" + place;
-  def.canonical = symbol.elf_symbol.empty() ? def.name : symbol.elf_symbol;
-  // Readers of OpenMP traces know a region without source by the file "OMP".
-  def.file = symbol.file.empty() ? "OMP" : symbol.file;
+  // Readers of OpenMP traces know a region by its canonical name, `!$omp ...`, or else by
+  // the file "OMP".
+  def.canonical = def.name;
+  const bool directive = def.name.starts_with("!$omp");
+  def.file = symbol.file.empty() || !directive ? "OMP" : symbol.file;
+  def.linkage_name = symbol.elf_symbol;
+  def.source_file = symbol.file;
   def.line = symbol.line;
   if (!symbol.function.empty()) def.description = "in " + symbol.function;
+  return def;
+}
+
+// What ProgramBegin and ProgramEnd stand for. Readers look for the name of the program's
+// file, and its path and arguments as canonical name.
+RegionDef define_program(const spool::Journal& journal) {
+  RegionDef def;
+  def.cls = RegionClass::kProgram;
+  for (const std::string& text : program_texts(journal)) {
+    if (def.canonical.empty()) {
+      def.name = base_name(text);
+      def.canonical = text;
+    } else {
+      def.canonical += ' ' + text;
+    }
+  }
   return def;
 }
 
@@ -99,6 +119,20 @@ RegionDef define_loop(const spool::Loop& loop, SymbolResolver& symbols) {
 
 }  // namespace
 
+std::vector<std::string> program_texts(const spool::Journal& journal) {
+  std::vector<std::string> texts{journal.text(spool::kTextProgram)};
+  if (texts.front().empty()) texts.front() = "program";
+  const std::string command = journal.text(spool::kTextCommand);
+  // The first argument is the program itself.
+  std::size_t end = command.find('\0');
+  while (end < command.size() && end + 1 < command.size()) {
+    const std::size_t at = end + 1;
+    end = std::min(command.find('\0', at), command.size());
+    texts.push_back(command.substr(at, end - at));
+  }
+  return texts;
+}
+
 std::string place_of(const Symbol& symbol) {
   if (!symbol.file.empty())
     return base_name(symbol.file) + ":" + std::to_string(symbol.line);
@@ -140,7 +174,7 @@ std::string body_event_name(const spool::LoopBodyEvent& event,
 
 std::string RegionDef::identity() const {
   return name + '\n' + canonical + '\n' + file + '\n' + std::to_string(line) + '\n' +
-         description;
+         (filtered ? "filtered\n" : "") + description;
 }
 
 std::string ParameterDef::identity() const { return (text ? "text " : "number ") + name; }
@@ -192,14 +226,15 @@ std::uint32_t RegionTable::intern_parameter(ParameterDef def) {
 }
 
 std::uint32_t RegionTable::intern(RegionDef def) {
+  // Iterations are what the user asked for: no filter takes them away. The program is never
+  // entered.
+  def.filtered = def.cls != RegionClass::kNone && def.cls != RegionClass::kProgram &&
+                 filter_.excludes(
+                     def.name, def.linkage_name.empty() ? def.canonical : def.linkage_name,
+                     def.source_file.empty() ? def.file : def.source_file);
   const auto [at, is_new] =
       ids_.try_emplace(def.identity(), static_cast<std::uint32_t>(regions_.size()));
-  if (is_new) {
-    // Iterations are what the user asked for: no filter takes them away.
-    def.filtered = def.cls != RegionClass::kNone &&
-                   filter_.excludes(def.name, def.canonical, def.file);
-    regions_.push_back(std::move(def));
-  }
+  if (is_new) regions_.push_back(std::move(def));
   return at->second;
 }
 
@@ -240,6 +275,7 @@ ProcessRegions RegionTable::add_process(std::vector<std::uint64_t> keys,
     const auto number = static_cast<std::uint32_t>(key.address);
     if (key.cls == RegionClass::kUser)
       out.by_key_[packed] = intern(define_user(journal.user.region(number)));
+    if (key.cls == RegionClass::kProgram) intern(define_program(journal));
     if (key.cls == RegionClass::kFunction)
       out.by_key_[packed] = intern(define_function(symbols.at(key.address), key.address));
     if (key.cls == RegionClass::kNumber || key.cls == RegionClass::kText)

@@ -32,6 +32,9 @@ struct RegionDef {
   std::uint32_t line = 0;
   RegionClass cls = RegionClass::kNone;  // kNone: the iterations of a loop
   bool filtered = false;
+  // What filters go by, where the archive says something else: until it is interned.
+  std::string linkage_name = {};
+  std::string source_file = {};
 
   // Equal ones are one region.
   std::string identity() const;
@@ -109,6 +112,9 @@ class RegionTable {
   std::map<std::string, std::uint32_t> place_ids_;
   std::map<std::string, std::uint32_t> parameter_ids_;
 };
+
+// The texts that ProgramBegin refers to: the program's path and its arguments.
+std::vector<std::string> program_texts(const spool::Journal& journal);
 
 // Where a symbol is, as a user would say it: "cg.c:120", or "main+0x12".
 std::string place_of(const Symbol& symbol);

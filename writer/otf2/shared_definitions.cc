@@ -26,19 +26,6 @@ void add_new(std::vector<Definition>& to, const std::vector<Definition>& from) {
 
 }  // namespace
 
-std::vector<std::string> program_texts(const spool::Journal& journal) {
-  std::vector<std::string> texts{journal.text(spool::kTextProgram)};
-  const std::string command = journal.text(spool::kTextCommand);
-  // The first argument is the program itself.
-  std::size_t end = command.find('\0');
-  while (end < command.size() && end + 1 < command.size()) {
-    const std::size_t at = end + 1;
-    end = std::min(command.find('\0', at), command.size());
-    texts.push_back(command.substr(at, end - at));
-  }
-  return texts;
-}
-
 void SharedDefinitions::add(const ProcessSize& size) {
   if (sizes.empty() || sizes.back().size != size) sizes.push_back({0, size});
   ++sizes.back().processes;

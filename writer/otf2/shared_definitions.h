@@ -20,10 +20,6 @@
 
 namespace refrain::writer {
 
-// The texts that events of a process refer to: its program, and the arguments. Those that are
-// values of parameters (journal.user.strings) come behind.
-std::vector<std::string> program_texts(const spool::Journal& journal);
-
 // Of one process.
 struct ProcessSize {
   std::uint64_t locations = 0;
@@ -41,7 +37,7 @@ struct SharedDefinitions {
   std::vector<RegionDef> regions;
   std::vector<SourcePlace> places;
   std::vector<ParameterDef> parameters;
-  std::vector<std::string> strings;
+  std::vector<std::string> strings;  // program_texts(), then values of parameters
   std::vector<std::vector<spool::Metric>> metrics;  // of processes that have any
   std::vector<Run> sizes;                           // in order of processes
 

@@ -13,6 +13,8 @@ Timeline::Timeline(EventSink& sink, const ProcessRegions& regions,
 
 void Timeline::open(const Frame& frame, std::uint64_t ticks) {
   advance(ticks);
+  settle();
+  lift(ticks);
   stack_.push_back({false, 0, frame.region});
   switch (frame.kind) {
     case FrameKind::kFork:
@@ -36,6 +38,7 @@ void Timeline::close(const Frame& frame, std::uint64_t ticks) {
   advance(ticks);
   while (!stack_.empty() && stack_.back().iteration) pop_iteration(ticks);
   if (!stack_.empty()) stack_.pop_back();
+  lift(ticks);
   if (frame.kind == FrameKind::kFork) {
     sink_.join(ticks);
   } else {
@@ -61,7 +64,42 @@ void Timeline::on_off(std::uint64_t ticks, bool on) {
       iterations_->pop();
     if (event != nullptr && event->ticks <= ticks && !event->left) end_visit(*event);
   }
+  settle();
+  lower();
+  off_ = !on;
+  off_at_ = stack_.size();
   sink_.on_off(ticks, on);
+}
+
+// In a gap: what comes next is in the archive as if it lay outside.
+void Timeline::lift(std::uint64_t ticks) {
+  if (!off_) return;
+  if (lifted_ && ticks > lifted_ticks_) lower();
+  if (!lifted_) sink_.edge(ticks, true);
+  lifted_ = true;
+  lifted_ticks_ = ticks;
+}
+
+void Timeline::lower() {
+  if (!lifted_) return;
+  lifted_ = false;
+  off_at_ = stack_.size() - (pending_ ? 1 : 0);
+  sink_.edge(0, false);
+}
+
+void Timeline::write_pending() {
+  if (!pending_->metrics.empty())
+    sink_.hold_metric(pending_->ticks, std::move(pending_->metrics));
+  sink_.enter_iteration(pending_->ticks, pending_->region, pending_->number,
+                        static_cast<std::uint8_t>(pending_->kept), pending_->complete);
+  pending_.reset();
+}
+
+// The iteration whose begin waits is not over when the next event comes.
+void Timeline::settle() {
+  if (!pending_) return;
+  lift(pending_->ticks);
+  write_pending();
 }
 
 void Timeline::finish(std::uint64_t ticks) {
@@ -101,7 +139,12 @@ bool Timeline::end_visit(const spool::IterationEvent& event) {
   if (depth > 0) {
     for (std::size_t i = depth; i < stack_.size(); ++i)
       if (!stack_[i].iteration) return false;
-    hold_metric(event);
+    if (pending_) {  // it is the last one, and over: all of it lies in the gap
+      lower();
+      write_pending();
+    }
+    std::vector<std::uint64_t> metrics = metrics_of(event);
+    if (!metrics.empty()) sink_.hold_metric(event.ticks, std::move(metrics));
     while (stack_.size() >= depth) pop_iteration(event.ticks);
   }
   return true;
@@ -122,24 +165,29 @@ void Timeline::begin_iteration(const spool::IterationEvent& event) {
   if (!latest.marked) return;
   const Kept kept = gaps_.kept(event.ticks, event.end_ticks);
   const std::uint32_t region = regions_.of_loop(visit.loop);
-  hold_metric(event);
-  sink_.enter_iteration(event.ticks, region, event.number, static_cast<std::uint8_t>(kept),
-                        event.complete);
+  settle();
   stack_.push_back({true, event.visit, region, kept});
+  pending_ = {event.ticks, region, event.number, kept, event.complete, metrics_of(event)};
+  if (!off_) write_pending();
 }
 
-// The values of counters go before the mark.
-void Timeline::hold_metric(const spool::IterationEvent& event) {
+// The values of counters, which go before the mark; none if some are not known.
+std::vector<std::uint64_t> Timeline::metrics_of(const spool::IterationEvent& event) const {
   std::vector<std::uint64_t> values;
   for (std::size_t i = 0; i < journal_->user.metrics.size(); ++i) {
     const auto value = spool::iteration_metric(*journal_, event, i);
-    if (!value) return;
+    if (!value) return {};
     values.push_back(*value);
   }
-  if (!values.empty()) sink_.hold_metric(event.ticks, std::move(values));
+  return values;
 }
 
 void Timeline::pop_iteration(std::uint64_t ticks) {
+  if (pending_) {
+    lower();
+    write_pending();
+  }
+  if (lifted_ || stack_.size() <= off_at_) lift(ticks);
   sink_.leave(ticks, stack_.back().region);
   stack_.pop_back();
 }

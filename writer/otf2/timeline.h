@@ -10,6 +10,11 @@
 // in, the iteration is ended first. Loops inside an iteration that is not in the archive
 // have no marks.
 //
+// Readers take OFF to ON for a region of its own, so these are balanced with the others: what
+// was begun before OFF and ends in the gap, and what begins in it and goes on behind, stands
+// between an ON and an OFF of its own, with the attribute `edge`. Iterations that lie in the
+// gap as a whole are written inside; whether one does is known at its end, so its begin waits.
+//
 // Thread-safety: none, one a location. Ownership: all arguments must live longer.
 // Cost: O(1) an event beside the sink's; memory for the open regions only.
 #pragma once
@@ -65,6 +70,8 @@ class Timeline {
   // The sink for an event that opens and closes nothing.
   EventSink& at(std::uint64_t ticks) {
     advance(ticks);
+    settle();
+    lift(ticks);
     return sink_;
   }
   // Takes what is left of the iterations; all frames have been closed.
@@ -78,6 +85,15 @@ class Timeline {
     Kept kept = Kept::kWhole;  // of an iteration
   };
 
+  struct Pending {  // an iteration in a gap, not written yet: the last of stack_
+    std::uint64_t ticks;
+    std::uint32_t region;
+    std::uint64_t number;
+    Kept kept;
+    bool complete;
+    std::vector<std::uint64_t> metrics;
+  };
+
   struct LatestVisit {
     std::size_t visit = ~std::size_t{0};
     bool marked = true;  // as a whole: has marks, or none
@@ -87,8 +103,12 @@ class Timeline {
   bool apply(const spool::IterationEvent& event);
   bool end_visit(const spool::IterationEvent& event);
   void begin_iteration(const spool::IterationEvent& event);
-  void hold_metric(const spool::IterationEvent& event);
+  std::vector<std::uint64_t> metrics_of(const spool::IterationEvent& event) const;
   void pop_iteration(std::uint64_t ticks);
+  void write_pending();
+  void settle();
+  void lift(std::uint64_t ticks);
+  void lower();
 
   EventSink& sink_;
   const ProcessRegions& regions_;
@@ -97,6 +117,11 @@ class Timeline {
   std::optional<spool::IterationStream> iterations_;
   std::vector<Entry> stack_;
   std::vector<LatestVisit> latest_;  // by level
+  std::optional<Pending> pending_;
+  bool off_ = false;
+  bool lifted_ = false;  // in a gap, between an ON and an OFF of an edge
+  std::uint64_t lifted_ticks_ = 0;
+  std::size_t off_at_ = 0;  // in a gap: how much of stack_ lies around OFF
 };
 
 }  // namespace refrain::writer

@@ -291,7 +291,7 @@ void ProfileSink::begin_iteration(const TraceEvent& event) {
 // has just ended for the first one.
 void ProfileSink::keep_behind(std::uint32_t number, std::uint64_t ns) {
   Process& process = processes_[number];
-  if (process.ended == nullptr || process.ended_ns != ns) return;
+  if (process.ended == nullptr || !definitions_->adjoins(process.ended_ns, ns)) return;
   for (const std::uint32_t location : process.locations) {
     Thread& thread = threads_[location];
     if (!thread.first && thread.written && thread.place == nullptr)

@@ -67,9 +67,9 @@ std::string line(const test::Trace& trace, const test::Event& event) {
     case kLeave:
       return "leave " + region();
     case kMeasurementOn:
-      return "on";
+      return test::is_edge(event) ? "on edge" : "on";
     case kMeasurementOff:
-      return "off";
+      return test::is_edge(event) ? "off edge" : "off";
     case kThreadFork:
       return "fork " + std::to_string(event.value);
     case kThreadJoin:

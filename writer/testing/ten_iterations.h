@@ -46,7 +46,8 @@ class TenIterations {
   spool::SpoolBuilder builder_;
 };
 
-// Begins of the parallel region, in ticks less 1000, and the measurement's switches.
+// Begins of the parallel region, in ticks less 1000, and the measurement's switches. Where an
+// iteration ends and begins at the same tick, what follows is a tick or two later.
 inline Lines outline(const test::Trace& trace, std::size_t location) {
   Lines out;
   for (const std::string& line : lines(trace, location)) {
@@ -57,7 +58,14 @@ inline Lines outline(const test::Trace& trace, std::size_t location) {
   return out;
 }
 
-inline const Lines kFourHeld = {"1 enter", "101 enter", "201 enter", "300 off",
-                                "700 on",  "701 enter", "801 enter", "901 enter"};
+inline const Lines kFourHeld = {"1 enter", "102 enter", "202 enter", "300 off",
+                                "700 on",  "702 enter", "802 enter", "902 enter"};
+// The same on a location without marks of iterations.
+inline Lines plain(Lines outline) {
+  for (std::string& line : outline)
+    if (line.ends_with("02 enter")) line.replace(line.size() - 8, 8, "01 enter");
+  return outline;
+}
+inline const Lines kFourHeldPlain = plain(kFourHeld);
 
 }  // namespace refrain::writer

@@ -1,0 +1,23 @@
+// The reference of a location in the archive.
+//
+// Place in the flow: ARCHITECTURE.md, step 7; events, definitions and markers use it.
+// Readers take the number of a thread in its process from the reference, in two ways: from
+// its upper half, or as the difference to the least one of the process, of which some keep
+// the lower half only. So the upper half is the thread's number and the lower half counts
+// through all locations of the archive, process by process.
+// Thread-safety: pure.
+#pragma once
+
+#include <otf2/otf2.h>
+
+#include <cstdint>
+
+namespace refrain::writer {
+
+// `first`: number of the process' first location, counted through all processes.
+constexpr OTF2_LocationRef location_reference(std::uint64_t first,
+                                              std::uint64_t thread) noexcept {
+  return thread << 32 | (first + thread);
+}
+
+}  // namespace refrain::writer
