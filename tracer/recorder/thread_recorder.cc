@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::uint64_t kNotFound = ~std::uint64_t{0};
 constexpr std::uint64_t kBlock = 128;  // records read at a time; on the program's stack
+constexpr std::uint64_t kLook = 32;    // likewise, where a cut is looked for
 
 // Kinds are laid out in pairs, an end directly after its begin; see spool::Kind.
 constexpr std::uint8_t begin_of(std::uint8_t end_kind) { return end_kind - 1; }
@@ -250,12 +251,33 @@ void ThreadRecorder::follow_slow(const DecisionBoard& board) noexcept {
   }
 }
 
+// A log record from which on all cuts are of `epoch` or later: as far back as a few looks
+// tell, where epochs only grow.
+std::uint64_t ThreadRecorder::surely_behind(std::uint64_t epoch) noexcept {
+  Record block[kLook];
+  std::uint64_t behind = log_records();
+  if (epoch_fell_) return behind;
+  bool too_far = false;
+  for (std::uint64_t step = kBlock; step >= kBlock;) {
+    bool is_behind = false;
+    if (behind - stretch_begin_ >= step && file_.read(behind - step, kLook, block)) {
+      const Record* const cut = std::find_if(block, block + kLook, spool::is_cut);
+      is_behind = cut != block + kLook && cut->a48() >= epoch;
+      if (is_behind) behind = behind - step + static_cast<std::uint64_t>(cut - block);
+    }
+    too_far |= !is_behind;
+    step = too_far ? step / 2 : step * 2;
+  }
+  return behind;
+}
+
 // The first log record that a cut at `epoch` leaves behind: searched backwards, because
 // it is near, in blocks.
 std::uint64_t ThreadRecorder::find_cut(std::uint64_t epoch) noexcept {
   Record block[kBlock];
-  std::uint64_t found = kNotFound;
-  std::uint64_t upper = log_records();
+  const std::uint64_t behind = surely_behind(epoch);
+  std::uint64_t found = behind == log_records() ? kNotFound : behind;
+  std::uint64_t upper = behind;
   while (upper > stretch_begin_) {
     const std::uint64_t n = std::min(kBlock, upper - stretch_begin_);
     const std::uint64_t lower = upper - n;
@@ -270,13 +292,38 @@ std::uint64_t ThreadRecorder::find_cut(std::uint64_t epoch) noexcept {
   return found;
 }
 
+// Of a hold at record `cut`: the first record that the ring needs. What lies before the last
+// cut that a break can ask for is as good as forgotten, if no region's end has to be looked
+// for in it, and if this is the latest decision: what the next one asks for is said by a
+// promise of its own time.
+std::uint64_t ThreadRecorder::first_needed(std::uint64_t cut) noexcept {
+  const std::uint64_t end = log_records();
+  if (board_ == nullptr || end - cut <= kBlock) return cut;
+  const std::uint64_t kept = board_->keep_from();
+  Record first;
+  if (board_->count() != followed_ + 1 || !file_.read(cut, 1, &first) ||
+      spool::open_at_cut(first) != 0)
+    return cut;
+  const std::uint64_t needed = find_cut(kept);
+  if (needed == kNotFound || needed <= cut + kBlock) return cut;
+  // One cut more: who finds an earlier one in the ring knows that nothing is missing.
+  Record block[kBlock];
+  if (!file_.read(needed - kBlock, kBlock, block)) return cut;
+  for (std::uint64_t i = kBlock; i-- > 0;)
+    if (spool::is_cut(block[i])) return needed - kBlock + i;
+  return cut;
+}
+
 // Moves the log from `cut` on to the ring (its latest part, if it is more than fits) and
 // notes the ends of regions that were open at the cut. Returns the records moved.
 std::uint64_t ThreadRecorder::fill_ring(std::uint64_t cut) noexcept {
+  const std::uint64_t needed = first_needed(cut);
+  const bool forgets = needed != cut;
+  cut = needed;
   const std::uint64_t total = log_records() - cut;
   lay_out_ring(total);
   const std::uint64_t capacity = ring_capacity();
-  ring_forgot_ = total > capacity;
+  ring_forgot_ = forgets || total > capacity;
   Record block[kBlock];
   n_carried_ = 0;
   base_depth_ = total == 0 ? depth_ : 0;

@@ -135,14 +135,14 @@ class ThreadRecorder {
 
   // All threads of the team stand here: records a possible cut.
   void sync(std::uint64_t epoch, std::uint64_t ticks) noexcept {
-    epoch_ = epoch;
+    pass(epoch);
     append(spool::record_words(spool::kSync, ticks, depth_, 0, epoch));
     if (depth_ != 0) append_snapshots();
   }
   // The same where the begin of a region follows at once: if the record of that can say it
   // as well, gives the flag (kTeamCut) to put into its `sub`, else 0.
   std::uint8_t sync_with_begin(std::uint64_t epoch, std::uint64_t ticks) noexcept {
-    epoch_ = epoch;
+    pass(epoch);
     // Values of metrics stand before the begin, and behind the cut.
     if (depth_ == 0 && metric_kinds_ == 0) [[likely]]
       return spool::kTeamCut;
@@ -185,6 +185,11 @@ class ThreadRecorder {
   void count_loss(spool::LossCause cause, std::uint64_t events = 1) noexcept;
 
  private:
+  void pass(std::uint64_t epoch) noexcept {
+    if (epoch < epoch_) [[unlikely]]
+      epoch_fell_ = true;
+    epoch_ = epoch;
+  }
   void append_snapshots() noexcept;
   bool renew_metrics(const spool::Record& end, std::uint64_t ticks) noexcept;
   void hold(const Decision& decision) noexcept;
@@ -206,7 +211,9 @@ class ThreadRecorder {
   void lay_out_ring(std::uint64_t records) noexcept;
   bool flush_stage(std::uint64_t count) noexcept;
   bool log_put(const spool::Record* from, std::uint64_t count) noexcept;
+  std::uint64_t surely_behind(std::uint64_t epoch) noexcept;
   std::uint64_t find_cut(std::uint64_t epoch) noexcept;
+  std::uint64_t first_needed(std::uint64_t cut) noexcept;
   std::uint64_t fill_ring(std::uint64_t cut) noexcept;
 
   // Hot.
@@ -236,6 +243,7 @@ class ThreadRecorder {
   std::uint64_t metric_values_[MetricReader::kMost] = {};
   const DecisionBoard* board_ = nullptr;
   std::uint64_t ring_class_ = 0;  // of the ring's size in use: kRingFirst << ring_class_
+  bool epoch_fell_ = false;       // once in a while: a cut is not of a later epoch
   bool ring_forgot_ = false;      // something of this gap is not in the ring any more
   std::uint64_t log_next_ = 0;    // log records written, committed or not
   std::atomic<std::uint64_t> dropped_{0};
