@@ -99,7 +99,14 @@ class IterationGate final : private periodicity::LoopSink, private HoldSink {
   void start(CutPoint start) noexcept;
 
   // The next symbol of the stream. Cost: the detector's, and a few stores.
-  void on_symbol(const SymbolEvent& event) noexcept;
+  void on_symbol(const SymbolEvent& event) noexcept {
+    events_.append(event.ticks, event.epoch, event.depth, event.at_epoch, event.company);
+    if (!detector_.push_expected(event.symbol, event.depth))
+      detector_.push(event.symbol, event.depth, *this);
+    if (told_) after_loop_events();
+    if (event.ticks >= next_window_ticks_ && event.at_epoch) [[unlikely]]
+      window_step(event);
+  }
 
   // An event that gave a symbol ended; `depth` as at its begin. Ends outside a loop's body
   // (of a region that encloses the loop) do not belong to its last iteration.
@@ -136,14 +143,18 @@ class IterationGate final : private periodicity::LoopSink, private HoldSink {
     bool body_told = true;
     bool marked = false;               // an iteration of this visit has a mark
     bool summed = false;               // its further iterations have none
+    bool steady = false;               // begun, not ended, body told, each marked
     std::uint64_t begin = 0;           // position: begin of the latest iteration,
     std::uint64_t previous_begin = 0;  // and of the one before
     std::uint64_t number = 0;          // of the latest iteration
     std::uint64_t ticks = 0;           // its begin
+    LoopMark mark{};                   // of the latest iteration, if steady
   };
 
   bool closed() const noexcept { return window_closed_ || paused_ || closed_for_good_; }
   void on_loop_event(const periodicity::LoopEvent& event) noexcept override;
+  void on_loop_event_slow(const periodicity::LoopEvent& event) noexcept;
+  void next_iteration(OpenLoop& loop, const periodicity::LoopEvent& event) noexcept;
   void hold(std::uint64_t position) noexcept override;
   void resume(std::uint64_t position) noexcept override;
   bool apart(std::uint64_t begin, std::uint64_t end) const noexcept override;
@@ -158,7 +169,10 @@ class IterationGate final : private periodicity::LoopSink, private HoldSink {
   std::uint64_t end_of(const periodicity::LoopEvent& event) const noexcept;
   void set_depths() noexcept;
 
+  void slow_ended(const OpenLoop& loop, std::uint64_t end, std::uint64_t duration,
+                  std::uint16_t level, std::uint16_t spent) noexcept;
   void after_loop_events() noexcept;
+  void settle_changes() noexcept;
   void change(CutReason reason) noexcept;
   void take_slow() noexcept;
   void keep(std::uint64_t begin, std::uint64_t end, bool outermost) noexcept;
