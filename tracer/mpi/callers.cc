@@ -82,25 +82,38 @@ NOT_SANITIZED bool Callers::step(Frame& frame) noexcept {
 }
 
 // As step() for all of a path.
-NOT_SANITIZED bool Callers::holds(const Path& path) noexcept {
+NOT_SANITIZED inline bool Callers::holds(const Path& path) noexcept {
   std::uintptr_t changed = 0;
-  for (unsigned i = 0; i != path.count; ++i)
-    changed |= reinterpret_cast<const std::uintptr_t*>(path.slots[i].stack)[-1] ^
-               path.slots[i].address;
+  const Frame* const end = path.slots.data() + path.count;
+  for (const Frame* slot = path.slots.data(); slot != end; ++slot)
+    changed |= reinterpret_cast<const std::uintptr_t*>(slot->stack)[-1] ^ slot->address;
   return changed == 0;
+}
+
+NOT_SANITIZED Callers::Known Callers::known(Site site, unsigned frames) const noexcept {
+#if defined(__x86_64__)
+  const auto address = reinterpret_cast<std::uintptr_t>(site.returns_to);
+  const auto stack = reinterpret_cast<std::uintptr_t>(site.stack);
+  const std::size_t place = place_of(address, stack);
+  const Path& path = paths_[place];
+  if (path.site.address == address && path.site.stack == stack && path.frames == frames &&
+      holds(path)) [[likely]]
+    return {place, path.hash};
+#else
+  (void)site, (void)frames;  // where return addresses lie is known of x86-64 only
+#endif
+  return {};
 }
 
 std::uint64_t Callers::hash(Site site, unsigned frames) noexcept {
 #if defined(__x86_64__)
+  if (const Known path = known(site, frames); path.place != kPaths) [[likely]]
+    return path.hash;
   const auto address = reinterpret_cast<std::uintptr_t>(site.returns_to);
   const auto stack = reinterpret_cast<std::uintptr_t>(site.stack);
-  Path& path = paths_[(address ^ address >> 6 ^ stack >> 4) % kPaths];
-  if (path.site.address == address && path.site.stack == stack && path.frames == frames &&
-      holds(path)) [[likely]]
-    return path.hash;
-  return hash_slow(path, address, stack, frames);
+  return hash_slow(paths_[place_of(address, stack)], address, stack, frames);
 #else
-  (void)site, (void)frames;  // where return addresses lie is known of x86-64 only
+  (void)site, (void)frames;
   return 0;
 #endif
 }

@@ -38,9 +38,18 @@ struct Site {
 class Callers {
  public:
   static constexpr unsigned kMostFrames = 16;
+  static constexpr std::size_t kPaths = 256;
 
   // Hash of up to `frames` return addresses above the site; 0 for none.
   std::uint64_t hash(Site site, unsigned frames) noexcept;
+
+  // The same where the whole path is remembered, in a place of its own: its number, which is
+  // below kPaths, and the hash. Else nothing has happened, and hash() finds it.
+  struct Known {
+    std::size_t place = kPaths;
+    std::uint64_t hash = 0;
+  };
+  Known known(Site site, unsigned frames) const noexcept;
 
   // For tests: how often the stack was unwound.
   std::uint64_t unwinds() const noexcept { return unwinds_; }
@@ -71,8 +80,10 @@ class Callers {
     std::uint64_t hash = 0;
     std::array<Frame, kMostFrames> slots{};  // what lies where: `stack` is just above it
   };
-  static constexpr std::size_t kPaths = 64;
 
+  static std::size_t place_of(std::uintptr_t address, std::uintptr_t stack) noexcept {
+    return (address ^ address >> 6 ^ stack >> 4) % kPaths;
+  }
   static bool holds(const Path& path) noexcept;
   std::uint64_t hash_slow(Path& path, std::uintptr_t address, std::uintptr_t stack,
                           unsigned frames) noexcept;

@@ -83,6 +83,19 @@ class ThreadRecorder {
     commit_->store(commit_value_, std::memory_order_release);
   }
 
+  // Two that belong together.
+  void append(const spool::RecordWords& first, const spool::RecordWords& second) noexcept {
+    if (end_ - cursor_ < 2) [[unlikely]] {
+      append(first);
+      return append(second);
+    }
+    first.store(cursor_);
+    second.store(cursor_ + 1);
+    cursor_ += 2;
+    commit_value_ += 2 * commit_step_;
+    commit_->store(commit_value_, std::memory_order_release);  // as above
+  }
+
   // Appends the begin (end) of a region and keeps the stack of open ones.
   void begin(const spool::RecordWords& record) noexcept {
     if ((metric_kinds_ >> record.kind() & 1) != 0) [[unlikely]]

@@ -88,6 +88,7 @@ std::unique_ptr<Session> Session::create(const filters::Settings& settings,
       std::make_unique<periodicity::PhaseDetector>(filters::make_detector(settings));
   session->places_ = periodicity::ZeroedArray<periodicity::Symbol>(
       std::bit_ceil(session->detector_->reach_events() + 64));
+  session->places_mask_ = session->places_.size() - 1;
   const auto at = [&](double seconds) {
     return seconds > 0 ? session->start_ticks_ + Clock::ticks_of_seconds(seconds) : 0;
   };
@@ -211,11 +212,30 @@ bool Session::claim_primary_slow(ThreadRecorder* recorder) noexcept {
   return true;
 }
 
-void Session::on_symbol(ThreadRecorder& recorder, periodicity::Symbol symbol,
-                        periodicity::Symbol place, std::uint64_t ticks,
-                        filters::Company company) noexcept {
-  if (phases_open_ == 0) [[likely]]
-    return push_symbol(recorder, numbers_.number(symbol), place, ticks, company);
+periodicity::Symbol Session::on_symbol(ThreadRecorder& recorder, periodicity::Symbol symbol,
+                                       periodicity::Symbol place, std::uint64_t ticks,
+                                       filters::Company company) noexcept {
+  if (phases_open_ != 0) [[unlikely]] {
+    pass_over(recorder, place, ticks, company);
+    return 0;
+  }
+  const periodicity::Symbol number = numbers_.number(symbol);
+  push_symbol(recorder, number, place, ticks, company);
+  return number;
+}
+
+void Session::on_known_symbol_slow(ThreadRecorder& recorder, periodicity::Symbol number,
+                                   periodicity::Symbol place, std::uint64_t ticks,
+                                   filters::Company company) noexcept {
+  if (phases_open_ != 0)
+    pass_over(recorder, place, ticks, company);
+  else
+    push_symbol(recorder, number, place, ticks, company);
+}
+
+// In a phase that the program names nothing else counts.
+void Session::pass_over(ThreadRecorder& recorder, periodicity::Symbol place,
+                        std::uint64_t ticks, filters::Company company) noexcept {
   at_epoch_ = false;
   phase_company_ = std::max(phase_company_, company);
   note_place(place);
@@ -225,34 +245,23 @@ void Session::on_symbol(ThreadRecorder& recorder, periodicity::Symbol symbol,
 void Session::push_symbol(ThreadRecorder& recorder, periodicity::Symbol number,
                           periodicity::Symbol place, std::uint64_t ticks,
                           filters::Company company) noexcept {
-  places_[detector_->position() & (places_.size() - 1)] = place;
   note_place(place);
   if (facts_wait_.load(std::memory_order_relaxed)) [[unlikely]]
     put_waiting_facts();
   if (metric_count_ != 0) [[unlikely]] {
-    metrics_end_ = detector_->position() + 1;
+    metrics_end_ = symbols_ + 1;
     if (const std::uint64_t* values = recorder.read_metrics(ticks))
-      std::copy_n(
-          values, metric_count_,
-          &metrics_[(detector_->position() & (places_.size() - 1)) * metric_count_]);
+      std::copy_n(values, metric_count_,
+                  &metrics_[(symbols_ & places_mask_) * metric_count_]);
   }
-  gate_->on_symbol({.symbol = number,
-                    .ticks = ticks,
-                    .epoch = recorder.epoch(),
-                    .depth = static_cast<std::uint16_t>(recorder.depth()),
-                    .at_epoch = at_epoch_,
-                    .company = company});
-  at_epoch_ = false;
-  after_symbol(recorder, ticks);
+  push_to_gate(recorder, number, place, ticks, company);
 }
 
-void Session::after_symbol(ThreadRecorder& recorder, std::uint64_t ticks) noexcept {
-  recorder.follow(board_);
-  if (recorder.out_of_space()) [[unlikely]]
-    space_out_.store(true);
-  if (space_out_.load(std::memory_order_relaxed) && !space_out_told_) [[unlikely]]
+void Session::something_ran_out(ThreadRecorder& recorder, std::uint64_t ticks) noexcept {
+  if (recorder.out_of_space()) space_out_.store(true);
+  if (space_out_.load(std::memory_order_relaxed) && !space_out_told_)
     space_ran_out(recorder, ticks);
-  if (recorder::memory_ran_out() && recording_.load(std::memory_order_relaxed)) [[unlikely]]
+  if (recorder::memory_ran_out() && recording_.load(std::memory_order_relaxed))
     memory_ran_out();
 }
 
