@@ -99,7 +99,7 @@ class IterationGate final : private periodicity::LoopSink, private HoldSink {
   void start(CutPoint start) noexcept;
 
   // The next symbol of the stream. Cost: the detector's, and a few stores.
-  void on_symbol(const SymbolEvent& event) noexcept {
+  __attribute__((always_inline)) void on_symbol(const SymbolEvent& event) noexcept {
     events_.append(event.ticks, event.epoch, event.depth, event.at_epoch, event.company);
     if (!detector_.push_expected(event.symbol, event.depth))
       detector_.push(event.symbol, event.depth, *this);

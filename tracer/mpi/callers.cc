@@ -81,30 +81,6 @@ NOT_SANITIZED bool Callers::step(Frame& frame) noexcept {
   return true;
 }
 
-// As step() for all of a path.
-NOT_SANITIZED inline bool Callers::holds(const Path& path) noexcept {
-  std::uintptr_t changed = 0;
-  const Frame* const end = path.slots.data() + path.count;
-  for (const Frame* slot = path.slots.data(); slot != end; ++slot)
-    changed |= reinterpret_cast<const std::uintptr_t*>(slot->stack)[-1] ^ slot->address;
-  return changed == 0;
-}
-
-NOT_SANITIZED Callers::Known Callers::known(Site site, unsigned frames) const noexcept {
-#if defined(__x86_64__)
-  const auto address = reinterpret_cast<std::uintptr_t>(site.returns_to);
-  const auto stack = reinterpret_cast<std::uintptr_t>(site.stack);
-  const std::size_t place = place_of(address, stack);
-  const Path& path = paths_[place];
-  if (path.site.address == address && path.site.stack == stack && path.frames == frames &&
-      holds(path)) [[likely]]
-    return {place, path.hash};
-#else
-  (void)site, (void)frames;  // where return addresses lie is known of x86-64 only
-#endif
-  return {};
-}
-
 std::uint64_t Callers::hash(Site site, unsigned frames) noexcept {
 #if defined(__x86_64__)
   if (const Known path = known(site, frames); path.place != kPaths) [[likely]]

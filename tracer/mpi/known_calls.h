@@ -23,7 +23,7 @@
 
 namespace refrain::mpi {
 
-struct KnownCall {
+struct alignas(64) KnownCall {
   std::uint64_t payload = 0;     // of its records: call site and procedure
   std::uint64_t callers = 0;     // their hash
   std::uint64_t generation = 0;  // of the communicators; 0: no entry
@@ -61,7 +61,7 @@ class KnownCalls {
 
  private:
   std::atomic<const recorder::ThreadRecorder*> owner_{nullptr};
-  alignas(64) std::array<KnownCall, Callers::kPaths> calls_{};
+  std::array<KnownCall, Callers::kPaths> calls_{};
 };
 
 }  // namespace refrain::mpi

@@ -139,9 +139,11 @@ class Session final : public filters::GateSink {
       periodicity::Symbol place, std::uint64_t ticks,
       filters::Company company = filters::Company::kNone) noexcept;
   // The same for a symbol that was there before, from the same place.
-  void on_known_symbol(recorder::ThreadRecorder& recorder, periodicity::Symbol number,
-                       periodicity::Symbol place, std::uint64_t ticks,
-                       filters::Company company) noexcept {
+  __attribute__((always_inline)) void on_known_symbol(recorder::ThreadRecorder& recorder,
+                                                      periodicity::Symbol number,
+                                                      periodicity::Symbol place,
+                                                      std::uint64_t ticks,
+                                                      filters::Company company) noexcept {
     if (phases_open_ != 0 || metric_count_ != 0 ||
         facts_wait_.load(std::memory_order_relaxed)) [[unlikely]]
       return on_known_symbol_slow(recorder, number, place, ticks, company);
@@ -259,9 +261,11 @@ class Session final : public filters::GateSink {
   void on_known_symbol_slow(recorder::ThreadRecorder& recorder, periodicity::Symbol number,
                             periodicity::Symbol place, std::uint64_t ticks,
                             filters::Company company) noexcept;
-  void push_to_gate(recorder::ThreadRecorder& recorder, periodicity::Symbol number,
-                    periodicity::Symbol place, std::uint64_t ticks,
-                    filters::Company company) noexcept {
+  __attribute__((always_inline)) void push_to_gate(recorder::ThreadRecorder& recorder,
+                                                   periodicity::Symbol number,
+                                                   periodicity::Symbol place,
+                                                   std::uint64_t ticks,
+                                                   filters::Company company) noexcept {
     places_[symbols_++ & places_mask_] = place;
     gate_->on_symbol({.symbol = number,
                       .ticks = ticks,

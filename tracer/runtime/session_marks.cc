@@ -86,13 +86,18 @@ void Session::put_metrics(const filters::LoopMark& mark, std::uint64_t position)
 }
 
 void Session::iteration(const filters::LoopMark& mark) noexcept {
-  if (anchors_ != anchors_told_) {
-    anchors_told_ = anchors_;
-    journal_.put(spool::kAnchor, mark.ticks, 0, anchors_);
-  }
-  if (metric_count_ != 0) [[unlikely]]
+  const spool::RecordWords iteration =
+      spool::record_words(spool::kIteration, mark.ticks, mark.number, 0, loop_key(mark));
+  const bool anchor = anchors_ != anchors_told_;
+  anchors_told_ = anchors_;
+  const spool::RecordWords anchors =
+      spool::record_words(spool::kAnchor, mark.ticks, anchors_);
+  if (metric_count_ != 0) [[unlikely]] {
+    if (anchor) journal_.file().append(anchors);
     put_metrics(mark, mark.position);
-  journal_.put(spool::kIteration, mark.ticks, loop_key(mark), mark.number);
+    return journal_.file().append(iteration);
+  }
+  anchor ? journal_.file().append(anchors, iteration) : journal_.file().append(iteration);
 }
 
 void Session::iteration_end(const filters::LoopMark& mark) noexcept {
