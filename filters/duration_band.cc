@@ -50,7 +50,7 @@ std::uint64_t median_of(std::uint64_t* values, std::uint32_t count) noexcept {
 
 }  // namespace
 
-void DurationBand::look_again(bool leaves, double factor) noexcept {
+void DurationBand::look_again(bool leaves, double factor, std::uint64_t noise) noexcept {
   median_ = next_median_;
   mad_ = next_mad_;
   if (leaves) {
@@ -60,10 +60,10 @@ void DurationBand::look_again(bool leaves, double factor) noexcept {
   }
   renewed_ = count_;
   next_ = count_ + kWindow;
-  renew(factor);
+  renew(factor, noise);
 }
 
-void DurationBand::renew(double factor) noexcept {
+void DurationBand::renew(double factor, std::uint64_t noise) noexcept {
   std::uint64_t values[kWindow];
   const auto count = static_cast<std::uint32_t>(std::min<std::uint64_t>(count_, kWindow));
   std::copy_n(window_.begin(), count, values);
@@ -72,7 +72,8 @@ void DurationBand::renew(double factor) noexcept {
     values[i] = values[i] < median ? median - values[i] : values[i] - median;
   }
   const std::uint64_t mad = std::max(median_of(values, count), median / 40);
-  const double half = factor * static_cast<double>(mad);
+  const double half =
+      std::max(factor * static_cast<double>(mad), static_cast<double>(noise));
   low_ = half < static_cast<double>(median) ? median - static_cast<std::uint64_t>(half) : 0;
   high_ = half < 1e18 ? median + static_cast<std::uint64_t>(half) : ~std::uint64_t{0};
   next_median_ = median;

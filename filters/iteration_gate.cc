@@ -101,17 +101,38 @@ void IterationGate::on_loop_event(const LoopEvent& event) noexcept {
   on_loop_event_slow(event);
 }
 
+// Whether an iteration that has ended leaves the band of its loop. What tracing took of it does
+// not count. Where that is most of it nothing is known of the rest, nor, for as long again, of
+// iterations that took less than it: memory is cold behind a system call. (Of one that ended in
+// the past it is not known what tracing took.)
+inline void IterationGate::judge(const OpenLoop& loop, std::uint64_t end,
+                                 std::uint64_t end_ticks, std::uint16_t level,
+                                 std::uint16_t spent) noexcept {
+  const std::uint64_t all = end_ticks > loop.ticks ? end_ticks - loop.ticks : 0;
+  std::uint64_t own = own_ticks_ - loop.own_ticks;
+  if (own != 0) [[unlikely]] {
+    if (end + 1 < events_.next()) own = 0;
+    if (own > all / 2) {
+      cold_until_ = end_ticks + own;
+      cold_ticks_ = own;
+      return;
+    }
+  }
+  if (loop.ticks < cold_until_ && all < cold_ticks_) [[unlikely]]
+    return;
+  if (slow_.leaves(loop.loop, all - own)) [[unlikely]]
+    slow_ended(loop, end, all - own, level, spent);
+}
+
 // One more, and the policy goes on as before. Does what on_loop_event_slow() does for it.
 void IterationGate::next_iteration(OpenLoop& loop, const LoopEvent& event) noexcept {
   told_ = true;
   const std::uint16_t spent = policy_.spent_level();
   const std::uint64_t ticks = events_[event.position].ticks;
   if (slow_.active()) {
-    const std::uint64_t duration = ticks > loop.ticks ? ticks - loop.ticks : 0;
     if (loop.begin == next_begin_ && event.level == spent) [[unlikely]]
       next_ = {loop.begin, event.position};
-    if (slow_.leaves(loop.loop, duration)) [[unlikely]]
-      slow_ended(loop, event.position, duration, event.level, spent);
+    judge(loop, event.position, ticks, event.level, spent);
   }
   loop.mark.position = event.position;
   loop.mark.number = event.iteration;
@@ -121,6 +142,7 @@ void IterationGate::next_iteration(OpenLoop& loop, const LoopEvent& event) noexc
   loop.begin = event.position;
   loop.number = event.iteration;
   loop.ticks = ticks;
+  loop.own_ticks = own_ticks_;
   if (event.level > spent) return inner_.put(event.kind, loop.mark);
   outer_ended_ = true;
   if (event.level == spent) iteration_held_ = true;
@@ -153,6 +175,7 @@ void IterationGate::on_loop_event_slow(const LoopEvent& event) noexcept {
       loop.begin = event.position;
       loop.number = event.iteration;
       loop.ticks = ticks;
+      loop.own_ticks = own_ticks_;
       loop.steady = loop.body_told && !settings_.marks_summary;
       loop.mark = mark_of(event, ticks);
       if (event.level == policy_.spent_level()) iteration_held_ = true;
@@ -205,10 +228,8 @@ void IterationGate::end_iteration(OpenLoop& loop, std::uint64_t end,
                                   std::uint64_t end_ticks, std::uint16_t level,
                                   std::uint16_t spent) noexcept {
   if (!slow_.active()) return;
-  const std::uint64_t duration = end_ticks > loop.ticks ? end_ticks - loop.ticks : 0;
   if (level == spent && loop.begin == next_begin_) next_ = {loop.begin, end};
-  if (slow_.leaves(loop.loop, duration)) [[unlikely]]
-    slow_ended(loop, end, duration, level, spent);
+  judge(loop, end, end_ticks, level, spent);
 }
 
 // An iteration that has left the band of its loop waits, if it is held.

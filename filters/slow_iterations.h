@@ -35,6 +35,8 @@ struct SlowSettings {
   // What lies between two kept iterations that are nearer to each other than this is
   // written, too (a gap there would be too short), and counts as kept.
   std::uint64_t apart_ticks = 0;
+  // Who differs from the median by no more than that is not slow.
+  std::uint64_t noise_ticks = 0;
 };
 
 class SlowIterations {
@@ -59,7 +61,7 @@ class SlowIterations {
     Loop& entry = entry_of(loop);
     if (entry.loop != loop) [[unlikely]]
       entry = {loop, {}};
-    return entry.band.add(duration_ticks, settings_.factor);
+    return entry.band.add(duration_ticks, settings_.factor, settings_.noise_ticks);
   }
   void wait(const SlowIteration& iteration) noexcept;
 

@@ -58,6 +58,20 @@ spool::LossCause cause_of(SpoolResult result) {
 
 }  // namespace
 
+// Adds what its scope takes; what is counted inside of it is part of that.
+class ThreadRecorder::OwnTime {
+ public:
+  explicit OwnTime(std::uint64_t& sum) noexcept : sum_(sum), before_(sum) {}
+  ~OwnTime() { sum_ = before_ + (Clock::now() - begin_); }
+  OwnTime(const OwnTime&) = delete;
+  OwnTime& operator=(const OwnTime&) = delete;
+
+ private:
+  std::uint64_t& sum_;
+  const std::uint64_t before_;
+  const std::uint64_t begin_ = Clock::now();
+};
+
 SpoolResult ThreadRecorder::open(const char* path, const spool::Header& header,
                                  const Options& options, Budget& budget) noexcept {
   const SpoolResult result =
@@ -98,6 +112,7 @@ void ThreadRecorder::use_ring(std::uint64_t records) noexcept {
 }
 
 bool ThreadRecorder::next_block() noexcept {
+  const OwnTime own_time(own_ticks_);
   if (holding_) return wrap_ring();
   if (blocked_) return false;
   const std::uint64_t records = commit_value_ >> 1;
@@ -235,6 +250,7 @@ bool ThreadRecorder::log_put(const Record* from, std::uint64_t count) noexcept {
 
 void ThreadRecorder::follow_slow(const DecisionBoard& board) noexcept {
   const KeepErrno keep_errno;
+  const OwnTime own_time(own_ticks_);
   const std::uint64_t count = board.count();
   if (count - followed_ > DecisionBoard::kKept / 2) {
     // Too far behind to know what was decided meanwhile: give back all that is kept.

@@ -190,6 +190,10 @@ class ThreadRecorder {
   // Number for the next task created here; goes on when the location changes its thread.
   std::uint32_t next_task() noexcept { return ++tasks_; }
 
+  // Ticks that this thread has spent so far in what is rare and long: writing a full block,
+  // beginning and ending gaps. The program did nothing in them.
+  std::uint64_t own_ticks() const noexcept { return own_ticks_; }
+
   bool holding() const noexcept { return holding_; }
   spool::Header& header() noexcept { return *file_.header(); }
   bool is_open() const noexcept { return file_.is_open(); }
@@ -203,6 +207,7 @@ class ThreadRecorder {
       epoch_fell_ = true;
     epoch_ = epoch;
   }
+  class OwnTime;
   void append_snapshots() noexcept;
   bool renew_metrics(const spool::Record& end, std::uint64_t ticks) noexcept;
   void hold(const Decision& decision) noexcept;
@@ -238,6 +243,7 @@ class ThreadRecorder {
   std::uint64_t events_ = 0;
   std::uint64_t epoch_ = 0;
   std::uint64_t followed_ = 0;
+  std::uint64_t own_ticks_ = 0;
   std::uint64_t metric_kinds_ = 0;  // a bit a kind
   std::uint32_t depth_ = 0;
   std::uint32_t base_depth_ = 0;  // while holding: regions open since the hold; else 0

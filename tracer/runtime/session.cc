@@ -27,6 +27,9 @@ using recorder::ThreadRecorder;
 
 namespace {
 
+// Of a shortest gap: for less than that an iteration is not worth the end of one. What tracing
+// itself takes now and then (the first touch of a page, a system call's wake) is not more.
+constexpr double kNoiseOfGap = 0.01;
 constexpr double kSumsToldEvery_s = 0.1;
 // What a thread's part of an epoch takes in its ring, with room to spare.
 constexpr std::uint64_t kBytesOfEpoch = 32 * spool::kRecordBytes;
@@ -101,7 +104,10 @@ std::unique_ptr<Session> Session::create(const filters::Settings& settings,
                           .from_ticks = at(settings.from_s),
                           .until_ticks = at(settings.until_s),
                           .marks_summary = settings.marks == "summary",
-                          .slow = {settings.slow_factor, settings.slow_share},
+                          .slow = {.factor = settings.slow_factor,
+                                   .share = settings.slow_share,
+                                   .noise_ticks = Clock::ticks_of_seconds(
+                                       settings.min_gap_s * kNoiseOfGap)},
                           .sums_ticks = Clock::ticks_of_seconds(kSumsToldEvery_s),
                           .slow_epochs = settings.ring_bytes / kBytesOfEpoch},
       *session->detector_, *session);

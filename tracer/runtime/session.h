@@ -272,7 +272,8 @@ class Session final : public filters::GateSink {
                       .epoch = recorder.epoch(),
                       .depth = static_cast<std::uint16_t>(recorder.depth()),
                       .at_epoch = at_epoch_,
-                      .company = company});
+                      .company = company,
+                      .own_ticks = recorder.own_ticks() + journal_.file().own_ticks()});
     at_epoch_ = false;
     after_symbol(recorder, ticks);
   }
