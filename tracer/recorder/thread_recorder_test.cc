@@ -27,6 +27,24 @@ TEST_CASE("ThreadRecorder: write - records are in the file as they were given") 
   CHECK(bench.lost() == 0);
 }
 
+TEST_CASE("ThreadRecorder: write - two at once, wherever a block ends") {
+  for (const std::uint64_t before :
+       {kStageRecords - 3, kStageRecords - 2, kStageRecords - 1, kStageRecords}) {
+    Bench bench;
+    bench.events(before);
+    for (int i = 0; i < 3; ++i) {
+      const Record first = make_record(spool::kFlush, ++bench.ticks, 1);
+      const Record second = make_record(spool::kFlush, bench.ticks, 2);
+      bench.recorder->append(spool::RecordWords::load(first),
+                             spool::RecordWords::load(second));
+      bench.model.append(first);
+      bench.model.append(second);
+      bench.check();
+    }
+    CHECK(bench.recorder->own_ticks() != 0);  // a block was written
+  }
+}
+
 TEST_CASE("ThreadRecorder: write - events are counted, one inside another is lost") {
   Bench bench;
   REQUIRE(bench.recorder->enter());
