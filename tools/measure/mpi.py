@@ -47,13 +47,11 @@ def variants_of(options):
         if not name or name in [v.name for v in all_of_them]:
             fail(f"--peer: no name, or one that is taken: {text}")
         words = shlex.split(rest)
-        variables = {}
+        variables = {"program": PROGRAM}
         while words and re.match(r"\w+=", words[0]):
-            key, _, value = words.pop(0).partition("=")
-            variables[key] = value
-        program = PROGRAM
-        if words and words[0].startswith("program="):  # built by its compiler
-            program = words.pop(0).partition("=")[2]
+            key, _, text = words.pop(0).partition("=")
+            variables[key] = text
+        program = variables.pop("program")
         all_of_them.append(Variant(name, words, variables, program))
     return all_of_them
 
@@ -102,7 +100,8 @@ def ring(options, scratch):
     iterations = 20000
     rounds = rounds_of(options, scratch, 2, ["ring", str(iterations), str(units)], "ring")
     print(f"ring: Sendrecv, Allreduce and 5 us of work an iteration, 2 processes, {iterations} "
-          f"iterations, {len(rounds)} rounds; medians within rounds, quartiles in brackets")
+          f"iterations, {len(rounds)} rounds; medians within rounds, quartiles in brackets; then "
+          "the same of each run's fastest stretch of 40")
     untraced = statistics.median(value(r, "untraced") for r in rounds)
     print(f"  {'untraced':10} {untraced:8.0f} ns an iteration")
     for name in names_of(rounds):
@@ -110,7 +109,9 @@ def ring(options, scratch):
         line = f"  {name:10} {wall:8.0f} ns an iteration"
         line += percent([100 * (value(r, name) / value(r, "untraced") - 1) for r in rounds])
         extra = [(value(r, name) - value(r, "untraced")) / RING_CALLS for r in rounds]
-        print(f"{line}, {statistics.median(extra):6.1f} ns a call")
+        fastest = [100 * (value(r, name, "minimum_ns") / value(r, "untraced", "minimum_ns") - 1)
+                   for r in rounds]
+        print(f"{line}, {statistics.median(extra):6.1f} ns a call; fastest{percent(fastest)}")
     full = rounds[0]["recording"]["bytes"]
     reduced = rounds[0]["holding"]["bytes"]
     print(f"  archive: {full} bytes in full, {reduced} reduced, {100 * reduced / full:.2f} %")
