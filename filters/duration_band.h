@@ -26,11 +26,12 @@ class DurationBand {
   static constexpr std::uint32_t kLeast = 20;  // before that nothing leaves the band
 
   // Takes the next iteration's duration; whether it leaves the band of those before it.
-  bool add(std::uint64_t ticks, double factor) noexcept {
+  // Who differs from the median by no more than `noise` does not leave it, whatever the MAD.
+  bool add(std::uint64_t ticks, double factor, std::uint64_t noise = 0) noexcept {
     window_[count_++ % kWindow] = ticks;
     const bool leaves = ticks < low_ || ticks > high_;
     if (leaves || count_ == next_) [[unlikely]]
-      look_again(leaves, factor);
+      look_again(leaves, factor, noise);
     return leaves;
   }
 
@@ -46,8 +47,8 @@ class DurationBand {
   static constexpr std::uint32_t kApart = 16;
   static constexpr std::uint32_t kBelieved = kWindow / 2 + 1;  // then the median is theirs
 
-  void look_again(bool leaves, double factor) noexcept;
-  void renew(double factor) noexcept;
+  void look_again(bool leaves, double factor, std::uint64_t noise) noexcept;
+  void renew(double factor, std::uint64_t noise) noexcept;
 
   std::array<std::uint64_t, kWindow> window_{};
   std::uint64_t count_ = 0;

@@ -33,6 +33,8 @@ std::vector<std::uint64_t> durations(int kind, std::size_t count, std::uint64_t 
     if (kind == 1) all.push_back(static_cast<std::uint64_t>(normal(random)));
     if (kind == 2) all.push_back(random() % 7 == 0 ? random() % 100000 : 4000);
     if (kind == 3) all.push_back(1000 + 10 * i);
+    if (kind == 4) all.push_back((std::uint64_t{1} << 26) - 3 + random() % 5);
+    if (kind == 5) all.push_back(random() % 3);
   }
   return all;
 }
@@ -41,7 +43,7 @@ std::vector<std::uint64_t> durations(int kind, std::size_t count, std::uint64_t 
 
 TEST_CASE("DurationBand: add - answers as the naive median and MAD do") {
   constexpr double kFactor = 5;
-  for (int kind = 0; kind < 4; ++kind) {
+  for (int kind = 0; kind < 6; ++kind) {
     DurationBand band;
     Naive known{0, 0};
     bool is_known = false;
@@ -73,6 +75,17 @@ TEST_CASE("DurationBand: add - answers as the naive median and MAD do") {
     }
     if (kind == 2) CHECK(left > 100);
     if (kind == 1) CHECK(left < 60);
+  }
+}
+
+TEST_CASE("DurationBand: add - what differs by no more than the noise stays in it") {
+  for (const std::uint64_t noise : {0, 500}) {
+    DurationBand band;
+    int left = 0;
+    for (std::uint64_t i = 0; i < 200; ++i)
+      left += band.add(1000 + i % 3 + (i % 50 == 49 ? 500 : 0), 5, noise);
+    CHECK(left == (noise == 0 ? 4 : 1));
+    CHECK(band.add(2000, 5, noise));
   }
 }
 

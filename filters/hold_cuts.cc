@@ -86,11 +86,6 @@ void HoldCuts::step(std::uint64_t keep) noexcept {
   sink_.hold(gap_ = gaps_++, *cut_, CutReason::kIterations);
 }
 
-void HoldCuts::keep_from(std::uint64_t position) noexcept {
-  const CutPoint kept = events_.cut_not_after(position);
-  sink_.keep_from(kept.epoch < cut_->epoch ? *cut_ : kept);
-}
-
 void HoldCuts::hold_at(CutPoint cut, CutReason reason) noexcept {
   if (state_ == State::kHolding) return;
   if (state_ != State::kWanted || !cut_) cut_ = cut;

@@ -74,7 +74,10 @@ class HoldCuts {
   // resume.
   void step(std::uint64_t keep) noexcept;
   // While holding: a break now would resume from here.
-  void keep_from(std::uint64_t position) noexcept;
+  void keep_from(std::uint64_t position) noexcept {
+    const CutPoint kept = events_.cut_not_after(position);
+    sink_.keep_from(kept.epoch < cut_->epoch ? *cut_ : kept);
+  }
 
   // Holds and resumes whatever the stretches say.
   void hold_at(CutPoint cut, CutReason reason) noexcept;

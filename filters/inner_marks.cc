@@ -18,7 +18,7 @@ bool InnerMarks::next_is_before(std::uint64_t position) const noexcept {
          (next.mark.position == position && next.kind == kLeft);
 }
 
-void InnerMarks::sum_before(std::uint64_t position) noexcept {
+void InnerMarks::sum_waiting(std::uint64_t position) noexcept {
   while (next_is_before(position)) take_next(false);
 }
 

@@ -30,7 +30,9 @@ class InnerMarks {
   }
 
   // What lies before `position` stays held: it is summed up.
-  void sum_before(std::uint64_t position) noexcept;
+  void sum_before(std::uint64_t position) noexcept {
+    if (begin_ != end_) sum_waiting(position);
+  }
   // What lies before `position` is written after all.
   void write_before(std::uint64_t position) noexcept;
   // Tells the sums, one a loop and loop around it, and begins new ones.
@@ -51,6 +53,7 @@ class InnerMarks {
     std::uint64_t ticks = 0;
   };
 
+  void sum_waiting(std::uint64_t position) noexcept;
   bool next_is_before(std::uint64_t position) const noexcept;
   void take_next(bool written) noexcept;
   void sum_oldest() noexcept;

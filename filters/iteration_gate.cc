@@ -49,13 +49,6 @@ void IterationGate::start(CutPoint start) noexcept {
   cuts_.hold_at(start, CutReason::kWindow);
 }
 
-void IterationGate::on_symbol(const SymbolEvent& event) noexcept {
-  events_.append(event.ticks, event.epoch, event.depth, event.at_epoch, event.company);
-  detector_.push(event.symbol, event.depth, *this);
-  if (told_) after_loop_events();
-  if (event.ticks >= next_window_ticks_ && event.at_epoch) window_step(event);
-}
-
 void IterationGate::limit_reached(CutPoint now) noexcept {
   closed_for_good_ = true;
   cuts_.hold_at(now, CutReason::kLimit);
@@ -103,6 +96,65 @@ void IterationGate::finish(std::uint64_t ticks) noexcept {
 // --- Loop events ----------------------------------------------------------------------
 
 void IterationGate::on_loop_event(const LoopEvent& event) noexcept {
+  if (event.kind == LoopEventKind::kIteration && event.level < open_.size()) [[likely]] {
+    OpenLoop& loop = open_[event.level];
+    if (loop.steady && policy_.goes_on(event.level, event.position, event.iteration))
+        [[likely]]
+      return next_iteration(loop, event);
+  }
+  on_loop_event_slow(event);
+}
+
+// Whether an iteration that has ended leaves the band of its loop. What tracing took of it does
+// not count. Where that is most of it nothing is known of the rest, nor, for as long again, of
+// iterations that took less than it: memory is cold behind a system call. (Of one that ended in
+// the past it is not known what tracing took.)
+inline void IterationGate::judge(const OpenLoop& loop, std::uint64_t end,
+                                 std::uint64_t end_ticks, std::uint16_t level,
+                                 std::uint16_t spent) noexcept {
+  const std::uint64_t all = end_ticks > loop.ticks ? end_ticks - loop.ticks : 0;
+  std::uint64_t own = own_ticks_ - loop.own_ticks;
+  if (own != 0) [[unlikely]] {
+    if (end + 1 < events_.next()) own = 0;
+    if (own > all / 2) {
+      cold_until_ = end_ticks + own;
+      cold_ticks_ = own;
+      return;
+    }
+  }
+  if (loop.ticks < cold_until_ && all < cold_ticks_) [[unlikely]]
+    return;
+  if (slow_.leaves(loop.loop, all - own)) [[unlikely]]
+    slow_ended(loop, end, all - own, level, spent);
+}
+
+// One more, and the policy goes on as before. Does what on_loop_event_slow() does for it.
+void IterationGate::next_iteration(OpenLoop& loop, const LoopEvent& event) noexcept {
+  told_ = true;
+  const std::uint16_t spent = policy_.spent_level();
+  const std::uint64_t ticks = events_[event.position].ticks;
+  if (slow_.active()) {
+    if (loop.begin == next_begin_ && event.level == spent) [[unlikely]]
+      next_ = {loop.begin, event.position};
+    judge(loop, event.position, ticks, event.level, spent);
+  }
+  loop.mark.position = event.position;
+  loop.mark.number = event.iteration;
+  loop.mark.ticks = ticks;
+  loop.mark.body_events = event.body_events;
+  loop.previous_begin = loop.begin;
+  loop.begin = event.position;
+  loop.number = event.iteration;
+  loop.ticks = ticks;
+  loop.own_ticks = own_ticks_;
+  if (event.level > spent) return inner_.put(event.kind, loop.mark);
+  outer_ended_ = true;
+  if (event.level == spent) iteration_held_ = true;
+  loop.marked = true;
+  sink_.iteration(loop.mark);
+}
+
+void IterationGate::on_loop_event_slow(const LoopEvent& event) noexcept {
   told_ = true;
   const std::uint16_t spent = policy_.spent_level();
   policy_.on_loop_event(event);
@@ -127,6 +179,9 @@ void IterationGate::on_loop_event(const LoopEvent& event) noexcept {
       loop.begin = event.position;
       loop.number = event.iteration;
       loop.ticks = ticks;
+      loop.own_ticks = own_ticks_;
+      loop.steady = loop.body_told && !settings_.marks_summary;
+      loop.mark = mark_of(event, ticks);
       if (event.level == policy_.spent_level()) iteration_held_ = true;
       return;
     }
@@ -134,6 +189,7 @@ void IterationGate::on_loop_event(const LoopEvent& event) noexcept {
       const std::uint64_t ticks = events_[event.position].ticks;
       end_iteration(loop, event.position + 1, ticks, event.level, spent);
       loop.ended = true;
+      loop.steady = false;
       return tell(event, ticks);
     }
     case LoopEventKind::kMismatch:
@@ -176,21 +232,27 @@ void IterationGate::end_iteration(OpenLoop& loop, std::uint64_t end,
                                   std::uint64_t end_ticks, std::uint16_t level,
                                   std::uint16_t spent) noexcept {
   if (!slow_.active()) return;
-  const std::uint64_t duration = end_ticks > loop.ticks ? end_ticks - loop.ticks : 0;
+  if (level == spent && loop.begin == next_begin_) next_ = {loop.begin, end};
+  judge(loop, end, end_ticks, level, spent);
+}
+
+// An iteration that has left the band of its loop waits, if it is held.
+void IterationGate::slow_ended(const OpenLoop& loop, std::uint64_t end,
+                               std::uint64_t duration, std::uint16_t level,
+                               std::uint16_t spent) noexcept {
   const bool company = events_.company(loop.begin, end);
   const bool outermost = level == spent;
-  if (outermost && loop.begin == next_begin_) next_ = {loop.begin, end};
-  slow_.ended({.loop = loop.loop,
-               .level = level,
-               .number = loop.number,
-               .begin = loop.begin,
-               .end = end,
-               .begin_ticks = loop.ticks,
-               .duration_ticks = duration,
-               .outermost = outermost,
-               .company = company,
-               .previous_begin = loop.previous_begin},
-              outermost || (level > spent && !company));
+  if (!outermost && (level <= spent || company)) return;
+  slow_.wait({.loop = loop.loop,
+              .level = level,
+              .number = loop.number,
+              .begin = loop.begin,
+              .end = end,
+              .begin_ticks = loop.ticks,
+              .duration_ticks = duration,
+              .outermost = outermost,
+              .company = company,
+              .previous_begin = loop.previous_begin});
 }
 
 // A loop's body is one iteration of it, and known when that is over.
@@ -272,6 +334,14 @@ bool IterationGate::apart(std::uint64_t begin, std::uint64_t end) const noexcept
 
 void IterationGate::after_loop_events() noexcept {
   policy_.symbol_done();
+  if (changed_ || next_.end != 0 || slow_.waiting() || cuts_.wants_hold()) [[unlikely]]
+    settle_changes();
+  if (iteration_held_ && cuts_.holding()) settle_marks();
+  told_ = cuts_.wants_hold();  // then every event is looked at
+  changed_ = broken_ = outer_ended_ = iteration_held_ = false;
+}
+
+void IterationGate::settle_changes() noexcept {
   const bool policy_changed = changed_;
   const CutReason reason = broken_          ? CutReason::kBreak
                            : policy_changed ? CutReason::kIterations
@@ -288,9 +358,6 @@ void IterationGate::after_loop_events() noexcept {
   }
   if (changed_) change(reason);
   if (cuts_.wants_hold()) cuts_.step(kept_position());
-  if (iteration_held_ && cuts_.holding()) settle_marks();
-  told_ = cuts_.wants_hold();  // then every event is looked at
-  changed_ = broken_ = outer_ended_ = iteration_held_ = false;
 }
 
 void IterationGate::change(CutReason reason) noexcept {

@@ -20,6 +20,8 @@
 //     begin of the next, and what counts is which iterations all of them have. Slow
 //     iterations of inner loops, in an iteration that is held, are not: the others would not
 //     have that part of it.
+//     What tracing itself took in an iteration, to write a block or to begin a gap, does not
+//     count: else each gap would give a slow iteration, and that the next gap.
 //   - At the end of the stream the last iteration is written, whole, as if the pattern had broken.
 //   - Gaps lie between epochs and are not shorter than `min_gap_ticks`: filters/hold_cuts.h.
 //   - Outside the time window nothing is written. A loop that runs when the window opens
@@ -57,6 +59,7 @@ struct SymbolEvent {
   std::uint16_t depth;  // open regions around it
   bool at_epoch;        // first symbol since that epoch: a cut there lies just before it
   Company company = Company::kNone;
+  std::uint64_t own_ticks = 0;  // that tracing has taken so far, where it took long
 };
 
 class GateSink : public MarkSink, public CutSink {
@@ -100,7 +103,15 @@ class IterationGate final : private periodicity::LoopSink, private HoldSink {
   void start(CutPoint start) noexcept;
 
   // The next symbol of the stream. Cost: the detector's, and a few stores.
-  void on_symbol(const SymbolEvent& event) noexcept;
+  __attribute__((always_inline)) void on_symbol(const SymbolEvent& event) noexcept {
+    own_ticks_ = event.own_ticks;
+    events_.append(event.ticks, event.epoch, event.depth, event.at_epoch, event.company);
+    if (!detector_.push_expected(event.symbol, event.depth))
+      detector_.push(event.symbol, event.depth, *this);
+    if (told_) after_loop_events();
+    if (event.ticks >= next_window_ticks_ && event.at_epoch) [[unlikely]]
+      window_step(event);
+  }
 
   // An event that gave a symbol ended; `depth` as at its begin. Ends outside a loop's body
   // (of a region that encloses the loop) do not belong to its last iteration.
@@ -137,14 +148,19 @@ class IterationGate final : private periodicity::LoopSink, private HoldSink {
     bool body_told = true;
     bool marked = false;               // an iteration of this visit has a mark
     bool summed = false;               // its further iterations have none
+    bool steady = false;               // begun, not ended, body told, each marked
     std::uint64_t begin = 0;           // position: begin of the latest iteration,
     std::uint64_t previous_begin = 0;  // and of the one before
     std::uint64_t number = 0;          // of the latest iteration
     std::uint64_t ticks = 0;           // its begin
+    std::uint64_t own_ticks = 0;       // as they were then
+    LoopMark mark{};                   // of the latest iteration, if steady
   };
 
   bool closed() const noexcept { return window_closed_ || paused_ || closed_for_good_; }
   void on_loop_event(const periodicity::LoopEvent& event) noexcept override;
+  void on_loop_event_slow(const periodicity::LoopEvent& event) noexcept;
+  void next_iteration(OpenLoop& loop, const periodicity::LoopEvent& event) noexcept;
   void hold(std::uint64_t position) noexcept override;
   void resume(std::uint64_t position) noexcept override;
   bool apart(std::uint64_t begin, std::uint64_t end) const noexcept override;
@@ -158,8 +174,13 @@ class IterationGate final : private periodicity::LoopSink, private HoldSink {
                    periodicity::LoopEventKind kind) noexcept;
   std::uint64_t end_of(const periodicity::LoopEvent& event) const noexcept;
   void set_depths() noexcept;
+  void judge(const OpenLoop& loop, std::uint64_t end, std::uint64_t end_ticks,
+             std::uint16_t level, std::uint16_t spent) noexcept;
 
+  void slow_ended(const OpenLoop& loop, std::uint64_t end, std::uint64_t duration,
+                  std::uint16_t level, std::uint16_t spent) noexcept;
   void after_loop_events() noexcept;
+  void settle_changes() noexcept;
   void change(CutReason reason) noexcept;
   void take_slow() noexcept;
   void keep(std::uint64_t begin, std::uint64_t end, bool outermost) noexcept;
@@ -181,6 +202,9 @@ class IterationGate final : private periodicity::LoopSink, private HoldSink {
   InnerMarks inner_;
   HoldCuts cuts_;
   std::vector<OpenLoop> open_;
+  std::uint64_t own_ticks_ = 0;   // at the latest event
+  std::uint64_t cold_until_ = 0;  // ticks; see judge()
+  std::uint64_t cold_ticks_ = 0;
   std::uint16_t inner_depth_ = 0;  // of the innermost open loop
   std::uint16_t outer_depth_ = 0;  // of the outermost
 

@@ -247,6 +247,35 @@ TEST_CASE("NestedGate: slow iterations - the ones that were made slow, and no ot
   CHECK(held == expected);
 }
 
+// What tracing took is none of the program's doing: all of it, or what it left cold behind it.
+TEST_CASE("NestedGate: slow iterations - not for what tracing took in them") {
+  const std::size_t size = 14;
+  Stream stream;
+  for (std::size_t i = 0; i < 400 * size; ++i) stream.push_back(i % size);
+  const auto ticks = random_ticks(stream.size(), 3);
+  GateRecord record;
+  NestedDetector detector;
+  const GatePolicy policy{.limit = 10, .slow = {5, 0.05}};
+  IterationGate gate(policy, detector, record);
+  std::uint64_t now = 0;
+  std::uint64_t own = 0;
+  for (std::size_t i = 0; i < stream.size(); ++i) {
+    gate.on_symbol({stream[i], now, i + 1, 0, true, Company::kNone, own});
+    const std::uint64_t k = i % size == 13 ? i / size : 0;
+    if (k == 60) now += 1000, own += 1000;  // less than an iteration takes
+    if (k == 100) now += 90000, own += 90000;
+    if (k == 101) now += 1000;  // caches
+    if (k == 200) now += 5000 + 1000, own += 1000;
+    if (k == 300) now += 90000 + 80000, own += 80000;
+    now += ticks[i];
+    gate.on_symbol_end(now - 10, 0);
+  }
+  std::vector<std::uint64_t> slow;
+  for (const SlowIteration& one : record.slow) slow.push_back(one.number);
+  CHECK(slow == std::vector<std::uint64_t>{200, 300});
+  CHECK(record.slow.at(0).duration_ticks < 5000 + 150 * size);
+}
+
 // Two in a row have neighbours in common; the begin of an iteration behind a slow one must not
 // be forgotten while nothing says yet that it is wanted.
 TEST_CASE("NestedGate: slow iterations - with company, their neighbours are written, too") {

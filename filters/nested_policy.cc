@@ -49,15 +49,20 @@ void NestedPolicy::set_spent(std::size_t level, bool spent) noexcept {
     loop.held_inside = level != 0 && (loop.spent || open_[level - 1].held_inside);
     loop.held = loop.spent || (level != 0 && open_[level - 1].held);
   }
+  find_spent_level();
+}
+
+void NestedPolicy::find_spent_level() noexcept {
+  const auto spent = [](const Open& loop) { return loop.spent; };
+  const auto first = std::find_if(open_.begin(), open_.end(), spent);
+  spent_level_ =
+      first == open_.end() ? kNoLevel : static_cast<std::uint16_t>(first - open_.begin());
 }
 
 void NestedPolicy::begin_iteration(const LoopEvent& event) noexcept {
   inner_resume_ = kNowhere;
   Open& loop = open_[event.level];
-  loop.before_previous = loop.previous_begin;
-  loop.previous_begin = loop.iteration_begin;
-  loop.iteration_begin = event.position;
-  loop.number = event.iteration;
+  move_on(loop, event.position, event.iteration);
   const std::uint64_t had = settings_.nested == Nested::kEach
                                 ? event.iteration - loop.first_counted
                                 : counts_of(event).iterations++;
@@ -83,6 +88,7 @@ void NestedPolicy::restart(std::uint64_t position) noexcept {
     loop.first_counted = loop.number + (begins_here ? 0 : 1);
     loop.spent = loop.held = loop.held_inside = loop.visits_spent = false;
   }
+  find_spent_level();
   holding_ = false;
   left_ = 0;
   inner_resume_ = inner_from_ = kNowhere;
@@ -92,6 +98,7 @@ void NestedPolicy::restart(std::uint64_t position) noexcept {
 void NestedPolicy::leave(const LoopEvent& event) noexcept {
   const Open loop = open_[event.level];
   open_.resize(event.level);
+  find_spent_level();
   if (event.at_end) return decide(event.position);
   // An inner loop tells no kMismatch, but ends where its broken iteration began.
   const bool broken = loop.broken || event.position == loop.iteration_begin;

@@ -81,13 +81,26 @@ class NestedPolicy final : public periodicity::LoopSink {
   // while the program runs cannot go back behind a resume later on.
   void symbol_done() noexcept { inner_resume_ = kNowhere; }
 
+  // The short way for an iteration of the innermost loop where the one before was spent and
+  // this one is, too, whatever was in it: then it is noted, and true. Else nothing has
+  // happened, and on_loop_event() takes it.
+  bool goes_on(std::uint16_t level, std::uint64_t position,
+               std::uint64_t iteration) noexcept {
+    if (settings_.limit == 0) return true;
+    Open& loop = open_[level];
+    const bool sure = loop.spent && (level == 0 || iteration - loop.first_counted >=
+                                                       settings_.limit * kApartFactor);
+    if (!sure || !holding_ || &loop != &open_.back() || settings_.nested != Nested::kEach)
+      return false;
+    inner_resume_ = kNowhere;
+    left_ = 0;
+    move_on(loop, position, iteration);
+    return true;
+  }
+
   // Level of the outermost loop whose current iteration is spent; kNoLevel: none is.
   static constexpr std::uint16_t kNoLevel = 0xffff;
-  std::uint16_t spent_level() const noexcept {
-    for (std::size_t level = 0; level != open_.size(); ++level)
-      if (open_[level].spent) return static_cast<std::uint16_t>(level);
-    return kNoLevel;
-  }
+  std::uint16_t spent_level() const noexcept { return spent_level_; }
   // The least position that a resume may name from now on, while something is spent.
   std::uint64_t resume_position() const noexcept {
     const std::uint16_t level = spent_level();
@@ -129,9 +142,17 @@ class NestedPolicy final : public periodicity::LoopSink {
   };
   static constexpr std::uint64_t kMostInner = 256;
 
+  static void move_on(Open& loop, std::uint64_t position,
+                      std::uint64_t iteration) noexcept {
+    loop.before_previous = loop.previous_begin;
+    loop.previous_begin = loop.iteration_begin;
+    loop.iteration_begin = position;
+    loop.number = iteration;
+  }
   void open(const periodicity::LoopEvent& event) noexcept;
   Loop& counts_of(const periodicity::LoopEvent& event) noexcept;
   void set_spent(std::size_t level, bool spent) noexcept;
+  void find_spent_level() noexcept;
   void begin_iteration(const periodicity::LoopEvent& event) noexcept;
   void leave(const periodicity::LoopEvent& event) noexcept;
   bool knows(const periodicity::LoopEvent& left) const noexcept;
@@ -143,6 +164,7 @@ class NestedPolicy final : public periodicity::LoopSink {
   HoldSink& sink_;
   std::vector<Open> open_;   // by level
   std::vector<Loop> loops_;  // by their numbers
+  std::uint16_t spent_level_ = kNoLevel;
   bool holding_ = false;
   std::uint64_t restarted_ = 0;  // position
   std::uint64_t resumed_ = 0;    // for the loop left last: from where,

@@ -6,8 +6,6 @@
 namespace refrain::filters {
 namespace {
 
-constexpr std::size_t kLoops = 256;
-
 bool before(const SlowIteration& a, const SlowIteration& b) {
   return a.begin != b.begin ? a.begin < b.begin : a.end > b.end;
 }
@@ -23,8 +21,8 @@ bool far_out(const SlowIteration& slow) {
 SlowIterations::SlowIterations(const SlowSettings& settings)
     : settings_(settings), loops_(settings.factor > 0 && settings.share > 0 ? kLoops : 0) {}
 
-void SlowIterations::wait(const SlowIteration& iteration,
-                          const DurationBand& band) noexcept {
+void SlowIterations::wait(const SlowIteration& iteration) noexcept {
+  const DurationBand& band = entry_of(iteration.loop).band;
   SlowIteration slow = iteration;
   slow.median_ticks = band.median();
   slow.mad_ticks = band.mad();

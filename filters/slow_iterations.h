@@ -35,6 +35,8 @@ struct SlowSettings {
   // What lies between two kept iterations that are nearer to each other than this is
   // written, too (a gap there would be too short), and counts as kept.
   std::uint64_t apart_ticks = 0;
+  // Who differs from the median by no more than that is not slow.
+  std::uint64_t noise_ticks = 0;
 };
 
 class SlowIterations {
@@ -50,12 +52,18 @@ class SlowIterations {
   // An iteration has ended. `held`: it is not being written, so that it waits if it is
   // slow. Everything but median, MAD and deviation is to be filled in.
   void ended(const SlowIteration& iteration, bool held) noexcept {
-    Loop& loop = loops_[iteration.loop % loops_.size()];
-    if (loop.loop != iteration.loop) [[unlikely]]
-      loop = {iteration.loop, {}};
-    if (loop.band.add(iteration.duration_ticks, settings_.factor) && held) [[unlikely]]
-      wait(iteration, loop.band);
+    if (leaves(iteration.loop, iteration.duration_ticks) && held) [[unlikely]]
+      wait(iteration);
   }
+  // The same in two steps: an iteration of `loop` has ended. If it left the band, and is held,
+  // wait() takes it.
+  bool leaves(std::uint32_t loop, std::uint64_t duration_ticks) noexcept {
+    Loop& entry = entry_of(loop);
+    if (entry.loop != loop) [[unlikely]]
+      entry = {loop, {}};
+    return entry.band.add(duration_ticks, settings_.factor, settings_.noise_ticks);
+  }
+  void wait(const SlowIteration& iteration) noexcept;
 
   bool waiting() const noexcept { return waiting_count_ != 0; }
   std::uint64_t first_waiting() const noexcept { return waiting_[0].begin; }
@@ -82,7 +90,8 @@ class SlowIterations {
     double events = 0;
   };
 
-  void wait(const SlowIteration& iteration, const DurationBand& band) noexcept;
+  static constexpr std::size_t kLoops = 256;
+  Loop& entry_of(std::uint32_t loop) noexcept { return loops_[loop % kLoops]; }
   bool worth_keeping(const SlowIteration& slow, double events, double allowed) noexcept;
 
   SlowSettings settings_;

@@ -11,18 +11,12 @@
 #include <cstdint>
 #include <vector>
 
+#include "periodicity/expected_events.h"
 #include "periodicity/loop_detector.h"
 #include "periodicity/token.h"
 #include "periodicity/token_history.h"
 
 namespace refrain::periodicity {
-
-struct Item {
-  std::uint64_t id = 0;            // of the Token that matches
-  std::uint32_t child = kNoBody;   // the inner loop, if it is one
-  std::uint32_t straight_end = 0;  // index in the body of the next inner loop, or its size
-  std::uint16_t depth = 0;
-};
 
 // Where in a body without inner loops a part of it begins, goes round again, or is over. A
 // part is a row of events that comes twice or more in succession: a loop of few rounds, the

@@ -14,10 +14,10 @@
 
 #include <cstdint>
 
-namespace refrain::periodicity {
+#include "periodicity/expected_events.h"
+#include "periodicity/symbol.h"
 
-// Identifier of one kind of event of the program, e.g. of a parallel region's call site.
-using Symbol = std::uint64_t;
+namespace refrain::periodicity {
 
 enum class LoopEventKind : std::uint8_t {
   // A loop was found. `position` is its first event, which lies in the past: the loop is
@@ -74,6 +74,14 @@ class LoopDetector {
   // depth in the body, so that marks of iterations nest with the program's regions.
   virtual void push(Symbol symbol, std::uint16_t depth, LoopSink& sink) noexcept = 0;
 
+  // The short way for what comes as expected and decides nothing: then it is pushed, and true.
+  // Else nothing has happened, and push() takes it. Symbols of phases never are.
+  bool push_expected(Symbol symbol, std::uint16_t depth) noexcept {
+    return expected_ != nullptr && symbol >> 63 == 0 && expected_->take(symbol, depth);
+  }
+  // What push_expected() looks at, for a detector around this one; null: it has none.
+  ExpectedEvents* expected() const noexcept { return expected_; }
+
   // The stream has ended: tells every open loop as left, at the end.
   virtual void finish(LoopSink& sink) noexcept = 0;
 
@@ -83,6 +91,9 @@ class LoopDetector {
   // How far behind position() a LoopEvent's position may lie, in events. A caller that
   // keeps this many timestamps can date every loop event.
   virtual std::uint64_t reach_events() const noexcept = 0;
+
+ protected:
+  ExpectedEvents* expected_ = nullptr;
 };
 
 }  // namespace refrain::periodicity

@@ -16,31 +16,31 @@ NestedDetector::NestedDetector(const NestedSettings& settings)
       pending_(2 * kMaxFrames * (settings.max_body_tokens + std::size_t{1})),
       reach_(std::max(settings.reach_events, kLeastReach)),
       max_variant_(settings.variants ? settings.max_body_tokens : 0),
-      seek_irregular_(settings.irregular) {}
+      seek_irregular_(settings.irregular) {
+  expected_ = &events_;
+}
 
 void NestedDetector::push(Symbol symbol, std::uint16_t depth, LoopSink& sink) noexcept {
-  recent_.note(position_, symbol, depth);
-  if (straight_ != straight_end_ && straight_->id == symbol) [[likely]] {
-    ++straight_;
-    ++position_;
+  if (events_.take(symbol, depth)) [[likely]]
     return;
-  }
-  if (straight_ == straight_end_ && again_ != nullptr && again_->id == symbol) {
+  events_.recent.note(events_.position, symbol, depth);
+  if (events_.next == events_.end && again_ != nullptr && again_->id == symbol) [[likely]]
     return push_again(sink);
-  }
   push_slow(symbol, depth, sink);
 }
 
 // The first event of another iteration of an innermost loop that holds no other.
 void NestedDetector::push_again(LoopSink& sink) noexcept {
   Frame& frame = frames_[depth_ - 1];
-  if (bodies_[frame.body].marks != 0) tell_parts(frame.body, frame.iteration_begin, sink);
+  if (bodies_[frame.body].marks != 0) [[unlikely]]
+    tell_parts(frame.body, frame.iteration_begin, sink);
   frame.item = 0;
-  frame.iteration_begin = position_;
-  ++frame.iterations;
+  frame.iteration_begin = events_.position;
   straight_begin_ = again_;
-  straight_ = again_ + 1;
-  tell(LoopEventKind::kIteration, depth_ - 1, position_++, frame.iterations, sink);
+  events_.next = again_ + 1;
+  again_event_.position = events_.position++;
+  again_event_.iteration = ++frame.iterations;
+  sink.on_loop_event(again_event_);
 }
 
 void NestedDetector::push_slow(Symbol symbol, std::uint16_t depth,
@@ -48,8 +48,8 @@ void NestedDetector::push_slow(Symbol symbol, std::uint16_t depth,
   leave_straight();
   const bool regular = !irregular_.any() && !search_.looking();
   if (!regular && push_irregular(sink)) return;
-  const Token token{.id = symbol, .position = position_, .depth = depth};
-  ++position_;
+  const Token token{.id = symbol, .position = events_.position, .depth = depth};
+  ++events_.position;
   if (pending_.empty()) {
     if (depth_ == 0) {
       step_history(token, sink);
@@ -73,8 +73,8 @@ void NestedDetector::work(std::uint32_t steps, LoopSink& sink) noexcept {
 
 void NestedDetector::leave_straight() noexcept {
   if (straight_begin_ == nullptr) return;
-  frames_[depth_ - 1].item += static_cast<std::uint32_t>(straight_ - straight_begin_);
-  straight_ = straight_end_ = straight_begin_ = again_ = nullptr;
+  frames_[depth_ - 1].item += static_cast<std::uint32_t>(events_.next - straight_begin_);
+  events_.next = events_.end = straight_begin_ = again_ = nullptr;
 }
 
 void NestedDetector::enter_straight() noexcept {
@@ -86,10 +86,12 @@ void NestedDetector::set_straight(const Frame& frame) noexcept {
   const std::uint32_t size = bodies_[frame.body].size;
   std::uint32_t end = frame.item == size ? size : items[frame.item].straight_end;
   if (!frame.told && tell_after(frame) > frame.item) end = std::min(end, tell_after(frame));
-  straight_begin_ = straight_ = items + frame.item;
-  straight_end_ = items + end;
+  straight_begin_ = events_.next = items + frame.item;
+  events_.end = items + end;
   again_ = nullptr;
-  if (end == size && frame.told && items->straight_end == size) again_ = items;
+  if (end != size || !frame.told || items->straight_end != size) return;
+  again_ = items;
+  again_event_ = event_of(LoopEventKind::kIteration, depth_ - 1, events_.position, 0);
 }
 
 void NestedDetector::step(const Token& token, LoopSink& sink) noexcept {
@@ -119,7 +121,8 @@ void NestedDetector::step(const Token& token, LoopSink& sink) noexcept {
 
 void NestedDetector::step_history(const Token& token, LoopSink& sink) noexcept {
   history_.append(token);
-  if (seek_irregular_ && token.position + 1 == position_) search_.unexplained(position_);
+  if (seek_irregular_ && token.position + 1 == events_.position)
+    search_.unexplained(events_.position);
   tried_.only = token.position < no_trial_before_;
   const auto known = bodies_.recognise(history_, tried_);
   if (known.body != kNoBody) {
@@ -207,7 +210,7 @@ void NestedDetector::open(std::uint32_t body, std::uint64_t start,
     const std::uint64_t from = begin;
     const std::uint64_t position = history_[from].position;
     begin = begin < start ? start : begin + size;
-    if (position_ - position > reach_) continue;
+    if (events_.position - position > reach_) continue;
     if (!frame.told) tell_found(0, position, iteration, sink);
     tell(LoopEventKind::kIteration, 0, position, iteration, sink);
     if (with_parts && from >= start && begin <= partial && from != partial)

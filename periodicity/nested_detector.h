@@ -95,7 +95,7 @@ class NestedDetector final : public LoopDetector {
 
   void push(Symbol symbol, std::uint16_t depth, LoopSink& sink) noexcept override;
   void finish(LoopSink& sink) noexcept override;
-  std::uint64_t position() const noexcept override { return position_; }
+  std::uint64_t position() const noexcept override { return events_.position; }
   std::uint64_t reach_events() const noexcept override { return reach_; }
 
  private:
@@ -155,6 +155,8 @@ class NestedDetector final : public LoopDetector {
   void tell_frames(LoopSink& sink) noexcept;
   void tell_found(std::size_t level, std::uint64_t position, std::uint64_t iteration,
                   LoopSink& sink) noexcept;
+  LoopEvent event_of(LoopEventKind kind, std::size_t level, std::uint64_t position,
+                     std::uint64_t iteration) const noexcept;
   void tell(LoopEventKind kind, std::size_t level, std::uint64_t position,
             std::uint64_t iteration, LoopSink& sink) const noexcept;
   std::uint64_t told_position(std::uint64_t position) const noexcept;
@@ -166,7 +168,6 @@ class NestedDetector final : public LoopDetector {
   std::vector<Token> inner_;  // inner loops that open iterations have passed, stacked
   std::uint32_t inner_count_ = 0;
   TokenDeque pending_;  // tokens to be read again, then events not yet read
-  std::uint64_t position_ = 0;
   std::uint64_t reach_;
   std::uint32_t max_variant_;
   std::uint64_t variant_end_ = ~std::uint64_t{0};  // up to where one was looked for
@@ -175,17 +176,15 @@ class NestedDetector final : public LoopDetector {
   std::uint64_t no_trial_before_ = 0;
   BodyStore::Tried tried_;
 
-  // The straight stretch of events that the innermost loop expects next, if all is
-  // quiet: one comparison a push. Equal pointers: no such stretch.
-  const Item* straight_ = nullptr;
-  const Item* straight_end_ = nullptr;
+  // The straight row of events that the innermost loop expects next, if all is quiet; it began
+  // at straight_begin_.
+  ExpectedEvents events_;
   const Item* straight_begin_ = nullptr;
   const Item* again_ = nullptr;  // the item that comes behind it, if nothing else can
-
-  RecentEvents recent_;
+  LoopEvent again_event_{};      // what is told then, but for position and iteration
   bool seek_irregular_;
-  HeaderSearch search_{recent_};
-  IrregularLoops irregular_{recent_};
+  HeaderSearch search_{events_.recent};
+  IrregularLoops irregular_{events_.recent};
   std::uint64_t irregular_iterations_ = 0;  // complete ones
   bool at_end_ = false;
   BreakTable breaks_;

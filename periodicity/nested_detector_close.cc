@@ -100,18 +100,18 @@ void NestedDetector::finish(LoopSink& sink) noexcept {
   close_all(sink);
 }
 
-// All open loops end at position_.
+// All open loops end at events_.position.
 void NestedDetector::close_all(LoopSink& sink) noexcept {
   for (bool inner_whole = false; depth_ != 0; --depth_) {
     Frame& frame = frames_[depth_ - 1];
     if (inner_whole) ++frame.item;
     if (frame.item == bodies_[frame.body].size) {
-      complete_iteration(frame, position_, sink);
+      complete_iteration(frame, events_.position, sink);
     }
     inner_whole = !frame.begun;
     if (!frame.told) continue;
-    tell(LoopEventKind::kLeft, depth_ - 1, position_, frame.iterations, sink);
-    note_told(frame, frame.begun ? frame.iteration_begin : position_);
+    tell(LoopEventKind::kLeft, depth_ - 1, events_.position, frame.iterations, sink);
+    note_told(frame, frame.begun ? frame.iteration_begin : events_.position);
   }
   inner_count_ = 0;
   history_.clear();

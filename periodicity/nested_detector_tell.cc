@@ -16,7 +16,7 @@ void NestedDetector::tell_frames(LoopSink& sink) noexcept {
   for (std::size_t level = 0; level != depth_; ++level) {
     const Frame& frame = frames_[level];
     if (frame.told) continue;
-    if (!frame.begun || position_ - frame.first > reach_) return;
+    if (!frame.begun || events_.position - frame.first > reach_) return;
     tell_found(level, frame.first, 0, sink);
     tell(LoopEventKind::kIteration, level, frame.first, 0, sink);
   }
@@ -32,33 +32,38 @@ void NestedDetector::tell_found(std::size_t level, std::uint64_t position,
 
 void NestedDetector::tell(LoopEventKind kind, std::size_t level, std::uint64_t position,
                           std::uint64_t iteration, LoopSink& sink) const noexcept {
+  sink.on_loop_event(event_of(kind, level, position, iteration));
+}
+
+LoopEvent NestedDetector::event_of(LoopEventKind kind, std::size_t level,
+                                   std::uint64_t position,
+                                   std::uint64_t iteration) const noexcept {
   const Frame& frame = frames_[level];
   const Body& body = bodies_[frame.body];
-  sink.on_loop_event(
-      {.kind = kind,
-       .level = static_cast<std::uint16_t>(level),
-       .loop = body.loop,
-       .visit = frame.visit,
-       .body_events = body.events,
-       .position = told_position(position),
-       .iteration = iteration,
-       .parent = level == 0 ? kNoLoop : bodies_[frames_[level - 1].body].loop,
-       .at_end = at_end_,
-       .left_so_often = left_so_.times,
-       .left_so_at = left_so_.position});
+  return {.kind = kind,
+          .level = static_cast<std::uint16_t>(level),
+          .loop = body.loop,
+          .visit = frame.visit,
+          .body_events = body.events,
+          .position = told_position(position),
+          .iteration = iteration,
+          .parent = level == 0 ? kNoLoop : bodies_[frames_[level - 1].body].loop,
+          .at_end = at_end_,
+          .left_so_often = left_so_.times,
+          .left_so_at = left_so_.position};
 }
 
 // Of what lies too long ago it is told that it was as early as can be said: within reach, and
 // not inside of an inner visit.
 std::uint64_t NestedDetector::told_position(std::uint64_t position) const noexcept {
-  if (position_ - position <= reach_) return position;
-  return std::max(position_ - reach_, told_visits_.end());
+  if (events_.position - position <= reach_) return position;
+  return std::max(events_.position - reach_, told_visits_.end());
 }
 
 // Tells the parts of the innermost loop's iteration that began at `begin` and is complete.
 void NestedDetector::tell_parts(std::uint32_t body, std::uint64_t begin,
                                 LoopSink& sink) noexcept {
-  if (position_ - begin > reach_) return;
+  if (events_.position - begin > reach_) return;
   std::array<std::uint32_t, BodyStore::kPartLevels> around;
   std::array<std::uint32_t, BodyStore::kPartLevels> visits;
   around[0] = bodies_[body].loop;

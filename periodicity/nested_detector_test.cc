@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -161,6 +162,63 @@ TEST_CASE("NestedDetector: re-entry - a known loop is told within its first iter
   CHECK(record.complaint(stream.size()) == "");
   CHECK(record.loops().size() == 1);
   CHECK(record.loops().begin()->second.iterations == 35);
+}
+
+void append_random_nest(std::mt19937_64& random, Stream& stream, Depths& depths,
+                        std::uint16_t level) {
+  std::vector<std::uint64_t> body(1 + random() % 5);
+  for (auto& item : body) item = random();
+  const std::uint64_t trips = 1 + random() % 60;
+  const bool varies = random() % 3 == 0;
+  for (std::uint64_t trip = 0; trip < trips && stream.size() < 20000; ++trip) {
+    for (const std::uint64_t item : body) {
+      if (level < 3 && item % 3 == 0) {
+        std::mt19937_64 inner(item + (varies ? trip : 0));
+        append_random_nest(inner, stream, depths, static_cast<std::uint16_t>(level + 1));
+      } else {
+        stream.push_back(1 + item % 9);
+        depths.push_back(level);
+      }
+      if (random() % 400 != 0) continue;
+      stream.push_back(100 + random() % 20);  // a break
+      depths.push_back(0);
+    }
+  }
+}
+
+TEST_CASE("NestedDetector: push_expected - the short way tells the same") {
+  std::uint64_t taken = 0;
+  std::uint64_t pushed = 0;
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    std::mt19937_64 random(seed);
+    Stream stream;
+    Depths depths;
+    while (stream.size() < 20000) append_random_nest(random, stream, depths, 0);
+    const LoopRecord expected = run(stream, {}, depths);
+    NestedDetector detector;
+    LoopRecord record;
+    for (std::size_t i = 0; i < stream.size(); ++i) {
+      const std::size_t told = record.events.size();
+      const bool short_way = detector.push_expected(stream[i], depths[i]);
+      if (!short_way) detector.push(stream[i], depths[i], record);
+      if (short_way && record.events.size() != told) FAIL("it decided something");
+      taken += short_way;
+    }
+    pushed += stream.size();
+    CHECK(detector.position() == stream.size());
+    detector.finish(record);
+    INFO("seed " << seed);
+    const bool same =
+        std::equal(record.events.begin(), record.events.end(), expected.events.begin(),
+                   expected.events.end(), [](const LoopEvent& a, const LoopEvent& b) {
+                     return a.kind == b.kind && a.level == b.level && a.loop == b.loop &&
+                            a.visit == b.visit && a.body_events == b.body_events &&
+                            a.position == b.position && a.iteration == b.iteration &&
+                            a.parent == b.parent && a.at_end == b.at_end;
+                   });
+    CHECK(same);
+  }
+  CHECK(taken > pushed / 4);
 }
 
 TEST_CASE("NestedDetector: extras - output every so many steps is a level of the nest") {

@@ -7,7 +7,9 @@ namespace refrain::periodicity {
 using enum LoopEventKind;
 
 PhaseDetector::PhaseDetector(std::unique_ptr<LoopDetector> inner)
-    : inner_(std::move(inner)) {}
+    : inner_(std::move(inner)) {
+  expected_ = inner_->expected();
+}
 
 std::uint64_t PhaseDetector::reach_events() const noexcept {
   return std::max<std::uint64_t>(inner_->reach_events(), 2 * kMostBetween);
@@ -19,7 +21,7 @@ std::size_t PhaseDetector::open_phases() const noexcept {
 }
 
 // What the inner detector tells, as far as it is heard.
-void PhaseDetector::on_loop_event(const LoopEvent& event) noexcept {
+void PhaseDetector::on_loop_event_slow(const LoopEvent& event) noexcept {
   track(event);
   if (!muted_) return sink_->on_loop_event(event);
   if (event.kind != kFound || event.level != 0) return;
@@ -60,6 +62,7 @@ void PhaseDetector::push_slow(Symbol symbol, std::uint16_t depth, LoopSink& sink
 void PhaseDetector::mute(std::uint64_t position, LoopSink& sink) noexcept {
   if (muted_) return;
   muted_ = true;
+  expected_ = nullptr;
   for (std::size_t level = inner_loops_.size(); level-- != 0;) {
     LoopEvent event = inner_loops_[level].found;
     event.position = position;
@@ -76,6 +79,7 @@ void PhaseDetector::listen(std::uint64_t position, LoopSink& sink) noexcept {
   audible_from_ = position;
   if (inner_loops_.empty() || inner_loops_.front().found.position < position) return;
   muted_ = false;
+  expected_ = inner_->expected();
   for (const InnerLoop& loop : inner_loops_) sink.on_loop_event(loop.found);
 }
 

@@ -52,7 +52,7 @@ class PhaseDetector final : public LoopDetector, private LoopSink {
   explicit PhaseDetector(std::unique_ptr<LoopDetector> inner);
 
   void push(Symbol symbol, std::uint16_t depth, LoopSink& sink) noexcept override {
-    if (open_.empty() && !muted_ && (symbol & kPhaseSymbol) == 0) [[likely]] {
+    if (!muted_ && (symbol & kPhaseSymbol) == 0) [[likely]] {
       sink_ = &sink;
       return inner_->push(symbol, depth, *this);
     }
@@ -85,7 +85,15 @@ class PhaseDetector final : public LoopDetector, private LoopSink {
     std::uint64_t iteration = 0;
   };
 
-  void on_loop_event(const LoopEvent& event) noexcept override;
+  void on_loop_event(const LoopEvent& event) noexcept override {
+    if (event.kind == LoopEventKind::kIteration && !muted_) [[likely]] {
+      if (event.level < inner_loops_.size())
+        inner_loops_[event.level].iteration = event.iteration;
+      return sink_->on_loop_event(event);
+    }
+    on_loop_event_slow(event);
+  }
+  void on_loop_event_slow(const LoopEvent& event) noexcept;
   void push_slow(Symbol symbol, std::uint16_t depth, LoopSink& sink) noexcept;
   void begin(std::uint32_t name, LoopSink& sink) noexcept;
   void end(std::uint32_t name, LoopSink& sink) noexcept;
@@ -102,7 +110,7 @@ class PhaseDetector final : public LoopDetector, private LoopSink {
   std::unordered_map<std::uint32_t, Phase> phases_;
   std::vector<InnerLoop> inner_loops_;  // by level
   LoopSink* sink_ = nullptr;
-  bool muted_ = false;
+  bool muted_ = false;              // whenever a phase is open
   std::uint64_t audible_from_ = 0;  // while muted: a loop that begins here or later is told
 };
 

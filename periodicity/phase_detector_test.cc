@@ -243,4 +243,34 @@ TEST_CASE("PhaseDetector: a phase that comes once - loops behind it are found") 
   CHECK(bench.told.count(LoopEventKind::kIteration, false) >= 99);
 }
 
+TEST_CASE("PhaseDetector: push_expected - the short way ends where a phase begins") {
+  Bench whole;
+  Bench bench;
+  std::uint64_t taken = 0;
+  const auto both = [&](Symbol s) {
+    whole.symbol(s);
+    if (bench.detector.push_expected(s, 0))
+      ++taken;
+    else
+      bench.symbol(s);
+  };
+  for (int part = 0; part < 4; ++part) {
+    for (int k = 0; k < 300; ++k)
+      for (const Symbol s : {1, 2, 3}) both(s);
+    // A phase in the midst of an iteration; the loop inside it is not heard.
+    both(1);
+    both(phase_begin(7));
+    const std::uint64_t before = taken;
+    for (int k = 0; k < 50; ++k) both(4), both(5);
+    CHECK(taken == before);
+    both(phase_end(7));
+    both(6);
+  }
+  whole.detector.finish(whole.told);
+  bench.detector.finish(bench.told);
+  CHECK(bench.told.lines == whole.told.lines);
+  CHECK(bench.told.of_phases().size() >= 4);
+  CHECK(taken > 500);
+}
+
 }  // namespace refrain::periodicity

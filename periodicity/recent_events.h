@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "periodicity/loop_detector.h"
+#include "periodicity/symbol.h"
 
 namespace refrain::periodicity {
 

@@ -5,12 +5,11 @@
 
 #include <cstdint>
 
+#include "periodicity/expected_events.h"
 #include "periodicity/loop_detector.h"
 #include "periodicity/symbol_hash.h"
 
 namespace refrain::periodicity {
-
-inline constexpr std::uint32_t kNoBody = ~std::uint32_t{0};
 
 struct Token {
   // What is compared: the symbol, or a hash of the loop's number. How often the loop went

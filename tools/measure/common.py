@@ -31,7 +31,10 @@ def run_program(command, env):
     done = subprocess.run(command, env=env, capture_output=True, text=True)
     if done.returncode != 0:
         fail(f"{' '.join(command)}: exit status {done.returncode}\n{done.stderr}")
-    lines = done.stdout.strip().splitlines()
+    # A tracer may have the last word.
+    lines = [line for line in done.stdout.strip().splitlines() if "=" in line]
+    if not lines:
+        fail(f"{' '.join(command)}: it printed no values")
     return dict(pair.split("=", 1) for pair in lines[-1].split() if "=" in pair)
 
 

@@ -1,83 +1,141 @@
-"""tools/bench mpi: what tracing costs a program of short MPI calls."""
+"""tools/bench mpi: what tracing costs a program of short MPI calls, beside other tracers."""
 
 import os
+import re
+import shlex
 import shutil
 import statistics
 import sys
 import tempfile
 
-from measure.common import BIN, REFRAIN, bazel, environment, percent, quartiles, run_program
+from measure.common import (BIN, REFRAIN, bazel, environment, fail, percent, quartiles,
+                            run_program)
 
 PROGRAM = os.path.join(BIN, "test/programs/mpi/shortring_gcc")
-VARIANTS = ("untraced", "recording", "holding")
 RING_CALLS = 2  # an iteration: Sendrecv, Allreduce
 
 
-def command_of(variant, archive, command):
-    if variant == "untraced":
-        return command
-    limit = "0" if variant == "recording" else "10"
-    return [REFRAIN, "run", "-n", limit, "--quiet", "-o", archive, "--", *command]
+class Variant:
+    """One way to run the program: as it is, under Refrain, or as --peer says."""
+
+    def __init__(self, name, command, variables=None, program=PROGRAM):
+        self.name = name
+        self.command = command  # before `mpirun -n 2 PROGRAM`, or before PROGRAM
+        self.variables = variables or {}
+        self.program = program
+
+    def words(self, ranks, arguments, archive):
+        launch = ["mpirun", "-n", str(ranks)] if ranks > 1 else []
+        word = {"{archive}": archive, "{ranks}": str(ranks), "{program}": self.program}
+        before = [re.sub(r"{\w+}", lambda m: word.get(m[0], m[0]), w) for w in self.command]
+        # A peer that starts the ranks itself, or stands between the launcher and the program.
+        if "--" in before:
+            at = before.index("--")
+            return before[:at] + launch + before[at + 1:] + [self.program] + arguments
+        return before + launch + [self.program] + arguments
 
 
-def run(variant, scratch, command):
-    """Nanoseconds an iteration, and the bytes of the archive."""
+def refrain(limit):
+    return [REFRAIN, "run", "-n", limit, "--quiet", "-o", "{archive}"]
+
+
+def variants_of(options):
+    all_of_them = [Variant("untraced", []), Variant("recording", refrain("0")),
+                   Variant("holding", refrain("10"))]
+    for text in options.peer:
+        name, _, rest = text.partition("=")
+        if not name or name in [v.name for v in all_of_them]:
+            fail(f"--peer: no name, or one that is taken: {text}")
+        words = shlex.split(rest)
+        variables = {"program": PROGRAM}
+        while words and re.match(r"\w+=", words[0]):
+            key, _, text = words.pop(0).partition("=")
+            variables[key] = text
+        program = variables.pop("program")
+        all_of_them.append(Variant(name, words, variables, program))
+    return all_of_them
+
+
+def run(variant, scratch, ranks, arguments):
+    """The values that the program prints, and the bytes of the archive."""
     archive = os.path.join(scratch, "archive")
-    values = run_program(command_of(variant, archive, command), environment(1))
+    variables = {key: value.replace("{archive}", archive)
+                 for key, value in variant.variables.items()}
+    values = run_program(variant.words(ranks, arguments, archive),
+                         {**environment(1), **variables})
     size = sum(os.path.getsize(os.path.join(folder, name))
                for folder, _, names in os.walk(archive) for name in names)
     shutil.rmtree(archive, ignore_errors=True)
-    return float(values["ns_per_iteration"]), size
+    values["bytes"] = size
+    return values
 
 
-def rounds_of(options, scratch, command, name):
+def rounds_of(options, scratch, ranks, arguments, name):
+    variants = variants_of(options)
     rounds = []
     for number in range(options.rounds):
         if sys.stderr.isatty():
             print(f"\r{name}: round {number + 1} of {options.rounds} ", end="", file=sys.stderr)
-        turn = number % len(VARIANTS)
-        order = VARIANTS[turn:] + VARIANTS[:turn]
-        rounds.append({variant: run(variant, scratch, command) for variant in order})
+        turn = number % len(variants)
+        rounds.append({v.name: run(v, scratch, ranks, arguments)
+                       for v in variants[turn:] + variants[:turn]})
     if sys.stderr.isatty():
         print("\r", end="", file=sys.stderr)
     return rounds
+
+
+def names_of(rounds):
+    """The traced variants, in the order of their definition."""
+    first = ["recording", "holding"]
+    return first + sorted(set(rounds[0]) - set(first) - {"untraced"})
+
+
+def value(one_round, variant, key="ns_per_iteration"):
+    return float(one_round[variant][key])
 
 
 def ring(options, scratch):
     units = max(int(run_program([PROGRAM, "calibrate", "5000"], environment(1))["units"])
                 for _ in range(5))
     iterations = 20000
-    command = ["mpirun", "-n", "2", PROGRAM, "ring", str(iterations), str(units)]
-    rounds = rounds_of(options, scratch, command, "ring")
+    rounds = rounds_of(options, scratch, 2, ["ring", str(iterations), str(units)], "ring")
     print(f"ring: Sendrecv, Allreduce and 5 us of work an iteration, 2 processes, {iterations} "
-          f"iterations, {len(rounds)} rounds; medians within rounds, quartiles in brackets")
-    for variant in VARIANTS:
-        wall = statistics.median(r[variant][0] for r in rounds)
-        line = f"  {variant:10} {wall:8.0f} ns an iteration"
-        if variant != "untraced":
-            line += percent([100 * (r[variant][0] / r["untraced"][0] - 1) for r in rounds])
-            extra = [(r[variant][0] - r["untraced"][0]) / RING_CALLS for r in rounds]
-            line += f", {statistics.median(extra):6.1f} ns a call"
-        print(line)
-    full = rounds[0]["recording"][1]
-    reduced = rounds[0]["holding"][1]
+          f"iterations, {len(rounds)} rounds; medians within rounds, quartiles in brackets; then "
+          "the same of each run's fastest stretch of 40")
+    untraced = statistics.median(value(r, "untraced") for r in rounds)
+    print(f"  {'untraced':10} {untraced:8.0f} ns an iteration")
+    for name in names_of(rounds):
+        wall = statistics.median(value(r, name) for r in rounds)
+        line = f"  {name:10} {wall:8.0f} ns an iteration"
+        line += percent([100 * (value(r, name) / value(r, "untraced") - 1) for r in rounds])
+        extra = [(value(r, name) - value(r, "untraced")) / RING_CALLS for r in rounds]
+        fastest = [100 * (value(r, name, "minimum_ns") / value(r, "untraced", "minimum_ns") - 1)
+                   for r in rounds]
+        print(f"{line}, {statistics.median(extra):6.1f} ns a call; fastest{percent(fastest)}")
+    full = rounds[0]["recording"]["bytes"]
+    reduced = rounds[0]["holding"]["bytes"]
     print(f"  archive: {full} bytes in full, {reduced} reduced, {100 * reduced / full:.2f} %")
 
 
-# Calls that do next to nothing. One that asks something of this process alone is no symbol of
-# the detector's stream: no loop is found, and nothing is held. The other is an iteration of
-# its own each time.
-SINGLE_CALLS = (("call", "MPI_Comm_rank, which is no symbol and so always written"),
-                ("send", "MPI_Send to nobody, six functions deep"))
+# Calls that do next to nothing, in one process. One that asks something of this process alone is no
+# symbol of the detector's stream: no loop is found, and nothing is held. The second is an iteration
+# of its own each time.
+SINGLE = (("call", 2000000, 1, "MPI_Comm_rank, which is no symbol and so always written"),
+          ("send", 2000000, 1, "MPI_Send to nobody, six functions deep"),
+          ("ring", 300000, RING_CALLS, "Sendrecv to itself and Allreduce"))
 
 
-def single_call(options, scratch, mode, what):
-    command = [PROGRAM, mode, "2000000"]
-    rounds = rounds_of(options, scratch, command, mode)
-    print(f"{mode}: {what}, again and again in one process, {len(rounds)} rounds")
-    for variant in VARIANTS[1:]:
-        low, middle, high = quartiles([r[variant][0] - r["untraced"][0] for r in rounds])
-        print(f"  {variant:10} {middle:6.1f} ns a call over untraced [{low:.1f} {high:.1f}]")
+def single(options, scratch, mode, count, calls, what):
+    rounds = rounds_of(options, scratch, 1, [mode, str(count)], mode)
+    print(f"{mode}: {what}, again and again in one process, {len(rounds)} rounds; ns a call over "
+          "untraced, wall-clock and CPU time: medians, quartiles in brackets")
+    for name in names_of(rounds):
+        line = f"  {name:10}"
+        for key, kind in (("ns_per_iteration", "wall"), ("cpu_ns", "CPU")):
+            low, middle, high = quartiles([(value(r, name, key) - value(r, "untraced", key))
+                                           / calls for r in rounds])
+            line += f"  {kind} {middle:6.1f} [{low:.1f} {high:.1f}]"
+        print(line)
 
 
 def mpi(options):
@@ -85,8 +143,8 @@ def mpi(options):
           "//test/programs/mpi:shortring_gcc")
     scratch = tempfile.mkdtemp(prefix="refrain-bench-")
     try:
-        for mode, what in SINGLE_CALLS:
-            single_call(options, scratch, mode, what)
+        for mode, count, calls, what in SINGLE:
+            single(options, scratch, mode, count, calls, what)
         ring(options, scratch)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)

@@ -10,6 +10,7 @@ using runtime::t_thread;
 
 std::atomic<bool> g_tracing{false};
 unsigned g_frames = 0;
+constinit KnownCalls g_known_calls;
 PollRun::Limits g_polls;
 constinit thread_local const recorder::FrameMark* t_outermost
     __attribute__((tls_model("initial-exec"))) = nullptr;
@@ -58,6 +59,17 @@ bool is_symbol(Stream stream) noexcept {
          stream != Stream::kConvert;
 }
 
+std::uint64_t payload_of(Procedure procedure, const Site& site) noexcept {
+  return (reinterpret_cast<std::uint64_t>(site.returns_to) & spool::kAddressMask) |
+         std::uint64_t{static_cast<std::uint16_t>(procedure)} << spool::kMpiProcedureShift;
+}
+
+// The payload is the place, but for the kind.
+periodicity::Symbol place_of(std::uint64_t payload) noexcept {
+  static_assert(runtime::kPlaceDetailShift == spool::kMpiProcedureShift);
+  return payload | std::uint64_t{spool::kMpiEnter} << runtime::kPlaceKindShift;
+}
+
 __attribute__((noinline, cold)) void attach() noexcept {
   runtime::attach_thread(spool::kRoleRoot, true);
 }
@@ -69,6 +81,39 @@ Call::Call(Procedure procedure, Stream stream, Site site, Handle handle) noexcep
     return;
   mark_.set(&t_outermost);
   t_outermost = &mark_;
+  ThreadRecorder* const recorder = t_thread.recorder;
+  // The owner's: the primary thread's. What is known are symbols.
+  if (recorder != nullptr && g_known_calls.owner() == recorder &&
+      t_thread.teams_open == 0 && g_tracing.load(std::memory_order_relaxed)) [[likely]] {
+    payload_ = payload_of(procedure, site);
+    const KnownCall* const known = g_known_calls.find(
+        g_callers.known(site, g_frames), payload_, handle, g_communicators.generation());
+    if (known != nullptr) [[likely]] {
+      enter_known(*recorder, *known);
+      return;
+    }
+  }
+  enter_slow(procedure, stream, site, handle);
+}
+
+// As enter(), where all that it would find out is known.
+__attribute__((always_inline)) inline void Call::enter_known(
+    ThreadRecorder& recorder, const KnownCall& known) noexcept {
+  comm_ = known.comm;
+  const runtime::Scope scope;
+  if (!scope) [[unlikely]]
+    return;
+  ticks_ = recorder::Clock::now();
+  const std::uint8_t cut = g_session->begin_epoch(recorder, ticks_);
+  const std::uint64_t epoch = recorder.epoch();
+  g_session->on_known_symbol(recorder, known.number, place_of(payload_), ticks_,
+                             known.company);
+  fed_ = true;
+  recorder.begin(spool::record_words(spool::kMpiEnter, ticks_, payload_, cut, epoch));
+}
+
+__attribute__((noinline)) void Call::enter_slow(Procedure procedure, Stream stream,
+                                                Site site, Handle handle) noexcept {
   if (!g_tracing.load(std::memory_order_relaxed)) [[unlikely]] {
     if (stream != Stream::kStart || !start_tracing()) return;
   }
@@ -79,9 +124,7 @@ Call::Call(Procedure procedure, Stream stream, Site site, Handle handle) noexcep
   if (t_thread.recorder == nullptr) [[unlikely]]
     attach();
   comm_ = find_communicator(handle);
-  payload_ = (reinterpret_cast<std::uint64_t>(site.returns_to) & spool::kAddressMask) |
-             std::uint64_t{static_cast<std::uint16_t>(procedure)}
-                 << spool::kMpiProcedureShift;
+  payload_ = payload_of(procedure, site);
   enter(stream, site, handle);
 }
 
@@ -100,7 +143,7 @@ __attribute__((noinline, cold)) bool Call::is_inner() noexcept {
   return false;
 }
 
-// In the constructor, and feed() in it: one function a call.
+// In enter_slow(), and feed() in it: one function a call.
 __attribute__((always_inline)) inline void Call::enter(Stream stream, const Site& site,
                                                        Handle handle) noexcept {
   const runtime::Scope scope;
@@ -127,13 +170,23 @@ __attribute__((always_inline)) inline void Call::feed(ThreadRecorder& recorder,
                                                       Stream stream, const Site& site,
                                                       Handle handle) noexcept {
   const std::uint64_t callers = g_frames == 0 ? 0 : g_callers.hash(site, g_frames);
-  // The payload is the place, but for the kind.
-  static_assert(runtime::kPlaceDetailShift == spool::kMpiProcedureShift);
-  g_session->on_symbol(
-      recorder, symbol_of(payload_, handle, callers),
-      payload_ | std::uint64_t{spool::kMpiEnter} << runtime::kPlaceKindShift, ticks_,
-      company_of(stream, *comm_));
+  const filters::Company company = company_of(stream, *comm_);
+  const periodicity::Symbol number = g_session->on_symbol(
+      recorder, symbol_of(payload_, handle, callers), place_of(payload_), ticks_, company);
   fed_ = true;
+  if (number == 0 || g_frames == 0 || t_thread.teams_open != 0) return;
+  // Before it is looked for: what is remembered of it holds then.
+  const std::uint64_t generation = g_communicators.generation();
+  if (find_communicator(handle) != comm_) return;
+  const Callers::Known path = g_callers.known(site, g_frames);
+  g_known_calls.learn(recorder, path,
+                      {.payload = payload_,
+                       .callers = callers,
+                       .generation = generation,
+                       .handle = handle,
+                       .company = company,
+                       .comm = comm_,
+                       .number = number});
 }
 
 // A poll begins: whether it goes on with the region of those before it.
@@ -158,20 +211,28 @@ void Call::begin_late(ThreadRecorder& recorder) noexcept {
 void Call::leave() noexcept {
   ThreadRecorder* recorder = after_procedure();
   if (recorder == nullptr) return;
-  if (ticks_ != 0) {  // else it was not entered
+  if (polls_) [[unlikely]] {
+    leave_poll(*recorder);
+  } else if (ticks_ != 0) {  // else it was not entered
     const std::uint64_t ticks = leave_ticks();
-    const bool extended =
-        extends_ && t_polls.goes_on(end_of_call(*recorder)) && recorder->extend_end(ticks);
-    const bool late = extends_ && !extended;
-    if (late) begin_late(*recorder);
-    if (!extended) recorder->end(spool::record_words(spool::kMpiLeave, ticks, payload_));
-    if (polls_ && (told_ || late))
-      t_polls.ends_row();
-    else if (polls_)
-      t_polls.in_vain(ticks, !extended);
+    recorder->end(spool::record_words(spool::kMpiLeave, ticks, payload_));
     if (fed_) g_session->on_symbol_end(ticks, recorder->depth());
   }
   runtime::Scope::leave(*recorder);
+}
+
+// Polls are no symbols.
+__attribute__((noinline)) void Call::leave_poll(ThreadRecorder& recorder) noexcept {
+  const std::uint64_t ticks = leave_ticks();
+  const bool extended =
+      extends_ && t_polls.goes_on(end_of_call(recorder)) && recorder.extend_end(ticks);
+  const bool late = extends_ && !extended;
+  if (late) begin_late(recorder);
+  if (!extended) recorder.end(spool::record_words(spool::kMpiLeave, ticks, payload_));
+  if (told_ || late)
+    t_polls.ends_row();
+  else
+    t_polls.in_vain(ticks, !extended);
 }
 
 }  // namespace refrain::mpi

@@ -18,6 +18,7 @@
 
 #include "tracer/mpi/communicators.h"
 #include "tracer/mpi/fortran.h"
+#include "tracer/mpi/known_calls.h"
 #include "tracer/mpi/poll_run.h"
 #include "tracer/mpi/procedures.h"
 #include "tracer/recorder/clock.h"
@@ -46,6 +47,7 @@ enum class Stream : std::uint8_t {
 extern std::atomic<bool> g_tracing;
 // How many frames above a call site are part of the symbol. Set once, before the first call.
 extern unsigned g_frames;
+extern KnownCalls g_known_calls;
 // How many polls in a row are recorded one by one. Likewise.
 extern PollRun::Limits g_polls;
 // The thread's outermost call in progress.
@@ -130,9 +132,8 @@ class Call {
   }
   static void put_pair(recorder::ThreadRecorder& recorder, const spool::RecordWords& first,
                        std::uint64_t amount_a48, std::uint64_t amount_payload) noexcept {
-    recorder.append(first);
-    recorder.append(
-        spool::record_words(spool::kMpiAmount, first.ticks, amount_payload, 0, amount_a48));
+    recorder.append(first, spool::record_words(spool::kMpiAmount, first.ticks,
+                                               amount_payload, 0, amount_a48));
   }
 
   // That of the enter, unless something of a later time was recorded since.
@@ -146,10 +147,13 @@ class Call {
   }
 
   bool is_inner() noexcept;
+  void enter_known(recorder::ThreadRecorder& recorder, const KnownCall& known) noexcept;
+  void enter_slow(Procedure procedure, Stream stream, Site site, Handle handle) noexcept;
   void enter(Stream stream, const Site& site, Handle handle) noexcept;
   void feed(recorder::ThreadRecorder& recorder, Stream stream, const Site& site,
             Handle handle) noexcept;
   void leave() noexcept;
+  void leave_poll(recorder::ThreadRecorder& recorder) noexcept;
   bool poll_extends(recorder::ThreadRecorder& recorder) noexcept;
   void begin_late(recorder::ThreadRecorder& recorder) noexcept;
 

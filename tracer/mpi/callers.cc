@@ -81,26 +81,15 @@ NOT_SANITIZED bool Callers::step(Frame& frame) noexcept {
   return true;
 }
 
-// As step() for all of a path.
-NOT_SANITIZED bool Callers::holds(const Path& path) noexcept {
-  std::uintptr_t changed = 0;
-  for (unsigned i = 0; i != path.count; ++i)
-    changed |= reinterpret_cast<const std::uintptr_t*>(path.slots[i].stack)[-1] ^
-               path.slots[i].address;
-  return changed == 0;
-}
-
 std::uint64_t Callers::hash(Site site, unsigned frames) noexcept {
 #if defined(__x86_64__)
+  if (const Known path = known(site, frames); path.place != kPaths) [[likely]]
+    return path.hash;
   const auto address = reinterpret_cast<std::uintptr_t>(site.returns_to);
   const auto stack = reinterpret_cast<std::uintptr_t>(site.stack);
-  Path& path = paths_[(address ^ address >> 6 ^ stack >> 4) % kPaths];
-  if (path.site.address == address && path.site.stack == stack && path.frames == frames &&
-      holds(path)) [[likely]]
-    return path.hash;
-  return hash_slow(path, address, stack, frames);
+  return hash_slow(paths_[place_of(address, stack)], address, stack, frames);
 #else
-  (void)site, (void)frames;  // where return addresses lie is known of x86-64 only
+  (void)site, (void)frames;
   return 0;
 #endif
 }

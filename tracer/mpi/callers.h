@@ -38,9 +38,31 @@ struct Site {
 class Callers {
  public:
   static constexpr unsigned kMostFrames = 16;
+  static constexpr std::size_t kPaths = 256;
 
   // Hash of up to `frames` return addresses above the site; 0 for none.
   std::uint64_t hash(Site site, unsigned frames) noexcept;
+
+  // The same where the whole path is remembered, in a place of its own: its number, which is
+  // below kPaths, and the hash. Else nothing has happened, and hash() finds it.
+  struct Known {
+    std::size_t place = kPaths;
+    std::uint64_t hash = 0;
+  };
+  Known known(Site site, unsigned frames) const noexcept {
+#if defined(__x86_64__)
+    const auto address = reinterpret_cast<std::uintptr_t>(site.returns_to);
+    const auto stack = reinterpret_cast<std::uintptr_t>(site.stack);
+    const std::size_t place = place_of(address, stack);
+    const Path& path = paths_[place];
+    if (path.site.address == address && path.site.stack == stack && path.frames == frames &&
+        holds(path)) [[likely]]
+      return {place, path.hash};
+#else
+    (void)site, (void)frames;  // where return addresses lie is known of x86-64 only
+#endif
+    return {};
+  }
 
   // For tests: how often the stack was unwound.
   std::uint64_t unwinds() const noexcept { return unwinds_; }
@@ -71,9 +93,20 @@ class Callers {
     std::uint64_t hash = 0;
     std::array<Frame, kMostFrames> slots{};  // what lies where: `stack` is just above it
   };
-  static constexpr std::size_t kPaths = 64;
 
-  static bool holds(const Path& path) noexcept;
+  static std::size_t place_of(std::uintptr_t address, std::uintptr_t stack) noexcept {
+    return (address ^ address >> 6 ^ stack >> 4) % kPaths;
+  }
+  // As step() for all of a path. What is read is a word of somebody else's frame, which the
+  // sanitizers would not have.
+  __attribute__((no_sanitize("address"), no_sanitize("thread"))) static bool holds(
+      const Path& path) noexcept {
+    std::uintptr_t changed = 0;
+    const Frame* const end = path.slots.data() + path.count;
+    for (const Frame* slot = path.slots.data(); slot != end; ++slot)
+      changed |= reinterpret_cast<const std::uintptr_t*>(slot->stack)[-1] ^ slot->address;
+    return changed == 0;
+  }
   std::uint64_t hash_slow(Path& path, std::uintptr_t address, std::uintptr_t stack,
                           unsigned frames) noexcept;
   Entry* find(std::uintptr_t address, std::uintptr_t caller) noexcept;

@@ -13,6 +13,7 @@ ChannelCounters::Slot* ChannelCounters::open(std::uint16_t comm, int peer,
     try {
       std::vector<Slot> old(2 * slots_.size());
       old.swap(slots_);
+      mask_ = slots_.size() - 1;
       for (const Slot& slot : old) {
         if (slot.comm_and_count == kEmpty) continue;
         const auto peer_of = static_cast<int>(slot.peer_and_tag >> 32);

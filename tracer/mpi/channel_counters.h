@@ -58,9 +58,10 @@ class ChannelCounters {
   // The channel's slot, or the empty one where it would be.
   Slot* find(std::uint16_t comm, int peer, int tag) noexcept {
     const std::uint64_t k = key(peer, tag);
-    const std::size_t mask = slots_.size() - 1;
+    Slot* const slots = slots_.data();
+    const std::size_t mask = mask_;
     for (std::size_t at = hash(comm, k) & mask;; at = (at + 1) & mask) {
-      Slot& slot = slots_[at];
+      Slot& slot = slots[at];
       if (slot.comm_and_count == kEmpty ||
           (slot.peer_and_tag == k && slot.comm_and_count >> kCommShift == comm))
         return &slot;
@@ -70,6 +71,7 @@ class ChannelCounters {
   Slot* open(std::uint16_t comm, int peer, int tag) noexcept;
 
   std::vector<Slot> slots_;  // a power of two
+  std::size_t mask_ = 255;   // their number less 1
   std::size_t used_ = 0;
 };
 

@@ -57,6 +57,7 @@ Communicator* Communicators::add_locked(const Facts& facts) {
   entry->next_.store(head.load(std::memory_order_relaxed), std::memory_order_relaxed);
   // Release: pairs with find().
   head.store(entry.get(), std::memory_order_release);
+  generation_.fetch_add(1, std::memory_order_release);
   all_.push_back(std::move(entry));
   return all_.back().get();
 }
@@ -68,6 +69,7 @@ void Communicators::remove(const Communicator* entry) noexcept {
        link = &at->next_, at = link->load()) {
     if (at != entry) continue;
     link->store(at->next_.load(), std::memory_order_release);
+    generation_.fetch_add(1, std::memory_order_release);
     return;
   }
 }

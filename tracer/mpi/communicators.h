@@ -87,6 +87,10 @@ class Communicators {
   };
   Communicator* add(const Facts& facts) noexcept;
   void remove(const Communicator* entry) noexcept;
+  // Grows when entries come and go: what find() gave while it was the same holds.
+  std::uint64_t generation() const noexcept {
+    return generation_.load(std::memory_order_acquire);
+  }
 
  private:
   Communicator* add_locked(const Facts& facts);
@@ -99,6 +103,7 @@ class Communicators {
 
   std::array<std::atomic<Communicator*>, kSlots> slots_{};
   Communicator none_;
+  std::atomic<std::uint64_t> generation_{1};
   std::mutex mutex_;  // of what follows, and of changes
   std::vector<std::unique_ptr<Communicator>> all_;
   std::unordered_map<std::uint64_t, std::uint64_t> made_;  // by parent and members

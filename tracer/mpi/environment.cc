@@ -131,6 +131,7 @@ bool start_tracing() noexcept {
   }
   if (runtime::start_session(runtime::Source::kMpi, nullptr) == nullptr) return false;
   g_frames = static_cast<unsigned>(g_session->settings().mpi_frames);
+  g_known_calls.forget();
   g_polls = {g_session->settings().limit, recorder::Clock::ticks_of_seconds(kMostBetween)};
   look_for_other_tools();
   g_tracing.store(true);

@@ -181,8 +181,4 @@ void complete(Call& call, Handle handle, const MPI_Request* place,
   tell_completion(call, request, status);
 }
 
-void pass_anchor() noexcept {
-  if (g_session->is_primary(t_thread.recorder)) g_session->pass_anchor();
-}
-
 }  // namespace refrain::mpi

@@ -95,6 +95,9 @@ void complete(Call& call, Handle handle, const MPI_Request* place,
               const MPI_Status& status) noexcept;
 
 // All processes have met at a collective of this thread.
-void pass_anchor() noexcept;
+inline void pass_anchor() noexcept {
+  if (runtime::g_session->is_primary(runtime::t_thread.recorder))
+    runtime::g_session->pass_anchor();
+}
 
 }  // namespace refrain::mpi

@@ -151,7 +151,11 @@ TEST_CASE("Communicators: handles - found until freed, and used again") {
   CHECK(second->number == 1);
   CHECK(communicators.find(0x44000000) == first);
   CHECK(communicators.find(0x44000001) == second);
+  const std::uint64_t generation = communicators.generation();
+  CHECK(communicators.find(0x44000000) == first);
+  CHECK(communicators.generation() == generation);
   communicators.remove(first);
+  CHECK(communicators.generation() != generation);
   CHECK_FALSE(communicators.find(0x44000000)->known());
   CHECK(communicators.find(0x44000001) == second);
   const Communicator* again = communicators.add(facts(0x44000000, 0, 1));

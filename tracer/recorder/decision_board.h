@@ -34,12 +34,13 @@ class DecisionBoard {
   }
 
   // While holding: the epoch from which on the ring must keep what comes, should the
-  // pattern break now. Told by the deciding thread at every iteration.
+  // pattern break now. Told by the deciding thread at every iteration. Who has read it and
+  // then finds count() to be at the hold has read what holds for that gap: release, acquire.
   void set_keep_from(std::uint64_t epoch) noexcept {
-    keep_from_.store(epoch, std::memory_order_relaxed);
+    keep_from_.store(epoch, std::memory_order_release);
   }
   std::uint64_t keep_from() const noexcept {
-    return keep_from_.load(std::memory_order_relaxed);
+    return keep_from_.load(std::memory_order_acquire);
   }
 
   // Reads decision `index` < count(); false if it is no longer kept.

@@ -6,13 +6,14 @@
 #include <new>
 
 namespace refrain::recorder {
+
+std::atomic<bool> g_memory_ran_out{false};
+
 namespace {
 
 constexpr std::size_t kPieces = 16;
 
 std::array<std::atomic<void*>, kPieces> g_pieces{};
-std::atomic<bool> g_ran_out{false};
-
 void on_no_memory() {
   if (!give_back_memory()) throw std::bad_alloc();
 }
@@ -27,7 +28,7 @@ void keep_memory_reserve() noexcept {
 }
 
 bool give_back_memory() noexcept {
-  g_ran_out.store(true, std::memory_order_relaxed);
+  g_memory_ran_out.store(true, std::memory_order_relaxed);
   for (std::atomic<void*>& piece : g_pieces)
     if (void* memory = piece.exchange(nullptr); memory != nullptr) {
       std::free(memory);
@@ -35,7 +36,5 @@ bool give_back_memory() noexcept {
     }
   return false;
 }
-
-bool memory_ran_out() noexcept { return g_ran_out.load(std::memory_order_relaxed); }
 
 }  // namespace refrain::recorder

@@ -7,6 +7,7 @@
 // Thread-safety: any thread. Cost: the reserve is not touched, so it takes address space alone.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 
 namespace refrain::recorder {
@@ -15,9 +16,13 @@ inline constexpr std::size_t kMemoryPiece = std::size_t{64} << 10;  // bytes
 
 // Once; does nothing where there is no memory for it.
 void keep_memory_reserve() noexcept;
+extern std::atomic<bool> g_memory_ran_out;
+
 // One piece to the heap. False: there is none left.
 bool give_back_memory() noexcept;
 // A piece was needed: recording is to stop.
-bool memory_ran_out() noexcept;
+inline bool memory_ran_out() noexcept {
+  return g_memory_ran_out.load(std::memory_order_relaxed);
+}
 
 }  // namespace refrain::recorder

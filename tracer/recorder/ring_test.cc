@@ -96,5 +96,66 @@ TEST_CASE("ThreadRecorder: ring - it knows after growing what it forgot") {
   CHECK(resume->payload == resume[1].a48());
 }
 
+// A hold from long ago: what lies before the iterations that a break can ask for need not go
+// through the ring, which stays small.
+TEST_CASE("ThreadRecorder: ring - a late hold keeps what a break can ask for") {
+  const bool inside = GENERATE(false, true);
+  const bool lives = GENERATE(true, false);
+  const std::uint64_t later = GENERATE(0u, 2u);  // than what is kept the break is
+  Bench bench;
+  bench.epochs(2, 10);
+  if (inside) bench.begin();  // its end is to be found, whatever the ring forgets
+  bench.epochs(1000, 20);
+  const std::uint64_t keep = bench.epoch - 3;
+  bench.board->set_keep_from(keep);
+  bench.hold(inside ? 4 : 3);
+  CHECK((ring_class(bench) == 0) == !inside);
+  CHECK(bench.read().ring().overflowed == !inside);
+  bench.check(true);
+  if (!lives) return;  // killed
+  bench.epochs(2, 20);
+  bench.check(true);
+  bench.resume(keep + later);
+  CHECK(bench.lost() == 0);
+  bench.check();
+}
+
+// A decision that came while this thread was behind is followed by another: what that asks for
+// is not what is kept from now on.
+TEST_CASE("ThreadRecorder: ring - who is behind keeps all for the next decision") {
+  Bench bench;
+  bench.epochs(2, 10);
+  bench.epochs(1000, 20);
+  bench.board->set_keep_from(500);
+  bench.board->publish({++bench.gap, 3, true});
+  bench.board->publish({bench.gap, 500, false});
+  bench.board->set_keep_from(999);
+  bench.board->publish({++bench.gap, 990, true});
+  bench.recorder->follow(*bench.board);
+  bench.model.hold(bench.gap - 1, 3);
+  {
+    // As hold() and resume() of the bench would have it.
+    bench.model.resume(bench.gap - 1, 500);
+    bench.model.hold(bench.gap, 990);
+  }
+  CHECK(bench.lost() == 0);
+  bench.check(true);
+}
+
+// Epochs of a thread that serves several teams may fall: then cuts are searched one by one.
+TEST_CASE("ThreadRecorder: ring - a cut is found where epochs fell") {
+  Bench bench;
+  bench.epochs(300, 20);
+  bench.epoch = 200;
+  bench.epochs(300, 20);
+  bench.hold(210);
+  // The nearest cut that has no earlier one behind it, and the record of the hold.
+  const std::uint64_t before = (300 + 9) * 21;
+  CHECK(log_of(bench.read()).size() == before + 1);
+  bench.resume(495);
+  CHECK(bench.lost() == 0);
+  CHECK(log_of(bench.read()).size() == before + 2 + 6 * 21);
+}
+
 }  // namespace
 }  // namespace refrain::recorder

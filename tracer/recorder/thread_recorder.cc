@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::uint64_t kNotFound = ~std::uint64_t{0};
 constexpr std::uint64_t kBlock = 128;  // records read at a time; on the program's stack
+constexpr std::uint64_t kLook = 32;    // likewise, where a cut is looked for
 
 // Kinds are laid out in pairs, an end directly after its begin; see spool::Kind.
 constexpr std::uint8_t begin_of(std::uint8_t end_kind) { return end_kind - 1; }
@@ -56,6 +57,20 @@ spool::LossCause cause_of(SpoolResult result) {
 }
 
 }  // namespace
+
+// Adds what its scope takes; what is counted inside of it is part of that.
+class ThreadRecorder::OwnTime {
+ public:
+  explicit OwnTime(std::uint64_t& sum) noexcept : sum_(sum), before_(sum) {}
+  ~OwnTime() { sum_ = before_ + (Clock::now() - begin_); }
+  OwnTime(const OwnTime&) = delete;
+  OwnTime& operator=(const OwnTime&) = delete;
+
+ private:
+  std::uint64_t& sum_;
+  const std::uint64_t before_;
+  const std::uint64_t begin_ = Clock::now();
+};
 
 SpoolResult ThreadRecorder::open(const char* path, const spool::Header& header,
                                  const Options& options, Budget& budget) noexcept {
@@ -122,6 +137,7 @@ void ThreadRecorder::use_ring(std::uint64_t records) noexcept {
 
 bool ThreadRecorder::next_block() noexcept {
   const SlowPath slow_path;
+  const OwnTime own_time(own_ticks_);
   if (holding_) return wrap_ring();
   if (blocked_) return false;
   const std::uint64_t records = commit_value_ >> 1;
@@ -259,6 +275,7 @@ bool ThreadRecorder::log_put(const Record* from, std::uint64_t count) noexcept {
 
 void ThreadRecorder::follow_slow(const DecisionBoard& board) noexcept {
   const SlowPath slow_path;
+  const OwnTime own_time(own_ticks_);
   const std::uint64_t count = board.count();
   if (count - followed_ > DecisionBoard::kKept / 2) {
     // Too far behind to know what was decided meanwhile: give back all that is kept.
@@ -275,12 +292,33 @@ void ThreadRecorder::follow_slow(const DecisionBoard& board) noexcept {
   }
 }
 
+// A log record from which on all cuts are of `epoch` or later: as far back as a few looks
+// tell, where epochs only grow.
+std::uint64_t ThreadRecorder::surely_behind(std::uint64_t epoch) noexcept {
+  Record block[kLook];
+  std::uint64_t behind = log_records();
+  if (epoch_fell_) return behind;
+  bool too_far = false;
+  for (std::uint64_t step = kBlock; step >= kBlock;) {
+    bool is_behind = false;
+    if (behind - stretch_begin_ >= step && file_.read(behind - step, kLook, block)) {
+      const Record* const cut = std::find_if(block, block + kLook, spool::is_cut);
+      is_behind = cut != block + kLook && cut->a48() >= epoch;
+      if (is_behind) behind = behind - step + static_cast<std::uint64_t>(cut - block);
+    }
+    too_far |= !is_behind;
+    step = too_far ? step / 2 : step * 2;
+  }
+  return behind;
+}
+
 // The first log record that a cut at `epoch` leaves behind: searched backwards, because
 // it is near, in blocks.
 std::uint64_t ThreadRecorder::find_cut(std::uint64_t epoch) noexcept {
   Record block[kBlock];
-  std::uint64_t found = kNotFound;
-  std::uint64_t upper = log_records();
+  const std::uint64_t behind = surely_behind(epoch);
+  std::uint64_t found = behind == log_records() ? kNotFound : behind;
+  std::uint64_t upper = behind;
   while (upper > stretch_begin_) {
     const std::uint64_t n = std::min(kBlock, upper - stretch_begin_);
     const std::uint64_t lower = upper - n;
@@ -295,14 +333,39 @@ std::uint64_t ThreadRecorder::find_cut(std::uint64_t epoch) noexcept {
   return found;
 }
 
+// Of a hold at record `cut`: the first record that the ring needs. What lies before the last
+// cut that a break can ask for is as good as forgotten, if no region's end has to be looked
+// for in it, and if this is the latest decision: what the next one asks for is said by a
+// promise of its own time.
+std::uint64_t ThreadRecorder::first_needed(std::uint64_t cut) noexcept {
+  const std::uint64_t end = log_records();
+  if (board_ == nullptr || end - cut <= kBlock) return cut;
+  const std::uint64_t kept = board_->keep_from();
+  Record first;
+  if (board_->count() != followed_ + 1 || !file_.read(cut, 1, &first) ||
+      spool::open_at_cut(first) != 0)
+    return cut;
+  const std::uint64_t needed = find_cut(kept);
+  if (needed == kNotFound || needed <= cut + kBlock) return cut;
+  // One cut more: who finds an earlier one in the ring knows that nothing is missing.
+  Record block[kBlock];
+  if (!file_.read(needed - kBlock, kBlock, block)) return cut;
+  for (std::uint64_t i = kBlock; i-- > 0;)
+    if (spool::is_cut(block[i])) return needed - kBlock + i;
+  return cut;
+}
+
 // Copies the log from `cut` on to the ring (its latest part, if it is more than fits) and
-// notes the ends of regions that were open at the cut. False if the log cannot be read (the
-// program has closed its descriptor).
-bool ThreadRecorder::fill_ring(std::uint64_t cut) noexcept {
+// notes the ends of regions that were open at the cut. Returns the records copied; kNotFound if
+// the log cannot be read (the program has closed its descriptor).
+std::uint64_t ThreadRecorder::fill_ring(std::uint64_t cut) noexcept {
+  const std::uint64_t needed = first_needed(cut);
+  const bool forgets = needed != cut;
+  cut = needed;
   const std::uint64_t total = log_records() - cut;
   lay_out_ring(total);
   const std::uint64_t capacity = ring_capacity();
-  ring_forgot_ = total > capacity;
+  ring_forgot_ = forgets || total > capacity;
   Record block[kBlock];
   n_carried_ = 0;
   base_depth_ = total == 0 ? depth_ : 0;
@@ -311,7 +374,7 @@ bool ThreadRecorder::fill_ring(std::uint64_t cut) noexcept {
   std::uint64_t done = 0;
   while (done < total) {
     const std::uint64_t n = std::min(kBlock, total - done);
-    if (!file_.read(cut + done, n, block)) return false;
+    if (!file_.read(cut + done, n, block)) return kNotFound;
     for (std::uint64_t i = 0; i < n; ++i, ++done) {
       const Record& r = block[i];
       file_.ring()[done % capacity] = r;
@@ -328,7 +391,7 @@ bool ThreadRecorder::fill_ring(std::uint64_t cut) noexcept {
       }
     }
   }
-  return true;
+  return done;
 }
 
 // Chooses a size of the ring that holds so many records with room to spare, if it can.
@@ -341,11 +404,11 @@ void ThreadRecorder::lay_out_ring(std::uint64_t records) noexcept {
 void ThreadRecorder::hold(const Decision& decision) noexcept {
   std::uint64_t cut = find_cut(decision.epoch);
   if (cut == kNotFound) cut = log_records();  // nothing of it got into the log
-  if (!fill_ring(cut)) {
+  std::uint64_t moved = fill_ring(cut);
+  if (moved == kNotFound) {
     cut = log_records();  // what cannot be moved stays in the log
-    fill_ring(cut);
+    moved = fill_ring(cut);
   }
-  const std::uint64_t moved = log_records() - cut;
   holding_ = true;
   log_at_hold_ = cut;
   log_next_ = cut;

@@ -89,6 +89,19 @@ class ThreadRecorder {
     commit_->store(commit_value_, std::memory_order_release);
   }
 
+  // Two that belong together.
+  void append(const spool::RecordWords& first, const spool::RecordWords& second) noexcept {
+    if (end_ - cursor_ < 2) [[unlikely]] {
+      append(first);
+      return append(second);
+    }
+    first.store(cursor_);
+    second.store(cursor_ + 1);
+    cursor_ += 2;
+    commit_value_ += 2 * commit_step_;
+    commit_->store(commit_value_, std::memory_order_release);  // as above
+  }
+
   // Appends the begin (end) of a region and keeps the stack of open ones.
   void begin(const spool::RecordWords& record) noexcept {
     if ((metric_kinds_ >> record.kind() & 1) != 0) [[unlikely]]
@@ -141,14 +154,14 @@ class ThreadRecorder {
 
   // All threads of the team stand here: records a possible cut.
   void sync(std::uint64_t epoch, std::uint64_t ticks) noexcept {
-    epoch_ = epoch;
+    pass(epoch);
     append(spool::record_words(spool::kSync, ticks, depth_, 0, epoch));
     if (depth_ != 0) append_snapshots();
   }
   // The same where the begin of a region follows at once: if the record of that can say it
   // as well, gives the flag (kTeamCut) to put into its `sub`, else 0.
   std::uint8_t sync_with_begin(std::uint64_t epoch, std::uint64_t ticks) noexcept {
-    epoch_ = epoch;
+    pass(epoch);
     // Values of metrics stand before the begin, and behind the cut.
     if (depth_ == 0 && metric_kinds_ == 0) [[likely]]
       return spool::kTeamCut;
@@ -183,6 +196,10 @@ class ThreadRecorder {
   // Number for the next task created here; goes on when the location changes its thread.
   std::uint32_t next_task() noexcept { return ++tasks_; }
 
+  // Ticks that this thread has spent so far in what is rare and long: writing a full block,
+  // beginning and ending gaps. The program did nothing in them.
+  std::uint64_t own_ticks() const noexcept { return own_ticks_; }
+
   bool holding() const noexcept { return holding_; }
   spool::Header& header() noexcept { return *file_.header(); }
   bool is_open() const noexcept { return file_.is_open(); }
@@ -192,6 +209,12 @@ class ThreadRecorder {
 
  private:
   bool take_over(const FrameMark* user, const FrameMark& here) noexcept;
+  void pass(std::uint64_t epoch) noexcept {
+    if (epoch < epoch_) [[unlikely]]
+      epoch_fell_ = true;
+    epoch_ = epoch;
+  }
+  class OwnTime;
   void append_snapshots() noexcept;
   bool renew_metrics(const spool::Record& end, std::uint64_t ticks) noexcept;
   void hold(const Decision& decision) noexcept;
@@ -213,8 +236,10 @@ class ThreadRecorder {
   void lay_out_ring(std::uint64_t records) noexcept;
   bool flush_stage(std::uint64_t count) noexcept;
   bool log_put(const spool::Record* from, std::uint64_t count) noexcept;
+  std::uint64_t surely_behind(std::uint64_t epoch) noexcept;
   std::uint64_t find_cut(std::uint64_t epoch) noexcept;
-  bool fill_ring(std::uint64_t cut) noexcept;
+  std::uint64_t first_needed(std::uint64_t cut) noexcept;
+  std::uint64_t fill_ring(std::uint64_t cut) noexcept;
 
   // Hot.
   spool::Record* cursor_ = nullptr;
@@ -225,6 +250,7 @@ class ThreadRecorder {
   std::uint64_t events_ = 0;
   std::uint64_t epoch_ = 0;
   std::uint64_t followed_ = 0;
+  std::uint64_t own_ticks_ = 0;
   std::uint64_t metric_kinds_ = 0;  // a bit a kind
   std::uint32_t depth_ = 0;
   std::uint32_t base_depth_ = 0;  // while holding: regions open since the hold; else 0
@@ -243,6 +269,7 @@ class ThreadRecorder {
   std::uint64_t metric_values_[MetricReader::kMost] = {};
   const DecisionBoard* board_ = nullptr;
   std::uint64_t ring_class_ = 0;  // of the ring's size in use: kRingFirst << ring_class_
+  bool epoch_fell_ = false;       // once in a while: a cut is not of a later epoch
   bool ring_forgot_ = false;      // something of this gap is not in the ring any more
   std::uint64_t log_next_ = 0;    // log records written, committed or not
   std::atomic<std::uint64_t> dropped_{0};

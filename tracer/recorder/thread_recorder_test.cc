@@ -32,6 +32,24 @@ TEST_CASE("ThreadRecorder: write - records are in the file as they were given") 
   CHECK(bench.lost() == 0);
 }
 
+TEST_CASE("ThreadRecorder: write - two at once, wherever a block ends") {
+  for (const std::uint64_t before :
+       {kStageRecords - 3, kStageRecords - 2, kStageRecords - 1, kStageRecords}) {
+    Bench bench;
+    bench.events(before);
+    for (int i = 0; i < 3; ++i) {
+      const Record first = make_record(spool::kFlush, ++bench.ticks, 1);
+      const Record second = make_record(spool::kFlush, bench.ticks, 2);
+      bench.recorder->append(spool::RecordWords::load(first),
+                             spool::RecordWords::load(second));
+      bench.model.append(first);
+      bench.model.append(second);
+      bench.check();
+    }
+    CHECK(bench.recorder->own_ticks() != 0);  // a block was written
+  }
+}
+
 // A handler's frame lies below that of what it interrupts.
 [[gnu::noinline]] bool can_enter_below(ThreadRecorder& recorder) {
   FrameMark mark;

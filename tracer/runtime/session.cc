@@ -27,6 +27,9 @@ using recorder::ThreadRecorder;
 
 namespace {
 
+// Of a shortest gap: for less than that an iteration is not worth the end of one. What tracing
+// itself takes now and then (the first touch of a page, a system call's wake) is not more.
+constexpr double kNoiseOfGap = 0.01;
 constexpr double kSumsToldEvery_s = 0.1;
 // What a thread's part of an epoch takes in its ring, with room to spare.
 constexpr std::uint64_t kBytesOfEpoch = 32 * spool::kRecordBytes;
@@ -86,6 +89,7 @@ std::unique_ptr<Session> Session::create(const filters::Settings& settings,
       std::make_unique<periodicity::PhaseDetector>(filters::make_detector(settings));
   session->places_ = periodicity::ZeroedArray<periodicity::Symbol>(
       std::bit_ceil(session->detector_->reach_events() + 64));
+  session->places_mask_ = session->places_.size() - 1;
   const auto at = [&](double seconds) {
     return seconds > 0 ? session->start_ticks_ + Clock::ticks_of_seconds(seconds) : 0;
   };
@@ -98,7 +102,10 @@ std::unique_ptr<Session> Session::create(const filters::Settings& settings,
                           .from_ticks = at(settings.from_s),
                           .until_ticks = at(settings.until_s),
                           .marks_summary = settings.marks == "summary",
-                          .slow = {settings.slow_factor, settings.slow_share},
+                          .slow = {.factor = settings.slow_factor,
+                                   .share = settings.slow_share,
+                                   .noise_ticks = Clock::ticks_of_seconds(
+                                       settings.min_gap_s * kNoiseOfGap)},
                           .sums_ticks = Clock::ticks_of_seconds(kSumsToldEvery_s),
                           .slow_epochs = settings.ring_bytes / kBytesOfEpoch},
       *session->detector_, *session);
@@ -223,11 +230,30 @@ bool Session::claim_primary_slow(ThreadRecorder* recorder) noexcept {
   return true;
 }
 
-void Session::on_symbol(ThreadRecorder& recorder, periodicity::Symbol symbol,
-                        periodicity::Symbol place, std::uint64_t ticks,
-                        filters::Company company) noexcept {
-  if (phases_open_ == 0) [[likely]]
-    return push_symbol(recorder, numbers_.number(symbol), place, ticks, company);
+periodicity::Symbol Session::on_symbol(ThreadRecorder& recorder, periodicity::Symbol symbol,
+                                       periodicity::Symbol place, std::uint64_t ticks,
+                                       filters::Company company) noexcept {
+  if (phases_open_ != 0) [[unlikely]] {
+    pass_over(recorder, place, ticks, company);
+    return 0;
+  }
+  const periodicity::Symbol number = numbers_.number(symbol);
+  push_symbol(recorder, number, place, ticks, company);
+  return number;
+}
+
+void Session::on_known_symbol_slow(ThreadRecorder& recorder, periodicity::Symbol number,
+                                   periodicity::Symbol place, std::uint64_t ticks,
+                                   filters::Company company) noexcept {
+  if (phases_open_ != 0)
+    pass_over(recorder, place, ticks, company);
+  else
+    push_symbol(recorder, number, place, ticks, company);
+}
+
+// In a phase that the program names nothing else counts.
+void Session::pass_over(ThreadRecorder& recorder, periodicity::Symbol place,
+                        std::uint64_t ticks, filters::Company company) noexcept {
   at_epoch_ = false;
   phase_company_ = std::max(phase_company_, company);
   note_place(place);
@@ -240,35 +266,13 @@ void Session::push_symbol(ThreadRecorder& recorder, periodicity::Symbol number,
   note_place(place);
   if (facts_wait_.load(std::memory_order_relaxed)) [[unlikely]]
     put_waiting_facts();
-  if (!begin_agent(recorder, ticks)) [[unlikely]]
-    return after_symbol(recorder, ticks);
-  places_[detector_->position() & (places_.size() - 1)] = place;
   if (metric_count_ != 0) [[unlikely]] {
-    metrics_end_ = detector_->position() + 1;
+    metrics_end_ = symbols_ + 1;
     if (const std::uint64_t* values = recorder.read_metrics(ticks))
-      std::copy_n(
-          values, metric_count_,
-          &metrics_[(detector_->position() & (places_.size() - 1)) * metric_count_]);
+      std::copy_n(values, metric_count_,
+                  &metrics_[(symbols_ & places_mask_) * metric_count_]);
   }
-  gate_->on_symbol({.symbol = number,
-                    .ticks = ticks,
-                    .epoch = recorder.epoch(),
-                    .depth = static_cast<std::uint16_t>(recorder.depth()),
-                    .at_epoch = at_epoch_,
-                    .company = company});
-  end_agent();
-  at_epoch_ = false;
-  after_symbol(recorder, ticks);
-}
-
-// False: there is none any more.
-bool Session::begin_agent(ThreadRecorder& recorder, std::uint64_t ticks) noexcept {
-  if (in_agent_ && !agent_lost_) [[unlikely]]
-    give_up_agent(recorder, ticks);
-  if (agent_lost_) [[unlikely]]
-    return false;
-  in_agent_ = true;
-  return true;
+  push_to_gate(recorder, number, place, ticks, company);
 }
 
 // What is written from here on is everything; open loops end here.
@@ -289,13 +293,11 @@ void Session::give_up_agent(ThreadRecorder& recorder, std::uint64_t ticks) noexc
   recorder.follow(board_);
 }
 
-void Session::after_symbol(ThreadRecorder& recorder, std::uint64_t ticks) noexcept {
-  recorder.follow(board_);
-  if (recorder.out_of_space()) [[unlikely]]
-    space_out_.store(true);
-  if (space_out_.load(std::memory_order_relaxed) && !space_out_told_) [[unlikely]]
+void Session::something_ran_out(ThreadRecorder& recorder, std::uint64_t ticks) noexcept {
+  if (recorder.out_of_space()) space_out_.store(true);
+  if (space_out_.load(std::memory_order_relaxed) && !space_out_told_)
     space_ran_out(recorder, ticks);
-  if (recorder::memory_ran_out() && recording_.load(std::memory_order_relaxed)) [[unlikely]]
+  if (recorder::memory_ran_out() && recording_.load(std::memory_order_relaxed))
     memory_ran_out();
 }
 
@@ -381,7 +383,7 @@ void Session::finish() noexcept {
   // own: as if it had been killed.
   const ThreadRecorder* const primary = primary_.load();
   const bool whole = primary == nullptr || !primary->busy();
-  if (whole && !in_agent_ && !agent_lost_) gate_->finish(Clock::now());
+  if (whole && !in_agent_) gate_->finish(Clock::now());
   for (auto& recorder : recorders_) {
     if (recorder->busy()) continue;
     recorder->follow(board_);

@@ -25,6 +25,7 @@
 #include "periodicity/zeroed_array.h"
 #include "tracer/recorder/decision_board.h"
 #include "tracer/recorder/handler_safe_mutex.h"
+#include "tracer/recorder/memory_reserve.h"
 #include "tracer/recorder/spool_file.h"
 #include "tracer/recorder/thread_recorder.h"
 #include "tracer/runtime/archive_folder.h"
@@ -136,9 +137,22 @@ class Session final : public filters::GateSink {
                  std::uint64_t ticks) noexcept {
     on_symbol(recorder, symbol, symbol, ticks);
   }
-  void on_symbol(recorder::ThreadRecorder& recorder, periodicity::Symbol symbol,
-                 periodicity::Symbol place, std::uint64_t ticks,
-                 filters::Company company = filters::Company::kNone) noexcept;
+  // The symbol's number for on_known_symbol(); 0 if it has none.
+  periodicity::Symbol on_symbol(
+      recorder::ThreadRecorder& recorder, periodicity::Symbol symbol,
+      periodicity::Symbol place, std::uint64_t ticks,
+      filters::Company company = filters::Company::kNone) noexcept;
+  // The same for a symbol that was there before, from the same place.
+  __attribute__((always_inline)) void on_known_symbol(recorder::ThreadRecorder& recorder,
+                                                      periodicity::Symbol number,
+                                                      periodicity::Symbol place,
+                                                      std::uint64_t ticks,
+                                                      filters::Company company) noexcept {
+    if (phases_open_ != 0 || metric_count_ != 0 ||
+        facts_wait_.load(std::memory_order_relaxed)) [[unlikely]]
+      return on_known_symbol_slow(recorder, number, place, ticks, company);
+    push_to_gate(recorder, number, place, ticks, company);
+  }
   void on_symbol_end(std::uint64_t ticks, std::uint32_t depth) noexcept {
     gate_->on_symbol_end(ticks, static_cast<std::uint16_t>(depth));
   }
@@ -281,10 +295,48 @@ class Session final : public filters::GateSink {
   void push_symbol(recorder::ThreadRecorder& recorder, periodicity::Symbol number,
                    periodicity::Symbol place, std::uint64_t ticks,
                    filters::Company company) noexcept;
-  void after_symbol(recorder::ThreadRecorder& recorder, std::uint64_t ticks) noexcept;
-  bool begin_agent(recorder::ThreadRecorder& recorder, std::uint64_t ticks) noexcept;
+  // False: there is none any more. Every use of the gate lies between the two.
+  bool begin_agent(recorder::ThreadRecorder& recorder, std::uint64_t ticks) noexcept {
+    if (in_agent_) [[unlikely]] {
+      if (!agent_lost_) give_up_agent(recorder, ticks);
+      return false;
+    }
+    in_agent_ = true;
+    return true;
+  }
   void end_agent() noexcept { in_agent_ = false; }
   void give_up_agent(recorder::ThreadRecorder& recorder, std::uint64_t ticks) noexcept;
+  void on_known_symbol_slow(recorder::ThreadRecorder& recorder, periodicity::Symbol number,
+                            periodicity::Symbol place, std::uint64_t ticks,
+                            filters::Company company) noexcept;
+  __attribute__((always_inline)) void push_to_gate(recorder::ThreadRecorder& recorder,
+                                                   periodicity::Symbol number,
+                                                   periodicity::Symbol place,
+                                                   std::uint64_t ticks,
+                                                   filters::Company company) noexcept {
+    if (!begin_agent(recorder, ticks)) [[unlikely]]
+      return after_symbol(recorder, ticks);
+    places_[symbols_++ & places_mask_] = place;
+    gate_->on_symbol({.symbol = number,
+                      .ticks = ticks,
+                      .epoch = recorder.epoch(),
+                      .depth = static_cast<std::uint16_t>(recorder.depth()),
+                      .at_epoch = at_epoch_,
+                      .company = company,
+                      .own_ticks = recorder.own_ticks() + journal_.file().own_ticks()});
+    end_agent();
+    at_epoch_ = false;
+    after_symbol(recorder, ticks);
+  }
+  void pass_over(recorder::ThreadRecorder& recorder, periodicity::Symbol place,
+                 std::uint64_t ticks, filters::Company company) noexcept;
+  void after_symbol(recorder::ThreadRecorder& recorder, std::uint64_t ticks) noexcept {
+    recorder.follow(board_);
+    if (recorder.out_of_space() || space_out_.load(std::memory_order_relaxed) ||
+        recorder::memory_ran_out()) [[unlikely]]
+      something_ran_out(recorder, ticks);
+  }
+  void something_ran_out(recorder::ThreadRecorder& recorder, std::uint64_t ticks) noexcept;
   void put_metrics(const filters::LoopMark& mark, std::uint64_t position) noexcept;
   void here(recorder::ThreadRecorder& recorder, std::uint64_t ticks, bool outside) noexcept;
   void note_place(periodicity::Symbol place) noexcept;
@@ -363,6 +415,8 @@ class Session final : public filters::GateSink {
   std::unique_ptr<filters::IterationGate> gate_;
   // Of the latest symbols, by position: places, and values, metric_count_ each.
   periodicity::ZeroedArray<periodicity::Symbol> places_;
+  std::uint64_t places_mask_ = 0;
+  std::uint64_t symbols_ = 0;  // the gate has had: the position of the next one
   periodicity::ZeroedArray<std::uint64_t> metrics_;
   std::uint64_t metrics_end_ = 0;       // position behind the latest of them
   periodicity::SymbolNumbers numbers_;  // what the detector is given of symbols

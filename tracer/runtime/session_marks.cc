@@ -91,17 +91,22 @@ void Session::put_metrics(const filters::LoopMark& mark, std::uint64_t position)
 }
 
 void Session::iteration(const filters::LoopMark& mark) noexcept {
-  if (anchors_ != anchors_told_) {
-    anchors_told_ = anchors_;
-    journal_.put(spool::kAnchor, mark.ticks, 0, anchors_);
-  }
-  if (metric_count_ != 0) [[unlikely]]
-    put_metrics(mark, mark.position);
-  journal_.put(spool::kIteration, mark.ticks, loop_key(mark), mark.number);
   if (mark.level < open_marks_.size()) {
     open_marks_[mark.level] = {loop_key(mark), mark.number};
     open_levels_ = mark.level + std::size_t{1};
   }
+  const spool::RecordWords iteration =
+      spool::record_words(spool::kIteration, mark.ticks, mark.number, 0, loop_key(mark));
+  const bool anchor = anchors_ != anchors_told_;
+  anchors_told_ = anchors_;
+  const spool::RecordWords anchors =
+      spool::record_words(spool::kAnchor, mark.ticks, anchors_);
+  if (metric_count_ != 0) [[unlikely]] {
+    if (anchor) journal_.file().append(anchors);
+    put_metrics(mark, mark.position);
+    return journal_.file().append(iteration);
+  }
+  anchor ? journal_.file().append(anchors, iteration) : journal_.file().append(iteration);
 }
 
 void Session::iteration_end(const filters::LoopMark& mark) noexcept {

@@ -1,0 +1,67 @@
+// KnownCalls: what a call of the primary thread was found to be when it came this way before.
+//
+// Place in the flow: ARCHITECTURE.md, step 2. In a loop the same calls come from the same sites,
+// with the same communicator and the same callers above them. What all of that leads to (the
+// communicator's entry, the symbol's number, with whom the call has to do) is remembered here, so
+// that it is compared and not worked out again.
+//
+// An entry belongs to a path of Callers (and shares its place), to a procedure and a handle, and
+// holds while no communicator comes or goes.
+// Thread-safety: owner() from any thread; all else for the primary thread alone, which is the owner
+// once an entry has been made. No memory is allocated.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+
+#include "filters/event_history.h"
+#include "periodicity/symbol.h"
+#include "tracer/mpi/callers.h"
+#include "tracer/mpi/communicators.h"
+#include "tracer/recorder/thread_recorder.h"
+
+namespace refrain::mpi {
+
+struct alignas(64) KnownCall {
+  std::uint64_t payload = 0;     // of its records: call site and procedure
+  std::uint64_t callers = 0;     // their hash
+  std::uint64_t generation = 0;  // of the communicators; 0: no entry
+  Handle handle = kNoHandle;
+  filters::Company company = filters::Company::kNone;
+  const Communicator* comm = nullptr;
+  periodicity::Symbol number = 0;  // Session::on_known_symbol()
+};
+
+class KnownCalls {
+ public:
+  const recorder::ThreadRecorder* owner() const noexcept {
+    return owner_.load(std::memory_order_relaxed);
+  }
+  // Null: it is not known.
+  const KnownCall* find(Callers::Known path, std::uint64_t payload, Handle handle,
+                        std::uint64_t generation) const noexcept {
+    if (path.place == Callers::kPaths) return nullptr;
+    const KnownCall& call = calls_[path.place];
+    const bool is_it = call.payload == payload && call.callers == path.hash &&
+                       call.generation == generation && call.handle == handle;
+    return is_it ? &call : nullptr;
+  }
+  void learn(const recorder::ThreadRecorder& owner, Callers::Known path,
+             const KnownCall& call) noexcept {
+    if (path.place == Callers::kPaths) return;
+    calls_[path.place] = call;
+    owner_.store(&owner, std::memory_order_relaxed);
+  }
+  // A session begins.
+  void forget() noexcept {
+    owner_.store(nullptr, std::memory_order_relaxed);
+    calls_ = {};
+  }
+
+ private:
+  std::atomic<const recorder::ThreadRecorder*> owner_{nullptr};
+  std::array<KnownCall, Callers::kPaths> calls_{};
+};
+
+}  // namespace refrain::mpi
