@@ -236,7 +236,7 @@ void IterationGate::end_iteration(OpenLoop& loop, std::uint64_t end,
   judge(loop, end, end_ticks, level, spent);
 }
 
-// An iteration that has left the band of its loop waits, if it is held.
+// An iteration that has left the band of its loop waits, if it is skipped.
 void IterationGate::slow_ended(const OpenLoop& loop, std::uint64_t end,
                                std::uint64_t duration, std::uint16_t level,
                                std::uint16_t spent) noexcept {

@@ -181,7 +181,7 @@ class NestedDetector final : public LoopDetector {
   ExpectedEvents events_;
   const Item* straight_begin_ = nullptr;
   const Item* again_ = nullptr;  // the item that comes behind it, if nothing else can
-  LoopEvent again_event_{};      // what is told then, but for position and iteration
+  LoopEvent again_event_{};      // what is emitted then, but for position and iteration
   bool seek_irregular_;
   HeaderSearch search_{events_.recent};
   IrregularLoops irregular_{events_.recent};

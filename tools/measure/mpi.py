@@ -118,7 +118,7 @@ def ring(options, scratch):
 
 
 # Calls that do next to nothing, in one process. One that asks something of this process alone is no
-# symbol of the detector's stream: no loop is found, and nothing is held. The second is an iteration
+# symbol of the detector's stream: no loop is detected, and nothing is skipped. The second is an iteration
 # of its own each time.
 SINGLE = (("call", 2000000, 1, "MPI_Comm_rank, which is no symbol and so always written"),
           ("send", 2000000, 1, "MPI_Send to nobody, six functions deep"),

@@ -43,8 +43,8 @@ bool start_in_child(Source source) noexcept;
 // What is called with a session that has just been made, before a thread has a recorder. When
 // the library is loaded.
 void set_start_hook(void (*hook)(Session&)) noexcept;
-// A lock that is held around every fork, so that the child finds whole what it protects: one that is
-// held for moments only, and never while another of these or the session's is asked for. Before the
+// A lock that is taken before every fork and given back after it, so that the child finds whole what it
+// protects: one that is kept for moments only, and never while another of these or the session's is taken. Before the
 // first session starts, or when the part that has it begins; at most 16. `mutex` must live for ever.
 void lock_at_fork(recorder::HandlerSafeMutex& mutex) noexcept;
 

@@ -53,7 +53,7 @@ void EventSink::enter_iteration(std::uint64_t ticks, std::uint32_t region,
                                 std::uint64_t number, std::uint8_t kept, bool complete) {
   if (!ok() || region >= regions_.size()) return;
   ticks = at_edge(ticks);
-  // Nearly all iterations of a long run are held: they do without, at 30 bytes a mark.
+  // Nearly all iterations of a long run are skipped: they do without, at 30 bytes a mark.
   if (kept != 0) check(OTF2_AttributeList_AddUint8(attributes_, kWrittenAttribute, kept));
   if (!complete) check(OTF2_AttributeList_AddUint8(attributes_, kCompleteAttribute, 0));
   check(OTF2_EvtWriter_Enter(writer_, attributes_, ticks, region));

@@ -1,0 +1,222 @@
+// Where a recorder holds and resumes: what is moved between the log and the ring.
+#include <algorithm>
+
+#include "tracer/recorder/open_regions.h"
+#include "tracer/recorder/thread_recorder.h"
+
+namespace refrain::recorder {
+
+using spool::Record;
+using spool::RecordWords;
+
+namespace {
+
+constexpr std::uint64_t kNotFound = ~std::uint64_t{0};
+constexpr std::uint64_t kBlock = 128;  // records read at a time; on the program's stack
+constexpr std::uint64_t kLook = 32;    // likewise, where a cut is looked for
+
+bool is_begin(std::uint8_t kind) {
+  switch (kind) {
+    case spool::kParallelBegin:
+    case spool::kImplicitTaskBegin:
+    case spool::kWorkBegin:
+    case spool::kSyncRegionBegin:
+    case spool::kWaitBegin:
+    case spool::kMaskedBegin:
+    case spool::kReductionBegin:
+    case spool::kUserEnter:
+    case spool::kFunctionEnter:
+    case spool::kMpiEnter:
+      return true;
+    default:
+      return false;
+  }
+}
+bool is_end(std::uint8_t kind) { return is_begin(begin_of(kind)); }
+
+}  // namespace
+
+// A log record from which on all cuts are of `epoch` or later: as far back as a few looks
+// tell, where epochs only grow.
+std::uint64_t ThreadRecorder::surely_behind(std::uint64_t epoch) noexcept {
+  Record block[kLook];
+  std::uint64_t behind = log_records();
+  if (epoch_fell_) return behind;
+  bool too_far = false;
+  for (std::uint64_t step = kBlock; step >= kBlock;) {
+    bool is_behind = false;
+    if (behind - stretch_begin_ >= step && file_.read(behind - step, kLook, block)) {
+      const Record* const cut = std::find_if(block, block + kLook, spool::is_cut);
+      is_behind = cut != block + kLook && cut->a48() >= epoch;
+      if (is_behind) behind = behind - step + static_cast<std::uint64_t>(cut - block);
+    }
+    too_far |= !is_behind;
+    step = too_far ? step / 2 : step * 2;
+  }
+  return behind;
+}
+
+// The first log record that a cut at `epoch` leaves behind: searched backwards, because
+// it is near, in blocks.
+std::uint64_t ThreadRecorder::find_cut(std::uint64_t epoch) noexcept {
+  Record block[kBlock];
+  const std::uint64_t behind = surely_behind(epoch);
+  std::uint64_t found = behind == log_records() ? kNotFound : behind;
+  std::uint64_t upper = behind;
+  while (upper > stretch_begin_) {
+    const std::uint64_t n = std::min(kBlock, upper - stretch_begin_);
+    const std::uint64_t lower = upper - n;
+    if (!file_.read(lower, n, block)) return found;
+    for (std::uint64_t i = n; i-- > 0;) {
+      if (!spool::is_cut(block[i])) continue;
+      if (block[i].a48() < epoch) return found;
+      found = lower + i;
+    }
+    upper = lower;
+  }
+  return found;
+}
+
+// Of a hold at record `cut`: the first record that the ring needs. What lies before the last
+// cut that a break can ask for is as good as forgotten, if no region's end has to be looked
+// for in it, and if this is the latest decision: what the next one asks for is said by a
+// promise of its own time.
+std::uint64_t ThreadRecorder::first_needed(std::uint64_t cut) noexcept {
+  const std::uint64_t end = log_records();
+  if (board_ == nullptr || end - cut <= kBlock) return cut;
+  const std::uint64_t kept = board_->keep_from();
+  Record first;
+  if (board_->count() != followed_ + 1 || !file_.read(cut, 1, &first) ||
+      spool::open_at_cut(first) != 0)
+    return cut;
+  const std::uint64_t needed = find_cut(kept);
+  if (needed == kNotFound || needed <= cut + kBlock) return cut;
+  // One cut more: who finds an earlier one in the ring knows that nothing is missing.
+  Record block[kBlock];
+  if (!file_.read(needed - kBlock, kBlock, block)) return cut;
+  for (std::uint64_t i = kBlock; i-- > 0;)
+    if (spool::is_cut(block[i])) return needed - kBlock + i;
+  return cut;
+}
+
+// Copies the log from `cut` on to the ring (its latest part, if it is more than fits) and
+// notes the ends of regions that were open at the cut. Returns the records copied; kNotFound if
+// the log cannot be read (the program has closed its descriptor).
+std::uint64_t ThreadRecorder::fill_ring(std::uint64_t cut) noexcept {
+  const std::uint64_t needed = first_needed(cut);
+  const bool forgets = needed != cut;
+  cut = needed;
+  const std::uint64_t total = log_records() - cut;
+  lay_out_ring(total);
+  const std::uint64_t capacity = ring_capacity();
+  ring_forgot_ = forgets || total > capacity;
+  Record block[kBlock];
+  n_carried_ = 0;
+  base_depth_ = total == 0 ? depth_ : 0;
+  std::uint32_t depth = 0;
+  std::uint64_t snapshots = 0;
+  std::uint64_t done = 0;
+  while (done < total) {
+    const std::uint64_t n = std::min(kBlock, total - done);
+    if (!file_.read(cut + done, n, block)) return kNotFound;
+    for (std::uint64_t i = 0; i < n; ++i, ++done) {
+      const Record& r = block[i];
+      file_.ring()[done % capacity] = r;
+      if (done == 0) snapshots = spool::open_at_cut(r);
+      const bool snapshot = done > 0 && done <= snapshots;
+      if ((snapshot || is_begin(r.kind)) && depth < spool::kMaxDepth) {
+        replayed_[depth++] = r;
+        if (snapshot) base_depth_ = depth;
+      } else if (is_end(r.kind)) {
+        const std::uint32_t at = match(replayed_, depth, r.kind);
+        if (at == depth) continue;
+        depth = at;
+        if (at < base_depth_) carried_[n_carried_++] = r, base_depth_ = at;
+      }
+    }
+  }
+  return done;
+}
+
+// Chooses a size of the ring that holds so many records with room to spare, if it can.
+void ThreadRecorder::lay_out_ring(std::uint64_t records) noexcept {
+  ring_class_ = 0;
+  while (ring_capacity() < 2 * records && ring_capacity() * 2 <= file_.ring_records())
+    ++ring_class_;
+}
+
+void ThreadRecorder::hold(const Decision& decision) noexcept {
+  std::uint64_t cut = find_cut(decision.epoch);
+  if (cut == kNotFound) cut = log_records();  // nothing of it got into the log
+  std::uint64_t moved = fill_ring(cut);
+  if (moved == kNotFound) {
+    cut = log_records();  // what cannot be moved stays in the log
+    moved = fill_ring(cut);
+  }
+  holding_ = true;
+  log_at_hold_ = cut;
+  log_next_ = cut;
+  file_.header()->ring_commit.store(ring_word(moved), std::memory_order_release);
+  // From here on the log ends at the cut and the ring counts: one store.
+  file_.header()->log_commit.store(cut << 1 | 1, std::memory_order_release);
+  if (cut < file_.flushed()) {
+    file_.rewind(cut);
+    blocked_ = false;  // what the cut gives back can be written again
+  }
+  append_behind_hold(
+      spool::record_words(spool::kHold, Clock::now(), decision.epoch, 0, decision.gap));
+  for (std::uint32_t i = 0; i < n_carried_; ++i)
+    append_behind_hold(RecordWords::load(carried_[i]));
+  use_ring(moved);
+}
+
+void ThreadRecorder::append_behind_hold(const RecordWords& words) noexcept {
+  Record record;
+  words.store(&record);
+  if (!log_put(&record, 1)) return count_loss(block_cause_);
+  log_at_hold_ = log_next_;
+  file_.header()->log_commit.store(log_at_hold_ << 1 | 1, std::memory_order_release);
+}
+
+void ThreadRecorder::resume(const Decision& decision) noexcept {
+  const std::uint64_t capacity = ring_capacity();
+  const std::uint64_t count = commit_value_ >> 8;
+  const std::uint64_t oldest = count > capacity ? count - capacity : 0;
+  const Record* ring = file_.ring();
+  std::uint64_t from = oldest;
+  bool complete = !ring_forgot_;
+  for (; from < count; ++from) {
+    const Record& r = ring[from % capacity];
+    if (!spool::is_cut(r)) continue;
+    if (r.a48() >= decision.epoch) break;
+    complete = true;
+  }
+  Record record{.ticks = Clock::now(),
+                .kind = spool::kResume,
+                .sub = 0,
+                .aux16 = 0,
+                .aux32 = 0,
+                .payload = decision.epoch};
+  record.set_a48(decision.gap);
+  if (!complete) {
+    count_loss(spool::kLossRingOverflow);
+    if (from < count) record.payload = ring[from % capacity].a48();
+  }
+  log_next_ = log_at_hold_;
+  bool ok = log_put(&record, 1);
+  while (ok && from < count) {
+    const std::uint64_t at = from % capacity;
+    const std::uint64_t n = std::min(count - from, capacity - at);
+    ok = log_put(ring + at, n);
+    if (ok) from += n;
+  }
+  if (!ok) count_loss(block_cause_, count - from);
+  holding_ = false;
+  base_depth_ = 0;
+  stretch_begin_ = log_at_hold_;
+  use_log(log_next_);
+  // The log counts again, with what was kept: one store.
+  commit_->store(commit_value_, std::memory_order_release);
+}
+
+}  // namespace refrain::recorder
