@@ -104,10 +104,10 @@ void ThreadRecorder::use_ring(std::uint64_t records) noexcept {
 }
 
 bool ThreadRecorder::next_block() noexcept {
-  const SlowPath slow_path;
   const OwnTime own_time(own_ticks_);
   if (holding_) return wrap_ring();
   if (blocked_) return false;
+  const SlowPath slow_path;
   const std::uint64_t records = commit_value_ >> 1;
   if (!flush_stage(spool::kStageRecords)) return false;
   use_log(records);
@@ -136,11 +136,14 @@ bool ThreadRecorder::wrap_ring() noexcept {
   const Record* newest = in_the_middle ? block_ : block_ + half;
   const bool half_is_enough = std::any_of(newest, newest + half, begins_before_wanted);
   if (half_is_enough || capacity * 2 > file_.ring_records()) {
+    // No slow path, for it is often: what a jump out of it leaves is put right by
+    // drop_unfinished(), whichever of these are done.
     cursor_ = in_the_middle ? block_ + half : block_;
     end_ = in_the_middle ? block_ + capacity : block_ + half;
     ring_forgot_ = true;
     return true;
   }
+  const SlowPath slow_path;
   if (in_the_middle) {
     // Killed here, it has forgotten all: there is no moment at which it would lie about it.
     commit_->store(ring_word(0), std::memory_order_release);
