@@ -343,6 +343,18 @@ TEST_CASE("User: jumps out of the tracer - what comes after them is recorded") {
     }
 }
 
+// With a limit what is written on the way is the journal, by the loop detector.
+TEST_CASE("User: a jump out of the loop detector - and the program ends") {
+  TemporaryFolder folder;
+  const Job job = job_of("jumps_gcc", {"40000", "3", "1"}, 10);
+  const Traced traced = test::trace(job, folder / "archive");
+  INFO(traced.result.errors);
+  CHECK(traced.result.errors.find("jumps=1 ") != std::string::npos);
+  CHECK(traced.result.errors.find("jumped out of the loop detector") != std::string::npos);
+  CHECK(count_by_name(traced.trace)["step"] >= 10);
+  CHECK(property_number(traced.trace, "LOST::REENTRANT") == 1);
+}
+
 TEST_CASE("User: killed - what was told is in the archive") {
   TemporaryFolder folder;
   Job job = job_of("regions_gcc", {"steps", "100000000"}, 5);

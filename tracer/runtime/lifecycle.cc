@@ -92,22 +92,22 @@ std::atomic<void (*)(Session&)> g_start_hook{nullptr};
 constexpr std::size_t kMostForkLocks = 16;
 std::array<std::atomic<recorder::HandlerSafeMutex*>, kMostForkLocks> g_fork_locks{};
 std::atomic<std::size_t> g_fork_lock_count{0};
-std::size_t g_fork_locks_held = 0;  // under g_start
+std::size_t g_fork_locks_taken = 0;  // under g_start
 
 void before_fork() {
   g_start.lock();
   if (g_session != nullptr) g_session->before_fork();
-  g_fork_locks_held = 0;
+  g_fork_locks_taken = 0;
   for (auto& lock : g_fork_locks) {
     recorder::HandlerSafeMutex* const mutex = lock.load();
     if (mutex == nullptr) break;
     mutex->lock();
-    ++g_fork_locks_held;
+    ++g_fork_locks_taken;
   }
 }
 
 void after_fork() {
-  while (g_fork_locks_held != 0) g_fork_locks[--g_fork_locks_held].load()->unlock();
+  while (g_fork_locks_taken != 0) g_fork_locks[--g_fork_locks_taken].load()->unlock();
   if (g_session != nullptr) g_session->after_fork();
   g_start.unlock();
 }

@@ -381,9 +381,12 @@ void Session::finish() noexcept {
     while (recorder->busy() && Clock::now() < patience) usleep(100);
   // What the primary was in the midst of cannot be brought to its end, and the journal is its
   // own: as if it had been killed.
-  const ThreadRecorder* const primary = primary_.load();
+  ThreadRecorder* const primary = primary_.load();
   const bool whole = primary == nullptr || !primary->busy();
-  if (whole && !in_agent_) gate_->finish(Clock::now());
+  if (whole && !in_agent_)
+    gate_->finish(Clock::now());
+  else if (whole && !agent_lost_)  // left by a jump, and no symbol came since
+    give_up_agent(*primary, Clock::now());
   for (auto& recorder : recorders_) {
     if (recorder->busy()) continue;
     recorder->follow(board_);

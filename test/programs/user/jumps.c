@@ -1,7 +1,8 @@
 /* Jumps out of signal handlers that have interrupted the tracer, where it writes to its files: the
  * write call of the program's own comes before the C library's, and raises a signal.
  *
- * Arguments: [iterations = 40000] [every = 3: of the write calls, from the second on]. An iteration is
+ * Arguments: [iterations = 40000] [every = 3: of the write calls, from the second on] [jumps = 1000000: the
+ * program ends behind so many]. An iteration is
  * two regions, "step" with "inner" in it. stdout: `iterations=... checksum=...`; stderr: `jumps=...
  * steps=...`: steps are the iterations that came to their end without a jump. */
 #include <setjmp.h>
@@ -40,11 +41,12 @@ __attribute__((visibility("default"))) ssize_t pwrite64(int fd, const void* from
 int main(int argc, char** argv) {
   const long iterations = argument(argc, argv, 1, 40000, 1);
   every = argument(argc, argv, 2, 3, 1);
+  const volatile long most = argument(argc, argv, 3, 1000000, 1);
   signal(SIGUSR1, jump);
   static long k, steps; /* keep their values where the jump comes back */
   static uint64_t sum;
   armed = 1;
-  for (k = 0; k < iterations; ++k) {
+  for (k = 0; k < iterations && jumps < most; ++k) {
     sum = checksum_add(sum, scramble((uint64_t)k));
     if (sigsetjmp(back, 1) != 0) continue;
     REFRAIN_REGION_BEGIN("step");
