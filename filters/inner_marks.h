@@ -11,10 +11,10 @@
 
 #include <array>
 #include <cstdint>
-#include <vector>
 
 #include "filters/loop_mark.h"
 #include "periodicity/loop_detector.h"
+#include "periodicity/zeroed_array.h"
 
 namespace refrain::filters {
 
@@ -63,7 +63,7 @@ class InnerMarks {
   HeldIterations& sum_of(const LoopMark& mark) noexcept;
 
   MarkSink& sink_;
-  std::vector<Waiting> waiting_;
+  periodicity::ZeroedArray<Waiting> waiting_;  // set before they are read
   std::uint64_t mask_;
   std::uint64_t begin_ = 0;
   std::uint64_t end_ = 0;

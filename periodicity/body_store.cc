@@ -43,7 +43,7 @@ BodyStore::Form BodyStore::form_of(const TokenHistory& tokens, std::uint64_t fro
 }
 
 BodyStore::Form BodyStore::form_of_scratch(std::uint32_t size) noexcept {
-  const std::uint32_t least = least_rotation(scratch_.data(), size);
+  const std::uint32_t least = least_rotation(&scratch_[0], size);
   std::uint64_t hash = 0;
   for (std::uint32_t offset = 0; offset < size; ++offset) {
     hash = hash * kHashBase + scratch_[(least + offset) % size];

@@ -9,12 +9,12 @@
 
 #include <array>
 #include <cstdint>
-#include <vector>
 
 #include "periodicity/expected_events.h"
 #include "periodicity/loop_detector.h"
 #include "periodicity/token.h"
 #include "periodicity/token_history.h"
+#include "periodicity/zeroed_array.h"
 
 namespace refrain::periodicity {
 
@@ -144,9 +144,10 @@ class BodyStore {
     std::uint32_t epoch = 0;  // valid if the store's own
   };
 
-  std::vector<Body> bodies_;
-  std::vector<Item> items_;
-  std::vector<Symbol> scratch_;
+  // Elements are set before they are read: untouched ones cost nothing.
+  ZeroedArray<Body> bodies_;
+  ZeroedArray<Item> items_;
+  ZeroedArray<Symbol> scratch_;
   std::uint32_t body_count_ = 0;
   std::uint32_t item_count_ = 0;
   std::uint32_t next_loop_ = 0;
@@ -156,16 +157,16 @@ class BodyStore {
     std::uint64_t first_end = 0;  // index of the history where it ended first
   };
   std::array<Variant, 256> variants_{};
-  std::vector<Slot> by_hash_;  // open addressing
-  std::vector<Slot> by_key_;   // direct: the latest body; older ones are chained
+  ZeroedArray<Slot> by_hash_;  // open addressing
+  ZeroedArray<Slot> by_key_;   // direct: the latest body; older ones are chained
   int shift_;
   std::uint32_t epoch_ = 1;
-  std::vector<PartMark> marks_;
+  ZeroedArray<PartMark> marks_;
   std::uint32_t mark_count_ = 0;
   std::uint32_t most_marks_ = 0;  // with those of this body
   // While parts are looked for: item of the body from which the same event comes next, and
   // how much more may be done.
-  std::vector<std::uint32_t> next_same_;
+  ZeroedArray<std::uint32_t> next_same_;
   std::array<std::uint32_t, 1024> last_same_{};
   const Item* whole_ = nullptr;
   std::uint32_t effort_ = 0;

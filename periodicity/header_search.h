@@ -19,10 +19,10 @@
 
 #include <array>
 #include <cstdint>
-#include <vector>
 
 #include "periodicity/iteration_kinds.h"
 #include "periodicity/recent_events.h"
+#include "periodicity/zeroed_array.h"
 
 namespace refrain::periodicity {
 
@@ -88,7 +88,7 @@ class HeaderSearch {
   Entry& entry_of(RecentEvents::Word word) noexcept;
 
   const RecentEvents& recent_;
-  std::vector<Entry> entries_;
+  ZeroedArray<Entry> entries_;
   std::array<std::uint64_t, kTrouble> trouble_{};  // where the last ones were
   std::uint64_t troubles_ = 0;
   std::uint64_t last_trouble_ = 0;

@@ -79,7 +79,7 @@ bool IrregularLoops::open(std::uint64_t first, std::uint64_t position,
                           std::uint32_t number) noexcept {
   const std::uint64_t from = std::max(first, position - std::min(position, kMostLearnt));
   if (count_ == kMostLoops || table_used_ + 2 * kMostLearnt > kTableSize / 2) {
-    std::fill(table_.begin(), table_.end(), 0);
+    std::fill_n(&table_[0], table_.size(), 0);
     table_used_ = 0;
     count_ = 0;
   }

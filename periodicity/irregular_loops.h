@@ -12,10 +12,10 @@
 
 #include <array>
 #include <cstdint>
-#include <vector>
 
 #include "periodicity/iteration_kinds.h"
 #include "periodicity/recent_events.h"
+#include "periodicity/zeroed_array.h"
 
 namespace refrain::periodicity {
 
@@ -72,7 +72,7 @@ class IrregularLoops {
   const RecentEvents& recent_;
   std::array<Loop, kMostLoops> loops_{};
   std::uint32_t count_ = 0;
-  std::vector<std::uint64_t> table_;  // of edges and events, open addressing
+  ZeroedArray<std::uint64_t> table_;  // of edges and events, open addressing
   std::size_t table_used_ = 0;
 
   std::uint32_t open_ = kNone;

@@ -74,6 +74,7 @@
 #include "periodicity/token_deque.h"
 #include "periodicity/token_history.h"
 #include "periodicity/told_visits.h"
+#include "periodicity/zeroed_array.h"
 
 namespace refrain::periodicity {
 
@@ -165,7 +166,7 @@ class NestedDetector final : public LoopDetector {
   BodyStore bodies_;
   std::vector<Frame> frames_;  // frames_[0 … depth_)
   std::size_t depth_ = 0;
-  std::vector<Token> inner_;  // inner loops that open iterations have passed, stacked
+  ZeroedArray<Token> inner_;  // inner loops that open iterations have passed, stacked
   std::uint32_t inner_count_ = 0;
   TokenDeque pending_;  // tokens to be read again, then events not yet read
   std::uint64_t reach_;

@@ -11,9 +11,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 #include "periodicity/symbol_hash.h"
+#include "periodicity/zeroed_array.h"
 
 namespace refrain::periodicity {
 
@@ -38,7 +38,7 @@ class SymbolNumbers {
     Symbol symbol = 0;
     Symbol number = 0;
   };
-  std::vector<Entry> entries_ = std::vector<Entry>(kSlots);
+  ZeroedArray<Entry> entries_{kSlots};
   Symbol count_ = 0;
 };
 

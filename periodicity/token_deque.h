@@ -7,9 +7,9 @@
 
 #include <bit>
 #include <cstdint>
-#include <vector>
 
 #include "periodicity/token.h"
+#include "periodicity/zeroed_array.h"
 
 namespace refrain::periodicity {
 
@@ -26,7 +26,7 @@ class TokenDeque {
   Token pop_front() noexcept { return tokens_[begin_++ & mask_]; }
 
  private:
-  std::vector<Token> tokens_;
+  ZeroedArray<Token> tokens_;  // set before they are read
   std::uint64_t mask_;
   std::uint64_t begin_ = 0;
   std::uint64_t end_ = 0;

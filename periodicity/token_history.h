@@ -23,6 +23,7 @@
 
 #include "periodicity/surprise.h"
 #include "periodicity/token.h"
+#include "periodicity/zeroed_array.h"
 
 namespace refrain::periodicity {
 
@@ -90,12 +91,13 @@ class TokenHistory {
   std::uint64_t begin_ = 0;
   std::uint64_t end_ = 0;
   std::uint64_t last_loop_ = 0;  // index after the last loop token
-  std::vector<Token> tokens_;
-  std::vector<std::uint64_t> prefix_;  // hash of all tokens before
-  std::vector<std::uint32_t> bits_;    // sum of the bits of all tokens before
+  // Elements are set before they are read: untouched ones cost nothing.
+  ZeroedArray<Token> tokens_;
+  ZeroedArray<std::uint64_t> prefix_;  // hash of all tokens before
+  ZeroedArray<std::uint32_t> bits_;    // sum of the bits of all tokens before
   std::vector<std::uint64_t> power_;
   std::array<Due, kSchedule> due_{};  // by index
-  std::vector<Seen> seen_;
+  ZeroedArray<Seen> seen_;
   int seen_shift_;
   Surprise surprise_;
 };
