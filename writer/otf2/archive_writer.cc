@@ -84,7 +84,8 @@ class ArchiveJob {
     }
     const std::string folder =
         first_ ? work_folder_ : part_folder(work_folder_, exchange_.rank());
-    Otf2Archive archive(folder, models_.front()->journal().text(spool::kTextHost));
+    Otf2Archive archive(folder, models_.front()->journal().text(spool::kTextHost),
+                        longest_definition_);
     write_events(archive);
     write_local_definitions(archive);
     if (!first_) {
@@ -196,6 +197,7 @@ class ArchiveJob {
                model->journal().mpi.known ? locations : 0});
     }
     shared_ = agree(exchange_, merge(SharedDefinitions{}, own));
+    longest_definition_ = shared_.longest();
     for (const std::string& text : shared_.strings) strings_.intern(text);
     const RegionNumbers numbers =
         regions_.adopt(std::move(shared_.regions), std::move(shared_.places),
@@ -384,6 +386,7 @@ class ArchiveJob {
   std::optional<MpiJob> mpi_;
   std::uint64_t first_location_ = 0;  // how many lie before the first one here
   OTF2_CommRef first_comm_ = 0;       // of those of MPI
+  std::uint64_t longest_definition_ = 0;
   unsigned threads_ = 1;
   WriteResult result_;
 };

@@ -5,7 +5,6 @@
 #include <cerrno>
 #include <cstdarg>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <mutex>
 #include <vector>
@@ -60,35 +59,41 @@ extern "C" OTF2_FlushType refrain_pre_flush(void*, OTF2_FileType, OTF2_LocationR
   return OTF2_FLUSH;
 }
 
-using Chunks = std::vector<void*>;
+// Of one buffer of libotf2: chunks of one size.
+struct Chunks {
+  std::vector<void*> all;
+  std::size_t bytes = 0;
+};
 
 // No more memory is libotf2's sign to flush what it has.
-extern "C" void* refrain_allocate(void*, OTF2_FileType type, OTF2_LocationRef,
+extern "C" void* refrain_allocate(void* pool, OTF2_FileType type, OTF2_LocationRef,
                                   void** buffer_data, uint64_t bytes) {
   auto* chunks = static_cast<Chunks*>(*buffer_data);
   try {
     if (chunks == nullptr) *buffer_data = chunks = new Chunks;
-    if (type == OTF2_FILETYPE_EVENTS && chunks->size() >= kChunksPerLocation)
+    if (type == OTF2_FILETYPE_EVENTS && chunks->all.size() >= kChunksPerLocation)
       return nullptr;
-    chunks->push_back(nullptr);
+    chunks->all.push_back(nullptr);
   } catch (...) {
     return nullptr;
   }
-  void* chunk = std::calloc(1, bytes);
+  void* chunk = static_cast<ChunkPool*>(pool)->take(bytes);
   if (chunk == nullptr) {
-    chunks->pop_back();
+    chunks->all.pop_back();
   } else {
-    chunks->back() = chunk;
+    chunks->all.back() = chunk;
+    chunks->bytes = bytes;
   }
   return chunk;
 }
 
-extern "C" void refrain_free_all(void*, OTF2_FileType, OTF2_LocationRef, void** buffer_data,
-                                 bool final) {
+extern "C" void refrain_free_all(void* pool, OTF2_FileType, OTF2_LocationRef,
+                                 void** buffer_data, bool final) {
   auto* chunks = static_cast<Chunks*>(*buffer_data);
   if (chunks == nullptr) return;
-  for (void* chunk : *chunks) std::free(chunk);
-  chunks->clear();
+  for (void* chunk : chunks->all)
+    static_cast<ChunkPool*>(pool)->give_back(chunk, chunks->bytes);
+  chunks->all.clear();
   if (!final) return;
   delete chunks;
   *buffer_data = nullptr;
@@ -101,18 +106,22 @@ constexpr OTF2_MemoryCallbacks kMemory = {refrain_allocate, refrain_free_all};
 
 }  // namespace
 
-Otf2Archive::Otf2Archive(const std::string& folder, const std::string& machine)
+Otf2Archive::Otf2Archive(const std::string& folder, const std::string& machine,
+                         std::uint64_t longest_definition)
     : messages_(std::make_unique<Otf2Messages>()) {
+  const std::uint64_t definitions = longest_definition <= kShortDefinition
+                                        ? OTF2_CHUNK_SIZE_MIN
+                                        : OTF2_CHUNK_SIZE_DEFINITIONS_DEFAULT;
   previous_ = OTF2_Error_RegisterCallback(refrain_otf2_error, messages_.get());
-  archive_ = OTF2_Archive_Open(
-      folder.c_str(), "traces", OTF2_FILEMODE_WRITE, OTF2_CHUNK_SIZE_EVENTS_DEFAULT,
-      OTF2_CHUNK_SIZE_DEFINITIONS_DEFAULT, OTF2_SUBSTRATE_POSIX, OTF2_COMPRESSION_NONE);
+  archive_ =
+      OTF2_Archive_Open(folder.c_str(), "traces", OTF2_FILEMODE_WRITE, OTF2_CHUNK_SIZE_MIN,
+                        definitions, OTF2_SUBSTRATE_POSIX, OTF2_COMPRESSION_NONE);
   if (archive_ == nullptr) {
     check(OTF2_ERROR_FILE_CAN_NOT_OPEN, "cannot create the archive");
     return;
   }
   check(OTF2_Archive_SetFlushCallbacks(archive_, &kFlush, nullptr), "flush callbacks");
-  check(OTF2_Archive_SetMemoryCallbacks(archive_, &kMemory, nullptr), "memory callbacks");
+  check(OTF2_Archive_SetMemoryCallbacks(archive_, &kMemory, &chunks_), "memory callbacks");
   check(OTF2_Archive_SetSerialCollectiveCallbacks(archive_), "collective callbacks");
   check(OTF2_Pthread_Archive_SetLockingCallbacks(archive_, nullptr), "locking callbacks");
   check(OTF2_Archive_SetCreator(archive_, "Refrain"), "creator");

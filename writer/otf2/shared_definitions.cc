@@ -43,6 +43,28 @@ ProcessSize SharedDefinitions::before(std::uint64_t process) const noexcept {
   return out;
 }
 
+std::uint64_t SharedDefinitions::longest() const noexcept {
+  constexpr std::uint64_t kBytesOfMember = 10;
+  std::uint64_t most = total().locations * kBytesOfMember;
+  const auto text = [&most](const std::string& each) {
+    most = std::max<std::uint64_t>(most, each.size());
+  };
+  for (const RegionDef& region : regions) {
+    text(region.name);
+    text(region.canonical);
+    text(region.description);
+    text(region.file);
+  }
+  for (const SourcePlace& place : places) text(place.file);
+  for (const ParameterDef& parameter : parameters) text(parameter.name);
+  for (const std::string& each : strings) text(each);
+  for (const auto& class_of_process : metrics) {
+    most = std::max<std::uint64_t>(most, class_of_process.size() * kBytesOfMember);
+    for (const spool::Metric& metric : class_of_process) text(metric.name);
+  }
+  return most;
+}
+
 SharedDefinitions merge(SharedDefinitions a, const SharedDefinitions& b) {
   add_new(a.regions, b.regions);
   add_new(a.places, b.places);

@@ -45,6 +45,8 @@ struct SharedDefinitions {
   // Of all processes before this one.
   ProcessSize before(std::uint64_t process) const noexcept;
   ProcessSize total() const noexcept { return before(UINT64_MAX); }
+  // Bytes that the longest definition of the archive has, about: a text, or a group of locations.
+  std::uint64_t longest() const noexcept;
 };
 
 SharedDefinitions merge(SharedDefinitions a, const SharedDefinitions& b);
