@@ -25,14 +25,29 @@ bool kernel_trusts_tsc() noexcept {
 }
 
 #if defined(__x86_64__)
-double calibrate_tsc() noexcept {
-  const std::uint64_t ns0 = Clock::monotonic_ns();
-  const std::uint64_t ticks0 = __builtin_ia32_rdtsc();
-  std::uint64_t ns1 = ns0;
-  while (ns1 - ns0 < 1'000'000) ns1 = Clock::monotonic_ns();
-  const std::uint64_t ticks1 = __builtin_ia32_rdtsc();
-  return static_cast<double>(ticks1 - ticks0) * 1e9 / static_cast<double>(ns1 - ns0);
+// One moment by both clocks. Where reading them took long (another process had the processor),
+// again.
+struct Moment {
+  std::uint64_t ticks = 0;
+  std::uint64_t ns = 0;
+};
+
+Moment moment() noexcept {
+  Moment best;
+  std::uint64_t least = ~std::uint64_t{0};
+  for (int i = 0; i != 4; ++i) {
+    const std::uint64_t before = __builtin_ia32_rdtsc();
+    const std::uint64_t ns = Clock::monotonic_ns();
+    const std::uint64_t took = __builtin_ia32_rdtsc() - before;
+    if (took >= least) continue;
+    least = took;
+    best = {before + took / 2, ns};
+  }
+  return best;
 }
+
+constexpr std::uint64_t kLeast_ns = 250'000;
+Moment g_chosen;
 #endif
 
 }  // namespace
@@ -42,9 +57,19 @@ void Clock::choose(std::string_view wanted) noexcept {
   ticks_per_second_ = 1e9;
 #if defined(__x86_64__)
   if (wanted == "tsc" || (wanted == "auto" && kernel_trusts_tsc())) {
-    ticks_per_second_ = calibrate_tsc();
+    g_chosen = moment();
     use_tsc_ = true;
   }
+#endif
+}
+
+void Clock::calibrate() noexcept {
+#if defined(__x86_64__)
+  if (!use_tsc_) return;
+  Moment now = moment();
+  while (now.ns - g_chosen.ns < kLeast_ns) now = moment();
+  ticks_per_second_ = static_cast<double>(now.ticks - g_chosen.ticks) * 1e9 /
+                      static_cast<double>(now.ns - g_chosen.ns);
 #endif
 }
 

@@ -3,9 +3,11 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -31,6 +33,26 @@ int allocate(int fd, std::uint64_t offset, std::uint64_t bytes) noexcept {
     error = posix_fallocate(fd, static_cast<off_t>(offset), static_cast<off_t>(bytes));
   } while (error == EINTR);
   return error;
+}
+
+// Writes zeros to a part of a file that nobody has used. Its pages are in memory afterwards: to
+// touch one of them in a mapping costs a tenth of what it does where the kernel has to make it
+// first. Where that fails they are made one by one.
+void make_pages(int fd, std::uint64_t offset, std::uint64_t end) noexcept {
+  static constexpr std::array<char, kPage> kZeros{};
+  constexpr std::size_t kMostPieces = 64;
+  const NoSizeSignal no_signal;
+  while (offset < end) {
+    std::array<iovec, kMostPieces> pieces;
+    std::size_t count = 0;
+    for (std::uint64_t at = offset; at < end && count < kMostPieces; at += kPage)
+      pieces[count++] = {const_cast<char*>(kZeros.data()), std::min(kPage, end - at)};
+    const ssize_t n =
+        pwritev(fd, pieces.data(), static_cast<int>(count), static_cast<off_t>(offset));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return;
+    offset += static_cast<std::uint64_t>(n);
+  }
 }
 
 }  // namespace
@@ -72,8 +94,12 @@ SpoolResult SpoolFile::fill_new_file(const spool::Header& header) noexcept {
   if (fstat(fd_, &file) != 0) return SpoolResult::kDiskFull;
   device_ = file.st_dev;
   inode_ = file.st_ino;
+  make_pages(fd_, 0, spool::kHeaderBytes + spool::kStageRecords * spool::kRecordBytes);
   void* at = mmap(nullptr, head_bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);
   if (at == MAP_FAILED) return SpoolResult::kMemory;
+  // Nothing is there to be read ahead: else the first touch of it makes pages for megabytes of
+  // ring that may never be used.
+  madvise(at, head_bytes_, MADV_RANDOM);
   header_ = new (at) spool::Header{};
   std::memcpy(static_cast<void*>(header_), &header, offsetof(spool::Header, log_commit));
   header_->stage_offset = spool::kHeaderBytes;
@@ -84,6 +110,15 @@ SpoolResult SpoolFile::fill_new_file(const spool::Header& header) noexcept {
   stage_ = reinterpret_cast<spool::Record*>(static_cast<char*>(at) + header_->stage_offset);
   ring_ = stage_ + spool::kStageRecords;
   return SpoolResult::kOk;
+}
+
+void SpoolFile::use_ring(std::uint64_t records) noexcept {
+  if (records <= ring_ready_) return;
+  const SlowPath slow_path;
+  if (ours())
+    make_pages(fd_, header_->ring_offset + ring_ready_ * spool::kRecordBytes,
+               header_->ring_offset + records * spool::kRecordBytes);
+  ring_ready_ = records;
 }
 
 bool SpoolFile::ours() const noexcept {

@@ -8,11 +8,12 @@
 // what was written is the page cache's and outlives the process.
 //
 // Thread-safety: one thread at a time. Ownership: of the descriptor and the mappings,
-// until close() or abandon(). Errors: result codes; create(), flush() and close() are slow paths
-// (slow_path.h), read() is part of one.
+// until close() or abandon(). Errors: result codes; create(), flush(), use_ring() and close() are slow
+// paths (slow_path.h), read() is part of one.
 // A descriptor that the program has closed, or made its own, is left alone: nothing is written
 // or read any more, as on a full disk; what is mapped stays.
-// Cost: a flush is one write of at most 96 KiB; a new chunk one allocation call.
+// Cost: a flush is one write of at most 96 KiB; a new chunk one allocation call. Pages are made
+// before they are touched, by one call for many (header and stage when the file is made).
 #pragma once
 
 #include <algorithm>
@@ -81,6 +82,10 @@ class SpoolFile {
   spool::Record* ring() const noexcept { return ring_; }
   std::uint64_t ring_records() const noexcept { return ring_records_; }
 
+  // The first `records` of the ring are about to be used; what lies behind what was said before has
+  // not been yet.
+  void use_ring(std::uint64_t records) noexcept;
+
   spool::Record* stage() const noexcept { return stage_; }
 
   // Log records that are in the log area; the stage begins with the next.
@@ -117,6 +122,7 @@ class SpoolFile {
   spool::Record* ring_ = nullptr;
   std::uint64_t flushed_ = 0;
   std::uint64_t ring_records_ = 0;
+  std::uint64_t ring_ready_ = 0;   // of them, from the first on: pages are made
   std::uint64_t head_bytes_ = 0;   // of header, stage and ring, mapped together
   std::uint64_t chunk_bytes_ = 0;  // how much is allocated at a time
   std::uint64_t allocated_ = 0;    // bytes of the file

@@ -2,10 +2,14 @@
 #include "tracer/recorder/spool_file.h"
 
 #include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <filesystem>
+#include <vector>
 
 #include "test/support/files.h"
 
@@ -56,6 +60,39 @@ TEST_CASE(
     file.close();
     CHECK_FALSE(file.is_open());
   }
+}
+
+// Pages that a first touch made beyond what is used cost a program's thread milliseconds.
+TEST_CASE("SpoolFile: a ring that is not used - has no pages in memory") {
+  const test::TemporaryFolder folder;
+  const fs::path path = folder / "location-0.spool";
+  struct statfs system;
+  REQUIRE(statfs(folder.path().c_str(), &system) == 0);
+  constexpr long kTmpfs = 0x01021994;  // all of a file is in memory there
+  if (system.f_type == kTmpfs) return;
+  constexpr std::uint64_t kRing = 16 << 20;
+  Budget budget(0, 0);
+  SpoolFile file;
+  REQUIRE(file.create(path.c_str(), spool::Header{}, kRing, 1 << 16, budget) ==
+          SpoolResult::kOk);
+  const auto pages = [&] {
+    std::vector<unsigned char> resident(kRing / 4096);
+    const auto begin = (reinterpret_cast<std::uintptr_t>(file.ring()) + 4095) & ~4095UL;
+    REQUIRE(mincore(reinterpret_cast<void*>(begin), kRing - 4096, resident.data()) == 0);
+    return std::count_if(resident.begin(), resident.end(),
+                         [](unsigned char r) { return (r & 1) != 0; });
+  };
+  file.stage()[0].ticks = 1;
+  CHECK(pages() <= 16);  // what shares a larger page with the stage
+  file.use_ring(8192);
+  CHECK(pages() >= 40);
+  CHECK(pages() <= 80);
+  file.ring()[8191].ticks = 7;
+  file.use_ring(4096);
+  file.use_ring(16384);
+  CHECK(file.ring()[8191].ticks == 7);
+  CHECK(file.ring()[16383].ticks == 0);
+  file.close();
 }
 
 }  // namespace refrain::recorder

@@ -150,6 +150,7 @@ bool ThreadRecorder::wrap_ring() noexcept {
     std::rotate(block_, block_ + half, block_ + capacity);
   }
   // The records lie in order, and the old ring is the first half of the new one.
+  file_.use_ring(capacity * 2);
   ++ring_class_;
   use_ring(capacity);
   commit_->store(commit_value_, std::memory_order_release);

@@ -143,6 +143,7 @@ void ThreadRecorder::lay_out_ring(std::uint64_t records) noexcept {
   ring_class_ = 0;
   while (ring_capacity() < 2 * records && ring_capacity() * 2 <= file_.ring_records())
     ++ring_class_;
+  file_.use_ring(ring_capacity());
 }
 
 void ThreadRecorder::hold(const Decision& decision) noexcept {

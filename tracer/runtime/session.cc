@@ -59,6 +59,7 @@ Session::~Session() = default;
 std::unique_ptr<Session> Session::create(const filters::Settings& settings,
                                          const char* runtime_name, bool of_job,
                                          std::string& error) {
+  Clock::choose(settings.clock == "logical" ? "auto" : settings.clock);
   std::unique_ptr<Session> session(new Session(settings));
   const std::string program = session->program_ = program_path();
   const ArchiveFolder folder =
@@ -71,7 +72,6 @@ std::unique_ptr<Session> Session::create(const filters::Settings& settings,
   session->archive_ = folder.archive;
   session->spool_ = folder.spool;
   if (of_job) session->provisional_ = folder;
-  Clock::choose(settings.clock == "logical" ? "auto" : settings.clock);
   session->take_start_time();
   spool::Header header{};
   session->fill_header(header, spool::kJournalFile);
@@ -90,6 +90,7 @@ std::unique_ptr<Session> Session::create(const filters::Settings& settings,
   session->places_ = periodicity::ZeroedArray<periodicity::Symbol>(
       std::bit_ceil(session->detector_->reach_events() + 64));
   session->places_mask_ = session->places_.size() - 1;
+  Clock::calibrate();
   const auto at = [&](double seconds) {
     return seconds > 0 ? session->start_ticks_ + Clock::ticks_of_seconds(seconds) : 0;
   };
@@ -124,6 +125,7 @@ void Session::take_start_time() noexcept {
 void Session::begin() noexcept {
   take_start_time();
   spool::Header& header = journal_.file().header();
+  header.ticks_per_second = Clock::ticks_per_second();
   header.start_ticks = start_ticks_;
   header.start_epoch_ns = start_epoch_ns_;
   header.start_monotonic_ns = start_monotonic_ns_;
