@@ -5,6 +5,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -33,26 +35,97 @@ std::string find_in_path(const std::string& command) {
   return {};
 }
 
-// The loader that a 64-bit ELF file names; empty for anything else.
-std::string interpreter(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  Elf64_Ehdr header{};
-  if (!file.read(reinterpret_cast<char*>(&header), sizeof header)) return {};
-  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
-      header.e_ident[EI_CLASS] != ELFCLASS64)
-    return {};
-  for (int i = 0; i < header.e_phnum; ++i) {
-    Elf64_Phdr segment{};
-    file.seekg(static_cast<std::streamoff>(header.e_phoff +
-                                           std::uint64_t(i) * header.e_phentsize));
-    if (!file.read(reinterpret_cast<char*>(&segment), sizeof segment)) return {};
-    if (segment.p_type != PT_INTERP || segment.p_filesz > 4096) continue;
-    std::string name(segment.p_filesz, 0);
-    file.seekg(static_cast<std::streamoff>(segment.p_offset));
-    if (!file.read(name.data(), static_cast<std::streamsize>(name.size()))) return {};
-    return name.c_str();
+// A 64-bit ELF file, as far as what it asks of the loader.
+class ElfFile {
+ public:
+  explicit ElfFile(const std::string& path) : file_(path, std::ios::binary) {
+    Elf64_Ehdr header{};
+    if (!read(0, &header, sizeof header) ||
+        std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
+        header.e_ident[EI_CLASS] != ELFCLASS64)
+      return;
+    for (int i = 0; i < header.e_phnum; ++i) {
+      Elf64_Phdr segment{};
+      if (!read(header.e_phoff + std::uint64_t(i) * header.e_phentsize, &segment,
+                sizeof segment))
+        return;
+      segments_.push_back(segment);
+    }
   }
-  return {};
+
+  // The loader that it names; empty if it has none.
+  std::string interpreter() {
+    for (const Elf64_Phdr& segment : segments_)
+      if (segment.p_type == PT_INTERP) return text_at(segment.p_offset);
+    return {};
+  }
+
+  // The libraries that it names itself; none if that cannot be told.
+  std::vector<std::string> needs() {
+    std::vector<std::uint64_t> names;
+    std::uint64_t texts = 0;
+    for (const Elf64_Phdr& segment : segments_) {
+      if (segment.p_type != PT_DYNAMIC) continue;
+      Elf64_Dyn entry{};
+      for (std::uint64_t at = 0; at + sizeof entry <= segment.p_filesz;
+           at += sizeof entry) {
+        if (!read(segment.p_offset + at, &entry, sizeof entry)) return {};
+        if (entry.d_tag == DT_NULL) break;
+        if (entry.d_tag == DT_NEEDED) names.push_back(entry.d_un.d_val);
+        if (entry.d_tag == DT_STRTAB) texts = offset_of(entry.d_un.d_ptr);
+      }
+    }
+    std::vector<std::string> needs;
+    for (const std::uint64_t name : names) {
+      needs.push_back(texts == 0 ? "" : text_at(texts + name));
+      if (needs.back().empty()) return {};
+    }
+    return needs;
+  }
+
+ private:
+  bool read(std::uint64_t offset, void* to, std::size_t bytes) {
+    file_.clear();
+    file_.seekg(static_cast<std::streamoff>(offset));
+    return static_cast<bool>(
+        file_.read(static_cast<char*>(to), static_cast<std::streamsize>(bytes)));
+  }
+  std::string text_at(std::uint64_t offset) {
+    constexpr std::size_t kMost = 4096;
+    file_.clear();
+    file_.seekg(static_cast<std::streamoff>(offset));
+    std::string text;
+    for (char c = 0; text.size() < kMost && file_.get(c) && c != 0;) text += c;
+    return text;
+  }
+  std::uint64_t offset_of(std::uint64_t address) const {
+    for (const Elf64_Phdr& segment : segments_)
+      if (segment.p_type == PT_LOAD && address >= segment.p_vaddr &&
+          address - segment.p_vaddr < segment.p_filesz)
+        return segment.p_offset + (address - segment.p_vaddr);
+    return 0;
+  }
+
+  std::ifstream file_;
+  std::vector<Elf64_Phdr> segments_;
+};
+
+// Of libraries of compilers, and of MPI and OpenMP themselves, it is known that no other runtime of
+// OpenMP and no MPI comes with them.
+bool brings_nothing(const std::string& library) {
+  static constexpr std::array kKnown{
+      "libc.so.",         "libm.so.",        "libpthread.so.", "libdl.so.",
+      "librt.so.",        "libutil.so.",     "libgcc_s.so.",   "libstdc++.so.",
+      "libatomic.so.",    "libgfortran.so.", "libquadmath.so", "ld-linux-x86-64.so.",
+      "libgomp.so.",      "libomp.so",       "libiomp5.so",    "libmpich.so.12",
+      "libmpichfort.so.", "libmpichcxx.so."};
+  return std::any_of(kKnown.begin(), kKnown.end(),
+                     [&](const char* known) { return library.rfind(known, 0) == 0; });
+}
+
+bool is_set(const char* variable) {
+  const char* value = std::getenv(variable);
+  return value != nullptr && *value != 0;
 }
 
 std::string output_of(std::vector<const char*> arguments) {
@@ -84,9 +157,16 @@ Program inspect_program(const std::string& command) {
   Program program;
   program.path = find_in_path(command);
   if (program.path.empty()) return program;
-  const std::string loader = interpreter(program.path);
+  ElfFile file(program.path);
+  const std::string loader = file.interpreter();
   if (loader.empty()) return program;
   program.dynamic = true;
+  // Asking the loader takes milliseconds.
+  program.libraries = file.needs();
+  if (!program.libraries.empty() && !is_set("LD_PRELOAD") && !is_set("LD_AUDIT") &&
+      std::all_of(program.libraries.begin(), program.libraries.end(), brings_nothing))
+    return program;
+  program.libraries.clear();
   const std::string absolute = fs::absolute(program.path);
   std::istringstream lines(output_of({loader.c_str(), "--list", absolute.c_str()}));
   for (std::string line; std::getline(lines, line);) {

@@ -9,13 +9,15 @@
 namespace refrain::tools {
 
 struct Program {
-  std::string path;                    // as found in PATH; empty if there is none
-  bool dynamic = false;                // an ELF file with a loader
-  std::vector<std::string> libraries;  // names of all libraries it will load
+  std::string path;      // as found in PATH; empty if there is none
+  bool dynamic = false;  // an ELF file with a loader
+  // Names of the libraries that it will load: all, or where these are known to bring no other
+  // runtime of OpenMP and no MPI with them, those that it names itself.
+  std::vector<std::string> libraries;
 };
 
 // Finds `command` as execvp would, and asks its own loader what it would load (so that
-// RPATH, LD_LIBRARY_PATH and libraries of libraries count).
+// RPATH, LD_LIBRARY_PATH and libraries of libraries count), if it has to be asked.
 Program inspect_program(const std::string& command);
 
 bool loads(const Program& program, const std::string& library_prefix);

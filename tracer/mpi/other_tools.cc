@@ -19,16 +19,16 @@ std::string text(const std::vector<std::string>& names) {
 
 OtherTools find_other_tools() {
   OtherTools tools;
+  const runtime::SearchOrder order;
   for (const ProcedureInfo& procedure : kProcedureTable) {
-    if (const std::string file = runtime::taken_by(procedure.name); !file.empty()) {
+    if (const std::string file = order.taken_by(procedure.name); !file.empty()) {
       if (tools.before.empty()) tools.first = file;
       tools.before.emplace_back(procedure.name);
       tools.meaning = tools.meaning || procedure.means;
     }
     // MPI's own library has both names in one file.
-    const std::string file = runtime::taken_from(procedure.name);
-    const std::string own =
-        runtime::taken_from((std::string("P") + procedure.name).c_str());
+    const std::string file = order.taken_from(procedure.name);
+    const std::string own = order.taken_from((std::string("P") + procedure.name).c_str());
     if (file.empty() || own.empty() || file == own) continue;
     if (tools.behind.empty()) tools.next = file;
     tools.behind.emplace_back(procedure.name);

@@ -3,6 +3,11 @@
 #include <dlfcn.h>
 #include <link.h>
 
+#include <algorithm>
+#include <new>
+
+#include "tracer/recorder/attempt.h"
+
 namespace refrain::runtime {
 namespace {
 
@@ -20,23 +25,61 @@ const void* own_base() {
   return dladdr(&kHere, &here) != 0 ? here.dli_fbase : nullptr;
 }
 
-std::string file_of(const void* function) {
-  Dl_info there;
-  if (function == nullptr || dladdr(function, &there) == 0 ||
-      there.dli_fbase == own_base() || there.dli_fname == nullptr)
-    return {};
-  return there.dli_fname;
+// No exception may pass through the C library.
+int collect(dl_phdr_info* info, std::size_t, void* out) {
+  std::uintptr_t begin = ~std::uintptr_t{0};
+  std::uintptr_t end = 0;
+  for (int i = 0; i < info->dlpi_phnum; ++i) {
+    const ElfW(Phdr)& header = info->dlpi_phdr[i];
+    if (header.p_type != PT_LOAD) continue;
+    begin = std::min<std::uintptr_t>(begin, info->dlpi_addr + header.p_vaddr);
+    end = std::max<std::uintptr_t>(end, info->dlpi_addr + header.p_vaddr + header.p_memsz);
+  }
+  const bool kept = recorder::attempted([&] {
+    static_cast<std::vector<SearchOrder::File>*>(out)->push_back(
+        {begin, end, info->dlpi_name == nullptr ? "" : info->dlpi_name});
+  });
+  return kept ? 0 : 1;
 }
 
 }  // namespace
 
-std::string taken_by(const char* function) {
+SearchOrder::SearchOrder() {
+  if (dl_iterate_phdr(collect, &files_) != 0) throw std::bad_alloc();
+  std::sort(files_.begin(), files_.end(),
+            [](const File& a, const File& b) { return a.begin < b.begin; });
+}
+
+const SearchOrder::File* SearchOrder::file_at(const void* address) const noexcept {
+  const auto at = reinterpret_cast<std::uintptr_t>(address);
+  const auto behind =
+      std::upper_bound(files_.begin(), files_.end(), at,
+                       [](std::uintptr_t value, const File& f) { return value < f.begin; });
+  if (behind == files_.begin() || at >= (behind - 1)->end) return nullptr;
+  return &*(behind - 1);
+}
+
+// dladdr() would tell as well, but looks for the nearest of all symbols of the file: some
+// microseconds in one that has thousands of them.
+std::string SearchOrder::file_of(const void* function) const {
+  const File* const file = function == nullptr ? nullptr : file_at(function);
+  if (file == nullptr || file == file_at(&kHere)) return {};
+  if (!file->name.empty()) return file->name;
+  Dl_info there;  // the program itself
+  return dladdr(function, &there) == 0 || there.dli_fname == nullptr ? "" : there.dli_fname;
+}
+
+std::string SearchOrder::taken_by(const char* function) const {
   return file_of(looked_up(RTLD_DEFAULT, function));
 }
 
-std::string taken_from(const char* function) {
+std::string SearchOrder::taken_from(const char* function) const {
   return file_of(looked_up(RTLD_NEXT, function));
 }
+
+std::string taken_by(const char* function) { return SearchOrder().taken_by(function); }
+
+std::string taken_from(const char* function) { return SearchOrder().taken_from(function); }
 
 bool is_own_library(const char* name) {
   void* const library = dlopen(name, RTLD_LAZY | RTLD_NOLOAD);

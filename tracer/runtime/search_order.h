@@ -2,12 +2,35 @@
 // in the program, its libraries and what is preloaded.
 //
 // Thread-safety: any thread. Cost: a search through all loaded files, a microsecond or so; may wait
-// for the loader's lock.
+// for the loader's lock. Errors: std::bad_alloc.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 namespace refrain::runtime {
+
+// For many functions: the files that are loaded when it is made.
+class SearchOrder {
+ public:
+  SearchOrder();
+  // As below.
+  std::string taken_by(const char* function) const;
+  std::string taken_from(const char* function) const;
+
+  // One that is loaded.
+  struct File {
+    std::uintptr_t begin;
+    std::uintptr_t end;
+    std::string name;  // empty: the program
+  };
+
+ private:
+  const File* file_at(const void* address) const noexcept;
+  std::string file_of(const void* function) const;
+  std::vector<File> files_;
+};
 
 // The path of the file whose function of this name the program calls. Empty: the one that
 // Refrain's own library has, or none.

@@ -228,26 +228,76 @@ void resolve_line(Dwarf_Die* unit, std::uint64_t address, Symbol& symbol) {
   symbol.line = number > 0 ? static_cast<std::uint32_t>(number) : 0;
 }
 
-void resolve_function(Dwarf_Die* unit, std::uint64_t address, Symbol& symbol) {
-  Dwarf_Die* scopes = nullptr;
-  const int count = dwarf_getscopes(unit, address, &scopes);
-  for (int i = 0; i < count; ++i) {
-    const int tag = dwarf_tag(&scopes[i]);
-    if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_subprogram) continue;
-    const char* linkage = attribute_text(&scopes[i], DW_AT_linkage_name);
-    const char* name = attribute_text(&scopes[i], DW_AT_name);
-    if (linkage != nullptr) {
-      symbol.linkage = linkage;
-      symbol.function = demangled(linkage);
-    } else if (name != nullptr) {
-      symbol.function = demangled(name);
-    }
-    break;
+// Takes the names of the innermost function, inlined or not, that a die is of.
+void name_from(Dwarf_Die* function, Symbol& symbol) {
+  const char* linkage = attribute_text(function, DW_AT_linkage_name);
+  const char* name = attribute_text(function, DW_AT_name);
+  if (linkage != nullptr) {
+    symbol.linkage = linkage;
+    symbol.function = demangled(linkage);
+  } else if (name != nullptr) {
+    symbol.function = demangled(name);
   }
-  std::free(scopes);
 }
 
 }  // namespace
+
+// The functions of compilation units. libdw's dwarf_getscopes() goes through all that a unit says,
+// types and all, for each address: half a millisecond where headers of C++ are in it.
+class SymbolResolver::Functions {
+ public:
+  void resolve(Dwarf_Die* unit, std::uint64_t address, Symbol& symbol) {
+    const auto [at, is_new] = units_.try_emplace(unit->addr);
+    if (is_new) read(unit, at->second);
+    const auto function =
+        std::find_if(at->second.begin(), at->second.end(), [&](const Range& range) {
+          return range.begin <= address && address < range.end;
+        });
+    if (function == at->second.end()) return;
+    Dwarf_Die innermost = function->die;
+    Dwarf_Die inside = function->die;
+    while (descend(inside, address)) {
+      const int tag = dwarf_tag(&inside);
+      if (tag == DW_TAG_inlined_subroutine || tag == DW_TAG_subprogram) innermost = inside;
+    }
+    name_from(&innermost, symbol);
+  }
+
+ private:
+  struct Range {
+    std::uint64_t begin;
+    std::uint64_t end;
+    Dwarf_Die die;
+  };
+
+  static void read(Dwarf_Die* unit, std::vector<Range>& functions) {
+    Dwarf_Die child;
+    for (int more = dwarf_child(unit, &child); more == 0;
+         more = dwarf_siblingof(&child, &child)) {
+      if (dwarf_tag(&child) != DW_TAG_subprogram) continue;
+      Dwarf_Addr base = 0;
+      Dwarf_Addr begin = 0;
+      Dwarf_Addr end = 0;
+      std::ptrdiff_t at = 0;
+      while ((at = dwarf_ranges(&child, at, &base, &begin, &end)) > 0)
+        if (begin < end) functions.push_back({begin, end, child});
+    }
+  }
+
+  // To the child that has the address, if there is one.
+  static bool descend(Dwarf_Die& die, std::uint64_t address) {
+    Dwarf_Die child;
+    for (int more = dwarf_child(&die, &child); more == 0;
+         more = dwarf_siblingof(&child, &child)) {
+      if (dwarf_haspc(&child, address) <= 0) continue;
+      die = child;
+      return true;
+    }
+    return false;
+  }
+
+  std::unordered_map<void*, std::vector<Range>> units_;
+};
 
 bool parse_module(std::string_view text, Module& module) {
   const auto field = [&text](std::uint64_t& value) {
@@ -271,7 +321,7 @@ bool parse_module(std::string_view text, Module& module) {
 }
 
 SymbolResolver::SymbolResolver(const std::vector<std::string>& module_texts)
-    : impl_(std::make_unique<Impl>()) {
+    : impl_(std::make_unique<Impl>()), functions_(std::make_unique<Functions>()) {
   for (const std::string& text : module_texts) {
     Module module;
     if (parse_module(text, module)) {
@@ -311,7 +361,7 @@ const Symbol& SymbolResolver::at(std::uint64_t address) {
     Dwarf_Die* unit = impl_->units.find(module, address, bias);
     if (unit != nullptr) {
       resolve_line(unit, address - bias, symbol);
-      resolve_function(unit, address - bias, symbol);
+      functions_->resolve(unit, address - bias, symbol);
     }
     if (symbol.function.empty() && name != nullptr)
       symbol.function = demangled(name) + "+" + hex(offset);

@@ -63,7 +63,9 @@ class SymbolResolver {
 
  private:
   struct Impl;
+  class Functions;
   std::unique_ptr<Impl> impl_;
+  std::unique_ptr<Functions> functions_;
   std::unordered_map<std::uint64_t, Symbol> cache_;
 };
 

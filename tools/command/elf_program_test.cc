@@ -1,0 +1,40 @@
+#include "tools/command/elf_program.h"
+
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <filesystem>
+
+namespace refrain::tools {
+
+// What is told without asking the loader must be what the loader would say: with LD_PRELOAD it is
+// asked.
+TEST_CASE("Program: libraries - told from the file as from the loader") {
+  for (const char* file : {"test/programs/jacobi_clang", "test/programs/jacobi_gcc",
+                           "test/programs/mpi/ring_gcc", "/bin/true"}) {
+    CAPTURE(file);
+    const std::string path = std::filesystem::absolute(file);
+    unsetenv("LD_PRELOAD");
+    const Program quick = inspect_program(path);
+    setenv("LD_PRELOAD", "libm.so.6", 1);
+    const Program asked = inspect_program(path);
+    unsetenv("LD_PRELOAD");
+    CHECK(quick.path == path);
+    CHECK(quick.dynamic);
+    CHECK(asked.dynamic);
+    CHECK(quick.libraries.size() <= asked.libraries.size());
+    CHECK(loads(quick, "libc.so.6"));
+    for (const char* library : {"libomp.so", "libgomp.so", "libmpich.so", "libiomp5.so"})
+      CHECK(loads(quick, library) == loads(asked, library));
+    CHECK(mpi_of(quick) == mpi_of(asked));
+  }
+}
+
+TEST_CASE("Program: what is no dynamic program - has no libraries") {
+  const Program script = inspect_program("/usr/bin/ldd");
+  CHECK(script.path == "/usr/bin/ldd");
+  CHECK_FALSE(script.dynamic);
+  CHECK(script.libraries.empty());
+  CHECK(inspect_program("/no/such/file").path.empty());
+}
+
+}  // namespace refrain::tools

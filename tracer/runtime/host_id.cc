@@ -1,0 +1,20 @@
+// What libotf2 tells traces apart by, beside the time and the process' number: of the C library's
+// gethostid() it gets a number that comes from the address of the host, for which the host's name is
+// looked up: some twenty system calls at best, seconds where a name server does not answer, in
+// a program that never asked for one. Ours comes from the name alone.
+//
+// Place in the flow: ARCHITECTURE.md, step 7; the library is linked with --wrap=gethostid.
+// Thread-safety: all.
+#include <limits.h>
+#include <unistd.h>
+
+#include <cstdint>
+
+extern "C" __attribute__((visibility("hidden"))) long __wrap_gethostid() {
+  char name[HOST_NAME_MAX + 1] = {};
+  gethostname(name, sizeof name - 1);
+  std::uint32_t hash = 2166136261u;  // FNV-1a
+  for (const char* c = name; *c != '\0'; ++c)
+    hash = (hash ^ static_cast<unsigned char>(*c)) * 16777619u;
+  return static_cast<std::int32_t>(hash);
+}
