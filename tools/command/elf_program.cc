@@ -114,11 +114,10 @@ class ElfFile {
 // OpenMP and no MPI comes with them.
 bool brings_nothing(const std::string& library) {
   static constexpr std::array kKnown{
-      "libc.so.",         "libm.so.",        "libpthread.so.", "libdl.so.",
-      "librt.so.",        "libutil.so.",     "libgcc_s.so.",   "libstdc++.so.",
-      "libatomic.so.",    "libgfortran.so.", "libquadmath.so", "ld-linux-x86-64.so.",
-      "libgomp.so.",      "libomp.so",       "libiomp5.so",    "libmpich.so.12",
-      "libmpichfort.so.", "libmpichcxx.so."};
+      "libc.so.",      "libm.so.",        "libpthread.so.", "libdl.so.",
+      "librt.so.",     "libutil.so.",     "libgcc_s.so.",   "libstdc++.so.",
+      "libatomic.so.", "libgfortran.so.", "libquadmath.so", "ld-linux-x86-64.so.",
+      "libgomp.so.",   "libomp.so",       "libiomp5.so",    "libmpich.so.12"};
   return std::any_of(kKnown.begin(), kKnown.end(),
                      [&](const char* known) { return library.rfind(known, 0) == 0; });
 }

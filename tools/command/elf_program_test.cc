@@ -10,7 +10,8 @@ namespace refrain::tools {
 // asked.
 TEST_CASE("Program: libraries - told from the file as from the loader") {
   for (const char* file : {"test/programs/jacobi_clang", "test/programs/jacobi_gcc",
-                           "test/programs/mpi/ring_gcc", "/bin/true"}) {
+                           "test/programs/mpi/ring_gcc", "test/programs/mpi/ring_f08_gfortran",
+                           "/bin/true"}) {
     CAPTURE(file);
     const std::string path = std::filesystem::absolute(file);
     unsetenv("LD_PRELOAD");

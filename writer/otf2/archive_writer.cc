@@ -1,6 +1,7 @@
 #include "writer/otf2/archive_writer.h"
 
 #include <algorithm>
+#include <chrono>
 #include <exception>
 #include <filesystem>
 #include <memory>
@@ -69,6 +70,8 @@ class ArchiveJob {
       fail_round(exchange_);
       result_.error = std::string("cannot write the archive: ") + exception.what();
     }
+    result_.writing_ns =
+        std::chrono::duration<double, std::nano>(Now::now() - began_).count();
     return std::move(result_);
   }
 
@@ -369,6 +372,8 @@ class ArchiveJob {
                                    " cannot be removed: " + error.message());
   }
 
+  using Now = std::chrono::steady_clock;
+  const Now::time_point began_ = Now::now();
   WriteOptions options_;
   Exchange& exchange_;
   const bool together_;  // each process for itself

@@ -118,6 +118,7 @@ struct WriteResult {
   std::uint64_t events_unmatched = 0;  // ends whose begin is unknown, left out
   std::uint64_t archive_events = 0;    // event records in the archive
   std::array<std::uint64_t, spool::kLossCauses> lost{};
+  double writing_ns = 0;  // how long it took, from reading the spool to removing it
   std::uint64_t archive_bytes = 0;
   std::uint64_t spool_bytes = 0;
   double duration_s = 0;
