@@ -22,7 +22,6 @@ TokenHistory::TokenHistory(Settings settings)
       seen_((mask_ + 1) * 4),
       seen_shift_(64 - std::countr_zero(seen_.size())) {
   power_[0] = 1;
-  for (std::size_t n = 1; n < power_.size(); ++n) power_[n] = power_[n - 1] * kHashBase;
   std::uint16_t bit = 1;
   for (std::uint32_t k = kSmallest;
        k < 2 * std::uint64_t{max_lag_} && 2 * std::uint64_t{k} <= mask_; k *= 2) {
@@ -45,6 +44,10 @@ void TokenHistory::append(const Token& token) noexcept {
   }
   const std::uint64_t here = end_ & mask_;
   ++end_;
+  if (powers_ <= end_ && powers_ <= mask_) [[unlikely]] {
+    power_[powers_] = power_[powers_ - 1] * kHashBase;
+    ++powers_;
+  }
   prefix_[end_ & mask_] = prefix_[here] * kHashBase + token.id;
   bits_[end_ & mask_] = bits_[here] + bits;
   if (end_ - begin_ > mask_) begin_ = end_ - mask_;

@@ -19,7 +19,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <vector>
 
 #include "periodicity/surprise.h"
 #include "periodicity/token.h"
@@ -95,8 +94,9 @@ class TokenHistory {
   ZeroedArray<Token> tokens_;
   ZeroedArray<std::uint64_t> prefix_;  // hash of all tokens before
   ZeroedArray<std::uint32_t> bits_;    // sum of the bits of all tokens before
-  std::vector<std::uint64_t> power_;
-  std::array<Due, kSchedule> due_{};  // by index
+  ZeroedArray<std::uint64_t> power_;   // of kHashBase: the first powers_
+  std::uint64_t powers_ = 1;           // more than the tokens that there have been, or all
+  std::array<Due, kSchedule> due_{};   // by index
   ZeroedArray<Seen> seen_;
   int seen_shift_;
   Surprise surprise_;

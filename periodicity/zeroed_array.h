@@ -4,9 +4,11 @@
 // A histories' worth of megabytes in a program that has a hundred events would else cost what it
 // takes to fill it, before the program's first line, and stay resident.
 //
-// Thread-safety: none. Cost: the constructor's is that of calloc, whatever the size: large ones come
-// as pages of zeros. Errors: std::bad_alloc.
+// Thread-safety: none. Cost: the constructor's is that of a mapping, or for small ones of calloc, which
+// would clear larger ones wherever they do not come fresh from the system. Errors: std::bad_alloc.
 #pragma once
+
+#include <sys/mman.h>
 
 #include <cstddef>
 #include <cstdlib>
@@ -22,8 +24,7 @@ class ZeroedArray {
 
  public:
   explicit ZeroedArray(std::size_t size = 0)
-      : values_(size == 0 ? nullptr : static_cast<T*>(std::calloc(size, sizeof(T)))),
-        size_(size) {
+      : values_(allocated(size), Free{size * sizeof(T)}), size_(size) {
     if (size != 0 && values_ == nullptr) throw std::bad_alloc();
   }
 
@@ -32,8 +33,28 @@ class ZeroedArray {
   const T& operator[](std::size_t index) const noexcept { return values_[index]; }
 
  private:
+#if defined(__SANITIZE_ADDRESS__)
+  static constexpr std::size_t kMapped = ~std::size_t{0};  // it watches over the heap alone
+#else
+  static constexpr std::size_t kMapped = 16 << 10;  // bytes from which on
+#endif
+
+  static T* allocated(std::size_t size) noexcept {
+    std::size_t bytes = 0;
+    if (size == 0 || __builtin_mul_overflow(size, sizeof(T), &bytes)) return nullptr;
+    if (bytes < kMapped) return static_cast<T*>(std::calloc(1, bytes));
+    void* const pages =
+        mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return pages == MAP_FAILED ? nullptr : static_cast<T*>(pages);
+  }
   struct Free {
-    void operator()(T* values) const noexcept { std::free(values); }
+    std::size_t bytes = 0;
+    void operator()(T* values) const noexcept {
+      if (bytes < kMapped)
+        std::free(values);
+      else
+        munmap(values, bytes);
+    }
   };
   std::unique_ptr<T[], Free> values_;
   std::size_t size_;

@@ -5,6 +5,9 @@
 #include <catch2/catch.hpp>
 #include <cstdint>
 #include <fstream>
+#include <new>
+#include <utility>
+#include <vector>
 
 namespace refrain::periodicity {
 namespace {
@@ -31,6 +34,26 @@ TEST_CASE("ZeroedArray: large and hardly used - zeros that take no memory") {
   CHECK(resident_bytes() < before + (std::size_t{48} << 20));
   for (std::size_t i = 0; i < kSize; i += kSize / 16) CHECK(array[i] == i + 1);
   CHECK(array[kSize - 1] == 0);
+}
+
+TEST_CASE("ZeroedArray: sizes around a page and none - zeros, moved with its size") {
+  for (const std::size_t size : {0, 1, 511, 2047, 2048, 2049, 100000}) {
+    CAPTURE(size);
+    // What the heap has given back is no zeros.
+    { std::vector<std::uint64_t> used(size, 7); }
+    ZeroedArray<std::uint64_t> array(size);
+    for (std::size_t i = 0; i < size; ++i) REQUIRE(array[i] == 0);
+    if (size != 0) array[size - 1] = 5;
+    ZeroedArray<std::uint64_t> other(3);
+    other = std::move(array);
+    CHECK(other.size() == size);
+    if (size != 0) CHECK(other[size - 1] == 5);
+  }
+}
+
+TEST_CASE("ZeroedArray: more than there is - std::bad_alloc") {
+  CHECK_THROWS_AS(ZeroedArray<std::uint64_t>(~std::size_t{0} / 4), std::bad_alloc);
+  CHECK_THROWS_AS(ZeroedArray<std::uint64_t>(std::size_t{1} << 58), std::bad_alloc);
 }
 
 }  // namespace refrain::periodicity
