@@ -85,7 +85,8 @@ struct NestedSettings {
   std::uint32_t max_items = 16384;       // of all bodies together
   std::uint32_t found_bits = 20;         // evidence for a loop never seen before
   std::uint32_t recognised_bits = 10;    // evidence for a known one
-  std::uint64_t reach_events = 1 << 17;  // at least 64
+  // At least 64. Who keeps these and some more has a table of 2^17 entries.
+  std::uint64_t reach_events = (1 << 17) - 64;
   bool irregular = true;                 // look for loops whose iterations differ
   bool variants = true;  // let a course that comes again between known ones be a body
 };

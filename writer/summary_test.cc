@@ -22,6 +22,17 @@ TEST_CASE("Summary: without a loop - everything is written, but for polls in a r
         "found no loop: everything is written, but for polls in a row");
 }
 
+TEST_CASE("Summary: what was written - how much, how long it took, where it is") {
+  WriteResult result;
+  result.events_written = 25;
+  result.events_seen = 100;
+  result.locations = 2;
+  result.archive_bytes = 12'345;
+  result.writing_ns = 3.2e6;
+  CHECK(summary_lines(result, "/a/b").back() ==
+        "wrote 25 of 100 events (25 %) of 2 threads, 12.3 kB in 3.2 ms: /a/b");
+}
+
 TEST_CASE("Summary: durations - four digits, long ones in whole seconds") {
   CHECK(duration_text(0) == "0 ns");
   CHECK(duration_text(850.4) == "850 ns");

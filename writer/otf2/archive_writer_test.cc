@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -217,6 +218,21 @@ TEST_CASE("Archive: locations - many, written in parallel, alike whatever the th
   }
   CHECK(a.trace.comms.size() == 1);
   CHECK(a.result.archive_bytes == b.result.archive_bytes);
+}
+
+// A definition must fit into a chunk of libotf2's.
+TEST_CASE("Archive: definitions - a text longer than the smallest chunk is there as it was") {
+  for (const std::size_t bytes : {60'000, 70'000, 600'000}) {
+    CAPTURE(bytes);
+    const test::TemporaryFolder folder;
+    SpoolBuilder builder = ten_iterations(2);
+    const std::string argument(bytes, 'x');
+    builder.journal().text(spool::kTextCommand,
+                           std::string("program\0", 8) + argument + '\0');
+    const Written written = write_and_check(builder, folder);
+    const auto is_it = [&](const auto& entry) { return entry.second == argument; };
+    CHECK(std::any_of(written.trace.strings.begin(), written.trace.strings.end(), is_it));
+  }
 }
 
 TEST_CASE("Archive: teams - one communicator for each set of members") {
