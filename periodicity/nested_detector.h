@@ -82,13 +82,13 @@ struct NestedSettings {
   std::uint32_t history_tokens = 4096;
   std::uint32_t max_body_tokens = 1024;  // longest body, inner loops counted as one
   std::uint32_t max_bodies = 1024;
-  std::uint32_t max_items = 16384;       // of all bodies together
-  std::uint32_t found_bits = 20;         // evidence for a loop never seen before
-  std::uint32_t recognised_bits = 10;    // evidence for a known one
+  std::uint32_t max_items = 16384;     // of all bodies together
+  std::uint32_t found_bits = 20;       // evidence for a loop never seen before
+  std::uint32_t recognised_bits = 10;  // evidence for a known one
   // At least 64. Who keeps these and some more has a table of 2^17 entries.
   std::uint64_t reach_events = (1 << 17) - 64;
-  bool irregular = true;                 // look for loops whose iterations differ
-  bool variants = true;  // let a course that comes again between known ones be a body
+  bool irregular = true;  // look for loops whose iterations differ
+  bool variants = true;   // let a course that comes again between known ones be a body
 };
 
 class NestedDetector final : public LoopDetector {

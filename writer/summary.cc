@@ -65,9 +65,10 @@ std::vector<std::string> summary_lines(const WriteResult& result,
                                  static_cast<double>(result.events_seen);
   std::vector<std::string> lines = {
       loops_line(result),
-      fmt::format("wrote {} of {} events ({:.3g} %) of {}, {} in {}: {}", result.events_written,
-                  result.events_seen, share, who(result), bytes_text(result.archive_bytes),
-                  duration_text(result.writing_ns), archive)};
+      fmt::format("wrote {} of {} events ({:.3g} %) of {}, {} in {}: {}",
+                  result.events_written, result.events_seen, share, who(result),
+                  bytes_text(result.archive_bytes), duration_text(result.writing_ns),
+                  archive)};
   if (!result.functions_off.empty()) lines.push_back(functions_line(result));
   return lines;
 }

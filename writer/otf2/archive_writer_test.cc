@@ -221,7 +221,8 @@ TEST_CASE("Archive: locations - many, written in parallel, alike whatever the th
 }
 
 // A definition must fit into a chunk of libotf2's.
-TEST_CASE("Archive: definitions - a text longer than the smallest chunk is there as it was") {
+TEST_CASE(
+    "Archive: definitions - a text longer than the smallest chunk is there as it was") {
   for (const std::size_t bytes : {60'000, 70'000, 600'000}) {
     CAPTURE(bytes);
     const test::TemporaryFolder folder;

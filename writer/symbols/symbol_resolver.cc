@@ -249,10 +249,9 @@ class SymbolResolver::Functions {
   void resolve(Dwarf_Die* unit, std::uint64_t address, Symbol& symbol) {
     const auto [at, is_new] = units_.try_emplace(unit->addr);
     if (is_new) read(unit, at->second);
-    const auto function =
-        std::find_if(at->second.begin(), at->second.end(), [&](const Range& range) {
-          return range.begin <= address && address < range.end;
-        });
+    const auto function = std::find_if(
+        at->second.begin(), at->second.end(),
+        [&](const Range& range) { return range.begin <= address && address < range.end; });
     if (function == at->second.end()) return;
     Dwarf_Die innermost = function->die;
     Dwarf_Die inside = function->die;
