@@ -130,6 +130,10 @@ bool RankTrim::any() const noexcept {
 
 RankTrim trim_rank(const RankStretches& rank, const HeldStretches& all) {
   RankTrim out;
+  if (all.ranks <= 1) {  // alone, it agrees with itself, also in what it wrote in part
+    out.visits.resize(rank.visits.size());
+    return out;
+  }
   const Rulers rulers(rank, all);
   // By anchors: what some rank held where there is no better ruler.
   NumberRanges held = all.anchors;

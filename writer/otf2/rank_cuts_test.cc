@@ -113,6 +113,15 @@ TEST_CASE("RankCuts: in part - a part that the others do without is left out") {
   CHECK(trim_rank(ranks[0], all).visits.at(0).more == NumberRanges{{9, 10}, {98, 99}});
 }
 
+TEST_CASE("RankCuts: a job of one rank - nothing is given up") {
+  RankStretches alone = rank(100, {{9, 99}});
+  alone.visits[0].partly = NumberRanges{{9, 10}, {50, 60}, {98, 99}};
+  const RankTrim trim = trim_rank(alone, all_of({alone}));
+  CHECK_FALSE(trim.any());
+  REQUIRE(trim.visits.size() == 1);
+  CHECK(trim.visits[0].alone.empty());
+}
+
 TEST_CASE("RankCuts: a rank that held nothing - follows those that did") {
   const std::vector<RankStretches> ranks = {rank(100, {{10, 98}}), rank(100, {})};
   const RankTrim trim = trim_rank(ranks[1], all_of(ranks));
