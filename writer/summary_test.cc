@@ -22,6 +22,17 @@ TEST_CASE("Summary: without a loop - everything is written, but for polls in a r
         "found no loop: everything is written, but for polls in a row");
 }
 
+TEST_CASE("Summary: losses - by cause, and what helps against a ring that is too small") {
+  WriteResult result;
+  CHECK(loss_lines(result).empty());
+  result.lost[spool::kLossLateThread] = 2;
+  CHECK(loss_lines(result) == std::vector<std::string>{"lost, by cause: 2 late_thread"});
+  result.lost[spool::kLossRingOverflow] = 357656;
+  REQUIRE(loss_lines(result).size() == 2);
+  CHECK(loss_lines(result)[0] == "lost, by cause: 357656 ring_overflow, 2 late_thread");
+  CHECK(loss_lines(result)[1].find("--ring") != std::string::npos);
+}
+
 TEST_CASE("Summary: durations - four digits, long ones in whole seconds") {
   CHECK(duration_text(0) == "0 ns");
   CHECK(duration_text(850.4) == "850 ns");
