@@ -29,6 +29,21 @@ Trim trim(const NumberRanges& own, const NumberRanges& held, const NumberRanges&
 
 bool is_inner(const VisitPath& path) { return path.size() > 1; }
 
+// Iterations begin at an anchor on some ranks and not on others.
+bool is_shifted(const HeldStretches::Visit& visit) {
+  return visit.at_anchor != 0 && visit.at_anchor != visit.ranks;
+}
+
+// What lies between the held iterations of a shifted visit and the anchors around them: whoever
+// begins elsewhere goes back to the anchor before, and all go on to the one behind.
+NumberRanges up_to_anchors(const NumberRanges& held, bool at_anchor) {
+  NumberRanges out;
+  for (const auto& range : held.ranges())
+    out.add(at_anchor ? range.end : range.begin, range.end + 1);
+  out.normalize();
+  return out;
+}
+
 // Which visits a rank can tell by their iterations.
 class Rulers {
  public:
@@ -66,6 +81,7 @@ HeldStretches merge(HeldStretches a, const HeldStretches& b) {
     const auto known = a.visits.find(path);
     if (known != a.visits.end()) {
       known->second.ranks += visit.ranks;
+      known->second.at_anchor += visit.at_anchor;
       known->second.iterations = unite(known->second.iterations, visit.iterations);
       known->second.anchors = unite(known->second.anchors, visit.anchors);
     } else if (is_inner(path)) {
@@ -89,6 +105,7 @@ void put(ByteWriter& out, const HeldStretches& held) {
       out.number(step.occurrence);
     }
     out.number(visit.ranks);
+    out.number(visit.at_anchor);
     put(out, visit.iterations);
     put(out, visit.anchors);
   }
@@ -106,6 +123,7 @@ void take(ByteReader& in, HeldStretches& held) {
     }
     HeldStretches::Visit visit;
     visit.ranks = in.number();
+    visit.at_anchor = in.number();
     take(in, visit.iterations);
     take(in, visit.anchors);
     if (path.empty() || !held.visits.emplace(std::move(path), std::move(visit)).second)
@@ -119,7 +137,7 @@ HeldStretches held_stretches(const RankStretches& rank) {
   out.anchors = rank.anchors;
   for (const RankVisit& visit : rank.visits)
     if (!is_inner(visit.path) || !visit.held.empty())
-      out.visits[visit.path] = {1, visit.held, visit.anchors};
+      out.visits[visit.path] = {1, visit.at_anchor ? 1U : 0U, visit.held, visit.anchors};
   return out;
 }
 
@@ -153,6 +171,9 @@ RankTrim trim_rank(const RankStretches& rank, const HeldStretches& all) {
         intersect(visit.held, complement(visit.partly, 0, iterations));
     Trim both = trim(none, all.visits.at(visit.path).iterations, visit.changed, iterations);
     trimmed = {std::move(both.more), std::move(both.alone)};
+    const HeldStretches::Visit& shared = all.visits.at(visit.path);
+    if (!is_inner(visit.path) && is_shifted(shared))
+      out.anchors = unite(out.anchors, up_to_anchors(shared.anchors, visit.at_anchor));
   }
   return out;
 }

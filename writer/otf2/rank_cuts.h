@@ -12,6 +12,8 @@
 //     before it. Then iteration k is the same iteration everywhere, however many events it
 //     has. The same rule tells the visits of inner loops within one iteration apart, so a
 //     path of visits and iterations leads to every iteration of the nest.
+//     Where some ranks' iterations begin behind an anchor and others' elsewhere in the body, the
+//     cuts of both are moved to anchors, or they would lie between the two ends of messages.
 //   - where ranks do not agree on a visit: *anchors*, how many collectives over all
 //     processes had been completed. Stretches without any are not comparable: there each
 //     rank keeps its own.
@@ -49,8 +51,9 @@ using VisitPath = std::vector<VisitStep>;
 struct HeldStretches {
   struct Visit {
     std::uint64_t ranks = 0;
-    NumberRanges iterations;  // held, wholly or in part, by any
-    NumberRanges anchors;     // the same, by the other ruler
+    std::uint64_t at_anchor = 0;  // of these, ranks whose iterations begin behind an anchor
+    NumberRanges iterations;      // held, wholly or in part, by any
+    NumberRanges anchors;         // the same, by the other ruler
     bool operator==(const Visit&) const = default;
   };
   std::uint64_t ranks = 0;
@@ -71,10 +74,11 @@ void take(ByteReader& in, HeldStretches& held);
 // What one rank held, in its own terms.
 struct RankVisit {
   VisitPath path;
-  NumberRanges held;     // iterations, wholly or in part
-  NumberRanges partly;   // of these, those that are there in part
-  NumberRanges changed;  // written since the pattern broke
-  NumberRanges anchors;  // of those held
+  NumberRanges held;       // iterations, wholly or in part
+  NumberRanges partly;     // of these, those that are there in part
+  NumberRanges changed;    // written since the pattern broke
+  NumberRanges anchors;    // of those held
+  bool at_anchor = false;  // iterations begin directly behind an anchor, or with it
 };
 
 struct RankStretches {

@@ -185,7 +185,7 @@ TEST_CASE("RankCuts: nothing in common - each rank keeps its own") {
 
 TEST_CASE("RankCuts: a loop that one rank sees besides - does not shift the others") {
   RankStretches more = rank(100, {{11, 98}});
-  more.visits.insert(more.visits.begin(), RankVisit{{{0, 7, 0}}, {}, {}, {}, {}});
+  more.visits.insert(more.visits.begin(), RankVisit{{{0, 7, 0}}, {}, {}, {}, {}, false});
   const std::vector<RankStretches> ranks = {rank(100, {{10, 98}}), more};
   const RankTrim trim = trim_rank(ranks[1], all_of(ranks));
   REQUIRE(trim.visits.size() == 2);
