@@ -34,6 +34,12 @@ bool is_shifted(const HeldStretches::Visit& visit) {
   return visit.at_anchor != 0 && visit.at_anchor != visit.ranks;
 }
 
+bool begins_elsewhere(const RankStretches& rank) {
+  return std::any_of(rank.visits.begin(), rank.visits.end(), [](const RankVisit& visit) {
+    return !is_inner(visit.path) && !visit.held.empty() && !visit.at_anchor;
+  });
+}
+
 // What lies between the held iterations of a shifted visit and the anchors around them: whoever
 // begins elsewhere goes back to the anchor before, and all go on to the one behind.
 NumberRanges up_to_anchors(const NumberRanges& held, bool at_anchor) {
@@ -68,13 +74,19 @@ HeldStretches merge(HeldStretches a, const HeldStretches& b) {
   if (b.ranks == 0) return a;
   if (a.ranks == 0) return b;
   a.ranks += b.ranks;
+  a.elsewhere += b.elsewhere;
   a.anchors = unite(a.anchors, b.anchors);
+  a.visit_anchors = unite(a.visit_anchors, b.visit_anchors);
+  const auto drop = [&a](const NumberRanges& anchors) {
+    a.anchors = unite(a.anchors, anchors);
+    a.visit_anchors = unite(a.visit_anchors, anchors);
+  };
   for (auto own = a.visits.begin(); own != a.visits.end();) {
     if (is_inner(own->first) || b.visits.contains(own->first)) {
       ++own;
       continue;
     }
-    a.anchors = unite(a.anchors, own->second.anchors);
+    drop(own->second.anchors);
     own = a.visits.erase(own);
   }
   for (const auto& [path, visit] : b.visits) {
@@ -87,7 +99,7 @@ HeldStretches merge(HeldStretches a, const HeldStretches& b) {
     } else if (is_inner(path)) {
       a.visits.emplace(path, visit);
     } else {
-      a.anchors = unite(a.anchors, visit.anchors);
+      drop(visit.anchors);
     }
   }
   return a;
@@ -96,6 +108,8 @@ HeldStretches merge(HeldStretches a, const HeldStretches& b) {
 void put(ByteWriter& out, const HeldStretches& held) {
   out.number(held.ranks);
   put(out, held.anchors);
+  put(out, held.visit_anchors);
+  out.number(held.elsewhere);
   out.number(held.visits.size());
   for (const auto& [path, visit] : held.visits) {
     out.number(path.size());
@@ -114,6 +128,8 @@ void put(ByteWriter& out, const HeldStretches& held) {
 void take(ByteReader& in, HeldStretches& held) {
   held.ranks = in.number();
   take(in, held.anchors);
+  take(in, held.visit_anchors);
+  held.elsewhere = in.number();
   for (std::size_t left = in.count(); left != 0 && in.ok(); --left) {
     VisitPath path;
     for (std::size_t steps = in.count(); steps != 0 && in.ok(); --steps) {
@@ -134,6 +150,7 @@ void take(ByteReader& in, HeldStretches& held) {
 HeldStretches held_stretches(const RankStretches& rank) {
   HeldStretches out;
   out.ranks = 1;
+  out.elsewhere = begins_elsewhere(rank) ? 1 : 0;
   out.anchors = rank.anchors;
   for (const RankVisit& visit : rank.visits)
     if (!is_inner(visit.path) || !visit.held.empty())
@@ -155,13 +172,19 @@ RankTrim trim_rank(const RankStretches& rank, const HeldStretches& all) {
   const Rulers rulers(rank, all);
   // By anchors: what some rank held where there is no better ruler.
   NumberRanges held = all.anchors;
-  for (const auto& [path, visit] : all.visits)
-    if (!rulers.by_iterations(path)) held = unite(held, visit.anchors);
+  NumberRanges of_visits = all.visit_anchors;
+  for (const auto& [path, visit] : all.visits) {
+    if (rulers.by_iterations(path)) continue;
+    held = unite(held, visit.anchors);
+    if (!is_inner(path)) of_visits = unite(of_visits, visit.anchors);
+  }
   // Written stretches of this rank are those between what it held in any way.
   NumberRanges own = rank.anchors;
   for (const RankVisit& visit : rank.visits) own = unite(own, visit.anchors);
   const NumberRanges behind_the_first{{1, rank.end_anchor}};
   out.anchors = trim(own, held, behind_the_first, rank.end_anchor).more;
+  if (all.elsewhere != 0 && all.elsewhere != all.ranks)
+    out.anchors = unite(out.anchors, up_to_anchors(of_visits, !begins_elsewhere(rank)));
   for (const RankVisit& visit : rank.visits) {
     RankTrim::Visit& trimmed = out.visits.emplace_back();
     if (!rulers.by_iterations(visit.path)) continue;

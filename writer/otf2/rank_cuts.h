@@ -60,6 +60,9 @@ struct HeldStretches {
   // Outermost ones that all ranks have, and inner ones that are held in part by any.
   std::map<VisitPath, Visit> visits;
   NumberRanges anchors;  // held elsewhere
+  // Of these, what outermost visits held that not all ranks have.
+  NumberRanges visit_anchors;
+  std::uint64_t elsewhere = 0;  // ranks whose outermost iterations begin at no anchor
 
   bool operator==(const HeldStretches&) const = default;
 };

@@ -152,6 +152,21 @@ RankStretches with_inner(RankStretches rank, std::vector<std::uint64_t> within,
   return rank;
 }
 
+// Rank 1's iterations begin elsewhere in the body. It goes back to the anchor before its held
+// iterations; both go on to the one behind.
+TEST_CASE("RankCuts: a loop that begins elsewhere on one rank - cut at anchors") {
+  const std::uint64_t iterations = GENERATE(100u, 99u);  // of rank 1: the ruler
+  std::vector<RankStretches> ranks = {rank(100, {{10, 98}}), rank(iterations, {{10, 98}})};
+  ranks[0].visits[0].at_anchor = true;
+  const HeldStretches all = all_of(ranks);
+  CHECK(all == merge(held_stretches(ranks[1]), held_stretches(ranks[0])));
+  CHECK(trim_rank(ranks[0], all).anchors == NumberRanges{{98, 99}});
+  CHECK(trim_rank(ranks[1], all).anchors == NumberRanges{{10, 99}});
+  // All begin elsewhere, or none does: nothing to move.
+  ranks[0].visits[0].at_anchor = ranks[1].visits[0].at_anchor = GENERATE(true, false);
+  for (const RankStretches& each : ranks) CHECK_FALSE(trim_rank(each, all_of(ranks)).any());
+}
+
 TEST_CASE("RankCuts: inner loops - one rank held less or nothing of a visit") {
   const std::vector<RankStretches> ranks = {with_inner(rank(100, {{10, 98}}), {0, 1}, 10),
                                             with_inner(rank(100, {{10, 98}}), {0, 1}, 12),
