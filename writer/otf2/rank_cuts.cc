@@ -29,15 +29,26 @@ Trim trim(const NumberRanges& own, const NumberRanges& held, const NumberRanges&
 
 bool is_inner(const VisitPath& path) { return path.size() > 1; }
 
-// Iterations begin at an anchor on some ranks and not on others.
-bool is_shifted(const HeldStretches::Visit& visit) {
-  return visit.at_anchor != 0 && visit.at_anchor != visit.ranks;
+// The one of which most is held.
+const RankVisit* main_loop(const RankStretches& rank) {
+  const RankVisit* most = nullptr;
+  for (const RankVisit& visit : rank.visits)
+    if (!is_inner(visit.path) && !visit.held.empty() &&
+        (most == nullptr || visit.held.count() > most->held.count()))
+      most = &visit;
+  return most;
 }
 
-bool begins_elsewhere(const RankStretches& rank) {
-  return std::any_of(rank.visits.begin(), rank.visits.end(), [](const RankVisit& visit) {
-    return !is_inner(visit.path) && !visit.held.empty() && !visit.at_anchor;
-  });
+NumberRanges first_two(const NumberRanges& numbers) {
+  NumberRanges out;
+  std::uint64_t left = 2;
+  for (const auto& range : numbers.ranges()) {
+    const std::uint64_t n = std::min(left, range.end - range.begin);
+    if (n != 0) out.add(range.begin, range.begin + n);
+    left -= n;
+  }
+  out.normalize();
+  return out;
 }
 
 // What lies between the held iterations of a shifted visit and the anchors around them: whoever
@@ -74,7 +85,7 @@ HeldStretches merge(HeldStretches a, const HeldStretches& b) {
   if (b.ranks == 0) return a;
   if (a.ranks == 0) return b;
   a.ranks += b.ranks;
-  a.elsewhere += b.elsewhere;
+  a.begins = first_two(unite(a.begins, b.begins));
   a.anchors = unite(a.anchors, b.anchors);
   a.visit_anchors = unite(a.visit_anchors, b.visit_anchors);
   const auto drop = [&a](const NumberRanges& anchors) {
@@ -93,7 +104,6 @@ HeldStretches merge(HeldStretches a, const HeldStretches& b) {
     const auto known = a.visits.find(path);
     if (known != a.visits.end()) {
       known->second.ranks += visit.ranks;
-      known->second.at_anchor += visit.at_anchor;
       known->second.iterations = unite(known->second.iterations, visit.iterations);
       known->second.anchors = unite(known->second.anchors, visit.anchors);
     } else if (is_inner(path)) {
@@ -109,7 +119,7 @@ void put(ByteWriter& out, const HeldStretches& held) {
   out.number(held.ranks);
   put(out, held.anchors);
   put(out, held.visit_anchors);
-  out.number(held.elsewhere);
+  put(out, held.begins);
   out.number(held.visits.size());
   for (const auto& [path, visit] : held.visits) {
     out.number(path.size());
@@ -119,7 +129,6 @@ void put(ByteWriter& out, const HeldStretches& held) {
       out.number(step.occurrence);
     }
     out.number(visit.ranks);
-    out.number(visit.at_anchor);
     put(out, visit.iterations);
     put(out, visit.anchors);
   }
@@ -129,7 +138,7 @@ void take(ByteReader& in, HeldStretches& held) {
   held.ranks = in.number();
   take(in, held.anchors);
   take(in, held.visit_anchors);
-  held.elsewhere = in.number();
+  take(in, held.begins);
   for (std::size_t left = in.count(); left != 0 && in.ok(); --left) {
     VisitPath path;
     for (std::size_t steps = in.count(); steps != 0 && in.ok(); --steps) {
@@ -139,7 +148,6 @@ void take(ByteReader& in, HeldStretches& held) {
     }
     HeldStretches::Visit visit;
     visit.ranks = in.number();
-    visit.at_anchor = in.number();
     take(in, visit.iterations);
     take(in, visit.anchors);
     if (path.empty() || !held.visits.emplace(std::move(path), std::move(visit)).second)
@@ -150,11 +158,13 @@ void take(ByteReader& in, HeldStretches& held) {
 HeldStretches held_stretches(const RankStretches& rank) {
   HeldStretches out;
   out.ranks = 1;
-  out.elsewhere = begins_elsewhere(rank) ? 1 : 0;
+  if (const RankVisit* main = main_loop(rank); main != nullptr && main->begin != 0)
+    out.begins.add(main->begin);
+  out.begins.normalize();
   out.anchors = rank.anchors;
   for (const RankVisit& visit : rank.visits)
     if (!is_inner(visit.path) || !visit.held.empty())
-      out.visits[visit.path] = {1, visit.at_anchor ? 1U : 0U, visit.held, visit.anchors};
+      out.visits[visit.path] = {1, visit.held, visit.anchors};
   return out;
 }
 
@@ -183,8 +193,10 @@ RankTrim trim_rank(const RankStretches& rank, const HeldStretches& all) {
   for (const RankVisit& visit : rank.visits) own = unite(own, visit.anchors);
   const NumberRanges behind_the_first{{1, rank.end_anchor}};
   out.anchors = trim(own, held, behind_the_first, rank.end_anchor).more;
-  if (all.elsewhere != 0 && all.elsewhere != all.ranks)
-    out.anchors = unite(out.anchors, up_to_anchors(of_visits, !begins_elsewhere(rank)));
+  const RankVisit* const main = main_loop(rank);
+  const bool at_anchor = main != nullptr && main->begin == kAtAnchor;
+  const bool shifted = all.begins.count() > 1;
+  if (shifted) out.anchors = unite(out.anchors, up_to_anchors(of_visits, at_anchor));
   for (const RankVisit& visit : rank.visits) {
     RankTrim::Visit& trimmed = out.visits.emplace_back();
     if (!rulers.by_iterations(visit.path)) continue;
@@ -195,8 +207,9 @@ RankTrim trim_rank(const RankStretches& rank, const HeldStretches& all) {
     Trim both = trim(none, all.visits.at(visit.path).iterations, visit.changed, iterations);
     trimmed = {std::move(both.more), std::move(both.alone)};
     const HeldStretches::Visit& shared = all.visits.at(visit.path);
-    if (!is_inner(visit.path) && is_shifted(shared))
-      out.anchors = unite(out.anchors, up_to_anchors(shared.anchors, visit.at_anchor));
+    if (!is_inner(visit.path) && shifted)
+      out.anchors =
+          unite(out.anchors, up_to_anchors(shared.anchors, visit.begin == kAtAnchor));
   }
   return out;
 }

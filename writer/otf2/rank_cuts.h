@@ -51,9 +51,8 @@ using VisitPath = std::vector<VisitStep>;
 struct HeldStretches {
   struct Visit {
     std::uint64_t ranks = 0;
-    std::uint64_t at_anchor = 0;  // of these, ranks whose iterations begin behind an anchor
-    NumberRanges iterations;      // held, wholly or in part, by any
-    NumberRanges anchors;         // the same, by the other ruler
+    NumberRanges iterations;  // held, wholly or in part, by any
+    NumberRanges anchors;     // the same, by the other ruler
     bool operator==(const Visit&) const = default;
   };
   std::uint64_t ranks = 0;
@@ -62,7 +61,9 @@ struct HeldStretches {
   NumberRanges anchors;  // held elsewhere
   // Of these, what outermost visits held that not all ranks have.
   NumberRanges visit_anchors;
-  std::uint64_t elsewhere = 0;  // ranks whose outermost iterations begin at no anchor
+  // Where the iterations of the ranks' main loops begin (RankStretches), the two smallest: more
+  // than one means that cuts between iterations do not fit together.
+  NumberRanges begins;
 
   bool operator==(const HeldStretches&) const = default;
 };
@@ -74,14 +75,19 @@ HeldStretches merge(HeldStretches a, const HeldStretches& b);
 void put(ByteWriter& out, const HeldStretches& held);
 void take(ByteReader& in, HeldStretches& held);
 
+// Of RankVisit::begin: directly behind an anchor.
+inline constexpr std::uint64_t kAtAnchor = 1;
+// With a call of MPI: neighbours differ in which one comes first.
+inline constexpr std::uint64_t kAtCall = 2;
+
 // What one rank held, in its own terms.
 struct RankVisit {
   VisitPath path;
-  NumberRanges held;       // iterations, wholly or in part
-  NumberRanges partly;     // of these, those that are there in part
-  NumberRanges changed;    // written since the pattern broke
-  NumberRanges anchors;    // of those held
-  bool at_anchor = false;  // iterations begin directly behind an anchor, or with it
+  NumberRanges held;        // iterations, wholly or in part
+  NumberRanges partly;      // of these, those that are there in part
+  NumberRanges changed;     // written since the pattern broke
+  NumberRanges anchors;     // of those held
+  std::uint64_t begin = 0;  // what its iterations begin with; kAtAnchor; 0: not known
 };
 
 struct RankStretches {

@@ -157,13 +157,16 @@ RankStretches with_inner(RankStretches rank, std::vector<std::uint64_t> within,
 TEST_CASE("RankCuts: a loop that begins elsewhere on one rank - cut at anchors") {
   const std::uint64_t iterations = GENERATE(100u, 99u);  // of rank 1: the ruler
   std::vector<RankStretches> ranks = {rank(100, {{10, 98}}), rank(iterations, {{10, 98}})};
-  ranks[0].visits[0].at_anchor = true;
+  ranks[0].visits[0].begin = kAtAnchor;
+  ranks[1].visits[0].begin = kAtCall;
   const HeldStretches all = all_of(ranks);
   CHECK(all == merge(held_stretches(ranks[1]), held_stretches(ranks[0])));
   CHECK(trim_rank(ranks[0], all).anchors == NumberRanges{{98, 99}});
   CHECK(trim_rank(ranks[1], all).anchors == NumberRanges{{10, 99}});
-  // All begin elsewhere, or none does: nothing to move.
-  ranks[0].visits[0].at_anchor = ranks[1].visits[0].at_anchor = GENERATE(true, false);
+  ranks[0].visits[0].begin = 4711;  // a region
+  CHECK(trim_rank(ranks[0], all_of(ranks)).anchors == NumberRanges{{10, 99}});
+  // All begin alike: nothing to move.
+  ranks[0].visits[0].begin = ranks[1].visits[0].begin = GENERATE(kAtAnchor, kAtCall, 4711u);
   for (const RankStretches& each : ranks) CHECK_FALSE(trim_rank(each, all_of(ranks)).any());
 }
 
@@ -200,7 +203,7 @@ TEST_CASE("RankCuts: nothing in common - each rank keeps its own") {
 
 TEST_CASE("RankCuts: a loop that one rank sees besides - does not shift the others") {
   RankStretches more = rank(100, {{11, 98}});
-  more.visits.insert(more.visits.begin(), RankVisit{{{0, 7, 0}}, {}, {}, {}, {}, false});
+  more.visits.insert(more.visits.begin(), RankVisit{{{0, 7, 0}}, {}, {}, {}, {}, 0});
   const std::vector<RankStretches> ranks = {rank(100, {{10, 98}}), more};
   const RankTrim trim = trim_rank(ranks[1], all_of(ranks));
   REQUIRE(trim.visits.size() == 2);

@@ -143,13 +143,33 @@ void RankRuler::take_iteration(const spool::IterationEvent& event) {
   RankVisit& out = stretches_.visits[open.index];
   open.held = is_held(event.ticks, event.end_ticks);
   if (!open.held && is_changed(event.ticks, event.end_ticks)) out.changed.add(event.number);
-  if (!open.held && open_.size() == 1)
-    ++(is_behind_anchor(event.ticks) ? open.at_anchor : open.elsewhere);
+  if (!open.held && open_.size() == 1) {
+    const bool behind = is_behind_anchor(event.ticks);
+    ++(behind ? open.at_anchor : open.elsewhere);
+    if (!behind && open.begins_at == 0) open.begins_at = event.ticks;
+  }
   if (!open.held) return;
   out.held.add(event.number);
   if (process_.gaps().kept(event.ticks, event.end_ticks) == Kept::kPartly)
     out.partly.add(event.number);
   out.anchors.add(anchors_at(event.ticks), anchors_at(event.end_ticks));
+}
+
+std::uint64_t RankRuler::begin_of(const OpenVisit& open) const {
+  constexpr std::uint64_t kPageOffset = 0xfff;
+  if (open.at_anchor > open.elsewhere) return kAtAnchor;
+  if (open.begins_at == 0) return 0;
+  const std::size_t primary = process_.primary();
+  const spool::RecordSequence& records = process_.records(primary);
+  for (std::size_t i = process_.scan(primary).epochs.before_ticks(open.begins_at);
+       i < records.size(); ++i) {
+    const Record& record = records[i];
+    if (record.ticks < open.begins_at || record.kind == spool::kSync) continue;
+    if (record.kind == spool::kMpiEnter) return kAtCall;
+    return kAtCall + 1 +
+           (std::uint64_t{record.kind} << 12 | (record.payload & kPageOffset));
+  }
+  return 0;
 }
 
 void RankRuler::close_visit(const HeldStretches* all) {
@@ -161,7 +181,7 @@ void RankRuler::close_visit(const HeldStretches* all) {
   visit.partly.normalize();
   visit.changed.normalize();
   visit.anchors.normalize();
-  visit.at_anchor = open.at_anchor > open.elsewhere;
+  if (visit.path.size() == 1) visit.begin = begin_of(open);
   const bool wanted = visit.path.size() == 1 || !visit.held.empty() ||
                       (all != nullptr && all->visits.contains(visit.path));
   if (wanted || open.index + 1 != stretches_.visits.size()) return;

@@ -52,6 +52,7 @@ class RankRuler {
     std::uint64_t number = 0;
     std::uint64_t at_anchor = 0;  // written iterations that begin behind one
     std::uint64_t elsewhere = 0;
+    std::uint64_t begins_at = 0;                   // the first of the others, in ticks
     std::map<std::uint64_t, std::uint32_t> inner;  // visits, by their iterations
   };
 
@@ -68,6 +69,9 @@ class RankRuler {
   std::uint64_t anchors_at(std::uint64_t ticks) const noexcept;
   // Whether the process called MPI for nothing between an anchor and this moment.
   bool is_behind_anchor(std::uint64_t ticks) const noexcept;
+  // What an iteration begins with, as RankVisit::begin: the same on ranks that load the program
+  // at other addresses.
+  std::uint64_t begin_of(const OpenVisit& open) const;
   // The first moment with so many; kNever if it never came.
   std::uint64_t when(std::uint64_t anchors) const noexcept;
   // The cut at this time; the next one if there is none within `slack` before it. `begins`:
