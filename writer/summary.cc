@@ -81,6 +81,11 @@ std::vector<std::string> loss_lines(const WriteResult& result) {
       causes += fmt::format("{}{} {}", causes.empty() ? "" : ", ", result.lost[cause],
                             spool::kLossNames[cause]);
   if (!causes.empty()) lines.push_back("lost, by cause: " + causes);
+  if (result.lost[spool::kLossRingOverflow] != 0)
+    lines.push_back(
+        "ring_overflow: of iterations that were to be written in hindsight, events no "
+        "longer in "
+        "the ring; a larger --ring keeps them");
   for (const std::string& complaint : result.complaints) lines.push_back(complaint);
   return lines;
 }

@@ -33,6 +33,17 @@ TEST_CASE("Summary: what was written - how much, how long it took, where it is")
         "wrote 25 of 100 events (25 %) of 2 threads, 12.3 kB in 3.2 ms: /a/b");
 }
 
+TEST_CASE("Summary: losses - by cause, and what helps against a ring that is too small") {
+  WriteResult result;
+  CHECK(loss_lines(result).empty());
+  result.lost[spool::kLossLateThread] = 2;
+  CHECK(loss_lines(result) == std::vector<std::string>{"lost, by cause: 2 late_thread"});
+  result.lost[spool::kLossRingOverflow] = 357656;
+  REQUIRE(loss_lines(result).size() == 2);
+  CHECK(loss_lines(result)[0] == "lost, by cause: 357656 ring_overflow, 2 late_thread");
+  CHECK(loss_lines(result)[1].find("--ring") != std::string::npos);
+}
+
 TEST_CASE("Summary: durations - four digits, long ones in whole seconds") {
   CHECK(duration_text(0) == "0 ns");
   CHECK(duration_text(850.4) == "850 ns");

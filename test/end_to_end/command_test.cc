@@ -3,6 +3,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "filters/settings.h"
 #include "test/end_to_end/traced.h"
 #include "test/support/files.h"
 
@@ -44,6 +45,43 @@ TEST_CASE("Command: wrong use - one line, exit status 2") {
   check_wrong_use({"info", (folder / "empty").string()});
   check_wrong_use({"recover", (folder / "empty").string()});
   check_wrong_use({"recover", (folder / "no-such-archive").string()});
+}
+
+TEST_CASE("Command: wrong values - called by the option that was typed, or the variable") {
+  const auto errors_of = [](std::vector<std::string> options) {
+    options.insert(options.begin(), "run");
+    options.insert(options.end(), {"--", "/bin/true"});
+    return run_refrain(options).errors;
+  };
+  CHECK(errors_of({"-n", "ten"}) ==
+        "refrain: -n/--limit: 'ten' is not a number (0 or more)\n");
+  CHECK(errors_of({"--limit-policy", "keep"}) ==
+        "refrain: --limit-policy: 'keep' is not a choice (hold or stop)\n");
+  CHECK(errors_of({"--max-period", "900", "--window", "100"}) ==
+        "refrain: --max-period: 900 is more than --window, 100\n");
+  Command command;
+  command.arguments = {
+      data_file("tools/refrain"), "run", "--window", "100", "--", "/bin/true"};
+  command.environment = clean_environment();
+  command.environment["REFRAIN_MAX_PERIOD"] = "900";
+  CHECK(run(command).errors ==
+        "refrain: REFRAIN_MAX_PERIOD: 900 is more than --window, 100\n");
+  command.environment["REFRAIN_LIMIT"] = "ten";
+  CHECK(run(command).errors ==
+        "refrain: REFRAIN_LIMIT: 'ten' is not a number (0 or more)\n");
+}
+
+TEST_CASE("Command: help of run - the choices of each option are listed") {
+  const Result help = run_refrain({"run", "--help"});
+  for (const filters::SettingInfo& info : filters::setting_table()) {
+    if (info.type != filters::SettingType::kChoice) continue;
+    INFO(info.name);
+    CHECK(help.output.find(info.choices) != std::string::npos);
+  }
+  CHECK(help.output.find("--nested {") != std::string::npos);
+  CHECK(help.output.find("--limit NUMBER") != std::string::npos);
+  CHECK(help.output.find("--ring SIZE") != std::string::npos);
+  CHECK(help.output.find("--min-gap TIME") != std::string::npos);
 }
 
 TEST_CASE(

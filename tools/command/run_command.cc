@@ -4,11 +4,13 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <utility>
 
 #include "filters/settings.h"
 #include "tools/command/installation.h"
@@ -28,6 +30,37 @@ std::string flag_of(const filters::SettingInfo& info) {
   return flag;
 }
 
+// What kind of value help asks for: the choices themselves, where there are such.
+std::string value_name(const filters::SettingInfo& info) {
+  switch (info.type) {
+    case filters::SettingType::kChoice:
+      return std::string("{") + info.choices + "}";
+    case filters::SettingType::kBytes:
+      return "SIZE";
+    case filters::SettingType::kSeconds:
+      return "TIME";
+    case filters::SettingType::kCount:
+    case filters::SettingType::kNumber:
+      return "NUMBER";
+    default:
+      return "TEXT";
+  }
+}
+
+// Puts `name` in the place of each `variable`, but for longer words that begin like it.
+void rename_variable(std::string& text, const std::string& variable,
+                     const std::string& name) {
+  for (std::size_t at = text.find(variable); at != std::string::npos;
+       at = text.find(variable, at)) {
+    const std::size_t end = at + variable.size();
+    const bool longer =
+        end < text.size() &&
+        (text[end] == '_' || std::isupper(static_cast<unsigned char>(text[end])) != 0);
+    if (!longer) text.replace(at, variable.size(), name);
+    at = longer ? end : at + name.size();
+  }
+}
+
 void prepend(const char* variable, const std::string& value) {
   const char* old = std::getenv(variable);
   const std::string joined =
@@ -45,6 +78,7 @@ void RunCommand::add_options(CLI::App& app) {
     CLI::Option* option = info.type == filters::SettingType::kBool
                               ? app.add_flag(flag_of(info), switches_[info.name], help)
                               : app.add_option(flag_of(info), values_[info.name], help);
+    if (info.type != filters::SettingType::kBool) option->type_name(value_name(info));
     option->group("Settings (see 'refrain config')");
   }
   app.add_option("--mpi", mpi_,
@@ -55,6 +89,19 @@ void RunCommand::add_options(CLI::App& app) {
       ->required();
   app.positionals_at_end();
   app.prefix_command(false);
+}
+
+// A complaint of a setting, with the option in the place of the variable where the user typed
+// that.
+std::string RunCommand::as_typed(std::string complaint) const {
+  for (const filters::SettingInfo& info : filters::setting_table()) {
+    const auto value = values_.find(info.name);
+    if (value == values_.end() || value->second.empty()) continue;
+    std::string flag = flag_of(info);
+    std::replace(flag.begin(), flag.end(), ',', '/');
+    rename_variable(complaint, filters::variable_name(info), flag);
+  }
+  return complaint;
 }
 
 // Checks what was given and puts it into the environment, where the library looks.
@@ -68,7 +115,7 @@ std::string RunCommand::export_settings() {
     if (switches_[info.name]) text = "yes";
     if (text.empty()) continue;
     if (std::string wrong = filters::set_value(settings, info, text); !wrong.empty())
-      return wrong;
+      return as_typed(std::move(wrong));
     setenv(filters::variable_name(info).c_str(), text.c_str(), 1);
   }
   // What --overwrite means is done here, once: of the processes of the command each has an
@@ -79,7 +126,7 @@ std::string RunCommand::export_settings() {
   settings = {};
   for (const std::string& line : filters::read_settings(
            settings, [](const char* name) -> const char* { return std::getenv(name); }))
-    return line;
+    return as_typed(line);
   if (!settings.archive.empty()) {
     // The program may change its folder before it starts OpenMP.
     setenv("REFRAIN_ARCHIVE", fs::absolute(settings.archive).c_str(), 1);

@@ -21,6 +21,7 @@ class RunCommand final : public Subcommand {
   int run() override;
 
  private:
+  std::string as_typed(std::string complaint) const;
   std::string export_settings();
   std::string check_switch_value() const;
   std::string check_archive(const std::string& archive, bool overwrite) const;

@@ -128,7 +128,7 @@ bool ThreadRecorder::flush_stage(std::uint64_t count) noexcept {
 bool ThreadRecorder::wrap_ring() noexcept {
   const std::uint64_t capacity = ring_capacity();
   const std::uint64_t half = capacity / 2;
-  const std::uint64_t wanted = board_ == nullptr ? 0 : board_->keep_from();
+  const std::uint64_t wanted = wanted_from();
   const auto begins_before_wanted = [&](const Record& r) {
     return spool::is_cut(r) && r.a48() < wanted;
   };
@@ -141,6 +141,7 @@ bool ThreadRecorder::wrap_ring() noexcept {
     cursor_ = in_the_middle ? block_ + half : block_;
     end_ = in_the_middle ? block_ + capacity : block_ + half;
     ring_forgot_ = true;
+    if (!half_is_enough) forget(cursor_, half);
     return true;
   }
   const SlowPath slow_path;
@@ -152,9 +153,29 @@ bool ThreadRecorder::wrap_ring() noexcept {
   // The records lie in order, and the old ring is the first half of the new one.
   file_.use_ring(capacity * 2);
   ++ring_class_;
+  looked_at_ = 0;
   use_ring(capacity);
   commit_->store(commit_value_, std::memory_order_release);
   return true;
+}
+
+// The first epoch that a resume can ask for: the next one that this thread has not followed
+// yet, or one that is still to come.
+std::uint64_t ThreadRecorder::wanted_from() const noexcept {
+  if (board_ == nullptr) return 0;
+  const std::uint64_t kept = board_->keep_from();
+  Decision next{};
+  if (board_->count() == followed_ || !board_->read(followed_, next) || next.hold)
+    return kept;
+  return std::min(kept, next.epoch);
+}
+
+// These are wanted, and will be overwritten next.
+void ThreadRecorder::forget(const Record* records, std::uint64_t count) noexcept {
+  const std::uint64_t wanted = wanted_from();
+  for (std::uint64_t i = 0; i < count; ++i) forgotten_.add(records[i], wanted);
+  const std::uint64_t next = commit_value_ >> 8;  // the record that overwrites the first
+  looked_at_ = next - ring_capacity() + count;
 }
 
 void ThreadRecorder::append_snapshots() noexcept {

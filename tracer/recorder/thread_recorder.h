@@ -28,6 +28,7 @@
 
 #include "tracer/recorder/clock.h"
 #include "tracer/recorder/decision_board.h"
+#include "tracer/recorder/forgotten_events.h"
 #include "tracer/recorder/frame_mark.h"
 #include "tracer/recorder/metric_reader.h"
 #include "tracer/recorder/spool_file.h"
@@ -233,6 +234,8 @@ class ThreadRecorder {
     return records << 8 | (ring_forgot_ ? spool::kRingForgot : 0) | ring_class_;
   }
   bool wrap_ring() noexcept;
+  std::uint64_t wanted_from() const noexcept;
+  void forget(const spool::Record* records, std::uint64_t count) noexcept;
   void lay_out_ring(std::uint64_t records) noexcept;
   bool flush_stage(std::uint64_t count) noexcept;
   bool log_put(const spool::Record* from, std::uint64_t count) noexcept;
@@ -240,6 +243,7 @@ class ThreadRecorder {
   std::uint64_t find_cut(std::uint64_t epoch) noexcept;
   std::uint64_t first_needed(std::uint64_t cut) noexcept;
   std::uint64_t fill_ring(std::uint64_t cut) noexcept;
+  std::uint64_t events_missing(std::uint64_t epoch, std::uint64_t from) const noexcept;
 
   // Hot.
   spool::Record* cursor_ = nullptr;
@@ -271,6 +275,8 @@ class ThreadRecorder {
   std::uint64_t ring_class_ = 0;  // of the ring's size in use: kRingFirst << ring_class_
   bool epoch_fell_ = false;       // once in a while: a cut is not of a later epoch
   bool ring_forgot_ = false;      // something of this gap is not in the ring any more
+  ForgottenEvents forgotten_;     // of what was wanted
+  std::uint64_t looked_at_ = 0;   // up to this record of the ring
   std::uint64_t log_next_ = 0;    // log records written, committed or not
   std::atomic<std::uint64_t> dropped_{0};
   std::uint64_t log_at_hold_ = 0;    // while holding: records in the log

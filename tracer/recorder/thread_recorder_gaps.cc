@@ -110,6 +110,10 @@ std::uint64_t ThreadRecorder::fill_ring(std::uint64_t cut) noexcept {
   lay_out_ring(total);
   const std::uint64_t capacity = ring_capacity();
   ring_forgot_ = forgets || total > capacity;
+  forgotten_.clear();
+  looked_at_ = 0;
+  const std::uint64_t too_many = total > capacity ? total - capacity : 0;
+  const std::uint64_t wanted = too_many == 0 ? 0 : wanted_from();
   Record block[kBlock];
   n_carried_ = 0;
   base_depth_ = total == 0 ? depth_ : 0;
@@ -122,6 +126,7 @@ std::uint64_t ThreadRecorder::fill_ring(std::uint64_t cut) noexcept {
     for (std::uint64_t i = 0; i < n; ++i, ++done) {
       const Record& r = block[i];
       file_.ring()[done % capacity] = r;
+      if (done < too_many) forgotten_.add(r, wanted);
       if (done == 0) snapshots = spool::open_at_cut(r);
       const bool snapshot = done > 0 && done <= snapshots;
       if ((snapshot || is_begin(r.kind)) && depth < spool::kMaxDepth) {
@@ -179,6 +184,21 @@ void ThreadRecorder::append_behind_hold(const RecordWords& words) noexcept {
   file_.header()->log_commit.store(log_at_hold_ << 1 | 1, std::memory_order_release);
 }
 
+// Events of `epoch` and later that the ring forgot, or that lie in it before record `from`, the
+// first one that is given back.
+std::uint64_t ThreadRecorder::events_missing(std::uint64_t epoch,
+                                             std::uint64_t from) const noexcept {
+  const std::uint64_t capacity = ring_capacity();
+  const std::uint64_t count = commit_value_ >> 8;
+  const std::uint64_t oldest = count > capacity ? count - capacity : 0;
+  const std::uint64_t first_kept =
+      from < count ? file_.ring()[from % capacity].a48() : kNotFound;
+  std::uint64_t missing = forgotten_.between(epoch, first_kept);
+  for (std::uint64_t i = std::max(oldest, looked_at_); i < from; ++i)
+    missing += ForgottenEvents::is_event(file_.ring()[i % capacity]) ? 1 : 0;
+  return missing;
+}
+
 void ThreadRecorder::resume(const Decision& decision) noexcept {
   const std::uint64_t capacity = ring_capacity();
   const std::uint64_t count = commit_value_ >> 8;
@@ -200,9 +220,12 @@ void ThreadRecorder::resume(const Decision& decision) noexcept {
                 .payload = decision.epoch};
   record.set_a48(decision.gap);
   if (!complete) {
-    count_loss(spool::kLossRingOverflow);
-    if (from < count) record.payload = ring[from % capacity].a48();
+    const std::uint64_t missing = events_missing(decision.epoch, from);
+    complete = missing == 0 && forgotten_.knows(decision.epoch);
+    if (!complete)
+      count_loss(spool::kLossRingOverflow, std::max<std::uint64_t>(1, missing));
   }
+  if (!complete && from < count) record.payload = ring[from % capacity].a48();
   log_next_ = log_at_hold_;
   bool ok = log_put(&record, 1);
   while (ok && from < count) {

@@ -198,6 +198,42 @@ TEST_CASE("MPI cuts: loops that begin at other iterations - the anchors tell") {
   CHECK(sent(written, 0) == sent(written, 1));
 }
 
+// One rank's detector saw the loop begin with the receive: the others' iterations begin behind the
+// collective, and its cuts lie between those of a message's two ends.
+TEST_CASE("MPI cuts: a loop that begins elsewhere in its body - cut at the collective") {
+  const test::TemporaryFolder folder;
+  std::vector<RingRank> ring = {{0, 3}, {1, 3}, {2, 3}};
+  for (const std::size_t rank : {0, 2}) {
+    ring[rank].marks();
+    ring[rank].held(5, 18);
+  }
+  SpoolBuilder& builder = ring[1].builder;
+  builder.loop(1, 1220, kSite);
+  for (std::uint64_t i = 0; i < kIterations; ++i) {
+    builder.journal().add(kAnchor, 1020 + 100 * i, 0, i);
+    builder.iteration(1, i, 1020 + 100 * i);
+  }
+  builder.left(1, kIterations, 1000 + 100 * kIterations - 40);
+  builder.gap(0, 17, 1520);
+  builder.resumed(0, 56, 2820);
+  const auto message = [](std::uint64_t i, std::uint32_t peer) {
+    return Message{.peer = peer, .tag = 1, .number = i, .bytes = 100 + i};
+  };
+  ring[1].run(0, 5);
+  send(builder, 16, 1500, message(5, 2));
+  builder.location(0).add(kHold, 1530, 0, 17).add(kResume, 2821, 0, 56);
+  receive(builder, 56, 2820, message(18, 0));
+  allreduce(builder, 57, 2850, 18);
+  ring[1].iteration(19);
+  const Written written = write_ring(ring, folder);
+  CHECK(written.trace.properties.at("REFRAIN::SENDS_DROPPED") == "0");
+  CHECK(written.trace.properties.at("REFRAIN::RECEIVES_DROPPED") == "0");
+  for (std::size_t rank = 0; rank < 3; ++rank) {
+    CHECK(written_iterations(written, rank) == without(5, 19));
+    CHECK(sent(written, rank).size() == 6);
+  }
+}
+
 TEST_CASE(
     "MPI cuts: no loop in common and no collectives - each its own, messages matched") {
   const test::TemporaryFolder folder;

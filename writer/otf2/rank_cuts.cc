@@ -29,6 +29,38 @@ Trim trim(const NumberRanges& own, const NumberRanges& held, const NumberRanges&
 
 bool is_inner(const VisitPath& path) { return path.size() > 1; }
 
+// The one of which most is held.
+const RankVisit* main_loop(const RankStretches& rank) {
+  const RankVisit* most = nullptr;
+  for (const RankVisit& visit : rank.visits)
+    if (!is_inner(visit.path) && !visit.held.empty() &&
+        (most == nullptr || visit.held.count() > most->held.count()))
+      most = &visit;
+  return most;
+}
+
+NumberRanges first_two(const NumberRanges& numbers) {
+  NumberRanges out;
+  std::uint64_t left = 2;
+  for (const auto& range : numbers.ranges()) {
+    const std::uint64_t n = std::min(left, range.end - range.begin);
+    if (n != 0) out.add(range.begin, range.begin + n);
+    left -= n;
+  }
+  out.normalize();
+  return out;
+}
+
+// What lies between the held iterations of a shifted visit and the anchors around them: whoever
+// begins elsewhere goes back to the anchor before, and all go on to the one behind.
+NumberRanges up_to_anchors(const NumberRanges& held, bool at_anchor) {
+  NumberRanges out;
+  for (const auto& range : held.ranges())
+    out.add(at_anchor ? range.end : range.begin, range.end + 1);
+  out.normalize();
+  return out;
+}
+
 // Which visits a rank can tell by their iterations.
 class Rulers {
  public:
@@ -53,13 +85,19 @@ HeldStretches merge(HeldStretches a, const HeldStretches& b) {
   if (b.ranks == 0) return a;
   if (a.ranks == 0) return b;
   a.ranks += b.ranks;
+  a.begins = first_two(unite(a.begins, b.begins));
   a.anchors = unite(a.anchors, b.anchors);
+  a.visit_anchors = unite(a.visit_anchors, b.visit_anchors);
+  const auto drop = [&a](const NumberRanges& anchors) {
+    a.anchors = unite(a.anchors, anchors);
+    a.visit_anchors = unite(a.visit_anchors, anchors);
+  };
   for (auto own = a.visits.begin(); own != a.visits.end();) {
     if (is_inner(own->first) || b.visits.contains(own->first)) {
       ++own;
       continue;
     }
-    a.anchors = unite(a.anchors, own->second.anchors);
+    drop(own->second.anchors);
     own = a.visits.erase(own);
   }
   for (const auto& [path, visit] : b.visits) {
@@ -71,7 +109,7 @@ HeldStretches merge(HeldStretches a, const HeldStretches& b) {
     } else if (is_inner(path)) {
       a.visits.emplace(path, visit);
     } else {
-      a.anchors = unite(a.anchors, visit.anchors);
+      drop(visit.anchors);
     }
   }
   return a;
@@ -80,6 +118,8 @@ HeldStretches merge(HeldStretches a, const HeldStretches& b) {
 void put(ByteWriter& out, const HeldStretches& held) {
   out.number(held.ranks);
   put(out, held.anchors);
+  put(out, held.visit_anchors);
+  put(out, held.begins);
   out.number(held.visits.size());
   for (const auto& [path, visit] : held.visits) {
     out.number(path.size());
@@ -97,6 +137,8 @@ void put(ByteWriter& out, const HeldStretches& held) {
 void take(ByteReader& in, HeldStretches& held) {
   held.ranks = in.number();
   take(in, held.anchors);
+  take(in, held.visit_anchors);
+  take(in, held.begins);
   for (std::size_t left = in.count(); left != 0 && in.ok(); --left) {
     VisitPath path;
     for (std::size_t steps = in.count(); steps != 0 && in.ok(); --steps) {
@@ -116,6 +158,9 @@ void take(ByteReader& in, HeldStretches& held) {
 HeldStretches held_stretches(const RankStretches& rank) {
   HeldStretches out;
   out.ranks = 1;
+  if (const RankVisit* main = main_loop(rank); main != nullptr && main->begin != 0)
+    out.begins.add(main->begin);
+  out.begins.normalize();
   out.anchors = rank.anchors;
   for (const RankVisit& visit : rank.visits)
     if (!is_inner(visit.path) || !visit.held.empty())
@@ -130,16 +175,28 @@ bool RankTrim::any() const noexcept {
 
 RankTrim trim_rank(const RankStretches& rank, const HeldStretches& all) {
   RankTrim out;
+  if (all.ranks <= 1) {  // alone, it agrees with itself, also in what it wrote in part
+    out.visits.resize(rank.visits.size());
+    return out;
+  }
   const Rulers rulers(rank, all);
   // By anchors: what some rank held where there is no better ruler.
   NumberRanges held = all.anchors;
-  for (const auto& [path, visit] : all.visits)
-    if (!rulers.by_iterations(path)) held = unite(held, visit.anchors);
+  NumberRanges of_visits = all.visit_anchors;
+  for (const auto& [path, visit] : all.visits) {
+    if (rulers.by_iterations(path)) continue;
+    held = unite(held, visit.anchors);
+    if (!is_inner(path)) of_visits = unite(of_visits, visit.anchors);
+  }
   // Written stretches of this rank are those between what it held in any way.
   NumberRanges own = rank.anchors;
   for (const RankVisit& visit : rank.visits) own = unite(own, visit.anchors);
   const NumberRanges behind_the_first{{1, rank.end_anchor}};
   out.anchors = trim(own, held, behind_the_first, rank.end_anchor).more;
+  const RankVisit* const main = main_loop(rank);
+  const bool at_anchor = main != nullptr && main->begin == kAtAnchor;
+  const bool shifted = all.begins.count() > 1;
+  if (shifted) out.anchors = unite(out.anchors, up_to_anchors(of_visits, at_anchor));
   for (const RankVisit& visit : rank.visits) {
     RankTrim::Visit& trimmed = out.visits.emplace_back();
     if (!rulers.by_iterations(visit.path)) continue;
@@ -149,6 +206,10 @@ RankTrim trim_rank(const RankStretches& rank, const HeldStretches& all) {
         intersect(visit.held, complement(visit.partly, 0, iterations));
     Trim both = trim(none, all.visits.at(visit.path).iterations, visit.changed, iterations);
     trimmed = {std::move(both.more), std::move(both.alone)};
+    const HeldStretches::Visit& shared = all.visits.at(visit.path);
+    if (!is_inner(visit.path) && shifted)
+      out.anchors =
+          unite(out.anchors, up_to_anchors(shared.anchors, visit.begin == kAtAnchor));
   }
   return out;
 }

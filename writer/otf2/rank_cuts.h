@@ -12,6 +12,8 @@
 //     before it. Then iteration k is the same iteration everywhere, however many events it
 //     has. The same rule tells the visits of inner loops within one iteration apart, so a
 //     path of visits and iterations leads to every iteration of the nest.
+//     Where some ranks' iterations begin behind an anchor and others' elsewhere in the body, the
+//     cuts of both are moved to anchors, or they would lie between the two ends of messages.
 //   - where ranks do not agree on a visit: *anchors*, how many collectives over all
 //     processes had been completed. Stretches without any are not comparable: there each
 //     rank keeps its own.
@@ -57,6 +59,11 @@ struct HeldStretches {
   // Outermost ones that all ranks have, and inner ones that are held in part by any.
   std::map<VisitPath, Visit> visits;
   NumberRanges anchors;  // held elsewhere
+  // Of these, what outermost visits held that not all ranks have.
+  NumberRanges visit_anchors;
+  // Where the iterations of the ranks' main loops begin (RankStretches), the two smallest: more
+  // than one means that cuts between iterations do not fit together.
+  NumberRanges begins;
 
   bool operator==(const HeldStretches&) const = default;
 };
@@ -68,13 +75,19 @@ HeldStretches merge(HeldStretches a, const HeldStretches& b);
 void put(ByteWriter& out, const HeldStretches& held);
 void take(ByteReader& in, HeldStretches& held);
 
+// Of RankVisit::begin: directly behind an anchor.
+inline constexpr std::uint64_t kAtAnchor = 1;
+// With a call of MPI: neighbours differ in which one comes first.
+inline constexpr std::uint64_t kAtCall = 2;
+
 // What one rank held, in its own terms.
 struct RankVisit {
   VisitPath path;
-  NumberRanges held;     // iterations, wholly or in part
-  NumberRanges partly;   // of these, those that are there in part
-  NumberRanges changed;  // written since the pattern broke
-  NumberRanges anchors;  // of those held
+  NumberRanges held;        // iterations, wholly or in part
+  NumberRanges partly;      // of these, those that are there in part
+  NumberRanges changed;     // written since the pattern broke
+  NumberRanges anchors;     // of those held
+  std::uint64_t begin = 0;  // what its iterations begin with; kAtAnchor; 0: not known
 };
 
 struct RankStretches {

@@ -113,6 +113,15 @@ TEST_CASE("RankCuts: in part - a part that the others do without is left out") {
   CHECK(trim_rank(ranks[0], all).visits.at(0).more == NumberRanges{{9, 10}, {98, 99}});
 }
 
+TEST_CASE("RankCuts: a job of one rank - nothing is given up") {
+  RankStretches alone = rank(100, {{9, 99}});
+  alone.visits[0].partly = NumberRanges{{9, 10}, {50, 60}, {98, 99}};
+  const RankTrim trim = trim_rank(alone, all_of({alone}));
+  CHECK_FALSE(trim.any());
+  REQUIRE(trim.visits.size() == 1);
+  CHECK(trim.visits[0].alone.empty());
+}
+
 TEST_CASE("RankCuts: a rank that held nothing - follows those that did") {
   const std::vector<RankStretches> ranks = {rank(100, {{10, 98}}), rank(100, {})};
   const RankTrim trim = trim_rank(ranks[1], all_of(ranks));
@@ -141,6 +150,24 @@ RankStretches with_inner(RankStretches rank, std::vector<std::uint64_t> within,
     if (from < 25) visit.held = NumberRanges{{from, 25}};
   }
   return rank;
+}
+
+// Rank 1's iterations begin elsewhere in the body. It goes back to the anchor before its held
+// iterations; both go on to the one behind.
+TEST_CASE("RankCuts: a loop that begins elsewhere on one rank - cut at anchors") {
+  const std::uint64_t iterations = GENERATE(100u, 99u);  // of rank 1: the ruler
+  std::vector<RankStretches> ranks = {rank(100, {{10, 98}}), rank(iterations, {{10, 98}})};
+  ranks[0].visits[0].begin = kAtAnchor;
+  ranks[1].visits[0].begin = kAtCall;
+  const HeldStretches all = all_of(ranks);
+  CHECK(all == merge(held_stretches(ranks[1]), held_stretches(ranks[0])));
+  CHECK(trim_rank(ranks[0], all).anchors == NumberRanges{{98, 99}});
+  CHECK(trim_rank(ranks[1], all).anchors == NumberRanges{{10, 99}});
+  ranks[0].visits[0].begin = 4711;  // a region
+  CHECK(trim_rank(ranks[0], all_of(ranks)).anchors == NumberRanges{{10, 99}});
+  // All begin alike: nothing to move.
+  ranks[0].visits[0].begin = ranks[1].visits[0].begin = GENERATE(kAtAnchor, kAtCall, 4711u);
+  for (const RankStretches& each : ranks) CHECK_FALSE(trim_rank(each, all_of(ranks)).any());
 }
 
 TEST_CASE("RankCuts: inner loops - one rank held less or nothing of a visit") {
@@ -176,7 +203,7 @@ TEST_CASE("RankCuts: nothing in common - each rank keeps its own") {
 
 TEST_CASE("RankCuts: a loop that one rank sees besides - does not shift the others") {
   RankStretches more = rank(100, {{11, 98}});
-  more.visits.insert(more.visits.begin(), RankVisit{{{0, 7, 0}}, {}, {}, {}, {}});
+  more.visits.insert(more.visits.begin(), RankVisit{{{0, 7, 0}}, {}, {}, {}, {}, 0});
   const std::vector<RankStretches> ranks = {rank(100, {{10, 98}}), more};
   const RankTrim trim = trim_rank(ranks[1], all_of(ranks));
   REQUIRE(trim.visits.size() == 2);

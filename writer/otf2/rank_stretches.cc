@@ -51,9 +51,13 @@ void RankRuler::take_anchors() {
   std::size_t next = 0;
   for (std::size_t i = 0; i < records.size(); ++i) {
     const Record& record = records[i];
+    if (record.kind == spool::kMpiEnter && !behind_anchors_.empty() &&
+        behind_anchors_.back().end == kNever)
+      behind_anchors_.back().end = record.ticks;
     if (record.kind != spool::kMpiCollective ||
         (record.payload & spool::kMpiWorldwide) == 0)
       continue;
+    behind_anchors_.push_back({record.ticks, kNever});
     for (; next < told && samples_[next].ticks <= record.ticks; ++next)
       anchors = std::max(anchors, samples_[next].anchors);
     samples_.push_back({record.ticks, ++anchors});
@@ -69,6 +73,13 @@ std::uint64_t RankRuler::anchors_at(std::uint64_t ticks) const noexcept {
       samples_.begin(), samples_.end(), ticks,
       [](std::uint64_t value, const Sample& sample) { return value < sample.ticks; });
   return after == samples_.begin() ? 0 : (after - 1)->anchors;
+}
+
+bool RankRuler::is_behind_anchor(std::uint64_t ticks) const noexcept {
+  const auto after = std::upper_bound(
+      behind_anchors_.begin(), behind_anchors_.end(), ticks,
+      [](std::uint64_t value, const Span& span) { return value < span.begin; });
+  return after != behind_anchors_.begin() && ticks <= (after - 1)->end;
 }
 
 std::uint64_t RankRuler::when(std::uint64_t anchors) const noexcept {
@@ -100,7 +111,10 @@ void RankRuler::take_visits(const HeldStretches* all) {
 
 void RankRuler::open_visit(std::size_t visit) {
   const std::uint64_t iterations = process_.journal().visits[visit].complete;
-  OpenVisit open{visit, stretches_.visits.size(), iterations == 0, false, 0, {}};
+  OpenVisit open;
+  open.visit = visit;
+  open.index = stretches_.visits.size();
+  open.ignored = iterations == 0;
   VisitPath path;
   if (!open_.empty()) {
     OpenVisit& around = open_.back();
@@ -129,11 +143,33 @@ void RankRuler::take_iteration(const spool::IterationEvent& event) {
   RankVisit& out = stretches_.visits[open.index];
   open.held = is_held(event.ticks, event.end_ticks);
   if (!open.held && is_changed(event.ticks, event.end_ticks)) out.changed.add(event.number);
+  if (!open.held && open_.size() == 1) {
+    const bool behind = is_behind_anchor(event.ticks);
+    ++(behind ? open.at_anchor : open.elsewhere);
+    if (!behind && open.begins_at == 0) open.begins_at = event.ticks;
+  }
   if (!open.held) return;
   out.held.add(event.number);
   if (process_.gaps().kept(event.ticks, event.end_ticks) == Kept::kPartly)
     out.partly.add(event.number);
   out.anchors.add(anchors_at(event.ticks), anchors_at(event.end_ticks));
+}
+
+std::uint64_t RankRuler::begin_of(const OpenVisit& open) const {
+  constexpr std::uint64_t kPageOffset = 0xfff;
+  if (open.at_anchor > open.elsewhere) return kAtAnchor;
+  if (open.begins_at == 0) return 0;
+  const std::size_t primary = process_.primary();
+  const spool::RecordSequence& records = process_.records(primary);
+  for (std::size_t i = process_.scan(primary).epochs.before_ticks(open.begins_at);
+       i < records.size(); ++i) {
+    const Record& record = records[i];
+    if (record.ticks < open.begins_at || record.kind == spool::kSync) continue;
+    if (record.kind == spool::kMpiEnter) return kAtCall;
+    return kAtCall + 1 +
+           (std::uint64_t{record.kind} << 12 | (record.payload & kPageOffset));
+  }
+  return 0;
 }
 
 void RankRuler::close_visit(const HeldStretches* all) {
@@ -145,6 +181,7 @@ void RankRuler::close_visit(const HeldStretches* all) {
   visit.partly.normalize();
   visit.changed.normalize();
   visit.anchors.normalize();
+  if (visit.path.size() == 1) visit.begin = begin_of(open);
   const bool wanted = visit.path.size() == 1 || !visit.held.empty() ||
                       (all != nullptr && all->visits.contains(visit.path));
   if (wanted || open.index + 1 != stretches_.visits.size()) return;

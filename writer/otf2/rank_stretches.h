@@ -45,11 +45,14 @@ class RankRuler {
 
   // A visit that is open while the iterations are gone through.
   struct OpenVisit {
-    std::size_t visit;  // of the journal
-    std::size_t index;  // of stretches_.visits
-    bool ignored;       // what is around it is held, or it has no complete iteration
-    bool held = false;  // its latest iteration
+    std::size_t visit = 0;  // of the journal
+    std::size_t index = 0;  // of stretches_.visits
+    bool ignored = false;   // what is around it is held, or it has no complete iteration
+    bool held = false;      // its latest iteration
     std::uint64_t number = 0;
+    std::uint64_t at_anchor = 0;  // written iterations that begin behind one
+    std::uint64_t elsewhere = 0;
+    std::uint64_t begins_at = 0;                   // the first of the others, in ticks
     std::map<std::uint64_t, std::uint32_t> inner;  // visits, by their iterations
   };
 
@@ -64,6 +67,11 @@ class RankRuler {
   bool is_changed(std::uint64_t begin, std::uint64_t end) const;
   void take_other_gaps();
   std::uint64_t anchors_at(std::uint64_t ticks) const noexcept;
+  // Whether the process called MPI for nothing between an anchor and this moment.
+  bool is_behind_anchor(std::uint64_t ticks) const noexcept;
+  // What an iteration begins with, as RankVisit::begin: the same on ranks that load the program
+  // at other addresses.
+  std::uint64_t begin_of(const OpenVisit& open) const;
   // The first moment with so many; kNever if it never came.
   std::uint64_t when(std::uint64_t anchors) const noexcept;
   // The cut at this time; the next one if there is none within `slack` before it. `begins`:
@@ -72,7 +80,12 @@ class RankRuler {
   void add_gap(std::vector<Gap>& gaps, Edge from, Edge to) const;
 
   const ProcessModel& process_;
+  struct Span {
+    std::uint64_t begin;
+    std::uint64_t end;
+  };
   std::vector<Sample> samples_;        // both ascend
+  std::vector<Span> behind_anchors_;   // from an anchor to the next call; ascend
   std::vector<bool> in_iterations_;    // gaps that are told by iterations
   std::vector<std::size_t> visit_of_;  // of RankStretches::visits in the journal
   std::vector<OpenVisit> open_;        // from the outermost inwards

@@ -61,17 +61,15 @@ void SampleSink::event(const TraceEvent& event) {
   count_gap(process, event.ns);
   if (event.kind == EventKind::kLeave) return end_iteration(process, event.ns);
   const bool written = attributes_->written(event);
-  // A visit is over when the iteration around it is, or when another loop comes.
-  process.visits.resize(process.open.size() + 1, convert::kNone);
-  const bool first = process.visits.back() != event.ref;
-  process.visits.back() = event.ref;
+  const VisitCounter::Visit& visit =
+      process.visits.begin(process.open.size(), event.ref, !written);
   process.open.push_back({event.ref, written ? process.written.size() : kHeld, event.ns,
                           attributes_->complete(event)});
   if (!written) return;
   const auto depth = std::count_if(process.open.begin(), process.open.end() - 1,
                                    [](const Open& open) { return open.written != kHeld; });
-  process.written.push_back(
-      {event.ref, attributes_->complete(event), first, static_cast<std::size_t>(depth)});
+  process.written.push_back({event.ref, attributes_->complete(event), visit.iterations - 1,
+                             !visit.held, static_cast<std::size_t>(depth)});
 }
 
 // A gap belongs to the innermost written iteration around it.
@@ -91,9 +89,11 @@ void SampleSink::end_iteration(Process& process, std::uint64_t ns) {
   const std::uint64_t duration = ns - open.begin_ns;
   std::uint64_t& least_ns = process.least_ns[open.region];
   if (open.complete) least_ns = std::min(least_ns, duration);
+  if (open.complete && !process.open.empty()) ++process.open.back().inner;
   if (open.written != kHeld) {
     Written& iteration = process.written[open.written];
     iteration.ns = duration;
+    iteration.inner = open.inner;
     iteration.untold_ns = open.gap_ns - std::min(open.gap_ns, open.held_ns);
     return;
   }
@@ -104,27 +104,40 @@ void SampleSink::end_iteration(Process& process, std::uint64_t ns) {
     process.open.back().held_ns += duration;
 }
 
-std::string SampleSink::finish(std::uint64_t) {
+SampleKind SampleSink::kind_of(const Process& process, const Written& iteration) {
   // Less than one in so many is told well enough. Of a slow iteration what matters is not
   // its own duration: most of it may be one inner iteration, written alone.
   constexpr std::uint64_t kUntoldPart = 100;
   constexpr std::uint64_t kUntoldPartOfLeast = 10;
+  const std::uint64_t told_well = std::min(
+      iteration.ns / kUntoldPart, process.least_ns[iteration.region] / kUntoldPartOfLeast);
+  if (!iteration.complete || iteration.untold_ns > told_well) return SampleKind::kPartial;
+  if (iteration.position == 0) return SampleKind::kFirst;
+  const Range& held = process.held[iteration.region];
+  const bool known = held.least <= held.greatest;
+  const bool like_held =
+      !known || (iteration.ns >= held.least && iteration.ns <= held.greatest);
+  return like_held ? SampleKind::kTypical : SampleKind::kOther;
+}
+
+std::string SampleSink::finish(std::uint64_t) {
   for (const Process& process : processes_) {
     ProcessMarks& marks = marks_.emplace_back();
     marks.location = process.location;
     for (const Written& iteration : process.written) {
+      marks.written.push_back(
+          {kind_of(process, iteration), iteration.region, iteration.depth});
       const Range& held = process.held[iteration.region];
-      const bool known = held.least <= held.greatest;
-      const bool like_held =
-          !known || (iteration.ns >= held.least && iteration.ns <= held.greatest);
-      SampleKind kind = like_held ? SampleKind::kTypical : SampleKind::kOther;
-      if (iteration.first) kind = SampleKind::kFirst;
-      const std::uint64_t told_well =
-          std::min(iteration.ns / kUntoldPart,
-                   process.least_ns[iteration.region] / kUntoldPartOfLeast);
-      if (!iteration.complete || iteration.untold_ns > told_well)
-        kind = SampleKind::kPartial;
-      marks.written.push_back({kind, iteration.region, iteration.depth});
+      if (held.least <= held.greatest && marks.written.back().kind != SampleKind::kPartial)
+        marks.classes[iteration.region].add(
+            {iteration.inner, iteration.position, iteration.ns, iteration.leading});
+    }
+    for (auto& [loop, classes] : marks.classes) classes.settle();
+    for (std::size_t i = 0; i < process.written.size(); ++i) {
+      const Written& iteration = process.written[i];
+      const auto classes = marks.classes.find(iteration.region);
+      if (classes != marks.classes.end())
+        marks.written[i].variant = classes->second.of_inner(iteration.inner);
     }
   }
   return {};

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -13,6 +14,7 @@
 
 #include "writer/convert/trace_definitions.h"
 #include "writer/convert/trace_sink.h"
+#include "writer/profile/iteration_classes.h"
 #include "writer/profile/nest_books.h"
 
 namespace refrain::profile {
@@ -34,16 +36,47 @@ class MarkAttributes {
   std::uint32_t complete_ = convert::kNone;
 };
 
+// Counts the iterations of visits, as marks come: a visit is over when the iteration around it
+// is, or when another loop comes.
+class VisitCounter {
+ public:
+  struct Visit {
+    std::uint32_t loop = convert::kNone;
+    std::uint64_t iterations = 0;  // begun
+    bool held = false;             // one of them was
+  };
+  // An iteration begins inside of so many: its visit, with it.
+  const Visit& begin(std::size_t depth, std::uint32_t loop, bool held) {
+    visits_.resize(depth + 1);
+    Visit& visit = visits_.back();
+    if (visit.loop != loop) visit = {.loop = loop};
+    ++visit.iterations;
+    visit.held |= held;
+    return visit;
+  }
+
+ private:
+  std::vector<Visit> visits_;  // of each level the one that came last
+};
+
 struct WrittenIteration {
   SampleKind kind = SampleKind::kOther;
   std::uint32_t loop = 0;
-  std::size_t depth = 0;  // written iterations around it
+  std::size_t depth = 0;      // written iterations around it
+  std::uint32_t variant = 0;  // of iteration_classes.h
 };
 // What the marks of a process say.
 struct ProcessMarks {
   std::uint32_t location = convert::kNone;  // that has them; kNone: there are none
   // What each written iteration is good for, in the order of their begins.
   std::vector<WrittenIteration> written;
+  std::map<std::uint32_t, IterationClasses> classes;  // by loop
+
+  std::uint32_t variant_of_held(std::uint32_t loop, std::uint64_t position,
+                                std::uint64_t ns) const {
+    const auto found = classes.find(loop);
+    return found == classes.end() ? 0 : found->second.of_held(position, ns);
+  }
 };
 using TraceMarks = std::vector<ProcessMarks>;  // by process
 
@@ -61,10 +94,12 @@ class SampleSink final : public convert::TraceSink {
   struct Written {
     std::uint32_t region;
     bool complete;
-    bool first;  // of a visit of its loop
+    std::uint64_t position;  // in a visit of its loop
+    bool leading;  // none of the visit was held before: not written for being slow
     std::size_t depth;
     std::uint64_t ns = 0;
     std::uint64_t untold_ns = 0;  // held, and not by iterations that have marks
+    std::uint64_t inner = 0;      // complete iterations directly in it
   };
   struct Range {
     std::uint64_t least = ~std::uint64_t{0};
@@ -77,10 +112,11 @@ class SampleSink final : public convert::TraceSink {
     bool complete;
     std::uint64_t gap_ns = 0;   // directly in it
     std::uint64_t held_ns = 0;  // of iterations directly in it
+    std::uint64_t inner = 0;    // complete iterations directly in it
   };
   struct Process {
     std::vector<Open> open;
-    std::vector<std::uint32_t> visits;        // of each level the loop that came last
+    VisitCounter visits;
     std::uint32_t location = convert::kNone;  // that has the marks
     std::uint64_t ns = 0;                     // until then gaps are counted
     std::vector<Written> written;
@@ -91,6 +127,7 @@ class SampleSink final : public convert::TraceSink {
 
   void count_gap(Process& process, std::uint64_t ns) const;
   void end_iteration(Process& process, std::uint64_t ns);
+  static SampleKind kind_of(const Process& process, const Written& iteration);
 
   const convert::TraceDefinitions* definitions_ = nullptr;
   std::optional<MarkAttributes> attributes_;

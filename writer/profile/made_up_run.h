@@ -30,6 +30,7 @@ enum RegionIndex : std::uint32_t {
   kSend,
   kOuter,
   kInner,
+  kOther,
   kRegions
 };
 
@@ -50,7 +51,9 @@ class MadeUpRun {
     region("MPI_Send", OTF2_REGION_ROLE_POINT2POINT, OTF2_PARADIGM_MPI);
     region("loop 0 @ p.c:1", OTF2_REGION_ROLE_ARTIFICIAL, OTF2_PARADIGM_NONE);
     region("loop 1 @ p.c:2", OTF2_REGION_ROLE_ARTIFICIAL, OTF2_PARADIGM_NONE);
-    definitions.regions[kOuter].is_loop = definitions.regions[kInner].is_loop = true;
+    region("loop 2 @ p.c:3", OTF2_REGION_ROLE_ARTIFICIAL, OTF2_PARADIGM_NONE);
+    for (const RegionIndex loop : {kOuter, kInner, kOther})
+      definitions.regions[loop].is_loop = true;
     definitions.attributes[kWritten].name = "written";
     definitions.parameters.push_back({.name = "polls"});
     for (std::uint32_t i = 0; i < processes; ++i) {

@@ -40,9 +40,9 @@ void Sums::raise_counts(const Sums& like, double times) {
   raise(collectives, like.collectives);
 }
 
-Place& Place::inside(std::uint32_t loop, SampleKind kind) {
+Place& Place::inside(std::uint32_t loop, SampleKind kind, std::uint32_t variant) {
   last_loop_ = loop;
-  auto& place = inside_[{loop, kind}];
+  auto& place = inside_[{loop, kind, variant}];
   if (!place) place = std::make_unique<Place>(shape_, loop, kind);
   return *place;
 }
@@ -57,7 +57,7 @@ const Sums& NestBooks::whole(Place& place) {
   Sums result = place.own_;
   for (const auto& [key, inner] : place.inside_) result.add(whole(*inner), 1, 1);
   settle_gap(place, result);
-  for (const auto& [loop, held] : place.held_) estimate(place, loop, held, result);
+  for (const auto& [variant, held] : place.held_) estimate(place, variant, held, result);
   sums = std::move(result);
   state = State::kDone;
   return sums;
@@ -69,7 +69,7 @@ const Sums& NestBooks::whole(Place& place) {
 void NestBooks::settle_gap(Place& place, Sums& sums) {
   gap_ns_ += place.gap_ns_;
   double left = place.gap_ns_;
-  for (const auto& [loop, held] : place.held_) left -= held.ns;
+  for (const auto& [variant, held] : place.held_) left -= held.ns;
   if (left <= 0) return;
   if (place.kind_ == SampleKind::kPartial) {
     const Sample like = sample(place.loop_);
@@ -94,10 +94,16 @@ void NestBooks::settle_gap(Place& place, Sums& sums) {
   }
   for (const SampleKind kind :
        {SampleKind::kTypical, SampleKind::kOther, SampleKind::kFirst}) {
-    const auto inner = place.inside_.find({place.last_loop_, kind});
-    if (inner == place.inside_.end() || inner->second->iterations_ == 0) continue;
-    const double count = left * inner->second->iterations_ / inner->second->ns_;
-    place.hold(place.last_loop_, count, left);
+    double iterations = 0;
+    double ns = 0;
+    for (const auto& [key, inner] : place.inside_) {
+      if (std::get<0>(key) != place.last_loop_ || std::get<1>(key) != kind) continue;
+      iterations += inner->iterations_;
+      ns += inner->ns_;
+    }
+    if (iterations == 0) continue;
+    const double count = left * iterations / ns;
+    place.hold(place.last_loop_, 0, count, left);
     sums.regions[place.last_loop_].calls += count;
     sums.regions[place.last_loop_].inclusive_ns += left;
     return;
@@ -105,10 +111,14 @@ void NestBooks::settle_gap(Place& place, Sums& sums) {
   unexplained_ns_ += left;
 }
 
-void NestBooks::estimate(Place& place, std::uint32_t loop, const Place::Held& held,
-                         Sums& sums) {
+// Of the same class and place, if there is one; else of the same class, else of any.
+void NestBooks::estimate(Place& place, const Place::Variant& variant,
+                         const Place::Held& held, Sums& sums) {
+  const auto [loop, number] = variant;
   Sample sample = no_sample();
-  fill(place, loop, false, sample);
+  fill(place, {loop, number, false}, sample);
+  if (sample.iterations == 0) fill(root_, {loop, number, true}, sample);
+  if (sample.iterations == 0) fill(place, {loop, Wanted::kAny, false}, sample);
   if (sample.iterations == 0) sample = this->sample(loop);
   if (sample.iterations == 0) {
     unexplained_ns_ += held.ns;
@@ -120,28 +130,30 @@ void NestBooks::estimate(Place& place, std::uint32_t loop, const Place::Held& he
 
 NestBooks::Sample NestBooks::sample(std::uint32_t loop) {
   Sample result = no_sample();
-  fill(root_, loop, true, result);
+  fill(root_, {loop, Wanted::kAny, true}, result);
   return result;
 }
 
 // Counts from all but the first of a visit, so that what other threads do a little before
 // or after the marks is there as often as not; times from typical ones.
-void NestBooks::fill(Place& place, std::uint32_t loop, bool anywhere, Sample& sample) {
+void NestBooks::fill(Place& place, const Wanted& wanted, Sample& sample) {
   for (const SampleKind kind : {SampleKind::kTypical, SampleKind::kOther})
-    each_sample(place, loop, kind, anywhere, &NestBooks::add_counts, sample);
+    each_sample(place, wanted, kind, &NestBooks::add_counts, sample);
   if (sample.iterations == 0)
-    each_sample(place, loop, SampleKind::kFirst, anywhere, &NestBooks::add_counts, sample);
+    each_sample(place, wanted, SampleKind::kFirst, &NestBooks::add_counts, sample);
   for (const SampleKind kind :
        {SampleKind::kTypical, SampleKind::kOther, SampleKind::kFirst})
-    if (sample.ns == 0)
-      each_sample(place, loop, kind, anywhere, &NestBooks::add_times, sample);
+    if (sample.ns == 0) each_sample(place, wanted, kind, &NestBooks::add_times, sample);
 }
 
-void NestBooks::each_sample(Place& place, std::uint32_t loop, SampleKind kind,
-                            bool anywhere, Add add, Sample& sample) {
+void NestBooks::each_sample(Place& place, const Wanted& wanted, SampleKind kind, Add add,
+                            Sample& sample) {
   for (const auto& [key, inner] : place.inside_) {
-    if (key == Place::Key{loop, kind} && may_tell(*inner)) (this->*add)(*inner, sample);
-    if (anywhere) each_sample(*inner, loop, kind, true, add, sample);
+    const auto& [loop, its_kind, variant] = key;
+    const bool fits = loop == wanted.loop && its_kind == kind &&
+                      (wanted.variant == Wanted::kAny || wanted.variant == variant);
+    if (fits && may_tell(*inner)) (this->*add)(*inner, sample);
+    if (wanted.anywhere) each_sample(*inner, wanted, kind, add, sample);
   }
 }
 

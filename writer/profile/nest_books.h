@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -76,16 +77,18 @@ class Place {
   };
 
   Sums& own() noexcept { return own_; }
-  Place& inside(std::uint32_t loop, SampleKind kind);
+  // `variant`: its class, by iteration_classes.h.
+  Place& inside(std::uint32_t loop, SampleKind kind, std::uint32_t variant = 0);
   // An iteration of this place is over.
   void end_iteration(double ns, bool complete) noexcept {
     iterations_ += complete;
     ns_ += ns;
   }
-  // Complete iterations of `loop` that were held here.
-  void hold(std::uint32_t loop, double count, double ns) {
-    held_[loop].count += count;
-    held_[loop].ns += ns;
+  // Complete iterations of `loop`, of one class, that were held here.
+  void hold(std::uint32_t loop, std::uint32_t variant, double count, double ns) {
+    Held& held = held_[{loop, variant}];
+    held.count += count;
+    held.ns += ns;
   }
   // Nothing was written for so long, on the thread that has the marks.
   void add_gap(double ns) noexcept { gap_ns_ += ns; }
@@ -95,7 +98,8 @@ class Place {
 
  private:
   friend class NestBooks;
-  using Key = std::pair<std::uint32_t, SampleKind>;
+  using Key = std::tuple<std::uint32_t, SampleKind, std::uint32_t>;
+  using Variant = std::pair<std::uint32_t, std::uint32_t>;  // of a loop
 
   Shape shape_;
   Sums own_;
@@ -105,7 +109,7 @@ class Place {
   double ns_ = 0;
   double gap_ns_ = 0;
   std::map<Key, std::unique_ptr<Place>> inside_;
-  std::map<std::uint32_t, Held> held_;
+  std::map<Variant, Held> held_;
   std::uint32_t last_loop_ = ~std::uint32_t{0};  // that was entered here
 };
 
@@ -136,13 +140,21 @@ class NestBooks {
   // What happened in a place, inner loops and what was held included.
   const Sums& whole(Place& place);
   void settle_gap(Place& place, Sums& sums);
-  void estimate(Place& place, std::uint32_t loop, const Place::Held& held, Sums& sums);
+  void estimate(Place& place, const Place::Variant& variant, const Place::Held& held,
+                Sums& sums);
   Sample no_sample() const { return {Sums(shape_), 0, Sums(shape_), 0}; }
-  // Adds to the sample what there is of these kinds, in a place or anywhere below it.
+  // Which samples are asked for: of a loop, in a place or anywhere below it.
+  struct Wanted {
+    std::uint32_t loop = 0;
+    std::uint32_t variant = kAny;
+    bool anywhere = false;
+    static constexpr std::uint32_t kAny = ~std::uint32_t{0};
+  };
+  // Adds to the sample what there is of a kind.
   using Add = void (NestBooks::*)(Place&, Sample&);
-  void each_sample(Place& place, std::uint32_t loop, SampleKind kind, bool anywhere,
-                   Add add, Sample& sample);
-  void fill(Place& place, std::uint32_t loop, bool anywhere, Sample& sample);
+  void each_sample(Place& place, const Wanted& wanted, SampleKind kind, Add add,
+                   Sample& sample);
+  void fill(Place& place, const Wanted& wanted, Sample& sample);
   bool may_tell(Place& place);
   void add_counts(Place& place, Sample& sample);
   void add_times(Place& place, Sample& sample);

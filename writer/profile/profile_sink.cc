@@ -103,7 +103,7 @@ void ProfileSink::switch_writing(Thread& thread, bool on) {
   if (process.next_written >= samples.size()) return;
   const WrittenIteration& next = samples[process.next_written];
   if (next.depth + 1 == process.places.size())
-    thread.place = &process.places.back()->inside(next.loop, next.kind);
+    thread.place = &process.places.back()->inside(next.loop, next.kind, next.variant);
 }
 
 // The time since the thread's last event belongs to the regions that are open.
@@ -273,16 +273,19 @@ void ProfileSink::begin_iteration(const TraceEvent& event) {
   const bool held = !marks_->written(event);
   const CounterReadings& counters = threads_[event.location].counters;
   const bool counted = threads_[event.location].counters.take(event.ns);
+  const std::uint64_t position =
+      process.visits.begin(process.open.size(), event.ref, held).iterations - 1;
   process.open.push_back({event.ref, held, marks_->complete(event), event.ns,
-                          counted ? counters.totals() : std::vector<double>()});
+                          counted ? counters.totals() : std::vector<double>(), position});
   if (held && process.held++ == 0) return keep_behind(number, event.ns);
   if (held) return;
   const auto& samples = samples_[number].written;
   const std::size_t at = process.next_written++;
   // One that is written inside a held one is nobody's sample.
-  const SampleKind kind =
-      process.held == 0 && at < samples.size() ? samples[at].kind : SampleKind::kOther;
-  process.places.push_back(&process.places.back()->inside(event.ref, kind));
+  const WrittenIteration sample =
+      process.held == 0 && at < samples.size() ? samples[at] : WrittenIteration{};
+  process.places.push_back(
+      &process.places.back()->inside(event.ref, sample.kind, sample.variant));
   for (const std::uint32_t location : processes_[number].locations)
     threads_[location].place = nullptr;
 }
@@ -325,7 +328,9 @@ void ProfileSink::end_iteration(const TraceEvent& event) {
       book_counted(around, iteration.loop, thread, iteration.counted.data(), false);
   }
   if (!iteration.held) return;
-  around.hold(iteration.loop, iteration.complete,
+  const std::uint32_t variant = samples_[thread.process].variant_of_held(
+      iteration.loop, iteration.position, event.ns - iteration.begin_ns);
+  around.hold(iteration.loop, variant, iteration.complete,
               std::max(0.0, ns - std::exchange(process.alone_ns, 0)));
   process.held_by_loop[loop_numbers_[iteration.loop]] += iteration.complete;
   ++process.version;

@@ -72,6 +72,7 @@ class ProfileSink final : public convert::TraceSink {
     bool complete;
     std::uint64_t begin_ns;
     std::vector<double> counted;  // by then; empty: not known
+    std::uint64_t position = 0;   // in its visit
   };
   struct Process {
     std::unique_ptr<NestBooks> books;
@@ -79,9 +80,10 @@ class ProfileSink final : public convert::TraceSink {
     std::uint32_t first = 0;               // number of the first one
     std::vector<Place*> places;            // open ones, the root first
     std::vector<OpenIteration> open;       // marks, outermost first
-    std::uint32_t held = 0;                // of these
-    double alone_ns = 0;                   // of the outermost of them, written all the same
-    Place* ended = nullptr;                // the written iteration that ended last
+    VisitCounter visits;
+    std::uint32_t held = 0;  // of these
+    double alone_ns = 0;     // of the outermost of them, written all the same
+    Place* ended = nullptr;  // the written iteration that ended last
     std::uint64_t ended_ns = 0;
     std::size_t next_written = 0;  // in samples_
     std::vector<double> written;   // by region: complete iterations in the archive

@@ -1,4 +1,5 @@
 // What a reduced trace tells of a run, against the whole trace of it.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <random>
 #include <utility>
@@ -82,6 +83,64 @@ TEST_CASE("Profile: 100 000 regions in each other - each has its time") {
   CHECK(region(profile, "deep 0").calls == 2);
   CHECK(region(profile, "deep 99999").inclusive_ns == 1 + 10 + 2);
   CHECK(region(profile, "deep 99998").inclusive_ns == 2 * (1 + 2) + 10);
+}
+
+namespace {
+
+// Visits of a loop of 24 iterations, of which six hold iterations of an inner loop.
+MadeUpRun unequal_nest(int visits, bool same_places, bool same_durations) {
+  MadeUpRun run(1);
+  std::mt19937 random(5);
+  std::vector<int> inner(24, 0);
+  for (int i = 0; i < 6; ++i) inner[static_cast<std::size_t>(i)] = 1 + i % 3;
+  run.enter(0, kMain);
+  for (int visit = 0; visit < visits; ++visit) {
+    if (!same_places) std::shuffle(inner.begin(), inner.end(), random);
+    for (const int rounds : inner) {
+      run.begin(0, kOuter, true);
+      run.pass(same_durations ? 5000 - 1120 * static_cast<std::uint64_t>(rounds)
+                              : 1000 + random() % 100);
+      run.send(0, 8);
+      for (int j = 0; j < rounds; ++j) {
+        run.begin(0, kInner, true);
+        work(run, 0);
+        run.leave(0, kInner);
+      }
+      run.leave(0, kOuter);
+    }
+    run.begin(0, kOther, true);  // the next visit begins anew
+    run.pass(100);
+    run.leave(0, kOther);
+  }
+  run.leave(0, kMain);
+  return run;
+}
+
+}  // namespace
+
+// What is written of each visit, its first ten iterations, is not like what is held.
+TEST_CASE("Profile: an unequal nest - held iterations are like those of their place") {
+  const bool same_durations = GENERATE(false, true);
+  const MadeUpRun run = unequal_nest(30, true, same_durations);
+  const TraceProfile reduced = run.profile(10);
+  CHECK(reduced.estimated_ns > 0);
+  check_alike(reduced, run.profile(), 0.01);
+}
+
+TEST_CASE("Profile: an unequal nest - held iterations are like those that last as long") {
+  const MadeUpRun run = unequal_nest(30, false, false);
+  const TraceProfile reduced = run.profile(10);
+  CHECK(reduced.estimated_ns > 0);
+  const TraceProfile whole = run.profile();
+  for (const char* name : {"work", "barrier", "MPI_Send"})
+    CHECK(region(reduced, name).calls == Approx(region(whole, name).calls));
+}
+
+// Neither places nor durations tell: the mean is all there is, as before.
+TEST_CASE("Profile: an unequal nest - without any sign the mean is taken") {
+  const MadeUpRun run = unequal_nest(200, false, true);
+  CHECK(region(run.profile(10), "work").calls ==
+        Approx(region(run.profile(), "work").calls).epsilon(0.1));
 }
 
 TEST_CASE("Profile: polls that are told together - each is a call") {
