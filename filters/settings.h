@@ -32,7 +32,7 @@ struct Settings {
   std::uint64_t mpi_frames = 5;
   std::uint64_t clock_every = 0;
   std::string detector = "nested";
-  std::string nested = "each";
+  std::string nested = "first";
   std::uint64_t window_events = 512;
   std::uint64_t max_period_events = 512;
   std::string marks = "all";

@@ -95,8 +95,7 @@ std::unique_ptr<Session> Session::create(const filters::Settings& settings,
   };
   session->gate_ = std::make_unique<filters::IterationGate>(
       filters::GatePolicy{.limit = settings.limit,
-                          .nested = settings.nested == "once" ? filters::Nested::kOnce
-                                                              : filters::Nested::kEach,
+                          .nested = filters::nested_of(settings.nested),
                           .min_gap_ticks = Clock::ticks_of_seconds(settings.min_gap_s),
                           .start_ticks = session->start_ticks_,
                           .from_ticks = at(settings.from_s),
