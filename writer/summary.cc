@@ -68,6 +68,7 @@ std::vector<std::string> summary_lines(const WriteResult& result,
       fmt::format("wrote {} of {} events ({:.3g} %) of {}, {}: {}", result.events_written,
                   result.events_seen, share, who(result), bytes_text(result.archive_bytes),
                   archive)};
+  if (!result.limit_reason.empty()) lines.push_back(result.limit_reason);
   if (!result.functions_off.empty()) lines.push_back(functions_line(result));
   return lines;
 }

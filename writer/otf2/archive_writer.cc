@@ -28,6 +28,7 @@
 #include "writer/otf2/process_facts.h"
 #include "writer/otf2/process_model.h"
 #include "writer/otf2/properties.h"
+#include "writer/otf2/run_settings.h"
 #include "writer/otf2/shared_definitions.h"
 #include "writer/otf2/short_properties.h"
 
@@ -296,6 +297,8 @@ class ArchiveJob {
 
   void sum_up(JobFacts& job) {
     add_up(job, result_, by_kind_);
+    const filters::Settings settings = settings_of(models_.front()->journal());
+    result_.limit_reason = limit_reason(limit_facts(settings, result_));
     if (!mpi_) return;
     result_.mpi.used = true;
     result_.mpi.clock_checked = mpi_->checked();

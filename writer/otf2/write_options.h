@@ -121,6 +121,7 @@ struct WriteResult {
   std::uint64_t archive_bytes = 0;
   std::uint64_t spool_bytes = 0;
   double duration_s = 0;
+  std::string limit_reason;  // why most is written, if it is; see writer/limit_reason.h
   MpiResult mpi;
 };
 
