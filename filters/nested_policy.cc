@@ -95,10 +95,13 @@ bool NestedPolicy::is_spent(const LoopEvent& event, Open& loop) noexcept {
   bool spent = had >= settings_.limit;
   if (settings_.nested == Nested::kEach) spent = spent || loop.visits_spent;
   if (first && event.iteration == 0) spent = spent && !inner && loop.visits_spent;
-  // With `first` of each visit, which is whole then or not there but for one iteration.
+  // How many are written where other ranks may see other loops; with `first` of each visit.
   const std::uint64_t of_visit = event.iteration - loop.first_counted;
-  const bool may_be_apart =
-      inner && (first ? of_visit : had) < settings_.limit * kApartFactor;
+  const bool short_visits = first && !loop.visits_spent;
+  const std::uint64_t apart_limit = inner          ? settings_.limit * kApartFactor
+                                    : short_visits ? settings_.limit
+                                                   : 0;
+  const bool may_be_apart = (first ? of_visit : had) < apart_limit;
   loop.stays_spent = spent && !may_be_apart;
   if (!spent || !may_be_apart) return spent;
   bool& apart = counts_of(event.loop).apart;

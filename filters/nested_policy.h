@@ -22,9 +22,9 @@
 // Of an inner loop whose iterations have messages but no collective operation, other ranks
 // may see other loops (of the sweep of a wavefront each rank sees a shape of its own). What
 // each of them then skipped would tear the messages of the others, so kApartFactor times as
-// many iterations are written before it is spent; with `first` as many of each visit. Whether
-// the ranks saw the same is known at the end: then the writer leaves out what `first` would have
-// (writer/otf2/shared_trim.h).
+// many iterations are written before it is spent; with `first` as many of each visit, outside any
+// other loop `limit` of each of `limit` visits. (So does `each`: where receives are posted in one
+// loop and sent to in the next, one iteration of each has the ends of different messages.)
 //
 // When a loop breaks, its last iteration and the one before it (the broken one counts
 // as an iteration) were not known to matter, and are resumed in the past. So are those

@@ -419,4 +419,30 @@ TEST_CASE(
   CHECK(sink.stretches.held() == Stretches{{2400, 2600}, {3000, 6000}});
 }
 
+TEST_CASE("NestedPolicy: messages alone - outside other loops N iterations a visit") {
+  const auto nested = GENERATE(Nested::kFirst, Nested::kEach);
+  ApartSink sink;
+  NestedPolicy policy({.limit = 3, .nested = nested}, sink);
+  const auto tell = [&](LoopEventKind kind, std::uint64_t position,
+                        std::uint64_t iteration) {
+    policy.on_loop_event({.kind = kind,
+                          .level = 0,
+                          .loop = 1,
+                          .visit = 0,
+                          .body_events = 0,
+                          .position = position,
+                          .iteration = iteration,
+                          .at_end = kind == LoopEventKind::kLeft});
+  };
+  for (std::uint64_t visit = 0; visit < 5; ++visit) {
+    tell(LoopEventKind::kFound, visit * 100, 0);
+    for (std::uint64_t k = 0; k < 6; ++k)
+      tell(LoopEventKind::kIteration, visit * 100 + 10 * k, k);
+    tell(LoopEventKind::kLeft, visit * 100 + 60, 6);
+  }
+  sink.stretches.finish(500);
+  CHECK(sink.stretches.held() ==
+        Stretches{{30, 60}, {130, 160}, {230, 260}, {300, 360}, {400, 460}});
+}
+
 }  // namespace refrain::filters
