@@ -38,6 +38,15 @@ constexpr SettingInfo kTable[] = {
      field<&Settings::overwrite>},
     {"quiet", kBool, "", "yes or no", "no summary on stderr at the end",
      "Warnings about things lost are still printed.", "", 0, 0, field<&Settings::quiet>},
+    {"budget", kBytes, "bytes", "0 (none) or 64K and more",
+     "size of the archive: how many iterations are written follows",
+     "In the place of limit: of each loop so many iterations are written that the archive "
+     "has this size, the same number on all processes, at least one, and those in which a "
+     "pattern broke or that were slow in any case. It is found at the end of the run; "
+     "until "
+     "then the spool has some eight times as many bytes, and more where there are many "
+     "different loops.",
+     "", 64 << 10, 1e15, field<&Settings::budget_bytes>, true},
     {"symbols", kChoice, "", "auto, parallel or functions", "what feeds the loop detector",
      "parallel: outermost parallel regions, as in the trace-scaling agent paper. auto: "
      "also the worksharing constructs and explicit barriers that the primary thread "

@@ -28,6 +28,7 @@ struct Settings {
   std::string counters_at = "boundaries";
 
   std::uint64_t limit = 10;
+  std::uint64_t budget_bytes = 0;
   std::string symbols = "auto";
   std::uint64_t mpi_frames = 5;
   std::uint64_t clock_every = 0;

@@ -32,6 +32,20 @@ std::string few_iterations(const LimitFacts::Loop& main, std::uint64_t limit) {
 
 }  // namespace
 
+std::string budget_line(const std::string& budget, std::uint64_t budget_bytes,
+                        std::uint64_t limit, std::uint64_t archive_bytes) {
+  if (budget_bytes == 0 || limit == 0) return {};
+  if (archive_bytes > budget_bytes + budget_bytes / 5)
+    return fmt::format(
+        "the archive is larger than the budget of {}, which is too small for {} of each "
+        "loop, "
+        "breaks, slow iterations and the marks of all others: --marks summary leaves these "
+        "out",
+        budget, limit == 1 ? "one iteration" : "the first iterations");
+  return fmt::format("the budget of {} is kept with {} iteration{} of each loop (-n {})",
+                     budget, limit, limit == 1 ? "" : "s", limit);
+}
+
 std::string limit_reason(const LimitFacts& facts) {
   const auto seen = static_cast<double>(facts.events_seen);
   if (facts.limit == 0 || share(static_cast<double>(facts.events_written), seen) < kMuch)

@@ -29,4 +29,9 @@ struct LimitFacts {
 // Empty where less than half of the events is written, or where nothing else was asked for.
 std::string limit_reason(const LimitFacts& facts);
 
+// What became of a budget, a sentence; empty without one, and where everything fits. `limit`:
+// that keeps it.
+std::string budget_line(const std::string& budget, std::uint64_t budget_bytes,
+                        std::uint64_t limit, std::uint64_t archive_bytes);
+
 }  // namespace refrain::writer

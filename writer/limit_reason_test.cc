@@ -63,6 +63,15 @@ TEST_CASE("LimitReason: short gaps - says the gap that would help") {
   CHECK(has(reason, "--min-gap 250us"));
 }
 
+TEST_CASE("LimitReason: budget - says the limit that keeps it, or that none does") {
+  CHECK(budget_line("20 MB", 0, 5, 1000).empty());
+  CHECK(budget_line("20 MB", 20'000'000, 0, 1000).empty());
+  CHECK(budget_line("20 MB", 20'000'000, 37, 19'000'000) ==
+        "the budget of 20 MB is kept with 37 iterations of each loop (-n 37)");
+  CHECK(has(budget_line("300 kB", 300'000, 1, 700'000), "--marks summary"));
+  CHECK(has(budget_line("300 kB", 300'000, 1, 700'000), "larger than the budget"));
+}
+
 TEST_CASE("LimitReason: breaks and slow iterations - says that they were kept") {
   CHECK(has(limit_reason(run(1, 1000, 1e6)), "1000 of the main loop's 1000 iterations"));
 }

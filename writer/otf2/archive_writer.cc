@@ -15,6 +15,7 @@
 #include "writer/folder.h"
 #include "writer/otf2/archive_folder.h"
 #include "writer/otf2/assignment.h"
+#include "writer/otf2/budget_trim.h"
 #include "writer/otf2/definitions.h"
 #include "writer/otf2/job_spools.h"
 #include "writer/otf2/local_definitions.h"
@@ -131,6 +132,8 @@ class ArchiveJob {
         throw Failure(options_.archive + ": no spool to make an archive from");
       folder_.emplace(options_.archive);
       require(folder_->prepare(options_.overwrite));
+      if (options_.recovered) options_.budget_bytes = budget_of_run();
+      wanted.options.budget_bytes = options_.budget_bytes;
       wanted.work_folder = folder_->work_folder();
     }
     wanted = agree(exchange_, std::move(wanted));
@@ -153,6 +156,14 @@ class ArchiveJob {
     require(problem ? work_folder_ + ": " + problem.message() : std::string());
   }
 
+  std::uint64_t budget_of_run() const {
+    for (const spool::ProcessSpool& process : spool_.processes) {
+      const auto settings = settings_of(spool::parse_journal(process.journal.log()));
+      if (settings.budget_bytes != 0) return settings.budget_bytes;
+    }
+    return 0;
+  }
+
   void parse_filter() {
     const std::string error = filter_.parse(options_.filter);
     require(error.empty() ? error : "filter: " + error);
@@ -171,6 +182,8 @@ class ArchiveJob {
     if (together_ && models_.front()->rank() != exchange_.rank())
       throw Failure("the spool of process " + std::to_string(exchange_.rank()) +
                     " is that of another rank");
+    result_.budget_bytes = options_.budget_bytes;
+    result_.budget_limit = fit_budget(exchange_, models_, options_.budget_bytes);
     if (together_ || MpiJob::is_job(models_)) {
       mpi_.emplace(exchange_);
       mpi_->cut(models_);
