@@ -78,7 +78,7 @@ class GateSink : public MarkSink, public CutSink {
 
 struct GatePolicy {
   std::uint64_t limit = 10;  // iterations; 0: write everything
-  Nested nested = Nested::kEach;
+  Nested nested = Nested::kFirst;
   std::uint64_t min_gap_ticks = 0;
   std::uint64_t start_ticks = 0;  // of the recording
   std::uint64_t from_ticks = 0;   // absolute; 0: at once
@@ -135,6 +135,10 @@ class IterationGate final : private periodicity::LoopSink, private HoldSink {
   void finish(std::uint64_t ticks) noexcept;
 
   bool holding() const noexcept { return cuts_.holding(); }
+
+  // See NestedPolicy; may be called by the sink.
+  void lower_limit(std::uint64_t limit) noexcept { policy_.lower_limit(limit); }
+  std::uint64_t most_iterations() const noexcept { return policy_.most_iterations(); }
 
  private:
   static constexpr std::uint64_t kNever = ~std::uint64_t{0};

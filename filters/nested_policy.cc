@@ -25,54 +25,61 @@ void NestedPolicy::on_loop_event(const LoopEvent& event) noexcept {
 }
 
 void NestedPolicy::open(const LoopEvent& event) noexcept {
-  open_.resize(event.level);
+  close_from(event.level);
   Open& loop = open_.emplace_back();
   loop.iteration_begin = loop.previous_begin = loop.before_previous = event.position;
+  loop.loop = event.loop;
   set_spent(event.level, false);
-  if (event.level == 0) {
-    const std::uint64_t visits = counts_of(event).outermost_visits++;
-    loop.visits_spent = settings_.nested == Nested::kEach && visits >= settings_.limit;
+  Loop& counts = counts_of(event.loop);
+  if (settings_.nested != Nested::kEach) loop.had_before = counts.iterations;
+  if (event.level == 0) loop.visits_spent = counts.outermost_visits++ >= settings_.limit;
+}
+
+void NestedPolicy::close_from(std::size_t level) noexcept {
+  for (; open_.size() > level; open_.pop_back()) {
+    const Open& loop = open_.back();
+    counts_of(loop.loop).iterations =
+        loop.had_before + loop.number + 1 - loop.first_counted;
   }
 }
 
-NestedPolicy::Loop& NestedPolicy::counts_of(const LoopEvent& event) noexcept {
-  if (event.loop >= loops_.size()) [[unlikely]]
-    loops_.resize(event.loop + std::size_t{1});
-  return loops_[event.loop];
+std::uint64_t NestedPolicy::most_iterations() const noexcept {
+  std::uint64_t most = 0;
+  for (const Loop& loop : loops_) most = std::max(most, loop.iterations);
+  for (const Open& loop : open_)
+    most = std::max(most, loop.had_before + loop.number + 1 - loop.first_counted);
+  return most;
+}
+
+NestedPolicy::Loop& NestedPolicy::counts_of(std::uint32_t loop) noexcept {
+  if (loop >= loops_.size()) [[unlikely]]
+    loops_.resize(loop + std::size_t{1});
+  return loops_[loop];
 }
 
 // Also says what that means for the loops inside.
 void NestedPolicy::set_spent(std::size_t level, bool spent) noexcept {
   open_[level].spent = spent;
-  for (; level != open_.size(); ++level) {
-    Open& loop = open_[level];
-    loop.held_inside = level != 0 && (loop.spent || open_[level - 1].held_inside);
-    loop.held = loop.spent || (level != 0 && open_[level - 1].held);
-  }
+  for (; level != open_.size(); ++level)
+    open_[level].held = open_[level].spent || (level != 0 && open_[level - 1].held);
   find_spent_level();
 }
 
 void NestedPolicy::find_spent_level() noexcept {
-  const auto spent = [](const Open& loop) { return loop.spent; };
-  const auto first = std::find_if(open_.begin(), open_.end(), spent);
-  spent_level_ =
-      first == open_.end() ? kNoLevel : static_cast<std::uint16_t>(first - open_.begin());
+  spent_level_ = kNoLevel;
+  deepest_spent_ = 0;
+  for (std::size_t level = open_.size(); level-- != 0;) {
+    if (!open_[level].spent) continue;
+    if (deepest_spent_ == 0) deepest_spent_ = level + 1;
+    spent_level_ = static_cast<std::uint16_t>(level);
+  }
 }
 
 void NestedPolicy::begin_iteration(const LoopEvent& event) noexcept {
-  inner_resume_ = kNowhere;
+  left_inner_.clear();
   Open& loop = open_[event.level];
   move_on(loop, event.position, event.iteration);
-  const std::uint64_t had = settings_.nested == Nested::kEach
-                                ? event.iteration - loop.first_counted
-                                : counts_of(event).iterations++;
-  bool spent = loop.visits_spent || had >= settings_.limit;
-  if (spent && event.level != 0 && had < settings_.limit * kApartFactor) {
-    bool& apart = counts_of(event).apart;
-    if (event.iteration != 0)
-      apart = sink_.apart(loop.previous_begin, loop.iteration_begin);
-    spent = !apart;
-  }
+  const bool spent = is_spent(event, loop);
   if (spent != loop.spent) set_spent(event.level, spent);
   std::uint64_t from = event.position;
   if (event.level == 0 && from <= left_ && from >= resumed_) from = resumed_;
@@ -80,24 +87,47 @@ void NestedPolicy::begin_iteration(const LoopEvent& event) noexcept {
   decide(from);
 }
 
+// Whether the iteration that begins is spent.
+bool NestedPolicy::is_spent(const LoopEvent& event, Open& loop) noexcept {
+  const std::uint64_t had = loop.had_before + event.iteration - loop.first_counted;
+  const bool inner = event.level != 0;
+  const bool first = settings_.nested == Nested::kFirst;
+  bool spent = had >= settings_.limit;
+  if (settings_.nested == Nested::kEach) spent = spent || loop.visits_spent;
+  if (first && event.iteration == 0) spent = spent && !inner && loop.visits_spent;
+  // How many are written where other ranks may see other loops; with `first` of each visit.
+  const std::uint64_t of_visit = event.iteration - loop.first_counted;
+  const bool short_visits = first && !loop.visits_spent;
+  const std::uint64_t apart_limit = inner          ? settings_.limit * kApartFactor
+                                    : short_visits ? settings_.limit
+                                                   : 0;
+  const bool may_be_apart = (first ? of_visit : had) < apart_limit;
+  loop.stays_spent = spent && !may_be_apart;
+  if (!spent || !may_be_apart) return spent;
+  bool& apart = counts_of(event.loop).apart;
+  if (event.iteration != 0) apart = sink_.apart(loop.previous_begin, loop.iteration_begin);
+  return !apart;
+}
+
 void NestedPolicy::restart(std::uint64_t position) noexcept {
   loops_.clear();
   restarted_ = position;
   for (Open& loop : open_) {
-    const bool begins_here = loop.iteration_begin >= position;
+    const bool begins_here = loop.number != kNone && loop.iteration_begin >= position;
     loop.first_counted = loop.number + (begins_here ? 0 : 1);
-    loop.spent = loop.held = loop.held_inside = loop.visits_spent = false;
+    loop.had_before = 0;
+    loop.stays_spent = loop.spent = loop.held = loop.visits_spent = false;
   }
   find_spent_level();
   holding_ = false;
   left_ = 0;
-  inner_resume_ = inner_from_ = kNowhere;
-  inner_count_ = 0;
+  left_inner_.clear();
+  inner_.clear();
 }
 
 void NestedPolicy::leave(const LoopEvent& event) noexcept {
   const Open loop = open_[event.level];
-  open_.resize(event.level);
+  close_from(event.level);
   find_spent_level();
   if (event.at_end) return decide(event.position);
   // An inner loop tells no kMismatch, but ends where its broken iteration began.
@@ -105,24 +135,26 @@ void NestedPolicy::leave(const LoopEvent& event) noexcept {
   const std::uint64_t last = broken ? loop.previous_begin : loop.iteration_begin;
   if (event.level != 0) {
     decide(event.position);
-    const bool held = settings_.nested == Nested::kOnce || !holding_;
-    inner_resume_ = loop.spent && held ? last : kNowhere;
+    const bool held = settings_.nested != Nested::kEach || !holding_;
+    if (!left_inner_.empty() && left_inner_.back().level <= event.level)
+      left_inner_.clear();
+    if (loop.spent && held) left_inner_.push_back({event.level, last});
     return;
   }
   note_inner(event.position);
-  if (settings_.nested == Nested::kOnce && knows(event)) {
-    inner_resume_ = kNowhere;
+  if (settings_.nested != Nested::kEach && knows(event)) {
+    left_inner_.clear();
     return decide(event.position);  // nothing new
   }
   if (holding_) {
-    resumed_ = std::min(last, inner_resume_);
+    resumed_ = left_inner_.empty() ? last : std::min(last, left_inner_.back().last);
     left_ = event.position;
     decide(resumed_);
-    hold_inner(resumed_, std::min(inner_resume_, event.position));
-  } else if (inner_resume_ != kNowhere) {
-    sink_.resume(inner_resume_);
+    resume_from(resumed_, event.position);
+  } else if (!left_inner_.empty()) {
+    sink_.resume(left_inner_.back().last);
+    resume_from(left_inner_.back().last, event.position);
   }
-  inner_resume_ = kNowhere;
 }
 
 // Whether such a break has been kept as often as anything is.
@@ -138,38 +170,28 @@ void NestedPolicy::decide(std::uint64_t position) noexcept {
   hold ? sink_.hold(position) : sink_.resume(position);
 }
 
-// What would be held from `position` on if the outermost loop were not spent?
+// What would be skipped from `position` on if the loops around were not spent?
 void NestedPolicy::note_inner(std::uint64_t position) noexcept {
-  if (inner_.empty()) return;
-  const bool hold = !open_.empty() && open_.back().held_inside;
-  if (hold == (inner_from_ != kNowhere)) return;
-  if (hold) {
-    inner_from_ = position;
-    return;
-  }
-  Stretch& last = inner_[(inner_count_ + kMostInner - 1) % kMostInner];
-  if (inner_count_ != 0 && last.end == inner_from_) {
-    last.end = position;  // loops side by side
-  } else {
-    inner_[inner_count_++ % kMostInner] = {inner_from_, position};
-  }
-  inner_from_ = kNowhere;
+  if (settings_.nested != Nested::kEach) inner_.spent_below(deepest_spent_, position);
 }
 
-// Everything from `from` on was resumed: holds the inner loops in it, up to `end`.
-void NestedPolicy::hold_inner(std::uint64_t from, std::uint64_t end) noexcept {
-  const std::uint64_t oldest =
-      inner_count_ - std::min<std::uint64_t>(inner_count_, inner_.size());
-  for (std::uint64_t index = oldest; index != inner_count_; ++index) {
-    const Stretch& stretch = inner_[index % kMostInner];
-    const std::uint64_t stretch_end = std::min(stretch.end, end);
-    const std::uint64_t begin = std::max(stretch.begin, from);
-    if (begin >= stretch_end) continue;
+// The loops around position `end` broke there, and everything from `from` on was resumed: of
+// the last iterations of each loop what its inner loops would have skipped is skipped, but for
+// the last iterations of these.
+void NestedPolicy::resume_from(std::uint64_t from, std::uint64_t end) noexcept {
+  const auto hold = [this](std::uint64_t begin, std::uint64_t until) {
     sink_.hold(begin);
-    sink_.resume(stretch_end);
-    from = stretch_end;
+    sink_.resume(until);
+  };
+  std::size_t level = 0;
+  for (; !left_inner_.empty(); left_inner_.pop_back()) {
+    const LeftInner inner = left_inner_.back();
+    inner_.each(level, from, inner.last, hold);
+    from = std::max(from, inner.last);
+    level = inner.level;
   }
-  inner_count_ = 0;
+  inner_.each(level, from, end, hold);
+  inner_.clear();
 }
 
 }  // namespace refrain::filters

@@ -3,31 +3,38 @@
 // Place in the flow: between a LoopDetector and what writes or holds (the gate of the
 // tracer, `refrain detect`). Knows positions only: what a minimum gap in time, a ring or
 // slow iterations mean for a stretch is the caller's.
-// Thread-safety: none. Cost: O(1) an event, O(kMostInner) at a break; allocates when a
+// Thread-safety: none. Cost: O(1) an event, O(InnerStretches::kMost) at a break; allocates when a
 // loop is seen first and when loops nest deeper than before.
 //
 // Rules. An iteration is *spent* when its loop has had its share:
+// - first: when `limit` iterations of its body have been in the run, and it is not the first
+//   of its visit. (So each written outer iteration can be read on its own, and a nest writes
+//   `limit` iterations of each body and one more for each visit in a written iteration.) The
+//   first of a visit outside any other loop is spent after `limit` such visits: until the
+//   loop around an inner loop is known, its visits look like that.
 // - each: when it is number `limit` or later of its visit, or when its loop has been
 //   visited `limit` times outside any other loop. (So a nest of depth k writes at most
-//   limit^k innermost iterations, and each written outer iteration can be read on its
-//   own.)
-// - once: when `limit` iterations of its body have been in the run.
+//   limit^k innermost iterations.)
+// - once: when `limit` iterations of its body have been in the run. (Written outer
+//   iterations lack the inner loops that are spent.)
 // What lies in a spent iteration, at whatever level, is held. With limit 0 nothing is.
 //
 // Of an inner loop whose iterations have messages but no collective operation, other ranks
 // may see other loops (of the sweep of a wavefront each rank sees a shape of its own). What
-// each of them then held would tear the messages of the others, so kApartFactor times as
-// many iterations are written before it is spent.
+// each of them then skipped would tear the messages of the others, so kApartFactor times as
+// many iterations are written before it is spent; with `first` as many of each visit, outside any
+// other loop `limit` of each of `limit` visits. (So does `each`: where receives are posted in one
+// loop and sent to in the next, one iteration of each has the ends of different messages.)
 //
 // When a loop breaks, its last iteration and the one before it (the broken one counts
 // as an iteration) were not known to matter, and are resumed in the past. So are those
 // of an inner loop in which the break of the loop around it fell. With `each` they are
-// resumed whole; with `once` as far as a written iteration is: what lies in spent
+// resumed whole; else as far as a written iteration is: what lies in spent
 // iterations of its inner loops stays held, but for the two. An inner loop that ends
 // while the loop around it goes on is no break, nor is the end of the stream. Nor is it
 // one, as is known a little later, if another loop begins where one was left, with an
 // iteration that is spent: programs that take one of several known courses each time do
-// nothing new. With `once`, nor is it one if the loop has been left `limit` times before at
+// nothing new. But with `each`, nor is it one if the loop has been left `limit` times before at
 // the same place of its body, for the same event: of each kind of break the first are kept.
 //
 // What is told: hold(p): nothing from p on is to be written, also what was recorded
@@ -36,21 +43,31 @@
 // detector's reach_events(). hold and resume alternate, hold first, but for a resume that
 // follows another to extend it into the past. A stretch may turn out empty. What is
 // resumed but for its inner loops comes as several pairs, in the order of the stream, at
-// most kMostInner of them; more inner loops are written.
+// most InnerStretches::kMost for each level; more inner loops are written.
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
+#include "filters/inner_stretches.h"
 #include "periodicity/loop_detector.h"
 
 namespace refrain::filters {
 
-enum class Nested : std::uint8_t { kEach, kOnce };
+enum class Nested : std::uint8_t { kFirst, kEach, kOnce };
+
+// As the setting `nested` says it.
+constexpr Nested nested_of(std::string_view word) noexcept {
+  return word == "each" ? Nested::kEach : word == "once" ? Nested::kOnce : Nested::kFirst;
+}
+constexpr const char* word_of(Nested nested) noexcept {
+  return nested == Nested::kEach ? "each" : nested == Nested::kOnce ? "once" : "first";
+}
 
 struct NestedPolicySettings {
   std::uint64_t limit = 10;  // iterations; 0 = hold nothing
-  Nested nested = Nested::kEach;
+  Nested nested = Nested::kFirst;
 };
 
 class HoldSink {
@@ -69,17 +86,20 @@ class HoldSink {
 class NestedPolicy final : public periodicity::LoopSink {
  public:
   NestedPolicy(NestedPolicySettings settings, HoldSink& sink)
-      : settings_(settings),
-        sink_(sink),
-        inner_(settings.nested == Nested::kOnce ? kMostInner : 0) {}
+      : settings_(settings), sink_(sink) {}
 
   static constexpr std::uint64_t kApartFactor = 10;
 
   void on_loop_event(const periodicity::LoopEvent& event) noexcept override;
 
+  // From the next iteration on. Not to be raised.
+  void lower_limit(std::uint64_t limit) noexcept { settings_.limit = limit; }
+  // Of the loop that has had most of them; with `each` of the visits that are open.
+  std::uint64_t most_iterations() const noexcept;
+
   // After each symbol: the loop events that it caused have all been told. Whoever writes
   // while the program runs cannot go back behind a resume later on.
-  void symbol_done() noexcept { inner_resume_ = kNowhere; }
+  void symbol_done() noexcept { left_inner_.clear(); }
 
   // The short way for an iteration of the innermost loop where the one before was spent and
   // this one is, too, whatever was in it: then it is noted, and true. Else nothing has
@@ -88,11 +108,8 @@ class NestedPolicy final : public periodicity::LoopSink {
                std::uint64_t iteration) noexcept {
     if (settings_.limit == 0) return true;
     Open& loop = open_[level];
-    const bool sure = loop.spent && (level == 0 || iteration - loop.first_counted >=
-                                                       settings_.limit * kApartFactor);
-    if (!sure || !holding_ || &loop != &open_.back() || settings_.nested != Nested::kEach)
-      return false;
-    inner_resume_ = kNowhere;
+    if (!loop.stays_spent || !holding_ || &loop != &open_.back()) return false;
+    left_inner_.clear();
     left_ = 0;
     move_on(loop, position, iteration);
     return true;
@@ -119,8 +136,9 @@ class NestedPolicy final : public periodicity::LoopSink {
  private:
   static constexpr std::uint64_t kNowhere = ~std::uint64_t{0};
 
+  static constexpr std::uint64_t kNone = ~std::uint64_t{0};
   struct Loop {
-    std::uint64_t iterations = 0;
+    std::uint64_t iterations = 0;  // of the visits that are over; not with `each`
     std::uint64_t outermost_visits = 0;
     bool apart = false;  // its latest iteration that was looked at
   };
@@ -128,19 +146,20 @@ class NestedPolicy final : public periodicity::LoopSink {
     std::uint64_t iteration_begin = 0;
     std::uint64_t previous_begin = 0;   // of the iteration before,
     std::uint64_t before_previous = 0;  // and of the one before that
-    std::uint64_t number = 0;           // of the current iteration
-    std::uint64_t first_counted = 0;    // iteration that the limit counts from
-    bool spent = false;                 // the current iteration,
-    bool held = false;                  // or one around it,
-    bool held_inside = false;  // or one around it that is not of the outermost loop
+    std::uint64_t number = kNone;       // of the current iteration
+    std::uint64_t had_before = 0;       // iterations of the body, before this visit
+    std::uint32_t loop = 0;
+    std::uint64_t first_counted = 0;  // iteration that the limit counts from
+    bool stays_spent = false;         // so will be the rest of its visit
+    bool spent = false;               // the current iteration,
+    bool held = false;                // or one around it,
     bool visits_spent = false;
     bool broken = false;
   };
-  struct Stretch {
-    std::uint64_t begin = 0;
-    std::uint64_t end = 0;
+  struct LeftInner {
+    std::uint16_t level;
+    std::uint64_t last;  // where its last two iterations begin
   };
-  static constexpr std::uint64_t kMostInner = 256;
 
   static void move_on(Open& loop, std::uint64_t position,
                       std::uint64_t iteration) noexcept {
@@ -150,7 +169,9 @@ class NestedPolicy final : public periodicity::LoopSink {
     loop.number = iteration;
   }
   void open(const periodicity::LoopEvent& event) noexcept;
-  Loop& counts_of(const periodicity::LoopEvent& event) noexcept;
+  bool is_spent(const periodicity::LoopEvent& event, Open& loop) noexcept;
+  void close_from(std::size_t level) noexcept;
+  Loop& counts_of(std::uint32_t loop) noexcept;
   void set_spent(std::size_t level, bool spent) noexcept;
   void find_spent_level() noexcept;
   void begin_iteration(const periodicity::LoopEvent& event) noexcept;
@@ -158,7 +179,7 @@ class NestedPolicy final : public periodicity::LoopSink {
   bool knows(const periodicity::LoopEvent& left) const noexcept;
   void decide(std::uint64_t position) noexcept;
   void note_inner(std::uint64_t position) noexcept;
-  void hold_inner(std::uint64_t from, std::uint64_t end) noexcept;
+  void resume_from(std::uint64_t from, std::uint64_t end) noexcept;
 
   NestedPolicySettings settings_;
   HoldSink& sink_;
@@ -169,14 +190,11 @@ class NestedPolicy final : public periodicity::LoopSink {
   std::uint64_t restarted_ = 0;  // position
   std::uint64_t resumed_ = 0;    // for the loop left last: from where,
   std::uint64_t left_ = 0;       // and where it was left; 0 once that is settled
-  // Where the last two iterations of the inner loop left last begin, if they were held:
-  // for the case that the loop around it breaks at once.
-  std::uint64_t inner_resume_ = kNowhere;
-  // With `once`: the stretches that inner loops alone would have held, latest kMostInner,
-  // and where the current one began.
-  std::vector<Stretch> inner_;
-  std::uint64_t inner_count_ = 0;
-  std::uint64_t inner_from_ = kNowhere;
+  // Inner loops left with this symbol whose last iterations were skipped, from the innermost
+  // outwards: for the case that the loop around them breaks at once.
+  std::vector<LeftInner> left_inner_;
+  InnerStretches inner_;           // but with `each`
+  std::size_t deepest_spent_ = 0;  // level + 1; 0: none
 };
 
 }  // namespace refrain::filters

@@ -81,7 +81,7 @@ TEST_CASE("NestedPolicy: breaks - with once, the first of each kind are kept") {
 }
 
 TEST_CASE("NestedPolicy: breaks - with each, all are kept") {
-  Play play({.limit = 3});
+  Play play({.limit = 3, .nested = Nested::kEach});
   break_in_20th(play, 100);
   break_in_20th(play, 400, 9, 295);
   CHECK(play.held(1000) == Stretches{{130, 280}, {430, 580}});
@@ -217,6 +217,113 @@ TEST_CASE("NestedPolicy: once - N iterations of each body in the run") {
   CHECK(play.held(600) == Stretches{{30, 90}, {110, 190}, {200, 600}});
 }
 
+TEST_CASE("NestedPolicy: first - N iterations of each body, then one a written visit") {
+  Play play({.limit = 2});
+  nest(play);
+  CHECK(play.held(600) == Stretches{{30, 90}, {120, 190}, {200, 600}});
+}
+
+TEST_CASE("NestedPolicy: first - N is spread over short visits") {
+  // CloverLeaf: five steps, then a summary; eight times.
+  Play play({.limit = 10});
+  play.found(1, 0);
+  for (std::uint64_t k = 0; k < 8; ++k) {
+    play.tell(LoopEventKind::kIteration, 1, k * 100, k);
+    play.found(2, k * 100, 1);
+    play.iterations(2, k * 100, 10, 5, 1);
+    play.tell(LoopEventKind::kLeft, 2, k * 100 + 50, 5, 1);
+  }
+  CHECK(play.held(800) ==
+        Stretches{{210, 250}, {310, 350}, {410, 450}, {510, 550}, {610, 650}, {710, 750}});
+}
+
+TEST_CASE("NestedPolicy: first - a nest of depth k does not write N^k") {
+  constexpr std::uint64_t kLimit = 4;
+  constexpr std::uint64_t kRounds = 6;
+  for (const std::uint16_t depth : {2, 3, 4}) {
+    Play play({.limit = kLimit});
+    // An iteration of level l: one event, then a visit of level l + 1.
+    std::uint64_t position = 0;
+    std::uint64_t bodies = 0;
+    std::vector<std::uint64_t> innermost;
+    const auto visit = [&](const auto& self, std::uint16_t level) -> void {
+      play.found(level, position, level);
+      for (std::uint64_t k = 0; k < kRounds; ++k) {
+        play.tell(LoopEventKind::kIteration, level, position, k, level);
+        if (level + 1 == depth) innermost.push_back(position);
+        ++position;
+        if (level + 1 != depth) self(self, level + 1);
+      }
+      play.tell(LoopEventKind::kLeft, level, position, kRounds, level);
+    };
+    visit(visit, 0);
+    bodies = innermost.size();
+    const auto held = play.held(position);
+    std::uint64_t written = 0;
+    for (const std::uint64_t begin : innermost)
+      written += std::none_of(held.begin(), held.end(), [&](const Stretch& stretch) {
+        return stretch.begin <= begin && begin < stretch.end;
+      });
+    INFO("depth " << depth << ", " << written << " of " << bodies);
+    // N of each level and one for each visit around it, and the two before the end.
+    CHECK(written <= kLimit * depth + 2 * depth);
+    CHECK(written >= kLimit);
+  }
+}
+
+TEST_CASE("NestedPolicy: first - the first iteration of N visits outside other loops") {
+  Play play({.limit = 2});
+  for (std::uint64_t visit = 0; visit < 4; ++visit) {
+    play.found(1, visit * 100);
+    play.iterations(1, visit * 100, 10, 5);
+    play.tell(LoopEventKind::kLeft, 1, visit * 100 + 50, 5);
+  }
+  CHECK(play.held(400) == Stretches{{20, 40}, {110, 140}, {200, 240}, {300, 340}});
+}
+
+TEST_CASE("NestedPolicy: break - first: outer iterations show each inner visit") {
+  Play play({.limit = 2});
+  broken_nest(play);
+  CHECK(play.held(600) ==
+        Stretches{{30, 90}, {120, 190}, {200, 400}, {420, 490}, {520, 580}});
+}
+
+// The iterations that goes_on() takes count as the others do.
+TEST_CASE("NestedPolicy: short way - decides and counts as the long one") {
+  for (const auto nested : {Nested::kFirst, Nested::kEach, Nested::kOnce}) {
+    Stretches held[2];
+    for (const bool shortly : {false, true}) {
+      Play play({.limit = 3, .nested = nested});
+      std::uint64_t taken = 0;
+      const auto iterations = [&](std::uint32_t loop, std::uint64_t from,
+                                  std::uint64_t size, std::uint64_t count,
+                                  std::uint16_t level) {
+        for (std::uint64_t k = 0; k < count; ++k) {
+          if (shortly && play.policy.goes_on(level, from + k * size, k))
+            ++taken;
+          else
+            play.tell(LoopEventKind::kIteration, loop, from + k * size, k, level);
+        }
+      };
+      for (std::uint64_t visit = 0; visit < 5; ++visit) {
+        play.found(1, visit * 1000);
+        iterations(1, visit * 1000, 10, 50, 0);
+        play.tell(LoopEventKind::kLeft, 1, visit * 1000 + 500, 50);
+      }
+      play.found(2, 5000);
+      for (std::uint64_t outer = 0; outer < 6; ++outer) {
+        play.tell(LoopEventKind::kIteration, 2, 5000 + outer * 1000, outer);
+        play.found(1, 5000 + outer * 1000 + 10, 1);
+        iterations(1, 5000 + outer * 1000 + 10, 10, 50, 1);
+        play.tell(LoopEventKind::kLeft, 1, 5000 + outer * 1000 + 510, 50, 1);
+      }
+      held[shortly ? 1 : 0] = play.held(11000);
+      CHECK(taken >= (shortly ? 200 : 0));
+    }
+    CHECK(held[0] == held[1]);
+  }
+}
+
 TEST_CASE("NestedPolicy: each - a loop visited N times by itself is not written again") {
   for (const auto nested : {Nested::kEach, Nested::kOnce}) {
     Play play({.limit = 2, .nested = nested});
@@ -285,8 +392,9 @@ struct ApartSink final : HoldSink {
 
 TEST_CASE(
     "NestedPolicy: messages alone - an inner loop is held after ten times the limit") {
+  const auto nested = GENERATE(Nested::kEach, Nested::kFirst);
   ApartSink sink;
-  NestedPolicy policy({.limit = 3}, sink);
+  NestedPolicy policy({.limit = 3, .nested = nested}, sink);
   const auto tell = [&](LoopEventKind kind, std::uint32_t loop, std::uint64_t position,
                         std::uint64_t iteration, std::uint16_t level) {
     policy.on_loop_event({.kind = kind,
@@ -309,6 +417,32 @@ TEST_CASE(
   }
   sink.stretches.finish(6000);
   CHECK(sink.stretches.held() == Stretches{{2400, 2600}, {3000, 6000}});
+}
+
+TEST_CASE("NestedPolicy: messages alone - outside other loops N iterations a visit") {
+  const auto nested = GENERATE(Nested::kFirst, Nested::kEach);
+  ApartSink sink;
+  NestedPolicy policy({.limit = 3, .nested = nested}, sink);
+  const auto tell = [&](LoopEventKind kind, std::uint64_t position,
+                        std::uint64_t iteration) {
+    policy.on_loop_event({.kind = kind,
+                          .level = 0,
+                          .loop = 1,
+                          .visit = 0,
+                          .body_events = 0,
+                          .position = position,
+                          .iteration = iteration,
+                          .at_end = kind == LoopEventKind::kLeft});
+  };
+  for (std::uint64_t visit = 0; visit < 5; ++visit) {
+    tell(LoopEventKind::kFound, visit * 100, 0);
+    for (std::uint64_t k = 0; k < 6; ++k)
+      tell(LoopEventKind::kIteration, visit * 100 + 10 * k, k);
+    tell(LoopEventKind::kLeft, visit * 100 + 60, 6);
+  }
+  sink.stretches.finish(500);
+  CHECK(sink.stretches.held() ==
+        Stretches{{30, 60}, {130, 160}, {230, 260}, {300, 360}, {400, 460}});
 }
 
 }  // namespace refrain::filters

@@ -38,6 +38,15 @@ constexpr SettingInfo kTable[] = {
      field<&Settings::overwrite>},
     {"quiet", kBool, "", "yes or no", "no summary on stderr at the end",
      "Warnings about things lost are still printed.", "", 0, 0, field<&Settings::quiet>},
+    {"budget", kBytes, "bytes", "0 (none) or 64K and more",
+     "size of the archive: how many iterations are written follows",
+     "In the place of limit: of each loop so many iterations are written that the archive "
+     "has this size, the same number on all processes, at least one, and those in which a "
+     "pattern broke or that were slow in any case. It is found at the end of the run; "
+     "until "
+     "then the spool has some eight times as many bytes, and more where there are many "
+     "different loops.",
+     "", 64 << 10, 1e15, field<&Settings::budget_bytes>, true},
     {"symbols", kChoice, "", "auto, parallel or functions", "what feeds the loop detector",
      "parallel: outermost parallel regions, as in the trace-scaling agent paper. auto: "
      "also the worksharing constructs and explicit barriers that the primary thread "
@@ -65,11 +74,17 @@ constexpr SettingInfo kTable[] = {
      "a time by the paper's circular distance matrix (cost grows with max_period). exact: "
      "matrix' answers in constant time.",
      "nested|exact|matrix", 0, 0, field<&Settings::detector>},
-    {"nested", kChoice, "", "each or once", "what limit counts in a nest of loops",
-     "each: the first iterations of every visit of a loop inside a written iteration of "
-     "the "
-     "loop around it. once: the iterations of a loop's body in the whole run.",
-     "each|once", 0, 0, field<&Settings::nested>},
+    {"nested", kChoice, "", "first, each or once", "what limit counts in a nest of loops",
+     "first: the iterations of a loop's body in the whole run; of further visits of it, in "
+     "a "
+     "written iteration of the loop around it, the first one is written, too, so that each "
+     "written iteration can be read on its own. each: the first iterations of every visit "
+     "of "
+     "a loop in a written iteration of the loop around it (in a nest of k loops N^k). "
+     "once: "
+     "the iterations of a loop's body in the whole run; written iterations of outer loops "
+     "lack their inner ones then.",
+     "first|each|once", 0, 0, field<&Settings::nested>},
     {"window", kCount, "events", "1 to 1000000", "how long a repetition must have lasted",
      "N of the paper's equation 1: the last N symbols must equal those a period before. "
      "A loop is found after N events and one period. For the detectors matrix and exact.",

@@ -28,11 +28,12 @@ struct Settings {
   std::string counters_at = "boundaries";
 
   std::uint64_t limit = 10;
+  std::uint64_t budget_bytes = 0;
   std::string symbols = "auto";
   std::uint64_t mpi_frames = 5;
   std::uint64_t clock_every = 0;
   std::string detector = "nested";
-  std::string nested = "each";
+  std::string nested = "first";
   std::uint64_t window_events = 512;
   std::uint64_t max_period_events = 512;
   std::string marks = "all";

@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <cstdlib>
 #include <span>
+#include <utility>
+
+#include "writer/limit_reason.h"
 
 namespace refrain::writer {
 namespace {
@@ -69,6 +72,10 @@ std::vector<std::string> summary_lines(const WriteResult& result,
                   result.events_written, result.events_seen, share, who(result),
                   bytes_text(result.archive_bytes), duration_text(result.writing_ns),
                   archive)};
+  std::string budget = budget_line(bytes_text(result.budget_bytes), result.budget_bytes,
+                                   result.budget_limit, result.archive_bytes);
+  if (!budget.empty()) lines.push_back(std::move(budget));
+  if (!result.limit_reason.empty()) lines.push_back(result.limit_reason);
   if (!result.functions_off.empty()) lines.push_back(functions_line(result));
   return lines;
 }

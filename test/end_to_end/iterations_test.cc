@@ -100,16 +100,21 @@ TEST_CASE("Iterations: number - as the program counts them") {
 
 TEST_CASE("Iterations: in full - exactly N, and the last before the loop is left") {
   const Case c = cases()[0];
+  const std::string nested = GENERATE("first", "each");
   for (const int limit : {1, 2, 10}) {
-    DYNAMIC_SECTION("limit " << limit) {
+    DYNAMIC_SECTION("limit " << limit << ", " << nested) {
       TemporaryFolder folder;
-      const Traced traced = trace(job_of(c, "clang", 2, limit), folder / "archive");
+      Job job = job_of(c, "clang", 2, limit);
+      job.settings["NESTED"] = nested;
+      const Traced traced = trace(job, folder / "archive");
       const auto all = visits(complete(iterations(traced.trace)));
       REQUIRE(all.size() == 30);
       for (std::size_t v = 0; v < all.size(); ++v) {
         std::set<std::int64_t> expected = {all[v].back().number};
+        // N in the run, then the first of a visit, in N visits; or N in each of these.
+        const int first = v == 0 || nested == "each" ? limit : 1;
         if (v < static_cast<std::size_t>(limit))
-          for (int k = 0; k < limit; ++k) expected.insert(k);
+          for (int k = 0; k < first; ++k) expected.insert(k);
         std::set<std::int64_t> written, said;
         for (const Iteration& it : all[v]) {
           if (it.written) written.insert(it.number);

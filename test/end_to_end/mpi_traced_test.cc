@@ -58,6 +58,7 @@ std::map<std::string, std::uint64_t> enters(const Trace& trace, std::uint32_t gr
 struct Mark {
   std::int64_t number;
   bool written, complete;
+  bool shown;  // written, or without some iterations of its inner loops
   auto operator<=>(const Mark&) const = default;
 };
 
@@ -71,7 +72,8 @@ std::vector<std::vector<Mark>> outermost(const Trace& trace) {
   for (const Iteration& it : iterations(trace)) {
     const auto rank = rank_of.find(trace.locations[it.location].group);
     if (it.depth == 0 && rank != rank_of.end())
-      result[rank->second].push_back({it.number, it.written, it.complete()});
+      result[rank->second].push_back(
+          {it.number, it.written, it.complete(), it.said_written > 0});
   }
   return result;
 }
@@ -166,7 +168,7 @@ TEST_CASE("MPI traced: iterations - exactly as many as the program says") {
                   std::string(program.name) == "differ" && rank + 1 == marks.size();
               CHECK(complete == program.iterations - (breaks ? 1 : 0));
               const auto written = std::count_if(mine.begin(), mine.end(),
-                                                 [](const Mark& m) { return m.written; });
+                                                 [](const Mark& m) { return m.shown; });
               CHECK(written >= 3);
               CHECK(written < program.iterations);
             }

@@ -126,6 +126,37 @@ TEST_CASE("Nested: structure - reads as the program is written") {
         "cg.c:48 dot");
 }
 
+// Every written iteration of the outer loop can be read on its own, and the limit is one of the
+// whole run.
+TEST_CASE("Nested: first - each written outer iteration shows its inner loop") {
+  TemporaryFolder folder;
+  Job job{"cg_clang", {"75"}, 2};
+  job.settings = {{"LIMIT", "6"}, {"MIN_GAP", "0"}, {"SLOW_FACTOR", "0"}};
+  const Traced traced = trace(job, folder / "archive");
+  const std::vector<Iteration> all = iterations(traced.trace);
+  std::size_t outer = 0;
+  std::size_t inner = 0;
+  for (const Iteration& around : all) {
+    if (around.depth != 0 || around.said_written <= 0) continue;
+    ++outer;
+    std::vector<std::int64_t> shown;
+    for (const Iteration& it : all)
+      if (it.depth == 1 && it.said_written == 1 && it.begin >= around.begin &&
+          it.end <= around.end)
+        shown.push_back(it.number);
+    INFO("iteration " << around.number);
+    REQUIRE(!shown.empty());
+    CHECK(shown.front() == 0);
+    inner += shown.size();
+  }
+  // The last one, too, or a part of one: the end of the program is as a break.
+  CHECK(outer >= 6 + 1);
+  CHECK(outer <= 6 + 2);
+  // N, and one a further visit; 25 of the last iteration, which is written whole.
+  CHECK(inner >= 6 + 5 + 1);
+  CHECK(inner <= 6 + 5 + 2 * 25);
+}
+
 TEST_CASE("Nested: once - holds more than each") {
   double share[2];
   for (const int once : {0, 1}) {

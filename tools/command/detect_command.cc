@@ -71,7 +71,7 @@ void print_text(const std::string& file, const DetectionSettings& settings,
   fmt::print("Stream     {}\n", file);
   fmt::print("Events     {}, {} distinct\n", found.events, found.distinct);
   fmt::print("Settings   detector {}, limit {}, nested {}\n", how, tracer.limit,
-             settings.nested == filters::Nested::kEach ? "each" : "once");
+             filters::word_of(settings.nested));
   fmt::print("Held       {} events ({:.2f} %), {} gap{}\n", found.held,
              100 * held_fraction(found), found.gaps, found.gaps == 1 ? "" : "s");
   fmt::print("Cost       {:.1f} ns an event, longest push {:.0f} ns\n", found.ns_per_event,
@@ -99,8 +99,9 @@ void DetectCommand::add_options(CLI::App& app) {
   app.add_option("--max-period", max_period_,
                  "longest body looked for, in events; of matrix and exact (512)");
   app.add_option("--nested", nested_,
+                 "first: iterations of each body in the run, and the first of each visit; "
                  "each: the first iterations of every visit; once: of each body in the run")
-      ->check(CLI::IsMember({"each", "once"}))
+      ->check(CLI::IsMember({"first", "each", "once"}))
       ->capture_default_str();
   app.add_flag("--json", json_, "as JSON, one line a file");
   app.add_option(
@@ -120,7 +121,7 @@ std::string DetectCommand::read_options(DetectionSettings& settings) const {
   if (window_.empty())
     tracer.window_events = std::max(tracer.max_period_events, tracer.window_events);
   tracer.detector = detector_;
-  settings.nested = nested_ == "once" ? filters::Nested::kOnce : filters::Nested::kEach;
+  settings.nested = filters::nested_of(nested_);
   return check_together(tracer);
 }
 

@@ -21,7 +21,7 @@ class DetectCommand final : public Subcommand {
   std::string read_options(DetectionSettings& settings) const;
 
   std::string detector_ = "nested";
-  std::string nested_ = "each";
+  std::string nested_ = "first";
   std::string limit_;
   std::string window_;
   std::string max_period_;

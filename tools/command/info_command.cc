@@ -280,6 +280,9 @@ void print_text(const ArchiveInfo& info, const std::string& archive) {
              info.events_seen, info.events_written,
              percent(info.events_written, info.events_seen), sum(info.lost), info.gaps,
              info.gaps == 1 ? "" : "s");
+  if (const auto reason = info.properties.find("REFRAIN::LIMIT_REASON");
+      reason != info.properties.end())
+    fmt::print("          {}\n", reason->second);
   for (const auto& [cause, count] : info.lost)
     if (count != 0) fmt::print("Lost      {} by {}\n", count, cause);
   if (info.events_filtered != 0)

@@ -53,7 +53,7 @@ struct Detection {
 
 struct DetectionSettings {
   filters::Settings tracer;  // detector, window, longest period, limit
-  filters::Nested nested = filters::Nested::kEach;
+  filters::Nested nested = filters::Nested::kFirst;
 };
 
 // Reads the stream at `path` ("-": standard input).

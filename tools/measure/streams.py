@@ -15,6 +15,7 @@ DETECTORS = {
     "matrix 300": ["--detector", "matrix", "--max-period", "300", "--window", "600"],
     "matrix 1024": ["--detector", "matrix", "--max-period", "1024", "--window", "2048"],
     "exact": ["--detector", "exact"],
+    "first": ["--detector", "nested", "--nested", "first"],
     "once": ["--detector", "nested", "--nested", "once"],
     "each": ["--detector", "nested", "--nested", "each"],
 }

@@ -143,12 +143,14 @@ SpoolResult SpoolFile::flush(std::uint64_t count) noexcept {
   }
   if (!write_at(offset, stage_, bytes)) return SpoolResult::kDiskFull;
   flushed_ += count;
+  budget_->count_logged(bytes);
   // Release: the records are in the file before the stage is used again.
   header_->flushed.store(flushed_, std::memory_order_release);
   return SpoolResult::kOk;
 }
 
 void SpoolFile::rewind(std::uint64_t records) noexcept {
+  budget_->forget_logged((flushed_ - records) * spool::kRecordBytes);
   flushed_ = records;
   header_->flushed.store(records, std::memory_order_release);
 }

@@ -37,6 +37,16 @@ class Budget {
   void give_memory(std::uint64_t bytes) noexcept { memory_.fetch_sub(bytes); }
   void give_disk(std::uint64_t bytes) noexcept { disk_.fetch_sub(bytes); }
   std::uint64_t disk_bytes() const noexcept { return disk_.load(); }
+  // Of the disk's bytes, those of records that have been written to the files' logs.
+  void count_logged(std::uint64_t bytes) noexcept {
+    logged_.fetch_add(bytes, std::memory_order_relaxed);
+  }
+  void forget_logged(std::uint64_t bytes) noexcept {
+    logged_.fetch_sub(bytes, std::memory_order_relaxed);
+  }
+  std::uint64_t logged_bytes() const noexcept {
+    return logged_.load(std::memory_order_relaxed);
+  }
   // How large a ring of `wanted_bytes` a further thread should have: when half of the memory
   // is used rings get smaller, so that hundreds of threads are recorded and not the first ones.
   std::uint64_t ring_bytes(std::uint64_t wanted_bytes) const noexcept {
@@ -60,6 +70,7 @@ class Budget {
   std::uint64_t disk_limit_;
   std::atomic<std::uint64_t> memory_{0};
   std::atomic<std::uint64_t> disk_{0};
+  std::atomic<std::uint64_t> logged_{0};
 };
 
 enum class SpoolResult : std::uint8_t { kOk, kDiskLimit, kDiskFull, kMemory };

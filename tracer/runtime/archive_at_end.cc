@@ -36,6 +36,7 @@ writer::WriteOptions options_of(const Session& session) {
   options.threads = static_cast<unsigned>(settings.writer_threads);
   options.keep_spool = settings.keep_spool;
   options.logical_clock = settings.clock == "logical";
+  options.budget_bytes = settings.budget_bytes;
   options.filter = filter_text(settings.filter_file);
   options.version = kVersion;
   return options;

@@ -50,6 +50,7 @@ std::string command_line() {
 Session::Session(const filters::Settings& settings)
     : settings_(settings),
       budget_(settings.memory_limit_bytes, settings.disk_limit_bytes),
+      rolling_(settings.budget_bytes),
       auto_symbols_(settings.symbols != "parallel"),
       function_symbols_(settings.symbols == "functions"),
       pid_(static_cast<std::uint64_t>(getpid())) {}
@@ -95,20 +96,21 @@ std::unique_ptr<Session> Session::create(const filters::Settings& settings,
     return seconds > 0 ? session->start_ticks_ + Clock::ticks_of_seconds(seconds) : 0;
   };
   session->gate_ = std::make_unique<filters::IterationGate>(
-      filters::GatePolicy{.limit = settings.limit,
-                          .nested = settings.nested == "once" ? filters::Nested::kOnce
-                                                              : filters::Nested::kEach,
-                          .min_gap_ticks = Clock::ticks_of_seconds(settings.min_gap_s),
-                          .start_ticks = session->start_ticks_,
-                          .from_ticks = at(settings.from_s),
-                          .until_ticks = at(settings.until_s),
-                          .marks_summary = settings.marks == "summary",
-                          .slow = {.factor = settings.slow_factor,
-                                   .share = settings.slow_share,
-                                   .noise_ticks = Clock::ticks_of_seconds(
-                                       settings.min_gap_s * kNoiseOfGap)},
-                          .sums_ticks = Clock::ticks_of_seconds(kSumsToldEvery_s),
-                          .slow_epochs = settings.ring_bytes / kBytesOfEpoch},
+      filters::GatePolicy{
+          .limit = settings.budget_bytes != 0 ? filters::RollingLimit::kUnlimited
+                                              : settings.limit,
+          .nested = filters::nested_of(settings.nested),
+          .min_gap_ticks = Clock::ticks_of_seconds(settings.min_gap_s),
+          .start_ticks = session->start_ticks_,
+          .from_ticks = at(settings.from_s),
+          .until_ticks = at(settings.until_s),
+          .marks_summary = settings.marks == "summary",
+          .slow = {.factor = settings.slow_factor,
+                   .share = settings.slow_share,
+                   .noise_ticks =
+                       Clock::ticks_of_seconds(settings.min_gap_s * kNoiseOfGap)},
+          .sums_ticks = Clock::ticks_of_seconds(kSumsToldEvery_s),
+          .slow_epochs = settings.ring_bytes / kBytesOfEpoch},
       *session->detector_, *session);
   syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
   session->recording_.store(true);
@@ -204,9 +206,9 @@ ThreadRecorder* Session::attach_locked(spool::LocationRole role) {
   header.role = role;
   const std::string path =
       spool_ + "/location-" + std::to_string(recorders_.size()) + ".spool";
-  const recorder::SpoolResult result = fresh->open(
-      path.c_str(), header,
-      {budget_.ring_bytes(settings_.ring_bytes), settings_.chunk_bytes}, budget_);
+  const recorder::SpoolResult result =
+      fresh->open(path.c_str(), header,
+                  {budget_.ring_bytes(settings_.ring_bytes), settings_.chunk_bytes}, budget_);
   if (result != recorder::SpoolResult::kOk) {
     tell_not_attached(result == recorder::SpoolResult::kMemory      ? spool::kLossMemory
                       : result == recorder::SpoolResult::kDiskLimit ? spool::kLossDiskLimit

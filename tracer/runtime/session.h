@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "filters/iteration_gate.h"
+#include "filters/rolling_limit.h"
 #include "filters/settings.h"
 #include "periodicity/phase_detector.h"
 #include "periodicity/symbol_numbers.h"
@@ -335,6 +336,7 @@ class Session final : public filters::GateSink {
   std::uint32_t job_rank_ = 0;
   std::uint32_t job_size_ = 1;
   recorder::Budget budget_;
+  filters::RollingLimit rolling_;
   recorder::DecisionBoard board_;
   // Read by every thread at every event: nothing that changes often may lie beside it.
   alignas(64) std::atomic<bool> recording_{false};

@@ -104,9 +104,12 @@ void Session::iteration(const filters::LoopMark& mark) noexcept {
   if (metric_count_ != 0) [[unlikely]] {
     if (anchor) journal_.file().append(anchors);
     put_metrics(mark, mark.position);
-    return journal_.file().append(iteration);
+    journal_.file().append(iteration);
+  } else {
+    anchor ? journal_.file().append(anchors, iteration) : journal_.file().append(iteration);
   }
-  anchor ? journal_.file().append(anchors, iteration) : journal_.file().append(iteration);
+  if (rolling_.due(budget_.logged_bytes(), job_size_)) [[unlikely]]
+    gate_->lower_limit(rolling_.lower(gate_->most_iterations()));
 }
 
 void Session::iteration_end(const filters::LoopMark& mark) noexcept {

@@ -16,6 +16,7 @@
 #include "writer/folder.h"
 #include "writer/otf2/archive_folder.h"
 #include "writer/otf2/assignment.h"
+#include "writer/otf2/budget_trim.h"
 #include "writer/otf2/definitions.h"
 #include "writer/otf2/job_spools.h"
 #include "writer/otf2/local_definitions.h"
@@ -29,6 +30,7 @@
 #include "writer/otf2/process_facts.h"
 #include "writer/otf2/process_model.h"
 #include "writer/otf2/properties.h"
+#include "writer/otf2/run_settings.h"
 #include "writer/otf2/shared_definitions.h"
 #include "writer/otf2/short_properties.h"
 
@@ -134,6 +136,8 @@ class ArchiveJob {
         throw Failure(options_.archive + ": no spool to make an archive from");
       folder_.emplace(options_.archive);
       require(folder_->prepare(options_.overwrite));
+      if (options_.recovered) options_.budget_bytes = budget_of_run();
+      wanted.options.budget_bytes = options_.budget_bytes;
       wanted.work_folder = folder_->work_folder();
     }
     wanted = agree(exchange_, std::move(wanted));
@@ -156,6 +160,14 @@ class ArchiveJob {
     require(problem ? work_folder_ + ": " + problem.message() : std::string());
   }
 
+  std::uint64_t budget_of_run() const {
+    for (const spool::ProcessSpool& process : spool_.processes) {
+      const auto settings = settings_of(spool::parse_journal(process.journal.log()));
+      if (settings.budget_bytes != 0) return settings.budget_bytes;
+    }
+    return 0;
+  }
+
   void parse_filter() {
     const std::string error = filter_.parse(options_.filter);
     require(error.empty() ? error : "filter: " + error);
@@ -174,6 +186,8 @@ class ArchiveJob {
     if (together_ && models_.front()->rank() != exchange_.rank())
       throw Failure("the spool of process " + std::to_string(exchange_.rank()) +
                     " is that of another rank");
+    result_.budget_bytes = options_.budget_bytes;
+    result_.budget_limit = fit_budget(exchange_, models_, options_.budget_bytes);
     if (together_ || MpiJob::is_job(models_)) {
       mpi_.emplace(exchange_);
       mpi_->cut(models_);
@@ -301,6 +315,8 @@ class ArchiveJob {
 
   void sum_up(JobFacts& job) {
     add_up(job, result_, by_kind_);
+    const filters::Settings settings = settings_of(models_.front()->journal());
+    result_.limit_reason = limit_reason(limit_facts(settings, result_));
     if (!mpi_) return;
     result_.mpi.used = true;
     result_.mpi.clock_checked = mpi_->checked();

@@ -189,6 +189,8 @@ Properties archive_properties(const spool::Journal& journal, const WriteOptions&
   add("LOOPS", loops_json(result.loops));
   add("FUNCTIONS_OFF", functions_text(result));
   if (!result.structure.empty()) add("STRUCTURE", result.structure);
+  add("LIMIT_REASON", result.limit_reason);
+  if (result.budget_limit != 0) add("BUDGET_LIMIT", std::to_string(result.budget_limit));
   if (result.mpi.used) add_mpi(result, add);
   std::string complaints;
   for (std::size_t i = 0; i < std::min(kMostComplaints, result.complaints.size()); ++i)

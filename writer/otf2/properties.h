@@ -15,6 +15,8 @@
 //     FUNCTIONS_OFF                      functions that were switched off, one a line: calls, mean
 //                                        duration in ns, name; at most 1000
 //     STRUCTURE                          the nest of loops in one line (filters/nest.h)
+//     BUDGET_LIMIT                       iterations of a loop with which the budget is kept
+//     LIMIT_REASON                       why the limit keeps most of the run, if it does
 //     PROCESSES MESSAGES SENDS_DROPPED RECEIVES_DROPPED MESSAGE_BYTES COLLECTIVES
 //     COLLECTIVES_DROPPED ONE_SIDED ONE_SIDED_DROPPED POLLS_TOGETHER CLOCK_CHECKED
 //     CLOCK_VIOLATIONS CLOCK_REPAIRED ITERATIONS_GIVEN_UP ITERATIONS_ALONE

@@ -37,6 +37,8 @@ std::set<std::string> names_written() {
   WriteResult result;
   result.mpi.used = true;
   result.structure = "loop 0";
+  result.limit_reason = "few iterations";
+  result.budget_limit = 7;
   result.lost[spool::kLossReentrant] = 1;
   result.complaints = {"something"};
   result.functions_off.push_back({.name = "f", .calls = 1, .mean_ns = 1});

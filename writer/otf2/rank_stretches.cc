@@ -6,19 +6,10 @@
 #include "writer/spool/mpi_format.h"
 
 namespace refrain::writer {
-namespace {
 
 using spool::Record;
 
-constexpr std::uint64_t kSlackShare = 64;  // of an iteration: its cut lies so near
-
-std::uint64_t slack_of(std::uint64_t begin, std::uint64_t end) {
-  return end > begin ? (end - begin) / kSlackShare : 0;
-}
-
-}  // namespace
-
-RankRuler::RankRuler(const ProcessModel& process) : process_(process) {
+RankRuler::RankRuler(const ProcessModel& process) : process_(process), edges_(process) {
   in_iterations_.resize(process.gaps().gaps.size());
   take_anchors();
   take_visits(nullptr);
@@ -227,44 +218,6 @@ void RankRuler::take_other_gaps() {
   stretches_.anchors.normalize();
 }
 
-RankRuler::Edge RankRuler::edge_at(std::uint64_t ticks, std::uint64_t slack,
-                                   bool begins) const {
-  for (const Gap& gap : process_.gaps().gaps) {
-    const std::uint64_t granted = gap.first_ticks == 0 ? slack : 0;
-    const std::uint64_t last =
-        gap.resume_ticks == kNever ? kNever : gap.held_until() + granted;
-    if (ticks < gap.hold_ticks || ticks > last) continue;
-    // A new gap that begins here goes on from this one, one that ends here goes up to it.
-    if (begins) return {gap.resume_epoch, gap.resume_ticks, 0};
-    return {gap.hold_epoch, gap.hold_ticks, gap.hold_ticks};
-  }
-  const spool::RecordSequence& records = process_.records(process_.primary());
-  Edge edge;
-  bool near = false;
-  const std::size_t from = process_.scan(process_.primary()).epochs.before_ticks(ticks);
-  for (std::size_t i = from; i < records.size(); ++i) {
-    const Record& record = records[i];
-    if (!spool::is_cut(record)) continue;
-    if (record.ticks > ticks) return near ? edge : Edge{record.a48(), record.ticks, 0};
-    // A gap begins with the iteration's first event, and ends with that of the next.
-    edge = {record.a48(), begins ? ticks : record.ticks, ticks};
-    near = record.ticks + slack >= ticks;
-  }
-  return near ? edge : Edge{};
-}
-
-void RankRuler::add_gap(std::vector<Gap>& gaps, Edge from, Edge to) const {
-  if (from.epoch == kNever || from.epoch >= to.epoch) return;
-  Gap gap;
-  gap.hold_epoch = from.epoch;
-  gap.hold_ticks = from.ticks;
-  gap.resume_epoch = to.epoch;
-  gap.resume_ticks = to.ticks;
-  gap.first_ticks = to.first_ticks;
-  gap.hold_reason = gap.resume_reason = spool::kGapRanks;
-  gaps.push_back(gap);
-}
-
 std::vector<Gap> RankRuler::gaps_of(const RankTrim& trim) const {
   const spool::Journal& journal = process_.journal();
   std::vector<Gap> gaps;
@@ -288,14 +241,17 @@ std::vector<Gap> RankRuler::gaps_of(const RankTrim& trim) const {
       const auto first = span.at({visit_of_[i], range.begin});
       const auto last = span.at({visit_of_[i], range.end - 1});
       if (first.first == 0 || last.second == 0 || last.second == spool::kNoEnd) continue;
-      add_gap(gaps, edge_at(first.first, slack_of(first.first, first.second), true),
-              edge_at(last.second, slack_of(last.first, last.second), false));
+      CutEdges::add_gap(gaps,
+                        edges_.at(first.first, slack_of(first.first, first.second), true),
+                        edges_.at(last.second, slack_of(last.first, last.second), false),
+                        spool::kGapRanks, spool::kGapRanks);
     }
   for (const auto& range : trim.anchors.ranges()) {
     const std::uint64_t begin = range.begin == 0 ? 0 : when(range.begin);
     const std::uint64_t end = when(range.end);
     if (begin == kNever || end == kNever) continue;
-    add_gap(gaps, edge_at(begin, 0, true), edge_at(end, 0, false));
+    CutEdges::add_gap(gaps, edges_.at(begin, 0, true), edges_.at(end, 0, false),
+                      spool::kGapRanks, spool::kGapRanks);
   }
   return gaps;
 }

@@ -15,6 +15,7 @@
 #include <map>
 #include <vector>
 
+#include "writer/otf2/cut_edges.h"
 #include "writer/otf2/process_model.h"
 #include "writer/otf2/rank_cuts.h"
 #include "writer/spool/iteration_stream.h"
@@ -37,12 +38,6 @@ class RankRuler {
     std::uint64_t ticks;
     std::uint64_t anchors;  // completed by then
   };
-  struct Edge {
-    std::uint64_t epoch = kNever;
-    std::uint64_t ticks = kNever;
-    std::uint64_t first_ticks = 0;  // as in Gap
-  };
-
   // A visit that is open while the iterations are gone through.
   struct OpenVisit {
     std::size_t visit = 0;  // of the journal
@@ -74,16 +69,12 @@ class RankRuler {
   std::uint64_t begin_of(const OpenVisit& open) const;
   // The first moment with so many; kNever if it never came.
   std::uint64_t when(std::uint64_t anchors) const noexcept;
-  // The cut at this time; the next one if there is none within `slack` before it. `begins`:
-  // a gap begins there, else one ends.
-  Edge edge_at(std::uint64_t ticks, std::uint64_t slack, bool begins) const;
-  void add_gap(std::vector<Gap>& gaps, Edge from, Edge to) const;
-
   const ProcessModel& process_;
   struct Span {
     std::uint64_t begin;
     std::uint64_t end;
   };
+  CutEdges edges_;
   std::vector<Sample> samples_;        // both ascend
   std::vector<Span> behind_anchors_;   // from an anchor to the next call; ascend
   std::vector<bool> in_iterations_;    // gaps that are told by iterations

@@ -19,8 +19,9 @@ struct WriteOptions {
   bool keep_spool = false;     // else it is removed after success
   bool overwrite = false;      // replace traces.* that are there
   bool logical_clock = false;  // no message arrives before it was sent, see clock_repair.h
-  std::string filter;          // text of a filter file, see filters/region_filter.h
-  std::string version;         // of Refrain, if the spool does not tell
+  std::uint64_t budget_bytes = 0;  // of the archive; 0: none; see budget_trim.h
+  std::string filter;              // text of a filter file, see filters/region_filter.h
+  std::string version;             // of Refrain, if the spool does not tell
 };
 
 // A counter in the iterations of a loop, of the thread that feeds the agent.
@@ -122,6 +123,9 @@ struct WriteResult {
   std::uint64_t archive_bytes = 0;
   std::uint64_t spool_bytes = 0;
   double duration_s = 0;
+  std::uint64_t budget_bytes = 0;  // as asked for
+  std::uint64_t budget_limit = 0;  // iterations with which the budget is kept; 0: all fit
+  std::string limit_reason;  // why most is written, if it is; see writer/limit_reason.h
   MpiResult mpi;
 };
 

@@ -10,10 +10,13 @@ using convert::TraceEvent;
 
 namespace {
 
-double setting(const TraceDefinitions& definitions, const char* name, double otherwise) {
+std::string setting(const TraceDefinitions& definitions, const char* name) {
   const auto found = definitions.properties.find(std::string("REFRAIN::SETTING::") + name);
-  if (found == definitions.properties.end()) return otherwise;
-  const std::string& text = found->second;
+  return found == definitions.properties.end() ? std::string{} : found->second;
+}
+
+double setting(const TraceDefinitions& definitions, const char* name, double otherwise) {
+  const std::string text = setting(definitions, name);
   double value = 0;
   const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   return error == std::errc() && value >= 0 ? value : otherwise;
@@ -48,8 +51,9 @@ std::string PlanSink::begin(const TraceDefinitions& definitions) {
   const filters::SlowSettings slow = rule_.slow.value_or(
       filters::SlowSettings{.factor = setting(definitions, "SLOW_FACTOR", 0),
                             .share = setting(definitions, "SLOW_SHARE", 0)});
+  nested_ = rule_.nested.value_or(filters::nested_of(setting(definitions, "NESTED")));
   for (std::size_t i = 0; i < plan_.size(); ++i)
-    processes_.push_back({filters::SlowIterations(slow), {}, {}});
+    processes_.push_back({filters::SlowIterations(slow), {}, {}, 0, 0, {}});
   return {};
 }
 
@@ -67,6 +71,16 @@ void PlanSink::event(const TraceEvent& event) {
 
 std::string PlanSink::finish(std::uint64_t) { return {}; }
 
+// Whether the iteration that begins is, as filters/nested_policy.h says.
+bool PlanSink::is_spent(Process& process, Visit& visit, bool outermost) {
+  using enum filters::Nested;
+  const std::uint64_t of_visit = visit.iterations++;
+  const std::uint64_t of_run = process.loops[visit.loop].iterations++;
+  if (nested_ == kEach) return visit.known || of_visit >= rule_.limit;
+  const bool first = nested_ == kFirst && of_visit == 0 && !(outermost && visit.known);
+  return of_run >= rule_.limit && !first;
+}
+
 void PlanSink::begin_iteration(const TraceEvent& event) {
   const std::uint32_t number = definitions_->locations[event.location].process;
   Process& process = processes_[number];
@@ -75,11 +89,14 @@ void PlanSink::begin_iteration(const TraceEvent& event) {
   // A visit is over when the iteration around it is, or when another loop comes.
   process.visits.resize(depth + 1);
   Visit& visit = process.visits[depth];
-  if (visit.loop != event.ref)
+  if (visit.loop != event.ref) {
     visit = {.loop = event.ref, .iterations = 0, .latest = fates.size()};
+    if (depth == 0)
+      visit.known = process.loops[event.ref].outermost_visits++ >= rule_.limit;
+  }
   const bool inside = process.limited_at != 0;
-  const bool by_limit =
-      !inside && ++visit.iterations > rule_.limit && attributes_->written(event);
+  const bool spent = is_spent(process, visit, depth == 0);
+  const bool by_limit = !inside && spent && attributes_->written(event);
   process.open.push_back({event.ref, fates.size(), visit.latest, entered_[event.location],
                           event.ns, process.company, by_limit});
   if (by_limit) process.limited_at = depth + 1;

@@ -1,20 +1,23 @@
-// Which iterations of a whole trace a run with a limit would have held: the first N of each
-// visit of a loop are written, and later ones that were slow, by the rule of the run itself
-// (filters/slow_iterations.h, and what filters/iteration_gate.h says of their neighbours).
+// Which iterations of a whole trace a run with a limit would have held: the first N are
+// written, counted as filters/nested_policy.h says, and later ones that were slow, by the rule of
+// the run itself (filters/slow_iterations.h, and what filters/iteration_gate.h says of their
+// neighbours).
 //
 // Place in the flow: private to trace_profile.h; the pass before holding_sink.h.
 // Not as in a run: there is no least duration of a gap, and the share of slow iterations is
 // counted in regions that the marked thread enters, for what was a symbol is not in a
-// trace. Thread-safety: none. Cost: O(1) an event; memory: a byte for each marked
+// trace; nor are the iterations kept in which a loop broke. Thread-safety: none. Cost: O(1) an event; memory: a byte for each marked
 // iteration.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "filters/nested_policy.h"
 #include "filters/slow_iterations.h"
 #include "writer/profile/iteration_marks.h"
 
@@ -33,6 +36,7 @@ struct HoldRule {
   std::uint64_t limit = 10;
   // Empty: as the trace's own settings say.
   std::optional<filters::SlowSettings> slow{};
+  std::optional<filters::Nested> nested{};  // likewise
 };
 
 class PlanSink final : public convert::TraceSink {
@@ -62,6 +66,11 @@ class PlanSink final : public convert::TraceSink {
     std::uint64_t iterations = 0;
     std::uint64_t latest = 0;  // in the plan
     bool keep_next = false;    // the one before was slow, and others waited for it
+    bool known = false;        // outermost, and its loop had been visited N times before
+  };
+  struct Counts {
+    std::uint64_t iterations = 0;
+    std::uint64_t outermost_visits = 0;
   };
   struct Process {
     filters::SlowIterations slow;
@@ -69,8 +78,10 @@ class PlanSink final : public convert::TraceSink {
     std::vector<Visit> visits;   // of each level the one that came last
     std::size_t limited_at = 0;  // depth of the iteration that the limit holds; 0: none
     std::uint64_t company = 0;
+    std::map<std::uint32_t, Counts> loops;
   };
 
+  bool is_spent(Process& process, Visit& visit, bool outermost);
   void begin_iteration(const convert::TraceEvent& event);
   void end_iteration(const convert::TraceEvent& event);
   void keep(Process& process, std::vector<Fate>& fates, const filters::SlowIteration& slow);
@@ -78,6 +89,7 @@ class PlanSink final : public convert::TraceSink {
   HoldRule rule_;
   const convert::TraceDefinitions* definitions_ = nullptr;
   std::optional<MarkAttributes> attributes_;
+  filters::Nested nested_ = filters::Nested::kFirst;
   std::vector<std::uint64_t> entered_;  // by location
   std::vector<Process> processes_;
   HoldPlan plan_;

@@ -55,14 +55,22 @@ double calls(const TraceProfile& profile, const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("HoldPlan: without slow iterations - the first of each visit are written") {
+TEST_CASE("HoldPlan: without slow iterations - those that the policy of the run writes") {
   const MadeUpRun run = nest(2, 5, 4);
-  const HoldPlan plan = run.plan_of(3);
+  const auto nested =
+      GENERATE(filters::Nested::kFirst, filters::Nested::kEach, filters::Nested::kOnce);
+  INFO(filters::word_of(nested));
+  const HoldPlan plan = run.plan_of(3, {}, nested);
   REQUIRE(plan.size() == 2);
   using enum Fate;
-  const std::vector<Fate> outer{kWritten, kWritten, kWritten, kWritten, kHeld};
-  std::vector<Fate> wanted;
-  for (int i = 0; i < 3; ++i) wanted.insert(wanted.end(), outer.begin(), outer.end());
+  const std::vector<Fate> all{kWritten, kWritten, kWritten, kWritten, kHeld};
+  const std::vector<Fate> one{kWritten, kWritten, kHeld, kHeld, kHeld};
+  const std::vector<Fate> none{kWritten, kHeld, kHeld, kHeld, kHeld};
+  const std::vector<Fate>& later = nested == filters::Nested::kEach    ? all
+                                   : nested == filters::Nested::kFirst ? one
+                                                                       : none;
+  std::vector<Fate> wanted = all;
+  for (int i = 0; i < 2; ++i) wanted.insert(wanted.end(), later.begin(), later.end());
   for (int i = 0; i < 2; ++i) {
     wanted.push_back(kHeld);
     wanted.insert(wanted.end(), 4, kInside);

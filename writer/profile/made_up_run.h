@@ -127,9 +127,10 @@ class MadeUpRun {
     return sink.take();
   }
 
-  HoldPlan plan_of(std::uint64_t hold_after, const filters::SlowSettings& slow = {}) const {
+  HoldPlan plan_of(std::uint64_t hold_after, const filters::SlowSettings& slow = {},
+                   filters::Nested nested = filters::Nested::kFirst) const {
     if (hold_after == 0) return {};
-    PlanSink plan({.limit = hold_after, .slow = slow});
+    PlanSink plan({.limit = hold_after, .slow = slow, .nested = nested});
     hand_all(plan);
     return plan.take();
   }
