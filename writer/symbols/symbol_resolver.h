@@ -61,8 +61,10 @@ class SymbolResolver {
 
   const std::vector<std::string>& complaints() const noexcept;
 
- private:
   struct Impl;
+
+ private:
+  friend class CodeSites;
   std::unique_ptr<Impl> impl_;
   std::unordered_map<std::uint64_t, Symbol> cache_;
 };

@@ -1,0 +1,205 @@
+#include "writer/otf2/loop_places.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <set>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "writer/symbols/code_sites.h"
+#include "writer/symbols/machine_code.h"
+#include "writer/symbols/short_name.h"
+
+namespace refrain::writer {
+namespace {
+
+using Frames = std::vector<spool::CallChain::Frame>;
+
+bool is_runtime(std::string_view module) {
+  for (const std::string_view name :
+       {"librefrain", "libomp", "libgomp", "libiomp", "libmpi", "libpmpi", "libc.so",
+        "libc-", "libpthread", "ld-linux", "libgcc_s"})
+    if (module.starts_with(name)) return true;
+  return false;
+}
+
+std::string base_name(const std::string& path) {
+  return path.substr(path.find_last_of('/') + 1);
+}
+
+class PlaceFinder {
+ public:
+  PlaceFinder(const spool::Journal& journal, const std::vector<LoopNode>& tree,
+              SymbolResolver& symbols)
+      : journal_(journal), tree_(tree), sites_(symbols) {}
+
+  // Inner loops first: what is theirs is not that of a loop around them.
+  std::map<std::uint32_t, LoopPlace> find() {
+    std::vector<std::set<std::uint64_t>> taken(tree_.size());
+    for (std::size_t i = tree_.size(); i-- > 0;) {
+      const LoopNode& node = tree_[i];
+      LoopPlace place = find(chains_of(node.loop), taken[i]);
+      if (node.parent != LoopNode::kNoParent)
+        taken[node.parent].insert(taken[i].begin(), taken[i].end());
+      if (place.known()) out_[node.loop] = std::move(place);
+    }
+    return std::move(out_);
+  }
+
+ private:
+  // A function on the way, with those of its calls that events came through.
+  struct Candidate {
+    std::vector<std::uint64_t> returns;
+    std::vector<const CodeSite*> sites;
+  };
+
+  static bool has(const spool::Loop& loop, const spool::LoopBodyEvent& place) {
+    if (loop.body.size() < loop.body_events) return true;  // not all of it is known
+    return std::find(loop.body.begin(), loop.body.end(), place) != loop.body.end();
+  }
+
+  // Its own; of a loop that was left before there were any, those of others with its events.
+  std::vector<Frames> chains_of(std::uint32_t id) {
+    std::vector<Frames> own, others;
+    const auto known = journal_.loops.find(id);
+    if (known == journal_.loops.end() || known->second.body.empty()) return own;
+    for (const spool::CallChain& chain : journal_.chains) {
+      if (!has(known->second, chain.place)) continue;
+      const bool of_loop =
+          std::find(chain.loops.begin(), chain.loops.end(), id) != chain.loops.end();
+      add(of_loop ? own : others, chain.frames);
+    }
+    return own.empty() ? others : own;
+  }
+
+  void add(std::vector<Frames>& to, const Frames& frames) {
+    Frames users = frames;
+    // Where the event's place is no address the chain begins in the tracer.
+    while (!users.empty() && is_runtime(sites_.at_call(users.front().address).module))
+      users.erase(users.begin());
+    if (!users.empty() && std::find(to.begin(), to.end(), users) == to.end())
+      to.push_back(std::move(users));
+  }
+
+  LoopPlace find(const std::vector<Frames>& chains, std::set<std::uint64_t>& taken) {
+    if (chains.empty()) return {};
+    LoopPlace fallback;
+    bool several = false;
+    for (const Candidate& candidate : candidates(chains)) {
+      const CodeSite& site = *candidate.sites.front();
+      if (is_runtime(site.module) || site.frames.empty()) continue;
+      std::vector<std::uint64_t> calls = candidate.returns;
+      for (std::uint64_t& call : calls) --call;
+      const CodeLoops loops = loops_around(sites_.code(site), site.begin, calls);
+      for (const CodeLoop& loop : loops.loops)
+        if (taken.insert(loop.entry).second) return place_of(candidate, &loop);
+      if (!fallback.known() || (!several && calls.size() > 1))
+        fallback = place_of(candidate, nullptr);
+      several |= calls.size() > 1;
+    }
+    return fallback;
+  }
+
+  // From the innermost shared function outwards.
+  std::vector<Candidate> candidates(const std::vector<Frames>& chains) {
+    const Frames& first = chains.front();
+    std::size_t shared = first.size();  // outer frames that all have
+    for (const Frames& chain : chains) {
+      const std::size_t most = std::min(shared, chain.size());
+      std::size_t same = 0;
+      while (same < most && chain[chain.size() - 1 - same] == first[first.size() - 1 - same])
+        ++same;
+      shared = same;
+    }
+    std::vector<Candidate> out;
+    // One function in which they part, called by what is shared.
+    Candidate inner;
+    for (const Frames& chain : chains) {
+      if (chain.size() == shared) {
+        inner = {};
+        break;
+      }
+      add_site(inner, chain[chain.size() - 1 - shared].address);
+      if (inner.sites.back()->begin != inner.sites.front()->begin) {
+        inner = {};
+        break;
+      }
+    }
+    if (!inner.sites.empty() && (shared != 0 || chains.size() == 1))
+      out.push_back(std::move(inner));
+    for (std::size_t i = first.size() - shared; i < first.size(); ++i)
+      add_site(out.emplace_back(), first[i].address);
+    return out;
+  }
+
+  void add_site(Candidate& to, std::uint64_t address) {
+    if (std::find(to.returns.begin(), to.returns.end(), address) != to.returns.end())
+      return;
+    to.returns.push_back(address);
+    to.sites.push_back(&sites_.at_call(address));
+  }
+
+  // The innermost inlined function around all calls that the loop's closing jumps lie in, too.
+  LoopPlace place_of(const Candidate& candidate, const CodeLoop* loop) {
+    const std::vector<CodeFrame>& frames = candidate.sites.front()->frames;
+    std::size_t depth = frames.size();
+    for (const CodeSite* site : candidate.sites) {
+      std::size_t same = 0;
+      while (same < std::min(depth, site->frames.size()) &&
+             site->frames[same].scope == frames[same].scope)
+        ++same;
+      depth = same;
+    }
+    if (depth == 0) return {};
+    const auto closes_in = [&](const CodeFrame& frame) {
+      return std::all_of(loop->closes.begin(), loop->closes.end(),
+                         [&](std::uint64_t jump) { return sites_.holds(frame, jump); });
+    };
+    while (loop != nullptr && depth > 1 && !closes_in(frames[depth - 1])) --depth;
+    const CodeFrame& frame = frames[depth - 1];
+    LoopPlace out{.function = short_name(frame.function),
+                  .file = frame.file,
+                  .first_line = frame.line,
+                  .last_line = frame.line,
+                  .code = {}};
+    for (const CodeSite* site : candidate.sites) {
+      const CodeFrame& call = site->frames[depth - 1];
+      if (call.file != out.file || call.line == 0) continue;
+      out.first_line = std::min(out.first_line, call.line);
+      out.last_line = std::max(out.last_line, call.line);
+    }
+    if (loop != nullptr) {
+      const CodeSite& site = *candidate.sites.front();
+      char text[32];
+      std::snprintf(text, sizeof text, "+0x%llx",
+                    static_cast<unsigned long long>(loop->entry - site.begin + site.offset));
+      out.code = site.module + text;
+    }
+    return out;
+  }
+
+  const spool::Journal& journal_;
+  const std::vector<LoopNode>& tree_;
+  CodeSites sites_;
+  std::map<std::uint32_t, LoopPlace> out_;
+};
+
+}  // namespace
+
+std::string LoopPlace::text() const {
+  std::string out = function;
+  if (file.empty()) return out;
+  out += ' ' + base_name(file);
+  if (first_line != 0) out += ':' + std::to_string(first_line);
+  if (last_line != first_line) out += '-' + std::to_string(last_line);
+  return out;
+}
+
+std::map<std::uint32_t, LoopPlace> loop_places(const spool::Journal& journal,
+                                               const std::vector<LoopNode>& tree,
+                                               SymbolResolver& symbols) {
+  return PlaceFinder(journal, tree, symbols).find();
+}
+
+}  // namespace refrain::writer
