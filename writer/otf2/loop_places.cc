@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <optional>
 #include <set>
 #include <span>
 #include <string_view>
@@ -34,15 +35,17 @@ class PlaceFinder {
               SymbolResolver& symbols)
       : journal_(journal), tree_(tree), sites_(symbols) {}
 
-  // Inner loops first: what is theirs is not that of a loop around them.
   std::map<std::uint32_t, LoopPlace> find() {
+    options_.resize(tree_.size());
+    for (std::size_t i = 0; i < tree_.size(); ++i)
+      options_[i] = options_of(chains_of(i));
     std::vector<std::set<std::uint64_t>> taken(tree_.size());
     for (std::size_t i = tree_.size(); i-- > 0;) {
-      const LoopNode& node = tree_[i];
-      LoopPlace place = find(chains_of(node.loop), taken[i]);
-      if (node.parent != LoopNode::kNoParent)
-        taken[node.parent].insert(taken[i].begin(), taken[i].end());
-      if (place.known()) out_[node.loop] = std::move(place);
+      const std::size_t parent = tree_[i].parent;
+      LoopPlace place = choose(i, taken[i]);
+      if (parent != LoopNode::kNoParent)
+        taken[parent].insert(taken[i].begin(), taken[i].end());
+      if (place.known()) out_[tree_[i].loop] = std::move(place);
     }
     return std::move(out_);
   }
@@ -54,23 +57,41 @@ class PlaceFinder {
     std::vector<const CodeSite*> sites;
   };
 
+  // A loop of the machine code that a detected loop may be; innermost first.
+  struct Option {
+    std::uint64_t entry = 0;
+    LoopPlace place;
+  };
+  struct Options {
+    std::vector<Option> loops;
+    LoopPlace fallback;
+  };
+
   static bool has(const spool::Loop& loop, const spool::LoopBodyEvent& place) {
     if (loop.body.size() < loop.body_events) return true;  // not all of it is known
     return std::find(loop.body.begin(), loop.body.end(), place) != loop.body.end();
   }
 
-  // Its own; of a loop that was left before there were any, those of others with its events.
-  std::vector<Frames> chains_of(std::uint32_t id) {
-    std::vector<Frames> own, others;
-    const auto known = journal_.loops.find(id);
-    if (known == journal_.loops.end() || known->second.body.empty()) return own;
-    for (const spool::CallChain& chain : journal_.chains) {
-      if (!has(known->second, chain.place)) continue;
-      const bool of_loop =
-          std::find(chain.loops.begin(), chain.loops.end(), id) != chain.loops.end();
-      add(of_loop ? own : others, chain.frames);
+  // Its own; of a loop that was left before there were any, those of its events in a loop around it,
+  // or else in any.
+  std::vector<Frames> chains_of(std::size_t index) {
+    const auto known = journal_.loops.find(tree_[index].loop);
+    if (known == journal_.loops.end() || known->second.body.empty()) return {};
+    for (std::size_t i = index; i != LoopNode::kNoParent; i = tree_[i].parent) {
+      std::vector<Frames> chains = chains_in(known->second, tree_[i].loop);
+      if (!chains.empty()) return chains;
     }
-    return own.empty() ? others : own;
+    return chains_in(known->second, std::nullopt);
+  }
+
+  std::vector<Frames> chains_in(const spool::Loop& of, std::optional<std::uint32_t> in) {
+    std::vector<Frames> chains;
+    for (const spool::CallChain& chain : journal_.chains) {
+      const bool there = !in || std::find(chain.loops.begin(), chain.loops.end(), *in) !=
+                                    chain.loops.end();
+      if (there && has(of, chain.place)) add(chains, chain.frames);
+    }
+    return chains;
   }
 
   void add(std::vector<Frames>& to, const Frames& frames) {
@@ -82,9 +103,9 @@ class PlaceFinder {
       to.push_back(std::move(users));
   }
 
-  LoopPlace find(const std::vector<Frames>& chains, std::set<std::uint64_t>& taken) {
-    if (chains.empty()) return {};
-    LoopPlace fallback;
+  Options options_of(const std::vector<Frames>& chains) {
+    Options out;
+    if (chains.empty()) return out;
     bool several = false;
     for (const Candidate& candidate : candidates(chains)) {
       const CodeSite& site = *candidate.sites.front();
@@ -93,12 +114,29 @@ class PlaceFinder {
       for (std::uint64_t& call : calls) --call;
       const CodeLoops loops = loops_around(sites_.code(site), site.begin, calls);
       for (const CodeLoop& loop : loops.loops)
-        if (taken.insert(loop.entry).second) return place_of(candidate, &loop);
-      if (!fallback.known() || (!several && calls.size() > 1))
-        fallback = place_of(candidate, nullptr);
+        out.loops.push_back({loop.entry, place_of(candidate, &loop)});
+      if (!out.fallback.known() || (!several && calls.size() > 1))
+        out.fallback = place_of(candidate, nullptr);
       several |= calls.size() > 1;
     }
-    return fallback;
+    return out;
+  }
+
+  // Inner loops have chosen before. What is theirs is not that of a loop around them; but where
+  // two detected loops are one of the program's, the next one outwards is not the inner one's if it
+  // is the first that a loop around it could be.
+  LoopPlace choose(std::size_t index, std::set<std::uint64_t>& taken) const {
+    const Options& own = options_[index];
+    if (own.loops.empty()) return own.fallback;
+    const std::uint64_t innermost = own.loops.front().entry;
+    std::set<std::uint64_t> of_outer;
+    for (std::size_t i = tree_[index].parent; i != LoopNode::kNoParent; i = tree_[i].parent)
+      if (!options_[i].loops.empty()) of_outer.insert(options_[i].loops.front().entry);
+    for (const Option& option : own.loops) {
+      if (option.entry != innermost && of_outer.contains(option.entry)) break;
+      if (taken.insert(option.entry).second) return option.place;
+    }
+    return own.loops.front().place;
   }
 
   // From the innermost shared function outwards.
@@ -182,6 +220,7 @@ class PlaceFinder {
   const spool::Journal& journal_;
   const std::vector<LoopNode>& tree_;
   CodeSites sites_;
+  std::vector<Options> options_;
   std::map<std::uint32_t, LoopPlace> out_;
 };
 

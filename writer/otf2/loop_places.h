@@ -7,7 +7,7 @@
 // function that all events come through. Whether it is this one that goes round, or one that calls
 // it, is in its instructions (writer/symbols/machine_code.h): of the loops there that lie around all
 // of the calls, and of those around the call in its callers, the innermost that is not already that of
-// an inner loop. Inlined functions are functions: the jump that closes the loop tells in which it is.
+// an inner loop (or shared with it, where the next one is that of a loop around both). Inlined functions are functions: the jump that closes the loop tells in which it is.
 // Frames of runtimes (OpenMP's, MPI's, ours) are passed over.
 // Where instructions tell nothing, it is the innermost shared function with calls on several lines.
 // Thread-safety: none (names are looked up). Cost: one look at each function on the way.

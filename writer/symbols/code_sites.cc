@@ -4,9 +4,6 @@
 
 namespace refrain::writer {
 
-using resolving::attribute_text;
-using resolving::demangled;
-
 // Debug information of the frames that were handed out, by their scope.
 struct CodeSites::Scopes {
   struct Scope {
@@ -17,13 +14,6 @@ struct CodeSites::Scopes {
 };
 
 namespace {
-
-std::string function_of(Dwarf_Die* scope) {
-  const char* linkage = attribute_text(scope, DW_AT_linkage_name);
-  const char* name = attribute_text(scope, DW_AT_name);
-  const char* best = linkage != nullptr ? linkage : name;
-  return best == nullptr ? std::string() : demangled(best);
-}
 
 // Where an inlined call was written.
 void call_place(Dwarf_Die* unit, Dwarf_Die* scope, CodeFrame& frame) {
@@ -72,28 +62,22 @@ const CodeSite& CodeSites::at_call(std::uint64_t return_address) {
   Dwarf_Addr bias = 0;
   Dwarf_Die* const unit = impl.units.find(module, address, bias);
   if (unit == nullptr) return site;
-  Dwarf_Die* around = nullptr;
-  Dwarf_Die* scopes = nullptr;
-  int count = dwarf_getscopes(unit, address - bias, &around);
-  if (count > 0) count = dwarf_getscopes_die(&around[0], &scopes);
-  std::free(around);
+  std::vector<Dwarf_Die> scopes;
+  resolving::scopes_below(unit, address - bias, scopes);
   CodeFrame next;  // what it calls is known before who it is
   Symbol here;
   resolving::resolve_line(unit, address - bias, here);
   next.file = here.file;
   next.line = here.line;
-  for (int i = 0; i < count; ++i) {
-    const int tag = dwarf_tag(&scopes[i]);
-    if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_subprogram) continue;
-    next.function = function_of(&scopes[i]);
-    next.scope = reinterpret_cast<std::uint64_t>(scopes[i].addr);
-    scopes_->all[next.scope] = {scopes[i], bias};
+  for (Dwarf_Die& scope : scopes) {
+    next.function = resolving::function_of(&scope);
+    next.scope = reinterpret_cast<std::uint64_t>(scope.addr);
+    scopes_->all[next.scope] = {scope, bias};
     site.frames.insert(site.frames.begin(), next);
     next = {};
-    if (tag == DW_TAG_subprogram) break;
-    call_place(unit, &scopes[i], next);
+    if (dwarf_tag(&scope) == DW_TAG_subprogram) break;
+    call_place(unit, &scope, next);
   }
-  std::free(scopes);
   return site;
 }
 

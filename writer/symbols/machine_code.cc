@@ -249,6 +249,28 @@ class Graph {
     }
   }
 
+  // Takes away what no way leads to from the function's begin: filling between blocks runs into
+  // the next one, by what is written there. Not where a wanted call would go with it.
+  void drop_unreachable(std::span<const std::uint32_t> wanted) {
+    std::vector<bool> reached(next_.size());
+    std::vector<std::uint32_t> todo;
+    const auto visit = [&](std::uint32_t i) {
+      if (i == kNone || i >= reached.size() || reached[i]) return;
+      reached[i] = true;
+      todo.push_back(i);
+    };
+    visit(0);
+    while (!todo.empty()) {
+      const std::uint32_t i = todo.back();
+      todo.pop_back();
+      for (const std::uint32_t to : next_[i]) visit(to);
+    }
+    for (const std::uint32_t call : wanted)
+      if (!reached[call]) return;
+    for (std::size_t i = 0; i < next_.size(); ++i)
+      if (!reached[i]) next_[i] = {kNone, kNone};
+  }
+
   bool whole() const { return whole_; }
   std::size_t size() const { return offsets_.size(); }
   std::uint64_t address(std::uint32_t i) const { return begin_ + offsets_[i]; }
@@ -350,7 +372,7 @@ CodeLoops loops_around(std::span<const std::uint8_t> code, std::uint64_t begin,
                        std::span<const std::uint64_t> calls) {
   constexpr std::size_t kMostLevels = 16;
   CodeLoops out;
-  const Graph graph(code, begin);
+  Graph graph(code, begin);
   out.whole = graph.whole();
   std::vector<std::uint32_t> wanted;
   for (const std::uint64_t call : calls) wanted.push_back(graph.at(call));
@@ -358,6 +380,7 @@ CodeLoops loops_around(std::span<const std::uint8_t> code, std::uint64_t begin,
     out.whole = false;
     return out;
   }
+  graph.drop_unreachable(wanted);
   std::vector<bool> among(graph.size(), true);
   std::uint32_t cut = Graph::kNone;
   while (out.loops.size() < kMostLevels) {

@@ -99,6 +99,19 @@ TEST_CASE("Machine code: loops - around all calls, innermost first") {
   CHECK(inner.loops[1].closes == std::vector<std::uint64_t>{27});
 }
 
+TEST_CASE("Machine code: filling between blocks - is not where a loop is entered") {
+  Bytes code{0xeb, 0x06};                 // 0: jmp 8
+  code.push_back(0x90);                   // 2: filling
+  call(code);                             // 3: the loop's second half
+  call(code);                             // 8: its begin
+  code.insert(code.end(), {0x75, 0xf4});  // 13: jne 3
+  code.push_back(0xc3);
+  const CodeLoops loops = loops_around(code, 0, std::vector<std::uint64_t>{7, 12});
+  REQUIRE(loops.loops.size() == 1);
+  CHECK(loops.loops[0].entry == 8);
+  CHECK(loops.loops[0].closes == std::vector<std::uint64_t>{3});
+}
+
 TEST_CASE("Machine code: what is not understood - is not whole") {
   Bytes code;
   call(code);

@@ -152,6 +152,42 @@ class UnitIndex {
   Dwarf_Die unit_{};
 };
 
+// As in the source: C++ and modules with what is around them, Fortran's external procedures without
+// the underscore that the linker sees.
+inline std::string function_of(Dwarf_Die* scope) {
+  const char* linkage = attribute_text(scope, DW_AT_linkage_name);
+  const char* name = attribute_text(scope, DW_AT_name);
+  if (linkage == nullptr) return name == nullptr ? std::string() : demangled(name);
+  if (name != nullptr && linkage == std::string(name) + '_') return name;
+  return demangled(linkage);
+}
+
+// The functions and blocks around an address, innermost first, up to the function whose code it is.
+// (libdw's dwarf_getscopes() does not look into gfortran's modules.)
+inline bool scopes_below(Dwarf_Die* around, std::uint64_t address,
+                         std::vector<Dwarf_Die>& out) {
+  Dwarf_Die child;
+  if (dwarf_child(around, &child) != 0) return false;
+  do {
+    const int tag = dwarf_tag(&child);
+    const bool code = tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine ||
+                      tag == DW_TAG_lexical_block;
+    const bool holder = tag == DW_TAG_module || tag == DW_TAG_namespace ||
+                        tag == DW_TAG_class_type || tag == DW_TAG_structure_type;
+    if (code && dwarf_haspc(&child, address) == 1) {
+      Dwarf_Die inside = child;
+      scopes_below(&inside, address, out);
+      if (tag != DW_TAG_lexical_block) out.push_back(child);
+      return true;
+    }
+    if (holder) {
+      Dwarf_Die inside = child;
+      if (scopes_below(&inside, address, out)) return true;
+    }
+  } while (dwarf_siblingof(&child, &child) == 0);
+  return false;
+}
+
 // `address` is that of the debug information.
 inline void resolve_line(Dwarf_Die* unit, std::uint64_t address, Symbol& symbol) {
   Dwarf_Line* line = dwarf_getsrc_die(unit, address);

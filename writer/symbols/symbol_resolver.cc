@@ -15,22 +15,12 @@ using resolving::resolve_line;
 namespace {
 
 void resolve_function(Dwarf_Die* unit, std::uint64_t address, Symbol& symbol) {
-  Dwarf_Die* scopes = nullptr;
-  const int count = dwarf_getscopes(unit, address, &scopes);
-  for (int i = 0; i < count; ++i) {
-    const int tag = dwarf_tag(&scopes[i]);
-    if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_subprogram) continue;
-    const char* linkage = attribute_text(&scopes[i], DW_AT_linkage_name);
-    const char* name = attribute_text(&scopes[i], DW_AT_name);
-    if (linkage != nullptr) {
-      symbol.linkage = linkage;
-      symbol.function = demangled(linkage);
-    } else if (name != nullptr) {
-      symbol.function = demangled(name);
-    }
-    break;
-  }
-  std::free(scopes);
+  std::vector<Dwarf_Die> scopes;
+  resolving::scopes_below(unit, address, scopes);
+  if (scopes.empty()) return;
+  const char* linkage = attribute_text(&scopes.front(), DW_AT_linkage_name);
+  symbol.function = resolving::function_of(&scopes.front());
+  if (linkage != nullptr) symbol.linkage = linkage;
 }
 
 }  // namespace
