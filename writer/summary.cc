@@ -29,7 +29,8 @@ std::string loops_line(const WriteResult& result) {
                : "no loop detected: everything is written, but for coalesced polls";
   std::string line = fmt::format("main {}: {} iterations", loop->name, loop->iterations);
   if (result.duration_s > 0)
-    line += fmt::format(" in {:.0f} % of the time", loop->total_ns / result.duration_s / 1e7);
+    line +=
+        fmt::format(" in {:.0f} % of the time", loop->total_ns / result.duration_s / 1e7);
   line += fmt::format(", {} written", loop->written);
   if (loop->partly != 0) line += fmt::format(" and {} partial", loop->partly);
   const auto others =
@@ -45,12 +46,13 @@ std::string written_line(const WriteResult& result, const std::string& who) {
                            ? 100.0
                            : 100.0 * static_cast<double>(result.events_written) /
                                  static_cast<double>(result.events_seen);
-  std::string line = fmt::format("wrote {} of {} events ({:.3g} %) of {}: {}",
-                                 result.events_written, result.events_seen, share, who,
-                                 bytes_text(result.archive_bytes));
+  std::string line =
+      fmt::format("wrote {} of {} events ({:.3g} %) of {}: {}", result.events_written,
+                  result.events_seen, share, who, bytes_text(result.archive_bytes));
   if (result.events_written >= result.events_seen) return line;
   std::uint64_t marks = 0;
-  for (const LoopSummary& loop : result.loops) marks += 3 * loop.iterations;
+  for (const LoopSummary& loop : result.loops)
+    marks += marks_of(loop.level, loop.iterations, loop.written + loop.partly);
   const std::uint64_t whole = full_bytes({.bytes = result.archive_bytes,
                                           .records = result.archive_events,
                                           .seen = result.events_seen,
@@ -62,8 +64,7 @@ std::string written_line(const WriteResult& result, const std::string& who) {
 // Of messages with one end.
 std::string messages_line(const WriteResult& result) {
   const MpiCounts& counts = result.mpi.counts;
-  const std::uint64_t dropped =
-      std::max(counts.sends_dropped, counts.receives_dropped);
+  const std::uint64_t dropped = std::max(counts.sends_dropped, counts.receives_dropped);
   return fmt::format(
       "{} of {} messages were left out because only one rank wrote them; -n 0 keeps all",
       dropped, std::max(counts.sends, counts.receives) + dropped);
@@ -98,15 +99,21 @@ std::string who(const WriteResult& result) {
 
 }  // namespace
 
+std::uint64_t marks_of(unsigned level, std::uint64_t iterations, std::uint64_t written) {
+  constexpr std::uint64_t kRecords = 3;  // enter, number, leave
+  return kRecords * (level == 0 ? iterations : written);
+}
+
 std::uint64_t full_bytes(const Volume& volume) {
   if (volume.written == 0 || volume.records == 0 || volume.seen <= volume.written)
     return volume.bytes;
-  const double record = static_cast<double>(volume.bytes) / static_cast<double>(volume.records);
+  const double record =
+      static_cast<double>(volume.bytes) / static_cast<double>(volume.records);
   const double of_events =
       static_cast<double>(volume.records - std::min(volume.marks, volume.records));
   const double event = record * of_events / static_cast<double>(volume.written);
-  return volume.bytes +
-         static_cast<std::uint64_t>(event * static_cast<double>(volume.seen - volume.written));
+  return volume.bytes + static_cast<std::uint64_t>(
+                            event * static_cast<double>(volume.seen - volume.written));
 }
 
 std::vector<std::string> summary_lines(const WriteResult& result,

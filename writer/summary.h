@@ -21,6 +21,9 @@ struct Volume {
   std::uint64_t marks = 0;  // records that are there for each iteration, written or not
 };
 
+// Records that mark the iterations of a loop: skipped ones have marks in outermost loops only.
+std::uint64_t marks_of(unsigned level, std::uint64_t iterations, std::uint64_t written);
+
 // What it would have if every event had been written: by what a record takes in it, and how many
 // records an event has.
 std::uint64_t full_bytes(const Volume& volume);

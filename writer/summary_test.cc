@@ -50,16 +50,18 @@ TEST_CASE("Summary: loops - the main one, what all would be, what to type next")
   result.loops = {inner, outer, of_other};
   CHECK(summary_lines(result, "dir/a") ==
         std::vector<std::string>{
-            "main loop 1 @ main a.c:5-9: 100 iterations in 75 % of the time, 10 written and 2 "
+            "main loop 1 @ main a.c:5-9: 100 iterations in 75 % of the time, 10 written "
+            "and 2 "
             "partial; 1 other loop",
-            // 1700 of the records are of events, 10 bytes each; 900 are marks.
-            "wrote 1000 of 10000 events (10 %) of 2 threads: 26 kB instead of about 179 kB",
+            // 2000 of the records are of events, 10 bytes each; 600 are marks.
+            "wrote 1000 of 10000 events (10 %) of 2 threads: 26 kB instead of about 206 kB",
             "see it with: refrain info dir/a"});
   result.mpi.used = true;
   result.mpi.counts.sends = 90;
   result.mpi.counts.sends_dropped = 10;
-  CHECK(summary_lines(result, "a").at(2) ==
-        "10 of 100 messages were left out because only one rank wrote them; -n 0 keeps all");
+  CHECK(
+      summary_lines(result, "a").at(2) ==
+      "10 of 100 messages were left out because only one rank wrote them; -n 0 keeps all");
 }
 
 TEST_CASE("Summary: durations - four digits, long ones in whole seconds") {

@@ -3,10 +3,10 @@
 //
 // Arguments: [steps = 60] [cells = 200]
 // Regions of a step: two of advance(), 12 times two of solve(), one of account().
+#include "stepper.h"
+
 #include <cstdio>
 #include <cstdlib>
-
-#include "stepper.h"
 
 int main(int argc, char** argv) {
   const long steps = argc > 1 ? std::atol(argv[1]) : 60;

@@ -128,7 +128,8 @@ void InfoCommand::add_options(CLI::App& app) {
   app.add_option("archive", archive_, "the archive's folder, or its traces.otf2")
       ->required();
   app.add_flag("--all", all_, "all loops, not only those of at least 1 % of the time");
-  app.add_flag("--bodies", bodies_, "the events of which an iteration of each loop consists");
+  app.add_flag("--bodies", bodies_,
+               "the events of which an iteration of each loop consists");
   app.add_flag("--json", json_, "as JSON");
 }
 

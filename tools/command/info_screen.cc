@@ -75,7 +75,7 @@ class Screen {
       text = counted(info_.processes, "process", "processes") + ", ";
     text += counted(info_.locations.size(), "thread", "threads") +
             (info_.processes > 1 && info_.locations.size() > info_.processes ? " in all, "
-                                                                            : ", ") +
+                                                                             : ", ") +
             writer::duration_text(info_.duration_s * 1e9) + " on " + info_.machine;
     if (info_.start_epoch_ns != 0)
       text += fmt::format(
@@ -91,24 +91,26 @@ class Screen {
     std::string text = fmt::format("{} of {} ({:.3g} %)", info_.events_written,
                                    counted(info_.events_seen, "event", "events"),
                                    percent(info_.events_written, info_.events_seen));
-    const std::uint64_t whole = writer::full_bytes(
-        {.bytes = info_.archive_bytes,
-         .records = info_.archive_events,
-         .seen = info_.events_seen,
-         .written = info_.events_written,
-         .marks = marks()});
+    const std::uint64_t whole = writer::full_bytes({.bytes = info_.archive_bytes,
+                                                    .records = info_.archive_events,
+                                                    .seen = info_.events_seen,
+                                                    .written = info_.events_written,
+                                                    .marks = marks()});
     if (info_.events_written < info_.events_seen)
       text += "; all would be about " + writer::bytes_text(whole);
     put("Written", text);
     put("Why", why());
     if (info_.events_filtered != 0)
-      put("Filtered", counted(info_.events_filtered, "enter or leave", "enters and leaves"));
+      put("Filtered",
+          counted(info_.events_filtered, "enter or leave", "enters and leaves"));
   }
 
   std::uint64_t marks() const {
-    std::uint64_t iterations = 0;
-    for (const writer::PhaseInfo& phase : info_.phases) iterations += phase.iterations;
-    return 3 * iterations;
+    std::uint64_t marks = 0;
+    for (const writer::PhaseInfo& phase : info_.phases)
+      marks +=
+          writer::marks_of(phase.level, phase.iterations, phase.written + phase.partly);
+    return marks;
   }
 
   std::string why() const {
@@ -151,28 +153,26 @@ class Screen {
                                "operations",
                                mpi.collectives, mpi.collectives_dropped, mpi.one_sided));
     if (mpi.polls_together != 0)
-      put("Polls", fmt::format("{} coalesced with the polls before them",
-                               mpi.polls_together));
+      put("Polls",
+          fmt::format("{} coalesced with the polls before them", mpi.polls_together));
     if (info_.processes > 1 && (mpi.iterations_given_up != 0 || mpi.iterations_alone != 0))
       put("One cut",
           fmt::format("{} left out that not all ranks wrote, {} kept that one rank wrote",
                       counted(mpi.iterations_given_up, "iteration", "iterations"),
                       mpi.iterations_alone));
     if (mpi.clock_violations != 0 || mpi.clock_repaired != 0 || options_.all)
-      put("Clocks",
-          fmt::format("{} of {} messages received before they were sent{}",
-                      mpi.clock_violations, mpi.clock_checked,
-                      mpi.clock_repaired == 0
-                          ? ""
-                          : fmt::format("; {} more until clocks were corrected",
-                                        mpi.clock_repaired)));
+      put("Clocks", fmt::format("{} of {} messages received before they were sent{}",
+                                mpi.clock_violations, mpi.clock_checked,
+                                mpi.clock_repaired == 0
+                                    ? ""
+                                    : fmt::format("; {} more until clocks were corrected",
+                                                  mpi.clock_repaired)));
   }
 
   // What else is not as it is in other archives.
   void reservations() {
     if (const std::string taken = property(info_, "MPI_TAKEN"); !taken.empty())
-      put("Left out",
-          "messages and collectives; calls that were not recorded: " + taken);
+      put("Left out", "messages and collectives; calls that were not recorded: " + taken);
     if (const std::string names = property(info_, "SHORTENED"); !names.empty())
       put("Shortened", names + ": longer than the archive can hold");
     list("Complaint", property(info_, "COMPLAINTS"));
@@ -198,18 +198,16 @@ class Screen {
     for (std::string line; std::getline(in, line);) all.push_back(line);
     const std::size_t shown = options_.all ? all.size() : std::min(kFew, all.size());
     for (std::size_t i = 0; i < shown; ++i) put(i == 0 ? label : "", all[i]);
-    if (shown < all.size())
-      put("", fmt::format("{} more with --all", all.size() - shown));
+    if (shown < all.size()) put("", fmt::format("{} more with --all", all.size() - shown));
   }
 
   void loops() {
     if (info_.phases.empty()) return;
     out_.emplace_back();
     const std::size_t used = out_.size() + 2;
-    const std::size_t room =
-        options_.all || options_.bodies ? info_.phases.size()
-        : options_.height > used + 4    ? options_.height - used
-                                        : 4;
+    const std::size_t room = options_.all || options_.bodies ? info_.phases.size()
+                             : options_.height > used + 4    ? options_.height - used
+                                                             : 4;
     for (std::string& line :
          loop_table(info_, {options_.width, room, options_.all, options_.bodies}))
       out_.push_back(std::move(line));

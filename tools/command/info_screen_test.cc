@@ -21,7 +21,8 @@ PhaseInfo loop(std::uint32_t id, std::int64_t parent, std::uint16_t level, doubl
   out.region = "!$omp parallel @file.cc:" + std::to_string(10 * id);
   out.name = "loop " + std::to_string(id) + " @ " + out.function;
   out.body_events = 3;
-  out.body = {"!$omp parallel @file.cc:1", "!$omp parallel @file.cc:1", "MPI_Send @file.cc:2"};
+  out.body = {"!$omp parallel @file.cc:1", "!$omp parallel @file.cc:1",
+              "MPI_Send @file.cc:2"};
   out.visits = 1;
   out.iterations = 100;
   out.written = 10;
@@ -42,7 +43,8 @@ ArchiveInfo archive() {
   info.archive_events = 300;
   info.archive_bytes = 3000;
   info.gaps = 2;
-  info.properties = {{"REFRAIN::SETTING::LIMIT", "10"}, {"REFRAIN::SETTING::NESTED", "each"}};
+  info.properties = {{"REFRAIN::SETTING::LIMIT", "10"},
+                     {"REFRAIN::SETTING::NESTED", "each"}};
   return info;
 }
 
@@ -111,11 +113,13 @@ TEST_CASE("Info screen: the nest - outermost loops by their time, inner ones ind
 
 TEST_CASE("Info screen: what was written, and why") {
   ArchiveInfo info = archive();
-  CHECK(line_with(info_screen(info, "a", {}), "Why       no loop detected, so everything") < 10);
+  CHECK(line_with(info_screen(info, "a", {}), "Why       no loop detected, so everything") <
+        10);
   info.phases = {loop(1, -1, 0, 2)};
   auto lines = info_screen(info, "a", {});
   CHECK(line_with(lines, "Written   100 of 1000 events (10 %)") < 10);
-  CHECK(line_with(lines, "Why       the first 10 iterations of each loop (nested=each)") < 10);
+  CHECK(line_with(lines, "Why       the first 10 iterations of each loop (nested=each)") <
+        10);
   CHECK(line_with(lines, "Lost      nothing") < 10);
   info.lost["ring_overflow"] = 3;
   info.properties["REFRAIN::SETTING::LIMIT"] = "0";

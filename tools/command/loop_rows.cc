@@ -73,8 +73,8 @@ std::string place_text(const PhaseInfo& phase) {
   if (phase.named) return phase.name;
   std::string text = phase.function;
   if (!phase.file.empty() && phase.line != 0) {
-    text += (text.empty() ? "" : " ") + base_name(phase.file) +
-            fmt::format(":{}", phase.line);
+    text +=
+        (text.empty() ? "" : " ") + base_name(phase.file) + fmt::format(":{}", phase.line);
     if (phase.last_line > phase.line) text += fmt::format("-{}", phase.last_line);
   }
   return text.empty() ? "?" : text;
@@ -114,8 +114,9 @@ class Table {
     for (const std::uint32_t id : order_) put(rows_.at(id));
     if (order_.size() < rows_.size())
       out_.push_back(fmt::format("{} more with --all{}", rows_.size() - order_.size(),
-                                 options_.bodies ? "" : "; what iterations consist of with "
-                                                        "--bodies"));
+                                 options_.bodies ? ""
+                                                 : "; what iterations consist of with "
+                                                   "--bodies"));
     disagreements();
     return std::move(out_);
   }
@@ -159,8 +160,7 @@ class Table {
         row.iterations_of_all == 0 ? 0 : row.total_ns / row.iterations_of_all;
     if (wide_) line += fmt::format(" {:>8}", row.visits.text());
     std::string written = row.written.text();
-    if (!wide_ && row.partly.most != 0)
-      written += "+" + row.partly.text();
+    if (!wide_ && row.partly.most != 0) written += "+" + row.partly.text();
     line += fmt::format(" {:>11} {:>10}", row.iterations.text(), written);
     if (wide_) line += fmt::format(" {:>9}", row.partly.text());
     line += fmt::format(" {:>10}", writer::duration_text(mean));
@@ -219,10 +219,10 @@ class Table {
     std::size_t differ = 0;
     for (const auto& [id, row] : rows_)
       differ += !row.agrees() || row.ranks.size() != info_.processes;
-    out_.push_back(differ == 0 ? "All ranks agree on all loops."
-                               : fmt::format("Ranks differ in {} of {} loops{}.", differ,
-                                             rows_.size(),
-                                             options_.all ? "" : ": see --all"));
+    out_.push_back(differ == 0
+                       ? "All ranks agree on all loops."
+                       : fmt::format("Ranks differ in {} of {} loops{}.", differ,
+                                     rows_.size(), options_.all ? "" : ": see --all"));
   }
 
   const ArchiveInfo& info_;

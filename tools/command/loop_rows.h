@@ -14,7 +14,7 @@ namespace refrain::tools {
 struct TableOptions {
   std::size_t width = 100;
   std::size_t rows = 20;  // at most, unless `all`
-  bool all = false;       // also of less than a hundredth of the time; every rank that differs
+  bool all = false;  // also of less than a hundredth of the time; every rank that differs
   bool bodies = false;
 };
 

@@ -211,8 +211,9 @@ void RunCommand::report_left_recordings() const {
                "refrain: '%s'%s of a run that was killed: 'refrain recover %s' makes the "
                "archive\n",
                found.left.front().c_str(),
-               others == 0 ? " is the recording"
-                           : (" and " + std::to_string(others) + " more are recordings").c_str(),
+               others == 0
+                   ? " is the recording"
+                   : (" and " + std::to_string(others) + " more are recordings").c_str(),
                found.left.front().c_str());
 }
 
@@ -221,10 +222,9 @@ void RunCommand::export_run() const {
   std::error_code ignored;
   rusage children{};  // of inspect_program()
   getrusage(RUSAGE_CHILDREN, &children);
-  const std::string text = std::to_string(getpid()) + ' ' +
-                           std::to_string(std::time(nullptr)) + ' ' +
-                           std::to_string(children.ru_minflt) + ' ' +
-                           fs::current_path(ignored).string();
+  const std::string text =
+      std::to_string(getpid()) + ' ' + std::to_string(std::time(nullptr)) + ' ' +
+      std::to_string(children.ru_minflt) + ' ' + fs::current_path(ignored).string();
   setenv("REFRAIN_RUN", text.c_str(), 1);
 }
 

@@ -48,7 +48,8 @@ TEST_CASE("CallChains: chains - from the event's place outwards") {
   chains.arm(3, 4);
   REQUIRE(chains.armed());
   std::vector<Told> told;
-  for (const std::uint64_t place : {0x10u, 0x20u}) told.push_back(parsed(caller(chains, place)));
+  for (const std::uint64_t place : {0x10u, 0x20u})
+    told.push_back(parsed(caller(chains, place)));
   CHECK(told[0].loops == "3");
   CHECK(told[0].place == "10");
   CHECK(told[1].place == "20");

@@ -300,9 +300,11 @@ class Session final : public filters::GateSink {
   void put_metrics(const filters::LoopMark& mark, std::uint64_t position) noexcept;
   void here(recorder::ThreadRecorder& recorder, std::uint64_t ticks, bool outside) noexcept;
   void note_place(periodicity::Symbol place) noexcept;
-  void do_what_waits(recorder::ThreadRecorder& recorder, periodicity::Symbol place) noexcept;
+  void do_what_waits(recorder::ThreadRecorder& recorder,
+                     periodicity::Symbol place) noexcept;
   void put_waiting_facts() noexcept;
-  void put_call_chain(recorder::ThreadRecorder& recorder, periodicity::Symbol place) noexcept;
+  void put_call_chain(recorder::ThreadRecorder& recorder,
+                      periodicity::Symbol place) noexcept;
   template <typename Add>
   void put_fact_locked(const recorder::ThreadRecorder* by, const Add& add) noexcept;
   void put_facts_locked() noexcept;

@@ -46,7 +46,8 @@ void Session::put_call_chain(ThreadRecorder& recorder, periodicity::Symbol place
   const std::uint64_t kind = place >> kPlaceKindShift;
   const bool number = kind == spool::kUserEnter || kind == spool::kUserPhase ||
                       kind == spool::kFunctionEnter;
-  const std::string_view text = chains_.take(place, number ? 0 : place & spool::kAddressMask);
+  const std::string_view text =
+      chains_.take(place, number ? 0 : place & spool::kAddressMask);
   bool all_known = true;
   for (std::size_t i = 0; i != chains_.frames() && !text.empty(); ++i)
     all_known &= modules_.covers(chains_.frame(i));

@@ -69,11 +69,11 @@ JobLoops job_loops(const spool::Journal& journal, const std::vector<LoopNode>& t
   for (const LoopNode& node : tree) {
     const auto place = places.find(node.loop);
     const auto known = journal.loops.find(node.loop);
-    JobLoop loop = known == journal.loops.end()
-                       ? JobLoop{}
-                       : define(known->second,
-                                place == places.end() ? nullptr : &place->second, journal,
-                                symbols);
+    JobLoop loop =
+        known == journal.loops.end()
+            ? JobLoop{}
+            : define(known->second, place == places.end() ? nullptr : &place->second,
+                     journal, symbols);
     loop.parent = node.parent == LoopNode::kNoParent
                       ? JobLoop::kNoParent
                       : static_cast<std::uint32_t>(node.parent);
@@ -90,9 +90,8 @@ JobLoops merge(JobLoops a, const JobLoops& b) {
   for (std::size_t i = 0; i < b.loops.size(); ++i) {
     JobLoop loop = b.loops[i];
     if (loop.parent != JobLoop::kNoParent) loop.parent = place[loop.parent];
-    const auto [at, is_new] =
-        index.try_emplace(std::pair(loop.parent, loop.key),
-                          static_cast<std::uint32_t>(a.loops.size()));
+    const auto [at, is_new] = index.try_emplace(std::pair(loop.parent, loop.key),
+                                                static_cast<std::uint32_t>(a.loops.size()));
     place[i] = at->second;
     if (is_new) {
       a.loops.push_back(std::move(loop));
@@ -176,8 +175,8 @@ RegionDef LoopLabel::region() const {
   def.name = def.canonical = region_name();
   def.file = loop.file.empty() && !loop.named ? "OMP" : loop.file;
   def.line = loop.first_line;
-  def.description =
-      loop.named ? "phase that the program names" : "iterations of a loop detected by Refrain";
+  def.description = loop.named ? "phase that the program names"
+                               : "iterations of a loop detected by Refrain";
   return def;
 }
 

@@ -25,9 +25,9 @@ namespace refrain::writer {
 
 struct JobLoop {
   static constexpr std::uint32_t kNoParent = ~std::uint32_t{0};
-  std::string key;                   // the same on all ranks; no two with one parent share it
+  std::string key;  // the same on all ranks; no two with one parent share it
   std::uint32_t parent = kNoParent;  // index, before this one
-  bool named = false;                // a phase that the program names: `function` is its name
+  bool named = false;  // a phase that the program names: `function` is its name
   std::string function;
   std::string file;
   std::uint32_t first_line = 0;

@@ -37,8 +37,7 @@ class PlaceFinder {
 
   std::map<std::uint32_t, LoopPlace> find() {
     options_.resize(tree_.size());
-    for (std::size_t i = 0; i < tree_.size(); ++i)
-      options_[i] = options_of(chains_of(i));
+    for (std::size_t i = 0; i < tree_.size(); ++i) options_[i] = options_of(chains_of(i));
     std::vector<std::set<std::uint64_t>> taken(tree_.size());
     for (std::size_t i = tree_.size(); i-- > 0;) {
       const std::size_t parent = tree_[i].parent;
@@ -146,7 +145,8 @@ class PlaceFinder {
     for (const Frames& chain : chains) {
       const std::size_t most = std::min(shared, chain.size());
       std::size_t same = 0;
-      while (same < most && chain[chain.size() - 1 - same] == first[first.size() - 1 - same])
+      while (same < most &&
+             chain[chain.size() - 1 - same] == first[first.size() - 1 - same])
         ++same;
       shared = same;
     }
@@ -210,8 +210,9 @@ class PlaceFinder {
     if (loop != nullptr) {
       const CodeSite& site = *candidate.sites.front();
       char text[32];
-      std::snprintf(text, sizeof text, "+0x%llx",
-                    static_cast<unsigned long long>(loop->entry - site.begin + site.offset));
+      std::snprintf(
+          text, sizeof text, "+0x%llx",
+          static_cast<unsigned long long>(loop->entry - site.begin + site.offset));
       out.code = site.module + text;
     }
     return out;

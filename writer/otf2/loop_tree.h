@@ -16,8 +16,8 @@ namespace refrain::writer {
 
 struct LoopNode {
   static constexpr std::size_t kNoParent = ~std::size_t{0};
-  std::uint32_t loop = 0;            // as in the journal
-  std::size_t parent = kNoParent;    // index; always before this one
+  std::uint32_t loop = 0;          // as in the journal
+  std::size_t parent = kNoParent;  // index; always before this one
   std::uint16_t level = 0;
   std::uint64_t first_ticks = 0;
 };

@@ -37,9 +37,9 @@ struct LoopSummary {
   std::uint32_t id = 0;
   std::uint16_t level = 0;
   std::int64_t parent = -1;  // id of the loop around it
-  std::string name;       // of its region: "loop 1 @ main cg.c:120-124"
-  bool named = false;     // by the program: a phase
-  std::string function;   // that goes round; empty: not known
+  std::string name;          // of its region: "loop 1 @ main cg.c:120-124"
+  bool named = false;        // by the program: a phase
+  std::string function;      // that goes round; empty: not known
   std::string file;
   std::uint32_t line = 0;  // of the calls in it: the first
   std::uint32_t last_line = 0;

@@ -19,8 +19,7 @@ void look_at(const std::string& archive, std::int64_t since, FoundArchives& foun
   struct stat info {};
   if (stat(archive.c_str(), &info) != 0 || !S_ISDIR(info.st_mode) || info.st_mtime < since)
     return;
-  const bool written =
-      exists(archive + "/traces.otf2") || exists(archive + "/traces.prv");
+  const bool written = exists(archive + "/traces.otf2") || exists(archive + "/traces.prv");
   const bool spool = exists(archive + "/spool");
   found.any |= written || spool;
   if (spool && !written && recording_process(archive) == 0) found.left.push_back(archive);

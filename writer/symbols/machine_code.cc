@@ -73,8 +73,8 @@ std::uint8_t one_byte_form(std::uint8_t op) {
 
 std::uint8_t two_byte_form(std::uint8_t op) {
   if ((op & 0xf0) == 0x80) return kWord;
-  constexpr std::uint8_t kBare[] = {0x05, 0x06, 0x07, 0x08, 0x09, 0x0b, 0x0e, 0x77,
-                                    0xa0, 0xa1, 0xa2, 0xa8, 0xa9, 0xaa};
+  constexpr std::uint8_t kBare[] = {0x05, 0x06, 0x07, 0x08, 0x09, 0x0b, 0x0e,
+                                    0x77, 0xa0, 0xa1, 0xa2, 0xa8, 0xa9, 0xaa};
   if (std::find(std::begin(kBare), std::end(kBare), op) != std::end(kBare)) return 0;
   if ((op >= 0x30 && op <= 0x37) || (op >= 0xc8 && op <= 0xcf)) return 0;
   if ((op >= 0x70 && op <= 0x73) || op == 0xa4 || op == 0xac || op == 0xba || op == 0xc2 ||
@@ -101,10 +101,10 @@ class Decoder {
     }
     if ((form & kBad) != 0) return {};
     if ((form & kModrm) != 0) modrm();
-    const std::size_t immediate =
-        (form & kByte) != 0   ? 1
-        : (form & kWord) != 0 ? (operand16_ && !wide_ && !relative_ ? 2 : 4)
-                              : 0;
+    const std::size_t immediate = (form & kByte) != 0 ? 1
+                                  : (form & kWord) != 0
+                                      ? (operand16_ && !wide_ && !relative_ ? 2 : 4)
+                                      : 0;
     const std::size_t at = at_;
     at_ += immediate + more_;
     if (at_ > code_.size() || at_ > 15) return {};
@@ -278,8 +278,7 @@ class Graph {
 
   std::uint32_t at(std::uint64_t address) const {
     if (address < begin_ || address - begin_ >= end_) return kNone;
-    const auto after =
-        std::upper_bound(offsets_.begin(), offsets_.end(), address - begin_);
+    const auto after = std::upper_bound(offsets_.begin(), offsets_.end(), address - begin_);
     return static_cast<std::uint32_t>(after - offsets_.begin() - 1);
   }
 

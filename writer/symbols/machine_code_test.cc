@@ -71,14 +71,14 @@ TEST_CASE("Machine code: instructions - their length") {
 
 TEST_CASE("Machine code: loops - around all calls, innermost first") {
   Bytes code;
-  call(code);                                    // 0: before the loops
-  call(code);                                    // 5: the outer one begins
-  call(code);                                    // 10: the inner one
-  call(code);                                    // 15
-  code.insert(code.end(), {0x75, 0xf4});         // 20: jne 10
-  call(code);                                    // 22
+  call(code);                                                     // 0: before the loops
+  call(code);                                                     // 5: the outer one begins
+  call(code);                                                     // 10: the inner one
+  call(code);                                                     // 15
+  code.insert(code.end(), {0x75, 0xf4});                          // 20: jne 10
+  call(code);                                                     // 22
   code.insert(code.end(), {0x0f, 0x85, 0xe4, 0xff, 0xff, 0xff});  // 27: jne 5
-  call(code);                                    // 33
+  call(code);                                                     // 33
   code.push_back(0xc3);
   const auto around = [&](std::vector<std::uint64_t> calls) {
     for (std::uint64_t& call : calls) call += 1000;
