@@ -258,10 +258,11 @@ TEST_CASE(
   CHECK(enters_of(traced.trace, "MPI_Allreduce") == 2 * 20);
   CHECK(replay(traced.trace).pairs() == 0);
   CHECK(traced.trace.properties.at("REFRAIN::MPI_TAKEN") == "MPI_Recv MPI_Send");
-  CHECK(count_of(
-            run_refrain({"info", folder / "archive"}).output,
-            "\nLeft out  messages and collectives; calls that were not recorded: MPI_Recv "
-            "MPI_Send\n") == 1);
+  CHECK(
+      count_of(
+          run_refrain({"info", folder / "archive"}).output,
+          "\nLeft out     messages and collectives; calls that were not recorded: MPI_Recv "
+          "MPI_Send\n") == 1);
 }
 
 TEST_CASE("MPI life: an MPI_Init of the program's own - MPI is not traced, that is told") {

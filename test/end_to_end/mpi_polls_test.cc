@@ -132,7 +132,7 @@ TEST_CASE("MPI polls: without a loop - refrain info says what is not written") {
   CHECK(
       told.find("no loop detected, so everything is written, but for coalesced polls\n") !=
       std::string::npos);
-  CHECK(told.find("\nPolls     " +
+  CHECK(told.find("\nPolls        " +
                   std::to_string(property_number(traced.trace, "POLLS_TOGETHER")) +
                   " coalesced") != std::string::npos);
 }

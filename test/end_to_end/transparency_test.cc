@@ -103,7 +103,7 @@ TEST_CASE("Transparency: a very long command - its beginning is in the archive")
   CHECK(traced.trace.properties.at("REFRAIN::COMMAND").find(" 3 aaaa") !=
         std::string::npos);
   const std::string told = run_refrain({"info", folder / "archive"}).output;
-  CHECK(told.find("\nShortened REFRAIN::COMMAND: ") != std::string::npos);
+  CHECK(told.find("\nShortened    REFRAIN::COMMAND: ") != std::string::npos);
   REQUIRE(told.starts_with("Program "));
   CHECK(told.find('\n') <= 100);
 }

@@ -16,7 +16,7 @@ namespace {
 
 using writer::ArchiveInfo;
 
-constexpr std::size_t kLabel = 10;
+constexpr std::size_t kLabel = 13;
 
 std::string counted(std::uint64_t number, const char* one, const char* more) {
   return fmt::format("{} {}", number, number == 1 ? one : more);
@@ -149,9 +149,10 @@ class Screen {
                           counted(mpi.receives_dropped, "receive", "receives"));
     put("Messages", text);
     if (mpi.collectives_dropped != 0 || options_.all)
-      put("Coll.", fmt::format("{} ends of collectives written, {} left out; {} one-sided "
-                               "operations",
-                               mpi.collectives, mpi.collectives_dropped, mpi.one_sided));
+      put("Collectives",
+          fmt::format("{} ends of collectives written, {} left out; {} one-sided "
+                      "operations",
+                      mpi.collectives, mpi.collectives_dropped, mpi.one_sided));
     if (mpi.polls_together != 0)
       put("Polls",
           fmt::format("{} coalesced with the polls before them", mpi.polls_together));

@@ -113,19 +113,19 @@ TEST_CASE("Info screen: the nest - outermost loops by their time, inner ones ind
 
 TEST_CASE("Info screen: what was written, and why") {
   ArchiveInfo info = archive();
-  CHECK(line_with(info_screen(info, "a", {}), "Why       no loop detected, so everything") <
-        10);
+  CHECK(line_with(info_screen(info, "a", {}),
+                  "Why          no loop detected, so everything") < 10);
   info.phases = {loop(1, -1, 0, 2)};
   auto lines = info_screen(info, "a", {});
-  CHECK(line_with(lines, "Written   100 of 1000 events (10 %)") < 10);
-  CHECK(line_with(lines, "Why       the first 10 iterations of each loop (nested=each)") <
-        10);
-  CHECK(line_with(lines, "Lost      nothing") < 10);
+  CHECK(line_with(lines, "Written      100 of 1000 events (10 %)") < 10);
+  CHECK(line_with(lines,
+                  "Why          the first 10 iterations of each loop (nested=each)") < 10);
+  CHECK(line_with(lines, "Lost         nothing") < 10);
   info.lost["ring_overflow"] = 3;
   info.properties["REFRAIN::SETTING::LIMIT"] = "0";
   lines = info_screen(info, "a", {});
-  CHECK(line_with(lines, "Lost      3 by ring_overflow") < 10);
-  CHECK(line_with(lines, "Why       no limit (-n 0)") < 10);
+  CHECK(line_with(lines, "Lost         3 by ring_overflow") < 10);
+  CHECK(line_with(lines, "Why          no limit (-n 0)") < 10);
 }
 
 TEST_CASE("Info screen: ranks - one row a loop, with the range where they differ") {

@@ -131,12 +131,12 @@ class Table {
     }
   }
 
-  std::size_t name_width() const { return options_.width - (wide_ ? 61 : 42); }
+  std::size_t name_width() const { return options_.width - (wide_ ? 63 : 44); }
 
   void head() {
     std::string line = fmt::format("{:<{}} {:>6}", "Loop", name_width(), "Time");
     if (wide_) line += fmt::format(" {:>8}", "Visits");
-    line += fmt::format(" {:>11} {:>10}", "Iterations", "Written");
+    line += fmt::format(" {:>11} {:>12}", "Iterations", "Written");
     if (wide_) line += fmt::format(" {:>9}", "Partial");
     line += fmt::format(" {:>10}", "Mean");
     out_.push_back(line);
@@ -161,7 +161,7 @@ class Table {
     if (wide_) line += fmt::format(" {:>8}", row.visits.text());
     std::string written = row.written.text();
     if (!wide_ && row.partly.most != 0) written += "+" + row.partly.text();
-    line += fmt::format(" {:>11} {:>10}", row.iterations.text(), written);
+    line += fmt::format(" {:>11} {:>12}", row.iterations.text(), written);
     if (wide_) line += fmt::format(" {:>9}", row.partly.text());
     line += fmt::format(" {:>10}", writer::duration_text(mean));
     out_.push_back(fitted(line, options_.width));

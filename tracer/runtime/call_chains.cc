@@ -55,11 +55,12 @@ void CallChains::arm(std::uint32_t loop, std::uint32_t events) noexcept {
   Armed& fresh = all_[armed_++];
   fresh = {};
   fresh.loop = loop;
-  fresh.left = events;
+  fresh.left = std::min(events, kMostEvents);
 }
 
-// Which loops want this event; they are done with it.
-bool CallChains::wanted(std::uint64_t place) noexcept {
+// Which loops want this event is kept for text(); those that are done with it leave afterwards.
+bool CallChains::wants(std::uint64_t place) noexcept {
+  drop_finished();
   bool any = false;
   for (std::size_t i = 0; i != armed_; ++i) {
     Armed& armed = all_[i];
@@ -70,7 +71,19 @@ bool CallChains::wanted(std::uint64_t place) noexcept {
     ++armed.met;
     --armed.left;
   }
-  return any;
+  if (any && unwinds_ < kMostUnwinds) return true;
+  drop_finished();
+  return false;
+}
+
+void CallChains::drop_finished() noexcept {
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i != armed_; ++i) {
+    if (all_[i].left == 0) continue;
+    if (kept != i) all_[kept] = all_[i];
+    ++kept;
+  }
+  armed_ = kept;
 }
 
 void CallChains::unwind(std::uint64_t address) noexcept {
@@ -89,19 +102,9 @@ bool CallChains::is_new(Armed& armed, std::uint64_t chain) noexcept {
 }
 
 std::string_view CallChains::take(std::uint64_t place, std::uint64_t address) noexcept {
-  count_ = 0;
-  std::string_view out;
-  if (wanted(place) && unwinds_ < kMostUnwinds) {
-    unwind(address);
-    out = text(place);
-  }
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i != armed_; ++i) {
-    if (all_[i].left == 0) continue;
-    if (kept != i) all_[kept] = all_[i];
-    ++kept;
-  }
-  armed_ = kept;
+  unwind(address);
+  const std::string_view out = text(place);
+  drop_finished();
   return out;
 }
 

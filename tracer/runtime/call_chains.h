@@ -25,13 +25,17 @@ class CallChains {
   static constexpr unsigned kEach = 32;           // events of a loop
   static constexpr unsigned kMostOfLoop = 96;     // unwinds for one loop
   static constexpr unsigned kMostUnwinds = 4096;  // in the run
+  static constexpr std::uint32_t kMostEvents =
+      4096;  // of a body: as many as the journal has
 
   // The body of a loop is known: its next `events` are to be looked at. Not again for one loop.
   void arm(std::uint32_t loop, std::uint32_t events) noexcept;
   bool armed() const noexcept { return armed_ != 0; }
 
-  // An event, while armed. `address`: where its call returns to, 0: not known. What the journal
-  // is to say of it (spool::kTextCallers); empty: nothing new. Holds until the next call.
+  // An event, while armed: whether its chain is wanted. Some nanoseconds.
+  bool wants(std::uint64_t place) noexcept;
+  // Then its chain. `address`: where its call returns to, 0: not known. What the journal is to say
+  // of it (spool::kTextCallers); empty: nothing new. Holds until the next call.
   std::string_view take(std::uint64_t place, std::uint64_t address) noexcept;
 
   // The return addresses of what take() has told.
@@ -59,8 +63,8 @@ class CallChains {
   struct Walk;
 
   static bool note(std::array<std::uint64_t, kSeen>& seen, std::uint64_t value) noexcept;
-  bool wanted(std::uint64_t place) noexcept;
   void unwind(std::uint64_t address) noexcept;
+  void drop_finished() noexcept;
   bool is_new(Armed& armed, std::uint64_t chain) noexcept;
   std::string_view text(std::uint64_t place) noexcept;
 

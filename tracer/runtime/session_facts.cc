@@ -41,20 +41,22 @@ void Session::do_what_waits(ThreadRecorder& recorder, periodicity::Symbol place)
 
 // Of an event of a loop whose body has just become known.
 void Session::put_call_chain(ThreadRecorder& recorder, periodicity::Symbol place) noexcept {
-  const recorder::SlowPath slow_path;
-  const std::uint64_t begin = recorder::Clock::now();
-  const std::uint64_t kind = place >> kPlaceKindShift;
-  const bool number = kind == spool::kUserEnter || kind == spool::kUserPhase ||
-                      kind == spool::kFunctionEnter;
-  const std::string_view text =
-      chains_.take(place, number ? 0 : place & spool::kAddressMask);
-  bool all_known = true;
-  for (std::size_t i = 0; i != chains_.frames() && !text.empty(); ++i)
-    all_known &= modules_.covers(chains_.frame(i));
-  if (!all_known) put_new_modules();
-  if (!text.empty()) journal_.text(spool::kTextCallers, text);
+  if (chains_.wants(place)) {
+    const recorder::SlowPath slow_path;
+    const std::uint64_t begin = recorder::Clock::now();
+    const std::uint64_t kind = place >> kPlaceKindShift;
+    const bool number = kind == spool::kUserEnter || kind == spool::kUserPhase ||
+                        kind == spool::kFunctionEnter;
+    const std::string_view text =
+        chains_.take(place, number ? 0 : place & spool::kAddressMask);
+    bool all_known = true;
+    for (std::size_t i = 0; i != chains_.frames() && !text.empty(); ++i)
+      all_known &= modules_.covers(chains_.frame(i));
+    if (!all_known) put_new_modules();
+    if (!text.empty()) journal_.text(spool::kTextCallers, text);
+    recorder.add_own_ticks(recorder::Clock::now() - begin);
+  }
   if (!chains_.armed()) waiting_.fetch_and(~kChainsWanted, std::memory_order_relaxed);
-  recorder.add_own_ticks(recorder::Clock::now() - begin);
 }
 
 void Session::put_waiting_facts() noexcept {
