@@ -119,11 +119,14 @@ class Screen {
              (info_.mpi.polls_together == 0 ? "" : ", but for coalesced polls");
     const std::string limit = property(info_, "SETTING::LIMIT");
     if (limit == "0") return "no limit (-n 0): everything is written";
-    std::string text =
-        "the first " + (limit.empty() ? std::string("iterations") : limit + " iterations");
+    const bool all = info_.events_written >= info_.events_seen;
+    std::string text = (all ? "nothing was skipped: no loop went far enough beyond " : "") +
+                       std::string("the first ") +
+                       (limit.empty() ? std::string("iterations") : limit + " iterations");
     text += " of each loop";
     const std::string nested = property(info_, "SETTING::NESTED");
     if (!nested.empty()) text += " (nested=" + nested + ")";
+    if (all) return text;
     text += ", what breaks the pattern, slow iterations; suspended in " +
             counted(info_.gaps, "gap", "gaps");
     return text;
@@ -141,6 +144,7 @@ class Screen {
     const writer::MpiInfo& mpi = info_.mpi;
     if (!mpi.used) return;
     const std::uint64_t dropped = mpi.sends_dropped + mpi.receives_dropped;
+    if (info_.processes == 1 && mpi.messages + dropped == 0 && !options_.all) return;
     std::string text = fmt::format("{} written, {}; {} left out", mpi.messages,
                                    writer::bytes_text(mpi.bytes), dropped);
     if (dropped != 0)

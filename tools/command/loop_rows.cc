@@ -204,7 +204,8 @@ class Table {
       if (times > 1) word = fmt::format("{} x {}", times, word);
       times = 0;
       word += i + 1 < phase.body.size() ? "; " : "";
-      if (line.size() + word.size() > options_.width + 1) {
+      if (line.size() + word.size() > options_.width + 1) {  // its last blank goes
+        line.erase(line.find_last_not_of(' ') + 1);
         out_.push_back(std::move(line));
         line = indent;
       }

@@ -138,7 +138,8 @@ using Numbers = std::map<std::uint32_t, std::uint32_t>;
 Numbers number_loops(const std::map<std::uint32_t, filters::NestLoop>& loops) {
   std::map<std::uint32_t, std::vector<std::uint32_t>> children;
   for (const auto& [id, loop] : loops)
-    children[loops.contains(loop.parent) ? loop.parent : periodicity::kNoLoop].push_back(id);
+    children[loops.contains(loop.parent) ? loop.parent : periodicity::kNoLoop].push_back(
+        id);
   for (auto& [parent, inner] : children)
     std::stable_sort(inner.begin(), inner.end(), [&](std::uint32_t a, std::uint32_t b) {
       return loops.at(a).first_event < loops.at(b).first_event;
@@ -166,7 +167,8 @@ filters::Nest numbered(filters::Nest nest, const Numbers& numbers) {
     return row;
   };
   filters::Nest out{.run = number_row(std::move(nest.run))};
-  for (auto& [id, row] : nest.bodies) out.bodies[number_of(id)] = number_row(std::move(row));
+  for (auto& [id, row] : nest.bodies)
+    out.bodies[number_of(id)] = number_row(std::move(row));
   return out;
 }
 
@@ -202,22 +204,23 @@ class Observer final : private periodicity::LoopSink {
     const std::map<std::uint32_t, std::uint32_t> numbers = number_loops(nest_.loops());
     for (const auto& [id, loop] : nest_.loops()) {
       const auto parent = numbers.find(loop.parent);
-      result.loops.push_back({.id = numbers.at(id),
-                              .parent = parent != numbers.end() ? parent->second : -1,
-                              .level = loop.level,
-                              .body_events = loop.body_events,
-                              .visits = loop.visits,
-                              .iterations = loop.iterations,
-                              .written = written_.written(id),
-                              .first_event = loop.first_event});
+      result.loops.push_back(
+          {.id = numbers.at(id),
+           .parent = parent != numbers.end() ? std::int64_t{parent->second} : -1,
+           .level = loop.level,
+           .body_events = loop.body_events,
+           .visits = loop.visits,
+           .iterations = loop.iterations,
+           .written = written_.written(id),
+           .first_event = loop.first_event});
     }
-    std::sort(
-        result.loops.begin(), result.loops.end(),
-        [](const DetectedLoop& a, const DetectedLoop& b) { return a.id < b.id; });
-    result.structure = filters::nest_text(numbered(nest_.nest(), numbers), [is_signed](std::uint64_t symbol) {
-      return is_signed ? std::to_string(static_cast<std::int64_t>(symbol))
-                       : std::to_string(symbol);
-    });
+    std::sort(result.loops.begin(), result.loops.end(),
+              [](const DetectedLoop& a, const DetectedLoop& b) { return a.id < b.id; });
+    result.structure = filters::nest_text(
+        numbered(nest_.nest(), numbers), [is_signed](std::uint64_t symbol) {
+          return is_signed ? std::to_string(static_cast<std::int64_t>(symbol))
+                           : std::to_string(symbol);
+        });
   }
 
  private:
