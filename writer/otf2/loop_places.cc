@@ -96,7 +96,7 @@ class PlaceFinder {
   void add(std::vector<Frames>& to, const Frames& frames) {
     Frames users = frames;
     // Where the event's place is no address the chain begins in the tracer.
-    while (!users.empty() && is_runtime(sites_.at_call(users.front().address).module))
+    while (!users.empty() && is_runtime(sites_.module_of(users.front().address)))
       users.erase(users.begin());
     if (!users.empty() && std::find(to.begin(), to.end(), users) == to.end())
       to.push_back(std::move(users));
@@ -108,7 +108,7 @@ class PlaceFinder {
     bool several = false;
     for (const Candidate& candidate : candidates(chains)) {
       const CodeSite& site = *candidate.sites.front();
-      if (is_runtime(site.module) || site.frames.empty()) continue;
+      if (site.frames.empty()) continue;
       std::vector<std::uint64_t> calls = candidate.returns;
       for (std::uint64_t& call : calls) --call;
       const CodeLoops loops = loops_around(sites_.code(site), site.begin, calls);
@@ -154,11 +154,12 @@ class PlaceFinder {
     // One function in which they part, called by what is shared.
     Candidate inner;
     for (const Frames& chain : chains) {
-      if (chain.size() == shared) {
+      if (chain.size() == shared ||
+          is_runtime(sites_.module_of(inner_address(chain, shared)))) {
         inner = {};
         break;
       }
-      add_site(inner, chain[chain.size() - 1 - shared].address);
+      add_site(inner, inner_address(chain, shared));
       if (inner.sites.back()->begin != inner.sites.front()->begin) {
         inner = {};
         break;
@@ -167,8 +168,14 @@ class PlaceFinder {
     if (!inner.sites.empty() && (shared != 0 || chains.size() == 1))
       out.push_back(std::move(inner));
     for (std::size_t i = first.size() - shared; i < first.size(); ++i)
-      add_site(out.emplace_back(), first[i].address);
+      if (!is_runtime(sites_.module_of(first[i].address)))
+        add_site(out.emplace_back(), first[i].address);
     return out;
+  }
+
+  // Just inside of the frames that chains share.
+  static std::uint64_t inner_address(const Frames& chain, std::size_t shared) {
+    return chain[chain.size() - 1 - shared].address;
   }
 
   void add_site(Candidate& to, std::uint64_t address) {

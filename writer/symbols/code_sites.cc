@@ -62,8 +62,7 @@ const CodeSite& CodeSites::at_call(std::uint64_t return_address) {
   Dwarf_Addr bias = 0;
   Dwarf_Die* const unit = impl.units.find(module, address, bias);
   if (unit == nullptr) return site;
-  std::vector<Dwarf_Die> scopes;
-  resolving::scopes_below(unit, address - bias, scopes);
+  std::vector<Dwarf_Die> scopes = resolving::scopes_at(unit, address - bias);
   CodeFrame next;  // what it calls is known before who it is
   Symbol here;
   resolving::resolve_line(unit, address - bias, here);
@@ -79,6 +78,11 @@ const CodeSite& CodeSites::at_call(std::uint64_t return_address) {
     call_place(unit, &scope, next);
   }
   return site;
+}
+
+std::string CodeSites::module_of(std::uint64_t address) const {
+  const SymbolResolver::Impl::Loaded* const loaded = symbols_.impl_->find(address);
+  return loaded == nullptr ? std::string() : resolving::base_name(loaded->module.path);
 }
 
 bool CodeSites::holds(const CodeFrame& frame, std::uint64_t address) const {

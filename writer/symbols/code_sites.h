@@ -42,6 +42,8 @@ class CodeSites {
 
   // Of the call that returns to this address.
   const CodeSite& at_call(std::uint64_t return_address);
+  // The file name of the module at an address, which is not opened for it.
+  std::string module_of(std::uint64_t address) const;
   // Whether an instruction belongs to a frame's function, or what was inlined into it.
   bool holds(const CodeFrame& frame, std::uint64_t address) const;
   // The bytes of the function; empty if they are not to be had.

@@ -162,9 +162,18 @@ inline std::string function_of(Dwarf_Die* scope) {
   return demangled(linkage);
 }
 
-// The functions and blocks around an address, innermost first, up to the function whose code it is.
-// (libdw's dwarf_getscopes() does not look into gfortran's modules.)
-inline bool scopes_below(Dwarf_Die* around, std::uint64_t address,
+// Where functions may be defined, from the likely to the unlikely; what is looked through last is large.
+enum class Inside { kUnit, kModules, kClasses };
+
+inline bool looks_into(int tag, Inside inside) {
+  if (tag == DW_TAG_module || tag == DW_TAG_namespace) return inside >= Inside::kModules;
+  return (tag == DW_TAG_class_type || tag == DW_TAG_structure_type) &&
+         inside == Inside::kClasses;
+}
+
+// The functions around an address, innermost first, up to the one whose code it is. (libdw's
+// dwarf_getscopes() does not look into gfortran's modules.)
+inline bool scopes_below(Dwarf_Die* around, std::uint64_t address, Inside inside,
                          std::vector<Dwarf_Die>& out) {
   Dwarf_Die child;
   if (dwarf_child(around, &child) != 0) return false;
@@ -172,20 +181,22 @@ inline bool scopes_below(Dwarf_Die* around, std::uint64_t address,
     const int tag = dwarf_tag(&child);
     const bool code = tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine ||
                       tag == DW_TAG_lexical_block;
-    const bool holder = tag == DW_TAG_module || tag == DW_TAG_namespace ||
-                        tag == DW_TAG_class_type || tag == DW_TAG_structure_type;
-    if (code && dwarf_haspc(&child, address) == 1) {
-      Dwarf_Die inside = child;
-      scopes_below(&inside, address, out);
-      if (tag != DW_TAG_lexical_block) out.push_back(child);
-      return true;
-    }
-    if (holder) {
-      Dwarf_Die inside = child;
-      if (scopes_below(&inside, address, out)) return true;
+    const bool here = code && dwarf_haspc(&child, address) == 1;
+    if (here || looks_into(tag, inside)) {
+      Dwarf_Die below = child;
+      const bool found = scopes_below(&below, address, inside, out);
+      if (here && tag != DW_TAG_lexical_block) out.push_back(child);
+      if (here || found) return true;
     }
   } while (dwarf_siblingof(&child, &child) == 0);
   return false;
+}
+
+inline std::vector<Dwarf_Die> scopes_at(Dwarf_Die* unit, std::uint64_t address) {
+  std::vector<Dwarf_Die> out;
+  for (const Inside inside : {Inside::kUnit, Inside::kModules, Inside::kClasses})
+    if (scopes_below(unit, address, inside, out)) break;
+  return out;
 }
 
 // `address` is that of the debug information.

@@ -15,8 +15,7 @@ using resolving::resolve_line;
 namespace {
 
 void resolve_function(Dwarf_Die* unit, std::uint64_t address, Symbol& symbol) {
-  std::vector<Dwarf_Die> scopes;
-  resolving::scopes_below(unit, address, scopes);
+  std::vector<Dwarf_Die> scopes = resolving::scopes_at(unit, address);
   if (scopes.empty()) return;
   const char* linkage = attribute_text(&scopes.front(), DW_AT_linkage_name);
   symbol.function = resolving::function_of(&scopes.front());
