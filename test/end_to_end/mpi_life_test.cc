@@ -315,10 +315,11 @@ TEST_CASE("MPI life: clocks - compared on the way, too") {
 }
 
 TEST_CASE("MPI life: summary - says processes and threads") {
-  const auto [program, threads, text] = GENERATE(table<const char*, int, const char*>({
-      {"ring_gcc", 1, "%) of 2 processes, "},
-      {"hybrid_gcc", 2, "%) of 2 processes, 4 threads, "},
-  }));
+  const auto [program, threads, text, loop] =
+      GENERATE(table<const char*, int, const char*, const char*>({
+          {"ring_gcc", 1, "%) of 2 processes: ", "\n1 main ring.c:"},
+          {"hybrid_gcc", 2, "%) of 2 processes, 4 threads: ", "\n1 main hybrid.c:"},
+      }));
   TemporaryFolder folder;
   Command command;
   command.arguments = {data_file("tools/refrain"),
@@ -337,7 +338,12 @@ TEST_CASE("MPI life: summary - says processes and threads") {
   CAPTURE(result.errors);
   REQUIRE(result.exit_status == 0);
   CHECK(count_of(result.errors, text) == 1);
-  CHECK(count_of(result.errors, " threads, ") == (threads > 1 ? 1 : 0));
+  CHECK(count_of(result.errors, " threads: ") == (threads > 1 ? 1 : 0));
+  // What is one loop on both ranks has one number, one name and one line.
+  const std::string told = run_refrain({"info", "--all", folder / "archive"}).output;
+  CAPTURE(told);
+  CHECK(count_of(told, loop) == 1);
+  CHECK(count_of(told, "\n2 ") == 0);
 }
 
 TEST_CASE("MPI life: callers - calls through a function of the program are told apart") {

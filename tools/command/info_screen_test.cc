@@ -111,6 +111,15 @@ TEST_CASE("Info screen: the nest - outermost loops by their time, inner ones ind
   CHECK(line_with(info_screen(info, "a", {.all = true}), "  5 function_5") != lines.size());
 }
 
+TEST_CASE("Info screen: loops that take no time - the main one is there all the same") {
+  ArchiveInfo info = archive();
+  info.phases = {loop(1, -1, 0, 0.01), loop(2, 1, 1, 0.005), loop(3, -1, 0, 0.02)};
+  const auto lines = info_screen(info, "a", {});
+  CHECK(line_with(lines, "3 function_3") < lines.size());
+  CHECK(line_with(lines, "function_1") == lines.size());
+  CHECK(lines.back().starts_with("2 more with --all"));
+}
+
 TEST_CASE("Info screen: what was written, and why") {
   ArchiveInfo info = archive();
   CHECK(line_with(info_screen(info, "a", {}),

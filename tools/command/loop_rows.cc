@@ -110,6 +110,7 @@ class Table {
   std::vector<std::string> lines() {
     wide_ = options_.width >= 110;
     add_shown(-1);
+    if (order_.empty() && !children_[-1].empty()) order_.push_back(children_[-1].front());
     head();
     for (const std::uint32_t id : order_) put(rows_.at(id));
     if (order_.size() < rows_.size())
