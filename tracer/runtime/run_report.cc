@@ -52,11 +52,11 @@ void report() {
     return;
   const spool::FoundArchives found =
       spool::find_archives(wanted_settings().archive, run.folder, run.since);
-  if (!found.left.empty())
-    return warn({"the recording in '", found.left.front(),
-                 "' has no archive, for its processes did not end by themselves: 'refrain "
-                 "recover ",
-                 found.left.front(), "' makes it"});
+  if (!found.left.empty()) {
+    const std::string& left = found.left.front();
+    const std::string_view why = "' has no archive, for its processes were killed: ";
+    return warn({"the recording in '", left, why, "'refrain recover ", left, "' makes it"});
+  }
   if (found.any) return;
   if (had_children(run))
     return warn(
