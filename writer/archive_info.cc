@@ -222,8 +222,12 @@ class InfoReader {
       if (!loop.is_object()) continue;
       PhaseInfo phase;
       phase.name = field(loop, "name", std::string());
+      phase.named = field(loop, "named", false);
+      phase.function = field(loop, "function", std::string());
       phase.file = field(loop, "file", std::string());
       phase.line = field<std::uint32_t>(loop, "line", 0);
+      phase.last_line = field<std::uint32_t>(loop, "last_line", 0);
+      phase.region = field(loop, "region", std::string());
       phase.process = field<std::uint32_t>(loop, "process", 0);
       phase.id = field<std::uint32_t>(loop, "id", 0);
       phase.level = field<std::uint16_t>(loop, "level", 0);

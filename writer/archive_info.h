@@ -70,8 +70,13 @@ struct CounterInfo {
 struct PhaseInfo {
   std::vector<CounterInfo> counters;
   std::string name;
+  bool named = false;    // by the program
+  std::string function;  // that goes round; empty: not known
   std::string file;
-  std::uint32_t line = 0;
+  std::uint32_t line =
+      0;  // of the calls that an iteration consists of: the first, the last
+  std::uint32_t last_line = 0;
+  std::string region;         // its first event
   std::uint32_t process = 0;  // index of the location group
   std::uint32_t id = 0;       // of the loop
   std::uint16_t level = 0;

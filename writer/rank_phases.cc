@@ -8,12 +8,13 @@
 namespace refrain::writer {
 namespace {
 
-using Key = std::tuple<std::string, std::uint32_t, std::uint16_t, std::uint64_t,
-                       std::uint64_t, std::uint64_t, std::uint64_t, std::uint32_t>;
+using Key =
+    std::tuple<std::string, std::uint32_t, std::uint32_t, std::uint16_t, std::uint64_t,
+               std::uint64_t, std::uint64_t, std::uint64_t, std::uint32_t>;
 
 // `number`: among the loops of the rank that are alike in all the rest.
 Key key_of(const PhaseInfo& phase, std::uint32_t number) {
-  return {phase.file,       phase.line,    phase.level,  phase.visits,
+  return {phase.file,       phase.line,    phase.id,     phase.level, phase.visits,
           phase.iterations, phase.written, phase.partly, number};
 }
 

@@ -12,23 +12,66 @@
 namespace refrain::writer {
 namespace {
 
+// The outermost loop that has most of the time, on the first process that has loops.
+const LoopSummary* main_loop(const WriteResult& result) {
+  const LoopSummary* best = nullptr;
+  for (const LoopSummary& loop : result.loops) {
+    if (best != nullptr && loop.process != best->process) continue;
+    const bool outer = best == nullptr || loop.level < best->level;
+    if (outer || (loop.level == best->level && loop.total_ns > best->total_ns))
+      best = &loop;
+  }
+  return best;
+}
+
 std::string loops_line(const WriteResult& result) {
-  if (result.loops.empty())
+  const LoopSummary* const loop = main_loop(result);
+  if (loop == nullptr)
     return result.mpi.counts.polls_together == 0
-               ? "found no loop: everything is written"
-               : "found no loop: everything is written, but for polls in a row";
-  const LoopSummary& longest = *std::max_element(
-      result.loops.begin(), result.loops.end(),
-      [](const LoopSummary& a, const LoopSummary& b) { return a.total_ns < b.total_ns; });
-  std::string line =
-      fmt::format("found {}: {} iterations of {} events, {} written{}, mean {}",
-                  longest.name, longest.iterations, longest.body_events, longest.written,
-                  longest.partly == 0 ? "" : fmt::format(" and {} in part", longest.partly),
-                  duration_text(longest.mean_ns));
-  if (result.loops.size() == 2) line += "; and 1 other loop";
-  if (result.loops.size() > 2)
-    line += fmt::format("; and {} other loops", result.loops.size() - 1);
+               ? "no loop detected: everything is written"
+               : "no loop detected: everything is written, but for coalesced polls";
+  std::string line = fmt::format("main {}: {} iterations", loop->name, loop->iterations);
+  if (result.duration_s > 0)
+    line +=
+        fmt::format(" in {:.0f} % of the time", loop->total_ns / result.duration_s / 1e7);
+  line += fmt::format(", {} written", loop->written);
+  if (loop->partly != 0) line += fmt::format(" and {} partial", loop->partly);
+  const auto others =
+      std::count_if(result.loops.begin(), result.loops.end(),
+                    [&](const LoopSummary& l) { return l.process == loop->process; }) -
+      1;
+  if (others > 0) line += fmt::format("; {} other loop{}", others, others == 1 ? "" : "s");
   return line;
+}
+
+std::string written_line(const WriteResult& result, const std::string& who) {
+  const double share = result.events_seen == 0
+                           ? 100.0
+                           : 100.0 * static_cast<double>(result.events_written) /
+                                 static_cast<double>(result.events_seen);
+  std::string line =
+      fmt::format("wrote {} of {} events ({:.3g} %) of {} in {}: {}", result.events_written,
+                  result.events_seen, share, who, duration_text(result.writing_ns),
+                  bytes_text(result.archive_bytes));
+  if (result.events_written >= result.events_seen) return line;
+  std::uint64_t marks = 0;
+  for (const LoopSummary& loop : result.loops)
+    marks += marks_of(loop.level, loop.iterations, loop.written + loop.partly);
+  const std::uint64_t whole = full_bytes({.bytes = result.archive_bytes,
+                                          .records = result.archive_events,
+                                          .seen = result.events_seen,
+                                          .written = result.events_written,
+                                          .marks = marks});
+  return line + " instead of about " + bytes_text(whole);
+}
+
+// Of messages with one end.
+std::string messages_line(const WriteResult& result) {
+  const MpiCounts& counts = result.mpi.counts;
+  const std::uint64_t dropped = std::max(counts.sends_dropped, counts.receives_dropped);
+  return fmt::format(
+      "{} of {} messages were left out because only one rank wrote them; -n 0 keeps all",
+      dropped, std::max(counts.sends, counts.receives) + dropped);
 }
 
 // Names the first few; `refrain info` has all.
@@ -60,23 +103,34 @@ std::string who(const WriteResult& result) {
 
 }  // namespace
 
+std::uint64_t marks_of(unsigned level, std::uint64_t iterations, std::uint64_t written) {
+  constexpr std::uint64_t kRecords = 3;  // enter, number, leave
+  return kRecords * (level == 0 ? iterations : written);
+}
+
+std::uint64_t full_bytes(const Volume& volume) {
+  if (volume.written == 0 || volume.records == 0 || volume.seen <= volume.written)
+    return volume.bytes;
+  const double record =
+      static_cast<double>(volume.bytes) / static_cast<double>(volume.records);
+  const double of_events =
+      static_cast<double>(volume.records - std::min(volume.marks, volume.records));
+  const double event = record * of_events / static_cast<double>(volume.written);
+  return volume.bytes + static_cast<std::uint64_t>(
+                            event * static_cast<double>(volume.seen - volume.written));
+}
+
 std::vector<std::string> summary_lines(const WriteResult& result,
                                        const std::string& archive) {
-  const double share = result.events_seen == 0
-                           ? 100.0
-                           : 100.0 * static_cast<double>(result.events_written) /
-                                 static_cast<double>(result.events_seen);
-  std::vector<std::string> lines = {
-      loops_line(result),
-      fmt::format("wrote {} of {} events ({:.3g} %) of {}, {} in {}: {}",
-                  result.events_written, result.events_seen, share, who(result),
-                  bytes_text(result.archive_bytes), duration_text(result.writing_ns),
-                  archive)};
+  std::vector<std::string> lines = {loops_line(result), written_line(result, who(result))};
   std::string budget = budget_line(bytes_text(result.budget_bytes), result.budget_bytes,
                                    result.budget_limit, result.archive_bytes);
   if (!budget.empty()) lines.push_back(std::move(budget));
   if (!result.limit_reason.empty()) lines.push_back(result.limit_reason);
+  if (result.mpi.counts.sends_dropped + result.mpi.counts.receives_dropped != 0)
+    lines.push_back(messages_line(result));
   if (!result.functions_off.empty()) lines.push_back(functions_line(result));
+  lines.push_back("see it with: refrain info " + archive);
   return lines;
 }
 

@@ -1,9 +1,10 @@
-// What was found and kept, in the two or three lines that a user reads at the end.
+// What was detected and written, in the few lines that a user reads at the end.
 //
 // Place in the flow: ARCHITECTURE.md, step 7; said by the traced program at its end and by
 // `refrain recover`. Pure.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -11,7 +12,23 @@
 
 namespace refrain::writer {
 
-// Loops and events, one line each.
+// How large the archive is, and what it holds.
+struct Volume {
+  std::uint64_t bytes = 0;
+  std::uint64_t records = 0;  // of events
+  std::uint64_t seen = 0;     // events, and of these
+  std::uint64_t written = 0;
+  std::uint64_t marks = 0;  // records that are there for each iteration, written or not
+};
+
+// Records that mark the iterations of a loop: skipped ones have marks in outermost loops only.
+std::uint64_t marks_of(unsigned level, std::uint64_t iterations, std::uint64_t written);
+
+// What it would have if every event had been written: by what a record takes in it, and how many
+// records an event has.
+std::uint64_t full_bytes(const Volume& volume);
+
+// The main loop, what was written, what messages lack, and what to type next: a line each.
 std::vector<std::string> summary_lines(const WriteResult& result,
                                        const std::string& archive);
 

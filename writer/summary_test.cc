@@ -16,21 +16,54 @@ TEST_CASE("Summary: bytes - three digits, in the unit that the rounded value rea
 
 TEST_CASE("Summary: without a loop - everything is written, but for polls in a row") {
   WriteResult result;
-  CHECK(summary_lines(result, "a").front() == "found no loop: everything is written");
+  CHECK(summary_lines(result, "a").front() == "no loop detected: everything is written");
   result.mpi.counts.polls_together = 1;
   CHECK(summary_lines(result, "a").front() ==
-        "found no loop: everything is written, but for polls in a row");
+        "no loop detected: everything is written, but for coalesced polls");
 }
 
-TEST_CASE("Summary: what was written - how much, how long it took, where it is") {
+TEST_CASE("Summary: loops - the main one, what all would be, what to type next") {
   WriteResult result;
-  result.events_written = 25;
-  result.events_seen = 100;
   result.locations = 2;
-  result.archive_bytes = 12'345;
+  result.events_seen = 10'000;
+  result.events_written = 1'000;
+  result.archive_events = 2'600;
+  result.archive_bytes = 26'000;
+  result.duration_s = 2;
   result.writing_ns = 3.2e6;
-  CHECK(summary_lines(result, "/a/b").back() ==
-        "wrote 25 of 100 events (25 %) of 2 threads, 12.3 kB in 3.2 ms: /a/b");
+  LoopSummary inner;
+  inner.id = 2;
+  inner.level = 1;
+  inner.parent = 1;
+  inner.name = "loop 2 @ solve b.c:7";
+  inner.iterations = 100;
+  inner.total_ns = 1.9e9;
+  LoopSummary outer;
+  outer.id = 1;
+  outer.name = "loop 1 @ main a.c:5-9";
+  outer.iterations = 100;
+  outer.written = 10;
+  outer.partly = 2;
+  outer.total_ns = 1.5e9;
+  LoopSummary of_other = outer;
+  of_other.process = 1;
+  of_other.total_ns = 2e9;
+  result.loops = {inner, outer, of_other};
+  CHECK(summary_lines(result, "dir/a") ==
+        std::vector<std::string>{
+            "main loop 1 @ main a.c:5-9: 100 iterations in 75 % of the time, 10 written "
+            "and 2 "
+            "partial; 1 other loop",
+            // 2000 of the records are of events, 10 bytes each; 600 are marks.
+            "wrote 1000 of 10000 events (10 %) of 2 threads in 3.2 ms: 26 kB instead of about "
+            "206 kB",
+            "see it with: refrain info dir/a"});
+  result.mpi.used = true;
+  result.mpi.counts.sends = 90;
+  result.mpi.counts.sends_dropped = 10;
+  CHECK(
+      summary_lines(result, "a").at(2) ==
+      "10 of 100 messages were left out because only one rank wrote them; -n 0 keeps all");
 }
 
 TEST_CASE("Summary: losses - by cause, and what helps against a ring that is too small") {

@@ -96,7 +96,7 @@ TEST_CASE("Detect: JSON - one loop, counted by hand, for all detectors") {
     CHECK(found["max_push_ns"].get<double>() >= found["ns_per_event"].get<double>());
     REQUIRE(found["loops"].size() == 1);
     const Json& loop = found["loops"][0];
-    CHECK(loop["id"] == 0);
+    CHECK(loop["id"] == 1);
     CHECK(loop["parent"].is_null());
     CHECK(loop["level"] == 0);
     CHECK(loop["body_events"] == 3);

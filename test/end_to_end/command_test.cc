@@ -91,7 +91,7 @@ TEST_CASE(
   command.arguments = {
       "/bin/sh", "-c",
       "for i in 1 2 3 4 5 6 7 8 9 10; do"
-      "  for rank in 1 2 3 4; do \"$0\" run -o \"$1\" -- /bin/true & done; wait;"
+      "  for rank in 1 2 3 4; do \"$0\" run --quiet -o \"$1\" -- /bin/true & done; wait;"
       " done",
       data_file("tools/refrain"), folder / "archive"};
   command.environment = clean_environment();
@@ -137,8 +137,7 @@ TEST_CASE("Command: run - says in a few lines what was found, unless quiet") {
   const Result told = run_refrain({"run", "-o", (folder / "a").string(), "--", program});
   REQUIRE(told.ok());
   const auto lines = std::count(told.errors.begin(), told.errors.end(), '\n');
-  CHECK(lines >= 2);
-  CHECK(lines <= 3);
+  CHECK(lines == 3);
   CHECK(told.errors.find((folder / "a").string()) != std::string::npos);
   const Result quiet =
       run_refrain({"run", "--quiet", "-o", (folder / "b").string(), "--", program});

@@ -258,9 +258,11 @@ TEST_CASE(
   CHECK(enters_of(traced.trace, "MPI_Allreduce") == 2 * 20);
   CHECK(replay(traced.trace).pairs() == 0);
   CHECK(traced.trace.properties.at("REFRAIN::MPI_TAKEN") == "MPI_Recv MPI_Send");
-  CHECK(count_of(run_refrain({"info", folder / "archive"}).output,
-                 "\nLeft out  messages and collectives; calls that were not seen: MPI_Recv "
-                 "MPI_Send\n") == 1);
+  CHECK(
+      count_of(
+          run_refrain({"info", folder / "archive"}).output,
+          "\nLeft out     messages and collectives; calls that were not recorded: MPI_Recv "
+          "MPI_Send\n") == 1);
 }
 
 TEST_CASE("MPI life: an MPI_Init of the program's own - MPI is not traced, that is told") {
@@ -313,10 +315,11 @@ TEST_CASE("MPI life: clocks - compared on the way, too") {
 }
 
 TEST_CASE("MPI life: summary - says processes and threads") {
-  const auto [program, threads, text] = GENERATE(table<const char*, int, const char*>({
-      {"ring_gcc", 1, "%) of 2 processes, "},
-      {"hybrid_gcc", 2, "%) of 2 processes, 4 threads, "},
-  }));
+  const auto [program, threads, text, loop] =
+      GENERATE(table<const char*, int, const char*, const char*>({
+          {"ring_gcc", 1, "%) of 2 processes: ", "\n1 main ring.c:"},
+          {"hybrid_gcc", 2, "%) of 2 processes, 4 threads: ", "\n1 main hybrid.c:"},
+      }));
   TemporaryFolder folder;
   Command command;
   command.arguments = {data_file("tools/refrain"),
@@ -335,7 +338,12 @@ TEST_CASE("MPI life: summary - says processes and threads") {
   CAPTURE(result.errors);
   REQUIRE(result.exit_status == 0);
   CHECK(count_of(result.errors, text) == 1);
-  CHECK(count_of(result.errors, " threads, ") == (threads > 1 ? 1 : 0));
+  CHECK(count_of(result.errors, " threads: ") == (threads > 1 ? 1 : 0));
+  // What is one loop on both ranks has one number, one name and one line.
+  const std::string told = run_refrain({"info", "--all", folder / "archive"}).output;
+  CAPTURE(told);
+  CHECK(count_of(told, loop) == 1);
+  CHECK(count_of(told, "\n2 ") == 0);
 }
 
 TEST_CASE("MPI life: callers - calls through a function of the program are told apart") {

@@ -129,11 +129,12 @@ TEST_CASE("MPI polls: without a loop - refrain info says what is not written") {
   job.arguments[1] = "1";
   const Traced traced = trace_mpi(job, MpiWay::kInside, folder / "archive");
   const std::string told = run_refrain({"info", folder / "archive"}).output;
-  CHECK(told.find("none found: everything is written, but for polls in a row\n") !=
-        std::string::npos);
-  CHECK(told.find("\nPolls     " +
+  CHECK(
+      told.find("no loop detected, so everything is written, but for coalesced polls\n") !=
+      std::string::npos);
+  CHECK(told.find("\nPolls        " +
                   std::to_string(property_number(traced.trace, "POLLS_TOGETHER")) +
-                  " in a row") != std::string::npos);
+                  " coalesced") != std::string::npos);
 }
 
 // The ring has room for some thousand records; an iteration asks ten times as often.

@@ -103,10 +103,9 @@ TEST_CASE("Transparency: a very long command - its beginning is in the archive")
   CHECK(traced.trace.properties.at("REFRAIN::COMMAND").find(" 3 aaaa") !=
         std::string::npos);
   const std::string told = run_refrain({"info", folder / "archive"}).output;
-  CHECK(told.find("\nShortened REFRAIN::COMMAND: ") != std::string::npos);
-  const std::size_t program = told.find("\nProgram ");
-  REQUIRE(program != std::string::npos);
-  CHECK(told.find('\n', program + 1) - program < 500);
+  CHECK(told.find("\nShortened    REFRAIN::COMMAND: ") != std::string::npos);
+  REQUIRE(told.starts_with("Program "));
+  CHECK(told.find('\n') <= 100);
 }
 
 TEST_CASE("Transparency: switched off - the library does nothing") {

@@ -75,7 +75,7 @@ def trial(name, program, options, folder):
     if "--disk-limit" in options and watch.most > 2 * DISK_LIMIT:
         wrong.append("too much disk")
     info = subprocess.run([REFRAIN, "info", archive], capture_output=True, text=True).stdout
-    events = re.search(r"^Events +(.*)$", info, re.MULTILINE)
+    events = re.search(r"^Written +(.*)$", info, re.MULTILINE)
     wrong = [text for text in wrong if text]
     print(f"{name}: {events[1] if events else ''}\n"
           f"  resident {memory / 1e6:.0f} MB (untraced {plain_bytes / 1e6:.0f}), disk at most "

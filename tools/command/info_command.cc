@@ -1,19 +1,16 @@
 #include "tools/command/info_command.h"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <ctime>
+#include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
+#include "tools/command/info_screen.h"
+#include "tools/command/terminal.h"
 #include "writer/archive_info.h"
-#include "writer/otf2/short_properties.h"
-#include "writer/rank_phases.h"
-#include "writer/summary.h"
 
 namespace refrain::tools {
 namespace {
@@ -21,32 +18,10 @@ namespace {
 using writer::ArchiveInfo;
 using writer::PhaseInfo;
 
-double percent(std::uint64_t part, std::uint64_t whole) {
-  return whole == 0 ? 100.0
-                    : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
-}
-
 std::uint64_t sum(const std::map<std::string, std::uint64_t>& counts) {
   std::uint64_t total = 0;
   for (const auto& [name, count] : counts) total += count;
   return total;
-}
-
-std::string where(const PhaseInfo& phase) {
-  if (phase.file.empty()) return "?";
-  const std::string file = std::filesystem::path(phase.file).filename();
-  return phase.line == 0 ? file : file + ":" + std::to_string(phase.line);
-}
-
-// The regions of an iteration, in order: "a; b; c", cut short where there are many.
-std::string body_text(const PhaseInfo& phase) {
-  constexpr std::size_t kMost = 12;
-  std::string text;
-  for (std::size_t i = 0; i < std::min(kMost, phase.body.size()); ++i)
-    text += (i == 0 ? "" : "; ") + phase.body[i];
-  if (phase.body_events > kMost && phase.body.size() > kMost)
-    text += fmt::format("; ... ({} in all)", phase.body_events);
-  return text;
 }
 
 nlohmann::ordered_json json_of(const std::vector<writer::CounterInfo>& counters) {
@@ -62,8 +37,12 @@ nlohmann::ordered_json json_of(const std::vector<writer::CounterInfo>& counters)
 
 nlohmann::ordered_json json_of(const PhaseInfo& phase) {
   return {{"name", phase.name},
+          {"named", phase.named},
+          {"function", phase.function},
           {"file", phase.file},
           {"line", phase.line},
+          {"last_line", phase.last_line},
+          {"region", phase.region},
           {"process", phase.process},
           {"loop", phase.id},
           {"level", phase.level},
@@ -143,164 +122,14 @@ void print_json(const ArchiveInfo& info, const std::string& archive) {
   fmt::print("{}\n", out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
-// "loop 3", or the name that the program gave it.
-std::string label(const PhaseInfo& phase) {
-  const bool found = phase.name.empty() || phase.name.rfind("loop ", 0) == 0;
-  return std::string(2 * std::size_t{phase.level}, ' ') +
-         (found ? fmt::format("loop {}", phase.id) : phase.name);
-}
-
-std::string property(const ArchiveInfo& info, const char* name) {
-  const auto found = info.properties.find(std::string("REFRAIN::") + name);
-  return found == info.properties.end() ? "" : found->second;
-}
-
-// What else is not as it is in other archives.
-void print_reservations(const ArchiveInfo& info) {
-  if (const std::string taken = property(info, "MPI_TAKEN"); !taken.empty())
-    fmt::print("Left out  messages and collectives; calls that were not seen: {}\n", taken);
-  if (const std::string names = property(info, "SHORTENED"); !names.empty())
-    fmt::print("Shortened {}: longer than the archive can hold\n", names);
-  std::istringstream complaints(property(info, "COMPLAINTS"));
-  for (std::string line; std::getline(complaints, line);)
-    fmt::print("Complaint {}\n", line);
-}
-
-void print_functions_off(const ArchiveInfo& info) {
-  const std::string functions = property(info, "FUNCTIONS_OFF");
-  if (functions.empty()) return;
-  std::istringstream lines(functions);
-  fmt::print("Off       functions that were not recorded any more, for what they do:\n");
-  for (std::string line; std::getline(lines, line);) {
-    std::istringstream words(line);
-    std::uint64_t calls = 0;
-    double mean_ns = 0;
-    std::string name;
-    words >> calls >> mean_ns >> std::ws;
-    std::getline(words, name);
-    fmt::print("          {} after {} calls of {}\n", name, calls,
-               writer::duration_text(mean_ns));
-  }
-}
-
-void print_counters(const PhaseInfo& phase) {
-  for (const writer::CounterInfo& counter : phase.counters)
-    fmt::print("         {}: {:.6g} an iteration, {:.4g} a second\n", counter.name,
-               counter.per_iteration(), counter.per_second());
-}
-
-constexpr const char* kPhaseRow =
-    "{:<14} {:<22} {:>6} {:>7} {:>7} {:>11} {:>8} {:>8} {:>10} {:>10} {:>10} {:>10}\n";
-
-void print_phases(const ArchiveInfo& info) {
-  if (info.phases.empty()) {
-    fmt::print("Phases    none found: everything is written{}\n",
-               info.mpi.polls_together == 0 ? "" : ", but for polls in a row");
-    return;
-  }
-  if (!info.structure.empty()) fmt::print("\nNest      {}\n", info.structure);
-  fmt::print(kPhaseRow, "phase", "where", "parent", "period", "visits", "iterations",
-             "written", "in part", "mean", "min", "max", "sigma");
-  for (const PhaseInfo& phase : info.phases) {
-    fmt::print(kPhaseRow, label(phase), where(phase),
-               phase.parent < 0 ? "-" : std::to_string(phase.parent), phase.body_events,
-               phase.visits, phase.iterations, phase.written, phase.partly,
-               writer::duration_text(phase.mean_ns), writer::duration_text(phase.min_ns),
-               writer::duration_text(phase.max_ns), writer::duration_text(phase.sigma_ns));
-    if (!phase.body.empty()) fmt::print("         {}\n", body_text(phase));
-    print_counters(phase);
-  }
-}
-
-// What ranks agree on in one row.
-void print_rank_phases(const ArchiveInfo& info) {
-  const std::vector<writer::RankPhase> phases = writer::rank_phases(info);
-  fmt::print("\nRanks     {}\n", writer::ranks_agree(phases, info.processes)
-                                     ? "all agree on all phases"
-                                     : "do not agree: what differs has rows of its own");
-  if (!info.structure.empty()) fmt::print("Nest      {}\n", info.structure);
-  fmt::print("{:<10} ", "ranks");
-  fmt::print(kPhaseRow, "phase", "where", "parent", "period", "visits", "iterations",
-             "written", "in part", "mean", "min", "max", "sigma");
-  for (const writer::RankPhase& row : phases) {
-    const PhaseInfo& phase = row.phase;
-    const std::string period = row.least_body == row.most_body
-                                   ? std::to_string(row.most_body)
-                                   : fmt::format("{}-{}", row.least_body, row.most_body);
-    fmt::print("{:<10} ", writer::ranks_text(row.ranks, info.processes));
-    fmt::print(kPhaseRow, label(phase), where(phase),
-               phase.parent < 0 ? "-" : std::to_string(phase.parent), period, phase.visits,
-               phase.iterations, phase.written, phase.partly,
-               writer::duration_text(phase.mean_ns), writer::duration_text(phase.min_ns),
-               writer::duration_text(phase.max_ns), writer::duration_text(phase.sigma_ns));
-    if (!phase.body.empty()) fmt::print("         {}\n", body_text(phase));
-  }
-}
-
-void print_mpi(const writer::MpiInfo& mpi) {
-  fmt::print(
-      "Messages  {} written, {}; left out for want of the other end: {} send{}, {} "
-      "receive{}\n",
-      mpi.messages, writer::bytes_text(mpi.bytes), mpi.sends_dropped,
-      mpi.sends_dropped == 1 ? "" : "s", mpi.receives_dropped,
-      mpi.receives_dropped == 1 ? "" : "s");
-  fmt::print(
-      "Others    {} ends of collectives written, {} left out; {} one-sided operations\n",
-      mpi.collectives, mpi.collectives_dropped, mpi.one_sided);
-  if (mpi.polls_together != 0)
-    fmt::print("Polls     {} in a row with others are told together with them\n",
-               mpi.polls_together);
-  if (mpi.iterations_given_up != 0 || mpi.iterations_alone != 0)
-    fmt::print(
-        "One cut   {} iterations given up that not all ranks had, {} kept that one rank "
-        "has alone\n",
-        mpi.iterations_given_up, mpi.iterations_alone);
-  fmt::print("Clocks    {} of {} messages received before they were sent{}\n",
-             mpi.clock_violations, mpi.clock_checked,
-             mpi.clock_repaired == 0 ? ""
-                                     : fmt::format("; {} more until clocks were corrected",
-                                                   mpi.clock_repaired));
-}
-
-void print_text(const ArchiveInfo& info, const std::string& archive) {
-  fmt::print("Archive   {}, {}, by Refrain {}{}\n", archive,
-             writer::bytes_text(info.archive_bytes), info.version,
-             info.recovered ? ", recovered after the process was killed" : "");
-  fmt::print("Program   {}\n", writer::beginning(info.command, 400));
-  fmt::print("Machine   {}", info.machine);
-  if (info.start_epoch_ns != 0)
-    fmt::print(
-        ", {:%Y-%m-%d %H:%M:%S}",
-        fmt::localtime(static_cast<std::time_t>(info.start_epoch_ns / 1'000'000'000)));
-  fmt::print("\nDuration  {}, {} process{}, {} thread{}\n",
-             writer::duration_text(info.duration_s * 1e9), info.processes,
-             info.processes == 1 ? "" : "es", info.locations.size(),
-             info.locations.size() == 1 ? "" : "s");
-  fmt::print("Events    {} seen, {} written ({:.3g} %), {} lost, {} gap{}\n",
-             info.events_seen, info.events_written,
-             percent(info.events_written, info.events_seen), sum(info.lost), info.gaps,
-             info.gaps == 1 ? "" : "s");
-  if (const auto reason = info.properties.find("REFRAIN::LIMIT_REASON");
-      reason != info.properties.end())
-    fmt::print("          {}\n", reason->second);
-  for (const auto& [cause, count] : info.lost)
-    if (count != 0) fmt::print("Lost      {} by {}\n", count, cause);
-  if (info.events_filtered != 0)
-    fmt::print("Filtered  {} enters and leaves\n", info.events_filtered);
-  print_reservations(info);
-  print_functions_off(info);
-  if (info.mpi.used) print_mpi(info.mpi);
-  if (info.mpi.used && info.processes > 1 && !info.phases.empty())
-    print_rank_phases(info);
-  else
-    print_phases(info);
-}
-
 }  // namespace
 
 void InfoCommand::add_options(CLI::App& app) {
   app.add_option("archive", archive_, "the archive's folder, or its traces.otf2")
       ->required();
+  app.add_flag("--all", all_, "all loops, not only those of at least 1 % of the time");
+  app.add_flag("--bodies", bodies_,
+               "the events of which an iteration of each loop consists");
   app.add_flag("--json", json_, "as JSON");
 }
 
@@ -318,10 +147,18 @@ int InfoCommand::run() {
                 "read: open its traces.prv with Paraver");
   const ArchiveInfo info = writer::read_archive_info(archive_);
   if (!info.error.empty()) return fail(info.error);
-  if (json_)
+  if (json_) {
     print_json(info, archive_);
-  else
-    print_text(info, archive_);
+    return kDone;
+  }
+  constexpr std::size_t kMostLines = 40;
+  const TerminalSize size = terminal_size();
+  ScreenOptions options{.width = size.columns, .all = all_, .bodies = bodies_};
+  if (size.lines > 16) options.height = std::min(kMostLines, size.lines - 1);
+  for (const std::string& line : info_screen(info, archive_, options)) {
+    std::fwrite(line.data(), 1, line.size(), stdout);
+    std::fputc('\n', stdout);
+  }
   return kDone;
 }
 

@@ -17,6 +17,8 @@ class InfoCommand final : public Subcommand {
  private:
   std::string archive_;
   bool json_ = false;
+  bool all_ = false;
+  bool bodies_ = false;
 };
 
 }  // namespace refrain::tools

@@ -1,5 +1,6 @@
 #include "tools/command/run_command.h"
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -9,11 +10,13 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
 #include <utility>
 
 #include "filters/settings.h"
 #include "tools/command/installation.h"
+#include "writer/spool/left_spools.h"
 #include "writer/spool/recording_process.h"
 
 namespace refrain::tools {
@@ -122,6 +125,7 @@ std::string RunCommand::export_settings() {
   // archive of its own.
   if (settings.overwrite) setenv("REFRAIN_OVERWRITE", "no", 1);
   overwrite_ = settings.overwrite;
+  quiet_ = settings.quiet;
   // Read again as the library will: what belongs together is fitted there.
   settings = {};
   for (const std::string& line : filters::read_settings(
@@ -239,6 +243,38 @@ std::string RunCommand::check_switch_value() const {
   return {};
 }
 
+// A run that was killed cannot say that its recording is of use; the next one does.
+void RunCommand::report_left_recordings() const {
+  const char* const rank = std::getenv("PMI_RANK");
+  const bool first = rank == nullptr || std::string_view(rank) == "0";
+  if (quiet_ || !first) return;
+  std::error_code ignored;
+  const fs::path folder =
+      archive_.empty() ? fs::current_path(ignored) : fs::path(archive_).parent_path();
+  const spool::FoundArchives found = spool::find_archives("", folder, 0);
+  if (found.left.empty()) return;
+  const std::size_t others = found.left.size() - 1;
+  std::fprintf(stderr,
+               "refrain: '%s'%s of a run that was killed: 'refrain recover %s' makes the "
+               "archive\n",
+               found.left.front().c_str(),
+               others == 0
+                   ? " is the recording"
+                   : (" and " + std::to_string(others) + " more are recordings").c_str(),
+               found.left.front().c_str());
+}
+
+// For what the library says in this process' place, when it ends (tracer/runtime/run_report.h).
+void RunCommand::export_run() const {
+  std::error_code ignored;
+  rusage children{};  // of inspect_program()
+  getrusage(RUSAGE_CHILDREN, &children);
+  const std::string text =
+      std::to_string(getpid()) + ' ' + std::to_string(std::time(nullptr)) + ' ' +
+      std::to_string(children.ru_minflt) + ' ' + fs::current_path(ignored).string();
+  setenv("REFRAIN_RUN", text.c_str(), 1);
+}
+
 int RunCommand::run() {
   if (std::string wrong = check_switch_value(); !wrong.empty()) return fail(wrong);
   if (std::string wrong = export_settings(); !wrong.empty()) return fail(wrong);
@@ -262,6 +298,8 @@ int RunCommand::run() {
   for (std::string& word : command_) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   remove_old_archive();
+  report_left_recordings();
+  export_run();
   execv(program.path.c_str(), arguments.data());
   if (errno == ENOEXEC) execvp(arguments[0], arguments.data());
   return fail("cannot run '" + command_[0] + "': " + std::strerror(errno));

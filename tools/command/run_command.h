@@ -26,6 +26,8 @@ class RunCommand final : public Subcommand {
   std::string check_switch_value() const;
   std::string check_archive(const std::string& archive, bool overwrite) const;
   void remove_old_archive() const;
+  void report_left_recordings() const;
+  void export_run() const;
   std::string choose_runtime(const Program& program) const;
   Program find_traced(const Program& first) const;
   std::string choose_library(const Program& traced, std::string& library) const;
@@ -34,6 +36,7 @@ class RunCommand final : public Subcommand {
   std::map<std::string, bool> switches_;
   std::string archive_;  // absolute path; empty: no name was given
   bool overwrite_ = false;
+  bool quiet_ = false;
   std::vector<std::string> command_;
   std::string mpi_ = "auto";
 };

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <limits>
+#include <map>
 #include <memory>
 #include <span>
 
@@ -131,6 +132,46 @@ class Stopwatch {
   float longest_ns_ = 0;
 };
 
+using Numbers = std::map<std::uint32_t, std::uint32_t>;
+
+// As in archives: from 1, each before the loops in it, in the order of their first begin.
+Numbers number_loops(const std::map<std::uint32_t, filters::NestLoop>& loops) {
+  std::map<std::uint32_t, std::vector<std::uint32_t>> children;
+  for (const auto& [id, loop] : loops)
+    children[loops.contains(loop.parent) ? loop.parent : periodicity::kNoLoop].push_back(
+        id);
+  for (auto& [parent, inner] : children)
+    std::stable_sort(inner.begin(), inner.end(), [&](std::uint32_t a, std::uint32_t b) {
+      return loops.at(a).first_event < loops.at(b).first_event;
+    });
+  Numbers numbers;
+  std::uint32_t last = 0;
+  const auto number = [&](const auto& self, std::uint32_t id) -> void {
+    if (!numbers.try_emplace(id, last + 1).second) return;
+    ++last;
+    for (const std::uint32_t inner : children[id]) self(self, inner);
+  };
+  for (const std::uint32_t id : children[periodicity::kNoLoop]) number(number, id);
+  for (const auto& [id, loop] : loops) number(number, id);
+  return numbers;
+}
+
+filters::Nest numbered(filters::Nest nest, const Numbers& numbers) {
+  const auto number_of = [&](std::uint64_t loop) -> std::uint64_t {
+    const auto found = numbers.find(static_cast<std::uint32_t>(loop));
+    return found == numbers.end() ? loop : found->second;
+  };
+  const auto number_row = [&](filters::NestRow row) {
+    for (filters::NestPiece& piece : row)
+      if (piece.kind == filters::NestPiece::Kind::kLoop) piece.id = number_of(piece.id);
+    return row;
+  };
+  filters::Nest out{.run = number_row(std::move(nest.run))};
+  for (auto& [id, row] : nest.bodies)
+    out.bodies[number_of(id)] = number_row(std::move(row));
+  return out;
+}
+
 // Gives the answer: the pair, and who else listens to its detector.
 class Observer final : private periodicity::LoopSink {
  public:
@@ -160,21 +201,26 @@ class Observer final : private periodicity::LoopSink {
     result.distinct = distinct_.size();
     result.held = pair_.held().held_events();
     result.gaps = pair_.held().held().size();
+    const std::map<std::uint32_t, std::uint32_t> numbers = number_loops(nest_.loops());
     for (const auto& [id, loop] : nest_.loops()) {
-      const bool inner = loop.parent != periodicity::kNoLoop;
-      result.loops.push_back({.id = id,
-                              .parent = inner ? std::int64_t{loop.parent} : -1,
-                              .level = loop.level,
-                              .body_events = loop.body_events,
-                              .visits = loop.visits,
-                              .iterations = loop.iterations,
-                              .written = written_.written(id),
-                              .first_event = loop.first_event});
+      const auto parent = numbers.find(loop.parent);
+      result.loops.push_back(
+          {.id = numbers.at(id),
+           .parent = parent != numbers.end() ? std::int64_t{parent->second} : -1,
+           .level = loop.level,
+           .body_events = loop.body_events,
+           .visits = loop.visits,
+           .iterations = loop.iterations,
+           .written = written_.written(id),
+           .first_event = loop.first_event});
     }
-    result.structure = filters::nest_text(nest_.nest(), [is_signed](std::uint64_t symbol) {
-      return is_signed ? std::to_string(static_cast<std::int64_t>(symbol))
-                       : std::to_string(symbol);
-    });
+    std::sort(result.loops.begin(), result.loops.end(),
+              [](const DetectedLoop& a, const DetectedLoop& b) { return a.id < b.id; });
+    result.structure = filters::nest_text(
+        numbered(nest_.nest(), numbers), [is_signed](std::uint64_t symbol) {
+          return is_signed ? std::to_string(static_cast<std::int64_t>(symbol))
+                           : std::to_string(symbol);
+        });
   }
 
  private:

@@ -200,6 +200,7 @@ class ThreadRecorder {
   // Ticks that this thread has spent so far in what is rare and long: writing a full block,
   // beginning and ending gaps. The program did nothing in them.
   std::uint64_t own_ticks() const noexcept { return own_ticks_; }
+  void add_own_ticks(std::uint64_t ticks) noexcept { own_ticks_ += ticks; }
 
   bool holding() const noexcept { return holding_; }
   spool::Header& header() noexcept { return *file_.header(); }

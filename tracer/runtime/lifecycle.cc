@@ -23,7 +23,10 @@
 //
 // 4. Sudden ends: _exit, abort, a signal, a kill. Nothing of ours runs, and nothing has
 //    to: all that was recorded is in the mapped files already; `refrain recover` makes
-//    the archive from them. We install no signal handlers.
+//    the archive from them. We install no signal handlers. `refrain run` has become the program
+//    and cannot say that: a parent of ours in between would be seen by the program (its parent's
+//    number, its process group, its wait status). A launcher or shell that lives on says it at
+//    its end (run_report.cc); else the next `refrain run` there, and `refrain info`.
 //
 // 5. fork. The child shares the mapped files with its parent, so it must not write: the
 //    child's handler lets go of them and turns recording off. The tracer's locks are taken before
@@ -64,6 +67,7 @@
 #include "tracer/runtime/archive_at_end.h"
 #include "tracer/runtime/archive_folder.h"
 #include "tracer/runtime/messages.h"
+#include "tracer/runtime/run_report.h"
 #include "tracer/runtime/session.h"
 #include "tracer/runtime/this_thread.h"
 
@@ -328,7 +332,7 @@ void end_session() noexcept {
 
 namespace {
 __attribute__((destructor)) void at_unload() {
-  if (g_session == nullptr) return;
+  if (g_session == nullptr) return report_run();
   if (const std::uint64_t regions = g_session->missed_regions(); regions != 0) {
     std::array<char, 64> text{};
     std::snprintf(text.data(), text.size(), "%" PRIu64 " parallel regions", regions);

@@ -268,8 +268,8 @@ void Session::push_symbol(ThreadRecorder& recorder, periodicity::Symbol number,
                           periodicity::Symbol place, std::uint64_t ticks,
                           filters::Company company) noexcept {
   note_place(place);
-  if (facts_wait_.load(std::memory_order_relaxed)) [[unlikely]]
-    put_waiting_facts();
+  if (waiting_.load(std::memory_order_relaxed) != 0) [[unlikely]]
+    do_what_waits(recorder, place);
   if (metric_count_ != 0) [[unlikely]] {
     metrics_end_ = symbols_ + 1;
     if (const std::uint64_t* values = recorder.read_metrics(ticks))

@@ -30,6 +30,7 @@
 #include "tracer/recorder/spool_file.h"
 #include "tracer/recorder/thread_recorder.h"
 #include "tracer/runtime/archive_folder.h"
+#include "tracer/runtime/call_chains.h"
 #include "tracer/runtime/join_slot.h"
 #include "tracer/runtime/journal.h"
 #include "tracer/runtime/modules.h"
@@ -151,7 +152,7 @@ class Session final : public filters::GateSink {
                                                       std::uint64_t ticks,
                                                       filters::Company company) noexcept {
     if (phases_open_ != 0 || metric_count_ != 0 ||
-        facts_wait_.load(std::memory_order_relaxed)) [[unlikely]]
+        waiting_.load(std::memory_order_relaxed) != 0) [[unlikely]]
       return on_known_symbol_slow(recorder, number, place, ticks, company);
     push_to_gate(recorder, number, place, ticks, company);
   }
@@ -300,7 +301,11 @@ class Session final : public filters::GateSink {
   void put_metrics(const filters::LoopMark& mark, std::uint64_t position) noexcept;
   void here(recorder::ThreadRecorder& recorder, std::uint64_t ticks, bool outside) noexcept;
   void note_place(periodicity::Symbol place) noexcept;
+  void do_what_waits(recorder::ThreadRecorder& recorder,
+                     periodicity::Symbol place) noexcept;
   void put_waiting_facts() noexcept;
+  void put_call_chain(recorder::ThreadRecorder& recorder,
+                      periodicity::Symbol place) noexcept;
   template <typename Add>
   void put_fact_locked(const recorder::ThreadRecorder* by, const Add& add) noexcept;
   void put_facts_locked() noexcept;
@@ -385,6 +390,7 @@ class Session final : public filters::GateSink {
   std::uint64_t anchors_told_ = 0;
   std::array<std::uint64_t, 256> addresses_{};
   Modules modules_;
+  CallChains chains_;
   Journal journal_;
 
   struct Fact {
@@ -392,7 +398,10 @@ class Session final : public filters::GateSink {
     spool::TextKey key;
     std::string text;  // if the record's kind is kText
   };
-  std::atomic<bool> facts_wait_{false};
+  // What the next symbol is to do beside the usual: bits.
+  static constexpr unsigned kFactsWait = 1;
+  static constexpr unsigned kChainsWanted = 2;
+  std::atomic<unsigned> waiting_{0};
 
   recorder::HandlerSafeMutex mutex_;  // of what follows
   std::vector<Fact> facts_;

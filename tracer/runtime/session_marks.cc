@@ -78,6 +78,8 @@ void Session::loop_body(const filters::LoopMark& mark) noexcept {
                  address | (place >> kPlaceDetailShift & 0x3ff) << 48,
                  static_cast<std::uint8_t>(place >> kPlaceKindShift));
   }
+  chains_.arm(mark.loop, mark.body_events);
+  if (chains_.armed()) waiting_.fetch_or(kChainsWanted, std::memory_order_relaxed);
 }
 
 // The counters of the primary thread when the event at `position` happened.

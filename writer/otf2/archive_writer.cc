@@ -192,6 +192,15 @@ class ArchiveJob {
       mpi_.emplace(exchange_);
       mpi_->cut(models_);
     }
+    name_loops();
+  }
+
+  // One number and one name for what is one loop, in all processes.
+  void name_loops() {
+    JobLoops own;
+    for (const auto& model : models_) own = merge(std::move(own), model->loops());
+    const JobLoops all = agree(exchange_, std::move(own));
+    for (const auto& model : models_) model->name_loops(all, regions_);
   }
 
   // Numbers for what events refer to, the same in all processes.

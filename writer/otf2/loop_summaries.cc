@@ -9,25 +9,18 @@
 namespace refrain::writer {
 namespace {
 
-constexpr std::uint32_t kNoParent = spool::LoopVisit::kNoParent;
-
 // What is known of a loop while its visits are counted.
 struct Counted {
   LoopSummary loop;
   spool::DurationSums sums;
-  std::map<std::uint32_t, std::uint64_t> visits_by_parent;
 };
 using CountedLoops = std::map<std::uint32_t, Counted>;
 
 void count_visits(const spool::Journal& journal, CountedLoops& loops) {
-  for (const spool::LoopVisit& visit : journal.visits) {
-    ++loops[visit.loop].loop.visits;
-    ++loops[visit.loop].visits_by_parent[visit.parent];
-  }
+  for (const spool::LoopVisit& visit : journal.visits) ++loops[visit.loop].loop.visits;
   for (const spool::HeldSummary& held : journal.summaries) {
     Counted& counted = loops[held.loop];
     counted.loop.visits += held.visits;
-    counted.visits_by_parent[held.parent] += held.visits;
     counted.sums.add(held);
   }
 }
@@ -92,27 +85,6 @@ void count_iterations(ProcessModel& process, CountedLoops& loops) {
   }
 }
 
-// The loop around most of its visits; a chain of these leads to the outermost one.
-void find_levels(CountedLoops& loops) {
-  for (auto& [id, counted] : loops) {
-    const auto most =
-        std::max_element(counted.visits_by_parent.begin(), counted.visits_by_parent.end(),
-                         [](const auto& a, const auto& b) { return a.second < b.second; });
-    const bool inner = most != counted.visits_by_parent.end() && most->first != kNoParent &&
-                       loops.contains(most->first);
-    counted.loop.parent = inner ? static_cast<std::int64_t>(most->first) : -1;
-  }
-  for (auto& [id, counted] : loops) {
-    std::uint16_t level = 0;
-    std::int64_t around = counted.loop.parent;
-    while (around >= 0 && level < loops.size()) {
-      ++level;
-      around = loops.at(static_cast<std::uint32_t>(around)).loop.parent;
-    }
-    counted.loop.level = level;
-  }
-}
-
 void set_durations(const spool::DurationSums& sums, double ns, LoopSummary& loop) {
   loop.iterations = sums.count;
   if (sums.count == 0) return;
@@ -125,6 +97,15 @@ void set_durations(const spool::DurationSums& sums, double ns, LoopSummary& loop
   loop.sigma_ns = std::sqrt(std::max(0.0, sums.squares / count - mean * mean)) * ns;
 }
 
+void set_label(const LoopLabel& label, LoopSummary& loop) {
+  loop.id = label.number;
+  loop.parent = label.parent;
+  loop.level = label.level;
+  loop.named = label.loop.named;
+  if (!label.loop.named) loop.function = label.loop.function;
+  loop.last_line = label.loop.last_line;
+}
+
 }  // namespace
 
 std::vector<LoopSummary> summarize_loops(ProcessModel& process,
@@ -133,7 +114,6 @@ std::vector<LoopSummary> summarize_loops(ProcessModel& process,
   CountedLoops loops;
   count_visits(journal, loops);
   count_iterations(process, loops);
-  find_levels(loops);
   const double ns = 1e9 / process.ticks_per_second();
   std::vector<LoopSummary> out;
   for (auto& [id, counted] : loops) {
@@ -141,18 +121,21 @@ std::vector<LoopSummary> summarize_loops(ProcessModel& process,
     const RegionDef& region = regions[process.regions().of_loop(id)];
     const spool::Loop& known = journal.loops.at(id);
     loop.process = process.context().process;
-    loop.id = id;
+    set_label(process.loop_labels().at(id), loop);
     loop.name = region.name;
     loop.file = region.file;
     loop.line = region.line;
     loop.body_events = known.body_events;
     for (const spool::LoopBodyEvent& event : known.body)
       loop.body.push_back(body_event_name(event, journal, process.symbols()));
+    if (!loop.body.empty()) loop.region = loop.body.front();
     set_durations(counted.sums, ns, loop);
     for (LoopCounter& counter : loop.counters) counter.ns *= ns;
     std::erase_if(loop.counters, [](const LoopCounter& c) { return c.iterations == 0; });
     out.push_back(std::move(loop));
   }
+  std::sort(out.begin(), out.end(),
+            [](const LoopSummary& a, const LoopSummary& b) { return a.id < b.id; });
   return out;
 }
 

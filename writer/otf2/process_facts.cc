@@ -62,6 +62,10 @@ void put_loop(ByteWriter& out, const LoopSummary& loop) {
   out.signed_number(loop.parent);
   out.text(loop.name);
   out.text(loop.file);
+  out.number(loop.named ? 1 : 0);
+  out.text(loop.function);
+  out.number(loop.last_line);
+  out.text(loop.region);
   out.number(loop.body.size());
   for (const std::string& text : loop.body) out.text(text);
   for (const double value :
@@ -88,6 +92,10 @@ LoopSummary take_loop(ByteReader& in) {
   loop.parent = in.signed_number();
   loop.name = in.text();
   loop.file = in.text();
+  loop.named = in.number_to(1) != 0;
+  loop.function = in.text();
+  loop.last_line = in.number32();
+  loop.region = in.text();
   for (std::size_t left = in.count(); left != 0 && in.ok(); --left)
     loop.body.push_back(in.text());
   for (double* value :

@@ -192,6 +192,19 @@ void ProcessModel::date_nested_teams(unsigned threads) {
       context_.nested_ends.erase(instance);
 }
 
+JobLoops ProcessModel::loops() {
+  tree_ = loop_tree(journal_);
+  loops_ = job_loops(journal_, tree_, *symbols_);
+  return loops_;
+}
+
+void ProcessModel::name_loops(const JobLoops& all, RegionTable& regions) {
+  labels_ = writer::loop_labels(tree_, loops_, all);
+  std::map<std::uint32_t, RegionDef> defs;
+  for (const auto& [id, label] : labels_) defs[id] = label.region();
+  regions.add_loops(regions_, std::move(defs));
+}
+
 void ProcessModel::define_regions(RegionTable& regions) {
   symbols_ = std::make_unique<SymbolResolver>(journal_.modules);
   std::vector<std::uint64_t> keys{RegionKey{RegionClass::kParallel, 0}.packed()};

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "writer/otf2/location_input.h"
+#include "writer/otf2/loop_numbers.h"
 #include "writer/otf2/write_options.h"
 #include "writer/spool/spool_folder.h"
 
@@ -58,6 +59,10 @@ class ProcessModel {
   LocationInput input(std::size_t location) const;
   // Leaves out more, before anything is written; see rank_stretches.h.
   void widen(const std::vector<Gap>& more) { gaps_.add(more); }
+  // Its loops, before they are numbered, and what they are called in the job.
+  JobLoops loops();
+  void name_loops(const JobLoops& all, RegionTable& regions);
+  const LoopLabels& loop_labels() const noexcept { return labels_; }
   // The regions have other numbers; see RegionTable::adopt().
   void renumber(const RegionNumbers& numbers) { regions_.renumber(numbers); }
 
@@ -82,6 +87,9 @@ class ProcessModel {
   LockTable locks_;
   ProcessRegions regions_;
   std::unique_ptr<SymbolResolver> symbols_;
+  std::vector<LoopNode> tree_;
+  JobLoops loops_;
+  LoopLabels labels_;
   std::size_t primary_ = 0;
   double ticks_per_second_ = 1e9;
   ProcessContext context_;

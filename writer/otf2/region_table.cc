@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <optional>
 #include <utility>
 
 namespace refrain::writer {
@@ -90,33 +89,6 @@ RegionDef define_function(const Symbol& symbol, std::uint64_t address) {
   return def;
 }
 
-// The iterations of a phase that the program names; nothing if the loop was found.
-std::optional<RegionDef> define_phase(const spool::Loop& loop,
-                                      const spool::Journal& journal) {
-  if (loop.body.empty() || loop.body.front().record_kind != spool::kUserPhase) return {};
-  const auto number = static_cast<std::uint32_t>(loop.body.front().address);
-  RegionDef def = define_user(journal.user.region(number));
-  def.cls = RegionClass::kNone;
-  def.description = "phase that the program names";
-  return def;
-}
-
-RegionDef define_loop(const spool::Loop& loop, SymbolResolver& symbols) {
-  RegionDef def;
-  def.name = "loop " + std::to_string(loop.id);
-  def.file = "OMP";
-  const std::uint64_t address = loop.body.empty() ? 0 : loop.body.front().address;
-  const Symbol& symbol = symbols.at_call(address);
-  const std::string place = place_of(symbol);
-  if (!place.empty()) def.name += " @ " + place;
-  def.canonical = def.name;
-  if (!symbol.file.empty()) def.file = symbol.file;
-  def.line = symbol.line;
-  def.description = "iterations of a loop of " + std::to_string(loop.body_events) +
-                    " events found by Refrain";
-  return def;
-}
-
 }  // namespace
 
 std::vector<std::string> program_texts(const spool::Journal& journal) {
@@ -142,10 +114,6 @@ std::string place_of(const Symbol& symbol) {
 std::string function_name(const Symbol& symbol, std::uint64_t address) {
   std::string name = symbol.function;
   if (name.ends_with("+0x0")) name.resize(name.size() - 4);
-  // A procedure of a Fortran module, as gfortran calls it.
-  const std::size_t procedure = name.find("_MOD_");
-  if (name.starts_with("__") && procedure != std::string::npos)
-    return name.substr(2, procedure - 2) + "::" + name.substr(procedure + 5);
   if (!name.empty()) return name;
   char text[32];
   std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(address));
@@ -292,11 +260,12 @@ ProcessRegions RegionTable::add_process(std::vector<std::uint64_t> keys,
     }
     out.by_key_[packed] = intern(std::move(def));
   }
-  for (const auto& [id, loop] : journal.loops) {
-    std::optional<RegionDef> phase = define_phase(loop, journal);
-    out.by_loop_[id] = intern(phase ? std::move(*phase) : define_loop(loop, symbols));
-  }
   return out;
+}
+
+void RegionTable::add_loops(ProcessRegions& process,
+                            std::map<std::uint32_t, RegionDef> loops) {
+  for (auto& [id, def] : loops) process.by_loop_[id] = intern(std::move(def));
 }
 
 }  // namespace refrain::writer

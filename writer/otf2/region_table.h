@@ -92,6 +92,9 @@ class RegionTable {
                              const std::map<std::uint64_t, std::uint64_t>& inner,
                              const spool::Journal& journal, SymbolResolver& symbols);
 
+  // The iterations of its loops, by their numbers in the journal.
+  void add_loops(ProcessRegions& process, std::map<std::uint32_t, RegionDef> loops);
+
   const std::vector<RegionDef>& regions() const noexcept { return regions_; }
   const std::vector<SourcePlace>& places() const noexcept { return places_; }
   const std::vector<ParameterDef>& parameters() const noexcept { return parameters_; }

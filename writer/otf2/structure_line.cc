@@ -26,6 +26,7 @@ class StructureLine {
     measure_visits();
     fold_bodies();
     fill_run();
+    number_loops();
     return filters::nest_text(nest_, [this](std::uint64_t id) { return names_[id]; });
   }
 
@@ -35,6 +36,26 @@ class StructureLine {
     std::uint64_t most = 0;
   };
   static constexpr std::size_t kMostPieces = 256;
+
+  // From the journal's numbers to those that loops are called by.
+  void number_loops() {
+    const auto number_row = [this](NestRow& row) {
+      for (NestPiece& piece : row)
+        if (piece.kind == Kind::kLoop) piece.id = number_of(piece.id);
+    };
+    number_row(nest_.run);
+    std::map<std::uint64_t, NestRow> bodies;
+    for (auto& [id, row] : nest_.bodies) {
+      number_row(row);
+      bodies[number_of(id)] = std::move(row);
+    }
+    nest_.bodies = std::move(bodies);
+  }
+
+  std::uint64_t number_of(std::uint64_t loop) const {
+    const auto label = process_.loop_labels().find(static_cast<std::uint32_t>(loop));
+    return label == process_.loop_labels().end() ? loop : label->second.number;
+  }
 
   void measure_visits() {
     for (const spool::LoopVisit& visit : journal_.visits) {

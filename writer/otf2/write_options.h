@@ -38,9 +38,13 @@ struct LoopSummary {
   std::uint32_t id = 0;
   std::uint16_t level = 0;
   std::int64_t parent = -1;  // id of the loop around it
-  std::string name;          // of its region: "loop 1 @ cg.c:120"
+  std::string name;          // of its region: "loop 1 @ main cg.c:120-124"
+  bool named = false;        // by the program: a phase
+  std::string function;      // that goes round; empty: not known
   std::string file;
-  std::uint32_t line = 0;
+  std::uint32_t line = 0;  // of the calls in it: the first
+  std::uint32_t last_line = 0;
+  std::string region;  // its first event: "!$omp parallel @cg.c:43"
   std::uint32_t body_events = 0;
   std::vector<std::string> body;  // names of the regions that make an iteration
   std::uint64_t visits = 0;

@@ -50,7 +50,7 @@
 namespace refrain::spool {
 
 inline constexpr char kMagic[8] = {'R', 'F', 'R', 'S', 'P', 'O', 'O', 'L'};
-inline constexpr std::uint32_t kVersion = 10;
+inline constexpr std::uint32_t kVersion = 11;
 inline constexpr std::uint32_t kByteOrder = 0x01020304;
 inline constexpr std::size_t kHeaderBytes = 4096;
 inline constexpr std::size_t kRecordBytes = 24;
@@ -334,6 +334,11 @@ enum TextKey : std::uint8_t {
   kTextTaken =
       19,  // procedures of MPI that the program does not call by Refrain's wrappers,
            // with blanks between: messages and collectives are not all known
+  kTextCallers =
+      20,  // who called an event of loops: "loops place frames": loops with commas
+           // between, place: address | detail << 48 | kind << 58 as the detector has
+           // it, frames "address:cfa" from the event outwards, return addresses and the
+           // frames' canonical addresses; all in hexadecimal
 };
 
 inline constexpr char kTextSeparator = '\x1f';

@@ -1,13 +1,48 @@
 #include "writer/spool/journal.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstring>
+#include <string_view>
 #include <utility>
 
 #include "writer/spool/visit_tree.h"
 
 namespace refrain::spool {
 namespace {
+
+// What is damaged ends the chain.
+CallChain parse_call_chain(std::string_view text) {
+  const auto number = [&text](char end) {
+    std::uint64_t value = 0;
+    const auto [at, error] =
+        std::from_chars(text.data(), text.data() + text.size(), value, 16);
+    text.remove_prefix(static_cast<std::size_t>(at - text.data()));
+    const bool ends = text.empty() ? end == ' ' : text.front() == end;
+    if (error != std::errc() || !ends) return std::pair(value, false);
+    if (!text.empty()) text.remove_prefix(1);
+    return std::pair(value, true);
+  };
+  CallChain chain;
+  for (bool more = true; more;) {
+    more = text.find(',') < text.find(' ');
+    const auto [loop, ok] = number(more ? ',' : ' ');
+    if (!ok) return {};
+    chain.loops.push_back(static_cast<std::uint32_t>(loop));
+  }
+  const auto [place, ok] = number(' ');
+  if (!ok) return {};
+  chain.place = {static_cast<std::uint8_t>(place >> 58),
+                 static_cast<std::uint16_t>(place >> 48 & 0x3ff), place & kAddressMask};
+  while (!text.empty()) {
+    const auto [address, colon] = number(':');
+    if (!colon) break;
+    const auto [cfa, space] = number(' ');
+    if (!space) break;
+    chain.frames.push_back({address, cfa});
+  }
+  return chain;
+}
 
 class JournalParser {
  public:
@@ -84,6 +119,9 @@ class JournalParser {
                   std::min<std::uint64_t>(kRecordBytes, bytes - done));
     if (record.sub == kTextModule) {
       out_.modules.push_back(std::move(text));
+    } else if (record.sub == kTextCallers) {
+      CallChain chain = parse_call_chain(text);
+      if (!chain.frames.empty()) out_.chains.push_back(std::move(chain));
     } else {
       out_.mpi.take_text(record.sub, text);
       out_.user.take_text(record.sub, text);

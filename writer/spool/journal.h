@@ -27,12 +27,25 @@ struct LoopBodyEvent {
   std::uint8_t record_kind = 0;  // Kind of the record that gave the symbol
   std::uint16_t sub = 0;         // its ompt_work_t or ompt_sync_region_t
   std::uint64_t address = 0;
+  bool operator==(const LoopBodyEvent&) const = default;
 };
 
 struct Loop {
   std::uint32_t id = 0;
   std::uint32_t body_events = 0;
   std::vector<LoopBodyEvent> body;
+};
+
+// Who called an event of loops: see kTextCallers.
+struct CallChain {
+  struct Frame {
+    std::uint64_t address = 0;  // where the call returns to
+    std::uint64_t cfa = 0;
+    bool operator==(const Frame&) const = default;
+  };
+  std::vector<std::uint32_t> loops;
+  LoopBodyEvent place;
+  std::vector<Frame> frames;  // from the event outwards
 };
 
 struct HeldSummary;
@@ -134,6 +147,7 @@ struct Journal {
   std::vector<HeldSummary> summaries;
   std::vector<SlowIteration> slow;
   std::vector<LimitReached> limits;
+  std::vector<CallChain> chains;
   MpiJournal mpi;
   UserJournal user;
   ClockPair first_clock;

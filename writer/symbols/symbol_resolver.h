@@ -61,11 +61,11 @@ class SymbolResolver {
 
   const std::vector<std::string>& complaints() const noexcept;
 
- private:
   struct Impl;
-  class Functions;
+
+ private:
+  friend class CodeSites;
   std::unique_ptr<Impl> impl_;
-  std::unique_ptr<Functions> functions_;
   std::unordered_map<std::uint64_t, Symbol> cache_;
 };
 

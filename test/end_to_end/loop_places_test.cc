@@ -1,0 +1,174 @@
+// Where loops are said to be: the function that goes round, though what it does lies in others, of
+// other files; and what `refrain info` makes of it.
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "test/end_to_end/traced.h"
+#include "test/support/files.h"
+
+namespace refrain::test {
+namespace {
+
+using nlohmann::json;
+
+json info_of(const std::string& archive) {
+  const Result result = run_refrain({"info", "--json", archive});
+  REQUIRE(result.ok());
+  return json::parse(result.output);
+}
+
+// The line of a source of //test/programs that has this text.
+int line_of(const std::string& file, const std::string& text) {
+  std::istringstream in(read_file(data_file("test/programs/" + file)));
+  int number = 1;
+  for (std::string line; std::getline(in, line); ++number)
+    if (line.find(text) != std::string::npos) return number;
+  FAIL(file << " has no " << text);
+  return 0;
+}
+
+struct Expected {
+  std::string program, steps_file, steps, first, last;
+  std::string solver_file, solver, solver_first, solver_last;
+};
+
+const Expected kCpp{"stepper_clang",     "stepper.cc",        "main",
+                    "stepper::advance(", "stepper::account(", "stepper_parts.cc",
+                    "stepper::solve",    "value * 0.5; });",  "+= field.next[i]"};
+const Expected kFortran{"stepper_f_gfortran",  "stepper_f.f90",  "stepper_f",
+                        "call advance()",      "call solve(12)", "stepper_module.f90",
+                        "field_module::solve", "next(i) / 2",    "mod(now(i)"};
+
+void check(const Expected& expected) {
+  INFO(expected.program);
+  const TemporaryFolder folder;
+  Job job{expected.program};
+  job.settings["MIN_GAP"] = "0";
+  trace(job, folder / "archive");
+  const json info = info_of(folder / "archive");
+  REQUIRE(info.at("phases").size() == 2);
+  const json& steps = info.at("phases")[0];
+  const json& solver = info.at("phases")[1];
+  CHECK(steps.at("loop") == 1);
+  CHECK(steps.at("parent") == -1);
+  CHECK(steps.at("iterations") == 60);
+  CHECK(steps.at("function") == expected.steps);
+  CHECK_THAT(steps.at("file").get<std::string>(), Catch::EndsWith(expected.steps_file));
+  CHECK(steps.at("line") == line_of(expected.steps_file, expected.first));
+  CHECK(steps.at("last_line") == line_of(expected.steps_file, expected.last));
+  CHECK(solver.at("loop") == 2);
+  CHECK(solver.at("parent") == 1);
+  CHECK(solver.at("iterations") == 60 * 12);
+  CHECK(solver.at("function") == expected.solver);
+  CHECK_THAT(solver.at("file").get<std::string>(), Catch::EndsWith(expected.solver_file));
+  // The directive, or the call before it, is up to two lines away from the statement.
+  CHECK(std::abs(solver.at("line").get<int>() -
+                 line_of(expected.solver_file, expected.solver_first)) <= 2);
+  CHECK(std::abs(solver.at("last_line").get<int>() -
+                 line_of(expected.solver_file, expected.solver_last)) <= 2);
+  CHECK_FALSE(steps.at("region").get<std::string>().empty());
+
+  const Result text = run_refrain({"info", folder / "archive"});
+  CHECK(text.output.find("\n1 " + expected.steps + " " + expected.steps_file + ":") !=
+        std::string::npos);
+  CHECK(text.output.find("\n  2 " + expected.solver + " " + expected.solver_file + ":") !=
+        std::string::npos);
+}
+
+}  // namespace
+
+TEST_CASE("Loop places: C++ - main's loop, and the solver's in another file") {
+  check(kCpp);
+  Expected gcc = kCpp;
+  gcc.program = "stepper_gcc";
+  check(gcc);
+}
+
+TEST_CASE(
+    "Loop places: Fortran - the main program's loop, and that of a module's procedure") {
+  check(kFortran);
+}
+
+TEST_CASE("Loop places: whatever the order of detection - the same numbers and names") {
+  const TemporaryFolder folder;
+  std::vector<std::string> names;
+  for (const std::string limit : {"2", "10", "0"}) {
+    const std::string archive = folder / ("archive" + limit);
+    Job job{"stepper_gcc"};
+    job.settings["LIMIT"] = limit;
+    trace(job, archive);
+    std::string all;
+    const json info = info_of(archive);
+    for (const json& loop : info.at("phases"))
+      all += loop.at("name").get<std::string>() + "\n";
+    names.push_back(all);
+  }
+  CHECK_THAT(names[0], Catch::StartsWith("loop 1 @ main stepper.cc:"));
+  CHECK(names[1] == names[0]);
+  CHECK(names[2] == names[0]);
+}
+
+TEST_CASE("Info: the terminal's width - no line is longer") {
+  const TemporaryFolder folder;
+  trace({"particles_gcc"}, folder / "archive");
+  for (const std::string columns : {"80", "100", "120"}) {
+    Command command;
+    command.arguments = {data_file("tools/refrain"), "info", folder / "archive"};
+    command.environment = clean_environment();
+    command.environment["COLUMNS"] = columns;
+    const Result result = run(command);
+    REQUIRE(result.ok());
+    std::istringstream lines(result.output);
+    std::size_t count = 0;
+    for (std::string line; std::getline(lines, line); ++count)
+      CHECK(line.size() <= std::stoul(columns));
+    CHECK(count <= 30);
+  }
+}
+
+TEST_CASE("Run: no archive - says why, once") {
+  const TemporaryFolder folder;
+  const auto errors_of = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), {"run", "-o", folder / "archive", "--"});
+    const Result result = run_refrain(arguments);
+    CHECK(result.ok());
+    CHECK(std::count(result.errors.begin(), result.errors.end(), '\n') == 1);
+    return result.errors;
+  };
+  CHECK_THAT(
+      errors_of({"/bin/true"}),
+      Catch::StartsWith("refrain: no archive: the program started no OpenMP runtime"));
+  CHECK_THAT(errors_of({"/bin/bash", "-c", "/bin/true; /bin/true"}),
+             Catch::StartsWith("refrain: no archive: no process of the command started"));
+  const Result quiet =
+      run_refrain({"run", "--quiet", "-o", folder / "archive", "--", "/bin/true"});
+  CHECK(quiet.errors == "");
+  const std::string traced = data_file("test/programs/cg_clang");
+  const Result of_shell = run_refrain(
+      {"run", "-o", folder / "archive", "--", "/bin/bash", "-c", traced + " 2; /bin/true"});
+  CHECK(of_shell.errors.find("no archive") == std::string::npos);
+}
+
+TEST_CASE(
+    "Run: a recording without an archive - the next run, and a shell, say what makes it") {
+  const TemporaryFolder folder;
+  const std::string left = folder / "refrain-left";
+  const std::string traced = data_file("test/programs/cg_clang");
+  // The shell is what was `refrain run`, and lives on.
+  const Result killed =
+      run_refrain({"run", "-o", left, "--", "/bin/bash", "-c",
+                   traced + " 100000 & sleep 0.5; kill -9 $!; wait; true"});
+  CHECK_THAT(killed.errors, Catch::Contains("'refrain recover " + left + "' makes it"));
+  const Result next = run_refrain({"run", "-o", folder / "other", "--", traced, "2"});
+  CHECK(next.ok());
+  CHECK_THAT(next.errors, Catch::StartsWith("refrain: '" + left +
+                                            "' is the recording of a run that was killed"));
+  CHECK_THAT(run_refrain({"info", left}).errors,
+             Catch::Contains("refrain recover " + left));
+  REQUIRE(run_refrain({"recover", left}).ok());
+  const Result after = run_refrain({"run", "-o", folder / "third", "--", traced, "2"});
+  CHECK(after.errors.find("recover") == std::string::npos);
+}
+
+}  // namespace refrain::test

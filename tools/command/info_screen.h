@@ -1,0 +1,33 @@
+// What `refrain info` says of an archive, as lines that fit a terminal.
+//
+// Place in the flow: ARCHITECTURE.md, step 8, behind writer/archive_info.h.
+// By default no more than a screen: the run, what was written and why, what is missing, and the nest
+// of loops as an indented tree, of those that have at least a hundredth of the time. Several ranks
+// are one row a loop; where they differ, a row has the range.
+// Pure. Thread-safety: none needed. Units: widths in columns; UTF-8 beyond ASCII is not used.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "writer/archive_info.h"
+
+namespace refrain::tools {
+
+struct ScreenOptions {
+  std::size_t width = 100;
+  std::size_t height = 30;  // lines, at most, unless `all`
+  bool all = false;
+  bool bodies = false;  // the events of each loop's iteration
+};
+
+std::vector<std::string> info_screen(const writer::ArchiveInfo& info,
+                                     const std::string& archive,
+                                     const ScreenOptions& options);
+
+// `text` in at most `width` columns: without its middle if it is longer. `text` may be cut within
+// a word, not within a character of UTF-8.
+std::string fitted(const std::string& text, std::size_t width);
+
+}  // namespace refrain::tools

@@ -1,0 +1,49 @@
+// Finds the loops of a function in its machine code: which of them lie around given calls.
+//
+// Place in the flow: ARCHITECTURE.md, step 7: a call chain says through which calls an event came, not
+// which of the functions on the way goes round. That a function can come from the one call to the
+// other and back to the first without returning is in its instructions, whatever was inlined.
+//
+// How: instructions are taken apart as far as their length and where they jump to (x86-64, with VEX
+// and EVEX), and loops found as nested strongly connected components of these: what is left of one
+// when the jumps to its entry are taken away has the loops inside it.
+// Pure. Thread-safety: none needed.
+// Errors: code that is not understood (another machine, data among it) has no loops, and
+// `whole` is false; so it is where a jump goes by an address in a register (a switch).
+// Cost: linear in the code for each level of the nest.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace refrain::writer {
+
+struct Instruction {
+  enum class Flow : std::uint8_t { kNext, kJump, kBranch, kEnd, kUnknown };
+  std::size_t bytes = 0;  // 0: not understood
+  Flow flow = Flow::kNext;
+  std::int64_t target = 0;  // of kJump and kBranch: relative to the instruction's end
+};
+
+// The instruction at the begin of `code`.
+Instruction decode(std::span<const std::uint8_t> code);
+
+// A loop in the machine code of a function; addresses as the function's.
+struct CodeLoop {
+  std::uint64_t entry = 0;            // its first instruction
+  std::vector<std::uint64_t> closes;  // jumps from inside it to its entry
+};
+
+struct CodeLoops {
+  bool whole = true;
+  std::vector<CodeLoop> loops;  // around all of the calls, innermost first
+};
+
+// `begin`: address of the code's first byte. `calls`: addresses inside of call instructions (or the
+// last byte of one: a return address less one).
+CodeLoops loops_around(std::span<const std::uint8_t> code, std::uint64_t begin,
+                       std::span<const std::uint64_t> calls);
+
+}  // namespace refrain::writer
