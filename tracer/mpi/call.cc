@@ -41,8 +41,9 @@ periodicity::Symbol symbol_of(std::uint64_t payload, Handle handle,
   return std::uint64_t{spool::kMpiEnter} << runtime::kPlaceKindShift | hash >> 6;
 }
 
-// Who is alone in a communicator has no company.
+// Who is alone in a communicator has no company. What completes messages names none.
 filters::Company company_of(Stream stream, const Communicator& comm) noexcept {
+  if (stream == Stream::kMessage && !comm.known()) return filters::Company::kMessage;
   if (comm.peers() < 2 && comm.remote_size == 0) return filters::Company::kNone;
   if (stream == Stream::kMessage) return filters::Company::kMessage;
   return stream == Stream::kMeeting ? filters::Company::kMeeting : filters::Company::kNone;

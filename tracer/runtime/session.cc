@@ -206,9 +206,9 @@ ThreadRecorder* Session::attach_locked(spool::LocationRole role) {
   header.role = role;
   const std::string path =
       spool_ + "/location-" + std::to_string(recorders_.size()) + ".spool";
-  const recorder::SpoolResult result =
-      fresh->open(path.c_str(), header,
-                  {budget_.ring_bytes(settings_.ring_bytes), settings_.chunk_bytes}, budget_);
+  const recorder::SpoolResult result = fresh->open(
+      path.c_str(), header,
+      {budget_.ring_bytes(settings_.ring_bytes), settings_.chunk_bytes}, budget_);
   if (result != recorder::SpoolResult::kOk) {
     tell_not_attached(result == recorder::SpoolResult::kMemory      ? spool::kLossMemory
                       : result == recorder::SpoolResult::kDiskLimit ? spool::kLossDiskLimit

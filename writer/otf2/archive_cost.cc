@@ -47,7 +47,7 @@ std::uint64_t bytes_of(const Record& record) {
       return 0;
     default:
       return record.kind >= spool::kThreadBegin && record.kind <= spool::kMpiLeave ? kEdge
-                                                                                 : 0;
+                                                                                   : 0;
   }
 }
 
