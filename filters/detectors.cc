@@ -7,8 +7,11 @@
 
 namespace refrain::filters {
 
-std::unique_ptr<periodicity::LoopDetector> make_detector(const Settings& settings) {
-  if (settings.detector == "nested") return std::make_unique<periodicity::NestedDetector>();
+std::unique_ptr<periodicity::LoopDetector> make_detector(const Settings& settings,
+                                                         bool messages) {
+  if (settings.detector == "nested")
+    return std::make_unique<periodicity::NestedDetector>(
+        periodicity::NestedSettings{.messages = messages});
   const periodicity::PeriodSettings periods{
       .max_period = static_cast<std::uint32_t>(settings.max_period_events),
       .window = static_cast<std::uint32_t>(settings.window_events)};

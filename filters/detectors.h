@@ -13,6 +13,8 @@ namespace refrain::filters {
 
 // By settings.detector: "nested", "matrix" or "exact", the flat ones with the window and
 // the longest period of the settings.
-std::unique_ptr<periodicity::LoopDetector> make_detector(const Settings& settings);
+// `messages`: its symbols may have the bit periodicity::kMessageSymbol.
+std::unique_ptr<periodicity::LoopDetector> make_detector(const Settings& settings,
+                                                         bool messages = false);
 
 }  // namespace refrain::filters

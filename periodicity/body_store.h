@@ -99,6 +99,13 @@ class BodyStore {
     return recognise_known(tokens, tried);
   }
 
+  std::uint32_t size() const noexcept { return body_count_; }
+  void set_events(std::uint32_t body, std::uint64_t events) noexcept {
+    bodies_[body].events = static_cast<std::uint32_t>(events);
+  }
+  // It will not be recognised any more.
+  void outdate(std::uint32_t body) noexcept { bodies_[body].obsolete = true; }
+
   // The number that the next loop will have; takes it for a loop that has no body here.
   std::uint32_t next_loop() const noexcept { return next_loop_; }
   void take_loop() noexcept { ++next_loop_; }

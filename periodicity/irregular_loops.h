@@ -42,6 +42,10 @@ class IrregularLoops {
   void reopen(std::uint64_t position) noexcept;
 
   bool any() const noexcept { return count_ != 0; }
+  void forget() noexcept {
+    count_ = 0;
+    open_ = kNone;
+  }
   bool is_open() const noexcept { return open_ != kNone; }
   const Loop& current() const noexcept { return loops_[current_]; }  // or the last one
   std::uint32_t count_visit() noexcept { return loops_[current_].visits++; }

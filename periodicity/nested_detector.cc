@@ -16,7 +16,11 @@ NestedDetector::NestedDetector(const NestedSettings& settings)
       pending_(2 * kMaxFrames * (settings.max_body_tokens + std::size_t{1})),
       reach_(std::max(settings.reach_events, kLeastReach)),
       max_variant_(settings.variants ? settings.max_body_tokens : 0),
-      seek_irregular_(settings.irregular) {
+      seek_irregular_(settings.irregular),
+      seek_messages_(settings.messages),
+      dirty_(settings.messages ? std::max(settings.max_bodies, 16u) : 0),
+      as_events_(settings.messages ? settings.history_tokens : 0),
+      history_mask_(settings.history_tokens - 1) {
   expected_ = &events_;
 }
 
@@ -45,6 +49,14 @@ void NestedDetector::push_again(LoopSink& sink) noexcept {
 
 void NestedDetector::push_slow(Symbol symbol, std::uint16_t depth,
                                LoopSink& sink) noexcept {
+  if (leave_out_ && pending_.empty() && !irregular_.is_open()) [[unlikely]] {
+    leave_straight();
+    leave_out_messages(sink);
+  }
+  if (left_out_ && (symbol & kMessageSymbol) != 0) {
+    ++events_.position;
+    return;
+  }
   leave_straight();
   const bool regular = !irregular_.any() && !search_.looking();
   if (!regular && push_irregular(sink)) return;
@@ -121,8 +133,10 @@ void NestedDetector::step(const Token& token, LoopSink& sink) noexcept {
 
 void NestedDetector::step_history(const Token& token, LoopSink& sink) noexcept {
   history_.append(token);
-  if (seek_irregular_ && token.position + 1 == events_.position)
-    search_.unexplained(events_.position);
+  if (token.position + 1 == events_.position) {
+    if (seek_irregular_) search_.unexplained(events_.position);
+    if (++unexplained_ >= next_look_ && seek_messages_) look_at_messages();
+  }
   tried_.only = token.position < no_trial_before_;
   const auto known = bodies_.recognise(history_, tried_);
   if (known.body != kNoBody) {
@@ -166,6 +180,9 @@ void NestedDetector::open_run(std::uint32_t lag, LoopSink& sink) noexcept {
   const std::uint32_t more = lag - items_before(from, lag);
   const auto found = bodies_.find_or_add(history_, from + more, lag);
   if (found.body == kNoBody) return forget_all();
+  if (left_out_ && found.start + lag < history_.end())
+    bodies_.set_events(
+        found.body, history_[found.start + lag].position - history_[found.start].position);
   std::uint64_t start = found.start;
   if (start >= from + lag) start -= lag;
   open(found.body, start, sink);
@@ -205,12 +222,13 @@ void NestedDetector::open(std::uint32_t body, std::uint64_t start,
   frame = Frame{.body = body, .inner_base = inner_count_};
   frame.first = history_[earlier].position;
   frame.iterations = whole + (earlier != start ? 1 : 0);
+  if (left_out_) tell_behind_told(earlier, start, size);
   std::uint64_t begin = earlier;
   for (std::uint64_t iteration = 0; frame.iterations != 0 && begin < end; ++iteration) {
     const std::uint64_t from = begin;
     const std::uint64_t position = history_[from].position;
     begin = begin < start ? start : begin + size;
-    if (events_.position - position > reach_) continue;
+    if (too_early(position)) continue;
     if (!frame.told) tell_found(0, position, iteration, sink);
     tell(LoopEventKind::kIteration, 0, position, iteration, sink);
     if (with_parts && from >= start && begin <= partial && from != partial)
@@ -277,7 +295,8 @@ void NestedDetector::begin_iterations(std::uint64_t position, LoopSink& sink) no
     frame.iteration_begin = position;
     if (frame.iterations == 0) {
       frame.first = position;
-    } else if (!frame.told && (level == 0 || frames_[level - 1].told)) {
+    } else if (!frame.told && !too_early(position) &&
+               (level == 0 || frames_[level - 1].told)) {
       tell_found(level, position, frame.iterations, sink);
     }
     if (frame.told) {

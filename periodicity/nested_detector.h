@@ -40,7 +40,15 @@
 //   far (IrregularLoops). Meanwhile nothing is told of what is inside it. It gives way when
 //   its iterations begin to repeat exactly.
 //
+// - Messages (kMessageSymbol) may come in an order and number of chance: the events around them repeat, and
+//   with them hardly anything does. Where what comes is much more often what came the last time after the
+//   same events if messages are not counted (Expectations), they are
+//   left out from there on, and the latest tokens are read again without them. From then on they
+//   belong to the iteration that they come in.
+//
 // Events, beyond what loop_detector.h says:
+// - When messages are left out, the loops that are open are left. Iterations of a loop found then that
+//   began inside of what has been told are counted, not told: its first kIteration may have a number above 0.
 // - Inner loops are told while they run, before the loop around them is known. When that
 //   is found, its kFound and kIterations name positions in the past; the inner visits
 //   that lie there were told with the level they had then. From then on they have
@@ -66,6 +74,7 @@
 
 #include "periodicity/body_store.h"
 #include "periodicity/break_table.h"
+#include "periodicity/expectations.h"
 #include "periodicity/header_search.h"
 #include "periodicity/irregular_loops.h"
 #include "periodicity/loop_detector.h"
@@ -88,6 +97,7 @@ struct NestedSettings {
   // At least 64. Who keeps these and some more has a table of 2^17 entries.
   std::uint64_t reach_events = (1 << 17) - 64;
   bool irregular = true;  // look for loops whose iterations differ
+  bool messages = false;  // symbols may have the bit kMessageSymbol
   bool variants = true;   // let a course that comes again between known ones be a body
 };
 
@@ -99,6 +109,9 @@ class NestedDetector final : public LoopDetector {
   void finish(LoopSink& sink) noexcept override;
   std::uint64_t position() const noexcept override { return events_.position; }
   std::uint64_t reach_events() const noexcept override { return reach_; }
+
+  // Messages do not decide any more what a loop is.
+  bool leaves_out_messages() const noexcept { return left_out_; }
 
  private:
   static constexpr std::size_t kMaxFrames = 16;
@@ -148,6 +161,19 @@ class NestedDetector final : public LoopDetector {
   void tell_irregular(LoopEventKind kind, std::uint64_t position,
                       LoopSink& sink) const noexcept;
 
+  void look_at_messages() noexcept;
+  void leave_out_messages(LoopSink& sink) noexcept;
+  bool has_messages(std::uint32_t body) const noexcept;
+  std::uint64_t first_kept_event(std::uint32_t body) const noexcept;
+  std::uint64_t first_to_read_again() noexcept;
+  void read_again(std::uint64_t from) noexcept;
+  void tell_behind_told(std::uint64_t earlier, std::uint64_t start,
+                        std::uint32_t size) noexcept;
+  std::uint64_t position_before(std::uint64_t end, std::uint64_t id) const noexcept;
+  bool too_early(std::uint64_t position) const noexcept {
+    return position < tell_from_ || events_.position - position > reach_;
+  }
+
   void tell_parts(std::uint32_t body, std::uint64_t begin, LoopSink& sink) noexcept;
 
   void leave_straight() noexcept;
@@ -195,6 +221,23 @@ class NestedDetector final : public LoopDetector {
   std::uint64_t irregular_first_ = 0;       // where it began,
   std::uint64_t irregular_last_begin_ = 0;  // and its latest iteration
   ToldVisits told_visits_;
+
+  // Messages that come by chance.
+  static constexpr std::uint64_t kFirstLook = 24;  // unexplained events
+  static constexpr std::uint64_t kLastLook = 4096;
+  bool seek_messages_;      // they may have to be left out
+  bool suspected_ = false;  // found once
+  bool leave_out_ = false;  // with the next event
+  bool left_out_ = false;
+  Expectations expectations_;
+  std::uint64_t unexplained_ = 0;  // events that belonged to no known loop
+  std::uint64_t next_look_ = kFirstLook;
+  std::uint64_t pause_ = kFirstLook;
+  std::uint64_t tell_from_ = 0;  // what begins before that is not told
+  std::vector<bool> dirty_;      // bodies with messages
+  std::vector<bool>
+      as_events_;  // tokens of the history that are read again as their events
+  std::uint64_t history_mask_;
 };
 
 }  // namespace refrain::periodicity

@@ -71,7 +71,11 @@ void NestedDetector::return_partial(const Frame& frame, std::uint64_t end) noexc
     const Item& item = items[index];
     const std::uint64_t events = item.child == kNoBody ? 1 : inner_[--inner].events;
     if (events == 0) continue;
-    end -= events;
+    if (!left_out_) {
+      end -= events;
+    } else {
+      end = item.child == kNoBody ? position_before(end, item.id) : inner_[inner].position;
+    }
     pending_.push_front({.id = item.id,
                          .position = end,
                          .events = events,

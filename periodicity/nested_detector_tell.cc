@@ -16,7 +16,7 @@ void NestedDetector::tell_frames(LoopSink& sink) noexcept {
   for (std::size_t level = 0; level != depth_; ++level) {
     const Frame& frame = frames_[level];
     if (frame.told) continue;
-    if (!frame.begun || events_.position - frame.first > reach_) return;
+    if (!frame.begun || too_early(frame.first)) return;
     tell_found(level, frame.first, 0, sink);
     tell(LoopEventKind::kIteration, level, frame.first, 0, sink);
   }
@@ -57,19 +57,29 @@ LoopEvent NestedDetector::event_of(LoopEventKind kind, std::size_t level,
 // not inside of an inner visit.
 std::uint64_t NestedDetector::told_position(std::uint64_t position) const noexcept {
   if (events_.position - position <= reach_) return position;
-  return std::max(events_.position - reach_, told_visits_.end());
+  return std::max({events_.position - reach_, told_visits_.end(), tell_from_});
 }
 
 // Tells the parts of the innermost loop's iteration that began at `begin` and is complete.
 void NestedDetector::tell_parts(std::uint32_t body, std::uint64_t begin,
                                 LoopSink& sink) noexcept {
-  if (events_.position - begin > reach_) return;
+  if (too_early(begin)) return;
   std::array<std::uint32_t, BodyStore::kPartLevels> around;
   std::array<std::uint32_t, BodyStore::kPartLevels> visits;
   around[0] = bodies_[body].loop;
   const PartMark* mark = bodies_.marks(body);
+  const Item* const items = bodies_.items(body);
+  std::uint64_t position = begin;
+  std::uint32_t item = 0;
   for (const PartMark* const end = mark + bodies_[body].marks; mark != end; ++mark) {
     const Body& part = bodies_[mark->body];
+    for (; item < mark->item; ++item) {
+      ++position;
+      if (!left_out_ || item + 1 == bodies_[body].size) continue;
+      while (position < events_.position &&
+             events_.recent[position] >> 16 != (items[item + 1].id << 16) >> 16)
+        ++position;
+    }
     if (mark->kind == LoopEventKind::kFound) {
       visits[mark->level] = bodies_.count_visit(mark->body);
       if (mark->level + 1u < around.size()) around[mark->level + 1u] = part.loop;
@@ -79,7 +89,7 @@ void NestedDetector::tell_parts(std::uint32_t body, std::uint64_t begin,
                         .loop = part.loop,
                         .visit = visits[mark->level],
                         .body_events = part.events,
-                        .position = begin + mark->item,
+                        .position = std::min(position, events_.position),
                         .iteration = mark->iteration,
                         .parent = around[mark->level],
                         .at_end = at_end_});

@@ -23,6 +23,7 @@ class TokenDeque {
   std::uint64_t free() const noexcept { return tokens_.size() - size(); }
   void push_front(const Token& token) noexcept { tokens_[--begin_ & mask_] = token; }
   void push_back(const Token& token) noexcept { tokens_[end_++ & mask_] = token; }
+  const Token& front() const noexcept { return tokens_[begin_ & mask_]; }
   Token pop_front() noexcept { return tokens_[begin_++ & mask_]; }
 
  private:

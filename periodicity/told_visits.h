@@ -32,6 +32,17 @@ class ToldVisits {
   // Of all that were told so far.
   std::uint64_t end() const noexcept { return end_; }
 
+  // Whether it lies inside of a visit, as far as that is known.
+  bool inside(std::uint64_t position) const noexcept {
+    if (position < forgotten_) return true;
+    std::uint64_t visit = count_;
+    for (std::uint64_t left = std::min(count_, kSize); left != 0; --left) {
+      const Visit& last = at(--visit);
+      if (last.begin < position) return last.end > position;
+    }
+    return false;
+  }
+
   // Takes the positions that lie inside of a visit out of `positions`, the latest of which
   // comes first; gives how many are left.
   std::uint32_t take_out_inside(std::span<std::uint64_t> positions) const noexcept {

@@ -55,7 +55,8 @@ TEST_CASE("Summary: loops - the main one, what all would be, what to type next")
             "and 2 "
             "partial; 1 other loop",
             // 2000 of the records are of events, 10 bytes each; 600 are marks.
-            "wrote 1000 of 10000 events (10 %) of 2 threads in 3.2 ms: 26 kB instead of about "
+            "wrote 1000 of 10000 events (10 %) of 2 threads in 3.2 ms: 26 kB instead of "
+            "about "
             "206 kB",
             "see it with: refrain info dir/a"});
   result.mpi.used = true;

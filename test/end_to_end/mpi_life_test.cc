@@ -317,8 +317,8 @@ TEST_CASE("MPI life: clocks - compared on the way, too") {
 TEST_CASE("MPI life: summary - says processes and threads") {
   const auto [program, threads, text, loop] =
       GENERATE(table<const char*, int, const char*, const char*>({
-          {"ring_gcc", 1, "%) of 2 processes: ", "\n1 main ring.c:"},
-          {"hybrid_gcc", 2, "%) of 2 processes, 4 threads: ", "\n1 main hybrid.c:"},
+          {"ring_gcc", 1, "%) of 2 processes in ", "\n1 main ring.c:"},
+          {"hybrid_gcc", 2, "%) of 2 processes, 4 threads in ", "\n1 main hybrid.c:"},
       }));
   TemporaryFolder folder;
   Command command;
@@ -338,7 +338,7 @@ TEST_CASE("MPI life: summary - says processes and threads") {
   CAPTURE(result.errors);
   REQUIRE(result.exit_status == 0);
   CHECK(count_of(result.errors, text) == 1);
-  CHECK(count_of(result.errors, " threads: ") == (threads > 1 ? 1 : 0));
+  CHECK(count_of(result.errors, " threads in ") == (threads > 1 ? 1 : 0));
   // What is one loop on both ranks has one number, one name and one line.
   const std::string told = run_refrain({"info", "--all", folder / "archive"}).output;
   CAPTURE(told);

@@ -249,4 +249,35 @@ TEST_CASE("MPI traced: reduced - regular programs drop few messages") {
   }
 }
 
+// What a rank waits for and tests is drawn there; the loops are those of the steps and of the iterations
+// in them, as if nothing were.
+TEST_CASE("MPI traced: calls that depend on timing - decide nothing about loops") {
+  const int ranks = GENERATE(2, 4);
+  const std::string percent = GENERATE("10", "50");
+  INFO(ranks << " ranks, " << percent << " %");
+  TemporaryFolder folder;
+  MpiJob job{.program = "timing_gcc",
+             .arguments = {"20", "30", percent},
+             .ranks = ranks,
+             .settings = reduced()};
+  const Result plain = run_mpi(job);
+  job.message_log = folder / "log";
+  const Traced traced = trace_mpi(job, MpiWay::kInside, folder / "archive");
+  CHECK(traced.result.output == plain.output);
+  const MessageLog log = read_message_log(job.message_log, ranks);
+  CHECK(text(compare_with_log(traced.trace, log, Extent::kReduced)) == "");
+  const auto marks = outermost(traced.trace);
+  REQUIRE(marks.size() == static_cast<std::size_t>(ranks));
+  for (const auto& mine : marks) {
+    CHECK(text(mine) == text(marks.front()));
+    CHECK(std::count_if(mine.begin(), mine.end(),
+                        [](const Mark& m) { return m.complete; }) == 20);
+  }
+  const Replay replayed = replay(traced.trace);
+  CHECK(replayed.unmatched() == 0);
+  CHECK(replayed.pairs() > 0);
+  CHECK(property_number(traced.trace, "SENDS_DROPPED") <=
+        0.01 * static_cast<double>(replayed.pairs()));
+}
+
 }  // namespace refrain::test

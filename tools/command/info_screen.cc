@@ -100,7 +100,8 @@ class Screen {
       text += "; all would be about " + writer::bytes_text(whole);
     put("Written", text);
     put("Why", why());
-    put("", property(info_, "LIMIT_REASON"));
+    const std::string reason = property(info_, "LIMIT_REASON");
+    if (!reason.empty()) put("", reason);
     if (info_.events_filtered != 0)
       put("Filtered",
           counted(info_.events_filtered, "enter or leave", "enters and leaves"));

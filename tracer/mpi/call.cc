@@ -45,7 +45,8 @@ periodicity::Symbol symbol_of(std::uint64_t payload, Handle handle,
 filters::Company company_of(Stream stream, const Communicator& comm) noexcept {
   if (stream == Stream::kMessage && !comm.known()) return filters::Company::kMessage;
   if (comm.peers() < 2 && comm.remote_size == 0) return filters::Company::kNone;
-  if (stream == Stream::kMessage) return filters::Company::kMessage;
+  if (stream == Stream::kMessage || stream == Stream::kCompletion)
+    return filters::Company::kMessage;
   return stream == Stream::kMeeting ? filters::Company::kMeeting : filters::Company::kNone;
 }
 
@@ -55,6 +56,12 @@ std::uint64_t end_of_call(ThreadRecorder& recorder) noexcept {
   return last != nullptr && last->kind == spool::kMpiLeave ? last->ticks : 0;
 }
 
+// Of the primary thread: completions since the latest other symbol.
+constinit unsigned g_completions = 0;
+// Further ones in a row are symbols: a program that does nothing else has loops of these.
+constexpr unsigned kCompletionsInRow = 64;
+
+// The call may be a symbol.
 bool is_symbol(Stream stream) noexcept {
   return stream != Stream::kPolling && stream != Stream::kLocal &&
          stream != Stream::kConvert;
@@ -101,6 +108,7 @@ Call::Call(Procedure procedure, Stream stream, Site site, Handle handle) noexcep
 __attribute__((always_inline)) inline void Call::enter_known(
     ThreadRecorder& recorder, const KnownCall& known) noexcept {
   comm_ = known.comm;
+  g_completions = 0;
   const runtime::Scope scope;
   if (!scope) [[unlikely]]
     return;
@@ -144,6 +152,16 @@ __attribute__((noinline, cold)) bool Call::is_inner() noexcept {
   return false;
 }
 
+// Of the primary thread's call. If not, it may still be the last of an iteration.
+inline bool Call::gives_symbol(Stream stream) noexcept {
+  if (stream != Stream::kCompletion) {
+    g_completions = 0;
+    return true;
+  }
+  fed_ = true;
+  return ++g_completions > kCompletionsInRow;
+}
+
 // In enter_slow(), and feed() in it: one function a call.
 __attribute__((always_inline)) inline void Call::enter(Stream stream, const Site& site,
                                                        Handle handle) noexcept {
@@ -156,8 +174,9 @@ __attribute__((always_inline)) inline void Call::enter(Stream stream, const Site
   std::uint8_t cut = 0;
   std::uint64_t epoch = 0;
   if (is_symbol(stream) && g_session->auto_symbols() &&
-      (outside ? g_session->claim_primary(&recorder) : g_session->is_primary(&recorder)) &&
-      in_order(recorder)) {
+      (outside && stream != Stream::kCompletion ? g_session->claim_primary(&recorder)
+                                                : g_session->is_primary(&recorder)) &&
+      in_order(recorder) && gives_symbol(stream)) {
     if (outside) {
       cut = g_session->begin_epoch(recorder, ticks_);
       epoch = recorder.epoch();
@@ -176,6 +195,7 @@ __attribute__((always_inline)) inline void Call::feed(ThreadRecorder& recorder,
       recorder, symbol_of(payload_, handle, callers), place_of(payload_), ticks_, company);
   fed_ = true;
   if (number == 0 || g_frames == 0 || t_thread.teams_open != 0) return;
+  if (stream == Stream::kCompletion) return;  // not always one
   // Before it is looked for: what is remembered of it holds then.
   const std::uint64_t generation = g_communicators.generation();
   if (find_communicator(handle) != comm_) return;

@@ -30,6 +30,8 @@ namespace refrain::mpi {
 
 // kSymbol: the call is a symbol of the agent's stream; kMessage: and has to do with one other
 // process; kMeeting: and all processes of a communicator make it. kStart: recording may start here.
+// kCompletion: whether it is called may depend on timing (a test before it has found what it would wait
+// for), so it decides nothing about loops, unless so many come in a row that there is nothing else.
 // Others are no symbols and begin no epoch: kPolling: its number is chance. kLocal: it asks
 // or notes something in this process and says nothing of what the program does. kConvert: like
 // that, and the Fortran library uses it.
@@ -37,6 +39,7 @@ enum class Stream : std::uint8_t {
   kSymbol,
   kMessage,
   kMeeting,
+  kCompletion,
   kPolling,
   kLocal,
   kConvert,
@@ -152,6 +155,7 @@ class Call {
   void enter(Stream stream, const Site& site, Handle handle) noexcept;
   void feed(recorder::ThreadRecorder& recorder, Stream stream, const Site& site,
             Handle handle) noexcept;
+  bool gives_symbol(Stream stream) noexcept;
   void leave() noexcept;
   void leave_poll(recorder::ThreadRecorder& recorder) noexcept;
   bool poll_extends(recorder::ThreadRecorder& recorder) noexcept;

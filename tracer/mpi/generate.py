@@ -20,6 +20,7 @@ ROLES = {
 }
 STREAMS = {
     "symbol": "Stream::kSymbol",
+    "completion": "Stream::kCompletion",
     "polling": "Stream::kPolling",
     "local": "Stream::kLocal",
     "convert": "Stream::kConvert",

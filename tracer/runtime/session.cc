@@ -87,7 +87,7 @@ std::unique_ptr<Session> Session::create(const filters::Settings& settings,
   recorder::keep_memory_reserve();
   session->write_preamble(runtime_name, program);
   session->detector_ =
-      std::make_unique<periodicity::PhaseDetector>(filters::make_detector(settings));
+      std::make_unique<periodicity::PhaseDetector>(filters::make_detector(settings, true));
   session->places_ = periodicity::ZeroedArray<periodicity::Symbol>(
       std::bit_ceil(session->detector_->reach_events() + 64));
   session->places_mask_ = session->places_.size() - 1;
@@ -241,7 +241,8 @@ periodicity::Symbol Session::on_symbol(ThreadRecorder& recorder, periodicity::Sy
     pass_over(recorder, place, ticks, company);
     return 0;
   }
-  const periodicity::Symbol number = numbers_.number(symbol);
+  periodicity::Symbol number = numbers_.number(symbol);
+  if (company == filters::Company::kMessage) number |= periodicity::kMessageSymbol;
   push_symbol(recorder, number, place, ticks, company);
   return number;
 }

@@ -117,9 +117,9 @@ class MadeUpRun {
     events.back().metrics = static_cast<std::uint16_t>(values.size());
   }
 
-  TraceProfile profile(std::uint64_t hold_after = 0,
-                       const filters::SlowSettings& slow = {}) const {
-    const HoldPlan plan = plan_of(hold_after, slow);
+  TraceProfile profile(std::uint64_t hold_after = 0, const filters::SlowSettings& slow = {},
+                       filters::Nested nested = filters::Nested::kFirst) const {
+    const HoldPlan plan = plan_of(hold_after, slow, nested);
     SampleSink samples;
     feed(samples, plan);
     ProfileSink sink(samples.take());

@@ -118,18 +118,18 @@ MadeUpRun unequal_nest(int visits, bool same_places, bool same_durations) {
 
 }  // namespace
 
-// What is written of each visit, its first ten iterations, is not like what is held.
+// What is written of each visit, its first ten iterations (nested=each), is not like what is held.
 TEST_CASE("Profile: an unequal nest - held iterations are like those of their place") {
   const bool same_durations = GENERATE(false, true);
   const MadeUpRun run = unequal_nest(30, true, same_durations);
-  const TraceProfile reduced = run.profile(10);
+  const TraceProfile reduced = run.profile(10, {}, filters::Nested::kEach);
   CHECK(reduced.estimated_ns > 0);
   check_alike(reduced, run.profile(), 0.01);
 }
 
 TEST_CASE("Profile: an unequal nest - held iterations are like those that last as long") {
   const MadeUpRun run = unequal_nest(30, false, false);
-  const TraceProfile reduced = run.profile(10);
+  const TraceProfile reduced = run.profile(10, {}, filters::Nested::kEach);
   CHECK(reduced.estimated_ns > 0);
   const TraceProfile whole = run.profile();
   for (const char* name : {"work", "barrier", "MPI_Send"})
@@ -139,7 +139,7 @@ TEST_CASE("Profile: an unequal nest - held iterations are like those that last a
 // Neither places nor durations tell: the mean is all there is, as before.
 TEST_CASE("Profile: an unequal nest - without any sign the mean is taken") {
   const MadeUpRun run = unequal_nest(200, false, true);
-  CHECK(region(run.profile(10), "work").calls ==
+  CHECK(region(run.profile(10, {}, filters::Nested::kEach), "work").calls ==
         Approx(region(run.profile(), "work").calls).epsilon(0.1));
 }
 
