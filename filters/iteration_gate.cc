@@ -329,7 +329,9 @@ void IterationGate::resume(std::uint64_t position) noexcept {
 }
 
 bool IterationGate::apart(std::uint64_t begin, std::uint64_t end) const noexcept {
-  return events_.apart(begin, end);
+  // A collective operation in an iteration does not keep messages in it that come by chance.
+  return detector_.messages_by_chance() ? events_.company(begin, end)
+                                        : events_.apart(begin, end);
 }
 
 void IterationGate::after_loop_events() noexcept {

@@ -88,6 +88,10 @@ class LoopDetector {
   // Number of symbols pushed so far: the position that the next one will have.
   virtual std::uint64_t position() const noexcept = 0;
 
+  // Whether messages (kMessageSymbol) have turned out to come by chance: one that is sent in one
+  // iteration may then be received in another.
+  virtual bool messages_by_chance() const noexcept { return false; }
+
   // How far behind position() a LoopEvent's position may lie, in events. A caller that
   // keeps this many timestamps can date every loop event.
   virtual std::uint64_t reach_events() const noexcept = 0;

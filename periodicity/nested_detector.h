@@ -110,8 +110,8 @@ class NestedDetector final : public LoopDetector {
   std::uint64_t position() const noexcept override { return events_.position; }
   std::uint64_t reach_events() const noexcept override { return reach_; }
 
-  // Messages do not decide any more what a loop is.
-  bool leaves_out_messages() const noexcept { return left_out_; }
+  // Then they do not decide any more what a loop is.
+  bool messages_by_chance() const noexcept override { return left_out_; }
 
  private:
   static constexpr std::size_t kMaxFrames = 16;

@@ -38,7 +38,7 @@ Answer ask(const Stream& stream, bool messages = true, NestedSettings settings =
   detector.finish(record);
   CHECK(in_reach);
   CHECK(record.complaint(stream.size()) == "");
-  Answer answer{.left_out = detector.leaves_out_messages()};
+  Answer answer{.left_out = detector.messages_by_chance()};
   filters::HeldStretches stretches;
   filters::NestedPolicy policy({.limit = 10, .nested = filters::Nested::kOnce}, stretches);
   for (const auto& event : record.events) {
