@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <span>
 
 namespace refrain::runtime {
 namespace {
@@ -94,11 +95,17 @@ void CallChains::unwind(std::uint64_t address) noexcept {
 }
 
 bool CallChains::is_new(Armed& armed, std::uint64_t chain) noexcept {
-  const std::uint64_t value = mixed(chain, armed.loop + std::uint64_t{1});
-  std::uint64_t& slot = told_[value % told_.size()];
-  const bool fresh = slot != value;
-  slot = value;
-  return fresh;
+  constexpr std::size_t kWays = 8;
+  const std::uint64_t value = mixed(chain, armed.loop + std::uint64_t{1}) | 1;
+  const std::size_t first = value / 2 % (told_.size() / kWays) * kWays;
+  const std::span<std::uint64_t, kWays> set(told_.data() + first, kWays);
+  std::size_t last = 0;
+  while (last + 1 < kWays && set[last] != 0 && set[last] != value) ++last;
+  if (set[last] == value) return false;
+  // A full set forgets its oldest.
+  if (set[last] != 0) std::copy(set.begin() + 1, set.end(), set.begin());
+  set[last] = value;
+  return true;
 }
 
 std::string_view CallChains::take(std::uint64_t place, std::uint64_t address) noexcept {

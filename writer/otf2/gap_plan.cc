@@ -28,6 +28,7 @@ std::uint64_t last_but_one_iteration(const spool::Journal& journal) {
     if (visit.level != 0) continue;
     for (std::size_t i = visit.first_record; i < visit.end_record; ++i) {
       const Record& record = journal.log[i];
+      i += spool::text_records(record);
       if (record.kind != spool::kIteration || record.aux32 != visit.loop) continue;
       if (record.ticks <= last) continue;
       before = last;

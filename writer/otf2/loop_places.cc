@@ -111,7 +111,8 @@ class PlaceFinder {
       if (site.frames.empty()) continue;
       std::vector<std::uint64_t> calls = candidate.returns;
       for (std::uint64_t& call : calls) --call;
-      const CodeLoops loops = loops_around(sites_.code(site), site.begin, calls);
+      const CodeLoops loops =
+          loops_around(disassembler_, sites_.code(site), site.begin, calls);
       for (const CodeLoop& loop : loops.loops)
         out.loops.push_back({loop.entry, place_of(candidate, &loop)});
       if (!out.fallback.known() || (!several && calls.size() > 1))
@@ -228,6 +229,7 @@ class PlaceFinder {
   const spool::Journal& journal_;
   const std::vector<LoopNode>& tree_;
   CodeSites sites_;
+  const Disassembler disassembler_;
   std::vector<Options> options_;
   std::map<std::uint32_t, LoopPlace> out_;
 };

@@ -28,8 +28,7 @@ void RankRuler::take_anchors() {
   std::uint64_t found = 0;  // iterations before that are told in hindsight
   for (std::size_t i = 0; i < journal.log.size(); ++i) {
     const Record& record = journal.log[i];
-    if (record.kind == spool::kText)
-      i += (record.a48() + spool::kRecordBytes - 1) / spool::kRecordBytes;
+    i += spool::text_records(record);
     if (record.kind == spool::kLoopFound) found = std::max(found, record.ticks);
     if (record.kind == spool::kAnchor)
       samples_.push_back({std::max(found, record.ticks), record.payload});

@@ -1,6 +1,7 @@
 // What becomes of a process that was killed: the latest iterations, at whatever moment of
 // a hold or a resume it died.
 #include <catch2/catch.hpp>
+#include <cstring>
 
 #include "writer/testing/ten_iterations.h"
 
@@ -47,6 +48,31 @@ TEST_CASE("Recovery: rings - the last iterations are in the archive") {
       written.trace.markers.begin(), written.trace.markers.end(),
       [](const test::Marker& m) { return m.text.find("process died") != m.text.npos; });
   CHECK(told);
+}
+
+TEST_CASE("Recovery: rings - a text in the journal is no iteration") {
+  const test::TemporaryFolder folder;
+  TenIterations run(false);
+  // Bytes that would be one of the loop's, long after the end.
+  spool::Record iteration = spool::make_record(spool::kIteration, 1 << 30, 0, 99);
+  iteration.aux32 = 1;
+  std::string text(sizeof iteration, '\0');
+  std::memcpy(text.data(), &iteration, sizeof iteration);
+  run.builder().journal().text(spool::kTextHost, text);
+  run.builder().left(1, 10, 1980);
+  for (std::uint32_t location : {0U, 1U}) {
+    run.run(location, 0, 3);
+    run.builder()
+        .location(location)
+        .add(spool::kHold, 1390, 0, 4)
+        .not_ended()
+        .hold_in_ring();
+    run.run(location, 3, 10);
+  }
+  const Written written = write_and_check(run.builder(), folder, after_a_kill());
+  const Lines expected = {"1 enter", "102 enter", "202 enter", "300 off",
+                          "800 on",  "802 enter", "902 enter"};
+  CHECK(outline(written.trace, 0) == expected);
 }
 
 TEST_CASE("Recovery: rings - cut where the poorest of them begins") {

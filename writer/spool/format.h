@@ -290,6 +290,10 @@ inline bool is_cut(const Record& record) noexcept {
                       record.kind == kFunctionEnter;
   return record.kind == kSync || (begins && (record.sub & kTeamCut) != 0);
 }
+// How many records behind this one are the bytes of a text, whatever kinds they look like.
+inline std::uint64_t text_records(const Record& record) noexcept {
+  return record.kind == kText ? (record.a48() + kRecordBytes - 1) / kRecordBytes : 0;
+}
 inline std::uint64_t open_at_cut(const Record& record) noexcept {
   return record.kind == kSync ? record.payload : 0;
 }

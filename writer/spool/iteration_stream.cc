@@ -36,8 +36,7 @@ std::size_t IterationStream::find_next(std::size_t from, const LoopVisit& visit)
     const bool ends = record.kind == kLoopLeft || record.kind == kMarksEnd ||
                       record.kind == kIterationEnd;
     if ((record.kind == kIteration || ends) && record.aux32 == visit.loop) return index;
-    index +=
-        record.kind == kText ? 1 + (record.a48() + kRecordBytes - 1) / kRecordBytes : 1;
+    index += 1 + text_records(record);
   }
   return visit.end_record;
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <limits>
 
 namespace refrain::writer {
@@ -10,220 +9,19 @@ namespace {
 
 using Flow = Instruction::Flow;
 
-constexpr std::uint8_t kModrm = 1;
-constexpr std::uint8_t kByte = 2;   // an immediate of a byte
-constexpr std::uint8_t kWord = 4;   // of 4 bytes, 2 with the prefix 66
-constexpr std::uint8_t kBad = 128;  // not in 64-bit code, or not known
-
-// What follows the opcode, of the one-byte map; what is special is in decode().
-std::uint8_t one_byte_form(std::uint8_t op) {
-  if (op < 0x40) {
-    const int low = op & 7;
-    return low < 4 ? kModrm : low == 4 ? kByte : low == 5 ? kWord : kBad;
-  }
-  if (op < 0x60) return 0;
-  if (op < 0x70) {
-    switch (op) {
-      case 0x63:
-        return kModrm;
-      case 0x68:
-        return kWord;
-      case 0x69:
-        return kModrm | kWord;
-      case 0x6a:
-        return kByte;
-      case 0x6b:
-        return kModrm | kByte;
-      default:
-        return op >= 0x6c ? 0 : kBad;
-    }
-  }
-  if (op < 0x80) return kByte;
-  if (op < 0x90)
-    return op == 0x80 || op == 0x83 ? kModrm | kByte
-           : op == 0x81             ? kModrm | kWord
-           : op == 0x82             ? kBad
-                                    : kModrm;
-  if (op < 0xa0) return op == 0x9a ? kBad : 0;
-  if (op < 0xc0) return op == 0xa8 ? kByte : op == 0xa9 ? kWord : op < 0xb0 ? 0 : kByte;
-  if (op < 0xd0) {
-    constexpr std::uint8_t kForms[] = {kModrm | kByte,
-                                       kModrm | kByte,
-                                       0,
-                                       0,
-                                       kBad,
-                                       kBad,
-                                       kModrm | kByte,
-                                       kModrm | kWord,
-                                       0,
-                                       0,
-                                       0,
-                                       0,
-                                       0,
-                                       kByte,
-                                       kBad,
-                                       0};
-    return kForms[op - 0xc0];
-  }
-  if (op < 0xe0) return op < 0xd4 || op >= 0xd8 ? kModrm : op == 0xd7 ? 0 : kBad;
-  if (op < 0xe8) return kByte;
-  if (op < 0xf0) return op == 0xea ? kBad : 0;
-  return op == 0xf6 || op == 0xf7 || op >= 0xfe ? kModrm : 0;
-}
-
-std::uint8_t two_byte_form(std::uint8_t op) {
-  if ((op & 0xf0) == 0x80) return kWord;
-  constexpr std::uint8_t kBare[] = {0x05, 0x06, 0x07, 0x08, 0x09, 0x0b, 0x0e,
-                                    0x77, 0xa0, 0xa1, 0xa2, 0xa8, 0xa9, 0xaa};
-  if (std::find(std::begin(kBare), std::end(kBare), op) != std::end(kBare)) return 0;
-  if ((op >= 0x30 && op <= 0x37) || (op >= 0xc8 && op <= 0xcf)) return 0;
-  if ((op >= 0x70 && op <= 0x73) || op == 0xa4 || op == 0xac || op == 0xba || op == 0xc2 ||
-      (op >= 0xc4 && op <= 0xc6))
-    return kModrm | kByte;
-  return kModrm;
-}
-
-class Decoder {
- public:
-  explicit Decoder(std::span<const std::uint8_t> code) : code_(code) {}
-
-  Instruction decode() {
-    prefixes();
-    const std::uint8_t op = next();
-    std::uint8_t form = 0;
-    if (op == 0xc4 || op == 0xc5 || op == 0x62) {
-      form = vector_form(op);
-    } else if (op == 0x0f) {
-      form = two_bytes();
-    } else {
-      form = one_byte_form(op);
-      one_byte(op, form);
-    }
-    if ((form & kBad) != 0) return {};
-    if ((form & kModrm) != 0) modrm();
-    const std::size_t immediate = (form & kByte) != 0 ? 1
-                                  : (form & kWord) != 0
-                                      ? (operand16_ && !wide_ && !relative_ ? 2 : 4)
-                                      : 0;
-    const std::size_t at = at_;
-    at_ += immediate + more_;
-    if (at_ > code_.size() || at_ > 15) return {};
-    out_.bytes = at_;
-    if (relative_) out_.target = signed_at(at, immediate);
-    return out_;
-  }
-
- private:
-  std::uint8_t peek() const { return at_ < code_.size() ? code_[at_] : 0; }
-  std::uint8_t next() {
-    const std::uint8_t byte = peek();
-    ++at_;
-    return byte;
-  }
-
-  void prefixes() {
-    for (;; ++at_) {
-      const std::uint8_t byte = peek();
-      operand16_ |= byte == 0x66;
-      address32_ |= byte == 0x67;
-      if (byte != 0x66 && byte != 0x67 && byte != 0xf0 && byte != 0xf2 && byte != 0xf3 &&
-          byte != 0x2e && byte != 0x36 && byte != 0x3e && byte != 0x26 && byte != 0x64 &&
-          byte != 0x65)
-        break;
-      if (at_ >= code_.size()) break;
-    }
-    if ((peek() & 0xf0) == 0x40) wide_ = (next() & 8) != 0;
-  }
-
-  void one_byte(std::uint8_t op, std::uint8_t& form) {
-    if (op >= 0xb8 && op <= 0xbf) {
-      form = wide_ ? 0 : kWord;
-      more_ = wide_ ? 8 : 0;
-    }
-    if (op >= 0xa0 && op <= 0xa3) more_ = address32_ ? 4 : 8;
-    if (op == 0xc2 || op == 0xca) more_ = 2;
-    if (op == 0xc8) more_ = 3;
-    if ((op & 0xf0) == 0x70 || (op >= 0xe0 && op <= 0xe3)) jump(Flow::kBranch);
-    if (op == 0xe8 || op == 0xe9) form = kWord;
-    if (op == 0xe9) jump(Flow::kJump);
-    if (op == 0xe8) relative_ = true;  // a call: its length only
-    if (op == 0xeb) {
-      form = kByte;
-      jump(Flow::kJump);
-    }
-    if (op == 0xc3 || op == 0xc2 || op == 0xcb || op == 0xca || op == 0xcf || op == 0xf4)
-      out_.flow = Flow::kEnd;
-    const int reg = peek() >> 3 & 7;
-    if (op == 0xff && (reg == 4 || reg == 5)) out_.flow = Flow::kUnknown;
-    if (op == 0xf6 && reg < 2) form = kModrm | kByte;
-    if (op == 0xf7 && reg < 2) form = kModrm | kWord;
-  }
-
-  std::uint8_t two_bytes() {
-    const std::uint8_t op = next();
-    if (op == 0x38 || op == 0x3a) {
-      ++at_;
-      return op == 0x38 ? kModrm : kModrm | kByte;
-    }
-    if ((op & 0xf0) == 0x80) jump(Flow::kBranch);
-    if (op == 0x0b) out_.flow = Flow::kEnd;
-    return two_byte_form(op);
-  }
-
-  std::uint8_t vector_form(std::uint8_t op) {
-    const std::uint8_t first = next();
-    const int map = op == 0xc5 ? 1 : op == 0xc4 ? first & 0x1f : first & 7;
-    if (op == 0xc4) ++at_;
-    if (op == 0x62) at_ += 2;
-    const std::uint8_t code = next();
-    if (map == 1 && code == 0x77) return 0;
-    if (map == 3) return kModrm | kByte;
-    return map == 1 ? two_byte_form(code) & (kModrm | kByte) : kModrm;
-  }
-
-  void modrm() {
-    const std::uint8_t byte = next();
-    const int mode = byte >> 6, memory = byte & 7;
-    if (mode == 3) return;
-    const bool sib = memory == 4;
-    const int base = sib ? next() & 7 : memory;
-    if (mode == 1) at_ += 1;
-    if (mode == 2 || (mode == 0 && base == 5)) at_ += 4;
-  }
-
-  void jump(Flow flow) {
-    out_.flow = flow;
-    relative_ = true;
-  }
-
-  std::int64_t signed_at(std::size_t at, std::size_t bytes) const {
-    std::int32_t value = 0;
-    if (bytes == 1) return static_cast<std::int8_t>(code_[at]);
-    std::memcpy(&value, code_.data() + at, sizeof value);
-    return value;
-  }
-
-  std::span<const std::uint8_t> code_;
-  std::size_t at_ = 0;
-  std::size_t more_ = 0;  // bytes of what else follows
-  bool operand16_ = false;
-  bool address32_ = false;
-  bool wide_ = false;
-  bool relative_ = false;
-  Instruction out_;
-};
-
 // Control flow of a function, by number of instruction.
 class Graph {
  public:
   static constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
 
-  Graph(std::span<const std::uint8_t> code, std::uint64_t begin) : begin_(begin) {
+  Graph(const Disassembler& disassembler, std::span<const std::uint8_t> code,
+        std::uint64_t begin)
+      : begin_(begin) {
     std::vector<std::uint32_t> number(code.size() + 1, kNone);
     std::vector<Instruction> all;
     std::size_t at = 0;
     while (at < code.size()) {
-      const Instruction one = decode(code.subspan(at));
+      const Instruction one = disassembler.decode(code.subspan(at));
       if (one.bytes == 0) {
         whole_ = false;
         break;
@@ -241,8 +39,7 @@ class Graph {
       if ((flow == Flow::kNext || flow == Flow::kBranch) && i + 1 < all.size())
         next_[i][0] = static_cast<std::uint32_t>(i + 1);
       if (flow != Flow::kJump && flow != Flow::kBranch) continue;
-      const std::int64_t to =
-          static_cast<std::int64_t>(offsets_[i] + all[i].bytes) + all[i].target;
+      const std::int64_t to = static_cast<std::int64_t>(offsets_[i]) + all[i].target;
       if (to < 0 || static_cast<std::size_t>(to) >= end_) continue;  // it leaves
       next_[i][1] = number[static_cast<std::size_t>(to)];
       if (next_[i][1] == kNone) whole_ = false;
@@ -365,13 +162,11 @@ std::uint32_t entry_of(const Graph& graph, const std::vector<bool>& loop) {
 
 }  // namespace
 
-Instruction decode(std::span<const std::uint8_t> code) { return Decoder(code).decode(); }
-
-CodeLoops loops_around(std::span<const std::uint8_t> code, std::uint64_t begin,
-                       std::span<const std::uint64_t> calls) {
+CodeLoops loops_around(const Disassembler& disassembler, std::span<const std::uint8_t> code,
+                       std::uint64_t begin, std::span<const std::uint64_t> calls) {
   constexpr std::size_t kMostLevels = 16;
   CodeLoops out;
-  Graph graph(code, begin);
+  Graph graph(disassembler, code, begin);
   out.whole = graph.whole();
   std::vector<std::uint32_t> wanted;
   for (const std::uint64_t call : calls) wanted.push_back(graph.at(call));

@@ -4,10 +4,9 @@
 // which of the functions on the way goes round. That a function can come from the one call to the
 // other and back to the first without returning is in its instructions, whatever was inlined.
 //
-// How: instructions are taken apart as far as their length and where they jump to (x86-64, with VEX
-// and EVEX), and loops found as nested strongly connected components of these: what is left of one
-// when the jumps to its entry are taken away has the loops inside it.
-// Pure. Thread-safety: none needed.
+// How: loops are the nested strongly connected components of the instructions (disassembler.h): what is
+// left of one when the jumps to its entry are taken away has the loops inside it.
+// Thread-safety: none needed.
 // Errors: code that is not understood (another machine, data among it) has no loops, and
 // `whole` is false; so it is where a jump goes by an address in a register (a switch).
 // Cost: linear in the code for each level of the nest.
@@ -18,17 +17,9 @@
 #include <span>
 #include <vector>
 
+#include "writer/symbols/disassembler.h"
+
 namespace refrain::writer {
-
-struct Instruction {
-  enum class Flow : std::uint8_t { kNext, kJump, kBranch, kEnd, kUnknown };
-  std::size_t bytes = 0;  // 0: not understood
-  Flow flow = Flow::kNext;
-  std::int64_t target = 0;  // of kJump and kBranch: relative to the instruction's end
-};
-
-// The instruction at the begin of `code`.
-Instruction decode(std::span<const std::uint8_t> code);
 
 // A loop in the machine code of a function; addresses as the function's.
 struct CodeLoop {
@@ -43,7 +34,7 @@ struct CodeLoops {
 
 // `begin`: address of the code's first byte. `calls`: addresses inside of call instructions (or the
 // last byte of one: a return address less one).
-CodeLoops loops_around(std::span<const std::uint8_t> code, std::uint64_t begin,
-                       std::span<const std::uint64_t> calls);
+CodeLoops loops_around(const Disassembler& disassembler, std::span<const std::uint8_t> code,
+                       std::uint64_t begin, std::span<const std::uint64_t> calls);
 
 }  // namespace refrain::writer

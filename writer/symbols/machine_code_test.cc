@@ -7,11 +7,7 @@ namespace {
 
 using Bytes = std::vector<std::uint8_t>;
 
-std::size_t length_of(const Bytes& code) {
-  Bytes padded = code;
-  padded.resize(code.size() + 16, 0x90);
-  return decode(padded).bytes;
-}
+const Disassembler kDisassembler;
 
 std::vector<std::uint64_t> entries(const CodeLoops& loops) {
   std::vector<std::uint64_t> out;
@@ -24,49 +20,42 @@ void call(Bytes& code) { code.insert(code.end(), {0xe8, 0, 0, 0, 0}); }
 
 }  // namespace
 
-TEST_CASE("Machine code: instructions - their length") {
-  const std::vector<Bytes> all{
-      {0xc3},
-      {0x55},
-      {0x48, 0x89, 0xe5},
-      {0x48, 0x83, 0xec, 0x10},
-      {0xf3, 0x0f, 0x1e, 0xfa},
-      {0x48, 0x8d, 0x05, 1, 2, 3, 4},
-      {0x48, 0x8b, 0x44, 0x24, 0x08},
-      {0x8b, 0x04, 0x85, 1, 2, 3, 4},
-      {0x48, 0xb8, 1, 2, 3, 4, 5, 6, 7, 8},
-      {0x66, 0xb8, 1, 2},
-      {0xb8, 1, 2, 3, 4},
-      {0x66, 0x81, 0xc1, 1, 2},
-      {0x81, 0xc1, 1, 2, 3, 4},
-      {0xf6, 0x45, 0x00, 0x01},
-      {0xf7, 0xd8},
-      {0xf6, 0xd8},
-      {0xff, 0x15, 1, 2, 3, 4},
-      {0x66, 0x2e, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0},
-      {0x0f, 0x84, 1, 2, 3, 4},
-      {0x74, 1},
-      {0x66, 0x0f, 0x3a, 0x0f, 0xc1, 8},
-      {0x66, 0x0f, 0x38, 0x00, 0xc1},
-      {0xf2, 0x0f, 0x10, 0x05, 1, 2, 3, 4},
-      {0xc5, 0xf8, 0x77},
-      {0xc5, 0xfb, 0x10, 0x04, 0xc8},
-      {0xc5, 0xf9, 0x70, 0xc1, 0x4e},
-      {0xc4, 0xe2, 0xf1, 0x98, 0xc2},
-      {0xc4, 0xe3, 0x7d, 0x19, 0xc1, 1},
-      {0x62, 0xf1, 0xfd, 0x48, 0x28, 0x44, 0x24, 1},
-      {0x62, 0xf3, 0xfd, 0x48, 0x1b, 0xc1, 1},
-      {0x0f, 0x0b},
-      {0x48, 0x0f, 0xaf, 0xc1},
-      {0xc8, 1, 2, 3},
-      {0xa1, 1, 2, 3, 4, 5, 6, 7, 8},
+TEST_CASE("Machine code: instructions - their length and where control goes") {
+  using Flow = Instruction::Flow;
+  struct Case {
+    Bytes code;
+    Flow flow;
+    std::int64_t target;
   };
-  for (const Bytes& one : all) {
-    CAPTURE(one);
-    CHECK(length_of(one) == one.size());
+  REQUIRE(kDisassembler.available());
+  for (const auto& [code, flow, target] : std::vector<Case>{
+           {{0xc3}, Flow::kEnd, 0},
+           {{0x0f, 0x0b}, Flow::kEnd, 0},
+           {{0xf3, 0x0f, 0x1e, 0xfa}, Flow::kNext, 0},
+           {{0xe8, 1, 2, 3, 4}, Flow::kNext, 0},
+           {{0xff, 0x15, 1, 2, 3, 4}, Flow::kNext, 0},
+           {{0xe9, 0x10, 0, 0, 0}, Flow::kJump, 0x15},
+           {{0xeb, 0xfe}, Flow::kJump, 0},
+           {{0x74, 0xf0}, Flow::kBranch, -14},
+           {{0x0f, 0x84, 0, 1, 0, 0}, Flow::kBranch, 0x106},
+           {{0xe2, 0x05}, Flow::kBranch, 7},
+           {{0xff, 0xe0}, Flow::kUnknown, 0},
+           {{0x3e, 0xff, 0xe0}, Flow::kUnknown, 0},
+           {{0xff, 0x24, 0xc5, 1, 2, 3, 4}, Flow::kUnknown, 0},
+           {{0xc5, 0xfb, 0x10, 0x04, 0xc8}, Flow::kNext, 0},
+           {{0x62, 0xf1, 0xfd, 0x48, 0x28, 0x44, 0x24, 1}, Flow::kNext, 0},
+       }) {
+    Bytes padded = code;
+    padded.resize(code.size() + 16, 0x90);
+    CAPTURE(code);
+    const Instruction one = kDisassembler.decode(padded);
+    CHECK(one.bytes == code.size());
+    CHECK(one.flow == flow);
+    CHECK(one.target == target);
   }
-  CHECK(length_of({0x06}) == 0);
-  CHECK(decode({}).bytes == 0);
+  CHECK(kDisassembler.decode(Bytes{0x06}).bytes == 0);
+  CHECK(kDisassembler.decode(Bytes{0xe8, 1}).bytes == 0);
+  CHECK(kDisassembler.decode({}).bytes == 0);
 }
 
 TEST_CASE("Machine code: loops - around all calls, innermost first") {
@@ -82,7 +71,7 @@ TEST_CASE("Machine code: loops - around all calls, innermost first") {
   code.push_back(0xc3);
   const auto around = [&](std::vector<std::uint64_t> calls) {
     for (std::uint64_t& call : calls) call += 1000;
-    const CodeLoops loops = loops_around(code, 1000, calls);
+    const CodeLoops loops = loops_around(kDisassembler, code, 1000, calls);
     CHECK(loops.whole);
     return entries(loops);
   };
@@ -93,7 +82,8 @@ TEST_CASE("Machine code: loops - around all calls, innermost first") {
   CHECK(around({4}).empty());
   CHECK(around({4, 14}).empty());
   CHECK(around({37}).empty());
-  const CodeLoops inner = loops_around(code, 0, std::vector<std::uint64_t>{14});
+  const CodeLoops inner =
+      loops_around(kDisassembler, code, 0, std::vector<std::uint64_t>{14});
   REQUIRE(inner.loops.size() == 2);
   CHECK(inner.loops[0].closes == std::vector<std::uint64_t>{20});
   CHECK(inner.loops[1].closes == std::vector<std::uint64_t>{27});
@@ -106,7 +96,8 @@ TEST_CASE("Machine code: filling between blocks - is not where a loop is entered
   call(code);                             // 8: its begin
   code.insert(code.end(), {0x75, 0xf4});  // 13: jne 3
   code.push_back(0xc3);
-  const CodeLoops loops = loops_around(code, 0, std::vector<std::uint64_t>{7, 12});
+  const CodeLoops loops =
+      loops_around(kDisassembler, code, 0, std::vector<std::uint64_t>{7, 12});
   REQUIRE(loops.loops.size() == 1);
   CHECK(loops.loops[0].entry == 8);
   CHECK(loops.loops[0].closes == std::vector<std::uint64_t>{3});
@@ -116,10 +107,10 @@ TEST_CASE("Machine code: what is not understood - is not whole") {
   Bytes code;
   call(code);
   code.insert(code.end(), {0xff, 0xe0});  // jmp *%rax
-  CHECK_FALSE(loops_around(code, 0, std::vector<std::uint64_t>{4}).whole);
+  CHECK_FALSE(loops_around(kDisassembler, code, 0, std::vector<std::uint64_t>{4}).whole);
   code.assign({0x06, 0x06});
-  CHECK_FALSE(loops_around(code, 0, std::vector<std::uint64_t>{0}).whole);
-  CHECK_FALSE(loops_around(code, 0, std::vector<std::uint64_t>{100}).whole);
+  CHECK_FALSE(loops_around(kDisassembler, code, 0, std::vector<std::uint64_t>{0}).whole);
+  CHECK_FALSE(loops_around(kDisassembler, code, 0, std::vector<std::uint64_t>{100}).whole);
 }
 
 }  // namespace refrain::writer
