@@ -280,4 +280,19 @@ TEST_CASE("MPI traced: calls that depend on timing - decide nothing about loops"
         0.01 * static_cast<double>(replayed.pairs()));
 }
 
+// A completion is no symbol; thousands of them in a row are a loop all the same.
+TEST_CASE("MPI traced: completions in a row - become a loop") {
+  TemporaryFolder folder;
+  const MpiJob job{.program = "timing_gcc",
+                   .arguments = {"1", "1", "0", "0", "3000"},
+                   .ranks = 2,
+                   .settings = reduced()};
+  const Traced traced = trace_mpi(job, MpiWay::kInside, folder / "archive");
+  for (std::uint32_t rank = 0; rank != 2; ++rank) {
+    const std::uint64_t waits = enters(traced.trace, rank)["MPI_Wait"];
+    CHECK(waits >= 64);
+    CHECK(waits <= 100);
+  }
+}
+
 }  // namespace refrain::test

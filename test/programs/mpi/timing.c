@@ -3,6 +3,7 @@
  * What happens is drawn from a number that differs from rank to rank, so that it is as often as wanted.
  *
  * Arguments: [steps = 20] [iterations a step = 30] [probability in percent = 50] [swaps = 0]
+ * [waits at the end = 0, for nothing]
  * MPI calls of an iteration: 2 Irecv, 2 Isend, Testall or Waitall or both, Allreduce; of a
  * step: 1 Bcast more. */
 #include "messages.h"
@@ -53,6 +54,7 @@ int main(int argc, char** argv) {
   const long rounds = argument(argc, argv, 2, 30, 1);
   percent = argument(argc, argv, 3, 50, 0);
   swaps = argument(argc, argv, 4, 0, 0);
+  const long waits = argument(argc, argv, 5, 0, 0);
   drawn = scramble((uint64_t)(all.rank + 1));
   static double buffers[4][MESSAGE_ROOM(kValues)];
   double sum = 0;
@@ -64,6 +66,10 @@ int main(int argc, char** argv) {
       const double mine = start + (double)all.rank;
       MPI_Allreduce(&mine, &sum, 1, MPI_DOUBLE, MPI_SUM, all.handle);
     }
+  }
+  for (long i = 0; i < waits; ++i) {
+    MPI_Request nothing = MPI_REQUEST_NULL;
+    MPI_Wait(&nothing, MPI_STATUS_IGNORE);
   }
   print_result(&all, steps, checksum_double(0, sum));
   messages_end();

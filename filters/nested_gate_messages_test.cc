@@ -1,0 +1,81 @@
+// The gate where messages come by chance: loops inside of written iterations are written in full,
+// for what is sent in one of their iterations may be received in another.
+#include <catch2/catch.hpp>
+
+#include "filters/gate_record.h"
+#include "filters/iteration_gate.h"
+#include "periodicity/nested_detector.h"
+
+namespace refrain::filters {
+namespace {
+
+constexpr std::uint64_t kSteps = 60, kInner = 60, kStepEvents = 2 * kInner + 2;
+constexpr std::uint64_t kLimit = 8;
+
+// The nested detector, which finds this regular program, with an answer of ours.
+class Answering final : public periodicity::LoopDetector {
+ public:
+  explicit Answering(bool by_chance) : by_chance_(by_chance) {}
+  void push(periodicity::Symbol symbol, std::uint16_t depth,
+            periodicity::LoopSink& sink) noexcept override {
+    nested_.push(symbol, depth, sink);
+  }
+  void finish(periodicity::LoopSink& sink) noexcept override { nested_.finish(sink); }
+  std::uint64_t position() const noexcept override { return nested_.position(); }
+  std::uint64_t reach_events() const noexcept override { return nested_.reach_events(); }
+  bool messages_by_chance() const noexcept override { return by_chance_; }
+
+ private:
+  const bool by_chance_;
+  periodicity::NestedDetector nested_;
+};
+
+// Steps of an inner loop of a message and a meeting of all, between two events that are neither.
+// Returns how many events of each step are written.
+std::vector<std::uint64_t> written(bool by_chance, Company inner_meeting) {
+  GatePolicy policy;
+  policy.limit = kLimit;
+  policy.slow.share = 0;
+  GateRecord record;
+  Answering detector(by_chance);
+  IterationGate gate(policy, detector, record);
+  gate.start({0, 0});
+  std::uint64_t now = 0, epoch = 0;
+  const auto event = [&](std::uint64_t symbol, Company company) {
+    gate.on_symbol({symbol, now, ++epoch, 0, true, company});
+    now += 100;
+    gate.on_symbol_end(now - 10, 0);
+  };
+  for (std::uint64_t step = 0; step != kSteps; ++step) {
+    event(1, Company::kNone);
+    for (std::uint64_t i = 0; i != kInner; ++i) {
+      event(2, Company::kMessage);
+      event(3, inner_meeting);
+    }
+    event(4, Company::kNone);
+  }
+  gate.finish(now);
+  std::vector<std::uint64_t> out(kSteps, kStepEvents);
+  for (const auto& [from, to] : record.held(epoch + 1))
+    for (std::uint64_t i = from; i != to; ++i) --out[(i - 1) / kStepEvents];
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("Gate: messages by chance - no inner loop of a written iteration is cut") {
+  for (const Company inner : {Company::kMeeting, Company::kNone}) {
+    const auto regular = written(false, inner);
+    const auto by_chance = written(true, inner);
+    for (std::uint64_t step = 3; step != kSteps; ++step) {
+      INFO("step " << step);
+      // From the third step on the outer loop is known; the last two are the end of the program.
+      const bool is_written = step < kLimit;
+      if (inner == Company::kMeeting && is_written) CHECK(regular[step] < kStepEvents / 4);
+      if (is_written) CHECK(by_chance[step] == kStepEvents);
+      if (step > kLimit + 1 && step + 2 < kSteps) CHECK(by_chance[step] == 0);
+    }
+  }
+}
+
+}  // namespace refrain::filters
