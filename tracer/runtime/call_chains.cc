@@ -39,13 +39,16 @@ struct CallChains::Walk {
   }
 };
 
-// Whether it was there before; forgets what shares its slot.
-bool CallChains::note(std::array<std::uint64_t, kSeen>& seen,
-                      std::uint64_t value) noexcept {
-  std::uint64_t& slot = seen[mixed(value, 1) % kSeen];
-  const bool known = slot == value;
-  slot = value;
-  return known;
+// Whether it was there before. Nothing is forgotten, and what finds no room counts as known: addresses
+// differ from run to run, and what is unwound must not.
+bool CallChains::note(Armed& armed, std::uint64_t place) noexcept {
+  const std::uint64_t value = place + 1;  // 0: a free slot
+  std::size_t at = mixed(value, 1) % kSeen;
+  while (armed.places[at] != 0 && armed.places[at] != value) at = (at + 1) % kSeen;
+  if (armed.places[at] == value || armed.known_places == kMostPlaces) return true;
+  armed.places[at] = value;
+  ++armed.known_places;
+  return false;
 }
 
 void CallChains::arm(std::uint32_t loop, std::uint32_t events) noexcept {
@@ -65,7 +68,7 @@ bool CallChains::wants(std::uint64_t place) noexcept {
   bool any = false;
   for (std::size_t i = 0; i != armed_; ++i) {
     Armed& armed = all_[i];
-    const bool known = note(armed.places, place);
+    const bool known = note(armed, place);
     armed.wants = armed.unwound < kMostOfLoop && (armed.met < kEach || !known);
     if (armed.wants) ++armed.unwound;
     any |= armed.wants;

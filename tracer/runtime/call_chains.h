@@ -47,6 +47,7 @@ class CallChains {
  private:
   static constexpr std::size_t kMostArmed = 8;
   static constexpr std::size_t kSeen = 256;
+  static constexpr unsigned kMostPlaces = 192;  // of a loop, that are told from each other
 
   struct Frame {
     std::uint64_t address = 0;
@@ -58,11 +59,12 @@ class CallChains {
     unsigned met = 0;        // events
     unsigned unwound = 0;
     bool wants = false;  // the present event
+    unsigned known_places = 0;
     std::array<std::uint64_t, kSeen> places{};
   };
   struct Walk;
 
-  static bool note(std::array<std::uint64_t, kSeen>& seen, std::uint64_t value) noexcept;
+  static bool note(Armed& armed, std::uint64_t place) noexcept;
   void unwind(std::uint64_t address) noexcept;
   void drop_finished() noexcept;
   bool is_new(Armed& armed, std::uint64_t chain) noexcept;

@@ -86,6 +86,17 @@ TEST_CASE("CallChains: cost - as many as the body has events, once for a loop") 
   CHECK(chains.unwinds() <= 3 + CallChains::kEach + CallChains::kMostOfLoop);
 }
 
+TEST_CASE("CallChains: places - each once, whatever their addresses") {
+  constexpr unsigned kPlaces = 60;
+  for (std::uint64_t base = 0x55d0c0de1000; base < 0x55d0c0e00000; base += 0x13000) {
+    CallChains chains;
+    chains.arm(1, 10 * kPlaces);
+    for (std::uint64_t i = 0; i < 10 * kPlaces; ++i)
+      event(chains, base + i % kPlaces * 0x75);
+    CHECK(chains.unwinds() == kPlaces);
+  }
+}
+
 TEST_CASE("CallChains: loops in each other - one text for both") {
   CallChains chains;
   chains.arm(1, 2);

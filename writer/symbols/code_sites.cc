@@ -62,7 +62,7 @@ const CodeSite& CodeSites::at_call(std::uint64_t return_address) {
   Dwarf_Addr bias = 0;
   Dwarf_Die* const unit = impl.units.find(module, address, bias);
   if (unit == nullptr) return site;
-  std::vector<Dwarf_Die> scopes = resolving::scopes_at(unit, address - bias);
+  std::vector<Dwarf_Die> scopes = impl.functions.scopes(unit, address - bias);
   CodeFrame next;  // what it calls is known before who it is
   Symbol here;
   resolving::resolve_line(unit, address - bias, here);

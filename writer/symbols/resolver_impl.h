@@ -162,42 +162,96 @@ inline std::string function_of(Dwarf_Die* scope) {
   return demangled(linkage);
 }
 
-// Where functions may be defined, from the likely to the unlikely; what is looked through last is large.
-enum class Inside { kUnit, kModules, kClasses };
-
-inline bool looks_into(int tag, Inside inside) {
-  if (tag == DW_TAG_module || tag == DW_TAG_namespace) return inside >= Inside::kModules;
-  return (tag == DW_TAG_class_type || tag == DW_TAG_structure_type) &&
-         inside == Inside::kClasses;
-}
-
-// The functions around an address, innermost first, up to the one whose code it is. (libdw's
-// dwarf_getscopes() does not look into gfortran's modules.)
-inline bool scopes_below(Dwarf_Die* around, std::uint64_t address, Inside inside,
-                         std::vector<Dwarf_Die>& out) {
-  Dwarf_Die child;
-  if (dwarf_child(around, &child) != 0) return false;
-  do {
-    const int tag = dwarf_tag(&child);
-    const bool code = tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine ||
-                      tag == DW_TAG_lexical_block;
-    const bool here = code && dwarf_haspc(&child, address) == 1;
-    if (here || looks_into(tag, inside)) {
-      Dwarf_Die below = child;
-      const bool found = scopes_below(&below, address, inside, out);
-      if (here && tag != DW_TAG_lexical_block) out.push_back(child);
-      if (here || found) return true;
+// The functions of units by their code. A unit is gone through once, when the first of its addresses is
+// asked for: that passes each of its entries, for few compilers say where the next sibling is.
+// (libdw's dwarf_getscopes() does so for each address, and does not look into gfortran's modules.)
+class FunctionIndex {
+ public:
+  // The functions around an address of the debug information, innermost first, up to the one whose
+  // code it is.
+  std::vector<Dwarf_Die> scopes(Dwarf_Die* unit, std::uint64_t address) {
+    Unit& known = units_[unit->addr];
+    if (!std::exchange(known.looked_through, true)) add(unit, false, known);
+    const Function* function = known.find(address);
+    if (function == nullptr && !std::exchange(known.looked_into_classes, true)) {
+      known.functions.clear();
+      add(unit, true, known);
+      function = known.find(address);
     }
-  } while (dwarf_siblingof(&child, &child) == 0);
-  return false;
-}
+    std::vector<Dwarf_Die> out;
+    if (function == nullptr) return out;
+    Dwarf_Die die = function->die;
+    add_inlined(&die, address, out);
+    out.push_back(function->die);
+    return out;
+  }
 
-inline std::vector<Dwarf_Die> scopes_at(Dwarf_Die* unit, std::uint64_t address) {
-  std::vector<Dwarf_Die> out;
-  for (const Inside inside : {Inside::kUnit, Inside::kModules, Inside::kClasses})
-    if (scopes_below(unit, address, inside, out)) break;
-  return out;
-}
+ private:
+  struct Function {
+    std::uint64_t begin;
+    std::uint64_t end;
+    Dwarf_Die die;
+  };
+  struct Unit {
+    bool looked_through = false;
+    bool looked_into_classes = false;
+    std::vector<Function> functions;  // by begin
+
+    const Function* find(std::uint64_t address) const {
+      auto at = std::upper_bound(
+          functions.begin(), functions.end(), address,
+          [](std::uint64_t value, const Function& f) { return value < f.begin; });
+      if (at == functions.begin() || (--at)->end <= address) return nullptr;
+      return &*at;
+    }
+  };
+
+  // Namespaces and modules are looked into at once. Classes are many, and their functions are
+  // mostly defined outside of them.
+  static void add(Dwarf_Die* unit, bool classes, Unit& to) {
+    walk(unit, classes, to);
+    std::sort(to.functions.begin(), to.functions.end(),
+              [](const Function& a, const Function& b) { return a.begin < b.begin; });
+  }
+  static void walk(Dwarf_Die* around, bool classes, Unit& to) {
+    Dwarf_Die child;
+    if (dwarf_child(around, &child) != 0) return;
+    do {
+      const int tag = dwarf_tag(&child);
+      const bool is_class = tag == DW_TAG_class_type || tag == DW_TAG_structure_type;
+      if (tag == DW_TAG_subprogram) {
+        Dwarf_Addr base = 0;
+        Dwarf_Addr begin = 0;
+        Dwarf_Addr end = 0;
+        std::ptrdiff_t at = 0;
+        while ((at = dwarf_ranges(&child, at, &base, &begin, &end)) > 0)
+          if (begin < end) to.functions.push_back({begin, end, child});
+      }
+      if (tag == DW_TAG_namespace || tag == DW_TAG_module || (classes && is_class)) {
+        Dwarf_Die inside = child;
+        walk(&inside, classes, to);
+      }
+    } while (dwarf_siblingof(&child, &child) == 0);
+  }
+
+  // What is inlined at an address.
+  static void add_inlined(Dwarf_Die* around, std::uint64_t address,
+                          std::vector<Dwarf_Die>& out) {
+    Dwarf_Die child;
+    if (dwarf_child(around, &child) != 0) return;
+    do {
+      const int tag = dwarf_tag(&child);
+      if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_lexical_block) continue;
+      if (dwarf_haspc(&child, address) != 1) continue;
+      Dwarf_Die inside = child;
+      add_inlined(&inside, address, out);
+      if (tag == DW_TAG_inlined_subroutine) out.push_back(child);
+      return;
+    } while (dwarf_siblingof(&child, &child) == 0);
+  }
+
+  std::unordered_map<const void*, Unit> units_;
+};
 
 // `address` is that of the debug information.
 inline void resolve_line(Dwarf_Die* unit, std::uint64_t address, Symbol& symbol) {
@@ -221,6 +275,7 @@ struct SymbolResolver::Impl {
   std::vector<std::pair<std::string, std::uint64_t>> reported;  // path, bias
   std::vector<std::string> complaints;
   resolving::UnitIndex units;
+  resolving::FunctionIndex functions;
   Dwfl* dwfl = nullptr;
 
   ~Impl() {

@@ -14,8 +14,7 @@ using resolving::resolve_line;
 
 namespace {
 
-void resolve_function(Dwarf_Die* unit, std::uint64_t address, Symbol& symbol) {
-  std::vector<Dwarf_Die> scopes = resolving::scopes_at(unit, address);
+void resolve_function(std::vector<Dwarf_Die> scopes, Symbol& symbol) {
   if (scopes.empty()) return;
   const char* linkage = attribute_text(&scopes.front(), DW_AT_linkage_name);
   symbol.function = resolving::function_of(&scopes.front());
@@ -86,7 +85,7 @@ const Symbol& SymbolResolver::at(std::uint64_t address) {
     Dwarf_Die* unit = impl_->units.find(module, address, bias);
     if (unit != nullptr) {
       resolve_line(unit, address - bias, symbol);
-      resolve_function(unit, address - bias, symbol);
+      resolve_function(impl_->functions.scopes(unit, address - bias), symbol);
     }
     if (symbol.function.empty() && name != nullptr)
       symbol.function = demangled(name) + "+" + hex(offset);
