@@ -1,7 +1,7 @@
 // EventHistory: when the latest events of the stream happened, and where cuts can lie.
 //
 // Place in the flow: inside IterationGate: turns positions, which may lie in the past, into
-// times and into cuts at epochs (writer/spool/format.h).
+// times and into cuts at epochs (spool/format.h).
 // Thread-safety: none. Memory: fixed at construction. Cost: a store an event; a cut is
 // looked for from its position on, event by event.
 #pragma once

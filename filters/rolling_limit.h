@@ -2,7 +2,7 @@
 // archive is given and the length of the run is not known.
 //
 // Place in the flow: ARCHITECTURE.md, step 5: with a budget it lowers the limit of the policy
-// while the program runs; how many iterations fit is found at the end (writer/otf2/budget_trim.h).
+// while the program runs; how many iterations fit is found at the end (writer/budget/budget_trim.h).
 // Everything is recorded until twice the share of the spool is used. Then N becomes half of what
 // the loop that came round most often has had, and half of that each time another share has been
 // written. So the spool has what at least a share is made of, N is at most twice what a share

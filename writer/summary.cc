@@ -7,7 +7,7 @@
 #include <span>
 #include <utility>
 
-#include "writer/limit_reason.h"
+#include "writer/budget/limit_reason.h"
 
 namespace refrain::writer {
 namespace {

@@ -12,7 +12,7 @@
 #include <random>
 
 #include "test/end_to_end/left_behind.h"
-#include "test/end_to_end/mpi_job.h"
+#include "test/end_to_end/mpi_run.h"
 #include "test/support/files.h"
 #include "test/support/mpi_checks.h"
 #include "test/support/trace_checks.h"

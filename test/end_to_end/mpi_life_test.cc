@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "test/end_to_end/mpi_job.h"
+#include "test/end_to_end/mpi_run.h"
 #include "test/end_to_end/raw_spool.h"
 #include "test/support/files.h"
 #include "test/support/mpi_checks.h"

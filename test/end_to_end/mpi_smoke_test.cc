@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "test/end_to_end/mpi_job.h"
+#include "test/end_to_end/mpi_run.h"
 #include "test/support/files.h"
 #include "test/support/mpi_checks.h"
 

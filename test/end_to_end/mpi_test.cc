@@ -1,7 +1,7 @@
 // The MPI test programs by themselves, untraced: that they are fit to be yardsticks.
 #include <catch2/catch.hpp>
 
-#include "test/end_to_end/mpi_job.h"
+#include "test/end_to_end/mpi_run.h"
 #include "test/support/files.h"
 
 namespace refrain::test {

@@ -7,7 +7,7 @@
 #include <catch2/catch.hpp>
 #include <cstdlib>
 
-#include "test/end_to_end/mpi_job.h"
+#include "test/end_to_end/mpi_run.h"
 #include "test/support/files.h"
 #include "test/support/mpi_checks.h"
 #include "test/support/trace_checks.h"

@@ -1,12 +1,12 @@
 // What a process left in its spool, record by record: read by the format alone
-// (writer/spool/format.h), without the code that makes archives of it.
+// (spool/format.h), without the code that makes archives of it.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
 #include <vector>
 
-#include "writer/spool/format.h"
+#include "spool/format.h"
 
 namespace refrain::test {
 

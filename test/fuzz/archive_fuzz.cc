@@ -5,13 +5,13 @@
 #include <filesystem>
 #include <fstream>
 
+#include "analysis/archive_info.h"
+#include "analysis/trace_profile.h"
 #include "test/fuzz/archive_files.h"
 #include "test/fuzz/fuzz.h"
 #include "test/support/files.h"
 #include "test/support/leaks.h"
-#include "writer/archive_info.h"
 #include "writer/convert/convert.h"
-#include "writer/profile/trace_profile.h"
 
 namespace {
 
@@ -43,7 +43,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     std::ofstream(archive / name, std::ios::binary) << text;
   }
   const test::LibraryMayLeak archive_that_cannot_be_opened;
-  const std::string told = writer::read_archive_info(archive.string()).error;
+  const std::string told = analysis::read_archive_info(archive.string()).error;
   fuzz::require(fuzz::one_line(told), "an error is one line", told);
   for (const auto format :
        {convert::Format::kCsv, convert::Format::kChrome, convert::Format::kParaver}) {
@@ -56,7 +56,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     for (const std::string& file : result.files)
       fuzz::require(fs::exists(file), "what it says that it wrote is there", file);
   }
-  const std::string profiled = profile::read_trace_profile(archive.string()).error;
+  const std::string profiled = analysis::read_trace_profile(archive.string()).error;
   fuzz::require(fuzz::one_line(profiled), "an error is one line", profiled);
   for (const auto& entry : fs::directory_iterator(folder.path()))
     fuzz::require(entry.path().filename().string().starts_with("archive"),

@@ -4,10 +4,10 @@
 #include <fstream>
 #include <iostream>
 
+#include "reader/foreign_archive.h"
 #include "test/fuzz/archive_files.h"
 #include "test/support/files.h"
 #include "test/support/loop_nest.h"
-#include "writer/convert/foreign_archive.h"
 #include "writer/testing/spool_builder.h"
 
 namespace refrain {
@@ -88,7 +88,7 @@ void spools(const fs::path& folder) {
 void archives(const fs::path& folder) {
   for (const std::uint32_t lies : {0U, 1U, 2U, 3U}) {
     const test::TemporaryFolder made;
-    convert::write_foreign_archive(made / "archive", {.lies = lies});
+    reader::write_foreign_archive(made / "archive", {.lies = lies});
     std::string input;
     for (std::size_t i = 0; i < fuzz::kArchiveFiles.size(); ++i) {
       const fs::path file = made / "archive" / fuzz::kArchiveFiles[i];

@@ -7,7 +7,7 @@
 
 #include "test/fuzz/fuzz.h"
 #include "test/support/files.h"
-#include "writer/otf2/archive_writer.h"
+#include "writer/archive_writer.h"
 #include "writer/testing/spool_builder.h"
 
 namespace {

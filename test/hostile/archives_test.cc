@@ -6,13 +6,13 @@
 #include <fstream>
 #include <string>
 
+#include "analysis/archive_info.h"
+#include "analysis/trace_profile.h"
+#include "reader/anchor_file.h"
+#include "reader/foreign_archive.h"
 #include "test/support/files.h"
 #include "test/support/leaks.h"
-#include "writer/anchor_file.h"
-#include "writer/archive_info.h"
 #include "writer/convert/convert.h"
-#include "writer/convert/foreign_archive.h"
-#include "writer/profile/trace_profile.h"
 
 namespace refrain {
 namespace {
@@ -34,9 +34,9 @@ TEST_CASE("Hostile archives: definitions that lie - read or refused, in one line
   for (std::uint32_t seed = 1; seed <= seeds(); ++seed) {
     CAPTURE(seed);
     const test::TemporaryFolder folder;
-    convert::write_foreign_archive(folder / "archive", {.more_enters = 5, .lies = seed});
+    reader::write_foreign_archive(folder / "archive", {.more_enters = 5, .lies = seed});
     const test::LibraryMayLeak archive_that_cannot_be_opened;
-    CHECK(one_line(writer::read_archive_info((folder / "archive").string()).error));
+    CHECK(one_line(analysis::read_archive_info((folder / "archive").string()).error));
     for (const auto format :
          {convert::Format::kCsv, convert::Format::kChrome, convert::Format::kParaver}) {
       convert::ConvertOptions options;
@@ -47,8 +47,8 @@ TEST_CASE("Hostile archives: definitions that lie - read or refused, in one line
       CHECK(one_line(result.error));
       converted += result.error.empty();
     }
-    const profile::ProfileResult profile =
-        profile::read_trace_profile((folder / "archive").string());
+    const analysis::ProfileResult profile =
+        analysis::read_trace_profile((folder / "archive").string());
     CHECK(one_line(profile.error));
     profiled += profile.error.empty();
   }
@@ -61,9 +61,9 @@ TEST_CASE("Hostile archives: definitions that lie - read or refused, in one line
 // libotf2 believes the number, and looks for that many for minutes.
 TEST_CASE("Hostile archives: an anchor file that claims more than it holds - refused") {
   const test::TemporaryFolder folder;
-  convert::write_foreign_archive(folder / "archive", {.more_enters = 5});
+  reader::write_foreign_archive(folder / "archive", {.more_enters = 5});
   const std::filesystem::path anchor = folder / "archive" / "traces.otf2";
-  CHECK(writer::anchor_complaint(anchor.string()) == "");
+  CHECK(reader::anchor_complaint(anchor.string()) == "");
   std::string bytes = test::read_file(anchor);
   constexpr std::size_t kTexts = 46;  // three, each with a zero at its end
   std::size_t at = kTexts;
@@ -77,14 +77,14 @@ TEST_CASE("Hostile archives: an anchor file that claims more than it holds - ref
     options.overwrite = true;
     const std::string error = convert::convert_archive(options).error;
     return error.find("damaged anchor file") != std::string::npos &&
-           writer::read_archive_info((folder / "archive").string())
+           analysis::read_archive_info((folder / "archive").string())
                    .error.find("damaged anchor file") != std::string::npos;
   };
   CHECK(refused(1'000'000'000));
   CHECK(refused(100));
   bytes.resize(at + 2);  // in the midst of the number
   std::ofstream(anchor, std::ios::binary) << bytes;
-  CHECK(writer::anchor_complaint(anchor.string()) == "damaged anchor file");
+  CHECK(reader::anchor_complaint(anchor.string()) == "damaged anchor file");
 }
 
 }  // namespace refrain

@@ -13,9 +13,9 @@
 
 #include "test/measure/live_bytes.h"
 #include "writer/exchange/tree.h"
-#include "writer/otf2/message_settlement.h"
-#include "writer/otf2/mpi_comms.h"
-#include "writer/otf2/rank_cuts.h"
+#include "writer/job/message_settlement.h"
+#include "writer/job/mpi_comms.h"
+#include "writer/job/rank_cuts.h"
 
 namespace refrain::simulation {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <stdexcept>
 
-#include "test/support/trace_definitions.h"
+#include "test/support/trace_callbacks.h"
 #include "test/support/trace_events.h"
 
 namespace refrain::test {

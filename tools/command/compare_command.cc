@@ -7,19 +7,19 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "analysis/comparison.h"
+#include "analysis/trace_profile.h"
 #include "tools/command/progress_bar.h"
-#include "writer/profile/comparison.h"
-#include "writer/profile/trace_profile.h"
 
 namespace refrain::tools {
 namespace {
 
-using profile::Comparison;
-using profile::ProfileResult;
-using profile::Row;
-using profile::Section;
-using profile::TraceProfile;
-using profile::Unit;
+using analysis::Comparison;
+using analysis::ProfileResult;
+using analysis::Row;
+using analysis::Section;
+using analysis::TraceProfile;
+using analysis::Unit;
 
 constexpr int kDiffers = 1;
 
@@ -175,19 +175,19 @@ int CompareCommand::run() {
     return fail("two archives are wanted, or one and --limit");
   const auto read = [this](const std::string& path, std::uint64_t hold_after) {
     ProgressBar bar("reading " + path, "events");
-    profile::ProfileOptions options{.hold_after = hold_after};
+    analysis::ProfileOptions options{.hold_after = hold_after};
     if (!quiet_)
       options.progress = [&bar](std::uint64_t done, std::uint64_t total) {
         bar.show(done, total);
       };
-    return profile::read_trace_profile(path, options);
+    return analysis::read_trace_profile(path, options);
   };
   if (limit_ != 0) second_ = first_;
   const ProfileResult a = read(first_, 0);
   if (!a.error.empty()) return fail(a.error);
   const ProfileResult b = read(second_, limit_);
   if (!b.error.empty()) return fail(b.error);
-  const Comparison comparison = profile::compare(a.profile, b.profile, least);
+  const Comparison comparison = analysis::compare(a.profile, b.profile, least);
   if (json_) {
     print_json(comparison, first_, a.profile, second_, b.profile);
   } else {

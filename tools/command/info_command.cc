@@ -8,15 +8,15 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "analysis/archive_info.h"
 #include "tools/command/info_screen.h"
 #include "tools/command/terminal.h"
-#include "writer/archive_info.h"
 
 namespace refrain::tools {
 namespace {
 
-using writer::ArchiveInfo;
-using writer::PhaseInfo;
+using analysis::ArchiveInfo;
+using analysis::PhaseInfo;
 
 std::uint64_t sum(const std::map<std::string, std::uint64_t>& counts) {
   std::uint64_t total = 0;
@@ -24,9 +24,9 @@ std::uint64_t sum(const std::map<std::string, std::uint64_t>& counts) {
   return total;
 }
 
-nlohmann::ordered_json json_of(const std::vector<writer::CounterInfo>& counters) {
+nlohmann::ordered_json json_of(const std::vector<analysis::CounterInfo>& counters) {
   nlohmann::ordered_json out = nlohmann::ordered_json::array();
-  for (const writer::CounterInfo& counter : counters)
+  for (const analysis::CounterInfo& counter : counters)
     out.push_back({{"name", counter.name},
                    {"iterations", counter.iterations},
                    {"total", counter.total},
@@ -61,7 +61,7 @@ nlohmann::ordered_json json_of(const PhaseInfo& phase) {
           {"counters", json_of(phase.counters)}};
 }
 
-nlohmann::ordered_json json_of(const writer::MpiInfo& mpi) {
+nlohmann::ordered_json json_of(const analysis::MpiInfo& mpi) {
   return {{"messages", mpi.messages},
           {"sends_dropped", mpi.sends_dropped},
           {"receives_dropped", mpi.receives_dropped},
@@ -145,7 +145,7 @@ int InfoCommand::run() {
     return fail("'" + archive_ +
                 "' holds a Paraver trace only (--format paraver), which is not "
                 "read: open its traces.prv with Paraver");
-  const ArchiveInfo info = writer::read_archive_info(archive_);
+  const ArchiveInfo info = analysis::read_archive_info(archive_);
   if (!info.error.empty()) return fail(info.error);
   if (json_) {
     print_json(info, archive_);

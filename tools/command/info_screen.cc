@@ -14,7 +14,7 @@
 namespace refrain::tools {
 namespace {
 
-using writer::ArchiveInfo;
+using analysis::ArchiveInfo;
 
 constexpr std::size_t kLabel = 13;
 
@@ -109,7 +109,7 @@ class Screen {
 
   std::uint64_t marks() const {
     std::uint64_t marks = 0;
-    for (const writer::PhaseInfo& phase : info_.phases)
+    for (const analysis::PhaseInfo& phase : info_.phases)
       marks +=
           writer::marks_of(phase.level, phase.iterations, phase.written + phase.partly);
     return marks;
@@ -143,7 +143,7 @@ class Screen {
   }
 
   void messages() {
-    const writer::MpiInfo& mpi = info_.mpi;
+    const analysis::MpiInfo& mpi = info_.mpi;
     if (!mpi.used) return;
     const std::uint64_t dropped = mpi.sends_dropped + mpi.receives_dropped;
     if (info_.processes == 1 && mpi.messages + dropped == 0 && !options_.all) return;

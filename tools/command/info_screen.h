@@ -1,6 +1,6 @@
 // What `refrain info` says of an archive, as lines that fit a terminal.
 //
-// Place in the flow: ARCHITECTURE.md, step 8, behind writer/archive_info.h.
+// Place in the flow: ARCHITECTURE.md, step 8, behind analysis/archive_info.h.
 // By default no more than a screen: the run, what was written and why, what is missing, and the nest
 // of loops as an indented tree, of those that have at least a hundredth of the time. Several ranks
 // are one row a loop; where they differ, a row has the range.
@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "writer/archive_info.h"
+#include "analysis/archive_info.h"
 
 namespace refrain::tools {
 
@@ -22,7 +22,7 @@ struct ScreenOptions {
   bool bodies = false;  // the events of each loop's iteration
 };
 
-std::vector<std::string> info_screen(const writer::ArchiveInfo& info,
+std::vector<std::string> info_screen(const analysis::ArchiveInfo& info,
                                      const std::string& archive,
                                      const ScreenOptions& options);
 

@@ -6,8 +6,8 @@
 namespace refrain::tools {
 namespace {
 
-using writer::ArchiveInfo;
-using writer::PhaseInfo;
+using analysis::ArchiveInfo;
+using analysis::PhaseInfo;
 
 PhaseInfo loop(std::uint32_t id, std::int64_t parent, std::uint16_t level, double total_s) {
   PhaseInfo out;

@@ -6,15 +6,15 @@
 #include <filesystem>
 #include <map>
 
+#include "analysis/rank_phases.h"
 #include "tools/command/info_screen.h"
-#include "writer/rank_phases.h"
 #include "writer/summary.h"
 
 namespace refrain::tools {
 namespace {
 
-using writer::ArchiveInfo;
-using writer::PhaseInfo;
+using analysis::ArchiveInfo;
+using analysis::PhaseInfo;
 
 constexpr double kLeastShare = 0.01;
 
@@ -172,7 +172,7 @@ class Table {
   void details(const Row& row) {
     const PhaseInfo& phase = row.first;
     const std::string indent(2 * std::size_t{phase.level} + 4, ' ');
-    for (const writer::CounterInfo& counter : phase.counters)
+    for (const analysis::CounterInfo& counter : phase.counters)
       out_.push_back(
           fitted(fmt::format("{}{}: {:.6g} an iteration, {:.4g} a second", indent,
                              counter.name, counter.per_iteration(), counter.per_second()),
@@ -184,10 +184,10 @@ class Table {
   void ranks(const Row& row, const std::string& indent) {
     ArchiveInfo of_loop;
     for (const PhaseInfo* each : row.each) of_loop.phases.push_back(*each);
-    for (const writer::RankPhase& alike : writer::rank_phases(of_loop))
+    for (const analysis::RankPhase& alike : analysis::rank_phases(of_loop))
       out_.push_back(fitted(
           fmt::format("{}ranks {}: {} iterations in {} visits, {} written, {} partial",
-                      indent, writer::ranks_text(alike.ranks, info_.processes),
+                      indent, analysis::ranks_text(alike.ranks, info_.processes),
                       alike.phase.iterations, alike.phase.visits, alike.phase.written,
                       alike.phase.partly),
           options_.width));

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "writer/archive_info.h"
+#include "analysis/archive_info.h"
 
 namespace refrain::tools {
 
@@ -18,7 +18,7 @@ struct TableOptions {
   bool bodies = false;
 };
 
-std::vector<std::string> loop_table(const writer::ArchiveInfo& info,
+std::vector<std::string> loop_table(const analysis::ArchiveInfo& info,
                                     const TableOptions& options);
 
 }  // namespace refrain::tools

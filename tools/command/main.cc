@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/version.h"
 #include "tools/command/compare_command.h"
 #include "tools/command/config_command.h"
 #include "tools/command/convert_command.h"
@@ -14,7 +15,6 @@
 #include "tools/command/recover_command.h"
 #include "tools/command/run_command.h"
 #include "tools/command/subcommand.h"
-#include "writer/version.h"
 
 namespace refrain::tools {
 

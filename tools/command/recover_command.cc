@@ -9,11 +9,11 @@
 #include <fstream>
 #include <iterator>
 
+#include "base/version.h"
+#include "spool/recording_process.h"
+#include "writer/archive_writer.h"
 #include "writer/convert/formats.h"
-#include "writer/otf2/archive_writer.h"
-#include "writer/spool/recording_process.h"
 #include "writer/summary.h"
-#include "writer/version.h"
 
 namespace refrain::tools {
 

@@ -15,9 +15,9 @@
 #include <utility>
 
 #include "filters/settings.h"
+#include "spool/left_spools.h"
+#include "spool/recording_process.h"
 #include "tools/command/installation.h"
-#include "writer/spool/left_spools.h"
-#include "writer/spool/recording_process.h"
 
 namespace refrain::tools {
 namespace {

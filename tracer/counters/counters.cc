@@ -18,7 +18,7 @@
 #include "tracer/recorder/metric_reader.h"
 #include "tracer/recorder/slow_path.h"
 #include "tracer/runtime/lifecycle.h"
-#include "tracer/runtime/messages.h"
+#include "tracer/runtime/notices.h"
 #include "tracer/runtime/session.h"
 
 namespace refrain::counters {

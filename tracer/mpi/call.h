@@ -16,6 +16,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "spool/mpi_format.h"
 #include "tracer/mpi/communicators.h"
 #include "tracer/mpi/fortran.h"
 #include "tracer/mpi/known_calls.h"
@@ -24,7 +25,6 @@
 #include "tracer/recorder/clock.h"
 #include "tracer/recorder/frame_mark.h"
 #include "tracer/runtime/this_thread.h"
-#include "writer/spool/mpi_format.h"
 
 namespace refrain::mpi {
 

@@ -8,7 +8,7 @@
 #include "tracer/mpi/mpi_queries.h"
 #include "tracer/mpi/tables_failed.h"
 #include "tracer/recorder/slow_path.h"
-#include "tracer/runtime/messages.h"
+#include "tracer/runtime/notices.h"
 
 #pragma weak PMPI_Comm_rank
 #pragma weak PMPI_Comm_size

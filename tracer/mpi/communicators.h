@@ -21,7 +21,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "writer/spool/mpi_format.h"
+#include "spool/mpi_format.h"
 
 namespace refrain::mpi {
 

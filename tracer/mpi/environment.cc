@@ -23,7 +23,7 @@
 #include "tracer/recorder/attempt.h"
 #include "tracer/recorder/slow_path.h"
 #include "tracer/runtime/lifecycle.h"
-#include "tracer/runtime/messages.h"
+#include "tracer/runtime/notices.h"
 #include "tracer/runtime/search_order.h"
 
 #pragma weak PMPI_Init

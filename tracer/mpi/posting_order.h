@@ -5,7 +5,7 @@
 // receive of any source or tag can be numbered only when it is known what it got, and by then
 // receives that were posted after it may have numbers, which may be in the spool. This says by
 // how many it comes late; the journal is told (kTextNumbers) and the writer puts it right
-// (writer/spool/message_numbers.h).
+// (spool/message_numbers.h).
 //
 // Thread-safety: none; see threads.h.
 // Cost: nothing while no receive of any source or tag is open. Else a search among the channel's

@@ -6,8 +6,8 @@
 #include <optional>
 #include <random>
 
+#include "spool/message_numbers.h"
 #include "tracer/mpi/channel_counters.h"
-#include "writer/spool/message_numbers.h"
 
 namespace refrain::mpi {
 namespace {

@@ -19,7 +19,7 @@
 #include "tracer/ompt/other_ompt_tools.h"
 #include "tracer/recorder/attempt.h"
 #include "tracer/runtime/lifecycle.h"
-#include "tracer/runtime/messages.h"
+#include "tracer/runtime/notices.h"
 #include "tracer/runtime/search_order.h"
 
 namespace refrain::ompt {

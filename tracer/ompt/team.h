@@ -10,7 +10,7 @@
 
 #include <cstdint>
 
-#include "writer/spool/format.h"
+#include "spool/format.h"
 
 namespace refrain::ompt {
 

@@ -12,7 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "writer/spool/format.h"
+#include "spool/format.h"
 
 namespace refrain::recorder {
 

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "writer/spool/format.h"
+#include "spool/format.h"
 
 namespace refrain::recorder {
 

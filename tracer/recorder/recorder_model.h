@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "spool/spool_reader.h"
 #include "tracer/recorder/thread_recorder.h"
-#include "writer/spool/spool_reader.h"
 
 namespace refrain::recorder {
 

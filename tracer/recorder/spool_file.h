@@ -1,6 +1,6 @@
 // One spool file, open for writing: header, stage, ring and a growing log.
 //
-// Place in the flow: ARCHITECTURE.md, step 3. Layout: writer/spool/format.h.
+// Place in the flow: ARCHITECTURE.md, step 3. Layout: spool/format.h.
 //
 // Header, stage and ring are mapped, their blocks allocated before, so a full disk is a
 // result code here and never a SIGBUS in the program. The log is written a stage at a
@@ -21,7 +21,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "writer/spool/format.h"
+#include "spool/format.h"
 
 namespace refrain::recorder {
 

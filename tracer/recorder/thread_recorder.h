@@ -16,7 +16,7 @@
 // Thread-safety: one owner thread. A signal handler that reaches a recorder in use must
 // not touch it; one that jumps out of what it interrupted leaves it usable (see enter()). Ownership: the session's; it outlives its thread and is
 // given to a later one.
-// Units: ticks of Clock, epochs of writer/spool/format.h.
+// Units: ticks of Clock, epochs of spool/format.h.
 // Errors and loss: counted in the header by cause; recording goes on with what fits.
 // Cost: one record is a copy of 24 bytes and a store of the commit word; no lock, no
 // allocation, a system call only where a chunk ends or a gap begins or ends.
@@ -26,13 +26,13 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "spool/format.h"
 #include "tracer/recorder/clock.h"
 #include "tracer/recorder/decision_board.h"
 #include "tracer/recorder/forgotten_events.h"
 #include "tracer/recorder/frame_mark.h"
 #include "tracer/recorder/metric_reader.h"
 #include "tracer/recorder/spool_file.h"
-#include "writer/spool/format.h"
 
 namespace refrain::recorder {
 
@@ -85,7 +85,7 @@ class ThreadRecorder {
     }
     record.store(cursor_++);
     commit_value_ += commit_step_;
-    // Release: the record is complete before it counts. Read by writer/spool, in this
+    // Release: the record is complete before it counts. Read by the writer, in this
     // process at the end or in another after a kill.
     commit_->store(commit_value_, std::memory_order_release);
   }

@@ -7,14 +7,14 @@
 #include <iterator>
 #include <string>
 
+#include "base/version.h"
 #include "tracer/recorder/no_size_signal.h"
-#include "tracer/runtime/messages.h"
+#include "tracer/runtime/notices.h"
 #include "tracer/runtime/session.h"
+#include "writer/archive_writer.h"
 #include "writer/convert/formats.h"
 #include "writer/exchange/tree.h"
-#include "writer/otf2/archive_writer.h"
 #include "writer/summary.h"
-#include "writer/version.h"
 
 namespace refrain::runtime {
 namespace {

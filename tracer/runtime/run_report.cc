@@ -11,10 +11,10 @@
 #include <string_view>
 
 #include "filters/settings.h"
+#include "spool/left_spools.h"
 #include "tracer/recorder/slow_path.h"
 #include "tracer/runtime/lifecycle.h"
-#include "tracer/runtime/messages.h"
-#include "writer/spool/left_spools.h"
+#include "tracer/runtime/notices.h"
 
 namespace refrain::runtime {
 namespace {

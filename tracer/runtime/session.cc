@@ -12,13 +12,13 @@
 #include <iterator>
 #include <mutex>
 
+#include "base/version.h"
 #include "filters/detectors.h"
 #include "tracer/recorder/attempt.h"
 #include "tracer/recorder/memory_reserve.h"
 #include "tracer/recorder/slow_path.h"
-#include "tracer/runtime/archive_folder.h"
-#include "tracer/runtime/messages.h"
-#include "writer/version.h"
+#include "tracer/runtime/notices.h"
+#include "tracer/runtime/recording_folder.h"
 
 namespace refrain::runtime {
 

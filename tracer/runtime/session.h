@@ -29,11 +29,11 @@
 #include "tracer/recorder/memory_reserve.h"
 #include "tracer/recorder/spool_file.h"
 #include "tracer/recorder/thread_recorder.h"
-#include "tracer/runtime/archive_folder.h"
 #include "tracer/runtime/call_chains.h"
 #include "tracer/runtime/join_slot.h"
-#include "tracer/runtime/journal.h"
+#include "tracer/runtime/journal_writer.h"
 #include "tracer/runtime/modules.h"
+#include "tracer/runtime/recording_folder.h"
 
 namespace refrain::runtime {
 

@@ -19,12 +19,12 @@
 #include <thread>
 #include <vector>
 
+#include "spool/spool_reader.h"
 #include "test/end_to_end/raw_spool.h"
 #include "test/support/files.h"
 #include "test/support/trace_checks.h"
 #include "tracer/recorder/clock.h"
-#include "writer/otf2/archive_writer.h"
-#include "writer/spool/spool_reader.h"
+#include "writer/archive_writer.h"
 
 namespace refrain::runtime {
 namespace {

@@ -8,7 +8,7 @@
 #include "tracer/recorder/clock.h"
 #include "tracer/recorder/slow_path.h"
 #include "tracer/runtime/lifecycle.h"
-#include "tracer/runtime/messages.h"
+#include "tracer/runtime/notices.h"
 #include "tracer/user/names.h"
 #include "tracer/user/user_thread.h"
 

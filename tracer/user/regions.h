@@ -2,7 +2,7 @@
 // refrain.h do once a thread is ready.
 //
 // Place in the flow: ARCHITECTURE.md, step 2. See refrain.h for what is promised.
-// Each takes the calling thread's recorder, entered. Numbers: of writer/spool/format.h.
+// Each takes the calling thread's recorder, entered. Numbers: of spool/format.h.
 #pragma once
 
 #include <cstdint>

@@ -7,9 +7,9 @@
 namespace refrain::convert {
 namespace {
 
-using Kind = EventKind;
+using Kind = reader::EventKind;
 
-const char* category(const RegionInfo& region) {
+const char* category(const reader::RegionInfo& region) {
   switch (region.paradigm) {
     case OTF2_PARADIGM_MPI:
       return "mpi";
@@ -33,13 +33,13 @@ std::string json_string(std::string_view text) {
                                    nlohmann::json::error_handler_t::replace);
 }
 
-std::string ChromeSink::begin(const TraceDefinitions& definitions) {
+std::string ChromeSink::begin(const reader::TraceDefinitions& definitions) {
   definitions_ = &definitions;
   if (!file_.open(path_)) return file_.error();
-  for (const LocationInfo& location : definitions.locations)
+  for (const reader::LocationInfo& location : definitions.locations)
     locations_.emplace_back().ids =
         fmt::format("\"pid\":{},\"tid\":{},", location.process, location.thread);
-  for (const RegionInfo& region : definitions.regions) {
+  for (const reader::RegionInfo& region : definitions.regions) {
     regions_.push_back(fmt::format("\"name\":{},\"cat\":\"{}\"", json_string(region.name),
                                    region.is_loop ? "iteration" : category(region)));
     std::string place;
@@ -105,7 +105,7 @@ void ChromeSink::id(std::uint32_t location, std::size_t level) {
   file_.put('"');
 }
 
-void ChromeSink::event(const TraceEvent& event) {
+void ChromeSink::event(const reader::TraceEvent& event) {
   Location& location = locations_[event.location];
   switch (event.kind) {
     case Kind::kEnter:
@@ -137,7 +137,7 @@ void ChromeSink::event(const TraceEvent& event) {
   }
 }
 
-void ChromeSink::enter(const TraceEvent& event, Location& location) {
+void ChromeSink::enter(const reader::TraceEvent& event, Location& location) {
   location.after_iteration = false;
   if (definitions_->regions[event.ref].is_loop) {
     open('b', location, event.ns);
@@ -156,7 +156,7 @@ void ChromeSink::enter(const TraceEvent& event, Location& location) {
   file_.text(places_[event.ref]);
 }
 
-void ChromeSink::leave(const TraceEvent& event, Location& location) {
+void ChromeSink::leave(const reader::TraceEvent& event, Location& location) {
   location.after_iteration = false;
   if (definitions_->regions[event.ref].is_loop)
     return end_iteration(event.location, location, event.ns);
@@ -189,7 +189,7 @@ void ChromeSink::end_iteration(std::uint32_t index, Location& location, std::uin
   file_.put('}');
 }
 
-void ChromeSink::on_off(const TraceEvent& event, Location& location, bool on) {
+void ChromeSink::on_off(const reader::TraceEvent& event, Location& location, bool on) {
   if (location.off == !on) return;
   location.off = !on;
   open(on ? 'e' : 'b', location, event.ns);
@@ -217,7 +217,7 @@ void ChromeSink::message(const MatchedMessage& message) {
   end('f', message.receive, arrived > message.receive.posted_ns ? arrived - 1 : arrived);
 }
 
-void ChromeSink::parameter(const TraceEvent& event, Location& location) {
+void ChromeSink::parameter(const reader::TraceEvent& event, Location& location) {
   if (location.after_iteration && event.kind != Kind::kParameterString) {
     location.iterations.back().numbered = true;
     location.iterations.back().number = static_cast<std::int64_t>(event.value);
@@ -239,12 +239,12 @@ void ChromeSink::parameter(const TraceEvent& event, Location& location) {
   file_.text("}}");
 }
 
-void ChromeSink::metric(const TraceEvent& event, const Location& location) {
+void ChromeSink::metric(const reader::TraceEvent& event, const Location& location) {
   const auto found = definitions_->metric_classes.find(event.ref);
   if (found == definitions_->metric_classes.end()) return;
   for (std::uint16_t i = 0; i < event.metrics && i < found->second.size(); ++i) {
     const std::uint32_t metric = found->second[i];
-    if (metric == kNone) continue;
+    if (metric == reader::kNone) continue;
     std::string value =
         definitions_->value_text(event.extras[i].type, event.extras[i].bits);
     if (value.find_first_of("naif") != std::string::npos) value = "0";  // no JSON numbers
@@ -257,7 +257,7 @@ void ChromeSink::metric(const TraceEvent& event, const Location& location) {
   }
 }
 
-void ChromeSink::marker(const MarkerInfo& marker) {
+void ChromeSink::marker(const reader::MarkerInfo& marker) {
   if (marker.location < locations_.size()) {
     open('i', locations_[marker.location], marker.ns);
     file_.text(",\"s\":\"t\"");
@@ -279,12 +279,12 @@ std::string ChromeSink::finish(std::uint64_t end_ns) {
       file_.put('}');
     }
     while (!location.iterations.empty()) end_iteration(i, location, end_ns);
-    TraceEvent on;
+    reader::TraceEvent on;
     on.ns = end_ns;
     on.location = i;
     on_off(on, location, true);
   }
-  for (const MarkerInfo& each : definitions_->markers) marker(each);
+  for (const reader::MarkerInfo& each : definitions_->markers) marker(each);
   file_.text("\n]}\n");
   if (not_nested_ != 0)
     notes_.push_back(

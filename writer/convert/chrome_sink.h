@@ -21,17 +21,17 @@
 #include <string>
 #include <vector>
 
+#include "reader/trace_sink.h"
 #include "writer/convert/message_matcher.h"
 #include "writer/convert/text_file.h"
-#include "writer/convert/trace_sink.h"
 
 namespace refrain::convert {
 
-class ChromeSink final : public TraceSink {
+class ChromeSink final : public reader::TraceSink {
  public:
   explicit ChromeSink(std::string path) : path_(std::move(path)) {}
-  std::string begin(const TraceDefinitions& definitions) override;
-  void event(const TraceEvent& event) override;
+  std::string begin(const reader::TraceDefinitions& definitions) override;
+  void event(const reader::TraceEvent& event) override;
   std::string error() const override { return file_.error(); }
   std::string finish(std::uint64_t end_ns) override;
   std::vector<std::string> notes() const override { return notes_; }
@@ -57,19 +57,19 @@ class ChromeSink final : public TraceSink {
   void names();
   void open(char phase, const Location& location, std::uint64_t ns);
   void time(std::uint64_t ns);
-  void enter(const TraceEvent& event, Location& location);
-  void leave(const TraceEvent& event, Location& location);
+  void enter(const reader::TraceEvent& event, Location& location);
+  void leave(const reader::TraceEvent& event, Location& location);
   void end_iteration(std::uint32_t index, Location& location, std::uint64_t ns);
-  void on_off(const TraceEvent& event, Location& location, bool on);
+  void on_off(const reader::TraceEvent& event, Location& location, bool on);
   void message(const MatchedMessage& message);
-  void parameter(const TraceEvent& event, Location& location);
-  void metric(const TraceEvent& event, const Location& location);
-  void marker(const MarkerInfo& marker);
+  void parameter(const reader::TraceEvent& event, Location& location);
+  void metric(const reader::TraceEvent& event, const Location& location);
+  void marker(const reader::MarkerInfo& marker);
   void id(std::uint32_t location, std::size_t level);
 
   std::string path_;
   TextFile file_;
-  const TraceDefinitions* definitions_ = nullptr;
+  const reader::TraceDefinitions* definitions_ = nullptr;
   std::vector<Location> locations_;
   std::vector<std::string> regions_;  // "name":...,"cat":...
   std::vector<std::string> places_;   // ,"args":{...}

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <memory>
 
-#include "writer/convert/archive_stream.h"
+#include "reader/archive_stream.h"
 #include "writer/convert/chrome_sink.h"
 #include "writer/convert/csv_sink.h"
 #include "writer/convert/paraver_sink.h"
@@ -38,7 +38,7 @@ std::string check_output(const ConvertOptions& options, const std::string& outpu
   return {};
 }
 
-std::unique_ptr<TraceSink> make_sink(Format format, const std::string& output) {
+std::unique_ptr<reader::TraceSink> make_sink(Format format, const std::string& output) {
   if (format == Format::kChrome) return std::make_unique<ChromeSink>(output);
   if (format == Format::kParaver) return std::make_unique<ParaverSink>(output);
   return std::make_unique<CsvSink>(output);
@@ -48,11 +48,11 @@ void convert(const ConvertOptions& options, ConvertResult& result) {
   const std::string output = options.output.empty()
                                  ? default_output(options.archive, options.format)
                                  : options.output;
-  ArchiveStream stream;
+  reader::ArchiveStream stream;
   result.error = stream.open(options.archive);
   if (result.error.empty()) result.error = check_output(options, output);
   if (!result.error.empty()) return;
-  const std::unique_ptr<TraceSink> sink = make_sink(options.format, output);
+  const std::unique_ptr<reader::TraceSink> sink = make_sink(options.format, output);
   result.error = stream.run(*sink, options.progress);
   result.events = stream.events();
   result.notes = sink->notes();

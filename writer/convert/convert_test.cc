@@ -8,10 +8,10 @@
 #include <set>
 #include <sstream>
 
+#include "reader/foreign_archive.h"
 #include "test/support/files.h"
 #include "test/support/leaks.h"
 #include "test/support/paraver.h"
-#include "writer/convert/foreign_archive.h"
 #include "writer/testing/ten_iterations.h"
 
 namespace refrain::convert {
@@ -51,7 +51,7 @@ std::vector<test::ParaverEvent> of_type(const std::vector<test::ParaverEvent>& e
 
 TEST_CASE("Convert: csv - an archive of another tool, names quoted, references resolved") {
   const test::TemporaryFolder folder;
-  write_foreign_archive(folder.path());
+  reader::write_foreign_archive(folder.path());
   CHECK(rows_of(folder.path(), "main").front() ==
         "0,0,0,Enter,\"main(int, char**)\",\"a, b.c\",12,,,,,,,,"
         "\"note=say \"\"hello\"\", world;77=1.5\"");
@@ -76,7 +76,8 @@ TEST_CASE("Convert: csv - however many events a location has, each is there") {
   for (const std::uint64_t more : {0, 247, 248, 249, 503, 504, 505, 5000}) {
     for (const bool undefined : {false, true}) {
       const test::TemporaryFolder folder;
-      write_foreign_archive(folder.path(), {.more_enters = more, .undefined = undefined});
+      reader::write_foreign_archive(folder.path(),
+                                    {.more_enters = more, .undefined = undefined});
       CAPTURE(more);
       CHECK(rows_of(folder.path(), "Enter,\"main").size() == 2 + more);
       CHECK(rows_of(folder.path(), "Leave,\"main").size() == 2 + more);
@@ -86,14 +87,14 @@ TEST_CASE("Convert: csv - however many events a location has, each is there") {
 
 TEST_CASE("Convert: definitions that lie - numbers of events are not trusted") {
   const test::TemporaryFolder folder;
-  write_foreign_archive(folder.path(), {.said_events = ~std::uint64_t{0} / 2});
+  reader::write_foreign_archive(folder.path(), {.said_events = ~std::uint64_t{0} / 2});
   CHECK(rows_of(folder.path(), "Enter,\"main").size() == 2);
   CHECK(convert(folder.path(), Format::kParaver).error == "");
 }
 
 TEST_CASE("Convert: paraver - an archive of another tool") {
   const test::TemporaryFolder folder;
-  write_foreign_archive(folder.path());
+  reader::write_foreign_archive(folder.path());
   const ConvertResult result = convert(folder.path(), Format::kParaver);
   CHECK(result.error == "");
   REQUIRE(result.notes.size() == 1);
@@ -137,7 +138,7 @@ TEST_CASE("Convert: paraver - an archive of another tool") {
 
 TEST_CASE("Convert: paraver - states from begin to end of every thread") {
   const test::TemporaryFolder folder;
-  write_foreign_archive(folder.path());
+  reader::write_foreign_archive(folder.path());
   REQUIRE(convert(folder.path(), Format::kParaver).error == "");
   const test::ParaverTrace trace = test::read_paraver(folder / "traces.prv");
   Lines states;
@@ -183,7 +184,7 @@ TEST_CASE("Convert: paraver - iterations, periods, and where nothing was written
 
 TEST_CASE("Convert: chrome - valid JSON, whatever the names") {
   const test::TemporaryFolder folder;
-  write_foreign_archive(folder.path());
+  reader::write_foreign_archive(folder.path());
   REQUIRE(convert(folder.path(), Format::kChrome).error == "");
   const auto json = nlohmann::json::parse(test::read_file(folder / "traces.json"));
   std::map<std::string, int> phases;
@@ -200,7 +201,7 @@ TEST_CASE("Convert: chrome - valid JSON, whatever the names") {
 
 TEST_CASE("Convert: refusal - nothing is left of an output that could not be finished") {
   const test::TemporaryFolder folder;
-  write_foreign_archive(folder.path(), {.more_enters = 5000});
+  reader::write_foreign_archive(folder.path(), {.more_enters = 5000});
   const auto files = [&] {
     std::set<std::string> names;
     for (const auto& entry : fs::directory_iterator(folder.path()))
@@ -217,14 +218,14 @@ TEST_CASE("Convert: refusal - nothing is left of an output that could not be fin
   options.archive = folder.path();
   options.output = "/dev/full";
   CHECK_THAT(convert_archive(options).error, Catch::Contains("42"));
-  write_foreign_archive(folder / "whole", {.more_enters = 5000});
+  reader::write_foreign_archive(folder / "whole", {.more_enters = 5000});
   options.archive = folder / "whole";
   CHECK_THAT(convert_archive(options).error, Catch::Contains("No space left"));
 }
 
 TEST_CASE("Convert: damaged files - an error or a conversion, never a crash") {
   const test::TemporaryFolder folder;
-  write_foreign_archive(folder.path(), {.more_enters = 50});
+  reader::write_foreign_archive(folder.path(), {.more_enters = 50});
   const Lines names = {"traces.def", "traces/7.evt", "traces/42.evt"};
   std::mt19937 random(20261121);
   int refused = 0;

@@ -5,7 +5,7 @@
 namespace refrain::convert {
 namespace {
 
-using Kind = EventKind;
+using Kind = reader::EventKind;
 
 // What of an event makes sense, in columns.
 struct Columns {
@@ -95,31 +95,32 @@ std::string csv_field(const std::string& text) {
   return quoted + '"';
 }
 
-std::string CsvSink::begin(const TraceDefinitions& definitions) {
+std::string CsvSink::begin(const reader::TraceDefinitions& definitions) {
   definitions_ = &definitions;
   if (!file_.open(path_)) return file_.error();
-  for (const LocationInfo& location : definitions.locations) {
-    const ProcessInfo& process = definitions.processes[location.process];
-    places_.push_back(fmt::format(",{},{},",
-                                  process.rank != kNone ? process.rank : location.process,
-                                  location.thread));
+  for (const reader::LocationInfo& location : definitions.locations) {
+    const reader::ProcessInfo& process = definitions.processes[location.process];
+    places_.push_back(fmt::format(
+        ",{},{},", process.rank != reader::kNone ? process.rank : location.process,
+        location.thread));
   }
-  for (const RegionInfo& region : definitions.regions)
+  for (const reader::RegionInfo& region : definitions.regions)
     regions_.push_back(fmt::format(",{},{},{},,,,,,,,", csv_field(region.name),
                                    csv_field(region.file),
                                    region.line == 0 ? "" : std::to_string(region.line)));
-  for (const CommInfo& comm : definitions.comms) comms_.push_back(csv_field(comm.name));
+  for (const reader::CommInfo& comm : definitions.comms)
+    comms_.push_back(csv_field(comm.name));
   file_.text(
       "time_ns,process,thread,event,name,file,line,communicator,peer,tag,bytes,received,"
       "request,value,attributes\r\n");
   return file_.error();
 }
 
-void CsvSink::event(const TraceEvent& event) {
+void CsvSink::event(const reader::TraceEvent& event) {
   if (next_marker_ < definitions_->markers.size()) markers_until(event.ns);
   file_.number(event.ns);
   file_.text(places_[event.location]);
-  file_.text(event_name(event.kind));
+  file_.text(reader::event_name(event.kind));
   if (event.kind == Kind::kEnter || event.kind == Kind::kLeave) {
     file_.text(regions_[event.ref]);
   } else {
@@ -129,14 +130,14 @@ void CsvSink::event(const TraceEvent& event) {
   file_.text("\r\n");
 }
 
-void CsvSink::general(const TraceEvent& event) {
+void CsvSink::general(const reader::TraceEvent& event) {
   const Columns columns = columns_of(event.kind);
   file_.put(',');
   file_.text(csv_field(name_of(event)));
   file_.text(",,,");
   if (columns.comm && event.ref < comms_.size()) file_.text(comms_[event.ref]);
   file_.put(',');
-  if (columns.peer && event.peer != kNone) file_.number(event.peer);
+  if (columns.peer && event.peer != reader::kNone) file_.number(event.peer);
   file_.put(',');
   if (columns.tag) file_.number(event.tag);
   file_.put(',');
@@ -150,8 +151,8 @@ void CsvSink::general(const TraceEvent& event) {
   file_.put(',');
 }
 
-std::string CsvSink::name_of(const TraceEvent& event) const {
-  const TraceDefinitions& d = *definitions_;
+std::string CsvSink::name_of(const reader::TraceEvent& event) const {
+  const reader::TraceDefinitions& d = *definitions_;
   switch (event.kind) {
     case Kind::kParameterInt:
     case Kind::kParameterUnsignedInt:
@@ -169,8 +170,8 @@ std::string CsvSink::name_of(const TraceEvent& event) const {
   }
 }
 
-std::string CsvSink::value_of(const TraceEvent& event) const {
-  const TraceDefinitions& d = *definitions_;
+std::string CsvSink::value_of(const reader::TraceEvent& event) const {
+  const reader::TraceDefinitions& d = *definitions_;
   switch (event.kind) {
     case Kind::kParameterInt:
     case Kind::kProgramEnd:
@@ -220,7 +221,7 @@ std::string CsvSink::value_of(const TraceEvent& event) const {
       std::string text;
       for (std::uint16_t i = 0; i < event.metrics; ++i) {
         const bool known = found != d.metric_classes.end() && i < found->second.size() &&
-                           found->second[i] != kNone;
+                           found->second[i] != reader::kNone;
         text += (i == 0 ? "" : ";") +
                 (known ? d.metrics[found->second[i]].name : std::to_string(i)) + "=" +
                 d.value_text(event.extras[i].type, event.extras[i].bits);
@@ -232,10 +233,10 @@ std::string CsvSink::value_of(const TraceEvent& event) const {
   }
 }
 
-void CsvSink::attributes(const TraceEvent& event) {
+void CsvSink::attributes(const reader::TraceEvent& event) {
   std::string text;
   for (std::uint32_t i = event.metrics; i < event.metrics + event.attributes; ++i) {
-    const ExtraValue& extra = event.extras[i];
+    const reader::ExtraValue& extra = event.extras[i];
     const auto name = definitions_->attributes.find(extra.ref);
     text += (text.empty() ? "" : ";") +
             (name != definitions_->attributes.end() ? name->second.name
@@ -251,7 +252,7 @@ void CsvSink::markers_until(std::uint64_t ns) {
     marker(markers[next_marker_]);
 }
 
-void CsvSink::marker(const MarkerInfo& marker) {
+void CsvSink::marker(const reader::MarkerInfo& marker) {
   file_.number(marker.ns);
   file_.text(marker.location < places_.size() ? places_[marker.location] : ",,,");
   file_.text("Marker,");

@@ -24,30 +24,30 @@
 #include <string>
 #include <vector>
 
+#include "reader/trace_sink.h"
 #include "writer/convert/text_file.h"
-#include "writer/convert/trace_sink.h"
 
 namespace refrain::convert {
 
-class CsvSink final : public TraceSink {
+class CsvSink final : public reader::TraceSink {
  public:
   explicit CsvSink(std::string path) : path_(std::move(path)) {}
-  std::string begin(const TraceDefinitions& definitions) override;
-  void event(const TraceEvent& event) override;
+  std::string begin(const reader::TraceDefinitions& definitions) override;
+  void event(const reader::TraceEvent& event) override;
   std::string error() const override { return file_.error(); }
   std::string finish(std::uint64_t end_ns) override;
 
  private:
   void markers_until(std::uint64_t ns);
-  void marker(const MarkerInfo& marker);
-  void general(const TraceEvent& event);
-  std::string name_of(const TraceEvent& event) const;
-  std::string value_of(const TraceEvent& event) const;
-  void attributes(const TraceEvent& event);
+  void marker(const reader::MarkerInfo& marker);
+  void general(const reader::TraceEvent& event);
+  std::string name_of(const reader::TraceEvent& event) const;
+  std::string value_of(const reader::TraceEvent& event) const;
+  void attributes(const reader::TraceEvent& event);
 
   std::string path_;
   TextFile file_;
-  const TraceDefinitions* definitions_ = nullptr;
+  const reader::TraceDefinitions* definitions_ = nullptr;
   std::vector<std::string> places_;   // ",process,thread,"
   std::vector<std::string> regions_;  // ",name,file,line,,,,,,,,"
   std::vector<std::string> comms_;    // quoted

@@ -5,8 +5,8 @@
 #include <exception>
 #include <sstream>
 
+#include "writer/archive/archive_folder.h"
 #include "writer/convert/convert.h"
-#include "writer/otf2/archive_folder.h"
 
 namespace refrain::convert {
 namespace {

@@ -17,17 +17,18 @@ std::size_t MessageMatcher::Hash::operator()(const Channel& c) const noexcept {
   return hash ^ hash >> 32;
 }
 
-MessageMatcher::MessageMatcher(const TraceDefinitions& definitions, Found found)
+MessageMatcher::MessageMatcher(const reader::TraceDefinitions& definitions, Found found)
     : definitions_(definitions),
       found_(std::move(found)),
       open_sends_(definitions.locations.size()),
       processes_(definitions.processes.size()),
       requests_(definitions.locations.size()) {}
 
-bool MessageMatcher::channel_of(const TraceEvent& event, bool is_send, Channel& channel) {
+bool MessageMatcher::channel_of(const reader::TraceEvent& event, bool is_send,
+                                Channel& channel) {
   const std::uint32_t self = definitions_.locations[event.location].process;
   const std::uint32_t peer = definitions_.process_of(event.ref, event.peer, self);
-  if (peer == kNone) {
+  if (peer == reader::kNone) {
     ++unknown_;
     return false;
   }
@@ -35,7 +36,7 @@ bool MessageMatcher::channel_of(const TraceEvent& event, bool is_send, Channel& 
   return true;
 }
 
-void MessageMatcher::send(const TraceEvent& event) {
+void MessageMatcher::send(const reader::TraceEvent& event) {
   Channel channel{};
   if (!channel_of(event, true, channel)) return;
   meet(channel, true, {event.location, event.ns, kRunning}, event.bytes);
@@ -60,24 +61,24 @@ MessageMatcher::Posted* MessageMatcher::find_posted(std::uint32_t location,
   return number < process.first ? nullptr : &process.posted[number - process.first];
 }
 
-void MessageMatcher::receive_posted(const TraceEvent& event) {
+void MessageMatcher::receive_posted(const reader::TraceEvent& event) {
   Process& process = processes_[definitions_.locations[event.location].process];
   cancelled(event);  // one of the same number that never ended
   requests_[event.location][event.request] = process.first + process.posted.size();
   process.posted.emplace_back().side = {event.location, event.ns, event.ns};
 }
 
-void MessageMatcher::cancelled(const TraceEvent& event) {
+void MessageMatcher::cancelled(const reader::TraceEvent& event) {
   Posted* posted = find_posted(event.location, event.request);
   if (posted == nullptr) return;
   posted->open = false;
   release(processes_[definitions_.locations[event.location].process], kMostPosted);
 }
 
-void MessageMatcher::receive(const TraceEvent& event, std::uint64_t call_begin_ns) {
+void MessageMatcher::receive(const reader::TraceEvent& event, std::uint64_t call_begin_ns) {
   Process& process = processes_[definitions_.locations[event.location].process];
   Posted* posted = nullptr;
-  if (event.kind == EventKind::kMpiIrecv)
+  if (event.kind == reader::EventKind::kMpiIrecv)
     posted = find_posted(event.location, event.request);
   if (posted == nullptr) {
     posted = &process.posted.emplace_back();
@@ -107,13 +108,13 @@ void MessageMatcher::flush() {
 
 std::uint32_t MessageMatcher::keep(const MessageSide& side, std::uint64_t bytes) {
   std::uint32_t at = free_;
-  if (at == kNone) {
+  if (at == reader::kNone) {
     at = static_cast<std::uint32_t>(pool_.size());
     pool_.emplace_back();
   } else {
     free_ = pool_[at].next;
   }
-  pool_[at] = {side, bytes, next_number_++, kNone};
+  pool_[at] = {side, bytes, next_number_++, reader::kNone};
   return at;
 }
 
@@ -124,7 +125,7 @@ void MessageMatcher::meet(const Channel& channel, bool is_send, const MessageSid
   if (found == queues_.end() || found->second.of_sends == is_send) {
     const std::uint32_t at = keep(side, bytes);
     Queue& queue = found == queues_.end() ? queues_[channel] : found->second;
-    if (queue.first == kNone)
+    if (queue.first == reader::kNone)
       queue = {at, at, is_send};
     else
       pool_[std::exchange(queue.last, at)].next = at;
@@ -139,7 +140,7 @@ void MessageMatcher::meet(const Channel& channel, bool is_send, const MessageSid
   pool_[at].number = 0;
   pool_[at].next = free_;
   free_ = at;
-  if (queue.first == kNone) queues_.erase(found);
+  if (queue.first == reader::kNone) queues_.erase(found);
   --(is_send ? unmatched_receives_ : unmatched_sends_);
   MatchedMessage message;
   message.send = is_send ? side : waiting.side;

@@ -20,7 +20,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "writer/convert/trace_definitions.h"
+#include "reader/trace_definitions.h"
 
 namespace refrain::convert {
 
@@ -41,15 +41,15 @@ class MessageMatcher {
   static constexpr std::size_t kMostPosted = 4096;
 
   using Found = std::function<void(const MatchedMessage&)>;
-  MessageMatcher(const TraceDefinitions& definitions, Found found);
+  MessageMatcher(const reader::TraceDefinitions& definitions, Found found);
 
-  void send(const TraceEvent& event);  // kMpiSend or kMpiIsend
+  void send(const reader::TraceEvent& event);  // kMpiSend or kMpiIsend
   // The call in which a location's latest sends were made returns.
   void send_call_left(std::uint32_t location, std::uint64_t ns);
-  void receive_posted(const TraceEvent& event);  // kMpiIrecvRequest
-  void cancelled(const TraceEvent& event);
+  void receive_posted(const reader::TraceEvent& event);  // kMpiIrecvRequest
+  void cancelled(const reader::TraceEvent& event);
   // kMpiRecv or kMpiIrecv; `call_begin_ns`: of the call that blocks.
-  void receive(const TraceEvent& event, std::uint64_t call_begin_ns);
+  void receive(const reader::TraceEvent& event, std::uint64_t call_begin_ns);
   // At the end: receives wait no longer.
   void flush();
 
@@ -69,10 +69,10 @@ class MessageMatcher {
     MessageSide side;
     std::uint64_t bytes = 0;
     std::uint64_t number = 0;  // 0: free
-    std::uint32_t next = kNone;
+    std::uint32_t next = reader::kNone;
   };
   struct Queue {
-    std::uint32_t first = kNone, last = kNone;
+    std::uint32_t first = reader::kNone, last = reader::kNone;
     bool of_sends = true;
   };
   struct OpenSend {
@@ -91,18 +91,18 @@ class MessageMatcher {
     std::uint64_t first = 0;  // number of posted.front()
   };
 
-  bool channel_of(const TraceEvent& event, bool is_send, Channel& channel);
+  bool channel_of(const reader::TraceEvent& event, bool is_send, Channel& channel);
   Posted* find_posted(std::uint32_t location, std::uint64_t request);
   void release(Process& process, std::size_t most);
   void meet(const Channel& channel, bool is_send, const MessageSide& side,
             std::uint64_t bytes);
   std::uint32_t keep(const MessageSide& side, std::uint64_t bytes);
 
-  const TraceDefinitions& definitions_;
+  const reader::TraceDefinitions& definitions_;
   Found found_;
   std::unordered_map<Channel, Queue, Hash> queues_;  // only those that are not empty
   std::vector<Waiting> pool_;
-  std::uint32_t free_ = kNone;
+  std::uint32_t free_ = reader::kNone;
   std::vector<std::vector<OpenSend>> open_sends_;  // by location, of the call that runs
   std::vector<Process> processes_;
   std::vector<std::unordered_map<std::uint64_t, std::uint64_t>> requests_;  // by location

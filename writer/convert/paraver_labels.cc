@@ -47,7 +47,7 @@ using Values = std::vector<std::pair<std::uint64_t, std::string>>;
 
 class PcfWriter {
  public:
-  PcfWriter(TextFile& file, const TraceDefinitions& definitions,
+  PcfWriter(TextFile& file, const reader::TraceDefinitions& definitions,
             const ParaverRegions& regions)
       : file_(file), definitions_(definitions), regions_(regions) {}
 
@@ -167,7 +167,7 @@ class PcfWriter {
     Values lines = {{0, "End"}};
     for (std::size_t i = 0; i < regions_.regions.size(); ++i) {
       if (regions_.regions[i].type != type) continue;
-      const RegionInfo& region = definitions_.regions[i];
+      const reader::RegionInfo& region = definitions_.regions[i];
       names.emplace_back(regions_.regions[i].value, region.name);
       const std::string file = std::filesystem::path(region.file).filename();
       lines.emplace_back(regions_.regions[i].value,
@@ -181,7 +181,7 @@ class PcfWriter {
 
   void counters(const std::vector<std::uint32_t>& metric_types) {
     for (std::size_t i = 0; i < metric_types.size(); ++i) {
-      const MetricInfo& metric = definitions_.metrics[i];
+      const reader::MetricInfo& metric = definitions_.metrics[i];
       types({{metric_types[i], metric.name + (metric.unit.empty() || metric.unit == "#"
                                                   ? ""
                                                   : " [" + metric.unit + "]")}},
@@ -201,18 +201,18 @@ class PcfWriter {
 
   static constexpr std::uint32_t kMostLevels = 8;
   TextFile& file_;
-  const TraceDefinitions& definitions_;
+  const reader::TraceDefinitions& definitions_;
   const ParaverRegions& regions_;
 };
 
 }  // namespace
 
-ParaverObjects paraver_objects(const TraceDefinitions& definitions) {
+ParaverObjects paraver_objects(const reader::TraceDefinitions& definitions) {
   ParaverObjects objects;
   objects.cpus.resize(definitions.locations.size());
   objects.node_cpus.resize(definitions.nodes.size());
   std::vector<std::vector<std::uint32_t>> on_node(definitions.nodes.size());
-  for (const ProcessInfo& process : definitions.processes)
+  for (const reader::ProcessInfo& process : definitions.processes)
     on_node[process.node].insert(on_node[process.node].end(), process.locations.begin(),
                                  process.locations.end());
   for (std::uint32_t node = 0; node < on_node.size(); ++node)
@@ -224,10 +224,11 @@ ParaverObjects paraver_objects(const TraceDefinitions& definitions) {
   return objects;
 }
 
-std::vector<std::uint32_t> paraver_metric_types(const TraceDefinitions& definitions) {
+std::vector<std::uint32_t> paraver_metric_types(
+    const reader::TraceDefinitions& definitions) {
   std::vector<std::uint32_t> types;
   std::set<std::uint32_t> used;
-  for (const MetricInfo& metric : definitions.metrics) {
+  for (const reader::MetricInfo& metric : definitions.metrics) {
     std::uint32_t type = paraver_counter(metric.name);
     while (!used.insert(type).second) ++type;
     types.push_back(type);
@@ -235,20 +236,20 @@ std::vector<std::uint32_t> paraver_metric_types(const TraceDefinitions& definiti
   return types;
 }
 
-std::uint64_t paraver_comm(const TraceDefinitions& definitions, std::uint32_t comm,
+std::uint64_t paraver_comm(const reader::TraceDefinitions& definitions, std::uint32_t comm,
                            std::uint32_t process) {
   if (comm >= definitions.comms.size() || !definitions.comms[comm].self)
     return std::uint64_t{comm} + 1;
   return definitions.comms.size() + 1 + process;
 }
 
-void write_pcf(TextFile& file, const TraceDefinitions& definitions,
+void write_pcf(TextFile& file, const reader::TraceDefinitions& definitions,
                const ParaverRegions& regions,
                const std::vector<std::uint32_t>& metric_types) {
   PcfWriter(file, definitions, regions).write(metric_types);
 }
 
-void write_row(TextFile& file, const TraceDefinitions& definitions,
+void write_row(TextFile& file, const reader::TraceDefinitions& definitions,
                const ParaverObjects& objects) {
   file.text(fmt::format("LEVEL CPU SIZE {}\n", objects.cpu_nodes.size()));
   for (std::size_t i = 0; i < objects.cpu_nodes.size(); ++i)
@@ -257,7 +258,7 @@ void write_row(TextFile& file, const TraceDefinitions& definitions,
   file.text(fmt::format("\nLEVEL NODE SIZE {}\n", definitions.nodes.size()));
   for (const std::string& node : definitions.nodes) file.text(label(node) + "\n");
   file.text(fmt::format("\nLEVEL TASK SIZE {}\n", definitions.processes.size()));
-  for (const ProcessInfo& process : definitions.processes)
+  for (const reader::ProcessInfo& process : definitions.processes)
     file.text(label(process.name) + "\n");
   file.text(fmt::format("\nLEVEL THREAD SIZE {}\n", definitions.locations.size()));
   for (std::size_t task = 0; task < definitions.processes.size(); ++task)

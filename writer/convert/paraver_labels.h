@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "reader/trace_definitions.h"
 #include "writer/convert/paraver_regions.h"
 #include "writer/convert/text_file.h"
-#include "writer/convert/trace_definitions.h"
 
 namespace refrain::convert {
 
@@ -22,19 +22,20 @@ struct ParaverObjects {
   std::vector<std::uint32_t> node_cpus;  // number of CPUs by node
   std::vector<std::uint32_t> cpu_nodes;  // by CPU, from 0: index of the node
 };
-ParaverObjects paraver_objects(const TraceDefinitions& definitions);
+ParaverObjects paraver_objects(const reader::TraceDefinitions& definitions);
 
 // Event type of each metric.
-std::vector<std::uint32_t> paraver_metric_types(const TraceDefinitions& definitions);
+std::vector<std::uint32_t> paraver_metric_types(
+    const reader::TraceDefinitions& definitions);
 
 // Number of a communicator, as `process` sees it: of MPI_COMM_SELF each has its own.
-std::uint64_t paraver_comm(const TraceDefinitions& definitions, std::uint32_t comm,
+std::uint64_t paraver_comm(const reader::TraceDefinitions& definitions, std::uint32_t comm,
                            std::uint32_t process);
 
-void write_pcf(TextFile& file, const TraceDefinitions& definitions,
+void write_pcf(TextFile& file, const reader::TraceDefinitions& definitions,
                const ParaverRegions& regions,
                const std::vector<std::uint32_t>& metric_types);
-void write_row(TextFile& file, const TraceDefinitions& definitions,
+void write_row(TextFile& file, const reader::TraceDefinitions& definitions,
                const ParaverObjects& objects);
 
 }  // namespace refrain::convert

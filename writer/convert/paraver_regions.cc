@@ -1,14 +1,14 @@
 #include "writer/convert/paraver_regions.h"
 
+#include "base/mpi_roles.h"
 #include "writer/convert/paraver_numbers.h"
-#include "writer/otf2/mpi_roles.h"
 
 namespace refrain::convert {
 namespace {
 
 constexpr std::uint64_t kFirstOtherCall = 1001;
 
-bool is_mpi(const RegionInfo& region) {
+bool is_mpi(const reader::RegionInfo& region) {
   return region.paradigm == OTF2_PARADIGM_MPI || region.name.starts_with("MPI_");
 }
 
@@ -18,7 +18,8 @@ bool is_io(OTF2_RegionRole role) {
 
 class Classifier {
  public:
-  explicit Classifier(const TraceDefinitions& definitions) : definitions_(definitions) {}
+  explicit Classifier(const reader::TraceDefinitions& definitions)
+      : definitions_(definitions) {}
 
   ParaverRegions run() {
     for (std::uint32_t i = 0; i < definitions_.regions.size(); ++i)
@@ -27,7 +28,7 @@ class Classifier {
   }
 
  private:
-  ParaverRegion classify(const RegionInfo& region, std::uint64_t number) {
+  ParaverRegion classify(const reader::RegionInfo& region, std::uint64_t number) {
     if (region.is_loop) return {.type = kTypeIteration, .value = ++loops_, .is_loop = true};
     if (is_mpi(region)) return mpi(region);
     if (region.paradigm == OTF2_PARADIGM_OPENMP) return openmp(region, number);
@@ -36,8 +37,8 @@ class Classifier {
     return user;
   }
 
-  ParaverRegion mpi(const RegionInfo& region) {
-    OTF2_RegionRole role = writer::role_of_mpi(region.name);
+  ParaverRegion mpi(const reader::RegionInfo& region) {
+    OTF2_RegionRole role = base::role_of_mpi(region.name);
     if (role == OTF2_REGION_ROLE_FUNCTION && region.role != OTF2_REGION_ROLE_UNKNOWN)
       role = region.role;
     const MpiCall call = classify_mpi(region.name, role);
@@ -54,7 +55,7 @@ class Classifier {
             .state = static_cast<std::uint8_t>(call.state)};
   }
 
-  static ParaverRegion openmp(const RegionInfo& region, std::uint64_t number) {
+  static ParaverRegion openmp(const reader::RegionInfo& region, std::uint64_t number) {
     switch (region.role) {
       case OTF2_REGION_ROLE_PARALLEL:
         return {.type = kTypeFunction, .value = number, .has_line = true};
@@ -88,7 +89,7 @@ class Classifier {
   }
 
   // Tools give a taskwait the role of a barrier, or one of its own.
-  static ParaverRegion waiting(const RegionInfo& region, std::uint64_t number) {
+  static ParaverRegion waiting(const reader::RegionInfo& region, std::uint64_t number) {
     const auto named = [&region](const char* text) {
       return region.name.find(text) != std::string::npos;
     };
@@ -108,7 +109,7 @@ class Classifier {
   }
 
   // Locks, blocks of code inside of them, ...
-  static ParaverRegion other(const RegionInfo& region, std::uint64_t number) {
+  static ParaverRegion other(const reader::RegionInfo& region, std::uint64_t number) {
     ParaverRegion out{.type = kTypeOtherOmp, .value = number};
     const bool lock = region.name.find("set_lock") != std::string::npos ||
                       region.name.find("nest_lock") != std::string::npos;
@@ -118,7 +119,7 @@ class Classifier {
     return out;
   }
 
-  const TraceDefinitions& definitions_;
+  const reader::TraceDefinitions& definitions_;
   ParaverRegions out_;
   std::uint64_t loops_ = 0;
   std::map<std::string, std::uint64_t> other_values_;
@@ -126,7 +127,7 @@ class Classifier {
 
 }  // namespace
 
-ParaverRegions paraver_regions(const TraceDefinitions& definitions) {
+ParaverRegions paraver_regions(const reader::TraceDefinitions& definitions) {
   return Classifier(definitions).run();
 }
 

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "writer/convert/trace_definitions.h"
+#include "reader/trace_definitions.h"
 
 namespace refrain::convert {
 
@@ -75,6 +75,6 @@ struct ParaverRegions {
   std::map<std::uint64_t, std::string> other_calls;
 };
 
-ParaverRegions paraver_regions(const TraceDefinitions& definitions);
+ParaverRegions paraver_regions(const reader::TraceDefinitions& definitions);
 
 }  // namespace refrain::convert

@@ -14,7 +14,7 @@ namespace refrain::convert {
 namespace {
 
 namespace fs = std::filesystem;
-using Kind = EventKind;
+using Kind = reader::EventKind;
 
 constexpr std::uint64_t kDetail = 3, kNoDetail = 0;
 
@@ -28,7 +28,7 @@ bool adds_up(OTF2_MetricMode mode) {
 }
 
 // Paraver's values are whole and not negative.
-std::uint64_t whole(const ExtraValue& value) {
+std::uint64_t whole(const reader::ExtraValue& value) {
   if (value.type == OTF2_TYPE_DOUBLE) {
     const double number = std::bit_cast<double>(value.bits);
     return number > 0 && number < 9e18 ? static_cast<std::uint64_t>(std::llround(number))
@@ -43,7 +43,7 @@ std::uint64_t whole(const ExtraValue& value) {
 ParaverSink::ParaverSink(std::string path)
     : path_(std::move(path)), records_(folder_of(path_)) {}
 
-std::string ParaverSink::begin(const TraceDefinitions& definitions) {
+std::string ParaverSink::begin(const reader::TraceDefinitions& definitions) {
   definitions_ = &definitions;
   if (!prv_.open(path_)) return prv_.error();
   if (!pcf_.open(fs::path(path_).replace_extension(".pcf"))) return pcf_.error();
@@ -54,7 +54,7 @@ std::string ParaverSink::begin(const TraceDefinitions& definitions) {
   locations_.resize(definitions.locations.size());
   ended_.resize(definitions.processes.size());
   for (std::size_t i = 0; i < locations_.size(); ++i) {
-    const LocationInfo& location = definitions.locations[i];
+    const reader::LocationInfo& location = definitions.locations[i];
     locations_[i].first_thread = location.thread == 0;
     if (location.thread == 0 || location.name == "Master thread")
       locations_[i].base = kRunning;
@@ -70,7 +70,7 @@ void ParaverSink::communication(const MatchedMessage& m) {
                           m.tag});
 }
 
-void ParaverSink::event(const TraceEvent& event) {
+void ParaverSink::event(const reader::TraceEvent& event) {
   Location& location = locations_[event.location];
   if (!location.begun) begin_location(event, location);
   switch (event.kind) {
@@ -87,7 +87,7 @@ void ParaverSink::event(const TraceEvent& event) {
   update_state(event.location, location, event.ns);
 }
 
-void ParaverSink::begin_location(const TraceEvent& event, Location& location) {
+void ParaverSink::begin_location(const reader::TraceEvent& event, Location& location) {
   location.begun = true;
   if (location.first_thread) records_.event(event.location, event.ns, kTypeApplication, 1);
   if (!definitions_->is_refrain()) return;
@@ -95,7 +95,7 @@ void ParaverSink::begin_location(const TraceEvent& event, Location& location) {
   records_.event(event.location, event.ns, kTypeDetail, kDetail);
 }
 
-void ParaverSink::enter(const TraceEvent& event, Location& location) {
+void ParaverSink::enter(const reader::TraceEvent& event, Location& location) {
   const ParaverRegion& region = regions_.regions[event.ref];
   Frame frame{event.ref, region.state, false, event.ns};
   if (region.is_loop) {
@@ -118,7 +118,7 @@ void ParaverSink::enter(const TraceEvent& event, Location& location) {
 }
 
 // Frames of tasks that were put aside need not be the innermost ones.
-void ParaverSink::leave(const TraceEvent& event, Location& location) {
+void ParaverSink::leave(const reader::TraceEvent& event, Location& location) {
   const ParaverRegion& region = regions_.regions[event.ref];
   auto frame = location.frames.rbegin();
   while (frame != location.frames.rend() && frame->region != event.ref) ++frame;
@@ -135,7 +135,7 @@ void ParaverSink::leave(const TraceEvent& event, Location& location) {
   if (known) location.frames.erase(std::next(frame).base());
 }
 
-void ParaverSink::enter_iteration(const TraceEvent& event, Location& location) {
+void ParaverSink::enter_iteration(const reader::TraceEvent& event, Location& location) {
   const std::size_t at = location.loops++;
   if (location.levels.size() <= at) location.levels.resize(at + 1);
   Level& level = location.levels[at];
@@ -167,8 +167,9 @@ void ParaverSink::close_level(std::uint32_t location, std::size_t at, std::uint6
   if (at == 0) records_.event(location, ns, kTypePeriod, 0);
 }
 
-void ParaverSink::iteration_number(const TraceEvent& event, const Location& location) {
-  if (location.frames.empty() || location.frames.back().region == kNone) return;
+void ParaverSink::iteration_number(const reader::TraceEvent& event,
+                                   const Location& location) {
+  if (location.frames.empty() || location.frames.back().region == reader::kNone) return;
   if (!regions_.regions[location.frames.back().region].is_loop || location.loops == 0)
     return;
   const std::size_t level = location.loops - 1;
@@ -178,7 +179,7 @@ void ParaverSink::iteration_number(const TraceEvent& event, const Location& loca
                  event.value + 1);
 }
 
-void ParaverSink::other(const TraceEvent& event, Location& location) {
+void ParaverSink::other(const reader::TraceEvent& event, Location& location) {
   const std::uint64_t begin_ns =
       location.frames.empty() ? event.ns : location.frames.back().begin_ns;
   switch (event.kind) {
@@ -200,13 +201,13 @@ void ParaverSink::other(const TraceEvent& event, Location& location) {
     case Kind::kOmpFork:
     case Kind::kThreadFork:
       records_.event(event.location, event.ns, kTypeParallel, 3);
-      location.frames.push_back({kNone, kForkJoin, false, event.ns});
+      location.frames.push_back({reader::kNone, kForkJoin, false, event.ns});
       return;
     case Kind::kOmpJoin:
     case Kind::kThreadJoin:
       records_.event(event.location, event.ns, kTypeParallel, 0);
       for (auto frame = location.frames.rbegin(); frame != location.frames.rend(); ++frame)
-        if (frame->region == kNone) {
+        if (frame->region == reader::kNone) {
           location.frames.erase(std::next(frame).base());
           break;
         }
@@ -234,7 +235,7 @@ void ParaverSink::other(const TraceEvent& event, Location& location) {
   }
 }
 
-void ParaverSink::task(const TraceEvent& event) {
+void ParaverSink::task(const reader::TraceEvent& event) {
   switch (event.kind) {
     case Kind::kThreadTaskCreate:
     case Kind::kThreadTaskSwitch:
@@ -255,7 +256,7 @@ void ParaverSink::task(const TraceEvent& event) {
   }
 }
 
-void ParaverSink::collective(const TraceEvent& event, const Location& location) {
+void ParaverSink::collective(const reader::TraceEvent& event, const Location& location) {
   const std::uint32_t process = definitions_->locations[event.location].process;
   std::uint64_t ns = event.ns;
   if (event.kind == Kind::kMpiCollectiveEnd && !location.frames.empty())
@@ -265,18 +266,18 @@ void ParaverSink::collective(const TraceEvent& event, const Location& location) 
   if (event.peer == OTF2_COLLECTIVE_ROOT_SELF ||
       definitions_->process_of(event.ref, event.peer, process) == process)
     records_.event(event.location, ns, kTypeRoot, 1);
-  if (event.ref != kNone)
+  if (event.ref != reader::kNone)
     records_.event(event.location, ns, kTypeComm,
                    paraver_comm(*definitions_, event.ref, process));
 }
 
-void ParaverSink::metric(const TraceEvent& event, Location& location) {
+void ParaverSink::metric(const reader::TraceEvent& event, Location& location) {
   const auto found = definitions_->metric_classes.find(event.ref);
   if (found == definitions_->metric_classes.end()) return;
   if (location.counters.empty()) location.counters.resize(metric_types_.size());
   for (std::uint16_t i = 0; i < event.metrics && i < found->second.size(); ++i) {
     const std::uint32_t metric = found->second[i];
-    if (metric == kNone) continue;
+    if (metric == reader::kNone) continue;
     std::uint64_t value = whole(event.extras[i]);
     if (adds_up(definitions_->metrics[metric].mode)) {
       const std::uint64_t before = std::exchange(location.counters[metric], value);
@@ -286,7 +287,7 @@ void ParaverSink::metric(const TraceEvent& event, Location& location) {
   }
 }
 
-void ParaverSink::on_off(const TraceEvent& event, Location& location) {
+void ParaverSink::on_off(const reader::TraceEvent& event, Location& location) {
   const bool on = event.op == OTF2_MEASUREMENT_ON;
   location.off = !on;
   records_.event(event.location, event.ns, kTypeTracing, on ? 1 : 0);
@@ -306,7 +307,7 @@ void ParaverSink::update_state(std::uint32_t index, Location& location, std::uin
 }
 
 std::string ParaverSink::header(std::uint64_t end_ns) const {
-  const TraceDefinitions& d = *definitions_;
+  const reader::TraceDefinitions& d = *definitions_;
   const std::time_t when = d.realtime_ns != 0
                                ? static_cast<std::time_t>(d.realtime_ns / 1'000'000'000)
                                : std::time(nullptr);
@@ -322,16 +323,16 @@ std::string ParaverSink::header(std::uint64_t end_ns) const {
   std::string comms;
   std::size_t count = 0;
   for (std::uint32_t i = 0; i < d.comms.size(); ++i) {
-    const CommInfo& comm = d.comms[i];
+    const reader::CommInfo& comm = d.comms[i];
     if (comm.self)
       for (std::uint32_t process = 0; process < d.processes.size(); ++process, ++count)
         comms += fmt::format("c:1:{}:1:{}\n", paraver_comm(d, i, process), process + 1);
-    if (comm.self || comm.group == kNone) continue;
+    if (comm.self || comm.group == reader::kNone) continue;
     std::vector<std::uint32_t> members = d.groups[comm.group];
-    if (comm.remote != kNone)
+    if (comm.remote != reader::kNone)
       members.insert(members.end(), d.groups[comm.remote].begin(),
                      d.groups[comm.remote].end());
-    std::erase(members, kNone);
+    std::erase(members, reader::kNone);
     comms += fmt::format("c:1:{}:{}", i + 1, members.size());
     for (const std::uint32_t member : members) comms += fmt::format(":{}", member + 1);
     comms += '\n';
@@ -347,7 +348,7 @@ std::string ParaverSink::finish(std::uint64_t end_ns) {
   std::vector<std::string> objects;
   for (std::uint32_t i = 0; i < locations_.size(); ++i) {
     Location& location = locations_[i];
-    const LocationInfo& info = definitions_->locations[i];
+    const reader::LocationInfo& info = definitions_->locations[i];
     records_.state(i, location.since, end_ns, location.state);
     for (std::size_t level = 0; level < location.levels.size(); ++level)
       close_level(i, level,

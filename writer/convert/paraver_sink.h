@@ -25,20 +25,20 @@
 #include <string>
 #include <vector>
 
+#include "reader/trace_sink.h"
 #include "writer/convert/message_matcher.h"
 #include "writer/convert/paraver_labels.h"
 #include "writer/convert/paraver_records.h"
 #include "writer/convert/paraver_regions.h"
-#include "writer/convert/trace_sink.h"
 
 namespace refrain::convert {
 
-class ParaverSink final : public TraceSink {
+class ParaverSink final : public reader::TraceSink {
  public:
   // `path` ends with .prv.
   explicit ParaverSink(std::string path);
-  std::string begin(const TraceDefinitions& definitions) override;
-  void event(const TraceEvent& event) override;
+  std::string begin(const reader::TraceDefinitions& definitions) override;
+  void event(const reader::TraceEvent& event) override;
   std::string error() const override { return records_.error(); }
   bool tells_share(const Share& share) override {
     share_ = share;
@@ -49,7 +49,7 @@ class ParaverSink final : public TraceSink {
 
  private:
   struct Frame {
-    std::uint32_t region = kNone;  // kNone: between fork and join
+    std::uint32_t region = reader::kNone;  // kNone: between fork and join
     std::uint8_t state = kRunning;
     bool has_place = false;
     std::uint64_t begin_ns = 0;
@@ -58,7 +58,7 @@ class ParaverSink final : public TraceSink {
     bool open = false;   // a number is in force
     bool ended = false;  // its end is not told yet: the next iteration may follow at once
     std::uint64_t ended_ns = 0;
-    std::uint32_t region = kNone;
+    std::uint32_t region = reader::kNone;
   };
   struct Location {
     std::vector<Frame> frames;
@@ -73,18 +73,18 @@ class ParaverSink final : public TraceSink {
     std::vector<std::uint64_t> counters;  // last values, by metric
   };
 
-  void begin_location(const TraceEvent& event, Location& location);
-  void enter(const TraceEvent& event, Location& location);
-  void leave(const TraceEvent& event, Location& location);
-  void enter_iteration(const TraceEvent& event, Location& location);
+  void begin_location(const reader::TraceEvent& event, Location& location);
+  void enter(const reader::TraceEvent& event, Location& location);
+  void leave(const reader::TraceEvent& event, Location& location);
+  void enter_iteration(const reader::TraceEvent& event, Location& location);
   void leave_iteration(std::uint64_t ns, Location& location);
   void close_level(std::uint32_t location, std::size_t level, std::uint64_t ns);
-  void iteration_number(const TraceEvent& event, const Location& location);
-  void other(const TraceEvent& event, Location& location);
-  void task(const TraceEvent& event);
-  void collective(const TraceEvent& event, const Location& location);
-  void metric(const TraceEvent& event, Location& location);
-  void on_off(const TraceEvent& event, Location& location);
+  void iteration_number(const reader::TraceEvent& event, const Location& location);
+  void other(const reader::TraceEvent& event, Location& location);
+  void task(const reader::TraceEvent& event);
+  void collective(const reader::TraceEvent& event, const Location& location);
+  void metric(const reader::TraceEvent& event, Location& location);
+  void on_off(const reader::TraceEvent& event, Location& location);
   void update_state(std::uint32_t index, Location& location, std::uint64_t ns);
   void communication(const MatchedMessage& message);
   std::string header(std::uint64_t end_ns) const;
@@ -92,7 +92,7 @@ class ParaverSink final : public TraceSink {
   std::string path_;
   ParaverRecords records_;
   TextFile prv_, pcf_, row_;
-  const TraceDefinitions* definitions_ = nullptr;
+  const reader::TraceDefinitions* definitions_ = nullptr;
   ParaverRegions regions_;
   ParaverObjects objects_;
   std::vector<std::uint32_t> metric_types_;

@@ -1,6 +1,6 @@
 // What contains a call in the program: its function, and the functions that were inlined there.
 //
-// Place in the flow: ARCHITECTURE.md, step 7, for where a loop is (writer/otf2/loop_places.h).
+// Place in the flow: ARCHITECTURE.md, step 7, for where a loop is (writer/loops/loop_places.h).
 // Thread-safety: none; uses the resolver that it was made with, which must live longer.
 // Errors: a site of which nothing is known has no frames.
 // Cost: each address is looked up once; as SymbolResolver.

@@ -8,7 +8,7 @@
 
 #include "test/support/files.h"
 #include "test/support/trace.h"
-#include "writer/otf2/archive_writer.h"
+#include "writer/archive_writer.h"
 #include "writer/testing/spool_builder.h"
 
 namespace refrain::writer {

@@ -7,8 +7,8 @@
 #include <array>
 #include <stdexcept>
 
+#include "writer/archive_writer.h"
 #include "writer/exchange/tree.h"
-#include "writer/otf2/archive_writer.h"
 
 namespace refrain::writer {
 namespace {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "writer/otf2/write_options.h"
+#include "writer/archive/write_options.h"
 
 namespace refrain::writer {
 

@@ -8,12 +8,12 @@
 #include <string>
 #include <vector>
 
-#include "writer/spool/format.h"
-#include "writer/spool/mpi_format.h"
+#include "spool/format.h"
+#include "spool/mpi_format.h"
 
 namespace refrain::spool {
 
-// Makes a record; see the kinds in writer/spool/format.h.
+// Makes a record; see the kinds in spool/format.h.
 Record make_record(std::uint8_t kind, std::uint64_t ticks, std::uint64_t a48 = 0,
                    std::uint64_t payload = 0, std::uint8_t sub = 0);
 

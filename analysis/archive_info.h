@@ -1,0 +1,123 @@
+// Reads an archive that Refrain wrote and says what is in it.
+//
+// Place in the flow: after ARCHITECTURE.md, step 7; what `refrain info` prints. Uses the
+// OTF2 reader only: no spool, no traced program is needed.
+// Thread-safety: one call a process at a time (libotf2's error callback is global).
+// Ownership: plain values.
+// Units: as the names say; times in nanoseconds of the archive's clock.
+// Errors: info.error is one line if the archive cannot be read or is not Refrain's; then
+// nothing else is valid. Definitions that contradict each other are read as far as they
+// make sense. Does not throw, prints nothing.
+// Cost: reads the definitions, and the events of each process' primary location.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace refrain::analysis {
+
+struct LocationInfo {
+  std::uint64_t reference = 0;
+  std::string name;
+  std::string process;
+  std::uint64_t archive_events = 0;
+  std::uint64_t events_seen = 0;
+  std::uint64_t events_written = 0;
+  std::map<std::string, std::uint64_t> lost;  // by cause
+  bool primary = false;
+  std::uint32_t group = 0;  // its process
+  std::uint64_t sends = 0;  // messages, and those that are left out
+  std::uint64_t sends_dropped = 0;
+  std::uint64_t receives = 0;
+  std::uint64_t receives_dropped = 0;
+  std::uint64_t bytes_sent = 0;
+  std::uint64_t bytes_received = 0;
+};
+
+// Of a job that uses MPI; what the names mean is in writer/archive/write_options.h.
+struct MpiInfo {
+  bool used = false;
+  std::uint64_t messages = 0;
+  std::uint64_t sends_dropped = 0;
+  std::uint64_t receives_dropped = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t collectives = 0;
+  std::uint64_t collectives_dropped = 0;
+  std::uint64_t one_sided = 0;
+  std::uint64_t one_sided_dropped = 0;
+  std::uint64_t polls_together = 0;
+  std::uint64_t clock_checked = 0;
+  std::uint64_t clock_violations = 0;
+  std::uint64_t clock_repaired = 0;
+  std::uint64_t iterations_given_up = 0;
+  std::uint64_t iterations_alone = 0;
+};
+
+// A counter in iterations of a loop, of the thread that feeds the agent.
+struct CounterInfo {
+  std::string name;
+  std::uint64_t iterations = 0;  // of which it is known
+  double total = 0;
+  double ns = 0;  // that these took
+
+  double per_iteration() const { return total / static_cast<double>(iterations); }
+  double per_second() const { return ns > 0 ? total * 1e9 / ns : 0; }
+};
+
+// The iterations of one loop.
+struct PhaseInfo {
+  std::vector<CounterInfo> counters;
+  std::string name;
+  bool named = false;    // by the program
+  std::string function;  // that goes round; empty: not known
+  std::string file;
+  std::uint32_t line =
+      0;  // of the calls that an iteration consists of: the first, the last
+  std::uint32_t last_line = 0;
+  std::string region;         // its first event
+  std::uint32_t process = 0;  // index of the location group
+  std::uint32_t id = 0;       // of the loop
+  std::uint16_t level = 0;
+  std::int64_t parent = -1;       // id of the loop around it
+  std::uint32_t body_events = 0;  // the period
+  std::vector<std::string> body;  // names of the regions that make an iteration
+  std::uint64_t visits = 0;
+  std::uint64_t iterations = 0;  // complete ones
+  std::uint64_t written = 0;     // of these, whole in the archive
+  std::uint64_t partly = 0;
+  double total_ns = 0;
+  double mean_ns = 0;
+  double min_ns = 0;
+  double max_ns = 0;
+  double sigma_ns = 0;
+};
+
+struct ArchiveInfo {
+  std::string error;
+  std::string version;
+  std::string command;
+  std::string machine;
+  double duration_s = 0;
+  std::uint64_t start_epoch_ns = 0;  // 0: not known
+  std::uint64_t processes = 0;
+  std::vector<LocationInfo> locations;
+  std::uint64_t events_seen = 0;
+  std::uint64_t events_written = 0;
+  std::uint64_t events_filtered = 0;
+  std::uint64_t archive_events = 0;
+  std::map<std::string, std::uint64_t> lost;  // by cause
+  std::uint64_t gaps = 0;
+  bool recovered = false;
+  std::uint64_t archive_bytes = 0;
+  std::map<std::string, std::string> properties;  // all of them
+  std::vector<PhaseInfo> phases;                  // a loop directly before those inside it
+  std::string structure;                          // how they lie in each other, one line
+  MpiInfo mpi;
+};
+
+// `path`: the archive's folder, or its traces.otf2.
+ArchiveInfo read_archive_info(const std::string& path) noexcept;
+
+}  // namespace refrain::analysis

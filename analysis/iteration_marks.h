@@ -1,0 +1,139 @@
+// The marks of iterations in a trace of Refrain, as its events are read.
+//
+// Place in the flow: private to trace_profile.h. Thread-safety: none.
+// An iteration is an Enter of a loop's region; its attribute `written` is absent if it was
+// held. Cost: O(1) an event.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analysis/iteration_classes.h"
+#include "analysis/nest_books.h"
+#include "reader/trace_definitions.h"
+#include "reader/trace_sink.h"
+
+namespace refrain::analysis {
+
+// What an Enter of a loop says of the iteration.
+class MarkAttributes {
+ public:
+  explicit MarkAttributes(const reader::TraceDefinitions& definitions);
+  bool is_mark(const reader::TraceEvent& event) const noexcept;
+  bool written(const reader::TraceEvent& event) const noexcept;  // whole or in part
+  bool complete(const reader::TraceEvent& event) const noexcept;
+
+ private:
+  std::uint64_t value(const reader::TraceEvent& event, std::uint32_t attribute,
+                      std::uint64_t otherwise) const noexcept;
+
+  const reader::TraceDefinitions& definitions_;
+  std::uint32_t written_ = reader::kNone;
+  std::uint32_t complete_ = reader::kNone;
+};
+
+// Counts the iterations of visits, as marks come: a visit is over when the iteration around it
+// is, or when another loop comes.
+class VisitCounter {
+ public:
+  struct Visit {
+    std::uint32_t loop = reader::kNone;
+    std::uint64_t iterations = 0;  // begun
+    bool held = false;             // one of them was
+  };
+  // An iteration begins inside of so many: its visit, with it.
+  const Visit& begin(std::size_t depth, std::uint32_t loop, bool held) {
+    visits_.resize(depth + 1);
+    Visit& visit = visits_.back();
+    if (visit.loop != loop) visit = {.loop = loop};
+    ++visit.iterations;
+    visit.held |= held;
+    return visit;
+  }
+
+ private:
+  std::vector<Visit> visits_;  // of each level the one that came last
+};
+
+struct WrittenIteration {
+  SampleKind kind = SampleKind::kOther;
+  std::uint32_t loop = 0;
+  std::size_t depth = 0;      // written iterations around it
+  std::uint32_t variant = 0;  // of iteration_classes.h
+};
+// What the marks of a process say.
+struct ProcessMarks {
+  std::uint32_t location = reader::kNone;  // that has them; kNone: there are none
+  // What each written iteration is good for, in the order of their begins.
+  std::vector<WrittenIteration> written;
+  std::map<std::uint32_t, IterationClasses> classes;  // by loop
+
+  std::uint32_t variant_of_held(std::uint32_t loop, std::uint64_t position,
+                                std::uint64_t ns) const {
+    const auto found = classes.find(loop);
+    return found == classes.end() ? 0 : found->second.of_held(position, ns);
+  }
+};
+using TraceMarks = std::vector<ProcessMarks>;  // by process
+
+// First pass: finds them.
+class SampleSink final : public reader::TraceSink {
+ public:
+  std::string begin(const reader::TraceDefinitions& definitions) override;
+  void event(const reader::TraceEvent& event) override;
+  std::string error() const override { return {}; }
+  std::string finish(std::uint64_t end_ns) override;
+
+  TraceMarks take() { return std::move(marks_); }
+
+ private:
+  struct Written {
+    std::uint32_t region;
+    bool complete;
+    std::uint64_t position;  // in a visit of its loop
+    bool leading;  // none of the visit was held before: not written for being slow
+    std::size_t depth;
+    std::uint64_t ns = 0;
+    std::uint64_t untold_ns = 0;  // held, and not by iterations that have marks
+    std::uint64_t inner = 0;      // complete iterations directly in it
+  };
+  struct Range {
+    std::uint64_t least = ~std::uint64_t{0};
+    std::uint64_t greatest = 0;
+  };
+  struct Open {
+    std::uint32_t region;
+    std::size_t written;  // place in the list; kHeld
+    std::uint64_t begin_ns;
+    bool complete;
+    std::uint64_t gap_ns = 0;   // directly in it
+    std::uint64_t held_ns = 0;  // of iterations directly in it
+    std::uint64_t inner = 0;    // complete iterations directly in it
+  };
+  struct Process {
+    std::vector<Open> open;
+    VisitCounter visits;
+    std::uint32_t location = reader::kNone;  // that has the marks
+    std::uint64_t ns = 0;                    // until then gaps are counted
+    std::vector<Written> written;
+    std::vector<std::uint64_t> least_ns;  // by region: of its complete iterations
+    std::vector<Range> held;              // by region
+  };
+  static constexpr std::size_t kHeld = ~std::size_t{0};
+
+  void count_gap(Process& process, std::uint64_t ns) const;
+  void end_iteration(Process& process, std::uint64_t ns);
+  static SampleKind kind_of(const Process& process, const Written& iteration);
+
+  const reader::TraceDefinitions* definitions_ = nullptr;
+  std::optional<MarkAttributes> attributes_;
+  std::vector<Process> processes_;
+  std::vector<bool> on_;  // by location: it is being written
+  TraceMarks marks_;
+};
+
+}  // namespace refrain::analysis

@@ -1,0 +1,35 @@
+// Profiles of archives on disk: of other tools, and of what has no loops.
+#include <catch2/catch.hpp>
+
+#include "analysis/trace_profile.h"
+#include "reader/foreign_archive.h"
+#include "test/support/files.h"
+
+namespace refrain::analysis {
+
+TEST_CASE("Profile: an archive of another tool - its GPU's stream is no thread") {
+  test::TemporaryFolder folder;
+  reader::write_foreign_archive(folder / "a");
+  const ProfileResult result = read_trace_profile(folder / "a");
+  REQUIRE(result.error == "");
+  const TraceProfile& profile = result.profile;
+  CHECK(profile.processes == 2);
+  CHECK(profile.threads == 3);  // 7 and 1000000007 of rank 0, 42 of rank 1
+  CHECK(profile.thread_ns == 3 * profile.duration_ns);
+  double exclusive = 0;
+  for (const RegionProfile& region : profile.regions) {
+    CHECK(region.name.find("kernel") == std::string::npos);
+    exclusive += region.exclusive_ns;
+  }
+  // main is 2500 ticks of 0.4 ns on one thread, 2400 on the other.
+  CHECK(exclusive == Approx((2500 + 2400) * 0.4));
+}
+
+TEST_CASE("Profile: a limit where no iterations are marked - an error") {
+  test::TemporaryFolder folder;
+  reader::write_foreign_archive(folder / "a");
+  const ProfileResult result = read_trace_profile(folder / "a", {.hold_after = 10});
+  CHECK(result.error.find("no iterations are marked in it") != std::string::npos);
+}
+
+}  // namespace refrain::analysis

@@ -1,0 +1,139 @@
+// Books the events of a trace: second pass of trace_profile.h.
+//
+// Place in the flow: private to trace_profile.h. Thread-safety: none. Cost: an event costs the
+// same however deep its thread's regions are; a mark of an iteration, for each thread of its
+// process, the depth of its stack.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analysis/counter_readings.h"
+#include "analysis/iteration_marks.h"
+#include "analysis/nest_books.h"
+#include "analysis/trace_profile.h"
+
+namespace refrain::analysis {
+
+class ProfileSink final : public reader::TraceSink {
+ public:
+  explicit ProfileSink(TraceMarks samples) : samples_(std::move(samples)) {}
+
+  std::string begin(const reader::TraceDefinitions& definitions) override;
+  void event(const reader::TraceEvent& event) override;
+  std::string error() const override { return {}; }
+  std::string finish(std::uint64_t end_ns) override;
+
+  TraceProfile take() { return std::move(profile_); }
+
+ private:
+  static constexpr std::uint32_t kNone = reader::kNone;
+  // What the time in a region is to its thread.
+  struct RegionKind {
+    bool useful = false;
+    bool mpi = false;
+  };
+  struct Frame {
+    std::uint32_t region;
+    Place* place;  // where its call was counted; nullptr: nowhere
+    bool counted;  // what its thread had counted by then is known
+    bool first;    // the region is not open further out
+    std::uint64_t
+        settled_ns;  // of the thread's written time: up to then its inclusive time is
+                     // in the sums
+  };
+  struct Thread {
+    std::uint32_t process = 0;
+    std::uint32_t number = kNone;  // of the threads of its process; kNone: it is none
+    bool first = false;            // does the process' serial work, has the marks
+    bool written = true;           // not held
+    std::uint64_t ns = 0;          // booked until then
+    std::uint64_t written_ns = 0;  // of that, while it was written
+    std::vector<Frame> stack;
+    std::vector<std::uint32_t> open;  // by region: how often on the stack
+    CounterReadings counters;
+    std::vector<double>
+        entered;       // by frame and counter: what had been counted at its begin
+    bool gap = false;  // something was not written since the latest record of them
+    // Held iterations of the process before that record, by loop; valid at `version`.
+    std::vector<double> held;
+    std::uint64_t version = 0;
+    // Where it books, if it is not where the first thread is: it passes the edges of what
+    // is written a little before or after that.
+    Place* place = nullptr;
+  };
+  struct OpenIteration {
+    std::uint32_t loop;
+    bool held;
+    bool complete;
+    std::uint64_t begin_ns;
+    std::vector<double> counted;  // by then; empty: not known
+    std::uint64_t position = 0;   // in its visit
+  };
+  struct Process {
+    std::unique_ptr<NestBooks> books;
+    std::vector<std::uint32_t> locations;  // its threads
+    std::uint32_t first = 0;               // number of the first one
+    std::vector<Place*> places;            // open ones, the root first
+    std::vector<OpenIteration> open;       // marks, outermost first
+    VisitCounter visits;
+    std::uint32_t held = 0;  // of these
+    double alone_ns = 0;     // of the outermost of them, written all the same
+    Place* ended = nullptr;  // the written iteration that ended last
+    std::uint64_t ended_ns = 0;
+    std::size_t next_written = 0;  // in samples_
+    std::vector<double> written;   // by region: complete iterations in the archive
+    // By loop: held iterations that lie in no other; changes with `version`.
+    std::vector<double> held_by_loop;
+    std::uint64_t version = 0;
+  };
+
+  Place& place_of(const Thread& thread) const;
+  void switch_writing(Thread& thread, bool on);
+  void book(Thread& thread, std::uint64_t ns);
+  void book_all(std::uint32_t process, std::uint64_t ns);
+  void settle(Frame& frame, const Thread& thread, Sums& sums);
+  void settle_all(Thread& thread);
+  void begin_iteration(const reader::TraceEvent& event);
+  void keep_behind(std::uint32_t process, std::uint64_t ns);
+  void end_iteration(const reader::TraceEvent& event);
+  void enter(Thread& thread, const reader::TraceEvent& event);
+  void leave(Thread& thread, const reader::TraceEvent& event);
+  void told_together(const Thread& thread, const reader::TraceEvent& event) const;
+  void read_counters(Thread& thread, const reader::TraceEvent& event);
+  void book_counted(Place& place, std::uint32_t region, const Thread& thread,
+                    const double* before, bool again) const;
+  void communication(const reader::TraceEvent& event);
+  void find_threads(std::uint32_t process);
+  void sum_up(std::uint64_t end_ns);
+  void add_messages_of_loops();
+  void add_regions(const Sums& sums, const std::vector<double>& written);
+  void add_counters(const Sums& sums, std::uint32_t region,
+                    std::vector<CounterProfile>& counters) const;
+  std::vector<double> counter_totals();
+
+  TraceMarks samples_;
+  const reader::TraceDefinitions* definitions_ = nullptr;
+  std::optional<MarkAttributes> marks_;
+  std::optional<CounterTable> counters_;
+  std::size_t counter_count_ = 0;
+  std::vector<RegionKind> kinds_;
+  std::vector<std::uint32_t> loop_numbers_;  // by region
+  std::vector<std::uint32_t> loops_;         // their regions
+  std::vector<Thread> threads_;
+  std::vector<Process> processes_;
+  double written_ns_ = 0;
+  TraceProfile profile_;
+};
+
+// Metrics of a node and streams of a GPU have locations, too: their time is nobody's.
+bool is_thread(const reader::LocationInfo& location);
+// Whether time in such a region is work of the program's, not of what synchronises or
+// manages its threads and processes.
+bool is_useful(const reader::RegionInfo& region);
+
+}  // namespace refrain::analysis

@@ -1,0 +1,33 @@
+#include "base/archive_files.h"
+
+#include <filesystem>
+#include <system_error>
+
+#include "base/folder.h"
+
+namespace refrain::base {
+
+namespace fs = std::filesystem;
+
+bool holds_archive(const std::string& folder) {
+  std::error_code error;
+  for (const char* name : kArchiveFiles)
+    if (fs::exists(fs::path(folder) / name, error)) return true;
+  return false;
+}
+
+std::uint64_t archive_bytes(const std::string& folder) {
+  std::uint64_t bytes = 0;
+  std::error_code error;
+  for (const char* name : kArchiveFiles) {
+    const fs::path path = fs::path(folder) / name;
+    if (fs::is_regular_file(path, error)) bytes += fs::file_size(path, error);
+    if (!fs::is_directory(path, error)) continue;
+    for (const std::string& file : names_in(path.string(), error))
+      if (fs::is_regular_file(path / file, error))
+        bytes += fs::file_size(path / file, error);
+  }
+  return bytes;
+}
+
+}  // namespace refrain::base

@@ -1,0 +1,61 @@
+#include "base/folder.h"
+
+#include <dirent.h>
+#include <ftw.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <memory>
+#include <string_view>
+
+namespace refrain::base {
+namespace {
+
+struct CloseFolder {
+  void operator()(DIR* folder) const noexcept { closedir(folder); }
+};
+
+// Of the removal that this thread is at; nftw() hands nothing through.
+constinit thread_local int t_first_error = 0;
+
+int remove_entry(const char* path, const struct stat*, int, FTW*) {
+  if (std::remove(path) != 0 && t_first_error == 0) t_first_error = errno;
+  return 0;
+}
+
+}  // namespace
+
+std::vector<std::string> names_in(const std::string& folder, std::error_code& error) {
+  std::vector<std::string> names;
+  error.clear();
+  const std::unique_ptr<DIR, CloseFolder> open(opendir(folder.c_str()));
+  if (open == nullptr) {
+    error = {errno, std::generic_category()};
+    return names;
+  }
+  for (;;) {
+    errno = 0;
+    const dirent* entry = readdir(open.get());
+    if (entry == nullptr) break;
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != "..") names.emplace_back(name);
+  }
+  if (errno != 0) error = {errno, std::generic_category()};
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+void remove_tree(const std::string& path, std::error_code& error) noexcept {
+  error.clear();
+  constexpr int kDescriptors = 8;
+  t_first_error = 0;
+  const int walked = nftw(path.c_str(), remove_entry, kDescriptors, FTW_DEPTH | FTW_PHYS);
+  if (walked != 0 && t_first_error == 0) t_first_error = errno;
+  struct stat left {};
+  if (lstat(path.c_str(), &left) != 0 && errno == ENOENT) return;
+  error = {t_first_error != 0 ? t_first_error : ENOTEMPTY, std::generic_category()};
+}
+
+}  // namespace refrain::base

@@ -1,0 +1,17 @@
+// The role in OTF2 of an MPI procedure, by its name.
+//
+// Place in the flow: ARCHITECTURE.md, step 7; definitions.cc gives it to the regions.
+// Thread-safety: pure. Cost: a few comparisons of short texts.
+#pragma once
+
+#include <otf2/otf2.h>
+
+#include <string_view>
+
+namespace refrain::base {
+
+// Large-count names ("MPI_Send_c"), non-blocking ("MPI_Ibcast"), persistent ("MPI_Bcast_init")
+// and neighbourhood ones have the role of the plain procedure.
+OTF2_RegionRole role_of_mpi(std::string_view procedure) noexcept;
+
+}  // namespace refrain::base

@@ -1,0 +1,39 @@
+// Turns the records of one location into TraceEvents, a batch at a time.
+//
+// Place in the flow: private to archive_stream.h; behind it is libotf2's reader of a
+// location. Thread-safety: none; the callbacks run on the thread that reads. Units: `ticks`
+// of the batch are the archive's, never falling in a location. Cost: one copy an event; a
+// batch keeps its memory.
+#pragma once
+
+#include <otf2/otf2.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "reader/trace_definitions.h"
+
+namespace refrain::reader {
+
+struct EventBatch {
+  struct Entry {
+    TraceEvent event;  // without time and extras
+    std::uint64_t ticks = 0;
+    std::uint32_t extras = 0;  // first of them
+  };
+  const TraceDefinitions* definitions = nullptr;
+  std::uint32_t location = 0;
+  std::uint64_t last_ticks = 0;
+  std::vector<Entry> entries;
+  std::vector<ExtraValue> extras;
+
+  void clear() {
+    entries.clear();
+    extras.clear();
+  }
+};
+
+// For a reader of events whose user data is an EventBatch. The caller deletes them.
+OTF2_EvtReaderCallbacks* make_event_callbacks();
+
+}  // namespace refrain::reader

@@ -1,0 +1,28 @@
+// A small archive as another tool may write it, for tests: another clock resolution, holes
+// in the numbers of locations, a GPU, regions without source, metrics, attributes, names
+// that have to be quoted, and references to what is not defined.
+//
+// Two MPI processes on two nodes. Times in ticks of 2.5 GHz from 1000 on.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+
+namespace refrain::reader {
+
+inline constexpr std::uint64_t kForeignTicks = 2'500'000'000;
+
+struct ForeignOptions {
+  std::uint64_t more_enters = 0;   // pairs of enter and leave on location 7 after all else
+  std::uint64_t said_events = 10;  // by the definitions, of each location
+  bool undefined = true;           // an enter of a region that is not defined
+  // Not 0: an eighth of all references, ranks and counts, in definitions and events, are
+  // something else, chosen by this seed: undefined, of another definition, their own.
+  std::uint32_t lies = 0;
+};
+
+// Makes <folder>/traces.*.
+void write_foreign_archive(const std::filesystem::path& folder,
+                           const ForeignOptions& options = {});
+
+}  // namespace refrain::reader

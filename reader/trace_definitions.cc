@@ -1,0 +1,331 @@
+#include "reader/trace_definitions.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "reader/raw_definitions.h"
+
+namespace refrain::reader {
+namespace {
+
+constexpr std::uint64_t kDenseRefs = std::uint64_t{1} << 20;
+constexpr std::uint32_t kMostSteps = 64;  // up a system tree, which may be a circle
+
+// Puts what was read in order; see trace_definitions.h.
+class Resolver {
+ public:
+  Resolver(const RawDefinitions& raw, TraceDefinitions& out) : raw_(raw), out_(out) {}
+
+  void run() {
+    regions();
+    locations();
+    groups();
+    ranks();
+    order();
+    comms();
+    for (const auto& [ref, from] : raw_.windows) {
+      out_.window_table.add(ref, static_cast<std::uint32_t>(out_.windows.size()));
+      out_.windows.push_back({out_.text(from.name), 0, out_.comm_table.of(from.comm)});
+    }
+    for (const auto& [ref, from] : raw_.parameters) {
+      out_.parameter_table.add(ref, static_cast<std::uint32_t>(out_.parameters.size()));
+      out_.parameters.push_back({out_.text(from.name), from.type});
+    }
+    for (const auto& [ref, from] : raw_.attributes)
+      out_.attributes[ref] = {out_.text(from.name), from.type};
+    for (const auto& [ref, place] : raw_.places)
+      out_.places[ref] = fmt::format("{}:{}", out_.text(place.first), place.second);
+    metrics();
+  }
+
+ private:
+  void regions() {
+    for (const auto& [ref, from] : raw_.regions) {
+      out_.region_table.add(ref, static_cast<std::uint32_t>(out_.regions.size()));
+      RegionInfo& region = out_.regions.emplace_back();
+      region.name = out_.text(from.name);
+      if (region.name.empty()) region.name = "region " + std::to_string(ref);
+      region.file = out_.text(from.file);
+      region.line = from.line;
+      region.role = from.role;
+      region.paradigm = from.paradigm;
+      region.flags = from.flags;
+    }
+    out_.regions.emplace_back().name = "undefined region";
+  }
+
+  std::uint32_t node_of(std::uint32_t tree_node) {
+    std::uint32_t best = tree_node;
+    std::uint32_t at = tree_node;
+    for (std::uint32_t step = 0; step < kMostSteps && raw_.nodes.contains(at); ++step) {
+      if (raw_.shared_memory.contains(at)) {
+        best = at;
+        break;
+      }
+      at = raw_.nodes.at(at).parent;
+    }
+    const auto [found, is_new] =
+        nodes_.try_emplace(best, static_cast<std::uint32_t>(out_.nodes.size()));
+    if (is_new) {
+      const auto node = raw_.nodes.find(best);
+      out_.nodes.push_back(node == raw_.nodes.end() ? "node"
+                                                    : out_.text(node->second.name));
+    }
+    return found->second;
+  }
+
+  // Locations of an accelerator are threads of the process that uses it.
+  std::uint32_t process_of_group(std::uint32_t group) {
+    const auto from = raw_.location_groups.find(group);
+    if (from != raw_.location_groups.end() &&
+        from->second.type != OTF2_LOCATION_GROUP_TYPE_PROCESS &&
+        raw_.location_groups.contains(from->second.creator) &&
+        raw_.location_groups.at(from->second.creator).type ==
+            OTF2_LOCATION_GROUP_TYPE_PROCESS)
+      group = from->second.creator;
+    const auto [found, is_new] =
+        processes_.try_emplace(group, static_cast<std::uint32_t>(out_.processes.size()));
+    if (is_new) {
+      ProcessInfo& process = out_.processes.emplace_back();
+      const auto known = raw_.location_groups.find(group);
+      const bool defined = known != raw_.location_groups.end();
+      process.name = defined ? out_.text(known->second.name) : std::string();
+      if (process.name.empty()) process.name = "process " + std::to_string(group);
+      process.node =
+          node_of(defined ? known->second.node : OTF2_UNDEFINED_SYSTEM_TREE_NODE);
+    }
+    return found->second;
+  }
+
+  void locations() {
+    for (const auto& [group, from] : raw_.location_groups)  // in the order of references
+      if (from.type == OTF2_LOCATION_GROUP_TYPE_PROCESS && raw_.used_groups.contains(group))
+        process_of_group(group);
+    // Process by process: references may count threads first.
+    std::vector<std::pair<std::uint32_t, std::uint64_t>> order;
+    for (const auto& [ref, from] : raw_.locations) order.emplace_back(from.group, ref);
+    std::sort(order.begin(), order.end());
+    for (const auto& [group, ref] : order) {
+      const RawDefinitions::Location& from = raw_.locations.at(ref);
+      const auto index = static_cast<std::uint32_t>(out_.locations.size());
+      LocationInfo& location = out_.locations.emplace_back();
+      location.ref = ref;
+      location.name = out_.text(from.name);
+      if (location.name.empty()) location.name = "location " + std::to_string(ref);
+      location.type = from.type;
+      location.events = from.events;
+      location.process = process_of_group(from.group);
+      index_of_[ref] = index;
+    }
+  }
+
+  // MPI's own order of processes: those at rank 0, 1, ... of all.
+  void groups() {
+    for (const auto& [ref, group] : raw_.groups) {
+      if (group.type != OTF2_GROUP_TYPE_COMM_LOCATIONS ||
+          group.paradigm != OTF2_PARADIGM_MPI)
+        continue;
+      for (const std::uint64_t member : group.members) {
+        const auto found = index_of_.find(member);
+        world_.push_back(found == index_of_.end() ? kNone
+                                                  : out_.locations[found->second].process);
+      }
+      break;
+    }
+  }
+
+  void ranks() {
+    for (std::uint32_t rank = 0; rank < world_.size(); ++rank)
+      if (world_[rank] != kNone && out_.processes[world_[rank]].rank == kNone)
+        out_.processes[world_[rank]].rank = rank;
+  }
+
+  // By rank, those without one behind; then numbers the threads.
+  void order() {
+    std::vector<std::uint32_t> order(out_.processes.size());
+    for (std::uint32_t i = 0; i < order.size(); ++i) order[i] = i;
+    std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+      return out_.processes[a].rank < out_.processes[b].rank;
+    });
+    std::vector<std::uint32_t> place(order.size());
+    std::vector<ProcessInfo> sorted;
+    for (std::uint32_t i = 0; i < order.size(); ++i) {
+      place[order[i]] = i;
+      sorted.push_back(std::move(out_.processes[order[i]]));
+    }
+    out_.processes = std::move(sorted);
+    for (std::uint32_t& process : world_)
+      if (process != kNone) process = place[process];
+    for (std::uint32_t i = 0; i < out_.locations.size(); ++i) {
+      LocationInfo& location = out_.locations[i];
+      location.process = place[location.process];
+      auto& threads = out_.processes[location.process].locations;
+      location.thread = static_cast<std::uint32_t>(threads.size());
+      threads.push_back(i);
+    }
+  }
+
+  std::uint32_t group_of(std::uint32_t ref) {
+    const auto found = raw_.groups.find(ref);
+    if (found == raw_.groups.end()) return kNone;
+    const auto [at, is_new] =
+        groups_.try_emplace(ref, static_cast<std::uint32_t>(out_.groups.size()));
+    if (!is_new) return at->second;
+    std::vector<std::uint32_t>& members = out_.groups.emplace_back();
+    for (const std::uint64_t rank : found->second.members)
+      members.push_back(rank < world_.size() ? world_[rank] : kNone);
+    return at->second;
+  }
+
+  void comms() {
+    for (const auto& [ref, from] : raw_.comms) {
+      out_.comm_table.add(ref, static_cast<std::uint32_t>(out_.comms.size()));
+      CommInfo comm;
+      comm.name = out_.text(from.name);
+      if (comm.name.empty()) comm.name = "communicator " + std::to_string(ref);
+      const auto group = raw_.groups.find(from.group);
+      if (group != raw_.groups.end() && group->second.paradigm == OTF2_PARADIGM_MPI) {
+        comm.of_processes = true;
+        comm.self = group->second.type == OTF2_GROUP_TYPE_COMM_SELF;
+        if (!comm.self) comm.group = group_of(from.group);
+        if (from.remote != OTF2_UNDEFINED_GROUP) comm.remote = group_of(from.remote);
+      }
+      out_.comms.push_back(std::move(comm));
+    }
+  }
+
+  void metrics() {
+    std::unordered_map<std::uint32_t, std::uint32_t> index;
+    for (const auto& [ref, member] : raw_.metric_members) {
+      index[ref] = static_cast<std::uint32_t>(out_.metrics.size());
+      out_.metrics.push_back(
+          {out_.text(member.name), out_.text(member.unit), member.type, member.mode});
+    }
+    for (const auto& [ref, members] : raw_.metric_classes) {
+      auto& out = out_.metric_classes[ref];
+      for (const std::uint32_t member : members) {
+        const auto found = index.find(member);
+        out.push_back(found == index.end() ? kNone : found->second);
+      }
+    }
+    for (const auto& [ref, of_class] : raw_.metric_instances) {
+      const auto found = out_.metric_classes.find(of_class);
+      if (found != out_.metric_classes.end()) {
+        const std::vector<std::uint32_t> members = found->second;
+        out_.metric_classes[ref] = members;
+      }
+    }
+  }
+
+  const RawDefinitions& raw_;
+  TraceDefinitions& out_;
+  std::unordered_map<std::uint32_t, std::uint32_t> nodes_, processes_, groups_;
+  std::unordered_map<std::uint64_t, std::uint32_t> index_of_;
+  std::vector<std::uint32_t> world_;  // processes by MPI's rank
+};
+
+}  // namespace
+
+void RefTable::add(std::uint64_t ref, std::uint32_t index) {
+  if (ref >= kDenseRefs) {
+    sparse_[ref] = index;
+    return;
+  }
+  if (ref >= dense_.size()) dense_.resize(ref + 1, kNone);
+  dense_[ref] = index;
+}
+
+std::uint32_t RefTable::slow(std::uint64_t ref) const noexcept {
+  const auto found = sparse_.find(ref);
+  return found == sparse_.end() ? kNone : found->second;
+}
+
+std::uint64_t TraceDefinitions::ns(std::uint64_t ticks) const noexcept {
+  if (ticks <= base_ticks) return 0;
+  const std::uint64_t passed = ticks - base_ticks;
+  if (ticks_per_second == 1'000'000'000) return passed;
+  constexpr std::uint64_t kNs = 1'000'000'000;
+  if (passed < (std::uint64_t{1} << 34))
+    return (passed * kNs + ticks_per_second / 2) / ticks_per_second;
+  __extension__ using Wide = unsigned __int128;
+  const Wide ns = (Wide{passed} * kNs + ticks_per_second / 2) / ticks_per_second;
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 62;
+  return ns > kMost ? kMost : static_cast<std::uint64_t>(ns);
+}
+
+const std::string& TraceDefinitions::text(std::uint32_t ref) const noexcept {
+  static const std::string kEmpty;
+  const auto found = strings.find(ref);
+  return found == strings.end() ? kEmpty : found->second;
+}
+
+std::uint32_t TraceDefinitions::process_of(std::uint32_t comm, std::uint32_t rank,
+                                           std::uint32_t self) const noexcept {
+  if (comm >= comms.size()) return kNone;
+  const CommInfo& info = comms[comm];
+  if (info.self) return rank == 0 ? self : kNone;
+  if (info.group == kNone) return kNone;
+  const auto* members = &groups[info.group];
+  if (info.remote != kNone &&
+      std::find(members->begin(), members->end(), self) != members->end())
+    members = &groups[info.remote];
+  return rank < members->size() ? (*members)[rank] : kNone;
+}
+
+std::string TraceDefinitions::value_text(std::uint8_t type, std::uint64_t bits) const {
+  switch (type) {
+    case OTF2_TYPE_INT8:
+    case OTF2_TYPE_INT16:
+    case OTF2_TYPE_INT32:
+    case OTF2_TYPE_INT64:
+      return std::to_string(static_cast<std::int64_t>(bits));
+    case OTF2_TYPE_FLOAT:
+      return fmt::format("{}", std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
+    case OTF2_TYPE_DOUBLE:
+      return fmt::format("{}", std::bit_cast<double>(bits));
+    case OTF2_TYPE_STRING:
+      return text(static_cast<std::uint32_t>(bits));
+    case OTF2_TYPE_SOURCE_CODE_LOCATION: {
+      const auto place = places.find(static_cast<std::uint32_t>(bits));
+      return place != places.end() ? place->second : std::to_string(bits);
+    }
+    case OTF2_TYPE_REGION: {
+      const std::uint32_t region = region_table.of(bits);
+      return region != kNone ? regions[region].name : std::to_string(bits);
+    }
+    default:
+      return std::to_string(bits);
+  }
+}
+
+OTF2_ErrorCode read_trace_definitions(OTF2_Reader* reader, TraceDefinitions& definitions) {
+  RawDefinitions raw;
+  const OTF2_ErrorCode code = read_raw_definitions(reader, raw);
+  if (code != OTF2_SUCCESS) return code;
+  if (raw.ticks_per_second != 0) definitions.ticks_per_second = raw.ticks_per_second;
+  definitions.base_ticks = raw.offset_ticks;
+  definitions.end_ticks = raw.offset_ticks + raw.length_ticks;
+  if (definitions.end_ticks < raw.offset_ticks) definitions.end_ticks = raw.offset_ticks;
+  if (raw.realtime_ns != OTF2_UNDEFINED_TIMESTAMP)
+    definitions.realtime_ns = raw.realtime_ns;
+  definitions.strings = std::move(raw.strings);
+  Resolver(raw, definitions).run();
+  return code;
+}
+
+bool TraceDefinitions::adjoins(std::uint64_t end_ns,
+                               std::uint64_t begin_ns) const noexcept {
+  constexpr std::uint64_t kMostTicks = 3;
+  const std::uint64_t most_ns = 1 + kMostTicks * 1'000'000'000 / ticks_per_second;
+  return end_ns <= begin_ns && begin_ns - end_ns <= (is_refrain() ? most_ns : 0);
+}
+
+void mark_loops(TraceDefinitions& definitions) {
+  if (!definitions.is_refrain()) return;
+  for (RegionInfo& region : definitions.regions)
+    region.is_loop = (region.flags & OTF2_REGION_FLAG_PHASE) != 0;
+}
+
+}  // namespace refrain::reader

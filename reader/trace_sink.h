@@ -1,0 +1,38 @@
+// Takes the events of a trace in the order of their times and writes them in some format.
+//
+// Place in the flow: ARCHITECTURE.md, step 9, behind archive_stream.h.
+// Thread-safety: none. Ownership: a sink owns its files; those that were not finished are
+// removed with it.
+// Errors: as one line, empty for success; after an error nothing more is handed over.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "reader/trace_definitions.h"
+#include "reader/trace_event.h"
+
+namespace refrain::reader {
+
+class TraceSink {
+ public:
+  virtual ~TraceSink() = default;
+  // `definitions` lives as long as the sink is used.
+  virtual std::string begin(const TraceDefinitions& definitions) = 0;
+  // Times never fall; of equal ones, events of a location keep their order.
+  virtual void event(const TraceEvent& event) = 0;
+  // Asked for now and then.
+  virtual std::string error() const = 0;
+  // What could not be told in this format, a line each; after finish().
+  virtual std::vector<std::string> notes() const { return {}; }
+  using Share = std::function<void(double share)>;
+  // True: finish() takes about as long as everything before it, and tells `share` how much
+  // of it is done, from 0 to 1. Before begin().
+  virtual bool tells_share(const Share&) { return false; }
+  // `end_ns`: of the trace; no event is later. What is written is complete afterwards.
+  virtual std::string finish(std::uint64_t end_ns) = 0;
+};
+
+}  // namespace refrain::reader

@@ -1,0 +1,300 @@
+#include "spool/journal.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+#include "spool/visit_tree.h"
+
+namespace refrain::spool {
+namespace {
+
+// What is damaged ends the chain.
+CallChain parse_call_chain(std::string_view text) {
+  const auto number = [&text](char end) {
+    std::uint64_t value = 0;
+    const auto [at, error] =
+        std::from_chars(text.data(), text.data() + text.size(), value, 16);
+    text.remove_prefix(static_cast<std::size_t>(at - text.data()));
+    const bool ends = text.empty() ? end == ' ' : text.front() == end;
+    if (error != std::errc() || !ends) return std::pair(value, false);
+    if (!text.empty()) text.remove_prefix(1);
+    return std::pair(value, true);
+  };
+  CallChain chain;
+  for (bool more = true; more;) {
+    more = text.find(',') < text.find(' ');
+    const auto [loop, ok] = number(more ? ',' : ' ');
+    if (!ok) return {};
+    chain.loops.push_back(static_cast<std::uint32_t>(loop));
+  }
+  const auto [place, ok] = number(' ');
+  if (!ok) return {};
+  chain.place = {static_cast<std::uint8_t>(place >> 58),
+                 static_cast<std::uint16_t>(place >> 48 & 0x3ff), place & kAddressMask};
+  while (!text.empty()) {
+    const auto [address, colon] = number(':');
+    if (!colon) break;
+    const auto [cfa, space] = number(' ');
+    if (!space) break;
+    chain.frames.push_back({address, cfa});
+  }
+  return chain;
+}
+
+class JournalParser {
+ public:
+  explicit JournalParser(const RecordSequence& log) { out_.log = log; }
+
+  Journal parse() {
+    const std::size_t size = out_.log.size();
+    for (index_ = 0; index_ < size; ++index_) {
+      const Record& record = out_.log[index_];
+      if (record.kind == kText) {
+        take_text(record);
+        continue;
+      }
+      out_.last_ticks = std::max(out_.last_ticks, record.ticks);
+      take(record);
+    }
+    while (!open_.empty()) close_visit(open_.begin()->first, size);
+    finish();
+    return std::move(out_);
+  }
+
+ private:
+  void take(const Record& record) {
+    switch (record.kind) {
+      case kGapHold:
+      case kGapResume:
+        take_gap(record);
+        break;
+      case kLoopFound:
+      case kLoopBody:
+        take_loop(record);
+        break;
+      case kIteration:
+        take_iteration(record);
+        break;
+      case kLoopMismatch:
+        out_.mismatches.push_back({record.aux32, record.payload, record.ticks});
+        break;
+      case kLoopLeft:
+      case kMarksEnd:
+        take_left(record);
+        break;
+      case kClockPair:
+        if (out_.first_clock.ns == 0) out_.first_clock = {record.ticks, record.payload};
+        out_.last_clock = {record.ticks, record.payload};
+        break;
+      case kHeldSummary:
+      case kHeldValue:
+        take_summary(record);
+        break;
+      case kSlowIteration:
+      case kSlowValue:
+        take_slow(record);
+        break;
+      case kLimitReached:
+        out_.limits.push_back({record.ticks, record.sub, record.payload});
+        break;
+      default:
+        out_.mpi.take(record);
+        break;
+    }
+  }
+
+  void take_text(const Record& record) {
+    const std::uint64_t bytes = record.a48();
+    const std::size_t left = out_.log.size() - index_ - 1;
+    if (bytes > left * kRecordBytes) {  // cut off: what follows cannot be trusted
+      index_ = out_.log.size();
+      return;
+    }
+    std::string text(bytes, '\0');
+    for (std::uint64_t done = 0; done < bytes; done += kRecordBytes)
+      std::memcpy(text.data() + done, &out_.log[++index_],
+                  std::min<std::uint64_t>(kRecordBytes, bytes - done));
+    if (record.sub == kTextModule) {
+      out_.modules.push_back(std::move(text));
+    } else if (record.sub == kTextCallers) {
+      CallChain chain = parse_call_chain(text);
+      if (!chain.frames.empty()) out_.chains.push_back(std::move(chain));
+    } else {
+      out_.mpi.take_text(record.sub, text);
+      out_.user.take_text(record.sub, text);
+      out_.texts[record.sub] = std::move(text);
+    }
+  }
+
+  void take_gap(const Record& record) {
+    JournalGap& gap = gaps_[record.a48()];
+    gap.id = record.a48();
+    latest_summary_.clear();
+    if (record.kind == kGapHold) {
+      gap.hold_epoch = record.payload;
+      gap.hold_ticks = record.ticks;
+      gap.hold_reason = record.sub;
+    } else {
+      gap.resumed = true;
+      gap.resume_epoch = record.payload;
+      gap.resume_ticks = record.ticks;
+      gap.resume_reason = record.sub;
+    }
+  }
+
+  void take_loop(const Record& record) {
+    Loop& loop = out_.loops[record.aux32];
+    loop.id = record.aux32;
+    if (record.kind == kLoopFound) {
+      close_visit(record.aux32, index_);
+      LoopVisit& visit = open_visit(record);
+      visit.visit = static_cast<std::uint32_t>(record.payload >> 32);
+      visit.found_ticks = record.ticks;
+      loop.body_events =
+          std::max(loop.body_events, static_cast<std::uint32_t>(record.payload));
+      return;
+    }
+    if (record.aux16 >= loop.body.size()) loop.body.resize(record.aux16 + std::size_t{1});
+    loop.body[record.aux16] = {record.sub, static_cast<std::uint16_t>(record.payload >> 48),
+                               record.payload & kAddressMask};
+  }
+
+  LoopVisit& open_visit(const Record& record) {
+    LoopVisit& visit = open_[record.aux32];
+    visit.loop = record.aux32;
+    visit.level = record.aux16;
+    visit.first_record = index_;
+    visit.found_ticks = record.ticks;
+    return visit;
+  }
+
+  void take_iteration(const Record& record) {
+    out_.loops[record.aux32].id = record.aux32;
+    const auto known = open_.find(record.aux32);
+    LoopVisit& visit = known != open_.end() ? known->second : open_visit(record);
+    if (visit.begun == 0) visit.first_ticks = record.ticks;
+    visit.level = record.aux16;
+    visit.complete = record.payload;
+    ++visit.begun;
+  }
+
+  void take_left(const Record& record) {
+    const auto known = open_.find(record.aux32);
+    if (known == open_.end()) return;
+    LoopVisit& visit = known->second;
+    visit.left = true;
+    visit.left_ticks = record.ticks;
+    visit.complete = record.payload;
+    close_visit(record.aux32, index_ + 1);
+  }
+
+  void close_visit(std::uint32_t loop, std::size_t end) {
+    const auto known = open_.find(loop);
+    if (known == open_.end()) return;
+    known->second.end_record = end;
+    if (known->second.begun != 0) out_.visits.push_back(known->second);
+    open_.erase(known);
+  }
+
+  // Sums of one gap may be told in several parts.
+  void take_summary(const Record& record) {
+    if (record.kind == kHeldSummary) {
+      out_.loops[record.aux32].id = record.aux32;
+      const auto [at, is_new] =
+          latest_summary_.try_emplace(record.a48(), out_.summaries.size());
+      if (is_new) out_.summaries.push_back({.loop = record.aux32});
+      summary_ = at->second;
+      summary_part_ = record.payload;
+      HeldSummary& summary = out_.summaries[summary_];
+      summary.ticks = record.ticks;
+      summary.iterations += record.payload;
+      return;
+    }
+    if (summary_ >= out_.summaries.size()) return;
+    HeldSummary& summary = out_.summaries[summary_];
+    const bool first = summary.iterations == summary_part_;
+    switch (record.sub) {
+      case kHeldTotal:
+        summary.total += record.payload;
+        break;
+      case kHeldLeast:
+        if (summary_part_ == 0) break;
+        summary.least = first ? record.payload : std::min(summary.least, record.payload);
+        break;
+      case kHeldGreatest:
+        summary.greatest = std::max(summary.greatest, record.payload);
+        break;
+      case kHeldVisits:
+        summary.visits += record.payload;
+        break;
+      case kHeldParent:
+        summary.parent = static_cast<std::uint32_t>(record.payload);
+        break;
+      default:
+        break;
+    }
+  }
+
+  void take_slow(const Record& record) {
+    if (record.kind == kSlowIteration) {
+      out_.slow.push_back(
+          {.ticks = record.ticks, .loop = record.aux32, .number = record.payload});
+      return;
+    }
+    if (out_.slow.empty()) return;
+    SlowIteration& slow = out_.slow.back();
+    if (record.sub == kSlowDuration) slow.duration = record.payload;
+    if (record.sub == kSlowMedian) slow.median = record.payload;
+    if (record.sub == kSlowMad) slow.mad = record.payload;
+  }
+
+  void finish() {
+    for (auto& [id, gap] : gaps_) out_.gaps.push_back(gap);
+    const std::string settings = out_.text(kTextSettings);
+    out_.marks_summary = settings.find("marks=summary\n") != std::string::npos ||
+                         (settings.empty() && !out_.summaries.empty());
+    out_.mpi.finish();
+    nest_visits(out_.visits);
+  }
+
+  Journal out_;
+  std::size_t index_ = 0;
+  std::map<std::uint32_t, LoopVisit> open_;
+  std::map<std::uint64_t, JournalGap> gaps_;
+  std::map<std::uint64_t, std::size_t> latest_summary_;  // by loop and the one around
+  std::size_t summary_ = ~std::size_t{0};
+  std::uint64_t summary_part_ = 0;  // iterations of the part being read
+};
+
+}  // namespace
+
+void DurationSums::add(std::uint64_t ticks) noexcept {
+  least = count == 0 ? ticks : std::min(least, ticks);
+  greatest = std::max(greatest, ticks);
+  ++count;
+  const auto value = static_cast<double>(ticks);
+  total += value;
+  squares += value * value;
+}
+
+void DurationSums::add(const HeldSummary& held) noexcept {
+  if (held.iterations == 0) return;
+  least = count == 0 ? held.least : std::min(least, held.least);
+  greatest = std::max(greatest, held.greatest);
+  count += held.iterations;
+  const auto sum = static_cast<double>(held.total);
+  total += sum;
+  squares += sum * sum / static_cast<double>(held.iterations);
+}
+
+std::string Journal::text(TextKey key) const {
+  const auto found = texts.find(key);
+  return found == texts.end() ? std::string() : found->second;
+}
+
+Journal parse_journal(const RecordSequence& log) { return JournalParser(log).parse(); }
+
+}  // namespace refrain::spool

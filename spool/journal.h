@@ -1,0 +1,163 @@
+// What the journal of a process says, put in order: texts, loops, visits, gaps, clock.
+//
+// Place in the flow: ARCHITECTURE.md, step 7, after spool_reader.h. Iterations stay in
+// the file, they can be many: iteration_stream.h goes through them, visit by visit.
+// Thread-safety: const after parse_journal().
+// Ownership: `log` points into the SpoolFile, which must live longer.
+// Errors: unknown or cut-off records are skipped; nothing throws but for lack of memory.
+// Cost: one pass over the journal; memory for each visit of a loop and each gap, none
+// for an iteration.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "spool/format.h"
+#include "spool/mpi_journal.h"
+#include "spool/record_sequence.h"
+#include "spool/user_journal.h"
+
+namespace refrain::spool {
+
+// One event of a loop's body.
+struct LoopBodyEvent {
+  std::uint8_t record_kind = 0;  // Kind of the record that gave the symbol
+  std::uint16_t sub = 0;         // its ompt_work_t or ompt_sync_region_t
+  std::uint64_t address = 0;
+  bool operator==(const LoopBodyEvent&) const = default;
+};
+
+struct Loop {
+  std::uint32_t id = 0;
+  std::uint32_t body_events = 0;
+  std::vector<LoopBodyEvent> body;
+};
+
+// Who called an event of loops: see kTextCallers.
+struct CallChain {
+  struct Frame {
+    std::uint64_t address = 0;  // where the call returns to
+    std::uint64_t cfa = 0;
+    bool operator==(const Frame&) const = default;
+  };
+  std::vector<std::uint32_t> loops;
+  LoopBodyEvent place;
+  std::vector<Frame> frames;  // from the event outwards
+};
+
+struct HeldSummary;
+
+// Durations of complete iterations, in ticks.
+struct DurationSums {
+  std::uint64_t count = 0;
+  double total = 0;
+  double squares = 0;
+  std::uint64_t least = 0;
+  std::uint64_t greatest = 0;
+
+  void add(std::uint64_t ticks) noexcept;
+  // Iterations of which only the sum is known count for the deviation as if each had
+  // lasted their mean.
+  void add(const HeldSummary& held) noexcept;
+};
+
+// One stay in a loop, from its first iteration until it was left.
+struct LoopVisit {
+  std::uint32_t loop = 0;
+  std::uint16_t level = 0;  // 0: in no other loop
+  std::uint32_t visit = 0;
+  std::uint64_t found_ticks = 0;
+  std::size_t first_record = 0;   // of the journal: the visit's records lie in
+  std::size_t end_record = 0;     // [first_record, end_record)
+  std::uint64_t first_ticks = 0;  // begin of its first iteration
+  std::uint64_t begun = 0;        // iterations that have a mark
+  std::uint64_t complete = 0;     // iterations with a lesser number were completed
+  std::uint64_t left_ticks = 0;
+  bool left = false;  // false: the process ended inside
+  // Found by visit_tree.h when all is known:
+  std::uint32_t parent = kNoParent;   // the loop whose iterations this visit lies in
+  std::uint64_t cut_ticks = kNotCut;  // another loop begins inside the last iteration
+
+  static constexpr std::uint32_t kNoParent = ~std::uint32_t{0};
+  static constexpr std::uint64_t kNotCut = ~std::uint64_t{0};
+};
+
+struct JournalGap {
+  std::uint64_t id = 0;
+  std::uint64_t hold_epoch = 0;
+  std::uint64_t hold_ticks = 0;
+  std::uint8_t hold_reason = 0;
+  bool resumed = false;
+  std::uint64_t resume_epoch = 0;
+  std::uint64_t resume_ticks = 0;
+  std::uint8_t resume_reason = 0;
+};
+
+struct LoopMismatch {
+  std::uint32_t loop = 0;
+  std::uint64_t iteration = 0;
+  std::uint64_t ticks = 0;
+};
+
+// Iterations of one loop, in one gap, that have no marks of their own: of inner loops of
+// held iterations, with marks=summary of every loop.
+struct HeldSummary {
+  std::uint64_t ticks = 0;
+  std::uint32_t loop = 0;
+  std::uint64_t iterations = 0;
+  std::uint64_t total = 0;
+  std::uint64_t least = 0;
+  std::uint64_t greatest = 0;
+  std::uint64_t visits = 0;  // without any mark
+  std::uint32_t parent = LoopVisit::kNoParent;
+};
+
+// An iteration that is in the archive because it left the band of its loop.
+struct SlowIteration {
+  std::uint64_t ticks = 0;
+  std::uint32_t loop = 0;
+  std::uint64_t number = 0;
+  std::uint64_t duration = 0;
+  std::uint64_t median = 0;  // of the loop, before it
+  std::uint64_t mad = 0;     // median absolute deviation
+};
+
+struct LimitReached {
+  std::uint64_t ticks = 0;
+  std::uint8_t cause = 0;
+  std::uint64_t epoch = 0;
+};
+
+struct ClockPair {
+  std::uint64_t ticks = 0;
+  std::uint64_t ns = 0;
+};
+
+struct Journal {
+  RecordSequence log;
+  std::map<std::uint8_t, std::string> texts;  // by TextKey, without kTextModule
+  std::vector<std::string> modules;           // texts of kTextModule
+  std::map<std::uint32_t, Loop> loops;
+  std::vector<LoopVisit> visits;  // by first_ticks, outer ones first
+  std::vector<JournalGap> gaps;   // by number
+  std::vector<LoopMismatch> mismatches;
+  std::vector<HeldSummary> summaries;
+  std::vector<SlowIteration> slow;
+  std::vector<LimitReached> limits;
+  std::vector<CallChain> chains;
+  MpiJournal mpi;
+  UserJournal user;
+  ClockPair first_clock;
+  ClockPair last_clock;
+  std::uint64_t last_ticks = 0;  // greatest of all records
+  bool marks_summary = false;    // held iterations have no marks of their own
+
+  std::string text(TextKey key) const;
+};
+
+Journal parse_journal(const RecordSequence& log);
+
+}  // namespace refrain::spool

@@ -1,0 +1,75 @@
+// Values in the spool's MPI records; see format.h, of which this is a part.
+//
+// *Channel*: source, destination, communicator and tag; what MPI promises to deliver in
+// order. Both ends number the messages of each channel from 0, also while held: a message
+// is the same at both ends if channel and number are. The number of a receive is counted
+// when it is posted, or, if it was posted for any source or any tag, when it is known what
+// it got; where that is not the order of posting, and where one was cancelled that was not the
+// channel's last, the journal's kTextNumbers put the numbers right.
+//
+// *Cuts*: a kMpiEnter of the primary thread outside of any parallel region begins an epoch
+// (kMpiCut, the bit that begins of teams use for the same).
+#pragma once
+
+#include <cstdint>
+
+#include "spool/format.h"
+
+namespace refrain::spool {
+
+inline constexpr std::uint8_t kMpiCut = kTeamCut;
+inline constexpr std::uint32_t kMpiNoRoot = 0xffffffff;
+inline constexpr std::uint64_t kMpiWorldwide = 1;  // all processes take part: an anchor
+inline constexpr unsigned kMpiProcedureShift = 48;
+
+enum MpiMode : std::uint8_t {
+  kMpiStandard = 0,
+  kMpiBuffered = 1,
+  kMpiSynchronous = 2,
+  kMpiReady = 3,
+};
+
+// What a receive leaves open, as bits.
+enum MpiAny : std::uint8_t { kMpiAnySource = 1, kMpiAnyTag = 2 };
+
+// In the order of OTF2_CollectiveOp.
+enum MpiCollective : std::uint8_t {
+  kMpiBarrier = 0,
+  kMpiBcast = 1,
+  kMpiGather = 2,
+  kMpiGatherv = 3,
+  kMpiScatter = 4,
+  kMpiScatterv = 5,
+  kMpiAllgather = 6,
+  kMpiAllgatherv = 7,
+  kMpiAlltoall = 8,
+  kMpiAlltoallv = 9,
+  kMpiAlltoallw = 10,
+  kMpiAllreduce = 11,
+  kMpiReduce = 12,
+  kMpiReduceScatter = 13,
+  kMpiScan = 14,
+  kMpiExscan = 15,
+  kMpiReduceScatterBlock = 16,
+  kMpiCreateHandle = 17,
+  kMpiDestroyHandle = 18,
+};
+
+enum MpiCommKind : std::uint8_t {
+  kMpiCommWorld = 0,
+  kMpiCommSelf = 1,
+  kMpiCommIntra = 2,
+  kMpiCommInter = 3,
+  kMpiCommWindow =
+      4,  // not one: a window of one-sided communication, which has a number as
+          // they do; its parent is its communicator
+};
+
+enum MpiRma : std::uint8_t {
+  kMpiRmaPut = 0,
+  kMpiRmaGet = 1,
+  kMpiRmaAtomic = 2,
+  kMpiRmaComplete = 3,
+};
+
+}  // namespace refrain::spool

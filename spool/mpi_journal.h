@@ -1,0 +1,80 @@
+// What the journal of a process says of MPI: its rank, procedures, communicators, windows,
+// clock offsets.
+//
+// Place in the flow: ARCHITECTURE.md, step 7; part of journal.h, which reads all else.
+// Thread-safety: const after the journal was parsed. Ownership: plain values.
+// Units: ranks in MPI_COMM_WORLD unless said otherwise; ticks of the process' clock, of
+// rank 0's where the name says so.
+// Errors: cut-off or contradicting records are skipped.
+// Cost: memory for each communicator and its members, none for an event.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "spool/format.h"
+#include "spool/message_numbers.h"
+#include "spool/mpi_format.h"
+
+namespace refrain::spool {
+
+struct JournalComm {
+  MpiCommKind kind = kMpiCommIntra;
+  std::uint32_t rank = 0;  // of this process in it
+  std::uint32_t size = 0;  // 0: not known
+  std::uint64_t identity = 0;
+  std::uint64_t parent = 0;            // identity; 0: none
+  std::vector<std::uint32_t> members;  // may be known to another process only
+  std::vector<std::uint32_t> remote;   // of an intercommunicator, the other group
+  std::string name;
+  std::string topology;  // text of kTextTopology, without the number
+};
+
+struct JournalClockOffset {
+  std::uint64_t ticks = 0;
+  std::int64_t offset_ticks = 0;  // to be added for rank 0's clock
+  std::uint64_t error_ticks = 0;  // bound
+};
+
+// A channel as this process sees it.
+struct ChannelEnd {
+  bool sent = false;  // by this process
+  std::uint16_t comm = 0;
+  std::uint32_t peer = 0;  // in it
+  std::uint32_t tag = 0;
+  auto operator<=>(const ChannelEnd&) const = default;
+};
+
+struct MpiJournal {
+  bool known = false;  // the process has told its rank
+  std::uint32_t rank = 0;
+  std::uint32_t size = 0;
+  std::map<std::uint16_t, std::string> procedures;
+  std::map<std::uint16_t, JournalComm> comms;  // by number in this process; windows, too
+  std::vector<JournalClockOffset> offsets;     // in the order of their ticks
+  std::string
+      taken;  // text of kTextTaken; not empty: no number of a message means anything
+
+  std::map<ChannelEnd, MessageNumbers> numbers;  // of channels that have wrong ones
+
+  // Of a message's number in a record, the right one.
+  std::uint64_t right_number(const ChannelEnd& channel, std::uint64_t number) const {
+    if (numbers.empty()) return number;
+    const auto found = numbers.find(channel);
+    return found == numbers.end() ? number : found->second.right(number);
+  }
+
+  // Takes a record or a text; what does not concern MPI is ignored.
+  void take(const Record& record);
+  void take_text(std::uint8_t key, const std::string& text);
+  void finish();
+  // What it tells of MPI_COMM_WORLD as a communicator; nullptr: nothing.
+  const JournalComm* world() const;
+  // What the processes of the job agree on counts more than what this one tells, or has lost; no
+  // rank at all for one that lies beyond the others.
+  void settle(std::uint32_t job_rank, std::uint32_t job_size);
+};
+
+}  // namespace refrain::spool

@@ -1,0 +1,94 @@
+// Opens one spool file for reading and tells what in it can be trusted.
+//
+// Place in the flow: ARCHITECTURE.md, step 7; format.h is the contract. Used at the end
+// of a run and, by `refrain recover`, on the files of a process that was killed.
+// Thread-safety: const access from any number of threads. Not for signal handlers.
+// Ownership: the mapping lives as long as the SpoolFile; spans point into it. The file
+// is never written to.
+// Errors: open() does not fail and does not throw for what a file contains: a damaged
+// file gives what is left of it, and complaints() says, a sentence each, what was wrong.
+// usable() is false when nothing could be read.
+// Cost: one mmap, O(1) whatever the size of the file.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "spool/format.h"
+#include "spool/record_sequence.h"
+
+namespace refrain::spool {
+
+// The header's facts, read once when the file was opened.
+struct SpoolFacts {
+  std::uint32_t file_kind = 0;
+  std::uint32_t process = 0;
+  std::uint32_t location = 0;
+  std::uint32_t role = 0;
+  std::uint64_t pid = 0;
+  std::uint32_t clock_kind = 0;
+  double ticks_per_second = 1e9;
+  std::uint64_t start_ticks = 0;
+  std::uint64_t start_epoch_ns = 0;
+  std::uint64_t start_monotonic_ns = 0;
+  std::uint64_t events_seen = 0;
+  std::uint64_t last_ticks = 0;
+  std::array<std::uint64_t, kLossCauses> lost{};
+  bool ended = false;    // closed in an orderly way
+  bool holding = false;  // new records went into the ring
+};
+
+// What is in the ring, oldest first: `older`, then `newer`.
+struct RingView {
+  std::span<const Record> older;
+  std::span<const Record> newer;
+  bool overflowed = false;  // something of this gap may be there no longer
+};
+
+class SpoolFile {
+ public:
+  static SpoolFile open(const std::string& path);
+
+  SpoolFile() = default;
+  ~SpoolFile();
+  SpoolFile(SpoolFile&& other) noexcept;
+  SpoolFile& operator=(SpoolFile&& other) noexcept;
+  SpoolFile(const SpoolFile&) = delete;
+  SpoolFile& operator=(const SpoolFile&) = delete;
+
+  bool usable() const noexcept { return usable_; }
+  const std::vector<std::string>& complaints() const noexcept { return complaints_; }
+  const std::string& path() const noexcept { return path_; }
+  const SpoolFacts& facts() const noexcept { return facts_; }
+  // The committed log.
+  const RecordSequence& log() const noexcept { return log_; }
+  // Empty unless facts().holding.
+  const RingView& ring() const noexcept { return ring_; }
+  // Allocated on disk.
+  std::uint64_t disk_bytes() const noexcept { return disk_bytes_; }
+
+ private:
+  void map(const std::string& path);
+  void read_header();
+  void read_log(const Header& header);
+  void read_ring(const Header& header);
+  std::span<const Record> records_at(std::uint64_t offset,
+                                     std::uint64_t count) const noexcept;
+  void complain(const std::string& what);
+
+  std::string path_;
+  const std::byte* data_ = nullptr;
+  std::size_t bytes_ = 0;
+  std::uint64_t disk_bytes_ = 0;
+  bool usable_ = false;
+  SpoolFacts facts_;
+  RecordSequence log_;
+  RingView ring_;
+  std::vector<std::string> complaints_;
+};
+
+}  // namespace refrain::spool

@@ -1,0 +1,89 @@
+#include "writer/archive/archive_folder.h"
+
+#include <array>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "base/archive_files.h"
+#include "base/folder.h"
+
+namespace refrain::writer {
+namespace {
+
+namespace fs = std::filesystem;
+
+// In the order of publication.
+constexpr auto& kFiles = base::kArchiveFiles;
+
+}  // namespace
+
+std::string part_folder(const std::string& work_folder, std::uint32_t rank) {
+  return (fs::path(work_folder) / ("rank-" + std::to_string(rank))).string();
+}
+
+std::string move_part(const std::string& work_folder, std::uint32_t rank) {
+  const fs::path part = part_folder(work_folder, rank);
+  const fs::path to = fs::path(work_folder) / "traces";
+  std::error_code error;
+  const std::vector<std::string> files = base::names_in((part / "traces").string(), error);
+  if (error) return part.string() + ": " + error.message();
+  for (const std::string& file : files) {
+    fs::rename(part / "traces" / file, to / file, error);
+    if (error) return (part / file).string() + ": " + error.message();
+  }
+  base::remove_tree(part.string());
+  return {};
+}
+
+std::string remove_archive(const std::string& folder) {
+  // Without the anchor there is no archive for any reader.
+  for (auto name = kFiles.rbegin(); name != kFiles.rend(); ++name) {
+    const fs::path path = fs::path(folder) / *name;
+    std::error_code error;
+    base::remove_tree(path.string(), error);
+    if (error) return path.string() + " cannot be removed: " + error.message();
+  }
+  return {};
+}
+
+ArchiveFolder::ArchiveFolder(std::string archive)
+    : archive_(std::move(archive)),
+      work_((fs::path(archive_) / ".traces-being-written").string()) {}
+
+ArchiveFolder::~ArchiveFolder() { base::remove_tree(work_); }
+
+// A process that died in publish() leaves files in their place without the anchor, and the rest
+// where it was. The work folder goes last: without it what is left would be somebody's.
+bool ArchiveFolder::publication_was_interrupted() const {
+  std::error_code error;
+  return fs::exists(work_, error) && !fs::exists(fs::path(archive_) / kFiles.back(), error);
+}
+
+std::string ArchiveFolder::prepare(bool overwrite) {
+  if (publication_was_interrupted()) {
+    if (std::string wrong = remove_archive(archive_); !wrong.empty()) return wrong;
+  } else if (!overwrite && base::holds_archive(archive_)) {
+    return archive_ + " holds an archive already";
+  }
+  std::error_code error;
+  base::remove_tree(work_);
+  fs::create_directories(work_, error);
+  if (error) return work_ + ": " + error.message();
+  return {};
+}
+
+std::string ArchiveFolder::publish() {
+  if (std::string wrong = remove_archive(archive_); !wrong.empty()) return wrong;
+  std::error_code error;
+  for (const char* name : kFiles) {
+    const fs::path from = fs::path(work_) / name;
+    if (!fs::exists(from, error)) continue;
+    fs::rename(from, fs::path(archive_) / name, error);
+    if (error) return from.string() + ": " + error.message();
+  }
+  return {};
+}
+
+}  // namespace refrain::writer

@@ -1,0 +1,43 @@
+// The files of an archive on disk: made aside, moved into place when complete.
+//
+// Place in the flow: ARCHITECTURE.md, step 7, around the writing.
+// Thread-safety: none. Ownership: what was not published is removed by the destructor.
+// Errors: as texts, empty for success. Nothing is thrown but for lack of memory.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace refrain::writer {
+
+// Where another process of the job writes its part, inside of the work folder.
+std::string part_folder(const std::string& work_folder, std::uint32_t rank);
+// Moves the events and local definitions of a part into the archive in the work folder,
+// which must have its own already; removes the rest.
+std::string move_part(const std::string& work_folder, std::uint32_t rank);
+
+// Removes traces.*, the anchor first; the folder and what else is in it stays.
+std::string remove_archive(const std::string& folder);
+
+class ArchiveFolder {
+ public:
+  explicit ArchiveFolder(std::string archive);
+  ~ArchiveFolder();
+  ArchiveFolder(const ArchiveFolder&) = delete;
+  ArchiveFolder& operator=(const ArchiveFolder&) = delete;
+
+  // Makes the folder to write in; refuses where an archive is, unless `overwrite`. What is left of one
+  // that was being moved to its place is none.
+  std::string prepare(bool overwrite);
+  const std::string& work_folder() const noexcept { return work_; }
+  // Moves the finished files to their place; traces.otf2, which readers look for, last.
+  std::string publish();
+
+ private:
+  bool publication_was_interrupted() const;
+
+  std::string archive_;
+  std::string work_;
+};
+
+}  // namespace refrain::writer

@@ -1,0 +1,394 @@
+#include "writer/archive/definitions.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/mpi_roles.h"
+#include "writer/archive/location_reference.h"
+#include "writer/archive/mpi_definitions.h"
+
+namespace refrain::writer {
+namespace {
+
+// Calls after the first failure do nothing; the first code is kept.
+class Checked {
+ public:
+  void operator()(OTF2_ErrorCode code) {
+    if (first_ == OTF2_SUCCESS) first_ = code;
+  }
+  OTF2_ErrorCode first() const { return first_; }
+
+ private:
+  OTF2_ErrorCode first_ = OTF2_SUCCESS;
+};
+
+std::string base_name(const std::string& path) {
+  return path.substr(path.find_last_of('/') + 1);
+}
+
+std::string program_name(const ProcessFacts& process) {
+  const std::string name = base_name(process.program);
+  return name.empty() ? "program" : name;
+}
+
+std::string host_name(const ProcessFacts& process) {
+  return process.host.empty() ? "node" : process.host;
+}
+
+OTF2_Paradigm paradigm_of(RegionClass cls) {
+  if (cls == RegionClass::kNone || cls == RegionClass::kUser) return OTF2_PARADIGM_USER;
+  if (cls == RegionClass::kFunction) return OTF2_PARADIGM_COMPILER;
+  if (cls == RegionClass::kProgram) return OTF2_PARADIGM_MEASUREMENT_SYSTEM;
+  return cls == RegionClass::kMpi ? OTF2_PARADIGM_MPI : OTF2_PARADIGM_OPENMP;
+}
+
+class DefinitionWriter {
+ public:
+  DefinitionWriter(OTF2_GlobalDefWriter* writer, const DefinitionInput& input)
+      : writer_(writer), in_(input) {}
+
+  OTF2_ErrorCode write() {
+    clock();
+    attributes();
+    system_tree();
+    for (std::size_t i = 0; i < processes().size(); ++i) process(i);
+    regions();
+    metrics();
+    teams();
+    if (in_.comms != nullptr) mpi();
+    location_properties();
+    flush_strings();
+    return check_.first();
+  }
+
+ private:
+  const std::vector<ProcessFacts>& processes() const { return in_.job->processes; }
+
+  // Strings must stand before what refers to them; each is written when first used.
+  OTF2_StringRef text(const std::string& value) {
+    const OTF2_StringRef ref = in_.strings->intern(value);
+    flush_strings();
+    return ref;
+  }
+
+  void flush_strings() {
+    const auto& strings = in_.strings->strings();
+    for (; written_ < strings.size(); ++written_)
+      check_(OTF2_GlobalDefWriter_WriteString(
+          writer_, static_cast<OTF2_StringRef>(written_), strings[written_]->c_str()));
+  }
+
+  void clock() {
+    std::uint64_t start = kNever;
+    std::uint64_t end = 0;
+    std::uint64_t realtime = OTF2_UNDEFINED_TIMESTAMP;
+    double rate = 1e9;
+    for (const ProcessFacts& process : processes()) {
+      if (process.blank) continue;
+      // Rank 0's ticks are those of the archive.
+      if (start == kNever) rate = process.ticks_per_second;
+      if (process.global_start < start) {
+        start = process.global_start;
+        realtime = process.realtime_ns;
+      }
+      end = std::max(end, process.global_end);
+    }
+    if (start == kNever) start = 0;
+    const auto resolution = static_cast<std::uint64_t>(std::llround(std::max(1.0, rate)));
+    check_(OTF2_GlobalDefWriter_WriteClockProperties(
+        writer_, resolution, start, end > start ? end - start : 0, realtime));
+  }
+
+  void attributes() {
+    check_(OTF2_GlobalDefWriter_WriteParadigm(writer_, OTF2_PARADIGM_OPENMP, text("OpenMP"),
+                                              OTF2_PARADIGM_CLASS_THREAD_FORK_JOIN));
+    check_(OTF2_GlobalDefWriter_WriteParameter(
+        writer_, kIterationParameter, text("iteration"), OTF2_PARAMETER_TYPE_INT64));
+    // Readers want the references without a hole.
+    if (in_.comms != nullptr || !in_.regions->parameters().empty()) {
+      check_(OTF2_GlobalDefWriter_WriteParameter(
+          writer_, kIoBytesParameter, text("bytes moved"), OTF2_PARAMETER_TYPE_UINT64));
+      check_(OTF2_GlobalDefWriter_WriteParameter(writer_, kPollsParameter, text("polls"),
+                                                 OTF2_PARAMETER_TYPE_UINT64));
+    }
+    OTF2_ParameterRef parameter = kFirstUserParameter;
+    for (const ParameterDef& each : in_.regions->parameters())
+      check_(OTF2_GlobalDefWriter_WriteParameter(
+          writer_, parameter++, text(each.name),
+          each.text ? OTF2_PARAMETER_TYPE_STRING : OTF2_PARAMETER_TYPE_INT64));
+    check_(OTF2_GlobalDefWriter_WriteAttribute(
+        writer_, kWrittenAttribute, text("written"),
+        text("events of the iteration in the archive: 1 all, 2 a part; none if not given"),
+        OTF2_TYPE_UINT8));
+    check_(OTF2_GlobalDefWriter_WriteAttribute(
+        writer_, kCompleteAttribute, text("complete"),
+        text("0: the loop was left or the process ended before the iteration's end"),
+        OTF2_TYPE_UINT8));
+    check_(OTF2_GlobalDefWriter_WriteAttribute(
+        writer_, kEdgeAttribute, text("edge"),
+        text("1: no end of the suspension: around what began before or goes on behind it"),
+        OTF2_TYPE_UINT8));
+  }
+
+  void system_tree() {
+    check_(OTF2_GlobalDefWriter_WriteSystemTreeNode(
+        writer_, 0, text("machine"), text("machine"), OTF2_UNDEFINED_SYSTEM_TREE_NODE));
+    for (const ProcessFacts& process : processes()) {
+      const std::string host = host_name(process);
+      const auto next = static_cast<OTF2_SystemTreeNodeRef>(nodes_.size() + 1);
+      if (!nodes_.try_emplace(host, next).second) continue;
+      check_(OTF2_GlobalDefWriter_WriteSystemTreeNode(writer_, next, text(host),
+                                                      text("node"), 0));
+      check_(OTF2_GlobalDefWriter_WriteSystemTreeNodeDomain(
+          writer_, next, OTF2_SYSTEM_TREE_DOMAIN_SHARED_MEMORY));
+    }
+  }
+
+  std::string process_name(const ProcessFacts& process) const {
+    return process.rank != kNever ? "MPI Rank " + std::to_string(process.rank)
+                                  : program_name(process);
+  }
+
+  static std::string thread_name(const ProcessFacts& process, std::size_t index) {
+    if (index == process.primary) return "Master thread";
+    return (process.locations[index].plain != 0 ? "Thread " : "OpenMP thread ") +
+           std::to_string(index);
+  }
+
+  void process(std::size_t index) {
+    const ProcessFacts& process = processes()[index];
+    const auto group = static_cast<OTF2_LocationGroupRef>(index);
+    check_(OTF2_GlobalDefWriter_WriteLocationGroup(
+        writer_, group, text(process_name(process)), OTF2_LOCATION_GROUP_TYPE_PROCESS,
+        nodes_[host_name(process)], OTF2_UNDEFINED_LOCATION_GROUP));
+    const std::uint64_t first = locations_.size();
+    for (std::size_t i = 0; i < process.locations.size(); ++i) {
+      const std::string name = thread_name(process, i);
+      locations_.push_back(location_reference(first, i));
+      check_(OTF2_GlobalDefWriter_WriteLocation(
+          writer_, locations_.back(), text(name), OTF2_LOCATION_TYPE_CPU_THREAD,
+          process.locations[i].archive_events, group));
+    }
+  }
+
+  void regions() {
+    std::uint32_t ref = 0;
+    for (const RegionDef& region : in_.regions->regions()) {
+      const bool loop = region.cls == RegionClass::kNone;
+      // One bit: python3-otf2 has no name for two.
+      const OTF2_RegionFlag flags = loop ? OTF2_REGION_FLAG_PHASE : OTF2_REGION_FLAG_NONE;
+      check_(OTF2_GlobalDefWriter_WriteRegion(
+          writer_, ref++, text(region.name), text(region.canonical),
+          text(region.description),
+          region.cls == RegionClass::kMpi ? base::role_of_mpi(region.name)
+                                          : role_of(region.cls),
+          paradigm_of(region.cls), flags, text(region.file), region.line, 0));
+    }
+  }
+
+  // Values accumulate from the begin of a location on; they stand before enters and leaves.
+  void metrics() {
+    OTF2_MetricMemberRef member = 0;
+    for (std::size_t i = 0; i < in_.metrics->size(); ++i) {
+      std::vector<OTF2_MetricMemberRef> members;
+      for (const spool::Metric& metric : (*in_.metrics)[i]) {
+        const bool papi = metric.name.find('_') == std::string::npos ||
+                          metric.name.rfind("PAPI_", 0) == 0 ||
+                          metric.name.find(':') != std::string::npos;
+        check_(OTF2_GlobalDefWriter_WriteMetricMember(
+            writer_, member, text(metric.name), text(""),
+            papi ? OTF2_METRIC_TYPE_PAPI : OTF2_METRIC_TYPE_RUSAGE,
+            OTF2_METRIC_ACCUMULATED_START, OTF2_TYPE_UINT64, OTF2_BASE_DECIMAL,
+            metric.unit == "ns" ? -9 : 0, text(metric.unit == "ns" ? "s" : metric.unit)));
+        members.push_back(member++);
+      }
+      check_(OTF2_GlobalDefWriter_WriteMetricClass(
+          writer_, static_cast<OTF2_MetricRef>(i),
+          static_cast<std::uint8_t>(members.size()), members.data(),
+          OTF2_METRIC_SYNCHRONOUS_STRICT, OTF2_RECORDER_KIND_CPU));
+    }
+  }
+
+  // All locations are members of the paradigm; a team is a group of their ranks in it.
+  void teams() {
+    std::vector<std::uint64_t> members = locations_;
+    check_(OTF2_GlobalDefWriter_WriteGroup(
+        writer_, 0, text("OpenMP locations"), OTF2_GROUP_TYPE_COMM_LOCATIONS,
+        OTF2_PARADIGM_OPENMP, OTF2_GROUP_FLAG_NONE,
+        static_cast<std::uint32_t>(members.size()), members.data()));
+    OTF2_GroupRef group = 1;
+    std::uint64_t first = 0;
+    for (const ProcessFacts& process : processes()) {
+      for (const auto& team : process.teams) {
+        members = team;
+        for (std::uint64_t& member : members) member += first;
+        const OTF2_StringRef name = text("OpenMP team " + std::to_string(group));
+        check_(OTF2_GlobalDefWriter_WriteGroup(
+            writer_, group, name, OTF2_GROUP_TYPE_COMM_GROUP, OTF2_PARADIGM_OPENMP,
+            OTF2_GROUP_FLAG_NONE, static_cast<std::uint32_t>(members.size()),
+            members.data()));
+        check_(OTF2_GlobalDefWriter_WriteComm(writer_, group - 1, name, group,
+                                              OTF2_UNDEFINED_COMM, OTF2_COMM_FLAG_NONE));
+        ++group;
+      }
+      first += process.locations.size();
+    }
+  }
+
+  void mpi() {
+    MpiDefinitionInput input;
+    input.comms = in_.comms;
+    input.text = [this](const std::string& value) { return text(value); };
+    check_(write_mpi_paradigm(writer_, in_.regions->places(), input.text));
+    std::uint64_t teams = 0;
+    std::uint64_t first = 0;
+    for (const ProcessFacts& process : processes()) {
+      teams += process.teams.size();
+      if (process.rank != kNever)
+        input.locations.push_back(location_reference(first, process.primary));
+      first += process.locations.size();
+    }
+    input.first_comm = static_cast<OTF2_CommRef>(teams);
+    input.first_group = static_cast<OTF2_GroupRef>(teams + 1);
+    check_(write_mpi_definitions(writer_, input));
+  }
+
+  void property(OTF2_LocationRef location, const std::string& name, std::uint64_t value) {
+    OTF2_AttributeValue content;
+    content.uint64 = value;
+    check_(OTF2_GlobalDefWriter_WriteLocationProperty(
+        writer_, location, text("REFRAIN::" + name), OTF2_TYPE_UINT64, content));
+  }
+
+  void mpi_properties(OTF2_LocationRef location, const MpiCounts& counts) {
+    property(location, "SENDS", counts.sends);
+    property(location, "SENDS_DROPPED", counts.sends_dropped);
+    property(location, "RECEIVES", counts.receives);
+    property(location, "RECEIVES_DROPPED", counts.receives_dropped);
+    property(location, "BYTES_SENT", counts.bytes_sent);
+    property(location, "BYTES_RECEIVED", counts.bytes_received);
+  }
+
+  // Begin and end of threads are told here: as OTF2 events they would belong to a
+  // create/wait paradigm, whose readers look for the ThreadCreate that OpenMP does not
+  // have; as a region they would stand below every call path of a worker.
+  void location_properties() {
+    auto next = locations_.begin();
+    for (const ProcessFacts& process : processes()) {
+      for (std::size_t i = 0; i < process.locations.size(); ++i) {
+        const OTF2_LocationRef location = *next++;
+        const LocationFacts& facts = process.locations[i];
+        if (i == process.primary) property(location, "PRIMARY", 1);
+        property(location, "EVENTS_SEEN", facts.events_seen);
+        property(location, "EVENTS_WRITTEN", facts.events_written);
+        property(location, "THREADS_BEGUN", facts.threads_begun);
+        property(location, "THREADS_ENDED", facts.threads_ended);
+        if (facts.threads_begun != 0) {
+          property(location, "THREAD_BEGIN_TICKS", facts.thread_begin_ticks);
+          property(location, "KERNEL_THREAD", facts.kernel_thread);
+        }
+        if (facts.threads_ended != 0)
+          property(location, "THREAD_END_TICKS", facts.thread_end_ticks);
+        if (process.uses_mpi) mpi_properties(location, facts.mpi);
+        for (std::size_t cause = 0; cause < spool::kLossCauses; ++cause)
+          if (facts.lost[cause] != 0)
+            property(location, std::string("LOST::") + spool::kLossNames[cause],
+                     facts.lost[cause]);
+      }
+    }
+  }
+
+  OTF2_GlobalDefWriter* writer_;
+  const DefinitionInput& in_;
+  Checked check_;
+  std::size_t written_ = 0;
+  std::vector<OTF2_LocationRef> locations_;  // process by process
+  std::unordered_map<std::string, OTF2_SystemTreeNodeRef> nodes_;
+};
+
+}  // namespace
+
+OTF2_StringRef StringTable::intern(const std::string& text) {
+  const auto [at, is_new] =
+      ids_.try_emplace(text, static_cast<OTF2_StringRef>(order_.size()));
+  if (is_new) order_.push_back(&at->first);
+  return at->second;
+}
+
+OTF2_RegionRole role_of(RegionClass cls) noexcept {
+  switch (cls) {
+    case RegionClass::kParallel:
+    case RegionClass::kTeams:
+      return OTF2_REGION_ROLE_PARALLEL;
+    case RegionClass::kLoop:
+    case RegionClass::kDistribute:
+    case RegionClass::kTaskloop:
+      return OTF2_REGION_ROLE_LOOP;
+    case RegionClass::kSections:
+      return OTF2_REGION_ROLE_SECTIONS;
+    case RegionClass::kSingle:
+      return OTF2_REGION_ROLE_SINGLE;
+    case RegionClass::kSingleBlock:
+      return OTF2_REGION_ROLE_SINGLE_SBLOCK;
+    case RegionClass::kWorkshare:
+    case RegionClass::kScope:
+      return OTF2_REGION_ROLE_WORKSHARE;
+    case RegionClass::kMasked:
+      return OTF2_REGION_ROLE_MASTER;
+    // Of taskwait and taskgroup as well, as Score-P has it. A wait is of the same kind as
+    // what it lies in: what a reader takes for a barrier's time is all of it then.
+    case RegionClass::kBarrier:
+    case RegionClass::kTaskwait:
+    case RegionClass::kTaskgroup:
+    case RegionClass::kBarrierWait:
+    case RegionClass::kTaskwaitWait:
+    case RegionClass::kTaskgroupWait:
+      return OTF2_REGION_ROLE_BARRIER;
+    case RegionClass::kImplicitBarrier:
+    case RegionClass::kImplementationBarrier:
+    case RegionClass::kTeamsBarrier:
+    case RegionClass::kReductionSync:
+    case RegionClass::kImplicitBarrierWait:
+    case RegionClass::kImplementationBarrierWait:
+    case RegionClass::kTeamsBarrierWait:
+    case RegionClass::kReductionWait:
+      return OTF2_REGION_ROLE_IMPLICIT_BARRIER;
+    case RegionClass::kTask:
+      return OTF2_REGION_ROLE_TASK;
+    case RegionClass::kTaskCreate:
+      return OTF2_REGION_ROLE_TASK_CREATE;
+    case RegionClass::kCritical:
+      return OTF2_REGION_ROLE_CRITICAL;
+    case RegionClass::kCriticalBlock:
+      return OTF2_REGION_ROLE_CRITICAL_SBLOCK;
+    case RegionClass::kOrdered:
+      return OTF2_REGION_ROLE_ORDERED;
+    case RegionClass::kOrderedBlock:
+      return OTF2_REGION_ROLE_ORDERED_SBLOCK;
+    case RegionClass::kAtomic:
+      return OTF2_REGION_ROLE_ATOMIC;
+    case RegionClass::kFlush:
+      return OTF2_REGION_ROLE_FLUSH;
+    case RegionClass::kSetLock:
+    case RegionClass::kTestLock:
+    case RegionClass::kSetNestLock:
+    case RegionClass::kTestNestLock:
+    case RegionClass::kRelockNestLock:
+    case RegionClass::kUnlockNestLock:
+    case RegionClass::kFunction:
+      return OTF2_REGION_ROLE_FUNCTION;
+    case RegionClass::kNone:  // iterations of a loop
+    case RegionClass::kReduction:
+    case RegionClass::kUser:
+      return OTF2_REGION_ROLE_CODE;
+    default:  // the program
+      return OTF2_REGION_ROLE_ARTIFICIAL;
+  }
+}
+
+OTF2_ErrorCode write_definitions(OTF2_GlobalDefWriter* writer,
+                                 const DefinitionInput& input) {
+  return DefinitionWriter(writer, input).write();
+}
+
+}  // namespace refrain::writer

@@ -1,0 +1,52 @@
+// Writes the global definitions of an archive: strings, clock, system tree, locations,
+// regions, teams.
+//
+// Place in the flow: ARCHITECTURE.md, step 7, after the events: only then the number of
+// events of each location is known.
+// Locations stand process by process; what their references are: location_reference.h.
+// Thread-safety: none, one thread. Ownership: nothing is kept.
+// Cost: linear in what is defined.
+#pragma once
+
+#include <otf2/otf2.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "writer/archive/region_table.h"
+#include "writer/job/mpi_comms.h"
+#include "writer/job/process_facts.h"
+
+namespace refrain::writer {
+
+// Gives equal strings one number, from 0 (the empty one) on.
+class StringTable {
+ public:
+  StringTable() { intern(""); }
+  OTF2_StringRef intern(const std::string& text);
+  const std::vector<const std::string*>& strings() const noexcept { return order_; }
+
+ private:
+  std::unordered_map<std::string, OTF2_StringRef> ids_;
+  std::vector<const std::string*> order_;
+};
+
+struct DefinitionInput {
+  const JobFacts* job = nullptr;
+  const RegionTable* regions = nullptr;
+  StringTable* strings = nullptr;
+  const CommTable* comms = nullptr;  // nullptr: no process uses MPI
+  // Classes of metrics, by their references.
+  const std::vector<std::vector<spool::Metric>>* metrics = nullptr;
+};
+
+// The role of a region in OTF2.
+OTF2_RegionRole role_of(RegionClass cls) noexcept;
+
+OTF2_ErrorCode write_definitions(OTF2_GlobalDefWriter* writer,
+                                 const DefinitionInput& input);
+
+}  // namespace refrain::writer

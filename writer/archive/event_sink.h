@@ -1,0 +1,157 @@
+// Writes the events of one location into the archive, in order of time.
+//
+// Place in the flow: ARCHITECTURE.md, step 7; the last stop before libotf2.
+// Thread-safety: none; each location has its own, and libotf2 writers of different
+// locations may be used at the same time.
+// Ownership: does not own the OTF2_EvtWriter.
+// Units: ticks. A time before the last one is raised to it: time never runs backwards. No two
+// enters and leaves have the same time, for readers may sort them by it: one that would is a
+// tick later, as is what follows until the program's own times are ahead again.
+// Errors: the first error of libotf2 is kept in error(); everything after it is dropped.
+// Cost: that of libotf2, 12..25 ns an event, and a stop when its buffer is flushed.
+#pragma once
+
+#include <otf2/otf2.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "writer/archive/region_table.h"
+
+namespace refrain::writer {
+
+// References of definitions that events refer to beside regions and teams.
+inline constexpr OTF2_ParameterRef kIterationParameter = 0;
+inline constexpr OTF2_AttributeRef kWrittenAttribute = 0;
+inline constexpr OTF2_AttributeRef kCompleteAttribute = 1;
+inline constexpr OTF2_AttributeRef kEdgeAttribute = 2;
+inline constexpr OTF2_AttributeRef kCallSiteAttribute = 3;
+inline constexpr OTF2_ParameterRef kIoBytesParameter = 1;
+inline constexpr OTF2_ParameterRef kPollsParameter = 2;
+inline constexpr OTF2_ParameterRef kFirstUserParameter = 3;
+
+// A message, as its sender or its receiver tells it.
+struct MessageEnd {
+  std::uint32_t peer = 0;  // rank in the communicator
+  OTF2_CommRef comm = 0;
+  std::uint32_t tag = 0;
+  std::uint64_t bytes = 0;
+};
+
+struct Collective {
+  OTF2_CollectiveOp operation = OTF2_COLLECTIVE_OP_BARRIER;
+  OTF2_CommRef comm = 0;
+  std::uint32_t root = 0;  // OTF2_UNDEFINED_UINT32: none
+  std::uint64_t sent = 0;  // bytes
+  std::uint64_t received = 0;
+};
+
+class EventSink {
+ public:
+  // Without a writer it takes everything and writes nothing.
+  EventSink(OTF2_EvtWriter* writer, const std::vector<RegionDef>& regions);
+  ~EventSink();
+  EventSink(const EventSink&) = delete;
+  EventSink& operator=(const EventSink&) = delete;
+
+  // `place`: where the call was made, as an attribute; kNoRegion for none.
+  void enter(std::uint64_t ticks, std::uint32_t region, std::uint32_t place = kNoRegion);
+  void leave(std::uint64_t ticks, std::uint32_t region);
+  // Enter of an iteration with its number and attributes, see archive_writer.h.
+  void enter_iteration(std::uint64_t ticks, std::uint32_t region, std::uint64_t number,
+                       std::uint8_t kept, bool complete);
+  void on_off(std::uint64_t ticks, bool on);
+  // The same inside of a gap, around what is in the archive nevertheless.
+  void edge(std::uint64_t ticks, bool on);
+  void fork(std::uint64_t ticks, std::uint32_t requested);
+  void join(std::uint64_t ticks);
+  void team_begin(std::uint64_t ticks, std::uint32_t comm);
+  void team_end(std::uint64_t ticks, std::uint32_t comm);
+  void task_create(std::uint64_t ticks, std::uint32_t comm, std::uint32_t creator,
+                   std::uint32_t number);
+  // `number` 0: to the implicit task; nothing is written if that runs already. Readers are back
+  // there when an explicit task is complete, and do not expect to be sent once more.
+  void task_switch(std::uint64_t ticks, std::uint32_t comm, std::uint32_t creator,
+                   std::uint32_t number);
+  void task_complete(std::uint64_t ticks, std::uint32_t comm, std::uint32_t creator,
+                     std::uint32_t number);
+  void acquire_lock(std::uint64_t ticks, std::uint32_t lock, std::uint32_t order);
+  void release_lock(std::uint64_t ticks, std::uint32_t lock, std::uint32_t order);
+  // Messages, collectives, one-sided operations (event_sink_mpi.cc). Requests are numbered
+  // by location. `request` 0: the call blocks.
+  void send(std::uint64_t ticks, const MessageEnd& message, std::uint64_t request);
+  void receive(std::uint64_t ticks, const MessageEnd& message, std::uint64_t request);
+  void send_complete(std::uint64_t ticks, std::uint64_t request);
+  void receive_request(std::uint64_t ticks, std::uint64_t request);
+  // By a call of `region`: with a filter that takes the call nothing is to be seen of the poll.
+  void request_test(std::uint64_t ticks, std::uint64_t request, std::uint32_t region);
+  // How many polls the innermost region, `region`, tells of.
+  void polls(std::uint64_t ticks, std::uint64_t number, std::uint32_t region);
+  void request_cancelled(std::uint64_t ticks, std::uint64_t request);
+  void collective_begin(std::uint64_t ticks);
+  void collective_end(std::uint64_t ticks, const Collective& collective);
+  void collective_request(std::uint64_t ticks, std::uint64_t request);
+  void collective_complete(std::uint64_t ticks, const Collective& collective,
+                           std::uint64_t request);
+  void rma(std::uint64_t ticks, std::uint8_t operation, OTF2_RmaWinRef window,
+           std::uint32_t target, std::uint64_t bytes, std::uint64_t id);
+  void rma_complete(std::uint64_t ticks, OTF2_RmaWinRef window, std::uint64_t id);
+  void io_bytes(std::uint64_t ticks, std::uint64_t bytes);
+
+  void parameter(std::uint64_t ticks, OTF2_ParameterRef parameter, std::int64_t value);
+  void parameter_text(std::uint64_t ticks, OTF2_ParameterRef parameter,
+                      OTF2_StringRef value);
+
+  // Values of counters, in the order of the process' metrics: written directly before the enter
+  // or leave that comes next, if that has this time.
+  void hold_metric(std::uint64_t ticks, std::vector<std::uint64_t> values) {
+    metric_ticks_ = std::max(ticks, last_);
+    metric_values_ = std::move(values);
+  }
+  void set_metric(OTF2_MetricRef metric) noexcept { metric_ = metric; }
+  // How many ticks lie between two enters or leaves at least: one, or two where readers
+  // interpolate between clock offsets, which rounds.
+  void set_spacing(std::uint64_t ticks) noexcept { spacing_ = ticks; }
+
+  void program_begin(std::uint64_t ticks, OTF2_StringRef name,
+                     const std::vector<OTF2_StringRef>& arguments);
+  void program_end(std::uint64_t ticks);
+
+  std::uint64_t last_ticks() const noexcept { return last_; }
+  std::uint64_t filtered() const noexcept { return filtered_; }
+  std::uint64_t count() const;
+  OTF2_ErrorCode error() const noexcept { return error_; }
+
+ private:
+  std::uint64_t at(std::uint64_t ticks) noexcept { return last_ = std::max(last_, ticks); }
+  // The time of an enter or leave; the values of counters go before it.
+  std::uint64_t at_edge(std::uint64_t ticks) {
+    const bool counted = metric_ticks_ == at(ticks);
+    last_ = std::max(last_, next_edge_);
+    next_edge_ = last_ + spacing_;
+    put_metric(counted);
+    return last_;
+  }
+  void check(OTF2_ErrorCode code) noexcept {
+    if (code != OTF2_SUCCESS && error_ == OTF2_SUCCESS) error_ = code;
+  }
+  bool ok() const noexcept { return writer_ != nullptr && error_ == OTF2_SUCCESS; }
+  bool skips(std::uint32_t region) noexcept;
+  void put_metric(bool counted);
+
+  OTF2_EvtWriter* writer_;
+  OTF2_AttributeList* attributes_;
+  const std::vector<RegionDef>& regions_;
+  std::uint64_t last_ = 0;
+  std::uint64_t next_edge_ = 0;  // when the next enter or leave may be
+  std::uint64_t spacing_ = 1;
+  std::uint64_t filtered_ = 0;
+  bool in_task_ = false;  // an explicit one
+  OTF2_MetricRef metric_ = 0;
+  std::uint64_t metric_ticks_ = 0;
+  std::vector<std::uint64_t> metric_values_;  // to be written
+  OTF2_ErrorCode error_ = OTF2_SUCCESS;
+};
+
+}  // namespace refrain::writer

@@ -1,0 +1,105 @@
+#include "spool/mpi_format.h"
+#include "writer/archive/event_sink.h"
+
+namespace refrain::writer {
+
+void EventSink::send(std::uint64_t ticks, const MessageEnd& message,
+                     std::uint64_t request) {
+  if (!ok()) return;
+  check(request == 0
+            ? OTF2_EvtWriter_MpiSend(writer_, nullptr, at(ticks), message.peer,
+                                     message.comm, message.tag, message.bytes)
+            : OTF2_EvtWriter_MpiIsend(writer_, nullptr, at(ticks), message.peer,
+                                      message.comm, message.tag, message.bytes, request));
+}
+
+void EventSink::receive(std::uint64_t ticks, const MessageEnd& message,
+                        std::uint64_t request) {
+  if (!ok()) return;
+  check(request == 0
+            ? OTF2_EvtWriter_MpiRecv(writer_, nullptr, at(ticks), message.peer,
+                                     message.comm, message.tag, message.bytes)
+            : OTF2_EvtWriter_MpiIrecv(writer_, nullptr, at(ticks), message.peer,
+                                      message.comm, message.tag, message.bytes, request));
+}
+
+void EventSink::send_complete(std::uint64_t ticks, std::uint64_t request) {
+  if (!ok()) return;
+  check(OTF2_EvtWriter_MpiIsendComplete(writer_, nullptr, at(ticks), request));
+}
+
+void EventSink::receive_request(std::uint64_t ticks, std::uint64_t request) {
+  if (!ok()) return;
+  check(OTF2_EvtWriter_MpiIrecvRequest(writer_, nullptr, at(ticks), request));
+}
+
+void EventSink::request_test(std::uint64_t ticks, std::uint64_t request,
+                             std::uint32_t region) {
+  if (!ok() || (region < regions_.size() && regions_[region].filtered)) return;
+  check(OTF2_EvtWriter_MpiRequestTest(writer_, nullptr, at(ticks), request));
+}
+
+void EventSink::request_cancelled(std::uint64_t ticks, std::uint64_t request) {
+  if (!ok()) return;
+  check(OTF2_EvtWriter_MpiRequestCancelled(writer_, nullptr, at(ticks), request));
+}
+
+void EventSink::collective_begin(std::uint64_t ticks) {
+  if (!ok()) return;
+  check(OTF2_EvtWriter_MpiCollectiveBegin(writer_, nullptr, at(ticks)));
+}
+
+void EventSink::collective_end(std::uint64_t ticks, const Collective& collective) {
+  if (!ok()) return;
+  check(OTF2_EvtWriter_MpiCollectiveEnd(writer_, nullptr, at(ticks), collective.operation,
+                                        collective.comm, collective.root, collective.sent,
+                                        collective.received));
+}
+
+void EventSink::collective_request(std::uint64_t ticks, std::uint64_t request) {
+  if (!ok()) return;
+  check(OTF2_EvtWriter_NonBlockingCollectiveRequest(writer_, nullptr, at(ticks), request));
+}
+
+void EventSink::collective_complete(std::uint64_t ticks, const Collective& collective,
+                                    std::uint64_t request) {
+  if (!ok()) return;
+  check(OTF2_EvtWriter_NonBlockingCollectiveComplete(
+      writer_, nullptr, at(ticks), collective.operation, collective.comm, collective.root,
+      collective.sent, collective.received, request));
+}
+
+void EventSink::rma(std::uint64_t ticks, std::uint8_t operation, OTF2_RmaWinRef window,
+                    std::uint32_t target, std::uint64_t bytes, std::uint64_t id) {
+  if (!ok()) return;
+  switch (operation) {
+    case spool::kMpiRmaPut:
+      check(OTF2_EvtWriter_RmaPut(writer_, nullptr, at(ticks), window, target, bytes, id));
+      return;
+    case spool::kMpiRmaGet:
+      check(OTF2_EvtWriter_RmaGet(writer_, nullptr, at(ticks), window, target, bytes, id));
+      return;
+    default:
+      check(OTF2_EvtWriter_RmaAtomic(writer_, nullptr, at(ticks), window, target,
+                                     OTF2_RMA_ATOMIC_TYPE_ACCUMULATE, bytes, 0, id));
+  }
+}
+
+void EventSink::rma_complete(std::uint64_t ticks, OTF2_RmaWinRef window, std::uint64_t id) {
+  if (!ok()) return;
+  check(OTF2_EvtWriter_RmaOpCompleteBlocking(writer_, nullptr, at(ticks), window, id));
+}
+
+void EventSink::polls(std::uint64_t ticks, std::uint64_t number, std::uint32_t region) {
+  if (!ok() || (region < regions_.size() && regions_[region].filtered)) return;
+  check(OTF2_EvtWriter_ParameterUnsignedInt(writer_, nullptr, at(ticks), kPollsParameter,
+                                            number));
+}
+
+void EventSink::io_bytes(std::uint64_t ticks, std::uint64_t bytes) {
+  if (!ok()) return;
+  check(OTF2_EvtWriter_ParameterUnsignedInt(writer_, nullptr, at(ticks), kIoBytesParameter,
+                                            bytes));
+}
+
+}  // namespace refrain::writer

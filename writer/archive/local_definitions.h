@@ -1,0 +1,29 @@
+// The files of local definitions: one a location, with the offsets of its process' clock.
+//
+// Place in the flow: ARCHITECTURE.md, step 7, behind the events. Definitions are global but
+// for the offsets of clocks; readers open a file of local ones for each location whether it
+// has any or not. Thread-safety: none. Errors: the archive's. Cost: a small file a
+// location.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "spool/mpi_journal.h"
+#include "writer/archive/otf2_archive.h"
+
+namespace refrain::writer {
+
+// Of one process.
+struct LocalDefinitions {
+  std::uint64_t locations = 0;
+  const std::vector<spool::JournalClockOffset>* offsets =
+      nullptr;  // nullptr: its clock is the archive's
+};
+
+// `first_location`: how many locations lie before them. Nothing more is written after an
+// error.
+void write_local_definitions(Otf2Archive& archive, std::uint64_t first_location,
+                             const std::vector<LocalDefinitions>& processes);
+
+}  // namespace refrain::writer

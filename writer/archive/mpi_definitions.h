@@ -1,0 +1,40 @@
+// Writes the definitions that concern MPI: locations, groups, communicators, windows,
+// Cartesian topologies, places of calls.
+//
+// Place in the flow: ARCHITECTURE.md, step 7; a part of definitions.h.
+// In the archive: the locations of MPI are the primary location of each process, by rank; a
+// communicator is a group of ranks; MPI_COMM_SELF has a group of its own kind. Groups and
+// communicators are numbered behind those of OpenMP teams.
+// Thread-safety: none, one thread. Ownership: nothing is kept.
+#pragma once
+
+#include <otf2/otf2.h>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "writer/archive/region_table.h"
+#include "writer/job/mpi_comms.h"
+
+namespace refrain::writer {
+
+struct MpiDefinitionInput {
+  const CommTable* comms = nullptr;
+  std::vector<std::uint64_t> locations;  // primary location of each rank
+  OTF2_GroupRef first_group = 0;
+  OTF2_CommRef first_comm = 0;
+  // Defines a string.
+  std::function<OTF2_StringRef(const std::string&)> text;
+};
+
+OTF2_ErrorCode write_mpi_definitions(OTF2_GlobalDefWriter* writer,
+                                     const MpiDefinitionInput& input);
+
+// Paradigm, attribute and parameter, and what they refer to.
+OTF2_ErrorCode write_mpi_paradigm(
+    OTF2_GlobalDefWriter* writer, const std::vector<SourcePlace>& places,
+    const std::function<OTF2_StringRef(const std::string&)>& text);
+
+}  // namespace refrain::writer

@@ -1,0 +1,59 @@
+// An OTF2 archive that is being written: opening, closing, and what libotf2 wants to have
+// registered for it.
+//
+// Place in the flow: ARCHITECTURE.md, step 7; archive_writer.cc fills it.
+// Thread-safety: writers of different locations may be used at the same time; opening,
+// closing and errors belong to one thread. libotf2 has one error callback a process: it
+// is ours while an Otf2Archive lives, so that nothing is printed.
+// Ownership: closes the archive when destroyed.
+// Cost: at most kChunksPerLocation chunks of 256 KiB for each location being written, then
+// they are flushed (libotf2 alone would keep 128 MiB for each); one of definitions at a time. They
+// are the smallest that OTF2 allows, for libotf2 touches all of each: with its defaults of 1 and
+// 4 MiB, 5 MiB for every location that has written a few bytes.
+#pragma once
+
+#include <otf2/otf2.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "writer/archive/chunk_pool.h"
+
+namespace refrain::writer {
+
+inline constexpr std::size_t kChunksPerLocation = 16;
+// A definition must fit into a chunk: up to so many bytes one surely fits into a small one.
+inline constexpr std::uint64_t kShortDefinition = 64 << 10;
+
+struct Otf2Messages;
+
+class Otf2Archive {
+ public:
+  // Creates <folder>/traces.*; the folder must not hold any. error() tells success.
+  // `longest_definition`: bytes, about; the same in all processes that write to one archive.
+  Otf2Archive(const std::string& folder, const std::string& machine,
+              std::uint64_t longest_definition);
+  ~Otf2Archive();
+  Otf2Archive(const Otf2Archive&) = delete;
+  Otf2Archive& operator=(const Otf2Archive&) = delete;
+
+  OTF2_Archive* get() const noexcept { return archive_; }
+  // The first thing that went wrong, in words; empty if nothing did.
+  std::string error() const;
+  // Takes a result into account; true if it is a success.
+  bool check(OTF2_ErrorCode code, const char* what);
+  // What the anchor file says of the trace.
+  void describe(const std::string& text);
+  // Everything is on disk afterwards, or error() says why not.
+  void close();
+
+ private:
+  ChunkPool chunks_;
+  std::unique_ptr<Otf2Messages> messages_;
+  OTF2_ErrorCallback previous_ = nullptr;
+  OTF2_Archive* archive_ = nullptr;
+};
+
+}  // namespace refrain::writer

@@ -1,0 +1,246 @@
+#include "writer/archive/properties.h"
+
+#include <algorithm>
+#include <cctype>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+namespace refrain::writer {
+namespace {
+
+constexpr std::size_t kMostComplaints = 20;
+
+// OTF2 allows [A-Z0-9_] in a name.
+std::string property_name(std::string text) {
+  for (char& c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    c = std::isalnum(byte) != 0 && byte < 128 ? static_cast<char>(std::toupper(byte)) : '_';
+  }
+  return text;
+}
+
+const char* kind_name(std::size_t kind) {
+  switch (kind) {
+    case spool::kThreadBegin:
+      return "thread_begin";
+    case spool::kThreadEnd:
+      return "thread_end";
+    case spool::kParallelBegin:
+      return "parallel_begin";
+    case spool::kParallelEnd:
+      return "parallel_end";
+    case spool::kImplicitTaskBegin:
+      return "implicit_task_begin";
+    case spool::kImplicitTaskEnd:
+      return "implicit_task_end";
+    case spool::kWorkBegin:
+      return "work_begin";
+    case spool::kWorkEnd:
+      return "work_end";
+    case spool::kSyncRegionBegin:
+      return "sync_region_begin";
+    case spool::kSyncRegionEnd:
+      return "sync_region_end";
+    case spool::kWaitBegin:
+      return "sync_region_wait_begin";
+    case spool::kWaitEnd:
+      return "sync_region_wait_end";
+    case spool::kMaskedBegin:
+      return "masked_begin";
+    case spool::kMaskedEnd:
+      return "masked_end";
+    case spool::kReductionBegin:
+      return "reduction_begin";
+    case spool::kReductionEnd:
+      return "reduction_end";
+    case spool::kTaskCreate:
+      return "task_create";
+    case spool::kTaskSchedule:
+      return "task_schedule";
+    case spool::kMutexAcquire:
+      return "mutex_acquire";
+    case spool::kMutexAcquired:
+      return "mutex_acquired";
+    case spool::kMutexReleased:
+      return "mutex_released";
+    case spool::kNestLock:
+      return "nest_lock";
+    case spool::kFlush:
+      return "flush";
+    case spool::kCancel:
+      return "cancel";
+    case spool::kMpiEnter:
+      return "mpi_enter";
+    case spool::kMpiLeave:
+      return "mpi_leave";
+    case spool::kUserEnter:
+      return "user_enter";
+    case spool::kUserLeave:
+      return "user_leave";
+    case spool::kFunctionEnter:
+      return "function_enter";
+    case spool::kFunctionLeave:
+      return "function_leave";
+    case spool::kUserParameter:
+      return "user_parameter";
+    default:
+      return nullptr;
+  }
+}
+
+// Arguments are ended by NUL; a user reads them with blanks.
+std::string readable(std::string command) {
+  while (!command.empty() && command.back() == '\0') command.pop_back();
+  std::replace(command.begin(), command.end(), '\0', ' ');
+  return command;
+}
+
+std::string dumped(const nlohmann::json& json) {
+  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::string kinds_json(const std::array<std::uint64_t, kEventKinds>& by_kind) {
+  nlohmann::json json = nlohmann::json::object();
+  for (std::size_t kind = 0; kind < by_kind.size(); ++kind) {
+    if (by_kind[kind] == 0) continue;
+    const char* name = kind_name(kind);
+    json[name != nullptr ? name : "kind_" + std::to_string(kind)] = by_kind[kind];
+  }
+  return dumped(json);
+}
+
+// A line each: calls, their mean in nanoseconds, the name.
+std::string functions_text(const WriteResult& result) {
+  constexpr std::size_t kMost = 1000;
+  std::string text;
+  for (const FunctionOff& off : result.functions_off) {
+    if (std::count(text.begin(), text.end(), '\n') == kMost) break;
+    text += std::to_string(off.calls) + " " +
+            std::to_string(static_cast<std::uint64_t>(off.mean_ns)) + " " + off.name + "\n";
+  }
+  if (!text.empty()) text.pop_back();
+  return text;
+}
+
+}  // namespace
+
+namespace {
+
+template <typename Add>
+void add_mpi(const WriteResult& result, Add add) {
+  const MpiCounts& counts = result.mpi.counts;
+  const std::pair<const char*, std::uint64_t> values[] = {
+      {"PROCESSES", result.processes},
+      {"MESSAGES", counts.sends},
+      {"SENDS_DROPPED", counts.sends_dropped},
+      {"RECEIVES_DROPPED", counts.receives_dropped},
+      {"MESSAGE_BYTES", counts.bytes_sent},
+      {"COLLECTIVES", counts.collectives},
+      {"COLLECTIVES_DROPPED", counts.collectives_dropped},
+      {"ONE_SIDED", counts.one_sided},
+      {"ONE_SIDED_DROPPED", counts.one_sided_dropped},
+      {"POLLS_TOGETHER", counts.polls_together},
+      {"CLOCK_CHECKED", result.mpi.clock_checked},
+      {"CLOCK_VIOLATIONS", result.mpi.clock_violations},
+      {"CLOCK_REPAIRED", result.mpi.clock_repaired},
+      {"ITERATIONS_GIVEN_UP", result.mpi.iterations_given_up},
+      {"ITERATIONS_ALONE", result.mpi.iterations_alone}};
+  for (const auto& [name, value] : values) add(name, std::to_string(value));
+}
+
+}  // namespace
+
+Properties archive_properties(const spool::Journal& journal, const WriteOptions& options,
+                              const WriteResult& result,
+                              const std::array<std::uint64_t, kEventKinds>& by_kind) {
+  Properties out;
+  const auto add = [&out](const std::string& name, const std::string& value) {
+    if (!value.empty()) out.emplace_back("REFRAIN::" + name, value);
+  };
+  const std::string version = journal.text(spool::kTextVersion);
+  add("VERSION", !version.empty()          ? version
+                 : options.version.empty() ? "unknown"
+                                           : options.version);
+  add("COMMAND", readable(journal.text(spool::kTextCommand)));
+  add("RUNTIME", journal.text(spool::kTextRuntime));
+  add("MPI_TAKEN", journal.mpi.taken);
+  std::istringstream settings(journal.text(spool::kTextSettings));
+  for (std::string line; std::getline(settings, line);) {
+    const std::size_t equals = line.find('=');
+    if (equals == std::string::npos || equals == 0) continue;
+    add("SETTING::" + property_name(line.substr(0, equals)), line.substr(equals + 1));
+  }
+  add("EVENTS_SEEN", std::to_string(result.events_seen));
+  add("EVENTS_WRITTEN", std::to_string(result.events_written));
+  add("EVENTS_FILTERED", std::to_string(result.events_filtered));
+  add("EVENTS_UNMATCHED", std::to_string(result.events_unmatched));
+  add("EVENTS_BY_KIND", kinds_json(by_kind));
+  std::uint64_t lost = 0;
+  for (std::size_t cause = 0; cause < spool::kLossCauses; ++cause) {
+    lost += result.lost[cause];
+    if (result.lost[cause] != 0)
+      add("LOST::" + property_name(spool::kLossNames[cause]),
+          std::to_string(result.lost[cause]));
+  }
+  add("LOST", std::to_string(lost));
+  add("GAPS", std::to_string(result.gaps));
+  add("RECOVERED", options.recovered ? "1" : "0");
+  add("SPOOL_BYTES", std::to_string(result.spool_bytes));
+  add("LOOPS", loops_json(result.loops));
+  add("FUNCTIONS_OFF", functions_text(result));
+  if (!result.structure.empty()) add("STRUCTURE", result.structure);
+  add("LIMIT_REASON", result.limit_reason);
+  if (result.budget_limit != 0) add("BUDGET_LIMIT", std::to_string(result.budget_limit));
+  if (result.mpi.used) add_mpi(result, add);
+  std::string complaints;
+  for (std::size_t i = 0; i < std::min(kMostComplaints, result.complaints.size()); ++i)
+    complaints += (i == 0 ? "" : "\n") + result.complaints[i];
+  add("COMPLAINTS", complaints);
+  return out;
+}
+
+std::string archive_description(const WriteResult& result,
+                                const std::array<std::uint64_t, kEventKinds>& by_kind) {
+  const bool openmp = by_kind[spool::kParallelBegin] != 0;
+  const char* program = openmp && result.mpi.used ? "an OpenMP and MPI program"
+                        : result.mpi.used         ? "an MPI program"
+                        : openmp                  ? "an OpenMP program"
+                                                  : "a program";
+  return std::string("trace of ") + program + ", recorded by Refrain";
+}
+
+std::string loops_json(const std::vector<LoopSummary>& loops) {
+  nlohmann::json json = nlohmann::json::array();
+  for (const LoopSummary& loop : loops) {
+    json.push_back({{"process", loop.process},
+                    {"id", loop.id},
+                    {"level", loop.level},
+                    {"parent", loop.parent},
+                    {"name", loop.name},
+                    {"named", loop.named},
+                    {"function", loop.function},
+                    {"file", loop.file},
+                    {"line", loop.line},
+                    {"last_line", loop.last_line},
+                    {"region", loop.region},
+                    {"body_events", loop.body_events},
+                    {"body", loop.body},
+                    {"visits", loop.visits},
+                    {"iterations", loop.iterations},
+                    {"written", loop.written},
+                    {"partly", loop.partly},
+                    {"total_ns", loop.total_ns},
+                    {"mean_ns", loop.mean_ns},
+                    {"min_ns", loop.min_ns},
+                    {"max_ns", loop.max_ns},
+                    {"sigma_ns", loop.sigma_ns}});
+    for (const LoopCounter& counter : loop.counters)
+      json.back()["counters"].push_back({{"name", counter.name},
+                                         {"iterations", counter.iterations},
+                                         {"total", counter.total},
+                                         {"ns", counter.ns}});
+  }
+  return dumped(json);
+}
+
+}  // namespace refrain::writer

@@ -1,0 +1,81 @@
+#include "writer/archive/properties.h"
+
+#include <catch2/catch.hpp>
+#include <fstream>
+#include <regex>
+#include <set>
+#include <string>
+
+namespace refrain::writer {
+namespace {
+
+// The names that properties.h lists: the first words of its lines that are set in by five blanks.
+std::set<std::string> names_listed() {
+  std::set<std::string> names;
+  std::ifstream header("writer/archive/properties.h");
+  REQUIRE(header);
+  const std::regex line("//     ([A-Z][A-Z_:<> ]*?)(  .*)?");
+  const std::regex word("[A-Z][A-Z_]+(::<[A-Z]+>)?");
+  std::smatch found;
+  for (std::string text; std::getline(header, text);) {
+    if (!std::regex_match(text, found, line)) continue;
+    const std::string words = found[1];
+    for (std::sregex_iterator at(words.begin(), words.end(), word), end; at != end; ++at)
+      names.insert(at->str());
+  }
+  return names;
+}
+
+// Of a run that had everything.
+std::set<std::string> names_written() {
+  spool::Journal journal;
+  for (const spool::TextKey key :
+       {spool::kTextVersion, spool::kTextCommand, spool::kTextRuntime})
+    journal.texts[key] = "x";
+  journal.texts[spool::kTextSettings] = "limit=10\n";
+  journal.mpi.taken = "MPI_Send";
+  WriteResult result;
+  result.mpi.used = true;
+  result.structure = "loop 0";
+  result.limit_reason = "few iterations";
+  result.budget_limit = 7;
+  result.lost[spool::kLossReentrant] = 1;
+  result.complaints = {"something"};
+  result.functions_off.push_back({.name = "f", .calls = 1, .mean_ns = 1});
+  std::set<std::string> names;
+  for (const auto& [name, value] : archive_properties(journal, {}, result, {})) {
+    const std::string prefix = "REFRAIN::";
+    REQUIRE(name.rfind(prefix, 0) == 0);
+    std::string rest = name.substr(prefix.size());
+    if (rest == "SETTING::LIMIT") rest = "SETTING::<NAME>";
+    if (rest == "LOST::REENTRANT") rest = "LOST::<CAUSE>";
+    names.insert(rest);
+  }
+  return names;
+}
+
+}  // namespace
+
+TEST_CASE("Properties: names - those that are listed are those that are written") {
+  std::set<std::string> listed = names_listed();
+  CHECK(listed.size() > 20);
+  CHECK(listed.erase("SHORTENED") == 1);  // short_properties.cc writes it
+  CHECK(listed == names_written());
+}
+
+TEST_CASE("Properties: description - says what the program uses") {
+  std::array<std::uint64_t, kEventKinds> by_kind{};
+  WriteResult result;
+  CHECK(archive_description(result, by_kind) == "trace of a program, recorded by Refrain");
+  result.mpi.used = true;
+  CHECK(archive_description(result, by_kind) ==
+        "trace of an MPI program, recorded by Refrain");
+  by_kind[spool::kParallelBegin] = 7;
+  CHECK(archive_description(result, by_kind) ==
+        "trace of an OpenMP and MPI program, recorded by Refrain");
+  result.mpi.used = false;
+  CHECK(archive_description(result, by_kind) ==
+        "trace of an OpenMP program, recorded by Refrain");
+}
+
+}  // namespace refrain::writer

@@ -1,0 +1,271 @@
+#include "writer/archive/region_table.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+namespace refrain::writer {
+namespace {
+
+std::string base_name(const std::string& path) {
+  return path.substr(path.find_last_of('/') + 1);
+}
+
+RegionKey key_of(const spool::LoopBodyEvent& event) {
+  spool::Record record{};
+  record.kind = event.record_kind;
+  record.sub = static_cast<std::uint8_t>(event.sub);
+  record.payload = event.address;
+  return keys_opened_by(record)[0];
+}
+
+std::string procedure_name(const spool::Journal& journal, std::uint64_t number) {
+  const auto found = journal.mpi.procedures.find(static_cast<std::uint16_t>(number));
+  return found != journal.mpi.procedures.end() ? found->second
+                                               : "MPI procedure " + std::to_string(number);
+}
+
+// One region for all calls of a procedure, as readers know them by name and by the file.
+RegionDef define_procedure(std::string name) {
+  RegionDef def;
+  def.cls = RegionClass::kMpi;
+  def.canonical = name;
+  def.name = std::move(name);
+  def.file = "MPI";
+  return def;
+}
+
+RegionDef define(RegionKey key, const Symbol& symbol) {
+  RegionDef def;
+  def.cls = key.cls;
+  def.name = class_name(key.cls);
+  const std::string place = place_of(symbol);
+  if (!place.empty()) def.name += " @" + place;
+  // Readers of OpenMP traces know a region by its canonical name, `!$omp ...`, or else by
+  // the file "OMP".
+  def.canonical = def.name;
+  const bool directive = def.name.starts_with("!$omp");
+  def.file = symbol.file.empty() || !directive ? "OMP" : symbol.file;
+  def.linkage_name = symbol.elf_symbol;
+  def.source_file = symbol.file;
+  def.line = symbol.line;
+  if (!symbol.function.empty()) def.description = "in " + symbol.function;
+  return def;
+}
+
+// What ProgramBegin and ProgramEnd stand for. Readers look for the name of the program's
+// file, and its path and arguments as canonical name.
+RegionDef define_program(const spool::Journal& journal) {
+  RegionDef def;
+  def.cls = RegionClass::kProgram;
+  for (const std::string& text : program_texts(journal)) {
+    if (def.canonical.empty()) {
+      def.name = base_name(text);
+      def.canonical = text;
+    } else {
+      def.canonical += ' ' + text;
+    }
+  }
+  return def;
+}
+
+// Regions of one name at several places are several.
+RegionDef define_user(const spool::UserRegion& region) {
+  RegionDef def;
+  def.cls = RegionClass::kUser;
+  def.name = def.canonical = region.text;
+  def.file = region.file;
+  def.line = region.line;
+  return def;
+}
+
+RegionDef define_function(const Symbol& symbol, std::uint64_t address) {
+  RegionDef def;
+  def.cls = RegionClass::kFunction;
+  def.name = function_name(symbol, address);
+  def.canonical = symbol.elf_symbol.empty() ? def.name : symbol.elf_symbol;
+  def.file = symbol.file;
+  def.line = symbol.line;
+  return def;
+}
+
+}  // namespace
+
+std::vector<std::string> program_texts(const spool::Journal& journal) {
+  std::vector<std::string> texts{journal.text(spool::kTextProgram)};
+  if (texts.front().empty()) texts.front() = "program";
+  const std::string command = journal.text(spool::kTextCommand);
+  // The first argument is the program itself.
+  std::size_t end = command.find('\0');
+  while (end < command.size() && end + 1 < command.size()) {
+    const std::size_t at = end + 1;
+    end = std::min(command.find('\0', at), command.size());
+    texts.push_back(command.substr(at, end - at));
+  }
+  return texts;
+}
+
+std::string place_of(const Symbol& symbol) {
+  if (!symbol.file.empty())
+    return base_name(symbol.file) + ":" + std::to_string(symbol.line);
+  return symbol.function;
+}
+
+std::string function_name(const Symbol& symbol, std::uint64_t address) {
+  std::string name = symbol.function;
+  if (name.ends_with("+0x0")) name.resize(name.size() - 4);
+  if (!name.empty()) return name;
+  char text[32];
+  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(address));
+  return text;
+}
+
+std::string body_event_name(const spool::LoopBodyEvent& event,
+                            const spool::Journal& journal, SymbolResolver& symbols) {
+  const RegionKey key = key_of(event);
+  const char* name = class_name(key.cls);
+  std::string text = name != nullptr ? name : "event";
+  if (event.record_kind == spool::kUserPhase || event.record_kind == spool::kUserEnter) {
+    const auto number = static_cast<std::uint32_t>(event.address);
+    const bool phase = event.record_kind == spool::kUserPhase;
+    return (!phase           ? ""
+            : event.sub == 0 ? "phase "
+                             : "end of phase ") +
+           journal.user.region(number).text;
+  }
+  if (event.record_kind == spool::kFunctionEnter)
+    return define_function(symbols.at(event.address), event.address).name;
+  if (event.record_kind == spool::kMpiEnter) text = procedure_name(journal, event.sub);
+  const std::string place = place_of(symbols.at_call(event.address));
+  return place.empty() ? text : text + " @" + place;
+}
+
+std::string RegionDef::identity() const {
+  return name + '\n' + canonical + '\n' + file + '\n' + std::to_string(line) + '\n' +
+         (filtered ? "filtered\n" : "") + description;
+}
+
+std::string ParameterDef::identity() const { return (text ? "text " : "number ") + name; }
+
+std::string SourcePlace::identity() const { return file + ':' + std::to_string(line); }
+
+void ProcessRegions::renumber(const RegionNumbers& numbers) {
+  for (auto& [key, region] : by_key_) region = numbers.regions.at(region);
+  for (auto& [loop, region] : by_loop_) region = numbers.regions.at(region);
+  for (auto& [key, parameter] : by_parameter_) parameter = numbers.parameters.at(parameter);
+  for (auto& [site, place] : by_site_)
+    if (place != kNoRegion) place = numbers.places.at(place);
+}
+
+std::uint32_t ProcessRegions::find(RegionKey key) const noexcept {
+  const auto found = by_key_.find(key.packed());
+  return found == by_key_.end() ? kNoRegion : found->second;
+}
+
+std::uint32_t ProcessRegions::parameter(RegionKey key) const noexcept {
+  const auto found = by_parameter_.find(key.packed());
+  return found == by_parameter_.end() ? kNoRegion : found->second;
+}
+
+std::uint32_t ProcessRegions::of_loop(std::uint32_t loop) const noexcept {
+  const auto found = by_loop_.find(loop);
+  return found == by_loop_.end() ? kNoRegion : found->second;
+}
+
+std::uint32_t ProcessRegions::place_of_site(std::uint64_t address) const noexcept {
+  const auto found = by_site_.find(address);
+  return found == by_site_.end() ? kNoRegion : found->second;
+}
+
+std::uint32_t RegionTable::intern_place(const Symbol& symbol) {
+  if (symbol.file.empty()) return kNoRegion;
+  const SourcePlace place{symbol.file, symbol.line};
+  const auto [at, is_new] =
+      place_ids_.try_emplace(place.identity(), static_cast<std::uint32_t>(places_.size()));
+  if (is_new) places_.push_back(place);
+  return at->second;
+}
+
+std::uint32_t RegionTable::intern_parameter(ParameterDef def) {
+  const auto [at, is_new] = parameter_ids_.try_emplace(
+      def.identity(), static_cast<std::uint32_t>(parameters_.size()));
+  if (is_new) parameters_.push_back(std::move(def));
+  return at->second;
+}
+
+std::uint32_t RegionTable::intern(RegionDef def) {
+  // Iterations are what the user asked for: no filter takes them away. The program is never
+  // entered.
+  def.filtered = def.cls != RegionClass::kNone && def.cls != RegionClass::kProgram &&
+                 filter_.excludes(
+                     def.name, def.linkage_name.empty() ? def.canonical : def.linkage_name,
+                     def.source_file.empty() ? def.file : def.source_file);
+  const auto [at, is_new] =
+      ids_.try_emplace(def.identity(), static_cast<std::uint32_t>(regions_.size()));
+  if (is_new) regions_.push_back(std::move(def));
+  return at->second;
+}
+
+RegionNumbers RegionTable::adopt(std::vector<RegionDef> regions,
+                                 std::vector<SourcePlace> places,
+                                 std::vector<ParameterDef> parameters) {
+  const auto take = [](auto& own, auto all, auto& ids) {
+    std::vector<std::uint32_t> numbers;
+    ids.clear();
+    for (std::size_t i = 0; i < all.size(); ++i)
+      ids.emplace(all[i].identity(), static_cast<std::uint32_t>(i));
+    numbers.reserve(own.size());
+    for (const auto& each : own) numbers.push_back(ids.at(each.identity()));
+    own = std::move(all);
+    return numbers;
+  };
+  RegionNumbers out;
+  out.regions = take(regions_, std::move(regions), ids_);
+  out.places = take(places_, std::move(places), place_ids_);
+  out.parameters = take(parameters_, std::move(parameters), parameter_ids_);
+  return out;
+}
+
+ProcessRegions RegionTable::add_process(std::vector<std::uint64_t> keys,
+                                        const std::map<std::uint64_t, std::uint64_t>& inner,
+                                        const spool::Journal& journal,
+                                        SymbolResolver& symbols) {
+  std::sort(keys.begin(), keys.end());
+  keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+  ProcessRegions out;
+  for (const std::uint64_t packed : keys) {
+    const RegionKey key{static_cast<RegionClass>(packed >> 48),
+                        packed & spool::kAddressMask};
+    if (key.cls == RegionClass::kMpi)
+      out.by_key_[packed] = intern(define_procedure(procedure_name(journal, key.address)));
+    if (key.cls == RegionClass::kCallSite)
+      out.by_site_[key.address] = intern_place(symbols.at_call(key.address));
+    const auto number = static_cast<std::uint32_t>(key.address);
+    if (key.cls == RegionClass::kUser)
+      out.by_key_[packed] = intern(define_user(journal.user.region(number)));
+    if (key.cls == RegionClass::kProgram) intern(define_program(journal));
+    if (key.cls == RegionClass::kFunction)
+      out.by_key_[packed] = intern(define_function(symbols.at(key.address), key.address));
+    if (key.cls == RegionClass::kNumber || key.cls == RegionClass::kText)
+      out.by_parameter_[packed] =
+          intern_parameter({journal.user.parameter(number), key.cls == RegionClass::kText});
+    if (class_name(key.cls) == nullptr) continue;
+    RegionDef def = define(key, symbols.at_call(key.address));
+    const auto body = inner.find(key.address);
+    if (key.cls == RegionClass::kParallel && body != inner.end()) {
+      const Symbol& outlined = symbols.at_call(body->second);
+      if (!outlined.elf_symbol.empty() &&
+          outlined.module == symbols.at_call(key.address).module)
+        def.description += ", outlined as " + outlined.elf_symbol;
+    }
+    out.by_key_[packed] = intern(std::move(def));
+  }
+  return out;
+}
+
+void RegionTable::add_loops(ProcessRegions& process,
+                            std::map<std::uint32_t, RegionDef> loops) {
+  for (auto& [id, def] : loops) process.by_loop_[id] = intern(std::move(def));
+}
+
+}  // namespace refrain::writer

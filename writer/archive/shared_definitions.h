@@ -1,0 +1,56 @@
+// What events refer to, numbered alike in all processes of a job: regions, places of calls,
+// texts, and where each process' locations and teams begin.
+//
+// Place in the flow: ARCHITECTURE.md, step 7, between the models of the processes and the
+// first event. Each process tells its own, they merge in order of rank, and what comes of
+// it is what one process that knows all would have numbered.
+// Thread-safety: pure. Ownership: plain values.
+// Cost: a merge is linear in both sides; equal definitions are one, so that ranks of one
+// program tell no more than one of them does. Processes with as many locations and teams as
+// their neighbours are one run.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "spool/journal.h"
+#include "writer/archive/region_table.h"
+#include "writer/exchange/bytes.h"
+
+namespace refrain::writer {
+
+// Of one process.
+struct ProcessSize {
+  std::uint64_t locations = 0;
+  std::uint64_t teams = 0;
+  std::uint64_t mpi_locations = 0;  // of a process that uses MPI: all of them
+  bool operator==(const ProcessSize&) const = default;
+};
+
+struct SharedDefinitions {
+  struct Run {
+    std::uint64_t processes = 0;
+    ProcessSize size;
+    bool operator==(const Run&) const = default;
+  };
+  std::vector<RegionDef> regions;
+  std::vector<SourcePlace> places;
+  std::vector<ParameterDef> parameters;
+  std::vector<std::string> strings;  // program_texts(), then values of parameters
+  std::vector<std::vector<spool::Metric>> metrics;  // of processes that have any
+  std::vector<Run> sizes;                           // in order of processes
+
+  void add(const ProcessSize& size);
+  // Of all processes before this one.
+  ProcessSize before(std::uint64_t process) const noexcept;
+  ProcessSize total() const noexcept { return before(UINT64_MAX); }
+  // Bytes that the longest definition of the archive has, about: a text, or a group of locations.
+  std::uint64_t longest() const noexcept;
+};
+
+SharedDefinitions merge(SharedDefinitions a, const SharedDefinitions& b);
+void put(ByteWriter& out, const SharedDefinitions& all);
+void take(ByteReader& in, SharedDefinitions& all);
+
+}  // namespace refrain::writer

@@ -1,0 +1,454 @@
+#include "writer/archive_writer.h"
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "base/archive_files.h"
+#include "base/folder.h"
+#include "filters/region_filter.h"
+#include "writer/archive/archive_folder.h"
+#include "writer/archive/archive_markers.h"
+#include "writer/archive/definitions.h"
+#include "writer/archive/local_definitions.h"
+#include "writer/archive/location_reference.h"
+#include "writer/archive/otf2_archive.h"
+#include "writer/archive/properties.h"
+#include "writer/archive/shared_definitions.h"
+#include "writer/archive/short_properties.h"
+#include "writer/budget/budget_trim.h"
+#include "writer/budget/run_settings.h"
+#include "writer/exchange/tree.h"
+#include "writer/job/assignment.h"
+#include "writer/job/job_spools.h"
+#include "writer/job/mpi_job.h"
+#include "writer/job/process_facts.h"
+#include "writer/loops/loop_summaries.h"
+#include "writer/process/location_writer.h"
+#include "writer/process/parallel_for.h"
+#include "writer/process/process_model.h"
+
+namespace refrain::writer {
+namespace {
+
+// What is told as it is.
+class Failure : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+void require(const std::string& error) {
+  if (!error.empty()) throw Failure(error);
+}
+
+// One call of write_archive(), or a process' part of write_archive_together(). Steps throw
+// what goes wrong. All processes of a job pass the same rounds (writer/exchange/tree.h).
+class ArchiveJob {
+ public:
+  ArchiveJob(const WriteOptions& options, Exchange& exchange)
+      : options_(options),
+        exchange_(exchange),
+        together_(exchange.size() > 1),
+        first_(exchange.rank() == 0),
+        regions_(filter_) {}
+
+  WriteResult run() {
+    try {
+      write();
+      result_.ok = true;
+    } catch (const RoundFailed& failure) {
+      result_.error = failure.what();
+      result_.others_failed = true;
+    } catch (const Failure& failure) {
+      fail_round(exchange_);
+      result_.error = failure.what();
+    } catch (const std::exception& exception) {
+      fail_round(exchange_);
+      result_.error = std::string("cannot write the archive: ") + exception.what();
+    }
+    result_.writing_ns =
+        std::chrono::duration<double, std::nano>(Now::now() - began_).count();
+    return std::move(result_);
+  }
+
+ private:
+  void write() {
+    prepare();
+    build_models();
+    share_definitions();
+    if (mpi_) {
+      mpi_->unite_comms(models_, first_comm_);
+      mpi_->plan(models_, regions_, threads_, shared_.total().mpi_locations,
+                 options_.logical_clock);
+    }
+    const std::string folder =
+        first_ ? work_folder_ : part_folder(work_folder_, exchange_.rank());
+    Otf2Archive archive(folder, models_.front()->journal().text(spool::kTextHost),
+                        longest_definition_);
+    write_events(archive);
+    write_local_definitions(archive);
+    if (!first_) {
+      archive.close();
+      require(archive.error());
+    }
+    std::optional<JobFacts> job = job_facts();
+    gather_up(exchange_, job);
+    first_does([&] {
+      if (!job) throw Failure("another process could not write its part");
+      sum_up(*job);
+      write_global(archive, *job);
+      archive.close();
+      require(archive.error());
+    });
+    publish();
+    remove_spool();
+  }
+
+  // What only rank 0 does, and all want to know the end of.
+  template <typename Work>
+  void first_does(Work work) {
+    std::optional<Nothing> done;
+    std::string error = "process 0 could not write its part";
+    if (first_) {
+      try {
+        work();
+        done.emplace();
+      } catch (const std::exception& exception) {
+        error = exception.what();
+      }
+    }
+    tell_down(exchange_, done);
+    if (!done) throw RoundFailed(error);
+  }
+
+  void prepare() {
+    Assignment wanted{options_, {}};
+    if (first_) {
+      parse_filter();
+      spool_ = open_job_spools(options_.archive, own_rank());
+      if (spool_.processes.empty())
+        throw Failure(options_.archive + ": no spool to make an archive from");
+      folder_.emplace(options_.archive);
+      require(folder_->prepare(options_.overwrite));
+      if (options_.recovered) options_.budget_bytes = budget_of_run();
+      wanted.options.budget_bytes = options_.budget_bytes;
+      wanted.work_folder = folder_->work_folder();
+    }
+    wanted = agree(exchange_, std::move(wanted));
+    options_ = std::move(wanted.options);
+    work_folder_ = std::move(wanted.work_folder);
+    if (!first_) parse_filter();
+    threads_ = options_.threads;
+    if (threads_ == 0) threads_ = std::max(1U, std::thread::hardware_concurrency());
+    if (first_) return;
+    spool_ = open_job_spools(options_.archive, own_rank());
+    if (spool_.processes.empty()) {
+      // Not traced, or not to be read here: another process may.
+      if (std::filesystem::exists(spool::process_path(options_.archive, exchange_.rank())))
+        throw Failure("its spool cannot be read");
+      add_missing_rank(spool_, exchange_.rank());
+    }
+    // Made by rank 0: if it is not there, this process sees another file system.
+    std::error_code problem;
+    std::filesystem::create_directory(part_folder(work_folder_, exchange_.rank()), problem);
+    require(problem ? work_folder_ + ": " + problem.message() : std::string());
+  }
+
+  std::uint64_t budget_of_run() const {
+    for (const spool::ProcessSpool& process : spool_.processes) {
+      const auto settings = settings_of(spool::parse_journal(process.journal.log()));
+      if (settings.budget_bytes != 0) return settings.budget_bytes;
+    }
+    return 0;
+  }
+
+  void parse_filter() {
+    const std::string error = filter_.parse(options_.filter);
+    require(error.empty() ? error : "filter: " + error);
+  }
+
+  std::optional<std::uint32_t> own_rank() const {
+    return together_ ? std::optional(exchange_.rank()) : std::nullopt;
+  }
+
+  void build_models() {
+    for (const spool::ProcessSpool& process : spool_.processes)
+      models_.push_back(
+          std::make_unique<ProcessModel>(process, regions_, options_.recovered, threads_));
+    std::stable_sort(models_.begin(), models_.end(),
+                     [](const auto& a, const auto& b) { return a->rank() < b->rank(); });
+    if (together_ && models_.front()->rank() != exchange_.rank())
+      throw Failure("the spool of process " + std::to_string(exchange_.rank()) +
+                    " is that of another rank");
+    result_.budget_bytes = options_.budget_bytes;
+    result_.budget_limit = fit_budget(exchange_, models_, options_.budget_bytes);
+    if (together_ || MpiJob::is_job(models_)) {
+      mpi_.emplace(exchange_);
+      mpi_->cut(models_);
+    }
+    name_loops();
+  }
+
+  // One number and one name for what is one loop, in all processes.
+  void name_loops() {
+    JobLoops own;
+    for (const auto& model : models_) own = merge(std::move(own), model->loops());
+    const JobLoops all = agree(exchange_, std::move(own));
+    for (const auto& model : models_) model->name_loops(all, regions_);
+  }
+
+  // Numbers for what events refer to, the same in all processes.
+  void share_definitions() {
+    SharedDefinitions own{.regions = regions_.regions(),
+                          .places = regions_.places(),
+                          .parameters = regions_.parameters(),
+                          .strings = {""},
+                          .metrics = {},
+                          .sizes = {}};
+    for (const auto& model : models_) {
+      for (std::string& text : program_texts(model->journal()))
+        own.strings.push_back(std::move(text));
+      for (const auto& [number, text] : model->journal().user.strings)
+        own.strings.push_back(text);
+      if (!model->journal().user.metrics.empty())
+        own.metrics.push_back(model->journal().user.metrics);
+      const std::uint64_t locations = model->locations();
+      own.add({locations, model->teams().teams().size(),
+               model->journal().mpi.known ? locations : 0});
+    }
+    shared_ = agree(exchange_, merge(SharedDefinitions{}, own));
+    longest_definition_ = shared_.longest();
+    for (const std::string& text : shared_.strings) strings_.intern(text);
+    const RegionNumbers numbers =
+        regions_.adopt(std::move(shared_.regions), std::move(shared_.places),
+                       std::move(shared_.parameters));
+    // A process' number is its rank's, where all have one.
+    const std::uint32_t number = exchange_.rank();
+    first_location_ = shared_.before(number).locations;
+    first_comm_ = static_cast<OTF2_CommRef>(shared_.total().teams);
+    for (std::size_t i = 0; i < models_.size(); ++i) {
+      ProcessModel& model = *models_[i];
+      model.renumber(numbers);
+      ProcessContext& context = model.context();
+      context.process = number + static_cast<std::uint32_t>(i);
+      context.first_comm = static_cast<OTF2_CommRef>(shared_.before(context.process).teams);
+      for (const std::string& text : program_texts(model.journal()))
+        context.arguments.push_back(strings_.intern(text));
+      for (const auto& [number, text] : model.journal().user.strings)
+        context.user_strings[number] = strings_.intern(text);
+      const auto metrics = std::find(shared_.metrics.begin(), shared_.metrics.end(),
+                                     model.journal().user.metrics);
+      context.metric = static_cast<OTF2_MetricRef>(metrics - shared_.metrics.begin());
+      context.program = context.arguments.front();
+      context.arguments.erase(context.arguments.begin());
+    }
+  }
+
+  JobFacts job_facts() {
+    JobFacts job;
+    for (std::size_t i = 0; i < models_.size(); ++i) {
+      ProcessModel& model = *models_[i];
+      const ClockMap* clock = mpi_ ? &mpi_->clock(i) : nullptr;
+      ProcessFacts facts = process_facts(model, outcomes_[i], clock);
+      facts.markers = markers_of(model, regions_.regions(), options_.recovered, clock);
+      facts.loops = summarize_loops(model, regions_.regions());
+      facts.functions_off = functions_off(model);
+      if (i == 0 && first_) facts.structure = structure_line(model);
+      if (i == 0) facts.spool_bytes = spool_.disk_bytes;
+      if (i == 0) facts.complaints = spool_.complaints;
+      const auto& complaints = model.symbols().complaints();
+      facts.complaints.insert(facts.complaints.end(), complaints.begin(), complaints.end());
+      job.processes.push_back(std::move(facts));
+    }
+    if (mpi_) job.iterations_given_up = mpi_->iterations_given_up();
+    if (mpi_) job.iterations_alone = mpi_->iterations_alone();
+    return job;
+  }
+
+  void write_events(Otf2Archive& archive) {
+    struct Task {
+      std::size_t process;
+      std::size_t location;
+      OTF2_LocationRef reference;
+    };
+    std::vector<Task> tasks;
+    outcomes_.resize(models_.size());
+    for (std::size_t i = 0; i < models_.size(); ++i) {
+      const std::uint64_t first = first_location_ + tasks.size();
+      outcomes_[i].resize(models_[i]->locations());
+      for (std::size_t j = 0; j < models_[i]->locations(); ++j)
+        tasks.push_back({i, j, location_reference(first, j)});
+    }
+    require(archive.error());
+    archive.check(OTF2_Archive_OpenEvtFiles(archive.get()), "cannot write events");
+    require(archive.error());
+    parallel_for(tasks.size(), threads_, [&](std::size_t i) {
+      const Task& task = tasks[i];
+      OTF2_EvtWriter* writer = OTF2_Archive_GetEvtWriter(archive.get(), task.reference);
+      if (writer == nullptr) {
+        archive.check(OTF2_ERROR_FILE_CAN_NOT_OPEN, "cannot write events");
+        return;
+      }
+      {
+        EventSink sink(writer, regions_.regions());
+        sink.set_metric(models_[task.process]->context().metric);
+        if (mpi_ && !mpi_->clock(task.process).offsets().empty()) sink.set_spacing(2);
+        LocationInput input = models_[task.process]->input(task.location);
+        if (mpi_) input.decided = &mpi_->decided(task.process, task.location);
+        outcomes_[task.process][task.location] = write_location(input, sink);
+        if (!archive.check(sink.error(), "cannot write events")) return;
+      }
+      archive.check(OTF2_Archive_CloseEvtWriter(archive.get(), writer),
+                    "cannot write events");
+    });
+    require(archive.error());
+    archive.check(OTF2_Archive_CloseEvtFiles(archive.get()), "cannot write events");
+    require(archive.error());
+  }
+
+  void write_local_definitions(Otf2Archive& archive) {
+    std::vector<LocalDefinitions> processes;
+    processes.reserve(models_.size());
+    for (std::size_t i = 0; i < models_.size(); ++i)
+      processes.push_back(
+          {models_[i]->locations(), mpi_ ? &mpi_->clock(i).offsets() : nullptr});
+    writer::write_local_definitions(archive, first_location_, processes);
+    require(archive.error());
+  }
+
+  void sum_up(JobFacts& job) {
+    add_up(job, result_, by_kind_);
+    const filters::Settings settings = settings_of(models_.front()->journal());
+    result_.limit_reason = limit_reason(limit_facts(settings, result_));
+    if (!mpi_) return;
+    result_.mpi.used = true;
+    result_.mpi.clock_checked = mpi_->checked();
+    result_.mpi.clock_violations = mpi_->violations();
+    result_.mpi.clock_repaired = mpi_->repaired();
+  }
+
+  void write_global(Otf2Archive& archive, const JobFacts& job) {
+    OTF2_GlobalDefWriter* definitions = OTF2_Archive_GetGlobalDefWriter(archive.get());
+    if (definitions == nullptr)
+      archive.check(OTF2_ERROR_FILE_CAN_NOT_OPEN, "cannot write definitions");
+    require(archive.error());
+    const DefinitionInput input{&job, &regions_, &strings_, mpi_ ? &mpi_->comms() : nullptr,
+                                &shared_.metrics};
+    archive.check(write_definitions(definitions, input), "cannot write definitions");
+    archive.check(OTF2_Archive_CloseGlobalDefWriter(archive.get(), definitions),
+                  "cannot write definitions");
+    write_marks(archive, job);
+    archive.describe(archive_description(result_, by_kind_));
+    const Properties properties = shortened(
+        archive_properties(models_.front()->journal(), options_, result_, by_kind_),
+        result_.loops);
+    for (const auto& [name, value] : properties)
+      archive.check(
+          OTF2_Archive_SetProperty(archive.get(), name.c_str(), value.c_str(), true),
+          "cannot set a property");
+  }
+
+  void write_marks(Otf2Archive& archive, const JobFacts& job) {
+    OTF2_MarkerWriter* markers = OTF2_Archive_GetMarkerWriter(archive.get());
+    if (markers == nullptr)
+      archive.check(OTF2_ERROR_FILE_CAN_NOT_OPEN, "cannot write markers");
+    require(archive.error());
+    archive.check(define_markers(markers), "cannot write markers");
+    std::uint64_t first = 0;
+    for (const ProcessFacts& process : job.processes) {
+      archive.check(write_markers(markers, process.markers,
+                                  location_reference(first, process.primary)),
+                    "cannot write markers");
+      first += process.locations.size();
+    }
+    archive.check(OTF2_Archive_CloseMarkerWriter(archive.get(), markers),
+                  "cannot write markers");
+  }
+
+  // The files of all ranks come together, then the whole to its place.
+  void publish() {
+    if (!first_) require(move_part(work_folder_, exchange_.rank()));
+    std::optional<Nothing> moved = Nothing{};
+    gather_up(exchange_, moved);
+    first_does([&] {
+      if (!moved) throw Failure("another process could not move its part");
+      require(folder_->publish());
+      result_.archive_bytes = base::archive_bytes(options_.archive);
+    });
+  }
+
+  // Each process its own part, then the first one what is left. The archive is there: what
+  // goes wrong now is a complaint.
+  void remove_spool() {
+    if (options_.keep_spool) return;
+    if (!first_) base::remove_tree(spool::process_path(options_.archive, exchange_.rank()));
+    agree(exchange_, Nothing{});
+    if (!first_) return;
+    std::error_code error;
+    base::remove_tree(spool::spool_path(options_.archive), error);
+    if (error)
+      result_.complaints.push_back(spool::spool_path(options_.archive) +
+                                   " cannot be removed: " + error.message());
+  }
+
+  using Now = std::chrono::steady_clock;
+  const Now::time_point began_ = Now::now();
+  WriteOptions options_;
+  Exchange& exchange_;
+  const bool together_;  // each process for itself
+  const bool first_;
+  filters::RegionFilter filter_;
+  std::optional<ArchiveFolder> folder_;
+  std::string work_folder_;
+  spool::SpoolFolder spool_;
+  RegionTable regions_;
+  StringTable strings_;
+  SharedDefinitions shared_;
+  std::vector<std::unique_ptr<ProcessModel>> models_;
+  std::vector<std::vector<LocationOutcome>> outcomes_;
+  std::array<std::uint64_t, kEventKinds> by_kind_{};
+  std::optional<MpiJob> mpi_;
+  std::uint64_t first_location_ = 0;  // how many lie before the first one here
+  OTF2_CommRef first_comm_ = 0;       // of those of MPI
+  std::uint64_t longest_definition_ = 0;
+  unsigned threads_ = 1;
+  WriteResult result_;
+};
+
+}  // namespace
+
+WriteResult write_archive(const WriteOptions& options) noexcept {
+  Alone alone;
+  return write_archive_together(options, alone);
+}
+
+WriteResult write_archive_together(const WriteOptions& options,
+                                   Exchange& exchange) noexcept {
+  WriteResult failed;
+  try {
+    std::optional<ArchiveJob> job;
+    try {
+      job.emplace(options, exchange);
+    } catch (const std::exception&) {
+      fail_round(exchange);
+      throw;
+    }
+    return job->run();
+  } catch (const std::exception& exception) {
+    try {
+      failed.error = std::string("cannot write the archive: ") + exception.what();
+    } catch (...) {
+    }
+  } catch (...) {
+  }
+  return failed;
+}
+
+}  // namespace refrain::writer

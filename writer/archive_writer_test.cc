@@ -1,0 +1,433 @@
+#include "writer/archive_writer.h"
+
+#include <otf2/otf2.h>
+#include <signal.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "test/support/trace_checks.h"
+#include "writer/testing/archive_text.h"
+
+namespace refrain::writer {
+namespace {
+
+namespace fs = std::filesystem;
+using spool::SpoolBuilder;
+using Lines = std::vector<std::string>;
+
+// Ten iterations of one region, 100 ticks each, from 1000 on; all in the log.
+SpoolBuilder ten_iterations(std::uint32_t locations) {
+  SpoolBuilder builder(locations);
+  builder.loop(1, 1250, 0x5000);
+  for (std::uint64_t i = 0; i < 10; ++i) {
+    builder.region(i + 1, 1000 + 100 * i, 1080 + 100 * i, 0x5000);
+    builder.iteration(1, i, 1000 + 100 * i);
+  }
+  builder.left(1, 10, 1980);
+  return builder;
+}
+
+TEST_CASE("Archive: one region - forks, teams, regions and waits in their order") {
+  const test::TemporaryFolder folder;
+  SpoolBuilder builder(2);
+  builder.region(1, 100, 200, 0x5000);
+  const Written written = write_and_check(builder, folder);
+  CHECK(lines(written.trace, 0) ==
+        Lines{"1 ProgramBegin", "100 fork 2", "101 team 0",
+              "101 enter !$omp parallel @0x4fff", "102 enter !$omp for @0x500f",
+              "196 leave !$omp for @0x500f", "197 enter !$omp implicit barrier @0x4fff",
+              "198 leave !$omp implicit barrier @0x4fff",
+              "199 leave !$omp parallel @0x4fff", "199 team end 0", "200 join",
+              "200 ProgramEnd"});
+  CHECK(lines(written.trace, 1).front() == "101 team 0");
+  const test::Group& team = written.trace.groups.at(written.trace.comms.at(0).group);
+  CHECK(team.members == std::vector<std::uint64_t>{0, 1});
+  CHECK(team.type == OTF2_GROUP_TYPE_COMM_GROUP);
+  CHECK(written.trace.groups.at(0).type == OTF2_GROUP_TYPE_COMM_LOCATIONS);
+  CHECK(written.trace.clock.ticks_per_second == spool::kTestTicksPerSecond);
+  CHECK(written.result.events_written == written.result.events_seen);
+  CHECK(written.result.events_unmatched == 0);
+  CHECK_FALSE(fs::exists(folder / "spool"));
+}
+
+TEST_CASE("Archive: the program - a region that readers find by its begin") {
+  const test::TemporaryFolder folder;
+  const Written written = write_and_check(ten_iterations(1), folder);
+  const test::Event& begin = written.trace.locations[0].events.front();
+  REQUIRE(begin.type == test::EventType::kProgramBegin);
+  const std::string path = written.trace.strings.at(begin.reference);
+  std::size_t found = 0;
+  for (const auto& [ref, region] : written.trace.regions) {
+    if (region.paradigm != OTF2_PARADIGM_MEASUREMENT_SYSTEM) continue;
+    ++found;
+    CHECK(region.role == OTF2_REGION_ROLE_ARTIFICIAL);
+    CHECK(region.name == path.substr(path.rfind('/') + 1));
+    CHECK(region.canonical_name == path + " --fast");
+  }
+  CHECK(found == 1);
+}
+
+TEST_CASE("Archive: flushes - none is an event, however large the archive") {
+  const test::TemporaryFolder folder;
+  SpoolBuilder builder(1);
+  // Some 13 bytes an enter or leave: more than the 4 MiB that are kept in memory.
+  for (std::uint64_t i = 0; i < 250'000; ++i)
+    builder.location(0)
+        .add(spool::kMaskedBegin, 100 + 20 * i, 0, 0x6000)
+        .add(spool::kMaskedEnd, 110 + 20 * i, 0, 0x6000);
+  const Written written = write_and_check(builder, folder);
+  CHECK(fs::file_size(folder / "traces" / "0.evt") > (5U << 20));
+  const auto types = test::count_by_type(written.trace);
+  CHECK_FALSE(types.contains(test::EventType::kBufferFlush));
+  CHECK(types.at(test::EventType::kEnter) == 250'000);
+}
+
+TEST_CASE("Archive: times - no two enters or leaves of a location have the same") {
+  const test::TemporaryFolder folder;
+  SpoolBuilder builder(1);
+  for (int i = 0; i < 3; ++i)
+    builder.location(0)
+        .add(spool::kMaskedBegin, 100, 0, 0x6000)
+        .add(spool::kMaskedEnd, 100, 0, 0x6000);
+  builder.location(0).add(spool::kMaskedBegin, 103, 0, 0x6000);
+  builder.location(0).add(spool::kMaskedEnd, 200, 0, 0x6000);
+  const Written written = write_and_check(builder, folder);
+  std::vector<std::uint64_t> times;
+  for (const test::Event& event : written.trace.locations[0].events)
+    if (event.type == test::EventType::kEnter || event.type == test::EventType::kLeave)
+      times.push_back(event.time);
+  CHECK(times == std::vector<std::uint64_t>{100, 101, 102, 103, 104, 105, 106, 200});
+}
+
+TEST_CASE("Archive: properties - settings, counts, losses, loops") {
+  const test::TemporaryFolder folder;
+  SpoolBuilder builder = ten_iterations(2);
+  builder.location(1).lost[spool::kLossReentrant] = 3;
+  const Written written = write_and_check(builder, folder);
+  const auto& properties = written.trace.properties;
+  CHECK(properties.at("REFRAIN::VERSION") == "0.0.test");
+  CHECK(properties.at("REFRAIN::COMMAND") == std::string("program --fast"));
+  CHECK(properties.at("REFRAIN::SETTING::WINDOW_SIZE") == "3");
+  CHECK(properties.at("REFRAIN::LOST::REENTRANT") == "3");
+  CHECK(properties.at("REFRAIN::LOST") == "3");
+  CHECK(written.trace.locations[1].properties.at("REFRAIN::LOST::reentrant") == "3");
+  const auto loops = nlohmann::json::parse(properties.at("REFRAIN::LOOPS"));
+  REQUIRE(loops.size() == 1);
+  CHECK(loops[0]["iterations"] == 10);
+  CHECK(loops[0]["written"] == 10);
+  CHECK(loops[0]["mean_ns"] == 98.0);  // nine of 100 ticks, the last of 80
+  CHECK(loops[0]["body"][0] == "!$omp parallel @0x4fff");
+  const auto kinds = nlohmann::json::parse(properties.at("REFRAIN::EVENTS_BY_KIND"));
+  CHECK(kinds["sync_region_wait_end"] == 20);
+  CHECK(kinds["parallel_begin"] == 10);
+}
+
+TEST_CASE("Archive: iterations - marks lie around their events, at exact ticks") {
+  const test::TemporaryFolder folder;
+  const Written written = write_and_check(ten_iterations(2), folder);
+  const Lines all = lines(written.trace, 0);
+  const auto third = std::find(all.begin(), all.end(), "1201 iteration 2");
+  REQUIRE(third != all.end());
+  CHECK(Lines(third - 3, third + 2) == Lines{"1180 join", "1200 leave loop 1 @ 0x4fff",
+                                             "1201 enter loop 1 @ 0x4fff [1]",
+                                             "1201 iteration 2", "1201 fork 2"});
+  // The end of the loop and that of its last region have the same time.
+  CHECK(Lines(all.end() - 3, all.end()) ==
+        Lines{"1980 join", "1980 leave loop 1 @ 0x4fff", "1980 ProgramEnd"});
+  for (const auto& [ref, region] : written.trace.regions)
+    if (region.name.starts_with("loop")) CHECK(region.flags == OTF2_REGION_FLAG_PHASE);
+}
+
+TEST_CASE("Archive: iterations - an unfinished one says so") {
+  const test::TemporaryFolder folder;
+  SpoolBuilder builder(1);
+  builder.loop(1, 350, 0x5000);
+  for (std::uint64_t i = 0; i < 3; ++i) {
+    builder.region(i + 1, 100 + 100 * i, 180 + 100 * i, 0x5000);
+    builder.iteration(1, i, 100 + 100 * i);
+  }
+  const Written written = write_and_check(builder, folder);
+  CHECK(lines_with(written.trace, 0, "enter loop").back() ==
+        "301 enter loop 1 @ 0x4fff [1] incomplete");
+  CHECK(written.result.loops.at(0).iterations == 2);
+}
+
+TEST_CASE("Archive: nested loops - inner iterations inside outer ones") {
+  const test::TemporaryFolder folder;
+  SpoolBuilder builder(1);
+  for (std::uint64_t i = 0; i < 4; ++i)
+    builder.region(i + 1, 100 + 100 * i, 180 + 100 * i, 0x5000);
+  builder.loop(1, 310, 0x5000, 1);
+  builder.iteration(1, 0, 100, 1);
+  builder.iteration(1, 1, 200, 1);
+  builder.iteration(1, 0, 300, 1);
+  builder.iteration(1, 1, 400, 1);
+  builder.left(1, 2, 480);
+  builder.loop(2, 490, 0x5000);
+  builder.iteration(2, 0, 100);
+  builder.iteration(2, 1, 300);
+  builder.left(2, 2, 480);
+  const Written written = write_and_check(builder, folder);
+  Lines marks = lines_with(written.trace, 0, "loop");
+  for (std::string& mark : marks) mark = mark.substr(0, mark.find(" @"));
+  // Numbered from the outermost, though that one was detected last.
+  CHECK(marks == Lines{"100 enter loop 1", "101 enter loop 2", "200 leave loop 2",
+                       "201 enter loop 2", "300 leave loop 2", "301 leave loop 1",
+                       "302 enter loop 1", "303 enter loop 2", "400 leave loop 2",
+                       "401 enter loop 2", "480 leave loop 2", "481 leave loop 1"});
+}
+
+TEST_CASE("Archive: markers - what was done and why") {
+  const test::TemporaryFolder folder;
+  SpoolBuilder builder = ten_iterations(1);
+  builder.gap(0, 4, 1300);
+  builder.resumed(0, 8, 1700);
+  builder.journal().add(spool::kLoopMismatch, 1950, 1, 9);
+  builder.journal().add(spool::kLimitReached, 1960, 0, 10, spool::kLossDiskLimit);
+  const Written written = write_and_check(builder, folder);
+  Lines markers;
+  for (const test::Marker& marker : written.trace.markers)
+    markers.push_back(std::to_string(marker.time) + " " + marker.category + ": " +
+                      marker.text);
+  std::sort(markers.begin(), markers.end());
+  CHECK(markers ==
+        Lines{"1250 loop found: loop 1 @ 0x4fff: 1 events come again and again",
+              "1300 writing suspended: loop 1 @ 0x4fff: the limit of iterations is reached",
+              "1700 writing resumed: loop 1 @ 0x4fff: the pattern broke",
+              "1950 pattern broken: loop 1 @ 0x4fff: iteration 9 was not like those before",
+              "1960 limit reached: disk_limit"});
+}
+
+TEST_CASE("Archive: locations - many, written in parallel, alike whatever the threads") {
+  const test::TemporaryFolder one;
+  const test::TemporaryFolder many;
+  WriteOptions serial;
+  serial.threads = 1;
+  WriteOptions parallel;
+  parallel.threads = 8;
+  const Written a = write_and_check(ten_iterations(64), one, serial);
+  const Written b = write_and_check(ten_iterations(64), many, parallel);
+  REQUIRE(a.trace.locations.size() == 64);
+  for (std::size_t i = 0; i < 64; ++i) {
+    CHECK(a.trace.locations[i].reference == (i << 32 | i));
+    CHECK(lines(a.trace, i) == lines(b.trace, i));
+  }
+  CHECK(a.trace.comms.size() == 1);
+  CHECK(a.result.archive_bytes == b.result.archive_bytes);
+}
+
+// A definition must fit into a chunk of libotf2's.
+TEST_CASE(
+    "Archive: definitions - a text longer than the smallest chunk is there as it was") {
+  for (const std::size_t bytes : {60'000, 70'000, 600'000}) {
+    CAPTURE(bytes);
+    const test::TemporaryFolder folder;
+    SpoolBuilder builder = ten_iterations(2);
+    const std::string argument(bytes, 'x');
+    builder.journal().text(spool::kTextCommand,
+                           std::string("program\0", 8) + argument + '\0');
+    const Written written = write_and_check(builder, folder);
+    const auto is_it = [&](const auto& entry) { return entry.second == argument; };
+    CHECK(std::any_of(written.trace.strings.begin(), written.trace.strings.end(), is_it));
+  }
+}
+
+TEST_CASE("Archive: teams - one communicator for each set of members") {
+  const test::TemporaryFolder folder;
+  SpoolBuilder builder(3);
+  builder.region(1, 100, 200, 0x5000);
+  builder.location(0).region(2, 300, 400, 0x6000, 2);
+  builder.location(2).member(2, 300, 400, 0x6000, 1, 2);  // not the neighbour
+  builder.region(3, 500, 600, 0x5000);
+  builder.location(0).region(4, 700, 800, 0x6000, 2);
+  builder.location(2).member(4, 700, 800, 0x6000, 1, 2);
+  const Written written = write_and_check(builder, folder);
+  REQUIRE(written.trace.comms.size() == 2);
+  CHECK(written.trace.groups.at(written.trace.comms.at(1).group).members ==
+        std::vector<std::uint64_t>{0, 2});
+  CHECK(lines_with(written.trace, 2, "team ") ==
+        Lines{"101 team 0", "199 team end 0", "301 team 1", "399 team end 1", "501 team 0",
+              "599 team end 0", "701 team 1", "799 team end 1"});
+  CHECK(lines_with(written.trace, 2, "enter !$omp parallel").at(1) ==
+        "301 enter !$omp parallel @0x5fff");
+}
+
+TEST_CASE("Archive: workers - a late end is dated by the join") {
+  const test::TemporaryFolder folder;
+  SpoolBuilder builder(2);
+  builder.location(0).region(1, 100, 200, 0x5000, 2).region(2, 900, 1000, 0x5000, 2);
+  builder.location(1).member(1, 100, 905, 0x5000, 1, 2).member(2, 900, 1000, 0x5000, 1, 2);
+  auto& late = builder.location(1).log;
+  late[3].ticks = 180;  // the loop's end and the barrier's begin were in time
+  late[4].ticks = 190;
+  const Written written = write_and_check(builder, folder);
+  CHECK(lines_with(written.trace, 1, "leave !$omp parallel").front() ==
+        "201 leave !$omp parallel @0x4fff");
+  CHECK(lines_with(written.trace, 1, "leave !$omp implicit barrier").front() ==
+        "200 leave !$omp implicit barrier @0x4fff");
+}
+
+TEST_CASE("Archive: filter - regions go, the rest stays balanced") {
+  const test::TemporaryFolder folder;
+  WriteOptions options;
+  options.filter =
+      "SCOREP_REGION_NAMES_BEGIN EXCLUDE *barrier* !$omp\\ parallel*\n"
+      "SCOREP_REGION_NAMES_END";
+  const Written written = write_and_check(ten_iterations(2), folder, options);
+  CHECK(lines_with(written.trace, 0, "barrier").empty());
+  CHECK(lines_with(written.trace, 1, "parallel").empty());
+  CHECK(lines_with(written.trace, 1, "team 0").size() == 10);
+  CHECK(lines_with(written.trace, 0, "enter !$omp for").size() == 10);
+  CHECK(lines_with(written.trace, 0, "enter loop").size() == 10);
+  CHECK(written.result.events_filtered == 2 * 10 * 4);
+  CHECK(written.trace.properties.at("REFRAIN::EVENTS_FILTERED") == "80");
+}
+
+TEST_CASE("Archive: refusal - nothing is overwritten, nothing half-done stays") {
+  const test::TemporaryFolder folder;
+  WriteOptions options;
+  options.archive = folder.path().string();
+  SECTION("no spool") {
+    const WriteResult result = write_archive(options);
+    CHECK_FALSE(result.ok);
+    CHECK_THAT(result.error, Catch::Contains("no spool"));
+  }
+  SECTION("an archive is there") {
+    ten_iterations(2).write(folder.path());
+    std::ofstream(folder / "traces.otf2") << "precious";
+    WriteResult result = write_archive(options);
+    CHECK_THAT(result.error, Catch::Contains("holds an archive already"));
+    CHECK(test::read_file(folder / "traces.otf2") == "precious");
+    options.overwrite = true;
+    options.keep_spool = true;
+    CHECK(write_archive(options).ok);
+    CHECK(fs::exists(folder / "spool"));
+    CHECK(write_archive(options).ok);
+  }
+  SECTION("files of an archive's names, without an anchor") {
+    ten_iterations(2).write(folder.path());
+    std::ofstream(folder / "traces.def") << "precious";
+    CHECK_THAT(write_archive(options).error, Catch::Contains("holds an archive already"));
+    CHECK(test::read_file(folder / "traces.def") == "precious");
+  }
+  SECTION("a filter with a mistake") {
+    ten_iterations(2).write(folder.path());
+    options.filter = "EXCLUDE everything";
+    CHECK_THAT(write_archive(options).error, Catch::Contains("filter: line 1"));
+  }
+  CHECK_FALSE(fs::exists(folder / ".traces-being-written"));
+}
+
+TEST_CASE("Archive: a process that died while it moved one to its place - recovered") {
+  // Files are moved in this order.
+  const std::vector<std::string> files = {"traces", "traces.def", "traces.marker",
+                                          "traces.otf2"};
+  for (std::size_t moved = 0; moved <= files.size(); ++moved) {
+    INFO("files moved: " << moved);
+    const test::TemporaryFolder folder;
+    ten_iterations(2).write(folder.path());
+    WriteOptions options;
+    options.archive = folder.path().string();
+    options.keep_spool = true;
+    REQUIRE(write_archive(options).ok);
+    const fs::path work = folder / ".traces-being-written";
+    fs::create_directory(work);
+    for (std::size_t i = moved; i < files.size(); ++i)
+      fs::rename(folder / files[i], work / files[i]);
+    const WriteResult again = write_archive(options);
+    CHECK(again.ok == (moved < files.size()));  // all moved: it is an archive
+    CHECK(fs::exists(folder / "traces.otf2"));
+    CHECK_FALSE(fs::exists(work));
+  }
+}
+
+// As if the disk were full beyond so many bytes a file.
+class FullDisk {
+ public:
+  explicit FullDisk(rlim_t bytes) {
+    ::signal(SIGXFSZ, SIG_IGN);
+    getrlimit(RLIMIT_FSIZE, &before_);
+    rlimit small = before_;
+    small.rlim_cur = bytes;
+    setrlimit(RLIMIT_FSIZE, &small);
+  }
+  ~FullDisk() { setrlimit(RLIMIT_FSIZE, &before_); }
+
+ private:
+  rlimit before_{};
+};
+
+TEST_CASE("Archive: full disk - wherever it is met, success is never claimed") {
+  std::size_t failed = 0;
+  for (rlim_t bytes = 1;; bytes += 61) {
+    const test::TemporaryFolder folder;
+    ten_iterations(2).write(folder.path());
+    WriteOptions options;
+    options.archive = folder.path().string();
+    WriteResult result;
+    {
+      const FullDisk full(bytes);
+      result = write_archive(options);
+    }
+    INFO(bytes);
+    REQUIRE(fs::exists(folder / "traces.otf2") == result.ok);
+    REQUIRE(fs::exists(folder / "spool") != result.ok);
+    if (result.ok) {
+      CHECK(test::text(test::check_all(test::read_trace(folder.path()))) == "");
+      CHECK(test::text(test::check_otf2_print(folder.path())) == "");
+      break;
+    }
+    ++failed;
+  }
+  CHECK(failed > 15);
+}
+
+TEST_CASE("Archive: full disk - the spool stays, the archive does not") {
+  const test::TemporaryFolder folder;
+  SpoolBuilder builder(2);
+  for (std::uint64_t i = 0; i < 3000; ++i)
+    builder.region(i + 1, 1000 + 100 * i, 1080 + 100 * i, 0x5000);
+  builder.write(folder.path());
+  WriteOptions options;
+  options.archive = folder.path().string();
+  WriteResult result;
+  {
+    const FullDisk full(20'000);
+    result = write_archive(options);
+  }
+  CHECK_FALSE(result.ok);
+  CHECK_FALSE(result.error.empty());
+  CHECK(fs::exists(folder / "spool" / "process-0" / "location-1.spool"));
+  CHECK_FALSE(fs::exists(folder / "traces.otf2"));
+  CHECK_FALSE(fs::exists(folder / "traces"));
+  CHECK_FALSE(fs::exists(folder / ".traces-being-written"));
+  CHECK(write_archive(options).ok);
+}
+
+TEST_CASE("Archive: large - more than libotf2's memory for a location") {
+  const test::TemporaryFolder folder;
+  SpoolBuilder builder(2);
+  for (std::uint64_t i = 0; i < 60'000; ++i)
+    builder.region(i + 1, 1000 + 100 * i, 1080 + 100 * i, 0x5000);
+  const Written written = write_and_check(builder, folder);
+  CHECK(written.result.archive_events > 1'000'000);
+  CHECK(written.trace.comms.size() == 1);
+}
+
+TEST_CASE("Archive: an empty process - still a valid archive") {
+  const test::TemporaryFolder folder;
+  SpoolBuilder builder(0);
+  builder.journal().not_ended();
+  WriteOptions options;
+  options.recovered = true;
+  const Written written = write_and_check(builder, folder, options);
+  CHECK(written.trace.locations.size() == 1);
+}
+
+}  // namespace
+}  // namespace refrain::writer

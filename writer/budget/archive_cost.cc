@@ -1,0 +1,100 @@
+#include "writer/budget/archive_cost.h"
+
+#include <algorithm>
+
+namespace refrain::writer {
+namespace {
+
+using spool::Record;
+
+// What libotf2 stores for the events that a record becomes, as measured: otf2-print's counts of
+// events and the sizes of the files, of programs with OpenMP and with MPI. (A region and its wait
+// are one; what happens in a call of MPI has the time of its begin or its end, or its own.)
+std::uint64_t bytes_of(const Record& record) {
+  constexpr std::uint64_t kEdge = 12;  // an enter or a leave
+  switch (record.kind) {
+    case spool::kParallelBegin:
+      return 13;
+    case spool::kImplicitTaskBegin:
+    case spool::kImplicitTaskEnd:
+      return kEdge + 3;
+    case spool::kTaskCreate:
+      return 18;
+    case spool::kTaskSchedule:
+      return 2 * kEdge + 8;
+    case spool::kMutexAcquired:
+    case spool::kMutexReleased:
+      return kEdge + 8;
+    case spool::kMpiEnter:
+      return kEdge + 14;  // where the call was made
+    case spool::kMpiSend:
+    case spool::kMpiRecv:
+      return 11;
+    case spool::kMpiPost:
+    case spool::kMpiDone:
+    case spool::kMpiTested:
+    case spool::kMpiCancelled:
+      return 5;
+    case spool::kMpiCollective:
+      return 10;
+    case spool::kMpiRma:
+    case spool::kUserParameter:
+      return 16;
+    case spool::kThreadBegin:
+    case spool::kThreadEnd:
+    case spool::kMutexAcquire:
+    case spool::kNestLock:
+      return 0;
+    default:
+      return record.kind >= spool::kThreadBegin && record.kind <= spool::kMpiLeave ? kEdge
+                                                                                   : 0;
+  }
+}
+
+}  // namespace
+
+ArchiveCost::ArchiveCost(const ProcessModel& process) {
+  constexpr std::uint64_t kProcess = 1000;
+  constexpr std::uint64_t kLocation = 200;
+  constexpr std::uint64_t kRegion = 60;
+  constexpr std::uint64_t kGapOfLocation = 22 + 4 * 13;  // off, on, regions around both
+  constexpr std::uint64_t kMarkers = 70;
+  definitions_ = kProcess;
+  gap_ = kMarkers;
+  for (std::size_t i = 0; i < process.locations(); ++i) {
+    definitions_ += kLocation + kRegion * process.scan(i).keys.size();
+    gap_ += kGapOfLocation;
+    const spool::RecordSequence& records = process.records(i);
+    std::uint64_t bytes = 0;
+    std::uint64_t latest = 0;
+    for (std::size_t k = 0; k < records.size(); ++k) {
+      const Record& record = records[k];
+      if (spool::is_cut(record) && bytes != 0) {
+        samples_.push_back({record.ticks, bytes});
+        bytes = 0;
+      }
+      bytes += bytes_of(record);
+      latest = std::max(latest, record.ticks);
+    }
+    if (bytes != 0) samples_.push_back({latest + 1, bytes});
+  }
+  std::sort(samples_.begin(), samples_.end(),
+            [](const Sample& a, const Sample& b) { return a.ticks < b.ticks; });
+  std::uint64_t sum = 0;
+  for (Sample& sample : samples_) sample.bytes = sum += sample.bytes;
+}
+
+std::uint64_t ArchiveCost::up_to(std::uint64_t ticks) const noexcept {
+  const auto after = std::upper_bound(
+      samples_.begin(), samples_.end(), ticks,
+      [](std::uint64_t value, const Sample& sample) { return value < sample.ticks; });
+  return after == samples_.begin() ? 0 : (after - 1)->bytes;
+}
+
+std::uint64_t ArchiveCost::between(std::uint64_t begin_ticks,
+                                   std::uint64_t end_ticks) const noexcept {
+  const std::uint64_t begin = up_to(begin_ticks);
+  return std::max(begin, up_to(end_ticks)) - begin;
+}
+
+}  // namespace refrain::writer

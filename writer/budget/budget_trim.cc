@@ -1,0 +1,119 @@
+#include "writer/budget/budget_trim.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "filters/rolling_limit.h"
+#include "writer/budget/run_settings.h"
+#include "writer/exchange/tree.h"
+#include "writer/process/cut_edges.h"
+
+namespace refrain::writer {
+namespace {
+
+// Of the anchor file and the definitions that all processes share.
+constexpr std::uint64_t kArchiveBytes = 6'000;
+
+// How near to its begin or its end an iteration has its cut, by these times.
+std::map<std::uint64_t, std::uint64_t> slacks(const ProcessModel& process) {
+  std::map<std::uint64_t, std::uint64_t> out;
+  spool::IterationStream stream(process.journal(), process.context().iteration_ends);
+  for (const auto* event = stream.peek(); event != nullptr;
+       stream.pop(), event = stream.peek()) {
+    if (event->left || event->end_ticks == spool::kNoEnd) continue;
+    const std::uint64_t slack = slack_of(event->ticks, event->end_ticks);
+    for (const std::uint64_t edge : {event->ticks, event->end_ticks}) {
+      const auto [at, is_new] = out.emplace(edge, slack);
+      if (!is_new) at->second = std::min(at->second, slack);
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+BudgetTrim::BudgetTrim(const ProcessModel& process, const filters::Settings& settings)
+    : process_(process), cost_(process), replay_(process, cost_, settings) {}
+
+std::uint64_t BudgetTrim::bytes(std::uint64_t limit) const {
+  const ReplayedLimit replayed = replay_.with(limit);
+  std::uint64_t bytes = cost_.definitions() + cost_.all() +
+                        replayed.marks * ArchiveCost::kMark +
+                        process_.gaps().gaps.size() * cost_.gap();
+  for (const ReplayedLimit::Stretch& stretch : replayed.skipped) {
+    if (is_short(stretch)) continue;
+    bytes -= std::min(bytes, cost_.between(stretch.begin, stretch.end));
+    bytes += cost_.gap();
+  }
+  return bytes;
+}
+
+std::vector<Gap> BudgetTrim::gaps(std::uint64_t limit) const {
+  const CutEdges edges(process_);
+  const std::map<std::uint64_t, std::uint64_t> near = slacks(process_);
+  const auto slack = [&near](std::uint64_t ticks) {
+    const auto found = near.find(ticks);
+    return found == near.end() ? 0 : found->second;
+  };
+  std::vector<Gap> gaps;
+  for (const ReplayedLimit::Stretch& stretch : replay_.with(limit).skipped) {
+    if (is_short(stretch)) continue;
+    CutEdges::add_gap(gaps, edges.at(stretch.begin, slack(stretch.begin), true),
+                      edges.at(stretch.end, slack(stretch.end), false),
+                      spool::kGapIterations,
+                      stretch.broke ? spool::kGapBreak : spool::kGapIterations);
+  }
+  return gaps;
+}
+
+BudgetSum merge(BudgetSum a, const BudgetSum& b) {
+  return {a.bytes + b.bytes, std::max(a.most_iterations, b.most_iterations)};
+}
+
+void put(ByteWriter& out, const BudgetSum& sum) {
+  out.number(sum.bytes);
+  out.number(sum.most_iterations);
+}
+
+void take(ByteReader& in, BudgetSum& sum) {
+  sum.bytes = in.number();
+  sum.most_iterations = in.number();
+}
+
+std::uint64_t fit_budget(Exchange& exchange,
+                         std::vector<std::unique_ptr<ProcessModel>>& models,
+                         std::uint64_t budget_bytes) {
+  if (budget_bytes == 0) return 0;
+  std::vector<std::unique_ptr<BudgetTrim>> trims;
+  std::vector<ProcessModel*> trimmed;
+  for (const auto& model : models) {
+    if (model->blank()) continue;
+    trims.push_back(std::make_unique<BudgetTrim>(*model, settings_of(model->journal())));
+    trimmed.push_back(model.get());
+  }
+  const auto sum = [&](std::uint64_t limit) {
+    BudgetSum own;
+    for (const auto& trim : trims)
+      own = merge(own, {trim->bytes(limit), trim->most_iterations()});
+    BudgetSum all = agree(exchange, own);
+    all.bytes += kArchiveBytes;
+    return all;
+  };
+  const BudgetSum recorded = sum(filters::RollingLimit::kUnlimited);
+  if (recorded.bytes <= budget_bytes || recorded.most_iterations < 2) return 0;
+  // The greatest that fits; 1 whether it does or not.
+  std::uint64_t fits = 1;
+  std::uint64_t too_many = recorded.most_iterations;
+  while (too_many - fits > std::max<std::uint64_t>(1, fits / 64)) {
+    const double between =
+        std::sqrt(static_cast<double>(fits) * static_cast<double>(too_many));
+    const std::uint64_t middle =
+        std::clamp(static_cast<std::uint64_t>(between), fits + 1, too_many - 1);
+    (sum(middle).bytes <= budget_bytes ? fits : too_many) = middle;
+  }
+  for (std::size_t i = 0; i < trims.size(); ++i) trimmed[i]->widen(trims[i]->gaps(fits));
+  return fits;
+}
+
+}  // namespace refrain::writer

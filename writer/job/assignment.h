@@ -1,0 +1,23 @@
+// What rank 0 wants done when the processes of a job write their archive together.
+//
+// Place in the flow: ARCHITECTURE.md, step 7: the first that processes tell each other;
+// what others say is not asked for. Thread-safety: plain values.
+#pragma once
+
+#include <string>
+
+#include "writer/archive/write_options.h"
+#include "writer/exchange/bytes.h"
+
+namespace refrain::writer {
+
+struct Assignment {
+  WriteOptions options;
+  std::string work_folder;
+};
+
+Assignment merge(Assignment a, const Assignment& b);
+void put(ByteWriter& out, const Assignment& assignment);
+void take(ByteReader& in, Assignment& assignment);
+
+}  // namespace refrain::writer

@@ -1,0 +1,102 @@
+#include "writer/job/message_settlement.h"
+
+#include <utility>
+#include <vector>
+
+#include "writer/exchange/tree.h"
+
+namespace refrain::writer {
+
+// What fails in this process makes the round fail, but the round goes on: others wait for it.
+template <typename Part>
+void MessageSettlement::attempt(Part&& part) {
+  try {
+    if (open_) part();
+  } catch (const std::exception&) {
+    open_.reset();
+  }
+}
+
+void MessageSettlement::up(std::optional<MessageSummary> own) {
+  open_ = std::move(own);
+  const TreePlace place = place_in(exchange_);
+  attempt([&] { settle(place.rank, place.rank + 1, false); });
+  for (const std::uint32_t child : place.children()) {
+    const Bytes bytes = exchange_.receive(child);
+    attempt([&] {
+      const auto part = from_bytes<MessageSummary>(bytes);
+      if (!part) return open_.reset();
+      open_ = merge(std::move(*open_), *part);
+      settle(place.rank, TreePlace{child, place.size}.end(), false);
+    });
+  }
+  if (place.rank == 0) {
+    attempt([&] { settle(0, place.size, true); });
+  } else {
+    exchange_.send(place.parent(), bytes_to_send(open_));
+    if (open_) *open_ = {};
+  }
+}
+
+std::optional<MessagePlan> MessageSettlement::down() {
+  const TreePlace place = place_in(exchange_);
+  if (place.rank != 0) {
+    const Bytes bytes = exchange_.receive(place.parent());
+    attempt([&] {
+      auto above = from_bytes<MessagePlan>(bytes);
+      if (!above) return open_.reset();
+      plan_.channels.merge(above->channels);
+      plan_.collectives.merge(above->collectives);
+    });
+  }
+  for (Children children = place.children(); !children.empty(); children.pop_back()) {
+    const std::uint32_t child = children.back();
+    std::optional<MessagePlan> part;
+    attempt([&] { part = part_of(child, TreePlace{child, place.size}.end()); });
+    exchange_.send(child, bytes_to_send(part));
+  }
+  if (!open_) return std::nullopt;
+  std::erase_if(plan_.channels, [&](const auto& entry) {
+    return entry.first.source != place.rank && entry.first.destination != place.rank;
+  });
+  return std::move(plan_);
+}
+
+void MessageSettlement::settle(std::uint32_t from, std::uint32_t to, bool all) {
+  if (!open_) return;
+  const auto within = [from, to](std::uint32_t rank) { return rank >= from && rank < to; };
+  std::erase_if(open_->channels, [&](auto& entry) {
+    auto& [channel, ends] = entry;
+    if (!all && !(within(channel.source) && within(channel.destination))) return false;
+    NumberRanges kept = intersect(ends.sent, ends.received);
+    if (!kept.empty()) plan_.channels.emplace(channel, std::move(kept));
+    return true;
+  });
+  std::erase_if(open_->collectives, [&](auto& entry) {
+    const auto size = members_.find(entry.first);
+    const bool complete = size != members_.end() && size->second == entry.second.count;
+    if (complete) plan_.collectives.emplace(entry.first, std::move(entry.second.common));
+    return complete || all;
+  });
+}
+
+MessagePlan MessageSettlement::part_of(std::uint32_t from, std::uint32_t to) const {
+  const auto within = [from, to](std::uint32_t rank) { return rank >= from && rank < to; };
+  MessagePlan out;
+  for (const auto& [channel, kept] : plan_.channels)
+    if (within(channel.source) || within(channel.destination))
+      out.channels.emplace(channel, kept);
+  // Of a communicator it is not known here who its members are.
+  out.collectives = plan_.collectives;
+  return out;
+}
+
+std::optional<MessagePlan> settle_messages(
+    Exchange& exchange, std::optional<MessageSummary> own,
+    const std::unordered_map<std::uint64_t, std::uint64_t>& members) {
+  MessageSettlement settlement(exchange, members);
+  settlement.up(std::move(own));
+  return settlement.down();
+}
+
+}  // namespace refrain::writer

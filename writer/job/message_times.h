@@ -1,0 +1,120 @@
+// When the messages that are kept were sent and received, to count those that were received
+// before they were sent, and to repair that.
+//
+// Place in the flow: ARCHITECTURE.md, step 7; collected while it is decided which requests
+// are written (mpi_job.h), put together over all processes in a tree. Thread-safety: plain
+// values. Units: ticks, of rank 0's clock where they are compared.
+// Cost: memory of 3 to 8 bytes an end, as differences from the one before, and about 150
+// for each channel; a message whose ends have met is forgotten. Time: linear, except where
+// the ends of a channel do not come in the order of their numbers.
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "writer/exchange/bytes.h"
+#include "writer/job/message_plan.h"
+
+namespace refrain::writer {
+
+class ClockMap;
+
+// One side of a channel: when its messages were sent, or when they were received.
+class ChannelTimes {
+ public:
+  struct End {
+    std::uint64_t number = 0;  // of the message
+    std::uint64_t ticks = 0;
+    auto operator<=>(const End&) const = default;
+  };
+
+  // Reads them in order.
+  class Cursor {
+   public:
+    explicit Cursor(const ChannelTimes& times) noexcept;
+    // Whether there is one at end(). Not to be called again after it said no.
+    bool next() noexcept;
+    const End& end() const noexcept { return end_; }
+
+   private:
+    ByteReader in_;
+    std::uint64_t left_;
+    End end_;
+  };
+
+  void add(End end);
+  std::uint64_t count() const noexcept { return count_; }
+  std::vector<End> ends() const;
+  // In order of their numbers, in the ticks of `clock`.
+  ChannelTimes sorted(const ClockMap& clock) const;
+
+  // Both sorted.
+  static ChannelTimes merge(const ChannelTimes& a, const ChannelTimes& b);
+
+  friend void put(ByteWriter& out, const ChannelTimes& times);
+  // Fails the reader unless they are sorted.
+  friend void take(ByteReader& in, ChannelTimes& times);
+
+ private:
+  std::uint64_t count_ = 0;
+  End last_;
+  bool sorted_ = true;
+  ByteWriter code_;
+};
+
+using TimesByChannel = std::map<Channel, ChannelTimes>;
+
+// Of one location, in the order in which they happened; only so many are noted.
+class MessageTimes {
+ public:
+  explicit MessageTimes(std::size_t most = 0) : most_(most) {}
+
+  void sent(const Channel& channel, std::uint64_t number, std::uint64_t ticks) {
+    if (sends_noted_++ < most_) sends_[channel].add({number, ticks});
+  }
+  void received(const Channel& channel, std::uint64_t number, std::uint64_t ticks) {
+    if (receives_noted_++ < most_) receives_[channel].add({number, ticks});
+  }
+
+  const TimesByChannel& sends() const noexcept { return sends_; }
+  const TimesByChannel& receives() const noexcept { return receives_; }
+
+ private:
+  std::size_t most_;
+  std::size_t sends_noted_ = 0;
+  std::size_t receives_noted_ = 0;
+  TimesByChannel sends_;
+  TimesByChannel receives_;
+};
+
+// Of one location or several, all of one clock, sorted.
+struct MessageEnds {
+  TimesByChannel sends;
+  TimesByChannel receives;
+};
+
+// `clock`: what they are turned into.
+MessageEnds message_ends(const MessageTimes& times, const ClockMap& clock);
+MessageEnds message_ends(const MessageEnds& ends, const ClockMap& clock);
+// Locations of one process: a channel may be in both.
+MessageEnds merge(MessageEnds a, const MessageEnds& b);
+void put(ByteWriter& out, const MessageEnds& ends);
+void take(ByteReader& in, MessageEnds& ends);
+
+// Of one process or several.
+struct TimeSummary {
+  std::uint64_t checked = 0;     // messages of which both ends have met
+  std::uint64_t violations = 0;  // of these, received before they were sent
+  MessageEnds ends;              // others
+};
+
+// `ends`: of the common clock already.
+TimeSummary time_summary(MessageEnds ends);
+TimeSummary merge(TimeSummary a, const TimeSummary& b);
+void put(ByteWriter& out, const TimeSummary& summary);
+void take(ByteReader& in, TimeSummary& summary);
+
+}  // namespace refrain::writer

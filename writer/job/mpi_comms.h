@@ -1,0 +1,116 @@
+// The communicators of a job, each once, and what a process' own numbers of them mean.
+//
+// Place in the flow: ARCHITECTURE.md, step 7: put together from the journals of all
+// processes before any event is written; mpi_definitions.h writes them.
+// A communicator is known by its identity, which all members tell alike. Its members are
+// told by one of them; what that one did not tell, if it died, each member's own rank in
+// it tells. MPI_COMM_SELF is one definition for all. A communicator of which a member is
+// told by nobody is not defined: its member died before it could take part in anything.
+//
+// Thread-safety: pure; const after comm_table().
+// Cost: linear in communicators and the runs of their members (rank_list.h).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "spool/mpi_journal.h"
+#include "writer/exchange/bytes.h"
+#include "writer/job/rank_list.h"
+
+namespace refrain::writer {
+
+// What the facts call MPI_COMM_SELF, of which each process has one of its own; identities
+// of communicators are odd.
+inline constexpr std::uint64_t kSelfIdentity = ~std::uint64_t{1};
+
+struct CommFacts {
+  spool::MpiCommKind kind = spool::kMpiCommIntra;
+  std::uint64_t parent = 0;
+  RankList members;  // ranks in MPI_COMM_WORLD
+  RankList remote;   // of an intercommunicator; `members` has the least rank
+  std::string name;
+  std::string topology;
+
+  bool operator==(const CommFacts&) const = default;
+};
+
+struct WindowFacts {
+  std::uint64_t comm = 0;  // identity
+  bool operator==(const WindowFacts&) const = default;
+};
+
+// Of one process, or of several.
+struct MpiFacts {
+  std::uint32_t size = 0;                    // of MPI_COMM_WORLD
+  std::map<std::uint64_t, CommFacts> comms;  // by identity
+  std::map<std::uint64_t, WindowFacts> windows;
+
+  bool operator==(const MpiFacts&) const = default;
+};
+
+MpiFacts mpi_facts(const spool::MpiJournal& journal);
+// Associative: processes may be merged in a tree.
+MpiFacts merge(MpiFacts a, const MpiFacts& b);
+void put(ByteWriter& out, const MpiFacts& facts);
+void take(ByteReader& in, MpiFacts& facts);
+
+struct CartGrid {
+  std::vector<std::uint32_t> sizes;
+  std::vector<bool> periodic;
+};
+// Empty if the text tells of none.
+CartGrid cart_grid(const std::string& topology);
+
+struct CommEntry {
+  std::uint64_t identity = 0;
+  CommFacts facts;
+  std::uint32_t parent = kNoRank;  // index in the table
+};
+
+struct WindowEntry {
+  std::uint64_t identity = 0;
+  std::uint32_t comm = 0;  // index in CommTable::comms
+};
+
+struct CommTable {
+  std::uint32_t size = 0;
+  std::vector<CommEntry>
+      comms;  // MPI_COMM_WORLD first, MPI_COMM_SELF next, if there are any
+  std::vector<WindowEntry> windows;
+  std::unordered_map<std::uint64_t, std::uint32_t> index_of;  // identity -> index
+  std::unordered_map<std::uint64_t, std::uint64_t> members;   // identity -> processes in it
+
+  // Takes in what the process calls its MPI_COMM_SELF.
+  void add_self_of(const spool::MpiJournal& journal);
+};
+
+CommTable comm_table(const MpiFacts& all);
+
+// A communicator as the records of one process name it.
+struct LocalComm {
+  std::uint32_t index = 0;  // in CommTable::comms
+  std::uint64_t identity = 0;
+  std::uint32_t own = 0;            // rank of this process in MPI_COMM_WORLD
+  const RankList* peers = nullptr;  // nullptr: this process alone
+
+  // Rank in MPI_COMM_WORLD of whom messages of this process go to; kNoRank: no member.
+  std::uint32_t world_rank(std::uint32_t peer) const noexcept {
+    if (peers == nullptr) return own;
+    return (*peers)[peer];
+  }
+};
+
+struct ProcessComms {
+  std::uint32_t rank = 0;
+  std::unordered_map<std::uint16_t, LocalComm> comms;
+  std::unordered_map<std::uint16_t, std::uint32_t> windows;  // number -> index in windows
+};
+
+// `table` must live longer.
+ProcessComms process_comms(const spool::MpiJournal& journal, const CommTable& table);
+
+}  // namespace refrain::writer

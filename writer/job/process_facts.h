@@ -1,0 +1,96 @@
+// What the archive's definitions, markers and properties need to know of a process, once
+// its events are written.
+//
+// Place in the flow: ARCHITECTURE.md, step 7, last: each process tells it of its own, the
+// first one writes definitions.h and markers.h from what all tell.
+// Thread-safety: plain values. Units: ticks of the archive (rank 0's) where the name says
+// global, else of the process.
+// Cost: memory of about 200 bytes a location, 100 a marker, and the loops' texts: as much
+// as what is written from it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "writer/archive/write_options.h"
+#include "writer/exchange/bytes.h"
+#include "writer/process/clock_map.h"
+#include "writer/process/location_input.h"
+#include "writer/process/process_model.h"
+
+namespace refrain::writer {
+
+struct LocationFacts {
+  std::uint64_t archive_events = 0;
+  std::uint64_t events_written = 0;
+  std::uint64_t events_seen = 0;
+  std::uint64_t threads_begun = 0;
+  std::uint64_t threads_ended = 0;
+  std::uint64_t thread_begin_ticks = 0;
+  std::uint64_t thread_end_ticks = 0;
+  std::uint64_t kernel_thread = 0;
+  std::uint64_t plain = 0;  // 1: not a thread of OpenMP
+  MpiCounts mpi;
+  std::array<std::uint64_t, spool::kLossCauses> lost{};
+};
+
+struct MarkerFacts {
+  std::uint32_t marker = 0;
+  std::uint64_t global_ticks = 0;
+  std::uint64_t duration = 0;
+  std::string text;
+};
+
+struct ProcessFacts {
+  std::uint64_t rank = kNever;  // in MPI_COMM_WORLD
+  bool uses_mpi = false;
+  bool blank = false;  // nothing was recorded
+  std::string host;
+  std::string program;
+  std::string structure;  // of its loops
+  double ticks_per_second = 1e9;
+  double duration_s = 0;
+  std::uint64_t global_start = 0;
+  std::uint64_t global_end = 0;
+  std::uint64_t realtime_ns =
+      0;                      // CLOCK_REALTIME at its first tick; OTF2_UNDEFINED_TIMESTAMP
+  std::uint64_t primary = 0;  // location
+  std::uint64_t gaps = 0;
+  std::uint64_t spool_bytes = 0;
+  // Of all its locations, and of threads that could not be given one.
+  std::uint64_t events_seen = 0;
+  std::uint64_t events_filtered = 0;
+  std::uint64_t events_unmatched = 0;
+  std::array<std::uint64_t, spool::kLossCauses> lost{};
+  std::array<std::uint64_t, kEventKinds> by_kind{};
+  std::vector<LocationFacts> locations;
+  std::vector<std::vector<std::uint64_t>> teams;  // locations of the process
+  std::vector<MarkerFacts> markers;
+  std::vector<LoopSummary> loops;
+  std::vector<FunctionOff> functions_off;
+  std::vector<std::string> complaints;
+};
+
+// Of all processes, in order of their numbers in the archive.
+struct JobFacts {
+  std::vector<ProcessFacts> processes;
+  std::uint64_t iterations_given_up = 0;  // as in MpiResult
+  std::uint64_t iterations_alone = 0;
+};
+
+// All but markers, loops and complaints. `clock`: nullptr: the process' is the archive's.
+ProcessFacts process_facts(const ProcessModel& process,
+                           const std::vector<LocationOutcome>& outcomes,
+                           const ClockMap* clock);
+
+// The totals; takes loops and complaints out of `job`.
+void add_up(JobFacts& job, WriteResult& result,
+            std::array<std::uint64_t, kEventKinds>& by_kind);
+
+JobFacts merge(JobFacts a, const JobFacts& b);
+void put(ByteWriter& out, const JobFacts& job);
+void take(ByteReader& in, JobFacts& job);
+
+}  // namespace refrain::writer

@@ -1,0 +1,254 @@
+#include "writer/loops/loop_places.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <optional>
+#include <set>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "writer/symbols/code_sites.h"
+#include "writer/symbols/machine_code.h"
+#include "writer/symbols/short_name.h"
+
+namespace refrain::writer {
+namespace {
+
+using Frames = std::vector<spool::CallChain::Frame>;
+
+bool is_runtime(std::string_view module) {
+  for (const std::string_view name :
+       {"librefrain", "libomp", "libgomp", "libiomp", "libmpi", "libpmpi", "libc.so",
+        "libc-", "libpthread", "ld-linux", "libgcc_s"})
+    if (module.starts_with(name)) return true;
+  return false;
+}
+
+std::string base_name(const std::string& path) {
+  return path.substr(path.find_last_of('/') + 1);
+}
+
+class PlaceFinder {
+ public:
+  PlaceFinder(const spool::Journal& journal, const std::vector<LoopNode>& tree,
+              SymbolResolver& symbols)
+      : journal_(journal), tree_(tree), sites_(symbols) {}
+
+  std::map<std::uint32_t, LoopPlace> find() {
+    options_.resize(tree_.size());
+    for (std::size_t i = 0; i < tree_.size(); ++i) options_[i] = options_of(chains_of(i));
+    std::vector<std::set<std::uint64_t>> taken(tree_.size());
+    for (std::size_t i = tree_.size(); i-- > 0;) {
+      const std::size_t parent = tree_[i].parent;
+      LoopPlace place = choose(i, taken[i]);
+      if (parent != LoopNode::kNoParent)
+        taken[parent].insert(taken[i].begin(), taken[i].end());
+      if (place.known()) out_[tree_[i].loop] = std::move(place);
+    }
+    return std::move(out_);
+  }
+
+ private:
+  // A function on the way, with those of its calls that events came through.
+  struct Candidate {
+    std::vector<std::uint64_t> returns;
+    std::vector<const CodeSite*> sites;
+  };
+
+  // A loop of the machine code that a detected loop may be; innermost first.
+  struct Option {
+    std::uint64_t entry = 0;
+    LoopPlace place;
+  };
+  struct Options {
+    std::vector<Option> loops;
+    LoopPlace fallback;
+  };
+
+  static bool has(const spool::Loop& loop, const spool::LoopBodyEvent& place) {
+    if (loop.body.size() < loop.body_events) return true;  // not all of it is known
+    return std::find(loop.body.begin(), loop.body.end(), place) != loop.body.end();
+  }
+
+  // Its own; of a loop that was left before there were any, those of its events in a loop around it,
+  // or else in any.
+  std::vector<Frames> chains_of(std::size_t index) {
+    const auto known = journal_.loops.find(tree_[index].loop);
+    if (known == journal_.loops.end() || known->second.body.empty()) return {};
+    for (std::size_t i = index; i != LoopNode::kNoParent; i = tree_[i].parent) {
+      std::vector<Frames> chains = chains_in(known->second, tree_[i].loop);
+      if (!chains.empty()) return chains;
+    }
+    return chains_in(known->second, std::nullopt);
+  }
+
+  std::vector<Frames> chains_in(const spool::Loop& of, std::optional<std::uint32_t> in) {
+    std::vector<Frames> chains;
+    for (const spool::CallChain& chain : journal_.chains) {
+      const bool there = !in || std::find(chain.loops.begin(), chain.loops.end(), *in) !=
+                                    chain.loops.end();
+      if (there && has(of, chain.place)) add(chains, chain.frames);
+    }
+    return chains;
+  }
+
+  void add(std::vector<Frames>& to, const Frames& frames) {
+    Frames users = frames;
+    // Where the event's place is no address the chain begins in the tracer.
+    while (!users.empty() && is_runtime(sites_.module_of(users.front().address)))
+      users.erase(users.begin());
+    if (!users.empty() && std::find(to.begin(), to.end(), users) == to.end())
+      to.push_back(std::move(users));
+  }
+
+  Options options_of(const std::vector<Frames>& chains) {
+    Options out;
+    if (chains.empty()) return out;
+    bool several = false;
+    for (const Candidate& candidate : candidates(chains)) {
+      const CodeSite& site = *candidate.sites.front();
+      if (site.frames.empty()) continue;
+      std::vector<std::uint64_t> calls = candidate.returns;
+      for (std::uint64_t& call : calls) --call;
+      const CodeLoops loops =
+          loops_around(disassembler_, sites_.code(site), site.begin, calls);
+      for (const CodeLoop& loop : loops.loops)
+        out.loops.push_back({loop.entry, place_of(candidate, &loop)});
+      if (!out.fallback.known() || (!several && calls.size() > 1))
+        out.fallback = place_of(candidate, nullptr);
+      several |= calls.size() > 1;
+    }
+    return out;
+  }
+
+  // Inner loops have chosen before. What is theirs is not that of a loop around them; but where
+  // two detected loops are one of the program's, the next one outwards is not the inner one's if it
+  // is the first that a loop around it could be.
+  LoopPlace choose(std::size_t index, std::set<std::uint64_t>& taken) const {
+    const Options& own = options_[index];
+    if (own.loops.empty()) return own.fallback;
+    const std::uint64_t innermost = own.loops.front().entry;
+    std::set<std::uint64_t> of_outer;
+    for (std::size_t i = tree_[index].parent; i != LoopNode::kNoParent; i = tree_[i].parent)
+      if (!options_[i].loops.empty()) of_outer.insert(options_[i].loops.front().entry);
+    for (const Option& option : own.loops) {
+      if (option.entry != innermost && of_outer.contains(option.entry)) break;
+      if (taken.insert(option.entry).second) return option.place;
+    }
+    return own.loops.front().place;
+  }
+
+  // From the innermost shared function outwards.
+  std::vector<Candidate> candidates(const std::vector<Frames>& chains) {
+    const Frames& first = chains.front();
+    std::size_t shared = first.size();  // outer frames that all have
+    for (const Frames& chain : chains) {
+      const std::size_t most = std::min(shared, chain.size());
+      std::size_t same = 0;
+      while (same < most &&
+             chain[chain.size() - 1 - same] == first[first.size() - 1 - same])
+        ++same;
+      shared = same;
+    }
+    std::vector<Candidate> out;
+    // One function in which they part, called by what is shared.
+    Candidate inner;
+    for (const Frames& chain : chains) {
+      if (chain.size() == shared ||
+          is_runtime(sites_.module_of(inner_address(chain, shared)))) {
+        inner = {};
+        break;
+      }
+      add_site(inner, inner_address(chain, shared));
+      if (inner.sites.back()->begin != inner.sites.front()->begin) {
+        inner = {};
+        break;
+      }
+    }
+    if (!inner.sites.empty() && (shared != 0 || chains.size() == 1))
+      out.push_back(std::move(inner));
+    for (std::size_t i = first.size() - shared; i < first.size(); ++i)
+      if (!is_runtime(sites_.module_of(first[i].address)))
+        add_site(out.emplace_back(), first[i].address);
+    return out;
+  }
+
+  // Just inside of the frames that chains share.
+  static std::uint64_t inner_address(const Frames& chain, std::size_t shared) {
+    return chain[chain.size() - 1 - shared].address;
+  }
+
+  void add_site(Candidate& to, std::uint64_t address) {
+    if (std::find(to.returns.begin(), to.returns.end(), address) != to.returns.end())
+      return;
+    to.returns.push_back(address);
+    to.sites.push_back(&sites_.at_call(address));
+  }
+
+  // The innermost inlined function around all calls that the loop's closing jumps lie in, too.
+  LoopPlace place_of(const Candidate& candidate, const CodeLoop* loop) {
+    const std::vector<CodeFrame>& frames = candidate.sites.front()->frames;
+    std::size_t depth = frames.size();
+    for (const CodeSite* site : candidate.sites) {
+      std::size_t same = 0;
+      while (same < std::min(depth, site->frames.size()) &&
+             site->frames[same].scope == frames[same].scope)
+        ++same;
+      depth = same;
+    }
+    if (depth == 0) return {};
+    const auto closes_in = [&](const CodeFrame& frame) {
+      return std::all_of(loop->closes.begin(), loop->closes.end(),
+                         [&](std::uint64_t jump) { return sites_.holds(frame, jump); });
+    };
+    while (loop != nullptr && depth > 1 && !closes_in(frames[depth - 1])) --depth;
+    const CodeFrame& frame = frames[depth - 1];
+    LoopPlace out{.function = short_name(frame.function),
+                  .file = frame.file,
+                  .first_line = frame.line,
+                  .last_line = frame.line,
+                  .code = {}};
+    for (const CodeSite* site : candidate.sites) {
+      const CodeFrame& call = site->frames[depth - 1];
+      if (call.file != out.file || call.line == 0) continue;
+      out.first_line = std::min(out.first_line, call.line);
+      out.last_line = std::max(out.last_line, call.line);
+    }
+    if (loop != nullptr) {
+      const CodeSite& site = *candidate.sites.front();
+      char text[32];
+      std::snprintf(
+          text, sizeof text, "+0x%llx",
+          static_cast<unsigned long long>(loop->entry - site.begin + site.offset));
+      out.code = site.module + text;
+    }
+    return out;
+  }
+
+  const spool::Journal& journal_;
+  const std::vector<LoopNode>& tree_;
+  CodeSites sites_;
+  const Disassembler disassembler_;
+  std::vector<Options> options_;
+  std::map<std::uint32_t, LoopPlace> out_;
+};
+
+}  // namespace
+
+std::string LoopPlace::text() const {
+  std::string out = function;
+  if (file.empty()) return out;
+  out += ' ' + base_name(file);
+  if (first_line != 0) out += ':' + std::to_string(first_line);
+  if (last_line != first_line) out += '-' + std::to_string(last_line);
+  return out;
+}
+
+std::map<std::uint32_t, LoopPlace> loop_places(const spool::Journal& journal,
+                                               const std::vector<LoopNode>& tree,
+                                               SymbolResolver& symbols) {
+  return PlaceFinder(journal, tree, symbols).find();
+}
+
+}  // namespace refrain::writer

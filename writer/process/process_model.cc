@@ -1,0 +1,232 @@
+#include "writer/process/process_model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "writer/process/parallel_for.h"
+
+namespace refrain::writer {
+namespace {
+
+// The rate by the two clock pairs that are furthest apart, if they can be believed.
+double measured_rate(const spool::Journal& journal, double known) {
+  constexpr std::uint64_t kLeastNs = 1'000'000;
+  const auto& first = journal.first_clock;
+  const auto& last = journal.last_clock;
+  if (last.ns < first.ns + kLeastNs || last.ticks <= first.ticks) return known;
+  const double rate = static_cast<double>(last.ticks - first.ticks) * 1e9 /
+                      static_cast<double>(last.ns - first.ns);
+  return std::abs(rate - known) < 0.1 * known ? rate : known;
+}
+
+// A location that was killed when it had just begun to hold: its log ends at the cut and
+// its ring counts, but the Hold that belongs between the two was not written yet.
+bool has_no_seam(const spool::SpoolFile& file, const std::vector<CutRecord>& cuts) {
+  return file.facts().holding && (cuts.empty() || cuts.back().resume);
+}
+
+}  // namespace
+
+ProcessModel::ProcessModel(const spool::ProcessSpool& spool, RegionTable& regions,
+                           bool recovered, unsigned threads)
+    : spool_(spool), journal_(spool::parse_journal(spool.journal.log())) {
+  if (spool.world.size != 0) journal_.mpi.settle(spool.world.rank, spool.world.size);
+  for (std::size_t i = 0; i < spool.locations.size(); ++i) {
+    const spool::SpoolFile& file = spool.locations[i];
+    records_.push_back(file.log());
+    context_.index_of[file.facts().location] = static_cast<std::uint32_t>(i);
+  }
+  const auto primary = std::find_if(
+      spool.locations.begin(), spool.locations.end(),
+      [](const auto& file) { return file.facts().role == spool::kRolePrimary; });
+  if (primary != spool.locations.end())
+    primary_ = static_cast<std::size_t>(primary - spool.locations.begin());
+  scans_.resize(records_.size());
+  scan_all(threads);
+  mark_seams();
+  scan_all(threads);
+  plan(recovered);
+  append_rings();
+  scan_all(threads);
+  date_gaps();
+  date_process();
+  if (recovered) date_nested_teams(threads);
+  std::vector<TeamInput> inputs;
+  std::vector<const spool::RecordSequence*> sequences;
+  for (std::size_t i = 0; i < records_.size(); ++i) {
+    inputs.push_back({&records_[i], &scans_[i]});
+    sequences.push_back(&records_[i]);
+  }
+  teams_ = build_teams(inputs, gaps_);
+  locks_ = build_locks(sequences);
+  define_regions(regions);
+  share();
+}
+
+void ProcessModel::share() {
+  if (!records_.empty()) {
+    context_.primary = &records_[primary_];
+    context_.primary_scan = &scans_[primary_];
+  }
+  context_.gaps = &gaps_;
+  context_.teams = &teams_;
+  context_.locks = &locks_;
+  context_.regions = &regions_;
+  context_.journal = &journal_;
+  if (!journal_.marks_summary) return;
+  for (const Gap& gap : gaps_.gaps) context_.iteration_ends.push_back(gap.hold_ticks);
+}
+
+LocationInput ProcessModel::input(std::size_t location) const {
+  return {&context_,
+          &records_[location],
+          &scans_[location],
+          static_cast<std::uint32_t>(location),
+          location == primary_,
+          !spool_.locations[location].facts().ended};
+}
+
+void ProcessModel::scan_all(unsigned threads) {
+  parallel_for(records_.size(), threads,
+               [this](std::size_t i) { scan_records(records_[i], scans_[i]); });
+}
+
+// Where the ring goes on directly behind the log there is no hole, and no seam is wanted.
+// Else the location holds in the latest gap that begins at or before what the ring begins
+// with.
+void ProcessModel::mark_seams() {
+  for (std::size_t i = 0; i < records_.size(); ++i) {
+    const spool::SpoolFile& file = spool_.locations[i];
+    if (!has_no_seam(file, scans_[i].cuts) || !file.ring().overflowed) continue;
+    const std::uint64_t epoch = first_epoch(file.ring());
+    const spool::JournalGap* gap = nullptr;
+    for (const spool::JournalGap& each : journal_.gaps)
+      if (each.hold_epoch <= epoch) gap = &each;
+    if (gap == nullptr || epoch == kNever) continue;
+    spool::Record seam{};
+    seam.ticks = gap->hold_ticks;
+    seam.kind = spool::kHold;
+    seam.set_a48(gap->id);
+    seam.payload = gap->hold_epoch;
+    records_[i].append_seam(seams_.emplace_back(seam));
+  }
+}
+
+void ProcessModel::plan(bool recovered) {
+  std::vector<LocationCuts> cuts;
+  for (std::size_t i = 0; i < records_.size(); ++i) {
+    const spool::SpoolFile& file = spool_.locations[i];
+    cuts.push_back({.cuts = scans_[i].cuts,
+                    .log = &records_[i],
+                    .ring = &file.ring(),
+                    .holding = file.facts().holding,
+                    .primary = i == primary_});
+  }
+  gaps_ = plan_gaps(journal_, cuts, recovered);
+}
+
+// A location that was still holding when its gap had been resumed, or is resumed in
+// hindsight, has the rest of its story in its ring.
+void ProcessModel::append_rings() {
+  for (std::size_t i = 0; i < records_.size(); ++i) {
+    const spool::SpoolFile& file = spool_.locations[i];
+    const auto& cuts = scans_[i].cuts;
+    const spool::RingView& ring = file.ring();
+    if (has_no_seam(file, cuts) && !ring.overflowed)
+      records_[i].append_ring(ring.older, ring.newer, 0);
+    if (!file.facts().holding || cuts.empty() || cuts.back().resume) continue;
+    const Gap* gap = gaps_.at_epoch(cuts.back().epoch);
+    const std::uint64_t from = gap != nullptr ? gap->resume_epoch : cuts.back().epoch;
+    if (from == kNever) continue;
+    records_[i].append_ring(ring.older, ring.newer, ring_position(ring, from));
+  }
+}
+
+void ProcessModel::date_gaps() {
+  if (records_.empty()) return;
+  for (Gap& gap : gaps_.gaps) {
+    if (gap.resume_epoch == kNever) continue;
+    const auto ticks =
+        sync_ticks(records_[primary_], scans_[primary_].epochs, gap.resume_epoch);
+    if (ticks) gap.resume_ticks = *ticks;
+    if (gap.resume_ticks != kNever)
+      gap.resume_ticks = std::max(gap.resume_ticks, gap.hold_ticks);
+  }
+}
+
+void ProcessModel::date_process() {
+  std::uint64_t start = kNever;
+  std::uint64_t end = journal_.last_ticks;
+  for (std::size_t i = 0; i < scans_.size(); ++i) {
+    start = std::min(start, scans_[i].first_ticks);
+    end = std::max({end, scans_[i].last_ticks, spool_.locations[i].facts().last_ticks});
+  }
+  const spool::SpoolFacts& facts = spool_.journal.usable() || spool_.locations.empty()
+                                       ? spool_.journal.facts()
+                                       : spool_.locations.front().facts();
+  if (facts.start_ticks != 0) start = std::min(start, facts.start_ticks);
+  if (start == kNever) start = end;
+  context_.start_ticks = start;
+  context_.end_ticks = end;
+  ticks_per_second_ = measured_rate(journal_, facts.ticks_per_second);
+}
+
+// A thread that waits for its next team is not told that its last one is over; if the process
+// was killed it never was.
+void ProcessModel::date_nested_teams(unsigned threads) {
+  std::vector<std::uint64_t> waiting;
+  for (const LocationScan& scan : scans_)
+    waiting.insert(waiting.end(), scan.nested_waiting.begin(), scan.nested_waiting.end());
+  std::sort(waiting.begin(), waiting.end());
+  for (const std::uint64_t instance : waiting) context_.nested_ends[instance] = 0;
+  if (waiting.empty()) return;
+  std::vector<std::vector<std::pair<std::uint64_t, std::uint64_t>>> ends(records_.size());
+  parallel_for(records_.size(), threads,
+               [&](std::size_t i) { ends[i] = nested_ends(records_[i], waiting); });
+  for (const auto& of_location : ends)
+    for (const auto& [instance, ticks] : of_location)
+      context_.nested_ends[instance] = ticks;
+  for (const LocationScan& scan : scans_)
+    for (const std::uint64_t instance : scan.nested_open)
+      context_.nested_ends.erase(instance);
+}
+
+JobLoops ProcessModel::loops() {
+  tree_ = loop_tree(journal_);
+  loops_ = job_loops(journal_, tree_, *symbols_);
+  return loops_;
+}
+
+void ProcessModel::name_loops(const JobLoops& all, RegionTable& regions) {
+  labels_ = writer::loop_labels(tree_, loops_, all);
+  std::map<std::uint32_t, RegionDef> defs;
+  for (const auto& [id, label] : labels_) defs[id] = label.region();
+  regions.add_loops(regions_, std::move(defs));
+}
+
+void ProcessModel::define_regions(RegionTable& regions) {
+  symbols_ = std::make_unique<SymbolResolver>(journal_.modules);
+  std::vector<std::uint64_t> keys{RegionKey{RegionClass::kParallel, 0}.packed()};
+  if (context_.end_ticks != 0) keys.push_back(RegionKey{RegionClass::kProgram, 0}.packed());
+  std::map<std::uint64_t, std::uint64_t> inner;
+  for (const LocationScan& scan : scans_) {
+    keys.insert(keys.end(), scan.keys.begin(), scan.keys.end());
+    for (const auto& [parallel, address] : scan.inner) {
+      const auto [at, is_new] = inner.emplace(parallel, address);
+      if (!is_new) at->second = std::min(at->second, address);
+    }
+  }
+  // Implicit barriers without an address are given that of their parallel region.
+  for (const RegionClass cls :
+       {RegionClass::kImplicitBarrier, RegionClass::kImplicitBarrierWait}) {
+    const std::uint64_t nowhere = RegionKey{cls, 0}.packed();
+    if (std::find(keys.begin(), keys.end(), nowhere) == keys.end()) continue;
+    for (std::size_t i = 0, size = keys.size(); i < size; ++i)
+      if (static_cast<RegionClass>(keys[i] >> 48) == RegionClass::kParallel)
+        keys.push_back(RegionKey{cls, keys[i] & spool::kAddressMask}.packed());
+  }
+  regions_ = regions.add_process(std::move(keys), inner, journal_, *symbols_);
+}
+
+}  // namespace refrain::writer

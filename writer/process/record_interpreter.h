@@ -1,0 +1,99 @@
+// Knows what each kind of record means: which region it opens or closes, which tasks and
+// locks are involved.
+//
+// Place in the flow: ARCHITECTURE.md, step 7: location_writer.h (which records count) ->
+// RecordInterpreter -> shadow_stack.h.
+// Any sequence of records gives balanced regions. An end closes what is above its region,
+// but nothing outside its own task; an end without a begin is counted and dropped. Where
+// a runtime gives no end for a construct (gcc's single), the next worksharing construct
+// or barrier of the task closes it.
+// Explicit tasks run nested on a thread: one that is resumed below others closes those;
+// if they are resumed later they are entered anew.
+//
+// Thread-safety: none, one a location. Cost: O(open regions) an end, O(1) otherwise.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <unordered_map>
+
+#include "writer/process/location_input.h"
+#include "writer/process/mpi_interpreter.h"
+#include "writer/process/shadow_stack.h"
+
+namespace refrain::writer {
+
+class RecordInterpreter {
+ public:
+  RecordInterpreter(const LocationInput& input, ShadowStack& stack,
+                    LocationOutcome& outcome);
+
+  // `index`: of the record in the location's sequence.
+  void take(const spool::Record& record, std::size_t index);
+
+  // There are no more records.
+  void finish() { mpi_.finish(); }
+
+  // The frame that a begin record (or its snapshot) stands for opens; true if it has one.
+  void begin(const spool::Record& record);
+  // Index of the frame that an end record closes; size() if there is none.
+  std::size_t frame_ended_by(const spool::Record& record);
+  // When an end truly was. A member of an outermost team that is not its first learns of
+  // the region's end when the next one begins: what counts is the end on the thread that
+  // began the region, for the implicit task and for the barrier before it.
+  std::uint64_t true_ticks(const spool::Record& end);
+  // The end, by the thread that began it, of the outermost region that is open here;
+  // kNever if it is not known. `frame`: index of its frame.
+  std::uint64_t known_end_of_team(std::size_t& frame);
+  // The same of a team that is not outermost and had ended when the process was killed.
+  // `last`: of this thread's last event.
+  std::uint64_t known_end_of_nested_team(std::size_t& frame, std::uint64_t last);
+  // Whether an open frame came from this snapshot's record.
+  static bool is_same(const Frame& frame, const spool::Record& snapshot) noexcept;
+
+ private:
+  void begin_parallel(const spool::Record& record);
+  void begin_implicit_task(const spool::Record& record);
+  void begin_work(const spool::Record& record);
+  void begin_sync(const spool::Record& record);
+  void begin_mpi(const spool::Record& record);
+  void begin_user(const spool::Record& record);
+  void parameter(const spool::Record& record);
+  void begin_region(const spool::Record& record, RegionClass cls);
+  void end(const spool::Record& record);
+
+  void create_task(const spool::Record& record);
+  void schedule_task(const spool::Record& record);
+  void push_task(const spool::Record& record);
+  void end_left_task(std::uint64_t ticks, bool complete);
+  void back_to_implicit(const spool::Record& record);
+
+  void acquire(const spool::Record& record, const spool::Record* next);
+  void acquired(const spool::Record& record);
+  void released(const spool::Record& record);
+  void moment(const spool::Record& record);
+
+  void close_worksharing(std::uint64_t ticks);
+  std::size_t task_base();
+  const Frame* team_frame();
+  RegionKey parallel_region(const spool::Record& task);
+  std::uint32_t region(RegionClass cls, std::uint64_t address);
+  std::uint32_t creator_rank(std::uint64_t task, OTF2_CommRef comm) const;
+
+  const LocationInput& input_;
+  const ProcessContext& process_;
+  ShadowStack& stack_;
+  MpiInterpreter mpi_;
+  Frame left_task_;  // the latest explicit task that was left for another
+  LocationOutcome& outcome_;
+  std::size_t parallel_hint_ = 0;
+  std::size_t end_hint_ = 0;
+  std::size_t acquisitions_ = 0;
+  struct Held {
+    std::uint32_t order = 0;
+    bool emitted = false;
+  };
+  std::unordered_map<std::uint64_t, Held> held_;
+};
+
+}  // namespace refrain::writer
