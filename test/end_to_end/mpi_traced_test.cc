@@ -1,11 +1,13 @@
 // The MPI test programs, traced: the same results; archives in which every message has both
 // its ends and is the right one; the same iterations on every rank.
 //
-// In its short form, each program with 2 and 4 ranks; with REFRAIN_TEST_RANKS=all in the
-// environment, as each compiler makes it, with 1, 2, 4 and 8.
+// In its short form, each program with 4 ranks, in one of the two ways to start it; with
+// REFRAIN_TEST_RANKS=some in the environment (tools/test --all), with 2 and 4 in both ways; with
+// REFRAIN_TEST_RANKS=all, as each compiler makes it, with 1, 2, 4 and 8.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdlib>
+#include <string_view>
 
 #include "test/end_to_end/mpi_run.h"
 #include "test/support/files.h"
@@ -15,13 +17,17 @@
 namespace refrain::test {
 namespace {
 
-bool in_full() {
+bool ranks_are(std::string_view which) {
   const char* ranks = std::getenv("REFRAIN_TEST_RANKS");
-  return ranks != nullptr && std::string(ranks) == "all";
+  return ranks != nullptr && ranks == which;
 }
+bool in_full() { return ranks_are("all"); }
+bool in_short() { return !in_full() && !ranks_are("some"); }
 
 std::vector<int> rank_counts() {
-  return in_full() ? std::vector{1, 2, 4, 8} : std::vector{2, 4};
+  return in_full()    ? std::vector{1, 2, 4, 8}
+         : in_short() ? std::vector{4}
+                      : std::vector{2, 4};
 }
 
 std::vector<std::string> names_of(const MpiProgram& program) {
@@ -30,7 +36,11 @@ std::vector<std::string> names_of(const MpiProgram& program) {
   return names;
 }
 
-std::vector<MpiWay> ways() { return {MpiWay::kInside, MpiWay::kOutside}; }
+// Of the `number`th program.
+std::vector<MpiWay> ways(std::size_t number) {
+  const std::vector<MpiWay> both{MpiWay::kInside, MpiWay::kOutside};
+  return in_short() ? std::vector{both[number % 2]} : both;
+}
 
 // What the detector may not see too little of: all loops, from the third iteration on.
 std::map<std::string, std::string> reduced() { return {{"LIMIT", "3"}, {"MIN_GAP", "0"}}; }
@@ -101,7 +111,7 @@ TEST_CASE("MPI traced: limit off - every call and every message") {
           MpiJob job = job_of(program, name, ranks, {{"LIMIT", "0"}});
           const MpiCounts counts = count_mpi(job);
           job.message_log = folder / "log";
-          const MpiWay way = ways()[static_cast<std::size_t>(ranks) % 3 == 1];
+          const MpiWay way = ranks % 3 == 1 ? MpiWay::kOutside : MpiWay::kInside;
           const Traced traced = trace_mpi(job, way, folder / "archive");
           CHECK(traced.result.output == counts.output);
           CHECK(traced.result.errors == "");
@@ -120,10 +130,12 @@ TEST_CASE("MPI traced: limit off - every call and every message") {
 }
 
 TEST_CASE("MPI traced: reduced - messages with both ends, one cut for all ranks") {
-  for (const MpiProgram& program : mpi_programs())
+  std::size_t number = 0;
+  for (const MpiProgram& program : mpi_programs()) {
+    ++number;
     for (const std::string& name : names_of(program))
       for (const int ranks : rank_counts())
-        for (const MpiWay way : ways())
+        for (const MpiWay way : ways(number))
           DYNAMIC_SECTION(name << " " << ranks << " ranks, " << text(way)) {
             TemporaryFolder folder;
             MpiJob job = job_of(program, name, ranks, reduced());
@@ -145,12 +157,13 @@ TEST_CASE("MPI traced: reduced - messages with both ends, one cut for all ranks"
             for (std::size_t rank = 0; rank < marks.size(); ++rank)
               CHECK(text(marks[rank]) == (rank < taking_part ? text(marks.front()) : ""));
           }
+  }
 }
 
 TEST_CASE("MPI traced: iterations - exactly as many as the program says") {
   for (const MpiProgram& program : mpi_programs())
     if (program.own_loop_only)
-      for (const int ranks : {2, 4})
+      for (const int ranks : rank_counts())
         if (ranks <= program.alike)
           DYNAMIC_SECTION(program.name << " " << ranks << " ranks") {
             TemporaryFolder folder;

@@ -34,6 +34,9 @@ _MPI_COMPILERS = {
     },
 }
 
+# Ranks that poll give the processor away.
+_YIELD = "//test/programs/mpi:yield.o"
+
 _FLAGS = "-Wall -Wextra -Werror -g -O2"
 
 _OPENMP = " -fopenmp"
@@ -107,7 +110,9 @@ def mpi_program(name, src, openmp = False, suffix = "", flags = "", linkopts = [
       **kwargs: as above.
     """
     flags = (_OPENMP if openmp else "") + " " + flags
-    _programs(_MPI_COMPILERS, flags, name, src, suffix, linkopts, **kwargs)
+    deps = kwargs.pop("deps", []) + [_YIELD]
+    linkopts = ["$(location %s)" % _YIELD] + linkopts
+    _programs(_MPI_COMPILERS, flags, name, src, suffix, linkopts, deps = deps, **kwargs)
 
 def _programs(compilers, flags, name, src, suffix, linkopts, **kwargs):
     for compiler, command in compilers[src.rpartition(".")[2]].items():
