@@ -12,8 +12,6 @@
 namespace refrain::filters {
 namespace {
 
-constexpr double kNone = 1e300;
-
 template <auto Member>
 void* field(Settings& settings) {
   return &(settings.*Member);

@@ -1,6 +1,6 @@
 """A fuzz target, built twice: NAME_fuzz, with libFuzzer (tools/campaign fuzz; needs
---config=fuzz), and NAME_fuzz_test, which runs what was kept in corpus/NAME and `made` inputs that
-chance makes of it: as many as take some seconds."""
+--config=fuzz), and NAME_fuzz_test, which runs what was kept in corpus/NAME.tar and `made` inputs
+that chance makes of it: as many as take some seconds."""
 
 load("@rules_cc//cc:defs.bzl", "cc_binary", "cc_library", "cc_test")
 
@@ -21,14 +21,15 @@ def fuzz_target(name, made, deps):
         name = name + "_fuzz_test",
         size = "medium",
         srcs = ["replay.cc"],
-        data = native.glob(["corpus/" + name + "/*"]),
+        data = ["corpus/" + name + ".tar"],
         env = {
-            "REFRAIN_TEST_CORPUS": "test/fuzz/corpus/" + name,
+            "REFRAIN_TEST_CORPUS": "test/fuzz/corpus/" + name + ".tar",
             "REFRAIN_TEST_SEEDS": str(made),
         },
         deps = [
             ":" + name + "_entry",
             ":fuzz",
+            ":pack",
             "//test/support:catch_main",
             "//test/support:files",
             "@system//:catch2",

@@ -2,8 +2,8 @@
 // aborts with a line that says what is wrong.
 //
 // A target is built twice (fuzz.bzl): with libFuzzer, which finds inputs by what they reach
-// (tools/campaign fuzz), and as a test that runs the inputs it kept (corpus/) and some made of them
-// by chance (replay.cc).
+// (tools/campaign fuzz), and as a test that runs the inputs it kept (corpus/, pack.h) and some made of
+// them by chance (replay.cc).
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
 // Writes the first inputs of the targets whose inputs are no text: test/fuzz/make_corpus FOLDER.
+// tools/campaign fuzz --add TARGET FOLDER/TARGET/* puts them into the corpus.
 #include <cstring>
 #include <filesystem>
 #include <fstream>

@@ -1,34 +1,25 @@
 // Runs a fuzz target on the inputs that were kept of it, and on some that are made of them by
 // chance: what tools/test does of tools/campaign fuzz. What is not so aborts the program.
 //
-// REFRAIN_TEST_CORPUS: the folder, among the test's data files.
+// REFRAIN_TEST_CORPUS: their pack, among the test's data files.
 // REFRAIN_TEST_SEEDS: how many are made by chance, the same ones each time.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdlib>
-#include <filesystem>
 #include <random>
 #include <vector>
 
 #include "test/fuzz/fuzz.h"
+#include "test/fuzz/pack.h"
 #include "test/support/files.h"
 
 namespace refrain {
 namespace {
 
-namespace fs = std::filesystem;
-
 std::vector<std::string> corpus() {
-  const char* folder = std::getenv("REFRAIN_TEST_CORPUS");
-  REQUIRE(folder != nullptr);
-  std::vector<fs::path> files;
-  for (const auto& entry : fs::directory_iterator(test::data_file(folder)))
-    files.push_back(entry.path());
-  std::sort(files.begin(), files.end());
-  std::vector<std::string> inputs;
-  inputs.reserve(files.size());
-  for (const fs::path& file : files) inputs.push_back(test::read_file(file));
-  return inputs;
+  const char* pack = std::getenv("REFRAIN_TEST_CORPUS");
+  REQUIRE(pack != nullptr);
+  return fuzz::read_pack(test::read_file(test::data_file(pack)));
 }
 
 void run(const std::string& input) {

@@ -1,11 +1,13 @@
 """Looks for inputs that break what reads them, guided by what they reach (libFuzzer).
 
 Usage: tools/campaign fuzz [--minutes N] [--targets NAME ...] [--jobs N] [--keep] [--seed N]
+       tools/campaign fuzz --add TARGET FILE ...
 
 Builds test/fuzz with clang, libFuzzer, and the address and undefined behaviour sanitizers, and runs
 each target for --minutes (default 60), --jobs at a time (default 1), from the inputs in
-test/fuzz/corpus. Prints for each what it ran and reached. With --keep the smallest set of inputs
-that reach the same, new ones among them, takes the place of its corpus.
+test/fuzz/corpus/TARGET.tar (tar tf lists them, tar xf unpacks them). Prints for each what it ran and
+reached. With --keep the smallest set of inputs that reach the same, new ones among them, takes the
+place of its corpus. --add puts files into a corpus, as they are, and runs nothing.
 
 An input that breaks a target is left in the current folder as TARGET-crash-..., TARGET-timeout-...
 or TARGET-oom-..., and the exit status is 1. To see what it does, run bazel-bin/test/fuzz/TARGET_fuzz
@@ -13,12 +15,14 @@ on it after `bazel build --config=fuzz`.
 """
 
 import argparse
-import glob
+import hashlib
+import io
 import os
 import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -31,6 +35,51 @@ MEMORY_FOLDER = "/dev/shm"  # for the files that a target makes of its input
 LEAKS = {"archive": 0, "spool": 0}
 # An archive may claim gigabytes: libotf2 asks malloc for them, and looks whether it got them.
 MALLOC_MAY_FAIL = {"archive": 1}
+
+
+def corpus(target):
+    return os.path.join(CORPORA, target + ".tar")
+
+
+def unpack(target):
+    """The inputs that were kept, by name."""
+    with tarfile.open(corpus(target)) as pack:
+        inputs = {entry.name: pack.extractfile(entry).read() for entry in pack.getmembers()}
+    if not inputs:
+        sys.exit(f"tools/campaign fuzz: no inputs in {corpus(target)}")
+    return inputs
+
+
+def pack(target, inputs):
+    """One file of the same bytes wherever it is made; test/fuzz/pack.h reads it."""
+    temporary = corpus(target) + ".new"
+    with tarfile.open(temporary, "w", format=tarfile.USTAR_FORMAT) as out:
+        for name in sorted(inputs):
+            entry = tarfile.TarInfo(name)
+            entry.size = len(inputs[name])
+            out.addfile(entry, io.BytesIO(inputs[name]))
+    os.replace(temporary, corpus(target))
+
+
+def named(inputs):
+    """As libFuzzer names its files: by what is in them."""
+    return {hashlib.sha1(text).hexdigest()[:12]: text for text in inputs}
+
+
+def read(files):
+    texts = []
+    for file in files:
+        with open(file, "rb") as opened:
+            texts.append(opened.read())
+    return texts
+
+
+def add(target, files):
+    before = unpack(target)
+    new = [text for text in read(files) if text not in before.values()]
+    inputs = {**before, **named(new)}
+    pack(target, inputs)
+    print(f"{target}: {len(before)} inputs before, {len(inputs)} now")
 
 
 def build(targets):
@@ -50,7 +99,11 @@ class Run:
     def __init__(self, binaries, target, options):
         self.target = target
         self.binary = os.path.join(binaries, target + "_fuzz")
-        self.found = tempfile.mkdtemp(prefix="refrain-corpus-")
+        self.found = tempfile.mkdtemp(prefix="refrain-found-")
+        self.corpus = tempfile.mkdtemp(prefix="refrain-corpus-")
+        for name, text in unpack(target).items():
+            with open(os.path.join(self.corpus, name), "wb") as out:
+                out.write(text)
         self.log = os.path.join(binaries, target + ".log")
         self.environment = dict(os.environ, UBSAN_OPTIONS="print_stacktrace=1:halt_on_error=1",
                                 ASAN_OPTIONS=f"detect_leaks={LEAKS.get(target, 1)}:"
@@ -61,7 +114,7 @@ class Run:
         command = [self.binary, f"-max_total_time={round(options.minutes * 60)}",
                    f"-max_len={MOST_BYTES[target]}", f"-seed={options.seed}", "-timeout=20",
                    "-rss_limit_mb=4096", f"-detect_leaks={LEAKS.get(target, 1)}",
-                   "-print_final_stats=1", self.found, os.path.join(CORPORA, target)]
+                   "-print_final_stats=1", self.found, self.corpus]
         prefix = os.path.join(os.getcwd(), target + "-")
         with open(self.log, "w") as log:
             self.process = subprocess.Popen(
@@ -82,18 +135,15 @@ class Run:
         if keep and status == 0:
             self.merge()
         shutil.rmtree(self.found)
+        shutil.rmtree(self.corpus)
         return status == 0
 
     def merge(self):
-        corpus = os.path.join(CORPORA, self.target)
         small = tempfile.mkdtemp(prefix="refrain-corpus-")
         subprocess.run([self.binary, "-merge=1", f"-max_len={MOST_BYTES[self.target]}", small,
-                        corpus, self.found], check=True, stdout=subprocess.DEVNULL,
+                        self.corpus, self.found], check=True, stdout=subprocess.DEVNULL,
                        stderr=subprocess.DEVNULL, env=self.environment)
-        for file in glob.glob(os.path.join(corpus, "*")):
-            os.remove(file)
-        for file in os.listdir(small):
-            shutil.move(os.path.join(small, file), os.path.join(corpus, file[:12]))
+        pack(self.target, named(read(entry.path for entry in os.scandir(small))))
         shutil.rmtree(small)
 
 
@@ -105,7 +155,14 @@ def main():
     parser.add_argument("--jobs", type=int, default=1, help="at a time (%(default)s)")
     parser.add_argument("--keep", action="store_true", help="what was found joins the corpora")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--add", nargs="+", metavar=("TARGET", "FILE"), help="files for a corpus")
     options = parser.parse_args()
+    if options.add:
+        target, *files = options.add
+        if target not in TARGETS or not files:
+            parser.error("--add TARGET FILE ...: one of " + ", ".join(TARGETS) + ", and files")
+        add(target, files)
+        return 0
     binaries = build(options.targets)
     fine = True
     waiting = list(options.targets)

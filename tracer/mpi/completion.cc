@@ -79,7 +79,6 @@ Waitany::Waitany(Call& call, int count, const MPI_Request* requests, const int* 
     : call_(call),
       status_(call, status),
       places_(requests),
-      count_(count),
       index_(index),
       handles_(call ? count : 0) {
   if (call && handles_.data() != nullptr && count > 0)

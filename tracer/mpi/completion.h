@@ -153,7 +153,6 @@ class Waitany {
   Call& call_;
   StatusOf status_;
   const MPI_Request* places_;
-  int count_;
   const int* index_;
   Scratch<MPI_Request> handles_;
 };

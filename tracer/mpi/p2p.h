@@ -49,8 +49,8 @@ class Send {
 
 class Recv {
  public:
-  Recv(Call& call, int source, int tag, MPI_Status* status) noexcept
-      : call_(call), status_(call, status), source_(source), tag_(tag) {}
+  Recv(Call& call, int source, int /*tag*/, MPI_Status* status) noexcept
+      : call_(call), status_(call, status), source_(source) {}
   MPI_Status* status() noexcept { return status_.get(); }
   void after(int result) noexcept {
     if (result != MPI_SUCCESS || !call_ || source_ == MPI_PROC_NULL ||
@@ -66,7 +66,6 @@ class Recv {
   Call& call_;
   StatusOf status_;
   int source_;
-  int tag_;
 };
 
 class Sendrecv {

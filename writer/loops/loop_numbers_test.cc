@@ -110,7 +110,8 @@ TEST_CASE("LoopNumbers: merging - in any grouping, and as bytes") {
 }
 
 TEST_CASE("LoopNumbers: names - of the program's phases, and where nothing is known") {
-  LoopLabel label{.number = 3};
+  LoopLabel label;
+  label.number = 3;
   CHECK(label.region_name() == "loop 3");
   label.loop.function = "main+0x12";
   CHECK(label.region_name() == "loop 3 @ main+0x12");
