@@ -113,8 +113,8 @@ constexpr SettingInfo kTable[] = {
      .unit = "events", .range = "1 to 1000000",
      .one_line = "events that must have repeated",
      .long_text =
-         "N of the paper's equation 1: the last N symbols must equal those one period "
-         "before. "
+         "N of the paper's equation 1: "
+         "the last N symbols must equal those one period before. "
          "A loop is detected after N events and one period. "
          "For the detectors matrix and exact.",
      .minimum = 1, .maximum = 1e6},
@@ -122,8 +122,8 @@ constexpr SettingInfo kTable[] = {
      .unit = "events", .range = "1 to window",
      .one_line = "longest period that is detected",
      .long_text =
-         "M of the paper's equation 1: a loop with more events in its body is not "
-         "detected. "
+         "M of the paper's equation 1: "
+         "a loop with more events in its body is not detected. "
          "For the detectors matrix and exact.",
      .minimum = 1, .maximum = 1e6},
     {.name = "marks", .type = kChoice, .field = &Settings::marks,
@@ -196,10 +196,11 @@ constexpr SettingInfo kTable[] = {
      .range = "names with commas between",
      .one_line = "counters to record",
      .long_text =
-         "Events of PAPI: presets (PAPI_TOT_INS), native ones, software-defined ones "
-         "(sde:::). "
-         "And what the system counts for each thread: page_faults (minor_faults, "
-         "major_faults), context_switches (voluntary_switches, involuntary_switches), "
+         "Events of PAPI: "
+         "presets (PAPI_TOT_INS), native ones, software-defined ones (sde:::). "
+         "And what the system counts for each thread: "
+         "page_faults (minor_faults, major_faults), "
+         "context_switches (voluntary_switches, involuntary_switches), "
          "migrations, user_time, system_time."},
     {.name = "counters_at", .type = kChoice, .field = &Settings::counters_at,
      .range = "boundaries or all",
@@ -237,8 +238,8 @@ constexpr SettingInfo kTable[] = {
      .range = "suspend or stop",
      .one_line = "what happens when disk_limit is reached",
      .long_text =
-         "suspend (or hold, its old name): events are no longer written, iterations are "
-         "still marked. "
+         "suspend (old name: hold): events are no longer written, "
+         "iterations are still marked. "
          "stop: nothing is recorded any more.",
      .choices = "suspend|stop", .old_choice = {"hold", "suspend"}},
     {.name = "keep_spool", .type = kBool, .field = &Settings::keep_spool,
