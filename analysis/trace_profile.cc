@@ -59,8 +59,8 @@ class ProfileReader {
   }
 
   std::string no_marks() const {
-    return path_ + ": no iterations are marked in it, so there are none to leave out" +
-           " (Refrain marks those of the loops that it finds)";
+    return path_ + ": it has no marks of iterations, so there are none to leave out" +
+           " (Refrain marks the iterations of loops that it detects)";
   }
 
   const std::string& path_;

@@ -1,4 +1,4 @@
-// HeldStretches: adds up what NestedPolicy tells to the stretches that end up held.
+// HeldStretches: adds up what NestedPolicy reports to the intervals that are skipped in the end.
 //
 // Place in the flow: behind NestedPolicy, where the whole stream is at hand afterwards
 // (measuring, `refrain detect`, tests).
@@ -42,7 +42,7 @@ class HeldStretches final : public HoldSink {
     if (holding_) resume(position);
   }
 
-  // Begins anew: nothing is held, or everything from a position on.
+  // Begins anew: nothing is skipped, or everything from a position on.
   void restart() noexcept {
     held_.clear();
     holding_ = false;
@@ -53,7 +53,7 @@ class HeldStretches final : public HoldSink {
     hold_from_ = from;
   }
 
-  // [from, to) is to be written whatever was told.
+  // [from, to) is to be written whatever was reported.
   void take_out(std::uint64_t from, std::uint64_t to) noexcept {
     std::vector<Stretch>& all = held_;
     for (std::size_t i = all.size(); i-- != 0;) {
@@ -70,7 +70,7 @@ class HeldStretches final : public HoldSink {
     hold_from_ = to;
   }
 
-  // The stretch at this place of held() is to be written after all.
+  // The interval at this place of held() is to be written after all.
   void erase(std::size_t index) noexcept {
     held_.erase(held_.begin() + static_cast<std::ptrdiff_t>(index));
   }
@@ -86,7 +86,7 @@ class HeldStretches final : public HoldSink {
   }
 
  private:
-  // Nothing from `position` on is held any more; with `keep`, stretches that begin
+  // Nothing from `position` on is skipped any more; with `keep`, intervals that begin
   // earlier stay whole.
   void cut(std::uint64_t position, bool keep) noexcept {
     while (!held_.empty() && held_.back().begin >= position) held_.pop_back();

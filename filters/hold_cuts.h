@@ -1,4 +1,4 @@
-// HoldCuts: turns stretches of the stream that are to be left out into gaps between epochs.
+// HoldCuts: turns intervals of the stream that are to be skipped into gaps between epochs.
 //
 // Place in the flow: inside IterationGate, behind NestedPolicy and SlowIterations, before
 // the recorders.
@@ -7,10 +7,10 @@
 //        ▲          │           │         but it is not yet long enough; still recorded
 //        └──────────┴───────────┘
 //
-// A gap begins at the first epoch that is not before its stretch and ends at the last that
-// is not after the stretch's end, so that what is written is whole. Gaps shorter than
-// `min_gap_ticks` are not made: holding begins, in the past, when what a break would still
-// ask for lies so far behind the gap's begin. A stretch that is over by then is told as
+// A gap begins at the first epoch that is not before its interval and ends at the last that
+// is not after the interval's end, so that what is written is whole. Gaps shorter than
+// `min_gap_ticks` are not made: a gap begins, in the past, when what a break would still
+// ask for lies so far behind the gap's begin. An interval that is over by then is reported as
 // `gap` in one piece: the recorders have it in their logs, and the writer of the archive
 // leaves it out.
 //
@@ -40,7 +40,7 @@ class CutSink {
  public:
   // Everything from this cut on is to be left out, also what is recorded already.
   virtual void hold(std::uint64_t gap, CutPoint from, CutReason reason) noexcept = 0;
-  // The gap that is being held begins earlier than was told.
+  // The present gap begins earlier than was reported.
   virtual void hold_earlier(std::uint64_t gap, CutPoint from) noexcept = 0;
   // Everything from this cut on is to be written, also what came before this call.
   virtual void resume(std::uint64_t gap, CutPoint from, CutReason reason) noexcept = 0;
@@ -62,10 +62,10 @@ class HoldCuts {
   bool holding() const noexcept { return state_ == State::kHolding; }
   bool wants_hold() const noexcept { return state_ == State::kWanted; }
   bool writing() const noexcept { return state_ == State::kWriting; }
-  // Position from which on is held, or is to be held; unless writing().
+  // Position from which on writing is, or is to be, suspended; unless writing().
   std::uint64_t from() const noexcept { return from_; }
 
-  // These stretches are to be left out; the last of them may be open. Of the past before
+  // These intervals are to be skipped; the last of them may be open. Of the past before
   // from() they say only what is new. Those that are over and make no gap, for they are too
   // short, are erased.
   void change(HeldStretches& stretches, CutReason reason) noexcept;
@@ -79,12 +79,12 @@ class HoldCuts {
     sink_.keep_from(kept.epoch < cut_->epoch ? *cut_ : kept);
   }
 
-  // Holds and resumes whatever the stretches say.
+  // Suspends and resumes whatever the intervals say.
   void hold_at(CutPoint cut, CutReason reason) noexcept;
   void resume_at(CutPoint cut, CutReason reason) noexcept;
-  // What hold_at() has begun goes on as if the stretches had asked for it, from `position` on.
+  // What hold_at() has begun goes on as if the intervals had asked for it, from `position` on.
   void hold_on(std::uint64_t position) noexcept { from_ = position; }
-  // The stream has ended: what is to be held is held.
+  // The stream has ended: what is to be suspended is suspended.
   void finish(std::uint64_t ticks) noexcept;
 
  private:

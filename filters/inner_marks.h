@@ -1,4 +1,4 @@
-// InnerMarks: keeps the marks of loops that run inside iterations which are held, until it
+// InnerMarks: keeps the marks of loops that run inside skipped iterations, until it
 // is known whether these are written after all (also because a gap there would be too
 // short); then writes them, or sums them up.
 //
@@ -29,7 +29,7 @@ class InnerMarks {
     waiting_[end_++ & mask_] = {kind, mark};
   }
 
-  // What lies before `position` stays held: it is summed up.
+  // What lies before `position` stays skipped: it is summed up.
   void sum_before(std::uint64_t position) noexcept {
     if (begin_ != end_) sum_waiting(position);
   }

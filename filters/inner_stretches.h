@@ -2,7 +2,7 @@
 //
 // Place in the flow: inside NestedPolicy: when a loop breaks, its last iterations are written
 // as any written iteration is, which means without what its inner loops would have skipped.
-// Thread-safety: none. Memory: kMost stretches for each level of the nest, allocated when loops
+// Thread-safety: none. Memory: kMost intervals for each level of the nest, allocated when loops
 // nest deeper than before. Cost: O(levels that change) a change.
 #pragma once
 

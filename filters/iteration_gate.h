@@ -1,4 +1,4 @@
-// Decides what is written and what is held: the policy between the loop detector and the
+// Decides what is written and what is skipped: the policy between the loop detector and the
 // recorders.
 //
 // Place in the flow: ARCHITECTURE.md, step 5. Pure: symbols with their epochs and times
@@ -11,14 +11,14 @@
 //                         └─marks─► InnerMarks ───────────────────────────────────┘
 //
 // What it decides (design, sections 1 and 4):
-//   - Which iterations are written, at every level: filters/nested_policy.h. What is held
+//   - Which iterations are written, at every level: filters/nested_policy.h. What is skipped
 //     is counted from a loop's first iteration though it is recognised later; when a loop
 //     breaks, writing resumes with the iteration before the one that broke.
 //   - Iterations that took unusually long or short are written: filters/slow_iterations.h.
 //     If other processes have to do with them, so are the ones before and after: where one
 //     process computes for long at the end of an iteration, the others wait for it at the
 //     begin of the next, and what counts is which iterations all of them have. Slow
-//     iterations of inner loops, in an iteration that is held, are not: the others would not
+//     iterations of inner loops, in a skipped iteration, are not: the others would not
 //     have that part of it.
 //     What tracing itself took in an iteration, to write a block or to begin a gap, does not
 //     count: else each gap would give a slow iteration, and that the next gap.
@@ -27,9 +27,9 @@
 //   - Outside the time window nothing is written. A loop that runs when the window opens
 //     is written for `limit` iterations from there.
 //   - When the limit of memory or disk is reached, nothing is written any more.
-// What it marks: every iteration of a loop that does not lie in an iteration that is held;
+// What it marks: every iteration of a loop that does not lie in a skipped iteration;
 // inside one that is, loops are summed up, one sum a loop and gap (filters/inner_marks.h).
-// With `marks_summary` held iterations themselves are summed up as well.
+// With `marks_summary` skipped iterations themselves are summed up as well.
 //
 // Thread-safety: none, one thread drives it. Memory: fixed at construction, but for what
 // NestedPolicy keeps of each loop. Units: ticks of the caller's clock; positions in events.
@@ -85,7 +85,7 @@ struct GatePolicy {
   std::uint64_t until_ticks = 0;  // absolute; 0: never
   bool marks_summary = false;
   SlowSettings slow{};
-  // Sums of held iterations are told at least so often, so that they survive a kill.
+  // Sums of skipped iterations are reported at least so often, so that they survive a kill.
   std::uint64_t sums_ticks = ~std::uint64_t{0};
   // So many epochs a slow iteration waits for the one around it to end.
   std::uint64_t slow_epochs = 1 << 12;
@@ -152,7 +152,7 @@ class IterationGate final : private periodicity::LoopSink, private HoldSink {
     bool body_told = true;
     bool marked = false;               // an iteration of this visit has a mark
     bool summed = false;               // its further iterations have none
-    bool steady = false;               // begun, not ended, body told, each marked
+    bool steady = false;               // begun, not ended, body reported, each marked
     std::uint64_t begin = 0;           // position: begin of the latest iteration,
     std::uint64_t previous_begin = 0;  // and of the one before
     std::uint64_t number = 0;          // of the latest iteration
@@ -217,7 +217,7 @@ class IterationGate final : private periodicity::LoopSink, private HoldSink {
   bool changed_ = false;         // stretches_ are new
   bool broken_ = false;          // an outermost loop is over
   bool outer_ended_ = false;     // what slow iterations wait for has come
-  bool iteration_held_ = false;  // an outermost held iteration began
+  bool iteration_held_ = false;  // an outermost skipped iteration began
   HeldStretches stretches_;
 
   // Written whatever the policy says, the latest of them.
@@ -225,7 +225,7 @@ class IterationGate final : private periodicity::LoopSink, private HoldSink {
   struct KeptPiece {
     std::uint64_t begin;
     std::uint64_t end;
-    bool outermost;  // no iteration around it is held
+    bool outermost;  // no iteration around it is skipped
   };
   std::array<KeptPiece, kMostKept> kept_{};
   std::size_t kept_count_ = 0;

@@ -44,8 +44,8 @@ struct SlowIteration {
   std::uint64_t median_ticks = 0;     // of its loop, before it
   std::uint64_t mad_ticks = 0;        // median absolute deviation
   std::uint64_t deviation_ticks = 0;  // from the median
-  bool outermost = false;             // no iteration around it is held
-  bool company = false;               // other processes have to do with it
+  bool outermost = false;             // no iteration around it is skipped
+  bool company = false;               // other processes take part
   std::uint64_t previous_begin = 0;   // of the iteration before it
 };
 

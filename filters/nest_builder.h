@@ -41,7 +41,7 @@ class NestBuilder final : public periodicity::LoopSink {
   void append(periodicity::Symbol symbol);
   void on_loop_event(const periodicity::LoopEvent& event) noexcept override;
 
-  // The stream has ended, and finish() of the detector has been told.
+  // The stream has ended, and the events of the detector's finish() have been reported.
   void finish();
 
   // After finish().
@@ -60,7 +60,7 @@ class NestBuilder final : public periodicity::LoopSink {
     std::uint64_t first = 0;  // where the visit begins
     std::uint64_t begin = 0;  // where the present iteration begins
     std::uint64_t number = 0;
-    bool any = false;  // an iteration has been told
+    bool any = false;  // an iteration has been reported
   };
   struct Variant {
     std::uint64_t hash = 0;

@@ -1,8 +1,8 @@
-// NestedPolicy: loop events in, stretches of the stream to hold out.
+// NestedPolicy: loop events in, intervals of the stream to skip.
 //
 // Place in the flow: between a LoopDetector and what writes or holds (the gate of the
 // tracer, `refrain detect`). Knows positions only: what a minimum gap in time, a ring or
-// slow iterations mean for a stretch is the caller's.
+// slow iterations mean for an interval is the caller's.
 // Thread-safety: none. Cost: O(1) an event, O(InnerStretches::kMost) at a break; allocates when a
 // loop is seen first and when loops nest deeper than before.
 //
@@ -17,7 +17,7 @@
 //   limit^k innermost iterations.)
 // - once: when `limit` iterations of its body have been in the run. (Written outer
 //   iterations lack the inner loops that are spent.)
-// What lies in a spent iteration, at whatever level, is held. With limit 0 nothing is.
+// What lies in a spent iteration, at whatever level, is skipped. With limit 0 nothing is.
 //
 // Of an inner loop whose iterations have messages but no collective operation, other ranks
 // may see other loops (of the sweep of a wavefront each rank sees a shape of its own). What
@@ -30,18 +30,18 @@
 // as an iteration) were not known to matter, and are resumed in the past. So are those
 // of an inner loop in which the break of the loop around it fell. With `each` they are
 // resumed whole; else as far as a written iteration is: what lies in spent
-// iterations of its inner loops stays held, but for the two. An inner loop that ends
+// iterations of its inner loops stays skipped, but for the two. An inner loop that ends
 // while the loop around it goes on is no break, nor is the end of the stream. Nor is it
 // one, as is known a little later, if another loop begins where one was left, with an
 // iteration that is spent: programs that take one of several known courses each time do
 // nothing new. But with `each`, nor is it one if the loop has been left `limit` times before at
 // the same place of its body, for the same event: of each kind of break the first are kept.
 //
-// What is told: hold(p): nothing from p on is to be written, also what was recorded
+// What is reported: hold(p): nothing from p on is to be written, also what was recorded
 // meanwhile, or resumed before at a later position. resume(p): everything from p on is
-// to be written, also what was held meanwhile. Positions may lie in the past, up to the
+// to be written, also what was suspended meanwhile. Positions may lie in the past, up to the
 // detector's reach_events(). hold and resume alternate, hold first, but for a resume that
-// follows another to extend it into the past. A stretch may turn out empty. What is
+// follows another to extend it into the past. An interval may turn out empty. What is
 // resumed but for its inner loops comes as several pairs, in the order of the stream, at
 // most InnerStretches::kMost for each level; more inner loops are written.
 #pragma once
@@ -97,7 +97,7 @@ class NestedPolicy final : public periodicity::LoopSink {
   // Of the loop that has had most of them; with `each` of the visits that are open.
   std::uint64_t most_iterations() const noexcept;
 
-  // After each symbol: the loop events that it caused have all been told. Whoever writes
+  // After each symbol: the loop events that it caused have all been reported. Whoever writes
   // while the program runs cannot go back behind a resume later on.
   void symbol_done() noexcept { left_inner_.clear(); }
 
@@ -130,7 +130,7 @@ class NestedPolicy final : public periodicity::LoopSink {
   }
 
   // Counts from here on: nothing that began before `position` has been an iteration or a
-  // visit, nothing is held.
+  // visit, nothing is skipped.
   void restart(std::uint64_t position) noexcept;
 
  private:

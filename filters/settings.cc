@@ -12,172 +12,296 @@
 namespace refrain::filters {
 namespace {
 
-template <auto Member>
-void* field(Settings& settings) {
-  return &(settings.*Member);
-}
-
 using enum SettingType;
 
+// Not for the formatter, which breaks texts into pieces.
+// clang-format off
 constexpr SettingInfo kTable[] = {
-    {"enabled", kBool, "", "yes or no", "trace at all",
-     "With no, the library is loaded and does nothing.", "", 0, 0,
-     field<&Settings::enabled>},
-    {"limit", kCount, "iterations", "0 or more", "iterations of each loop to write in full",
-     "The first N iterations of what repeats are written, later ones only marked and "
-     "timed, until the program does something new. 0 writes everything.",
-     "", 0, 1e15, field<&Settings::limit>},
-    {"archive", kText, "", "path", "folder of the archive",
-     "Empty: refrain-<program>-<date> in the folder where the program starts. An existing "
-     "folder is not replaced: the next free of NAME.2, NAME.3, ... is taken.",
-     "", 0, 0, field<&Settings::archive>},
-    {"overwrite", kBool, "", "yes or no", "replace an archive that exists",
-     "Only a folder that holds an archive or a spool of Refrain is ever removed.", "", 0, 0,
-     field<&Settings::overwrite>},
-    {"quiet", kBool, "", "yes or no", "no summary on stderr at the end",
-     "Warnings about things lost are still printed.", "", 0, 0, field<&Settings::quiet>},
-    {"budget", kBytes, "bytes", "0 (none) or 64K and more",
-     "size of the archive: how many iterations are written follows",
-     "In the place of limit: of each loop so many iterations are written that the archive "
-     "has this size, the same number on all processes, at least one, and those in which a "
-     "pattern broke or that were slow in any case. It is found at the end of the run; "
-     "until "
-     "then the spool has some eight times as many bytes, and more where there are many "
-     "different loops.",
-     "", 64 << 10, 1e15, field<&Settings::budget_bytes>, true},
-    {"symbols", kChoice, "", "auto, parallel or functions", "what feeds the loop detector",
-     "parallel: outermost parallel regions, as in the trace-scaling agent paper. auto: "
-     "also the worksharing constructs and explicit barriers that the primary thread "
-     "meets, for programs that keep one parallel region open; and regions of refrain.h. "
-     "functions: also functions compiled with -finstrument-functions, for programs that "
-     "have nothing else.",
-     "auto|parallel|functions", 0, 0, field<&Settings::symbols>},
-    {"mpi_frames", kCount, "frames", "0 to 16", "callers that tell MPI calls apart",
-     "How many frames of the stack above the place of an MPI call are part of what the "
-     "call "
-     "is to the loop detector, for programs that call MPI through functions of their own. "
-     "0: a call is its place, procedure and communicator. A frame costs some instructions "
-     "a call.",
-     "", 0, 16, field<&Settings::mpi_frames>},
-    {"clock_every", kCount, "collectives", "0 (never) or more",
-     "how often the clocks of MPI processes are compared on the way",
-     "After every so many blocking collectives over MPI_COMM_WORLD all processes measure "
-     "their "
-     "clocks against that of process 0, as they do when MPI starts and ends, for clocks "
-     "that do "
-     "not drift evenly. It takes as long as some hundred messages.",
-     "", 0, 1e15, field<&Settings::clock_every>},
-    {"detector", kChoice, "", "nested, exact or matrix", "how loops are found",
-     "nested: the loop nest itself, whatever the length of its bodies. matrix: one loop at "
-     "a time by the paper's circular distance matrix (cost grows with max_period). exact: "
-     "matrix' answers in constant time.",
-     "nested|exact|matrix", 0, 0, field<&Settings::detector>},
-    {"nested", kChoice, "", "first, each or once", "what limit counts in a nest of loops",
-     "first: the iterations of a loop's body in the whole run; of further visits of it, in "
-     "a "
-     "written iteration of the loop around it, the first one is written, too, so that each "
-     "written iteration can be read on its own. each: the first iterations of every visit "
-     "of "
-     "a loop in a written iteration of the loop around it (in a nest of k loops N^k). "
-     "once: "
-     "the iterations of a loop's body in the whole run; written iterations of outer loops "
-     "lack their inner ones then.",
-     "first|each|once", 0, 0, field<&Settings::nested>},
-    {"window", kCount, "events", "1 to 1000000", "how long a repetition must have lasted",
-     "N of the paper's equation 1: the last N symbols must equal those a period before. "
-     "A loop is found after N events and one period. For the detectors matrix and exact.",
-     "", 1, 1e6, field<&Settings::window_events>},
-    {"max_period", kCount, "events", "1 to window", "longest period looked for",
-     "M of the paper's equation 1: a loop whose body has more events is not found. For the "
-     "detectors matrix and exact.",
-     "", 1, 1e6, field<&Settings::max_period_events>},
-    {"marks", kChoice, "", "all or summary", "marks of iterations that are not written",
-     "all: begin and end of every iteration. summary: one count, total, least and "
-     "greatest duration a gap.",
-     "all|summary", 0, 0, field<&Settings::marks>},
-    {"slow_factor", kNumber, "MAD", "0 (off) or more",
-     "how far from its loop's median a kept iteration lies",
-     "An iteration that would not be written is, if its duration differs from the median "
-     "of "
-     "its loop by more than so many median absolute deviations (after 20 iterations).",
-     "", 0, 1e9, field<&Settings::slow_factor>},
-    {"slow_share", kNumber, "", "0 to 1", "most events to write for such iterations",
-     "As a share of all events. Those that differ most, in time, come first. In short runs "
-     "the first that took twice, or half, as long as usual are kept beyond the share, up "
-     "to "
-     "20 times the share in all. 0: none.",
-     "", 0, 1, field<&Settings::slow_share>},
-    {"min_gap", kSeconds, "s", "0 or more", "shortest stretch worth leaving out",
-     "Writing goes on until a gap would be so long; then it is made, from its begin on.",
-     "", 0, 1e9, field<&Settings::min_gap_s>},
-    {"from", kSeconds, "s", "0 or more", "begin to write so long after the start", "", "",
-     0, 1e9, field<&Settings::from_s>},
-    {"until", kSeconds, "s", "0 (never) or more", "write no more so long after the start",
-     "Marks of iterations go on.", "", 0, 1e9, field<&Settings::until_s>},
-    {"filter", kText, "", "path", "file of regions to leave out",
-     "In the syntax of Score-P's filter files. Applied when the archive is written.", "", 0,
-     0, field<&Settings::filter_file>},
-    {"functions", kBool, "", "yes or no", "record functions",
-     "Of programs compiled with -finstrument-functions.", "", 0, 0,
-     field<&Settings::functions>},
-    {"function_calls", kCount, "calls", "0 (never) or more",
-     "switch a function off that was called so often and is short",
-     "After so many calls a function is not recorded any more, if they took less than "
-     "function_mean on average. Which ones were is told at the end.",
-     "", 0, 1e15, field<&Settings::function_calls>},
-    {"function_mean", kSeconds, "s", "0 or more", "a function that takes less is short", "",
-     "", 0, 1e9, field<&Settings::function_mean_s>},
-    {"counters", kText, "", "names with commas between", "counters to record",
-     "Events of PAPI: presets (PAPI_TOT_INS), native ones, software-defined ones (sde:::). "
-     "And what the system counts of each thread: page_faults (minor_faults, "
-     "major_faults), context_switches (voluntary_switches, involuntary_switches), "
-     "migrations, user_time, system_time.",
-     "", 0, 0, field<&Settings::counters>},
-    {"counters_at", kChoice, "", "boundaries or all", "where counters are read",
-     "boundaries: where iterations, phases and parallel regions begin and end. all: at "
-     "every "
-     "recorded enter and leave.",
-     "boundaries|all", 0, 0, field<&Settings::counters_at>},
-    {"ring", kBytes, "bytes", "24K to 1G",
-     "most memory of a location to keep held iterations in",
-     "Holds the latest iterations until they are written or forgotten; only as much of it "
-     "is used as they need. An iteration that does not fit keeps its latest part.",
-     "", 24 << 10, 1 << 30, field<&Settings::ring_bytes>},
-    {"chunk", kBytes, "bytes", "4K to 1G", "how much a spool file grows at a time", "", "",
-     4096, 1 << 30, field<&Settings::chunk_bytes>},
-    {"memory_limit", kBytes, "bytes", "1M or more",
-     "most memory of rings and chunks in the process",
-     "When half of it is used, further threads get smaller rings. A thread that would "
-     "exceed "
-     "it is not recorded; its events are counted as lost.",
-     "", 1 << 20, 1e15, field<&Settings::memory_limit_bytes>},
-    {"disk_limit", kBytes, "bytes", "0 (none) or 1M and more",
-     "most bytes of the spool of a process", "What happens then: see limit_policy.", "",
-     1 << 20, 1e18, field<&Settings::disk_limit_bytes>, true},
-    {"limit_policy", kChoice, "", "hold or stop", "what happens when disk_limit is reached",
-     "hold: events are no longer written, iterations are still marked. stop: nothing is "
-     "recorded any more.",
-     "hold|stop", 0, 0, field<&Settings::limit_policy>},
-    {"keep_spool", kBool, "", "yes or no", "leave the spool beside the archive", "", "", 0,
-     0, field<&Settings::keep_spool>},
-    {"format", kChoice, "", "otf2, paraver, or both with a comma between",
-     "what is written at the end",
-     "otf2: the archive. paraver: also .prv, .pcf and .row, made from the archive and "
-     "beside "
-     "it; alone, they take its place.",
-     "otf2|paraver|otf2,paraver|paraver,otf2", 0, 0, field<&Settings::format>},
-    {"clock", kChoice, "", "auto, tsc, monotonic or logical", "clock of the time stamps",
-     "auto: the time stamp counter where the kernel uses it itself, else "
-     "CLOCK_MONOTONIC_RAW. logical: the same, and in archives of MPI jobs the clocks of "
-     "ranks are corrected so that no message arrives before it was sent.",
-     "auto|tsc|monotonic|logical", 0, 0, field<&Settings::clock>},
-    {"writer_threads", kCount, "threads", "0 (as many as cores) to 1024",
-     "threads that write the archive at the end", "", "", 0, 1024,
-     field<&Settings::writer_threads>},
-    {"libomp", kText, "", "path", "LLVM's OpenMP runtime, for programs linked with libgomp",
-     "Used by refrain run. Empty: the one that the system finds.", "", 0, 0,
-     field<&Settings::libomp>},
+    {.name = "enabled", .type = kBool, .field = &Settings::enabled,
+     .range = "yes or no",
+     .one_line = "trace the program",
+     .long_text =
+         "If no, the library is loaded and does nothing."},
+    {.name = "limit", .type = kCount, .field = &Settings::limit,
+     .unit = "iterations", .range = "0 or more",
+     .one_line = "iterations to write of each loop",
+     .long_text =
+         "The first N iterations of a loop are written. "
+         "Later ones are only marked and timed, until the program does something new. "
+         "0 writes everything.",
+     .maximum = 1e15},
+    {.name = "archive", .type = kText, .field = &Settings::archive,
+     .range = "path",
+     .one_line = "folder of the archive",
+     .long_text =
+         "Empty: refrain-<program>-<date> in the folder where the program starts. "
+         "An existing folder is not replaced: the next free of NAME.2, NAME.3, ... "
+         "is taken."},
+    {.name = "overwrite", .type = kBool, .field = &Settings::overwrite,
+     .range = "yes or no",
+     .one_line = "replace an existing archive",
+     .long_text =
+         "Only a folder with an archive or a spool of Refrain is ever removed."},
+    {.name = "quiet", .type = kBool, .field = &Settings::quiet,
+     .range = "yes or no",
+     .one_line = "print no summary on stderr at the end",
+     .long_text =
+         "Warnings about lost data are still printed."},
+    {.name = "budget", .type = kBytes, .field = &Settings::budget_bytes,
+     .unit = "bytes", .range = "0 (none) or 64K and more",
+     .one_line = "size of the archive, from which the limit follows",
+     .long_text =
+         "Used instead of limit. "
+         "Of each loop, as many iterations are written as fit into an archive of this "
+         "size: at least one, and the same number on all processes. "
+         "Slow iterations and those in which a pattern broke are written in any case. "
+         "The number is found at the end of the run. "
+         "Until then the spool has about eight times as many bytes, or more if there are "
+         "many different loops.",
+     .minimum = 64 << 10, .maximum = 1e15, .or_zero = true},
+    {.name = "symbols", .type = kChoice, .field = &Settings::symbols,
+     .range = "auto, parallel or functions",
+     .one_line = "events that the loop detector gets",
+     .long_text =
+         "parallel: outermost parallel regions, as in the trace-scaling agent paper. "
+         "auto: also the regions of refrain.h, and the worksharing constructs and "
+         "explicit barriers that the primary thread meets, for programs that keep one "
+         "parallel region open. "
+         "functions: also functions compiled with -finstrument-functions, for programs "
+         "that have nothing else.",
+     .choices = "auto|parallel|functions"},
+    {.name = "mpi_frames", .type = kCount, .field = &Settings::mpi_frames,
+     .unit = "frames", .range = "0 to 16",
+     .one_line = "callers that distinguish MPI calls",
+     .long_text =
+         "For the loop detector, an MPI call is its place, procedure and communicator, "
+         "and this many frames of the stack above its place. "
+         "Frames help if a program calls MPI through functions of its own. "
+         "Each costs some instructions a call.",
+     .maximum = 16},
+    {.name = "clock_every", .type = kCount, .field = &Settings::clock_every,
+     .unit = "collectives", .range = "0 (never) or more",
+     .one_line = "how often clocks of MPI processes are compared during the run",
+     .long_text =
+         "After every N blocking collectives over MPI_COMM_WORLD, all processes measure "
+         "their clocks against that of process 0, as they do when MPI starts and ends. "
+         "This helps if clocks do not drift evenly. "
+         "It takes as long as some hundred messages.",
+     .maximum = 1e15},
+    {.name = "detector", .type = kChoice, .field = &Settings::detector,
+     .range = "nested, exact or matrix",
+     .one_line = "how loops are detected",
+     .long_text =
+         "nested: the whole loop nest, with bodies of any length. "
+         "matrix: one loop at a time, by the paper's circular distance matrix; the cost "
+         "grows with max_period. "
+         "exact: the answers of matrix in constant time.",
+     .choices = "nested|exact|matrix"},
+    {.name = "nested", .type = kChoice, .field = &Settings::nested,
+     .range = "first, each or once",
+     .one_line = "what limit counts in a nest of loops",
+     .long_text =
+         "first: the iterations of a loop's body in the whole run; also the first "
+         "iteration of each further visit, if the visit lies in a written iteration of "
+         "the outer loop, so that each written iteration can be read on its own. "
+         "each: the first iterations of every visit in a written iteration of the outer "
+         "loop (in a nest of k loops N^k). "
+         "once: only the iterations of a loop's body in the whole run; written iterations "
+         "of outer loops then lack their inner ones.",
+     .choices = "first|each|once"},
+    {.name = "window", .type = kCount, .field = &Settings::window_events,
+     .unit = "events", .range = "1 to 1000000",
+     .one_line = "events that must have repeated",
+     .long_text =
+         "N of the paper's equation 1: "
+         "the last N symbols must equal those one period before. "
+         "A loop is detected after N events and one period. "
+         "For the detectors matrix and exact.",
+     .minimum = 1, .maximum = 1e6},
+    {.name = "max_period", .type = kCount, .field = &Settings::max_period_events,
+     .unit = "events", .range = "1 to window",
+     .one_line = "longest period that is detected",
+     .long_text =
+         "M of the paper's equation 1: "
+         "a loop with more events in its body is not detected. "
+         "For the detectors matrix and exact.",
+     .minimum = 1, .maximum = 1e6},
+    {.name = "marks", .type = kChoice, .field = &Settings::marks,
+     .range = "all or summary",
+     .one_line = "marks of skipped iterations",
+     .long_text =
+         "all: begin and end of every iteration. "
+         "summary: of each gap, the number of iterations and their total, minimum and "
+         "maximum duration.",
+     .choices = "all|summary"},
+    {.name = "slow_factor", .type = kNumber, .field = &Settings::slow_factor,
+     .unit = "MAD", .range = "0 (off) or more",
+     .one_line = "how far from its loop's median an iteration is slow",
+     .long_text =
+         "An iteration that would be skipped is written if its duration differs from the "
+         "median of its loop by more than this many median absolute deviations (after 20 "
+         "iterations).",
+     .maximum = 1e9},
+    {.name = "slow_share", .type = kNumber, .field = &Settings::slow_share,
+     .range = "0 to 1",
+     .one_line = "maximum share of events for slow iterations",
+     .long_text =
+         "As a share of all events. "
+         "Iterations that differ most, in time, come first. "
+         "In short runs the first that took twice or half as long as usual are written "
+         "beyond the share, up to 20 times the share in all. "
+         "0: none.",
+     .maximum = 1},
+    {.name = "min_gap", .type = kSeconds, .field = &Settings::min_gap_s,
+     .unit = "s", .range = "0 or more",
+     .one_line = "shortest gap worth making",
+     .long_text =
+         "Writing goes on until a gap would be this long. "
+         "Then the gap is made, from its begin on.",
+     .maximum = 1e9},
+    {.name = "from", .type = kSeconds, .field = &Settings::from_s,
+     .unit = "s", .range = "0 or more",
+     .one_line = "begin to write this long after the start",
+     .maximum = 1e9},
+    {.name = "until", .type = kSeconds, .field = &Settings::until_s,
+     .unit = "s", .range = "0 (never) or more",
+     .one_line = "stop writing this long after the start",
+     .long_text =
+         "Iterations are still marked.",
+     .maximum = 1e9},
+    {.name = "filter", .type = kText, .field = &Settings::filter_file,
+     .range = "path",
+     .one_line = "file of regions to leave out",
+     .long_text =
+         "In the syntax of Score-P's filter files. "
+         "Applied when the archive is written."},
+    {.name = "functions", .type = kBool, .field = &Settings::functions,
+     .range = "yes or no",
+     .one_line = "record functions",
+     .long_text =
+         "Of programs compiled with -finstrument-functions."},
+    {.name = "function_calls", .type = kCount, .field = &Settings::function_calls,
+     .unit = "calls", .range = "0 (never) or more",
+     .one_line = "calls after which a short function is switched off",
+     .long_text =
+         "After this many calls, a function is no longer recorded if a call took less "
+         "than function_mean on average. "
+         "The summary at the end names the functions that were switched off.",
+     .maximum = 1e15},
+    {.name = "function_mean", .type = kSeconds, .field = &Settings::function_mean_s,
+     .unit = "s", .range = "0 or more",
+     .one_line = "a function that takes less is short",
+     .maximum = 1e9},
+    {.name = "counters", .type = kText, .field = &Settings::counters,
+     .range = "names with commas between",
+     .one_line = "counters to record",
+     .long_text =
+         "Events of PAPI: "
+         "presets (PAPI_TOT_INS), native ones, software-defined ones (sde:::). "
+         "And what the system counts for each thread: "
+         "page_faults (minor_faults, major_faults), "
+         "context_switches (voluntary_switches, involuntary_switches), "
+         "migrations, user_time, system_time."},
+    {.name = "counters_at", .type = kChoice, .field = &Settings::counters_at,
+     .range = "boundaries or all",
+     .one_line = "where counters are read",
+     .long_text =
+         "boundaries: where iterations, phases and parallel regions begin and end. "
+         "all: at every recorded enter and leave.",
+     .choices = "boundaries|all"},
+    {.name = "ring", .type = kBytes, .field = &Settings::ring_bytes,
+     .unit = "bytes", .range = "24K to 1G",
+     .one_line = "maximum memory of a location while writing is suspended",
+     .long_text =
+         "The ring keeps the latest iterations until they are written or skipped. "
+         "Only as much of it is used as they need. "
+         "Of an iteration that does not fit, the latest part is kept.",
+     .minimum = 24 << 10, .maximum = 1 << 30},
+    {.name = "chunk", .type = kBytes, .field = &Settings::chunk_bytes,
+     .unit = "bytes", .range = "4K to 1G",
+     .one_line = "how much a spool file grows at a time",
+     .minimum = 4096, .maximum = 1 << 30},
+    {.name = "memory_limit", .type = kBytes, .field = &Settings::memory_limit_bytes,
+     .unit = "bytes", .range = "1M or more",
+     .one_line = "maximum memory of rings and chunks in the process",
+     .long_text =
+         "When half of it is used, further threads get smaller rings. "
+         "A thread that would exceed it is not recorded; its events are counted as lost.",
+     .minimum = 1 << 20, .maximum = 1e15},
+    {.name = "disk_limit", .type = kBytes, .field = &Settings::disk_limit_bytes,
+     .unit = "bytes", .range = "0 (none) or 1M and more",
+     .one_line = "maximum size of the spool of a process",
+     .long_text =
+         "What happens then: see limit_policy.",
+     .minimum = 1 << 20, .maximum = 1e18, .or_zero = true},
+    {.name = "limit_policy", .type = kChoice, .field = &Settings::limit_policy,
+     .range = "suspend or stop",
+     .one_line = "what happens when disk_limit is reached",
+     .long_text =
+         "suspend (old name: hold): events are no longer written, "
+         "iterations are still marked. "
+         "stop: nothing is recorded any more.",
+     .choices = "suspend|stop", .old_choice = {"hold", "suspend"}},
+    {.name = "keep_spool", .type = kBool, .field = &Settings::keep_spool,
+     .range = "yes or no",
+     .one_line = "keep the spool beside the archive"},
+    {.name = "format", .type = kChoice, .field = &Settings::format,
+     .range = "otf2, paraver, or both with a comma between",
+     .one_line = "what is written at the end",
+     .long_text =
+         "otf2: the archive. "
+         "paraver: also .prv, .pcf and .row, made from the archive and beside it; alone, "
+         "they take its place.",
+     .choices = "otf2|paraver|otf2,paraver|paraver,otf2"},
+    {.name = "clock", .type = kChoice, .field = &Settings::clock,
+     .range = "auto, tsc, monotonic or logical",
+     .one_line = "clock of the time stamps",
+     .long_text =
+         "auto: the time stamp counter where the kernel uses it itself, else "
+         "CLOCK_MONOTONIC_RAW. logical: the same, and in archives of MPI jobs the clocks "
+         "of ranks are corrected so that no message arrives before it was sent.",
+     .choices = "auto|tsc|monotonic|logical"},
+    {.name = "writer_threads", .type = kCount, .field = &Settings::writer_threads,
+     .unit = "threads", .range = "0 (as many as cores) to 1024",
+     .one_line = "threads that write the archive at the end",
+     .maximum = 1024},
+    {.name = "libomp", .type = kText, .field = &Settings::libomp,
+     .range = "path",
+     .one_line = "LLVM's OpenMP runtime, for programs linked with libgomp",
+     .long_text =
+         "Used by refrain run. "
+         "Empty: the one that the system finds."},
 };
+// clang-format on
+
+// Which member a type of setting needs.
+constexpr bool fits(const SettingInfo& info) {
+  switch (info.type) {
+    case kBool:
+      return std::holds_alternative<bool Settings::*>(info.field);
+    case kCount:
+    case kBytes:
+      return std::holds_alternative<std::uint64_t Settings::*>(info.field);
+    case kSeconds:
+    case kNumber:
+      return std::holds_alternative<double Settings::*>(info.field);
+    case kChoice:
+    case kText:
+      return std::holds_alternative<std::string Settings::*>(info.field);
+  }
+  return false;
+}
+static_assert(std::ranges::all_of(kTable, fits));
+
+template <typename T>
+T& value_of(Settings& settings, const SettingInfo& info) {
+  return settings.*std::get<T Settings::*>(info.field);
+}
+
+template <typename T>
+const T& value_of(const Settings& settings, const SettingInfo& info) {
+  return settings.*std::get<T Settings::*>(info.field);
+}
 
 std::string lower(std::string_view text) {
   std::string out(text);
@@ -239,32 +363,33 @@ std::string set_number(Settings& settings, const SettingInfo& info, std::string_
   if (!scale) return complaint(info, text);
   const double value = parsed->first * *scale;
   const bool is_zero = info.or_zero && value == 0;
-  if (!is_zero && (value < info.least || value > info.greatest))
+  if (!is_zero && (value < info.minimum || value > info.maximum))
     return complaint(info, text);
   if (info.type == kSeconds || info.type == kNumber) {
-    *static_cast<double*>(info.field(settings)) = value;
+    value_of<double>(settings, info) = value;
     return {};
   }
   if (info.type == kCount && value != std::floor(value)) return complaint(info, text);
-  *static_cast<std::uint64_t*>(info.field(settings)) = static_cast<std::uint64_t>(value);
+  value_of<std::uint64_t>(settings, info) = static_cast<std::uint64_t>(value);
   return {};
 }
 
 std::string set_bool(Settings& settings, const SettingInfo& info, std::string_view text) {
   const std::string word = lower(text);
   for (const char* yes : {"yes", "true", "on", "1"})
-    if (word == yes) return *static_cast<bool*>(info.field(settings)) = true, std::string();
+    if (word == yes) return value_of<bool>(settings, info) = true, std::string();
   for (const char* no : {"no", "false", "off", "0"})
-    if (word == no) return *static_cast<bool*>(info.field(settings)) = false, std::string();
+    if (word == no) return value_of<bool>(settings, info) = false, std::string();
   return complaint(info, text);
 }
 
 std::string set_choice(Settings& settings, const SettingInfo& info, std::string_view text) {
+  if (!text.empty() && text == info.old_choice.name) text = info.old_choice.now;
   std::string_view rest = info.choices;
   while (!rest.empty()) {
     const std::string_view word = rest.substr(0, rest.find('|'));
     if (word == text) {
-      *static_cast<std::string*>(info.field(settings)) = text;
+      value_of<std::string>(settings, info) = text;
       return {};
     }
     rest.remove_prefix(std::min(rest.size(), word.size() + 1));
@@ -310,7 +435,7 @@ std::string set_value(Settings& settings, const SettingInfo& info, std::string_v
     case kChoice:
       return set_choice(settings, info, text);
     case kText:
-      *static_cast<std::string*>(info.field(settings)) = text;
+      value_of<std::string>(settings, info) = text;
       return {};
     default:
       return set_number(settings, info, text);
@@ -318,22 +443,21 @@ std::string set_value(Settings& settings, const SettingInfo& info, std::string_v
 }
 
 std::string value_text(const Settings& settings, const SettingInfo& info) {
-  const void* at = info.field(const_cast<Settings&>(settings));
   switch (info.type) {
     case kBool:
-      return *static_cast<const bool*>(at) ? "yes" : "no";
+      return value_of<bool>(settings, info) ? "yes" : "no";
     case kChoice:
     case kText:
-      return *static_cast<const std::string*>(at);
+      return value_of<std::string>(settings, info);
     case kSeconds:
     case kNumber: {
       std::array<char, 32> text{};
       const auto end =
-          std::to_chars(text.begin(), text.end(), *static_cast<const double*>(at));
+          std::to_chars(text.begin(), text.end(), value_of<double>(settings, info));
       return {text.begin(), end.ptr};
     }
     default:
-      return std::to_string(*static_cast<const std::uint64_t*>(at));
+      return std::to_string(value_of<std::uint64_t>(settings, info));
   }
 }
 

@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 namespace refrain::filters {
@@ -48,7 +49,7 @@ struct Settings {
   std::uint64_t chunk_bytes = 1 << 20;
   std::uint64_t memory_limit_bytes = std::uint64_t{1} << 30;
   std::uint64_t disk_limit_bytes = std::uint64_t{4} << 30;
-  std::string limit_policy = "hold";
+  std::string limit_policy = "suspend";
 
   std::string format = "otf2";
   std::string clock = "auto";
@@ -66,18 +67,28 @@ enum class SettingType : std::uint8_t {
   kText
 };
 
+// The member of Settings that a setting sets.
+using SettingField = std::variant<bool Settings::*, std::uint64_t Settings::*,
+                                  double Settings::*, std::string Settings::*>;
+
+// A value that had another name in earlier versions, which still works.
+struct OldChoice {
+  std::string_view name;
+  std::string_view now;
+};
+
 struct SettingInfo {
   const char* name;  // "min_gap"; the variable is REFRAIN_MIN_GAP
   SettingType type;
-  const char* unit;      // "" if it has none
-  const char* range;     // for people
-  const char* one_line;  // what it does
-  const char* long_text;
-  // Values allowed: of a choice, separated by '|'; of numbers, least and greatest.
-  const char* choices;
-  double least;
-  double greatest;
-  void* (*field)(Settings&);
+  SettingField field;
+  const char* unit = "";       // "" if it has none
+  const char* range = "";      // for people
+  const char* one_line = "";   // what it does
+  const char* long_text = "";  // more about it, in sentences
+  const char* choices = "";    // of a choice: the values allowed, separated by '|'
+  OldChoice old_choice = {};
+  double minimum = 0;  // of numbers
+  double maximum = 0;
   bool or_zero = false;  // 0 is allowed, too
 };
 

@@ -5,6 +5,7 @@
 #include <map>
 #include <regex>
 #include <string>
+#include <string_view>
 
 namespace refrain::filters {
 namespace {
@@ -33,6 +34,7 @@ TEST_CASE("Settings: table - every default is a value that its own setting takes
     CHECK(value_text(settings, info) == text);
     CHECK(*info.one_line != 0);
     CHECK(*info.range != 0);
+    CHECK((*info.choices != 0) == (info.type == SettingType::kChoice));
   }
 }
 
@@ -131,6 +133,19 @@ TEST_CASE("Settings: read - window and period are fitted to each other") {
   Settings both;
   CHECK(read(both, {{"REFRAIN_WINDOW", "10"}, {"REFRAIN_MAX_PERIOD", "20"}}).size() == 1);
   CHECK(both.max_period_events <= both.window_events);
+}
+
+TEST_CASE("Settings: read - a value's old name still works, and is the new value") {
+  Settings s;
+  s.limit_policy = "stop";
+  CHECK(read(s, {{"REFRAIN_LIMIT_POLICY", "hold"}}).empty());
+  CHECK(s.limit_policy == "suspend");
+  for (const SettingInfo& info : setting_table())
+    if (std::string_view(info.name) == "limit_policy")
+      CHECK(value_text(s, info) == "suspend");
+  Settings nothing;
+  CHECK(read(nothing, {{"REFRAIN_LIMIT_POLICY", ""}}).empty());
+  CHECK(read(nothing, {{"REFRAIN_MARKS", "hold"}}).size() == 1);
 }
 
 TEST_CASE("Settings: read - a time window must not end before it begins") {

@@ -55,7 +55,7 @@ class SlowIterations {
     if (leaves(iteration.loop, iteration.duration_ticks) && held) [[unlikely]]
       wait(iteration);
   }
-  // The same in two steps: an iteration of `loop` has ended. If it left the band, and is held,
+  // The same in two steps: an iteration of `loop` has ended. If it left the band, and is skipped,
   // wait() takes it.
   bool leaves(std::uint32_t loop, std::uint64_t duration_ticks) noexcept {
     Loop& entry = entry_of(loop);

@@ -2,10 +2,10 @@
 //
 // Place in the flow: beside the policy, where the whole stream is at hand afterwards
 // (`refrain detect`). An iteration of an outer loop counts as written although its inner
-// loops are held after their first iterations; one that lies wholly in a held stretch does
+// loops are skipped after their first iterations; one that lies wholly in a skipped interval does
 // not. Only complete iterations count.
 // Thread-safety: none. Memory: up to 2^20 iterations of 24 bytes wait for their verdict;
-// older ones are judged by what is held by then. (A break makes writing go on two
+// older ones are judged by what is skipped by then. (A break makes writing go on two
 // iterations back, so only one with more inner ones than that could be misjudged.)
 #pragma once
 
@@ -22,14 +22,14 @@ class WrittenIterations final : public periodicity::LoopSink {
  public:
   static constexpr std::size_t kMostWaiting = std::size_t{1} << 20;
 
-  // `held` must outlive this and get what the policy tells of the same loop events.
+  // `held` must outlive this and get what the policy reports of the same loop events.
   explicit WrittenIterations(const HeldStretches& held,
                              std::size_t most_waiting = kMostWaiting)
       : held_(held), most_waiting_(most_waiting) {}
 
   void on_loop_event(const periodicity::LoopEvent& event) noexcept override;
 
-  // The stream has ended at `position`; finish() of the detector has been told.
+  // The stream has ended at `position`; the events of the detector's finish() have been reported.
   void finish(std::uint64_t position);
 
   std::uint64_t written(std::uint32_t loop) const {

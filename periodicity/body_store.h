@@ -22,7 +22,7 @@ namespace refrain::periodicity {
 // part is a row of events that comes twice or more in succession: a loop of few rounds, the
 // same number each time.
 struct PartMark {
-  std::uint32_t item = 0;  // before which it is told; the body's size: at its end
+  std::uint32_t item = 0;  // before which it is reported; the body's size: at its end
   std::uint32_t body = 0;  // of the part
   std::uint32_t iteration = 0;
   LoopEventKind kind = LoopEventKind::kFound;
@@ -33,7 +33,7 @@ struct Body {
   std::uint32_t first_item = 0;
   std::uint32_t size = 0;
   std::uint32_t loop = 0;    // its number, never given twice
-  std::uint32_t visits = 0;  // so far told
+  std::uint32_t visits = 0;  // so far reported
   std::uint32_t events = 0;  // of the iteration that it was found with
   std::uint64_t hash = 0;    // of the least rotation
   std::uint32_t least = 0;   // where in the body the least rotation begins
@@ -61,7 +61,7 @@ class BodyStore {
   const Item* items(std::uint32_t body) const noexcept {
     return &items_[bodies_[body].first_item];
   }
-  // In the order in which they are to be told.
+  // In the order in which they are to be reported.
   const PartMark* marks(std::uint32_t body) const noexcept {
     return &marks_[bodies_[body].first_mark];
   }

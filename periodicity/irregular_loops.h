@@ -26,7 +26,7 @@ class IrregularLoops {
   struct Loop {
     RecentEvents::Word header = 0;
     std::uint32_t number = 0;   // its identity in loop events
-    std::uint32_t visits = 0;   // so far told
+    std::uint32_t visits = 0;   // so far reported
     std::uint64_t longest = 0;  // events of an iteration
     std::uint64_t last = 0;     // of the last one
   };

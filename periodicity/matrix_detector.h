@@ -15,7 +15,7 @@
 //      …                         …
 //     m=M   [ 1 0 0  1  0 … ]  row sum
 //
-// The matrix lies in memory column by column, so that one push writes one stretch.
+// The matrix lies in memory column by column, so that one push writes one contiguous range.
 #pragma once
 
 #include <cstdint>

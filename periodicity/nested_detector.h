@@ -31,13 +31,13 @@
 //   too; so orders of events that are chance give a few bodies, and loops of these.
 //
 // - A row of events that comes twice or more in succession in a body is a loop of few
-//   rounds: a part of it. It is matched as events and told as a loop (PartMark), with the
-//   iteration that it lies in, when that is over: so what is read again was never told.
+//   rounds: a part of it. It is matched as events and reported as a loop (PartMark), with the
+//   iteration that it lies in, when that is over: so what is read again was never reported.
 //
 // - Where that explains little, for iterations differ too much (inner loops that go round a
 //   few times only, messages in an order of chance), a loop is known by the event that
 //   begins its iterations (HeaderSearch), and followed by which event came after which so
-//   far (IrregularLoops). Meanwhile nothing is told of what is inside it. It gives way when
+//   far (IrregularLoops). Meanwhile nothing is reported of what is inside it. It gives way when
 //   its iterations begin to repeat exactly.
 //
 // - Messages (kMessageSymbol) may come in an order and number of chance: the events around them repeat, and
@@ -48,23 +48,24 @@
 //
 // Events, beyond what loop_detector.h says:
 // - When messages are left out, the loops that are open are left. Iterations of a loop found then that
-//   began inside of what has been told are counted, not told: its first kIteration may have a number above 0.
-// - Inner loops are told while they run, before the loop around them is known. When that
+//   began inside of what has been reported are counted, not reported: its first kIteration may
+//   have a number above 0.
+// - Inner loops are reported while they run, before the loop around them is known. When that
 //   is found, its kFound and kIterations name positions in the past; the inner visits
-//   that lie there were told with the level they had then. From then on they have
+//   that lie there were reported with the level they had then. From then on they have
 //   level + 1 and a parent.
-// - A known loop is told when it is sure: as its first iteration has matched for a
+// - A known loop is reported when it is sure: as its first iteration has matched for a
 //   quarter, yet at least for four items; for the whole, if it is an inner one, or if
 //   another known loop begins alike.
 // - An inner loop that is over as such, for the loop around it goes on, gives kLeft at the
-//   first event that the outer loop took. kMismatch is told of a loop that was broken
+//   first event that the outer loop took. kMismatch is reported of a loop that was broken
 //   inside an iteration, then kLeft of it. The break may lie at the first event of that
 //   iteration, where it was taken for one of an inner loop at first.
 // - Visits nest, as far as their iterations are complete: two of them lie apart or one within
 //   one iteration of the other. What there is of a broken iteration may be the begin of a loop
 //   found later.
-// - Iterations that began more than reach_events() ago are not told; kFound and the
-//   first kIteration then have the number of the first one that is. Ends are told, at the
+// - Iterations that began more than reach_events() ago are not reported; kFound and the
+//   first kIteration then have the number of the first one that is. Ends are reported, at the
 //   earliest position within reach that does not lie inside of an inner visit.
 #pragma once
 
@@ -216,7 +217,7 @@ class NestedDetector final : public LoopDetector {
   std::uint64_t irregular_iterations_ = 0;  // complete ones
   bool at_end_ = false;
   BreakTable breaks_;
-  BreakTable::Earlier left_so_;  // for the event being told
+  BreakTable::Earlier left_so_;  // for the event being reported
   std::uint32_t irregular_visit_ = 0;
   std::uint64_t irregular_first_ = 0;       // where it began,
   std::uint64_t irregular_last_begin_ = 0;  // and its latest iteration
@@ -233,7 +234,7 @@ class NestedDetector final : public LoopDetector {
   std::uint64_t unexplained_ = 0;  // events that belonged to no known loop
   std::uint64_t next_look_ = kFirstLook;
   std::uint64_t pause_ = kFirstLook;
-  std::uint64_t tell_from_ = 0;  // what begins before that is not told
+  std::uint64_t tell_from_ = 0;  // what begins before that is not reported
   std::vector<bool> dirty_;      // bodies with messages
   std::vector<bool>
       as_events_;  // tokens of the history that are read again as their events

@@ -18,7 +18,7 @@
 // What the program does inside of a phase must not be pushed: positions count what is outside
 // of phases, begins and ends of phases, so that phases of any length lie within reach. The
 // inner detector is pushed all of this, too, for positions to agree, but what it says is
-// dropped from where a phase loop begins; loops that begin behind it are told.
+// dropped from where a phase loop begins; loops that begin behind it are reported.
 //
 // Thread-safety, cost: as LoopDetector; without phases one comparison a symbol. A phase that
 // was never seen before allocates, and so does what is learned: at most kMostBetween symbols a
@@ -112,7 +112,7 @@ class PhaseDetector final : public LoopDetector, private LoopSink {
   std::vector<InnerLoop> inner_loops_;  // by level
   LoopSink* sink_ = nullptr;
   bool muted_ = false;              // whenever a phase is open
-  std::uint64_t audible_from_ = 0;  // while muted: a loop that begins here or later is told
+  std::uint64_t audible_from_ = 0;  // while muted: loops that begin here or later count
 };
 
 }  // namespace refrain::periodicity

@@ -1,7 +1,7 @@
 // RecentEvents: the events pushed last, by position, whatever became of them.
 //
 // Place in the flow: inside NestedDetector, which reads them again where iterations differ
-// too much to be told by comparing them with a body.
+// too much to be recognised by comparing them with a body.
 // Thread-safety: none. Cost: one store an event; allocates in the constructor only.
 #pragma once
 

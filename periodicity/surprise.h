@@ -2,7 +2,7 @@
 //
 // Place in the flow: inside NestedDetector, the measure behind "no fantasies". Were the
 // stream noise (each token drawn by its frequency, independently), the chance that a
-// stretch repeats by accident would be 2^-(sum of the bits of its tokens); so a
+// interval repeats by accident would be 2^-(sum of the bits of its tokens); so a
 // repetition is believed once enough bits have been matched.
 // Thread-safety: none. Cost: O(1), fixed memory.
 //

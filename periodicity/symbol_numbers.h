@@ -4,7 +4,7 @@
 // code address, which differs from run to run and from process to process where addresses
 // are randomised. The detectors keep tables of fixed size and find symbols in them by hash:
 // a collision loses no correctness, but may delay a find. By their numbers, programs that
-// do the same are told the same loops, in every run and in every process. Thread-safety:
+// do the same get the same loops, in every run and in every process. Thread-safety:
 // none. Cost: a multiplication, a load and a comparison; allocates in the constructor only
 // (128 KiB). Symbols that come when kMost have numbers keep their values.
 #pragma once

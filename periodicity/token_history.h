@@ -5,7 +5,7 @@
 // Thread-safety: none. Cost: 10–25 ns to append and search; allocates in the constructor
 // only. Memory: about 120 bytes a token of capacity.
 //
-// The search. A run with lag q is what ends with at least three equal stretches of q
+// The search. A run with lag q is what ends with at least three equal intervals of q
 // tokens (so the Thue–Morse word, which has squares of many lengths but no overlap, has
 // none) of which the repeated part carries enough bits (Surprise). To find q, tables hold
 // where k-grams were seen last, for k = 8, 16, 32, …: for the k with q ≤ k < 2q the

@@ -1,8 +1,8 @@
-// ToldVisits: where the outermost loops told last began and ended.
+// ToldVisits: where the outermost loops reported last began and ended.
 //
 // Place in the flow: inside NestedDetector. A loop that is known by its header only is
-// found in hindsight, when other loops have been told where its iterations are. So that
-// visits never cross, an iteration that would begin inside of one of these is not told
+// detected in hindsight, when other loops have been reported where its iterations are. So that
+// visits never cross, an iteration that would begin inside of one of these is not reported
 // apart from the one before it. Thread-safety: none. Cost: O(1) to note, O(kSize) to ask
 // for all; fixed memory.
 #pragma once
@@ -16,10 +16,10 @@ namespace refrain::periodicity {
 
 class ToldVisits {
  public:
-  // The complete iterations of an inner loop, told as such, end here.
+  // The complete iterations of an inner loop, reported as such, end here.
   void note_inner(std::uint64_t end) noexcept { end_ = std::max(end_, end); }
 
-  // Those of an outermost loop began and ended here. What was told inside the iteration in
+  // Those of an outermost loop began and ended here. What was reported inside the iteration in
   // which it broke lies behind that, and is taken for a part of it.
   void note(std::uint64_t begin, std::uint64_t end) noexcept {
     note_inner(end);
@@ -29,7 +29,7 @@ class ToldVisits {
     oldest = {begin, end_};
   }
 
-  // Of all that were told so far.
+  // Of all that were reported so far.
   std::uint64_t end() const noexcept { return end_; }
 
   // Whether it lies inside of a visit, as far as that is known.
@@ -67,7 +67,7 @@ class ToldVisits {
 
   std::array<Visit, kSize> visits_{};
   std::uint64_t count_ = 0;
-  std::uint64_t end_ = 0;        // of all told so far
+  std::uint64_t end_ = 0;        // of all reported so far
   std::uint64_t forgotten_ = 0;  // of the latest visit not known any more
 };
 

@@ -186,8 +186,8 @@ enum Kind : std::uint8_t {
   kMpiEnter = 48,  // sub: kMpiCut; a48: epoch, if kMpiCut; payload: call site |
                    // procedure << 48 (its number in the table of wrappers, journal's
                    // kTextProcedures; one that is none of MPI's is of several that poll)
-  kMpiLeave = 49,  // payload as its begin; a48: how many more polls in a row, in vain, the
-                   // region tells of
+  kMpiLeave = 49,  // payload as its begin; a48: how many more unsuccessful polls in a row
+                   // the region stands for
   // What a call meant stands between its kMpiEnter and its kMpiLeave, most of it just
   // before the latter. A message or collective is a pair of records, its second half is
   // kMpiAmount. `comm` is the number of a communicator in this process (journal's kMpiComm).
@@ -202,7 +202,7 @@ enum Kind : std::uint8_t {
   // (MpiAny); aux16: comm; aux32: the source, payload: the tag << 32, where
   // they are not (a matched message has its source and tag already: 0)
   kMpiDone = 54,    // a send (sub 0) or a collective (sub 1) is complete: payload: request
-  kMpiTested = 55,  // a request was tested, in vain: payload: request
+  kMpiTested = 55,  // a request was tested, unsuccessfully: payload: request
   kMpiCancelled = 56,   // a request is cancelled: payload: request
   kMpiCollective = 57,  // sub: MpiCollective; aux16: comm; aux32: root in it or kMpiNoRoot;
                         // payload: request << 32 (0: blocking) | number << 1 (31 bits) |
@@ -242,7 +242,7 @@ enum Kind : std::uint8_t {
                          // aux32: loop; aux16: level; payload: number; then three
   kSlowValue = 110,      // sub: SlowValue; payload: ticks
   kAnchor = 111,  // before a kIteration: payload: collectives over all processes that this
-                  // one had completed then (told when it changed)
+                  // one had completed then (reported when it changed)
   kMpiWorld = 112,  // aux32: rank of this process in MPI_COMM_WORLD; payload: its size
   kMpiComm = 113,   // a communicator: aux16: its number; sub: MpiCommKind; aux32: own rank
   // in it; payload: identity, the same in all its members; then kMpiMembers

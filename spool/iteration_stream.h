@@ -4,8 +4,8 @@
 // timeline of the location whose events the agent was fed with.
 // The journal tells a loop's iterations when they are found out, so a loop's records are
 // in order among themselves and only there: this merges visit by visit.
-// Where held iterations have no marks (marks=summary), the last one before a gap ends
-// where holding began: the caller gives these times.
+// Where skipped iterations have no marks (marks=summary), the last one before a gap ends
+// where writing was suspended: the caller gives these times.
 // Thread-safety: none; many streams may read one Journal.
 // Ownership: the Journal must live longer.
 // Cost: amortised one pass over the records of each visit; memory for the loops that are

@@ -103,7 +103,7 @@ struct LoopMismatch {
 };
 
 // Iterations of one loop, in one gap, that have no marks of their own: of inner loops of
-// held iterations, with marks=summary of every loop.
+// skipped iterations, with marks=summary of every loop.
 struct HeldSummary {
   std::uint64_t ticks = 0;
   std::uint32_t loop = 0;
@@ -153,7 +153,7 @@ struct Journal {
   ClockPair first_clock;
   ClockPair last_clock;
   std::uint64_t last_ticks = 0;  // greatest of all records
-  bool marks_summary = false;    // held iterations have no marks of their own
+  bool marks_summary = false;    // skipped iterations have no marks of their own
 
   std::string text(TextKey key) const;
 };

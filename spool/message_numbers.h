@@ -1,15 +1,14 @@
-// The numbers of a channel's messages, put right by what the journal told of them afterwards.
+// The numbers of a channel's messages, put right by what the journal reports of them afterwards.
 //
 // Place in the flow: ARCHITECTURE.md, step 7: what kTextNumbers says (mpi_journal.h) changes the
 // numbers that records have before they are compared with those of the other end.
 //   - A number moves: a receive of any source or tag had been posted before others of its
 //     channel, and was numbered after them.
 //   - A number is taken out: its receive, or send, was cancelled, and others have come after.
-// Told is the number that a record has; what is told later applies to what was told before.
+// A record has the number reported first; a later report applies to what was reported before it.
 //
 // Thread-safety: const after finish(). Units: messages, from 0.
-// Cost: O(log of what was told) a number, and one step for each time that it moves; 32 bytes for
-// each thing told.
+// Cost: O(log of reports) a number, and one step for each time that it moves; 32 bytes a report.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +22,7 @@ class MessageNumbers {
   void move(std::uint64_t from, std::uint64_t to);
   // The message of this number (as its record has it) does not exist.
   void take_out(std::uint64_t number);
-  // Nothing more is told.
+  // Nothing more is reported.
   void finish();
 
   // Of a number in a record, the one of the message.
@@ -38,7 +37,7 @@ class MessageNumbers {
   std::uint64_t moved(std::uint64_t number) const noexcept;
 
   std::vector<Move> moves_;         // `from` ascending
-  std::vector<std::uint64_t> out_;  // as told; after finish() moved and ascending
+  std::vector<std::uint64_t> out_;  // as reported; after finish() moved and ascending
 };
 
 }  // namespace refrain::spool

@@ -1,7 +1,8 @@
 // Values in the spool's MPI records; see format.h, of which this is a part.
 //
 // *Channel*: source, destination, communicator and tag; what MPI promises to deliver in
-// order. Both ends number the messages of each channel from 0, also while held: a message
+// order. Both ends number the messages of each channel from 0, also while writing is
+// suspended: a message
 // is the same at both ends if channel and number are. The number of a receive is counted
 // when it is posted, or, if it was posted for any source or any tag, when it is known what
 // it got; where that is not the order of posting, and where one was cancelled that was not the

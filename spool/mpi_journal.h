@@ -48,7 +48,7 @@ struct ChannelEnd {
 };
 
 struct MpiJournal {
-  bool known = false;  // the process has told its rank
+  bool known = false;  // the process has reported its rank
   std::uint32_t rank = 0;
   std::uint32_t size = 0;
   std::map<std::uint16_t, std::string> procedures;

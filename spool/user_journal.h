@@ -2,7 +2,7 @@
 // Journal.
 //
 // Errors: texts that cannot be understood are skipped; what has no text here is known by its
-// number only (the process was killed before it was told).
+// number only (the process was killed before it was recorded).
 #pragma once
 
 #include <cstdint>

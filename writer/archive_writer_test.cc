@@ -195,12 +195,13 @@ TEST_CASE("Archive: markers - what was done and why") {
     markers.push_back(std::to_string(marker.time) + " " + marker.category + ": " +
                       marker.text);
   std::sort(markers.begin(), markers.end());
-  CHECK(markers ==
-        Lines{"1250 loop found: loop 1 @ 0x4fff: 1 events come again and again",
-              "1300 writing suspended: loop 1 @ 0x4fff: the limit of iterations is reached",
-              "1700 writing resumed: loop 1 @ 0x4fff: the pattern broke",
-              "1950 pattern broken: loop 1 @ 0x4fff: iteration 9 was not like those before",
-              "1960 limit reached: disk_limit"});
+  CHECK(
+      markers ==
+      Lines{"1250 loop detected: loop 1 @ 0x4fff: 1 events repeat",
+            "1300 writing suspended: loop 1 @ 0x4fff: the limit of iterations is reached",
+            "1700 writing resumed: loop 1 @ 0x4fff: the pattern broke",
+            "1950 pattern broken: loop 1 @ 0x4fff: iteration 9 differed from those before",
+            "1960 limit reached: disk_limit"});
 }
 
 TEST_CASE("Archive: locations - many, written in parallel, alike whatever the threads") {
@@ -301,7 +302,7 @@ TEST_CASE("Archive: refusal - nothing is overwritten, nothing half-done stays") 
     ten_iterations(2).write(folder.path());
     std::ofstream(folder / "traces.otf2") << "precious";
     WriteResult result = write_archive(options);
-    CHECK_THAT(result.error, Catch::Contains("holds an archive already"));
+    CHECK_THAT(result.error, Catch::Contains("has an archive already"));
     CHECK(test::read_file(folder / "traces.otf2") == "precious");
     options.overwrite = true;
     options.keep_spool = true;
@@ -312,7 +313,7 @@ TEST_CASE("Archive: refusal - nothing is overwritten, nothing half-done stays") 
   SECTION("files of an archive's names, without an anchor") {
     ten_iterations(2).write(folder.path());
     std::ofstream(folder / "traces.def") << "precious";
-    CHECK_THAT(write_archive(options).error, Catch::Contains("holds an archive already"));
+    CHECK_THAT(write_archive(options).error, Catch::Contains("has an archive already"));
     CHECK(test::read_file(folder / "traces.def") == "precious");
   }
   SECTION("a filter with a mistake") {

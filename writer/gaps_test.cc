@@ -234,7 +234,7 @@ TEST_CASE("Gaps: marks=summary - the last written iteration ends where holding b
   CHECK(loop.max_ns == 200);
   const auto held = std::find_if(
       written.trace.markers.begin(), written.trace.markers.end(),
-      [](const test::Marker& marker) { return marker.category == "iterations held"; });
+      [](const test::Marker& marker) { return marker.category == "iterations skipped"; });
   REQUIRE(held != written.trace.markers.end());
   CHECK_THAT(held->text, Catch::Contains("7 iterations, total 700 ns, mean 100 ns"));
 }

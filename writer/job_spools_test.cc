@@ -88,7 +88,7 @@ TEST_CASE("Job: a journal that claims many ranks - gets no place for each") {
       if (record.kind == kMpiWorld) record.payload = 1U << 19;
       if (record.kind == kMpiMembers) record.aux32 = 0;
     }
-    complaint = "tells of MPI rank 0 of 524288";
+    complaint = "names MPI rank 0 of 524288";
   }
   SECTION("as the size of MPI_COMM_WORLD, and has not joined the job") {
     std::erase_if(ranks[0].journal().log,

@@ -80,14 +80,13 @@ std::string functions_line(const WriteResult& result) {
   std::string names;
   for (std::size_t i = 0; i < std::min(kNamed, result.functions_off.size()); ++i) {
     const FunctionOff& off = result.functions_off[i];
-    names += fmt::format("{}{} ({} calls of {})", i == 0 ? "" : ", ", off.name, off.calls,
-                         duration_text(off.mean_ns));
+    names += fmt::format("{}{} ({} calls of {} each)", i == 0 ? "" : ", ", off.name,
+                         off.calls, duration_text(off.mean_ns));
   }
   if (result.functions_off.size() > kNamed) names += ", ...";
-  return fmt::format("switched off {} function{} called too often for {} length: {}",
+  return fmt::format("switched off {} short function{} with many calls: {}",
                      result.functions_off.size(),
-                     result.functions_off.size() == 1 ? "" : "s",
-                     result.functions_off.size() == 1 ? "its" : "their", names);
+                     result.functions_off.size() == 1 ? "" : "s", names);
 }
 
 // "4 threads"; of a job "4 processes", "4 processes, 8 threads".
@@ -141,12 +140,11 @@ std::vector<std::string> loss_lines(const WriteResult& result) {
     if (result.lost[cause] != 0)
       causes += fmt::format("{}{} {}", causes.empty() ? "" : ", ", result.lost[cause],
                             spool::kLossNames[cause]);
-  if (!causes.empty()) lines.push_back("lost, by cause: " + causes);
+  if (!causes.empty()) lines.push_back("lost events, by cause: " + causes);
   if (result.lost[spool::kLossRingOverflow] != 0)
     lines.push_back(
-        "ring_overflow: of iterations that were to be written in hindsight, events no "
-        "longer in "
-        "the ring; a larger --ring keeps them");
+        "ring_overflow: the ring was too small for iterations that were to be written "
+        "after they had ended; a larger --ring keeps their events");
   for (const std::string& complaint : result.complaints) lines.push_back(complaint);
   return lines;
 }

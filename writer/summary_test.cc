@@ -52,12 +52,10 @@ TEST_CASE("Summary: loops - the main one, what all would be, what to type next")
   CHECK(summary_lines(result, "dir/a") ==
         std::vector<std::string>{
             "main loop 1 @ main a.c:5-9: 100 iterations in 75 % of the time, 10 written "
-            "and 2 "
-            "partial; 1 other loop",
+            "and 2 partial; 1 other loop",
             // 2000 of the records are of events, 10 bytes each; 600 are marks.
             "wrote 1000 of 10000 events (10 %) of 2 threads in 3.2 ms: 26 kB instead of "
-            "about "
-            "206 kB",
+            "about 206 kB",
             "see it with: refrain info dir/a"});
   result.mpi.used = true;
   result.mpi.counts.sends = 90;
@@ -71,10 +69,12 @@ TEST_CASE("Summary: losses - by cause, and what helps against a ring that is too
   WriteResult result;
   CHECK(loss_lines(result).empty());
   result.lost[spool::kLossLateThread] = 2;
-  CHECK(loss_lines(result) == std::vector<std::string>{"lost, by cause: 2 late_thread"});
+  CHECK(loss_lines(result) ==
+        std::vector<std::string>{"lost events, by cause: 2 late_thread"});
   result.lost[spool::kLossRingOverflow] = 357656;
   REQUIRE(loss_lines(result).size() == 2);
-  CHECK(loss_lines(result)[0] == "lost, by cause: 357656 ring_overflow, 2 late_thread");
+  CHECK(loss_lines(result)[0] ==
+        "lost events, by cause: 357656 ring_overflow, 2 late_thread");
   CHECK(loss_lines(result)[1].find("--ring") != std::string::npos);
 }
 

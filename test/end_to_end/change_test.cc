@@ -93,7 +93,7 @@ TEST_CASE("Change: three times - markers say where") {
   const Traced traced = trace(phases("clang", 10), folder / "archive");
   std::map<std::string, int> categories;
   for (const Marker& marker : traced.trace.markers) ++categories[marker.category];
-  CHECK(categories["loop found"] >= 3);
+  CHECK(categories["loop detected"] >= 3);
   CHECK(categories["writing suspended"] == 4);
   CHECK(categories["writing resumed"] >= 3);
 }

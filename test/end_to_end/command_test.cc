@@ -56,7 +56,7 @@ TEST_CASE("Command: wrong values - called by the option that was typed, or the v
   CHECK(errors_of({"-n", "ten"}) ==
         "refrain: -n/--limit: 'ten' is not a number (0 or more)\n");
   CHECK(errors_of({"--limit-policy", "keep"}) ==
-        "refrain: --limit-policy: 'keep' is not a choice (hold or stop)\n");
+        "refrain: --limit-policy: 'keep' is not a choice (suspend or stop)\n");
   CHECK(errors_of({"--max-period", "900", "--window", "100"}) ==
         "refrain: --max-period: 900 is more than --window, 100\n");
   Command command;

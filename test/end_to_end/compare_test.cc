@@ -160,7 +160,7 @@ TEST_CASE("Compare: the command - exit status and what it says") {
     CHECK(result.errors.find(part) != std::string::npos);
     CHECK(std::count(result.errors.begin(), result.errors.end(), '\n') == 1);
   };
-  wrong({"compare", a}, "two archives are wanted");
+  wrong({"compare", a}, "give two archives");
   wrong({"compare", a, a, "--limit", "3"}, "limit");
   wrong({"compare", a, a, "--tolerance", "much"}, "5% or 0.05");
   wrong({"compare", a, a, "--tolerance", "-1%"}, "5% or 0.05");
@@ -168,7 +168,7 @@ TEST_CASE("Compare: the command - exit status and what it says") {
   wrong({"compare", folder / "none", a}, "none");
   const Job alone{.program = "exitcode_gcc", .arguments = {"return", "0", "1"}};
   run_job(alone, Way::kRun, folder / "no loops");
-  wrong({"compare", folder / "no loops", "--limit", "3"}, "no iterations are marked");
+  wrong({"compare", folder / "no loops", "--limit", "3"}, "no marks of iterations");
 }
 
 }  // namespace refrain::test

@@ -161,7 +161,7 @@ TEST_CASE("Functions: called too often - switched off, and told") {
   const Result said = run_refrain(
       {"run", "-o", folder / "loud", "--function-calls", "5000", "--function-mean", "100us",
        "--", data_file("test/programs/user/functions_gcc"), "tiny", "100"});
-  CHECK(said.errors.find("switched off 1 function") != std::string::npos);
+  CHECK(said.errors.find("switched off 1 short function") != std::string::npos);
   // Not those that take their time.
   job.settings.erase("ARCHIVE");
   job.settings["FUNCTION_MEAN"] = "1ns";

@@ -134,7 +134,7 @@ TEST_CASE("Life: exceptions, signals, jumps and threads") {
 // What the others do after the end of recording, and before the process is gone, is lost and told
 // (contract 10); more is not said.
 TEST_CASE("Life: exit inside a region - while the others go from barrier to barrier") {
-  const std::regex late("(refrain: lost, by cause: [0-9]+ late_thread\n)?");
+  const std::regex late("(refrain: lost events, by cause: [0-9]+ late_thread\n)?");
   for (const std::string compiler : {"clang", "gcc"})
     for (const Way way : {Way::kRun, Way::kPreload})
       DYNAMIC_SECTION(compiler << " way " << static_cast<int>(way)) {
@@ -215,8 +215,8 @@ TEST_CASE("Life: a program with an OMPT tool of its own - wins, and that is told
       CHECK(traced.output == run_untraced(job).output);
       CHECK(traced.output.find(" counted=50 ") != std::string::npos);
       CHECK(traced.errors.rfind(
-                "refrain: parallel regions are not traced: OpenMP's runtime has "
-                "taken the OMPT tool of ",
+                "refrain: parallel regions are not traced: OpenMP's runtime uses "
+                "the OMPT tool of ",
                 0) == 0);
       CHECK(traced.errors.find("own_tool_clang\n") == traced.errors.size() - 15);
       CHECK(archives_in(folder.path()).empty());
@@ -233,7 +233,8 @@ TEST_CASE("Life: a program with an OMPT tool of its own - wins, and that is told
 TEST_CASE("Life: OMPT tools that come after ours - are not asked, and that is told") {
   const std::string tool = data_file("test/tools/empty_tool.so");
   const std::string line =
-      "refrain: " + tool + " is not asked for an OMPT tool: OpenMP's runtime takes one\n";
+      "refrain: " + tool +
+      " is not used as an OMPT tool: OpenMP's runtime uses only one, Refrain\n";
   const Job job{"jacobi_clang", {"20"}, 2, {{"LIMIT", "0"}}};
   const Result plain = run_untraced(job);
   for (const std::string variable : {"OMP_TOOL_LIBRARIES", "LD_PRELOAD"})

@@ -136,11 +136,10 @@ TEST_CASE("Run: no archive - says why, once") {
     CHECK(std::count(result.errors.begin(), result.errors.end(), '\n') == 1);
     return result.errors;
   };
-  CHECK_THAT(
-      errors_of({"/bin/true"}),
-      Catch::StartsWith("refrain: no archive: the program started no OpenMP runtime"));
+  CHECK_THAT(errors_of({"/bin/true"}),
+             Catch::StartsWith("refrain: no archive: the program used no OpenMP"));
   CHECK_THAT(errors_of({"/bin/bash", "-c", "/bin/true; /bin/true"}),
-             Catch::StartsWith("refrain: no archive: no process of the command started"));
+             Catch::StartsWith("refrain: no archive: no process of the command used"));
   const Result quiet =
       run_refrain({"run", "--quiet", "-o", folder / "archive", "--", "/bin/true"});
   CHECK(quiet.errors == "");
@@ -159,7 +158,8 @@ TEST_CASE(
   const Result killed =
       run_refrain({"run", "-o", left, "--", "/bin/bash", "-c",
                    traced + " 100000 & sleep 0.5; kill -9 $!; wait; true"});
-  CHECK_THAT(killed.errors, Catch::Contains("'refrain recover " + left + "' makes it"));
+  CHECK_THAT(killed.errors,
+             Catch::Contains("'refrain recover " + left + "' makes the archive"));
   const Result next = run_refrain({"run", "-o", folder / "other", "--", traced, "2"});
   CHECK(next.ok());
   CHECK_THAT(next.errors, Catch::StartsWith("refrain: '" + left +

@@ -249,20 +249,18 @@ TEST_CASE(
   CHECK(traced.result.errors.rfind("refrain: ", 0) == 0);
   CHECK(count_of(traced.result.errors, "\n") == 1);
   CHECK(
-      count_of(
-          traced.result.errors,
-          "own_calls_gcc takes MPI_Recv and 1 other procedure of MPI before Refrain: those "
-          "calls are not traced, nor are messages and collectives") == 1);
+      count_of(traced.result.errors,
+               "own_calls_gcc takes MPI_Recv and 1 other procedure of MPI before Refrain: "
+               "these calls are not traced, nor are messages and collectives") == 1);
   CHECK(enters_of(traced.trace, "MPI_Send") == 0);
   CHECK(enters_of(traced.trace, "MPI_Isend") == 20);
   CHECK(enters_of(traced.trace, "MPI_Allreduce") == 2 * 20);
   CHECK(replay(traced.trace).pairs() == 0);
   CHECK(traced.trace.properties.at("REFRAIN::MPI_TAKEN") == "MPI_Recv MPI_Send");
   CHECK(
-      count_of(
-          run_refrain({"info", folder / "archive"}).output,
-          "\nLeft out     messages and collectives; calls that were not recorded: MPI_Recv "
-          "MPI_Send\n") == 1);
+      count_of(run_refrain({"info", folder / "archive"}).output,
+               "\nLeft out     messages and collectives, and calls that were not recorded: "
+               "MPI_Recv MPI_Send\n") == 1);
 }
 
 TEST_CASE("MPI life: an MPI_Init of the program's own - MPI is not traced, that is told") {

@@ -116,8 +116,8 @@ TEST_CASE("Nested: structure - reads as the program is written") {
   TemporaryFolder folder;
   trace({"converge_clang", {"100"}, 2}, folder / "archive");
   CHECK(info_of(folder / "archive")["structure"] ==
-        "100 × [ converge.c:17 load; 15–22 × [ converge.c:25 relax; converge.c:30 residual "
-        "]; "
+        "100 × [ converge.c:17 load; "
+        "15–22 × [ converge.c:25 relax; converge.c:30 residual ]; "
         "converge.c:43 finish ]");
   trace({"cg_clang", {"75"}, 2}, folder / "cg");
   CHECK(info_of(folder / "cg")["structure"] ==

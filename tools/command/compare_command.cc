@@ -71,7 +71,7 @@ std::string known_text(const TraceProfile& profile) {
       fmt::format("{:.2f} % of the time is in the trace, {:.2f} % estimated",
                   100 * profile.written_ns / whole, 100 * profile.estimated_ns / whole);
   if (profile.unexplained_ns > 0)
-    text += fmt::format(", {:.2f} % without an iteration to tell by",
+    text += fmt::format(", {:.2f} % unknown (no similar iteration was written)",
                         100 * profile.unexplained_ns / whole);
   return text;
 }
@@ -149,30 +149,28 @@ void print_json(const Comparison& comparison, const std::string& first,
 void CompareCommand::add_options(CLI::App& app) {
   app.add_option("full", first_, "an archive, its folder or its traces.otf2")->required();
   auto* reduced = app.add_option(
-      "reduced", second_,
-      "the other; of an archive that is reduced, what is not written is estimated");
+      "reduced", second_, "the other archive; what a reduced archive lacks is estimated");
   auto* limit = app.add_option(
       "-n,--limit", limit_,
-      "instead of another archive: the same one, as if iterations after the first N of "
-      "each "
-      "visit of a loop were not in it (what the reduction itself would cost)");
+      "instead of another archive: the same one without the iterations after the first N "
+      "of each visit of a loop (shows what the reduction itself would change)");
   limit->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 50))->excludes(reduced);
   app.add_option("--tolerance", tolerance_,
-                 "exit status 1 if a figure differs by more, as 5% or 0.05");
-  app.add_option("--least", least_, "leave out regions and loops of less of the time")
+                 "exit status 1 if a figure differs by more (5% or 0.05)");
+  app.add_option("--least", least_,
+                 "leave out regions and loops with a smaller share of the time")
       ->capture_default_str();
-  app.add_flag("--json", json_, "print it as JSON");
-  app.add_flag("--quiet", quiet_, "no progress");
+  app.add_flag("--json", json_, "as JSON");
+  app.add_flag("--quiet", quiet_, "print no progress");
 }
 
 int CompareCommand::run() {
   const double tolerance = tolerance_.empty() ? 0 : share_of(tolerance_);
   if (tolerance < 0)
-    return fail("--tolerance '" + tolerance_ + "': a share such as 5% or 0.05 is wanted");
+    return fail("--tolerance '" + tolerance_ + "': expected a share such as 5% or 0.05");
   const double least = share_of(least_);
-  if (least < 0) return fail("--least '" + least_ + "': a share such as 1% is wanted");
-  if (second_.empty() && limit_ == 0)
-    return fail("two archives are wanted, or one and --limit");
+  if (least < 0) return fail("--least '" + least_ + "': expected a share such as 1%");
+  if (second_.empty() && limit_ == 0) return fail("give two archives, or one and --limit");
   const auto read = [this](const std::string& path, std::uint64_t hold_after) {
     ProgressBar bar("reading " + path, "events");
     analysis::ProfileOptions options{.hold_after = hold_after};

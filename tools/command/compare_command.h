@@ -12,7 +12,7 @@ class CompareCommand final : public Subcommand {
  public:
   const char* name() const override { return "compare"; }
   const char* help() const override {
-    return "compare what two traces tell: times, calls, iterations, messages, efficiency";
+    return "compare two traces: times, calls, iterations, messages, efficiency";
   }
   void add_options(CLI::App& app) override;
   int run() override;

@@ -21,17 +21,17 @@ void ConvertCommand::add_options(CLI::App& app) {
   app.add_option("-o,--output", output_,
                  "file to write, - for stdout; default: traces.prv, traces.json or "
                  "traces.csv beside traces.otf2");
-  app.add_flag("--overwrite", overwrite_, "replace files that are there already");
-  app.add_flag("--quiet", quiet_, "no progress, and print nothing if all is well");
+  app.add_flag("--overwrite", overwrite_, "replace existing files");
+  app.add_flag("--quiet", quiet_,
+               "print no progress, and nothing unless something is wrong");
 }
 
 int ConvertCommand::run() {
   std::error_code error;
   if (std::filesystem::exists(std::filesystem::path(archive_) / "spool", error) &&
       !std::filesystem::exists(std::filesystem::path(archive_) / "traces.otf2", error))
-    return fail("'" + archive_ +
-                "' is a recording without an archive yet: 'refrain recover " + archive_ +
-                "' makes it");
+    return fail("'" + archive_ + "' is a recording without an archive: 'refrain recover " +
+                archive_ + "' makes the archive");
   convert::ConvertOptions options;
   options.archive = archive_;
   convert::parse_format(format_, options.format);

@@ -44,7 +44,7 @@ void print_json(const std::string& file, const DetectionSettings& settings,
 void print_loops(const std::vector<DetectedLoop>& loops) {
   constexpr std::size_t kMost = 20;
   if (loops.empty()) {
-    fmt::print("Loops      none found: everything is written\n");
+    fmt::print("Loops      none detected: everything is written\n");
     return;
   }
   fmt::print("{:<16} {:>8} {:>11} {:>9} {:>11} {:>11} {:>12}\n", "Loops", "parent",
@@ -72,7 +72,7 @@ void print_text(const std::string& file, const DetectionSettings& settings,
   fmt::print("Events     {}, {} distinct\n", found.events, found.distinct);
   fmt::print("Settings   detector {}, limit {}, nested {}\n", how, tracer.limit,
              filters::word_of(settings.nested));
-  fmt::print("Held       {} events ({:.2f} %), {} gap{}\n", found.held,
+  fmt::print("Skipped    {} events ({:.2f} %), {} gap{}\n", found.held,
              100 * held_fraction(found), found.gaps, found.gaps == 1 ? "" : "s");
   fmt::print("Cost       {:.1f} ns an event, longest push {:.0f} ns\n", found.ns_per_event,
              found.max_push_ns);
@@ -90,17 +90,19 @@ std::string set(filters::Settings& settings, const char* name, const std::string
 }  // namespace
 
 void DetectCommand::add_options(CLI::App& app) {
-  app.add_option("--detector", detector_, "how loops are found: matrix, exact or nested")
+  app.add_option("--detector", detector_, "how loops are detected: matrix, exact or nested")
       ->check(CLI::IsMember({"matrix", "exact", "nested"}))
       ->capture_default_str();
   app.add_option("-n,--limit", limit_, "iterations to write of each loop, 0: all (10)");
   app.add_option("--window", window_,
-                 "events that must have repeated; of matrix and exact (512)");
+                 "events that must have repeated; for matrix and exact (512)");
   app.add_option("--max-period", max_period_,
-                 "longest body looked for, in events; of matrix and exact (512)");
-  app.add_option("--nested", nested_,
-                 "first: iterations of each body in the run, and the first of each visit; "
-                 "each: the first iterations of every visit; once: of each body in the run")
+                 "longest body that is detected, in events; for matrix and exact (512)");
+  app.add_option(
+         "--nested", nested_,
+         "what the limit counts. first: iterations of each body in the run, and the "
+         "first of each visit; each: iterations of every visit; once: iterations of "
+         "each body in the run")
       ->check(CLI::IsMember({"first", "each", "once"}))
       ->capture_default_str();
   app.add_flag("--json", json_, "as JSON, one line a file");

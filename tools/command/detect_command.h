@@ -13,7 +13,9 @@ struct DetectionSettings;
 class DetectCommand final : public Subcommand {
  public:
   const char* name() const override { return "detect"; }
-  const char* help() const override { return "find the loops of recorded symbol streams"; }
+  const char* help() const override {
+    return "detect the loops of recorded symbol streams";
+  }
   void add_options(CLI::App& app) override;
   int run() override;
 

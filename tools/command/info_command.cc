@@ -128,8 +128,7 @@ void InfoCommand::add_options(CLI::App& app) {
   app.add_option("archive", archive_, "the archive's folder, or its traces.otf2")
       ->required();
   app.add_flag("--all", all_, "all loops, not only those of at least 1 % of the time");
-  app.add_flag("--bodies", bodies_,
-               "the events of which an iteration of each loop consists");
+  app.add_flag("--bodies", bodies_, "the events in an iteration of each loop");
   app.add_flag("--json", json_, "as JSON");
 }
 
@@ -137,13 +136,12 @@ int InfoCommand::run() {
   std::error_code error;
   if (std::filesystem::exists(std::filesystem::path(archive_) / "spool", error) &&
       !std::filesystem::exists(std::filesystem::path(archive_) / "traces.otf2", error))
-    return fail("'" + archive_ +
-                "' is a recording without an archive yet: 'refrain recover " + archive_ +
-                "' makes it");
+    return fail("'" + archive_ + "' is a recording without an archive: 'refrain recover " +
+                archive_ + "' makes the archive");
   if (std::filesystem::exists(std::filesystem::path(archive_) / "traces.prv", error) &&
       !std::filesystem::exists(std::filesystem::path(archive_) / "traces.otf2", error))
     return fail("'" + archive_ +
-                "' holds a Paraver trace only (--format paraver), which is not "
+                "' has only a Paraver trace (--format paraver), which refrain info cannot "
                 "read: open its traces.prv with Paraver");
   const ArchiveInfo info = analysis::read_archive_info(archive_);
   if (!info.error.empty()) return fail(info.error);

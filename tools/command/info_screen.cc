@@ -150,7 +150,7 @@ class Screen {
     std::string text = fmt::format("{} written, {}; {} left out", mpi.messages,
                                    writer::bytes_text(mpi.bytes), dropped);
     if (dropped != 0)
-      text += fmt::format(", for only one end was written ({}, {})",
+      text += fmt::format(", because only one end was written ({}, {})",
                           counted(mpi.sends_dropped, "send", "sends"),
                           counted(mpi.receives_dropped, "receive", "receives"));
     put("Messages", text);
@@ -164,9 +164,10 @@ class Screen {
           fmt::format("{} coalesced with the polls before them", mpi.polls_together));
     if (info_.processes > 1 && (mpi.iterations_given_up != 0 || mpi.iterations_alone != 0))
       put("One cut",
-          fmt::format("{} left out that not all ranks wrote, {} kept that one rank wrote",
-                      counted(mpi.iterations_given_up, "iteration", "iterations"),
-                      mpi.iterations_alone));
+          fmt::format(
+              "{} left out that not all ranks wrote, {} written that only one rank wrote",
+              counted(mpi.iterations_given_up, "iteration", "iterations"),
+              mpi.iterations_alone));
     if (mpi.clock_violations != 0 || mpi.clock_repaired != 0 || options_.all)
       put("Clocks", fmt::format("{} of {} messages received before they were sent{}",
                                 mpi.clock_violations, mpi.clock_checked,
@@ -179,9 +180,10 @@ class Screen {
   // What else is not as it is in other archives.
   void reservations() {
     if (const std::string taken = property(info_, "MPI_TAKEN"); !taken.empty())
-      put("Left out", "messages and collectives; calls that were not recorded: " + taken);
+      put("Left out",
+          "messages and collectives, and calls that were not recorded: " + taken);
     if (const std::string names = property(info_, "SHORTENED"); !names.empty())
-      put("Shortened", names + ": longer than the archive can hold");
+      put("Shortened", names + ": longer than an archive allows");
     list("Complaint", property(info_, "COMPLAINTS"));
     std::string off;
     std::istringstream functions(property(info_, "FUNCTIONS_OFF"));

@@ -56,8 +56,7 @@ int run_main(int argc, char** argv) {
   std::string topic;
   help->add_option("command", topic, "what to explain");
   bool print_libomp = false;
-  help->add_flag("--libomp", print_libomp,
-                 "print which OpenMP runtime stands in for libgomp");
+  help->add_flag("--libomp", print_libomp, "print which OpenMP runtime replaces libgomp");
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& wish) {  // --help, --version

@@ -32,9 +32,9 @@ void RecoverCommand::add_options(CLI::App& app) {
          "--format", format_,
          "otf2: the archive; paraver: .prv, .pcf and .row instead; otf2,paraver: both")
       ->check(CLI::IsMember({"otf2", "paraver", "otf2,paraver", "paraver,otf2"}));
-  app.add_flag("--overwrite", overwrite_, "replace an archive that is there already");
-  app.add_flag("--keep-spool", keep_spool_, "leave the spool beside the archive");
-  app.add_flag("--quiet", quiet_, "print nothing if all is well");
+  app.add_flag("--overwrite", overwrite_, "replace an existing archive");
+  app.add_flag("--keep-spool", keep_spool_, "keep the spool beside the archive");
+  app.add_flag("--quiet", quiet_, "print nothing unless something is wrong");
 }
 
 int RecoverCommand::run() {
@@ -44,7 +44,7 @@ int RecoverCommand::run() {
     if (fs::exists(fs::path(archive_) / "traces.otf2", error))
       return fail("'" + archive_ +
                   "' has its archive already; there is nothing to recover");
-    return fail("'" + archive_ + "' holds no spool of Refrain");
+    return fail("'" + archive_ + "' has no spool of Refrain");
   }
   if (const long pid = spool::recording_process(archive_); pid != 0)
     return fail(fmt::format("process {} still writes to '{}'", pid, archive_));

@@ -85,8 +85,8 @@ void RunCommand::add_options(CLI::App& app) {
     option->group("Settings (see 'refrain config')");
   }
   app.add_option("--mpi", mpi_,
-                 "MPI library of the program: mpich, none, or auto: what the words of the "
-                 "command need that are programs")
+                 "MPI library of the program: mpich, none, or auto: that of the first "
+                 "program in the command that uses one")
       ->check(CLI::IsMember({"auto", "mpich", "none"}));
   app.add_option("program", command_, "the program and its arguments, after --")
       ->required();
@@ -211,7 +211,7 @@ std::string RunCommand::choose_library(const Program& traced, std::string& libra
   if (mpi != "mpich") {
     std::fprintf(stderr,
                  "refrain: '%s' uses another MPI library than MPICH: its MPI calls are not "
-                 "traced, and each process has an archive of its own\n",
+                 "traced, and each process gets an archive of its own\n",
                  traced.path.c_str());
     return {};
   }

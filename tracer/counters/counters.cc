@@ -185,8 +185,8 @@ class Chooser {
     std::string always;
     for (const UsageInfo& info : usage_table())
       always += (always.empty() ? "" : ", ") + std::string(info.name);
-    return "counters: " + (here.empty() ? "none" : here) +
-           "; not to be had here: " + missing_ + "; the system's are " + always;
+    return "counters: " + (here.empty() ? "none" : here) + "; not available: " + missing_ +
+           "; available from the system: " + always;
   }
 
  private:
@@ -203,7 +203,7 @@ class Chooser {
     counter.usage = known->usage;
     counter.unit = known->unit;
     ThreadUsage usage;
-    if (!usage.open(known->usage)) return miss(counter.name, "not told by this system");
+    if (!usage.open(known->usage)) return miss(counter.name, "not reported by this system");
     setup_.counters.push_back(std::move(counter));
   }
 

@@ -27,7 +27,7 @@ std::string Papi::load() {
     library = dlopen(name, RTLD_NOW | RTLD_GLOBAL);
     if (library != nullptr) break;
   }
-  if (library == nullptr) return "PAPI is not there (libpapi.so)";
+  if (library == nullptr) return "PAPI was not found (libpapi.so)";
   const bool all = find(library, "PAPI_is_initialized", is_initialized) &&
                    find(library, "PAPI_library_init", library_init) &&
                    find(library, "PAPI_thread_init", thread_init) &&
@@ -51,7 +51,8 @@ std::string Papi::load() {
     if (version > 0 && version != 7 << 24) version = library_init(version);
     if (version <= 0) return std::string("PAPI cannot start: ") + strerror(version);
   }
-  if (level != kThreads && thread_init(thread_id) != kOk) return "PAPI cannot do threads";
+  if (level != kThreads && thread_init(thread_id) != kOk)
+    return "PAPI has no support for threads";
   return {};
 }
 

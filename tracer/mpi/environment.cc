@@ -68,8 +68,8 @@ bool meet_all(int rank, int size) noexcept {
     if (told || std::chrono::steady_clock::now() - begin < kPatience) continue;
     told = true;
     runtime::warn(
-        "MPI_Init waits for processes of the job that do not come: either all of them are "
-        "traced, or none can be");
+        "MPI_Init waits for processes of the job that are not traced: "
+        "trace all processes of the job, or none");
   }
 }
 

@@ -40,11 +40,11 @@ std::vector<std::string> described(const OtherTools& tools) {
   std::vector<std::string> lines;
   if (!tools.before.empty())
     lines.push_back(tools.first + " takes " + text(tools.before) +
-                    " of MPI before Refrain: those calls are not traced" +
+                    " of MPI before Refrain: these calls are not traced" +
                     (tools.meaning ? ", nor are messages and collectives" : ""));
   if (!tools.behind.empty())
     lines.push_back(tools.next + " has " + text(tools.behind) +
-                    " of MPI, which Refrain takes before it: it is not called");
+                    " of MPI, but Refrain takes the calls first: it is not called");
   return lines;
 }
 

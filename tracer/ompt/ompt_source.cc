@@ -202,7 +202,8 @@ void tell_tool_not_asked() noexcept {
   std::string other;
   recorder::attempted([&] { other = tool_not_asked(); });
   if (!other.empty())
-    runtime::warn({other, " is not asked for an OMPT tool: OpenMP's runtime takes one"});
+    runtime::warn(
+        {other, " is not used as an OMPT tool: OpenMP's runtime uses only one, Refrain"});
 }
 
 // What takes the place of ours is the program's own.
@@ -214,7 +215,7 @@ __attribute__((destructor)) void tell_tool_taken() noexcept {
   recorder::attempted([&] { other = runtime::taken_by("ompt_start_tool"); });
   if (!other.empty() && runtime::wanted())
     runtime::warn(
-        {"parallel regions are not traced: OpenMP's runtime has taken the OMPT tool of ",
+        {"parallel regions are not traced: OpenMP's runtime uses the OMPT tool of ",
          other});
 }
 

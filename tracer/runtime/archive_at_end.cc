@@ -59,7 +59,7 @@ void write_archive_at_end(const Session& session, writer::Exchange& exchange) {
   const bool wrong_filter = result.error.starts_with("filter: ");
   if (!result.ok && exchange.size() > 1 && !wrong_filter) {
     warn("the processes could not write the archive together (" + result.error +
-         "); process 0 does it");
+         "); process 0 writes it alone");
     result = writer::write_archive(options);
   }
   if (!result.ok && !options.filter.empty()) {
@@ -70,7 +70,7 @@ void write_archive_at_end(const Session& session, writer::Exchange& exchange) {
   }
   if (!result.ok) {
     warn("the archive could not be written (" + result.error +
-         "); what was recorded is in '" + session.archive() + "', try 'refrain recover'");
+         "); the recording is kept: try 'refrain recover " + session.archive() + "'");
     return;
   }
   for (const std::string& line : writer::loss_lines(result)) warn(line);

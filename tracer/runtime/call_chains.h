@@ -38,7 +38,7 @@ class CallChains {
   // of it (spool::kTextCallers); empty: nothing new. Holds until the next call.
   std::string_view take(std::uint64_t place, std::uint64_t address) noexcept;
 
-  // The return addresses of what take() has told.
+  // The return addresses of what take() has reported.
   std::size_t frames() const noexcept { return count_; }
   std::uint64_t frame(std::size_t index) const noexcept { return frames_[index].address; }
 
@@ -47,7 +47,7 @@ class CallChains {
  private:
   static constexpr std::size_t kMostArmed = 8;
   static constexpr std::size_t kSeen = 256;
-  static constexpr unsigned kMostPlaces = 192;  // of a loop, that are told from each other
+  static constexpr unsigned kMostPlaces = 192;  // of a loop, that are distinguished
 
   struct Frame {
     std::uint64_t address = 0;

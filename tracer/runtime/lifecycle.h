@@ -33,12 +33,12 @@ void stay_out() noexcept;
 // Who feeds the session; it ends with the last of them.
 enum class Source : unsigned { kOpenMp = 1, kMpi = 2, kUser = 4 };
 
-// Starts recording, or joins what another source has started; null if that cannot be (told on
+// Starts recording, or joins what another source has started; null if that cannot be (reported on
 // stderr), or if `source` has been here before. The session lives until the process ends.
 Session* start_session(Source source, const char* runtime_name) noexcept;
 // In the forked child of a process that was recorded, on its only thread, which has no recorder:
 // starts a recording of its own, for `source` goes on. False in any other process, if it has been
-// called before, or if it cannot be (told).
+// called before, or if it cannot be (reported).
 bool start_in_child(Source source) noexcept;
 // What is called with a session that has just been made, before a thread has a recorder. When
 // the library is loaded.
@@ -56,10 +56,10 @@ void source_ended(Source source) noexcept;
 // The program has an MPI library: its number is not known before MPI_Init. When the library
 // is loaded.
 void expect_job() noexcept;
-// Process 0: makes the archive's folder. Its path; empty if it cannot be (told).
+// Process 0: makes the archive's folder. Its path; empty if it cannot be (reported).
 std::string make_job_archive() noexcept;
 // All: this is process `rank` of `size`, its files belong into `archive`. False if it cannot be
-// (told); then the process is not traced.
+// (reported); then the process is not traced.
 bool join_job(const std::string& archive, std::uint32_t rank, std::uint32_t size) noexcept;
 // All, before MPI ends: nothing is recorded from here on, the files are complete.
 void finish_recording() noexcept;

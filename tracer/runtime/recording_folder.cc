@@ -44,7 +44,7 @@ ArchiveFolder make_archive_folder(const std::string& wanted, const std::string& 
   const fs::path base =
       fs::absolute(wanted.empty() ? default_name(program) : wanted, error);
   if (error) {
-    out.error = "cannot tell the current folder: " + error.message();
+    out.error = "cannot read the current folder: " + error.message();
     return out;
   }
   // An archive that a parent of this process is just making is none to be replaced.

@@ -54,17 +54,18 @@ void report() {
       spool::find_archives(wanted_settings().archive, run.folder, run.since);
   if (!found.left.empty()) {
     const std::string& left = found.left.front();
-    const std::string_view why = "' has no archive, for its processes were killed: ";
-    return warn({"the recording in '", left, why, "'refrain recover ", left, "' makes it"});
+    const std::string_view why = "' has no archive because its processes were killed: ";
+    return warn({"the recording in '", left, why, "'refrain recover ", left,
+                 "' makes the archive"});
   }
   if (found.any) return;
   if (had_children(run))
     return warn(
-        "no archive: no process of the command started an OpenMP runtime, MPI (MPICH) or "
-        "refrain.h's regions, or those that did are statically linked");
+        "no archive: no process of the command used OpenMP, MPI (MPICH) or regions of "
+        "refrain.h, or those that did are statically linked");
   warn(
-      "no archive: the program started no OpenMP runtime and no MPI, and has no regions of "
-      "its own (refrain.h)");
+      "no archive: the program used no OpenMP and no MPI, and has no regions of its own "
+      "(refrain.h)");
 }
 
 }  // namespace

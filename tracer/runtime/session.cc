@@ -183,8 +183,8 @@ void Session::tell_not_attached(spool::LossCause cause) noexcept {
   journal_.file().count_loss(cause);
   if (!attach_failed_.exchange(true))
     warn(
-        "a thread is not recorded: no memory or disk for its spool (REFRAIN_MEMORY_LIMIT, "
-        "REFRAIN_DISK_LIMIT, REFRAIN_RING)");
+        "a thread is not recorded: no memory or disk space for its spool "
+        "(see REFRAIN_MEMORY_LIMIT, REFRAIN_DISK_LIMIT, REFRAIN_RING)");
 }
 
 ThreadRecorder* Session::attach_locked(spool::LocationRole role) {
@@ -286,7 +286,7 @@ void Session::give_up_agent(ThreadRecorder& recorder, std::uint64_t ticks) noexc
   journal_.file().drop_unfinished();
   warn(
       "a signal handler has jumped out of the loop detector, which cannot go on: "
-      "from here on every event is written");
+      "every event is written from here on");
   while (open_levels_ != 0) {
     const OpenMark& mark = open_marks_[--open_levels_];
     journal_.put(spool::kLoopLeft, ticks, mark.key, mark.number);
@@ -333,7 +333,7 @@ void Session::space_ran_out(ThreadRecorder& recorder, std::uint64_t ticks) noexc
   journal_.put(spool::kLimitReached, ticks, 0, recorder.epoch());
   warn(settings_.limit_policy == "stop" || agent_lost_
            ? "no disk space left for the spool: recording stops"
-           : "no disk space left for the spool: from here on only iterations are marked");
+           : "no disk space left for the spool: iterations are only marked from here on");
   if (settings_.limit_policy == "stop" || !begin_agent(recorder, ticks)) {
     stop_cause_.store(spool::kLossDiskLimit);
     recording_.store(false);

@@ -52,7 +52,7 @@ inline periodicity::Symbol make_symbol(spool::Kind kind, std::uint16_t detail,
 class Session final : public filters::GateSink {
  public:
   // Makes the archive's folder and the journal. Null and one line in `error` if tracing
-  // cannot start. `of_job`: the process is one of several and will be told which, see
+  // cannot start. `of_job`: the process is one of several and will learn which, see
   // settle(); until then the folder is a provisional one.
   static std::unique_ptr<Session> create(const filters::Settings& settings,
                                          const char* runtime_name, bool of_job,
@@ -74,7 +74,7 @@ class Session final : public filters::GateSink {
   std::uint32_t job_size() const noexcept { return job_size_; }
   std::string program() const { return program_; }
 
-  // A recorder for the calling thread; null if there is no memory or disk for one (told
+  // A recorder for the calling thread; null if there is no memory or disk for one (reported
   // on stderr once, its events are counted as lost).
   recorder::ThreadRecorder* attach(spool::LocationRole role) noexcept;
   void detach(recorder::ThreadRecorder* recorder) noexcept;

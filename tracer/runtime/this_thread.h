@@ -31,7 +31,7 @@ extern constinit thread_local ThisThread t_thread
 extern Session* g_session;
 
 // Gives the calling thread a recorder if it has none; `at_exit`: takes it back when the
-// thread ends, for sources that are not told of that.
+// thread ends, for sources that are not notified of that.
 void attach_thread(spool::LocationRole role, bool at_exit) noexcept;
 void detach_thread() noexcept;
 

@@ -213,8 +213,8 @@ bool may_pause(ThreadRecorder& recorder) noexcept {
   if (!told.exchange(true)) {
     const recorder::SlowPath slow_path;
     runtime::warn(
-        "pause and resume are for the thread that opens the parallel regions; "
-        "on other threads they do nothing");
+        "pause and resume have no effect on this thread, "
+        "only on the one that opens the parallel regions");
   }
   return false;
 }

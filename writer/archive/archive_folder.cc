@@ -65,7 +65,7 @@ std::string ArchiveFolder::prepare(bool overwrite) {
   if (publication_was_interrupted()) {
     if (std::string wrong = remove_archive(archive_); !wrong.empty()) return wrong;
   } else if (!overwrite && base::holds_archive(archive_)) {
-    return archive_ + " holds an archive already";
+    return archive_ + " has an archive already";
   }
   std::error_code error;
   base::remove_tree(work_);

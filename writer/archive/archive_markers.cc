@@ -25,10 +25,10 @@ struct MarkerDef {
 };
 
 constexpr MarkerDef kDefs[kMarkers] = {
-    {"loop found", OTF2_SEVERITY_LOW},       {"writing suspended", OTF2_SEVERITY_LOW},
-    {"writing resumed", OTF2_SEVERITY_LOW},  {"pattern broken", OTF2_SEVERITY_MEDIUM},
-    {"limit reached", OTF2_SEVERITY_HIGH},   {"recovered", OTF2_SEVERITY_HIGH},
-    {"iterations held", OTF2_SEVERITY_NONE}, {"slow iteration", OTF2_SEVERITY_MEDIUM},
+    {"loop detected", OTF2_SEVERITY_LOW},       {"writing suspended", OTF2_SEVERITY_LOW},
+    {"writing resumed", OTF2_SEVERITY_LOW},     {"pattern broken", OTF2_SEVERITY_MEDIUM},
+    {"limit reached", OTF2_SEVERITY_HIGH},      {"recovered", OTF2_SEVERITY_HIGH},
+    {"iterations skipped", OTF2_SEVERITY_NONE}, {"slow iteration", OTF2_SEVERITY_MEDIUM},
 };
 
 const char* hold_reason(std::uint8_t reason) {
@@ -44,7 +44,7 @@ const char* hold_reason(std::uint8_t reason) {
     case spool::kGapLimit:
       return "the memory or disk limit is reached";
     default:
-      return "for an unknown reason";
+      return "unknown reason";
   }
 }
 
@@ -52,7 +52,7 @@ const char* resume_reason(const Gap& gap) {
   if (gap.killed) return "the process died; these are its latest iterations";
   switch (gap.resume_reason) {
     case spool::kGapIterations:
-      return "the loop is to be written again";
+      return "further iterations of the loop are written";
     case spool::kGapWindow:
       return "inside the time window";
     case spool::kGapPause:
@@ -68,7 +68,7 @@ const char* resume_reason(const Gap& gap) {
     case spool::kGapSlow:
       return "an iteration took unusually long or short";
     default:
-      return "for an unknown reason";
+      return "unknown reason";
   }
 }
 
@@ -84,7 +84,7 @@ class MarkerList {
     for (const spool::LoopMismatch& mismatch : process_.journal().mismatches)
       put(kBroken, mismatch.ticks, 0,
           loop_name(mismatch.loop) + ": iteration " + std::to_string(mismatch.iteration) +
-              " was not like those before");
+              " differed from those before");
     for (const spool::LimitReached& limit : process_.journal().limits)
       put(kLimit, limit.ticks, 0,
           limit.cause < spool::kLossCauses ? spool::kLossNames[limit.cause] : "other");
@@ -92,7 +92,7 @@ class MarkerList {
     for (const spool::SlowIteration& slow : process_.journal().slow) this->slow(slow);
     if (recovered)
       put(kRecovered, process_.end_ticks(), 0,
-          "made from what the process left behind; regions that were open end here");
+          "made from what was recorded before the process died; open regions end here");
     return std::move(markers_);
   }
 
@@ -117,8 +117,7 @@ class MarkerList {
       const std::uint32_t events =
           known != process_.journal().loops.end() ? known->second.body_events : 0;
       put(kLoopFound, visit.found_ticks, 0,
-          loop_name(visit.loop) + ": " + std::to_string(events) +
-              " events come again and again");
+          loop_name(visit.loop) + ": " + std::to_string(events) + " events repeat");
     }
   }
 
@@ -149,8 +148,8 @@ class MarkerList {
     char text[160];
     std::snprintf(
         text, sizeof(text),
-        ": %llu iterations, total %.0f ns, mean %.0f ns, least %.0f ns, "
-        "greatest %.0f ns",
+        ": %llu iterations, total %.0f ns, mean %.0f ns, minimum %.0f ns, "
+        "maximum %.0f ns",
         static_cast<unsigned long long>(held.iterations),
         static_cast<double>(held.total) * ns, static_cast<double>(held.total) * ns / count,
         static_cast<double>(held.least) * ns, static_cast<double>(held.greatest) * ns);
@@ -161,8 +160,8 @@ class MarkerList {
     const double us = 1e6 / process_.ticks_per_second();
     char text[200];
     std::snprintf(text, sizeof(text),
-                  ": iteration %llu took %.2f us, %s than others: their median is %.2f us, "
-                  "the median deviation %.2f us",
+                  ": iteration %llu took %.2f us, %s than others (median %.2f us, "
+                  "median deviation %.2f us)",
                   static_cast<unsigned long long>(slow.number),
                   static_cast<double>(slow.duration) * us,
                   slow.duration < slow.median ? "less" : "more",

@@ -118,7 +118,7 @@ class DefinitionWriter {
           each.text ? OTF2_PARAMETER_TYPE_STRING : OTF2_PARAMETER_TYPE_INT64));
     check_(OTF2_GlobalDefWriter_WriteAttribute(
         writer_, kWrittenAttribute, text("written"),
-        text("events of the iteration in the archive: 1 all, 2 a part; none if not given"),
+        text("events of the iteration in the archive: 1 all, 2 some; without it none"),
         OTF2_TYPE_UINT8));
     check_(OTF2_GlobalDefWriter_WriteAttribute(
         writer_, kCompleteAttribute, text("complete"),
@@ -126,7 +126,8 @@ class DefinitionWriter {
         OTF2_TYPE_UINT8));
     check_(OTF2_GlobalDefWriter_WriteAttribute(
         writer_, kEdgeAttribute, text("edge"),
-        text("1: no end of the suspension: around what began before or goes on behind it"),
+        text(
+            "1: inside of a gap, where a region that lies partly in the gap begins or ends"),
         OTF2_TYPE_UINT8));
   }
 

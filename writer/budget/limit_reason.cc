@@ -23,9 +23,8 @@ double gap_ns(const LimitFacts::Loop& loop, std::uint64_t limit) {
 std::string few_iterations(const LimitFacts::Loop& main, std::uint64_t limit) {
   const std::uint64_t less = std::max<std::uint64_t>(1, main.iterations / 10);
   return fmt::format(
-      "most is written because the main loop has {} iterations and the first {} of a loop "
-      "are "
-      "kept: -n {} would keep about {:.0f} %",
+      "most is written because the main loop has {} iterations, of which the first {} are "
+      "written: -n {} would write about {:.0f} %",
       main.iterations, std::min(limit, main.iterations), less,
       100 * share(static_cast<double>(less), static_cast<double>(main.iterations)));
 }
@@ -38,12 +37,11 @@ std::string budget_line(const std::string& budget, std::uint64_t budget_bytes,
   if (archive_bytes > budget_bytes + budget_bytes / 5)
     return fmt::format(
         "the archive is larger than the budget of {}, which is too small for {} of each "
-        "loop, "
-        "breaks, slow iterations and the marks of all others: --marks summary leaves these "
-        "out",
+        "loop, breaks, slow iterations and the marks of all others: "
+        "--marks summary leaves these marks out",
         budget, limit == 1 ? "one iteration" : "the first iterations");
-  return fmt::format("the budget of {} is kept with {} iteration{} of each loop (-n {})",
-                     budget, limit, limit == 1 ? "" : "s", limit);
+  return fmt::format("the budget of {} allows {} iteration{} of each loop (-n {})", budget,
+                     limit, limit == 1 ? "" : "s", limit);
 }
 
 std::string limit_reason(const LimitFacts& facts) {
@@ -68,14 +66,12 @@ std::string limit_reason(const LimitFacts& facts) {
   const double gap = gap_ns(*main, facts.limit);
   if (gap < facts.min_gap_ns)
     return fmt::format(
-        "most is written because a visit of the main loop could skip no more than {:.2g} "
-        "ms, "
-        "and gaps last at least {:.2g} ms: --min-gap {:.0f}us would skip it",
+        "most is written because a visit of the main loop could skip no more than "
+        "{:.2g} ms, and gaps last at least {:.2g} ms: --min-gap {:.0f}us would skip it",
         gap / 1e6, facts.min_gap_ns / 1e6, std::max(1.0, gap / 2e3));
   return fmt::format(
-      "most is written because {} of the main loop's {} iterations were kept: those in "
-      "which "
-      "its pattern broke, and slow ones (--slow-factor 0 keeps none of these)",
+      "most is written because {} of the main loop's {} iterations are written: those in "
+      "which its pattern broke, and slow ones (--slow-factor 0 skips slow ones)",
       main->written, main->iterations);
 }
 

@@ -36,11 +36,11 @@ TEST_CASE("LimitReason: nothing to be said - little is written, or all was asked
 TEST_CASE("LimitReason: few iterations - says the limit that would help") {
   const std::string reason = limit_reason(run(1, 12, 1e6));
   CHECK(has(reason, "12 iterations"));
-  CHECK(has(reason, "-n 1 would keep about 8 %"));
-  CHECK(has(limit_reason(run(1, 20, 1e6)), "-n 2 would keep about 10 %"));
+  CHECK(has(reason, "-n 1 would write about 8 %"));
+  CHECK(has(limit_reason(run(1, 20, 1e6)), "-n 2 would write about 10 %"));
   CHECK_FALSE(has(limit_reason(run(1, 21, 1e6)), "would keep"));
   // Fewer than the limit: all are kept.
-  CHECK(has(limit_reason(run(1, 4, 1e6)), "the first 4 of"));
+  CHECK(has(limit_reason(run(1, 4, 1e6)), "the first 4 are"));
 }
 
 TEST_CASE("LimitReason: no loop - says how to name one") {
@@ -67,12 +67,12 @@ TEST_CASE("LimitReason: budget - says the limit that keeps it, or that none does
   CHECK(budget_line("20 MB", 0, 5, 1000).empty());
   CHECK(budget_line("20 MB", 20'000'000, 0, 1000).empty());
   CHECK(budget_line("20 MB", 20'000'000, 37, 19'000'000) ==
-        "the budget of 20 MB is kept with 37 iterations of each loop (-n 37)");
+        "the budget of 20 MB allows 37 iterations of each loop (-n 37)");
   CHECK(has(budget_line("300 kB", 300'000, 1, 700'000), "--marks summary"));
   CHECK(has(budget_line("300 kB", 300'000, 1, 700'000), "larger than the budget"));
 }
 
-TEST_CASE("LimitReason: breaks and slow iterations - says that they were kept") {
+TEST_CASE("LimitReason: breaks and slow iterations - says that they are written") {
   CHECK(has(limit_reason(run(1, 1000, 1e6)), "1000 of the main loop's 1000 iterations"));
 }
 

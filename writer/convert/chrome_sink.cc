@@ -288,9 +288,8 @@ std::string ChromeSink::finish(std::uint64_t end_ns) {
   file_.text("\n]}\n");
   if (not_nested_ != 0)
     notes_.push_back(
-        fmt::format("{} regions are not nested in their thread (suspended tasks): they end "
-                    "with the region "
-                    "around them, or not at all",
+        fmt::format("{} regions are not nested in their thread (suspended tasks): "
+                    "they end with the region around them, or not at all",
                     not_nested_));
   return file_.finish();
 }

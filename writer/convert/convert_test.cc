@@ -100,7 +100,7 @@ TEST_CASE("Convert: paraver - an archive of another tool") {
   REQUIRE(result.notes.size() == 1);
   CHECK_THAT(result.notes[0],
              Catch::StartsWith("1 sends and 0 receives have no other end"));
-  CHECK_THAT(result.notes[0], Catch::Contains("1 ends no known communicator"));
+  CHECK_THAT(result.notes[0], Catch::Contains("1 ends have no known communicator"));
   const test::ParaverTrace trace = test::read_paraver(folder / "traces.prv");
   CHECK(test::text(test::check_paraver(trace)) == "");
   CHECK(trace.end == 1000);

@@ -362,8 +362,8 @@ std::string ParaverSink::finish(std::uint64_t end_ns) {
           messages_->unknown() !=
       0)
     notes_.push_back(fmt::format(
-        "{} sends and {} receives have no other end in the archive, {} ends no known "
-        "communicator: they are no communications in the Paraver trace",
+        "{} sends and {} receives have no other end in the archive, {} ends have no known "
+        "communicator: they are not communications in the Paraver trace",
         messages_->unmatched_sends(), messages_->unmatched_receives(),
         messages_->unknown()));
   prv_.text(header(end_ns));

@@ -18,7 +18,7 @@ std::uint32_t next_number(const spool::SpoolFolder& spools) {
 }
 
 void add_place(spool::SpoolFolder& spools, std::uint32_t rank, std::uint32_t number) {
-  spools.complaints.push_back("nothing is known of MPI rank " + std::to_string(rank));
+  spools.complaints.push_back("nothing is recorded of MPI rank " + std::to_string(rank));
   spool::ProcessSpool& missing = spools.processes.emplace_back();
   missing.process = number;
   missing.missing_rank = rank;
@@ -64,13 +64,13 @@ void settle_world(spool::SpoolFolder& spools) {
     if (rank >= size)
       spools.complaints.push_back("the journal of process " +
                                   std::to_string(members[i].spool->process) +
-                                  " tells of MPI rank " + std::to_string(rank) +
-                                  ", where the job has " + std::to_string(size));
+                                  " names MPI rank " + std::to_string(rank) +
+                                  ", but the job has " + std::to_string(size));
     else if (!told.known)
       spools.complaints.push_back("the journal of " + place_in(rank, size) +
                                   " has lost its place in the job");
     else if (told.rank != rank || told.size != size)
-      spools.complaints.push_back("the journal of " + place_in(rank, size) + " tells of " +
+      spools.complaints.push_back("the journal of " + place_in(rank, size) + " names " +
                                   place_in(told.rank, told.size));
   }
   std::uint32_t number = next_number(spools);

@@ -123,7 +123,7 @@ MessagePlan MpiJob::plan_of(MessageSummary own) {
   if (exchange_.size() == 1) return plan_messages(own, comms_.members);
   std::optional<MessagePlan> plan =
       settle_messages(exchange_, std::move(own), comms_.members);
-  if (!plan) throw RoundFailed("another process could not tell its messages");
+  if (!plan) throw RoundFailed("another process could not send its messages");
   return std::move(*plan);
 }
 
@@ -169,7 +169,7 @@ void MpiJob::repair(std::vector<MessageEnds> ends) {
     job.reset();  // the others wait to be told
   }
   tell_down(exchange_, job);
-  if (!job) throw RoundFailed("another process could not tell its clock");
+  if (!job) throw RoundFailed("another process could not send its clock");
   const std::size_t first = exchange_.rank();
   for (std::size_t i = 0; i < clocks_.size(); ++i) clocks_[i] = job->clocks.at(first + i);
 }
