@@ -1,21 +1,17 @@
 #include "analysis/archive_info.h"
 
-#include <otf2/otf2.h>
-
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <cstdarg>
-#include <cstdlib>
 #include <exception>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <string_view>
 #include <utility>
 
-#include "analysis/archive_definitions.h"
-#include "analysis/archive_marks.h"
+#include "analysis/mark_sums.h"
 #include "base/archive_files.h"
-#include "reader/anchor_file.h"
+#include "reader/archive_stream.h"
 
 namespace refrain::analysis {
 namespace {
@@ -24,102 +20,51 @@ using nlohmann::json;
 
 constexpr const char* kPrefix = "REFRAIN::";
 
-// Keeps libotf2 from printing what it thinks of an archive.
-class SilentOtf2 {
- public:
-  SilentOtf2() : previous_(OTF2_Error_RegisterCallback(ignore, nullptr)) {}
-  ~SilentOtf2() { OTF2_Error_RegisterCallback(previous_, nullptr); }
-  SilentOtf2(const SilentOtf2&) = delete;
-  SilentOtf2& operator=(const SilentOtf2&) = delete;
-
- private:
-  static OTF2_ErrorCode ignore(void*, const char*, std::uint64_t, const char*,
-                               OTF2_ErrorCode code, const char*, va_list) {
-    return code;
-  }
-  OTF2_ErrorCallback previous_;
-};
-
 std::uint64_t number(const std::string& text) {
   std::uint64_t value = 0;
   std::from_chars(text.data(), text.data() + text.size(), value);
   return value;
 }
 
-std::string taken(char* text) {
-  std::string result = text != nullptr ? text : "";
-  std::free(text);
-  return result;
-}
-
 class InfoReader {
  public:
-  explicit InfoReader(const std::string& path) : path_(path) {
-    std::error_code error;
-    std::filesystem::path anchor(path);
-    if (std::filesystem::is_directory(anchor, error)) anchor /= "traces.otf2";
-    anchor_ = anchor.string();
-    folder_ = anchor.parent_path().empty() ? "." : anchor.parent_path().string();
-  }
-  ~InfoReader() {
-    if (reader_ != nullptr) OTF2_Reader_Close(reader_);
-  }
-  InfoReader(const InfoReader&) = delete;
-  InfoReader& operator=(const InfoReader&) = delete;
+  explicit InfoReader(const std::string& path) : path_(path) {}
 
   ArchiveInfo read() {
     info_.error = open();
     if (!info_.error.empty()) return std::move(info_);
-    if (read_definitions(reader_, definitions_) != OTF2_SUCCESS) {
-      info_.error = path_ + ": the definitions of the archive cannot be read";
-      return std::move(info_);
-    }
     take_properties();
     take_definitions();
     take_loops();
-    if (!read_marks()) info_.error = path_ + ": the events of the archive cannot be read";
+    info_.error = take_marks();
     sort_phases();
-    info_.archive_bytes = base::archive_bytes(folder_);
+    info_.archive_bytes = base::archive_bytes(folder());
+    info_.properties = definitions_.properties;
     return std::move(info_);
   }
 
  private:
   std::string open() {
+    if (std::string error = stream_.open_anchor(path_); !error.empty()) return error;
+    if (!definitions_.is_refrain()) return path_ + ": not an archive of Refrain";
+    return stream_.read_definitions(reader::DefinitionChoice::kWithoutGroups);
+  }
+
+  std::string folder() const {
     std::error_code error;
-    if (!std::filesystem::exists(anchor_, error)) return path_ + ": no archive there";
-    if (const std::string wrong = reader::anchor_complaint(anchor_); !wrong.empty())
-      return path_ + ": " + wrong;
-    reader_ = OTF2_Reader_Open(anchor_.c_str());
-    if (reader_ == nullptr) return path_ + ": not an OTF2 archive";
-    if (OTF2_Reader_SetSerialCollectiveCallbacks(reader_) != OTF2_SUCCESS)
-      return path_ + ": the archive cannot be read";
-    read_properties();
-    if (!info_.properties.contains(std::string(kPrefix) + "VERSION"))
-      return path_ + ": not an archive of Refrain";
-    return {};
+    const std::filesystem::path path(path_);
+    if (std::filesystem::is_directory(path, error)) return path_;
+    return path.parent_path().empty() ? "." : path.parent_path().string();
   }
 
-  void read_properties() {
-    std::uint32_t count = 0;
-    char** names = nullptr;
-    if (OTF2_Reader_GetPropertyNames(reader_, &count, &names) != OTF2_SUCCESS) return;
-    for (std::uint32_t i = 0; i < count; ++i) {
-      char* value = nullptr;
-      if (OTF2_Reader_GetProperty(reader_, names[i], &value) == OTF2_SUCCESS)
-        info_.properties[names[i]] = taken(value);
-    }
-    std::free(names);
-    char* machine = nullptr;
-    if (OTF2_Reader_GetMachineName(reader_, &machine) == OTF2_SUCCESS)
-      info_.machine = taken(machine);
-  }
-
-  std::string property(const std::string& name) const {
-    const auto found = info_.properties.find(kPrefix + name);
-    return found == info_.properties.end() ? std::string() : found->second;
+  const std::string& property(const std::string& name) const {
+    static const std::string kEmpty;
+    const auto found = definitions_.properties.find(kPrefix + name);
+    return found == definitions_.properties.end() ? kEmpty : found->second;
   }
 
   void take_properties() {
+    info_.machine = definitions_.machine;
     info_.version = property("VERSION");
     info_.command = property("COMMAND");
     info_.events_seen = number(property("EVENTS_SEEN"));
@@ -130,7 +75,7 @@ class InfoReader {
     info_.recovered = property("RECOVERED") == "1";
     take_mpi();
     const std::string lost = std::string(kPrefix) + "LOST::";
-    for (const auto& [name, value] : info_.properties) {
+    for (const auto& [name, value] : definitions_.properties) {
       if (!name.starts_with(lost)) continue;
       std::string cause = name.substr(lost.size());
       std::transform(cause.begin(), cause.end(), cause.begin(),
@@ -161,36 +106,30 @@ class InfoReader {
   }
 
   void take_definitions() {
-    if (definitions_.ticks_per_second != 0) {
-      ns_ = 1e9 / static_cast<double>(definitions_.ticks_per_second);
-      info_.duration_s = static_cast<double>(definitions_.length_ticks) * ns_ / 1e9;
-    }
-    if (definitions_.realtime_ns != OTF2_UNDEFINED_TIMESTAMP)
-      info_.start_epoch_ns = definitions_.realtime_ns;
-    info_.processes = definitions_.groups.size();
-    for (const auto& [ref, from] : definitions_.locations) {
-      LocationInfo location;
-      location.reference = ref;
-      location.name = definitions_.text(from.name);
-      const auto group = definitions_.groups.find(from.group);
-      if (group != definitions_.groups.end())
-        location.process = definitions_.text(group->second);
+    ns_ = 1e9 / static_cast<double>(definitions_.ticks_per_second);
+    info_.duration_s =
+        static_cast<double>(definitions_.end_ticks - definitions_.base_ticks) * ns_ / 1e9;
+    info_.start_epoch_ns = definitions_.realtime_ns;
+    info_.processes = definitions_.location_groups;
+    for (const reader::LocationInfo& from : definitions_.locations) {
+      const reader::ProcessInfo& process = definitions_.processes[from.process];
+      LocationInfo& location = info_.locations.emplace_back();
+      location.reference = from.ref;
+      location.name = from.name;
+      location.process = process.name;
       location.archive_events = from.events;
-      location.group = from.group;
+      location.group = process.ref;
       info_.archive_events += from.events;
-      for (const auto& [name, value] : from.properties)
-        take_location_property(definitions_.text(name), value, location);
-      info_.locations.push_back(std::move(location));
+      for (const reader::ExtraValue& property : from.properties)
+        if (property.type == OTF2_TYPE_UINT64)
+          take_location_property(definitions_.text(property.ref), property.bits, location);
     }
-    // References count threads first; people look for processes.
-    std::stable_sort(info_.locations.begin(), info_.locations.end(),
-                     [](const auto& a, const auto& b) { return a.group < b.group; });
   }
 
-  static void take_location_property(std::string name, std::uint64_t value,
+  static void take_location_property(std::string_view name, std::uint64_t value,
                                      LocationInfo& location) {
     if (!name.starts_with(kPrefix)) return;
-    name.erase(0, std::string(kPrefix).size());
+    name.remove_prefix(std::string_view(kPrefix).size());
     if (name == "EVENTS_SEEN") location.events_seen = value;
     if (name == "EVENTS_WRITTEN") location.events_written = value;
     if (name == "PRIMARY") location.primary = value != 0;
@@ -200,7 +139,7 @@ class InfoReader {
     if (name == "RECEIVES_DROPPED") location.receives_dropped = value;
     if (name == "BYTES_SENT") location.bytes_sent = value;
     if (name == "BYTES_RECEIVED") location.bytes_received = value;
-    if (name.starts_with("LOST::")) location.lost[name.substr(6)] = value;
+    if (name.starts_with("LOST::")) location.lost[std::string(name.substr(6))] = value;
   }
 
   // json::value() of the wrong type throws; an archive may hold anything.
@@ -259,72 +198,44 @@ class InfoReader {
     }
   }
 
-  bool read_marks() {
-    for (const LocationInfo& location : info_.locations)
-      if (location.primary &&
-          OTF2_Reader_SelectLocation(reader_, location.reference) != OTF2_SUCCESS)
-        return false;
-    if (OTF2_Reader_OpenEvtFiles(reader_) != OTF2_SUCCESS) return false;
-    bool ok = true;
-    for (const LocationInfo& location : info_.locations)
-      if (location.primary) ok = read_marks(location) && ok;
-    OTF2_Reader_CloseEvtFiles(reader_);
-    return ok;
-  }
-
-  bool read_marks(const LocationInfo& location) {
-    OTF2_EvtReader* events = OTF2_Reader_GetEvtReader(reader_, location.reference);
-    OTF2_EvtReaderCallbacks* callbacks = OTF2_EvtReaderCallbacks_New();
-    if (events == nullptr || callbacks == nullptr) {
-      OTF2_EvtReaderCallbacks_Delete(callbacks);
-      return false;
-    }
-    MarkReader marks{definitions_,
-                     definitions_.attribute("written"),
-                     definitions_.attribute("complete"),
-                     {},
-                     {}};
-    set_mark_callbacks(callbacks);
-    OTF2_ErrorCode code =
-        OTF2_Reader_RegisterEvtCallbacks(reader_, events, callbacks, &marks);
-    OTF2_EvtReaderCallbacks_Delete(callbacks);
-    std::uint64_t count = 0;
-    if (code == OTF2_SUCCESS)
-      code = OTF2_Reader_ReadAllLocalEvents(reader_, events, &count);
-    OTF2_Reader_CloseEvtReader(reader_, events);
-    for (const auto& [region, sums] : marks.sums) take_marks(location, region, sums);
-    return code == OTF2_SUCCESS;
+  std::string take_marks() {
+    std::vector<std::uint32_t> primary;
+    for (std::uint32_t i = 0; i < info_.locations.size(); ++i)
+      if (info_.locations[i].primary) primary.push_back(i);
+    MarkSumsSink sink(
+        [this](std::uint32_t location, std::uint32_t region, const MarkSums& sums) {
+          take_marks(info_.locations[location].group, definitions_.regions[region], sums);
+        });
+    return stream_.run_in_turn(primary, reader::EventChoice::kMarks, sink);
   }
 
   // What the events say counts more than what a property says, but of iterations that have
   // no marks the property alone knows.
-  void take_marks(const LocationInfo& location, OTF2_RegionRef ref, const MarkSums& sums) {
-    const ArchiveDefinitions::Region& region = definitions_.regions.at(ref);
-    const std::uint32_t process = definitions_.locations.at(location.reference).group;
-    const std::string name = definitions_.text(region.name);
+  void take_marks(std::uint32_t process, const reader::RegionInfo& region,
+                  const MarkSums& sums) {
     auto phase = std::find_if(
         info_.phases.begin(), info_.phases.end(),
-        [&](const PhaseInfo& p) { return p.name == name && p.process == process; });
+        [&](const PhaseInfo& p) { return p.name == region.name && p.process == process; });
     if (phase == info_.phases.end()) {
       info_.phases.emplace_back();
       phase = info_.phases.end() - 1;
-      phase->name = name;
+      phase->name = region.name;
       phase->process = process;
     } else if (sums.iterations < phase->iterations) {
       return;
     }
-    phase->file = definitions_.text(region.file);
+    phase->file = region.file;
     phase->line = region.line;
     phase->iterations = sums.iterations;
     phase->written = sums.written;
-    phase->partly = sums.partly;
+    phase->partly = sums.partial;
     if (sums.iterations == 0) return;
     const auto count = static_cast<double>(sums.iterations);
-    const double mean = sums.total / count;
-    phase->total_ns = sums.total * ns_;
+    const double mean = sums.ticks / count;
+    phase->total_ns = sums.ticks * ns_;
     phase->mean_ns = mean * ns_;
-    phase->min_ns = static_cast<double>(sums.least) * ns_;
-    phase->max_ns = static_cast<double>(sums.greatest) * ns_;
+    phase->min_ns = static_cast<double>(sums.least_ticks) * ns_;
+    phase->max_ns = static_cast<double>(sums.greatest_ticks) * ns_;
     phase->sigma_ns = std::sqrt(std::max(0.0, sums.squares / count - mean * mean)) * ns_;
   }
 
@@ -349,12 +260,9 @@ class InfoReader {
   }
 
   std::string path_;
-  std::string anchor_;
-  std::string folder_;
-  SilentOtf2 silent_;
-  OTF2_Reader* reader_ = nullptr;
-  ArchiveDefinitions definitions_;
-  double ns_ = 1;
+  reader::ArchiveStream stream_;
+  const reader::TraceDefinitions& definitions_ = stream_.definitions();
+  double ns_ = 1;  // of a tick
   ArchiveInfo info_;
 };
 

@@ -1,7 +1,7 @@
 // Reads an archive that Refrain wrote and says what is in it.
 //
-// Place in the flow: after ARCHITECTURE.md, step 7; what `refrain info` prints. Uses the
-// OTF2 reader only: no spool, no traced program is needed.
+// Place in the flow: ARCHITECTURE.md, step 8; what `refrain info` prints. Behind
+// reader/archive_stream.h; no spool, no traced program is needed.
 // Thread-safety: one call a process at a time (libotf2's error callback is global).
 // Ownership: plain values.
 // Units: as the names say; times in nanoseconds of the archive's clock.

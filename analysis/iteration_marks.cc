@@ -8,35 +8,6 @@ using reader::EventKind;
 using reader::TraceDefinitions;
 using reader::TraceEvent;
 
-MarkAttributes::MarkAttributes(const TraceDefinitions& definitions)
-    : definitions_(definitions) {
-  for (const auto& [ref, attribute] : definitions.attributes) {
-    if (attribute.name == "written") written_ = ref;
-    if (attribute.name == "complete") complete_ = ref;
-  }
-}
-
-bool MarkAttributes::is_mark(const TraceEvent& event) const noexcept {
-  return (event.kind == EventKind::kEnter || event.kind == EventKind::kLeave) &&
-         event.ref < definitions_.regions.size() && definitions_.regions[event.ref].is_loop;
-}
-
-bool MarkAttributes::written(const TraceEvent& event) const noexcept {
-  return value(event, written_, 0) != 0;
-}
-
-bool MarkAttributes::complete(const TraceEvent& event) const noexcept {
-  return value(event, complete_, 1) != 0;
-}
-
-std::uint64_t MarkAttributes::value(const TraceEvent& event, std::uint32_t attribute,
-                                    std::uint64_t otherwise) const noexcept {
-  const unsigned end = unsigned{event.metrics} + event.attributes;
-  for (unsigned i = event.metrics; i < end; ++i)
-    if (event.extras[i].ref == attribute) return event.extras[i].bits;
-  return otherwise;
-}
-
 std::string SampleSink::begin(const TraceDefinitions& definitions) {
   definitions_ = &definitions;
   attributes_.emplace(definitions);

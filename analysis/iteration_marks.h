@@ -1,8 +1,7 @@
 // The marks of iterations in a trace of Refrain, as its events are read.
 //
 // Place in the flow: private to trace_profile.h. Thread-safety: none.
-// An iteration is an Enter of a loop's region; its attribute `written` is absent if it was
-// held. Cost: O(1) an event.
+// Cost: O(1) an event.
 #pragma once
 
 #include <cstdint>
@@ -13,28 +12,12 @@
 #include <vector>
 
 #include "analysis/iteration_classes.h"
+#include "analysis/mark_attributes.h"
 #include "analysis/nest_books.h"
 #include "reader/trace_definitions.h"
 #include "reader/trace_sink.h"
 
 namespace refrain::analysis {
-
-// What an Enter of a loop says of the iteration.
-class MarkAttributes {
- public:
-  explicit MarkAttributes(const reader::TraceDefinitions& definitions);
-  bool is_mark(const reader::TraceEvent& event) const noexcept;
-  bool written(const reader::TraceEvent& event) const noexcept;  // whole or in part
-  bool complete(const reader::TraceEvent& event) const noexcept;
-
- private:
-  std::uint64_t value(const reader::TraceEvent& event, std::uint32_t attribute,
-                      std::uint64_t otherwise) const noexcept;
-
-  const reader::TraceDefinitions& definitions_;
-  std::uint32_t written_ = reader::kNone;
-  std::uint32_t complete_ = reader::kNone;
-};
 
 // Counts the iterations of visits, as marks come: a visit is over when the iteration around it
 // is, or when another loop comes.

@@ -10,6 +10,8 @@
 #include <deque>
 #include <filesystem>
 #include <limits>
+#include <numeric>
+#include <optional>
 
 #include "reader/anchor_file.h"
 #include "reader/event_callbacks.h"
@@ -32,19 +34,26 @@ class Otf2Errors {
 
   // " (...)" or nothing.
   std::string text() const { return first_.empty() ? "" : " (" + first_ + ")"; }
+  // It is about what a file contains, not about the file.
+  bool of_contents() const {
+    return code_ == OTF2_ERROR_INVALID_RECORD || code_ == OTF2_ERROR_INVALID_DATA;
+  }
 
  private:
   static OTF2_ErrorCode take(void* self, const char*, std::uint64_t, const char*,
                              OTF2_ErrorCode code, const char* format, va_list arguments) {
     char text[256] = "";
     if (format != nullptr) std::vsnprintf(text, sizeof(text), format, arguments);
-    std::string& first = static_cast<Otf2Errors*>(self)->first_;
+    auto& errors = *static_cast<Otf2Errors*>(self);
+    std::string& first = errors.first_;
     if (!first.empty()) return code;
+    errors.code_ = code;
     first = OTF2_Error_GetDescription(code);
     if (text[0] != '\0') first += std::string(": ") + text;
     return code;
   }
   std::string first_;
+  OTF2_ErrorCode code_ = OTF2_SUCCESS;
   OTF2_ErrorCallback previous_;
 };
 
@@ -81,7 +90,7 @@ struct LocationStream {
   std::size_t next = 0;
 
   bool empty() const { return next == batch.entries.size(); }
-  std::uint64_t ticks() const { return batch.entries[next].ticks; }
+  std::uint64_t ticks() const { return batch.entries[next].event.ticks; }
 };
 
 }  // namespace
@@ -124,11 +133,24 @@ struct ArchiveStream::State {
       definitions.creator = taken(text);
   }
 
+  std::string named(const char* what, std::uint32_t location, const char* failed) const {
+    return wrong(what + std::to_string(definitions.locations[location].ref) + failed);
+  }
+
+  std::string select(const std::vector<std::uint32_t>& chosen) {
+    for (const std::uint32_t location : chosen)
+      if (OTF2_Reader_SelectLocation(reader, definitions.locations[location].ref) !=
+          OTF2_SUCCESS)
+        return named("location ", location, " cannot be read");
+    return {};
+  }
+
   // Clock offsets and numbers of a location's own: libotf2 applies what it has read.
-  std::string read_local_definitions() {
+  std::string read_local_definitions(const std::vector<std::uint32_t>& chosen) {
     if (OTF2_Reader_OpenDefFiles(reader) != OTF2_SUCCESS) return {};  // there are none
-    for (const LocationInfo& location : definitions.locations) {
-      OTF2_DefReader* local = OTF2_Reader_GetDefReader(reader, location.ref);
+    for (const std::uint32_t location : chosen) {
+      OTF2_DefReader* local =
+          OTF2_Reader_GetDefReader(reader, definitions.locations[location].ref);
       if (local == nullptr) continue;
       std::uint64_t count = 0;
       const OTF2_ErrorCode code =
@@ -141,43 +163,57 @@ struct ArchiveStream::State {
     return {};
   }
 
+  // Before the events of these locations.
+  std::string begin_events(const std::vector<std::uint32_t>& chosen, bool local) {
+    if (std::string error = select(chosen); !error.empty()) return error;
+    if (local)
+      if (std::string error = read_local_definitions(chosen); !error.empty()) return error;
+    if (OTF2_Reader_OpenEvtFiles(reader) != OTF2_SUCCESS)
+      return wrong("the events cannot be read");
+    return {};
+  }
+
+  // False: an error.
+  bool open_location(std::uint32_t index, const EventCallbacks& callbacks,
+                     LocationStream& location) {
+    location.batch.definitions = &definitions;
+    location.batch.location = index;
+    location.batch.entries.reserve(batch);
+    location.reader = OTF2_Reader_GetEvtReader(reader, definitions.locations[index].ref);
+    // A location that left no file has no events.
+    if (location.reader == nullptr) return definitions.locations[index].events == 0;
+    return OTF2_Reader_RegisterEvtCallbacks(reader, location.reader, callbacks.get(),
+                                            &location.batch) == OTF2_SUCCESS;
+  }
+
   std::string open_locations() {
     const std::size_t count = definitions.locations.size();
     if (count != 0) batch = std::clamp(kBatchEvents / count, kLeastBatch, kMostBatch);
-    OTF2_EvtReaderCallbacks* callbacks = make_event_callbacks();
+    const EventCallbacks callbacks = make_event_callbacks(EventChoice::kAll);
     if (callbacks == nullptr) return wrong("out of memory");
-    std::string error;
-    for (std::uint32_t i = 0; i < count && error.empty(); ++i) {
-      LocationStream& location = locations.emplace_back();
-      location.batch.definitions = &definitions;
-      location.batch.location = i;
-      location.batch.entries.reserve(batch);
-      location.reader = OTF2_Reader_GetEvtReader(reader, definitions.locations[i].ref);
-      // A location that left no file has no events.
-      if (location.reader == nullptr && definitions.locations[i].events == 0) continue;
-      if (location.reader == nullptr ||
-          OTF2_Reader_RegisterEvtCallbacks(reader, location.reader, callbacks,
-                                           &location.batch) != OTF2_SUCCESS)
-        error =
-            wrong("the events of location " + std::to_string(definitions.locations[i].ref) +
-                  " cannot be opened; each location needs an open file (ulimit -n)");
-    }
-    OTF2_EvtReaderCallbacks_Delete(callbacks);
-    return error;
+    for (std::uint32_t i = 0; i < count; ++i)
+      if (!open_location(i, callbacks, locations.emplace_back()))
+        return named("the events of location ", i,
+                     " cannot be opened; each location needs an open file (ulimit -n)");
+    return {};
+  }
+
+  void close(LocationStream& location) {
+    if (location.reader != nullptr) OTF2_Reader_CloseEvtReader(reader, location.reader);
+    location.reader = nullptr;
   }
 
   // False: an error. A location without further events is empty afterwards.
   bool refill(LocationStream& location) {
     location.batch.clear();
     location.next = 0;
-    if (location.reader == nullptr) return true;
-    std::uint64_t count = 0;
-    if (OTF2_Reader_ReadLocalEvents(reader, location.reader, batch, &count) != OTF2_SUCCESS)
-      return false;
-    // libotf2 must not be asked for events behind the last one.
-    if (count < batch) {
-      OTF2_Reader_CloseEvtReader(reader, location.reader);
-      location.reader = nullptr;
+    while (location.empty() && location.reader != nullptr) {
+      std::uint64_t count = 0;
+      if (OTF2_Reader_ReadLocalEvents(reader, location.reader, batch, &count) !=
+          OTF2_SUCCESS)
+        return false;
+      // libotf2 must not be asked for events behind the last one.
+      if (count < batch) close(location);
     }
     return true;
   }
@@ -204,9 +240,14 @@ struct ArchiveStream::State {
 
   void hand_over(LocationStream& location, TraceSink& sink) {
     EventBatch::Entry& entry = location.batch.entries[location.next++];
-    entry.event.ns = definitions.ns(entry.ticks);
+    entry.event.ns = definitions.ns(entry.event.ticks);
+    hand_over(location, entry, sink);
+  }
+
+  void hand_over(const LocationStream& location, EventBatch::Entry& entry,
+                 TraceSink& sink) {
     entry.event.extras = location.batch.extras.data() + entry.extras;
-    last_ns = entry.event.ns;
+    last_ns = std::max(last_ns, entry.event.ns);
     sink.event(entry.event);
     ++done;
   }
@@ -214,8 +255,7 @@ struct ArchiveStream::State {
   std::string fill_all() {
     for (std::uint32_t i = 0; i < locations.size(); ++i) {
       if (!refill(locations[i]))
-        return wrong("the events of location " +
-                     std::to_string(definitions.locations[i].ref) + " cannot be read");
+        return named("the events of location ", i, " cannot be read");
       if (!locations[i].empty()) heap.push_back(i);
     }
     const auto by_time = [this](std::uint32_t a, std::uint32_t b) { return later(a, b); };
@@ -233,8 +273,7 @@ struct ArchiveStream::State {
       LocationStream& location = locations[front];
       hand_over(location, sink);
       if (location.empty() && !refill(location))
-        return wrong("the events of location " +
-                     std::to_string(definitions.locations[front].ref) + " cannot be read");
+        return named("the events of location ", front, " cannot be read");
       if (location.empty()) {
         heap[0] = heap.back();
         heap.pop_back();
@@ -248,6 +287,24 @@ struct ArchiveStream::State {
     }
     return {};
   }
+
+  // False: an error.
+  bool read_alone(std::uint32_t index, const EventCallbacks& callbacks, TraceSink& sink) {
+    LocationStream location;
+    bool ok = open_location(index, callbacks, location);
+    if (ok && location.reader != nullptr)
+      ok = OTF2_EvtReader_ApplyClockOffsets(location.reader, false) == OTF2_SUCCESS;
+    std::optional<std::uint64_t> first_ticks;
+    while (ok && (ok = refill(location)) && !location.empty()) {
+      for (EventBatch::Entry& entry : location.batch.entries) {
+        if (!first_ticks) first_ticks = entry.event.ticks;
+        entry.event.ns = definitions.duration_ns(entry.event.ticks - *first_ticks);
+        hand_over(location, entry, sink);
+      }
+    }
+    close(location);
+    return ok;
+  }
 };
 
 ArchiveStream::ArchiveStream() : state_(std::make_unique<State>()) {}
@@ -257,6 +314,11 @@ const TraceDefinitions& ArchiveStream::definitions() const { return state_->defi
 std::uint64_t ArchiveStream::events() const noexcept { return state_->done; }
 
 std::string ArchiveStream::open(const std::string& path) {
+  std::string error = open_anchor(path);
+  return error.empty() ? read_definitions(DefinitionChoice::kAll) : error;
+}
+
+std::string ArchiveStream::open_anchor(const std::string& path) {
   State& s = *state_;
   s.path = path;
   std::error_code error;
@@ -266,27 +328,30 @@ std::string ArchiveStream::open(const std::string& path) {
   if (const std::string wrong = anchor_complaint(anchor.string()); !wrong.empty())
     return s.wrong(wrong);
   s.reader = OTF2_Reader_Open(anchor.c_str());
+  if (s.reader == nullptr && s.errors.of_contents()) return path + ": not an OTF2 archive";
   if (s.reader == nullptr) return s.wrong("not an OTF2 archive");
   if (OTF2_Reader_SetSerialCollectiveCallbacks(s.reader) != OTF2_SUCCESS)
     return s.wrong("the archive cannot be read");
   s.read_anchor();
-  if (read_trace_definitions(s.reader, s.definitions) != OTF2_SUCCESS)
+  return {};
+}
+
+std::string ArchiveStream::read_definitions(DefinitionChoice which) {
+  State& s = *state_;
+  if (read_trace_definitions(s.reader, which, s.definitions) != OTF2_SUCCESS)
     return s.wrong("the definitions cannot be read");
   mark_loops(s.definitions);
-  for (const LocationInfo& location : s.definitions.locations) {
-    if (OTF2_Reader_SelectLocation(s.reader, location.ref) != OTF2_SUCCESS)
-      return s.wrong("location " + std::to_string(location.ref) + " cannot be read");
+  for (const LocationInfo& location : s.definitions.locations)
     if (location.events <= std::numeric_limits<std::uint64_t>::max() - s.total)
       s.total += location.events;
-  }
   return {};
 }
 
 std::string ArchiveStream::run(TraceSink& sink, const Progress& progress) {
   State& s = *state_;
-  if (std::string error = s.read_local_definitions(); !error.empty()) return error;
-  if (OTF2_Reader_OpenEvtFiles(s.reader) != OTF2_SUCCESS)
-    return s.wrong("the events cannot be opened");
+  std::vector<std::uint32_t> all(s.definitions.locations.size());
+  std::iota(all.begin(), all.end(), 0U);
+  if (std::string error = s.begin_events(all, true); !error.empty()) return error;
   if (std::string error = s.open_locations(); !error.empty()) return error;
   if (std::string error = s.fill_all(); !error.empty()) return error;
   read_markers(s.reader, s.definitions);
@@ -298,6 +363,23 @@ std::string ArchiveStream::run(TraceSink& sink, const Progress& progress) {
   if (std::string error = sink.begin(s.definitions); !error.empty()) return error;
   if (std::string error = s.merge(sink, progress, parts); !error.empty()) return error;
   return sink.finish(std::max(s.last_ns, s.definitions.ns(s.definitions.end_ticks)));
+}
+
+std::string ArchiveStream::run_in_turn(const std::vector<std::uint32_t>& locations,
+                                       EventChoice which, TraceSink& sink) {
+  State& s = *state_;
+  // Refrain's locations have no numbers of their own, and libotf2 takes megabytes for each.
+  const bool local = !s.definitions.is_refrain();
+  if (std::string error = s.begin_events(locations, local); !error.empty()) return error;
+  const EventCallbacks callbacks = make_event_callbacks(which);
+  if (callbacks == nullptr) return s.wrong("out of memory");
+  if (std::string error = sink.begin(s.definitions); !error.empty()) return error;
+  for (const std::uint32_t location : locations) {
+    if (!s.read_alone(location, callbacks, sink))
+      return s.named("the events of location ", location, " cannot be read");
+    if (std::string error = sink.error(); !error.empty()) return error;
+  }
+  return sink.finish(s.last_ns);
 }
 
 }  // namespace refrain::reader

@@ -1,19 +1,22 @@
-// Reads an OTF2 archive of any tool from begin to end: definitions, then the events of all
-// locations merged by time.
+// Reads an OTF2 archive of any tool: definitions, then the events of all locations merged by
+// time, or those of some locations, one location after the other.
 //
-// Place in the flow: ARCHITECTURE.md, step 9. Uses libotf2's readers of single locations,
-// a batch of events each, and a heap of its own.
+// Place in the flow: ARCHITECTURE.md, steps 8 to 10. Uses libotf2's readers of single
+// locations, a batch of events each, and a heap of its own.
 // Thread-safety: one a process at a time (libotf2's error callback is global).
 // Errors: one line. What the definitions say of numbers and sizes is not trusted.
-// Cost: memory for a batch and libotf2's buffers for each location, whatever their number
-// of events; markers are kept in memory. An open file for each location: the soft limit of
-// open files is raised to the hard one.
+// Units: of events, as trace_event.h says.
+// Ownership: the stream owns the definitions; they and the sink are used while it runs.
+// Cost: run() takes memory for a batch and libotf2's buffers for each location, whatever their
+// number of events; markers are kept in memory. An open file for each location: the soft limit
+// of open files is raised to the hard one. run_in_turn() takes that for one location at a time.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "reader/trace_definitions.h"
 #include "reader/trace_sink.h"
@@ -30,11 +33,22 @@ class ArchiveStream {
   ArchiveStream(const ArchiveStream&) = delete;
   ArchiveStream& operator=(const ArchiveStream&) = delete;
 
-  // `path`: the archive's folder, or its anchor file.
+  // `path`: the archive's folder, or its anchor file. Reads all definitions.
   std::string open(const std::string& path);
+  // The same in two steps: after the first one is known what the anchor file says (machine,
+  // creator, properties).
+  std::string open_anchor(const std::string& path);
+  std::string read_definitions(DefinitionChoice which);
   const TraceDefinitions& definitions() const;
-  // Hands all events to the sink, from begin() to finish(). Once.
+  // Hands all events to the sink, from begin() to finish(). This or run_in_turn(), once.
   std::string run(TraceSink& sink, const Progress& progress = {});
+  // Hands over the events of these locations (indices of TraceDefinitions::locations) only, all
+  // of one before those of the next; without markers. Times are by each location's own clock,
+  // without the archive's clock offsets: ticks as they were recorded, nanoseconds since the
+  // first event of the location that is handed over. Cost: kMarks looks at each event, but
+  // keeps only marks.
+  std::string run_in_turn(const std::vector<std::uint32_t>& locations, EventChoice which,
+                          TraceSink& sink);
   std::uint64_t events() const noexcept;
 
  private:

@@ -1,39 +1,15 @@
 #include "reader/event_callbacks.h"
 
 #include <algorithm>
-#include <bit>
 #include <limits>
+
+#include "reader/attribute_value.h"
 
 namespace refrain::reader {
 namespace {
 
 using Event = TraceEvent;
 using Kind = EventKind;
-
-std::uint64_t widened(OTF2_Type type, const OTF2_AttributeValue& value) {
-  const auto from_signed = [](std::int64_t v) { return static_cast<std::uint64_t>(v); };
-  switch (type) {
-    case OTF2_TYPE_UINT8:
-      return value.uint8;
-    case OTF2_TYPE_UINT16:
-      return value.uint16;
-    case OTF2_TYPE_INT8:
-      return from_signed(value.int8);
-    case OTF2_TYPE_INT16:
-      return from_signed(value.int16);
-    case OTF2_TYPE_INT32:
-      return from_signed(value.int32);
-    case OTF2_TYPE_FLOAT:
-      return std::bit_cast<std::uint32_t>(value.float32);
-    case OTF2_TYPE_UINT64:
-    case OTF2_TYPE_INT64:
-    case OTF2_TYPE_DOUBLE:
-    case OTF2_TYPE_LOCATION:
-      return value.uint64;
-    default:
-      return value.uint32;  // 32 bits, and references
-  }
-}
 
 void take_attributes(EventBatch& batch, Event& event, OTF2_AttributeList* list) {
   std::uint32_t count = OTF2_AttributeList_GetNumberOfElements(list);
@@ -57,7 +33,7 @@ OTF2_CallbackCode put(void* data, OTF2_TimeStamp ticks, OTF2_AttributeList* list
   try {
     batch.last_ticks = std::max(batch.last_ticks, ticks);
     EventBatch::Entry& entry = batch.entries.emplace_back();
-    entry.ticks = batch.last_ticks;
+    entry.event.ticks = batch.last_ticks;
     entry.extras = static_cast<std::uint32_t>(batch.extras.size());
     entry.event.kind = kind;
     entry.event.location = batch.location;
@@ -121,6 +97,17 @@ struct On {
     });
   }
 };
+
+// Of a trace with loops: of most events nothing is kept.
+template <Kind kKind>
+OTF2_CallbackCode on_mark(OTF2_LocationRef, OTF2_TimeStamp ticks, std::uint64_t, void* data,
+                          OTF2_AttributeList* list, OTF2_RegionRef region) {
+  const TraceDefinitions& definitions = *static_cast<EventBatch*>(data)->definitions;
+  const std::uint32_t index = definitions.region_table.of(region);
+  if (index == kNone || !definitions.regions[index].is_loop) return OTF2_CALLBACK_SUCCESS;
+  return put(data, ticks, list, kKind,
+             [index](EventBatch&, Event& event) { event.ref = index; });
+}
 
 OTF2_CallbackCode on_unknown(OTF2_LocationRef, OTF2_TimeStamp ticks, std::uint64_t,
                              void* data, OTF2_AttributeList* list) {
@@ -255,13 +242,18 @@ void set_thread_callbacks(OTF2_EvtReaderCallbacks* c) {
 
 }  // namespace
 
-OTF2_EvtReaderCallbacks* make_event_callbacks() {
-  OTF2_EvtReaderCallbacks* callbacks = OTF2_EvtReaderCallbacks_New();
+EventCallbacks make_event_callbacks(EventChoice which) {
+  EventCallbacks callbacks(OTF2_EvtReaderCallbacks_New());
   if (callbacks == nullptr) return nullptr;
-  OTF2_EvtReaderCallbacks_SetUnknownCallback(callbacks, on_unknown);
-  OTF2_EvtReaderCallbacks_SetMetricCallback(callbacks, on_metric);
-  set_process_callbacks(callbacks);
-  set_thread_callbacks(callbacks);
+  if (which == EventChoice::kMarks) {
+    OTF2_EvtReaderCallbacks_SetEnterCallback(callbacks.get(), on_mark<Kind::kEnter>);
+    OTF2_EvtReaderCallbacks_SetLeaveCallback(callbacks.get(), on_mark<Kind::kLeave>);
+    return callbacks;
+  }
+  OTF2_EvtReaderCallbacks_SetUnknownCallback(callbacks.get(), on_unknown);
+  OTF2_EvtReaderCallbacks_SetMetricCallback(callbacks.get(), on_metric);
+  set_process_callbacks(callbacks.get());
+  set_thread_callbacks(callbacks.get());
   return callbacks;
 }
 

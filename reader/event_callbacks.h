@@ -9,6 +9,7 @@
 #include <otf2/otf2.h>
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "reader/trace_definitions.h"
@@ -17,8 +18,7 @@ namespace refrain::reader {
 
 struct EventBatch {
   struct Entry {
-    TraceEvent event;  // without time and extras
-    std::uint64_t ticks = 0;
+    TraceEvent event;          // without nanoseconds and extras
     std::uint32_t extras = 0;  // first of them
   };
   const TraceDefinitions* definitions = nullptr;
@@ -33,7 +33,15 @@ struct EventBatch {
   }
 };
 
-// For a reader of events whose user data is an EventBatch. The caller deletes them.
-OTF2_EvtReaderCallbacks* make_event_callbacks();
+struct DeleteEventCallbacks {
+  void operator()(OTF2_EvtReaderCallbacks* callbacks) const {
+    OTF2_EvtReaderCallbacks_Delete(callbacks);
+  }
+};
+using EventCallbacks = std::unique_ptr<OTF2_EvtReaderCallbacks, DeleteEventCallbacks>;
+
+// For a reader of events whose user data is an EventBatch; needed until they are registered.
+// nullptr: no memory.
+EventCallbacks make_event_callbacks(EventChoice which);
 
 }  // namespace refrain::reader

@@ -1,5 +1,7 @@
 #include "reader/raw_definitions.h"
 
+#include "reader/attribute_value.h"
+
 namespace refrain::reader {
 namespace {
 
@@ -55,6 +57,14 @@ OTF2_CallbackCode on_location(void* data, OTF2_LocationRef self, OTF2_StringRef 
   return with(data, [&](RawDefinitions& raw) {
     raw.locations[self] = {name, type, events, group};
     raw.used_groups.insert(group);
+  });
+}
+
+OTF2_CallbackCode on_location_property(void* data, OTF2_LocationRef location,
+                                       OTF2_StringRef name, OTF2_Type type,
+                                       OTF2_AttributeValue value) {
+  return with(data, [&](RawDefinitions& raw) {
+    raw.location_properties[location].push_back({name, type, widened(type, value)});
   });
 }
 
@@ -130,7 +140,7 @@ OTF2_CallbackCode on_metric_instance(void* data, OTF2_MetricRef self,
   return with(data, [&](RawDefinitions& raw) { raw.metric_instances[self] = of_class; });
 }
 
-OTF2_GlobalDefReaderCallbacks* make_callbacks() {
+OTF2_GlobalDefReaderCallbacks* make_callbacks(bool groups) {
   OTF2_GlobalDefReaderCallbacks* c = OTF2_GlobalDefReaderCallbacks_New();
   if (c == nullptr) return nullptr;
   OTF2_GlobalDefReaderCallbacks_SetClockPropertiesCallback(c, on_clock);
@@ -139,8 +149,9 @@ OTF2_GlobalDefReaderCallbacks* make_callbacks() {
   OTF2_GlobalDefReaderCallbacks_SetSystemTreeNodeDomainCallback(c, on_domain);
   OTF2_GlobalDefReaderCallbacks_SetLocationGroupCallback(c, on_location_group);
   OTF2_GlobalDefReaderCallbacks_SetLocationCallback(c, on_location);
+  OTF2_GlobalDefReaderCallbacks_SetLocationPropertyCallback(c, on_location_property);
   OTF2_GlobalDefReaderCallbacks_SetRegionCallback(c, on_region);
-  OTF2_GlobalDefReaderCallbacks_SetGroupCallback(c, on_group);
+  if (groups) OTF2_GlobalDefReaderCallbacks_SetGroupCallback(c, on_group);
   OTF2_GlobalDefReaderCallbacks_SetCommCallback(c, on_comm);
   OTF2_GlobalDefReaderCallbacks_SetInterCommCallback(c, on_inter_comm);
   OTF2_GlobalDefReaderCallbacks_SetRmaWinCallback(c, on_window);
@@ -155,10 +166,11 @@ OTF2_GlobalDefReaderCallbacks* make_callbacks() {
 
 }  // namespace
 
-OTF2_ErrorCode read_raw_definitions(OTF2_Reader* reader, RawDefinitions& definitions) {
+OTF2_ErrorCode read_raw_definitions(OTF2_Reader* reader, bool groups,
+                                    RawDefinitions& definitions) {
   OTF2_GlobalDefReader* definition_reader = OTF2_Reader_GetGlobalDefReader(reader);
   if (definition_reader == nullptr) return OTF2_ERROR_FILE_CAN_NOT_OPEN;
-  OTF2_GlobalDefReaderCallbacks* callbacks = make_callbacks();
+  OTF2_GlobalDefReaderCallbacks* callbacks = make_callbacks(groups);
   if (callbacks == nullptr) return OTF2_ERROR_MEM_ALLOC_FAILED;
   OTF2_ErrorCode code = OTF2_Reader_RegisterGlobalDefCallbacks(reader, definition_reader,
                                                                callbacks, &definitions);

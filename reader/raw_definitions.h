@@ -14,6 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include "reader/trace_event.h"
+
 namespace refrain::reader {
 
 struct RawDefinitions {
@@ -65,6 +67,7 @@ struct RawDefinitions {
   std::uint64_t realtime_ns = OTF2_UNDEFINED_TIMESTAMP;
   std::unordered_map<std::uint32_t, std::string> strings;
   std::map<OTF2_LocationRef, Location> locations;
+  std::map<OTF2_LocationRef, std::vector<ExtraValue>> location_properties;
   std::map<OTF2_LocationGroupRef, LocationGroup> location_groups;
   std::set<OTF2_LocationGroupRef> used_groups;  // that have a location
   std::map<OTF2_SystemTreeNodeRef, Node> nodes;
@@ -79,6 +82,8 @@ struct RawDefinitions {
   std::map<OTF2_MetricRef, OTF2_MetricRef> metric_instances;
 };
 
-OTF2_ErrorCode read_raw_definitions(OTF2_Reader* reader, RawDefinitions& definitions);
+// `groups`: whether they are wanted. They take memory for each of their members.
+OTF2_ErrorCode read_raw_definitions(OTF2_Reader* reader, bool groups,
+                                    RawDefinitions& definitions);
 
 }  // namespace refrain::reader

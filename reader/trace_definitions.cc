@@ -16,7 +16,8 @@ constexpr std::uint32_t kMostSteps = 64;  // up a system tree, which may be a ci
 // Puts what was read in order; see trace_definitions.h.
 class Resolver {
  public:
-  Resolver(const RawDefinitions& raw, TraceDefinitions& out) : raw_(raw), out_(out) {}
+  // Takes what is large out of `raw`.
+  Resolver(RawDefinitions& raw, TraceDefinitions& out) : raw_(raw), out_(out) {}
 
   void run() {
     regions();
@@ -89,6 +90,7 @@ class Resolver {
         processes_.try_emplace(group, static_cast<std::uint32_t>(out_.processes.size()));
     if (is_new) {
       ProcessInfo& process = out_.processes.emplace_back();
+      process.ref = group;
       const auto known = raw_.location_groups.find(group);
       const bool defined = known != raw_.location_groups.end();
       process.name = defined ? out_.text(known->second.name) : std::string();
@@ -100,6 +102,7 @@ class Resolver {
   }
 
   void locations() {
+    out_.location_groups = raw_.location_groups.size();
     for (const auto& [group, from] : raw_.location_groups)  // in the order of references
       if (from.type == OTF2_LOCATION_GROUP_TYPE_PROCESS && raw_.used_groups.contains(group))
         process_of_group(group);
@@ -117,6 +120,9 @@ class Resolver {
       location.type = from.type;
       location.events = from.events;
       location.process = process_of_group(from.group);
+      const auto properties = raw_.location_properties.find(ref);
+      if (properties != raw_.location_properties.end())
+        location.properties = std::move(properties->second);
       index_of_[ref] = index;
     }
   }
@@ -219,7 +225,7 @@ class Resolver {
     }
   }
 
-  const RawDefinitions& raw_;
+  RawDefinitions& raw_;
   TraceDefinitions& out_;
   std::unordered_map<std::uint32_t, std::uint32_t> nodes_, processes_, groups_;
   std::unordered_map<std::uint64_t, std::uint32_t> index_of_;
@@ -243,8 +249,10 @@ std::uint32_t RefTable::slow(std::uint64_t ref) const noexcept {
 }
 
 std::uint64_t TraceDefinitions::ns(std::uint64_t ticks) const noexcept {
-  if (ticks <= base_ticks) return 0;
-  const std::uint64_t passed = ticks - base_ticks;
+  return ticks <= base_ticks ? 0 : duration_ns(ticks - base_ticks);
+}
+
+std::uint64_t TraceDefinitions::duration_ns(std::uint64_t passed) const noexcept {
   if (ticks_per_second == 1'000'000'000) return passed;
   constexpr std::uint64_t kNs = 1'000'000'000;
   if (passed < (std::uint64_t{1} << 34))
@@ -300,9 +308,11 @@ std::string TraceDefinitions::value_text(std::uint8_t type, std::uint64_t bits) 
   }
 }
 
-OTF2_ErrorCode read_trace_definitions(OTF2_Reader* reader, TraceDefinitions& definitions) {
+OTF2_ErrorCode read_trace_definitions(OTF2_Reader* reader, DefinitionChoice which,
+                                      TraceDefinitions& definitions) {
   RawDefinitions raw;
-  const OTF2_ErrorCode code = read_raw_definitions(reader, raw);
+  const OTF2_ErrorCode code =
+      read_raw_definitions(reader, which == DefinitionChoice::kAll, raw);
   if (code != OTF2_SUCCESS) return code;
   if (raw.ticks_per_second != 0) definitions.ticks_per_second = raw.ticks_per_second;
   definitions.base_ticks = raw.offset_ticks;

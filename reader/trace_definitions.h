@@ -1,7 +1,7 @@
 // What an OTF2 archive defines, put in order for those who write other formats: processes
 // in the order of their ranks, threads numbered in them, references resolved to indices.
 //
-// Place in the flow: ARCHITECTURE.md, step 9; read once by archive_stream.h.
+// Place in the flow: ARCHITECTURE.md, steps 8 to 10; read once by archive_stream.h.
 // Shapes: kNone stands for what is not defined. An archive may define nonsense: a reference
 // that leads nowhere becomes an empty name or kNone, never an error.
 // Thread-safety: plain values.
@@ -48,12 +48,14 @@ struct LocationInfo {
   std::uint64_t ref = 0;
   std::string name;
   OTF2_LocationType type = OTF2_LOCATION_TYPE_CPU_THREAD;
-  std::uint64_t events = 0;   // as defined, which may be wrong
-  std::uint32_t process = 0;  // index
-  std::uint32_t thread = 0;   // in its process
+  std::uint64_t events = 0;            // as defined, which may be wrong
+  std::uint32_t process = 0;           // index
+  std::uint32_t thread = 0;            // in its process
+  std::vector<ExtraValue> properties;  // `ref`: their name, a string; as they were defined
 };
 
 struct ProcessInfo {
+  std::uint32_t ref = 0;  // of its location group
   std::string name;
   std::uint32_t node = 0;      // index
   std::uint32_t rank = kNone;  // of MPI
@@ -100,7 +102,8 @@ struct TraceDefinitions {
   std::unordered_map<std::uint32_t, std::string> strings;
   std::vector<RegionInfo> regions;  // the last one stands for all that is not defined
   std::vector<LocationInfo> locations;
-  std::vector<ProcessInfo> processes;
+  std::vector<ProcessInfo> processes;  // that have locations
+  std::size_t location_groups = 0;     // defined, also those without locations
   std::vector<std::string> nodes;
   std::vector<CommInfo> comms;
   std::vector<std::vector<std::uint32_t>> groups;  // processes by rank
@@ -115,6 +118,7 @@ struct TraceDefinitions {
 
   bool is_refrain() const { return properties.contains("REFRAIN::VERSION"); }
   std::uint64_t ns(std::uint64_t ticks) const noexcept;  // nearest; 0 before time zero
+  std::uint64_t duration_ns(std::uint64_t ticks) const noexcept;  // so many ticks
   // Whether what begins then goes on from what ended: enters and leaves of Refrain's archives
   // are ticks apart where the program's were not.
   bool adjoins(std::uint64_t end_ns, std::uint64_t begin_ns) const noexcept;
@@ -126,9 +130,15 @@ struct TraceDefinitions {
   std::string value_text(std::uint8_t type, std::uint64_t bits) const;
 };
 
+// Which definitions are read. Without groups nothing is known of the members of communicators
+// and of ranks (processes are in the order of their references): groups take memory for each
+// member of each communicator.
+enum class DefinitionChoice { kAll, kWithoutGroups };
+
 // Reads the global definitions, without what the anchor file holds. Not OTF2_SUCCESS: they
 // cannot be read.
-OTF2_ErrorCode read_trace_definitions(OTF2_Reader* reader, TraceDefinitions& definitions);
+OTF2_ErrorCode read_trace_definitions(OTF2_Reader* reader, DefinitionChoice which,
+                                      TraceDefinitions& definitions);
 // Which regions are loops that Refrain found. After the properties are known.
 void mark_loops(TraceDefinitions& definitions);
 // Markers are optional; what can be read of them is taken. After base_ticks is known.

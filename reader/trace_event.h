@@ -3,7 +3,8 @@
 // Place in the flow: ARCHITECTURE.md, step 9: archive_stream.h makes them, the sinks
 // (csv_sink.h, chrome_sink.h, paraver_sink.h) write them. Ownership: plain values; `extras`
 // belongs to the stream and is valid while the sink is called. Units: nanoseconds since the
-// begin of the trace (TraceDefinitions::base_ticks). Cost: 80 bytes, no allocation.
+// begin of the trace (TraceDefinitions::base_ticks), or as archive_stream.h says; ticks are as
+// in the archive, with no such begin. Cost: 88 bytes, no allocation.
 #pragma once
 
 #include <cstdint>
@@ -66,6 +67,10 @@ enum class EventKind : std::uint8_t {
 
 const char* event_name(EventKind kind) noexcept;
 
+// Which events are read: all, or the marks of iterations only, which are Enter and Leave of
+// loops that Refrain found (RegionInfo::is_loop); a trace of another tool has none.
+enum class EventChoice { kAll, kMarks };
+
 // An attribute, or a value of a metric (ref: its place in the class).
 struct ExtraValue {
   std::uint32_t ref = 0;
@@ -75,6 +80,7 @@ struct ExtraValue {
 
 struct TraceEvent {
   std::uint64_t ns = 0;
+  std::uint64_t ticks = 0;             // the same, in ticks of the archive's clock
   std::uint64_t bytes = 0;             // sent, or in any direction
   std::uint64_t received = 0;          // of collectives and atomic operations
   std::uint64_t request = 0;           // request, matching, task or lock number

@@ -1,0 +1,99 @@
+#include "reader/archive_stream.h"
+
+#include <catch2/catch.hpp>
+
+#include "reader/foreign_archive.h"
+#include "test/support/files.h"
+
+namespace refrain::reader {
+namespace {
+
+class Collected final : public TraceSink {
+ public:
+  std::string begin(const TraceDefinitions&) override { return {}; }
+  void event(const TraceEvent& event) override { events.push_back(event); }
+  std::string error() const override { return {}; }
+  std::string finish(std::uint64_t end) override {
+    end_ns = end;
+    return {};
+  }
+  std::vector<TraceEvent> events;
+  std::uint64_t end_ns = 0;
+};
+
+std::uint32_t index_of(const ArchiveStream& stream, std::uint64_t ref) {
+  const auto& locations = stream.definitions().locations;
+  for (std::uint32_t i = 0; i < locations.size(); ++i)
+    if (locations[i].ref == ref) return i;
+  return kNone;
+}
+
+TEST_CASE("ArchiveStream: some locations - one after the other, each from zero on") {
+  const test::TemporaryFolder folder;
+  write_foreign_archive(folder / "a", {.more_enters = 2000});
+  ArchiveStream stream;
+  REQUIRE(stream.open((folder / "a").string()) == "");
+  const std::uint32_t first = index_of(stream, 42);
+  const std::uint32_t second = index_of(stream, 7);
+  Collected sink;
+  REQUIRE(stream.run_in_turn({first, second}, EventChoice::kAll, sink) == "");
+  // Of 42: four regions, two requests, two receives. Of 7: more than a batch.
+  constexpr std::size_t kOfFirst = 12;
+  REQUIRE(sink.events.size() > kOfFirst + 4000);
+  CHECK(stream.events() == sink.events.size());
+  for (std::size_t i = 0; i < sink.events.size(); ++i)
+    REQUIRE(sink.events[i].location == (i < kOfFirst ? first : second));
+  CHECK(sink.events[0].ticks == 1050);
+  CHECK(sink.events[0].ns == 0);
+  CHECK(sink.events[kOfFirst - 1].ticks == 3450);
+  CHECK(sink.events[kOfFirst - 1].ns == 960);  // 2400 ticks of 0.4 ns
+  CHECK(sink.events[kOfFirst].ticks == 1000);
+  CHECK(sink.events[kOfFirst].ns == 0);
+  CHECK(sink.events.back().ticks == 3500 + 2 * 1999 + 1);
+  CHECK(sink.end_ns == sink.events.back().ns);
+}
+
+TEST_CASE("ArchiveStream: all locations - ticks and nanoseconds of one time") {
+  const test::TemporaryFolder folder;
+  write_foreign_archive(folder / "a");
+  ArchiveStream stream;
+  REQUIRE(stream.open((folder / "a").string()) == "");
+  Collected sink;
+  REQUIRE(stream.run(sink) == "");
+  for (const TraceEvent& event : sink.events)
+    REQUIRE(event.ns == stream.definitions().ns(event.ticks));
+}
+
+TEST_CASE("ArchiveStream: marks only - none in a trace of another tool") {
+  const test::TemporaryFolder folder;
+  write_foreign_archive(folder / "a", {.more_enters = 2000});
+  ArchiveStream stream;
+  REQUIRE(stream.open((folder / "a").string()) == "");
+  Collected sink;
+  REQUIRE(stream.run_in_turn({index_of(stream, 7)}, EventChoice::kMarks, sink) == "");
+  CHECK(sink.events.empty());
+}
+
+TEST_CASE("ArchiveStream: without groups - processes by reference, no ranks") {
+  const test::TemporaryFolder folder;
+  write_foreign_archive(folder / "a");
+  ArchiveStream all;
+  REQUIRE(all.open((folder / "a").string()) == "");
+  REQUIRE(all.definitions().processes.size() == 2);
+  CHECK(all.definitions().processes[0].ref == 21);  // rank 0
+  CHECK(all.definitions().processes[0].rank == 0);
+  CHECK(all.definitions().location_groups == 3);  // with a GPU's
+  ArchiveStream stream;
+  REQUIRE(stream.open_anchor((folder / "a").string()) == "");
+  CHECK(stream.definitions().locations.empty());
+  REQUIRE(stream.read_definitions(DefinitionChoice::kWithoutGroups) == "");
+  REQUIRE(stream.definitions().processes.size() == 2);
+  CHECK(stream.definitions().processes[0].ref == 20);
+  CHECK(stream.definitions().processes[0].rank == kNone);
+  CHECK(stream.definitions().groups.empty());
+  REQUIRE(stream.definitions().comms.size() == 1);
+  CHECK(stream.definitions().comms[0].group == kNone);
+}
+
+}  // namespace
+}  // namespace refrain::reader
