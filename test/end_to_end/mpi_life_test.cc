@@ -286,8 +286,8 @@ TEST_CASE(
   CHECK(
       count_of(
           traced.result.errors,
-          "own_mpi.so has MPI_Allreduce and 1 other procedure of MPI, which Refrain takes "
-          "before it: it is not called") == 1);
+          "own_mpi.so has MPI_Allreduce and 1 other procedure of MPI, but Refrain takes the "
+          "calls first: it is not called") == 1);
   CHECK(replay(traced.trace).pairs() > 0);
 }
 
