@@ -4,7 +4,6 @@
 #include <charconv>
 #include <cmath>
 #include <exception>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string_view>
 #include <utility>
@@ -38,7 +37,8 @@ class InfoReader {
     take_loops();
     info_.error = take_marks();
     sort_phases();
-    info_.archive_bytes = base::archive_bytes(folder());
+    info_.archive_bytes = base::archive_bytes(base::archive_folder(path_));
+    info_.totals = read_run_totals(base::archive_folder(path_), definitions_);
     info_.properties = definitions_.properties;
     return std::move(info_);
   }
@@ -48,13 +48,6 @@ class InfoReader {
     if (std::string error = stream_.open_anchor(path_); !error.empty()) return error;
     if (!definitions_.is_refrain()) return path_ + ": not an archive of Refrain";
     return stream_.read_definitions(reader::DefinitionChoice::kWithoutGroups);
-  }
-
-  std::string folder() const {
-    std::error_code error;
-    const std::filesystem::path path(path_);
-    if (std::filesystem::is_directory(path, error)) return path_;
-    return path.parent_path().empty() ? "." : path.parent_path().string();
   }
 
   const std::string& property(const std::string& name) const {
@@ -142,7 +135,7 @@ class InfoReader {
     if (name.starts_with("LOST::")) location.lost[std::string(name.substr(6))] = value;
   }
 
-  // json::value() of the wrong type throws; an archive may hold anything.
+  // json::value() of the wrong type throws; an archive may contain anything.
   template <typename Value>
   static Value field(const json& object, const char* name, Value fallback) {
     const auto found = object.find(name);
@@ -209,8 +202,7 @@ class InfoReader {
     return stream_.run_in_turn(primary, reader::EventChoice::kMarks, sink);
   }
 
-  // What the events say counts more than what a property says, but of iterations that have
-  // no marks the property alone knows.
+  // Events override the property, but only the property counts iterations without marks.
   void take_marks(std::uint32_t process, const reader::RegionInfo& region,
                   const MarkSums& sums) {
     auto phase = std::find_if(
@@ -239,7 +231,7 @@ class InfoReader {
     phase->sigma_ns = std::sqrt(std::max(0.0, sums.squares / count - mean * mean)) * ns_;
   }
 
-  // As a tree is written: outermost loops by their number, each before its inner ones.
+  // Tree order: outermost loops by their number, each before its inner ones.
   void sort_phases() {
     std::vector<PhaseInfo> sorted;
     std::vector<bool> taken(info_.phases.size(), false);

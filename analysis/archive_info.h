@@ -1,20 +1,22 @@
-// Reads an archive that Refrain wrote and says what is in it.
+// Reads the content of an archive that Refrain wrote.
 //
-// Place in the flow: ARCHITECTURE.md, step 8; what `refrain info` prints. Behind
-// reader/archive_stream.h; no spool, no traced program is needed.
+// Place in the flow: ARCHITECTURE.md, step 8, after reader/archive_stream.h; `refrain info`
+// prints it. Needs no spool and no traced program.
 // Thread-safety: one call a process at a time (libotf2's error callback is global).
 // Ownership: plain values.
 // Units: as the names say; times in nanoseconds of the archive's clock.
 // Errors: info.error is one line if the archive cannot be read or is not Refrain's; then
-// nothing else is valid. Definitions that contradict each other are read as far as they
-// make sense. Does not throw, prints nothing.
-// Cost: reads the definitions, and the events of each process' primary location.
+// nothing else is valid. Contradictory definitions are read as far as possible.
+// Does not throw, prints nothing.
+// Cost: reads the definitions, the summaries, and the events of each process' primary location.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
+
+#include "analysis/run_totals.h"
 
 namespace refrain::analysis {
 
@@ -28,7 +30,7 @@ struct LocationInfo {
   std::map<std::string, std::uint64_t> lost;  // by cause
   bool primary = false;
   std::uint32_t group = 0;  // its process
-  std::uint64_t sends = 0;  // messages, and those that are left out
+  std::uint64_t sends = 0;  // messages, and those left out
   std::uint64_t sends_dropped = 0;
   std::uint64_t receives = 0;
   std::uint64_t receives_dropped = 0;
@@ -58,7 +60,7 @@ struct MpiInfo {
 // A counter in iterations of a loop, of the thread that feeds the agent.
 struct CounterInfo {
   std::string name;
-  std::uint64_t iterations = 0;  // of which it is known
+  std::uint64_t iterations = 0;  // with a value
   double total = 0;
   double ns = 0;  // that these took
 
@@ -71,7 +73,7 @@ struct PhaseInfo {
   std::vector<CounterInfo> counters;
   std::string name;
   bool named = false;    // by the program
-  std::string function;  // that goes round; empty: not known
+  std::string function;  // that contains the loop; empty: not known
   std::string file;
   std::uint32_t line =
       0;  // of the calls that an iteration consists of: the first, the last
@@ -115,6 +117,7 @@ struct ArchiveInfo {
   std::vector<PhaseInfo> phases;                  // a loop directly before those inside it
   std::string structure;                          // how they lie in each other, one line
   MpiInfo mpi;
+  RunTotals totals;  // its error does not make the rest invalid
 };
 
 // `path`: the archive's folder, or its traces.otf2.

@@ -21,14 +21,14 @@ void write_sample(const test::TemporaryFolder& folder) {
     builder.region(i + 1, 1000 + 100 * i, 1080 + 100 * i, 0x5000);
     builder.iteration(1, i, 1000 + 100 * i);
   }
-  builder.left(1, 9, 1980);  // the tenth was not brought to its end
+  builder.left(1, 9, 1980);  // the tenth is incomplete
   builder.gap(0, 4, 1300);
   builder.resumed(0, 8, 1700);
   builder.location(1).lost[spool::kLossDepth] = 4;
   writer::write_and_check(builder, folder);
 }
 
-TEST_CASE("ArchiveInfo: a whole archive - everything without the spool") {
+TEST_CASE("ArchiveInfo: a whole archive - all information is there without the spool") {
   const test::TemporaryFolder folder;
   write_sample(folder);
   const ArchiveInfo info = read_archive_info(folder.path().string());
@@ -62,7 +62,7 @@ TEST_CASE("ArchiveInfo: a whole archive - everything without the spool") {
   CHECK(phase.sigma_ns < 1);
 }
 
-TEST_CASE("ArchiveInfo: the anchor file - as good as its folder") {
+TEST_CASE("ArchiveInfo: the anchor file - gives the same as its folder") {
   const test::TemporaryFolder folder;
   write_sample(folder);
   const ArchiveInfo info = read_archive_info((folder / "traces.otf2").string());
@@ -81,7 +81,7 @@ void write_foreign(const fs::path& folder) {
   OTF2_Archive_Close(archive);
 }
 
-TEST_CASE("ArchiveInfo: refusal - one clear line") {
+TEST_CASE("ArchiveInfo: not Refrain's archive - an error of one line") {
   const test::TemporaryFolder folder;
   CHECK_THAT(read_archive_info((folder / "none").string()).error,
              Catch::EndsWith("none: no archive there"));
@@ -108,7 +108,7 @@ TEST_CASE("ArchiveInfo: missing parts - an error, no crash") {
              Catch::Contains("cannot be read"));
 }
 
-TEST_CASE("ArchiveInfo: a job - messages, what was left out, each rank's own") {
+TEST_CASE("ArchiveInfo: a job - messages, those left out, figures of each rank") {
   const test::TemporaryFolder folder;
   std::vector<spool::SpoolBuilder> ranks;
   for (std::uint32_t rank = 0; rank < 2; ++rank) {

@@ -30,14 +30,16 @@ double share(const RegionProfile& region, const TraceProfile& profile) {
 void add_region(Section& section, const RegionProfile& a, const RegionProfile& b,
                 const TraceProfile& profile_a, const TraceProfile& profile_b) {
   const std::string subject = text_of(a);
+  const bool in_a = profile_a.estimated.regions;
+  const bool in_b = profile_b.estimated.regions;
+  section.rows.push_back({subject, "share of time", Unit::kShare, share(a, profile_a),
+                          share(b, profile_b), in_a, in_b});
+  section.rows.push_back({subject, "calls", Unit::kNumber, a.calls, b.calls, in_a, in_b});
   section.rows.push_back(
-      {subject, "share of time", Unit::kShare, share(a, profile_a), share(b, profile_b)});
-  section.rows.push_back({subject, "calls", Unit::kNumber, a.calls, b.calls});
-  section.rows.push_back(
-      {subject, "mean duration", Unit::kNanoseconds, a.mean_ns(), b.mean_ns()});
+      {subject, "mean duration", Unit::kNanoseconds, a.mean_ns(), b.mean_ns(), in_a, in_b});
 }
 
-// Where in the other trace a counter of this name is; none: its size.
+// Index of the counter with this name in the other trace; none: its size.
 std::vector<std::size_t> matching(const TraceProfile& a, const TraceProfile& b) {
   std::vector<std::size_t> places;
   places.reserve(a.counters.size());
@@ -56,22 +58,25 @@ class CounterRows {
   void totals() {
     for (std::size_t i = 0; i < other_.size(); ++i)
       if (other_[i] < b_.counters.size())
-        add("run", a_.counters[i], a_.counter_totals[i], b_.counter_totals[other_[i]]);
+        add("run", a_.counters[i], a_.counter_totals[i], b_.counter_totals[other_[i]],
+            a_.estimated.counter_totals, b_.estimated.counter_totals);
   }
   void loop(const LoopProfile& a, const LoopProfile& b) {
     each(a.counters, b.counters, [&](std::size_t i, const auto& x, const auto& y) {
-      add(a.name, a_.counters[i] + " an iteration", x.mean(), y.mean());
+      add(a.name, a_.counters[i] + " an iteration", x.mean(), y.mean(),
+          a.counters_estimated, b.counters_estimated);
     });
   }
   void region(const RegionProfile& a, const RegionProfile& b) {
     each(a.counters, b.counters, [&](std::size_t i, const auto& x, const auto& y) {
-      add(text_of(a), a_.counters[i], a.calls * x.mean(), b.calls * y.mean());
+      add(text_of(a), a_.counters[i], a.calls * x.mean(), b.calls * y.mean(),
+          a_.estimated.counters, b_.estimated.counters);
     });
   }
   Section take() { return std::move(section_); }
 
  private:
-  // Of those that it is known of in both.
+  // Of those with a value in both.
   template <typename Do>
   void each(const std::vector<CounterProfile>& a, const std::vector<CounterProfile>& b,
             Do&& row) {
@@ -79,8 +84,10 @@ class CounterRows {
       if (other_[i] < b.size() && a[i].calls > 0 && b[other_[i]].calls > 0)
         row(i, a[i], b[other_[i]]);
   }
-  void add(const std::string& subject, const std::string& figure, double a, double b) {
-    section_.rows.push_back({subject, figure, Unit::kNumber, a, b});
+  void add(const std::string& subject, const std::string& figure, double a, double b,
+           bool a_estimated, bool b_estimated) {
+    section_.rows.push_back(
+        {subject, figure, Unit::kNumber, a, b, a_estimated, b_estimated});
   }
 
   const TraceProfile& a_;
@@ -114,7 +121,7 @@ void compare_regions(const TraceProfile& a, const TraceProfile& b, double least_
   out.sections.push_back(std::move(section));
 }
 
-// Loops are found anew in each run: those that only one has are no difference of the runs.
+// Each run detects loops anew: loops that only one has are no difference of the runs.
 void compare_loops(const TraceProfile& a, const TraceProfile& b, double least_share,
                    CounterRows& counters, Comparison& out) {
   Section section{"Iterations", {}};
@@ -125,42 +132,53 @@ void compare_loops(const TraceProfile& a, const TraceProfile& b, double least_sh
     if (other == b.loops.end()) continue;
     const double process_ns = a.duration_ns * static_cast<double>(a.processes);
     if (loop.total_ns < least_share * process_ns) continue;
-    section.rows.push_back(
-        {loop.name, "iterations", Unit::kNumber, loop.iterations, other->iterations});
-    section.rows.push_back(
-        {loop.name, "mean duration", Unit::kNanoseconds, loop.mean_ns(), other->mean_ns()});
+    section.rows.push_back({loop.name, "iterations", Unit::kNumber, loop.iterations,
+                            other->iterations, loop.estimated, other->estimated});
+    section.rows.push_back({loop.name, "mean duration", Unit::kNanoseconds, loop.mean_ns(),
+                            other->mean_ns(), loop.estimated, other->estimated});
     counters.loop(loop, *other);
     if (loop.sends == 0 && other->sends == 0) continue;
-    section.rows.push_back(
-        {loop.name, "messages an iteration", Unit::kNumber, loop.sends, other->sends});
+    section.rows.push_back({loop.name, "messages an iteration", Unit::kNumber, loop.sends,
+                            other->sends, loop.messages_estimated,
+                            other->messages_estimated});
     section.rows.push_back({loop.name, "bytes an iteration", Unit::kBytes, loop.bytes_sent,
-                            other->bytes_sent});
+                            other->bytes_sent, loop.messages_estimated,
+                            other->messages_estimated});
   }
   if (!section.rows.empty()) out.sections.push_back(std::move(section));
 }
 
-void compare_messages(const MessageProfile& a, const MessageProfile& b, Comparison& out) {
+void compare_messages(const TraceProfile& a, const TraceProfile& b, Comparison& out) {
   Section section{"Messages", {}};
-  const auto add = [&](const char* subject, const char* figure, Unit unit, double x,
-                       double y) {
-    if (x != 0 || y != 0) section.rows.push_back({subject, figure, unit, x, y});
+  const auto add = [&](const char* subject, const char* figure, Unit unit,
+                       double MessageProfile::*value, bool Estimated::*estimated) {
+    const double x = a.messages.*value;
+    const double y = b.messages.*value;
+    if (x != 0 || y != 0)
+      section.rows.push_back(
+          {subject, figure, unit, x, y, a.estimated.*estimated, b.estimated.*estimated});
   };
-  add("messages", "sent", Unit::kNumber, a.sends, b.sends);
-  add("messages", "bytes sent", Unit::kBytes, a.bytes_sent, b.bytes_sent);
-  add("messages", "received", Unit::kNumber, a.receives, b.receives);
-  add("messages", "bytes received", Unit::kBytes, a.bytes_received, b.bytes_received);
-  add("collectives", "ends", Unit::kNumber, a.collectives, b.collectives);
+  using M = MessageProfile;
+  using E = Estimated;
+  add("messages", "sent", Unit::kNumber, &M::sends, &E::messages);
+  add("messages", "bytes sent", Unit::kBytes, &M::bytes_sent, &E::messages);
+  add("messages", "received", Unit::kNumber, &M::receives, &E::messages);
+  add("messages", "bytes received", Unit::kBytes, &M::bytes_received, &E::bytes_received);
+  add("collectives", "ends", Unit::kNumber, &M::collectives, &E::collectives);
   if (!section.rows.empty()) out.sections.push_back(std::move(section));
 }
 
-void add_efficiencies(Section& section, const char* subject, const Efficiencies& a,
-                      const Efficiencies& b) {
-  section.rows.push_back(
-      {subject, "parallel efficiency", Unit::kEfficiency, a.parallel, b.parallel});
-  section.rows.push_back(
-      {subject, "load balance", Unit::kEfficiency, a.load_balance, b.load_balance});
-  section.rows.push_back({subject, "communication efficiency", Unit::kEfficiency,
-                          a.communication, b.communication});
+void add_efficiencies(Section& section, const char* subject,
+                      Efficiencies TraceProfile::*which, const TraceProfile& a,
+                      const TraceProfile& b) {
+  const auto add = [&](const char* figure, double Efficiencies::*value) {
+    section.rows.push_back({subject, figure, Unit::kEfficiency, a.*which.*value,
+                            b.*which.*value, a.estimated.efficiencies,
+                            b.estimated.efficiencies});
+  };
+  add("parallel efficiency", &Efficiencies::parallel);
+  add("load balance", &Efficiencies::load_balance);
+  add("communication efficiency", &Efficiencies::communication);
 }
 
 }  // namespace
@@ -186,15 +204,15 @@ Comparison compare(const TraceProfile& a, const TraceProfile& b, double least_sh
   run.rows.push_back({"run", "duration", Unit::kNanoseconds, a.duration_ns, b.duration_ns});
   run.rows.push_back({"run", "threads", Unit::kNumber, static_cast<double>(a.threads),
                       static_cast<double>(b.threads)});
-  add_efficiencies(run, "threads", a.threads_efficiency, b.threads_efficiency);
+  add_efficiencies(run, "threads", &TraceProfile::threads_efficiency, a, b);
   if (a.uses_mpi || b.uses_mpi)
-    add_efficiencies(run, "MPI", a.mpi_efficiency, b.mpi_efficiency);
+    add_efficiencies(run, "MPI", &TraceProfile::mpi_efficiency, a, b);
   out.sections.push_back(std::move(run));
   CounterRows counters(a, b);
   counters.totals();
   compare_regions(a, b, least_share, counters, out);
   compare_loops(a, b, least_share, counters, out);
-  compare_messages(a.messages, b.messages, out);
+  compare_messages(a, b, out);
   Section counted = counters.take();
   if (!counted.rows.empty()) out.sections.push_back(std::move(counted));
   return out;

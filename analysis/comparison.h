@@ -1,6 +1,6 @@
-// Two profiles side by side: what one trace tells of a run, and what the other does.
+// Two profiles side by side.
 //
-// Place in the flow: ARCHITECTURE.md, step 10, behind trace_profile.h; `refrain compare`
+// Place in the flow: ARCHITECTURE.md, step 10, after trace_profile.h; `refrain compare`
 // prints it. Pure. Thread-safety: plain values.
 // A row is one figure of both. Its difference is relative to the first trace's figure; that
 // of efficiencies is b - a.
@@ -22,6 +22,8 @@ struct Row {
   Unit unit = Unit::kNumber;
   double a = 0;
   double b = 0;
+  bool a_estimated = false;  // not counted
+  bool b_estimated = false;
   // Infinite where only b has any.
   double difference() const noexcept;
 };
@@ -33,7 +35,7 @@ struct Section {
 
 struct Comparison {
   std::vector<Section> sections;
-  // Regions that only one of the two has, of those that matter.
+  // Relevant regions that only one of the two has.
   std::vector<std::string> only_a;
   std::vector<std::string> only_b;
   double greatest_difference() const noexcept;  // of all rows, without sign

@@ -11,7 +11,7 @@ bool counts_up(OTF2_MetricMode mode) {
          mode == OTF2_METRIC_ACCUMULATED_NEXT;
 }
 
-// Whole numbers are subtracted as such: a double would lose the last digits of large ones.
+// Integers are subtracted as integers: a double would lose the last digits of large ones.
 double difference(std::uint64_t value, std::uint64_t before, std::uint8_t type) {
   switch (type) {
     case OTF2_TYPE_DOUBLE:
@@ -61,7 +61,7 @@ void CounterReadings::read(const CounterTable& table, const reader::TraceEvent& 
     const reader::ExtraValue& value = event.extras[i];
     latest_[counter] = difference(value.bits, since_begin ? bits_[counter] : 0, value.type);
     bits_[counter] = value.bits;
-    // Apart, for they may be so large that a double has no room for what comes.
+    // Separate, for added to a large value small increments would be lost in a double.
     const bool first = since_begin && !known_[counter];
     (first ? before_ : totals_)[counter] += latest_[counter];
     known_[counter] = true;

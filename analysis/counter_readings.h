@@ -1,11 +1,11 @@
-// What the counters of a trace (OTF2's metrics) say: how much each has counted on a
+// Values of the counters of a trace (OTF2's metrics): how much each has counted on a
 // location, and between the begin and the end of a region.
 //
 // Place in the flow: private to trace_profile.h. Thread-safety: none.
-// Counters are those that count up, whatever their values stand for (since the begin, since
-// the record before, up to the next); metrics that are a level, as a temperature, are none.
-// Of one name there is one counter, in all classes. A record of values belongs to the event
-// of its location that comes next, at the same time. Cost: O(values) a record.
+// Counters are metrics that accumulate, whatever their values refer to (since the begin, since
+// the record before, up to the next), not levels such as a temperature. There is one counter
+// per name, in all classes. A record of values belongs to the next event of its location, at
+// the same time. Cost: O(values) a record.
 #pragma once
 
 #include <cstdint>

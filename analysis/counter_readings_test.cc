@@ -10,7 +10,7 @@
 namespace refrain::analysis {
 namespace {
 
-// A counter and, beside it, what is none: a level.
+// A counter and a metric that is none: a level.
 void define_counters(TraceDefinitions& definitions) {
   definitions.metrics.push_back(
       {"temperature", "", OTF2_METRIC_TYPE_OTHER, OTF2_METRIC_ABSOLUTE_POINT});
@@ -22,7 +22,7 @@ void define_counters(TraceDefinitions& definitions) {
 constexpr std::uint64_t kLarge = std::uint64_t{1} << 60;
 
 // Each iteration the first thread does 3, of which 2 in `work`, the other one 5 in `work`.
-// With `reduced` as Refrain writes it: the marks have values, whatever is held, other
+// With `reduced` as Refrain writes it: marks have values, also of skipped iterations; other
 // threads do not.
 MadeUpRun counted(int iterations, int written, bool reduced) {
   MadeUpRun run(1);
@@ -31,15 +31,15 @@ MadeUpRun counted(int iterations, int written, bool reduced) {
   std::uint64_t second = 0;
   run.count(0, {40, first});
   for (int i = 0; i < iterations; ++i) {
-    const bool held = reduced && i >= written;
+    const bool skipped = reduced && i >= written;
     if (reduced && i == written) run.switch_writing(0, false);
     run.count(0, {41, first});
     if (i > 0) run.leave(0, kOuter);
     run.count(0, {41, first});
-    run.begin(0, kOuter, !held);
+    run.begin(0, kOuter, !skipped);
     run.pass(100);
     ++first;
-    if (!held) {
+    if (!skipped) {
       run.count(0, {42, first});
       run.enter(0, kWork);
       run.count(1, {43, second});
@@ -48,7 +48,7 @@ MadeUpRun counted(int iterations, int written, bool reduced) {
     run.pass(900);
     first += 2;
     second += 5;
-    if (held) continue;
+    if (skipped) continue;
     run.count(0, {40, first});
     run.leave(0, kWork);
     run.count(1, {40, second});
@@ -109,7 +109,7 @@ TEST_CASE("Profile: counters - of one trace only") {
     CHECK(section.title != "Counters");
 }
 
-TEST_CASE("Profile: counters - what values stand for") {
+TEST_CASE("Profile: counters - what values refer to") {
   TraceDefinitions definitions;
   const auto metric = [&](const char* name, OTF2_MetricMode mode) {
     definitions.metrics.push_back({name, "", OTF2_METRIC_TYPE_PAPI, mode});
@@ -152,7 +152,7 @@ TEST_CASE("Profile: counters - what values stand for") {
   CHECK(readings.totals() == std::vector<double>{30, 5, 0.75});
   CHECK(readings.latest() == std::vector<double>{30, -2, 0.25});
   CHECK_FALSE(readings.take(21));
-  // Another class, too many values, and one that nobody defined.
+  // Another class, too many values, and an undefined one.
   read(2, 30,
        {{0, OTF2_TYPE_DOUBLE, real(1)}, {1, 0, 0}, {2, 0, 131}, {3, 0, 9}, {4, 0, 9}});
   CHECK(readings.totals() == std::vector<double>{31, 5, 1.75});

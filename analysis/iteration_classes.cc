@@ -13,8 +13,8 @@ double median(std::vector<std::uint64_t>& values) {
   return static_cast<double>(*middle);
 }
 
-// A rule that sorts samples into classes is of use if it is wrong about at most a quarter of
-// those that are not in the class of most.
+// A rule that sorts samples into classes is useful if it is wrong about at most a quarter of
+// those that are not in the largest class.
 bool is_of_use(std::size_t wrong, std::size_t all, std::size_t most) {
   return 4 * wrong <= all - most;
 }
@@ -30,7 +30,7 @@ void IterationClasses::settle() {
   samples_.clear();
 }
 
-// Only visits that can be compared with others say anything.
+// Only visits that can be compared with others count.
 bool IterationClasses::by_position() {
   std::map<std::uint64_t, std::array<std::size_t, kMost>> counts;
   for (const Sample& sample : samples_) ++counts[sample.position][of_inner(sample.inner)];
@@ -90,11 +90,11 @@ std::uint32_t IterationClasses::of_inner(std::uint64_t inner) const noexcept {
   return static_cast<std::uint32_t>(found - inner_.begin());
 }
 
-std::uint32_t IterationClasses::of_held(std::uint64_t position,
-                                        std::uint64_t ns) const noexcept {
+std::uint32_t IterationClasses::of_skipped(std::uint64_t position,
+                                           std::uint64_t ns) const noexcept {
   if (at_.empty()) return of_duration(ns);
-  const auto behind = at_.upper_bound(position);
-  return behind == at_.begin() ? behind->second : std::prev(behind)->second;
+  const auto next = at_.upper_bound(position);
+  return next == at_.begin() ? next->second : std::prev(next)->second;
 }
 
 std::uint32_t IterationClasses::of_duration(std::uint64_t ns) const noexcept {

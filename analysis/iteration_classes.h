@@ -1,13 +1,13 @@
-// IterationClasses: tells the iterations of a loop apart that hold more or fewer iterations of
-// inner loops, by where in its visit one is, or by how long it lasts.
+// IterationClasses: distinguishes the iterations of a loop that have more or fewer iterations of
+// inner loops, by their position in the visit, or by their duration.
 //
-// Place in the flow: private to trace_profile.h. Of a written iteration the number of inner
-// iterations is known; of a held one only its number in the visit and its duration. Where
-// written ones of the same number are alike in all visits, a held one is taken to be like
-// those of its number, or of the greatest number before it of which there are any. Otherwise
-// it is taken to be like those whose duration is nearest (of those that were not written for
-// being slow). Where durations do not tell the written ones apart either, or the numbers of inner
-// iterations are too many, all iterations are of one class. Pure.
+// Place in the flow: private to trace_profile.h. The number of inner iterations is known of a
+// written iteration; of a skipped one only its position and its duration are. Where written
+// ones of the same position are alike in all visits, a skipped one is assumed to be like those
+// of its position, or of the latest position before it that has any. Otherwise it is assumed to
+// be like those with the nearest duration (of those not written for being slow). Where
+// durations do not distinguish the written ones either, or there are too many numbers of inner
+// iterations, all iterations are of one class. Pure.
 // Thread-safety: const after settle(). Cost: settle() sorts the samples.
 #pragma once
 
@@ -27,14 +27,14 @@ class IterationClasses {
     std::uint64_t inner = 0;     // iterations of inner loops directly in it
     std::uint64_t position = 0;  // in its visit
     std::uint64_t ns = 0;
-    bool leading = true;  // none of its visit was held before
+    bool leading = true;  // none of its visit was skipped before
   };
   void add(const Sample& sample) { samples_.push_back(sample); }
   // All are added.
   void settle();
 
   std::uint32_t of_inner(std::uint64_t inner) const noexcept;
-  std::uint32_t of_held(std::uint64_t position, std::uint64_t ns) const noexcept;
+  std::uint32_t of_skipped(std::uint64_t position, std::uint64_t ns) const noexcept;
 
  private:
   bool by_position();

@@ -14,7 +14,7 @@ std::string SampleSink::begin(const TraceDefinitions& definitions) {
   processes_.resize(definitions.processes.size());
   on_.assign(definitions.locations.size(), true);
   for (Process& process : processes_) {
-    process.held.resize(definitions.regions.size());
+    process.skipped.resize(definitions.regions.size());
     process.least_ns.assign(definitions.regions.size(), ~std::uint64_t{0});
   }
   return {};
@@ -34,13 +34,14 @@ void SampleSink::event(const TraceEvent& event) {
   const bool written = attributes_->written(event);
   const VisitCounter::Visit& visit =
       process.visits.begin(process.open.size(), event.ref, !written);
-  process.open.push_back({event.ref, written ? process.written.size() : kHeld, event.ns,
+  process.open.push_back({event.ref, written ? process.written.size() : kSkipped, event.ns,
                           attributes_->complete(event)});
   if (!written) return;
-  const auto depth = std::count_if(process.open.begin(), process.open.end() - 1,
-                                   [](const Open& open) { return open.written != kHeld; });
+  const auto depth =
+      std::count_if(process.open.begin(), process.open.end() - 1,
+                    [](const Open& open) { return open.written != kSkipped; });
   process.written.push_back({event.ref, attributes_->complete(event), visit.iterations - 1,
-                             !visit.held, static_cast<std::size_t>(depth)});
+                             !visit.skipped, static_cast<std::size_t>(depth)});
 }
 
 // A gap belongs to the innermost written iteration around it.
@@ -48,8 +49,9 @@ void SampleSink::count_gap(Process& process, std::uint64_t ns) const {
   const std::uint64_t passed = ns - process.ns;
   process.ns = ns;
   if (on_[process.location]) return;
-  const auto around = std::find_if(process.open.rbegin(), process.open.rend(),
-                                   [](const Open& open) { return open.written != kHeld; });
+  const auto around =
+      std::find_if(process.open.rbegin(), process.open.rend(),
+                   [](const Open& open) { return open.written != kSkipped; });
   if (around != process.open.rend()) around->gap_ns += passed;
 }
 
@@ -61,34 +63,36 @@ void SampleSink::end_iteration(Process& process, std::uint64_t ns) {
   std::uint64_t& least_ns = process.least_ns[open.region];
   if (open.complete) least_ns = std::min(least_ns, duration);
   if (open.complete && !process.open.empty()) ++process.open.back().inner;
-  if (open.written != kHeld) {
+  if (open.written != kSkipped) {
     Written& iteration = process.written[open.written];
     iteration.ns = duration;
     iteration.inner = open.inner;
-    iteration.untold_ns = open.gap_ns - std::min(open.gap_ns, open.held_ns);
+    iteration.unreported_ns = open.gap_ns - std::min(open.gap_ns, open.skipped_ns);
     return;
   }
-  Range& held = process.held[open.region];
-  held.least = std::min(held.least, duration);
-  held.greatest = std::max(held.greatest, duration);
-  if (!process.open.empty() && process.open.back().written != kHeld)
-    process.open.back().held_ns += duration;
+  Range& skipped = process.skipped[open.region];
+  skipped.least = std::min(skipped.least, duration);
+  skipped.greatest = std::max(skipped.greatest, duration);
+  if (!process.open.empty() && process.open.back().written != kSkipped)
+    process.open.back().skipped_ns += duration;
 }
 
 SampleKind SampleSink::kind_of(const Process& process, const Written& iteration) {
-  // Less than one in so many is told well enough. Of a slow iteration what matters is not
-  // its own duration: most of it may be one inner iteration, written alone.
-  constexpr std::uint64_t kUntoldPart = 100;
-  constexpr std::uint64_t kUntoldPartOfLeast = 10;
-  const std::uint64_t told_well = std::min(
-      iteration.ns / kUntoldPart, process.least_ns[iteration.region] / kUntoldPartOfLeast);
-  if (!iteration.complete || iteration.untold_ns > told_well) return SampleKind::kPartial;
+  // Smaller parts can be neglected. For a slow iteration its own duration does not matter:
+  // most of it may be one inner iteration, written alone.
+  constexpr std::uint64_t kUnreportedPart = 100;
+  constexpr std::uint64_t kUnreportedPartOfLeast = 10;
+  const std::uint64_t reported_well =
+      std::min(iteration.ns / kUnreportedPart,
+               process.least_ns[iteration.region] / kUnreportedPartOfLeast);
+  if (!iteration.complete || iteration.unreported_ns > reported_well)
+    return SampleKind::kPartial;
   if (iteration.position == 0) return SampleKind::kFirst;
-  const Range& held = process.held[iteration.region];
-  const bool known = held.least <= held.greatest;
-  const bool like_held =
-      !known || (iteration.ns >= held.least && iteration.ns <= held.greatest);
-  return like_held ? SampleKind::kTypical : SampleKind::kOther;
+  const Range& skipped = process.skipped[iteration.region];
+  const bool known = skipped.least <= skipped.greatest;
+  const bool like_skipped =
+      !known || (iteration.ns >= skipped.least && iteration.ns <= skipped.greatest);
+  return like_skipped ? SampleKind::kTypical : SampleKind::kOther;
 }
 
 std::string SampleSink::finish(std::uint64_t) {
@@ -98,8 +102,9 @@ std::string SampleSink::finish(std::uint64_t) {
     for (const Written& iteration : process.written) {
       marks.written.push_back(
           {kind_of(process, iteration), iteration.region, iteration.depth});
-      const Range& held = process.held[iteration.region];
-      if (held.least <= held.greatest && marks.written.back().kind != SampleKind::kPartial)
+      const Range& skipped = process.skipped[iteration.region];
+      if (skipped.least <= skipped.greatest &&
+          marks.written.back().kind != SampleKind::kPartial)
         marks.classes[iteration.region].add(
             {iteration.inner, iteration.position, iteration.ns, iteration.leading});
     }

@@ -19,27 +19,27 @@
 
 namespace refrain::analysis {
 
-// Counts the iterations of visits, as marks come: a visit is over when the iteration around it
-// is, or when another loop comes.
+// Counts the iterations of visits from their marks: a visit ends with the iteration around it,
+// or when another loop begins.
 class VisitCounter {
  public:
   struct Visit {
     std::uint32_t loop = reader::kNone;
     std::uint64_t iterations = 0;  // begun
-    bool held = false;             // one of them was
+    bool skipped = false;          // one of them was
   };
-  // An iteration begins inside of so many: its visit, with it.
-  const Visit& begin(std::size_t depth, std::uint32_t loop, bool held) {
+  // An iteration begins at this depth: its visit, including it.
+  const Visit& begin(std::size_t depth, std::uint32_t loop, bool skipped) {
     visits_.resize(depth + 1);
     Visit& visit = visits_.back();
     if (visit.loop != loop) visit = {.loop = loop};
     ++visit.iterations;
-    visit.held |= held;
+    visit.skipped |= skipped;
     return visit;
   }
 
  private:
-  std::vector<Visit> visits_;  // of each level the one that came last
+  std::vector<Visit> visits_;  // the latest of each level
 };
 
 struct WrittenIteration {
@@ -48,22 +48,22 @@ struct WrittenIteration {
   std::size_t depth = 0;      // written iterations around it
   std::uint32_t variant = 0;  // of iteration_classes.h
 };
-// What the marks of a process say.
+// The marks of a process.
 struct ProcessMarks {
-  std::uint32_t location = reader::kNone;  // that has them; kNone: there are none
-  // What each written iteration is good for, in the order of their begins.
+  std::uint32_t location = reader::kNone;  // that has them; kNone: none
+  // Use of each written iteration, in the order of their begins.
   std::vector<WrittenIteration> written;
   std::map<std::uint32_t, IterationClasses> classes;  // by loop
 
-  std::uint32_t variant_of_held(std::uint32_t loop, std::uint64_t position,
-                                std::uint64_t ns) const {
+  std::uint32_t variant_of_skipped(std::uint32_t loop, std::uint64_t position,
+                                   std::uint64_t ns) const {
     const auto found = classes.find(loop);
-    return found == classes.end() ? 0 : found->second.of_held(position, ns);
+    return found == classes.end() ? 0 : found->second.of_skipped(position, ns);
   }
 };
 using TraceMarks = std::vector<ProcessMarks>;  // by process
 
-// First pass: finds them.
+// First pass: collects them.
 class SampleSink final : public reader::TraceSink {
  public:
   std::string begin(const reader::TraceDefinitions& definitions) override;
@@ -78,11 +78,11 @@ class SampleSink final : public reader::TraceSink {
     std::uint32_t region;
     bool complete;
     std::uint64_t position;  // in a visit of its loop
-    bool leading;  // none of the visit was held before: not written for being slow
+    bool leading;  // none of the visit was skipped before: not written for being slow
     std::size_t depth;
     std::uint64_t ns = 0;
-    std::uint64_t untold_ns = 0;  // held, and not by iterations that have marks
-    std::uint64_t inner = 0;      // complete iterations directly in it
+    std::uint64_t unreported_ns = 0;  // skipped, without marks
+    std::uint64_t inner = 0;          // complete iterations directly in it
   };
   struct Range {
     std::uint64_t least = ~std::uint64_t{0};
@@ -90,12 +90,12 @@ class SampleSink final : public reader::TraceSink {
   };
   struct Open {
     std::uint32_t region;
-    std::size_t written;  // place in the list; kHeld
+    std::size_t written;  // place in the list; kSkipped
     std::uint64_t begin_ns;
     bool complete;
-    std::uint64_t gap_ns = 0;   // directly in it
-    std::uint64_t held_ns = 0;  // of iterations directly in it
-    std::uint64_t inner = 0;    // complete iterations directly in it
+    std::uint64_t gap_ns = 0;      // directly in it
+    std::uint64_t skipped_ns = 0;  // of iterations directly in it
+    std::uint64_t inner = 0;       // complete iterations directly in it
   };
   struct Process {
     std::vector<Open> open;
@@ -104,9 +104,9 @@ class SampleSink final : public reader::TraceSink {
     std::uint64_t ns = 0;                    // until then gaps are counted
     std::vector<Written> written;
     std::vector<std::uint64_t> least_ns;  // by region: of its complete iterations
-    std::vector<Range> held;              // by region
+    std::vector<Range> skipped;           // by region
   };
-  static constexpr std::size_t kHeld = ~std::size_t{0};
+  static constexpr std::size_t kSkipped = ~std::size_t{0};
 
   void count_gap(Process& process, std::uint64_t ns) const;
   void end_iteration(Process& process, std::uint64_t ns);

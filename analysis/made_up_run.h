@@ -1,4 +1,4 @@
-// A run of a job that is made up, event by event, as its trace would be read.
+// An artificial run of a job, event by event, as its trace would be read.
 //
 // Thread-safety: none. Shape: each process has two threads, one for serial work and one
 // that helps; regions are RegionIndex.
@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "analysis/holding_sink.h"
 #include "analysis/profile_sink.h"
+#include "analysis/skipping_sink.h"
 
 namespace refrain::analysis {
 
@@ -21,6 +21,7 @@ using reader::TraceDefinitions;
 using reader::TraceEvent;
 
 constexpr std::uint32_t kWritten = 7;   // the attribute
+constexpr std::uint32_t kComplete = 8;  // another
 constexpr std::uint32_t kCounters = 3;  // the metric class, if there is one
 
 enum RegionIndex : std::uint32_t {
@@ -35,8 +36,7 @@ enum RegionIndex : std::uint32_t {
 };
 
 // A job of processes with a thread for serial work and one that helps. Its run is made up
-// of calls; each process counts what it did, which is the truth that profiles are held
-// against.
+// of calls; each process counts what it did, as the reference for profiles.
 class MadeUpRun {
  public:
   explicit MadeUpRun(std::uint32_t processes) {
@@ -54,7 +54,9 @@ class MadeUpRun {
     region("loop 2 @ p.c:3", OTF2_REGION_ROLE_ARTIFICIAL, OTF2_PARADIGM_NONE);
     for (const RegionIndex loop : {kOuter, kInner, kOther})
       definitions.regions[loop].is_loop = true;
+    number_regions();
     definitions.attributes[kWritten].name = "written";
+    definitions.attributes[kComplete].name = "complete";
     definitions.parameters.push_back({.name = "polls"});
     for (std::uint32_t i = 0; i < processes; ++i) {
       reader::ProcessInfo& process = definitions.processes.emplace_back();
@@ -63,11 +65,20 @@ class MadeUpRun {
         process.locations.push_back(
             static_cast<std::uint32_t>(definitions.locations.size()));
         reader::LocationInfo& location = definitions.locations.emplace_back();
+        location.ref = 100 + definitions.locations.size();
         location.process = i;
         location.thread = j;
       }
     }
   }
+
+  // Their references in the archive, which are no indices.
+  void number_regions() {
+    definitions.region_table = {};
+    for (std::uint32_t i = 0; i < definitions.regions.size(); ++i)
+      definitions.region_table.add(kFirstReference + i, i);
+  }
+  static constexpr std::uint32_t kFirstReference = 40;
 
   void enter(std::uint32_t location, std::uint32_t region) {
     put(location, EventKind::kEnter, region);
@@ -80,6 +91,13 @@ class MadeUpRun {
   void begin(std::uint32_t process, std::uint32_t loop, bool kept) {
     put(2 * process, EventKind::kEnter, loop);
     if (kept) events.back().attributes = 1;
+  }
+  // The iteration that has just begun does not come to its end.
+  void break_off() {
+    static constexpr ExtraValue kBroken[] = {{kWritten, OTF2_TYPE_UINT8, 1},
+                                             {kComplete, OTF2_TYPE_UINT8, 0}};
+    events.back().extras = kBroken;
+    events.back().attributes = 2;
   }
   void switch_writing(std::uint32_t process, bool on) {
     for (std::uint32_t thread = 0; thread < 2; ++thread)
@@ -98,7 +116,7 @@ class MadeUpRun {
     leave(location, kSend);
   }
 
-  // A region of MPI in which the thread has polled so often.
+  // A region of MPI with so many polls of the thread.
   void polls(std::uint32_t location, std::uint64_t times) {
     enter(location, kSend);
     pass(50);
@@ -117,26 +135,30 @@ class MadeUpRun {
     events.back().metrics = static_cast<std::uint16_t>(values.size());
   }
 
-  TraceProfile profile(std::uint64_t hold_after = 0, const filters::SlowSettings& slow = {},
+  TraceProfile profile(std::uint64_t suspend_after = 0,
+                       const filters::SlowSettings& slow = {},
                        filters::Nested nested = filters::Nested::kFirst) const {
-    const HoldPlan plan = plan_of(hold_after, slow, nested);
+    const SkipPlan plan = plan_of(suspend_after, slow, nested);
     SampleSink samples;
     feed(samples, plan);
-    ProfileSink sink(samples.take());
+    ProfileSink sink(samples.take(), summaries);
     feed(sink, plan);
     return sink.take();
   }
 
-  HoldPlan plan_of(std::uint64_t hold_after, const filters::SlowSettings& slow = {},
+  SkipPlan plan_of(std::uint64_t suspend_after, const filters::SlowSettings& slow = {},
                    filters::Nested nested = filters::Nested::kFirst) const {
-    if (hold_after == 0) return {};
-    PlanSink plan({.limit = hold_after, .slow = slow, .nested = nested});
+    if (suspend_after == 0) return {};
+    PlanSink plan({.limit = suspend_after, .slow = slow, .nested = nested});
     hand_all(plan);
     return plan.take();
   }
 
+  std::uint64_t now() const { return now_; }
+
   TraceDefinitions definitions;
   std::vector<TraceEvent> events;
+  std::vector<base::RunSummary> summaries;  // of the archive; see made_up_summary.h
 
  private:
   void put(std::uint32_t location, EventKind kind, std::uint32_t ref) {
@@ -149,9 +171,9 @@ class MadeUpRun {
     event.extras = &kIsWritten;
     events.push_back(event);
   }
-  void feed(reader::TraceSink& to, const HoldPlan& plan) const {
-    HoldingSink holding(plan, to);
-    plan.empty() ? hand_all(to) : hand_all(holding);
+  void feed(reader::TraceSink& to, const SkipPlan& plan) const {
+    SkippingSink suspended(plan, to);
+    plan.empty() ? hand_all(to) : hand_all(suspended);
   }
   void hand_all(reader::TraceSink& sink) const {
     REQUIRE(sink.begin(definitions).empty());

@@ -35,12 +35,23 @@ bool MarkAttributes::complete(const TraceEvent& event) const noexcept {
   return value(event, complete_, 1) != 0;
 }
 
-std::uint64_t MarkAttributes::value(const TraceEvent& event, std::uint32_t attribute,
-                                    std::uint64_t otherwise) const noexcept {
+const reader::ExtraValue* MarkAttributes::completeness(
+    const TraceEvent& event) const noexcept {
+  return find(event, complete_);
+}
+
+const reader::ExtraValue* MarkAttributes::find(const TraceEvent& event,
+                                               std::uint32_t attribute) noexcept {
   const unsigned end = unsigned{event.metrics} + event.attributes;
   for (unsigned i = event.metrics; i < end; ++i)
-    if (event.extras[i].ref == attribute) return event.extras[i].bits;
-  return otherwise;
+    if (event.extras[i].ref == attribute) return &event.extras[i];
+  return nullptr;
+}
+
+std::uint64_t MarkAttributes::value(const TraceEvent& event, std::uint32_t attribute,
+                                    std::uint64_t otherwise) noexcept {
+  const reader::ExtraValue* const found = find(event, attribute);
+  return found == nullptr ? otherwise : found->bits;
 }
 
 }  // namespace refrain::analysis

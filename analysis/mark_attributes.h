@@ -1,8 +1,8 @@
-// What the mark of an iteration says: an Enter of a loop's region, with attributes.
+// Reads the mark of an iteration: an Enter of a loop's region, with attributes.
 //
 // Place in the flow: private to archive_info.h and trace_profile.h, which read marks.
 // Thread-safety: const, any thread. Ownership: refers to the definitions.
-// Errors: none; what a mark does not say is as if it were skipped and complete.
+// Errors: none; a mark without attributes counts as skipped and complete.
 // Cost: O(1) an event.
 #pragma once
 
@@ -20,10 +20,14 @@ class MarkAttributes {
   bool written(const reader::TraceEvent& event) const noexcept;  // whole or partial
   bool partial(const reader::TraceEvent& event) const noexcept;
   bool complete(const reader::TraceEvent& event) const noexcept;  // it came to its end
+  // The attribute that says so, or null.
+  const reader::ExtraValue* completeness(const reader::TraceEvent& event) const noexcept;
 
  private:
-  std::uint64_t value(const reader::TraceEvent& event, std::uint32_t attribute,
-                      std::uint64_t otherwise) const noexcept;
+  static const reader::ExtraValue* find(const reader::TraceEvent& event,
+                                        std::uint32_t attribute) noexcept;
+  static std::uint64_t value(const reader::TraceEvent& event, std::uint32_t attribute,
+                             std::uint64_t otherwise) noexcept;
 
   const reader::TraceDefinitions& definitions_;
   std::uint32_t written_ = reader::kNone;

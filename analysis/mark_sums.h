@@ -1,8 +1,8 @@
 // Adds up the marks of iterations, location by location and loop by loop.
 //
-// Place in the flow: private to archive_info.h, behind reader::ArchiveStream::run_in_turn().
+// Place in the flow: private to archive_info.h, after reader::ArchiveStream::run_in_turn().
 // Thread-safety: none. Ownership: plain values; refers to the definitions.
-// Units: ticks of the location's clock. Errors: none; begins and ends that do not fit together
+// Units: ticks of the location's clock. Errors: none; unmatched begins and ends
 // are left out. Cost: O(1) an event; memory for the loops and the open iterations of a location.
 #pragma once
 
@@ -19,7 +19,7 @@
 
 namespace refrain::analysis {
 
-// What the marks of a loop's iterations on one location add up to. Complete ones count.
+// Sums of the marks of a loop's complete iterations on one location.
 struct MarkSums {
   std::uint64_t iterations = 0;
   std::uint64_t written = 0;  // whole
@@ -33,7 +33,7 @@ struct MarkSums {
 class MarkSumsSink final : public reader::TraceSink {
  public:
   // Called for each location that has marks, when all of them are known, with its index and
-  // for each loop that has begun there the index of its region.
+  // the region's index of each loop that has begun there.
   using Take = std::function<void(std::uint32_t location, std::uint32_t region,
                                   const MarkSums& sums)>;
   explicit MarkSumsSink(Take take) : take_(std::move(take)) {}

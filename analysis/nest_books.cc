@@ -57,19 +57,20 @@ const Sums& NestBooks::whole(Place& place) {
   Sums result = place.own_;
   for (const auto& [key, inner] : place.inside_) result.add(whole(*inner), 1, 1);
   settle_gap(place, result);
-  for (const auto& [variant, held] : place.held_) estimate(place, variant, held, result);
+  for (const auto& [variant, skipped] : place.skipped_)
+    estimate(place, variant, skipped, result);
   sums = std::move(result);
   state = State::kDone;
   return sums;
 }
 
-// What was not written in a place are its held iterations, and a little around them.
-// Without marks all that is known is how long it was: a part of such an iteration, or
-// iterations of the loop that came last.
+// What was not written in a place is its skipped iterations, and a little around them.
+// Without marks only its duration is known: a part of such an iteration, or iterations of
+// the latest loop.
 void NestBooks::settle_gap(Place& place, Sums& sums) {
   gap_ns_ += place.gap_ns_;
   double left = place.gap_ns_;
-  for (const auto& [variant, held] : place.held_) left -= held.ns;
+  for (const auto& [variant, skipped] : place.skipped_) left -= skipped.ns;
   if (left <= 0) return;
   if (place.kind_ == SampleKind::kPartial) {
     const Sample like = sample(place.loop_);
@@ -81,12 +82,12 @@ void NestBooks::settle_gap(Place& place, Sums& sums) {
     }
     return;
   }
-  if (!place.held_.empty()) {
+  if (!place.skipped_.empty()) {
     const auto most = std::max_element(
-        place.held_.begin(), place.held_.end(),
+        place.skipped_.begin(), place.skipped_.end(),
         [](const auto& a, const auto& b) { return a.second.ns < b.second.ns; });
-    // Not more than a cut may lie beside an iteration's begin: what the program did behind
-    // its last loop is nobody's iteration.
+    // At most the distance of a cut from an iteration's begin: what the program did after
+    // its last loop belongs to no iteration.
     const double mean = most->second.ns / std::max(1.0, most->second.count);
     most->second.ns += std::min(left, mean);
     unexplained_ns_ += left - std::min(left, mean);
@@ -103,7 +104,7 @@ void NestBooks::settle_gap(Place& place, Sums& sums) {
     }
     if (iterations == 0) continue;
     const double count = left * iterations / ns;
-    place.hold(place.last_loop_, 0, count, left);
+    place.suspend(place.last_loop_, 0, count, left);
     sums.regions[place.last_loop_].calls += count;
     sums.regions[place.last_loop_].inclusive_ns += left;
     return;
@@ -113,7 +114,7 @@ void NestBooks::settle_gap(Place& place, Sums& sums) {
 
 // Of the same class and place, if there is one; else of the same class, else of any.
 void NestBooks::estimate(Place& place, const Place::Variant& variant,
-                         const Place::Held& held, Sums& sums) {
+                         const Place::Skipped& skipped, Sums& sums) {
   const auto [loop, number] = variant;
   Sample sample = no_sample();
   fill(place, {loop, number, false}, sample);
@@ -121,11 +122,11 @@ void NestBooks::estimate(Place& place, const Place::Variant& variant,
   if (sample.iterations == 0) fill(place, {loop, Wanted::kAny, false}, sample);
   if (sample.iterations == 0) sample = this->sample(loop);
   if (sample.iterations == 0) {
-    unexplained_ns_ += held.ns;
+    unexplained_ns_ += skipped.ns;
     return;
   }
-  sums.add(sample.counts, held.count / sample.iterations, 0);
-  sums.add(sample.times, 0, held.ns / sample.ns);
+  sums.add(sample.counts, skipped.count / sample.iterations, 0);
+  sums.add(sample.times, 0, skipped.ns / sample.ns);
 }
 
 NestBooks::Sample NestBooks::sample(std::uint32_t loop) {
@@ -135,7 +136,7 @@ NestBooks::Sample NestBooks::sample(std::uint32_t loop) {
 }
 
 // Counts from all but the first of a visit, so that what other threads do a little before
-// or after the marks is there as often as not; times from typical ones.
+// or after the marks averages out; times from typical ones.
 void NestBooks::fill(Place& place, const Wanted& wanted, Sample& sample) {
   for (const SampleKind kind : {SampleKind::kTypical, SampleKind::kOther})
     each_sample(place, wanted, kind, &NestBooks::add_counts, sample);
@@ -157,7 +158,7 @@ void NestBooks::each_sample(Place& place, const Wanted& wanted, SampleKind kind,
   }
 }
 
-// Not one that is being asked for already.
+// Not one that is being computed already.
 bool NestBooks::may_tell(Place& place) {
   if (place.iterations_ == 0 || place.ns_ <= 0) return false;
   whole(place);

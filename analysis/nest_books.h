@@ -1,8 +1,8 @@
-// Books of what happened in each place of a process' nest of loops, and what that makes of
-// the iterations that were held.
+// Accumulates what happened in each place of a process' nest of loops, and estimates the
+// skipped iterations from it.
 //
-// Place in the flow: private to trace_profile.h, which says what the method is. Pure.
-// Units: nanoseconds, counts. Cost: held() and total() are linear in places times regions.
+// Place in the flow: private to trace_profile.h, which describes the method. Pure.
+// Units: nanoseconds, counts. Cost: skipped() and total() are linear in places times regions.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct Shape {
   std::size_t counters = 0;
 };
 
-// What grows with the number of iterations, and what with their duration.
+// Sums that grow with the number of iterations, and those that grow with their duration.
 struct Sums {
   // Of one counter.
   struct Counted {
@@ -55,12 +55,12 @@ struct Sums {
   void raise_counts(const Sums& like, double times);
 };
 
-// What an iteration that is in the archive says of those that are not.
+// How a written iteration is used to estimate skipped ones.
 enum class SampleKind : std::uint8_t {
-  kTypical,  // as long as they were
-  kOther,    // their calls are as typical
-  kFirst,    // of a visit: what came before may reach into it, on other threads
-  kPartial,  // much of it was held without marks of what, or it was broken off
+  kTypical,  // of similar duration
+  kOther,    // only its calls are typical
+  kFirst,    // of a visit: on other threads the code before it may still run
+  kPartial,  // much of it was skipped without marks, or it was broken off
 };
 
 // A loop in a place of the nest: its iterations of one kind. The root is what lies outside
@@ -71,7 +71,7 @@ class Place {
                  SampleKind kind = SampleKind::kOther)
       : shape_(shape), own_(shape), loop_(loop), kind_(kind) {}
 
-  struct Held {
+  struct Skipped {
     double count = 0;
     double ns = 0;
   };
@@ -84,11 +84,11 @@ class Place {
     iterations_ += complete;
     ns_ += ns;
   }
-  // Complete iterations of `loop`, of one class, that were held here.
-  void hold(std::uint32_t loop, std::uint32_t variant, double count, double ns) {
-    Held& held = held_[{loop, variant}];
-    held.count += count;
-    held.ns += ns;
+  // Complete iterations of `loop`, of one class, that were skipped here.
+  void suspend(std::uint32_t loop, std::uint32_t variant, double count, double ns) {
+    Skipped& skipped = skipped_[{loop, variant}];
+    skipped.count += count;
+    skipped.ns += ns;
   }
   // Nothing was written for so long, on the thread that has the marks.
   void add_gap(double ns) noexcept { gap_ns_ += ns; }
@@ -109,7 +109,7 @@ class Place {
   double ns_ = 0;
   double gap_ns_ = 0;
   std::map<Key, std::unique_ptr<Place>> inside_;
-  std::map<Variant, Held> held_;
+  std::map<Variant, Skipped> skipped_;
   std::uint32_t last_loop_ = ~std::uint32_t{0};  // that was entered here
 };
 
@@ -118,10 +118,10 @@ class NestBooks {
   explicit NestBooks(const Shape& shape) : shape_(shape), root_(shape) {}
 
   Place& root() noexcept { return root_; }
-  // Written and held. When all is booked; what it comes to is found out once.
+  // Written and skipped. After all was added; computed once.
   const Sums& total();
-  // What a loop's iterations had in the mean, by those that stand for the others;
-  // iterations is 0 if there are none. After total().
+  // Mean of a loop's iterations, from those that represent the others; iterations is 0 if
+  // there are none. After total().
   struct Sample {
     Sums counts;  // of `iterations`
     double iterations = 0;
@@ -130,27 +130,27 @@ class NestBooks {
   };
   Sample sample(std::uint32_t loop);
   // Valid after total(): of the thread that has the marks, how long nothing was written,
-  // and how much of this there is no iteration to tell by.
+  // and how much of this cannot be estimated from any iteration.
   double gap_ns() const noexcept { return gap_ns_; }
   double unexplained_ns() const noexcept { return unexplained_ns_; }
 
  private:
   enum class State : std::uint8_t { kOpen, kBusy, kDone };
 
-  // What happened in a place, inner loops and what was held included.
+  // What happened in a place, including inner loops and skipped iterations.
   const Sums& whole(Place& place);
   void settle_gap(Place& place, Sums& sums);
-  void estimate(Place& place, const Place::Variant& variant, const Place::Held& held,
+  void estimate(Place& place, const Place::Variant& variant, const Place::Skipped& skipped,
                 Sums& sums);
   Sample no_sample() const { return {Sums(shape_), 0, Sums(shape_), 0}; }
-  // Which samples are asked for: of a loop, in a place or anywhere below it.
+  // Which samples are wanted: of a loop, in a place or anywhere below it.
   struct Wanted {
     std::uint32_t loop = 0;
     std::uint32_t variant = kAny;
     bool anywhere = false;
     static constexpr std::uint32_t kAny = ~std::uint32_t{0};
   };
-  // Adds to the sample what there is of a kind.
+  // Adds the iterations of a kind to the sample.
   using Add = void (NestBooks::*)(Place&, Sample&);
   void each_sample(Place& place, const Wanted& wanted, SampleKind kind, Add add,
                    Sample& sample);

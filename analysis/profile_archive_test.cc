@@ -1,4 +1,4 @@
-// Profiles of archives on disk: of other tools, and of what has no loops.
+// Profiles of archives on disk: of other tools, and without loops.
 #include <catch2/catch.hpp>
 
 #include "analysis/trace_profile.h"
@@ -7,7 +7,7 @@
 
 namespace refrain::analysis {
 
-TEST_CASE("Profile: an archive of another tool - its GPU's stream is no thread") {
+TEST_CASE("Profile: an archive of another tool - a GPU's stream is no thread") {
   test::TemporaryFolder folder;
   reader::write_foreign_archive(folder / "a");
   const ProfileResult result = read_trace_profile(folder / "a");
@@ -25,10 +25,10 @@ TEST_CASE("Profile: an archive of another tool - its GPU's stream is no thread")
   CHECK(exclusive == Approx((2500 + 2400) * 0.4));
 }
 
-TEST_CASE("Profile: a limit where no iterations are marked - an error") {
+TEST_CASE("Profile: a limit without marks of iterations - an error") {
   test::TemporaryFolder folder;
   reader::write_foreign_archive(folder / "a");
-  const ProfileResult result = read_trace_profile(folder / "a", {.hold_after = 10});
+  const ProfileResult result = read_trace_profile(folder / "a", {.suspend_after = 10});
   CHECK(result.error.find("no marks of iterations") != std::string::npos);
 }
 

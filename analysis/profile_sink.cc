@@ -3,45 +3,14 @@
 #include <algorithm>
 #include <utility>
 
+#include "analysis/region_use.h"
+
 namespace refrain::analysis {
 
 using reader::EventKind;
 using reader::RegionInfo;
 using reader::TraceDefinitions;
 using reader::TraceEvent;
-
-bool is_thread(const reader::LocationInfo& location) {
-  return location.type != OTF2_LOCATION_TYPE_ACCELERATOR_STREAM &&
-         location.type != OTF2_LOCATION_TYPE_METRIC;
-}
-
-bool is_useful(const RegionInfo& region) {
-  switch (region.role) {
-    case OTF2_REGION_ROLE_BARRIER:
-    case OTF2_REGION_ROLE_IMPLICIT_BARRIER:
-    case OTF2_REGION_ROLE_FLUSH:
-    case OTF2_REGION_ROLE_CRITICAL:
-    case OTF2_REGION_ROLE_TASK_WAIT:
-    case OTF2_REGION_ROLE_TASK_CREATE:
-    case OTF2_REGION_ROLE_COLL_ONE2ALL:
-    case OTF2_REGION_ROLE_COLL_ALL2ONE:
-    case OTF2_REGION_ROLE_COLL_ALL2ALL:
-    case OTF2_REGION_ROLE_COLL_OTHER:
-    case OTF2_REGION_ROLE_FILE_IO:
-    case OTF2_REGION_ROLE_POINT2POINT:
-    case OTF2_REGION_ROLE_RMA:
-    case OTF2_REGION_ROLE_DATA_TRANSFER:
-    case OTF2_REGION_ROLE_ARTIFICIAL:
-    case OTF2_REGION_ROLE_THREAD_CREATE:
-    case OTF2_REGION_ROLE_THREAD_WAIT:
-    case OTF2_REGION_ROLE_ALLOCATE:
-    case OTF2_REGION_ROLE_DEALLOCATE:
-      return false;
-    default:
-      return region.paradigm != OTF2_PARADIGM_MPI &&
-             region.paradigm != OTF2_PARADIGM_MEASUREMENT_SYSTEM;
-  }
-}
 
 std::string ProfileSink::begin(const TraceDefinitions& definitions) {
   definitions_ = &definitions;
@@ -59,19 +28,21 @@ std::string ProfileSink::begin(const TraceDefinitions& definitions) {
   threads_.resize(definitions.locations.size());
   processes_.resize(definitions.processes.size());
   samples_.resize(processes_.size());
+  totals_ = process_totals(summaries_, definitions);
   for (std::uint32_t i = 0; i < processes_.size(); ++i) {
     find_threads(i);
     Process& process = processes_[i];
     process.books = std::make_unique<NestBooks>(
         Shape{definitions.regions.size(), process.locations.size(), counter_count_});
-    process.held_by_loop.resize(loops_.size());
+    process.skipped_by_loop.resize(loops_.size());
     process.places.push_back(&process.books->root());
     process.written.resize(definitions.regions.size());
+    process.marked.resize(definitions.regions.size());
   }
   return {};
 }
 
-// The one that has the marks is the first; without marks, the one that is defined first.
+// The thread with the marks is the first; without marks, the one defined first.
 void ProfileSink::find_threads(std::uint32_t number) {
   Process& process = processes_[number];
   for (const std::uint32_t location : definitions_->processes[number].locations) {
@@ -90,15 +61,14 @@ Place& ProfileSink::place_of(const Thread& thread) const {
                                  : *processes_[thread.process].places.back();
 }
 
-// A thread that is written again before the first one is in the next written iteration
-// already.
+// A thread that is resumed before the first one is already in the next written iteration.
 void ProfileSink::switch_writing(Thread& thread, bool on) {
   settle_all(thread);
   thread.written = on;
   thread.gap = true;
   thread.place = nullptr;
   const Process& process = processes_[thread.process];
-  if (!on || thread.first || process.held == 0) return;
+  if (!on || thread.first || process.skipped == 0) return;
   const auto& samples = samples_[thread.process].written;
   if (process.next_written >= samples.size()) return;
   const WrittenIteration& next = samples[process.next_written];
@@ -118,7 +88,7 @@ void ProfileSink::book(Thread& thread, std::uint64_t ns) {
   }
   written_ns_ += passed;
   Process& process = processes_[thread.process];
-  if (thread.first && process.held != 0) process.alone_ns += passed;
+  if (thread.first && process.skipped != 0) process.alone_ns += passed;
   thread.written_ns += static_cast<std::uint64_t>(passed);
   Sums& sums = place.own();
   const auto& stack = thread.stack;
@@ -144,7 +114,7 @@ void ProfileSink::settle(Frame& frame, const Thread& thread, Sums& sums) {
   frame.settled_ns = thread.written_ns;
 }
 
-// Before what happens next belongs to another place.
+// Before the place changes.
 void ProfileSink::settle_all(Thread& thread) {
   Sums& sums = place_of(thread).own();
   for (Frame& frame : thread.stack) settle(frame, thread, sums);
@@ -169,7 +139,7 @@ void ProfileSink::event(const TraceEvent& event) {
       book(thread, event.ns);
       return switch_writing(thread, event.op == OTF2_MEASUREMENT_ON);
     case EventKind::kParameterUnsignedInt:
-      return told_together(thread, event);
+      return reported_together(thread, event);
     default:
       return communication(event);
   }
@@ -178,11 +148,11 @@ void ProfileSink::event(const TraceEvent& event) {
 void ProfileSink::enter(Thread& thread, const TraceEvent& event) {
   const bool counted = thread.counters.take(event.ns);
   if (event.ref >= kinds_.size()) return;
-  // In a gap it is the end of a held iteration.
-  // Of one that is written alone the iteration around it has the calls.
+  // In a gap it ends a skipped iteration.
+  // The calls of one written alone belong to the iteration around it.
   const Process& process = processes_[thread.process];
   const bool alone =
-      process.held != 0 && threads_[process.locations[process.first]].written;
+      process.skipped != 0 && threads_[process.locations[process.first]].written;
   Place* place = thread.written && !alone ? &place_of(thread) : nullptr;
   if (thread.open.empty()) thread.open.resize(kinds_.size());
   const bool first = thread.open[event.ref]++ == 0;
@@ -209,8 +179,8 @@ void ProfileSink::leave(Thread& thread, const TraceEvent& event) {
   if (counter_count_ != 0) thread.entered.resize(thread.entered.size() - counter_count_);
 }
 
-// A region that tells of many polls: each was a call.
-void ProfileSink::told_together(const Thread& thread, const TraceEvent& event) const {
+// A region of coalesced polls: each was a call.
+void ProfileSink::reported_together(const Thread& thread, const TraceEvent& event) const {
   if (thread.stack.empty() || event.ref >= definitions_->parameters.size() ||
       definitions_->parameters[event.ref].name != "polls")
     return;
@@ -219,7 +189,7 @@ void ProfileSink::told_together(const Thread& thread, const TraceEvent& event) c
   frame.place->own().regions[frame.region].calls += static_cast<double>(event.value - 1);
 }
 
-// Of a region that calls itself the outer call has it all.
+// Of recursive calls the outermost counts.
 void ProfileSink::book_counted(Place& place, std::uint32_t region, const Thread& thread,
                                const double* before, bool again) const {
   for (std::size_t i = 0; i < counter_count_; ++i) {
@@ -235,9 +205,9 @@ void ProfileSink::read_counters(Thread& thread, const TraceEvent& event) {
   Process& process = processes_[thread.process];
   if (thread.version != process.version) {
     thread.version = process.version;
-    thread.held = process.held_by_loop;
+    thread.skipped = process.skipped_by_loop;
   }
-  // What was counted across a gap is no iteration's.
+  // Differences across a gap belong to no iteration.
   const bool gap = std::exchange(thread.gap, !thread.written);
   if (gap || !thread.written) return;
   Sums& sums = place_of(thread).own();
@@ -270,28 +240,28 @@ void ProfileSink::communication(const TraceEvent& event) {
 void ProfileSink::begin_iteration(const TraceEvent& event) {
   const std::uint32_t number = threads_[event.location].process;
   Process& process = processes_[number];
-  const bool held = !marks_->written(event);
+  const bool skipped = !marks_->written(event);
   const CounterReadings& counters = threads_[event.location].counters;
   const bool counted = threads_[event.location].counters.take(event.ns);
   const std::uint64_t position =
-      process.visits.begin(process.open.size(), event.ref, held).iterations - 1;
-  process.open.push_back({event.ref, held, marks_->complete(event), event.ns,
+      process.visits.begin(process.open.size(), event.ref, skipped).iterations - 1;
+  process.open.push_back({event.ref, skipped, marks_->complete(event), event.ns,
                           counted ? counters.totals() : std::vector<double>(), position});
-  if (held && process.held++ == 0) return keep_behind(number, event.ns);
-  if (held) return;
+  if (skipped && process.skipped++ == 0) return keep_behind(number, event.ns);
+  if (skipped) return;
   const auto& samples = samples_[number].written;
   const std::size_t at = process.next_written++;
-  // One that is written inside a held one is nobody's sample.
+  // One written inside a skipped one is no sample.
   const WrittenIteration sample =
-      process.held == 0 && at < samples.size() ? samples[at] : WrittenIteration{};
+      process.skipped == 0 && at < samples.size() ? samples[at] : WrittenIteration{};
   process.places.push_back(
       &process.places.back()->inside(event.ref, sample.kind, sample.variant));
   for (const std::uint32_t location : processes_[number].locations)
     threads_[location].place = nullptr;
 }
 
-// From here on nothing is written; threads that are not there yet are in the iteration that
-// has just ended for the first one.
+// From here on nothing is written; threads that have not come here yet are in the iteration
+// that has just ended for the first one.
 void ProfileSink::keep_behind(std::uint32_t number, std::uint64_t ns) {
   Process& process = processes_[number];
   if (process.ended == nullptr || !definitions_->adjoins(process.ended_ns, ns)) return;
@@ -309,30 +279,31 @@ void ProfileSink::end_iteration(const TraceEvent& event) {
   if (process.open.empty()) return;
   const OpenIteration iteration = std::move(process.open.back());
   process.open.pop_back();
-  process.held -= iteration.held;
+  process.skipped -= iteration.skipped;
   const auto ns = static_cast<double>(event.ns - iteration.begin_ns);
-  if (!iteration.held) {
+  if (!iteration.skipped) {
     process.places.back()->end_iteration(ns, iteration.complete);
     process.ended = process.places.back();
     process.ended_ns = event.ns;
     process.places.pop_back();
     process.written[iteration.loop] += iteration.complete;
   }
-  // Inside a held iteration all is estimated from typical ones.
-  if (process.held != 0) return;
+  // Inside a skipped iteration all is estimated from typical ones.
+  if (process.skipped != 0) return;
   Place& around = *process.places.back();
   if (iteration.complete) {
+    ++process.marked[iteration.loop];
     ++around.own().regions[iteration.loop].calls;
     around.own().regions[iteration.loop].inclusive_ns += ns;
     if (counted && !iteration.counted.empty())
       book_counted(around, iteration.loop, thread, iteration.counted.data(), false);
   }
-  if (!iteration.held) return;
-  const std::uint32_t variant = samples_[thread.process].variant_of_held(
+  if (!iteration.skipped) return;
+  const std::uint32_t variant = samples_[thread.process].variant_of_skipped(
       iteration.loop, iteration.position, event.ns - iteration.begin_ns);
-  around.hold(iteration.loop, variant, iteration.complete,
-              std::max(0.0, ns - std::exchange(process.alone_ns, 0)));
-  process.held_by_loop[loop_numbers_[iteration.loop]] += iteration.complete;
+  around.suspend(iteration.loop, variant, iteration.complete,
+                 std::max(0.0, ns - std::exchange(process.alone_ns, 0)));
+  process.skipped_by_loop[loop_numbers_[iteration.loop]] += iteration.complete;
   ++process.version;
 }
 

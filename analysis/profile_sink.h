@@ -1,11 +1,11 @@
-// Books the events of a trace: second pass of trace_profile.h.
+// Adds up the events of a trace by place: second pass of trace_profile.h.
 //
-// Place in the flow: private to trace_profile.h. Thread-safety: none. Cost: an event costs the
-// same however deep its thread's regions are; a mark of an iteration, for each thread of its
-// process, the depth of its stack.
+// Place in the flow: private to trace_profile.h. Thread-safety: none. Cost: O(1) an event; a mark
+// of an iteration costs, for each thread of its process, the depth of its stack.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,14 +14,18 @@
 
 #include "analysis/counter_readings.h"
 #include "analysis/iteration_marks.h"
+#include "analysis/loop_totals.h"
 #include "analysis/nest_books.h"
+#include "analysis/summary_totals.h"
 #include "analysis/trace_profile.h"
 
 namespace refrain::analysis {
 
 class ProfileSink final : public reader::TraceSink {
  public:
-  explicit ProfileSink(TraceMarks samples) : samples_(std::move(samples)) {}
+  // `summaries`: of the archive; what they know is not estimated.
+  explicit ProfileSink(TraceMarks samples, std::vector<base::RunSummary> summaries = {})
+      : samples_(std::move(samples)), summaries_(std::move(summaries)) {}
 
   std::string begin(const reader::TraceDefinitions& definitions) override;
   void event(const reader::TraceEvent& event) override;
@@ -32,7 +36,7 @@ class ProfileSink final : public reader::TraceSink {
 
  private:
   static constexpr std::uint32_t kNone = reader::kNone;
-  // What the time in a region is to its thread.
+  // How the time in a region counts for its thread.
   struct RegionKind {
     bool useful = false;
     bool mpi = false;
@@ -40,7 +44,7 @@ class ProfileSink final : public reader::TraceSink {
   struct Frame {
     std::uint32_t region;
     Place* place;  // where its call was counted; nullptr: nowhere
-    bool counted;  // what its thread had counted by then is known
+    bool counted;  // the thread's counters at its begin are known
     bool first;    // the region is not open further out
     std::uint64_t
         settled_ns;  // of the thread's written time: up to then its inclusive time is
@@ -48,27 +52,26 @@ class ProfileSink final : public reader::TraceSink {
   };
   struct Thread {
     std::uint32_t process = 0;
-    std::uint32_t number = kNone;  // of the threads of its process; kNone: it is none
+    std::uint32_t number = kNone;  // of the threads of its process; kNone: no thread
     bool first = false;            // does the process' serial work, has the marks
-    bool written = true;           // not held
-    std::uint64_t ns = 0;          // booked until then
+    bool written = true;           // not skipped
+    std::uint64_t ns = 0;          // accounted for until then
     std::uint64_t written_ns = 0;  // of that, while it was written
     std::vector<Frame> stack;
     std::vector<std::uint32_t> open;  // by region: how often on the stack
     CounterReadings counters;
-    std::vector<double>
-        entered;       // by frame and counter: what had been counted at its begin
-    bool gap = false;  // something was not written since the latest record of them
-    // Held iterations of the process before that record, by loop; valid at `version`.
-    std::vector<double> held;
+    std::vector<double> entered;  // by frame and counter: the value at its begin
+    bool gap = false;             // there was a gap since the latest record of them
+    // Skipped iterations of the process before that record, by loop; valid at `version`.
+    std::vector<double> skipped;
     std::uint64_t version = 0;
-    // Where it books, if it is not where the first thread is: it passes the edges of what
-    // is written a little before or after that.
+    // The place of its time, if not that of the first thread: it passes the edges of gaps
+    // a little earlier or later.
     Place* place = nullptr;
   };
   struct OpenIteration {
     std::uint32_t loop;
-    bool held;
+    bool skipped;
     bool complete;
     std::uint64_t begin_ns;
     std::vector<double> counted;  // by then; empty: not known
@@ -81,14 +84,15 @@ class ProfileSink final : public reader::TraceSink {
     std::vector<Place*> places;            // open ones, the root first
     std::vector<OpenIteration> open;       // marks, outermost first
     VisitCounter visits;
-    std::uint32_t held = 0;  // of these
-    double alone_ns = 0;     // of the outermost of them, written all the same
-    Place* ended = nullptr;  // the written iteration that ended last
+    std::uint32_t skipped = 0;  // of these
+    double alone_ns = 0;        // of the outermost of them, written nevertheless
+    Place* ended = nullptr;     // the written iteration that ended last
     std::uint64_t ended_ns = 0;
     std::size_t next_written = 0;  // in samples_
     std::vector<double> written;   // by region: complete iterations in the archive
-    // By loop: held iterations that lie in no other; changes with `version`.
-    std::vector<double> held_by_loop;
+    std::vector<double> marked;    // by region: complete iterations that have a mark
+    // By loop: skipped iterations that lie in no other; changes with `version`.
+    std::vector<double> skipped_by_loop;
     std::uint64_t version = 0;
   };
 
@@ -103,7 +107,7 @@ class ProfileSink final : public reader::TraceSink {
   void end_iteration(const reader::TraceEvent& event);
   void enter(Thread& thread, const reader::TraceEvent& event);
   void leave(Thread& thread, const reader::TraceEvent& event);
-  void told_together(const Thread& thread, const reader::TraceEvent& event) const;
+  void reported_together(const Thread& thread, const reader::TraceEvent& event) const;
   void read_counters(Thread& thread, const reader::TraceEvent& event);
   void book_counted(Place& place, std::uint32_t region, const Thread& thread,
                     const double* before, bool again) const;
@@ -111,12 +115,21 @@ class ProfileSink final : public reader::TraceSink {
   void find_threads(std::uint32_t process);
   void sum_up(std::uint64_t end_ns);
   void add_messages_of_loops();
-  void add_regions(const Sums& sums, const std::vector<double>& written);
+  void note_time(std::uint32_t process);
+  void use_totals(std::uint32_t process, Sums& sums);
+  void add_regions(const Sums& sums);
+  void add_loops(const Sums& sums);
+  void use_loop_totals(std::map<std::string, LoopProfile>& loops,
+                       const std::map<std::string, double>& marked) const;
   void add_counters(const Sums& sums, std::uint32_t region,
                     std::vector<CounterProfile>& counters) const;
   std::vector<double> counter_totals();
+  double written(std::uint32_t region) const;  // over all processes, as in Process
+  double marked(std::uint32_t region) const;
 
   TraceMarks samples_;
+  std::vector<base::RunSummary> summaries_;
+  std::vector<std::optional<ProcessTotals>> totals_;  // by process
   const reader::TraceDefinitions* definitions_ = nullptr;
   std::optional<MarkAttributes> marks_;
   std::optional<CounterTable> counters_;
@@ -129,11 +142,5 @@ class ProfileSink final : public reader::TraceSink {
   double written_ns_ = 0;
   TraceProfile profile_;
 };
-
-// Metrics of a node and streams of a GPU have locations, too: their time is nobody's.
-bool is_thread(const reader::LocationInfo& location);
-// Whether time in such a region is work of the program's, not of what synchronises or
-// manages its threads and processes.
-bool is_useful(const reader::RegionInfo& region);
 
 }  // namespace refrain::analysis

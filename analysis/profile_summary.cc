@@ -1,5 +1,6 @@
-// What the books of all processes come to: the end of ProfileSink.
+// The sums over all processes: the end of ProfileSink.
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <tuple>
 
@@ -11,7 +12,7 @@ using reader::RegionInfo;
 
 namespace {
 
-// "loop 3 @ cg.c:43": where it is; numbers are those of one run.
+// "loop 3 @ cg.c:43" without the number, which differs from run to run.
 std::string place_of_loop(const std::string& name) {
   const std::size_t at = name.find(" @ ");
   return at == std::string::npos ? name : "loop" + name.substr(at);
@@ -53,18 +54,15 @@ void ProfileSink::sum_up(std::uint64_t end_ns) {
   std::vector<double> useful;
   std::vector<double> outside_mpi;
   Sums all(Shape{definitions_->regions.size(), 0, counter_count_});
-  std::vector<double> written(definitions_->regions.size());
-  for (const Process& process : processes_) {
-    const Sums& sums = process.books->total();
-    const auto threads = static_cast<double>(sums.threads.size());
-    profile_.estimated_ns +=
-        threads * (process.books->gap_ns() - process.books->unexplained_ns());
-    profile_.unexplained_ns += threads * process.books->unexplained_ns();
+  for (std::uint32_t i = 0; i < processes_.size(); ++i) {
+    const Process& process = processes_[i];
+    Sums sums = process.books->total();
+    note_time(i);
+    use_totals(i, sums);
     for (const Sums::Thread& thread : sums.threads) useful.push_back(thread.useful_ns);
     if (!sums.threads.empty())
       outside_mpi.push_back(sums.threads[process.first].outside_mpi_ns);
     all.add(sums, 1, 1);
-    for (std::size_t i = 0; i < written.size(); ++i) written[i] += process.written[i];
   }
   profile_.threads_efficiency = efficiencies(useful, profile_.duration_ns);
   profile_.mpi_efficiency = efficiencies(outside_mpi, profile_.duration_ns);
@@ -72,12 +70,78 @@ void ProfileSink::sum_up(std::uint64_t end_ns) {
                        all.collectives};
   profile_.counters = counters_->names();
   profile_.counter_totals = counter_totals();
-  add_regions(all, written);
+  add_regions(all);
+  add_loops(all);
   add_messages_of_loops();
 }
 
-// What each location has counted is known up to its latest record; the iterations that were
-// held since then count as much as those that are written.
+// What is not in the archive, and whether it is known all the same.
+void ProfileSink::note_time(std::uint32_t number) {
+  const Process& process = processes_[number];
+  const auto threads = static_cast<double>(process.locations.size());
+  const double gap = threads * process.books->gap_ns();
+  // Events are better than a summary that lacks some.
+  if (gap == 0 && totals_[number] && !totals_[number]->complete()) totals_[number].reset();
+  if (totals_[number]) {
+    profile_.summarized_ns += gap;
+  } else {
+    const double unexplained = threads * process.books->unexplained_ns();
+    profile_.estimated_ns += gap - unexplained;
+    profile_.unexplained_ns += unexplained;
+  }
+  if (gap == 0) return;
+  Estimated& estimated = profile_.estimated;
+  const ProcessTotals* totals = totals_[number] ? &*totals_[number] : nullptr;
+  estimated.counters = true;
+  if (totals == nullptr) estimated.messages = true;
+  if (totals == nullptr || !totals->complete())
+    estimated.regions = estimated.efficiencies = true;
+  if (totals == nullptr || !totals->bytes_received) estimated.bytes_received = true;
+  if (totals == nullptr || !totals->collectives) estimated.collectives = true;
+}
+
+// The summary's in the place of what was seen and estimated; loops are not in it.
+void ProfileSink::use_totals(std::uint32_t number, Sums& sums) {
+  if (!totals_[number]) return;
+  const Process& process = processes_[number];
+  const ProcessTotals& totals = *totals_[number];
+  ++profile_.summaries;
+  for (std::uint32_t i = 0; i < sums.regions.size(); ++i) {
+    if (definitions_->regions[i].is_loop) continue;
+    const ProcessTotals::Region& region = totals.regions[i];
+    sums.regions[i] = {region.calls, region.inclusive_ns, region.exclusive_ns};
+  }
+  profile_.other_calls += totals.other_calls;
+  profile_.other_ns += totals.other_ns;
+  sums.sends = totals.sends;
+  sums.bytes_sent = totals.bytes_sent;
+  sums.receives = totals.receives;
+  sums.bytes_received = totals.bytes_received.value_or(sums.bytes_received);
+  sums.collectives = totals.collectives.value_or(sums.collectives);
+  if (!totals.complete()) return;  // how much of the others was useful is not known
+  for (std::uint32_t i = 0; i < sums.threads.size(); ++i) {
+    const ProcessTotals::Thread& thread = totals.threads[process.locations[i]];
+    // As in book(): outside of all regions the first thread does the serial work.
+    const double outside = i == process.first ? profile_.duration_ns - thread.inside_ns : 0;
+    sums.threads[i].useful_ns = thread.useful_ns + std::max(0.0, outside);
+    sums.threads[i].outside_mpi_ns = profile_.duration_ns - thread.mpi_ns;
+  }
+}
+
+double ProfileSink::written(std::uint32_t region) const {
+  double sum = 0;
+  for (const Process& process : processes_) sum += process.written[region];
+  return sum;
+}
+
+double ProfileSink::marked(std::uint32_t region) const {
+  double sum = 0;
+  for (const Process& process : processes_) sum += process.marked[region];
+  return sum;
+}
+
+// The values of each location are known up to its latest record; iterations skipped since
+// then count as much as written ones.
 std::vector<double> ProfileSink::counter_totals() {
   std::vector<double> totals(counter_count_);
   for (const Thread& thread : threads_) {
@@ -87,11 +151,12 @@ std::vector<double> ProfileSink::counter_totals() {
     if (thread.number == kNone || !thread.gap) continue;
     Process& process = processes_[thread.process];
     for (std::size_t loop = 0; loop < loops_.size(); ++loop) {
-      const double before = thread.held.empty() ? 0 : thread.held[loop];
-      const double unknown = process.held_by_loop[loop] - before;
+      const double before = thread.skipped.empty() ? 0 : thread.skipped[loop];
+      const double unknown = process.skipped_by_loop[loop] - before;
       if (unknown <= 0) continue;
       const NestBooks::Sample like = process.books->sample(loops_[loop]);
       if (like.iterations == 0) continue;
+      profile_.estimated.counter_totals = true;
       for (std::size_t i = 0; i < counter_count_; ++i)
         totals[i] += unknown / like.iterations *
                      like.counts.thread_counters[thread.number * counter_count_ + i];
@@ -110,24 +175,14 @@ void ProfileSink::add_counters(const Sums& sums, std::uint32_t region,
   }
 }
 
-// Regions by name and place: an archive may define one more than once.
-void ProfileSink::add_regions(const Sums& sums, const std::vector<double>& written) {
+// Regions by name and place: an archive may define one several times.
+void ProfileSink::add_regions(const Sums& sums) {
   std::map<std::tuple<std::string, std::string, std::uint32_t>, RegionProfile> regions;
-  std::map<std::string, LoopProfile> loops;
   for (std::uint32_t i = 0; i < sums.regions.size(); ++i) {
     const RegionInfo& info = definitions_->regions[i];
     const Sums::Region& sum = sums.regions[i];
-    if (sum.calls == 0 && sum.inclusive_ns == 0) continue;
+    if (info.is_loop || (sum.calls == 0 && sum.inclusive_ns == 0)) continue;
     if (kinds_[i].mpi) profile_.uses_mpi = true;
-    if (info.is_loop) {
-      LoopProfile& loop = loops[place_of_loop(info.name)];
-      loop.name = place_of_loop(info.name);
-      loop.iterations += sum.calls;
-      loop.held += std::max(0.0, sum.calls - written[i]);
-      loop.total_ns += sum.inclusive_ns;
-      add_counters(sums, i, loop.counters);
-      continue;
-    }
     RegionProfile& region = regions[{info.name, info.file, info.line}];
     region.name = info.name;
     region.file = info.file;
@@ -138,12 +193,57 @@ void ProfileSink::add_regions(const Sums& sums, const std::vector<double>& writt
     add_counters(sums, i, region.counters);
   }
   for (auto& [key, region] : regions) profile_.regions.push_back(std::move(region));
-  for (auto& [key, loop] : loops) profile_.loops.push_back(std::move(loop));
   std::stable_sort(
       profile_.regions.begin(), profile_.regions.end(),
       [](const auto& a, const auto& b) { return a.exclusive_ns > b.exclusive_ns; });
+}
+
+// By their place: numbers differ from run to run.
+void ProfileSink::add_loops(const Sums& sums) {
+  std::map<std::string, LoopProfile> loops;
+  std::map<std::string, double> with_marks;
+  for (const std::uint32_t i : loops_) {
+    const Sums::Region& sum = sums.regions[i];
+    if (sum.calls == 0 && sum.inclusive_ns == 0) continue;
+    const std::string name = place_of_loop(definitions_->regions[i].name);
+    LoopProfile& loop = loops[name];
+    loop.name = name;
+    loop.iterations += sum.calls;
+    loop.written += written(i);
+    loop.total_ns += sum.inclusive_ns;
+    with_marks[name] += marked(i);
+    add_counters(sums, i, loop.counters);
+  }
+  use_loop_totals(loops, with_marks);
+  for (auto& [key, loop] : loops) profile_.loops.push_back(std::move(loop));
   std::stable_sort(profile_.loops.begin(), profile_.loops.end(),
                    [](const auto& a, const auto& b) { return a.total_ns > b.total_ns; });
+}
+
+// Iterations inside skipped ones have no marks; the archive's properties count them, too.
+void ProfileSink::use_loop_totals(std::map<std::string, LoopProfile>& loops,
+                                  const std::map<std::string, double>& marked) const {
+  constexpr double kRounding = 1e-6;
+  std::map<std::string, LoopTotals> totals;
+  for (const auto& [name, sum] : loop_totals(*definitions_)) {
+    LoopTotals& all = totals[place_of_loop(name)];
+    all.iterations += sum.iterations;
+    all.total_ns += sum.total_ns;
+  }
+  for (auto& [name, loop] : loops) {
+    const double known = marked.at(name);
+    const auto total = totals.find(name);
+    loop.counters_estimated = std::abs(loop.iterations - known) > kRounding;
+    loop.estimated = loop.counters_estimated;
+    if (total == totals.end() || total->second.iterations < known) continue;
+    loop.iterations = total->second.iterations;
+    loop.total_ns = total->second.total_ns;
+    loop.estimated = false;
+  }
+  for (auto& [name, loop] : loops) {
+    loop.skipped = std::max(0.0, loop.iterations - loop.written);
+    loop.messages_estimated = loop.skipped > kRounding;
+  }
 }
 
 void ProfileSink::add_messages_of_loops() {
@@ -155,7 +255,7 @@ void ProfileSink::add_messages_of_loops() {
       for (Process& process : processes_) {
         const NestBooks::Sample sample = process.books->sample(i);
         if (sample.iterations == 0) continue;
-        // Loops of one place, and processes, count by all their iterations.
+        // Loops of one place, and processes, are weighted by their iterations.
         const double all = process.books->total().regions[i].calls;
         iterations += all;
         loop.sends += all / sample.iterations * sample.counts.sends;

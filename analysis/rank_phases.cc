@@ -12,13 +12,13 @@ using Key =
     std::tuple<std::string, std::uint32_t, std::uint32_t, std::uint16_t, std::uint64_t,
                std::uint64_t, std::uint64_t, std::uint64_t, std::uint32_t>;
 
-// `number`: among the loops of the rank that are alike in all the rest.
+// `number`: among the rank's loops that agree in everything else.
 Key key_of(const PhaseInfo& phase, std::uint32_t number) {
   return {phase.file,       phase.line,    phase.id,     phase.level, phase.visits,
           phase.iterations, phase.written, phase.partly, number};
 }
 
-// Durations of the iterations of both together.
+// Durations of the iterations of both.
 void add(PhaseInfo& to, const PhaseInfo& from) {
   const auto a = static_cast<double>(to.iterations);
   const auto b = static_cast<double>(from.iterations);

@@ -1,6 +1,6 @@
-// The phases of a job's ranks in one table: what ranks agree on is one row.
+// The phases of a job's ranks in one table: one row where ranks agree.
 //
-// Place in the flow: behind archive_info.h; `refrain info` prints it.
+// Place in the flow: after archive_info.h; `refrain info` prints it.
 // Two ranks agree on a loop if it is at the same place, level and number among such, and
 // has as many visits, iterations and written iterations. Its period may differ: ranks at the
 // edge of a grid have fewer messages.
@@ -22,13 +22,13 @@ struct RankPhase {
   std::uint32_t most_body = 0;
 };
 
-// In the order of the first rank that has them; a loop behind the one around it.
+// In the order of the first rank that has them; a loop after the one around it.
 std::vector<RankPhase> rank_phases(const ArchiveInfo& info);
 
 // Whether each phase is the same on all ranks.
 bool ranks_agree(const std::vector<RankPhase>& phases, std::uint64_t ranks);
 
-// "0-3,5"; "all" if they are all of so many.
+// "0-3,5"; "all" if all ranks are in it.
 std::string ranks_text(const std::vector<std::uint32_t>& ranks, std::uint64_t of);
 
 }  // namespace refrain::analysis

@@ -3,8 +3,10 @@
 #include <exception>
 #include <utility>
 
-#include "analysis/holding_sink.h"
 #include "analysis/profile_sink.h"
+#include "analysis/skipping_sink.h"
+#include "base/archive_files.h"
+#include "base/run_summary.h"
 #include "reader/archive_stream.h"
 
 namespace refrain::analysis {
@@ -16,29 +18,32 @@ class ProfileReader {
       : path_(path), options_(options) {}
 
   std::string read(TraceProfile& profile) {
-    HoldPlan plan;
-    passes_ = options_.hold_after == 0 ? 2 : 3;
-    if (options_.hold_after != 0) {
-      PlanSink sink({.limit = options_.hold_after});
+    SkipPlan plan;
+    passes_ = options_.suspend_after == 0 ? 2 : 3;
+    if (options_.suspend_after != 0) {
+      PlanSink sink({.limit = options_.suspend_after});
       std::string error = pass(sink);
       if (!error.empty()) return error;
       if (!is_refrain_ || !sink.marks_seen()) return no_marks();
       plan = sink.take();
     }
     SampleSink samples;
-    std::string error = held_pass(plan, samples);
+    std::string error = skipped_pass(plan, samples);
     if (!error.empty()) return error;
-    ProfileSink sink(is_refrain_ ? samples.take() : TraceMarks());
-    error = held_pass(plan, sink);
+    std::vector<base::RunSummary> summaries;
+    if (is_refrain_ && options_.use_summary)
+      summaries = base::read_summaries(base::archive_folder(path_));
+    ProfileSink sink(is_refrain_ ? samples.take() : TraceMarks(), std::move(summaries));
+    error = skipped_pass(plan, sink);
     profile = sink.take();
     return error;
   }
 
  private:
-  std::string held_pass(const HoldPlan& plan, reader::TraceSink& sink) {
+  std::string skipped_pass(const SkipPlan& plan, reader::TraceSink& sink) {
     if (plan.empty()) return pass(sink);
-    HoldingSink holding(plan, sink);
-    return pass(holding);
+    SkippingSink suspended(plan, sink);
+    return pass(suspended);
   }
 
   // Of traces of other tools the first one is left out.

@@ -1,24 +1,25 @@
-// What an analyst would conclude from a trace: where the time goes, how often things are
-// called, how long iterations take, how well the work is spread.
+// The profile of a trace: where the time goes, how often things are called, how long
+// iterations take, how well the work is spread.
 //
-// Place in the flow: ARCHITECTURE.md, step 10, behind the stream of events (step 9). Works
-// on archives of any tool; of a reduced archive of Refrain it says what the whole run was
-// like.
+// Place in the flow: ARCHITECTURE.md, step 10, after the stream of events (step 9). Works
+// on archives of any tool; for a reduced archive of Refrain it estimates the whole run.
 //
-// Method (what is not written is estimated from what is): time is booked on the loops that
-// were open on the process' primary location, each thread's alike. Of the iterations of a
-// loop that are in the archive those are *typical* that took no less than the shortest held
-// one and no more than the longest. In every place of the nest a loop's held iterations, of
-// which the number n and the total duration d are known by their marks, are taken to be n
-// times what the typical ones called and sent, and d times the share of their time that
-// each region had; inner loops first, so that a typical iteration of an outer one is whole
-// before it is multiplied. A stretch that has no marks (marks=summary) is taken for
-// iterations of the loop that came last before it. See docs/compare.md.
+// Where an archive has summaries (base/run_summary.h), the calls, times and messages of a process'
+// whole run are theirs, and so are what follows from them. `Estimated` says what is left.
+//
+// Method of estimates: time of all threads is attributed to the loops that were open on the process'
+// primary location. Written iterations of a loop are *typical* if they took no less than the
+// shortest skipped one and no more than the longest. In every place of the nest the number n
+// and the total duration d of a loop's skipped iterations are known by their marks: they are
+// assumed to have n times the calls and messages of a typical one, and d times the share of
+// time of each region in typical ones; inner loops first, so that a typical iteration of an
+// outer loop is complete before it is multiplied. An interval without marks (marks=summary)
+// counts as iterations of the latest loop before it. See docs/compare.md.
 //
 // Units: nanoseconds; counts of a reduced archive need not be whole numbers.
 // Thread-safety: one call a process at a time (libotf2's error callback is global).
-// Errors: one line in the result. Cost: two passes over the archive (one, if it is not
-// Refrain's; three with `hold_after`); memory: a byte or so for each written iteration,
+// Errors: one line in the result, also for a summary that is damaged, or of another archive. Cost: two passes over the archive (one, if it is not
+// Refrain's; three with `suspend_after`); memory: a byte or so for each written iteration,
 // some kilobytes for each place of a loop in the nest.
 #pragma once
 
@@ -29,10 +30,10 @@
 
 namespace refrain::analysis {
 
-// What a counter says of calls or iterations.
+// Sums of a counter over calls or iterations.
 struct CounterProfile {
-  double sum = 0;    // of those that it is known of
-  double calls = 0;  // so many
+  double sum = 0;    // of those with a value
+  double calls = 0;  // number of these
   double mean() const noexcept { return calls > 0 ? sum / calls : 0; }
 };
 
@@ -48,15 +49,19 @@ struct RegionProfile {
   double mean_ns() const noexcept { return calls > 0 ? inclusive_ns / calls : 0; }
 };
 
-// A loop that Refrain found, over all processes.
+// A loop that Refrain detected, over all processes.
 struct LoopProfile {
   std::string name;       // without its number: where it is
   double iterations = 0;  // complete ones
-  double held = 0;        // of these, not in the archive
+  double written = 0;     // of these, in the archive
+  double skipped = 0;     // and not
   double total_ns = 0;
-  double sends = 0;  // messages an iteration
+  bool estimated = false;  // iterations and their time
+  double sends = 0;        // messages an iteration
   double bytes_sent = 0;
+  bool messages_estimated = false;       // both
   std::vector<CounterProfile> counters;  // of the location that has the marks
+  bool counters_estimated = false;
   double mean_ns() const noexcept { return iterations > 0 ? total_ns / iterations : 0; }
 };
 
@@ -76,20 +81,37 @@ struct Efficiencies {
   double communication = 0;
 };
 
+// Which figures are estimates, at least of one process. All others were counted.
+struct Estimated {
+  bool regions = false;  // their calls and times
+  bool efficiencies = false;
+  bool messages = false;  // number, and bytes sent
+  bool bytes_received = false;
+  bool collectives = false;
+  bool counters = false;  // of regions
+  bool counter_totals = false;
+};
+
 struct TraceProfile {
   double duration_ns = 0;  // of the trace
   std::uint64_t processes = 0;
   std::uint64_t threads = 0;
-  double thread_ns = 0;                // duration times threads
-  double written_ns = 0;               // of this, in the archive
-  double estimated_ns = 0;             // held, and estimated
-  double unexplained_ns = 0;           // held, without any iteration to tell by
+  double thread_ns = 0;         // duration times threads
+  double written_ns = 0;        // of this, in the archive
+  double summarized_ns = 0;     // skipped, and known by the summary
+  double estimated_ns = 0;      // skipped, and estimated
+  double unexplained_ns = 0;    // skipped, without any iteration to estimate from
+  std::uint64_t summaries = 0;  // processes that have one
+  Estimated estimated;
+  // Regions that found no place in a summary, and their time: those below lack them.
+  double other_calls = 0;
+  double other_ns = 0;
   std::vector<RegionProfile> regions;  // most exclusive time first
   std::vector<LoopProfile> loops;      // most time first
   MessageProfile messages;
   std::vector<std::string> counters;   // names
   std::vector<double> counter_totals;  // of all locations
-  // Useful: outside of MPI and of what synchronises or manages threads.
+  // Useful: outside of MPI and of synchronisation or management of threads.
   Efficiencies threads_efficiency;
   // By processes: a primary location outside of MPI is useful. Only of jobs.
   bool uses_mpi = false;
@@ -101,14 +123,14 @@ struct ProfileResult {
   TraceProfile profile;
 };
 
-// Events read, and how many there seem to be, in all passes.
+// Events read, and how many to expect, in all passes.
 using Progress = std::function<void(std::uint64_t done, std::uint64_t total)>;
 
 struct ProfileOptions {
-  // Not 0: iterations of each visit of a loop after the first so many, but for slow ones,
-  // are read as if they had been held (hold_plan.h, holding_sink.h). An error if there are
-  // no marks of iterations.
-  std::uint64_t hold_after = 0;
+  // Not 0: iterations after this many of each visit of a loop, but for slow ones, are read as
+  // if skipped (skip_plan.h, skipping_sink.h). An error if there are no marks of iterations.
+  std::uint64_t suspend_after = 0;
+  bool use_summary = true;  // else all that was skipped is estimated
   Progress progress{};
 };
 

@@ -16,6 +16,13 @@ bool holds_archive(const std::string& folder) {
   return false;
 }
 
+std::string archive_folder(const std::string& path) {
+  std::error_code error;
+  if (fs::is_directory(path, error)) return path;
+  const fs::path parent = fs::path(path).parent_path();
+  return parent.empty() ? "." : parent.string();
+}
+
 std::uint64_t archive_bytes(const std::string& folder) {
   std::uint64_t bytes = 0;
   std::error_code error;

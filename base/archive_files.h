@@ -1,6 +1,7 @@
-// The files that an OTF2 archive consists of, on disk.
+// The files that an archive consists of, on disk: OTF2's, the summary (run_summary.h), and the
+// profile made of that (cube/write_cube.h).
 //
-// Thread-safety: any thread. Errors: what cannot be looked at is not there.
+// Thread-safety: any thread. Errors: what cannot be read counts as absent.
 #pragma once
 
 #include <array>
@@ -10,12 +11,14 @@
 namespace refrain::base {
 
 // In the order of publication: the one that readers look for comes last.
-inline constexpr std::array<const char*, 4> kArchiveFiles = {
-    "traces", "traces.def", "traces.marker", "traces.otf2"};
+inline constexpr std::array<const char*, 6> kArchiveFiles = {
+    "profile.cubex", "summary", "traces", "traces.def", "traces.marker", "traces.otf2"};
 
+// The folder of an archive that is given by it or by its anchor file.
+std::string archive_folder(const std::string& path);
 // Whether the folder holds an OTF2 archive or a part of one.
 bool holds_archive(const std::string& folder);
-// Bytes of traces.* on disk.
+// Bytes of these on disk.
 std::uint64_t archive_bytes(const std::string& folder);
 
 }  // namespace refrain::base

@@ -17,7 +17,7 @@ struct CloseFolder {
   void operator()(DIR* folder) const noexcept { closedir(folder); }
 };
 
-// Of the removal that this thread is at; nftw() hands nothing through.
+// State of this thread's removal: nftw() passes no argument on.
 constinit thread_local int t_first_error = 0;
 
 int remove_entry(const char* path, const struct stat*, int, FTW*) {

@@ -23,7 +23,7 @@ void make_file(const fs::path& path) {
 
 }  // namespace
 
-TEST_CASE("Folder: names - in order, or why not") {
+TEST_CASE("Folder: names - sorted, or an error") {
   const test::TemporaryFolder folder;
   make_file(folder / "b" / "inner");
   make_file(folder / "a");
@@ -37,7 +37,7 @@ TEST_CASE("Folder: names - in order, or why not") {
   CHECK(error == std::errc::no_such_file_or_directory);
 }
 
-TEST_CASE("Folder: removed - all that is in it, and nothing that it links to") {
+TEST_CASE("Folder: removed - with its content, links not followed") {
   const test::TemporaryFolder folder;
   make_file(folder / "tree" / "one" / "two" / "file");
   make_file(folder / "kept" / "file");
@@ -54,11 +54,11 @@ TEST_CASE("Folder: removed - all that is in it, and nothing that it links to") {
   CHECK(!error);
 }
 
-TEST_CASE("Folder: not removed - why, and as much as can be") {
+TEST_CASE("Folder: not removed - an error, the rest is removed") {
   const test::TemporaryFolder folder;
   make_file(folder / "tree" / "closed" / "file");
   make_file(folder / "tree" / "open" / "file");
-  // Root may write everywhere: for it something has to be in use.
+  // Root may write everywhere, so for root something has to be in use.
   const fs::path closed = folder / "tree" / "closed";
   const bool root = geteuid() == 0;
   const bool mounted = root && mount("none", closed.c_str(), "tmpfs", 0, nullptr) == 0;

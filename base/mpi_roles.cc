@@ -32,7 +32,7 @@ constexpr std::array kRoles = {
     Named{"scatterv", OTF2_REGION_ROLE_COLL_ONE2ALL},
 };
 
-// What begins with one of these is of that kind as a whole; the longer ones first.
+// All names with one of these prefixes are of that kind; longer prefixes first.
 constexpr std::array kFamilies = {
     Named{"file_open", OTF2_REGION_ROLE_FILE_IO_METADATA},
     Named{"file_close", OTF2_REGION_ROLE_FILE_IO_METADATA},

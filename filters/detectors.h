@@ -1,7 +1,7 @@
 // Makes the loop detector that the settings ask for.
 //
-// Place in the flow: one place for the tracer and `refrain detect`, so that both decide
-// alike. Allocates; what it makes does not allocate later.
+// Place in the flow: used by the tracer and `refrain detect`, so that both detect the same.
+// Allocates; the detectors do not allocate later.
 #pragma once
 
 #include <memory>

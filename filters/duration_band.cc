@@ -11,8 +11,8 @@ constexpr std::uint32_t kWindow = DurationBand::kWindow;
 using Four = std::int32_t __attribute__((vector_size(16)));
 constexpr std::uint32_t kFours = kWindow / 4;
 
-// The value with kWindow / 2 lesser ones, of kWindow values below 2^26. All are compared with all,
-// for of a search that goes by comparisons half are mispredicted.
+// The value with kWindow / 2 lesser ones, of kWindow values below 2^26. All are compared with
+// all: in a search half of the comparisons would be mispredicted branches.
 std::uint64_t median_of_window(const std::uint64_t* values) noexcept {
   constexpr unsigned kPlaceBits = 5;  // equal ones in the order of their places
   static_assert(kWindow == 1 << kPlaceBits);
@@ -40,7 +40,7 @@ bool fits(const std::uint64_t* values) noexcept {
   return all >> 26 == 0;
 }
 
-// Of values in any order, which it changes.
+// Reorders the values.
 std::uint64_t median_of(std::uint64_t* values, std::uint32_t count) noexcept {
   if (count == kWindow && fits(values)) [[likely]]
     return median_of_window(values);

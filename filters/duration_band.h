@@ -1,17 +1,16 @@
-// DurationBand: says of each iteration of a loop whether it took unusually long or short.
+// DurationBand: determines for each iteration of a loop whether it took unusually long or short.
 //
 // Place in the flow: inside SlowIterations, one a loop. An iteration leaves the band if its
 // duration differs from the median by more than k median absolute deviations (MAD).
 // Thread-safety: none. Memory: fixed, about 300 bytes. No allocation.
 // Cost: add() is a store and two comparisons; at every 32nd iteration, and when one leaves
 // the band (16 iterations after the last time at the earliest, or when it is the 17th in a
-// row), median and MAD are found anew, which takes a few hundred ns.
+// row), median and MAD are computed anew, which takes a few hundred ns.
 //
 // Median and MAD are exact, of the latest 32 iterations as of the last renewal (of n
-// values, the one with n / 2 lesser ones): so the band follows a program whose iterations
-// change their length slowly, and one that changes it for good is believed after 17. A MAD
-// is taken to be at least 1/40 of the median, for clocks and schedulers have that much
-// noise.
+// values, the one with n / 2 lesser ones): so the band follows slow changes of a program's
+// iterations, and a lasting change is accepted after 17. The MAD is assumed to be at least
+// 1/40 of the median, the noise of clocks and schedulers.
 // Units: ticks of the caller's clock.
 #pragma once
 
@@ -26,7 +25,7 @@ class DurationBand {
   static constexpr std::uint32_t kLeast = 20;  // before that nothing leaves the band
 
   // Takes the next iteration's duration; whether it leaves the band of those before it.
-  // Who differs from the median by no more than `noise` does not leave it, whatever the MAD.
+  // One that differs from the median by at most `noise` does not leave it, whatever the MAD.
   bool add(std::uint64_t ticks, double factor, std::uint64_t noise = 0) noexcept {
     window_[count_++ % kWindow] = ticks;
     const bool leaves = ticks < low_ || ticks > high_;
@@ -35,10 +34,10 @@ class DurationBand {
     return leaves;
   }
 
-  // Of the iterations before the one taken last, if that left the band.
+  // Of the iterations before the latest one, if that left the band.
   std::uint64_t median() const noexcept { return median_; }
   std::uint64_t mad() const noexcept { return mad_; }
-  // By how much a duration differs from the median that the last add() compared with.
+  // Difference of a duration from the median that the last add() compared with.
   std::uint64_t deviation(std::uint64_t ticks) const noexcept {
     return ticks < median_ ? median_ - ticks : ticks - median_;
   }

@@ -41,7 +41,7 @@ std::vector<std::uint64_t> durations(int kind, std::size_t count, std::uint64_t 
 
 }  // namespace
 
-TEST_CASE("DurationBand: add - answers as the naive median and MAD do") {
+TEST_CASE("DurationBand: add - equals the naive median and MAD") {
   constexpr double kFactor = 5;
   for (int kind = 0; kind < 6; ++kind) {
     DurationBand band;
@@ -78,7 +78,7 @@ TEST_CASE("DurationBand: add - answers as the naive median and MAD do") {
   }
 }
 
-TEST_CASE("DurationBand: add - what differs by no more than the noise stays in it") {
+TEST_CASE("DurationBand: add - differences within the noise stay in it") {
   for (const std::uint64_t noise : {0, 500}) {
     DurationBand band;
     int left = 0;
@@ -94,7 +94,7 @@ TEST_CASE("DurationBand: add - nothing leaves it before 20 iterations") {
   for (int i = 0; i < 19; ++i) CHECK_FALSE(band.add(i % 2 == 0 ? 1000 : 1000000, 5));
 }
 
-TEST_CASE("DurationBand: add - every iteration that was made slow leaves it") {
+TEST_CASE("DurationBand: add - every iteration made slow leaves it") {
   std::mt19937_64 random(3);
   std::normal_distribution<double> normal(5000, 100);
   DurationBand band;
@@ -106,7 +106,7 @@ TEST_CASE("DurationBand: add - every iteration that was made slow leaves it") {
   }
 }
 
-TEST_CASE("DurationBand: add - a lasting change is believed") {
+TEST_CASE("DurationBand: add - a lasting change is accepted") {
   for (int before = 60; before < 60 + 64; ++before) {
     DurationBand band;
     int left = 0;

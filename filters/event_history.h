@@ -1,9 +1,9 @@
-// EventHistory: when the latest events of the stream happened, and where cuts can lie.
+// EventHistory: times of the latest events of the stream, and where cuts can lie.
 //
 // Place in the flow: inside IterationGate: turns positions, which may lie in the past, into
 // times and into cuts at epochs (spool/format.h).
 // Thread-safety: none. Memory: fixed at construction. Cost: a store an event; a cut is
-// looked for from its position on, event by event.
+// searched from its position on, event by event.
 #pragma once
 
 #include <algorithm>
@@ -20,22 +20,22 @@ struct CutPoint {
   std::uint64_t ticks;
 };
 
-// What other processes have to do with an event.
-enum class Company : std::uint8_t {
+// How other processes take part in an event.
+enum class Communication : std::uint8_t {
   kNone,
-  kMessage,  // it has a partner, of whose loops nothing is known here
-  kMeeting,  // all of a group do it: a collective operation
+  kMessage,     // it has a partner, whose loops are not known here
+  kCollective,  // of all in a group
 };
 
 class EventHistory {
  public:
   struct Entry {
     std::uint64_t ticks;
-    std::uint64_t end_ticks;        // of the event, or of what lies around it in the loops
+    std::uint64_t end_ticks;  // of the event, or of the regions around it in the loops
     std::uint64_t outer_end_ticks;  // likewise, in the outermost loop
     std::uint64_t epoch;            // the latest at or before it
-    std::uint32_t messages;         // so many events with messages up to it, and
-    std::uint32_t meetings;         // with others that all who take part come to
+    std::uint32_t messages;         // number of events with messages up to it,
+    std::uint32_t collectives;      // and of collectives
     std::uint16_t depth;
     bool at_epoch;  // the first since that epoch
   };
@@ -46,24 +46,24 @@ class EventHistory {
       : entries_(std::bit_ceil(reach + 64)), mask_(entries_.size() - 1) {}
 
   void append(std::uint64_t ticks, std::uint64_t epoch, std::uint16_t depth, bool at_epoch,
-              Company company = Company::kNone) noexcept {
-    messages_ += company == Company::kMessage;
-    meetings_ += company == Company::kMeeting;
-    entries_[next_++ & mask_] = {ticks,     ticks,     ticks, epoch,
-                                 messages_, meetings_, depth, at_epoch};
+              Communication communication = Communication::kNone) noexcept {
+    messages_ += communication == Communication::kMessage;
+    collectives_ += communication == Communication::kCollective;
+    entries_[next_++ & mask_] = {ticks,     ticks,        ticks, epoch,
+                                 messages_, collectives_, depth, at_epoch};
   }
-  // Whether others can have done other things than this process from event `begin` to
-  // event `end`: there are messages, and nothing that all who take part come to.
+  // Whether other processes may have run something else from event `begin` to event `end`:
+  // there are messages, but no collective.
   bool apart(std::uint64_t begin, std::uint64_t end) const noexcept {
     const Counts counts = counts_in(begin, end);
-    return counts.messages != 0 && counts.meetings == 0;
+    return counts.messages != 0 && counts.collectives == 0;
   }
-  // Whether other processes have to do with any of them.
-  bool company(std::uint64_t begin, std::uint64_t end) const noexcept {
+  // Whether other processes take part in any of them.
+  bool communication(std::uint64_t begin, std::uint64_t end) const noexcept {
     const Counts counts = counts_in(begin, end);
-    return (counts.messages | counts.meetings) != 0;
+    return (counts.messages | counts.collectives) != 0;
   }
-  bool any_company() const noexcept { return (messages_ | meetings_) != 0; }
+  bool any_communication() const noexcept { return (messages_ | collectives_) != 0; }
   // Position of the next event.
   std::uint64_t next() const noexcept { return next_; }
   std::uint64_t oldest() const noexcept { return next_ > mask_ ? next_ - mask_ - 1 : 0; }
@@ -88,7 +88,7 @@ class EventHistory {
  private:
   struct Counts {
     std::uint32_t messages = 0;
-    std::uint32_t meetings = 0;
+    std::uint32_t collectives = 0;
   };
   // Of the events from `begin` to `end`; none if these are no longer all known.
   Counts counts_in(std::uint64_t begin, std::uint64_t end) const noexcept {
@@ -96,14 +96,14 @@ class EventHistory {
     if (begin == end || (begin != 0 && begin <= oldest())) return {};
     const Entry& before = begin == 0 ? none : (*this)[begin - 1];
     const Entry& last = (*this)[end - 1];
-    return {last.messages - before.messages, last.meetings - before.meetings};
+    return {last.messages - before.messages, last.collectives - before.collectives};
   }
 
   periodicity::ZeroedArray<Entry> entries_;
   std::uint64_t mask_;
   std::uint64_t next_ = 0;
   std::uint32_t messages_ = 0;  // modulo 2^32
-  std::uint32_t meetings_ = 0;
+  std::uint32_t collectives_ = 0;
 };
 
 }  // namespace refrain::filters

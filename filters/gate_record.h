@@ -1,5 +1,5 @@
-// GateRecord: keeps what an IterationGate tells, for tests: the gaps that come out in the
-// end, and what marks and sums say of each loop.
+// GateRecord: keeps what an IterationGate reports, for tests: the resulting gaps, and the
+// marks and sums of each loop.
 #pragma once
 
 #include <algorithm>
@@ -33,8 +33,8 @@ class GateRecord final : public GateSink {
   std::uint64_t summed = 0;
   std::map<std::uint32_t, std::vector<std::uint64_t>> numbers;  // of marked iterations
 
-  // Epochs that are left out, in order, gaps that touch joined.
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> held(std::uint64_t end) const {
+  // Epochs that are left out, in order, adjacent gaps joined.
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> skipped(std::uint64_t end) const {
     std::vector<std::pair<std::uint64_t, std::uint64_t>> all;
     for (const auto& [id, gap] : gaps_)
       if (gap.from < std::min(gap.to, end))
@@ -50,13 +50,13 @@ class GateRecord final : public GateSink {
     return joined;
   }
 
-  void hold(std::uint64_t gap, CutPoint from, CutReason) noexcept override {
+  void suspend(std::uint64_t gap, CutPoint from, CutReason) noexcept override {
     gaps_[gap].from = from.epoch;
   }
   void resume(std::uint64_t gap, CutPoint from, CutReason) noexcept override {
     gaps_[gap].to = from.epoch;
   }
-  void hold_earlier(std::uint64_t gap, CutPoint from) noexcept override {
+  void suspend_earlier(std::uint64_t gap, CutPoint from) noexcept override {
     gaps_[gap].from = from.epoch;
   }
   void gap(std::uint64_t gap, CutPoint from, CutPoint to) noexcept override {
@@ -85,15 +85,15 @@ class GateRecord final : public GateSink {
     if (open.begun && mark.number > open.number) add(mark.loop, mark.ticks - open.ticks);
     open.begun = false;
   }
-  void held_summary(const HeldIterations& held) noexcept override {
-    summed += held.count;
-    Sums& sums = loops[held.loop];
-    sums.visits += held.visits;
-    if (held.count == 0) return;
-    sums.iterations += held.count;
-    sums.ticks += held.total_ticks;
-    sums.least = std::min(sums.least, held.least_ticks);
-    sums.greatest = std::max(sums.greatest, held.greatest_ticks);
+  void skipped_summary(const SkippedIterations& skipped) noexcept override {
+    summed += skipped.count;
+    Sums& sums = loops[skipped.loop];
+    sums.visits += skipped.visits;
+    if (skipped.count == 0) return;
+    sums.iterations += skipped.count;
+    sums.ticks += skipped.total_ticks;
+    sums.least = std::min(sums.least, skipped.least_ticks);
+    sums.greatest = std::max(sums.greatest, skipped.greatest_ticks);
   }
   void slow_iteration(const SlowIteration& one) noexcept override { slow.push_back(one); }
 

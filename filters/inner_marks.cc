@@ -9,8 +9,8 @@ using enum periodicity::LoopEventKind;
 InnerMarks::InnerMarks(std::uint64_t capacity, MarkSink& sink)
     : sink_(sink), waiting_(capacity), mask_(capacity - 1) {}
 
-// Whether the next mark that waits lies before `position`. A visit stays in one piece, and
-// its end belongs to what ends where it ends.
+// Whether the next waiting mark lies before `position`. A visit stays in one piece; its end
+// belongs to the interval that ends there.
 bool InnerMarks::next_is_before(std::uint64_t position) const noexcept {
   if (begin_ == end_) return false;
   const Waiting& next = waiting_[begin_ & mask_];
@@ -38,8 +38,8 @@ void InnerMarks::take_next(bool written) noexcept {
   open.written ? write(next) : sum(next);
 }
 
-void InnerMarks::tell_sums() noexcept {
-  for (std::size_t i = 0; i != sum_count_; ++i) sink_.held_summary(sums_[i]);
+void InnerMarks::report_sums() noexcept {
+  for (std::size_t i = 0; i != sum_count_; ++i) sink_.skipped_summary(sums_[i]);
   sum_count_ = 0;
   latest_ = 0;
 }
@@ -90,24 +90,25 @@ void InnerMarks::write(const Waiting& waiting) noexcept {
 }
 
 void InnerMarks::add(const LoopMark& mark, std::uint64_t duration) noexcept {
-  HeldIterations& held = sum_of(mark);
-  held.least_ticks = held.count == 0 ? duration : std::min(held.least_ticks, duration);
-  held.greatest_ticks = std::max(held.greatest_ticks, duration);
-  held.total_ticks += duration;
-  ++held.count;
+  SkippedIterations& skipped = sum_of(mark);
+  skipped.least_ticks =
+      skipped.count == 0 ? duration : std::min(skipped.least_ticks, duration);
+  skipped.greatest_ticks = std::max(skipped.greatest_ticks, duration);
+  skipped.total_ticks += duration;
+  ++skipped.count;
 }
 
-HeldIterations& InnerMarks::sum_of(const LoopMark& mark) noexcept {
-  const auto is_it = [&mark](const HeldIterations& sum) {
+SkippedIterations& InnerMarks::sum_of(const LoopMark& mark) noexcept {
+  const auto is_it = [&mark](const SkippedIterations& sum) {
     return sum.loop == mark.loop && sum.parent == mark.parent;
   };
   if (latest_ < sum_count_ && is_it(sums_[latest_])) [[likely]]
     return sums_[latest_];
   for (latest_ = 0; latest_ != sum_count_; ++latest_)
     if (is_it(sums_[latest_])) return sums_[latest_];
-  if (sum_count_ == kMostSums) tell_sums();
+  if (sum_count_ == kMostSums) report_sums();
   latest_ = sum_count_++;
-  sums_[latest_] = HeldIterations{.loop = mark.loop, .parent = mark.parent};
+  sums_[latest_] = SkippedIterations{.loop = mark.loop, .parent = mark.parent};
   return sums_[latest_];
 }
 

@@ -1,8 +1,8 @@
-// InnerMarks: keeps the marks of loops that run inside skipped iterations, until it
-// is known whether these are written after all (also because a gap there would be too
-// short); then writes them, or sums them up.
+// InnerMarks: keeps the marks of loops inside skipped iterations until it is known whether
+// these are written after all (also because a gap there would be too short); then writes
+// them, or sums them up.
 //
-// Place in the flow: inside IterationGate. Marks come in as the detector tells them; each
+// Place in the flow: inside IterationGate. Marks come in as the detector reports them; each
 // is either written (write_before) or becomes part of one sum a loop
 // (sum_before), never both, so that counts and total durations stay exact.
 // Thread-safety: none. Memory: fixed at construction; if more marks wait than there is room
@@ -29,14 +29,14 @@ class InnerMarks {
     waiting_[end_++ & mask_] = {kind, mark};
   }
 
-  // What lies before `position` stays skipped: it is summed up.
+  // Marks before `position` stay skipped: they are summed up.
   void sum_before(std::uint64_t position) noexcept {
     if (begin_ != end_) sum_waiting(position);
   }
-  // What lies before `position` is written after all.
+  // Marks before `position` are written after all.
   void write_before(std::uint64_t position) noexcept;
-  // Tells the sums, one a loop and loop around it, and begins new ones.
-  void tell_sums() noexcept;
+  // Reports the sums, one for each loop and loop around it, and begins new ones.
+  void report_sums() noexcept;
 
  private:
   static constexpr std::size_t kMostLevels = 64;
@@ -60,7 +60,7 @@ class InnerMarks {
   void sum(const Waiting& waiting) noexcept;
   void write(const Waiting& waiting) noexcept;
   void add(const LoopMark& mark, std::uint64_t duration) noexcept;
-  HeldIterations& sum_of(const LoopMark& mark) noexcept;
+  SkippedIterations& sum_of(const LoopMark& mark) noexcept;
 
   MarkSink& sink_;
   periodicity::ZeroedArray<Waiting> waiting_;  // set before they are read
@@ -68,8 +68,8 @@ class InnerMarks {
   std::uint64_t begin_ = 0;
   std::uint64_t end_ = 0;
   std::array<Open, kMostLevels> open_{};
-  std::uint64_t open_visits_ = 0;  // begun and not left, of what does not wait any more
-  std::array<HeldIterations, kMostSums> sums_{};
+  std::uint64_t open_visits_ = 0;  // begun and not left, of marks that no longer wait
+  std::array<SkippedIterations, kMostSums> sums_{};
   std::size_t sum_count_ = 0;
   std::size_t latest_ = 0;
 };

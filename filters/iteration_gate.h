@@ -2,34 +2,33 @@
 // recorders.
 //
 // Place in the flow: ARCHITECTURE.md, step 5. Pure: symbols with their epochs and times
-// in, decisions and marks out. The tracer drives one gate a process, from the thread that
-// feeds the detector; the tests drive it from streams.
+// in, decisions and marks out. The tracer has one gate a process, driven by the thread that
+// feeds the detector; tests drive it from streams.
 //
-//     LoopDetector ─loop events─► NestedPolicy ─stretches──┐
-//                         │                                ├─► HoldCuts ─cuts─► GateSink
+//     LoopDetector ─loop events─► NestedPolicy ─intervals──┐
+//                         │                                ├─► SuspendCuts ─cuts─► GateSink
 //                         ├─► SlowIterations ─iterations───┘                      ▲
 //                         └─marks─► InnerMarks ───────────────────────────────────┘
 //
-// What it decides (design, sections 1 and 4):
-//   - Which iterations are written, at every level: filters/nested_policy.h. What is skipped
-//     is counted from a loop's first iteration though it is recognised later; when a loop
-//     breaks, writing resumes with the iteration before the one that broke.
+// Decisions:
+//   - Which iterations are written, at every level: filters/nested_policy.h. Iterations are
+//     counted from a loop's first one though it is detected later; when a loop breaks,
+//     writing resumes with the iteration before the one that broke.
 //   - Iterations that took unusually long or short are written: filters/slow_iterations.h.
-//     If other processes have to do with them, so are the ones before and after: where one
+//     If other processes take part in them, so are the ones before and after: where one
 //     process computes for long at the end of an iteration, the others wait for it at the
-//     begin of the next, and what counts is which iterations all of them have. Slow
-//     iterations of inner loops, in a skipped iteration, are not: the others would not
-//     have that part of it.
-//     What tracing itself took in an iteration, to write a block or to begin a gap, does not
-//     count: else each gap would give a slow iteration, and that the next gap.
+//     begin of the next, and all must have the same iterations. Slow iterations of inner
+//     loops, in a skipped iteration, are not: the others would not have that part of it.
+//     Time that tracing itself took in an iteration, to write a block or to begin a gap, does
+//     not count: else each gap would give a slow iteration, and that the next gap.
 //   - At the end of the stream the last iteration is written, whole, as if the pattern had broken.
-//   - Gaps lie between epochs and are not shorter than `min_gap_ticks`: filters/hold_cuts.h.
+//   - Gaps lie between epochs and are not shorter than `min_gap_ticks`: filters/suspend_cuts.h.
 //   - Outside the time window nothing is written. A loop that runs when the window opens
 //     is written for `limit` iterations from there.
 //   - When the limit of memory or disk is reached, nothing is written any more.
-// What it marks: every iteration of a loop that does not lie in a skipped iteration;
-// inside one that is, loops are summed up, one sum a loop and gap (filters/inner_marks.h).
-// With `marks_summary` skipped iterations themselves are summed up as well.
+// Marks: one for every iteration that does not lie in a skipped iteration; loops inside
+// skipped iterations are summed up, one sum a loop and gap (filters/inner_marks.h). With
+// `marks_summary` skipped iterations themselves are summed up as well.
 //
 // Thread-safety: none, one thread drives it. Memory: fixed at construction, but for what
 // NestedPolicy keeps of each loop. Units: ticks of the caller's clock; positions in events.
@@ -41,12 +40,12 @@
 #include <vector>
 
 #include "filters/event_history.h"
-#include "filters/held_stretches.h"
-#include "filters/hold_cuts.h"
 #include "filters/inner_marks.h"
 #include "filters/loop_mark.h"
 #include "filters/nested_policy.h"
+#include "filters/skipped_intervals.h"
 #include "filters/slow_iterations.h"
+#include "filters/suspend_cuts.h"
 #include "periodicity/loop_detector.h"
 
 namespace refrain::filters {
@@ -58,8 +57,8 @@ struct SymbolEvent {
   std::uint64_t epoch;  // the latest epoch at or before it
   std::uint16_t depth;  // open regions around it
   bool at_epoch;        // first symbol since that epoch: a cut there lies just before it
-  Company company = Company::kNone;
-  std::uint64_t own_ticks = 0;  // that tracing has taken so far, where it took long
+  Communication communication = Communication::kNone;
+  std::uint64_t own_ticks = 0;  // taken by tracing so far, where it took long
 };
 
 class GateSink : public MarkSink, public CutSink {
@@ -85,14 +84,14 @@ struct GatePolicy {
   std::uint64_t until_ticks = 0;  // absolute; 0: never
   bool marks_summary = false;
   SlowSettings slow{};
-  // Sums of skipped iterations are reported at least so often, so that they survive a kill.
+  // Sums of skipped iterations are reported at this interval, so that they survive a kill.
   std::uint64_t sums_ticks = ~std::uint64_t{0};
-  // So many epochs a slow iteration waits for the one around it to end.
+  // For this many epochs a slow iteration waits for the one around it to end.
   std::uint64_t slow_epochs = 1 << 12;
   std::uint64_t waiting_marks = 1 << 14;  // see InnerMarks
 };
 
-class IterationGate final : private periodicity::LoopSink, private HoldSink {
+class IterationGate final : private periodicity::LoopSink, private IntervalSink {
  public:
   // `detector` must outlive the gate; `sink` as well.
   IterationGate(const GatePolicy& policy, periodicity::LoopDetector& detector,
@@ -105,10 +104,11 @@ class IterationGate final : private periodicity::LoopSink, private HoldSink {
   // The next symbol of the stream. Cost: the detector's, and a few stores.
   __attribute__((always_inline)) void on_symbol(const SymbolEvent& event) noexcept {
     own_ticks_ = event.own_ticks;
-    events_.append(event.ticks, event.epoch, event.depth, event.at_epoch, event.company);
+    events_.append(event.ticks, event.epoch, event.depth, event.at_epoch,
+                   event.communication);
     if (!detector_.push_expected(event.symbol, event.depth))
       detector_.push(event.symbol, event.depth, *this);
-    if (told_) after_loop_events();
+    if (reported_) after_loop_events();
     if (event.ticks >= next_window_ticks_ && event.at_epoch) [[unlikely]]
       window_step(event);
   }
@@ -126,15 +126,15 @@ class IterationGate final : private periodicity::LoopSink, private HoldSink {
   // A limit of memory or disk is reached: from `now` on nothing is written any more.
   void limit_reached(CutPoint now) noexcept;
 
-  // The program wants nothing written, from `now` on, and again. The count of iterations goes
-  // on in between. Does not nest.
+  // The program pauses recording, from `now` on, and continues it. Iterations are counted in
+  // between. Does not nest.
   void pause(CutPoint now) noexcept;
   void resume(CutPoint now) noexcept;
 
-  // The stream has ended: what is skipped ends with the last iteration.
+  // The stream has ended: a gap ends with the last iteration.
   void finish(std::uint64_t ticks) noexcept;
 
-  bool holding() const noexcept { return cuts_.holding(); }
+  bool suspended() const noexcept { return cuts_.suspended(); }
 
   // See NestedPolicy; may be called by the sink.
   void lower_limit(std::uint64_t limit) noexcept { policy_.lower_limit(limit); }
@@ -149,7 +149,7 @@ class IterationGate final : private periodicity::LoopSink, private HoldSink {
     std::uint16_t depth = 0;  // of the events at which its iterations begin
     bool begun = false;
     bool ended = false;  // a phase, and the next has not begun
-    bool body_told = true;
+    bool body_reported = true;
     bool marked = false;               // an iteration of this visit has a mark
     bool summed = false;               // its further iterations have none
     bool steady = false;               // begun, not ended, body reported, each marked
@@ -165,17 +165,17 @@ class IterationGate final : private periodicity::LoopSink, private HoldSink {
   void on_loop_event(const periodicity::LoopEvent& event) noexcept override;
   void on_loop_event_slow(const periodicity::LoopEvent& event) noexcept;
   void next_iteration(OpenLoop& loop, const periodicity::LoopEvent& event) noexcept;
-  void hold(std::uint64_t position) noexcept override;
+  void suspend(std::uint64_t position) noexcept override;
   void resume(std::uint64_t position) noexcept override;
   bool apart(std::uint64_t begin, std::uint64_t end) const noexcept override;
 
   void open_loop(const periodicity::LoopEvent& event) noexcept;
   void end_iteration(OpenLoop& loop, std::uint64_t end, std::uint64_t end_ticks,
                      std::uint16_t level, std::uint16_t spent) noexcept;
-  void tell_body(OpenLoop& loop, const periodicity::LoopEvent& event) noexcept;
-  void tell(const periodicity::LoopEvent& event, std::uint64_t ticks) noexcept;
-  void tell_summed(OpenLoop& loop, const LoopMark& mark,
-                   periodicity::LoopEventKind kind) noexcept;
+  void report_body(OpenLoop& loop, const periodicity::LoopEvent& event) noexcept;
+  void emit(const periodicity::LoopEvent& event, std::uint64_t ticks) noexcept;
+  void sum_up(OpenLoop& loop, const LoopMark& mark,
+              periodicity::LoopEventKind kind) noexcept;
   std::uint64_t end_of(const periodicity::LoopEvent& event) const noexcept;
   void set_depths() noexcept;
   void judge(const OpenLoop& loop, std::uint64_t end, std::uint64_t end_ticks,
@@ -194,7 +194,7 @@ class IterationGate final : private periodicity::LoopSink, private HoldSink {
   std::uint64_t kept_position() const noexcept;
   std::uint64_t last_iteration() const noexcept;
   void settle_marks() noexcept;
-  void seed_stretches() noexcept;
+  void seed_intervals() noexcept;
   void window_step(const SymbolEvent& event) noexcept;
 
   GatePolicy settings_;
@@ -204,7 +204,7 @@ class IterationGate final : private periodicity::LoopSink, private HoldSink {
   NestedPolicy policy_;
   SlowIterations slow_;
   InnerMarks inner_;
-  HoldCuts cuts_;
+  SuspendCuts cuts_;
   std::vector<OpenLoop> open_;
   std::uint64_t own_ticks_ = 0;   // at the latest event
   std::uint64_t cold_until_ = 0;  // ticks; see judge()
@@ -212,15 +212,15 @@ class IterationGate final : private periodicity::LoopSink, private HoldSink {
   std::uint16_t inner_depth_ = 0;  // of the innermost open loop
   std::uint16_t outer_depth_ = 0;  // of the outermost
 
-  // What the loop events of one push decided.
-  bool told_ = false;            // there were some
-  bool changed_ = false;         // stretches_ are new
-  bool broken_ = false;          // an outermost loop is over
-  bool outer_ended_ = false;     // what slow iterations wait for has come
-  bool iteration_held_ = false;  // an outermost skipped iteration began
-  HeldStretches stretches_;
+  // Decisions from the loop events of one push.
+  bool reported_ = false;           // there were some
+  bool changed_ = false;            // intervals_ are new
+  bool broken_ = false;             // an outermost loop is over
+  bool outer_ended_ = false;        // slow iterations can be decided
+  bool iteration_skipped_ = false;  // an outermost skipped iteration began
+  SkippedIntervals intervals_;
 
-  // Written whatever the policy says, the latest of them.
+  // Written regardless of the policy, the latest of them.
   static constexpr std::size_t kMostKept = 64;
   struct KeptPiece {
     std::uint64_t begin;
@@ -229,16 +229,16 @@ class IterationGate final : private periodicity::LoopSink, private HoldSink {
   };
   std::array<KeptPiece, kMostKept> kept_{};
   std::size_t kept_count_ = 0;
-  // The iteration after a slow one: where it begins, and where it lay once it has ended.
+  // The iteration after a slow one: where it begins and, once it has ended, where it lay.
   std::uint64_t next_begin_ = kNever;
-  HeldStretches::Stretch next_{};
+  SkippedIntervals::Interval next_{};
 
   bool window_closed_ = false;
   bool paused_ = false;
   std::uint64_t unpaused_ = 0;       // position
   bool closed_for_good_ = false;     // limit reached, or the stream has ended
   std::uint64_t next_window_ticks_;  // when the window opens or closes next
-  std::uint64_t sums_told_ticks_ = 0;
+  std::uint64_t sums_reported_ticks_ = 0;
 };
 
 }  // namespace refrain::filters

@@ -13,7 +13,7 @@ namespace refrain::filters {
 namespace {
 
 struct Cut {
-  bool hold;
+  bool suspend;
   std::uint64_t gap;
   std::uint64_t epoch;
   CutReason reason;
@@ -25,17 +25,17 @@ class Recorder final : public GateSink {
   std::vector<Cut> cuts;
   std::vector<LoopMark> iterations;
   std::vector<LoopMark> left;
-  std::vector<HeldIterations> held;
+  std::vector<SkippedIterations> skipped;
   std::uint64_t keep = 0;
 
-  void hold(std::uint64_t gap, CutPoint from, CutReason reason) noexcept override {
+  void suspend(std::uint64_t gap, CutPoint from, CutReason reason) noexcept override {
     cuts.push_back({true, gap, from.epoch, reason});
   }
   void resume(std::uint64_t gap, CutPoint from, CutReason reason) noexcept override {
     cuts.push_back({false, gap, from.epoch, reason});
   }
   void keep_from(CutPoint cut) noexcept override { keep = cut.epoch; }
-  void hold_earlier(std::uint64_t, CutPoint) noexcept override {}
+  void suspend_earlier(std::uint64_t, CutPoint) noexcept override {}
   void gap(std::uint64_t gap, CutPoint from, CutPoint to) noexcept override {
     cuts.push_back({true, gap, from.epoch, CutReason::kIterations});
     cuts.push_back({false, gap, to.epoch, CutReason::kIterations});
@@ -48,7 +48,9 @@ class Recorder final : public GateSink {
   void iteration_end(const LoopMark&) noexcept override {}
   void mismatch(const LoopMark&) noexcept override {}
   void loop_left(const LoopMark& mark) noexcept override { left.push_back(mark); }
-  void held_summary(const HeldIterations& h) noexcept override { held.push_back(h); }
+  void skipped_summary(const SkippedIterations& h) noexcept override {
+    skipped.push_back(h);
+  }
 };
 
 // A stream in which symbol i has epoch i + 1, begins at 100 i and ends at 100 i + 60.
@@ -89,7 +91,8 @@ class Stream {
 
 }  // namespace
 
-TEST_CASE("IterationGate: limit - holds from exactly N iterations, though found later") {
+TEST_CASE(
+    "IterationGate: limit - suspends after exactly N iterations, though detected later") {
   Stream stream({.limit = 5});
   const Recorder& out = stream.body("xyz").body("abcd", 100).end();
   // The loop begins at position 3; its iteration 5 at 3 + 5 * 4 = 23, epoch 24.
@@ -105,14 +108,15 @@ TEST_CASE("IterationGate: limit - holds from exactly N iterations, though found 
   CHECK(out.left[0].ticks == 100 * 402 + 60);
 }
 
-TEST_CASE("IterationGate: limit - holds when the iteration comes, if found earlier") {
+TEST_CASE(
+    "IterationGate: limit - suspends when the iteration begins, if detected earlier") {
   Stream stream({.limit = 20});
   CHECK(stream.body("abcd", 19).so_far().cuts.empty());
   stream.body("abcd", 2);
   CHECK(stream.so_far().cuts == std::vector<Cut>{{true, 0, 81, CutReason::kIterations}});
 }
 
-TEST_CASE("IterationGate: limit - zero never holds") {
+TEST_CASE("IterationGate: limit - zero never suspends") {
   Stream stream({.limit = 0});
   const Recorder& out = stream.body("abcd", 500).body("q").end();
   CHECK(out.cuts.empty());
@@ -141,13 +145,13 @@ TEST_CASE("IterationGate: the end of the program - its last iteration is written
   Stream stream({.limit = 5});
   std::string last;
   SECTION("that is over") {}
-  SECTION("with a part of one behind it") { last = GENERATE("a", "ab", "abc"); }
+  SECTION("with a part of one after it") { last = GENERATE("a", "ab", "abc"); }
   const auto& cuts = stream.body("abcd", 100).body(last).end().cuts;
   REQUIRE(cuts.size() == 2);
   CHECK(cuts[1] == Cut{false, 0, 99 * 4 + 1, CutReason::kEnd});
 }
 
-TEST_CASE("IterationGate: the end of the program - of what is paused, nothing is written") {
+TEST_CASE("IterationGate: the end of the program - nothing paused is written") {
   Stream stream({.limit = 5, .until_ticks = 100 * 300});
   CHECK(stream.body("abcd", 100).end().cuts.size() == 1);
 }
@@ -164,21 +168,22 @@ TEST_CASE("IterationGate: min_gap - a shorter gap is not made") {
   CHECK(cuts[1].reason == CutReason::kBreak);
 }
 
-TEST_CASE("IterationGate: min_gap - the end of the program makes it too") {
+TEST_CASE("IterationGate: min_gap - applies at the end of the program, too") {
   Stream stream({.limit = 5, .min_gap_ticks = 100 * 4 * 20});
   // Six to twenty-five; the last one is written.
   SECTION("long enough") { CHECK(stream.body("abcd", 26).end().cuts.size() == 2); }
   SECTION("too short") { CHECK(stream.body("abcd", 25).end().cuts.empty()); }
 }
 
-TEST_CASE("IterationGate: keep_from - tells what a break would ask for") {
+TEST_CASE("IterationGate: keep_from - reports where a break would resume") {
   Stream stream({.limit = 5});
   stream.body("abcd", 100).body("a");
   // Iteration 100 began; the one before it at position 396.
   CHECK(stream.so_far().keep == 397);
 }
 
-TEST_CASE("IterationGate: visits - a body seen N times is held from its first iteration") {
+TEST_CASE(
+    "IterationGate: visits - a body seen N times is skipped from its first iteration") {
   const Nested nested = GENERATE(Nested::kFirst, Nested::kEach);
   Stream stream({.limit = 2, .nested = nested});
   std::vector<std::size_t> cuts_after;
@@ -207,18 +212,19 @@ TEST_CASE("IterationGate: cuts - lie at epochs, so that written iterations are w
   CHECK(cuts[0].epoch == 24);
 }
 
-TEST_CASE("IterationGate: window - nothing before it opens and after it closes") {
+TEST_CASE(
+    "IterationGate: window - nothing is written before it opens and after it closes") {
   Stream stream({.limit = 3, .from_ticks = 100 * 100, .until_ticks = 100 * 300});
   const Recorder& out = stream.body("abcd", 100).end();
   REQUIRE(out.cuts.size() == 3);
   CHECK(out.cuts[0] == Cut{true, 0, 0, CutReason::kWindow});
   CHECK(out.cuts[1] == Cut{false, 0, 101, CutReason::kWindow});
-  // Three iterations from there, then held; closing finds it held already.
+  // Three iterations from there, then skipped; closing finds it skipped already.
   CHECK(out.cuts[2] == Cut{true, 1, 101 + 3 * 4, CutReason::kIterations});
   CHECK(out.iterations.size() == 100);
 }
 
-TEST_CASE("IterationGate: limit of space - holds for good") {
+TEST_CASE("IterationGate: limit of space - suspends for good") {
   Stream stream({.limit = 0});
   stream.body("abcdefgh");
   stream.gate().limit_reached({9, 800});
@@ -226,15 +232,15 @@ TEST_CASE("IterationGate: limit of space - holds for good") {
   REQUIRE(stream.so_far().cuts == std::vector<Cut>{{true, 0, 9, CutReason::kLimit}});
 }
 
-TEST_CASE("IterationGate: marks=summary - held iterations are summed up") {
+TEST_CASE("IterationGate: marks=summary - skipped iterations are summed up") {
   Stream stream({.limit = 5, .marks_summary = true});
   const Recorder& out = stream.body("abcd", 100).body("q").end();
-  REQUIRE(out.held.size() == 1);
-  const HeldIterations& held = out.held[0];
-  CHECK(out.iterations.size() + held.count == 100);
-  CHECK(held.least_ticks == 360);  // the last, which ends with its last event
-  CHECK(held.greatest_ticks == 400);
-  CHECK(held.total_ticks == held.count * 400 - 40);
+  REQUIRE(out.skipped.size() == 1);
+  const SkippedIterations& skipped = out.skipped[0];
+  CHECK(out.iterations.size() + skipped.count == 100);
+  CHECK(skipped.least_ticks == 360);  // the last, which ends with its last event
+  CHECK(skipped.greatest_ticks == 400);
+  CHECK(skipped.total_ticks == skipped.count * 400 - 40);
 }
 
 }  // namespace refrain::filters

@@ -1,4 +1,4 @@
-// Marks of loops as the gate tells them: plain values.
+// Marks of loops as the gate reports them: plain values.
 //
 // Place in the flow: ARCHITECTURE.md, step 5, from the gate to the journal.
 // Units: ticks of the caller's clock; positions in events.
@@ -15,14 +15,14 @@ struct LoopMark {
   std::uint16_t level;
   std::uint32_t visit;
   std::uint32_t body_events;
-  std::uint64_t position;  // of what is marked; of a loop's body: where it begins
+  std::uint64_t position;  // of the marked event; of a loop's body: where it begins
   std::uint64_t number;    // of the iteration; for left(): complete iterations
   std::uint64_t ticks;
   std::uint32_t parent = periodicity::kNoLoop;
 };
 
 // Iterations of one loop in one gap that got no marks of their own.
-struct HeldIterations {
+struct SkippedIterations {
   std::uint32_t loop = 0;
   std::uint32_t parent = periodicity::kNoLoop;
   std::uint64_t visits = 0;  // that have no mark either
@@ -38,14 +38,14 @@ struct SlowIteration {
   std::uint16_t level = 0;
   std::uint64_t number = 0;
   std::uint64_t begin = 0;  // position
-  std::uint64_t end = 0;    // position, behind it
+  std::uint64_t end = 0;    // position after it
   std::uint64_t begin_ticks = 0;
   std::uint64_t duration_ticks = 0;
   std::uint64_t median_ticks = 0;     // of its loop, before it
   std::uint64_t mad_ticks = 0;        // median absolute deviation
   std::uint64_t deviation_ticks = 0;  // from the median
   bool outermost = false;             // no iteration around it is skipped
-  bool company = false;               // other processes take part
+  bool communication = false;         // other processes take part
   std::uint64_t previous_begin = 0;   // of the iteration before it
 };
 
@@ -57,7 +57,7 @@ class MarkSink {
   virtual void iteration_end(const LoopMark& mark) noexcept = 0;
   virtual void mismatch(const LoopMark& mark) noexcept = 0;
   virtual void loop_left(const LoopMark& mark) noexcept = 0;  // ticks: end of what belongs
-  virtual void held_summary(const HeldIterations& held) noexcept = 0;
+  virtual void skipped_summary(const SkippedIterations& skipped) noexcept = 0;
 
  protected:
   ~MarkSink() = default;

@@ -29,7 +29,7 @@ std::string trips_text(const NestPiece& loop) {
 }
 
 std::string event_text(const NestPiece& event, const Name& name) {
-  // Twice in a row is easier to read as written; from three on it is a number.
+  // Twice in a row is easier to read written out; from three on it is a number.
   if (event.least == 2) return name(event.id) + "; " + name(event.id);
   return (event.least > 2 ? std::to_string(event.least) + " × " : "") + name(event.id);
 }
@@ -75,7 +75,7 @@ class Writer {
                       [](const NestPiece& piece) { return piece.kind == Kind::kLoop; }));
     bool first = true;
     if (loops <= limits_.loops) return straight_and_loops(pieces, first);
-    // So many loops in one row: those at its begin and its end.
+    // Too many loops in one row: those at its begin and its end.
     const std::size_t head = end_of_loop(pieces, limits_.loops - limits_.loops / 3);
     const std::size_t tail = end_of_loop(pieces, loops - limits_.loops / 3);
     straight_and_loops(pieces.first(head), first);
@@ -90,7 +90,7 @@ class Writer {
     straight_and_loops(pieces.subspan(tail), first);
   }
 
-  // The index behind the loop with this number, from 1.
+  // The index after the loop with this number, from 1.
   static std::size_t end_of_loop(Pieces pieces, std::size_t number) {
     std::size_t index = 0;
     while (number != 0) number -= pieces[index++].kind == Kind::kLoop ? 1 : 0;
@@ -143,7 +143,7 @@ class Writer {
 }  // namespace
 
 std::string event_row_text(const NestRow& row, const Name& name, std::size_t most_events) {
-  // Pieces that stand for several equal events count as one: they are as short.
+  // Pieces of several equal events count as one: their text is as short.
   const bool whole = row.size() <= most_events &&
                      std::none_of(row.begin(), row.end(), [](const NestPiece& piece) {
                        return piece.kind == Kind::kSkipped;

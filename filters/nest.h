@@ -1,8 +1,8 @@
-// Nest: what a stream was made of, and the line that an analyst would write of it:
+// Nest: the structure of a stream, and its text:
 //
 //     init; 75 × [ setup; 25–40 × [ matvec; dot; axpy ]; norm ]; finish
 //
-// Place in the flow: behind everything; for `refrain detect` and `refrain info`.
+// Place in the flow: after all else; for `refrain detect` and `refrain info`.
 // Pure: names come from the caller. Thread-safety: none needed. Allocates.
 #pragma once
 

@@ -13,7 +13,7 @@ using Kind = NestPiece::Kind;
 namespace {
 
 constexpr std::size_t kEdge = 16;       // of a straight row: events kept at either end
-constexpr std::size_t kRowEdge = 1024;  // of what is long past: pieces kept at either end
+constexpr std::size_t kRowEdge = 1024;  // of the distant past: pieces kept at either end
 
 // The first piece of the row that does not begin before `position`.
 template <typename Row>
@@ -34,7 +34,7 @@ void add_skipped(NestPiece& skipped, const NestPiece& piece) {
 
 constexpr NestPiece kNothingSkipped{.kind = Kind::kSkipped, .least = 0, .most = 0};
 
-// Equal neighbours made one, and long straight rows cut to their ends.
+// Joins equal neighbours, and cuts long straight rows to their ends.
 class Condenser {
  public:
   void add(const NestPiece& piece) {
@@ -193,8 +193,8 @@ void NestBuilder::see_body(std::uint32_t loop, const Row& row, std::size_t size)
   *free = {hash, 1, condenser.take()};
 }
 
-// Drops the middle of what is further back than the reach: of it, nothing can become part
-// of a loop but together with all that follows in the row.
+// Drops the middle of what is further back than the reach: it can become part of a loop
+// only together with all that follows in the row.
 void NestBuilder::shorten(Row& row) {
   const auto to = cut(row, position_ - std::min(position_, reach_));
   if (to - row.begin() <= static_cast<std::ptrdiff_t>(2 * kRowEdge + 1)) return;
@@ -236,7 +236,7 @@ void NestBuilder::find_levels() {
 Nest NestBuilder::nest() const {
   Nest nest{.run = run_};
   for (const auto& [number, details] : details_) {
-    // Where two courses are as frequent, the one with more of it recognised as loops.
+    // Of two equally frequent courses, the one with more loops.
     const auto most = std::max_element(
         details.variants.begin(), details.variants.end(),
         [](const Variant& a, const Variant& b) {

@@ -1,18 +1,18 @@
-// NestBuilder: puts together what a stream was made of, while it is read.
+// NestBuilder: builds the structure of a stream while it is read.
 //
-// Place in the flow: beside the policy, behind a LoopDetector; for each symbol append()
-// first, then the events that the detector tells of it. `refrain detect` shows the result.
+// Place in the flow: beside the policy, after a LoopDetector; for each symbol append()
+// first, then the detector's loop events. `refrain detect` prints the result.
 // Thread-safety: none. Allocates.
 //
-// How. Every open loop has a row: what its present iteration has had so far, events and
-// visits of inner loops. A loop that is found in the past takes its iterations out of the
-// row around it; one that is left becomes one piece of it, followed by what was begun of
+// Method. Every open loop has a row: the events and visits of inner loops of its present
+// iteration so far. A loop that is detected in the past takes its iterations out of the row
+// around it; one that is left becomes one piece of it, followed by the begun part of
 // another iteration. A loop's body is the row that most of its iterations had; the visits
 // of inner loops in it give the range of their iterations.
 //
-// Memory: of a row, what lies further back than the detector's reach is kept shortened: at
-// most 2 · reach + 2^16 pieces of 40 bytes. What a loop needs is its body, with straight
-// rows of events shortened, in up to four variants.
+// Memory: the part of a row further back than the detector's reach is shortened: at most
+// 2 · reach + 2^16 pieces of 40 bytes. A loop needs its body, with straight rows of events
+// shortened, in up to four variants.
 #pragma once
 
 #include <array>

@@ -19,14 +19,14 @@ using test::Stream;
 
 std::string number(std::uint64_t symbol) { return std::to_string(symbol); }
 
-// Says to a builder what a detector would.
+// Calls a builder as a detector would.
 struct Play {
   NestBuilder builder{1000};
 
   void events(const Stream& symbols) {
     for (const auto symbol : symbols) builder.append(symbol);
   }
-  void tell(LoopEventKind kind, std::uint32_t loop, std::uint16_t level,
+  void emit(LoopEventKind kind, std::uint32_t loop, std::uint16_t level,
             std::uint64_t position, std::uint64_t iteration) {
     builder.on_loop_event({.kind = kind,
                            .level = level,
@@ -64,7 +64,7 @@ Stream operator*(std::uint64_t times, const Stream& body) {
   return out;
 }
 
-// How many events a row stands for.
+// Number of events in a row.
 std::uint64_t size_of(const Nest& nest, const NestRow& row) {
   std::uint64_t sum = 0;
   for (const NestPiece& piece : row) {
@@ -83,14 +83,14 @@ TEST_CASE("NestBuilder: events without loops") {
   CHECK(play.builder.loops().empty());
 }
 
-TEST_CASE("NestBuilder: a loop found in the past takes its iterations out of the row") {
+TEST_CASE("NestBuilder: a loop detected in the past takes its iterations out of the row") {
   Play play;
   play.events({9, 1, 2, 1, 2, 1});
-  play.tell(LoopEventKind::kFound, 5, 0, 1, 0);
+  play.emit(LoopEventKind::kFound, 5, 0, 1, 0);
   for (std::uint64_t k = 0; k < 3; ++k)
-    play.tell(LoopEventKind::kIteration, 5, 0, 1 + 2 * k, k);
+    play.emit(LoopEventKind::kIteration, 5, 0, 1 + 2 * k, k);
   play.events({2, 8});
-  play.tell(LoopEventKind::kLeft, 5, 0, 7, 3);
+  play.emit(LoopEventKind::kLeft, 5, 0, 7, 3);
   CHECK(play.text() == "9; 3 × [ 1; 2 ]; 8");
   const NestLoop& loop = play.builder.loops().at(5);
   CHECK(loop.iterations == 3);
@@ -101,15 +101,15 @@ TEST_CASE("NestBuilder: a loop found in the past takes its iterations out of the
   CHECK(loop.level == 0);
 }
 
-TEST_CASE("NestBuilder: what was begun of another iteration follows the loop") {
+TEST_CASE("NestBuilder: the begun part of another iteration follows the loop") {
   Play play;
   play.events({1, 2, 3, 1, 2, 3, 1, 2});
-  play.tell(LoopEventKind::kFound, 0, 0, 0, 0);
+  play.emit(LoopEventKind::kFound, 0, 0, 0, 0);
   for (std::uint64_t k = 0; k < 3; ++k)
-    play.tell(LoopEventKind::kIteration, 0, 0, 3 * k, k);
+    play.emit(LoopEventKind::kIteration, 0, 0, 3 * k, k);
   play.events({7});
-  play.tell(LoopEventKind::kMismatch, 0, 0, 8, 2);
-  play.tell(LoopEventKind::kLeft, 0, 0, 8, 2);
+  play.emit(LoopEventKind::kMismatch, 0, 0, 8, 2);
+  play.emit(LoopEventKind::kLeft, 0, 0, 8, 2);
   CHECK(play.text() == "2 × [ 1; 2; 3 ]; 1; 2; 7");
   CHECK(play.builder.loops().at(0).iterations == 2);
 }
@@ -117,29 +117,29 @@ TEST_CASE("NestBuilder: what was begun of another iteration follows the loop") {
 TEST_CASE("NestBuilder: a visit without a complete iteration is only its events") {
   Play play;
   play.events({1, 2});
-  play.tell(LoopEventKind::kFound, 0, 0, 0, 0);
-  play.tell(LoopEventKind::kIteration, 0, 0, 0, 0);
+  play.emit(LoopEventKind::kFound, 0, 0, 0, 0);
+  play.emit(LoopEventKind::kIteration, 0, 0, 0, 0);
   play.events({7});
-  play.tell(LoopEventKind::kLeft, 0, 0, 2, 0);
+  play.emit(LoopEventKind::kLeft, 0, 0, 2, 0);
   CHECK(play.text() == "1; 2; 7");
 }
 
-TEST_CASE("NestBuilder: an outer loop found late takes the inner visits with it") {
+TEST_CASE("NestBuilder: an outer loop detected late takes the inner visits with it") {
   Play play;
   for (std::uint64_t k = 0; k < 3; ++k) {  // 0 (1 2)×(3+k) 3, begins at 0, 8, 18
     const std::uint64_t begin = 8 * k + k * (k - 1);
     play.events(Stream{0} + (3 + k) * Stream{1, 2});
-    play.tell(LoopEventKind::kFound, 7, 0, begin + 1, 0);
+    play.emit(LoopEventKind::kFound, 7, 0, begin + 1, 0);
     for (std::uint64_t i = 0; i < 3 + k; ++i)
-      play.tell(LoopEventKind::kIteration, 7, 0, begin + 1 + 2 * i, i);
+      play.emit(LoopEventKind::kIteration, 7, 0, begin + 1 + 2 * i, i);
     play.events({3});
-    play.tell(LoopEventKind::kLeft, 7, 0, begin + 1 + 2 * (3 + k), 3 + k);
+    play.emit(LoopEventKind::kLeft, 7, 0, begin + 1 + 2 * (3 + k), 3 + k);
   }
-  play.tell(LoopEventKind::kFound, 8, 0, 0, 0);
+  play.emit(LoopEventKind::kFound, 8, 0, 0, 0);
   for (std::uint64_t k = 0; k < 3; ++k)
-    play.tell(LoopEventKind::kIteration, 8, 0, 8 * k + k * (k - 1), k);
+    play.emit(LoopEventKind::kIteration, 8, 0, 8 * k + k * (k - 1), k);
   play.events({5});
-  play.tell(LoopEventKind::kLeft, 8, 0, 30, 3);
+  play.emit(LoopEventKind::kLeft, 8, 0, 30, 3);
   CHECK(play.text() == "3 × [ 0; 3–5 × [ 1; 2 ]; 3 ]; 5");
   CHECK(play.builder.loops().at(7).parent == 8);
   CHECK(play.builder.loops().at(7).level == 1);
@@ -151,14 +151,14 @@ TEST_CASE("NestBuilder: of several courses the most frequent is the body") {
   Play play;
   const std::vector<Stream> courses{{9, 9}, {1, 2}, {1, 3}, {1, 2}, {1, 2}};
   play.events({courses[0][0]});
-  play.tell(LoopEventKind::kFound, 0, 0, 0, 0);
+  play.emit(LoopEventKind::kFound, 0, 0, 0, 0);
   for (std::uint64_t k = 0; k < courses.size(); ++k) {
     if (k != 0) play.events({courses[k][0]});
-    play.tell(LoopEventKind::kIteration, 0, 0, 2 * k, k);
+    play.emit(LoopEventKind::kIteration, 0, 0, 2 * k, k);
     play.events({courses[k][1]});
   }
   play.events({6});
-  play.tell(LoopEventKind::kLeft, 0, 0, 10, 5);
+  play.emit(LoopEventKind::kLeft, 0, 0, 10, 5);
   CHECK(play.text() == "5 × [ 1; 2 ]; 6");
 }
 
@@ -173,7 +173,7 @@ TEST_CASE("NestBuilder: long rows - memory stays bounded, nothing is miscounted"
         "0; 1; 2; 3; 4; 5; … 999991 events …; 999997; 999998; 999999");
 }
 
-TEST_CASE("NestBuilder: nested detector - prologue, nest and epilogue as they were") {
+TEST_CASE("NestBuilder: nested detector - prologue, nest and epilogue are correct") {
   const Stream inner = 25 * Stream{1, 2};
   const Stream outer = Stream{0} + inner + Stream{3};
   periodicity::NestedDetector detector;
@@ -232,13 +232,13 @@ TEST_CASE("NestBuilder: real streams - every loop has a body, every line is shor
 namespace {
 
 struct Written {
-  HeldStretches held;
+  SkippedIntervals skipped;
   WrittenIterations written;
   explicit Written(std::size_t most = WrittenIterations::kMostWaiting)
-      : written(held, most) {}
+      : written(skipped, most) {}
 
   void visit(std::uint64_t from, std::uint64_t iterations, bool last_is_whole = true) {
-    const auto tell = [this](LoopEventKind kind, std::uint64_t position, std::uint64_t k) {
+    const auto emit = [this](LoopEventKind kind, std::uint64_t position, std::uint64_t k) {
       written.on_loop_event({.kind = kind,
                              .level = 0,
                              .loop = 3,
@@ -247,22 +247,22 @@ struct Written {
                              .position = position,
                              .iteration = k});
     };
-    tell(LoopEventKind::kFound, from, 0);
+    emit(LoopEventKind::kFound, from, 0);
     for (std::uint64_t k = 0; k < iterations; ++k)
-      tell(LoopEventKind::kIteration, from + 10 * k, k);
-    tell(LoopEventKind::kLeft, from + 10 * iterations - (last_is_whole ? 0 : 5),
+      emit(LoopEventKind::kIteration, from + 10 * k, k);
+    emit(LoopEventKind::kLeft, from + 10 * iterations - (last_is_whole ? 0 : 5),
          iterations - (last_is_whole ? 0 : 1));
   }
 };
 
 }  // namespace
 
-TEST_CASE("WrittenIterations: what is not held as a whole is written") {
+TEST_CASE("WrittenIterations: iterations that are not wholly skipped are written") {
   Written w;
   w.visit(100, 20);
-  w.held.hold(130);
-  w.held.resume(145);  // amid the fifth: 13 and 14 are held, 14 only in part
-  w.held.hold(280);    // open to the end
+  w.skipped.suspend(130);
+  w.skipped.resume(145);   // within the fifth: 13 and 14 are skipped, 14 is partial
+  w.skipped.suspend(280);  // open to the end
   w.written.finish(300);
   CHECK(w.written.written(3) == 20 - 1 - 2);
   CHECK(w.written.written(4) == 0);
@@ -275,12 +275,12 @@ TEST_CASE("WrittenIterations: an incomplete iteration does not count") {
   CHECK(w.written.written(3) == 4);
 }
 
-TEST_CASE("WrittenIterations: with little room to wait the answer is the same") {
+TEST_CASE("WrittenIterations: with few waiting iterations the answer is the same") {
   for (const std::size_t most : {std::size_t{32}, WrittenIterations::kMostWaiting}) {
     Written w(most);
-    w.held.hold(200);
+    w.skipped.suspend(200);
     w.visit(0, 100);
-    w.held.resume(900);
+    w.skipped.resume(900);
     w.written.finish(1000);
     CHECK(w.written.written(3) == 30);
   }

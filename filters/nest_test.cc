@@ -35,7 +35,7 @@ NestRow events(std::uint64_t count) {
 
 }  // namespace
 
-TEST_CASE("Nest: text - a nest as an analyst would write it") {
+TEST_CASE("Nest: text - a nest as one line") {
   const Nest nest{
       .run = {event(99), loop(1, 75)},
       .bodies = {{1, {event(0), loop(2, 25), event(3)}}, {2, {event(1), event(2)}}}};
@@ -66,7 +66,7 @@ TEST_CASE("Nest: text - a loop that contains itself ends") {
   CHECK(text(nest) == "2 × loop 0 [ A; 3 × loop 0 ]");
 }
 
-TEST_CASE("Nest: text - a body that is not known") {
+TEST_CASE("Nest: text - an unknown body") {
   CHECK(text({.run = {event(0), loop(7, 5)}}) == "A; 5 × [ … ]");
 }
 
@@ -74,11 +74,12 @@ TEST_CASE("Nest: text - equal events in a row") {
   CHECK(text({.run = {event(0), event(1, 2), event(2, 3)}}) == "A; B; B; 3 × C");
 }
 
-TEST_CASE("Nest: text - a straight row is cut from the limit on, and counts what is cut") {
+TEST_CASE(
+    "Nest: text - a straight row is cut from the limit on, and counts the cut events") {
   CHECK(text({.run = events(4)}, {.events = 4}) == "A; B; C; D");
   CHECK(text({.run = events(5)}, {.events = 4}) == "A; B; … 2 events …; E");
   CHECK(text({.run = events(13)}) == "A; B; C; D; E; F; … 4 events …; K; L; M");
-  // What each stretch between loops has is cut for itself.
+  // Each row between loops is cut by itself.
   NestRow row = events(5);
   row.push_back(loop(0, 9));
   for (const NestPiece& piece : events(5)) row.push_back(piece);
@@ -89,7 +90,7 @@ TEST_CASE("Nest: text - a straight row is cut from the limit on, and counts what
              {.events = 4}) == "A; B; … 4 events …; E");
 }
 
-TEST_CASE("Nest: text - what was not kept is counted, also with what is cut") {
+TEST_CASE("Nest: text - pieces not kept are counted, also with those cut") {
   CHECK(text({.run = {event(0), skipped(100, 0), event(1)}}) == "A; … 100 events …; B");
   CHECK(text({.run = {event(0), skipped(1, 1), event(1)}}) == "A; … 1 event, 1 loop …; B");
   CHECK(text({.run = {event(0), event(1), event(2), skipped(10, 2), event(3), event(4)}},

@@ -1,5 +1,5 @@
-// The gate behind the nested detector: decides as the policy does, keeps every iteration
-// accounted for at every level, and keeps the iterations that were slow.
+// The gate with the nested detector: decides as the policy does, accounts for every iteration
+// at every level, and keeps slow iterations.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <memory>
@@ -7,8 +7,8 @@
 #include <string>
 
 #include "filters/gate_record.h"
-#include "filters/held_stretches.h"
 #include "filters/iteration_gate.h"
+#include "filters/skipped_intervals.h"
 #include "periodicity/nested_detector.h"
 #include "test/support/loop_nest.h"
 #include "test/support/streams.h"
@@ -21,14 +21,15 @@ using test::Stream;
 
 // Runs the gate over a stream; event i has epoch i + 1 and takes ticks[i].
 GateRecord gated(const Stream& symbols, const std::vector<std::uint64_t>& ticks,
-                 GatePolicy policy, bool finish = true, Company company = Company::kNone) {
+                 GatePolicy policy, bool finish = true,
+                 Communication communication = Communication::kNone) {
   GateRecord record;
   NestedDetector detector;
   IterationGate gate(policy, detector, record);
   gate.start({0, 0});
   std::uint64_t now = 0;
   for (std::size_t i = 0; i < symbols.size(); ++i) {
-    gate.on_symbol({symbols[i], now, i + 1, 0, true, company});
+    gate.on_symbol({symbols[i], now, i + 1, 0, true, communication});
     now += ticks.empty() ? 100 : ticks[i];
     gate.on_symbol_end(now - 10, 0);
   }
@@ -43,62 +44,62 @@ std::vector<std::uint64_t> random_ticks(std::size_t size, std::uint64_t seed) {
   return ticks;
 }
 
-// What NestedPolicy alone holds of the stream, without its end, event by event. What it
-// resumes in the past can be brought back only if it is being held now.
-class HeldByPolicy final : public HoldSink {
+// What NestedPolicy alone skips of the stream, without its end, event by event. A resume in
+// the past can bring back only what is in the present gap.
+class SkippedByPolicy final : public IntervalSink {
  public:
-  HeldByPolicy(const Stream& symbols, NestedPolicySettings settings)
-      : held_(symbols.size() + 1), gone_(symbols.size() + 1) {
+  SkippedByPolicy(const Stream& symbols, NestedPolicySettings settings)
+      : skipped_(symbols.size() + 1), gone_(symbols.size() + 1) {
     NestedPolicy policy(settings, *this);
     NestedDetector detector;
     for (const std::uint64_t symbol : symbols) {
-      if (holding_) held_[now_] = true;
+      if (suspended_) skipped_[now_] = true;
       detector.push(symbol, 0, policy);
       policy.symbol_done();
       ++now_;
-      const std::uint64_t given_up = holding_ ? from_ : now_;
+      const std::uint64_t given_up = suspended_ ? from_ : now_;
       for (std::uint64_t i = std::min(gone_to_, touched_); i < given_up; ++i)
-        gone_[i] = gone_[i] || held_[i];
+        gone_[i] = gone_[i] || skipped_[i];
       gone_to_ = given_up;
       touched_ = given_up;
     }
   }
 
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> stretches() const {
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> intervals() const {
     std::vector<std::pair<std::uint64_t, std::uint64_t>> all;
     for (std::uint64_t i = 0; i < now_; ++i) {
-      if (!held_[i]) continue;
+      if (!skipped_[i]) continue;
       if (all.empty() || all.back().second != i + 1) all.push_back({i + 1, i + 1});
       all.back().second = i + 2;
     }
     return all;
   }
 
-  void hold(std::uint64_t position) noexcept override {
-    for (std::uint64_t i = position; i <= now_; ++i) held_[i] = true;
+  void suspend(std::uint64_t position) noexcept override {
+    for (std::uint64_t i = position; i <= now_; ++i) skipped_[i] = true;
     touched_ = std::min(touched_, position);
-    for (from_ = position; from_ > gone_to_ && held_[from_ - 1];) --from_;
-    holding_ = true;
+    for (from_ = position; from_ > gone_to_ && skipped_[from_ - 1];) --from_;
+    suspended_ = true;
   }
   void resume(std::uint64_t position) noexcept override {
-    for (std::uint64_t i = position; i <= now_; ++i) held_[i] = gone_[i];
-    holding_ = false;
+    for (std::uint64_t i = position; i <= now_; ++i) skipped_[i] = gone_[i];
+    suspended_ = false;
   }
 
  private:
-  std::vector<bool> held_;
-  std::vector<bool> gone_;  // held, and no longer to be had
+  std::vector<bool> skipped_;
+  std::vector<bool> gone_;  // skipped, and no longer kept
   std::uint64_t gone_to_ = 0;
   std::uint64_t touched_ = 0;  // from where on this event changed anything
   std::uint64_t now_ = 0;
   std::uint64_t from_ = 0;
-  bool holding_ = false;
+  bool suspended_ = false;
 };
 
 // The first few places where they could differ.
-std::string text(const std::vector<std::pair<std::uint64_t, std::uint64_t>>& stretches) {
+std::string text(const std::vector<std::pair<std::uint64_t, std::uint64_t>>& intervals) {
   std::string all;
-  for (const auto& [from, to] : stretches)
+  for (const auto& [from, to] : intervals)
     all += std::to_string(from) + "-" + std::to_string(to) + " ";
   return all;
 }
@@ -140,19 +141,19 @@ Stream two_levels(std::size_t outer, std::size_t inner = 6) {
 
 }  // namespace
 
-TEST_CASE("NestedGate: cuts - are those of the policy alone") {
+TEST_CASE("NestedGate: cuts - equal those of the policy alone") {
   for (const Nested nested : {Nested::kFirst, Nested::kEach, Nested::kOnce})
     for (const std::uint64_t limit : {1, 3, 10})
       for (const auto& [name, symbols] : some_streams()) {
         INFO(name << ", limit " << limit << ", " << word_of(nested));
-        const HeldByPolicy expected(symbols, {limit, nested});
+        const SkippedByPolicy expected(symbols, {limit, nested});
         const GateRecord record =
             gated(symbols, {}, {.limit = limit, .nested = nested}, false);
-        CHECK(text(record.held(symbols.size() + 1)) == text(expected.stretches()));
+        CHECK(text(record.skipped(symbols.size() + 1)) == text(expected.intervals()));
       }
 }
 
-TEST_CASE("NestedGate: marks - counts and durations are those of the whole trace") {
+TEST_CASE("NestedGate: marks - counts and durations equal those of the whole trace") {
   for (const auto& [name, symbols] : some_streams()) {
     const auto ticks = random_ticks(symbols.size(), 7);
     const GateRecord whole = gated(symbols, ticks, {.limit = 0});
@@ -174,7 +175,7 @@ TEST_CASE("NestedGate: marks - counts and durations are those of the whole trace
   }
 }
 
-TEST_CASE("NestedGate: marks - inner loops of held iterations are summed up") {
+TEST_CASE("NestedGate: marks - inner loops of skipped iterations are summed up") {
   const Stream stream = two_levels(200, 20);
   const GateRecord record = gated(stream, {}, {.limit = 5});
   REQUIRE(record.loops.size() == 2);
@@ -186,42 +187,43 @@ TEST_CASE("NestedGate: marks - inner loops of held iterations are summed up") {
   CHECK(record.summed == 4000 - 120);
 }
 
-// An iteration that is in the trace has the marks of its inner loops, whatever the reason that it
-// is there: a gap would have been too short, at the end, at a break, between two slow iterations.
-TEST_CASE("NestedGate: marks - inner loops of all that is written have theirs") {
+// A written iteration has the marks of its inner loops, whatever the reason for writing it: a
+// gap would have been too short, at the end, at a break, between two slow iterations.
+TEST_CASE("NestedGate: marks - inner loops of written iterations have theirs") {
   const std::size_t inner = 6;  // fewer than the limit
   const std::size_t size = 2 * inner + 2;
   const std::size_t outer = 400;
   Stream stream = two_levels(outer, inner);
   const bool breaks = GENERATE(false, true);
   if (breaks) stream.insert(stream.end(), {91, 92, 93, 94});
-  // In iterations: what slow ones lie apart is 2, 8 and many.
+  // The distances of slow iterations are 2, 8 and many.
   const std::uint64_t min_gap = GENERATE(0, 5, 1000);
   auto ticks = random_ticks(stream.size(), 3);
   for (const std::size_t k : {60, 63, 150, 159, 300}) ticks[k * size + size - 1] += 90000;
   GatePolicy policy{.limit = 7, .nested = GENERATE(Nested::kFirst, Nested::kEach)};
   policy.slow = {5, 0.05};
   policy.min_gap_ticks = min_gap * size * 125;
-  const Company company = GENERATE(Company::kNone, Company::kMeeting);
+  const Communication communication =
+      GENERATE(Communication::kNone, Communication::kCollective);
   CAPTURE(breaks, min_gap);
-  const GateRecord record = gated(stream, ticks, policy, true, company);
-  const auto held = record.held(stream.size() + 1);
+  const GateRecord record = gated(stream, ticks, policy, true, communication);
+  const auto skipped = record.skipped(stream.size() + 1);
   std::size_t written = 0;
   for (std::size_t k = 0; k < outer; ++k) {
     const std::size_t from = 1 + k * size;
     // A slow iteration of its inner loop that is written alone does not count.
-    written += std::none_of(held.begin(), held.end(), [&](const auto& gap) {
+    written += std::none_of(skipped.begin(), skipped.end(), [&](const auto& gap) {
       return gap.first <= from && from < gap.second;
     });
   }
-  CHECK(held.empty() == (min_gap == 1000));
+  CHECK(skipped.empty() == (min_gap == 1000));
   CHECK(written >= (min_gap == 1000 ? outer : 10));
   const std::uint32_t loop = record.loops.at(0).iterations > outer ? 0 : 1;
   CHECK(record.numbers.at(loop).size() == written * inner);
   CHECK(record.loops.at(loop).iterations == outer * inner);
 }
 
-TEST_CASE("NestedGate: slow iterations - the ones that were made slow, and no others") {
+TEST_CASE("NestedGate: slow iterations - those made slow, and no others") {
   const std::size_t size = 14;
   Stream stream;
   for (std::size_t i = 0; i < 400 * size; ++i) stream.push_back(i % size);
@@ -235,20 +237,20 @@ TEST_CASE("NestedGate: slow iterations - the ones that were made slow, and no ot
     CHECK(one.duration_ticks > 5000);
     outer.push_back(one.number);
   }
-  // 399 is the last, and is written for that.
+  // 399 is the last, and written as such.
   CHECK(outer == std::vector<std::uint64_t>{60, 61, 150, 222});
   const std::uint64_t first = 1;
-  const auto held = record.held(stream.size() + 1);
+  const auto skipped = record.skipped(stream.size() + 1);
   std::vector<std::pair<std::uint64_t, std::uint64_t>> expected = {
       {first + 10 * size, first + 60 * size},
       {first + 62 * size, first + 150 * size},
       {first + 151 * size, first + 222 * size},
       {first + 223 * size, first + 399 * size}};
-  CHECK(held == expected);
+  CHECK(skipped == expected);
 }
 
-// What tracing took is none of the program's doing: all of it, or what it left cold behind it.
-TEST_CASE("NestedGate: slow iterations - not for what tracing took in them") {
+// Time taken by tracing is not the program's: directly, or by cold caches after it.
+TEST_CASE("NestedGate: slow iterations - not because of time taken by tracing") {
   const std::size_t size = 14;
   Stream stream;
   for (std::size_t i = 0; i < 400 * size; ++i) stream.push_back(i % size);
@@ -260,7 +262,7 @@ TEST_CASE("NestedGate: slow iterations - not for what tracing took in them") {
   std::uint64_t now = 0;
   std::uint64_t own = 0;
   for (std::size_t i = 0; i < stream.size(); ++i) {
-    gate.on_symbol({stream[i], now, i + 1, 0, true, Company::kNone, own});
+    gate.on_symbol({stream[i], now, i + 1, 0, true, Communication::kNone, own});
     const std::uint64_t k = i % size == 13 ? i / size : 0;
     if (k == 60) now += 1000, own += 1000;  // less than an iteration takes
     if (k == 100) now += 90000, own += 90000;
@@ -276,18 +278,20 @@ TEST_CASE("NestedGate: slow iterations - not for what tracing took in them") {
   CHECK(record.slow.at(0).duration_ticks < 5000 + 150 * size);
 }
 
-// Two in a row have neighbours in common; the begin of an iteration behind a slow one must not
-// be forgotten while nothing says yet that it is wanted.
-TEST_CASE("NestedGate: slow iterations - with company, their neighbours are written, too") {
+// Two in a row have neighbours in common; the begin of an iteration after a slow one must be
+// kept until it is known whether it is needed.
+TEST_CASE(
+    "NestedGate: slow iterations - with communication, their neighbours are written, too") {
   const std::size_t size = 14;
   Stream stream;
   for (std::size_t i = 0; i < 400 * size; ++i) stream.push_back(i % size);
   auto ticks = random_ticks(stream.size(), 3);
   for (const std::uint64_t k : {60, 61, 150, 222}) ticks[k * size + 13] += 5000;
-  const Company company = GENERATE(Company::kMessage, Company::kMeeting);
+  const Communication communication =
+      GENERATE(Communication::kMessage, Communication::kCollective);
   GatePolicy policy{.limit = 10, .slow = {5, 0.05}};
   policy.min_gap_ticks = GENERATE(0, 300);
-  const GateRecord record = gated(stream, ticks, policy, true, company);
+  const GateRecord record = gated(stream, ticks, policy, true, communication);
   CHECK(record.slow.size() == 4);
   const std::uint64_t first = 1;
   const std::vector<std::pair<std::uint64_t, std::uint64_t>> expected = {
@@ -295,12 +299,12 @@ TEST_CASE("NestedGate: slow iterations - with company, their neighbours are writ
       {first + 63 * size, first + 149 * size},
       {first + 152 * size, first + 221 * size},
       {first + 224 * size, first + 399 * size}};
-  CHECK(record.held(stream.size() + 1) == expected);
+  CHECK(record.skipped(stream.size() + 1) == expected);
 }
 
 TEST_CASE(
-    "NestedGate: slow iterations - with company, the last of a visit has none after it") {
-  // In each of the first ten steps the inner iterations from the tenth on are held. The
+    "NestedGate: slow iterations - with communication, the last of a visit has none after it") {
+  // In each of the first ten steps the inner iterations from the tenth on are skipped. The
   // last of the fifth step is slow; no other visit of the loop ends there.
   Stream stream;
   std::vector<std::size_t> begins;
@@ -315,35 +319,35 @@ TEST_CASE(
   ticks[slow] += 20000;
   const GateRecord record =
       gated(stream, ticks, {.limit = 10, .nested = Nested::kEach, .slow = {20, 0.01}}, true,
-            Company::kMeeting);
+            Communication::kCollective);
   REQUIRE(record.slow.size() == 1);
   CHECK(record.slow[0].number == 29);
-  const auto held = record.held(stream.size() + 1);
-  const auto is_held = [&](std::size_t step, std::size_t from, std::size_t to) {
-    const std::pair<std::uint64_t, std::uint64_t> stretch{begins[step] + 1 + 2 * from,
-                                                          begins[step] + 1 + 2 * to};
-    return std::find(held.begin(), held.end(), stretch) != held.end();
+  const auto skipped = record.skipped(stream.size() + 1);
+  const auto is_skipped = [&](std::size_t step, std::size_t from, std::size_t to) {
+    const std::pair<std::uint64_t, std::uint64_t> interval{begins[step] + 1 + 2 * from,
+                                                           begins[step] + 1 + 2 * to};
+    return std::find(skipped.begin(), skipped.end(), interval) != skipped.end();
   };
-  CHECK(is_held(4, 10, 40));
-  CHECK(is_held(5, 10, 28));
-  CHECK(is_held(6, 10, 40));
+  CHECK(is_skipped(4, 10, 40));
+  CHECK(is_skipped(5, 10, 28));
+  CHECK(is_skipped(6, 10, 40));
 }
 
-TEST_CASE("NestedGate: slow iterations - with company, those inside held ones are not") {
+TEST_CASE("NestedGate: slow iterations - with communication, not inside skipped ones") {
   const Stream stream = two_levels(300, 200);
   const std::size_t size = 402;
   auto ticks = random_ticks(stream.size(), 3);
   ticks[100 * size + 1 + 2 * 77] += 3000;
   const GatePolicy policy{.limit = 2, .slow = {20, 0.01}};
   CHECK(gated(stream, ticks, policy, true).slow.size() == 1);
-  CHECK(gated(stream, ticks, policy, true, Company::kMeeting).slow.empty());
+  CHECK(gated(stream, ticks, policy, true, Communication::kCollective).slow.empty());
 }
 
 TEST_CASE("NestedGate: slow iterations - of an inner loop are written alone") {
   const Stream stream = two_levels(300, 200);
   const std::size_t size = 402;
   auto ticks = random_ticks(stream.size(), 3);
-  // Much for two events, nothing much for 402.
+  // Much for two events, little for 402.
   const std::size_t at = 100 * size + 1 + 2 * 77;
   ticks[at] += 3000;
   const GateRecord record = gated(stream, ticks, {.limit = 2, .slow = {20, 0.01}});
@@ -351,17 +355,17 @@ TEST_CASE("NestedGate: slow iterations - of an inner loop are written alone") {
   CHECK(record.slow[0].level == 1);
   CHECK(record.slow[0].number == 77);
   bool before = false;
-  bool behind = false;
-  for (const auto& [from, to] : record.held(stream.size() + 1)) {
+  bool after = false;
+  for (const auto& [from, to] : record.skipped(stream.size() + 1)) {
     before = before || to == at + 1;
-    behind = behind || from == at + 3;
+    after = after || from == at + 3;
   }
   CHECK(before);
-  CHECK(behind);
+  CHECK(after);
   CHECK(record.loops.at(0).iterations == 300 * 200);
 }
 
-TEST_CASE("NestedGate: slow iterations - take no more than their share") {
+TEST_CASE("NestedGate: slow iterations - take at most their share") {
   const Stream stream = two_levels(4000);
   auto ticks = random_ticks(stream.size(), 3);
   std::mt19937_64 random(5);
@@ -381,24 +385,24 @@ TEST_CASE("NestedGate: slow iterations - take no more than their share") {
   CHECK(made > 300);
 }
 
-TEST_CASE("NestedGate: limit - small loops are held after a few iterations") {
+TEST_CASE("NestedGate: limit - small loops are skipped after a few iterations") {
   Stream stream = {9, 8, 7};
   for (int k = 0; k < 30; ++k) stream.insert(stream.end(), {1, 2, 3, 4, 5});
   const GateRecord record = gated(stream, {}, {.limit = 2}, false);
-  const auto held = record.held(stream.size() + 1);
-  REQUIRE(held.size() == 1);
-  CHECK(held[0].first == 3 + 2 * 5 + 1);
-  CHECK(held[0].second == stream.size() + 1);
+  const auto skipped = record.skipped(stream.size() + 1);
+  REQUIRE(skipped.size() == 1);
+  CHECK(skipped[0].first == 3 + 2 * 5 + 1);
+  CHECK(skipped[0].second == stream.size() + 1);
 }
 
 TEST_CASE("NestedGate: time window - counts begin when it opens") {
   const Stream stream = two_levels(100);
   const GateRecord record =
       gated(stream, {}, {.limit = 3, .from_ticks = 100 * 14 * 50}, false);
-  const auto held = record.held(stream.size() + 1);
-  REQUIRE(held.size() >= 2);
-  CHECK(held[0].second == 50 * 14 + 1);
-  CHECK(held.back().first == 53 * 14 + 1);
+  const auto skipped = record.skipped(stream.size() + 1);
+  REQUIRE(skipped.size() >= 2);
+  CHECK(skipped[0].second == 50 * 14 + 1);
+  CHECK(skipped.back().first == 53 * 14 + 1);
 }
 
 }  // namespace refrain::filters

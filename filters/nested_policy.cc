@@ -18,7 +18,7 @@ void NestedPolicy::on_loop_event(const LoopEvent& event) noexcept {
       open_[event.level].broken = true;
       return;  // kLeft follows
     case LoopEventKind::kIterationEnd:
-      return;  // what follows up to the next is held with it, or not
+      return;  // what follows up to the next is skipped or written with it
     default:
       return leave(event);
   }
@@ -57,11 +57,11 @@ NestedPolicy::Loop& NestedPolicy::counts_of(std::uint32_t loop) noexcept {
   return loops_[loop];
 }
 
-// Also says what that means for the loops inside.
+// Also for the loops inside.
 void NestedPolicy::set_spent(std::size_t level, bool spent) noexcept {
   open_[level].spent = spent;
   for (; level != open_.size(); ++level)
-    open_[level].held = open_[level].spent || (level != 0 && open_[level - 1].held);
+    open_[level].skipped = open_[level].spent || (level != 0 && open_[level - 1].skipped);
   find_spent_level();
 }
 
@@ -95,7 +95,7 @@ bool NestedPolicy::is_spent(const LoopEvent& event, Open& loop) noexcept {
   bool spent = had >= settings_.limit;
   if (settings_.nested == Nested::kEach) spent = spent || loop.visits_spent;
   if (first && event.iteration == 0) spent = spent && !inner && loop.visits_spent;
-  // How many are written where other ranks may see other loops; with `first` of each visit.
+  // Iterations written where other ranks may see other loops; with `first` of each visit.
   const std::uint64_t of_visit = event.iteration - loop.first_counted;
   const bool short_visits = first && !loop.visits_spent;
   const std::uint64_t apart_limit = inner          ? settings_.limit * kApartFactor
@@ -116,10 +116,10 @@ void NestedPolicy::restart(std::uint64_t position) noexcept {
     const bool begins_here = loop.number != kNone && loop.iteration_begin >= position;
     loop.first_counted = loop.number + (begins_here ? 0 : 1);
     loop.had_before = 0;
-    loop.stays_spent = loop.spent = loop.held = loop.visits_spent = false;
+    loop.stays_spent = loop.spent = loop.skipped = loop.visits_spent = false;
   }
   find_spent_level();
-  holding_ = false;
+  suspended_ = false;
   left_ = 0;
   left_inner_.clear();
   inner_.clear();
@@ -130,15 +130,15 @@ void NestedPolicy::leave(const LoopEvent& event) noexcept {
   close_from(event.level);
   find_spent_level();
   if (event.at_end) return decide(event.position);
-  // An inner loop tells no kMismatch, but ends where its broken iteration began.
+  // An inner loop has no kMismatch, but ends where its broken iteration began.
   const bool broken = loop.broken || event.position == loop.iteration_begin;
   const std::uint64_t last = broken ? loop.previous_begin : loop.iteration_begin;
   if (event.level != 0) {
     decide(event.position);
-    const bool held = settings_.nested != Nested::kEach || !holding_;
+    const bool skipped = settings_.nested != Nested::kEach || !suspended_;
     if (!left_inner_.empty() && left_inner_.back().level <= event.level)
       left_inner_.clear();
-    if (loop.spent && held) left_inner_.push_back({event.level, last});
+    if (loop.spent && skipped) left_inner_.push_back({event.level, last});
     return;
   }
   note_inner(event.position);
@@ -146,7 +146,7 @@ void NestedPolicy::leave(const LoopEvent& event) noexcept {
     left_inner_.clear();
     return decide(event.position);  // nothing new
   }
-  if (holding_) {
+  if (suspended_) {
     resumed_ = left_inner_.empty() ? last : std::min(last, left_inner_.back().last);
     left_ = event.position;
     decide(resumed_);
@@ -157,17 +157,17 @@ void NestedPolicy::leave(const LoopEvent& event) noexcept {
   }
 }
 
-// Whether such a break has been kept as often as anything is.
+// Whether `limit` breaks of this kind have been kept.
 bool NestedPolicy::knows(const LoopEvent& left) const noexcept {
   return left.left_so_often >= settings_.limit && left.left_so_at >= restarted_;
 }
 
 void NestedPolicy::decide(std::uint64_t position) noexcept {
   note_inner(position);
-  const bool hold = !open_.empty() && open_.back().held;
-  if (hold == holding_) return;
-  holding_ = hold;
-  hold ? sink_.hold(position) : sink_.resume(position);
+  const bool skip = !open_.empty() && open_.back().skipped;
+  if (skip == suspended_) return;
+  suspended_ = skip;
+  skip ? sink_.suspend(position) : sink_.resume(position);
 }
 
 // What would be skipped from `position` on if the loops around were not spent?
@@ -175,22 +175,22 @@ void NestedPolicy::note_inner(std::uint64_t position) noexcept {
   if (settings_.nested != Nested::kEach) inner_.spent_below(deepest_spent_, position);
 }
 
-// The loops around position `end` broke there, and everything from `from` on was resumed: of
-// the last iterations of each loop what its inner loops would have skipped is skipped, but for
-// the last iterations of these.
+// The loops around position `end` broke there, and everything from `from` on was resumed: in
+// the last iterations of each loop, what its inner loops would have skipped is skipped, but
+// for the last iterations of these.
 void NestedPolicy::resume_from(std::uint64_t from, std::uint64_t end) noexcept {
-  const auto hold = [this](std::uint64_t begin, std::uint64_t until) {
-    sink_.hold(begin);
+  const auto skip = [this](std::uint64_t begin, std::uint64_t until) {
+    sink_.suspend(begin);
     sink_.resume(until);
   };
   std::size_t level = 0;
   for (; !left_inner_.empty(); left_inner_.pop_back()) {
     const LeftInner inner = left_inner_.back();
-    inner_.each(level, from, inner.last, hold);
+    inner_.each(level, from, inner.last, skip);
     from = std::max(from, inner.last);
     level = inner.level;
   }
-  inner_.each(level, from, end, hold);
+  inner_.each(level, from, end, skip);
   inner_.clear();
 }
 

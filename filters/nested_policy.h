@@ -1,12 +1,12 @@
 // NestedPolicy: loop events in, intervals of the stream to skip.
 //
-// Place in the flow: between a LoopDetector and what writes or holds (the gate of the
+// Place in the flow: between a LoopDetector and what writes or suspends (the gate of the
 // tracer, `refrain detect`). Knows positions only: what a minimum gap in time, a ring or
 // slow iterations mean for an interval is the caller's.
-// Thread-safety: none. Cost: O(1) an event, O(InnerStretches::kMost) at a break; allocates when a
+// Thread-safety: none. Cost: O(1) an event, O(InnerIntervals::kMost) at a break; allocates when a
 // loop is seen first and when loops nest deeper than before.
 //
-// Rules. An iteration is *spent* when its loop has had its share:
+// Rules. An iteration is *spent* when enough of its loop has been written:
 // - first: when `limit` iterations of its body have been in the run, and it is not the first
 //   of its visit. (So each written outer iteration can be read on its own, and a nest writes
 //   `limit` iterations of each body and one more for each visit in a written iteration.) The
@@ -20,44 +20,43 @@
 // What lies in a spent iteration, at whatever level, is skipped. With limit 0 nothing is.
 //
 // Of an inner loop whose iterations have messages but no collective operation, other ranks
-// may see other loops (of the sweep of a wavefront each rank sees a shape of its own). What
-// each of them then skipped would tear the messages of the others, so kApartFactor times as
-// many iterations are written before it is spent; with `first` as many of each visit, outside any
-// other loop `limit` of each of `limit` visits. (So does `each`: where receives are posted in one
+// may see other loops (in the sweep of a wavefront each rank sees its own shape). What each of
+// them skipped would tear the messages of the others, so kApartFactor times as many iterations
+// are written before it is spent; with `first` as many of each visit, outside any other loop
+// `limit` of each of `limit` visits. (Likewise with `each`: where receives are posted in one
 // loop and sent to in the next, one iteration of each has the ends of different messages.)
 //
-// When a loop breaks, its last iteration and the one before it (the broken one counts
-// as an iteration) were not known to matter, and are resumed in the past. So are those
-// of an inner loop in which the break of the loop around it fell. With `each` they are
-// resumed whole; else as far as a written iteration is: what lies in spent
-// iterations of its inner loops stays skipped, but for the two. An inner loop that ends
-// while the loop around it goes on is no break, nor is the end of the stream. Nor is it
-// one, as is known a little later, if another loop begins where one was left, with an
-// iteration that is spent: programs that take one of several known courses each time do
-// nothing new. But with `each`, nor is it one if the loop has been left `limit` times before at
-// the same place of its body, for the same event: of each kind of break the first are kept.
+// When a loop breaks, writing resumes in the past, with the iteration before the last one
+// (the broken one counts as an iteration). The same applies to an inner loop in which the
+// loop around it broke. With `each` these iterations are resumed whole; else like other
+// written iterations: spent iterations of their inner loops stay skipped, but for the last
+// two. It is no break if an inner loop ends while the loop around it goes on, or at the end
+// of the stream; nor, as is known a little later, if another loop begins where one was left,
+// with a spent iteration: programs that take one of several known courses each time do
+// nothing new. Except with `each`, nor is it one if the loop has been left `limit` times before
+// at the same place of its body, for the same event: of each kind of break the first are kept.
 //
-// What is reported: hold(p): nothing from p on is to be written, also what was recorded
-// meanwhile, or resumed before at a later position. resume(p): everything from p on is
-// to be written, also what was suspended meanwhile. Positions may lie in the past, up to the
-// detector's reach_events(). hold and resume alternate, hold first, but for a resume that
-// follows another to extend it into the past. An interval may turn out empty. What is
-// resumed but for its inner loops comes as several pairs, in the order of the stream, at
-// most InnerStretches::kMost for each level; more inner loops are written.
+// Reports: suspend(p): nothing from p on is to be written, including what was recorded
+// meanwhile, or resumed before at a later position. resume(p): everything from p on is to be
+// written, including what was suspended meanwhile. Positions may lie in the past, up to the
+// detector's reach_events(). suspend and resume alternate, suspend first, except that a
+// resume may follow another to extend it into the past. An interval may turn out empty. A
+// resume without inner loops comes as several pairs, in the order of the stream, at most
+// InnerIntervals::kMost for each level; more inner loops are written.
 #pragma once
 
 #include <cstdint>
 #include <string_view>
 #include <vector>
 
-#include "filters/inner_stretches.h"
+#include "filters/inner_intervals.h"
 #include "periodicity/loop_detector.h"
 
 namespace refrain::filters {
 
 enum class Nested : std::uint8_t { kFirst, kEach, kOnce };
 
-// As the setting `nested` says it.
+// The setting `nested`.
 constexpr Nested nested_of(std::string_view word) noexcept {
   return word == "each" ? Nested::kEach : word == "once" ? Nested::kOnce : Nested::kFirst;
 }
@@ -66,26 +65,26 @@ constexpr const char* word_of(Nested nested) noexcept {
 }
 
 struct NestedPolicySettings {
-  std::uint64_t limit = 10;  // iterations; 0 = hold nothing
+  std::uint64_t limit = 10;  // iterations; 0 = skip nothing
   Nested nested = Nested::kFirst;
 };
 
-class HoldSink {
+class IntervalSink {
  public:
-  virtual void hold(std::uint64_t position) noexcept = 0;
+  virtual void suspend(std::uint64_t position) noexcept = 0;
   virtual void resume(std::uint64_t position) noexcept = 0;
-  // Whether other ranks may have done other things in these events; EventHistory::apart().
+  // Whether other ranks may have run something else in these events; EventHistory::apart().
   virtual bool apart(std::uint64_t /*begin*/, std::uint64_t /*end*/) const noexcept {
     return false;
   }
 
  protected:
-  ~HoldSink() = default;
+  ~IntervalSink() = default;
 };
 
 class NestedPolicy final : public periodicity::LoopSink {
  public:
-  NestedPolicy(NestedPolicySettings settings, HoldSink& sink)
+  NestedPolicy(NestedPolicySettings settings, IntervalSink& sink)
       : settings_(settings), sink_(sink) {}
 
   static constexpr std::uint64_t kApartFactor = 10;
@@ -94,21 +93,21 @@ class NestedPolicy final : public periodicity::LoopSink {
 
   // From the next iteration on. Not to be raised.
   void lower_limit(std::uint64_t limit) noexcept { settings_.limit = limit; }
-  // Of the loop that has had most of them; with `each` of the visits that are open.
+  // Of the loop with most of them; with `each` of the open visits.
   std::uint64_t most_iterations() const noexcept;
 
-  // After each symbol: the loop events that it caused have all been reported. Whoever writes
-  // while the program runs cannot go back behind a resume later on.
+  // After each symbol: all its loop events have been reported. A writer that runs with the
+  // program cannot go back before a resume later on.
   void symbol_done() noexcept { left_inner_.clear(); }
 
-  // The short way for an iteration of the innermost loop where the one before was spent and
-  // this one is, too, whatever was in it: then it is noted, and true. Else nothing has
-  // happened, and on_loop_event() takes it.
+  // Short way for an iteration of the innermost loop that is spent like the one before,
+  // whatever was in it: takes it and returns true. Else nothing has changed, and
+  // on_loop_event() takes it.
   bool goes_on(std::uint16_t level, std::uint64_t position,
                std::uint64_t iteration) noexcept {
     if (settings_.limit == 0) return true;
     Open& loop = open_[level];
-    if (!loop.stays_spent || !holding_ || &loop != &open_.back()) return false;
+    if (!loop.stays_spent || !suspended_ || &loop != &open_.back()) return false;
     left_inner_.clear();
     left_ = 0;
     move_on(loop, position, iteration);
@@ -118,7 +117,7 @@ class NestedPolicy final : public periodicity::LoopSink {
   // Level of the outermost loop whose current iteration is spent; kNoLevel: none is.
   static constexpr std::uint16_t kNoLevel = 0xffff;
   std::uint16_t spent_level() const noexcept { return spent_level_; }
-  // The least position that a resume may name from now on, while something is spent.
+  // The earliest position that a resume may name from now on, while something is spent.
   std::uint64_t resume_position() const noexcept {
     const std::uint16_t level = spent_level();
     return level == kNoLevel ? kNowhere : open_[level].previous_begin;
@@ -140,7 +139,7 @@ class NestedPolicy final : public periodicity::LoopSink {
   struct Loop {
     std::uint64_t iterations = 0;  // of the visits that are over; not with `each`
     std::uint64_t outermost_visits = 0;
-    bool apart = false;  // its latest iteration that was looked at
+    bool apart = false;  // its latest iteration that was checked
   };
   struct Open {
     std::uint64_t iteration_begin = 0;
@@ -150,9 +149,9 @@ class NestedPolicy final : public periodicity::LoopSink {
     std::uint64_t had_before = 0;       // iterations of the body, before this visit
     std::uint32_t loop = 0;
     std::uint64_t first_counted = 0;  // iteration that the limit counts from
-    bool stays_spent = false;         // so will be the rest of its visit
+    bool stays_spent = false;         // also the rest of its visit
     bool spent = false;               // the current iteration,
-    bool held = false;                // or one around it,
+    bool skipped = false;             // or one around it,
     bool visits_spent = false;
     bool broken = false;
   };
@@ -182,18 +181,18 @@ class NestedPolicy final : public periodicity::LoopSink {
   void resume_from(std::uint64_t from, std::uint64_t end) noexcept;
 
   NestedPolicySettings settings_;
-  HoldSink& sink_;
+  IntervalSink& sink_;
   std::vector<Open> open_;   // by level
   std::vector<Loop> loops_;  // by their numbers
   std::uint16_t spent_level_ = kNoLevel;
-  bool holding_ = false;
+  bool suspended_ = false;
   std::uint64_t restarted_ = 0;  // position
   std::uint64_t resumed_ = 0;    // for the loop left last: from where,
   std::uint64_t left_ = 0;       // and where it was left; 0 once that is settled
   // Inner loops left with this symbol whose last iterations were skipped, from the innermost
   // outwards: for the case that the loop around them breaks at once.
   std::vector<LeftInner> left_inner_;
-  InnerStretches inner_;           // but with `each`
+  InnerIntervals inner_;           // but with `each`
   std::size_t deepest_spent_ = 0;  // level + 1; 0: none
 };
 

@@ -4,30 +4,30 @@
 #include <catch2/catch.hpp>
 #include <vector>
 
-#include "filters/held_stretches.h"
+#include "filters/skipped_intervals.h"
 
 namespace refrain::filters {
 namespace {
 
 using periodicity::kNoLoop;
 using periodicity::LoopEventKind;
-using Stretch = HeldStretches::Stretch;
-using Stretches = std::vector<Stretch>;
+using Interval = SkippedIntervals::Interval;
+using Intervals = std::vector<Interval>;
 
 // Plays the detector's part.
 struct Play {
-  explicit Play(NestedPolicySettings settings) : policy(settings, stretches) {}
+  explicit Play(NestedPolicySettings settings) : policy(settings, intervals) {}
 
   void found(std::uint32_t loop, std::uint64_t position, std::uint16_t level = 0) {
-    tell(LoopEventKind::kFound, loop, position, 0, level);
+    emit(LoopEventKind::kFound, loop, position, 0, level);
   }
   void iterations(std::uint32_t loop, std::uint64_t from, std::uint64_t size,
                   std::uint64_t count, std::uint16_t level = 0) {
     for (std::uint64_t k = 0; k < count; ++k) {
-      tell(LoopEventKind::kIteration, loop, from + k * size, k, level);
+      emit(LoopEventKind::kIteration, loop, from + k * size, k, level);
     }
   }
-  void tell(LoopEventKind kind, std::uint32_t loop, std::uint64_t position,
+  void emit(LoopEventKind kind, std::uint32_t loop, std::uint64_t position,
             std::uint64_t iteration, std::uint16_t level = 0) {
     policy.on_loop_event({.kind = kind,
                           .level = level,
@@ -37,20 +37,20 @@ struct Play {
                           .position = position,
                           .iteration = iteration});
   }
-  Stretches held(std::uint64_t end) {
-    stretches.finish(end);
-    return stretches.held();
+  Intervals skipped(std::uint64_t end) {
+    intervals.finish(end);
+    return intervals.intervals();
   }
 
-  HeldStretches stretches;
+  SkippedIntervals intervals;
   NestedPolicy policy;
 };
 
-TEST_CASE("NestedPolicy: limit - the iterations after the first N are held") {
+TEST_CASE("NestedPolicy: limit - the iterations after the first N are skipped") {
   Play play({.limit = 3});
   play.found(7, 100);
   play.iterations(7, 100, 10, 20);
-  CHECK(play.held(300) == Stretches{{130, 300}});
+  CHECK(play.skipped(300) == Intervals{{130, 300}});
 }
 
 // The loop 7 iterates from `begin` on and breaks in its 20th iteration, as it did at
@@ -59,7 +59,7 @@ void break_in_20th(Play& play, std::uint64_t begin, std::uint32_t often = 0,
                    std::uint64_t before = 0) {
   play.found(7, begin);
   play.iterations(7, begin, 10, 20);
-  play.tell(LoopEventKind::kMismatch, 7, begin + 195, 19);
+  play.emit(LoopEventKind::kMismatch, 7, begin + 195, 19);
   play.policy.on_loop_event({.kind = LoopEventKind::kLeft,
                              .level = 0,
                              .loop = 7,
@@ -77,49 +77,49 @@ TEST_CASE("NestedPolicy: breaks - with once, the first of each kind are kept") {
   break_in_20th(play, 400, 2, 295);  // the third of its kind
   break_in_20th(play, 700, 3, 595);
   break_in_20th(play, 1000);
-  CHECK(play.held(1200) == Stretches{{130, 280}, {400, 580}, {700, 895}, {1000, 1180}});
+  CHECK(play.skipped(1200) == Intervals{{130, 280}, {400, 580}, {700, 895}, {1000, 1180}});
 }
 
 TEST_CASE("NestedPolicy: breaks - with each, all are kept") {
   Play play({.limit = 3, .nested = Nested::kEach});
   break_in_20th(play, 100);
   break_in_20th(play, 400, 9, 295);
-  CHECK(play.held(1000) == Stretches{{130, 280}, {430, 580}});
+  CHECK(play.skipped(1000) == Intervals{{130, 280}, {430, 580}});
 }
 
 TEST_CASE("NestedPolicy: breaks - one from before a restart was not kept") {
   Play play({.limit = 3, .nested = Nested::kOnce});
   play.policy.restart(350);
   break_in_20th(play, 400, 9, 295);
-  CHECK(play.held(1000) == Stretches{{430, 580}});
+  CHECK(play.skipped(1000) == Intervals{{430, 580}});
 }
 
-TEST_CASE("NestedPolicy: limit - 0 holds nothing") {
+TEST_CASE("NestedPolicy: limit - 0 skips nothing") {
   Play play({.limit = 0});
   play.found(7, 100);
   play.iterations(7, 100, 10, 20);
-  play.tell(LoopEventKind::kLeft, 7, 300, 20);
-  CHECK(play.held(300).empty());
+  play.emit(LoopEventKind::kLeft, 7, 300, 20);
+  CHECK(play.skipped(300).empty());
 }
 
 TEST_CASE("NestedPolicy: break - the broken iteration and the one before it are written") {
   Play play({.limit = 3});
   play.found(7, 100);
   play.iterations(7, 100, 10, 20);
-  play.tell(LoopEventKind::kMismatch, 7, 295, 19);
-  play.tell(LoopEventKind::kLeft, 7, 295, 19);
-  CHECK(play.held(500) == Stretches{{130, 280}});
+  play.emit(LoopEventKind::kMismatch, 7, 295, 19);
+  play.emit(LoopEventKind::kLeft, 7, 295, 19);
+  CHECK(play.skipped(500) == Intervals{{130, 280}});
 }
 
 TEST_CASE("NestedPolicy: break - between iterations: the last one is written") {
   Play play({.limit = 3});
   play.found(7, 100);
   play.iterations(7, 100, 10, 20);
-  play.tell(LoopEventKind::kLeft, 7, 300, 20);
-  CHECK(play.held(500) == Stretches{{130, 290}});
+  play.emit(LoopEventKind::kLeft, 7, 300, 20);
+  CHECK(play.skipped(500) == Intervals{{130, 290}});
 }
 
-TEST_CASE("NestedPolicy: break - the end of the stream is none") {
+TEST_CASE("NestedPolicy: break - the end of the stream is no break") {
   Play play({.limit = 3});
   play.found(7, 100);
   play.iterations(7, 100, 10, 20);
@@ -131,96 +131,97 @@ TEST_CASE("NestedPolicy: break - the end of the stream is none") {
                              .position = 295,
                              .iteration = 19,
                              .at_end = true});
-  CHECK(play.held(295) == Stretches{{130, 295}});
+  CHECK(play.skipped(295) == Intervals{{130, 295}});
 }
 
 void broken_nest(Play& play) {  // 6 outer iterations of 100 events; the last one breaks
   play.found(1, 0);
   for (std::uint64_t outer = 0; outer < 6; ++outer) {
-    play.tell(LoopEventKind::kIteration, 1, outer * 100, outer);
+    play.emit(LoopEventKind::kIteration, 1, outer * 100, outer);
     play.found(2, outer * 100 + 10, 1);
     play.iterations(2, outer * 100 + 10, 10, 8, 1);
-    play.tell(LoopEventKind::kLeft, 2, outer * 100 + 90, 8, 1);
+    play.emit(LoopEventKind::kLeft, 2, outer * 100 + 90, 8, 1);
   }
-  play.tell(LoopEventKind::kMismatch, 1, 595, 5);
-  play.tell(LoopEventKind::kLeft, 1, 595, 5);
+  play.emit(LoopEventKind::kMismatch, 1, 595, 5);
+  play.emit(LoopEventKind::kLeft, 1, 595, 5);
 }
 
 TEST_CASE("NestedPolicy: break - each: outer iterations are resumed whole") {
   Play play({.limit = 2, .nested = Nested::kEach});
   broken_nest(play);
-  CHECK(play.held(600) == Stretches{{30, 90}, {130, 190}, {200, 400}});
+  CHECK(play.skipped(600) == Intervals{{30, 90}, {130, 190}, {200, 400}});
 }
 
 TEST_CASE("NestedPolicy: break - once: outer iterations without their spent inner loops") {
   Play play({.limit = 2, .nested = Nested::kOnce});
   broken_nest(play);
   // The last two inner iterations before the break are written.
-  CHECK(play.held(600) ==
-        Stretches{{30, 90}, {110, 190}, {200, 400}, {410, 490}, {510, 580}});
+  CHECK(play.skipped(600) ==
+        Intervals{{30, 90}, {110, 190}, {200, 400}, {410, 490}, {510, 580}});
 }
 
-TEST_CASE("NestedPolicy: break - once: of very many inner loops the latest are held") {
+TEST_CASE("NestedPolicy: break - once: of very many inner loops the latest are skipped") {
   Play play({.limit = 2, .nested = Nested::kOnce});
   play.found(1, 0);
   constexpr std::uint64_t kVisits = 1000;
   for (std::uint64_t outer = 0; outer < 6; ++outer) {
     const std::uint64_t begin = outer * 100 * kVisits;
-    play.tell(LoopEventKind::kIteration, 1, begin, outer);
+    play.emit(LoopEventKind::kIteration, 1, begin, outer);
     for (std::uint64_t visit = 0; visit < kVisits; ++visit) {
       play.found(2, begin + visit * 100 + 10, 1);
       play.iterations(2, begin + visit * 100 + 10, 10, 8, 1);
-      play.tell(LoopEventKind::kLeft, 2, begin + visit * 100 + 90, 8, 1);
+      play.emit(LoopEventKind::kLeft, 2, begin + visit * 100 + 90, 8, 1);
     }
   }
-  play.tell(LoopEventKind::kMismatch, 1, 600 * kVisits - 1, 5);
-  play.tell(LoopEventKind::kLeft, 1, 600 * kVisits - 1, 5);
-  const auto held = play.held(600 * kVisits);
-  const auto resumed = std::find_if(held.begin(), held.end(), [&](const Stretch& stretch) {
-    return stretch.end == 400 * kVisits;
-  });
-  REQUIRE(resumed != held.end());
-  CHECK(held.end() - resumed - 1 == 256);
-  for (auto stretch = resumed + 1; stretch != held.end() - 1; ++stretch) {
-    CHECK(stretch->end - stretch->begin == 80);
+  play.emit(LoopEventKind::kMismatch, 1, 600 * kVisits - 1, 5);
+  play.emit(LoopEventKind::kLeft, 1, 600 * kVisits - 1, 5);
+  const auto skipped = play.skipped(600 * kVisits);
+  const auto resumed =
+      std::find_if(skipped.begin(), skipped.end(),
+                   [&](const Interval& interval) { return interval.end == 400 * kVisits; });
+  REQUIRE(resumed != skipped.end());
+  CHECK(skipped.end() - resumed - 1 == 256);
+  for (auto interval = resumed + 1; interval != skipped.end() - 1; ++interval) {
+    CHECK(interval->end - interval->begin == 80);
   }
-  CHECK(held.back().begin == 600 * kVisits - 90);
+  CHECK(skipped.back().begin == 600 * kVisits - 90);
 }
 
 TEST_CASE("NestedPolicy: break - of a loop within its limit resumes nothing") {
   Play play({.limit = 10});
   play.found(7, 100);
   play.iterations(7, 100, 10, 5);
-  play.tell(LoopEventKind::kLeft, 7, 150, 5);
-  CHECK(play.held(500).empty());
+  play.emit(LoopEventKind::kLeft, 7, 150, 5);
+  CHECK(play.skipped(500).empty());
 }
 
 void nest(Play& play) {  // 6 outer iterations of 100 events, each 8 inner ones of 10
   play.found(1, 0);
   for (std::uint64_t outer = 0; outer < 6; ++outer) {
-    play.tell(LoopEventKind::kIteration, 1, outer * 100, outer);
+    play.emit(LoopEventKind::kIteration, 1, outer * 100, outer);
     play.found(2, outer * 100 + 10, 1);
     play.iterations(2, outer * 100 + 10, 10, 8, 1);
-    play.tell(LoopEventKind::kLeft, 2, outer * 100 + 90, 8, 1);
+    play.emit(LoopEventKind::kLeft, 2, outer * 100 + 90, 8, 1);
   }
 }
 
 TEST_CASE("NestedPolicy: each - N inner iterations in each of N outer ones") {
   Play play({.limit = 2, .nested = Nested::kEach});
   nest(play);
-  CHECK(play.held(600) == Stretches{{30, 90}, {130, 190}, {200, 600}});
+  CHECK(play.skipped(600) == Intervals{{30, 90}, {130, 190}, {200, 600}});
 }
 
 TEST_CASE("NestedPolicy: once - N iterations of each body in the run") {
   Play play({.limit = 2, .nested = Nested::kOnce});
   nest(play);
-  CHECK(play.held(600) == Stretches{{30, 90}, {110, 190}, {200, 600}});
+  CHECK(play.skipped(600) == Intervals{{30, 90}, {110, 190}, {200, 600}});
 }
 
-TEST_CASE("NestedPolicy: first - N iterations of each body, then one a written visit") {
+TEST_CASE(
+    "NestedPolicy: first - N iterations of each body, then one of each written visit") {
   Play play({.limit = 2});
   nest(play);
-  CHECK(play.held(600) == Stretches{{30, 90}, {120, 190}, {200, 600}});
+  CHECK(play.skipped(600) == Intervals{{30, 90}, {120, 190}, {200, 600}});
 }
 
 TEST_CASE("NestedPolicy: first - N is spread over short visits") {
@@ -228,13 +229,13 @@ TEST_CASE("NestedPolicy: first - N is spread over short visits") {
   Play play({.limit = 10});
   play.found(1, 0);
   for (std::uint64_t k = 0; k < 8; ++k) {
-    play.tell(LoopEventKind::kIteration, 1, k * 100, k);
+    play.emit(LoopEventKind::kIteration, 1, k * 100, k);
     play.found(2, k * 100, 1);
     play.iterations(2, k * 100, 10, 5, 1);
-    play.tell(LoopEventKind::kLeft, 2, k * 100 + 50, 5, 1);
+    play.emit(LoopEventKind::kLeft, 2, k * 100 + 50, 5, 1);
   }
-  CHECK(play.held(800) ==
-        Stretches{{210, 250}, {310, 350}, {410, 450}, {510, 550}, {610, 650}, {710, 750}});
+  CHECK(play.skipped(800) ==
+        Intervals{{210, 250}, {310, 350}, {410, 450}, {510, 550}, {610, 650}, {710, 750}});
 }
 
 TEST_CASE("NestedPolicy: first - a nest of depth k does not write N^k") {
@@ -249,21 +250,22 @@ TEST_CASE("NestedPolicy: first - a nest of depth k does not write N^k") {
     const auto visit = [&](const auto& self, std::uint16_t level) -> void {
       play.found(level, position, level);
       for (std::uint64_t k = 0; k < kRounds; ++k) {
-        play.tell(LoopEventKind::kIteration, level, position, k, level);
+        play.emit(LoopEventKind::kIteration, level, position, k, level);
         if (level + 1 == depth) innermost.push_back(position);
         ++position;
         if (level + 1 != depth) self(self, level + 1);
       }
-      play.tell(LoopEventKind::kLeft, level, position, kRounds, level);
+      play.emit(LoopEventKind::kLeft, level, position, kRounds, level);
     };
     visit(visit, 0);
     bodies = innermost.size();
-    const auto held = play.held(position);
+    const auto skipped = play.skipped(position);
     std::uint64_t written = 0;
     for (const std::uint64_t begin : innermost)
-      written += std::none_of(held.begin(), held.end(), [&](const Stretch& stretch) {
-        return stretch.begin <= begin && begin < stretch.end;
-      });
+      written +=
+          std::none_of(skipped.begin(), skipped.end(), [&](const Interval& interval) {
+            return interval.begin <= begin && begin < interval.end;
+          });
     INFO("depth " << depth << ", " << written << " of " << bodies);
     // N of each level and one for each visit around it, and the two before the end.
     CHECK(written <= kLimit * depth + 2 * depth);
@@ -276,22 +278,22 @@ TEST_CASE("NestedPolicy: first - the first iteration of N visits outside other l
   for (std::uint64_t visit = 0; visit < 4; ++visit) {
     play.found(1, visit * 100);
     play.iterations(1, visit * 100, 10, 5);
-    play.tell(LoopEventKind::kLeft, 1, visit * 100 + 50, 5);
+    play.emit(LoopEventKind::kLeft, 1, visit * 100 + 50, 5);
   }
-  CHECK(play.held(400) == Stretches{{20, 40}, {110, 140}, {200, 240}, {300, 340}});
+  CHECK(play.skipped(400) == Intervals{{20, 40}, {110, 140}, {200, 240}, {300, 340}});
 }
 
 TEST_CASE("NestedPolicy: break - first: outer iterations show each inner visit") {
   Play play({.limit = 2});
   broken_nest(play);
-  CHECK(play.held(600) ==
-        Stretches{{30, 90}, {120, 190}, {200, 400}, {420, 490}, {520, 580}});
+  CHECK(play.skipped(600) ==
+        Intervals{{30, 90}, {120, 190}, {200, 400}, {420, 490}, {520, 580}});
 }
 
-// The iterations that goes_on() takes count as the others do.
-TEST_CASE("NestedPolicy: short way - decides and counts as the long one") {
+// Iterations that goes_on() takes count like others.
+TEST_CASE("NestedPolicy: short way - decides and counts like the long one") {
   for (const auto nested : {Nested::kFirst, Nested::kEach, Nested::kOnce}) {
-    Stretches held[2];
+    Intervals skipped[2];
     for (const bool shortly : {false, true}) {
       Play play({.limit = 3, .nested = nested});
       std::uint64_t taken = 0;
@@ -302,25 +304,25 @@ TEST_CASE("NestedPolicy: short way - decides and counts as the long one") {
           if (shortly && play.policy.goes_on(level, from + k * size, k))
             ++taken;
           else
-            play.tell(LoopEventKind::kIteration, loop, from + k * size, k, level);
+            play.emit(LoopEventKind::kIteration, loop, from + k * size, k, level);
         }
       };
       for (std::uint64_t visit = 0; visit < 5; ++visit) {
         play.found(1, visit * 1000);
         iterations(1, visit * 1000, 10, 50, 0);
-        play.tell(LoopEventKind::kLeft, 1, visit * 1000 + 500, 50);
+        play.emit(LoopEventKind::kLeft, 1, visit * 1000 + 500, 50);
       }
       play.found(2, 5000);
       for (std::uint64_t outer = 0; outer < 6; ++outer) {
-        play.tell(LoopEventKind::kIteration, 2, 5000 + outer * 1000, outer);
+        play.emit(LoopEventKind::kIteration, 2, 5000 + outer * 1000, outer);
         play.found(1, 5000 + outer * 1000 + 10, 1);
         iterations(1, 5000 + outer * 1000 + 10, 10, 50, 1);
-        play.tell(LoopEventKind::kLeft, 1, 5000 + outer * 1000 + 510, 50, 1);
+        play.emit(LoopEventKind::kLeft, 1, 5000 + outer * 1000 + 510, 50, 1);
       }
-      held[shortly ? 1 : 0] = play.held(11000);
+      skipped[shortly ? 1 : 0] = play.skipped(11000);
       CHECK(taken >= (shortly ? 200 : 0));
     }
-    CHECK(held[0] == held[1]);
+    CHECK(skipped[0] == skipped[1]);
   }
 }
 
@@ -330,119 +332,55 @@ TEST_CASE("NestedPolicy: each - a loop visited N times by itself is not written 
     for (std::uint64_t visit = 0; visit < 4; ++visit) {
       play.found(1, visit * 100);
       play.iterations(1, visit * 100, 10, 5);
-      play.tell(LoopEventKind::kLeft, 1, visit * 100 + 50, 5);
+      play.emit(LoopEventKind::kLeft, 1, visit * 100 + 50, 5);
     }
     if (nested == Nested::kEach) {
-      CHECK(play.held(400) == Stretches{{20, 40}, {120, 140}, {200, 240}, {300, 340}});
+      CHECK(play.skipped(400) == Intervals{{20, 40}, {120, 140}, {200, 240}, {300, 340}});
     } else {
-      CHECK(play.held(400) == Stretches{{20, 40}, {100, 140}, {200, 240}, {300, 340}});
+      CHECK(play.skipped(400) == Intervals{{20, 40}, {100, 140}, {200, 240}, {300, 340}});
     }
   }
 }
 
-TEST_CASE("NestedPolicy: break - going over to another spent loop is none") {
+TEST_CASE("NestedPolicy: break - a change to another spent loop is no break") {
   Play play({.limit = 2, .nested = Nested::kOnce});
   for (std::uint64_t round = 0; round < 4; ++round) {
     play.found(1, round * 100);
     play.iterations(1, round * 100, 10, 5);
-    play.tell(LoopEventKind::kMismatch, 1, round * 100 + 45, 4);
-    play.tell(LoopEventKind::kLeft, 1, round * 100 + 45, 4);
+    play.emit(LoopEventKind::kMismatch, 1, round * 100 + 45, 4);
+    play.emit(LoopEventKind::kLeft, 1, round * 100 + 45, 4);
     play.found(2, round * 100 + 40);
     play.iterations(2, round * 100 + 40, 10, 6);
-    play.tell(LoopEventKind::kLeft, 2, round * 100 + 100, 6);
+    play.emit(LoopEventKind::kLeft, 2, round * 100 + 100, 6);
   }
-  CHECK(play.held(400) == Stretches{{20, 30}, {60, 390}});
+  CHECK(play.skipped(400) == Intervals{{20, 30}, {60, 390}});
 }
 
-TEST_CASE("NestedPolicy: trim - an outer loop found late holds what was written") {
+TEST_CASE("NestedPolicy: trim - an outer loop detected late skips what was written") {
   Play play({.limit = 1});
   play.found(2, 0);
   play.iterations(2, 0, 10, 5);
-  play.tell(LoopEventKind::kLeft, 2, 50, 5);
+  play.emit(LoopEventKind::kLeft, 2, 50, 5);
   play.found(2, 100);
   play.iterations(2, 100, 10, 5);
-  play.tell(LoopEventKind::kLeft, 2, 150, 5);
+  play.emit(LoopEventKind::kLeft, 2, 150, 5);
   play.found(1, 0);
   play.iterations(1, 0, 100, 3);
-  CHECK(play.held(300) == Stretches{{10, 40}, {100, 300}});
+  CHECK(play.skipped(300) == Intervals{{10, 40}, {100, 300}});
 }
 
 TEST_CASE("NestedPolicy: break - inside an inner loop keeps its last two iterations") {
   Play play({.limit = 2});
   play.found(1, 0);
-  play.tell(LoopEventKind::kIteration, 1, 0, 0);
+  play.emit(LoopEventKind::kIteration, 1, 0, 0);
   play.found(2, 10, 1);
   play.iterations(2, 10, 10, 8, 1);  // the last of them begins at 80 and breaks
-  play.tell(LoopEventKind::kLeft, 2, 80, 7, 1);
-  play.tell(LoopEventKind::kMismatch, 1, 85, 0);
-  play.tell(LoopEventKind::kLeft, 1, 85, 0);
-  CHECK(play.held(100) == Stretches{{30, 70}});
+  play.emit(LoopEventKind::kLeft, 2, 80, 7, 1);
+  play.emit(LoopEventKind::kMismatch, 1, 85, 0);
+  play.emit(LoopEventKind::kLeft, 1, 85, 0);
+  CHECK(play.skipped(100) == Intervals{{30, 70}});
 }
 
 }  // namespace
-// Says of every stretch that other ranks may have done other things in it.
-struct ApartSink final : HoldSink {
-  void hold(std::uint64_t position) noexcept override { stretches.hold(position); }
-  void resume(std::uint64_t position) noexcept override { stretches.resume(position); }
-  bool apart(std::uint64_t begin, std::uint64_t end) const noexcept override {
-    return end > begin;
-  }
-  HeldStretches stretches;
-};
-
-TEST_CASE(
-    "NestedPolicy: messages alone - an inner loop is held after ten times the limit") {
-  const auto nested = GENERATE(Nested::kEach, Nested::kFirst);
-  ApartSink sink;
-  NestedPolicy policy({.limit = 3, .nested = nested}, sink);
-  const auto tell = [&](LoopEventKind kind, std::uint32_t loop, std::uint64_t position,
-                        std::uint64_t iteration, std::uint16_t level) {
-    policy.on_loop_event({.kind = kind,
-                          .level = level,
-                          .loop = loop,
-                          .visit = 0,
-                          .body_events = 0,
-                          .position = position,
-                          .iteration = iteration});
-  };
-  // Iterations of 1000 events; in each a visit of 20, in the third one of 50 iterations.
-  tell(LoopEventKind::kFound, 1, 0, 0, 0);
-  for (std::uint64_t k = 0; k < 6; ++k) {
-    const std::uint64_t rounds = k == 2 ? 50 : 20;
-    tell(LoopEventKind::kIteration, 1, 1000 * k, k, 0);
-    tell(LoopEventKind::kFound, 2, 1000 * k + 100, 0, 1);
-    for (std::uint64_t i = 0; i < rounds; ++i)
-      tell(LoopEventKind::kIteration, 2, 1000 * k + 100 + 10 * i, i, 1);
-    tell(LoopEventKind::kLeft, 2, 1000 * k + 100 + 10 * rounds, rounds, 1);
-  }
-  sink.stretches.finish(6000);
-  CHECK(sink.stretches.held() == Stretches{{2400, 2600}, {3000, 6000}});
-}
-
-TEST_CASE("NestedPolicy: messages alone - outside other loops N iterations a visit") {
-  const auto nested = GENERATE(Nested::kFirst, Nested::kEach);
-  ApartSink sink;
-  NestedPolicy policy({.limit = 3, .nested = nested}, sink);
-  const auto tell = [&](LoopEventKind kind, std::uint64_t position,
-                        std::uint64_t iteration) {
-    policy.on_loop_event({.kind = kind,
-                          .level = 0,
-                          .loop = 1,
-                          .visit = 0,
-                          .body_events = 0,
-                          .position = position,
-                          .iteration = iteration,
-                          .at_end = kind == LoopEventKind::kLeft});
-  };
-  for (std::uint64_t visit = 0; visit < 5; ++visit) {
-    tell(LoopEventKind::kFound, visit * 100, 0);
-    for (std::uint64_t k = 0; k < 6; ++k)
-      tell(LoopEventKind::kIteration, visit * 100 + 10 * k, k);
-    tell(LoopEventKind::kLeft, visit * 100 + 60, 6);
-  }
-  sink.stretches.finish(500);
-  CHECK(sink.stretches.held() ==
-        Stretches{{30, 60}, {130, 160}, {230, 260}, {300, 360}, {400, 460}});
-}
 
 }  // namespace refrain::filters

@@ -29,8 +29,8 @@ struct Bench {
     symbol(periodicity::phase_begin(name));
     symbol(periodicity::phase_end(name));
   }
-  using Held = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
-  Held held() const { return record.held(next + 1); }
+  using Skipped = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
+  Skipped skipped() const { return record.skipped(next + 1); }
 
   GateRecord record;
   PhaseDetector detector;
@@ -50,7 +50,7 @@ TEST_CASE(
     bench.symbol(1);
   }
   bench.gate.finish(100 * bench.next);
-  CHECK(bench.held() == Bench::Held{{5 * 3 + 1, 49 * 3 + 1}});
+  CHECK(bench.skipped() == Bench::Skipped{{5 * 3 + 1, 49 * 3 + 1}});
   const auto& sums = bench.record.loops.at(kLoop);
   CHECK(sums.iterations == 50);
   CHECK(sums.ticks == 50 * 100);
@@ -58,13 +58,14 @@ TEST_CASE(
   CHECK(sums.greatest == 100);
 }
 
-TEST_CASE("IterationGate: phases - what is new behind them is written, with the last one") {
+TEST_CASE(
+    "IterationGate: phases - a new pattern after them is written, with the last one") {
   Bench bench({.limit = 5});
   for (int i = 0; i < 50; ++i) bench.phase(7);
-  bench.symbol(1);  // the first stretch between phases was empty: this is something new
+  bench.symbol(1);  // the first interval between phases was empty: this is something new
   bench.symbol(2);
   bench.gate.finish(100 * bench.next);
-  CHECK(bench.held() == Bench::Held{{5 * 2 + 1, 49 * 2 + 1}});
+  CHECK(bench.skipped() == Bench::Skipped{{5 * 2 + 1, 49 * 2 + 1}});
 }
 
 TEST_CASE("IterationGate: phases - with marks=summary they are summed up") {
@@ -87,11 +88,11 @@ TEST_CASE("IterationGate: pause - left out, and the count goes on") {
   bench.gate.resume({bench.next + 1, 100 * bench.next});
   for (int i = 0; i < 10; ++i) bench.phase(7);
   bench.gate.finish(100 * bench.next);
-  CHECK(bench.held() == Bench::Held{{7, 9}, {11, bench.next - 1}});
+  CHECK(bench.skipped() == Bench::Skipped{{7, 9}, {11, bench.next - 1}});
   CHECK(bench.record.loops.at(kLoop).iterations == 14);
 }
 
-TEST_CASE("IterationGate: pause - what was left out stays so when the pattern breaks") {
+TEST_CASE("IterationGate: pause - a break does not resume what was left out") {
   Bench bench({.limit = 2});
   for (int i = 0; i < 10; ++i) bench.phase(7);
   bench.gate.pause({bench.next + 1, 100 * bench.next});
@@ -101,9 +102,9 @@ TEST_CASE("IterationGate: pause - what was left out stays so when the pattern br
   bench.symbol(1);  // breaks: the phase before it lies in the pause
   bench.symbol(2);
   bench.gate.finish(100 * bench.next);
-  REQUIRE(bench.held().size() == 1);
-  CHECK(bench.held()[0].first == 5);
-  CHECK(bench.held()[0].second == resumed);
+  REQUIRE(bench.skipped().size() == 1);
+  CHECK(bench.skipped()[0].first == 5);
+  CHECK(bench.skipped()[0].second == resumed);
 }
 
 }  // namespace refrain::filters

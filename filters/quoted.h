@@ -1,4 +1,4 @@
-// Text of a user's in a message: in quotes, on one line, and not long.
+// A user's text for a message: in quotes, on one line, shortened.
 //
 // Pure. Thread-safety: any thread. Errors: throws for lack of memory.
 #pragma once
@@ -8,7 +8,7 @@
 
 namespace refrain::filters {
 
-// What a terminal can show of the text, the first 40 characters.
+// The first 40 characters of the text, without what a terminal cannot show.
 inline std::string quoted(std::string_view text) {
   constexpr std::size_t kMost = 40;
   std::string out = "'";

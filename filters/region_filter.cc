@@ -44,7 +44,7 @@ bool in_set(std::string_view set, char c) noexcept {
   return found != negated;
 }
 
-// Matches one character of the text; sets `next` to the pattern behind it.
+// Matches one character of the text; sets `next` to the rest of the pattern.
 bool one_matches(std::string_view pattern, std::size_t at, char c,
                  std::size_t& next) noexcept {
   if (pattern[at] == '?') {
@@ -115,7 +115,7 @@ class FilterParser {
     return section_ == Section::kFiles ? "FILE" : "REGION";
   }
 
-  // Takes blanks, comments and continued lines away; then a word, escapes kept.
+  // Skips blanks, comments and continued lines; then reads a word, escapes kept.
   bool next_word() {
     skip_blank();
     if (at_ >= text_.size()) return false;

@@ -1,5 +1,5 @@
-// Which regions are left out of an archive, by their name or source file: reads the
-// filter files that users of Score-P have, and answers for one region at a time.
+// Which regions are left out of an archive, by their name or source file, as filter files in
+// Score-P's syntax say.
 //
 // Place in the flow: ARCHITECTURE.md, step 7: the writer asks it once a region. Pure.
 // Syntax:
@@ -16,12 +16,12 @@
 // A rule is EXCLUDE or INCLUDE and the patterns up to the next keyword. Rules apply in
 // order, all regions being included at first; the last that matches decides. A region in
 // an excluded file is out whatever its name. MANGLED makes the rest of its rule look at
-// the linkage name. In patterns * stands for any characters (also / and blanks), ? for
-// one, [a-z] [!a-z] for one of a set, and \ takes away the meaning of the character
-// behind it, such as a blank or #. A \ at the end of a line continues the line.
+// the linkage name. In patterns * matches any characters (also / and blanks), ? one,
+// [a-z] [!a-z] one of a set, and \ escapes the character after it, such as a blank or #.
+// A \ at the end of a line continues the line.
 //
-// Thread-safety: const after parse(). Errors: parse() tells the first mistake with its
-// line; it does not throw but for lack of memory.
+// Thread-safety: const after parse(). Errors: parse() reports the first mistake with its
+// line; it throws only for lack of memory.
 // Cost: excludes() is O(patterns * name), worst case O(patterns * name * pattern).
 #pragma once
 

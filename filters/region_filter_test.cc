@@ -56,7 +56,7 @@ TEST_CASE("RegionFilter: rules - the last that matches decides") {
   CHECK(filter.excludes("other", "", "a.c"));
 }
 
-TEST_CASE("RegionFilter: files - an excluded file takes its regions along") {
+TEST_CASE("RegionFilter: files - the regions of an excluded file are excluded") {
   const RegionFilter filter = parsed(
       "SCOREP_FILE_NAMES_BEGIN EXCLUDE */lib/* INCLUDE */lib/keep.c\n"
       "SCOREP_FILE_NAMES_END\n"
@@ -66,7 +66,7 @@ TEST_CASE("RegionFilter: files - an excluded file takes its regions along") {
   CHECK_FALSE(filter.excludes("f", "f", "/x/a.c"));
 }
 
-TEST_CASE("RegionFilter: mangled - holds for the rest of its rule only") {
+TEST_CASE("RegionFilter: mangled - applies to the rest of its rule only") {
   const RegionFilter filter = parsed(
       "SCOREP_REGION_NAMES_BEGIN\n"
       "EXCLUDE MANGLED _ZN3foo* _ZN3bar*\n"

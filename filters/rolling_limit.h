@@ -1,13 +1,13 @@
-// RollingLimit: how many iterations of each loop are worth recording when the size of the
-// archive is given and the length of the run is not known.
+// RollingLimit: how many iterations of each loop to record when the size of the archive is
+// given and the length of the run is not known.
 //
 // Place in the flow: ARCHITECTURE.md, step 5: with a budget it lowers the limit of the policy
 // while the program runs; how many iterations fit is found at the end (writer/budget/budget_trim.h).
-// Everything is recorded until twice the share of the spool is used. Then N becomes half of what
-// the loop that came round most often has had, and half of that each time another share has been
-// written. So the spool has what at least a share is made of, N is at most twice what a share
-// allows where all loops are alike, and of a run with k loops of the same size about
-// 2 + log2(k) shares are recorded.
+// Everything is recorded until twice the share of the spool is used. Then N becomes half of the
+// iterations of the loop with most of them, and is halved each time another share has been
+// written. So the spool has enough for at least a share, N is at most twice what a share allows
+// where all loops are alike, and of a run with k loops of the same size about 2 + log2(k)
+// shares are recorded.
 // Thread-safety: none. Pure.
 #pragma once
 
@@ -19,7 +19,7 @@ namespace refrain::filters {
 class RollingLimit {
  public:
   static constexpr std::uint64_t kUnlimited = std::uint64_t{1} << 40;
-  // The spool has more bytes than the archive, and some processes of a job more than others.
+  // The spool is larger than the archive, and differs between the processes of a job.
   static constexpr std::uint64_t kShareOfBudget = 4;
 
   RollingLimit() = default;

@@ -8,7 +8,7 @@ TEST_CASE("RollingLimit: no budget - never due") {
   CHECK_FALSE(RollingLimit().due(std::uint64_t{1} << 50, 1));
 }
 
-TEST_CASE("RollingLimit: one loop - half of what it had when two shares are written") {
+TEST_CASE("RollingLimit: one loop - half of its iterations when two shares are written") {
   RollingLimit rolling(1000);  // a share: 4000
   CHECK_FALSE(rolling.due(7999, 1));
   REQUIRE(rolling.due(8000, 1));
@@ -18,7 +18,8 @@ TEST_CASE("RollingLimit: one loop - half of what it had when two shares are writ
   CHECK(rolling.due(6000, 2));
 }
 
-TEST_CASE("RollingLimit: loops of one size - N stays between what fits and twice that") {
+TEST_CASE(
+    "RollingLimit: loops of one size - N stays between the number that fits and twice that") {
   constexpr std::uint64_t kIterations = 1000;
   constexpr std::uint64_t kBytes = 8;  // an iteration: a share is 500
   RollingLimit rolling(1000);
@@ -37,7 +38,7 @@ TEST_CASE("RollingLimit: loops of one size - N stays between what fits and twice
   CHECK(written < 12 * 4000);
 }
 
-TEST_CASE("RollingLimit: nests - N comes down to one, and no further") {
+TEST_CASE("RollingLimit: nests - N falls to one, not below") {
   RollingLimit rolling(1000);
   std::uint64_t bytes = 0;
   for (int i = 0; i < 100; ++i) {

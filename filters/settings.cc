@@ -217,6 +217,13 @@ constexpr SettingInfo kTable[] = {
          "Only as much of it is used as they need. "
          "Of an iteration that does not fit, the latest part is kept.",
      .minimum = 24 << 10, .maximum = 1 << 30},
+    {.name = "summary_memory", .type = kBytes, .field = &Settings::summary_bytes,
+     .unit = "bytes", .range = "0 to 1G",
+     .one_line = "memory of a location for the summary of the whole run",
+     .long_text =
+         "Counts and times of all regions by call path, written or not. "
+         "What does not fit is summed up under its parent. 0: no summary.",
+     .maximum = 1 << 30},
     {.name = "chunk", .type = kBytes, .field = &Settings::chunk_bytes,
      .unit = "bytes", .range = "4K to 1G",
      .one_line = "how much a spool file grows at a time",
@@ -483,7 +490,7 @@ std::vector<std::string> read_settings(Settings& settings,
     if (std::string wrong = set_value(settings, info, text); !wrong.empty())
       complaints.push_back(std::move(wrong));
   }
-  // Who sets one of the pair means the other to fit.
+  // If only one of the pair is set, the other is fitted to it.
   if (window_given && !period_given)
     settings.max_period_events =
         std::min(settings.max_period_events, settings.window_events);

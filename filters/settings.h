@@ -1,7 +1,7 @@
 // The settings of Refrain: one table, read by the tracer, the command and the docs.
 //
-// Place in the flow: ARCHITECTURE.md, step 1. Pure: text in, values or an error out; who
-// reads the environment or the command line hands the text over.
+// Place in the flow: ARCHITECTURE.md, step 1. Pure: text in, values or an error out; callers
+// read the environment or the command line.
 //
 // Thread-safety: a Settings is a plain value. Errors are returned as one line of text.
 #pragma once
@@ -46,6 +46,7 @@ struct Settings {
   double until_s = 0;
 
   std::uint64_t ring_bytes = 4 << 20;
+  std::uint64_t summary_bytes = 1 << 20;
   std::uint64_t chunk_bytes = 1 << 20;
   std::uint64_t memory_limit_bytes = std::uint64_t{1} << 30;
   std::uint64_t disk_limit_bytes = std::uint64_t{4} << 30;
@@ -82,7 +83,7 @@ struct SettingInfo {
   SettingType type;
   SettingField field;
   const char* unit = "";       // "" if it has none
-  const char* range = "";      // for people
+  const char* range = "";      // for readers
   const char* one_line = "";   // what it does
   const char* long_text = "";  // more about it, in sentences
   const char* choices = "";    // of a choice: the values allowed, separated by '|'
@@ -108,10 +109,10 @@ std::string set_value(Settings& settings, const SettingInfo& info, std::string_v
 // The value as text that set_value() takes.
 std::string value_text(const Settings& settings, const SettingInfo& info);
 
-// What one setting forbids in view of another; empty if all is well.
+// Conflicts between settings; empty if there are none.
 std::string check_together(const Settings& settings);
 
-// Reads every setting through `lookup` (returns nullptr for what is not set) and returns
+// Reads every setting through `lookup` (returns nullptr for unset ones) and returns
 // the complaints, one line each; a wrong value leaves the default in force.
 std::vector<std::string> read_settings(Settings& settings,
                                        const char* (*lookup)(const char* variable));

@@ -25,7 +25,7 @@ std::vector<std::string> read(Settings& settings,
 
 }  // namespace
 
-TEST_CASE("Settings: table - every default is a value that its own setting takes") {
+TEST_CASE("Settings: table - every default is a valid value") {
   for (const SettingInfo& info : setting_table()) {
     Settings settings;
     const std::string text = value_text(settings, info);
@@ -38,8 +38,8 @@ TEST_CASE("Settings: table - every default is a value that its own setting takes
   }
 }
 
-// "0 or more", "24K to 1G", "0 (none) or 1M and more": what is said is what is taken.
-TEST_CASE("Settings: table - ranges of numbers are those that are said") {
+// "0 or more", "24K to 1G", "0 (none) or 1M and more".
+TEST_CASE("Settings: table - ranges of numbers are those printed") {
   const std::regex words(
       R"((0 \(\w+\) or )?([0-9]+[KMG]?)(?: \([^)]*\))?( to | or more| and more)(\w*))");
   const auto takes = [](const SettingInfo& info, const std::string& value) {
@@ -97,7 +97,7 @@ TEST_CASE("Settings: read - units and words") {
   CHECK(s.archive == "some where");
 }
 
-TEST_CASE("Settings: read - what is wrong is named, and the default stays") {
+TEST_CASE("Settings: read - wrong values are named, and the default stays") {
   const Settings fresh;
   for (const auto& [name, text] :
        std::vector<std::pair<std::string, std::string>>{{"REFRAIN_LIMIT", "ten"},

@@ -10,7 +10,7 @@ bool before(const SlowIteration& a, const SlowIteration& b) {
   return a.begin != b.begin ? a.begin < b.begin : a.end > b.end;
 }
 
-// Not to be mistaken for what every machine's noise does to a loop now and then.
+// Beyond the noise that a loop has now and then on any machine.
 bool far_out(const SlowIteration& slow) {
   return slow.duration_ticks / 2 >= slow.median_ticks ||
          slow.duration_ticks <= slow.median_ticks / 2;
@@ -29,7 +29,7 @@ void SlowIterations::wait(const SlowIteration& iteration) noexcept {
   slow.deviation_ticks = band.deviation(iteration.duration_ticks);
   const auto end = waiting_.begin() + static_cast<std::ptrdiff_t>(waiting_count_);
   if (waiting_count_ == kMostWaiting) {
-    // The one that is least out of the ordinary makes room.
+    // The one with the smallest deviation is replaced.
     const auto least = std::min_element(waiting_.begin(), end,
                                         [](const SlowIteration& a, const SlowIteration& b) {
                                           return a.deviation_ticks < b.deviation_ticks;
@@ -69,8 +69,8 @@ SlowIterations::Chosen SlowIterations::choose(std::uint64_t position) noexcept {
     const bool inside = slow->end <= written_to;
     const bool near = slow->begin_ticks < last_end_ticks_ + settings_.apart_ticks;
     const std::uint64_t from = near ? std::min(last_end_, slow->begin) : slow->begin;
-    // Its neighbours come along, see IterationGate.
-    const double times = slow->company ? 3 : 1;
+    // Its neighbours are written, too, see IterationGate.
+    const double times = slow->communication ? 3 : 1;
     const double events = inside ? 0 : times * static_cast<double>(slow->end - from);
     if (!inside) {
       if (!worth_keeping(*slow, events, allowed)) continue;

@@ -1,23 +1,23 @@
 // SlowIterations: finds the iterations that leave the band of their loop, and chooses which
-// of them are worth writing.
+// of them to write.
 //
 // Place in the flow: inside IterationGate. Iterations of every level come in as they end;
 // those that leave the band (DurationBand) and would not be written wait here, because
 // the iteration around them may turn out slow as well and then is written as a whole.
 // Thread-safety: none. Memory: fixed at construction (about 100 KiB); of more than 256
-// loops, those that were not seen for longest begin anew. Cost: that of DurationBand.
+// loops, the least recently seen begin anew. Cost: that of DurationBand.
 //
-// What is kept is what cost, or saved, the program most time: by the difference from the
-// median, in classes a factor of four wide, whatever the loop. (In median absolute
+// Kept are those that cost, or saved, the program most time: by the difference from the
+// median, in classes a factor of four wide, regardless of the loop. (In median absolute
 // deviations, an interruption of a short inner iteration is further out than an outer
 // iteration that took a hundred times as long, and there are many more of them.) Kept are
 //   - others up to half of `share` of all events so far;
-//   - those of a class that is rare (with the higher ones it comes to at most that half,
-//     kept or not) up to the whole of it. So noise leaves room for what is worse;
+//   - those of a rare class (with the higher ones at most that half, kept or not) up to the
+//     whole share. So noise leaves room for worse ones;
 //   - in short runs, where one iteration may be more than the share: of those that took at
 //     least twice, or at most half, as long as the median, the first kFree of a class,
-//     counting the ones in higher classes, too. They come to at most kFreeShares times the
-//     share, whatever happens; a class, with the higher ones, to half of that.
+//     counting the ones in higher classes, too. They are at most kFreeShares times the share;
+//     a class, with the higher ones, half of that.
 #pragma once
 
 #include <array>
@@ -32,10 +32,10 @@ namespace refrain::filters {
 struct SlowSettings {
   double factor = 0;  // k: MADs from the median; 0: nothing is slow
   double share = 0;   // of all events (but see kFreeShares); 0: nothing is kept
-  // What lies between two kept iterations that are nearer to each other than this is
-  // written, too (a gap there would be too short), and counts as kept.
+  // Iterations between two kept ones nearer to each other than this are written, too (a gap
+  // there would be too short), and count as kept.
   std::uint64_t apart_ticks = 0;
-  // Who differs from the median by no more than that is not slow.
+  // An iteration within this difference from the median is not slow.
   std::uint64_t noise_ticks = 0;
 };
 
@@ -49,10 +49,10 @@ class SlowIterations {
 
   bool active() const noexcept { return !loops_.empty(); }
 
-  // An iteration has ended. `held`: it is not being written, so that it waits if it is
-  // slow. Everything but median, MAD and deviation is to be filled in.
-  void ended(const SlowIteration& iteration, bool held) noexcept {
-    if (leaves(iteration.loop, iteration.duration_ticks) && held) [[unlikely]]
+  // An iteration has ended. `skipped`: it is not being written, so it waits if it is slow.
+  // Everything but median, MAD and deviation must be filled in.
+  void ended(const SlowIteration& iteration, bool skipped) noexcept {
+    if (leaves(iteration.loop, iteration.duration_ticks) && skipped) [[unlikely]]
       wait(iteration);
   }
   // The same in two steps: an iteration of `loop` has ended. If it left the band, and is skipped,
@@ -68,9 +68,9 @@ class SlowIterations {
   bool waiting() const noexcept { return waiting_count_ != 0; }
   std::uint64_t first_waiting() const noexcept { return waiting_[0].begin; }
 
-  // The iterations to write of those that waited, in the order of the stream; where one
-  // lies in another, the inner one comes second. `position`: events so far. Valid until
-  // the next call. Nothing waits any more.
+  // Of the waiting iterations those to write, in the order of the stream; where one lies in
+  // another, the inner one comes second. `position`: events so far. Valid until the next
+  // call. None waits afterwards.
   struct Chosen {
     const SlowIteration* begin;
     const SlowIteration* end;
@@ -84,7 +84,7 @@ class SlowIterations {
     DurationBand band;
   };
 
-  // Of the iterations so far that differ from their loop's median by 4^c ticks or more.
+  // Of the iterations so far, those that differ from their loop's median by 4^c ticks or more.
   struct Class {
     std::uint64_t iterations = 0;
     double events = 0;

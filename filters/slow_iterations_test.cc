@@ -12,10 +12,10 @@ constexpr std::uint64_t kTicks = 1000;  // of an ordinary iteration
 
 struct Kept {
   std::uint64_t iterations = 0;
-  std::uint64_t events = 0;  // with what lies between those that are near each other
+  std::uint64_t events = 0;  // with those between two that are near each other
 };
 
-// Of a loop in which one of `every` iterations takes so many times as long.
+// A loop in which one of `every` iterations takes several times as long.
 Kept run(SlowSettings settings, int every, std::uint64_t times, std::uint64_t iterations) {
   SlowIterations slow(settings);
   std::mt19937 random(7);
@@ -57,7 +57,7 @@ TEST_CASE("SlowIterations: choose - all of a few") {
   CHECK(kept.events == kept.iterations * kEvents);
 }
 
-TEST_CASE("SlowIterations: choose - the share holds, also for what lies between two") {
+TEST_CASE("SlowIterations: choose - at most the share, also with iterations between two") {
   constexpr std::uint64_t kIterations = 200000;
   for (const std::uint64_t apart : {std::uint64_t{0}, 20 * kTicks, 1000 * kTicks}) {
     const Kept kept =
@@ -70,8 +70,8 @@ TEST_CASE("SlowIterations: choose - the share holds, also for what lies between 
   }
 }
 
-// A busy machine: one of ten iterations of an inner loop is interrupted, for forty times
-// its own length, which is far out for it. One of fifty outer iterations is really slow.
+// A busy machine: one of ten iterations of an inner loop is interrupted, for forty times its
+// duration, far outside its band. One of fifty outer iterations is really slow.
 TEST_CASE(
     "SlowIterations: choose - noise of inner loops leaves room for outer iterations") {
   constexpr std::uint64_t kInner = 20;
@@ -119,9 +119,9 @@ TEST_CASE(
         SlowIterations::kFreeShares * 0.005 * static_cast<double>(position));
 }
 
-// 75 outer iterations of 25 inner ones each, on a machine that is busy with other things:
-// of ten inner iterations one takes up to so many times as long as it should. Most that is
-// kept at any moment, as a share of the events so far.
+// 75 outer iterations of 25 inner ones each, on a busy machine: one of ten inner iterations
+// takes up to a given factor longer. Returns the maximum kept at any moment, as a share of
+// the events so far.
 double most_kept_of_short_run(double share, double times, unsigned seed) {
   constexpr std::uint64_t kInner = 25;
   SlowIterations slow({.factor = 5, .share = share});
@@ -162,12 +162,12 @@ double most_kept_of_short_run(double share, double times, unsigned seed) {
   return most;
 }
 
-TEST_CASE("SlowIterations: choose - short runs keep to the share, and a few times that") {
+TEST_CASE("SlowIterations: choose - short runs keep at most a few times the share") {
   for (const double share : {0.001, 0.005, 0.02}) {
     double kept_of_noise = 0, kept_of_worse = 0;
     for (unsigned seed = 0; seed < 50; ++seed) {
       INFO("share " << share << ", seed " << seed);
-      // Nobody would call these slow.
+      // Not slow by any measure.
       const double noise = most_kept_of_short_run(share, 1.9, seed);
       CHECK(noise <= share);
       kept_of_noise = std::max(kept_of_noise, noise);
@@ -182,9 +182,9 @@ TEST_CASE("SlowIterations: choose - short runs keep to the share, and a few time
   }
 }
 
-// However long the run, and however often what is bad happens, the share keeps a half for
-// what is worse than all before.
-TEST_CASE("SlowIterations: choose - what is rare is kept when much is slow") {
+// However long the run, and however many slow iterations it has, half of the share is left
+// for those slower than all before.
+TEST_CASE("SlowIterations: choose - rare ones are kept when many are slow") {
   constexpr std::uint64_t kIterations = 400000;
   SlowIterations slow({.factor = 5, .share = 0.005});
   std::mt19937 random(5);

@@ -33,17 +33,17 @@ void WrittenIterations::add(std::uint32_t loop, std::uint64_t begin, std::uint64
 void WrittenIterations::finish(std::uint64_t position) { judge(waiting_.size(), position); }
 
 void WrittenIterations::judge(std::size_t count, std::uint64_t now) {
-  HeldStretches closed = held_;  // with the stretch that is still open
+  SkippedIntervals closed = skipped_;  // with the interval that is still open
   closed.finish(now);
-  const auto& held = closed.held();
+  const auto& skipped = closed.intervals();
   for (std::size_t index = 0; index != count; ++index) {
     const Iteration& iteration = waiting_[index];
-    const auto after = std::upper_bound(held.begin(), held.end(), iteration.begin,
-                                        [](std::uint64_t position, const auto& stretch) {
-                                          return position < stretch.begin;
+    const auto after = std::upper_bound(skipped.begin(), skipped.end(), iteration.begin,
+                                        [](std::uint64_t position, const auto& interval) {
+                                          return position < interval.begin;
                                         });
-    const bool all_held = after != held.begin() && (after - 1)->end >= iteration.end;
-    if (!all_held) ++written_[iteration.loop];
+    const bool all_skipped = after != skipped.begin() && (after - 1)->end >= iteration.end;
+    if (!all_skipped) ++written_[iteration.loop];
   }
   waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(count));
 }

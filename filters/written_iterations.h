@@ -1,19 +1,19 @@
 // WrittenIterations: counts, loop by loop, the iterations of which something is written.
 //
-// Place in the flow: beside the policy, where the whole stream is at hand afterwards
+// Place in the flow: beside the policy, where the whole stream is available afterwards
 // (`refrain detect`). An iteration of an outer loop counts as written although its inner
 // loops are skipped after their first iterations; one that lies wholly in a skipped interval does
 // not. Only complete iterations count.
-// Thread-safety: none. Memory: up to 2^20 iterations of 24 bytes wait for their verdict;
-// older ones are judged by what is skipped by then. (A break makes writing go on two
-// iterations back, so only one with more inner ones than that could be misjudged.)
+// Thread-safety: none. Memory: up to 2^20 iterations of 24 bytes wait until they are
+// decided; older ones are decided by what is skipped by then. (A break resumes writing two
+// iterations back, so only one with more inner ones than that could be counted wrongly.)
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <vector>
 
-#include "filters/held_stretches.h"
+#include "filters/skipped_intervals.h"
 #include "periodicity/loop_detector.h"
 
 namespace refrain::filters {
@@ -22,10 +22,10 @@ class WrittenIterations final : public periodicity::LoopSink {
  public:
   static constexpr std::size_t kMostWaiting = std::size_t{1} << 20;
 
-  // `held` must outlive this and get what the policy reports of the same loop events.
-  explicit WrittenIterations(const HeldStretches& held,
+  // `skipped` must outlive this and get the policy's reports of the same loop events.
+  explicit WrittenIterations(const SkippedIntervals& skipped,
                              std::size_t most_waiting = kMostWaiting)
-      : held_(held), most_waiting_(most_waiting) {}
+      : skipped_(skipped), most_waiting_(most_waiting) {}
 
   void on_loop_event(const periodicity::LoopEvent& event) noexcept override;
 
@@ -52,7 +52,7 @@ class WrittenIterations final : public periodicity::LoopSink {
   void add(std::uint32_t loop, std::uint64_t begin, std::uint64_t end);
   void judge(std::size_t count, std::uint64_t now);
 
-  const HeldStretches& held_;
+  const SkippedIntervals& skipped_;
   std::size_t most_waiting_;
   std::vector<Open> open_;  // by level
   std::vector<Iteration> waiting_;

@@ -1,8 +1,8 @@
 // The part of BodyStore that finds loops of few rounds inside a body.
 //
-// That the body repeats is known; so a row of events that comes twice in succession in it
-// does so each time, which is evidence enough even where the row is short. Only rows of
-// events are looked at, not of inner loops.
+// The body is known to repeat, so a row of events that comes twice in succession in it does so
+// each time: evidence enough even for a short row. Only rows of events are looked at, not of
+// inner loops.
 #include <algorithm>
 #include <cassert>
 
@@ -15,7 +15,7 @@ constexpr std::uint32_t kNone = ~std::uint32_t{0};
 // What looking for parts may cost: a comparison counts as one.
 constexpr std::uint32_t kEffort = 2048;
 constexpr std::uint32_t kEffortOfPart = 8;
-// To add a longer one is work enough for one event.
+// Adding a longer one takes as long as one event may take.
 constexpr std::uint32_t kMostItems = 512;
 constexpr int kMostLags = 6;  // tried at one place
 

@@ -130,9 +130,9 @@ std::uint32_t BodyStore::add_body(std::uint32_t size, Form form) noexcept {
   return number;
 }
 
-// A body found while one of its inner loops was not yet known has the events of that in a
-// row. From now on they will be read as that loop, and the body be found anew: the old
-// form must not compete.
+// A body found before one of its inner loops was known has the events of that loop in a row.
+// From now on they are read as that loop and the body is found anew: the old form must not
+// compete.
 void BodyStore::outdate_bodies_with(std::uint32_t inner) noexcept {
   const Body& part = bodies_[inner];
   const Item* const wanted = &items_[part.first_item];
@@ -146,8 +146,8 @@ void BodyStore::outdate_bodies_with(std::uint32_t inner) noexcept {
   }
 }
 
-// The keys: the first tokens of the body repeated for ever, of several lengths, from the
-// one that may carry enough bits on.
+// The keys: the first tokens of the body repeated for ever, of several lengths, beginning with
+// the one that may carry enough bits.
 void BodyStore::add_keys(std::uint32_t number, std::uint32_t bits_per_token) {
   Body& body = bodies_[number];
   const Item* const items = &items_[body.first_item];

@@ -1,10 +1,10 @@
-// BodyStore: the loop bodies that the nested detector knows, and how it knows them again.
+// BodyStore: the loop bodies that the nested detector knows, and how it recognises them.
 //
-// Place in the flow: inside NestedDetector. A body is a row of items: an event, or
-// another loop whose number of iterations is left open.
+// Place in the flow: inside LoopSearch. A body is a row of items: an event, or another loop
+// with any number of iterations.
 // Thread-safety: none. Cost: O(length) to add, O(1) to recognise; allocates in the
 // constructor only. When items or bodies run out, everything must be forgotten (clear(),
-// O(1)): rare, bounded, and the loops that go on are simply found again.
+// O(1)): this is rare and bounded, and the loops that go on are found again.
 #pragma once
 
 #include <array>
@@ -18,9 +18,9 @@
 
 namespace refrain::periodicity {
 
-// Where in a body without inner loops a part of it begins, goes round again, or is over. A
-// part is a row of events that comes twice or more in succession: a loop of few rounds, the
-// same number each time.
+// Where in a body without inner loops a part of it begins, repeats, or ends. A part is a
+// row of events that comes twice or more in succession: a loop of few iterations, the same
+// number each time.
 struct PartMark {
   std::uint32_t item = 0;  // before which it is reported; the body's size: at its end
   std::uint32_t body = 0;  // of the part
@@ -32,9 +32,9 @@ struct PartMark {
 struct Body {
   std::uint32_t first_item = 0;
   std::uint32_t size = 0;
-  std::uint32_t loop = 0;    // its number, never given twice
+  std::uint32_t loop = 0;    // its number, never used twice
   std::uint32_t visits = 0;  // so far reported
-  std::uint32_t events = 0;  // of the iteration that it was found with
+  std::uint32_t events = 0;  // of the iteration in which it was found
   std::uint64_t hash = 0;    // of the least rotation
   std::uint32_t least = 0;   // where in the body the least rotation begins
   std::uint16_t depth = 0;   // the least
@@ -70,22 +70,22 @@ class BodyStore {
 
   std::uint32_t count_visit(std::uint32_t body) noexcept { return bodies_[body].visits++; }
 
-  // Where the run of `tokens` that begins at `from` with this lag has an iteration begin,
-  // and which body it is: one known before, cut where it was cut then, or a new one, cut
-  // at its first token of least depth. Gives kNoBody if there is no room.
+  // Which body the run of `tokens` is that begins at `from` with this lag, and where an
+  // iteration begins: of a known body where it began before, of a new one at its first token
+  // of least depth. kNoBody if there is no room.
   struct Found {
     std::uint32_t body;
     std::uint64_t start;
   };
   Found find_or_add(const TokenHistory& tokens, std::uint64_t from, std::uint32_t lag);
 
-  // The tokens [from, to) lie between a visit of a loop and the next one of that loop or
+  // The tokens [from, to) are between a visit of a loop and the next one of that loop or
   // one that begins alike, and begin like these: an iteration that took another course.
-  // Seen a second time, it becomes a body of its own.
+  // Seen a second time, it becomes a body.
   void see_variant(const TokenHistory& tokens, std::uint64_t from, std::uint64_t to);
 
-  // The body whose beginning the last tokens are, from `start` on; of several, the one
-  // that became known last. What has been tried at the position `at` is excluded: the
+  // The body that begins with the last tokens, from `start` on; of several, the one that
+  // became known last. What has been tried at the position `at` is excluded: the
   // loop `running` there, and, since bodies are tried in this order, `body` and later ones.
   struct Tried {
     std::uint64_t at = ~std::uint64_t{0};
@@ -106,7 +106,7 @@ class BodyStore {
   // It will not be recognised any more.
   void outdate(std::uint32_t body) noexcept { bodies_[body].obsolete = true; }
 
-  // The number that the next loop will have; takes it for a loop that has no body here.
+  // The number of the next loop; take_loop() uses it for a loop that has no body here.
   std::uint32_t next_loop() const noexcept { return next_loop_; }
   void take_loop() noexcept { ++next_loop_; }
 
@@ -164,7 +164,7 @@ class BodyStore {
     std::uint64_t first_end = 0;  // index of the history where it ended first
   };
   std::array<Variant, 256> variants_{};
-  ZeroedArray<Slot> by_hash_;  // open addressing
+  ZeroedArray<Slot> by_hash_;  // open addressing; no AppendOnlyMap, for it is cleared
   ZeroedArray<Slot> by_key_;   // direct: the latest body; older ones are chained
   int shift_;
   std::uint32_t epoch_ = 1;

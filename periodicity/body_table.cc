@@ -6,7 +6,7 @@
 namespace refrain::periodicity {
 
 // Two candidates i and j run against each other; the one that loses a comparison is
-// moved behind the part that it lost with, since no rotation beginning there can win.
+// moved past the part with which it lost, since no rotation beginning there can win.
 std::uint32_t least_rotation(const Symbol* body, std::uint32_t size) noexcept {
   const auto at = [&](std::uint32_t index) {
     return body[index < size ? index : index - size];

@@ -1,15 +1,15 @@
-// BodyTable: gives a loop body its identity, so that a loop that comes back is known.
+// BodyTable: gives a loop body its identity, so that a loop that comes back is recognised.
 //
 // Place in the flow: inside FlatLoopDetector.
 // Thread-safety: none. Cost: bounded, allocates in the constructor only.
 //
 // A body is a cyclic word: abc, bca and cab are one loop, caught at different moments.
-// It is known by the hash of its least rotation, which is the same for all of them,
-// and by its length. Two bodies with the same 64-bit hash would be taken for one: the
-// only consequence is that they share a number.
+// It is identified by the hash of its least rotation, which is the same for all of them,
+// and by its length. Two bodies with the same 64-bit hash count as one: they share a number,
+// nothing else.
 //
-// The table is set-associative; the body that was not seen for longest makes room, and
-// is given a new identity if it comes back after all.
+// The table is set-associative; the body not seen for longest makes room, and gets a new
+// identity if it comes back.
 #pragma once
 
 #include <cstdint>

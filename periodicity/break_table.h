@@ -1,9 +1,9 @@
 // BreakTable: where a loop has been left before at the same place for the same event.
 //
-// Place in the flow: inside NestedDetector, which tells it with kLeft: a break that is not
+// Place in the flow: inside LoopReporter, which reports it with kLeft: a break that is not
 // the first of its kind shows nothing new.
 // Thread-safety: none. Cost: O(1), fixed memory. Of two kinds of break that share a slot
-// the latest is known; the other one counts as new when it comes again.
+// the latest is kept; the other one counts as new when it comes again.
 #pragma once
 
 #include <array>
@@ -17,11 +17,11 @@ class BreakTable {
  public:
   struct Earlier {
     std::uint32_t times = 0;     // that the loop was left like this
-    std::uint64_t position = 0;  // the last of them
+    std::uint64_t position = 0;  // the latest
   };
 
-  // The loop is left at `position`, at `place` of its body, since `next` came; gives what is
-  // known of earlier breaks of this kind.
+  // The loop is left at `position`, at `place` of its body, because `next` came; gives
+  // what is known of earlier breaks of this kind.
   Earlier note(std::uint32_t loop, std::uint64_t place, std::uint64_t next,
                std::uint64_t position) noexcept {
     const std::uint64_t key = mix(mix(mix(loop + 1) + place) + next) | 1;

@@ -22,7 +22,7 @@ std::uint32_t ExactDetector::push(Symbol symbol) noexcept {
   const std::uint64_t twin = end - period_;
   const Gram& same = grams_[twin & gram_mask_];
   std::uint64_t& newest = bucket(same.hash);
-  // The twin need not stay in the chain if nothing lies between: keeps chains short.
+  // The twin is not needed in the chain if nothing is in between: keeps chains short.
   const std::uint64_t older = newest == twin + 1 ? same.older_end : newest;
   grams_[end & gram_mask_] = {same.hash, older};
   newest = end + 1;

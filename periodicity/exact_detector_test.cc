@@ -150,7 +150,7 @@ TEST_CASE("ExactDetector: matrix - streams of real programs") {
   CHECK(total.breaks > 100);
 }
 
-TEST_CASE("ExactDetector: settings - N wins over M, and neither is 0") {
+TEST_CASE("ExactDetector: settings - N takes precedence over M, and neither is 0") {
   CHECK(ExactDetector({10, 4}).max_period() == 4);
   CHECK(ExactDetector({0, 0}).max_period() == 1);
   CHECK(ExactDetector({0, 0}).window() == 1);

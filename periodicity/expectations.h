@@ -1,7 +1,6 @@
 // Expectations: how often what comes is what came the last time after the same events.
 //
-// Place in the flow: inside NestedDetector, which asks it whether a stream follows a rule better without
-// its messages. Thread-safety: none. Cost: some 20 ns an event; fixed memory (64 KiB, touched
+// Place in the flow: inside MessageFilter, which compares a stream with and without its messages. Thread-safety: none. Cost: some 20 ns an event; fixed memory (64 KiB, touched
 // when used).
 #pragma once
 
@@ -22,7 +21,7 @@ class Expectations {
     misses_.fill(0);
   }
 
-  // `counted`: whether it counts if it is not what was expected.
+  // `counted`: it counts if it is not what was expected.
   void add(std::uint64_t id, bool counted) noexcept {
     std::uint64_t key = mix(search_);
     for (std::size_t back = 0; back != latest_.size(); ++back) {

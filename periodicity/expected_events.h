@@ -1,8 +1,8 @@
 // ExpectedEvents: the row of events that a detector expects next, where nothing else can follow
 // and nothing is decided as long as it does.
 //
-// Place in the flow: a part of NestedDetector that its caller can reach (LoopDetector::push_expected),
-// so that an event that comes as expected costs a comparison and two stores, and no call.
+// Place in the flow: the part of NestedDetector that its caller can reach (LoopDetector::push_expected),
+// so that an expected event costs a comparison and two stores, and no call.
 // Thread-safety: none. Cost: see above; allocates in the constructor only.
 #pragma once
 
@@ -24,7 +24,7 @@ struct Item {
 };
 
 struct ExpectedEvents {
-  // Whether `symbol` is the next event of the row: then that is behind it.
+  // Whether `symbol` is the next event of the row: then it is taken.
   bool take(Symbol symbol, std::uint16_t depth) noexcept {
     if (next == end || next->id != symbol) return false;
     recent.note(position, symbol, depth);
@@ -33,7 +33,7 @@ struct ExpectedEvents {
     return true;
   }
 
-  const Item* next = nullptr;  // equal to `end`: there is no such row
+  const Item* next = nullptr;  // equal to `end`: nothing is expected
   const Item* end = nullptr;
   std::uint64_t position = 0;  // of the next event
   RecentEvents recent;

@@ -45,15 +45,15 @@ void FlatLoopDetector::enter(std::uint32_t period, LoopSink& sink) noexcept {
 }
 
 void FlatLoopDetector::begin_iteration(std::uint64_t position, LoopSink& sink) noexcept {
-  if (iterations_begun_ == 0) tell(LoopEventKind::kFound, position, 0, sink);
-  tell(LoopEventKind::kIteration, position, iterations_begun_, sink);
+  if (iterations_begun_ == 0) report(LoopEventKind::kFound, position, 0, sink);
+  report(LoopEventKind::kIteration, position, iterations_begun_, sink);
   ++iterations_begun_;
   next_iteration_ = position + period_;
 }
 
 void FlatLoopDetector::leave(std::uint64_t position, LoopSink& sink) noexcept {
   if (iterations_begun_ != 0 && position != next_iteration_) {
-    tell(LoopEventKind::kMismatch, position, iterations_begun_ - 1, sink);
+    report(LoopEventKind::kMismatch, position, iterations_begun_ - 1, sink);
   }
   close(position, sink);
 }
@@ -61,16 +61,16 @@ void FlatLoopDetector::leave(std::uint64_t position, LoopSink& sink) noexcept {
 void FlatLoopDetector::close(std::uint64_t position, LoopSink& sink) noexcept {
   if (iterations_begun_ != 0) {
     const bool complete = position == next_iteration_;
-    tell(LoopEventKind::kLeft, position, iterations_begun_ - (complete ? 0 : 1), sink);
+    report(LoopEventKind::kLeft, position, iterations_begun_ - (complete ? 0 : 1), sink);
   } else {
-    --open_->visits;  // left before its first iteration, never told
+    --open_->visits;  // left before its first iteration, never reported
   }
   period_ = 0;
   last_left_ = position;
 }
 
-void FlatLoopDetector::tell(LoopEventKind kind, std::uint64_t position,
-                            std::uint64_t iteration, LoopSink& sink) const noexcept {
+void FlatLoopDetector::report(LoopEventKind kind, std::uint64_t position,
+                              std::uint64_t iteration, LoopSink& sink) const noexcept {
   sink.on_loop_event({.kind = kind,
                       .level = 0,
                       .loop = loop_,
@@ -81,8 +81,8 @@ void FlatLoopDetector::tell(LoopEventKind kind, std::uint64_t position,
                       .at_end = at_end_});
 }
 
-// Finds the loop's identity, too: the body must be brought into a row for both. It is
-// read where the run begins, for less than an iteration may lie behind `leftmost`.
+// Finds the loop's identity, too: both need the body in a row. It is read where the run begins,
+// since less than an iteration may follow `leftmost`.
 std::uint32_t FlatLoopDetector::start_of_iteration(std::uint64_t run,
                                                    std::uint64_t leftmost) noexcept {
   const std::uint32_t period = period_;

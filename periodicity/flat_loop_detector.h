@@ -4,7 +4,7 @@
 // Thread-safety: none. Cost: about 2 ns a push above the PeriodDetector's; the push that
 // finds a loop does work in the order of N + M. Allocates in the constructor only.
 //
-// What it tells, and where:
+// What it reports, and where:
 //
 //     position   0    first       +p         +2p   …    lock           e
 //     symbols    x y  a b c d  a b c d  a b c d  a b c d  a b c d  a b z
@@ -15,15 +15,15 @@
 // - A lock at i with period p means that exactly the last N + p events repeat with p
 //   (one more would have locked before), so the loop's first event is at i − N − p + 1:
 //   the leftmost possible, which is the same on every rank that runs the same loop.
-//   Events that the loop before it already took are not counted again.
+//   Events of the loop before it are not counted again.
 // - An iteration begins at the first event of least depth in the body; but where a body
-//   that was seen before comes back, at the same event of the body as last time, if
-//   that is of least depth, too. kFound tells the first such event. Iterations lie at
+//   seen before comes back, at the same event of it as last time, if
+//   that is of least depth, too. kFound is at the first such event. Iterations begin at
 //   first + r + k·p.
 // - kIteration comes with the first event of an iteration, once that has matched. So a
 //   break that falls between two iterations gives kLeft alone; one inside an iteration
 //   gives kMismatch, then kLeft, both at the event that did not match.
-// - kLeft counts complete iterations only. finish() tells kLeft at the stream's end.
+// - kLeft counts complete iterations only. finish() reports kLeft at the stream's end.
 #pragma once
 
 #include <cstdint>
@@ -39,9 +39,9 @@ namespace refrain::periodicity {
 
 class FlatLoopDetector final : public LoopDetector {
  public:
-  // Holds most over 41 runs of real programs (limit 10: 63 % of the events in the mean;
+  // Skips most over 41 runs of real programs (limit 10: 63 % of the events in the mean;
   // (64,64) 55 %, (300,600) 54 %, (1024,1024) 61 %): each window favours some level of
-  // their loop nests, so that none does well everywhere.
+  // their loop nests, so none does well everywhere.
   static constexpr PeriodSettings kDefaultPeriods{512, 512};
   static constexpr std::uint32_t kDefaultKnownLoops = 1024;
 
@@ -61,8 +61,8 @@ class FlatLoopDetector final : public LoopDetector {
   void begin_iteration(std::uint64_t position, LoopSink& sink) noexcept;
   void leave(std::uint64_t position, LoopSink& sink) noexcept;
   void close(std::uint64_t position, LoopSink& sink) noexcept;
-  void tell(LoopEventKind kind, std::uint64_t position, std::uint64_t iteration,
-            LoopSink& sink) const noexcept;
+  void report(LoopEventKind kind, std::uint64_t position, std::uint64_t iteration,
+              LoopSink& sink) const noexcept;
   std::uint32_t start_of_iteration(std::uint64_t run, std::uint64_t leftmost) noexcept;
 
   std::unique_ptr<PeriodDetector> periods_;

@@ -34,10 +34,10 @@ Recorded run(const Stream& stream, PeriodSettings settings,
   FlatLoopDetector detector(std::make_unique<Periods>(settings));
   Recorded recorded;
   for (std::size_t i = 0; i < stream.size(); ++i) {
-    const std::size_t told = recorded.events.size();
+    const std::size_t reported = recorded.events.size();
     detector.push(stream[i], depths.empty() ? std::uint16_t{0} : depths[i], recorded);
     REQUIRE(detector.position() == i + 1);
-    for (std::size_t k = told; k < recorded.events.size(); ++k) {
+    for (std::size_t k = reported; k < recorded.events.size(); ++k) {
       REQUIRE(recorded.events[k].position <= i);
       REQUIRE(recorded.events[k].position + detector.reach_events() >= i + 1);
     }
@@ -46,7 +46,7 @@ Recorded run(const Stream& stream, PeriodSettings settings,
   return recorded;
 }
 
-// What holds for every stream: the order of events, and iterations that follow on.
+// What is true of every stream: the order of events, and iterations that follow on.
 void check_order(const Recorded& recorded, std::uint64_t end) {
   using enum LoopEventKind;
   bool open = false;
@@ -85,7 +85,7 @@ void check_order(const Recorded& recorded, std::uint64_t end) {
         REQUIRE(event.iteration == (event.position == next ? iterations : iterations - 1));
         break;
       case kIterationEnd:
-        FAIL("only phases of the program's own end by themselves");
+        FAIL("only phases named by the program have kIterationEnd");
     }
   }
   REQUIRE(!open);
@@ -119,7 +119,7 @@ TEST_CASE("FlatLoopDetector: loop - positions and numbers of all iterations") {
   CHECK(left[0].iteration == 20);
 }
 
-TEST_CASE("FlatLoopDetector: loop - is told with the event that locks") {
+TEST_CASE("FlatLoopDetector: loop - is reported with the event that locks") {
   FlatLoopDetector detector(std::make_unique<ExactDetector>(PeriodSettings{4, 8}));
   Recorded recorded;
   for (std::size_t i = 0; i < 11; ++i) detector.push(i % 4, 0, recorded);
@@ -141,7 +141,7 @@ TEST_CASE("FlatLoopDetector: break - inside an iteration") {
   CHECK(left[0].iteration == 10);
 }
 
-TEST_CASE("FlatLoopDetector: finish - tells the open loop as left, once") {
+TEST_CASE("FlatLoopDetector: finish - reports the open loop as left, once") {
   const auto whole = run(times(10, {1, 2, 3, 4}), {4, 8});
   check_order(whole, 40);
   CHECK(whole.events.back().kind == LoopEventKind::kLeft);

@@ -19,7 +19,7 @@ static_assert(kInverseBase * kHashBase == 1);
 
 constexpr std::uint32_t kEntryBits = 10;
 constexpr std::uint64_t kPatience = 401;   // events from one guess to the next; a prime
-constexpr std::uint64_t kMostBack = 8192;  // events from the first iteration told on
+constexpr std::uint64_t kMostBack = 8192;  // events back to the first reported iteration
 
 }  // namespace
 
@@ -61,7 +61,7 @@ void HeaderSearch::stop(std::uint64_t position) noexcept {
 }
 
 bool HeaderSearch::look(std::uint64_t end) noexcept {
-  if (end - looked_ > RecentEvents::kSize / 2) {  // all went well in between
+  if (end - looked_ > RecentEvents::kSize / 2) {  // all was explained in between
     looking_ = false;
     return false;
   }
@@ -138,9 +138,9 @@ bool HeaderSearch::irregular(const Entry& entry) const noexcept {
   return 8 * entry.kinds.surprises() >= 3 * entry.kinds.size();
 }
 
-// The word of `entry` is one that begins iterations. Which one in the last does so best?
+// The word of `entry` begins iterations. Which word of the last iteration does so best?
 bool HeaderSearch::choose(const Entry& entry, std::uint64_t position) noexcept {
-  // Were these iterations explained, there would be nothing to do.
+  // If these iterations were explained, there is nothing to do.
   if (trouble_[troubles_ % kTrouble] +
           std::uint64_t{2} * kTrouble * (position - entry.last) <
       position) {

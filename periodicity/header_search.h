@@ -1,18 +1,18 @@
 // HeaderSearch: finds loops whose iterations differ: the event that begins each of them.
 //
-// Place in the flow: inside NestedDetector. Exact repetition is TokenHistory's. Where that
-// finds little, for events come in an order of chance or inner loops go round a few times
-// only, an iteration is what lies between two occurrences of an event, its *header*.
+// Place in the flow: inside IrregularVisits. TokenHistory finds exact repetition. Where that
+// finds little, because events come in random order or inner loops have few iterations, an
+// iteration is what is between two occurrences of an event, its *header*.
 // Thread-safety: none. Cost: about 20 ns an event while it looks; it does so when much
-// goes unexplained, and less and less often while that leads to nothing. No call looks
+// is unexplained, and less and less often while it finds nothing. No call looks
 // at more than kSlice events, or one iteration. Allocates in the constructor only.
 //
 // What makes an event a header:
 // - its last kIterations occurrences had at least two events in common, in the places
 //   next to it, each of them at most a third of all events. In noise they never have;
-// - of which kind was what lay between them does not follow from the kinds before: else
-//   the loop repeats exactly, only with a longer body, or it is an order that is not
-//   periodic but follows a rule (Thue–Morse and its like) and no loop;
+// - the kind of what came between them does not follow from the kinds before: else the loop
+//   repeats exactly with a longer body, or the order is not periodic but follows a rule
+//   (Thue–Morse and the like) and is no loop;
 // - no event between them has less depth.
 // Of several, the one of least depth that came first is the header: where the loop begins.
 #pragma once
@@ -33,7 +33,7 @@ class HeaderSearch {
 
   explicit HeaderSearch(const RecentEvents& recent);
 
-  // The event at `position` was not explained by any loop.
+  // No loop explained the event at `position`.
   void unexplained(std::uint64_t position) noexcept;
 
   bool looking() const noexcept { return looking_; }
@@ -46,7 +46,7 @@ class HeaderSearch {
   static constexpr std::uint32_t kMost = 512;
   std::uint32_t iterations(std::array<std::uint64_t, kMost>& positions) const noexcept;
 
-  // Ends the search; the next one begins when much goes unexplained again.
+  // Ends the search; the next one begins when much is unexplained again.
   void stop(std::uint64_t position) noexcept;
 
  private:
@@ -55,11 +55,11 @@ class HeaderSearch {
   static constexpr std::uint64_t kSpan = 12288;      // events of a search, at most
   static constexpr std::uint32_t kTrouble = 16;      // unexplained events in
   static constexpr std::uint64_t kTroubleIn = 2048;  // so many
-  // A nest of exact loops needs three iterations of the outermost to be known. Until then
+  // A nest of exact loops is known after three iterations of the outermost one. Until then
   // its inner loops may look irregular.
   static constexpr std::uint32_t kMany = IterationKinds::kSize;
   static constexpr std::uint64_t kLong = 8000;
-  static constexpr std::uint32_t kPromise = 8;  // a streak worth to look on
+  static constexpr std::uint32_t kPromise = 8;  // a streak worth looking on for
   static constexpr std::uint64_t kPause = 2048;
   static constexpr std::uint64_t kLongestPause = 1 << 16;
 
@@ -74,7 +74,7 @@ class HeaderSearch {
     std::uint64_t before_last = 0;
     std::uint64_t hash = 0;   // of all before the last occurrence
     std::uint64_t scale = 0;  // makes differences of hashes independent of position
-    IterationKinds kinds;     // of what lay in between
+    IterationKinds kinds;     // of what came in between
   };
 
   void begin(std::uint64_t position) noexcept;

@@ -45,7 +45,7 @@ TEST_CASE("HeaderSearch: none - in noise") {
   }
 }
 
-// Neighbours that are everywhere tell nothing.
+// Neighbours that are everywhere are no evidence.
 TEST_CASE("HeaderSearch: none - in noise that is mostly one symbol") {
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     INFO(seed);

@@ -1,4 +1,4 @@
-// CircularHistory: the last values of a stream, found by their position.
+// CircularHistory: the latest values of a stream, by position.
 //
 // Place in the flow: inside the detectors of this folder (the paper's "circular data
 // vector", section 3.2).

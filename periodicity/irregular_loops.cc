@@ -12,7 +12,7 @@ using Word = RecentEvents::Word;
 constexpr std::size_t kTableSize = 1 << 14;
 
 // Keys of the table, never 0. An event is known, or was seen once or twice in courses that
-// were not.
+// are not.
 enum class Seen : std::uint64_t { kKnown = 1, kOnce = 2, kTwice = 3 };
 
 std::uint64_t edge_key(std::uint32_t loop, Word from, Word to) noexcept {

@@ -1,11 +1,11 @@
 // IrregularLoops: known loops whose iterations differ, and which of them goes on.
 //
-// Place in the flow: inside NestedDetector. HeaderSearch finds such a loop; here is what
+// Place in the flow: inside IrregularVisits. HeaderSearch finds such a loop; here is what
 // it may do: the pairs of events that have followed each other in it, as a flow graph.
-// While it takes known edges only it does nothing new, in whatever order. An edge never
+// While it takes only known edges it does nothing new, in whatever order. An edge never
 // taken before breaks it. A course that broke it becomes known
-// - at once if all its events were, only in another order;
-// - with the third iteration that takes it, if it has events of its own.
+// - at once if all its events were known, only in another order;
+// - with the third iteration that takes it, if it has new events.
 // Thread-safety: none. Cost: about 5 ns an event; no call learns more than kMostLearnt
 // edges. Allocates in the constructor only; when the table is full, all is forgotten.
 #pragma once
@@ -32,11 +32,11 @@ class IrregularLoops {
   };
 
   // The loop with this header goes on since the iteration that began at `first`; another
-  // begins at `position`. `number` is for it if it is not known yet. True if it took it.
+  // begins at `position`. If it is not known yet it takes `number`; true if it did.
   bool open(std::uint64_t first, std::uint64_t position, std::uint32_t number) noexcept;
 
   // Looks at some of the events before `end`; true if the last one is the header of a
-  // known loop and an iteration of it, which began at came_back(), has just gone by.
+  // known loop and an iteration of it, which began at came_back(), has just ended.
   bool look(std::uint64_t end) noexcept;
   std::uint64_t came_back() const noexcept { return came_back_; }
   void reopen(std::uint64_t position) noexcept;
@@ -76,7 +76,7 @@ class IrregularLoops {
   const RecentEvents& recent_;
   std::array<Loop, kMostLoops> loops_{};
   std::uint32_t count_ = 0;
-  ZeroedArray<std::uint64_t> table_;  // of edges and events, open addressing
+  ZeroedArray<std::uint64_t> table_;  // of edges and events, open addressing; cleared
   std::size_t table_used_ = 0;
 
   std::uint32_t open_ = kNone;

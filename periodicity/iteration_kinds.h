@@ -1,5 +1,4 @@
-// IterationKinds: of what kinds the last iterations of a loop were, and whether that
-// follows a rule.
+// IterationKinds: the kinds of the last iterations of a loop, and whether they follow a rule.
 //
 // Place in the flow: inside HeaderSearch and IrregularLoops.
 // Thread-safety: none. Cost: O(1) to add, a few us to ask.
@@ -23,8 +22,8 @@ class IterationKinds {
 
   std::uint32_t size() const noexcept { return std::min(count_, kSize); }
 
-  // How many of the later half were not the kind that the ones before let expect: that
-  // which followed the longest context like theirs.
+  // How many of the later half were not of the expected kind: the one that followed the longest
+  // equal context.
   std::uint32_t surprises() const noexcept {
     std::array<std::uint32_t, kSize> kinds;
     const std::uint32_t count = size();

@@ -2,7 +2,7 @@
 //
 // Place in the flow: ARCHITECTURE.md, step 4. The tracer feeds one detector a process,
 // from the thread that runs the serial part; filters/iteration_gate turns the loop
-// events into decisions to write or to hold.
+// events into decisions to write or to suspend.
 //
 // Thread-safety: none, one thread pushes. Not for signal handlers.
 // Cost: push() neither allocates nor locks after construction; implementations state
@@ -20,12 +20,12 @@
 namespace refrain::periodicity {
 
 enum class LoopEventKind : std::uint8_t {
-  // A loop was found. `position` is its first event, which lies in the past: the loop is
-  // known only after it has repeated. Iteration events for what has passed follow at once.
+  // A loop was found. `position` is its first event, which is in the past: the loop is
+  // known only after it has repeated. Events of its past iterations follow at once.
   kFound,
   // An iteration began at `position`; `iteration` counts from 0 within the visit.
   kIteration,
-  // What came at `position` is not what the loop would have done next. `iteration` is the
+  // The event at `position` is not the next one of the loop. `iteration` is the
   // number of the iteration that did not match; it began with the last kIteration.
   kMismatch,
   // The loop was left: `position` is the first event that no longer belongs to it, and
@@ -33,8 +33,8 @@ enum class LoopEventKind : std::uint8_t {
   // break lay inside an iteration.
   kLeft,
   // The iteration has ended, with the event at `position`, and the next has not begun: what
-  // follows up to the next kIteration, if there is one, is in no iteration. Only loops of
-  // phases that the program names have it (phase_detector.h).
+  // follows, up to the next kIteration if any, is in no iteration. Only for loops of phases
+  // that the program names (phase_detector.h).
   kIterationEnd,
 };
 
@@ -49,9 +49,9 @@ struct LoopEvent {
   std::uint64_t position;
   std::uint64_t iteration;
   std::uint32_t parent = kNoLoop;  // the open loop around this one, at level - 1
-  bool at_end = false;             // kLeft only because the stream has ended: no break
-  // kLeft of an outermost loop: how often it has been left before at the same place of its
-  // body and for the same event, and at which position last.
+  bool at_end = false;             // kLeft because the stream has ended: no break
+  // kLeft of an outermost loop: how often it was left before at the same place of its body
+  // for the same event, and where last.
   std::uint32_t left_so_often = 0;
   std::uint64_t left_so_at = 0;
 };
@@ -68,31 +68,31 @@ class LoopDetector {
  public:
   virtual ~LoopDetector() = default;
 
-  // Takes the symbol at the next position; calls the sink for everything that this
-  // symbol decided, in stream order. `depth` is how many regions are open around the
-  // symbol (0 if unknown): an iteration is made to begin at the first event of least
-  // depth in the body, so that marks of iterations nest with the program's regions.
+  // Takes the symbol at the next position; calls the sink for all that this symbol
+  // decided, in stream order. `depth` is how many regions are open around the
+  // symbol (0 if unknown): an iteration begins at the first event of least depth in the
+  // body, so that marks of iterations nest with the program's regions.
   virtual void push(Symbol symbol, std::uint16_t depth, LoopSink& sink) noexcept = 0;
 
-  // The short way for what comes as expected and decides nothing: then it is pushed, and true.
-  // Else nothing has happened, and push() takes it. Symbols of phases never are.
+  // The short way for an expected symbol that decides nothing: pushes it and gives true. Else
+  // nothing has happened, and push() takes it. Symbols of phases are never expected.
   bool push_expected(Symbol symbol, std::uint16_t depth) noexcept {
     return expected_ != nullptr && symbol >> 63 == 0 && expected_->take(symbol, depth);
   }
   // What push_expected() looks at, for a detector around this one; null: it has none.
   ExpectedEvents* expected() const noexcept { return expected_; }
 
-  // The stream has ended: tells every open loop as left, at the end.
+  // The stream has ended: reports every open loop as left, at the end.
   virtual void finish(LoopSink& sink) noexcept = 0;
 
   // Number of symbols pushed so far: the position that the next one will have.
   virtual std::uint64_t position() const noexcept = 0;
 
-  // Whether messages (kMessageSymbol) have turned out to come by chance: one that is sent in one
-  // iteration may then be received in another.
+  // Whether messages (kMessageSymbol) have been found to come in random order: one that is sent in
+  // one iteration may then be received in another.
   virtual bool messages_by_chance() const noexcept { return false; }
 
-  // How far behind position() a LoopEvent's position may lie, in events. A caller that
+  // How far before position() a LoopEvent's position may be, in events. A caller that
   // keeps this many timestamps can date every loop event.
   virtual std::uint64_t reach_events() const noexcept = 0;
 

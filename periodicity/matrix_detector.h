@@ -1,4 +1,4 @@
-// MatrixDetector: the paper's detector as the paper writes it; the reference for others.
+// MatrixDetector: the paper's detector as written there; the reference for others.
 //
 // Place in the flow: a PeriodDetector (see there for the equation and the deviations).
 // Thread-safety: none. Cost: O(M) a push, M·N bytes of matrix; does not allocate after
@@ -15,7 +15,7 @@
 //      …                         …
 //     m=M   [ 1 0 0  1  0 … ]  row sum
 //
-// The matrix lies in memory column by column, so that one push writes one contiguous range.
+// The matrix is stored column by column, so that one push writes one contiguous range.
 #pragma once
 
 #include <cstdint>

@@ -3,69 +3,76 @@
 #include <algorithm>
 
 namespace refrain::periodicity {
+namespace {
+
+constexpr std::uint32_t kStepsPerPush = 128;
+constexpr std::uint64_t kLeastReach = 64;
+constexpr std::uint32_t kFewItems = 8;  // too few to recognise a loop
+constexpr int kMostCloses = 64;
+
+}  // namespace
 
 NestedDetector::NestedDetector(const NestedSettings& settings)
-    : history_({.capacity = settings.history_tokens,
-                .max_lag = settings.max_body_tokens,
-                .enough_bits = settings.found_bits}),
-      bodies_({.bodies = settings.max_bodies,
+    : kept_(row_.events.recent),
+      search_({.capacity = settings.history_tokens,
+               .max_lag = settings.max_body_tokens,
+               .enough_bits = settings.found_bits},
+              {.bodies = settings.max_bodies,
                .items = settings.max_items,
-               .enough_bits = settings.recognised_bits}),
-      frames_(kMaxFrames),
-      inner_(kMaxFrames * (settings.max_body_tokens + std::size_t{1})),
-      pending_(2 * kMaxFrames * (settings.max_body_tokens + std::size_t{1})),
-      reach_(std::max(settings.reach_events, kLeastReach)),
-      max_variant_(settings.variants ? settings.max_body_tokens : 0),
-      seek_irregular_(settings.irregular),
-      seek_messages_(settings.messages),
-      dirty_(settings.messages ? std::max(settings.max_bodies, 16u) : 0),
-      as_events_(settings.messages ? settings.history_tokens : 0),
-      history_mask_(settings.history_tokens - 1) {
-  expected_ = &events_;
+               .enough_bits = settings.recognised_bits},
+              settings.variants ? settings.max_body_tokens : 0, kept_),
+      open_(search_.bodies(), settings.max_body_tokens),
+      pending_(2 * open_.most_inner()),
+      reporter_(row_.events, kept_, open_, search_.bodies(),
+                std::max(settings.reach_events, kLeastReach)),
+      irregular_(row_.events, search_.bodies(), reporter_, settings.irregular),
+      messages_(row_.events, search_.history(), search_.bodies(), settings.messages,
+                settings.max_bodies, settings.history_tokens) {
+  expected_ = &row_.events;
 }
 
 void NestedDetector::push(Symbol symbol, std::uint16_t depth, LoopSink& sink) noexcept {
-  if (events_.take(symbol, depth)) [[likely]]
+  ExpectedEvents& events = row_.events;
+  if (events.take(symbol, depth)) [[likely]]
     return;
-  events_.recent.note(events_.position, symbol, depth);
-  if (events_.next == events_.end && again_ != nullptr && again_->id == symbol) [[likely]]
+  events.recent.note(events.position, symbol, depth);
+  if (row_.repeats_with(symbol)) [[likely]]
     return push_again(sink);
   push_slow(symbol, depth, sink);
 }
 
-// The first event of another iteration of an innermost loop that holds no other.
+// The first event of another iteration of an innermost loop without inner ones.
 void NestedDetector::push_again(LoopSink& sink) noexcept {
-  Frame& frame = frames_[depth_ - 1];
-  if (bodies_[frame.body].marks != 0) [[unlikely]]
-    tell_parts(frame.body, frame.iteration_begin, sink);
-  frame.item = 0;
-  frame.iteration_begin = events_.position;
-  straight_begin_ = again_;
-  events_.next = again_ + 1;
-  again_event_.position = events_.position++;
-  again_event_.iteration = ++frame.iterations;
-  sink.on_loop_event(again_event_);
+  OpenLoop& loop = open_.innermost();
+  if (search_.bodies()[loop.body].marks != 0) [[unlikely]]
+    reporter_.report_parts(loop.body, loop.iteration_begin, sink);
+  loop.item = 0;
+  loop.iteration_begin = row_.events.position;
+  sink.on_loop_event(row_.begin_again(++loop.iterations));
 }
 
 void NestedDetector::push_slow(Symbol symbol, std::uint16_t depth,
                                LoopSink& sink) noexcept {
-  if (leave_out_ && pending_.empty() && !irregular_.is_open()) [[unlikely]] {
-    leave_straight();
+  if (messages_.due() && pending_.empty() && !irregular_.is_open()) [[unlikely]] {
+    leave_row();
     leave_out_messages(sink);
   }
-  if (left_out_ && (symbol & kMessageSymbol) != 0) {
-    ++events_.position;
+  std::uint64_t& position = row_.events.position;
+  if (kept_.leaves_out(symbol)) {
+    ++position;
     return;
   }
-  leave_straight();
-  const bool regular = !irregular_.any() && !search_.looking();
-  if (!regular && push_irregular(sink)) return;
-  const Token token{.id = symbol, .position = events_.position, .depth = depth};
-  ++events_.position;
+  leave_row();
+  if (irregular_.active() && push_irregular(sink)) {
+    ++position;
+    return;
+  }
+  const Token token{.id = symbol, .position = position, .depth = depth};
+  ++position;
   if (pending_.empty()) {
-    if (depth_ == 0) {
+    if (open_.empty()) {
       step_history(token, sink);
-      if (depth_ == 0) return;  // the way of noise
+      if (open_.empty()) return;  // as in noise
     } else {
       step(token, sink);
     }
@@ -73,58 +80,66 @@ void NestedDetector::push_slow(Symbol symbol, std::uint16_t depth,
     pending_.push_back(token);
   }
   if (!pending_.empty()) {
-    const bool crowded = pending_.free() <= inner_.size();
+    const bool crowded = pending_.free() <= open_.most_inner();
     work(crowded ? ~std::uint32_t{0} : kStepsPerPush, sink);
   }
-  if (pending_.empty() && depth_ != 0) enter_straight();
+  if (pending_.empty() && !open_.empty()) enter_row();
+}
+
+// Whether the event belongs to an irregular loop: then nothing else is to be done.
+bool NestedDetector::push_irregular(LoopSink& sink) noexcept {
+  if (irregular_.is_open()) return irregular_.follow(sink);
+  if (!irregular_.look() || !pending_.empty()) return false;
+  // A loop that goes on by itself is left alone.
+  if (!open_.empty() && open_[0].reported && open_[0].iterations >= 3) return false;
+  close_all(sink);
+  irregular_.open(sink);
+  return true;
+}
+
+void NestedDetector::leave_row() noexcept {
+  if (row_.any()) open_.innermost().item += row_.leave();
+}
+
+void NestedDetector::enter_row() noexcept {
+  const OpenLoop& loop = open_.innermost();
+  if (!loop.begun) return;
+  const Item* const items = search_.bodies().items(loop.body);
+  const std::uint32_t size = search_.bodies()[loop.body].size;
+  std::uint32_t end = loop.item == size ? size : items[loop.item].straight_end;
+  if (!loop.reported && open_.report_after(loop) > loop.item)
+    end = std::min(end, open_.report_after(loop));
+  row_.set(items, loop.item, end);
+  if (end != size || !loop.reported || items->straight_end != size) return;
+  row_.repeat(items, reporter_.event_of(LoopEventKind::kIteration, open_.depth() - 1,
+                                        row_.events.position, 0));
 }
 
 void NestedDetector::work(std::uint32_t steps, LoopSink& sink) noexcept {
   while (steps-- != 0 && !pending_.empty()) step(pending_.pop_front(), sink);
 }
 
-void NestedDetector::leave_straight() noexcept {
-  if (straight_begin_ == nullptr) return;
-  frames_[depth_ - 1].item += static_cast<std::uint32_t>(events_.next - straight_begin_);
-  events_.next = events_.end = straight_begin_ = again_ = nullptr;
-}
-
-void NestedDetector::enter_straight() noexcept {
-  if (frames_[depth_ - 1].begun) set_straight(frames_[depth_ - 1]);
-}
-
-void NestedDetector::set_straight(const Frame& frame) noexcept {
-  const Item* const items = bodies_.items(frame.body);
-  const std::uint32_t size = bodies_[frame.body].size;
-  std::uint32_t end = frame.item == size ? size : items[frame.item].straight_end;
-  if (!frame.told && tell_after(frame) > frame.item) end = std::min(end, tell_after(frame));
-  straight_begin_ = events_.next = items + frame.item;
-  events_.end = items + end;
-  again_ = nullptr;
-  if (end != size || !frame.told || items->straight_end != size) return;
-  again_ = items;
-  again_event_ = event_of(LoopEventKind::kIteration, depth_ - 1, events_.position, 0);
-}
-
 void NestedDetector::step(const Token& token, LoopSink& sink) noexcept {
-  if (depth_ == 0) return step_history(token, sink);
-  Frame& frame = frames_[depth_ - 1];
-  if (frame.item == bodies_[frame.body].size &&
-      !complete_iteration(frame, token.position, sink)) {
+  if (open_.empty()) return step_history(token, sink);
+  const BodyStore& bodies = search_.bodies();
+  OpenLoop& loop = open_.innermost();
+  if (loop.item == bodies[loop.body].size &&
+      !complete_iteration(loop, token.position, sink)) {
     return close(token, sink);
   }
-  const Item& item = bodies_.items(frame.body)[frame.item];
+  const Item& item = bodies.items(loop.body)[loop.item];
   if (item.id == token.id) {
-    if (!frame.begun) begin_iterations(token.position, sink);
-    advance(frame, token.body == kNoBody ? nullptr : &token);
-    if (!frame.told && frame.item >= tell_after(frame)) tell_frames(sink);
+    if (!loop.begun) begin_iterations(token.position, sink);
+    open_.advance(loop, token.body == kNoBody ? nullptr : &token);
+    if (!loop.reported && loop.item >= open_.report_after(loop))
+      reporter_.report_open(sink);
     return;
   }
-  // An inner loop may go round no time at all, if enough is left to know the loop by.
-  if (item.child != kNoBody && depth_ < kMaxFrames &&
-      (bodies_[frame.body].size > kFewItems || token.body != kNoBody ||
-       first_event(item.child) == token.id)) {
-    open_inner(item.child);
+  // An inner loop may have no iteration, if enough is left to recognise the loop.
+  if (item.child != kNoBody && !open_.full() &&
+      (bodies[loop.body].size > kFewItems || token.body != kNoBody ||
+       search_.first_event(item.child) == token.id)) {
+    open_.open(item.child);
     pending_.push_front(token);
     return;
   }
@@ -132,192 +147,169 @@ void NestedDetector::step(const Token& token, LoopSink& sink) noexcept {
 }
 
 void NestedDetector::step_history(const Token& token, LoopSink& sink) noexcept {
-  history_.append(token);
-  if (token.position + 1 == events_.position) {
-    if (seek_irregular_) search_.unexplained(events_.position);
-    if (++unexplained_ >= next_look_ && seek_messages_) look_at_messages();
+  search_.history().append(token);
+  if (token.position + 1 == row_.events.position) {
+    irregular_.unexplained(row_.events.position);
+    messages_.unexplained();
   }
-  tried_.only = token.position < no_trial_before_;
-  const auto known = bodies_.recognise(history_, tried_);
-  if (known.body != kNoBody) {
-    look_for_variant(known.body, known.start);
-    return open(known.body, known.start, sink);
+  LoopSearch::Match match = search_.known(token.position);
+  if (match.body == kNoBody) {
+    const std::uint32_t lag = search_.history().find_run();
+    if (lag == 0) return;
+    match = search_.of_run(lag);
+    if (match.body == kNoBody) return forget_all();
   }
-  const std::uint32_t lag = history_.find_run();
-  if (lag != 0) open_run(lag, sink);
+  open(match.body, match.start, sink);
 }
 
-// A known loop begins at `start`. If not far before it lies a visit of the same one, or of
-// one that begins alike, then what lies between is an iteration that took another
-// course: a different order of two events, a part left out, an inner loop too short to
-// be known.
-void NestedDetector::look_for_variant(std::uint32_t body, std::uint64_t start) noexcept {
-  const std::uint64_t first = first_event(body);
-  const std::uint32_t size = bodies_[body].size;
-  const std::uint64_t reach = std::min(size + size + 8, max_variant_);
-  const std::uint64_t least =
-      std::max(history_.begin() + 1, start - std::min(start, reach));
-  if (start < history_.begin() + 3 || history_[start].position == variant_end_) return;
-  variant_end_ = history_[start].position;
-  for (std::uint64_t from = start; from >= least; --from) {
-    const Token& before = history_[from - 1];
-    if (before.body == kNoBody || first_event(before.body) != first) continue;
-    if (start - from >= 2 && history_[from].id == bodies_.items(body)->id) {
-      bodies_.see_variant(history_, from, start);
+// An event has matched at `position`: it begins the iteration of every loop that had none.
+void NestedDetector::begin_iterations(std::uint64_t position, LoopSink& sink) noexcept {
+  for (std::size_t level = 0; level != open_.depth(); ++level) {
+    OpenLoop& loop = open_[level];
+    if (loop.begun) continue;
+    loop.begun = true;
+    loop.iteration_begin = position;
+    if (loop.iterations == 0) {
+      loop.first = position;
+    } else if (!loop.reported && !reporter_.too_early(position) &&
+               (level == 0 || open_[level - 1].reported)) {
+      reporter_.report_found(level, position, loop.iterations, sink);
     }
-    return;
+    if (loop.reported) reporter_.report_iteration(level, position, loop.iterations, sink);
   }
 }
 
-std::uint64_t NestedDetector::first_event(std::uint32_t body) const noexcept {
-  const Item* item = bodies_.items(body);
-  while (item->child != kNoBody) item = bodies_.items(item->child);
-  return item->id;
-}
-
-void NestedDetector::open_run(std::uint32_t lag, LoopSink& sink) noexcept {
-  const std::uint64_t from = history_.begin_of_run(lag);
-  const std::uint32_t more = lag - items_before(from, lag);
-  const auto found = bodies_.find_or_add(history_, from + more, lag);
-  if (found.body == kNoBody) return forget_all();
-  if (left_out_ && found.start + lag < history_.end())
-    bodies_.set_events(
-        found.body, history_[found.start + lag].position - history_[found.start].position);
-  std::uint64_t start = found.start;
-  if (start >= from + lag) start -= lag;
-  open(found.body, start, sink);
-}
-
-// How many more items of the run with this lag lie before `from`, where inner loops that
-// were not yet known show as rows of events: the run really begins there.
-std::uint32_t NestedDetector::items_before(std::uint64_t from,
-                                           std::uint32_t lag) const noexcept {
-  std::uint64_t index = from;
-  for (std::uint32_t count = 0; count != lag; ++count) {
-    const Token& expected = history_[from + lag - 1 - count];
-    const std::uint64_t before = index;
-    if (index > history_.begin() && history_[index - 1].id == expected.id) {
-      --index;
-    } else if (expected.body != kNoBody) {
-      index = rows_before(expected.body, index);
-    }
-    if (index == before) return count;
+// False if the iteration had no event: all its inner loops are empty.
+bool NestedDetector::complete_iteration(OpenLoop& loop, std::uint64_t end,
+                                        LoopSink& sink) noexcept {
+  if (!loop.begun || end == loop.iteration_begin) return false;
+  if (!loop.reported && loop.iterations == 0) reporter_.report_open(sink);
+  if (loop.reported && search_.bodies()[loop.body].marks != 0) {
+    reporter_.report_parts(loop.body, loop.iteration_begin, sink);
   }
-  return lag;
+  open_.end_iteration(loop);
+  return true;
 }
 
 // Turns the tokens of the history from `start` on into an open loop.
 void NestedDetector::open(std::uint32_t body, std::uint64_t start,
                           LoopSink& sink) noexcept {
-  const std::uint32_t size = bodies_[body].size;
-  const std::uint64_t end = history_.end();
+  TokenHistory& history = search_.history();
+  const std::uint32_t size = search_.bodies()[body].size;
+  const std::uint64_t end = history.end();
   std::uint64_t whole = (end - start) / size;
-  const std::uint64_t earlier = whole != 0 ? iteration_before(body, start) : start;
-  // The parts of an iteration are told when it is over.
-  const std::uint64_t marks = bodies_[body].marks;
+  const std::uint64_t earlier = whole != 0 ? search_.iteration_before(body, start) : start;
+  // The parts of an iteration are reported when it is over.
+  const std::uint64_t marks = search_.bodies()[body].marks;
   if (marks != 0 && whole != 0 && start + whole * size == end) --whole;
   const std::uint64_t partial = start + whole * size;
   const bool with_parts = marks != 0 && marks * whole <= BodyStore::kMostMarks;
-  Frame& frame = frames_[depth_++];
-  frame = Frame{.body = body, .inner_base = inner_count_};
-  frame.first = history_[earlier].position;
-  frame.iterations = whole + (earlier != start ? 1 : 0);
-  if (left_out_) tell_behind_told(earlier, start, size);
+  OpenLoop& loop = open_.open(body);
+  loop.first = history[earlier].position;
+  loop.iterations = whole + (earlier != start ? 1 : 0);
+  if (!kept_.all())
+    reporter_.report_only_after_visits(history, earlier, start, size, read_position());
   std::uint64_t begin = earlier;
-  for (std::uint64_t iteration = 0; frame.iterations != 0 && begin < end; ++iteration) {
+  for (std::uint64_t iteration = 0; loop.iterations != 0 && begin < end; ++iteration) {
     const std::uint64_t from = begin;
-    const std::uint64_t position = history_[from].position;
+    const std::uint64_t position = history[from].position;
     begin = begin < start ? start : begin + size;
-    if (too_early(position)) continue;
-    if (!frame.told) tell_found(0, position, iteration, sink);
-    tell(LoopEventKind::kIteration, 0, position, iteration, sink);
+    if (reporter_.too_early(position)) continue;
+    if (!loop.reported) reporter_.report_found(0, position, iteration, sink);
+    reporter_.report_iteration(0, position, iteration, sink);
     if (with_parts && from >= start && begin <= partial && from != partial)
-      tell_parts(body, position, sink);
+      reporter_.report_parts(body, position, sink);
   }
-  frame.item = 0;
-  frame.begun = partial != end;
-  if (frame.begun) frame.iteration_begin = history_[partial].position;
+  loop.begun = partial != end;
+  if (loop.begun) loop.iteration_begin = history[partial].position;
   for (std::uint64_t index = partial; index != end; ++index) {
-    advance(frame, history_[index].body == kNoBody ? nullptr : &history_[index]);
+    open_.advance(loop, history[index].body == kNoBody ? nullptr : &history[index]);
   }
-  history_.truncate(earlier);
-  if (!frame.told && frame.item >= tell_after(frame)) tell_frames(sink);
+  history.truncate(earlier);
+  if (!loop.reported && loop.item >= open_.report_after(loop)) reporter_.report_open(sink);
 }
 
-// Where the iteration before the one at `start` begins, if there is one whose inner loops
-// were not yet known when it was read, so that their events lie there in a row; `start`
-// if not.
-std::uint64_t NestedDetector::iteration_before(std::uint32_t body,
-                                               std::uint64_t start) const noexcept {
-  std::uint64_t index = start;
-  for (std::uint32_t left = bodies_[body].size; left-- != 0;) {
-    const Item& item = bodies_.items(body)[left];
-    if (index > history_.begin() && history_[index - 1].id == item.id) {
-      --index;
-      continue;
+// The innermost loop does not go on with `breaking`.
+void NestedDetector::close(const Token& breaking, LoopSink& sink) noexcept {
+  const OpenLoop closed = open_.innermost();
+  const std::uint64_t end = closed.begun ? closed.iteration_begin : breaking.position;
+  pending_.push_front(breaking);
+  open_.put_back(closed, breaking.position, kept_, pending_);
+  open_.forget_inner(closed);
+  if (closed.reported) reporter_.report_break(breaking, end, sink);
+  open_.close_innermost();
+  const Body& body = search_.bodies()[closed.body];
+  Token visit{.id = loop_token_id(body.loop),
+              .position = end,
+              .events = 0,
+              .body = closed.body,
+              .depth = body.depth};
+  if (closed.iterations != 0) {
+    visit.position = closed.first;
+    visit.events = end - closed.first;
+  }
+  if (!open_.empty()) {
+    OpenLoop& around = open_.innermost();
+    open_.advance(around, &visit);
+    if (!around.reported && around.begun && around.item >= open_.report_after(around)) {
+      reporter_.report_open(sink);
     }
-    const std::uint64_t before = index;
-    if (item.child != kNoBody) index = rows_before(item.child, index);
-    if (index == before) return start;
+    return;
   }
-  return index;
+  search_.note_left(closed, end, breaking.position);
+  if (closed.iterations != 0) step_history(visit, sink);
 }
 
-// Where the iterations of `body` begin that end before `index`.
-std::uint64_t NestedDetector::rows_before(std::uint32_t body,
-                                          std::uint64_t index) const noexcept {
-  const std::uint32_t size = bodies_[body].size;
-  const Item* const items = bodies_.items(body);
-  for (;;) {
-    if (index - history_.begin() < size) return index;
-    for (std::uint32_t item = 0; item != size; ++item) {
-      if (history_[index - size + item].id != items[item].id) return index;
+// All open loops end with the latest event.
+void NestedDetector::close_all(LoopSink& sink) noexcept {
+  const std::uint64_t position = row_.events.position;
+  for (bool inner_whole = false; !open_.empty(); open_.close_innermost()) {
+    OpenLoop& loop = open_.innermost();
+    if (inner_whole) ++loop.item;
+    if (loop.item == search_.bodies()[loop.body].size) {
+      complete_iteration(loop, position, sink);
     }
-    index -= size;
+    inner_whole = !loop.begun;
+    if (!loop.reported) continue;
+    reporter_.report_end(loop.begun ? loop.iteration_begin : position, sink);
+  }
+  open_.forget_inner();
+  search_.history().clear();
+}
+
+// Messages are left out from here on, and what has been read is read again without them.
+void NestedDetector::leave_out_messages(LoopSink& sink) noexcept {
+  messages_.begin();
+  irregular_.give_up();
+  // Open loops are left; what there is of their iterations is read again.
+  for (int tries = 0; !open_.empty() && tries != kMostCloses; ++tries) {
+    close({.id = MessageFilter::kNoEvent, .position = read_position(), .events = 0}, sink);
+  }
+  if (!open_.empty()) close_all(sink);
+  kept_.leave_out_messages();
+  messages_.outdate_bodies();
+  messages_.read_again(pending_);
+  search_.restart();
+}
+
+// There is no room for another body: begins anew. Loops not yet read again keep their ids, so
+// that they still match each other.
+void NestedDetector::forget_all() noexcept {
+  search_.history().clear();
+  search_.bodies().clear();
+  for (std::uint64_t count = pending_.size(); count != 0; --count) {
+    Token token = pending_.pop_front();
+    token.body = kNoBody;
+    pending_.push_back(token);
   }
 }
 
-void NestedDetector::open_inner(std::uint32_t body) noexcept {
-  frames_[depth_++] = Frame{.body = body, .inner_base = inner_count_};
-}
-
-void NestedDetector::advance(Frame& frame, const Token* inner) noexcept {
-  ++frame.item;
-  if (inner != nullptr) inner_[inner_count_++] = *inner;
-}
-
-// An event has matched at `position`: it begins the iteration of every loop that had none.
-void NestedDetector::begin_iterations(std::uint64_t position, LoopSink& sink) noexcept {
-  for (std::size_t level = 0; level != depth_; ++level) {
-    Frame& frame = frames_[level];
-    if (frame.begun) continue;
-    frame.begun = true;
-    frame.iteration_begin = position;
-    if (frame.iterations == 0) {
-      frame.first = position;
-    } else if (!frame.told && !too_early(position) &&
-               (level == 0 || frames_[level - 1].told)) {
-      tell_found(level, position, frame.iterations, sink);
-    }
-    if (frame.told) {
-      tell(LoopEventKind::kIteration, level, position, frame.iterations, sink);
-    }
-  }
-}
-
-// False if the iteration had no event at all, all its inner loops being empty.
-bool NestedDetector::complete_iteration(Frame& frame, std::uint64_t end,
-                                        LoopSink& sink) noexcept {
-  if (!frame.begun || end == frame.iteration_begin) return false;
-  if (!frame.told && frame.iterations == 0) tell_frames(sink);
-  if (frame.told && bodies_[frame.body].marks != 0) {
-    tell_parts(frame.body, frame.iteration_begin, sink);
-  }
-  ++frame.iterations;
-  frame.item = 0;
-  frame.begun = false;
-  inner_count_ = frame.inner_base;
-  return true;
+void NestedDetector::finish(LoopSink& sink) noexcept {
+  leave_row();
+  work(~std::uint32_t{0}, sink);
+  reporter_.end_stream();
+  irregular_.finish(sink);
+  close_all(sink);
 }
 
 }  // namespace refrain::periodicity

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "filters/held_stretches.h"
 #include "filters/nested_policy.h"
+#include "filters/skipped_intervals.h"
 #include "periodicity/nested_detector.h"
 #include "test/support/chance.h"
 #include "test/support/loop_record.h"
@@ -29,9 +29,9 @@ Answer ask(const Stream& stream, bool messages = true, NestedSettings settings =
   test::LoopRecord record;
   bool in_reach = true;
   for (std::size_t i = 0; i != stream.size(); ++i) {
-    const std::size_t told = record.events.size();
+    const std::size_t reported = record.events.size();
     detector.push(stream[i], 0, record);
-    for (std::size_t k = told; k != record.events.size(); ++k)
+    for (std::size_t k = reported; k != record.events.size(); ++k)
       in_reach &= record.events[k].position <= i &&
                   record.events[k].position + detector.reach_events() >= i;
   }
@@ -39,22 +39,22 @@ Answer ask(const Stream& stream, bool messages = true, NestedSettings settings =
   CHECK(in_reach);
   CHECK(record.complaint(stream.size()) == "");
   Answer answer{.left_out = detector.messages_by_chance()};
-  filters::HeldStretches stretches;
-  filters::NestedPolicy policy({.limit = 10, .nested = filters::Nested::kOnce}, stretches);
+  filters::SkippedIntervals intervals;
+  filters::NestedPolicy policy({.limit = 10, .nested = filters::Nested::kOnce}, intervals);
   for (const auto& event : record.events) {
     policy.on_loop_event(event);
     if (event.level == 0 && event.kind == LoopEventKind::kLeft)
       answer.iterations = std::max(answer.iterations, event.iteration);
   }
-  stretches.finish(stream.size());
+  intervals.finish(stream.size());
   answer.skipped =
-      static_cast<double>(stretches.held_events()) / static_cast<double>(stream.size());
+      static_cast<double>(intervals.skipped_events()) / static_cast<double>(stream.size());
   return answer;
 }
 
 constexpr std::uint64_t message(std::uint64_t number) { return kMessageSymbol | number; }
 
-// Steps of collective calls, with messages between them as the particles happen to fly.
+// Steps of collective calls, with messages between them in the order in which particles move.
 Stream particles(std::uint64_t steps, double probability, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   const auto happens = [&] {
@@ -78,7 +78,7 @@ Stream particles(std::uint64_t steps, double probability, std::uint64_t seed) {
   return stream;
 }
 
-TEST_CASE("NestedDetector: messages - as they happen to come") {
+TEST_CASE("NestedDetector: messages - in random order") {
   for (const double probability : {0.1, 0.2, 0.3, 0.4, 0.5, 0.6})
     for (std::uint64_t rank = 0; rank != 4; ++rank) {
       INFO("probability " << probability << ", rank " << rank);
@@ -106,7 +106,7 @@ TEST_CASE("NestedDetector: messages - that follow a rule are kept") {
   }
 }
 
-// Recorded streams of which a third of the symbols are messages that come as they like: as many
+// Recorded streams of which a third of the symbols are messages in random order: as many
 // iterations as without chance, one more or less.
 TEST_CASE("NestedDetector: messages - chance in recorded streams") {
   for (const auto kind : {test::ChanceKind::kOptional, test::ChanceKind::kSwapped,
@@ -137,7 +137,7 @@ TEST_CASE("NestedDetector: messages - chance in recorded streams") {
     }
 }
 
-TEST_CASE("NestedDetector: messages - no fantasies") {
+TEST_CASE("NestedDetector: messages - no loops in noise") {
   for (const std::uint64_t symbols : {2, 3, 4, 16, 64})
     for (std::uint64_t seed = 0; seed != 3; ++seed) {
       INFO(symbols << " symbols, seed " << seed);

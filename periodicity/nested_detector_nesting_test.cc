@@ -1,4 +1,4 @@
-// What the nested detector tells nests: visits of loops lie apart or one within one
+// What the nested detector reports nests: visits of loops are apart or one is within one
 // iteration of the other, and no two visits of one loop overlap.
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -21,7 +21,7 @@ using test::Stream;
 
 enum class Depths { kNone, kSome };
 
-// The number of visits that were told.
+// The number of visits that were reported.
 std::size_t check(const std::string& name, const Stream& stream, Depths depths) {
   INFO(name << (depths == Depths::kSome ? ", with depths" : ""));
   NestedDetector detector;
@@ -52,8 +52,8 @@ LoopEvent event(LoopEventKind kind, std::uint32_t loop, std::uint64_t position,
 }
 
 // Iterations of `size` events.
-void tell_visit(LoopRecord& record, std::uint32_t loop, std::uint64_t begin,
-                std::uint64_t size, std::uint64_t iterations, bool broken = false) {
+void record_visit(LoopRecord& record, std::uint32_t loop, std::uint64_t begin,
+                  std::uint64_t size, std::uint64_t iterations, bool broken = false) {
   record.events.push_back(event(LoopEventKind::kFound, loop, begin, 0));
   for (std::uint64_t k = 0; k != iterations + (broken ? 1 : 0); ++k)
     record.events.push_back(event(LoopEventKind::kIteration, loop, begin + k * size, k));
@@ -63,30 +63,30 @@ void tell_visit(LoopRecord& record, std::uint32_t loop, std::uint64_t begin,
 
 }  // namespace
 
-TEST_CASE("Nesting: the check - sees what does not nest") {
+TEST_CASE("Nesting: the check - finds what does not nest") {
   LoopRecord record;
-  tell_visit(record, 0, 10, 3, 4);
-  SECTION("an outer loop told later") {
-    tell_visit(record, 1, 4, 20, 3);
+  record_visit(record, 0, 10, 3, 4);
+  SECTION("an outer loop reported later") {
+    record_visit(record, 1, 4, 20, 3);
     CHECK(test::nesting_complaint(record) == "");
     REQUIRE(test::visits_of(record).size() == 2);
     CHECK(test::visits_of(record)[0].loop == 1);
   }
   SECTION("one that begins in it") {
-    tell_visit(record, 1, 19, 20, 3);
+    record_visit(record, 1, 19, 20, 3);
     CHECK(test::nesting_complaint(record) != "");
   }
-  SECTION("one that it lies in two iterations of") {
-    tell_visit(record, 1, 5, 10, 3);
+  SECTION("one with two iterations around it") {
+    record_visit(record, 1, 5, 10, 3);
     CHECK(test::nesting_complaint(record) != "");
   }
   SECTION("the same once more") {
-    tell_visit(record, 0, 13, 3, 1);
+    record_visit(record, 0, 13, 3, 1);
     CHECK(test::nesting_complaint(record) != "");
   }
   SECTION("one that begins in its broken iteration") {
-    tell_visit(record, 1, 40, 5, 2, true);
-    tell_visit(record, 2, 50, 7, 3);
+    record_visit(record, 1, 40, 5, 2, true);
+    record_visit(record, 2, 50, 7, 3);
     CHECK(test::nesting_complaint(record) == "");
   }
 }
@@ -107,7 +107,7 @@ TEST_CASE("Nesting: made-up programs") {
   CHECK(visits > 10000);
 }
 
-TEST_CASE("Nesting: random nests, also with something amiss here and there") {
+TEST_CASE("Nesting: random nests, also with perturbations") {
   std::size_t visits = 0;
   for (int depth = 1; depth <= 3; ++depth)
     for (const bool extras : {false, true})
@@ -126,9 +126,9 @@ TEST_CASE("Nesting: random nests, also with something amiss here and there") {
   CHECK(visits > 10000);
 }
 
-// A loop that goes on for longer than the detector reaches, in what had looked like another
-// iteration of two loops around it, which turn out to have ended before.
-TEST_CASE("Nesting: an end that is out of reach - behind what was told inside") {
+// A loop that goes on for longer than the detector's reach, in what looked like another iteration
+// of two loops around it, which had in fact ended before.
+TEST_CASE("Nesting: an end that is out of reach - after what was reported inside") {
   Stream stream;
   const auto add = [&stream](const char* symbols, int times) {
     for (; times != 0; --times)

@@ -1,10 +1,10 @@
-// The nested detector's loops of few rounds, which it knows as parts of a body.
+// The nested detector's loops of few rounds, known as parts of a body.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <vector>
 
-#include "filters/held_stretches.h"
 #include "filters/nested_policy.h"
+#include "filters/skipped_intervals.h"
 #include "periodicity/nested_detector.h"
 #include "test/support/loop_record.h"
 #include "test/support/streams.h"
@@ -24,12 +24,12 @@ LoopRecord run(const Stream& stream) {
   return record;
 }
 
-double held_share(const LoopRecord& record, filters::Nested nested, std::size_t events) {
-  filters::HeldStretches stretches;
-  filters::NestedPolicy policy({.limit = 10, .nested = nested}, stretches);
+double skipped_share(const LoopRecord& record, filters::Nested nested, std::size_t events) {
+  filters::SkippedIntervals intervals;
+  filters::NestedPolicy policy({.limit = 10, .nested = nested}, intervals);
   for (const auto& event : record.events) policy.on_loop_event(event);
-  stretches.finish(events);
-  return static_cast<double>(stretches.held_events()) / static_cast<double>(events);
+  intervals.finish(events);
+  return static_cast<double>(intervals.skipped_events()) / static_cast<double>(events);
 }
 
 Stream& append(Stream& stream, const Stream& more, std::size_t times = 1) {
@@ -37,14 +37,14 @@ Stream& append(Stream& stream, const Stream& more, std::size_t times = 1) {
   return stream;
 }
 
-// 10; 3 × 20; 2 × [30; 2 × 31]; 40: too few rounds to be known but as parts of the body.
+// 10; 3 × 20; 2 × [30; 2 × 31]; 40: too few rounds to be known except as parts of the body.
 Stream with_parts(std::size_t times) {
   Stream stream{90, 91};
   append(stream, {10, 20, 20, 20, 30, 31, 31, 30, 31, 31, 40}, times);
   return stream;
 }
 
-TEST_CASE("NestedDetector: parts - loops of few rounds are told in every iteration") {
+TEST_CASE("NestedDetector: parts - loops of few rounds are reported in every iteration") {
   Stream stream = with_parts(30);
   append(stream, {95, 96});
   const auto loops = run(stream).loops();
@@ -64,7 +64,7 @@ TEST_CASE("NestedDetector: parts - loops of few rounds are told in every iterati
   CHECK(loops.at(3).iterations == 120);
 }
 
-TEST_CASE("NestedDetector: parts - of the iteration that broke are not told") {
+TEST_CASE("NestedDetector: parts - of the iteration that broke are not reported") {
   for (const std::size_t whole : {1u, 2u, 3u, 5u, 6u, 7u, 9u, 10u}) {
     INFO(whole << " items of the last iteration");
     Stream stream = with_parts(30);
@@ -90,17 +90,17 @@ TEST_CASE("NestedDetector: parts - rows in a body of inner loops are none") {
   append(stream, {95, 96});
   const auto loops = run(stream).loops();
   CHECK(loops.size() == 2);
-  CHECK(held_share(run(stream), filters::Nested::kOnce, stream.size()) > 0.85);
+  CHECK(skipped_share(run(stream), filters::Nested::kOnce, stream.size()) > 0.85);
 }
 
-// Ten iterations are the limit; what is in them goes round more often than that.
-TEST_CASE("NestedDetector: parts - once holds them within the first iterations") {
+// Ten iterations are the limit; what is in them repeats more often.
+TEST_CASE("NestedDetector: parts - once skips them within the first iterations") {
   const auto record = run(with_parts(10));
-  CHECK(held_share(record, filters::Nested::kOnce, 112) > 0.35);
-  CHECK(held_share(record, filters::Nested::kEach, 112) == 0.0);
+  CHECK(skipped_share(record, filters::Nested::kOnce, 112) > 0.35);
+  CHECK(skipped_share(record, filters::Nested::kEach, 112) == 0.0);
 }
 
-// The same rows by themselves, later, for long: the loop keeps its number.
+// The same rows alone, later, for long: the loop keeps its number.
 TEST_CASE("NestedDetector: parts - one that comes alone is the same loop") {
   Stream stream = with_parts(30);
   append(stream, {95});

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "filters/held_stretches.h"
 #include "filters/nested_policy.h"
+#include "filters/skipped_intervals.h"
 #include "periodicity/nested_detector.h"
 #include "test/support/loop_nest.h"
 #include "test/support/loop_record.h"
@@ -50,12 +50,12 @@ LoopRecord run(const Stream& stream, const NestedSettings& settings = {}) {
   return record;
 }
 
-double held_share(const LoopRecord& record, filters::Nested nested, std::size_t events) {
-  filters::HeldStretches stretches;
-  filters::NestedPolicy policy({.limit = 10, .nested = nested}, stretches);
+double skipped_share(const LoopRecord& record, filters::Nested nested, std::size_t events) {
+  filters::SkippedIntervals intervals;
+  filters::NestedPolicy policy({.limit = 10, .nested = nested}, intervals);
   for (const auto& event : record.events) policy.on_loop_event(event);
-  stretches.finish(events);
-  return static_cast<double>(stretches.held_events()) / static_cast<double>(events);
+  intervals.finish(events);
+  return static_cast<double>(intervals.skipped_events()) / static_cast<double>(events);
 }
 
 struct Shares {
@@ -69,15 +69,15 @@ Shares mean_shares(const std::string& kind, const NestedSettings& settings = {})
   for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
     const auto program = test::program_stream(kind, seed);
     const auto record = run(program.symbols, settings);
-    sum.once += held_share(record, filters::Nested::kOnce, program.symbols.size());
-    sum.each += held_share(record, filters::Nested::kEach, program.symbols.size());
+    sum.once += skipped_share(record, filters::Nested::kOnce, program.symbols.size());
+    sum.each += skipped_share(record, filters::Nested::kEach, program.symbols.size());
   }
   return {sum.once / kSeeds, sum.each / kSeeds};
 }
 
-// What is held of each kind, in percent with once and each, a little below what was
+// What is skipped of each kind, in percent with once and each, a little below what was
 // measured when this was written (docs/nested-detection.md).
-TEST_CASE("NestedDetector: programs - share held of each kind of irregular program") {
+TEST_CASE("NestedDetector: programs - share skipped of each kind of irregular program") {
   const std::map<std::string, std::pair<int, int>> least{
       {"adaptive blocks", {94, 78}}, {"adaptive levels", {92, 60}},
       {"subcycling", {80, 38}},      {"newton", {93, 84}},
@@ -106,7 +106,7 @@ TEST_CASE("NestedDetector: irregular - what it adds") {
 }
 
 // Head, an order of chance, tail: 1000 times, between a prologue and an epilogue.
-TEST_CASE("NestedDetector: irregular - iterations are told where they begin") {
+TEST_CASE("NestedDetector: irregular - iterations are reported where they begin") {
   for (std::uint64_t seed = 0; seed < 10; ++seed) {
     INFO(seed);
     const auto program = test::program_stream("any order of 6", seed);
@@ -138,15 +138,16 @@ TEST_CASE("NestedDetector: irregular - a changed program is noticed at once") {
     CHECK(std::any_of(record.events.begin(), record.events.end(), [&](const auto& event) {
       return event.kind == LoopEventKind::kMismatch && event.position == change;
     }));
-    filters::HeldStretches stretches;
-    filters::NestedPolicy policy({.limit = 10}, stretches);
+    filters::SkippedIntervals intervals;
+    filters::NestedPolicy policy({.limit = 10}, intervals);
     for (const auto& event : record.events) policy.on_loop_event(event);
-    stretches.finish(program.symbols.size());
-    for (const auto& held : stretches.held()) {  // the one before and the broken one
-      const bool kept = held.end <= program.iterations[699] || held.begin > change;
+    intervals.finish(program.symbols.size());
+    for (const auto& skipped :
+         intervals.intervals()) {  // the one before and the broken one
+      const bool kept = skipped.end <= program.iterations[699] || skipped.begin > change;
       CHECK(kept);
     }
-    CHECK(100 * stretches.held_events() > 90 * program.symbols.size());
+    CHECK(100 * intervals.skipped_events() > 90 * program.symbols.size());
   }
 }
 
@@ -164,21 +165,21 @@ TEST_CASE("NestedDetector: irregular - gives way to a loop that repeats exactly"
   CHECK(record.events.back().at_end);
 }
 
-TEST_CASE("NestedDetector: no fantasies - long random streams") {
+TEST_CASE("NestedDetector: no loops - long random streams") {
   for (const std::uint64_t symbols : {2, 3, 4, 16, 64}) {
     for (std::uint64_t seed = 100; seed < 103; ++seed) {
       INFO(symbols << " symbols, seed " << seed);
       const auto stream = test::random_stream(300000, symbols, seed);
       const auto record = run(stream);
-      CHECK(held_share(record, filters::Nested::kOnce, stream.size()) < 0.01);
-      CHECK(held_share(record, filters::Nested::kEach, stream.size()) < 0.01);
+      CHECK(skipped_share(record, filters::Nested::kOnce, stream.size()) < 0.01);
+      CHECK(skipped_share(record, filters::Nested::kEach, stream.size()) < 0.01);
     }
   }
 }
 
 // Rows of events in an order that never repeats three times: by the sum of the digits of
 // their number, to the base k, modulo k.
-TEST_CASE("NestedDetector: no fantasies - rows in Thue-Morse order") {
+TEST_CASE("NestedDetector: no loops - rows in Thue-Morse order") {
   for (const std::uint64_t base : {2, 3, 4, 5}) {
     for (const std::uint64_t size : {1, 2, 5, 20}) {
       for (const bool inner : {false, true}) {
@@ -192,7 +193,7 @@ TEST_CASE("NestedDetector: no fantasies - rows in Thue-Morse order") {
         }
         INFO("base " << base << ", rows of " << size << ", inner loops " << inner);
         const auto record = run(stream);
-        CHECK(held_share(record, filters::Nested::kOnce, stream.size()) <
+        CHECK(skipped_share(record, filters::Nested::kOnce, stream.size()) <
               (inner ? 0.75 : 0.05));
       }
     }
@@ -210,7 +211,7 @@ TEST_CASE("NestedDetector: variants - what looking for them adds") {
   CHECK(with > without + 0.05);
 }
 
-// A stream that a fuzzer would make: nests, noise, programs, pieces said again.
+// A stream as of a fuzzer: nests, noise, programs, repeated pieces.
 Stream anything(std::mt19937_64& random) {
   Stream stream;
   const auto& kinds = test::program_kinds();
@@ -278,13 +279,13 @@ TEST_CASE("NestedDetector: fuzz - invariants on any stream with any settings") {
     LoopRecord record;
     record.events.reserve(40 * stream.size() + 100000);
     bool in_reach = true;
-    std::size_t most_told = 0;
+    std::size_t most_reported = 0;
     const std::size_t before = allocations;
     for (std::size_t i = 0; i < stream.size(); ++i) {
-      const std::size_t told = record.events.size();
+      const std::size_t reported = record.events.size();
       detector.push(stream[i], static_cast<std::uint16_t>(random() % 3), record);
-      most_told = std::max(most_told, record.events.size() - told);
-      for (std::size_t k = told; k < record.events.size(); ++k) {
+      most_reported = std::max(most_reported, record.events.size() - reported);
+      for (std::size_t k = reported; k < record.events.size(); ++k) {
         in_reach &= record.events[k].position <= i &&
                     record.events[k].position + detector.reach_events() >= i;
       }
@@ -295,18 +296,18 @@ TEST_CASE("NestedDetector: fuzz - invariants on any stream with any settings") {
     CHECK(record.complaint(stream.size()) == "");
     CHECK(test::nesting_complaint(record) == "");
     CHECK(detector.position() == stream.size());
-    CHECK(most_told < 6000);
+    CHECK(most_reported < 6000);
     events += record.events.size();
     for (const auto nested : {filters::Nested::kOnce, filters::Nested::kEach}) {
-      filters::HeldStretches stretches;
-      filters::NestedPolicy policy({.limit = random() % 12, .nested = nested}, stretches);
+      filters::SkippedIntervals intervals;
+      filters::NestedPolicy policy({.limit = random() % 12, .nested = nested}, intervals);
       for (const auto& event : record.events) policy.on_loop_event(event);
-      stretches.finish(stream.size());
+      intervals.finish(stream.size());
       bool ordered = true;
       std::uint64_t end = 0;
-      for (const auto& held : stretches.held()) {
-        ordered &= (held.begin >= end && held.begin < held.end);
-        end = held.end;
+      for (const auto& skipped : intervals.intervals()) {
+        ordered &= (skipped.begin >= end && skipped.begin < skipped.end);
+        end = skipped.end;
       }
       CHECK(ordered);
       CHECK(end <= stream.size());
@@ -315,9 +316,9 @@ TEST_CASE("NestedDetector: fuzz - invariants on any stream with any settings") {
   CHECK(events > 50000);
 }
 
-// The nest found is the nest generated, or one that predicts the stream as well: it holds
-// as much as knowing the source would, but for the iterations kept at breaks.
-TEST_CASE("NestedDetector: random nests - as much is held as the truth allows") {
+// The nest found is the nest generated, or one that predicts the stream as well: as much
+// is skipped as with knowledge of the source, except the iterations kept at breaks.
+TEST_CASE("NestedDetector: random nests - as much is skipped as the truth allows") {
   std::size_t nests = 0;
   std::size_t good = 0;
   for (const bool vary : {false, true}) {
@@ -332,12 +333,12 @@ TEST_CASE("NestedDetector: random nests - as much is held as the truth allows") 
         const double events = static_cast<double>(truth.symbols.size());
         const double best =
             static_cast<double>(truth.iterations[58] - truth.iterations[10]) / events;
-        const double held =
-            held_share(record, filters::Nested::kOnce, truth.symbols.size());
+        const double skipped =
+            skipped_share(record, filters::Nested::kOnce, truth.symbols.size());
         ++nests;
-        good += held >= best - 0.02 ? 1 : 0;
+        good += skipped >= best - 0.02 ? 1 : 0;
         INFO("depth " << depth << " seed " << seed << " varying " << vary);
-        CHECK(held >= 0.75 * best);
+        CHECK(skipped >= 0.75 * best);
       }
     }
   }

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "filters/held_stretches.h"
 #include "filters/nested_policy.h"
+#include "filters/skipped_intervals.h"
 #include "periodicity/nested_detector.h"
 #include "test/support/loop_record.h"
 #include "test/support/streams.h"
@@ -122,7 +122,7 @@ TEST_CASE("NestedDetector: streams - the loop with those iterations has that per
 
 std::string run_of(const std::string& file) { return file.substr(0, file.find(".rank")); }
 
-// What of the outermost loop with most events in it must not depend on the rank.
+// What must not depend on the rank, of the outermost loop with most events in it.
 struct Cut {
   std::uint64_t iterations;
   std::uint64_t visits;
@@ -187,15 +187,15 @@ TEST_CASE("NestedDetector: streams - iterations begin at the same place on every
   }
 }
 
-double held_share(const LoopRecord& record, filters::Nested nested, std::size_t events) {
-  filters::HeldStretches stretches;
-  filters::NestedPolicy policy({.limit = 10, .nested = nested}, stretches);
+double skipped_share(const LoopRecord& record, filters::Nested nested, std::size_t events) {
+  filters::SkippedIntervals intervals;
+  filters::NestedPolicy policy({.limit = 10, .nested = nested}, intervals);
   for (const auto& event : record.events) policy.on_loop_event(event);
-  stretches.finish(events);
-  return static_cast<double>(stretches.held_events()) / static_cast<double>(events);
+  intervals.finish(events);
+  return static_cast<double>(intervals.skipped_events()) / static_cast<double>(events);
 }
 
-TEST_CASE("NestedDetector: streams - share held of streams of 1000 events or more") {
+TEST_CASE("NestedDetector: streams - share skipped of streams of 1000 events or more") {
   double first = 0;
   double once = 0;
   double each = 0;
@@ -205,12 +205,12 @@ TEST_CASE("NestedDetector: streams - share held of streams of 1000 events or mor
     // Four V-cycles, fewer than the limit; only levels of the cycle are inner loops.
     const bool four_cycles = starts_with(file, "npb34mpi-mg.S-stk6");
     const double share =
-        held_share(records().at(file), filters::Nested::kOnce, symbols.size());
+        skipped_share(records().at(file), filters::Nested::kOnce, symbols.size());
     INFO(file);
     CHECK((share >= 0.7 || four_cycles));
     once += share;
-    first += held_share(records().at(file), filters::Nested::kFirst, symbols.size());
-    each += held_share(records().at(file), filters::Nested::kEach, symbols.size());
+    first += skipped_share(records().at(file), filters::Nested::kFirst, symbols.size());
+    each += skipped_share(records().at(file), filters::Nested::kEach, symbols.size());
     ++count;
   }
   CHECK(count == 119);

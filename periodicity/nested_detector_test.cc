@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "filters/held_stretches.h"
 #include "filters/nested_policy.h"
+#include "filters/skipped_intervals.h"
 #include "test/support/little_memory.h"
 #include "test/support/loop_nest.h"
 #include "test/support/loop_record.h"
@@ -27,9 +27,9 @@ LoopRecord run(const Stream& stream, const NestedSettings& settings = {},
   LoopRecord record;
   bool in_reach = true;
   for (std::size_t i = 0; i < stream.size(); ++i) {
-    const std::size_t told = record.events.size();
+    const std::size_t reported = record.events.size();
     detector.push(stream[i], depths.empty() ? std::uint16_t{0} : depths[i], record);
-    for (std::size_t k = told; k < record.events.size(); ++k) {
+    for (std::size_t k = reported; k < record.events.size(); ++k) {
       in_reach &= record.events[k].position <= i &&
                   record.events[k].position + detector.reach_events() >= i;
     }
@@ -41,12 +41,12 @@ LoopRecord run(const Stream& stream, const NestedSettings& settings = {},
   return record;
 }
 
-double held_share(const LoopRecord& record, filters::Nested nested, std::size_t events) {
-  filters::HeldStretches stretches;
-  filters::NestedPolicy policy({.limit = 10, .nested = nested}, stretches);
+double skipped_share(const LoopRecord& record, filters::Nested nested, std::size_t events) {
+  filters::SkippedIntervals intervals;
+  filters::NestedPolicy policy({.limit = 10, .nested = nested}, intervals);
   for (const auto& event : record.events) policy.on_loop_event(event);
-  stretches.finish(events);
-  return static_cast<double>(stretches.held_events()) / static_cast<double>(events);
+  intervals.finish(events);
+  return static_cast<double>(intervals.skipped_events()) / static_cast<double>(events);
 }
 
 // The outermost loop with most iterations in one visit.
@@ -73,7 +73,7 @@ Stream& append(Stream& stream, const Stream& more, std::size_t times = 1) {
   return stream;
 }
 
-TEST_CASE("NestedDetector: loop - a flat loop is told where it is") {
+TEST_CASE("NestedDetector: loop - a flat loop is reported where it is") {
   Stream stream{90, 91};
   append(stream, {1, 2, 3, 4, 5}, 40);
   append(stream, {95, 96});
@@ -125,9 +125,9 @@ TEST_CASE("NestedDetector: nest - inner loops of varying length in an outer one"
   const auto outer = outermost(record);
   CHECK(outer.most == 30);
   CHECK(outer.first_event == 2);
-  const auto told = iterations_of_level_0(record);
+  const auto reported = iterations_of_level_0(record);
   for (const auto begin : begins) {
-    CHECK(std::count(told.begin(), told.end(), begin) == 1);
+    CHECK(std::count(reported.begin(), reported.end(), begin) == 1);
   }
   std::size_t inner_visits = 0;
   for (const auto& event : record.events) {
@@ -138,7 +138,8 @@ TEST_CASE("NestedDetector: nest - inner loops of varying length in an outer one"
   CHECK(inner_visits == 30);
 }
 
-TEST_CASE("NestedDetector: re-entry - a known loop is told within its first iteration") {
+TEST_CASE(
+    "NestedDetector: re-entry - a known loop is reported within its first iteration") {
   const Stream body{1, 2, 3, 4, 5, 6, 7, 8};
   Stream stream;
   append(stream, body, 20);
@@ -186,7 +187,7 @@ void append_random_nest(std::mt19937_64& random, Stream& stream, Depths& depths,
   }
 }
 
-TEST_CASE("NestedDetector: push_expected - the short way tells the same") {
+TEST_CASE("NestedDetector: push_expected - the short way reports the same") {
   std::uint64_t taken = 0;
   std::uint64_t pushed = 0;
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
@@ -198,10 +199,10 @@ TEST_CASE("NestedDetector: push_expected - the short way tells the same") {
     NestedDetector detector;
     LoopRecord record;
     for (std::size_t i = 0; i < stream.size(); ++i) {
-      const std::size_t told = record.events.size();
+      const std::size_t reported = record.events.size();
       const bool short_way = detector.push_expected(stream[i], depths[i]);
       if (!short_way) detector.push(stream[i], depths[i], record);
-      if (short_way && record.events.size() != told) FAIL("it decided something");
+      if (short_way && record.events.size() != reported) FAIL("it decided something");
       taken += short_way;
     }
     pushed += stream.size();
@@ -245,21 +246,21 @@ TEST_CASE("NestedDetector: rotation - iterations begin at the first event of lea
   for (std::size_t k = 0; k < 20; ++k) CHECK(iterations[k] == 3 + 4 * k);
 }
 
-TEST_CASE("NestedDetector: no fantasies - noise and Thue-Morse are not held") {
+TEST_CASE("NestedDetector: no loops - noise and Thue-Morse are not skipped") {
   for (const auto nested : {filters::Nested::kOnce, filters::Nested::kEach}) {
     for (const std::uint64_t symbols : {2, 4, 16, 64}) {
       for (std::uint64_t seed = 0; seed < 3; ++seed) {
         INFO(symbols << " symbols, seed " << seed);
         const auto stream = test::random_stream(100000, symbols, seed);
-        CHECK(held_share(run(stream), nested, stream.size()) < 0.05);
-        // What came before is no excuse.
+        CHECK(skipped_share(run(stream), nested, stream.size()) < 0.05);
+        // Nor after another stream.
         Stream later = test::random_stream(2000, 500, seed);
         append(later, stream);
-        CHECK(held_share(run(later), nested, later.size()) < 0.05);
+        CHECK(skipped_share(run(later), nested, later.size()) < 0.05);
       }
     }
     const auto thue_morse = test::thue_morse_stream(100000);
-    CHECK(held_share(run(thue_morse), nested, thue_morse.size()) < 0.05);
+    CHECK(skipped_share(run(thue_morse), nested, thue_morse.size()) < 0.05);
   }
 }
 
@@ -275,16 +276,16 @@ TEST_CASE("NestedDetector: random nests - the outermost loop is found whole") {
                                               .outer_trips = 60},
                                              seed);
         const auto record = run(truth.symbols);
-        const auto told = iterations_of_level_0(record);
+        const auto reported = iterations_of_level_0(record);
         ++nests;
         const bool all = std::all_of(
             truth.iterations.begin(), truth.iterations.end(), [&](std::uint64_t begin) {
-              return std::find(told.begin(), told.end(), begin) != told.end();
+              return std::find(reported.begin(), reported.end(), begin) != reported.end();
             });
         exact += all && outermost(record).most == 60 ? 1 : 0;
         INFO("depth " << depth << " seed " << seed << " varying " << vary);
         CHECK(outermost(record).most >= 45);
-        CHECK(held_share(record, filters::Nested::kOnce, truth.symbols.size()) > 0.6);
+        CHECK(skipped_share(record, filters::Nested::kOnce, truth.symbols.size()) > 0.6);
       }
     }
   }
@@ -293,20 +294,20 @@ TEST_CASE("NestedDetector: random nests - the outermost loop is found whole") {
 }
 
 TEST_CASE("NestedDetector: random nests - extras in bodies do not prevent detection") {
-  double held = 0;
+  double skipped = 0;
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     const auto truth =
         test::random_nest({.depth = 2, .extras = true, .outer_trips = 400}, seed);
     const auto record = run(truth.symbols);
-    held += held_share(record, filters::Nested::kOnce, truth.symbols.size());
+    skipped += skipped_share(record, filters::Nested::kOnce, truth.symbols.size());
   }
-  CHECK(held / 40 > 0.75);
+  CHECK(skipped / 40 > 0.75);
 }
 
-TEST_CASE("NestedDetector: variants - iterations whose order is chance are still held") {
+TEST_CASE("NestedDetector: variants - iterations whose order is random are still skipped") {
   // Three events in any order, as messages come in: six courses of one iteration. Mean
-  // share held of these 8 streams when this was written: 0.78; without variants 0.61.
-  double held = 0;
+  // share skipped of these 8 streams when this was written: 0.78; without variants 0.61.
+  double skipped = 0;
   for (std::uint64_t seed = 0; seed < 8; ++seed) {
     Stream stream;
     for (const auto order : test::random_stream(3000, 6, seed)) {
@@ -318,9 +319,9 @@ TEST_CASE("NestedDetector: variants - iterations whose order is chance are still
       append(stream, three);
       append(stream, {20, 21, 22, 23, 24, 25});
     }
-    held += held_share(run(stream), filters::Nested::kOnce, stream.size());
+    skipped += skipped_share(run(stream), filters::Nested::kOnce, stream.size());
   }
-  CHECK(held / 8 > 0.7);
+  CHECK(skipped / 8 > 0.7);
 }
 
 TEST_CASE("NestedDetector: any stream - order of events, also with little memory") {
@@ -377,7 +378,7 @@ TEST_CASE("NestedDetector: real programs - iterations as counted by hand") {
 }
 
 // A loop of 5 events is left three times after its second event: for 90, 91, 90.
-TEST_CASE("NestedDetector: breaks - one like an earlier one is told as such") {
+TEST_CASE("NestedDetector: breaks - one like an earlier one is reported as such") {
   Stream stream;
   for (const std::uint64_t extra : {90, 91, 90}) {
     append(stream, {1, 2, 3, 4, 5}, 30);

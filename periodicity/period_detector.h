@@ -1,4 +1,4 @@
-// PeriodDetector: what period does the stream have just now?
+// PeriodDetector: which period the stream has now.
 //
 // Place in the flow: below FlatLoopDetector, which turns periods into loop events.
 // Thread-safety: none, one thread pushes. Not for signal handlers.
@@ -15,7 +15,7 @@
 //
 // Where we deviate, in all detectors alike:
 // - M is inclusive here: 0 < m ≤ M ≤ N. A paper's M is our M+1. So (M, N) = (1, 1) is a
-//   detector that can find something, and max_period is what its name says.
+//   detector that can find something, and max_period is the longest period.
 // - Symbols are names, not magnitudes: their distance is 0 or 1. Under the sign this
 //   makes no difference, and the sum cannot overflow.
 // - A sample before the first one equals nothing: d(m) = 1 until N + m samples have
@@ -34,7 +34,7 @@ struct PeriodSettings {
   std::uint32_t window;      // N: how many samples must match
 };
 
-// The settings with 1 ≤ M ≤ N made true: N wins over M.
+// The settings, changed so that 1 ≤ M ≤ N: N takes precedence over M.
 inline PeriodSettings valid(PeriodSettings settings) noexcept {
   settings.window = std::max(settings.window, 1u);
   settings.max_period = std::clamp(settings.max_period, 1u, settings.window);

@@ -26,7 +26,7 @@ PeriodSettings settings_of(const benchmark::State& state) {
           static_cast<std::uint32_t>(state.range(1))};
 }
 
-void tell_time(benchmark::State& state, std::size_t symbols) {
+void report_time(benchmark::State& state, std::size_t symbols) {
   state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(symbols));
   state.counters["ns/symbol"] = benchmark::Counter(
       static_cast<double>(state.iterations()) * static_cast<double>(symbols) / 1e9,
@@ -42,7 +42,7 @@ void BM_Periods(benchmark::State& state) {
     for (const auto symbol : stream) sum += detector.push(symbol);
     benchmark::DoNotOptimize(sum);
   }
-  tell_time(state, stream.size());
+  report_time(state, stream.size());
 }
 
 struct Count : LoopSink {
@@ -59,7 +59,7 @@ void BM_FlatOverExact(benchmark::State& state) {
     for (const auto symbol : stream) detector.push(symbol, 1, count);
     benchmark::DoNotOptimize(count.events);
   }
-  tell_time(state, stream.size());
+  report_time(state, stream.size());
 }
 
 void BM_Nested(benchmark::State& state) {
@@ -71,7 +71,7 @@ void BM_Nested(benchmark::State& state) {
     for (const auto symbol : stream) detector.push(symbol, 1, count);
     benchmark::DoNotOptimize(count.events);
   }
-  tell_time(state, stream.size());
+  report_time(state, stream.size());
 }
 
 void sizes(benchmark::internal::Benchmark* benchmark) {

@@ -20,18 +20,18 @@ std::size_t PhaseDetector::open_phases() const noexcept {
       open_.begin(), open_.end(), [](const Open& loop) { return loop.inside; }));
 }
 
-// What the inner detector tells, as far as it is heard.
+// What the inner detector reports, while it is not muted.
 void PhaseDetector::on_loop_event_slow(const LoopEvent& event) noexcept {
   track(event);
   if (!muted_) return sink_->on_loop_event(event);
   if (event.kind != kFound || event.level != 0) return;
   if (open_.empty()) return listen(audible_from_, *sink_);
   Open& loop = open_.back();
-  if (open_.size() != 1 || loop.inside || loop.phase->stretches != 0 ||
-      event.position < loop.behind)
+  if (open_.size() != 1 || loop.inside || loop.phase->intervals != 0 ||
+      event.position < loop.end)
     return;
   learn(loop);
-  leave_innermost(loop.behind, *sink_, false);
+  leave_innermost(loop.end, *sink_, false);
 }
 
 void PhaseDetector::track(const LoopEvent& event) noexcept {
@@ -58,7 +58,7 @@ void PhaseDetector::push_slow(Symbol symbol, std::uint16_t depth, LoopSink& sink
   inner_->push(symbol, depth, *this);
 }
 
-// The loops that the inner detector has told are over: a phase begins, which goes before.
+// A phase begins, which takes precedence: the loops that the inner detector has reported end.
 void PhaseDetector::mute(std::uint64_t position, LoopSink& sink) noexcept {
   if (muted_) return;
   muted_ = true;
@@ -74,7 +74,7 @@ void PhaseDetector::mute(std::uint64_t position, LoopSink& sink) noexcept {
   }
 }
 
-// Loops that the inner detector has open are told if they began at `position` or behind.
+// Loops that the inner detector has open are reported if they began at `position` or later.
 void PhaseDetector::listen(std::uint64_t position, LoopSink& sink) noexcept {
   audible_from_ = position;
   if (inner_loops_.empty() || inner_loops_.front().found.position < position) return;
@@ -114,12 +114,12 @@ void PhaseDetector::begin(std::uint32_t name, LoopSink& sink) noexcept {
   }
   if (open_.size() == kMostLevels) return;
   ++phase.visits;
-  open_.push_back({.phase = &phase, .inside = true, .behind = here, .since = {}});
+  open_.push_back({.phase = &phase, .inside = true, .end = here, .since = {}});
   sink.on_loop_event(event_of(kFound, here));
   sink.on_loop_event(event_of(kIteration, here));
 }
 
-// Phases inside that were not ended are over, too. One that is not open is not.
+// Ends phases inside it that were not ended, too; nothing if it is not open.
 void PhaseDetector::end(std::uint32_t name, LoopSink& sink) noexcept {
   const auto found = phases_.find(name);
   if (found == phases_.end()) return;
@@ -132,7 +132,7 @@ void PhaseDetector::end(std::uint32_t name, LoopSink& sink) noexcept {
   Open& loop = open_.back();
   sink.on_loop_event(event_of(kIterationEnd, here));
   loop.inside = false;
-  loop.behind = here + 1;
+  loop.end = here + 1;
   loop.since.clear();
 }
 
@@ -141,31 +141,31 @@ void PhaseDetector::between(Symbol symbol, LoopSink& sink) noexcept {
   while (!open_.empty() && !open_.back().inside) {
     Open& loop = open_.back();
     const Phase& phase = *loop.phase;
-    const bool known = phase.stretches == 0 || (phase.between.contains(symbol) &&
+    const bool known = phase.intervals == 0 || (phase.between.contains(symbol) &&
                                                 loop.since.size() < 2 * phase.most);
     if (known && loop.since.size() < kMostBetween) {
       loop.since.push_back(symbol);
       return;
     }
-    // Should the phase come again after all, this one has been there.
+    // If the phase comes again after all, this symbol is known to come between.
     if (phase.between.size() < kMostBetween) {
       loop.since.push_back(symbol);
       learn(loop);
     }
-    leave_innermost(loop.behind, sink, false);
+    leave_innermost(loop.end, sink, false);
   }
 }
 
 void PhaseDetector::learn(Open& loop) noexcept {
   Phase& phase = *loop.phase;
-  ++phase.stretches;
+  ++phase.intervals;
   phase.most = std::max(phase.most, loop.since.size());
   if (phase.between.size() < kMostBetween)
     phase.between.insert(loop.since.begin(), loop.since.end());
   loop.since.clear();
 }
 
-// Behind its latest phase, if `position` says so, or inside of it.
+// After its latest phase, or inside of it: at `position`.
 void PhaseDetector::leave_innermost(std::uint64_t position, LoopSink& sink,
                                     bool at_end) noexcept {
   Open& loop = open_.back();
@@ -181,7 +181,7 @@ void PhaseDetector::finish(LoopSink& sink) noexcept {
   sink_ = &sink;
   while (!open_.empty()) {
     const Open& loop = open_.back();
-    leave_innermost(loop.inside ? position() : loop.behind, sink, true);
+    leave_innermost(loop.inside ? position() : loop.end, sink, true);
   }
   inner_->finish(*this);
 }

@@ -1,28 +1,27 @@
-// PhaseDetector: a loop detector that phases named by the program take precedence over.
+// PhaseDetector: a loop detector in which phases named by the program take precedence.
 //
 // Place in the flow: ARCHITECTURE.md, step 4: between the session and the detector that finds
-// loops by itself. Until the first phase begins, and when none is open any more, that one's
-// events pass through. (The directives `phase start` and `phase end` are those of K. Fuerlinger
+// loops by itself. Until the first phase begins, and when none is open any more, its events
+// pass through. (The directives `phase start` and `phase end` are those of K. Fuerlinger
 // and S. Moore, Detection and Analysis of Iterative Behavior in Parallel Applications, 2008.
 // There a profile is taken at each of them; here a phase is an iteration of a loop.)
 //
 // A phase that begins again and again is a loop, and each of its phases an iteration, from its
-// begin to its end. A phase inside another is an inner loop. What lies between two phases of a
-// loop belongs to it, if it is what lay there before: at most twice as many symbols, and none
-// that never did. What came between the first two is learned, so is all that comes between
-// phases anew. Else, and when another phase begins at the same level, the loop is left: behind
-// its last phase, or where the other phase begins. A loop is never found to have ended in the
-// middle of a phase. So a phase that comes once is a loop of one iteration; it is left at the
-// latest when the inner detector finds a loop behind it.
+// begin to its end. A phase inside another is an inner loop. What is between two phases of a
+// loop belongs to it, if it is what was there before: at most twice as many symbols, and no
+// new ones. What comes between the first two is learned, and what is new between phases that
+// follow each other. Otherwise, and when another phase begins at the same level, the loop is
+// left: after its last phase, or where the other phase begins. A loop never ends in the middle
+// of a phase. So a phase that comes once is a loop of one iteration; it is left at the latest
+// when the inner detector finds a loop after it.
 //
 // What the program does inside of a phase must not be pushed: positions count what is outside
-// of phases, begins and ends of phases, so that phases of any length lie within reach. The
-// inner detector is pushed all of this, too, for positions to agree, but what it says is
-// dropped from where a phase loop begins; loops that begin behind it are reported.
+// of phases, begins and ends of phases, so that phases of any length are within reach. The
+// inner detector gets all of this, too, for positions to agree, but what it reports is
+// dropped while a phase loop is open; loops that begin after it are reported.
 //
-// Thread-safety, cost: as LoopDetector; without phases one comparison a symbol. A phase that
-// was never seen before allocates, and so does what is learned: at most kMostBetween symbols a
-// phase.
+// Thread-safety, cost: as LoopDetector; without phases one comparison a symbol. A new
+// phase allocates, and so does what is learned: at most kMostBetween symbols a phase.
 #pragma once
 
 #include <cstdint>
@@ -35,8 +34,8 @@
 
 namespace refrain::periodicity {
 
-// Symbols that begin and end the phase `name` (any number of up to 32 bits). Others must have
-// none of these bits.
+// Symbols that begin and end the phase `name` (any number of up to 32 bits). Others have none
+// of these bits.
 inline constexpr Symbol kPhaseSymbol = Symbol{1} << 63;
 inline constexpr Symbol kPhaseEndSymbol = kPhaseSymbol | Symbol{1} << 62;
 constexpr Symbol phase_begin(std::uint32_t name) noexcept { return kPhaseSymbol | name; }
@@ -70,7 +69,7 @@ class PhaseDetector final : public LoopDetector, private LoopSink {
   struct Phase {  // all of one name
     std::uint32_t loop = 0;
     std::uint32_t visits = 0;
-    std::uint64_t stretches = 0;  // that were learned
+    std::uint64_t intervals = 0;  // that were learned
     std::size_t most = 0;         // symbols in one
     std::unordered_set<Symbol> between;
   };
@@ -78,7 +77,7 @@ class PhaseDetector final : public LoopDetector, private LoopSink {
     Phase* phase = nullptr;
     bool inside = false;          // its phase has begun and not ended
     std::uint64_t iteration = 0;  // the latest
-    std::uint64_t behind = 0;     // position behind the end of that
+    std::uint64_t end = 0;        // position after the end of that
     std::vector<Symbol> since;    // what came since
   };
   struct InnerLoop {  // that the inner detector has open

@@ -1,14 +1,14 @@
 // Surprise: how many bits of information a token carries, given how common it is.
 //
-// Place in the flow: inside NestedDetector, the measure behind "no fantasies". Were the
-// stream noise (each token drawn by its frequency, independently), the chance that a
-// interval repeats by accident would be 2^-(sum of the bits of its tokens); so a
+// Place in the flow: inside TokenHistory, so that it finds no loops in noise. If the
+// stream is noise (each token drawn by its frequency, independently), the chance that an
+// interval repeats by accident is 2^-(sum of the bits of its tokens); so a
 // repetition is believed once enough bits have been matched.
 // Thread-safety: none. Cost: O(1), fixed memory.
 //
-// Frequencies are those of the last kWindow tokens that no loop foretold. A token counts
-// for at least 1 bit, else a program that does one thing only would never be seen to
-// repeat it, and for at most 4, since frequencies from so few tokens are uncertain.
+// Frequencies are those of the last kWindow tokens that no loop predicted. A token counts
+// at least 1 bit, else a program that does only one thing would never be seen to
+// repeat it, and at most 4, since frequencies from so few tokens are uncertain.
 #pragma once
 
 #include <algorithm>

@@ -7,9 +7,9 @@ namespace refrain::periodicity {
 
 using Symbol = std::uint64_t;
 
-// A bit of symbols that have to do with one other process only (messages): how many of these come,
-// and in which order, may depend on timing and data. Where that is found, they do not decide what a loop
-// is (NestedDetector).
+// A bit of symbols of communication with one other process (messages): how many of these come, and in
+// which order, may depend on timing and data. Where it does, they do not decide what a loop is
+// (NestedDetector).
 inline constexpr Symbol kMessageSymbol = Symbol{1} << 40;
 
 }  // namespace refrain::periodicity

@@ -1,12 +1,12 @@
-// SymbolNumbers: numbers symbols in the order in which they come first.
+// SymbolNumbers: numbers symbols in the order of their first appearance.
 //
-// Place in the flow: in the tracer, before IterationGate and the detector. A symbol holds a
-// code address, which differs from run to run and from process to process where addresses
+// Place in the flow: in the tracer, before IterationGate and the detector. A symbol contains
+// a code address, which differs from run to run and from process to process where addresses
 // are randomised. The detectors keep tables of fixed size and find symbols in them by hash:
-// a collision loses no correctness, but may delay a find. By their numbers, programs that
-// do the same get the same loops, in every run and in every process. Thread-safety:
+// a collision is no error, but may delay a detection. With numbers, programs that do the
+// same get the same loops, in every run and in every process. Thread-safety:
 // none. Cost: a multiplication, a load and a comparison; allocates in the constructor only
-// (128 KiB). Symbols that come when kMost have numbers keep their values.
+// (128 KiB). Symbols after the first kMost keep their values.
 #pragma once
 
 #include <cstddef>
@@ -34,6 +34,7 @@ class SymbolNumbers {
  private:
   static constexpr std::size_t kSlots = 2 * kMost;
 
+  // No AppendOnlyMap: any value is a symbol, so that none can mark a free entry.
   struct Entry {
     Symbol symbol = 0;
     Symbol number = 0;

@@ -49,8 +49,8 @@ class Mesh {
   Symbol base_;
 };
 
-// What the nested detector tells of the symbols, in one text.
-std::string told(const std::vector<Symbol>& symbols, bool numbered) {
+// What the nested detector reports of the symbols, in one text.
+std::string reported(const std::vector<Symbol>& symbols, bool numbered) {
   SymbolNumbers numbers;
   NestedDetector detector;
   test::LoopRecord record;
@@ -76,7 +76,7 @@ TEST_CASE("SymbolNumbers: numbers - are given in the order of the stream") {
   CHECK(numbers.number(0) == 3);
 }
 
-TEST_CASE("SymbolNumbers: numbers - run out, and symbols stay different all the same") {
+TEST_CASE("SymbolNumbers: numbers - run out, and symbols stay different") {
   constexpr Symbol kFirst = Symbol{1} << 56;
   SymbolNumbers numbers;
   for (Symbol i = 0; i < SymbolNumbers::kMost; ++i)
@@ -88,14 +88,14 @@ TEST_CASE("SymbolNumbers: numbers - run out, and symbols stay different all the 
 TEST_CASE("SymbolNumbers: loops - do not depend on where a program is loaded") {
   std::mt19937_64 random(11);
   const auto base = [&random] { return 0x550000000000 + (random() % (1 << 30) << 12); };
-  const std::string wanted = told(Mesh(base()).symbols, true);
+  const std::string wanted = reported(Mesh(base()).symbols, true);
   int differ = 0;
   for (int run = 0; run < 60; ++run) {
     const std::vector<Symbol> symbols = Mesh(base()).symbols;
-    CHECK((told(symbols, true) == wanted));
-    differ += told(symbols, false) != told(Mesh(0x555555554000).symbols, false);
+    CHECK((reported(symbols, true) == wanted));
+    differ += reported(symbols, false) != reported(Mesh(0x555555554000).symbols, false);
   }
-  CHECK(differ > 0);  // else there would be no need for numbers
+  CHECK(differ > 0);  // else numbers are not needed
 }
 
 }  // namespace refrain::periodicity

@@ -12,8 +12,8 @@
 namespace refrain::periodicity {
 
 struct Token {
-  // What is compared: the symbol, or a hash of the loop's number. How often the loop went
-  // round is no part of it: visits with 23 and with 25 iterations are the same token.
+  // What is compared: the symbol, or a hash of the loop's number. The number of
+  // iterations is no part of it: visits with 23 and with 25 are the same token.
   std::uint64_t id = 0;
   std::uint64_t position = 0;  // of its first event
   std::uint64_t events = 1;

@@ -1,4 +1,4 @@
-// TokenDeque: tokens waiting to be read: put back in front, appended at the end.
+// TokenDeque: the tokens to be read: put back in front, appended at the end.
 //
 // Place in the flow: inside NestedDetector.
 // Thread-safety: none. Cost: O(1), allocates in the constructor only. The owner keeps the

@@ -5,7 +5,7 @@
 namespace refrain::periodicity {
 namespace {
 
-// A loop token stands for many events.
+// A loop token is many events.
 constexpr std::uint32_t kLoopBonus = 4 * Surprise::kOneBit;
 
 }  // namespace

@@ -1,19 +1,19 @@
 // TokenHistory: the tokens that belong to no open loop, and the search for runs in them.
 //
-// Place in the flow: inside NestedDetector. A token is appended; if the last tokens now
+// Place in the flow: inside LoopSearch. A token is appended; if the last tokens now
 // repeat with some lag, NestedDetector cuts them off and opens a loop in their place.
 // Thread-safety: none. Cost: 10–25 ns to append and search; allocates in the constructor
 // only. Memory: about 120 bytes a token of capacity.
 //
-// The search. A run with lag q is what ends with at least three equal intervals of q
+// The search. A run with lag q ends with at least three equal intervals of q
 // tokens (so the Thue–Morse word, which has squares of many lengths but no overlap, has
-// none) of which the repeated part carries enough bits (Surprise). To find q, tables hold
+// none) of which the repeated part carries enough bits (Surprise). To find q, tables say
 // where k-grams were seen last, for k = 8, 16, 32, …: for the k with q ≤ k < 2q the
 // nearest previous occurrence is at q itself, or q would not be the least (Fine and
 // Wilf). To be cheap, a k-gram is entered at every a-th token only, and looked up at a
 // tokens in a row out of every a·b (baby steps, giant steps), with a·b = k/4: no lag is
-// missed, it is found at most k/4 tokens later. A hit is believed after comparing all
-// tokens. Small lags between loop tokens are tried directly: such tokens weigh more.
+// missed, it is found at most k/4 tokens later. A hit counts after all tokens have been
+// compared. Small lags between loop tokens are tried directly: such tokens weigh more.
 #pragma once
 
 #include <algorithm>
@@ -67,7 +67,8 @@ class TokenHistory {
  private:
   static constexpr std::uint32_t kSmallest = 8;  // least k, and greatest lag tried directly
 
-  static constexpr std::uint32_t kSchedule = 512;  // positions until a·b of all comes round
+  static constexpr std::uint32_t kSchedule =
+      512;  // positions after which a·b of all repeats
 
   // What is due at a position: a bit for each k, the least one first.
   struct Due {
@@ -95,7 +96,7 @@ class TokenHistory {
   ZeroedArray<std::uint64_t> prefix_;  // hash of all tokens before
   ZeroedArray<std::uint32_t> bits_;    // sum of the bits of all tokens before
   ZeroedArray<std::uint64_t> power_;   // of kHashBase: the first powers_
-  std::uint64_t powers_ = 1;           // more than the tokens that there have been, or all
+  std::uint64_t powers_ = 1;           // more than the tokens so far, or all
   std::array<Due, kSchedule> due_{};   // by index
   ZeroedArray<Seen> seen_;
   int seen_shift_;

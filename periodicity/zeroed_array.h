@@ -1,11 +1,11 @@
 // ZeroedArray: an array of fixed size that begins as zeros and takes memory only where it has been
 // written.
 //
-// A histories' worth of megabytes in a program that has a hundred events would else cost what it
-// takes to fill it, before the program's first line, and stay resident.
+// Otherwise megabytes of history in a program with a hundred events would have to be filled before
+// the program's first line, and stay resident.
 //
-// Thread-safety: none. Cost: the constructor's is that of a mapping, or for small ones of calloc, which
-// would clear larger ones wherever they do not come fresh from the system. Errors: std::bad_alloc.
+// Thread-safety: none. Cost: construction is one mapping, or for small arrays a calloc, which would
+// clear larger ones that do not come fresh from the system. Errors: std::bad_alloc.
 #pragma once
 
 #include <sys/mman.h>
@@ -34,9 +34,9 @@ class ZeroedArray {
 
  private:
 #if defined(__SANITIZE_ADDRESS__)
-  static constexpr std::size_t kMapped = ~std::size_t{0};  // it watches over the heap alone
+  static constexpr std::size_t kMapped = ~std::size_t{0};  // it checks the heap only
 #else
-  static constexpr std::size_t kMapped = 16 << 10;  // bytes from which on
+  static constexpr std::size_t kMapped = 16 << 10;  // from this many bytes on
 #endif
 
   static T* allocated(std::size_t size) noexcept {

@@ -39,7 +39,7 @@ TEST_CASE("ZeroedArray: large and hardly used - zeros that take no memory") {
 TEST_CASE("ZeroedArray: sizes around a page and none - zeros, moved with its size") {
   for (const std::size_t size : {0, 1, 511, 2047, 2048, 2049, 100000}) {
     CAPTURE(size);
-    // What the heap has given back is no zeros.
+    // Memory reused by the heap is not zero.
     { std::vector<std::uint64_t> used(size, 7); }
     ZeroedArray<std::uint64_t> array(size);
     for (std::size_t i = 0; i < size; ++i) REQUIRE(array[i] == 0);

@@ -10,7 +10,7 @@ namespace {
 constexpr std::string_view kMagic = "OTF2";
 constexpr std::size_t kMagicAt = 2;
 constexpr char kLittleEndian = 'B';
-constexpr std::size_t kMachineAt = 46;  // behind versions, sizes of chunks, and counts
+constexpr std::size_t kMachineAt = 46;  // after versions, sizes of chunks, and counts
 constexpr int kTexts = 3;               // machine, creator, description
 constexpr std::size_t kMostBytes = 1 << 20;
 
@@ -25,7 +25,7 @@ std::string anchor_complaint(const std::string& anchor_file) {
   const std::string_view all = bytes;
   if (all.substr(0, kMachineAt).size() < kMachineAt || all[1] != kLittleEndian ||
       all.substr(kMagicAt, kMagic.size()) != kMagic)
-    return {};  // libotf2 says what it is not
+    return {};  // libotf2 reports that
   std::size_t at = kMachineAt;
   for (int i = 0; i < kTexts; ++i) {
     const std::size_t end = all.find('\0', at);
@@ -36,7 +36,7 @@ std::string anchor_complaint(const std::string& anchor_file) {
   if (all.size() - at < sizeof properties) return "damaged anchor file";
   for (std::size_t i = 0; i < sizeof properties; ++i)
     properties |= std::uint32_t{static_cast<unsigned char>(all[at + i])} << 8 * i;
-  // A name and a value each, which end with a zero.
+  // Each is a name and a value, both ending with a zero.
   if (properties > (all.size() - at) / 2) return "damaged anchor file";
   return {};
 }

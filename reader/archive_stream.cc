@@ -24,7 +24,7 @@ constexpr std::uint64_t kMostBatch = 512;
 constexpr std::uint64_t kLeastBatch = 16;
 constexpr std::uint64_t kBatchEvents = 1 << 18;  // of all locations
 
-// What libotf2 says of errors comes by a callback of the process; the first is kept.
+// libotf2 reports errors by a callback of the process; the first is kept.
 class Otf2Errors {
  public:
   Otf2Errors() : previous_(OTF2_Error_RegisterCallback(take, this)) {}
@@ -63,7 +63,7 @@ std::string taken(char* text) {
   return result;
 }
 
-// One file is open for each location. Put back at the end: the process may be a program's.
+// One file is open for each location. Restored at the end: the process may be the program's.
 class MoreFiles {
  public:
   MoreFiles() {
@@ -145,7 +145,7 @@ struct ArchiveStream::State {
     return {};
   }
 
-  // Clock offsets and numbers of a location's own: libotf2 applies what it has read.
+  // Clock offsets and the location's own numbers: libotf2 applies what it has read.
   std::string read_local_definitions(const std::vector<std::uint32_t>& chosen) {
     if (OTF2_Reader_OpenDefFiles(reader) != OTF2_SUCCESS) return {};  // there are none
     for (const std::uint32_t location : chosen) {
@@ -212,7 +212,7 @@ struct ArchiveStream::State {
       if (OTF2_Reader_ReadLocalEvents(reader, location.reader, batch, &count) !=
           OTF2_SUCCESS)
         return false;
-      // libotf2 must not be asked for events behind the last one.
+      // libotf2 must not be called for events after the last one.
       if (count < batch) close(location);
     }
     return true;
@@ -224,7 +224,7 @@ struct ArchiveStream::State {
     return ticks_a != ticks_b ? ticks_a > ticks_b : a > b;
   }
 
-  // The front of the heap has changed: to its place.
+  // The front of the heap has changed: sift it down.
   void sift_down() {
     const std::size_t size = heap.size();
     const std::uint32_t moved = heap[0];
@@ -260,7 +260,7 @@ struct ArchiveStream::State {
     }
     const auto by_time = [this](std::uint32_t a, std::uint32_t b) { return later(a, b); };
     std::make_heap(heap.begin(), heap.end(), by_time);
-    // Time zero lies before everything, whatever the definitions say.
+    // Time zero is before all events, whatever the definitions say.
     if (!heap.empty())
       definitions.base_ticks = std::min(definitions.base_ticks, locations[heap[0]].ticks());
     return {};

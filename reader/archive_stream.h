@@ -4,7 +4,7 @@
 // Place in the flow: ARCHITECTURE.md, steps 8 to 10. Uses libotf2's readers of single
 // locations, a batch of events each, and a heap of its own.
 // Thread-safety: one a process at a time (libotf2's error callback is global).
-// Errors: one line. What the definitions say of numbers and sizes is not trusted.
+// Errors: one line. Numbers and sizes in the definitions are not trusted.
 // Units: of events, as trace_event.h says.
 // Ownership: the stream owns the definitions; they and the sink are used while it runs.
 // Cost: run() takes memory for a batch and libotf2's buffers for each location, whatever their
@@ -23,7 +23,7 @@
 
 namespace refrain::reader {
 
-// Events read, and how many there seem to be.
+// Events read, and how many to expect.
 using Progress = std::function<void(std::uint64_t done, std::uint64_t total)>;
 
 class ArchiveStream {
@@ -35,18 +35,17 @@ class ArchiveStream {
 
   // `path`: the archive's folder, or its anchor file. Reads all definitions.
   std::string open(const std::string& path);
-  // The same in two steps: after the first one is known what the anchor file says (machine,
+  // The same in two steps: after the first, the anchor file's data is known (machine,
   // creator, properties).
   std::string open_anchor(const std::string& path);
   std::string read_definitions(DefinitionChoice which);
   const TraceDefinitions& definitions() const;
   // Hands all events to the sink, from begin() to finish(). This or run_in_turn(), once.
   std::string run(TraceSink& sink, const Progress& progress = {});
-  // Hands over the events of these locations (indices of TraceDefinitions::locations) only, all
-  // of one before those of the next; without markers. Times are by each location's own clock,
-  // without the archive's clock offsets: ticks as they were recorded, nanoseconds since the
-  // first event of the location that is handed over. Cost: kMarks looks at each event, but
-  // keeps only marks.
+  // Hands over only the events of these locations (indices of TraceDefinitions::locations),
+  // location by location, without markers. Times are by each location's own clock, without
+  // the archive's clock offsets: ticks as recorded, nanoseconds since the location's first
+  // event handed over. Cost: kMarks looks at each event, but keeps only marks.
   std::string run_in_turn(const std::vector<std::uint32_t>& locations, EventChoice which,
                           TraceSink& sink);
   std::uint64_t events() const noexcept;

@@ -1,7 +1,7 @@
 // A value of an attribute or a property in 64 bits, as ExtraValue has it.
 //
 // Place in the flow: private to reader/, where libotf2 hands over values. Thread-safety: any
-// thread. Errors: none; what is of no known type is read as 32 bits. Cost: O(1).
+// thread. Errors: none; a value of unknown type is read as 32 bits. Cost: O(1).
 #pragma once
 
 #include <otf2/otf2.h>

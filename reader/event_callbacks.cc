@@ -127,7 +127,7 @@ OTF2_CallbackCode on_metric(OTF2_LocationRef, OTF2_TimeStamp ticks, std::uint64_
   });
 }
 
-// Around what is in the archive though it lies in a gap: the gap goes on.
+// Around events that are in the archive though they lie in a gap, which goes on.
 bool is_edge(const EventBatch& batch, OTF2_AttributeList* list) {
   const std::uint32_t count = OTF2_AttributeList_GetNumberOfElements(list);
   for (std::uint32_t i = 0; i < count; ++i) {

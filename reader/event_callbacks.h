@@ -1,6 +1,6 @@
 // Turns the records of one location into TraceEvents, a batch at a time.
 //
-// Place in the flow: private to archive_stream.h; behind it is libotf2's reader of a
+// Place in the flow: private to archive_stream.h; called by libotf2's reader of a
 // location. Thread-safety: none; the callbacks run on the thread that reads. Units: `ticks`
 // of the batch are the archive's, never falling in a location. Cost: one copy an event; a
 // batch keeps its memory.

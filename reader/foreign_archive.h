@@ -1,6 +1,6 @@
 // A small archive as another tool may write it, for tests: another clock resolution, holes
 // in the numbers of locations, a GPU, regions without source, metrics, attributes, names
-// that have to be quoted, and references to what is not defined.
+// that have to be quoted, and undefined references.
 //
 // Two MPI processes on two nodes. Times in ticks of 2.5 GHz from 1000 on.
 #pragma once

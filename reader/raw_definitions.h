@@ -1,7 +1,7 @@
 // The global definitions of an OTF2 archive as they are written, by reference.
 //
 // Place in the flow: private to trace_definitions.h, which puts them in order.
-// Errors: OTF2's code; definitions that make no sense are taken as they are.
+// Errors: OTF2's code; contradictory definitions are kept as they are.
 #pragma once
 
 #include <otf2/otf2.h>

@@ -16,7 +16,7 @@ constexpr std::uint32_t kMostSteps = 64;  // up a system tree, which may be a ci
 // Puts what was read in order; see trace_definitions.h.
 class Resolver {
  public:
-  // Takes what is large out of `raw`.
+  // Moves the large parts out of `raw`.
   Resolver(RawDefinitions& raw, TraceDefinitions& out) : raw_(raw), out_(out) {}
 
   void run() {
@@ -108,6 +108,7 @@ class Resolver {
         process_of_group(group);
     // Process by process: references may count threads first.
     std::vector<std::pair<std::uint32_t, std::uint64_t>> order;
+    order.reserve(raw_.locations.size());
     for (const auto& [ref, from] : raw_.locations) order.emplace_back(from.group, ref);
     std::sort(order.begin(), order.end());
     for (const auto& [group, ref] : order) {
@@ -148,7 +149,7 @@ class Resolver {
         out_.processes[world_[rank]].rank = rank;
   }
 
-  // By rank, those without one behind; then numbers the threads.
+  // By rank, those without one last; then numbers the threads.
   void order() {
     std::vector<std::uint32_t> order(out_.processes.size());
     for (std::uint32_t i = 0; i < order.size(); ++i) order[i] = i;

@@ -2,8 +2,8 @@
 // in the order of their ranks, threads numbered in them, references resolved to indices.
 //
 // Place in the flow: ARCHITECTURE.md, steps 8 to 10; read once by archive_stream.h.
-// Shapes: kNone stands for what is not defined. An archive may define nonsense: a reference
-// that leads nowhere becomes an empty name or kNone, never an error.
+// Shapes: kNone means undefined. An archive may define nonsense: a dangling reference
+// becomes an empty name or kNone, never an error.
 // Thread-safety: plain values.
 #pragma once
 
@@ -41,7 +41,7 @@ struct RegionInfo {
   OTF2_RegionRole role = OTF2_REGION_ROLE_UNKNOWN;
   OTF2_Paradigm paradigm = OTF2_PARADIGM_UNKNOWN;
   OTF2_RegionFlag flags = OTF2_REGION_FLAG_NONE;
-  bool is_loop = false;  // found by Refrain: an enter is an iteration
+  bool is_loop = false;  // detected by Refrain: an enter is an iteration
 };
 
 struct LocationInfo {
@@ -100,7 +100,7 @@ struct TraceDefinitions {
   std::string creator;
   std::map<std::string, std::string> properties;  // of the anchor file
   std::unordered_map<std::uint32_t, std::string> strings;
-  std::vector<RegionInfo> regions;  // the last one stands for all that is not defined
+  std::vector<RegionInfo> regions;  // the last one: any that is not defined
   std::vector<LocationInfo> locations;
   std::vector<ProcessInfo> processes;  // that have locations
   std::size_t location_groups = 0;     // defined, also those without locations
@@ -119,7 +119,7 @@ struct TraceDefinitions {
   bool is_refrain() const { return properties.contains("REFRAIN::VERSION"); }
   std::uint64_t ns(std::uint64_t ticks) const noexcept;  // nearest; 0 before time zero
   std::uint64_t duration_ns(std::uint64_t ticks) const noexcept;  // so many ticks
-  // Whether what begins then goes on from what ended: enters and leaves of Refrain's archives
+  // Whether a region that begins then continues one that ended: enters and leaves of Refrain's archives
   // are ticks apart where the program's were not.
   bool adjoins(std::uint64_t end_ns, std::uint64_t begin_ns) const noexcept;
   const std::string& text(std::uint32_t ref) const noexcept;
@@ -130,18 +130,18 @@ struct TraceDefinitions {
   std::string value_text(std::uint8_t type, std::uint64_t bits) const;
 };
 
-// Which definitions are read. Without groups nothing is known of the members of communicators
-// and of ranks (processes are in the order of their references): groups take memory for each
-// member of each communicator.
+// Which definitions are read. Without groups, members of communicators and ranks are not known
+// (processes are in the order of their references); groups take memory for each member of each
+// communicator.
 enum class DefinitionChoice { kAll, kWithoutGroups };
 
-// Reads the global definitions, without what the anchor file holds. Not OTF2_SUCCESS: they
+// Reads the global definitions, without those of the anchor file. Not OTF2_SUCCESS: they
 // cannot be read.
 OTF2_ErrorCode read_trace_definitions(OTF2_Reader* reader, DefinitionChoice which,
                                       TraceDefinitions& definitions);
-// Which regions are loops that Refrain found. After the properties are known.
+// Which regions are loops that Refrain detected. After the properties are known.
 void mark_loops(TraceDefinitions& definitions);
-// Markers are optional; what can be read of them is taken. After base_ticks is known.
+// Markers are optional; unreadable ones are left out. After base_ticks is known.
 void read_markers(OTF2_Reader* reader, TraceDefinitions& definitions);
 
 }  // namespace refrain::reader

@@ -13,7 +13,7 @@ namespace refrain::reader {
 
 inline constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
-// Kinds by OTF2's names. What `ref`, `op` and others hold, beside what their names say:
+// Kinds by OTF2's names. Meaning of `ref`, `op` and others, where the name does not say it:
 //   Enter, Leave            ref: index of the region (TraceDefinitions::regions)
 //   Mpi*, NonBlocking*, CommCreate   ref: index of the communicator
 //   Rma*                    ref: index of the window
@@ -68,7 +68,7 @@ enum class EventKind : std::uint8_t {
 const char* event_name(EventKind kind) noexcept;
 
 // Which events are read: all, or the marks of iterations only, which are Enter and Leave of
-// loops that Refrain found (RegionInfo::is_loop); a trace of another tool has none.
+// loops that Refrain detected (RegionInfo::is_loop); a trace of another tool has none.
 enum class EventChoice { kAll, kMarks };
 
 // An attribute, or a value of a metric (ref: its place in the class).
@@ -84,7 +84,7 @@ struct TraceEvent {
   std::uint64_t bytes = 0;             // sent, or in any direction
   std::uint64_t received = 0;          // of collectives and atomic operations
   std::uint64_t request = 0;           // request, matching, task or lock number
-  std::uint64_t value = 0;             // of parameters; else what is left
+  std::uint64_t value = 0;             // of parameters; else as above
   const ExtraValue* extras = nullptr;  // metric values, then attributes
   std::uint32_t location = 0;          // index
   std::uint32_t ref = kNone;

@@ -1,6 +1,6 @@
 // Takes the events of a trace in the order of their times and writes them in some format.
 //
-// Place in the flow: ARCHITECTURE.md, step 9, behind archive_stream.h.
+// Place in the flow: ARCHITECTURE.md, step 9, after archive_stream.h.
 // Thread-safety: none. Ownership: a sink owns its files; those that were not finished are
 // removed with it.
 // Errors: as one line, empty for success; after an error nothing more is handed over.
@@ -21,17 +21,17 @@ class TraceSink {
   virtual ~TraceSink() = default;
   // `definitions` lives as long as the sink is used.
   virtual std::string begin(const TraceDefinitions& definitions) = 0;
-  // Times never fall; of equal ones, events of a location keep their order.
+  // Times never decrease; at equal times, events of a location keep their order.
   virtual void event(const TraceEvent& event) = 0;
-  // Asked for now and then.
+  // Called now and then.
   virtual std::string error() const = 0;
-  // What could not be told in this format, a line each; after finish().
+  // What this format cannot express, a line each; after finish().
   virtual std::vector<std::string> notes() const { return {}; }
   using Share = std::function<void(double share)>;
-  // True: finish() takes about as long as everything before it, and tells `share` how much
-  // of it is done, from 0 to 1. Before begin().
+  // True: finish() takes about as long as everything before it, and sets `share` to the part
+  // that is done, from 0 to 1. Before begin().
   virtual bool tells_share(const Share&) { return false; }
-  // `end_ns`: of the trace; no event is later. What is written is complete afterwards.
+  // `end_ns`: of the trace; no event is later. All files are complete afterwards.
   virtual std::string finish(std::uint64_t end_ns) = 0;
 };
 

@@ -1,36 +1,37 @@
-// On-disk format of the spool: what a traced process leaves behind, event by event, and
-// what the writer makes archives from.
+// On-disk format of the spool: what a traced process records, event by event, and what the
+// writer makes archives from.
 //
 // Place in the flow: ARCHITECTURE.md, steps 3 (written by tracer/recorder) and 7 (read
 // by the writer, also after the process was killed).
 //
 // One folder a process:   <archive>/spool/process-<P>/
-//     journal.spool       what concerns the process: texts, loops, iterations, gaps
+//     journal.spool       of the whole process: texts, loops, iterations, gaps
 //     location-<L>.spool  one a location (thread): its events
 //
 // Every file:
 //
-//     0        stage_offset   ring_offset     log_offset                  end of file
-//     +--------+--------------+---------------+--------------------------------+
-//     | Header | stage        | ring (may be  | log: records, allocated in     |
-//     |        |              | 0 records)    | chunks, written stage by stage |
-//     +--------+--------------+---------------+--------------------------------+
+//     0        stage_offset   ring_offset     tree_offset   log_offset        end of file
+//     +--------+--------------+---------------+-------------+--------------------------+
+//     | Header | stage        | ring (may be  | call tree   | log: records, allocated  |
+//     |        |              | 0 records)    | (may be 0)  | in chunks, written stage |
+//     |        |              |               |             | by stage                 |
+//     +--------+--------------+---------------+-------------+--------------------------+
 //
-// The first three are mapped by the process, the log is written with write calls (a page
+// call_tree_format.h says what is in the call tree. The first four are mapped by the process, the log is written with write calls (a page
 // fault of a mapped file costs several times what writing the page does). The log has
 // `log_commit >> 1` records: record i lies in the log area if i < `flushed`, else in the
 // stage at i - flushed.
 //
-// While its location holds (bit 0 of log_commit), new records go round in the ring; they
-// are what contract point 4 of the design keeps: the latest iterations, until written or
-// forgotten. `ring_commit` is count << 8 | forgot << 7 | k: the ring uses kRingFirst << k
-// records (at most ring_records), record i lies at i modulo that, and the latest of the
-// `count` are there. When an iteration does not fit, k grows and the count begins anew
-// with what is kept; `forgot` says that something was forgotten before.
+// While its location is suspended (bit 0 of log_commit), new records go to the ring, which
+// keeps the latest iterations until they are written or forgotten. `ring_commit` is
+// count << 8 | forgot << 7 | k: the ring uses kRingFirst << k records (at most
+// ring_records), record i lies at i modulo that, and the latest of the `count` are there.
+// When an iteration does not fit, k grows and the count begins anew with the kept ones;
+// `forgot` says that something was forgotten before.
 //
 // A record is complete before the commit word that covers it is stored (release; x86
 // keeps the order of stores for a kill, too), so after SIGKILL at any instruction the
-// file says truly what is there. The oldest ring slot may be torn and is not counted.
+// commit words are right. The oldest ring slot may be torn and is not counted.
 //
 // Byte order and word size are the machine's own; `byte_order` says which. BUMP
 // kVersion WHEN ANY STRUCTURE, RECORD KIND OR MEANING HERE CHANGES.
@@ -50,7 +51,7 @@
 namespace refrain::spool {
 
 inline constexpr char kMagic[8] = {'R', 'F', 'R', 'S', 'P', 'O', 'O', 'L'};
-inline constexpr std::uint32_t kVersion = 11;
+inline constexpr std::uint32_t kVersion = 12;
 inline constexpr std::uint32_t kByteOrder = 0x01020304;
 inline constexpr std::size_t kHeaderBytes = 4096;
 inline constexpr std::size_t kRecordBytes = 24;
@@ -80,15 +81,14 @@ struct Record {
 };
 static_assert(sizeof(Record) == kRecordBytes);
 
-// A record as three words: what the tracer's hot path makes and stores, for a record put
-// together from its small members in memory is copied at the price of a failed store
-// forwarding.
+// A record as three words, as the tracer's hot path makes and stores it: copying a record
+// that was assembled in memory from its small members costs a failed store forwarding.
 struct RecordWords {
   std::uint64_t ticks;
   std::uint64_t meta;  // kind, sub, aux16, aux32 as they lie in memory
   std::uint64_t payload;
 
-  std::uint8_t kind() const noexcept {
+  constexpr std::uint8_t kind() const noexcept {
     return static_cast<std::uint8_t>(meta >> kKindShift);
   }
   void store(Record* to) const noexcept {
@@ -127,12 +127,12 @@ enum Kind : std::uint8_t {
   kInvalid = 0,
 
   // --- Structure of a location's log -------------------------------------------------
-  kSync = 1,    // a48: epoch; payload: open regions here, whose snapshots follow, outermost
-                // first. A cut at this epoch lies just before this record. Where no
-                // region is open and a team's begins, kTeamCut stands for the Sync.
-  kHold = 2,    // a48: gap; payload: epoch. What came from there on is not in the log...
-  kResume = 3,  // a48: gap; payload: epoch from which on it is again; a cut follows.
-                // Between the two stand only the ends of regions open at the Hold.
+  kSync = 1,  // a48: epoch; payload: open regions here, whose snapshots follow, outermost
+              // first. A cut at this epoch lies just before this record. Where no
+              // region is open and a team's begins, kTeamCut replaces the Sync.
+  kSuspend = 2,  // a48: gap; payload: epoch. The log has nothing from there on...
+  kResume = 3,   // a48: gap; payload: epoch from which on it is again; a cut follows.
+                 // Between the two are only the ends of regions open at the kSuspend.
 
   // --- Events of OpenMP threads (payload: code address, unless said otherwise) -------
   kThreadBegin = 16,  // sub: ompt_thread_t; payload: kernel's thread id
@@ -167,7 +167,7 @@ enum Kind : std::uint8_t {
   kFlush = 38,
   kCancel = 39,  // a48: ompt_cancel_flag_t
 
-  // --- Events that the program tells itself (refrain.h) -------------------------------
+  // --- Events that the program reports itself (refrain.h) ----------------------------
   kUserEnter = 40,  // sub: kTeamCut, then a48: epoch; payload: region | name << 32, numbers
                     // of the journal's kTextUserRegion
   kUserLeave = 41,  // payload as its begin. Ends come in the order of the stack: of user
@@ -187,8 +187,8 @@ enum Kind : std::uint8_t {
                    // procedure << 48 (its number in the table of wrappers, journal's
                    // kTextProcedures; one that is none of MPI's is of several that poll)
   kMpiLeave = 49,  // payload as its begin; a48: how many more unsuccessful polls in a row
-                   // the region stands for
-  // What a call meant stands between its kMpiEnter and its kMpiLeave, most of it just
+                   // the region includes
+  // What a call did is between its kMpiEnter and its kMpiLeave, most of it just
   // before the latter. A message or collective is a pair of records, its second half is
   // kMpiAmount. `comm` is the number of a communicator in this process (journal's kMpiComm).
   kMpiSend = 50,    // sub: MpiMode; aux16: comm; aux32: rank of the destination in it;
@@ -208,21 +208,21 @@ enum Kind : std::uint8_t {
                         // payload: request << 32 (0: blocking) | number << 1 (31 bits) |
                         // kMpiWorldwide; then kMpiAmount. `number`: how many collectives
                         // this process had begun on the communicator before, counted also
-                        // while held
+                        // while skipped
   kMpiRma = 58,         // sub: MpiRma; aux16: window; aux32: target (kMpiRmaComplete: or
                         // kMpiNoRoot for all); payload: bytes
   kMpiIo = 59,          // payload: bytes moved
   // 60..79 are left for MPI, 80..95 for user regions and metrics.
 
   // --- The journal -------------------------------------------------------------------
-  kText = 96,     // sub: TextKey; a48: bytes; the text follows in ceil(bytes / 24) records
-  kGapHold = 97,  // a48: gap; payload: epoch at which holding begins; ticks: when that
-                  // was; sub: GapReason. Told again if the gap begins earlier than was
-                  // known; the later record counts
-  kGapResume = 98,   // a48: gap; payload: epoch from which on is written again (that of
-                     // kGapHold: the gap is undone); ticks: when that was; sub: GapReason
+  kText = 96,  // sub: TextKey; a48: bytes; the text follows in ceil(bytes / 24) records
+  kGapSuspend = 97,  // a48: gap; payload: epoch at which it begins; ticks: when that
+  // was; sub: GapReason. Recorded again if the gap begins earlier than was
+  // known; the later record counts
+  kGapResume = 98,  // a48: gap; payload: epoch from which on writing goes on (that of
+  // kGapSuspend: the gap is undone); ticks: when that was; sub: GapReason
   kLoopFound = 99,   // aux32: loop; aux16: level; payload: visit << 32 | body's events;
-                     // ticks: when it was found out
+                     // ticks: when it was detected
   kLoopBody = 100,   // aux32: loop; aux16: index in the body; sub: kind of the record that
                      // gave the symbol; payload: address | work or sync kind << 48
   kIteration = 101,  // an iteration begins: aux32: loop; aux16: level; payload: number;
@@ -232,12 +232,13 @@ enum Kind : std::uint8_t {
   kLoopLeft = 103,      // aux32: loop; payload: complete iterations of this visit; ticks:
                         // end of the last event that belongs to the loop
   kClockPair = 104,     // ticks; payload: CLOCK_MONOTONIC_RAW at the same moment, ns
-  kHeldSummary = 105,   // iterations that have no marks of their own, then its kHeldValues:
-                        // aux32: loop; aux16: low bits of the loop around it plus one,
-                        // 0: none; payload: iterations
-  kHeldValue = 106,     // sub: HeldValue; payload: the value
-  kLimitReached = 107,  // sub: LossCause; payload: epoch
-  kMarksEnd = 108,      // marks=summary: as kLoopLeft, but the loop goes on without marks
+  kSkippedSummary =
+      105,  // iterations that have no marks of their own, then its kSkippedValues:
+            // aux32: loop; aux16: low bits of the loop around it plus one,
+            // 0: none; payload: iterations
+  kSkippedValue = 106,   // sub: SkippedValue; payload: the value
+  kLimitReached = 107,   // sub: LossCause; payload: epoch
+  kMarksEnd = 108,       // marks=summary: as kLoopLeft, but the loop goes on without marks
   kSlowIteration = 109,  // written because it left the band of its loop: ticks: its begin;
                          // aux32: loop; aux16: level; payload: number; then three
   kSlowValue = 110,      // sub: SlowValue; payload: ticks
@@ -261,12 +262,12 @@ enum Kind : std::uint8_t {
 
 enum UserParameter : std::uint8_t { kParameterSigned = 0, kParameterText = 1 };
 
-enum HeldValue : std::uint8_t {
-  kHeldTotal = 0,  // ticks
-  kHeldLeast = 1,
-  kHeldGreatest = 2,
-  kHeldVisits = 3,  // visits without any mark
-  kHeldParent = 4,  // the loop around it; none if there is no such value
+enum SkippedValue : std::uint8_t {
+  kSkippedTotal = 0,  // ticks
+  kSkippedLeast = 1,
+  kSkippedGreatest = 2,
+  kSkippedVisits = 3,  // visits without any mark
+  kSkippedParent = 4,  // the loop around it; none if there is no such value
 };
 
 enum SlowValue : std::uint8_t { kSlowDuration = 0, kSlowMedian = 1, kSlowMad = 2 };
@@ -290,7 +291,7 @@ inline bool is_cut(const Record& record) noexcept {
                       record.kind == kFunctionEnter;
   return record.kind == kSync || (begins && (record.sub & kTeamCut) != 0);
 }
-// How many records behind this one are the bytes of a text, whatever kinds they look like.
+// How many records after this one are the bytes of a text, whatever kinds they look like.
 inline std::uint64_t text_records(const Record& record) noexcept {
   return record.kind == kText ? (record.a48() + kRecordBytes - 1) / kRecordBytes : 0;
 }
@@ -314,13 +315,13 @@ enum TextKey : std::uint8_t {
   kTextSettings = 5,  // one "name=value" a line, all of them
   kTextModule = 6,    // "start end offset build-id path", numbers and build id in hex, one
                       // text an executable mapping; "-" for no build id
-  kTextRuntime = 7,   // what the OpenMP runtime calls itself
+  kTextRuntime = 7,   // name that the OpenMP runtime gives
   kTextProcedures = 8,  // names of the MPI procedures, "number name" a line
   kTextMembers = 9,    // "comm group..." in decimal: a communicator's number, then ranks in
                        // MPI_COMM_WORLD, in order; of an intercommunicator the local group,
                        // "/", the remote one
   kTextCommName = 10,  // "comm name"
-  kTextMpi = 11,       // what the MPI library calls itself
+  kTextMpi = 11,       // name that the MPI library gives
   kTextTopology =
       12,  // "comm cart n", n periods, n sizes, own coordinates; "comm graph n", own
            // neighbours; "comm dist_graph n", sources, m, destinations; decimal
@@ -366,7 +367,7 @@ enum LossCause : std::uint8_t {
   kLossMemory = 2,        // no mapping, no location
   kLossReentrant = 3,     // event inside our own code (a signal handler's)
   kLossDepth = 4,         // more than kMaxDepth open regions
-  kLossRingOverflow = 5,  // wanted from the ring, but no longer there
+  kLossRingOverflow = 5,  // needed from the ring, but overwritten
   kLossLateThread = 6,    // after the end of recording
   kLossUnmatched = 7,     // the end of a user region that is not open
   kLossCauses = 8,
@@ -393,7 +394,9 @@ struct Header {
   std::uint64_t stage_records;
   std::uint64_t ring_offset;   // bytes
   std::uint64_t ring_records;  // capacity at the most
-  std::uint64_t log_offset;    // bytes
+  std::uint64_t tree_offset;   // bytes
+  std::uint64_t tree_bytes;
+  std::uint64_t log_offset;  // bytes
   std::uint32_t clock_kind;
   std::uint32_t reserved;
   double ticks_per_second;       // as known when the file was made; kClockPair is better
@@ -402,13 +405,13 @@ struct Header {
   std::uint64_t start_monotonic_ns;
 
   // Changes while recording; one cache line for the hot words.
-  alignas(64) std::atomic<std::uint64_t> log_commit;  // records << 1 | holding
+  alignas(64) std::atomic<std::uint64_t> log_commit;  // records << 1 | suspended
   std::atomic<std::uint64_t> ring_commit;  // records << 8 | kRingForgot | size class
   std::atomic<std::uint64_t> flushed;      // log records in the log area
   std::atomic<std::uint64_t> events_seen;  // callbacks, written or not
   std::atomic<std::uint64_t> last_ticks;   // at the last flush or end
   alignas(64) std::atomic<std::uint64_t> lost[kLossCauses];
-  std::atomic<std::uint64_t> ended;  // 1: closed in an orderly way
+  std::atomic<std::uint64_t> ended;  // 1: closed regularly
 };
 static_assert(sizeof(Header) <= kHeaderBytes);
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);

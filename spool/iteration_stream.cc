@@ -42,7 +42,7 @@ std::size_t IterationStream::find_next(std::size_t from, const LoopVisit& visit)
 }
 
 // Whether the loop turned out to end where this iteration would have begun: its first event
-// was like the loop's, but belongs to what came next.
+// fitted the loop, but belongs to what came next.
 bool IterationStream::left_at_once(const IterationEvent& event, std::size_t next,
                                    const LoopVisit& visit) const {
   if (next >= visit.end_record) return false;
@@ -64,7 +64,7 @@ bool IterationStream::advance(Cursor& cursor) const {
   if (cursor.next >= visit.end_record) return false;
   const Record& record = journal_->log[cursor.next];
   IterationEvent& event = cursor.event;
-  // The detector dates events in hindsight; within a visit time must not run backwards.
+  // The detector dates events afterwards; within a visit time must not decrease.
   const std::uint64_t ticks = std::max(event.ticks, record.ticks);
   event = IterationEvent{};
   event.left = record.kind != kIteration;
@@ -87,15 +87,15 @@ bool IterationStream::advance(Cursor& cursor) const {
   }
   if (!event.left) {
     event.complete = event.number < visit.complete;
-    bool end_is_told = false;
+    bool end_is_reported = false;
     if (cursor.next < visit.end_record) {
       const Record& next = journal_->log[cursor.next];
       event.end_ticks = std::min(std::max(ticks, next.ticks), visit.cut_ticks);
-      end_is_told = next.payload <= event.number + 1;
+      end_is_reported = next.payload <= event.number + 1;
       event.complete |= next.kind == kIterationEnd;
     }
     const auto end =
-        end_is_told ? ends_.end() : std::upper_bound(ends_.begin(), ends_.end(), ticks);
+        end_is_reported ? ends_.end() : std::upper_bound(ends_.begin(), ends_.end(), ticks);
     if (end != ends_.end() && *end < event.end_ticks) {
       event.end_ticks = cursor.ends = *end;
       event.complete = true;

@@ -2,7 +2,7 @@
 //
 // Place in the flow: ARCHITECTURE.md, step 7; feeds the marks of iterations to the
 // timeline of the location whose events the agent was fed with.
-// The journal tells a loop's iterations when they are found out, so a loop's records are
+// The journal reports a loop's iterations when they are detected, so a loop's records are
 // in order among themselves and only there: this merges visit by visit.
 // Where skipped iterations have no marks (marks=summary), the last one before a gap ends
 // where writing was suspended: the caller gives these times.
@@ -34,7 +34,7 @@ struct IterationEvent {
   std::uint64_t number = 0;
   std::uint64_t end_ticks = kNoEnd;  // of a beginning iteration; kNoEnd: not known
   bool complete = false;             // of a beginning iteration
-  // Index of the record in the journal that tells of it; kNoRecord: none does. The values of
+  // Index of the record in the journal that reports it; kNoRecord: none. The values of
   // counters stand before it (iteration_metrics()).
   std::size_t record = kNoRecord;
   static constexpr std::size_t kNoRecord = ~std::size_t{0};
@@ -62,7 +62,7 @@ class IterationStream {
     std::size_t visit;
     std::size_t next;      // record to look at next
     std::uint64_t ends;    // if not 0: the iteration ends there, before `next`
-    IterationEvent event;  // to be given
+    IterationEvent event;  // the next to be returned
   };
 
   bool advance(Cursor& cursor) const;

@@ -11,7 +11,7 @@
 namespace refrain::spool {
 namespace {
 
-// What is damaged ends the chain.
+// A damaged record ends the chain.
 CallChain parse_call_chain(std::string_view text) {
   const auto number = [&text](char end) {
     std::uint64_t value = 0;
@@ -67,7 +67,7 @@ class JournalParser {
  private:
   void take(const Record& record) {
     switch (record.kind) {
-      case kGapHold:
+      case kGapSuspend:
       case kGapResume:
         take_gap(record);
         break;
@@ -89,8 +89,8 @@ class JournalParser {
         if (out_.first_clock.ns == 0) out_.first_clock = {record.ticks, record.payload};
         out_.last_clock = {record.ticks, record.payload};
         break;
-      case kHeldSummary:
-      case kHeldValue:
+      case kSkippedSummary:
+      case kSkippedValue:
         take_summary(record);
         break;
       case kSlowIteration:
@@ -109,7 +109,7 @@ class JournalParser {
   void take_text(const Record& record) {
     const std::uint64_t bytes = record.a48();
     const std::size_t left = out_.log.size() - index_ - 1;
-    if (bytes > left * kRecordBytes) {  // cut off: what follows cannot be trusted
+    if (bytes > left * kRecordBytes) {  // cut off: the rest cannot be trusted
       index_ = out_.log.size();
       return;
     }
@@ -133,10 +133,10 @@ class JournalParser {
     JournalGap& gap = gaps_[record.a48()];
     gap.id = record.a48();
     latest_summary_.clear();
-    if (record.kind == kGapHold) {
-      gap.hold_epoch = record.payload;
-      gap.hold_ticks = record.ticks;
-      gap.hold_reason = record.sub;
+    if (record.kind == kGapSuspend) {
+      gap.suspend_epoch = record.payload;
+      gap.suspend_ticks = record.ticks;
+      gap.suspend_reason = record.sub;
     } else {
       gap.resumed = true;
       gap.resume_epoch = record.payload;
@@ -199,38 +199,38 @@ class JournalParser {
     open_.erase(known);
   }
 
-  // Sums of one gap may be told in several parts.
+  // The sums of one gap may come in several parts.
   void take_summary(const Record& record) {
-    if (record.kind == kHeldSummary) {
+    if (record.kind == kSkippedSummary) {
       out_.loops[record.aux32].id = record.aux32;
       const auto [at, is_new] =
           latest_summary_.try_emplace(record.a48(), out_.summaries.size());
       if (is_new) out_.summaries.push_back({.loop = record.aux32});
       summary_ = at->second;
       summary_part_ = record.payload;
-      HeldSummary& summary = out_.summaries[summary_];
+      SkippedSummary& summary = out_.summaries[summary_];
       summary.ticks = record.ticks;
       summary.iterations += record.payload;
       return;
     }
     if (summary_ >= out_.summaries.size()) return;
-    HeldSummary& summary = out_.summaries[summary_];
+    SkippedSummary& summary = out_.summaries[summary_];
     const bool first = summary.iterations == summary_part_;
     switch (record.sub) {
-      case kHeldTotal:
+      case kSkippedTotal:
         summary.total += record.payload;
         break;
-      case kHeldLeast:
+      case kSkippedLeast:
         if (summary_part_ == 0) break;
         summary.least = first ? record.payload : std::min(summary.least, record.payload);
         break;
-      case kHeldGreatest:
+      case kSkippedGreatest:
         summary.greatest = std::max(summary.greatest, record.payload);
         break;
-      case kHeldVisits:
+      case kSkippedVisits:
         summary.visits += record.payload;
         break;
-      case kHeldParent:
+      case kSkippedParent:
         summary.parent = static_cast<std::uint32_t>(record.payload);
         break;
       default:
@@ -280,14 +280,14 @@ void DurationSums::add(std::uint64_t ticks) noexcept {
   squares += value * value;
 }
 
-void DurationSums::add(const HeldSummary& held) noexcept {
-  if (held.iterations == 0) return;
-  least = count == 0 ? held.least : std::min(least, held.least);
-  greatest = std::max(greatest, held.greatest);
-  count += held.iterations;
-  const auto sum = static_cast<double>(held.total);
+void DurationSums::add(const SkippedSummary& skipped) noexcept {
+  if (skipped.iterations == 0) return;
+  least = count == 0 ? skipped.least : std::min(least, skipped.least);
+  greatest = std::max(greatest, skipped.greatest);
+  count += skipped.iterations;
+  const auto sum = static_cast<double>(skipped.total);
   total += sum;
-  squares += sum * sum / static_cast<double>(held.iterations);
+  squares += sum * sum / static_cast<double>(skipped.iterations);
 }
 
 std::string Journal::text(TextKey key) const {

@@ -1,4 +1,4 @@
-// What the journal of a process says, put in order: texts, loops, visits, gaps, clock.
+// The journal of a process, sorted: texts, loops, visits, gaps, clock.
 //
 // Place in the flow: ARCHITECTURE.md, step 7, after spool_reader.h. Iterations stay in
 // the file, they can be many: iteration_stream.h goes through them, visit by visit.
@@ -48,7 +48,7 @@ struct CallChain {
   std::vector<Frame> frames;  // from the event outwards
 };
 
-struct HeldSummary;
+struct SkippedSummary;
 
 // Durations of complete iterations, in ticks.
 struct DurationSums {
@@ -61,7 +61,7 @@ struct DurationSums {
   void add(std::uint64_t ticks) noexcept;
   // Iterations of which only the sum is known count for the deviation as if each had
   // lasted their mean.
-  void add(const HeldSummary& held) noexcept;
+  void add(const SkippedSummary& skipped) noexcept;
 };
 
 // One stay in a loop, from its first iteration until it was left.
@@ -87,9 +87,9 @@ struct LoopVisit {
 
 struct JournalGap {
   std::uint64_t id = 0;
-  std::uint64_t hold_epoch = 0;
-  std::uint64_t hold_ticks = 0;
-  std::uint8_t hold_reason = 0;
+  std::uint64_t suspend_epoch = 0;
+  std::uint64_t suspend_ticks = 0;
+  std::uint8_t suspend_reason = 0;
   bool resumed = false;
   std::uint64_t resume_epoch = 0;
   std::uint64_t resume_ticks = 0;
@@ -104,7 +104,7 @@ struct LoopMismatch {
 
 // Iterations of one loop, in one gap, that have no marks of their own: of inner loops of
 // skipped iterations, with marks=summary of every loop.
-struct HeldSummary {
+struct SkippedSummary {
   std::uint64_t ticks = 0;
   std::uint32_t loop = 0;
   std::uint64_t iterations = 0;
@@ -144,7 +144,7 @@ struct Journal {
   std::vector<LoopVisit> visits;  // by first_ticks, outer ones first
   std::vector<JournalGap> gaps;   // by number
   std::vector<LoopMismatch> mismatches;
-  std::vector<HeldSummary> summaries;
+  std::vector<SkippedSummary> summaries;
   std::vector<SlowIteration> slow;
   std::vector<LimitReached> limits;
   std::vector<CallChain> chains;

@@ -36,9 +36,12 @@ FoundArchives find_archives(const std::string& archive, const std::string& folde
   }
   std::error_code ignored;
   std::size_t looks = 0;
-  for (const std::string& name : base::names_in(folder, ignored))
-    if (name.starts_with("refrain-") && ++looks <= FoundArchives::kMostLooks)
-      look_at(folder + "/" + name, since, found);
+  for (const std::string& name : base::names_in(folder, ignored)) {
+    if (!name.starts_with("refrain-") || ++looks > FoundArchives::kMostLooks) continue;
+    std::string path = folder;
+    path.append("/").append(name);
+    look_at(path, since, found);
+  }
   return found;
 }
 

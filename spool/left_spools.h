@@ -1,8 +1,8 @@
-// Archives that a run has made, and recordings that have no archive because the run was killed.
+// Finds archives that a run has made, and recordings without archive because the run was killed.
 //
 // Place in the flow: ARCHITECTURE.md, step 1 and the end: for `refrain run` before a program and for
-// the library after one. Thread-safety: none needed. Errors: what cannot be looked at is not there.
-// Cost: a look at each folder whose name begins as archives' do; at most kMostLooks.
+// the library after one. Thread-safety: none needed. Errors: what cannot be read counts as absent.
+// Cost: one look at each folder with an archive's prefix; at most kMostLooks.
 #pragma once
 
 #include <cstddef>
@@ -14,12 +14,12 @@ namespace refrain::spool {
 
 struct FoundArchives {
   static constexpr std::size_t kMostLooks = 1000;
-  bool any = false;               // archives, or what is to become one
-  std::vector<std::string> left;  // paths of recordings that nobody writes to
+  bool any = false;               // archives, or unfinished ones
+  std::vector<std::string> left;  // paths of recordings that no process writes to
 };
 
-// In the folder `archive`, if it is not empty; else in those of `folder` that are called as archives
-// without a name are. Only what changed at `since` or later, in seconds of the epoch.
+// In the folder `archive`, if it is not empty; else in those of `folder` with the default name of
+// archives. Only what changed at `since` or later, in seconds of the epoch.
 FoundArchives find_archives(const std::string& archive, const std::string& folder,
                             std::int64_t since);
 

@@ -1,4 +1,4 @@
-// The numbers of a channel's messages, put right by what the journal reports of them afterwards.
+// The numbers of a channel's messages, corrected by what the journal reports later.
 //
 // Place in the flow: ARCHITECTURE.md, step 7: what kTextNumbers says (mpi_journal.h) changes the
 // numbers that records have before they are compared with those of the other end.
@@ -22,10 +22,10 @@ class MessageNumbers {
   void move(std::uint64_t from, std::uint64_t to);
   // The message of this number (as its record has it) does not exist.
   void take_out(std::uint64_t number);
-  // Nothing more is reported.
+  // No more reports follow.
   void finish();
 
-  // Of a number in a record, the one of the message.
+  // The message's number, from the one in its record.
   std::uint64_t right(std::uint64_t number) const noexcept;
 
  private:

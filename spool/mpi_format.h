@@ -2,11 +2,10 @@
 //
 // *Channel*: source, destination, communicator and tag; what MPI promises to deliver in
 // order. Both ends number the messages of each channel from 0, also while writing is
-// suspended: a message
-// is the same at both ends if channel and number are. The number of a receive is counted
-// when it is posted, or, if it was posted for any source or any tag, when it is known what
-// it got; where that is not the order of posting, and where one was cancelled that was not the
-// channel's last, the journal's kTextNumbers put the numbers right.
+// suspended: a message is the same at both ends if channel and number are. A receive is
+// numbered when it is posted or, if it was posted for any source or any tag, when its
+// message is known; where that is not the order of posting, and where one was cancelled that
+// was not the channel's last, the journal's kTextNumbers correct the numbers.
 //
 // *Cuts*: a kMpiEnter of the primary thread outside of any parallel region begins an epoch
 // (kMpiCut, the bit that begins of teams use for the same).
@@ -61,9 +60,8 @@ enum MpiCommKind : std::uint8_t {
   kMpiCommSelf = 1,
   kMpiCommIntra = 2,
   kMpiCommInter = 3,
-  kMpiCommWindow =
-      4,  // not one: a window of one-sided communication, which has a number as
-          // they do; its parent is its communicator
+  kMpiCommWindow = 4,  // a window of one-sided communication, which has a number as
+                       // they do; its parent is its communicator
 };
 
 enum MpiRma : std::uint8_t {

@@ -123,8 +123,8 @@ void MpiJournal::take_text(std::uint8_t key, const std::string& text) {
 }
 
 void MpiJournal::finish() {
-  for (auto& [channel, told] : numbers) told.finish();
-  // What has no identity is of no use: its record was cut off.
+  for (auto& [channel, reported] : numbers) reported.finish();
+  // Without identity it is useless: its record was cut off.
   std::erase_if(comms, [](const auto& comm) { return comm.second.identity == 0; });
   std::stable_sort(offsets.begin(), offsets.end(),
                    [](const auto& a, const auto& b) { return a.ticks < b.ticks; });

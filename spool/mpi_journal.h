@@ -1,4 +1,4 @@
-// What the journal of a process says of MPI: its rank, procedures, communicators, windows,
+// MPI in the journal of a process: its rank, procedures, communicators, windows,
 // clock offsets.
 //
 // Place in the flow: ARCHITECTURE.md, step 7; part of journal.h, which reads all else.
@@ -54,12 +54,11 @@ struct MpiJournal {
   std::map<std::uint16_t, std::string> procedures;
   std::map<std::uint16_t, JournalComm> comms;  // by number in this process; windows, too
   std::vector<JournalClockOffset> offsets;     // in the order of their ticks
-  std::string
-      taken;  // text of kTextTaken; not empty: no number of a message means anything
+  std::string taken;  // text of kTextTaken; not empty: numbers of messages are meaningless
 
   std::map<ChannelEnd, MessageNumbers> numbers;  // of channels that have wrong ones
 
-  // Of a message's number in a record, the right one.
+  // The corrected number of a message, from the one in its record.
   std::uint64_t right_number(const ChannelEnd& channel, std::uint64_t number) const {
     if (numbers.empty()) return number;
     const auto found = numbers.find(channel);
@@ -70,10 +69,10 @@ struct MpiJournal {
   void take(const Record& record);
   void take_text(std::uint8_t key, const std::string& text);
   void finish();
-  // What it tells of MPI_COMM_WORLD as a communicator; nullptr: nothing.
+  // MPI_COMM_WORLD as a communicator; nullptr: not in the journal.
   const JournalComm* world() const;
-  // What the processes of the job agree on counts more than what this one tells, or has lost; no
-  // rank at all for one that lies beyond the others.
+  // What the processes of the job agree on overrides what this one reports, or has lost; no
+  // rank for one beyond the others.
   void settle(std::uint32_t job_rank, std::uint32_t job_size);
 };
 

@@ -1,5 +1,5 @@
 // A file's records as one sequence: its log, which is partly in the log area and partly
-// in the stage, and, where the ring is wanted too, what of it belongs behind the log.
+// in the stage, and, if wanted, the part of the ring that continues the log.
 // Where a process was killed between the two, a record that says so is put at the seam.
 //
 // Place in the flow: ARCHITECTURE.md, step 7; everything that walks over records does so
@@ -23,10 +23,10 @@ class RecordSequence {
   explicit RecordSequence(std::span<const Record> log, std::span<const Record> stage = {})
       : parts_{log, stage, {}, {}, {}} {}
 
-  // Puts one record behind the log, before any ring; it must live as long as this.
+  // Puts one record after the log, before any ring; it must live as long as this.
   void append_seam(const Record& record) { parts_[2] = std::span(&record, 1); }
 
-  // Puts [from, ring size) of the ring behind the log.
+  // Puts [from, ring size) of the ring after the log.
   void append_ring(std::span<const Record> older, std::span<const Record> newer,
                    std::size_t from) {
     const std::size_t skip = from < older.size() ? from : older.size();

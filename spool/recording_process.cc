@@ -12,8 +12,7 @@ namespace refrain::spool {
 
 namespace fs = std::filesystem;
 
-// A process' number is used again sooner or later, so it counts only if it has one of the
-// spool's files open.
+// Process numbers are reused, so one counts only if it has one of the spool's files open.
 long recording_process(const std::string& archive) {
   std::error_code error;
   const fs::path spool = fs::canonical(spool_path(archive), error);

@@ -1,6 +1,6 @@
 // Whether an archive's spool is being written.
 //
-// Thread-safety: none needed. Errors: what cannot be looked at is not being written.
+// Thread-safety: none needed. Errors: what cannot be read counts as not being written.
 // Cost: the spool's files are mapped, their headers read, and /proc of their processes.
 #pragma once
 

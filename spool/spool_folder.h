@@ -3,8 +3,8 @@
 // Place in the flow: ARCHITECTURE.md, step 7, first thing the writer does.
 // Thread-safety: none while opening; const afterwards.
 // Ownership: the SpoolFolder owns the mappings of all files.
-// Errors: a missing or unreadable folder gives an empty list; complaints tell why, and
-// also of every file that could be read in part only.
+// Errors: a missing or unreadable folder gives an empty list; complaints say why, and
+// name every file of which only a part could be read.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct WorldPlace {
 struct ProcessSpool {
   std::uint32_t process = 0;
   std::int64_t missing_rank = -1;    // of a process that left nothing, if it is known
-  WorldPlace world;                  // of size 0: as the journal tells
+  WorldPlace world;                  // of size 0: as the journal says
   SpoolFile journal;                 // may be unusable
   std::vector<SpoolFile> locations;  // usable ones only, by number
 };
@@ -39,7 +39,7 @@ struct SpoolFolder {
 std::string spool_path(const std::string& archive);
 
 SpoolFolder open_spool_folder(const std::string& archive);
-// Of one process alone; none if it has left nothing.
+// Of one process; none if it has left nothing.
 SpoolFolder open_spool_of(const std::string& archive, std::uint32_t process);
 // Its folder.
 std::string process_path(const std::string& archive, std::uint32_t process);

@@ -44,6 +44,7 @@ SpoolFile& SpoolFile::operator=(SpoolFile&& other) noexcept {
   facts_ = other.facts_;
   log_ = std::exchange(other.log_, {});
   ring_ = std::exchange(other.ring_, {});
+  tree_ = std::exchange(other.tree_, {});
   complaints_ = std::move(other.complaints_);
   return *this;
 }
@@ -119,12 +120,21 @@ void SpoolFile::read_header() {
   usable_ = true;
   read_log(header);
   read_ring(header);
+  read_tree(header);
+}
+
+void SpoolFile::read_tree(const Header& header) {
+  if (header.tree_bytes == 0) return;
+  if (header.tree_offset % alignof(CallTreeHeader) != 0 || header.tree_offset > bytes_ ||
+      header.tree_bytes > bytes_ - header.tree_offset)
+    return complain("has a call tree that lies outside of it");
+  tree_ = {data_ + header.tree_offset, static_cast<std::size_t>(header.tree_bytes)};
 }
 
 void SpoolFile::read_log(const Header& header) {
-  // Pairs with the recorder's release store: what the word covers is complete.
+  // Pairs with the recorder's release store: the records that the word covers are complete.
   const std::uint64_t commit = header.log_commit.load(std::memory_order_acquire);
-  facts_.holding = (commit & 1) != 0;
+  facts_.suspended = (commit & 1) != 0;
   if (header.log_offset < kHeaderBytes || header.log_offset % alignof(Record) != 0) {
     complain("has its log at an impossible offset");
     return;
@@ -141,7 +151,7 @@ void SpoolFile::read_log(const Header& header) {
     complain("has room for " + std::to_string(room) + " of " + std::to_string(flushed) +
              " records in its log");
     log_ = RecordSequence(records_at(header.log_offset, room));
-    return;  // what is in the stage comes after a hole
+    return;  // the stage's content comes after a hole
   }
   const std::uint64_t staged = count - flushed;
   const bool stage_fits =
@@ -167,8 +177,8 @@ std::span<const Record> SpoolFile::records_at(std::uint64_t offset,
 }
 
 void SpoolFile::read_ring(const Header& header) {
-  if (!facts_.holding || header.ring_records == 0) return;
-  // Pairs with the recorder's release store: what the word covers is complete.
+  if (!facts_.suspended || header.ring_records == 0) return;
+  // Pairs with the recorder's release store: the records that the word covers are complete.
   const std::uint64_t commit = header.ring_commit.load(std::memory_order_acquire);
   const std::uint64_t size_class = commit & (kRingForgot - 1);
   const std::uint64_t count = commit >> 8;
@@ -186,11 +196,11 @@ void SpoolFile::read_ring(const Header& header) {
   const std::span<const Record> slots = records_at(offset, capacity);
   if (count < capacity) {
     ring_.older = slots.first(count);
-    // Complete, it begins with the record at the cut.
+    // A complete ring begins with the record at the cut.
     ring_.overflowed = (commit & kRingForgot) != 0 || !is_cut(ring_.older.front());
     return;
   }
-  // Once full, the writer may be in the middle of overwriting the oldest slot.
+  // If full, the recorder may be overwriting the oldest slot.
   ring_.overflowed = true;
   const std::uint64_t oldest = count % capacity;
   ring_.older = slots.subspan(oldest + 1);

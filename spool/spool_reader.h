@@ -1,12 +1,12 @@
-// Opens one spool file for reading and tells what in it can be trusted.
+// Opens one spool file for reading and determines what in it can be trusted.
 //
 // Place in the flow: ARCHITECTURE.md, step 7; format.h is the contract. Used at the end
 // of a run and, by `refrain recover`, on the files of a process that was killed.
 // Thread-safety: const access from any number of threads. Not for signal handlers.
 // Ownership: the mapping lives as long as the SpoolFile; spans point into it. The file
 // is never written to.
-// Errors: open() does not fail and does not throw for what a file contains: a damaged
-// file gives what is left of it, and complaints() says, a sentence each, what was wrong.
+// Errors: open() does not fail or throw because of a file's content: of a damaged file
+// the rest is read, and complaints() says, a sentence each, what was wrong.
 // usable() is false when nothing could be read.
 // Cost: one mmap, O(1) whatever the size of the file.
 #pragma once
@@ -18,12 +18,13 @@
 #include <string>
 #include <vector>
 
+#include "spool/call_tree_reader.h"
 #include "spool/format.h"
 #include "spool/record_sequence.h"
 
 namespace refrain::spool {
 
-// The header's facts, read once when the file was opened.
+// The header's fields, read once when the file was opened.
 struct SpoolFacts {
   std::uint32_t file_kind = 0;
   std::uint32_t process = 0;
@@ -38,15 +39,15 @@ struct SpoolFacts {
   std::uint64_t events_seen = 0;
   std::uint64_t last_ticks = 0;
   std::array<std::uint64_t, kLossCauses> lost{};
-  bool ended = false;    // closed in an orderly way
-  bool holding = false;  // new records went into the ring
+  bool ended = false;      // closed regularly
+  bool suspended = false;  // new records went into the ring
 };
 
-// What is in the ring, oldest first: `older`, then `newer`.
+// The content of the ring, oldest first: `older`, then `newer`.
 struct RingView {
   std::span<const Record> older;
   std::span<const Record> newer;
-  bool overflowed = false;  // something of this gap may be there no longer
+  bool overflowed = false;  // part of this gap may be lost
 };
 
 class SpoolFile {
@@ -66,8 +67,10 @@ class SpoolFile {
   const SpoolFacts& facts() const noexcept { return facts_; }
   // The committed log.
   const RecordSequence& log() const noexcept { return log_; }
-  // Empty unless facts().holding.
+  // Empty unless facts().suspended.
   const RingView& ring() const noexcept { return ring_; }
+  // Empty if the file has none.
+  CallTree call_tree() const { return read_call_tree(tree_); }
   // Allocated on disk.
   std::uint64_t disk_bytes() const noexcept { return disk_bytes_; }
 
@@ -76,6 +79,7 @@ class SpoolFile {
   void read_header();
   void read_log(const Header& header);
   void read_ring(const Header& header);
+  void read_tree(const Header& header);
   std::span<const Record> records_at(std::uint64_t offset,
                                      std::uint64_t count) const noexcept;
   void complain(const std::string& what);
@@ -87,6 +91,7 @@ class SpoolFile {
   bool usable_ = false;
   SpoolFacts facts_;
   RecordSequence log_;
+  std::span<const std::byte> tree_;
   RingView ring_;
   std::vector<std::string> complaints_;
 };

@@ -26,7 +26,7 @@ std::vector<std::uint64_t> ticks_of(const RecordSequence& records) {
   return ticks;
 }
 
-TEST_CASE("SpoolFile: log - area and stage are one sequence") {
+TEST_CASE("SpoolFile: log - log area and stage are one sequence") {
   const test::TemporaryFolder folder;
   SpoolBuilder builder(1);
   for (std::uint64_t i = 0; i < 9; ++i) builder.location(0).add(kFlush, 10 + i);
@@ -45,7 +45,7 @@ TEST_CASE("SpoolFile: ring - in order, without the slot that may be torn") {
   const test::TemporaryFolder folder;
   SpoolBuilder builder(1);
   RecordBuilder& location = builder.location(0);
-  location.sync(1, 1).hold_in_ring();
+  location.sync(1, 1).suspend_in_ring();
   for (std::uint64_t i = 0; i < kRingFirst; ++i) location.add(kFlush, 5000 + i);
   location.ring_count = kRingFirst + 7;
   const fs::path path = builder.write(folder.path()) / "location-0.spool";
@@ -58,7 +58,7 @@ TEST_CASE("SpoolFile: ring - in order, without the slot that may be torn") {
   CHECK(ring.newer.back().ticks == 5000 + kRingFirst - 1);
 }
 
-TEST_CASE("SpoolFile: damage - complaints, never more than is there") {
+TEST_CASE("SpoolFile: damage - complaints, never more records than there are") {
   const test::TemporaryFolder folder;
   SpoolBuilder builder(1);
   for (std::uint64_t i = 0; i < 300; ++i) builder.location(0).add(kFlush, 10 + i);
@@ -67,7 +67,8 @@ TEST_CASE("SpoolFile: damage - complaints, never more than is there") {
     fs::resize_file(path, fs::file_size(path) - 50 * kRecordBytes);
     const SpoolFile file = SpoolFile::open(path.string());
     CHECK(file.usable());
-    CHECK(file.log().size() == 150);  // 200 of 300 were there, the rest in the stage
+    CHECK(file.log().size() ==
+          150);  // 200 of 300 were in the log area, the rest in the stage
     CHECK_THAT(file.complaints().at(0), Catch::Contains("150 of 200"));
   }
   SECTION("cut off in the header") {
@@ -140,8 +141,8 @@ TEST_CASE("Journal: content - texts, gaps, loops") {
   CHECK(journal.loops.at(3).body.at(0).address == 0x1000);
 }
 
-std::vector<std::string> told(const Journal& journal,
-                              std::span<const std::uint64_t> ends = {}) {
+std::vector<std::string> texts_of(const Journal& journal,
+                                  std::span<const std::uint64_t> ends = {}) {
   std::vector<std::string> out;
   IterationStream stream(journal, ends);
   for (const IterationEvent* event = stream.peek(); event != nullptr;
@@ -155,7 +156,7 @@ std::vector<std::string> told(const Journal& journal,
   return out;
 }
 
-TEST_CASE("IterationStream: order - found out late, told in time") {
+TEST_CASE("IterationStream: order - detected late, reported in time") {
   SpoolBuilder builder(1);
   builder.loop(1, 130, 0x10, 1);  // the inner loop, known first
   builder.iteration(1, 0, 110, 1);
@@ -171,18 +172,18 @@ TEST_CASE("IterationStream: order - found out late, told in time") {
   builder.iteration(2, 2, 230);
   builder.left(2, 2, 250);
   const Journal journal = parse_journal(RecordSequence(builder.journal().log));
-  CHECK(told(journal) == std::vector<std::string>{"100 2 0", "110 1 0", "120 1 1",
-                                                  "130 1 left", "200 2 1", "210 1 0",
-                                                  "220 1 1", "230 1 left",
-                                                  "230 2 2 incomplete", "250 2 left"});
+  CHECK(texts_of(journal) == std::vector<std::string>{"100 2 0", "110 1 0", "120 1 1",
+                                                      "130 1 left", "200 2 1", "210 1 0",
+                                                      "220 1 1", "230 1 left",
+                                                      "230 2 2 incomplete", "250 2 left"});
 }
 
 TEST_CASE("Journal: sums - of a loop in two loops are two") {
   SpoolBuilder builder(1);
   for (const std::uint64_t parent : {4, 6, 4}) {
-    builder.journal().add(kHeldSummary, 100, (parent + 1) << 32 | 5, 10);
-    builder.journal().add(kHeldValue, 100, 5, 2, kHeldVisits);
-    builder.journal().add(kHeldValue, 100, 5, parent, kHeldParent);
+    builder.journal().add(kSkippedSummary, 100, (parent + 1) << 32 | 5, 10);
+    builder.journal().add(kSkippedValue, 100, 5, 2, kSkippedVisits);
+    builder.journal().add(kSkippedValue, 100, 5, parent, kSkippedParent);
   }
   const Journal journal = parse_journal(RecordSequence(builder.journal().log));
   REQUIRE(journal.summaries.size() == 2);
@@ -192,7 +193,7 @@ TEST_CASE("Journal: sums - of a loop in two loops are two") {
   CHECK(journal.summaries[1].visits == 2);
 }
 
-TEST_CASE("IterationStream: an iteration without events - is none") {
+TEST_CASE("IterationStream: an iteration without events is left out") {
   SpoolBuilder builder(1);
   builder.loop(1, 130, 0x10);
   builder.iteration(1, 0, 100);
@@ -201,17 +202,19 @@ TEST_CASE("IterationStream: an iteration without events - is none") {
   SECTION("the loop was left before it began") {
     builder.left(1, 2, 119);
     const Journal journal = parse_journal(RecordSequence(builder.journal().log));
-    CHECK(told(journal) == std::vector<std::string>{"100 1 0", "110 1 1", "120 1 left"});
+    CHECK(texts_of(journal) ==
+          std::vector<std::string>{"100 1 0", "110 1 1", "120 1 left"});
   }
   SECTION("the loop was left inside it") {
     builder.left(1, 2, 125);
     const Journal journal = parse_journal(RecordSequence(builder.journal().log));
-    CHECK(told(journal) == std::vector<std::string>{"100 1 0", "110 1 1",
-                                                    "120 1 2 incomplete", "125 1 left"});
+    CHECK(texts_of(journal) == std::vector<std::string>{"100 1 0", "110 1 1",
+                                                        "120 1 2 incomplete",
+                                                        "125 1 left"});
   }
 }
 
-TEST_CASE("IterationStream: held without marks - the last one ends with the writing") {
+TEST_CASE("IterationStream: skipped without marks - the last one ends with the writing") {
   SpoolBuilder builder(1);
   builder.loop(1, 130, 0x10);
   builder.iteration(1, 0, 100);
@@ -219,7 +222,7 @@ TEST_CASE("IterationStream: held without marks - the last one ends with the writ
   builder.left(1, 50, 600);
   const Journal journal = parse_journal(RecordSequence(builder.journal().log));
   const std::uint64_t ends[] = {120};
-  CHECK(told(journal, ends) ==
+  CHECK(texts_of(journal, ends) ==
         std::vector<std::string>{"100 1 0", "110 1 1", "120 1 left", "600 1 left"});
 }
 

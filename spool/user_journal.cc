@@ -10,7 +10,7 @@
 namespace refrain::spool {
 namespace {
 
-// The number that a text begins with, and the blank behind it.
+// The number that a text begins with, and the blank after it.
 std::optional<std::uint32_t> take_number(std::string_view& text) {
   std::uint32_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);

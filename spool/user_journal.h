@@ -1,7 +1,7 @@
-// What the journal says of the program's own regions, parameters and their values; part of
+// The program's own regions, parameters and their values in the journal; part of
 // Journal.
 //
-// Errors: texts that cannot be understood are skipped; what has no text here is known by its
+// Errors: texts that cannot be parsed are skipped; what has no text here is known by its
 // number only (the process was killed before it was recorded).
 #pragma once
 
@@ -26,7 +26,7 @@ struct FunctionOff {
   std::uint64_t ticks = 0;  // that they took
 };
 
-// A counter that threads were asked for.
+// A counter that threads read.
 struct Metric {
   std::string unit;
   std::string name;

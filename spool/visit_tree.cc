@@ -40,7 +40,7 @@ void nest_visits(std::vector<LoopVisit>& visits) {
                                [&](const LoopVisit* o) { return o->loop == visit.loop; });
       if (outer_end > visit.first_ticks) {
         inside = !cut_here && end_of(visit) <= outer_end;
-        // What was the begin of a broken iteration belongs to this loop.
+        // The begin of the broken iteration belongs to this loop.
         if (!inside) outer.cut_ticks = visit.first_ticks;
       }
       if (!inside) around.pop_back();

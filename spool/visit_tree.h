@@ -1,9 +1,9 @@
 // Finds out which visits of loops lie in which.
 //
 // Place in the flow: inside journal.h, when all of the journal has been read. The nested
-// detector tells inner loops before the one around them is known, so that a visit's level
-// as reported may be too low. Complete iterations nest as they are reported; but the last, broken
-// iteration of a loop may turn out to be the begin of another one: it is cut there.
+// detector reports inner loops before the one around them is known, so the reported level
+// of a visit may be too low. Complete iterations nest as reported; but the last, broken
+// iteration of a loop may turn out to be the begin of another loop: it is cut there.
 //
 // Thread-safety: pure. Cost: a sort, then O(levels) a visit.
 #pragma once

@@ -5,7 +5,7 @@
 namespace refrain::spool {
 namespace {
 
-// Told with the journal's records [first, end), runs over ticks [begin, left).
+// Reported by the journal's records [first, end), lasts for ticks [begin, left).
 LoopVisit visit(std::uint32_t loop, std::size_t first, std::size_t end, std::uint64_t begin,
                 std::uint64_t left) {
   LoopVisit v;
@@ -20,7 +20,7 @@ LoopVisit visit(std::uint32_t loop, std::size_t first, std::size_t end, std::uin
 
 }  // namespace
 
-TEST_CASE("VisitTree: outer loop told last - the inner visits before it lie in it") {
+TEST_CASE("VisitTree: outer loop reported last - the inner visits before it lie in it") {
   std::vector<LoopVisit> visits = {visit(0, 0, 5, 10, 20), visit(0, 5, 9, 30, 40),
                                    visit(1, 9, 30, 5, 100), visit(0, 12, 20, 50, 60)};
   nest_visits(visits);
@@ -33,8 +33,8 @@ TEST_CASE("VisitTree: outer loop told last - the inner visits before it lie in i
   }
 }
 
-TEST_CASE("VisitTree: a loop that begins in a broken iteration - ends it") {
-  SECTION("and goes on behind it") {
+TEST_CASE("VisitTree: a loop that begins in a broken iteration ends it") {
+  SECTION("and goes on after it") {
     std::vector<LoopVisit> visits = {visit(0, 0, 9, 10, 50), visit(1, 9, 20, 40, 90)};
     nest_visits(visits);
     CHECK(visits[0].cut_ticks == 40);
@@ -49,7 +49,7 @@ TEST_CASE("VisitTree: a loop that begins in a broken iteration - ends it") {
   }
 }
 
-TEST_CASE("VisitTree: one begin - the longer loop is the outer one") {
+TEST_CASE("VisitTree: equal begins - the longer loop is the outer one") {
   std::vector<LoopVisit> visits = {visit(0, 0, 5, 10, 20), visit(1, 5, 30, 10, 100)};
   nest_visits(visits);
   CHECK(visits[0].loop == 1);

@@ -13,12 +13,14 @@
 
 #include "base/archive_files.h"
 #include "base/folder.h"
+#include "base/run_summary.h"
+#include "cube/write_cube.h"
 #include "filters/region_filter.h"
+#include "writer/archive/archive_events.h"
 #include "writer/archive/archive_folder.h"
 #include "writer/archive/archive_markers.h"
 #include "writer/archive/definitions.h"
 #include "writer/archive/local_definitions.h"
-#include "writer/archive/location_reference.h"
 #include "writer/archive/otf2_archive.h"
 #include "writer/archive/properties.h"
 #include "writer/archive/shared_definitions.h"
@@ -31,14 +33,13 @@
 #include "writer/job/mpi_job.h"
 #include "writer/job/process_facts.h"
 #include "writer/loops/loop_summaries.h"
-#include "writer/process/location_writer.h"
-#include "writer/process/parallel_for.h"
 #include "writer/process/process_model.h"
+#include "writer/process/process_summary.h"
 
 namespace refrain::writer {
 namespace {
 
-// What is told as it is.
+// An error whose text is reported unchanged.
 class Failure : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -49,7 +50,7 @@ void require(const std::string& error) {
 }
 
 // One call of write_archive(), or a process' part of write_archive_together(). Steps throw
-// what goes wrong. All processes of a job pass the same rounds (writer/exchange/tree.h).
+// errors. All processes of a job take part in the same rounds (writer/exchange/tree.h).
 class ArchiveJob {
  public:
   ArchiveJob(const WriteOptions& options, Exchange& exchange)
@@ -92,8 +93,11 @@ class ArchiveJob {
         first_ ? work_folder_ : part_folder(work_folder_, exchange_.rank());
     Otf2Archive archive(folder, models_.front()->journal().text(spool::kTextHost),
                         longest_definition_);
-    write_events(archive);
+    outcomes_ = write_events(archive, models_, mpi_ ? &*mpi_ : nullptr, regions_,
+                             first_location_, threads_);
+    require(archive.error());
     write_local_definitions(archive);
+    write_summaries(folder);
     if (!first_) {
       archive.close();
       require(archive.error());
@@ -111,7 +115,7 @@ class ArchiveJob {
     remove_spool();
   }
 
-  // What only rank 0 does, and all want to know the end of.
+  // Work that only rank 0 does, and whose result all need.
   template <typename Work>
   void first_does(Work work) {
     std::optional<Nothing> done;
@@ -124,7 +128,7 @@ class ArchiveJob {
         error = exception.what();
       }
     }
-    tell_down(exchange_, done);
+    send_down(exchange_, done);
     if (!done) throw RoundFailed(error);
   }
 
@@ -150,12 +154,12 @@ class ArchiveJob {
     if (first_) return;
     spool_ = open_job_spools(options_.archive, own_rank());
     if (spool_.processes.empty()) {
-      // Not traced, or not to be read here: another process may.
+      // Not traced, or not readable here: another process may write it.
       if (std::filesystem::exists(spool::process_path(options_.archive, exchange_.rank())))
         throw Failure("its spool cannot be read");
       add_missing_rank(spool_, exchange_.rank());
     }
-    // Made by rank 0: if it is not there, this process sees another file system.
+    // Made by rank 0: if it does not exist, this process sees another file system.
     std::error_code problem;
     std::filesystem::create_directory(part_folder(work_folder_, exchange_.rank()), problem);
     require(problem ? work_folder_ + ": " + problem.message() : std::string());
@@ -196,7 +200,7 @@ class ArchiveJob {
     name_loops();
   }
 
-  // One number and one name for what is one loop, in all processes.
+  // One number and one name for each loop, in all processes.
   void name_loops() {
     JobLoops own;
     for (const auto& model : models_) own = merge(std::move(own), model->loops());
@@ -229,7 +233,7 @@ class ArchiveJob {
     const RegionNumbers numbers =
         regions_.adopt(std::move(shared_.regions), std::move(shared_.places),
                        std::move(shared_.parameters));
-    // A process' number is its rank's, where all have one.
+    // A process' number is its rank, where all have one.
     const std::uint32_t number = exchange_.rank();
     first_location_ = shared_.before(number).locations;
     first_comm_ = static_cast<OTF2_CommRef>(shared_.total().teams);
@@ -272,45 +276,15 @@ class ArchiveJob {
     return job;
   }
 
-  void write_events(Otf2Archive& archive) {
-    struct Task {
-      std::size_t process;
-      std::size_t location;
-      OTF2_LocationRef reference;
-    };
-    std::vector<Task> tasks;
-    outcomes_.resize(models_.size());
+  void write_summaries(const std::string& folder) {
+    std::uint64_t first = first_location_;
     for (std::size_t i = 0; i < models_.size(); ++i) {
-      const std::uint64_t first = first_location_ + tasks.size();
-      outcomes_[i].resize(models_[i]->locations());
-      for (std::size_t j = 0; j < models_[i]->locations(); ++j)
-        tasks.push_back({i, j, location_reference(first, j)});
+      const base::RunSummary summary =
+          summarize_process(*models_[i], regions_, outcomes_[i], first);
+      first += models_[i]->locations();
+      if (summary.locations.empty()) continue;
+      require(base::write_summary(folder, summary));
     }
-    require(archive.error());
-    archive.check(OTF2_Archive_OpenEvtFiles(archive.get()), "cannot write events");
-    require(archive.error());
-    parallel_for(tasks.size(), threads_, [&](std::size_t i) {
-      const Task& task = tasks[i];
-      OTF2_EvtWriter* writer = OTF2_Archive_GetEvtWriter(archive.get(), task.reference);
-      if (writer == nullptr) {
-        archive.check(OTF2_ERROR_FILE_CAN_NOT_OPEN, "cannot write events");
-        return;
-      }
-      {
-        EventSink sink(writer, regions_.regions());
-        sink.set_metric(models_[task.process]->context().metric);
-        if (mpi_ && !mpi_->clock(task.process).offsets().empty()) sink.set_spacing(2);
-        LocationInput input = models_[task.process]->input(task.location);
-        if (mpi_) input.decided = &mpi_->decided(task.process, task.location);
-        outcomes_[task.process][task.location] = write_location(input, sink);
-        if (!archive.check(sink.error(), "cannot write events")) return;
-      }
-      archive.check(OTF2_Archive_CloseEvtWriter(archive.get(), writer),
-                    "cannot write events");
-    });
-    require(archive.error());
-    archive.check(OTF2_Archive_CloseEvtFiles(archive.get()), "cannot write events");
-    require(archive.error());
   }
 
   void write_local_definitions(Otf2Archive& archive) {
@@ -344,7 +318,9 @@ class ArchiveJob {
     archive.check(write_definitions(definitions, input), "cannot write definitions");
     archive.check(OTF2_Archive_CloseGlobalDefWriter(archive.get(), definitions),
                   "cannot write definitions");
-    write_marks(archive, job);
+    require(archive.error());
+    write_markers(archive, job.processes);
+    require(archive.error());
     archive.describe(archive_description(result_, by_kind_));
     const Properties properties = shortened(
         archive_properties(models_.front()->journal(), options_, result_, by_kind_),
@@ -355,37 +331,29 @@ class ArchiveJob {
           "cannot set a property");
   }
 
-  void write_marks(Otf2Archive& archive, const JobFacts& job) {
-    OTF2_MarkerWriter* markers = OTF2_Archive_GetMarkerWriter(archive.get());
-    if (markers == nullptr)
-      archive.check(OTF2_ERROR_FILE_CAN_NOT_OPEN, "cannot write markers");
-    require(archive.error());
-    archive.check(define_markers(markers), "cannot write markers");
-    std::uint64_t first = 0;
-    for (const ProcessFacts& process : job.processes) {
-      archive.check(write_markers(markers, process.markers,
-                                  location_reference(first, process.primary)),
-                    "cannot write markers");
-      first += process.locations.size();
-    }
-    archive.check(OTF2_Archive_CloseMarkerWriter(archive.get(), markers),
-                  "cannot write markers");
-  }
-
-  // The files of all ranks come together, then the whole to its place.
+  // Moves the files of all ranks together, then the whole archive to its place.
   void publish() {
     if (!first_) require(move_part(work_folder_, exchange_.rank()));
     std::optional<Nothing> moved = Nothing{};
     gather_up(exchange_, moved);
     first_does([&] {
       if (!moved) throw Failure("another process could not move its part");
+      write_profile();
       require(folder_->publish());
       result_.archive_bytes = base::archive_bytes(options_.archive);
     });
   }
 
-  // Each process its own part, then the first one what is left. The archive is there: what
-  // goes wrong now is a complaint.
+  // Of the summaries of all processes. The archive is complete without it.
+  void write_profile() {
+    if (!std::filesystem::exists(std::filesystem::path(work_folder_) / "summary")) return;
+    const std::string error =
+        cube::write_cube(work_folder_, work_folder_ + "/" + cube::kProfileName);
+    if (!error.empty()) result_.complaints.push_back(error);
+  }
+
+  // Each process removes its own part, then the first one the rest. The archive exists:
+  // errors are only complaints now.
   void remove_spool() {
     if (options_.keep_spool) return;
     if (!first_) base::remove_tree(spool::process_path(options_.archive, exchange_.rank()));
@@ -402,7 +370,7 @@ class ArchiveJob {
   const Now::time_point began_ = Now::now();
   WriteOptions options_;
   Exchange& exchange_;
-  const bool together_;  // each process for itself
+  const bool together_;  // several processes, each with its own spool
   const bool first_;
   filters::RegionFilter filter_;
   std::optional<ArchiveFolder> folder_;
@@ -415,8 +383,8 @@ class ArchiveJob {
   std::vector<std::vector<LocationOutcome>> outcomes_;
   std::array<std::uint64_t, kEventKinds> by_kind_{};
   std::optional<MpiJob> mpi_;
-  std::uint64_t first_location_ = 0;  // how many lie before the first one here
-  OTF2_CommRef first_comm_ = 0;       // of those of MPI
+  std::uint64_t first_location_ = 0;  // number of locations before the first one here
+  OTF2_CommRef first_comm_ = 0;       // of the communicators of MPI
   std::uint64_t longest_definition_ = 0;
   unsigned threads_ = 1;
   WriteResult result_;

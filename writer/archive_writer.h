@@ -3,10 +3,10 @@
 // Place in the flow: ARCHITECTURE.md, step 7: at the end of a traced program, or later by
 // `refrain recover`.
 // In the archive (see also definitions.h, markers.h, properties.h):
-//   - each thread is a location; its regions are those of the constructs it passed,
+//   - each thread is a location; its regions are those of the constructs it executed,
 //     parallel regions with ThreadFork/Join and ThreadTeamBegin/End around them;
 //   - each loop is a region flagged PHASE and DYNAMIC, each iteration an Enter (attribute
-//     `written`: 1 whole, 2 in part, absent if held; `complete`: 0 if it was not brought to
+//     `written`: 1 whole, 2 in part, absent if skipped; `complete`: 0 if it did not reach
 //     its end) with a ParameterInt `iteration` and a Leave, on the process' primary
 //     location;
 //   - each gap is MeasurementOnOff OFF .. ON on every location; regions that were open
@@ -14,8 +14,9 @@
 //
 // Thread-safety: one call a process at a time (libotf2's error callback is global). Not
 // for signal handlers.
-// Ownership: the archive is made in a folder of its own inside `archive` and moved to its
-// place when it is complete, traces.otf2 last: what readers find is always whole.
+// Ownership: the archive is made in a temporary folder inside `archive` and moved to its
+// place when it is complete, traces.otf2 last, so that readers never find an incomplete
+// one.
 // Errors: in the result; nothing is thrown or printed. After an error the spool is
 // unchanged and nothing of the new archive is left.
 // Cost: about two passes over the spool, the second in parallel over locations; memory
@@ -31,10 +32,10 @@ namespace refrain::writer {
 WriteResult write_archive(const WriteOptions& options) noexcept;
 
 // The same by all processes of an MPI job together: each reads its own spool and writes its
-// own locations, rank 0 the rest. All call it; what rank 0 wants is done, and rank 0's
-// result tells of the whole archive. If one process fails, all have an error, and the spool
-// is as it was. All must see the archive's folder. Rank 0 needs memory for what is defined
-// in the archive, others for what they share.
+// own locations, rank 0 the rest. All call it, with rank 0's options; rank 0's result
+// describes the whole archive. If one process fails, all have an error, and the spool is
+// unchanged. All must see the archive's folder. Rank 0 needs memory for all definitions of
+// the archive, others for those they share.
 WriteResult write_archive_together(const WriteOptions& options,
                                    Exchange& exchange) noexcept;
 

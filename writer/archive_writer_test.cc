@@ -1,36 +1,21 @@
 #include "writer/archive_writer.h"
 
 #include <otf2/otf2.h>
-#include <signal.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <catch2/catch.hpp>
-#include <fstream>
+#include <filesystem>
 #include <nlohmann/json.hpp>
-#include <random>
 
 #include "test/support/trace_checks.h"
 #include "writer/testing/archive_text.h"
+#include "writer/testing/ten_iterations.h"
 
 namespace refrain::writer {
 namespace {
 
 namespace fs = std::filesystem;
 using spool::SpoolBuilder;
-using Lines = std::vector<std::string>;
-
-// Ten iterations of one region, 100 ticks each, from 1000 on; all in the log.
-SpoolBuilder ten_iterations(std::uint32_t locations) {
-  SpoolBuilder builder(locations);
-  builder.loop(1, 1250, 0x5000);
-  for (std::uint64_t i = 0; i < 10; ++i) {
-    builder.region(i + 1, 1000 + 100 * i, 1080 + 100 * i, 0x5000);
-    builder.iteration(1, i, 1000 + 100 * i);
-  }
-  builder.left(1, 10, 1980);
-  return builder;
-}
 
 TEST_CASE("Archive: one region - forks, teams, regions and waits in their order") {
   const test::TemporaryFolder folder;
@@ -72,10 +57,10 @@ TEST_CASE("Archive: the program - a region that readers find by its begin") {
   CHECK(found == 1);
 }
 
-TEST_CASE("Archive: flushes - none is an event, however large the archive") {
+TEST_CASE("Archive: flushes - never events, however large the archive") {
   const test::TemporaryFolder folder;
   SpoolBuilder builder(1);
-  // Some 13 bytes an enter or leave: more than the 4 MiB that are kept in memory.
+  // About 13 bytes an enter or leave: more than the 4 MiB that are kept in memory.
   for (std::uint64_t i = 0; i < 250'000; ++i)
     builder.location(0)
         .add(spool::kMaskedBegin, 100 + 20 * i, 0, 0x6000)
@@ -87,7 +72,7 @@ TEST_CASE("Archive: flushes - none is an event, however large the archive") {
   CHECK(types.at(test::EventType::kEnter) == 250'000);
 }
 
-TEST_CASE("Archive: times - no two enters or leaves of a location have the same") {
+TEST_CASE("Archive: times - different for all enters and leaves of a location") {
   const test::TemporaryFolder folder;
   SpoolBuilder builder(1);
   for (int i = 0; i < 3; ++i)
@@ -143,7 +128,7 @@ TEST_CASE("Archive: iterations - marks lie around their events, at exact ticks")
     if (region.name.starts_with("loop")) CHECK(region.flags == OTF2_REGION_FLAG_PHASE);
 }
 
-TEST_CASE("Archive: iterations - an unfinished one says so") {
+TEST_CASE("Archive: iterations - an unfinished one is marked") {
   const test::TemporaryFolder folder;
   SpoolBuilder builder(1);
   builder.loop(1, 350, 0x5000);
@@ -182,7 +167,7 @@ TEST_CASE("Archive: nested loops - inner iterations inside outer ones") {
                        "401 enter loop 2", "480 leave loop 2", "481 leave loop 1"});
 }
 
-TEST_CASE("Archive: markers - what was done and why") {
+TEST_CASE("Archive: markers - what happened and why") {
   const test::TemporaryFolder folder;
   SpoolBuilder builder = ten_iterations(1);
   builder.gap(0, 4, 1300);
@@ -204,7 +189,7 @@ TEST_CASE("Archive: markers - what was done and why") {
             "1960 limit reached: disk_limit"});
 }
 
-TEST_CASE("Archive: locations - many, written in parallel, alike whatever the threads") {
+TEST_CASE("Archive: locations - the same for any number of writing threads") {
   const test::TemporaryFolder one;
   const test::TemporaryFolder many;
   WriteOptions serial;
@@ -222,9 +207,8 @@ TEST_CASE("Archive: locations - many, written in parallel, alike whatever the th
   CHECK(a.result.archive_bytes == b.result.archive_bytes);
 }
 
-// A definition must fit into a chunk of libotf2's.
-TEST_CASE(
-    "Archive: definitions - a text longer than the smallest chunk is there as it was") {
+// A definition must fit into a chunk of libotf2.
+TEST_CASE("Archive: definitions - a text longer than the smallest chunk is complete") {
   for (const std::size_t bytes : {60'000, 70'000, 600'000}) {
     CAPTURE(bytes);
     const test::TemporaryFolder folder;
@@ -258,7 +242,7 @@ TEST_CASE("Archive: teams - one communicator for each set of members") {
         "301 enter !$omp parallel @0x5fff");
 }
 
-TEST_CASE("Archive: workers - a late end is dated by the join") {
+TEST_CASE("Archive: workers - a late end gets the time of the join") {
   const test::TemporaryFolder folder;
   SpoolBuilder builder(2);
   builder.location(0).region(1, 100, 200, 0x5000, 2).region(2, 900, 1000, 0x5000, 2);
@@ -273,7 +257,7 @@ TEST_CASE("Archive: workers - a late end is dated by the join") {
         "200 leave !$omp implicit barrier @0x4fff");
 }
 
-TEST_CASE("Archive: filter - regions go, the rest stays balanced") {
+TEST_CASE("Archive: filter - removes regions, the rest stays balanced") {
   const test::TemporaryFolder folder;
   WriteOptions options;
   options.filter =
@@ -287,127 +271,6 @@ TEST_CASE("Archive: filter - regions go, the rest stays balanced") {
   CHECK(lines_with(written.trace, 0, "enter loop").size() == 10);
   CHECK(written.result.events_filtered == 2 * 10 * 4);
   CHECK(written.trace.properties.at("REFRAIN::EVENTS_FILTERED") == "80");
-}
-
-TEST_CASE("Archive: refusal - nothing is overwritten, nothing half-done stays") {
-  const test::TemporaryFolder folder;
-  WriteOptions options;
-  options.archive = folder.path().string();
-  SECTION("no spool") {
-    const WriteResult result = write_archive(options);
-    CHECK_FALSE(result.ok);
-    CHECK_THAT(result.error, Catch::Contains("no spool"));
-  }
-  SECTION("an archive is there") {
-    ten_iterations(2).write(folder.path());
-    std::ofstream(folder / "traces.otf2") << "precious";
-    WriteResult result = write_archive(options);
-    CHECK_THAT(result.error, Catch::Contains("has an archive already"));
-    CHECK(test::read_file(folder / "traces.otf2") == "precious");
-    options.overwrite = true;
-    options.keep_spool = true;
-    CHECK(write_archive(options).ok);
-    CHECK(fs::exists(folder / "spool"));
-    CHECK(write_archive(options).ok);
-  }
-  SECTION("files of an archive's names, without an anchor") {
-    ten_iterations(2).write(folder.path());
-    std::ofstream(folder / "traces.def") << "precious";
-    CHECK_THAT(write_archive(options).error, Catch::Contains("has an archive already"));
-    CHECK(test::read_file(folder / "traces.def") == "precious");
-  }
-  SECTION("a filter with a mistake") {
-    ten_iterations(2).write(folder.path());
-    options.filter = "EXCLUDE everything";
-    CHECK_THAT(write_archive(options).error, Catch::Contains("filter: line 1"));
-  }
-  CHECK_FALSE(fs::exists(folder / ".traces-being-written"));
-}
-
-TEST_CASE("Archive: a process that died while it moved one to its place - recovered") {
-  // Files are moved in this order.
-  const std::vector<std::string> files = {"traces", "traces.def", "traces.marker",
-                                          "traces.otf2"};
-  for (std::size_t moved = 0; moved <= files.size(); ++moved) {
-    INFO("files moved: " << moved);
-    const test::TemporaryFolder folder;
-    ten_iterations(2).write(folder.path());
-    WriteOptions options;
-    options.archive = folder.path().string();
-    options.keep_spool = true;
-    REQUIRE(write_archive(options).ok);
-    const fs::path work = folder / ".traces-being-written";
-    fs::create_directory(work);
-    for (std::size_t i = moved; i < files.size(); ++i)
-      fs::rename(folder / files[i], work / files[i]);
-    const WriteResult again = write_archive(options);
-    CHECK(again.ok == (moved < files.size()));  // all moved: it is an archive
-    CHECK(fs::exists(folder / "traces.otf2"));
-    CHECK_FALSE(fs::exists(work));
-  }
-}
-
-// As if the disk were full beyond so many bytes a file.
-class FullDisk {
- public:
-  explicit FullDisk(rlim_t bytes) {
-    ::signal(SIGXFSZ, SIG_IGN);
-    getrlimit(RLIMIT_FSIZE, &before_);
-    rlimit small = before_;
-    small.rlim_cur = bytes;
-    setrlimit(RLIMIT_FSIZE, &small);
-  }
-  ~FullDisk() { setrlimit(RLIMIT_FSIZE, &before_); }
-
- private:
-  rlimit before_{};
-};
-
-TEST_CASE("Archive: full disk - wherever it is met, success is never claimed") {
-  std::size_t failed = 0;
-  for (rlim_t bytes = 1;; bytes += 61) {
-    const test::TemporaryFolder folder;
-    ten_iterations(2).write(folder.path());
-    WriteOptions options;
-    options.archive = folder.path().string();
-    WriteResult result;
-    {
-      const FullDisk full(bytes);
-      result = write_archive(options);
-    }
-    INFO(bytes);
-    REQUIRE(fs::exists(folder / "traces.otf2") == result.ok);
-    REQUIRE(fs::exists(folder / "spool") != result.ok);
-    if (result.ok) {
-      CHECK(test::text(test::check_all(test::read_trace(folder.path()))) == "");
-      CHECK(test::text(test::check_otf2_print(folder.path())) == "");
-      break;
-    }
-    ++failed;
-  }
-  CHECK(failed > 15);
-}
-
-TEST_CASE("Archive: full disk - the spool stays, the archive does not") {
-  const test::TemporaryFolder folder;
-  SpoolBuilder builder(2);
-  for (std::uint64_t i = 0; i < 3000; ++i)
-    builder.region(i + 1, 1000 + 100 * i, 1080 + 100 * i, 0x5000);
-  builder.write(folder.path());
-  WriteOptions options;
-  options.archive = folder.path().string();
-  WriteResult result;
-  {
-    const FullDisk full(20'000);
-    result = write_archive(options);
-  }
-  CHECK_FALSE(result.ok);
-  CHECK_FALSE(result.error.empty());
-  CHECK(fs::exists(folder / "spool" / "process-0" / "location-1.spool"));
-  CHECK_FALSE(fs::exists(folder / "traces.otf2"));
-  CHECK_FALSE(fs::exists(folder / "traces"));
-  CHECK_FALSE(fs::exists(folder / ".traces-being-written"));
-  CHECK(write_archive(options).ok);
 }
 
 TEST_CASE("Archive: large - more than libotf2's memory for a location") {

@@ -1,5 +1,5 @@
-// Constructs of OpenMP in archives: tasks, locks, single, nested regions; and records that
-// make no sense.
+// Constructs of OpenMP in archives: tasks, locks, single, nested regions; and senseless
+// records.
 #include <otf2/otf2.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ using Lines = std::vector<std::string>;
 constexpr std::uint64_t kNext = std::uint64_t{spool::kTaskNextExplicit} << 48;
 constexpr std::uint64_t kPrior = std::uint64_t{spool::kTaskPriorExplicit} << 48;
 
-// A region of one thread with something inside, from 100 to 900.
+// A region of one thread with content, from 100 to 900.
 template <typename Inside>
 Written inside_region(const test::TemporaryFolder& folder, Inside inside) {
   SpoolBuilder builder(1);
@@ -35,7 +35,7 @@ Written inside_region(const test::TemporaryFolder& folder, Inside inside) {
   return write_and_check(builder, folder);
 }
 
-// What is between the begin and the end of the region.
+// The lines between the begin and the end of the region.
 Lines body(const Written& written) {
   Lines all = lines(written.trace, 0);
   return {all.begin() + 4, all.end() - 4};
@@ -65,8 +65,7 @@ TEST_CASE("Tasks: nested - switches, regions and completions") {
   CHECK(written.result.events_unmatched == 0);
 }
 
-TEST_CASE(
-    "Tasks: left too early - one that runs again before the one it left is complete") {
+TEST_CASE("Tasks: resumed too early - before the task in between is complete") {
   const test::TemporaryFolder folder;
   const Written written = inside_region(folder, [](spool::RecordBuilder& log) {
     log.add(spool::kTaskSchedule, 210, 1, 0x6000 | kNext, 7)
@@ -87,7 +86,7 @@ TEST_CASE(
   CHECK(written.result.events_unmatched == 0);
 }
 
-TEST_CASE("Tasks: suspended - an untied one that leaves without a word") {
+TEST_CASE("Tasks: suspended - an untied one without a record") {
   const test::TemporaryFolder folder;
   const Written written = inside_region(folder, [](spool::RecordBuilder& log) {
     log.add(spool::kSyncRegionBegin, 200, 0, 0x8000, 5)
@@ -100,7 +99,7 @@ TEST_CASE("Tasks: suspended - an untied one that leaves without a word") {
                                "261 leave !$omp taskwait @0x7fff"});
 }
 
-TEST_CASE("Single: gcc's - no end, closed by what must come after it") {
+TEST_CASE("Single: gcc's - without an end, closed by the next construct") {
   const test::TemporaryFolder folder;
   const Written written = inside_region(folder, [](spool::RecordBuilder& log) {
     log.add(spool::kWorkBegin, 200, 1, 0x6000, 3)
@@ -150,6 +149,7 @@ TEST_CASE("Locks: critical, tests that fail, nest locks") {
         .add(spool::kMutexAcquire, 300, 0xbb, 0x7000, 2)  // fails
         .add(spool::kMutexAcquire, 310, 0xbb, 0x7000, 2)  // succeeds
         .add(spool::kMutexAcquired, 315, 0xbb, 0x7000, 2)
+        .add(spool::kMutexAcquire, 318, 0xbb, 0x9000, 3)
         .add(spool::kNestLock, 320, 0xbb, 0x8000, 1)
         .add(spool::kMutexReleased, 330, 0xbb, 0x7000, 2)
         .add(spool::kMutexReleased, 340, 0xcc, 0x7000, 5);  // never acquired
@@ -161,8 +161,9 @@ TEST_CASE("Locks: critical, tests that fail, nest locks") {
               "221 leave !$omp critical @0x5fff", "300 enter omp_test_lock @0x6fff",
               "301 leave omp_test_lock @0x6fff", "310 enter omp_test_lock @0x6fff",
               "315 acquire 1 1", "315 leave omp_test_lock @0x6fff",
-              "320 enter omp_set_nest_lock again @0x7fff",
-              "321 leave omp_set_nest_lock again @0x7fff", "330 release 1 1"});
+              "318 enter omp_set_nest_lock @0x8fff", "320 leave omp_set_nest_lock @0x8fff",
+              "321 enter omp_set_nest_lock again @0x7fff",
+              "322 leave omp_set_nest_lock again @0x7fff", "330 release 1 1"});
   CHECK(written.result.events_unmatched == 1);
 }
 
@@ -194,7 +195,7 @@ TEST_CASE("Nested regions: teams of their own, ids that look like epochs") {
                                          "290 team end 1"});
 }
 
-TEST_CASE("Nested regions: an end without its begin does not end what has its number") {
+TEST_CASE("Nested regions: an end without begin - does not end another with its number") {
   const test::TemporaryFolder folder;
   const Written written = inside_region(folder, [](spool::RecordBuilder& log) {
     log.add(spool::kImplicitTaskEnd, 300, 1, 2ULL << 32, spool::kTeamNested)
@@ -229,7 +230,7 @@ TEST_CASE("Roles: what readers of OpenMP traces look for") {
   CHECK(found == roles.size());
 }
 
-TEST_CASE("Roles: waits and tasks - what a reader books as synchronisation") {
+TEST_CASE("Roles: waits and tasks - what readers count as synchronisation") {
   const test::TemporaryFolder folder;
   const Written written = inside_region(folder, [](spool::RecordBuilder& log) {
     log.add(spool::kSyncRegionBegin, 200, 0, 0x6000, 5)
@@ -261,14 +262,14 @@ TEST_CASE("Roles: waits and tasks - what a reader books as synchronisation") {
     ++found;
     INFO(region.name);
     CHECK(region.role == roles.at(region.name));
-    // Readers know what is OpenMP's by this name, or by the file.
+    // Readers recognise OpenMP by this name, or by the file.
     CHECK(region.canonical_name == region.name);
     CHECK((region.name.starts_with("!$omp") || region.file == "OMP"));
   }
   CHECK(found == roles.size());
 }
 
-TEST_CASE("Tasks: back to the implicit one - only where a reader is not there already") {
+TEST_CASE("Tasks: back to the implicit one - only where readers are not there already") {
   const test::TemporaryFolder folder;
   const Written written = inside_region(folder, [](spool::RecordBuilder& log) {
     log.add(spool::kTaskSchedule, 210, 1, 0x6000 | kNext, 7)
@@ -298,9 +299,9 @@ TEST_CASE("Fuzz: any sequence of records - balanced and in order of time") {
     SpoolBuilder builder(3);
     for (std::uint32_t location = 0; location < 3; ++location) {
       if (random() % 3 == 0) builder.location(location).not_ended();
-      const std::uint64_t hold_at = random() % 400;
+      const std::uint64_t suspend_at = random() % 400;
       for (std::uint64_t i = 0; i < 200; ++i) {
-        if (i == hold_at) builder.location(location).hold_in_ring();
+        if (i == suspend_at) builder.location(location).suspend_in_ring();
         builder.location(location).add(random_record(random, 100 + 10 * i));
       }
     }
@@ -336,7 +337,7 @@ TEST_CASE("Fuzz: damaged files - no crash, and what is written is valid") {
     for (const auto& entry : fs::directory_iterator(process)) {
       std::string data = test::read_file(entry.path());
       for (int flip = 0; flip < 12; ++flip) {
-        // Half of the flips go where they hurt most.
+        // Half of the flips are in the most sensitive part.
         const std::size_t at = flip % 2 == 0 ? random() % 256 : random() % data.size();
         if (round % 3 != 0 || at >= 16) data[at] ^= static_cast<char>(1U << random() % 8);
       }

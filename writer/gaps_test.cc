@@ -1,4 +1,4 @@
-// Archives with stretches left out: what the recorder trimmed, what it did not, and what
+// Archives with intervals left out: what the recorder trimmed, what it did not, and what
 // was open across the edges.
 #include <catch2/catch.hpp>
 
@@ -11,17 +11,17 @@ using spool::make_record;
 using spool::Record;
 using spool::SpoolBuilder;
 
-TEST_CASE("Gaps: trimmed - off and on where it was cut") {
+TEST_CASE("Gaps: trimmed - off and on at the cuts") {
   const test::TemporaryFolder folder;
   TenIterations run;
   run.builder().resumed(0, 8, 1700);
   run.trimmed(0, 8);
   run.trimmed(1, 8);
   const Written written = write_and_check(run.builder(), folder);
-  CHECK(outline(written.trace, 0) == kFourHeld);
-  CHECK(outline(written.trace, 1) == kFourHeldPlain);
+  CHECK(outline(written.trace, 0) == kFourSkipped);
+  CHECK(outline(written.trace, 1) == kFourSkippedPlain);
   CHECK(written.result.gaps == 1);
-  // Every iteration has its mark, held or not.
+  // Every iteration has its mark, skipped or not.
   Lines marks;
   for (const std::string& line : lines_with(written.trace, 0, "enter loop"))
     marks.push_back(line.substr(0, 4) + line.substr(line.find(" [")));
@@ -31,29 +31,29 @@ TEST_CASE("Gaps: trimmed - off and on where it was cut") {
   CHECK(written.result.loops.at(0).iterations == 10);
 }
 
-TEST_CASE("Gaps: not trimmed - a location that came late is cut like the others") {
+TEST_CASE("Gaps: not trimmed - a late location is cut like the others") {
   const test::TemporaryFolder folder;
   TenIterations run;
   run.builder().resumed(0, 8, 1700);
   run.trimmed(0, 8);
   run.run(1, 0, 10);
   const Written written = write_and_check(run.builder(), folder);
-  CHECK(outline(written.trace, 0) == kFourHeld);
-  CHECK(outline(written.trace, 1) == kFourHeldPlain);
+  CHECK(outline(written.trace, 0) == kFourSkipped);
+  CHECK(outline(written.trace, 1) == kFourSkippedPlain);
 }
 
-TEST_CASE("Gaps: one cut - what one location forgot is left out on all") {
+TEST_CASE("Gaps: one cut - what one location has lost is left out on all") {
   const test::TemporaryFolder folder;
   TenIterations run;
   run.builder().resumed(0, 6, 1500);
   run.trimmed(0, 6);
   run.trimmed(1, 8);
   const Written written = write_and_check(run.builder(), folder);
-  CHECK(outline(written.trace, 0) == kFourHeld);
-  CHECK(outline(written.trace, 1) == kFourHeldPlain);
+  CHECK(outline(written.trace, 0) == kFourSkipped);
+  CHECK(outline(written.trace, 1) == kFourSkippedPlain);
 }
 
-TEST_CASE("Gaps: undone - nothing is left of one that was too short") {
+TEST_CASE("Gaps: undone - one that was too short leaves no trace") {
   const test::TemporaryFolder folder;
   TenIterations run;
   run.builder().resumed(0, 4, 1300, spool::kGapTooShort);
@@ -71,7 +71,7 @@ TEST_CASE("Gaps: until the end - off, marks, and on where the program ends") {
   TenIterations run;
   for (std::uint32_t location : {0U, 1U}) {
     run.run(location, 0, 3);
-    run.builder().location(location).add(spool::kHold, 1390, 0, 4).hold_in_ring();
+    run.builder().location(location).add(spool::kSuspend, 1390, 0, 4).suspend_in_ring();
     run.run(location, 3, 10);
   }
   const Written written = write_and_check(run.builder(), folder);
@@ -86,7 +86,7 @@ TEST_CASE("Gaps: idle - a location without events has its switches, too") {
   SpoolBuilder builder(2);
   builder.location(0)
       .region(1, 100, 200, kAddress, 1)
-      .add(spool::kHold, 310, 0, 2)
+      .add(spool::kSuspend, 310, 0, 2)
       .add(spool::kResume, 890, 0, 5)
       .region(5, 900, 1000, kAddress, 1);
   SECTION("events before and after") {
@@ -104,7 +104,7 @@ TEST_CASE("Gaps: idle - a location without events has its switches, too") {
 }
 
 // One long region: begin at 100, end at 2000; barriers at 300 (epoch 2), 500 (3), ...
-// Holds epochs 3 to 5, with what `edit` puts between.
+// Suspended in epochs 3 to 5, with what `edit` adds in between.
 struct LongRegion {
   Record fork = make_record(spool::kParallelBegin, 100, 1, kAddress | 1ULL << 48);
   Record task = make_record(spool::kImplicitTaskBegin, 101, 1, 1ULL << 32);
@@ -148,7 +148,7 @@ TEST_CASE("Gaps: open regions - true times, by carried ends and snapshots") {
   LongRegion run;
   const Record late = make_record(spool::kMaskedBegin, 900, 0, 0x7000);
   run.builder.location(0)
-      .add(spool::kHold, 600, 0, 3)
+      .add(spool::kSuspend, 600, 0, 3)
       .add(spool::kMaskedEnd, 700, 0, 0x6000)
       .add(spool::kResume, 1150, 0, 6)
       .sync(6, 1100, {run.fork, run.task, late})
@@ -164,7 +164,7 @@ TEST_CASE("Gaps: open regions - true times, where nothing was trimmed") {
   run.builder.location(0)
       .sync(3, 500, {run.fork, run.task, run.outer})
       .add(spool::kMaskedEnd, 700, 0, 0x6000)
-      .add(spool::kMaskedBegin, 710, 0, 0x8000)  // begun and ended inside: not told
+      .add(spool::kMaskedBegin, 710, 0, 0x8000)  // begun and ended inside: not recorded
       .sync(4, 720, {run.fork, run.task})
       .add(spool::kMaskedEnd, 730, 0, 0x8000)
       .add(late)
@@ -174,11 +174,11 @@ TEST_CASE("Gaps: open regions - true times, where nothing was trimmed") {
   CHECK(lines(write_and_check(run.builder, folder).trace, 0) == kLongRegion);
 }
 
-TEST_CASE("Gaps: open regions - one that stays open across is one region") {
+TEST_CASE("Gaps: open regions - one that is open across a gap is one region") {
   const test::TemporaryFolder folder;
   LongRegion run;
   run.builder.location(0)
-      .add(spool::kHold, 600, 0, 3)
+      .add(spool::kSuspend, 600, 0, 3)
       .add(spool::kResume, 1150, 0, 6)
       .sync(6, 1100, {run.fork, run.task, run.outer})
       .add(spool::kMaskedEnd, 1200, 0, 0x6000);
@@ -188,13 +188,14 @@ TEST_CASE("Gaps: open regions - one that stays open across is one region") {
         Lines{"210 enter !$omp masked @0x5fff", "1200 leave !$omp masked @0x5fff"});
 }
 
-TEST_CASE("Gaps: open regions - an undone gap keeps what the ring gave back") {
+TEST_CASE("Gaps: open regions - an undone gap keeps the records from the ring") {
   const test::TemporaryFolder folder;
   LongRegion run;
   run.builder.resumed(0, 3, 500, spool::kGapTooShort);
   run.builder.location(0)
-      .add(spool::kHold, 600, 0, 3)
-      .add(spool::kMaskedEnd, 700, 0, 0x6000)  // carried, and in what follows again
+      .add(spool::kSuspend, 600, 0, 3)
+      .add(spool::kMaskedEnd, 700, 0,
+           0x6000)  // carried over, and again in the records that follow
       .add(spool::kResume, 1150, 0, 3)
       .sync(3, 500, {run.fork, run.task, run.outer})
       .add(spool::kMaskedEnd, 700, 0, 0x6000);
@@ -205,7 +206,7 @@ TEST_CASE("Gaps: open regions - an undone gap keeps what the ring gave back") {
   CHECK(written.result.events_unmatched == 0);
 }
 
-TEST_CASE("Gaps: marks=summary - the last written iteration ends where holding began") {
+TEST_CASE("Gaps: marks=summary - the last written iteration ends at the gap") {
   const test::TemporaryFolder folder;
   SpoolBuilder builder(1);
   builder.journal().text(spool::kTextSettings, "marks=summary\n");
@@ -215,12 +216,12 @@ TEST_CASE("Gaps: marks=summary - the last written iteration ends where holding b
     builder.iteration(1, i, 1000 + 100 * i);
   }
   builder.gap(0, 4, 1300);
-  builder.location(0).add(spool::kHold, 1390, 0, 4).add(spool::kResume, 1995, 0, 8);
+  builder.location(0).add(spool::kSuspend, 1390, 0, 4).add(spool::kResume, 1995, 0, 8);
   builder.journal()
-      .add(spool::kHeldSummary, 1980, 1, 7)
-      .add(spool::kHeldValue, 1980, 1, 700, 0)
-      .add(spool::kHeldValue, 1980, 1, 50, 1)
-      .add(spool::kHeldValue, 1980, 1, 200, 2);
+      .add(spool::kSkippedSummary, 1980, 1, 7)
+      .add(spool::kSkippedValue, 1980, 1, 700, 0)
+      .add(spool::kSkippedValue, 1980, 1, 50, 1)
+      .add(spool::kSkippedValue, 1980, 1, 200, 2);
   builder.resumed(0, 8, 1700);
   builder.left(1, 10, 1980);
   builder.region(8, 1700, 1980, kAddress);
@@ -232,11 +233,11 @@ TEST_CASE("Gaps: marks=summary - the last written iteration ends where holding b
   CHECK(loop.total_ns == 1000);
   CHECK(loop.min_ns == 50);
   CHECK(loop.max_ns == 200);
-  const auto held = std::find_if(
+  const auto skipped = std::find_if(
       written.trace.markers.begin(), written.trace.markers.end(),
       [](const test::Marker& marker) { return marker.category == "iterations skipped"; });
-  REQUIRE(held != written.trace.markers.end());
-  CHECK_THAT(held->text, Catch::Contains("7 iterations, total 700 ns, mean 100 ns"));
+  REQUIRE(skipped != written.trace.markers.end());
+  CHECK_THAT(skipped->text, Catch::Contains("7 iterations, total 700 ns, mean 100 ns"));
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ namespace {
 using namespace spool;  // NOLINT: names of test builders
 using Lines = std::vector<std::string>;
 
-TEST_CASE("Job: a rank that left nothing - has its place, and its messages are dropped") {
+TEST_CASE("Job: a missing rank - has an empty entry, and its messages are dropped") {
   const test::TemporaryFolder folder;
   std::vector<SpoolBuilder> ranks;
   for (const std::uint32_t rank : {0U, 2U}) ranks.emplace_back(1).mpi(rank, 3);
@@ -28,8 +28,8 @@ TEST_CASE("Job: a rank that left nothing - has its place, and its messages are d
   CHECK(written.result.complaints.size() == 1);
 }
 
-// One bit of what rank 1 tells of its place in the world: two others know better.
-TEST_CASE("Job: a damaged journal - the job is what most processes tell") {
+// One bit of rank 1's place in the world is wrong: two other values are right.
+TEST_CASE("Job: a damaged journal - outvoted by the others") {
   struct Damage {
     std::uint8_t kind;
     bool of_rank;
@@ -63,7 +63,7 @@ TEST_CASE("Job: a damaged journal - the job is what most processes tell") {
   CHECK(written.result.complaints.size() == (kind == kMpiWorld ? 1 : 0));
 }
 
-TEST_CASE("Job: a journal without its place in the job - has it from MPI_COMM_WORLD") {
+TEST_CASE("Job: a journal without its rank in the job - gets it from MPI_COMM_WORLD") {
   const test::TemporaryFolder folder;
   auto ranks = job(2);
   std::erase_if(ranks[1].journal().log,
@@ -78,7 +78,7 @@ TEST_CASE("Job: a journal without its place in the job - has it from MPI_COMM_WO
         "the journal of MPI rank 1 of 2 has lost its place in the job");
 }
 
-TEST_CASE("Job: a journal that claims many ranks - gets no place for each") {
+TEST_CASE("Job: a journal that claims many ranks - gets no entries for them") {
   const test::TemporaryFolder folder;
   auto ranks = job(1);
   allreduce(ranks[0], 1, 100, 0);
@@ -104,7 +104,7 @@ TEST_CASE("Job: a journal that claims many ranks - gets no place for each") {
   CHECK(written.result.complaints[0] == "the journal of MPI rank 0 of 1 " + complaint);
 }
 
-TEST_CASE("Job: a journal without its place in the job - nor a folder that says it") {
+TEST_CASE("Job: a journal without its rank in the job - nor a folder with it") {
   const test::TemporaryFolder folder;
   std::vector<SpoolBuilder> ranks;
   for (const std::uint32_t rank : {2U, 0U, 1U}) {
@@ -120,7 +120,7 @@ TEST_CASE("Job: a journal without its place in the job - nor a folder that says 
     CHECK(lines_with(written.trace, rank, " MpiCollectiveEnd").size() == 1);
 }
 
-TEST_CASE("Job: a process that is none of the job - has no rank") {
+TEST_CASE("Job: a process outside of the job - has no rank") {
   const test::TemporaryFolder folder;
   auto ranks = job(2);
   ranks.emplace_back(1).mpi(4, 2);
@@ -134,7 +134,7 @@ TEST_CASE("Job: a process that is none of the job - has no rank") {
   CHECK(written.result.complaints.size() == 1);
 }
 
-TEST_CASE("Job: rank 0 left nothing - the messages of the others are there") {
+TEST_CASE("Job: rank 0 is missing - the messages of the others are kept") {
   const test::TemporaryFolder folder;
   std::vector<SpoolBuilder> ranks;
   for (const std::uint32_t rank : {1U, 2U}) ranks.emplace_back(1).mpi(rank, 3);

@@ -46,7 +46,7 @@ TEST_CASE("MPI: two ranks - regions, messages, a collective") {
   CHECK(written.result.events_written == written.result.events_seen);
 }
 
-TEST_CASE("MPI: ranks - from what the process says, not from the folder's name") {
+TEST_CASE("MPI: ranks - from the journal, not from the folder's name") {
   const test::TemporaryFolder folder;
   std::vector<SpoolBuilder> ranks;
   for (const std::uint32_t rank : {2U, 0U, 1U}) {
@@ -58,7 +58,7 @@ TEST_CASE("MPI: ranks - from what the process says, not from the folder's name")
   CHECK(written.trace.location_groups.at(2).name == "MPI Rank 2");
 }
 
-TEST_CASE("MPI: requests - begun and completed once, whatever the program's own numbers") {
+TEST_CASE("MPI: requests - begun and completed once, for any numbers in the program") {
   const test::TemporaryFolder folder;
   auto ranks = job(2);
   for (std::uint32_t rank = 0; rank < 2; ++rank) {
@@ -88,7 +88,7 @@ TEST_CASE("MPI: requests - begun and completed once, whatever the program's own 
               "228 MpiIrecv comm 0 peer 0 tag 3 bytes 11 #3", "228 MpiIsendComplete #4"});
 }
 
-TEST_CASE("MPI: a filter - takes polls, not what they complete") {
+TEST_CASE("MPI: a filter - removes polls, not the requests that they complete") {
   const test::TemporaryFolder in_full;
   const test::TemporaryFolder filtered;
   auto ranks = job(2);
@@ -117,7 +117,7 @@ TEST_CASE("MPI: a filter - takes polls, not what they complete") {
   CHECK(written.result.events_filtered == 2 * 60);
 }
 
-TEST_CASE("MPI: polls told together - one region, with their number") {
+TEST_CASE("MPI: coalesced polls - one region, with their number") {
   const test::TemporaryFolder in_full;
   const test::TemporaryFolder filtered;
   auto ranks = job(2);
@@ -140,7 +140,7 @@ TEST_CASE("MPI: polls told together - one region, with their number") {
   CHECK(lines_with(without.trace, 1, "polls").empty());
 }
 
-TEST_CASE("MPI: requests - one that is never complete leaves no record of itself") {
+TEST_CASE("MPI: requests - one that never completes has no record") {
   const test::TemporaryFolder folder;
   auto ranks = job(2);
   const Message message{.peer = 1, .tag = 3, .bytes = 10};
@@ -167,8 +167,8 @@ TEST_CASE("MPI: requests - one that is never complete leaves no record of itself
 
 namespace {
 
-// Rank 1 posts a receive of any source and one of rank 0, and is done with the second when the job
-// ends. The first may be complete by then, or cancelled.
+// Rank 1 posts a receive of any source and one of rank 0, and completes the second when the
+// job ends. The first may be complete by then, or cancelled.
 Written any_source_job(bool died, std::uint8_t first_ends_with, std::uint32_t post_tag) {
   const test::TemporaryFolder folder;
   auto ranks = job(2);
@@ -184,7 +184,8 @@ Written any_source_job(bool died, std::uint8_t first_ends_with, std::uint32_t po
       .add(kMpiPost, 121, 0, 8)
       .leave_mpi(122, kTestIrecv, kSite)
       .enter_mpi(130, kTestWaitall, kSite, 4);
-  // If the first took message 1 and did not live to tell, the second's number is one too low.
+  // If the first took message 1 and died before recording it, the second's number is one
+  // too low.
   const bool first_takes = post_tag == 3 && first_ends_with != kMpiCancelled && died;
   const std::uint64_t number = first_ends_with == kMpiRecv ? 2 : 1;
   log.message(kMpiRecv, 131,
@@ -202,8 +203,7 @@ Written any_source_job(bool died, std::uint8_t first_ends_with, std::uint32_t po
 
 }  // namespace
 
-TEST_CASE(
-    "MPI: a job that died while a receive of any source was open - what is certain stays") {
+TEST_CASE("MPI: died with an open receive of any source - certain messages are kept") {
   const auto received = [](bool died, std::uint8_t first_ends_with, std::uint32_t tag) {
     const Written written = any_source_job(died, first_ends_with, tag);
     const std::size_t received = lines_with(written.trace, 1, " bytes ").size();
@@ -217,7 +217,7 @@ TEST_CASE(
   CHECK(received(false, 0, 3) == 2);
 }
 
-TEST_CASE("MPI: messages - one whose partner is not there is left out, its region stays") {
+TEST_CASE("MPI: messages - one without partner is left out, its region is kept") {
   const test::TemporaryFolder folder;
   auto ranks = job(2);
   for (std::uint64_t i = 0; i < 4; ++i)

@@ -1,5 +1,5 @@
-// Archives of jobs whose ranks left out stretches: the same iterations on all ranks, messages
-// with both ends, clocks.
+// Archives of jobs whose ranks left out intervals: the same iterations on all ranks,
+// messages with both ends, clocks.
 #include <catch2/catch.hpp>
 
 #include "writer/testing/archive_text.h"
@@ -46,13 +46,13 @@ struct RingRank {
     }
     builder.left(1, kIterations - begins, 1000 + 100 * kIterations - 40);
   }
-  // All but [from, to) is written.
-  void held(std::uint64_t from, std::uint64_t to) {
+  // Writes all but the iterations [from, to).
+  void skip(std::uint64_t from, std::uint64_t to) {
     builder.gap(0, 3 * from + 1, 1000 + 100 * from);
     builder.resumed(0, 3 * to + 1, 1000 + 100 * to);
     run(0, from);
     builder.location(0)
-        .add(kHold, 1000 + 100 * from + 50, 0, 3 * from + 1)
+        .add(kSuspend, 1000 + 100 * from + 50, 0, 3 * from + 1)
         .add(kResume, 1000 + 100 * to + 1, 0, 3 * to + 1);
     run(to, kIterations);
   }
@@ -65,7 +65,7 @@ Written write_ring(const std::vector<RingRank>& ring, const test::TemporaryFolde
   return write_and_check(ranks, folder, std::move(options));
 }
 
-// Numbers of the iterations in which a rank sent anything that is in the archive.
+// Numbers of the iterations in which a rank sent a message that is in the archive.
 Lines sent(const Written& written, std::size_t rank) {
   Lines out;
   for (const std::string& line : lines_with(written.trace, rank, " MpiSend"))
@@ -93,7 +93,7 @@ TEST_CASE("MPI cuts: the same on all ranks - nothing is dropped") {
   std::vector<RingRank> ring = {{0, 3}, {1, 3}, {2, 3}};
   for (RingRank& rank : ring) {
     rank.marks();
-    rank.held(5, 18);
+    rank.skip(5, 18);
   }
   const Written written = write_ring(ring, folder);
   for (std::size_t rank = 0; rank < 3; ++rank) {
@@ -105,13 +105,13 @@ TEST_CASE("MPI cuts: the same on all ranks - nothing is dropped") {
   CHECK(written.trace.properties.at("REFRAIN::MESSAGES") == "21");
 }
 
-TEST_CASE("MPI cuts: held an iteration early or late - all ranks have the common ones") {
+TEST_CASE("MPI cuts: skipped an iteration early or late - all ranks have the common ones") {
   const test::TemporaryFolder folder;
   std::vector<RingRank> ring = {{0, 3}, {1, 3}, {2, 3}};
   for (RingRank& rank : ring) rank.marks();
-  ring[0].held(5, 18);
-  ring[1].held(6, 17);
-  ring[2].held(4, 18);
+  ring[0].skip(5, 18);
+  ring[1].skip(6, 17);
+  ring[2].skip(4, 18);
   SECTION("with collectives") {}
   const Written written = write_ring(ring, folder);
   for (std::size_t rank = 0; rank < 3; ++rank) {
@@ -124,11 +124,11 @@ TEST_CASE("MPI cuts: held an iteration early or late - all ranks have the common
   CHECK(written.trace.properties.at("REFRAIN::SENDS_DROPPED") == "0");
 }
 
-TEST_CASE("MPI cuts: a rank that held nothing - is cut like the others") {
+TEST_CASE("MPI cuts: a rank that skipped nothing - is cut like the others") {
   const test::TemporaryFolder folder;
   std::vector<RingRank> ring = {{0, 2}, {1, 2}};
   for (RingRank& rank : ring) rank.marks();
-  ring[0].held(5, 18);
+  ring[0].skip(5, 18);
   ring[1].run(0, kIterations);
   const Written written = write_ring(ring, folder);
   CHECK(written_iterations(written, 1) == without(5, 18));
@@ -136,18 +136,18 @@ TEST_CASE("MPI cuts: a rank that held nothing - is cut like the others") {
 }
 
 TEST_CASE(
-    "MPI cuts: a gap that begins inside an iteration - takes that whole on all ranks") {
+    "MPI cuts: a gap that begins inside an iteration - skips all of it on all ranks") {
   const test::TemporaryFolder folder;
   std::vector<RingRank> ring = {{0, 2}, {1, 2}};
   for (RingRank& rank : ring) rank.marks();
-  ring[0].held(5, 18);
-  // Rank 1 holds from the receive of iteration 4 on.
+  ring[0].skip(5, 18);
+  // Rank 1 suspends at the receive of iteration 4.
   ring[1].builder.gap(0, 14, 1420);
   ring[1].builder.resumed(0, 55, 2800);
   ring[1].run(0, 5);
   RecordBuilder& log = ring[1].builder.location(0);
   log.log.resize(log.log.size() - 8);
-  log.add(kHold, 1430, 0, 14).add(kResume, 2801, 0, 55);
+  log.add(kSuspend, 1430, 0, 14).add(kResume, 2801, 0, 55);
   ring[1].run(18, kIterations);
   const Written written = write_ring(ring, folder);
   for (std::size_t rank = 0; rank < 2; ++rank) {
@@ -157,13 +157,13 @@ TEST_CASE(
   CHECK(written.trace.properties.at("REFRAIN::SENDS_DROPPED") == "0");
 }
 
-// A slow iteration of an inner loop was written at the begin of one that is held; it took less
-// than what is granted to the cuts of iterations.
-TEST_CASE("MPI cuts: the begin of a held iteration was written - it is given up") {
+// A slow iteration of an inner loop was written at the begin of a skipped one; it took less
+// than the slack of iterations' cuts.
+TEST_CASE("MPI cuts: the begin of a skipped iteration was written - left out") {
   const test::TemporaryFolder folder;
   std::vector<RingRank> ring = {{0, 2}, {1, 2}};
   for (RingRank& rank : ring) rank.marks();
-  ring[0].held(5, 18);
+  ring[0].skip(5, 18);
   ring[1].builder.gap(0, 17, 1501);
   ring[1].builder.resumed(0, 55, 2800);
   ring[1].run(0, 5);
@@ -173,7 +173,7 @@ TEST_CASE("MPI cuts: the begin of a held iteration was written - it is given up"
       .message(kMpiSend, 1500, {.peer = 0, .tag = 1, .number = 5, .bytes = 105})
       .leave_mpi(1500, kTestSend, kSite)
       .enter_mpi(1501, kTestRecv, kSite, 17)
-      .add(kHold, 1501, 0, 17)
+      .add(kSuspend, 1501, 0, 17)
       .add(kResume, 2801, 0, 55);
   ring[1].run(18, kIterations);
   const Written written = write_ring(ring, folder);
@@ -184,28 +184,28 @@ TEST_CASE("MPI cuts: the begin of a held iteration was written - it is given up"
   CHECK(written.trace.properties.at("REFRAIN::SENDS_DROPPED") == "0");
 }
 
-TEST_CASE("MPI cuts: loops that begin at other iterations - the anchors tell") {
+TEST_CASE("MPI cuts: loops that begin at other iterations - compared by anchors") {
   const test::TemporaryFolder folder;
   std::vector<RingRank> ring = {{0, 2}, {1, 2}};
   ring[0].marks();
-  ring[0].held(5, 18);
+  ring[0].skip(5, 18);
   ring[1].marks(1);
-  ring[1].held(6, 18);
+  ring[1].skip(6, 18);
   const Written written = write_ring(ring, folder);
-  // Anchor 5 is complete within iteration 4, after its message: the cut lies behind it.
+  // Anchor 5 is complete within iteration 4, after its message: the cut comes after it.
   CHECK(written_iterations(written, 0) == without(5, 18));
   CHECK(written_iterations(written, 1) == without(5, 18));
   CHECK(sent(written, 0) == sent(written, 1));
 }
 
-// One rank's detector saw the loop begin with the receive: the others' iterations begin behind the
-// collective, and its cuts lie between those of a message's two ends.
+// One rank's detector saw the loop begin with the receive: the others' iterations begin
+// after the collective, and its cuts lie between the two ends of a message.
 TEST_CASE("MPI cuts: a loop that begins elsewhere in its body - cut at the collective") {
   const test::TemporaryFolder folder;
   std::vector<RingRank> ring = {{0, 3}, {1, 3}, {2, 3}};
   for (const std::size_t rank : {0, 2}) {
     ring[rank].marks();
-    ring[rank].held(5, 18);
+    ring[rank].skip(5, 18);
   }
   SpoolBuilder& builder = ring[1].builder;
   builder.loop(1, 1220, kSite);
@@ -221,7 +221,7 @@ TEST_CASE("MPI cuts: a loop that begins elsewhere in its body - cut at the colle
   };
   ring[1].run(0, 5);
   send(builder, 16, 1500, message(5, 2));
-  builder.location(0).add(kHold, 1530, 0, 17).add(kResume, 2821, 0, 56);
+  builder.location(0).add(kSuspend, 1530, 0, 17).add(kResume, 2821, 0, 56);
   receive(builder, 56, 2820, message(18, 0));
   allreduce(builder, 57, 2850, 18);
   ring[1].iteration(19);
@@ -235,12 +235,12 @@ TEST_CASE("MPI cuts: a loop that begins elsewhere in its body - cut at the colle
 }
 
 TEST_CASE(
-    "MPI cuts: no loop in common and no collectives - each its own, messages matched") {
+    "MPI cuts: no common loop, no collectives - ranks keep their own, messages match") {
   const test::TemporaryFolder folder;
   std::vector<RingRank> ring = {{0, 2}, {1, 2}};
   ring[0].collective = ring[1].collective = false;
   ring[0].marks();
-  ring[0].held(5, 18);
+  ring[0].skip(5, 18);
   ring[1].run(0, kIterations);
   const Written written = write_ring(ring, folder);
   CHECK(written_iterations(written, 0) == without(5, 18));
@@ -249,19 +249,19 @@ TEST_CASE(
   CHECK(written.trace.properties.at("REFRAIN::SENDS_DROPPED") == "13");
 }
 
-TEST_CASE("MPI cuts: one rank breaks alone - it keeps that, without messages") {
+TEST_CASE("MPI cuts: a break on one rank - kept, without messages") {
   const test::TemporaryFolder folder;
   std::vector<RingRank> ring = {{0, 2}, {1, 2}};
   for (RingRank& rank : ring) rank.marks();
-  ring[0].held(5, 18);
+  ring[0].skip(5, 18);
   ring[1].builder.gap(0, 16, 1500);
   ring[1].builder.resumed(0, 31, 2000);
   ring[1].builder.gap(1, 37, 2200);
   ring[1].builder.resumed(1, 55, 2800);
   ring[1].run(0, 5);
-  ring[1].builder.location(0).add(kHold, 1550, 0, 16).add(kResume, 2001, 0, 31);
+  ring[1].builder.location(0).add(kSuspend, 1550, 0, 16).add(kResume, 2001, 0, 31);
   ring[1].run(10, 12);
-  ring[1].builder.location(0).add(kHold, 2250, 1, 37).add(kResume, 2801, 1, 55);
+  ring[1].builder.location(0).add(kSuspend, 2250, 1, 37).add(kResume, 2801, 1, 55);
   ring[1].run(18, kIterations);
   const Written written = write_ring(ring, folder);
   CHECK(written_iterations(written, 0) == without(5, 18));
@@ -278,14 +278,14 @@ TEST_CASE("MPI cuts: requests across an edge - decided by their start") {
     builder.gap(0, 3, 200);
     builder.resumed(0, 6, 500);
     RecordBuilder& log = builder.location(0);
-    // Sent and posted before the gap, complete behind it; the second, both in between.
+    // Sent and posted before the gap, complete after it; the second, both inside.
     log.enter_mpi(100, kTestIrecv, kSite, 1)
         .add(kMpiPost, 101, 0, 1)
         .leave_mpi(102, kTestIrecv, kSite)
         .enter_mpi(110, kTestIsend, kSite, 2)
         .message(kMpiSend, 111, {.peer = 1 - rank, .tag = 1, .number = 0, .bytes = 10}, 2)
         .leave_mpi(112, kTestIsend, kSite)
-        .add(kHold, 201, 0, 3)
+        .add(kSuspend, 201, 0, 3)
         .add(kResume, 501, 0, 6)
         .enter_mpi(500, kTestWaitall, kSite, 6)
         .message(kMpiRecv, 508, {.peer = 1 - rank, .tag = 1, .number = 1, .bytes = 11}, 3)
@@ -298,7 +298,7 @@ TEST_CASE("MPI cuts: requests across an edge - decided by their start") {
               "508 MpiIrecv comm 0 peer 1 tag 1 bytes 10 #1"});
 }
 
-TEST_CASE("MPI cuts: killed ranks - what all have, from logs and rings") {
+TEST_CASE("MPI cuts: killed ranks - the common part of logs and rings") {
   const test::TemporaryFolder folder;
   std::vector<RingRank> ring = {{0, 2}, {1, 2}};
   for (RingRank& rank : ring) {
@@ -307,7 +307,7 @@ TEST_CASE("MPI cuts: killed ranks - what all have, from logs and rings") {
       rank.builder.iteration(1, i, 1000 + 100 * i);
     rank.builder.gap(0, 16, 1500);
     rank.run(0, 5);
-    rank.builder.location(0).add(kHold, 1550, 0, 16).not_ended().hold_in_ring();
+    rank.builder.location(0).add(kSuspend, 1550, 0, 16).not_ended().suspend_in_ring();
     rank.run(rank.rank == 0 ? 5 : 12, kIterations);
   }
   WriteOptions options;
@@ -338,8 +338,8 @@ TEST_CASE(
   CHECK(written.trace.properties.at("REFRAIN::CLOCK_CHECKED") == "40");
 }
 
-// A message from rank 1 to rank 0 arrives, as a reader sees it, when so many ticks after it was
-// sent; ascending by number.
+// The flight times of messages from rank 1 to rank 0, as a reader sees them; ascending by
+// number.
 std::vector<std::int64_t> flights(const Written& written, std::size_t from,
                                   std::size_t to) {
   const auto times = [](const Lines& lines) {
@@ -366,7 +366,7 @@ TEST_CASE("MPI clocks: logical - readers see no message arrive before it was sen
     ring[rank].builder.journal().add(kClockOffset, 1, 3, 50 * rank);
     ring[rank].builder.journal().add(kClockOffset, 4001, 3, 450 * rank);
   }
-  // Without offsets the clocks are right; one message is read too early all the same.
+  // Without offsets the clocks are right; one message is read too early anyway.
   if (!offsets) {
     auto& log = ring[0].builder.location(0).log;
     for (std::size_t i = 8 * 5; i < log.size(); ++i) log[i].ticks += 40;

@@ -1,5 +1,5 @@
-// What becomes of a process that was killed: the latest iterations, at whatever moment of
-// a hold or a resume it died.
+// What is recovered of a process that was killed: the latest iterations, at whatever moment
+// of a suspend or a resume it died.
 #include <catch2/catch.hpp>
 #include <cstring>
 
@@ -16,7 +16,7 @@ WriteOptions after_a_kill() {
   return options;
 }
 
-// Killed while holding: the rings hold what came last.
+// Killed while suspended: the rings have the latest events.
 Written recovered(std::uint64_t primary_from, std::uint64_t worker_from, bool worker_full,
                   const test::TemporaryFolder& folder) {
   TenIterations run;
@@ -25,10 +25,10 @@ Written recovered(std::uint64_t primary_from, std::uint64_t worker_from, bool wo
     run.run(location, 0, 3);
     run.builder()
         .location(location)
-        .add(spool::kHold, 1390, 0, 4)
+        .add(spool::kSuspend, 1390, 0, 4)
         .not_ended()
-        .hold_in_ring();
-    if (location == 1 && worker_full)  // pretend that more went by
+        .suspend_in_ring();
+    if (location == 1 && worker_full)  // pretend that more was recorded
       run.builder().location(1).add(spool::kFlush, 1399, 0, 0x9000);
     run.run(location, from[location], 10);
   }
@@ -44,13 +44,13 @@ TEST_CASE("Recovery: rings - the last iterations are in the archive") {
   CHECK(outline(written.trace, 0) == expected);
   CHECK(outline(written.trace, 1) == plain(expected));
   CHECK(written.trace.properties.at("REFRAIN::RECOVERED") == "1");
-  const bool told = std::any_of(
+  const bool reported = std::any_of(
       written.trace.markers.begin(), written.trace.markers.end(),
       [](const test::Marker& m) { return m.text.find("process died") != m.text.npos; });
-  CHECK(told);
+  CHECK(reported);
 }
 
-TEST_CASE("Recovery: rings - a text in the journal is no iteration") {
+TEST_CASE("Recovery: rings - a text in the journal is not an iteration") {
   const test::TemporaryFolder folder;
   TenIterations run(false);
   // Bytes that would be one of the loop's, long after the end.
@@ -64,9 +64,9 @@ TEST_CASE("Recovery: rings - a text in the journal is no iteration") {
     run.run(location, 0, 3);
     run.builder()
         .location(location)
-        .add(spool::kHold, 1390, 0, 4)
+        .add(spool::kSuspend, 1390, 0, 4)
         .not_ended()
-        .hold_in_ring();
+        .suspend_in_ring();
     run.run(location, 3, 10);
   }
   const Written written = write_and_check(run.builder(), folder, after_a_kill());
@@ -75,7 +75,7 @@ TEST_CASE("Recovery: rings - a text in the journal is no iteration") {
   CHECK(outline(written.trace, 0) == expected);
 }
 
-TEST_CASE("Recovery: rings - cut where the poorest of them begins") {
+TEST_CASE("Recovery: rings - cut at the begin of the shortest one") {
   const test::TemporaryFolder folder;
   const Written written = recovered(3, 9, true, folder);
   const Lines expected = {"1 enter", "102 enter", "202 enter",
@@ -90,14 +90,14 @@ TEST_CASE("Recovery: killed while resuming - a ring that was not copied yet coun
   run.builder().resumed(0, 8, 1700);
   run.trimmed(0, 8);
   run.run(1, 0, 3);
-  run.builder().location(1).add(spool::kHold, 1390, 0, 4).not_ended().hold_in_ring();
+  run.builder().location(1).add(spool::kSuspend, 1390, 0, 4).not_ended().suspend_in_ring();
   run.run(1, 3, 10);
   const Written written = write_and_check(run.builder(), folder, after_a_kill());
-  CHECK(outline(written.trace, 0) == kFourHeld);
-  CHECK(outline(written.trace, 1) == kFourHeldPlain);
+  CHECK(outline(written.trace, 0) == kFourSkipped);
+  CHECK(outline(written.trace, 1) == kFourSkippedPlain);
 }
 
-TEST_CASE("Recovery: open regions - closed at the last time that was seen") {
+TEST_CASE("Recovery: open regions - closed at the last recorded time") {
   const test::TemporaryFolder folder;
   SpoolBuilder builder(2);
   builder.region(1, 100, 200, kAddress);
@@ -113,9 +113,9 @@ TEST_CASE("Recovery: open regions - closed at the last time that was seen") {
               "199 leave !$omp parallel @0x4fff", "199 team end 0"});
 }
 
-// The thread waits in its team's last barrier, and is told that it is over when it gets its
+// The thread waits in its team's last barrier, which is reported as over when it gets its
 // next team: never, if the process is killed before.
-TEST_CASE("Recovery: nested teams - that were over are not open until the kill") {
+TEST_CASE("Recovery: nested teams - ended ones are not open until the kill") {
   const test::TemporaryFolder folder;
   SpoolBuilder builder(2);
   const auto team_of_one = [&builder](std::uint32_t location, std::uint64_t ticks,
@@ -127,7 +127,7 @@ TEST_CASE("Recovery: nested teams - that were over are not open until the kill")
         .add(spool::kImplicitTaskEnd, ticks + 10, instance, 1ULL << 32, spool::kTeamNested)
         .add(spool::kParallelEnd, ticks + 10, instance, 0x7000, spool::kTeamNested);
   };
-  // Both may have had teams of their own: the worker before it waits, its master since.
+  // Both may have had nested teams: the worker before it waits, its master since then.
   const bool others = GENERATE(false, true);
   const bool over = GENERATE(true, false);
   INFO("over " << over << ", others " << others);
@@ -149,7 +149,7 @@ TEST_CASE("Recovery: nested teams - that were over are not open until the kill")
   builder.location(1).add(spool::kSyncRegionBegin, 280, 0, 0, 9).not_ended();
   const Written written = write_and_check(builder, folder, after_a_kill());
   const std::string end = over ? "300" : "390";
-  // A tick after the barrier's end, which is that of the region, too.
+  // A tick after the barrier's end, which is also that of the region.
   const std::string last = over ? "301" : "391";
   CHECK(lines_with(written.trace, 1, "leave !$omp implicit barrier").front() ==
         end + " leave !$omp implicit barrier @0x5fff");
@@ -159,14 +159,14 @@ TEST_CASE("Recovery: nested teams - that were over are not open until the kill")
 const Lines kLastTwo = {"1 enter", "102 enter", "202 enter", "300 off",
                         "800 on",  "802 enter", "902 enter"};
 
-TEST_CASE("Recovery: killed before holding - the latest iterations are in the logs") {
+TEST_CASE("Recovery: killed before a suspend - the latest iterations are in the logs") {
   const test::TemporaryFolder folder;
   TenIterations run;
   run.run(0, 0, 10);
-  SECTION("no location has obeyed") { run.run(1, 0, 10); }
+  SECTION("no location has suspended") { run.run(1, 0, 10); }
   SECTION("the primary has not, another one has") {
     run.run(1, 0, 3);
-    run.builder().location(1).add(spool::kHold, 1390, 0, 4).hold_in_ring();
+    run.builder().location(1).add(spool::kSuspend, 1390, 0, 4).suspend_in_ring();
     run.run(1, 3, 10);
   }
   run.builder().location(0).not_ended();
@@ -176,13 +176,13 @@ TEST_CASE("Recovery: killed before holding - the latest iterations are in the lo
   CHECK(outline(written.trace, 1) == plain(kLastTwo));
 }
 
-TEST_CASE("Recovery: killed at the cut - a ring without its Hold counts") {
+TEST_CASE("Recovery: killed at the cut - a ring without its Suspend counts") {
   const test::TemporaryFolder folder;
   TenIterations run;
   for (std::uint32_t location : {0U, 1U}) {
     run.run(location, 0, 3);
-    if (location == 0) run.builder().location(0).add(spool::kHold, 1390, 0, 4);
-    run.builder().location(location).not_ended().hold_in_ring();
+    if (location == 0) run.builder().location(0).add(spool::kSuspend, 1390, 0, 4);
+    run.builder().location(location).not_ended().suspend_in_ring();
     run.run(location, 3, 10);
   }
   const Written written = write_and_check(run.builder(), folder, after_a_kill());
@@ -190,12 +190,12 @@ TEST_CASE("Recovery: killed at the cut - a ring without its Hold counts") {
   CHECK(outline(written.trace, 1) == plain(kLastTwo));
 }
 
-TEST_CASE("Recovery: killed at the cut - a ring that has forgotten is no more than it is") {
+TEST_CASE("Recovery: killed at the cut - a ring that overflowed gives what it has") {
   const test::TemporaryFolder folder;
   TenIterations run;
   for (std::uint32_t location : {0U, 1U}) {
     run.run(location, 0, 3);
-    run.builder().location(location).not_ended().hold_in_ring();
+    run.builder().location(location).not_ended().suspend_in_ring();
     if (location == 1) run.builder().location(1).add(spool::kFlush, 1899, 0, 0x9000);
     run.run(location, location == 0 ? 3 : 9, 10);
   }
@@ -207,7 +207,7 @@ TEST_CASE("Recovery: killed at the cut - a ring that has forgotten is no more th
   CHECK(lines_with(written.trace, 1, "flush").empty());
 }
 
-TEST_CASE("Recovery: killed at the cut - what ended in the hole is closed") {
+TEST_CASE("Recovery: killed at the cut - regions that ended in the hole are closed") {
   const test::TemporaryFolder folder;
   SpoolBuilder builder(1);
   const auto fork =
@@ -217,7 +217,7 @@ TEST_CASE("Recovery: killed at the cut - what ended in the hole is closed") {
   builder.gap(0, 3, 500);
   builder.resumed(0, 4, 700);
   builder.location(0).sync(1, 100).add(fork).add(task).add(outer).not_ended();
-  builder.location(0).hold_in_ring().sync(3, 500, {fork, task, outer});
+  builder.location(0).suspend_in_ring().sync(3, 500, {fork, task, outer});
   builder.location(0).add(spool::kMaskedEnd, 600, 0, 0x6000).sync(4, 700, {fork, task});
   builder.location(0).add(spool::kFlush, 710, 0, 0x9000);
   const Written written = write_and_check(builder, folder, after_a_kill());
@@ -232,8 +232,8 @@ TEST_CASE("Recovery: time window - nothing outside of it") {
   run.builder().journal().log.back().sub = spool::kGapWindow;
   for (std::uint32_t location : {0U, 1U}) {
     run.run(location, 0, 3);
-    run.builder().location(location).add(spool::kHold, 1390, 0, 4);
-    run.builder().location(location).not_ended().hold_in_ring();
+    run.builder().location(location).add(spool::kSuspend, 1390, 0, 4);
+    run.builder().location(location).not_ended().suspend_in_ring();
     run.run(location, 3, 10);
   }
   const Written written = write_and_check(run.builder(), folder, after_a_kill());

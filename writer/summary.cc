@@ -74,7 +74,7 @@ std::string messages_line(const WriteResult& result) {
       dropped, std::max(counts.sends, counts.receives) + dropped);
 }
 
-// Names the first few; `refrain info` has all.
+// Names the first few; `refrain info` lists all.
 std::string functions_line(const WriteResult& result) {
   constexpr std::size_t kNamed = 3;
   std::string names;

@@ -1,7 +1,7 @@
 // What was detected and written, in the few lines that a user reads at the end.
 //
-// Place in the flow: ARCHITECTURE.md, step 7; said by the traced program at its end and by
-// `refrain recover`. Pure.
+// Place in the flow: ARCHITECTURE.md, step 7; printed by the traced program at its end and
+// by `refrain recover`. Pure.
 #pragma once
 
 #include <cstdint>
@@ -12,23 +12,24 @@
 
 namespace refrain::writer {
 
-// How large the archive is, and what it holds.
+// The size of the archive, and what is in it.
 struct Volume {
   std::uint64_t bytes = 0;
   std::uint64_t records = 0;  // of events
   std::uint64_t seen = 0;     // events, and of these
   std::uint64_t written = 0;
-  std::uint64_t marks = 0;  // records that are there for each iteration, written or not
+  std::uint64_t marks = 0;  // records for each iteration, written or not
 };
 
 // Records that mark the iterations of a loop: skipped ones have marks in outermost loops only.
 std::uint64_t marks_of(unsigned level, std::uint64_t iterations, std::uint64_t written);
 
-// What it would have if every event had been written: by what a record takes in it, and how many
-// records an event has.
+// Its size if every event had been written: from the bytes of a record, and the records of
+// an event.
 std::uint64_t full_bytes(const Volume& volume);
 
-// The main loop, what was written, what messages lack, and what to type next: a line each.
+// The main loop, what was written, which messages lack an end, and the next command: a line
+// each.
 std::vector<std::string> summary_lines(const WriteResult& result,
                                        const std::string& archive);
 

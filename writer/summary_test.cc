@@ -14,7 +14,7 @@ TEST_CASE("Summary: bytes - three digits, in the unit that the rounded value rea
   CHECK(bytes_text(1'234'000'000'000) == "1.23 TB");
 }
 
-TEST_CASE("Summary: without a loop - everything is written, but for polls in a row") {
+TEST_CASE("Summary: without a loop - everything is written, except coalesced polls") {
   WriteResult result;
   CHECK(summary_lines(result, "a").front() == "no loop detected: everything is written");
   result.mpi.counts.polls_together = 1;
@@ -22,7 +22,7 @@ TEST_CASE("Summary: without a loop - everything is written, but for polls in a r
         "no loop detected: everything is written, but for coalesced polls");
 }
 
-TEST_CASE("Summary: loops - the main one, what all would be, what to type next") {
+TEST_CASE("Summary: loops - the main one, the full size, the next command") {
   WriteResult result;
   result.locations = 2;
   result.events_seen = 10'000;
@@ -65,7 +65,7 @@ TEST_CASE("Summary: loops - the main one, what all would be, what to type next")
       "10 of 100 messages were left out because only one rank wrote them; -n 0 keeps all");
 }
 
-TEST_CASE("Summary: losses - by cause, and what helps against a ring that is too small") {
+TEST_CASE("Summary: losses - by cause, with a hint for a ring that is too small") {
   WriteResult result;
   CHECK(loss_lines(result).empty());
   result.lost[spool::kLossLateThread] = 2;

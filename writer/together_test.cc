@@ -13,7 +13,7 @@ namespace {
 
 using namespace spool;  // NOLINT: names of test builders
 
-// Rank of a ring with threads of its own, loops, gaps, communicators, offsets of clocks.
+// A rank of a ring with several threads, loops, gaps, communicators, offsets of clocks.
 SpoolBuilder hybrid_rank(std::uint32_t rank, std::uint32_t size) {
   SpoolBuilder builder(1 + rank % 3);
   builder.mpi(rank, size);
@@ -46,13 +46,13 @@ SpoolBuilder hybrid_rank(std::uint32_t rank, std::uint32_t size) {
 
 }  // namespace
 
-TEST_CASE("Together: ranks with threads and communicators - as by one process") {
+TEST_CASE("Together: ranks with threads and communicators - the same as by one process") {
   for (const std::uint32_t size : {2U, 3U, 5U, 8U}) {
     const test::TemporaryFolder folder;
     std::vector<SpoolBuilder> ranks;
     for (std::uint32_t rank = 0; rank < size; ++rank) {
       ranks.push_back(hybrid_rank(rank, size));
-      // Regions at places of their own and at common ones.
+      // Regions at different places and at common ones.
       if (ranks.back().locations() > 1)
         ranks.back().region(1, 1000, 2000, 0x9000 + rank % 2);
     }
@@ -62,7 +62,7 @@ TEST_CASE("Together: ranks with threads and communicators - as by one process") 
   }
 }
 
-TEST_CASE("Together: a rank that left nothing - its place is empty") {
+TEST_CASE("Together: a missing rank - has an empty entry") {
   const test::TemporaryFolder folder;
   std::vector<SpoolBuilder> ranks;
   for (std::uint32_t rank = 0; rank < 3; ++rank) ranks.push_back(hybrid_rank(rank, 4));
@@ -70,7 +70,7 @@ TEST_CASE("Together: a rank that left nothing - its place is empty") {
   CHECK(written.trace.location_groups.size() == 4);
 }
 
-TEST_CASE("Together: a rank that cannot write - all are told, the spool is as it was") {
+TEST_CASE("Together: a rank that cannot write - all fail, the spool is unchanged") {
   constexpr std::uint32_t kRanks = 4;
   for (std::uint32_t failing = 0; failing < kRanks; ++failing) {
     const test::TemporaryFolder folder;
@@ -112,7 +112,7 @@ TEST_CASE("Together: a rank that cannot read its spool - another one may") {
   CHECK(write_archive(options).ok);
 }
 
-TEST_CASE("Together: no spool - all are told") {
+TEST_CASE("Together: no spool - all fail") {
   const test::TemporaryFolder folder;
   WriteOptions options;
   options.archive = (folder / "nowhere").string();

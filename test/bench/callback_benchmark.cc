@@ -1,4 +1,4 @@
-// What one event costs the program: the tracer's callbacks, called as a runtime calls
+// Cost of one event for the program: the tracer's callbacks, called as a runtime calls
 // them, in one thread. Loads the library itself, as the runtime does.
 //
 // REFRAIN_BENCH_LIBRARY names the library to load (default: the one built beside).
@@ -33,7 +33,7 @@ const void* code(std::uintptr_t n) {
   return reinterpret_cast<const void*>(0x400000 + 16 * n);
 }
 
-// One outermost region as LLVM's runtime tells it to the thread that opens it: 8
+// One outermost region as LLVM's runtime reports it to the thread that opens it: 8
 // callbacks.
 void region(std::uintptr_t where) {
   ompt_data_t parallel{};
@@ -48,7 +48,7 @@ void region(std::uintptr_t where) {
   });
 }
 
-// Five regions an iteration; after the first thousands the loop is found and held, if
+// Five regions an iteration; after the first thousands the loop is detected and skipped, if
 // the limit is not 0.
 void five_regions(benchmark::State& state) {
   for (int i = 0; i < 5000; ++i)

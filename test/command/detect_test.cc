@@ -1,4 +1,4 @@
-// `refrain detect`: every field against counts made by hand, every wrong input.
+// `refrain detect`: every field compared with counts made by hand, every wrong input.
 #include <zlib.h>
 
 #include <algorithm>
@@ -32,7 +32,7 @@ void write_gzip(const std::string& path, const std::string& text) {
   gzclose(file);
 }
 
-// "7 (1 2)*3" as a stream: what is in brackets comes so many times.
+// "7 (1 2)*3" as a stream: the part in brackets is repeated.
 std::string lines(const std::string& pattern) {
   std::istringstream in(pattern);
   std::string text;
@@ -88,8 +88,8 @@ TEST_CASE("Detect: JSON - one loop, counted by hand, for all detectors") {
     CHECK(found["detector"] == detector);
     CHECK(found["events"] == 64);
     CHECK(found["distinct"] == 7);
-    CHECK(found["held"] == 48);
-    CHECK(found["held_fraction"].get<double>() == 48.0 / 64);
+    CHECK(found["skipped"] == 48);
+    CHECK(found["skipped_fraction"].get<double>() == 48.0 / 64);
     CHECK(found["gaps"] == 1);
     CHECK(found["structure"] == "7; 8; 9; 20 × [ 1; 2; 3 ]; 5");
     CHECK(found["ns_per_event"].get<double>() > 0);
@@ -109,14 +109,14 @@ TEST_CASE("Detect: JSON - one loop, counted by hand, for all detectors") {
   }
 }
 
-TEST_CASE("Detect: JSON - that the stream ends is no break") {
+TEST_CASE("Detect: JSON - the end of the stream is no break") {
   TemporaryFolder folder;
   const std::string file = (folder / "stream.txt").string();
   write_file(file, lines("7 8 9 (1 2 3)*20"));
   for (const std::string detector : {"nested", "exact", "matrix"}) {
     const Json found = only_object(detect({"--json", "--detector", detector, "-n", "3",
                                            "--window", "4", "--max-period", "4", file}));
-    CHECK(found["held"] == 63 - 12);
+    CHECK(found["skipped"] == 63 - 12);
     CHECK(found["gaps"] == 1);
     CHECK(found["loops"][0]["iterations"] == 20);
     CHECK(found["loops"][0]["written"] == 3);
@@ -124,12 +124,12 @@ TEST_CASE("Detect: JSON - that the stream ends is no break") {
 }
 
 // 40 outer iterations of 1 + 25 · 2 + 1 = 52 events after a prologue of one. Limit 2.
-// each: until the outer loop is found, in its second iteration at the earliest, the inner
-// one stands alone, and its last iteration in outer iteration 0 is written as for a break:
-// 6 … 50 is held. In outer iteration 1, it is 58 … 102, or … 104 if the outer loop is known
+// each: until the outer loop is detected, in its second iteration at the earliest, the inner
+// one is alone, and its last iteration in outer iteration 0 is written as for a break:
+// 6 … 50 is skipped. In outer iteration 1, it is 58 … 102, or … 104 if the outer loop is known
 // by then. The third outer iteration begins at 105, and the break at 2081 lies between two
 // iterations, so it goes on with the last, from 1 + 39 · 52 = 2029.
-// once: the same, but in outer iteration 1 the inner loop is held from its begin, 54, and
+// once: the same, but in outer iteration 1 the inner loop is skipped from its begin, 54, and
 // in the last one, which has 25 · 2 = 50 events of it.
 TEST_CASE("Detect: JSON - a loop in a loop, each and once") {
   TemporaryFolder folder;
@@ -164,8 +164,9 @@ TEST_CASE("Detect: JSON - a loop in a loop, each and once") {
     const int second_from = nested == "each" ? 58 : 54;
     const int last = nested == "each" ? 0 : 50;
     const int until =
-        found["held"] == (50 - 6) + (104 - second_from) + (2029 - 105) + last ? 104 : 102;
-    CHECK(found["held"] == (50 - 6) + (until - second_from) + (2029 - 105) + last);
+        found["skipped"] == (50 - 6) + (104 - second_from) + (2029 - 105) + last ? 104
+                                                                                 : 102;
+    CHECK(found["skipped"] == (50 - 6) + (until - second_from) + (2029 - 105) + last);
     CHECK(found["gaps"] == (nested == "each" ? 3 : 4));
     // Of the inner one: 2 and 1, then 2 or none and 1 or none, then 25 or none.
     const int second = (nested == "each" ? 2 : 0) + (until == 102 ? 1 : 0);
@@ -173,18 +174,18 @@ TEST_CASE("Detect: JSON - a loop in a loop, each and once") {
   }
 }
 
-TEST_CASE("Detect: limit - 0 holds nothing") {
+TEST_CASE("Detect: limit - 0 skips nothing") {
   TemporaryFolder folder;
   const std::string file = (folder / "stream.txt").string();
   write_file(file, lines("(1 2 3)*50"));
   const Json found = only_object(detect({"--json", "--limit", "0", file}));
-  CHECK(found["held"] == 0);
-  CHECK(found["held_fraction"] == 0.0);
+  CHECK(found["skipped"] == 0);
+  CHECK(found["skipped_fraction"] == 0.0);
   CHECK(found["gaps"] == 0);
   CHECK(found["loops"][0]["written"] == 50);
 }
 
-TEST_CASE("Detect: window - a body longer than the longest period is not found") {
+TEST_CASE("Detect: window - a body longer than the longest period is not detected") {
   TemporaryFolder folder;
   const std::string file = (folder / "stream.txt").string();
   write_file(file, lines("(1 2 3 4 5)*50"));
@@ -223,7 +224,7 @@ TEST_CASE("Detect: input - plain, packed and from standard input are the same") 
   }
 }
 
-TEST_CASE("Detect: text - says the same in words") {
+TEST_CASE("Detect: text - the same in words") {
   TemporaryFolder folder;
   const std::string file = (folder / "stream.txt").string();
   write_file(file, lines("7 8 9 (1 2 3)*20 5"));
@@ -271,7 +272,7 @@ TEST_CASE("Detect: wrong input - one line, exit status 2") {
   check_wrong({folder.path().string()}, "is a directory");
 }
 
-TEST_CASE("Detect: wrong input - the other files are done all the same") {
+TEST_CASE("Detect: wrong input - the other files are still read") {
   TemporaryFolder folder;
   const auto path = [&](const char* name) { return (folder / name).string(); };
   write_file(path("first"), lines("(1 2)*30"));
@@ -306,7 +307,7 @@ TEST_CASE("Detect: wrong use - one line, exit status 2") {
   check_wrong({"--no-such-option", file}, "--no-such-option");
 }
 
-TEST_CASE("Detect: help - tells every option") {
+TEST_CASE("Detect: help - lists every option") {
   const Result help =
       run({.arguments = {data_file("tools/refrain").string(), "help", "detect"}});
   CHECK(help.ok());

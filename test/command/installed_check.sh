@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# What a user does first: tools/install, and then the ways of the README with what it has
-# installed; and tools/demo. No test of Bazel's, for both of them call it; tools/test runs it.
-# Exit status 1, and a line that says what is wrong, if something is.
+# A user's first steps: tools/install, the ways of the README with the installed files, and
+# tools/demo. Not a Bazel test, because both call Bazel; tools/test runs it. Exit status 1, and a
+# line that says what is wrong, if something is.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
 here=$PWD
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 wrong() { echo "installed_check: $*" >&2; exit 1; }
-# A program's output without what the tracer says, which goes to stderr.
+# A program's output without the tracer's messages, which go to stderr.
 same() { [ "$("$@" 2>"$work/said")" = "$expected" ] || wrong "another result: $*"; }
 # An archive that readers read, with something in it.
 has() {

@@ -1,5 +1,5 @@
-// A budget: the archive has the size that was asked for, and is made of the same iterations on all
-// processes, with what a limit always keeps.
+// A budget: the archive has the requested size, and the same iterations on all processes,
+// including those that a limit always keeps.
 #include <catch2/catch.hpp>
 #include <cmath>
 
@@ -27,7 +27,7 @@ struct Size {
   }
 };
 
-// `run` traces the program with these settings and says how large the archive is.
+// `run` traces the program with these settings and returns the size of the archive.
 template <typename Run>
 void check_sizes(const Run& run) {
   const Size size{static_cast<std::uint64_t>(run(Settings{{"LIMIT", "0"}})),
@@ -39,7 +39,7 @@ void check_sizes(const Run& run) {
     const double got = run(Settings{{"BUDGET", std::to_string(budget)}});
     CHECK(std::abs(got / static_cast<double>(budget) - 1) <= 0.2);
   }
-  // More than there is: everything.
+  // More than the whole archive: everything.
   const double all = run(Settings{{"BUDGET", std::to_string(4 * size.full)}});
   CHECK(std::abs(all / static_cast<double>(size.full) - 1) <= 0.02);
 }
@@ -64,7 +64,7 @@ std::vector<std::vector<MarkOfRank>> outermost(const Trace& trace) {
 
 }  // namespace
 
-TEST_CASE("Budget: OpenMP programs - the archive has the size that was asked for") {
+TEST_CASE("Budget: OpenMP programs - the archive has the requested size") {
   const std::vector<std::pair<std::string, std::vector<std::string>>> programs = {
       {"cg_clang", {"600", "64", "8"}},
       {"shortloop_gcc", {"10000", "100", "20"}},
@@ -102,7 +102,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("Budget: breaks - the iteration in which the pattern broke is kept") {
+TEST_CASE("Budget: breaks - the iteration of the break is kept") {
   TemporaryFolder folder;
   Job job{"phases_clang", {"400", "600", "500", "300"}, 2};
   job.settings = {{"BUDGET", "300000"}, {"SYMBOLS", "parallel"}, {"SLOW_FACTOR", "0"}};
@@ -111,7 +111,7 @@ TEST_CASE("Budget: breaks - the iteration in which the pattern broke is kept") {
   std::size_t checked = 0;
   for (const std::uint32_t region : phase_regions(traced.trace))
     for (const auto& visit : visits(iterations(traced.trace, region))) {
-      CHECK(visit.front().written);  // one of each body at least, and of each visit
+      CHECK(visit.front().written);  // at least one of each body, and of each visit
       CHECK(visit.back().written);
       CHECK_FALSE(visit[visit.size() / 2].written);
       ++checked;
@@ -119,7 +119,7 @@ TEST_CASE("Budget: breaks - the iteration in which the pattern broke is kept") {
   CHECK(checked == 4);
 }
 
-TEST_CASE("Budget: slow iterations - are kept though they were recorded as any other") {
+TEST_CASE("Budget: slow iterations - are kept though recorded like any other") {
   TemporaryFolder folder;
   Job job{"converge_clang", {"410", "2000", "50", "200000"}, 2};
   job.settings = {{"BUDGET", "500000"}};

@@ -63,7 +63,7 @@ TEST_CASE("Change: three times - each loop with its own number of iterations") {
     }
 }
 
-TEST_CASE("Change: three times - kept with the iteration before it") {
+TEST_CASE("Change: three times - kept, with the iteration before each") {
   TemporaryFolder folder;
   const Traced traced = trace(phases("clang", 10), folder / "archive");
   const auto all = visits_by_time(traced.trace);
@@ -75,8 +75,8 @@ TEST_CASE("Change: three times - kept with the iteration before it") {
     INFO("visit " << i);
     CHECK(last.written);
     CHECK(regions_opened(traced.trace, last.begin, last.end).size() == kBodies[i]);
-    // The first iterations of what is new follow directly, and in full; of what was there
-    // before (the loop of the first visit) one.
+    // The first iterations of a new loop follow directly, and in full; of a known one (the
+    // loop of the first visit) one.
     const Iteration& next = all[i + 1].front();
     CHECK(next.begin >= last.end);
     for (int k = 0; k < (i + 1 == 3 ? 1 : 10); ++k) {
@@ -98,7 +98,7 @@ TEST_CASE("Change: three times - markers say where") {
   CHECK(categories["writing resumed"] >= 3);
 }
 
-TEST_CASE("Change: an output every 25 steps - is kept each time, with the step before it") {
+TEST_CASE("Change: an output every 25 steps - each is kept, with the step before it") {
   TemporaryFolder folder;
   Job job{"irregular_clang", {}, 2, find_loops_of(8, 3)};
   job.settings["SYMBOLS"] = "parallel";
@@ -117,12 +117,13 @@ TEST_CASE("Change: an output every 25 steps - is kept each time, with the step b
 }
 
 TEST_CASE(
-    "Change: a ring too small for an iteration - keeps its latest part, and says so") {
+    "Change: a ring too small for an iteration - keeps its latest part, and reports it") {
   TemporaryFolder folder;
   Job job{"cg_clang", {"60", "64", "60"}, 2, find_loops_of(320, 2)};
   job.settings["SYMBOLS"] = "parallel";
   job.settings["RING"] = std::string("24K");
   const Traced traced = trace(job, folder / "archive");
+  CHECK(property_number(traced.trace, "LOST::RING_OVERFLOW") > 0);
   const std::vector<Iteration> all = iterations(traced.trace);
   REQUIRE(all.size() >= 60);
   const Iteration& last = all[59];

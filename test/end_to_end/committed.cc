@@ -51,18 +51,18 @@ int regions_of(const Record& record) {
   return 1;
 }
 
-// --- Held stretches -------------------------------------------------------------------
+// --- Skipped intervals -------------------------------------------------------------------
 
 struct JournalGap {
-  std::uint64_t hold = kForEver, resume = kForEver;
+  std::uint64_t suspend = kForEver, resume = kForEver;
   std::uint8_t reason = 0;
 };
 
 std::map<std::uint64_t, JournalGap> gaps_of(const RawSpool& spool) {
   std::map<std::uint64_t, JournalGap> gaps;
   for (const Record& record : spool.journal) {
-    if (record.kind == spool::kGapHold) {
-      gaps[record.a48()].hold = record.payload;
+    if (record.kind == spool::kGapSuspend) {
+      gaps[record.a48()].suspend = record.payload;
       gaps[record.a48()].reason = record.sub;
     }
     if (record.kind == spool::kGapResume) gaps[record.a48()].resume = record.payload;
@@ -80,16 +80,16 @@ std::uint64_t begin_of_last_but_one(const RawSpool& spool) {
   return begins.size() > 2 ? begins[begins.size() - 2] : begins.back();
 }
 
-// The latest epoch that began at or before this time where the newest records are.
+// The latest epoch that began at or before this time, by the newest records.
 std::uint64_t epoch_at(const RawLocation& location, std::uint64_t ticks) {
   std::uint64_t epoch = kForEver;
-  for (const Record& record : location.holding ? location.ring : location.log)
+  for (const Record& record : location.suspended ? location.ring : location.log)
     if (cut_before(record) && (epoch == kForEver || record.ticks <= ticks))
       epoch = record.a48();
   return epoch;
 }
 
-// From which epoch on a location's ring has everything, if it forgot something.
+// The epoch from which on a location's ring has everything, if it forgot something.
 std::uint64_t ring_begins(const RawLocation& location) {
   if (!location.ring_forgot) return 0;
   const auto first = std::find_if(location.ring.begin(), location.ring.end(), cut_before);
@@ -101,9 +101,9 @@ std::uint64_t ring_begins(const RawLocation& location) {
 class LocationCheck {
  public:
   LocationCheck(const RawLocation& raw, const Location& archived, const Trace& trace,
-                const std::vector<HeldStretch>& held,
+                const std::vector<SkippedInterval>& skipped,
                 const std::map<std::uint64_t, std::uint64_t>& joins)
-      : raw_(raw), name_(archived.name), held_(held), joins_(joins) {
+      : raw_(raw), name_(archived.name), skipped_(skipped), joins_(joins) {
     for (const Event& event : archived.events)
       if (!is_phase(trace, event)) ++found_[{event.type, event.time}];
   }
@@ -111,8 +111,8 @@ class LocationCheck {
   Committed run() {
     for (std::size_t i = 0; i < raw_.log.size(); ++i) take(raw_.log, i);
     in_ring_ = true;
-    // Killed at the cut itself, the ring goes on where the log ends.
-    if (raw_.holding && (raw_.ring_forgot || cut_told_)) start_hole();
+    // If killed at the cut itself, the ring continues the log.
+    if (raw_.suspended && (raw_.ring_forgot || cut_reported_)) start_hole();
     for (std::size_t i = 0; i < raw_.ring.size(); ++i) take(raw_.ring, i);
     close_hole();
     nothing_else();
@@ -125,25 +125,26 @@ class LocationCheck {
     bool archived;
   };
 
-  bool held() const {
-    return std::any_of(held_.begin(), held_.end(), [this](const HeldStretch& stretch) {
-      return stretch.hold <= epoch_ && epoch_ < stretch.resume;
-    });
+  bool skipped() const {
+    return std::any_of(skipped_.begin(), skipped_.end(),
+                       [this](const SkippedInterval& interval) {
+                         return interval.suspend <= epoch_ && epoch_ < interval.resume;
+                       });
   }
 
   void take(const std::vector<Record>& records, std::size_t index) {
     const Record& record = records[index];
-    if (record.kind == spool::kHold || record.kind == spool::kResume)
-      cut_told_ = record.kind == spool::kHold;
-    if (record.kind == spool::kHold) return start_hole();
+    if (record.kind == spool::kSuspend || record.kind == spool::kResume)
+      cut_reported_ = record.kind == spool::kSuspend;
+    if (record.kind == spool::kSuspend) return start_hole();
     if (cut_before(record)) pass(records, index);
     if (!is_event(record)) return;
     if (in_hole_) {
-      // Behind a Hold stand ends only; what the ring forgot the begin of has no place.
+      // After a kSuspend there are only ends; regions whose begin the ring forgot are left out.
       if (!in_ring_) carried_.push_back(record);
       return;
     }
-    if (!held()) {
+    if (!skipped()) {
       result_.events += static_cast<std::uint64_t>(weight(record));
       if (epoch_ == 0) ++result_.without_epoch;
       if (in_ring_) result_.in_ring += static_cast<std::uint64_t>(weight(record));
@@ -151,7 +152,7 @@ class LocationCheck {
     event(record);
   }
 
-  // Callbacks that one record tells of.
+  // Callbacks of one record.
   static int weight(const Record& record) {
     const bool sync =
         record.kind == spool::kSyncRegionBegin || record.kind == spool::kSyncRegionEnd;
@@ -160,12 +161,12 @@ class LocationCheck {
 
   void start_hole() { in_hole_ = true; }
 
-  // The regions that are open here, as the record of the epoch tells.
+  // The regions that are open here, by the record of the epoch.
   void pass(const std::vector<Record>& records, std::size_t index) {
     epoch_ = records[index].a48();
-    const bool now_held = held();
-    const bool edge = in_hole_ || was_held_;
-    was_held_ = now_held;
+    const bool now_skipped = skipped();
+    const bool edge = in_hole_ || was_skipped_;
+    was_skipped_ = now_skipped;
     if (!edge) return;
     std::vector<Open> open;
     const bool sync = records[index].kind == spool::kSync;
@@ -178,14 +179,14 @@ class LocationCheck {
       const bool known = std::any_of(open_.begin(), open_.end(), [&](const Open& o) {
         return o.archived && o.begin.kind == begin.kind && o.begin.ticks == begin.ticks;
       });
-      if (!known && !now_held) need_begin(begin);
-      open.push_back({begin, known || !now_held});
+      if (!known && !now_skipped) need_begin(begin);
+      open.push_back({begin, known || !now_skipped});
     }
     close_hole(open);
     open_ = open;
   }
 
-  // Ends that were carried over a hole, but for those of regions that are open behind it.
+  // Ends that were carried over a hole, except of regions that are open after it.
   void close_hole(const std::vector<Open>& stay = {}) {
     for (const Record& end : carried_) {
       const std::size_t at = opener_of(end);
@@ -210,8 +211,8 @@ class LocationCheck {
 
   void event(const Record& record) {
     if (begins_region(record)) {
-      open_.push_back({record, !held()});
-      if (!held()) need_begin(record);
+      open_.push_back({record, !skipped()});
+      if (!skipped()) need_begin(record);
       return;
     }
     if (ends_region(record)) {
@@ -221,7 +222,7 @@ class LocationCheck {
       open_.resize(at);
       return;
     }
-    if (held()) {
+    if (skipped()) {
       if (record.kind == spool::kMutexAcquired) locks_[record.a48()] = false;
       if (record.kind == spool::kMutexReleased) release(record);
       return;
@@ -240,7 +241,7 @@ class LocationCheck {
     for (int i = 0; i < regions_of(record); ++i) need(EventType::kLeave, record);
   }
 
-  // Members of an outermost team learn of its end late: what counts is the join.
+  // Members of an outermost team get its end late: the time of the join counts.
   std::uint64_t true_end(const Record& end) const {
     const bool late = end.kind == spool::kImplicitTaskEnd ||
                       ((end.kind == spool::kSyncRegionEnd || end.kind == spool::kWaitEnd) &&
@@ -249,7 +250,7 @@ class LocationCheck {
     std::vector<const Record*> teams;
     for (const Open& open : open_)
       if (open.begin.kind == spool::kImplicitTaskBegin) teams.push_back(&open.begin);
-    if (teams.size() != 1) return end.ticks;  // a nested one: its own recorder saw to it
+    if (teams.size() != 1) return end.ticks;  // nested: its own recorder has dated it
     const Record& team = *teams.front();
     const bool first = static_cast<std::uint32_t>(team.payload) == 0;
     constexpr auto kOther = spool::kTeamNested | spool::kTeamForeign;
@@ -282,7 +283,7 @@ class LocationCheck {
       case spool::kMutexReleased:
         return release(record);
       default:
-        return;  // threads begin and end without an event
+        return;  // no event for begin and end of threads
     }
   }
 
@@ -291,7 +292,7 @@ class LocationCheck {
       need(EventType::kReleaseLock, record);
   }
 
-  // At its own time, or some ticks later where others had that (writer/archive/event_sink.h).
+  // At its own time, or some ticks later if that was taken (writer/archive/event_sink.h).
   void need(EventType type, const Record& record) {
     constexpr std::uint64_t kMostTicks = 32;
     for (auto at = found_.lower_bound({type, record.ticks});
@@ -302,9 +303,9 @@ class LocationCheck {
       --at->second;
       return;
     }
-    tell("kind " + std::to_string(record.kind) + " at " + std::to_string(record.ticks) +
-         ", epoch " + std::to_string(epoch_) +
-         (in_ring_ ? ", in the ring" : ", in the log") + ": no " + event_name(type));
+    report("kind " + std::to_string(record.kind) + " at " + std::to_string(record.ticks) +
+           ", epoch " + std::to_string(epoch_) +
+           (in_ring_ ? ", in the ring" : ", in the log") + ": no " + event_name(type));
   }
 
   void nothing_else() {
@@ -312,24 +313,24 @@ class LocationCheck {
       if (left == 0) continue;
       const bool region = key.first == EventType::kEnter && !has_tasks_;
       if (region || key.first == EventType::kThreadFork)
-        tell(std::string(event_name(key.first)) + " at " + std::to_string(key.second) +
-             ": has no record, or one that is held");
+        report(std::string(event_name(key.first)) + " at " + std::to_string(key.second) +
+               ": has no record, or one that is skipped");
     }
   }
 
-  void tell(const std::string& what) {
+  void report(const std::string& what) {
     if (result_.problems.size() < 5) result_.problems.push_back(name_ + ": " + what);
   }
 
   const RawLocation& raw_;
   std::string name_;
-  const std::vector<HeldStretch>& held_;
+  const std::vector<SkippedInterval>& skipped_;
   const std::map<std::uint64_t, std::uint64_t>& joins_;
   std::map<std::pair<EventType, std::uint64_t>, int> found_;
   Committed result_;
   std::uint64_t epoch_ = 0;
-  bool in_ring_ = false, in_hole_ = false, was_held_ = false, has_tasks_ = false;
-  bool cut_told_ = false;  // the latest cut of the log is a Hold
+  bool in_ring_ = false, in_hole_ = false, was_skipped_ = false, has_tasks_ = false;
+  bool cut_reported_ = false;  // the latest cut of the log is a kSuspend
   std::vector<Open> open_;
   std::vector<Record> carried_;
   std::map<std::uint64_t, bool> asked_, locks_;
@@ -350,32 +351,32 @@ std::map<std::uint64_t, std::uint64_t> joins_of(const RawSpool& spool) {
 
 }  // namespace
 
-std::vector<HeldStretch> held_stretches(const RawSpool& spool, bool died) {
-  std::vector<HeldStretch> stretches;
+std::vector<SkippedInterval> skipped_intervals(const RawSpool& spool, bool died) {
+  std::vector<SkippedInterval> intervals;
   for (auto& [id, gap] : gaps_of(spool)) {
     for (const RawLocation& location : spool.locations)
       if (gap.resume == kForEver && died && location.primary &&
           gap.reason != spool::kGapWindow) {
         const std::uint64_t epoch = epoch_at(location, begin_of_last_but_one(spool));
-        gap.resume = epoch == kForEver ? kForEver : std::max(epoch, gap.hold);
+        gap.resume = epoch == kForEver ? kForEver : std::max(epoch, gap.suspend);
       }
     for (const RawLocation& location : spool.locations) {
-      std::uint64_t latest = kForEver;  // the gap of the location's last Hold
+      std::uint64_t latest = kForEver;  // the gap of the location's last kSuspend
       bool resumed = true;
       for (const Record& record : location.log) {
-        if (record.kind == spool::kHold) latest = record.a48(), resumed = false;
+        if (record.kind == spool::kSuspend) latest = record.a48(), resumed = false;
         if (record.kind != spool::kResume) continue;
         resumed = true;
         if (record.a48() == id && latest == id && gap.resume != kForEver)
           gap.resume = std::max(gap.resume, record.payload);
       }
-      const bool holds_here = location.holding && !resumed && latest == id;
+      const bool holds_here = location.suspended && !resumed && latest == id;
       if (holds_here && gap.resume != kForEver)
         gap.resume = std::max(gap.resume, ring_begins(location));
     }
-    if (gap.hold < gap.resume) stretches.push_back({gap.hold, gap.resume});
+    if (gap.suspend < gap.resume) intervals.push_back({gap.suspend, gap.resume});
   }
-  return stretches;
+  return intervals;
 }
 
 Committed check_committed(const RawSpool& spool, const Trace& trace, bool died) {
@@ -385,11 +386,11 @@ Committed check_committed(const RawSpool& spool, const Trace& trace, bool died) 
                               std::to_string(trace.locations.size()) + " locations");
     return result;
   }
-  const std::vector<HeldStretch> held = held_stretches(spool, died);
+  const std::vector<SkippedInterval> skipped = skipped_intervals(spool, died);
   const auto joins = joins_of(spool);
   for (std::size_t i = 0; i < spool.locations.size(); ++i) {
     const Committed one =
-        LocationCheck(spool.locations[i], trace.locations[i], trace, held, joins).run();
+        LocationCheck(spool.locations[i], trace.locations[i], trace, skipped, joins).run();
     result.events += one.events;
     result.in_ring += one.in_ring;
     result.without_epoch += one.without_epoch;

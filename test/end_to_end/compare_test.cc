@@ -1,8 +1,9 @@
-// `refrain compare` on archives of real programs: what does not depend on the clock must be
-// told alike by a reduced archive and by a whole one.
+// `refrain compare` on archives of real programs: figures that do not depend on the clock
+// must be equal for a reduced archive and a whole one.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "test/end_to_end/mpi_run.h"
@@ -43,7 +44,76 @@ std::size_t check_counts(const json& compared, double tolerance) {
   return rows;
 }
 
-// Runs the job with this limit, and nothing too short to be left out.
+// Regions, messages and efficiencies: what a summary knows.
+bool is_total(const json& row) {
+  const std::string section = row.at("section");
+  return section == "Run" || section == "Regions" || section == "Messages";
+}
+
+// Of one run: nothing of the whole run is estimated, and nothing differs.
+void check_same_run(const json& compared) {
+  std::size_t shares = 0;
+  for (const json& row : compared.at("rows")) {
+    if (!is_total(row)) continue;
+    INFO(row.dump());
+    shares += row.at("figure") == "share of time";
+    CHECK(row.at("difference") == 0.0);
+    CHECK(row.at("b_estimated") == false);
+  }
+  CHECK(shares > 1);
+  const json& b = compared.at("b");
+  CHECK(b.at("summaries") == b.at("processes"));
+  CHECK(b.at("summarized_ns") > 0);
+  CHECK(b.at("estimated_ns") == 0);
+  CHECK(b.at("unexplained_ns") == 0);
+  CHECK(b.at("calls_without_region") == 0);
+}
+
+// Of two runs of a program that does the same twice.
+void check_equal_counts(const json& compared) {
+  std::size_t rows = 0;
+  for (const json& row : compared.at("rows")) {
+    if (!is_total(row) || (row.at("unit") != "number" && row.at("unit") != "bytes"))
+      continue;
+    ++rows;
+    INFO(row.dump());
+    CHECK(row.at("difference") == 0.0);
+    CHECK(row.at("b_estimated") == false);
+  }
+  CHECK(rows > 5);
+  CHECK(compared.at("b").at("estimated_ns") == 0);
+  CHECK(compared.at("only_a").empty());
+  CHECK(compared.at("only_b").empty());
+}
+
+// The same figures by the events of a whole archive, and by its summary. Each begin and end in
+// an archive may be a tick from where it was.
+void check_summary_by_events(const fs::path& archive) {
+  fs::path events = archive;
+  events += ".events";
+  fs::copy(archive, events, fs::copy_options::recursive);
+  REQUIRE(fs::remove_all(events / "summary") > 1);
+  const json compared = comparison({events, archive, "--least", "0"});
+  CHECK(compared.at("a").at("summaries") == 0);
+  CHECK(compared.at("b").at("summaries") == compared.at("b").at("processes"));
+  CHECK(check_counts(compared, 0) > 5);
+  for (const json& row : compared.at("rows")) {
+    INFO(row.dump());
+    CHECK(row.at("a_estimated") == false);
+    if (row.at("figure") == "share of time")
+      CHECK(std::abs(row.at("a").get<double>() - row.at("b").get<double>()) < 1e-4);
+    if (row.at("unit") == "bytes" || row.at("unit") == "number")
+      CHECK(row.at("difference") == 0.0);
+  }
+  CHECK(compared.at("only_a").empty());
+  CHECK(compared.at("only_b").empty());
+}
+
+void write(const fs::path& path, const std::string& text) {
+  std::ofstream(path, std::ios::binary) << text;
+}
+
+// Runs the job with this limit and without a minimum gap.
 void record(Job job, const char* limit, const fs::path& archive) {
   job.settings["LIMIT"] = limit;
   job.settings["MIN_GAP"] = "0";
@@ -54,7 +124,7 @@ void record(Job job, const char* limit, const fs::path& archive) {
 
 }  // namespace
 
-TEST_CASE("Compare: OpenMP programs, whole and reduced - calls are told alike") {
+TEST_CASE("Compare: OpenMP programs, whole and reduced - equal calls") {
   // Where one parallel region stays open, threads pass the marks of the first one a little
   // before or after it: up to one call each in a row of written iterations.
   const auto [program, exactly] =
@@ -68,17 +138,24 @@ TEST_CASE("Compare: OpenMP programs, whole and reduced - calls are told alike") 
   record({.program = program}, "10", folder / "reduced");
   const std::string full = folder / "full";
   const std::string reduced = folder / "reduced";
-  CHECK(check_counts(comparison({full, "--limit", "10", "--least", "0"}), exactly) > 5);
+  check_same_run(comparison({full, "--limit", "10", "--least", "0"}));
+  check_equal_counts(comparison({full, reduced, "--least", "0"}));
+  check_summary_by_events(full);
+  // Without summaries, by the iterations that were written.
+  CHECK(check_counts(comparison({full, "--limit", "10", "--least", "0", "--no-summary"}),
+                     exactly) > 5);
+  REQUIRE(fs::remove_all(fs::path(full) / "summary") > 1);
+  REQUIRE(fs::remove_all(fs::path(reduced) / "summary") > 1);
   const json compared = comparison({full, reduced, "--least", "0"});
   CHECK(check_counts(compared, std::max(0.02, exactly)) > 5);
   CHECK(compared.at("a").at("estimated_ns") == 0);
   CHECK(compared.at("b").at("estimated_ns") > 0);
-  // What comes behind the last loop, in the region that is open all the time.
+  // After the last loop, in the region that is open all the time.
   if (exactly < 0.01) CHECK(compared.at("only_a").empty());
   CHECK(compared.at("only_b").empty());
 }
 
-TEST_CASE("Compare: MPI programs, whole and reduced - messages and bytes are told alike") {
+TEST_CASE("Compare: MPI programs, whole and reduced - equal messages and bytes") {
   const auto [program, ranks] = GENERATE(table<const char*, int>({
       {"halo_gcc", 2},
       {"rowcol_cg_gcc", 4},
@@ -93,10 +170,15 @@ TEST_CASE("Compare: MPI programs, whole and reduced - messages and bytes are tol
              .settings = {{"LIMIT", "0"}, {"MIN_GAP", GENERATE("0", "1ms")}}};
   trace_mpi(job, MpiWay::kInside, folder / "full");
   const std::string full = folder / "full";
-  CHECK(check_counts(comparison({full, "--limit", "10", "--least", "0"}), 1e-9) > 5);
   job.settings["LIMIT"] = "10";
   trace_mpi(job, MpiWay::kInside, folder / "reduced");
   const std::string reduced = folder / "reduced";
+  check_same_run(comparison({full, "--limit", "10", "--least", "0"}));
+  check_equal_counts(comparison({full, reduced, "--least", "0"}));
+  check_summary_by_events(full);
+  REQUIRE(fs::remove_all(fs::path(full) / "summary") > 1);
+  REQUIRE(fs::remove_all(fs::path(reduced) / "summary") > 1);
+  CHECK(check_counts(comparison({full, "--limit", "10", "--least", "0"}), 1e-9) > 5);
   const json compared = comparison({full, reduced, "--least", "0"});
   CHECK(check_counts(compared, 1e-9) > 5);
   if (job.settings["MIN_GAP"] == "0") CHECK(compared.at("b").at("estimated_ns") > 0);
@@ -106,7 +188,7 @@ TEST_CASE("Compare: MPI programs, whole and reduced - messages and bytes are tol
 
 TEST_CASE("Compare: counters - exact, whole and reduced") {
   // Software-defined events: `mine` counts 3 in each iteration on the first thread, 5 on the
-  // second, in the parallel region; `all` 100 behind it, read on both.
+  // second, in the parallel region; `all` 100 after it, read on both.
   constexpr int kSteps = 60;
   TemporaryFolder folder;
   const Job job{
@@ -137,7 +219,7 @@ TEST_CASE("Compare: counters - exact, whole and reduced") {
   check(comparison({full, "--limit", "4", "--least", "0"}));
 }
 
-TEST_CASE("Compare: the command - exit status and what it says") {
+TEST_CASE("Compare: the command - exit status and output") {
   TemporaryFolder folder;
   const Job job{.program = "jacobi_gcc", .settings = {{"LIMIT", "0"}}};
   REQUIRE(run_job(job, Way::kRun, folder / "a").exit_status == 0);
@@ -147,11 +229,15 @@ TEST_CASE("Compare: the command - exit status and what it says") {
   CHECK(same.errors == "");
   CHECK(same.output.find("parallel efficiency") != std::string::npos);
   CHECK(same.output.find("all of the time is in the trace") != std::string::npos);
-  // A trace of which nearly all is estimated does not agree to the last digit.
-  const Result limit =
-      run_refrain({"compare", a, "--limit", "1", "--tolerance", "0.000001%"});
+  // Estimates of a strongly reduced trace differ in the last digits.
+  const Result limit = run_refrain(
+      {"compare", a, "--limit", "1", "--tolerance", "0.000001%", "--no-summary"});
   CHECK(limit.exit_status == 1);
   CHECK(limit.output.find("% estimated") != std::string::npos);
+  CHECK(limit.output.find("~ estimated from written") != std::string::npos);
+  const Result known = run_refrain({"compare", a, "--limit", "1"});
+  CHECK(known.output.find("% known by the summary") != std::string::npos);
+  CHECK(known.output.find("% estimated") == std::string::npos);
   const auto wrong = [&](const std::vector<std::string>& words, const std::string& part) {
     const Result result = run_refrain(words);
     CAPTURE(words);
@@ -169,6 +255,96 @@ TEST_CASE("Compare: the command - exit status and what it says") {
   const Job alone{.program = "exitcode_gcc", .arguments = {"return", "0", "1"}};
   run_job(alone, Way::kRun, folder / "no loops");
   wrong({"compare", folder / "no loops", "--limit", "3"}, "no marks of iterations");
+}
+
+TEST_CASE("Compare, info: summaries that cannot be used - a line on stderr") {
+  TemporaryFolder folder;
+  record({.program = "cg_gcc", .settings = {}}, "0", folder / "a");
+  record({.program = "jacobi_gcc", .settings = {}}, "0", folder / "other");
+  const std::string a = folder / "a";
+  const fs::path path = fs::path(a) / "summary/process-0.json";
+  const std::string good = read_file(path);
+  const auto refused = [&](const std::string& text, const std::string& part) {
+    write(path, text);
+    CAPTURE(part);
+    for (const char* form : {"text", "json"}) {
+      const bool as_json = std::string(form) == "json";
+      std::vector<std::string> words{"compare", a, "--limit", "3"};
+      if (as_json) words.emplace_back("--json");
+      const Result compared = run_refrain(words);
+      CHECK(compared.exit_status == 2);
+      CHECK(compared.output == "");
+      CHECK(compared.errors.find(part) != std::string::npos);
+      CHECK(std::count(compared.errors.begin(), compared.errors.end(), '\n') == 1);
+      // All that is in the archive itself is known without it.
+      words = {"info", a};
+      if (as_json) words.emplace_back("--json");
+      const Result info = run_refrain(words);
+      CHECK(info.exit_status == 0);
+      CHECK(info.errors.find(part) != std::string::npos);
+      CHECK(info.errors.find("totals of the whole run are left out") != std::string::npos);
+      CHECK(std::count(info.errors.begin(), info.errors.end(), '\n') == 1);
+      if (as_json) {
+        const json out = json::parse(info.output);
+        CHECK(out.at("summary").at("error").get<std::string>().find(part) !=
+              std::string::npos);
+        CHECK(out.at("phases").size() == 2);
+      } else {
+        CHECK(info.output.find("Whole run") == std::string::npos);
+        CHECK(info.output.find("main cg.c:106") != std::string::npos);
+      }
+    }
+    CHECK(run_refrain({"compare", a, "--limit", "3", "--no-summary"}).exit_status == 0);
+  };
+  refused("", "process-0.json is not a summary");
+  refused(good.substr(0, good.size() / 2), "process-0.json is not a summary");
+  refused("{\"a\": 1}", "process-0.json is not a summary");
+  json future = json::parse(good);
+  future["version"] = 1000;
+  refused(future.dump(), "version 1000");
+  future = json::parse(good);
+  future["nodes"][0][1] = 100000;
+  refused(future.dump(), "leads nowhere");
+  refused(read_file(folder / "other" / "summary/process-0.json"), "another archive");
+}
+
+TEST_CASE("Info, recover: totals of the whole run - those of a full trace's events") {
+  TemporaryFolder folder;
+  record({.program = "cg_gcc", .settings = {}}, "0", folder / "full");
+  Job reduced{.program = "cg_gcc", .settings = {}};
+  reduced.environment["REFRAIN_KEEP_SPOOL"] = "yes";
+  record(reduced, "10", folder / "a");
+  const std::string full = folder / "full";
+  const std::string a = folder / "a";
+  double calls = 0;
+  std::size_t regions = 0;
+  const json compared = comparison({full, full, "--least", "0", "--no-summary"});
+  for (const json& row : compared.at("rows")) {
+    if (row.at("figure") != "calls") continue;
+    calls += row.at("a").get<double>();
+    ++regions;
+  }
+  REQUIRE(calls > 10000);
+  const auto check = [&] {
+    const Result info = run_refrain({"info", a, "--json"});
+    CHECK(info.errors == "");
+    const json out = json::parse(info.output);
+    CHECK(out.at("events_written") < out.at("events_seen"));
+    CHECK(out.at("summary").at("processes_counted") == 1);
+    CHECK(out.at("summary").at("calls") == calls);
+    CHECK(out.at("summary").at("regions").size() == regions);
+  };
+  check();
+  const std::string line =
+      std::to_string(static_cast<int>(calls)) + " calls of " + std::to_string(regions);
+  CHECK(run_refrain({"info", a}).output.find("Whole run    " + line) != std::string::npos);
+  REQUIRE(fs::remove(fs::path(a) / "traces.otf2"));
+  fs::remove_all(fs::path(a) / "summary");
+  const Result recovered = run_refrain({"recover", a, "--overwrite"});
+  INFO(recovered.errors);
+  CHECK(recovered.exit_status == 0);
+  CHECK(recovered.output.find("whole run: " + line) != std::string::npos);
+  check();
 }
 
 }  // namespace refrain::test

@@ -1,5 +1,5 @@
-// Limit off = every event: what the archive holds, by kind, is what a counting tool
-// counts in a run of its own. And a program without repetition loses nothing.
+// Limit off = every event: the numbers of events in the archive, by kind, are those that a
+// counting tool counts in another run. And a program without repetition loses nothing.
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
@@ -21,7 +21,7 @@ std::map<std::string, std::uint64_t> enters(const Trace& trace) {
 
 struct Expectation {
   const char* region;
-  // Counters whose sum its enters are, by how their names begin and end.
+  // The counters whose sum its enters are, by begin and end of their names.
   std::vector<std::pair<const char*, const char*>> counters;
 };
 
@@ -64,13 +64,13 @@ long of_kind(const Trace& trace, const std::string& kind) {
   return kinds.value(kind, 0L);
 }
 
-// Begins and ends of threads that were seen.
+// Begins and ends of threads.
 long thread_events(const Trace& trace) {
   return of_kind(trace, "thread_begin") + of_kind(trace, "thread_end");
 }
 
-// A wait that begins and ends with its region is none of its own, but counts. (LLVM's runtime
-// tells of a taskgroup's wait later.)
+// A wait that begins and ends with its region has no record of its own, but counts. (LLVM's
+// runtime reports a taskgroup's wait later.)
 void compare_waits(const Trace& trace, const Counts& counts, std::uint64_t margin) {
   for (const auto& [name, entered] : enters(trace)) {
     INFO(name);
@@ -85,7 +85,7 @@ void compare_waits(const Trace& trace, const Counts& counts, std::uint64_t margi
 // ompt_cancel_parallel | ompt_cancel_activated
 constexpr const char* kParallelCancelled = "cancel.17";
 
-// `plain`: what the counting tool runs, where it cannot be the traced program itself.
+// `plain`: the program under the counting tool, if not the traced program itself.
 void compare(const Job& job, Way way = Way::kRun, const std::string& plain = "") {
   INFO(job.program << ", way " << static_cast<int>(way));
   TemporaryFolder folder;
@@ -150,7 +150,7 @@ std::map<std::string, std::string> limit_off() { return {{"LIMIT", "0"}}; }
 
 }  // namespace
 
-TEST_CASE("Completeness: limit off - every event that a counting tool counts") {
+TEST_CASE("Completeness: limit off - all events that a counting tool counts") {
   for (const std::string program : {"cg", "jacobi", "irregular", "mutexes", "nested",
                                     "particles", "norepeat", "exitcode"})
     for (const std::string compiler : {"clang", "gcc"})
@@ -158,13 +158,13 @@ TEST_CASE("Completeness: limit off - every event that a counting tool counts") {
   compare({program + "_" + compiler, {}, 2, limit_off()});
 }
 
-// Where the library is loaded before the runtime, what the runtime tells while it ends
-// must not be missing either.
+// Where the library is loaded before the runtime, events that the runtime reports while it
+// ends must not be missing either.
 TEST_CASE("Completeness: limit off - linked and preloaded") {
   for (const std::string program : {"cg", "jacobi", "threads", "nested"})
     for (const std::string compiler : {"clang", "gcc"})
       DYNAMIC_SECTION(program << " " << compiler)
-  // How many threads serve four nested teams is not quite the same in every run.
+  // The number of threads for four nested teams varies a little from run to run.
   compare({program + "_" + compiler, {}, program == "nested" ? 2 : 4, limit_off()},
           Way::kPreload);
   for (const std::string program : {"cg_clang", "cg_gcc", "heat_gfortran"})
@@ -194,7 +194,7 @@ TEST_CASE("Completeness: limit off - tasks, and everything with cancellation") {
     compare({program, {}, 2, limit_off(), {{"OMP_CANCELLATION", "true"}}});
 }
 
-TEST_CASE("Completeness: no repetition - nothing is held, whatever the limit") {
+TEST_CASE("Completeness: no repetition - nothing is skipped, whatever the limit") {
   for (const std::string order : {"distinct", "squarefree", "random"})
     for (const std::string compiler : {"clang", "gcc"})
       DYNAMIC_SECTION(order << " " << compiler) {

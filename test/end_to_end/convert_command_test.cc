@@ -1,6 +1,5 @@
 // Real programs with --format otf2,paraver: the Paraver trace, read by a parser of the
-// format alone, says what the archive says, event by event; and the archive in other
-// formats.
+// format alone, equals the archive, event by event; and the archive in other formats.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <fstream>
@@ -27,16 +26,16 @@ std::uint64_t ns(const Trace& trace, std::uint64_t ticks) {
       (Wide{ticks - trace.clock.global_offset} * 1'000'000'000 + rate / 2) / rate);
 }
 
-struct Told {
+struct Entry {
   std::uint64_t time, type, value;
   std::string name;
-  auto operator<=>(const Told&) const = default;
+  auto operator<=>(const Entry&) const = default;
 };
-std::ostream& operator<<(std::ostream& out, const Told& told) {
-  return out << told.time << ' ' << told.type << ':' << told.value << ' ' << told.name;
+std::ostream& operator<<(std::ostream& out, const Entry& entry) {
+  return out << entry.time << ' ' << entry.type << ':' << entry.value << ' ' << entry.name;
 }
 
-// Event type of a region that is worth comparing, by its name; 0: none.
+// Event type of a region that is compared, by its name; 0: none.
 std::uint64_t type_of(const Region& region) {
   const std::string& name = region.name;
   const auto is = [&](const char* part) { return name.rfind(part, 0) == 0; };
@@ -71,9 +70,9 @@ bool compared(std::uint64_t type) {
       .contains(type);
 }
 
-// By archive: enters and leaves of these regions, and where measurement goes on and off.
-std::vector<Told> expected(const Trace& trace, const Location& location) {
-  std::vector<Told> result;
+// From the archive: enters and leaves of these regions, and measurement on and off.
+std::vector<Entry> expected(const Trace& trace, const Location& location) {
+  std::vector<Entry> result;
   for (const Event& event : location.events) {
     if (is_edge(event)) continue;  // the gap goes on
     if (event.type == EventType::kMeasurementOn || event.type == EventType::kMeasurementOff)
@@ -92,28 +91,28 @@ std::vector<Told> expected(const Trace& trace, const Location& location) {
   return result;
 }
 
-std::vector<Told> told(const ParaverTrace& paraver,
-                       const std::vector<ParaverEvent>& events) {
-  std::vector<Told> result;
+std::vector<Entry> entries_of(const ParaverTrace& paraver,
+                              const std::vector<ParaverEvent>& events) {
+  std::vector<Entry> result;
   bool first = true;
   for (const ParaverEvent& event : events) {
     if (!compared(event.type)) continue;
-    // That measurement is on at the begin has no event in the archive.
+    // Measurement on at the begin has no event in the archive.
     if (event.type == 40000012 && std::exchange(first, false)) continue;
-    Told told{event.time, event.type, event.value, ""};
+    Entry entry{event.time, event.type, event.value, ""};
     const bool named = event.value != 0 && event.type != 60000002 &&
                        event.type != 60000005 && event.type != 40000012;
     if (named) {
-      told.name = paraver.value_names.at(event.type).at(event.value);
-      told.value = 0;
+      entry.name = paraver.value_names.at(event.type).at(event.value);
+      entry.value = 0;
     }
-    result.push_back(told);
+    result.push_back(entry);
   }
   return result;
 }
 
-// Says where they begin to differ: a whole trace would be no help.
-void check_same(const std::vector<Told>& left, const std::vector<Told>& right) {
+// Prints the first difference only: a whole trace would not help.
+void check_same(const std::vector<Entry>& left, const std::vector<Entry>& right) {
   const auto [l, r] = std::mismatch(left.begin(), left.end(), right.begin(), right.end());
   CAPTURE(l - left.begin());
   if (l != left.end() && r != right.end()) CHECK(*l == *r);
@@ -128,25 +127,27 @@ void check_events(const Trace& trace, const ParaverTrace& paraver) {
   for (const Location& location : trace.locations) {
     CAPTURE(location.reference);
     const std::uint64_t thread = ++threads[location.group];
-    std::vector<Told> left = expected(trace, location);
-    std::vector<Told> right = told(paraver, events_of(paraver, location.group + 1, thread));
+    std::vector<Entry> left = expected(trace, location);
+    std::vector<Entry> right =
+        entries_of(paraver, events_of(paraver, location.group + 1, thread));
     // Calls that expected() leaves out.
-    std::erase_if(right, [](const Told& t) { return t.type / 1000000 == 50; });
-    std::vector<Told> mpi;
+    std::erase_if(right, [](const Entry& t) { return t.type / 1000000 == 50; });
+    std::vector<Entry> mpi;
     std::copy_if(left.begin(), left.end(), std::back_inserter(mpi),
-                 [](const Told& t) { return t.type / 1000000 == 50 && !t.name.empty(); });
-    std::erase_if(left, [](const Told& t) { return t.type / 1000000 == 50; });
+                 [](const Entry& t) { return t.type / 1000000 == 50 && !t.name.empty(); });
+    std::erase_if(left, [](const Entry& t) { return t.type / 1000000 == 50; });
     check_same(left, right);
-    std::set<Told> calls;
-    for (const Told& t : told(paraver, events_of(paraver, location.group + 1, thread)))
+    std::set<Entry> calls;
+    for (const Entry& t :
+         entries_of(paraver, events_of(paraver, location.group + 1, thread)))
       calls.insert(t);
-    for (const Told& call : mpi) CHECK(calls.contains(call));
+    for (const Entry& call : mpi) CHECK(calls.contains(call));
     compared += left.size() + mpi.size();
   }
   CHECK(compared > 40);
 }
 
-// What the iterations of the outermost loop are called: 1 to n of each visit.
+// Numbers of the outermost loop's iterations: 1 to n of each visit.
 void check_iterations_of(const Trace& trace, const ParaverTrace& paraver) {
   std::multiset<std::tuple<std::uint64_t, std::uint64_t, std::uint64_t>> left, right;
   for (const Iteration& it : iterations(trace))
@@ -160,7 +161,7 @@ void check_iterations_of(const Trace& trace, const ParaverTrace& paraver) {
   CHECK(left == right);
 }
 
-// Held stretches are state 14 on every thread, to the nanosecond.
+// Skipped intervals are state 14 on every thread, to the nanosecond.
 void check_off(const Trace& trace, const ParaverTrace& paraver) {
   std::multiset<std::tuple<std::uint64_t, std::uint64_t, std::uint64_t>> left, right;
   for (const Location& location : trace.locations)
@@ -235,7 +236,7 @@ void check_csv(const fs::path& archive, const Trace& trace) {
   CHECK(result.errors == "");
   REQUIRE(result.ok());
   std::uint64_t events = 0;
-  // All but what stands around edges in gaps, which go on.
+  // All but the events around edges in gaps, which go on.
   for (const Location& location : trace.locations)
     events += static_cast<std::uint64_t>(
         std::count_if(location.events.begin(), location.events.end(),
@@ -247,7 +248,7 @@ void check_csv(const fs::path& archive, const Trace& trace) {
 
 }  // namespace
 
-TEST_CASE("Convert: OpenMP programs - the Paraver trace says what the archive says") {
+TEST_CASE("Convert: OpenMP programs - the Paraver trace equals the archive") {
   const std::string name = GENERATE("cg_clang", "tasks_gcc", "constructs_clang");
   CAPTURE(name);
   const TemporaryFolder folder;
@@ -281,7 +282,7 @@ TEST_CASE("Convert: MPI programs - the same events, times and communications") {
   CHECK(traced.result.errors == "");
   const ParaverTrace paraver = read_paraver(folder / "archive" / "traces.prv");
   Problems problems = check_paraver(paraver);
-  // Clocks of ranks are corrected only so far as they can be.
+  // Clocks of ranks can be corrected only in part.
   std::erase_if(problems, [](const std::string& problem) {
     return problem.find("received before it was sent") != std::string::npos;
   });
@@ -294,7 +295,7 @@ TEST_CASE("Convert: MPI programs - the same events, times and communications") {
   check_csv(folder / "archive", traced.trace);
 }
 
-TEST_CASE("Convert: --format paraver - alone it takes the archive's place") {
+TEST_CASE("Convert: --format paraver - alone it replaces the archive") {
   const TemporaryFolder folder;
   const fs::path archive = folder / "archive";
   const Job job{.program = "cg_clang", .settings = {{"FORMAT", "paraver"}}};
@@ -309,10 +310,10 @@ TEST_CASE("Convert: --format paraver - alone it takes the archive's place") {
 }
 
 TEST_CASE(
-    "Convert: --format otf2,paraver - a failure costs neither archive nor exit status") {
+    "Convert: --format otf2,paraver - a failure changes neither archive nor exit status") {
   const TemporaryFolder folder;
   const fs::path archive = folder / "archive";
-  // The .prv cannot be put in its place: a folder is there.
+  // The .prv cannot be moved to its place: a folder has its name.
   const Job job{.program = "exitcode_clang",
                 .arguments = {"return", "3"},
                 .settings = {{"FORMAT", "paraver"}},
@@ -331,7 +332,7 @@ TEST_CASE(
   CHECK(fs::exists(archive / "traces.otf2"));
 }
 
-TEST_CASE("Convert: refusal - one clear line") {
+TEST_CASE("Convert: not an archive - an error of one line") {
   const TemporaryFolder folder;
   const auto refused = [&](const std::vector<std::string>& arguments) {
     const Result result = run_refrain(arguments);

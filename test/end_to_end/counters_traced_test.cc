@@ -1,5 +1,5 @@
 // Counters: exact values, by PAPI's software-defined events, which need no hardware. The program
-// (test/programs/user/counters.c) says by how much each counts in an iteration.
+// (test/programs/user/counters.c) defines the increment of each in an iteration.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -26,7 +26,7 @@ Job job_of(const std::string& program, int limit, int threads) {
   return {"test/programs/user/" + program, {"60"}, threads, settings(limit)};
 }
 
-// Every record of values stands directly before an enter or leave, at its time.
+// Every record of values is directly before an enter or leave, at its time.
 void check_places(const Trace& trace) {
   for (const Location& location : trace.locations)
     for (std::size_t i = 0; i < location.events.size(); ++i) {
@@ -46,7 +46,7 @@ std::vector<std::uint64_t> values_before(const Location& location, std::size_t i
   return location.events[index - 1].values;
 }
 
-// Begin and end of each parallel region on a location: what the counters said.
+// Values at begin and end of each parallel region on a location.
 struct Sample {
   std::uint64_t time;
   bool begin;
@@ -81,8 +81,8 @@ std::vector<Iteration> longest(const Trace& trace, std::uint32_t group) {
   return best;
 }
 
-// All regions that are written have the values of their iteration, on every thread; held ones in
-// between make no difference. Returns how many were looked at.
+// All written regions have the values of their iteration, on every thread; skipped iterations in
+// between make no difference. Returns the number of checked regions.
 int check_threads(const Trace& trace, const std::vector<Iteration>& marks,
                   std::uint32_t group) {
   int seen = 0;
@@ -93,8 +93,8 @@ int check_threads(const Trace& trace, const std::vector<Iteration>& marks,
     std::uint64_t region = 0;
     const std::vector<Sample> all = samples(trace, location);
     for (const Sample& sample : all) {
-      // Ends that lie in what is held are told without values. So is the last one, if the
-      // recording ended (in MPI_Finalize) before the thread was told of it.
+      // Ends in skipped iterations have no values. Nor has the last one, if recording ended
+      // (in MPI_Finalize) before the thread got its event.
       if (!sample.begin && !sample.measured && sample.values.empty()) continue;
       if (!sample.begin && &sample == &all.back() && sample.values.empty()) continue;
       REQUIRE(sample.values.size() == 2);
@@ -114,8 +114,7 @@ int check_threads(const Trace& trace, const std::vector<Iteration>& marks,
 
 }  // namespace
 
-TEST_CASE(
-    "Counters: OpenMP - exact on every thread, in every iteration, across what is held") {
+TEST_CASE("Counters: OpenMP - exact on every thread, in every iteration, across gaps") {
   for (const char* program : {"counters_clang_openmp", "counters_gcc_openmp"})
     for (const int limit : {0, 4}) {
       INFO(program << ", limit " << limit);
@@ -132,14 +131,14 @@ TEST_CASE(
       const int seen = check_threads(trace, marks, 0);
       // Those of the limit, and the last.
       CHECK(seen == 2 * 2 * (limit == 0 ? 60 : limit + 1));
-      // Held iterations have theirs as well.
+      // Skipped iterations have theirs as well.
       for (const Iteration& it : marks) {
         const auto values = values_before(trace.locations[it.location], it.first);
         REQUIRE(values.size() == 2);
         CHECK(values[0] == 3 * static_cast<std::uint64_t>(it.number));
         CHECK(values[1] == kAll * static_cast<std::uint64_t>(it.number));
       }
-      // Totals: what all iterations but the last, whose end has no values, came to.
+      // Totals: of all iterations but the last, whose end has no values.
       const Result info = run_refrain({"info", "--json", folder / "archive"});
       const auto json = nlohmann::json::parse(info.output);
       bool found = false;
@@ -220,7 +219,7 @@ TEST_CASE("User: MPI - all ranks write the same phases, with all messages") {
       }
       CHECK(written[1] == written[0]);
       CHECK(written[2] == written[0]);
-      // The last one as well: MPI_Finalize is something new.
+      // Also the last one: MPI_Finalize is a new event.
       CHECK(written[0].size() == (limit == 0 ? 40u : 6u));
       CHECK(written[0].back() == 39);
       auto names = count_by_name(trace);
@@ -247,11 +246,11 @@ TEST_CASE("Counters: everywhere - at each enter and leave") {
       without += values_before(location, i).empty() && !is_phase(traced.trace, event);
     }
   CHECK(counts.at(EventType::kMetric) > 4 * 60 * 2);
-  // A wait begins (ends) in the same instant as its barrier, and has one reading with it.
+  // A wait begins (ends) in the same instant as its barrier; they share one reading.
   CHECK(without <= counts.at(EventType::kEnter));
 }
 
-TEST_CASE("Counters: what is not to be had - told in one line, and the rest recorded") {
+TEST_CASE("Counters: unavailable ones - reported in one line, the others recorded") {
   TemporaryFolder folder;
   Job job = job_of("counters_gcc_openmp", 4, 2);
   job.settings["COUNTERS"] =
@@ -276,7 +275,7 @@ TEST_CASE("Counters: what is not to be had - told in one line, and the rest reco
     }
     CHECK(before[0] > 0);
   }
-  // None at all is no reason not to trace.
+  // Without any counter tracing goes on.
   job.settings["COUNTERS"] = "no_such_counter";
   const Traced none = trace(job, folder / "none");
   CHECK(none.trace.metrics.empty());

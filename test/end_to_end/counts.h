@@ -1,5 +1,5 @@
-// What the counting tool (test/tools/counting_tool.c) saw in a run of a program: the
-// yardstick of a full trace.
+// Counts of the counting tool (test/tools/counting_tool.c) in a run of a program: the
+// reference for a full trace.
 #pragma once
 
 #include <cstdint>

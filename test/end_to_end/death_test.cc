@@ -1,8 +1,8 @@
-// Programs that die by themselves at a random moment, of any thread, whatever it does there: also
-// in the midst of the tracer (test/tools/death.cc). What was recorded up to then is in the archive.
+// Programs that die by themselves at a random moment, in any thread, also inside the tracer
+// (test/tools/death.cc). Everything recorded up to then is in the archive.
 //
 // REFRAIN_TEST_KILLS: how often of each way (default 6; of MPI jobs 2). REFRAIN_TEST_SEED: of the
-// moments (default: another one each time; it is told when a test fails).
+// moments (default: another one each time; printed when a test fails).
 // REFRAIN_TEST_DEATH: the only way.
 #include <signal.h>
 
@@ -29,8 +29,8 @@ struct Death {
   int signal = 0;
 };
 
-// LLVM's runtime waits for itself, traced or not, if a handler calls exit() while it starts; that
-// takes longer when it is traced.
+// LLVM's runtime waits for itself, traced or not, if a handler calls exit() while the runtime
+// starts; the start takes longer when traced.
 bool calls_exit(const std::string& how) { return how == "exit" || how == "exit-kill"; }
 
 std::vector<Death> deaths(const std::vector<Death>& all) {
@@ -43,7 +43,7 @@ std::vector<Death> deaths(const std::vector<Death>& all) {
   return result;
 }
 
-// What the preloaded library is told.
+// Settings of the preloaded library.
 class Chance {
  public:
   Chance() : random_(static_cast<std::uint64_t>(seed_)) {}
@@ -69,7 +69,7 @@ class Chance {
   std::mt19937_64 random_;
 };
 
-// What it takes to have the same death again.
+// How to repeat this death.
 std::string described(const Chance& chance, long death, const std::string& program,
                       const std::string& limit,
                       const std::map<std::string, std::string>& environment) {
@@ -82,7 +82,7 @@ std::string described(const Chance& chance, long death, const std::string& progr
 
 }  // namespace
 
-TEST_CASE("Death: OpenMP - of its own, at any moment") {
+TEST_CASE("Death: OpenMP - by itself, at any moment") {
   const long kills = number_from_environment("REFRAIN_TEST_KILLS", 6);
   const std::vector<Victim>& victims = openmp_victims();
   REQUIRE_FALSE(victims.empty());
@@ -113,7 +113,7 @@ TEST_CASE("Death: OpenMP - of its own, at any moment") {
         const Result result = run_job(job, Way::kRun, archive);
         INFO(result.errors);
         CHECK_FALSE(result.timed_out);
-        // Who is to be killed at its end may have ended before.
+        // A program to be killed at its end may have ended before.
         if (std::string(how) != "exit-kill" || result.exit_status == -1)
           CHECK(result.signal == signal);
         if (result.signal == 0) CHECK(result.exit_status == kStatus);
@@ -125,7 +125,7 @@ TEST_CASE("Death: OpenMP - of its own, at any moment") {
     }
 }
 
-TEST_CASE("Death: MPI - a rank of its own, or all, at any moment") {
+TEST_CASE("Death: MPI - one rank by itself, or all, at any moment") {
   const long kills = number_from_environment("REFRAIN_TEST_KILLS", 2);
   REQUIRE_FALSE(mpi_victims().empty());
   for (const auto& [how, signal] : deaths({{"segv"},
@@ -142,7 +142,7 @@ TEST_CASE("Death: MPI - a rank of its own, or all, at any moment") {
       if (calls_exit(how))
         std::erase_if(victims, [](const Victim& victim) { return victim.threads > 1; });
       long begun = victims.empty() ? 1 : 0;
-      // Where the machine is so slow that none had begun, some more, later.
+      // If none had begun, because the machine is slow, some more, later.
       for (long i = 0; !victims.empty() && (i < kills || (begun == 0 && i < kills + 10));
            ++i) {
         const auto& [program, arguments, threads] =
@@ -167,7 +167,7 @@ TEST_CASE("Death: MPI - a rank of its own, or all, at any moment") {
         INFO(result.errors);
         CHECK(result.exit_status != 0);
         // Before MPI_Init had returned there is no job yet, or no process has joined it; there
-        // mpirun, traced or not, waits for ever for a rank that ends.
+        // mpirun, traced or not, waits forever for a rank that ends.
         if (!fs::exists(archive / "spool") || fs::is_empty(archive / "spool")) continue;
         CHECK_FALSE(result.timed_out);
         ++begun;

@@ -18,7 +18,7 @@ Job job_of(const std::string& program, std::vector<std::string> arguments, int l
 
 using Counts = std::map<std::string, std::uint64_t>;
 
-// Calls by name, without what the compiler adds to it.
+// Calls by name, without the compiler's additions to it.
 Counts counts(const Trace& trace) {
   Counts all;
   for (const auto& [name, count] : count_by_name(trace)) {
@@ -51,12 +51,12 @@ TEST_CASE("Functions: every call - by name, file and line") {
       CHECK(region.file.find("functions.c") != std::string::npos);
       CHECK(region.begin_line == 23);
     }
-    // Nothing is held where functions are no symbols.
-    Job held = job;
-    held.settings["LIMIT"] = "5";
-    CHECK(counts(trace(held, folder / "held").trace)["step"] == 40);
-    held.settings["SYMBOLS"] = "functions";
-    const Traced reduced = trace(held, folder / "reduced");
+    // Nothing is skipped if functions are no symbols.
+    Job skipped = job;
+    skipped.settings["LIMIT"] = "5";
+    CHECK(counts(trace(skipped, folder / "skipped").trace)["step"] == 40);
+    skipped.settings["SYMBOLS"] = "functions";
+    const Traced reduced = trace(skipped, folder / "reduced");
     INFO(build);
     Counts few = counts(reduced.trace);
     CHECK(few["step"] >= 5);
@@ -84,7 +84,7 @@ TEST_CASE("Functions: a sequential loop - each iteration is marked, N are writte
   CHECK(counts(traced.trace)["many"] >= 5);
 }
 
-TEST_CASE("Functions: unwound frames - balanced, and ended where it shows") {
+TEST_CASE("Functions: unwound frames - balanced, ended at the next event") {
   for (const std::string& build : kBuilds) {
     TemporaryFolder folder;
     Job job = job_of("functions_" + build, {"jump", "20"}, 0);
@@ -93,7 +93,7 @@ TEST_CASE("Functions: unwound frames - balanced, and ended where it shows") {
     CHECK(calls["jumping"] == 20);
     CHECK(calls["leap"] == 60);
     CHECK(calls["after_jump"] == 20);
-    // What comes after the jump does not lie in what was jumped out of.
+    // Regions after the jump do not lie in those that it left.
     const Location& location = traced.trace.locations.front();
     std::vector<std::string> open;
     for (const Event& event : location.events) {
@@ -138,7 +138,7 @@ TEST_CASE("Functions: Fortran - procedures by name") {
   }
 }
 
-TEST_CASE("Functions: called too often - switched off, and told") {
+TEST_CASE("Functions: called too often - switched off, and reported") {
   TemporaryFolder folder;
   Job job = job_of("functions_gcc", {"tiny", "100"}, 0);
   job.settings["FUNCTION_CALLS"] = "5000";
@@ -148,12 +148,12 @@ TEST_CASE("Functions: called too often - switched off, and told") {
   CHECK(calls["tiny"] >= 5000);
   CHECK(calls["tiny"] < 5000 + 64);
   CHECK(calls["many"] == 100);
-  const std::string told = traced.trace.properties.at("REFRAIN::FUNCTIONS_OFF");
-  CHECK(told.find(" tiny") != std::string::npos);
-  CHECK(std::count(told.begin(), told.end(), '\n') == 0);
+  const std::string off = traced.trace.properties.at("REFRAIN::FUNCTIONS_OFF");
+  CHECK(off.find(" tiny") != std::string::npos);
+  CHECK(std::count(off.begin(), off.end(), '\n') == 0);
   const Result info = run_refrain({"info", folder / "archive"});
   CHECK(info.output.find("tiny after 50") != std::string::npos);
-  // The summary says it, too.
+  // In the summary, too.
   job.settings["ARCHIVE"] = folder / "loud";
   Job loud = job;
   loud.settings.erase("ARCHIVE");
@@ -162,13 +162,13 @@ TEST_CASE("Functions: called too often - switched off, and told") {
       {"run", "-o", folder / "loud", "--function-calls", "5000", "--function-mean", "100us",
        "--", data_file("test/programs/user/functions_gcc"), "tiny", "100"});
   CHECK(said.errors.find("switched off 1 short function") != std::string::npos);
-  // Not those that take their time.
+  // Not slow functions.
   job.settings.erase("ARCHIVE");
   job.settings["FUNCTION_MEAN"] = "1ns";
   CHECK(counts(trace(job, folder / "all").trace)["tiny"] == 100000);
 }
 
-TEST_CASE("Functions: the filter file - what it names is not recorded") {
+TEST_CASE("Functions: the filter file - functions named in it are not recorded") {
   TemporaryFolder folder;
   std::ofstream(folder / "filter") << "SCOREP_REGION_NAMES_BEGIN\nEXCLUDE kern*\n"
                                       "SCOREP_REGION_NAMES_END\n";
@@ -178,12 +178,12 @@ TEST_CASE("Functions: the filter file - what it names is not recorded") {
   Counts calls = counts(traced.trace);
   CHECK(calls["kernel"] == 0);
   CHECK(calls["step"] == 40);
-  // Not even seen: main, step and output, in and out.
+  // Not even counted: main, step and output, in and out.
   CHECK(property_number(traced.trace, "EVENTS_SEEN") == 2 * (1 + 40 + 4));
   CHECK(property_number(traced.trace, "EVENTS_FILTERED") == 0);
 }
 
-TEST_CASE("Functions: killed - what was recorded is an archive") {
+TEST_CASE("Functions: killed - the recording becomes an archive") {
   TemporaryFolder folder;
   Job job = job_of("functions_gcc", {"steps", "100000000"}, 5);
   job.settings["SYMBOLS"] = "functions";

@@ -17,10 +17,10 @@ struct Case {
   std::vector<std::string> arguments;
   std::string symbols;
   int window;           // of the detector: selects the level of the loop nest
-  std::string counted;  // which number of the program's own output the marks must give
+  std::string counted;  // number in the program's own output that the marks must equal
 };
 
-// What each program repeats, for its window: see the heads of the programs.
+// Loops of each program, by window: see the comments on top of the programs.
 const std::vector<Case>& cases() {
   static const std::vector<Case> kCases = {
       {"cg", {}, "parallel", 8, "iterations"},
@@ -44,7 +44,7 @@ std::vector<Iteration> complete(std::vector<Iteration> all) {
   return all;
 }
 
-// The first event of the program inside an iteration happens when its mark begins.
+// The first event of the program inside an iteration is at the begin of its mark.
 void check_begin(const Trace& trace, const Iteration& it) {
   const std::vector<Event>& events = trace.locations[it.location].events;
   std::size_t i = it.first + 1;
@@ -54,12 +54,12 @@ void check_begin(const Trace& trace, const Iteration& it) {
           events[i].type == EventType::kMeasurementOff || (is_phase(trace, events[i]))))
     ++i;
   REQUIRE(i < it.last);
-  // No two enters have the same time: of one that would, each inner iteration is a tick later.
+  // No two enters have the same time: where they would, each inner iteration is a tick later.
   CHECK(events[i].time >= it.begin);
   CHECK(events[i].time <= it.begin + 8);
 }
 
-// How many events of the program one iteration holds, on its own location.
+// Number of the program's events in an iteration, on its own location.
 std::size_t events_inside(const Trace& trace, const Iteration& it) {
   std::size_t count = 0;
   const std::vector<Event>& events = trace.locations[it.location].events;
@@ -128,7 +128,7 @@ TEST_CASE("Iterations: in full - exactly N, and the last before the loop is left
   }
 }
 
-TEST_CASE("Iterations: in full - found late, trimmed back to N") {
+TEST_CASE("Iterations: in full - detected late, trimmed back to N") {
   TemporaryFolder folder;
   Case c = cases()[3];
   c.window = 100;  // locks after more than 20 iterations
@@ -155,10 +155,10 @@ TEST_CASE("Iterations: in full - whole on every location") {
   };
   const Location& primary = t.locations.at(all[0].location);
   for (const Iteration& it : all)
-    if (it.number >= 1 && it.number <= 3)  // others lie at the edges
+    if (it.number >= 1 && it.number <= 3)  // others are at the edges
       CHECK(barriers(between(primary, it.begin, it.end)) == 1);
-  // A thread may be ahead of the primary by what lies between two barriers, so others are
-  // compared up to where they are cut, all at the same barrier.
+  // A thread may be ahead of the primary by at most one barrier, so others are compared up to
+  // their cut, all at the same barrier.
   const auto written = [&](const Location& location) {
     const auto off = std::find_if(
         location.events.begin(), location.events.end(),
@@ -190,7 +190,7 @@ TEST_CASE("Iterations: marks - coincide with the events of the iteration") {
   }
 }
 
-TEST_CASE("Iterations: marks - the table of `info` says the same") {
+TEST_CASE("Iterations: marks - the table of `info` agrees") {
   TemporaryFolder folder;
   const Traced traced = trace(job_of(cases()[0], "clang", 2, 10), folder / "archive");
   const std::vector<Iteration> all = complete(iterations(traced.trace));

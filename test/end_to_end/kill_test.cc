@@ -1,7 +1,7 @@
-// Killed at a random moment: what was recorded up to then becomes a valid archive.
+// Killed at a random moment: everything recorded up to then becomes a valid archive.
 //
 // REFRAIN_TEST_KILLS: how often each signal is sent (default 6). REFRAIN_TEST_SEED: of the
-// moments (default: another one each time; it is told when a test fails).
+// moments (default: another one each time; printed when a test fails).
 // REFRAIN_TEST_VICTIM: the only program that is killed at random moments.
 #include <signal.h>
 
@@ -46,15 +46,15 @@ void kill_many_times(int signal, const std::string& limit) {
 }  // namespace
 
 TEST_CASE("Kill: SIGKILL - recorded in full") { kill_many_times(SIGKILL, "0"); }
-TEST_CASE("Kill: SIGKILL - while holding") { kill_many_times(SIGKILL, "10"); }
+TEST_CASE("Kill: SIGKILL - while suspended") { kill_many_times(SIGKILL, "10"); }
 TEST_CASE("Kill: SIGTERM - recorded in full") { kill_many_times(SIGTERM, "0"); }
-TEST_CASE("Kill: SIGTERM - while holding") { kill_many_times(SIGTERM, "10"); }
+TEST_CASE("Kill: SIGTERM - while suspended") { kill_many_times(SIGTERM, "10"); }
 TEST_CASE("Kill: SIGABRT - recorded in full") { kill_many_times(SIGABRT, "0"); }
-TEST_CASE("Kill: SIGABRT - while holding") { kill_many_times(SIGABRT, "10"); }
+TEST_CASE("Kill: SIGABRT - while suspended") { kill_many_times(SIGABRT, "10"); }
 
 TEST_CASE("Kill: latest iterations - a killed program's are in the archive") {
   TemporaryFolder folder;
-  // Without slow iterations, of which the one in the middle may well be one.
+  // Without slow iterations: the one in the middle may be slow.
   Job job{"shortloop_clang",
           {"100000000", "1000", "200"},
           2,
@@ -72,7 +72,7 @@ TEST_CASE("Kill: latest iterations - a killed program's are in the archive") {
   CHECK(all[all.size() - 2].written);
 }
 
-TEST_CASE("Kill: the ways to end without an exit handler - recovered or written") {
+TEST_CASE("Kill: ends without exit handlers - recovered or written") {
   for (const std::string how : {"_exit", "quick-exit", "abort", "exit-in-region",
                                 "exit-at-barrier", "segv", "exec"}) {
     DYNAMIC_SECTION(how) {

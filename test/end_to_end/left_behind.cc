@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A location's file gets its name when it is ready for events: before that there are none.
+// A location's file gets its name when it is ready for events.
 bool left_events(const fs::path& archive) {
   if (!fs::exists(archive / "spool")) return false;
   for (const auto& entry : fs::recursive_directory_iterator(archive / "spool"))
@@ -71,8 +71,8 @@ long number_from_environment(const char* name, long otherwise) {
 
 void recover_and_check(const fs::path& archive, const std::string& limit) {
   if (!left_events(archive)) {  // killed before anything was recorded
-    // A journal alone gives an archive without events; without one there is nothing to
-    // make an archive of, and that is said.
+    // A journal alone gives an archive without events; without one there can be no archive,
+    // which is reported.
     const bool journal = fs::exists(archive / "spool" / "process-0" / "journal.spool");
     const Result recovery = run_refrain({"recover", archive});
     INFO("recover: " << recovery.errors);
@@ -108,13 +108,13 @@ void recover_and_check(const fs::path& archive, const std::string& limit) {
     CHECK(committed.events == logged_events(spool));
     CHECK(written == committed.events);
   } else {
-    // and the ends that lie in held stretches
+    // and the ends that lie in skipped intervals
     CHECK(written >= committed.events - committed.without_epoch);
   }
 }
 
 Trace recover_job(const fs::path& archive) {
-  // mpirun is gone before all of its ranks are.
+  // mpirun ends before all of its ranks.
   Result recovery = run_refrain({"recover", archive});
   for (int i = 0; i < 50 && recovery.errors.find(" still writes to ") != std::string::npos;
        ++i) {
@@ -124,7 +124,7 @@ Trace recover_job(const fs::path& archive) {
   INFO("recover: " << recovery.errors);
   REQUIRE(recovery.exit_status == 0);
   Trace trace = read_checked(archive);
-  // Whoever is killed is in the middle of something: what was begun need not have ended.
+  // A killed process is in the middle of something: begun regions need not have ended.
   CHECK(text(check_messages(trace)) == "");
   CHECK(text(check_causality(trace)) == "");
   return trace;

@@ -1,4 +1,4 @@
-// What programs that died left behind, and what `refrain recover` owes of it.
+// Checks what `refrain recover` makes of the spools of programs that died.
 #pragma once
 
 #include <filesystem>
@@ -19,15 +19,14 @@ struct Victim {
 const std::vector<Victim>& openmp_victims();
 const std::vector<Victim>& mpi_victims();  // one of them with OpenMP
 
-// A number that the environment gives, e.g. REFRAIN_TEST_KILLS.
+// A number from the environment, e.g. REFRAIN_TEST_KILLS.
 long number_from_environment(const char* name, long otherwise);
 
-// Of a program without MPI that was recorded with this limit: `refrain recover`, and every
-// committed record against the archive. Where nothing was recorded yet, that this is told.
+// For a program without MPI that was recorded with this limit: `refrain recover`, and every
+// committed record compared with the archive. If nothing was recorded yet, that this is reported.
 void recover_and_check(const std::filesystem::path& archive, const std::string& limit);
 
-// Of a job of MPI: recovered, as soon as all of its processes are gone; every message has both
-// its ends.
+// For an MPI job: recovered as soon as all its processes have ended; every message has both ends.
 Trace recover_job(const std::filesystem::path& archive);
 
 }  // namespace refrain::test

@@ -1,6 +1,6 @@
-// What programs do with themselves: other processes, threads that come and go, exceptions,
-// signals, jumps, libraries that are loaded and unloaded. Traced they do what they did untraced,
-// and what they recorded is in the archive.
+// Unusual behaviour of programs: other processes, short-lived threads, exceptions, signals,
+// jumps, libraries that are loaded and unloaded. Traced they behave as untraced, and everything
+// recorded is in the archive.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdlib>
@@ -17,15 +17,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr long kAsTold = -1;  // as many as the program says
+constexpr long kAsReported = -1;  // the number that the program prints
 
-// One thing that a program does, and what its archive must hold.
+// One action of a program, and what its archive must have.
 struct Deed {
   std::string what;
-  long regions = kAsTold;  // at least: parallel regions on record
-  bool whole = true;       // exactly so many
-  bool finished = true;    // the archive is written by the program itself
-  std::string told{};      // how stderr begins: nothing untraced is there
+  long regions = kAsReported;  // at least: recorded parallel regions
+  bool whole = true;           // exactly this number
+  bool finished = true;        // the archive is written by the program itself
+  std::string notice{};        // the begin of stderr, which is empty untraced
 };
 
 std::vector<fs::path> archives_in(const fs::path& folder) {
@@ -46,7 +46,7 @@ long regions_of(const Trace& trace) {
 void check_deed(const std::string& program, const Deed& deed, Way way) {
   TemporaryFolder folder;
   Job job{program, {deed.what}, 2, {{"LIMIT", "0"}}, {{"OMP_WAIT_POLICY", "passive"}}};
-  // Who has forked or is another user cannot look for leaks, and says so.
+  // After fork or setuid the leak check is impossible, and prints that.
   if (program.rfind("processes_", 0) == 0)
     job.environment["ASAN_OPTIONS"] = "detect_leaks=0:verify_asan_link_order=0";
   const fs::path archive = folder / "archive";
@@ -57,14 +57,14 @@ void check_deed(const std::string& program, const Deed& deed, Way way) {
   CHECK(traced.exit_status == plain.exit_status);
   CHECK(traced.signal == plain.signal);
   CHECK_FALSE(traced.timed_out);
-  if (deed.told.empty())
+  if (deed.notice.empty())
     CHECK(traced.errors == plain.errors);
   else
-    CHECK(traced.errors.rfind("refrain: " + deed.told, 0) == 0);
+    CHECK(traced.errors.rfind("refrain: " + deed.notice, 0) == 0);
   CHECK(fs::exists(archive / "traces.otf2") == deed.finished);
   if (!deed.finished) REQUIRE(run_refrain({"recover", archive.string()}).ok());
   const long expected =
-      deed.regions == kAsTold ? output_number(plain.output, "regions") : deed.regions;
+      deed.regions == kAsReported ? output_number(plain.output, "regions") : deed.regions;
   const long found = regions_of(read_checked(archive));
   CHECK(found >= expected);
   if (deed.whole) CHECK(found == expected);
@@ -74,8 +74,8 @@ bool starts_team_in_child(const std::string& what) {
   return what == "fork-openmp" || what == "daemon";
 }
 
-// Traced or not: libgomp has no threads for the child of a process that had some, where it hangs,
-// and no more has the thread sanitizer, which ends it.
+// Traced or not: libgomp and the thread sanitizer have no threads in the child of a process that
+// had some; libgomp hangs there, the sanitizer ends it.
 bool cannot_start_team_in_child(const std::string& compiler) {
   const char* runtime = std::getenv("REFRAIN_TEST_RUNTIME");
   return compiler == "gcc" ||
@@ -84,7 +84,7 @@ bool cannot_start_team_in_child(const std::string& compiler) {
 
 }  // namespace
 
-TEST_CASE("Life: processes - children, and what a process does to itself") {
+TEST_CASE("Life: processes - children, and changes of the process itself") {
   const std::vector<Deed> deeds = {
       {"none"},
       {"fork"},
@@ -100,7 +100,7 @@ TEST_CASE("Life: processes - children, and what a process does to itself") {
       {"pause-hard", 50, false},
       {"pause-soft"},
       {"chdir"},
-      {"setuid", kAsTold, true, false, "the archive could not be written"},
+      {"setuid", kAsReported, true, false, "the archive could not be written"},
       {"clearenv"},
       {"close-all", 50, false},
   };
@@ -116,7 +116,7 @@ TEST_CASE("Life: processes - children, and what a process does to itself") {
 TEST_CASE("Life: exceptions, signals, jumps and threads") {
   const std::vector<Deed> deeds = {
       {"none"},           {"caught"},
-      {"through"},        {"uncaught", kAsTold, true, false},
+      {"through"},        {"uncaught", kAsReported, true, false},
       {"signals"},        {"signal-region"},
       {"jump"},           {"roots"},
       {"at-exit"},        {"many"},
@@ -131,8 +131,8 @@ TEST_CASE("Life: exceptions, signals, jumps and threads") {
         }
 }
 
-// What the others do after the end of recording, and before the process is gone, is lost and told
-// (contract 10); more is not said.
+// Events of the others after the end of recording, before the process ends, are lost and
+// reported; nothing else is.
 TEST_CASE("Life: exit inside a region - while the others go from barrier to barrier") {
   const std::regex late("(refrain: lost events, by cause: [0-9]+ late_thread\n)?");
   for (const std::string compiler : {"clang", "gcc"})
@@ -168,7 +168,7 @@ TEST_CASE("Life: a thread that goes on with regions - while the process ends") {
           CHECK(traced.output == expected);
           died += traced.exit_status != 0;
           if (traced.exit_status != 0) continue;
-          // What the thread did before the losses were counted.
+          // Events of the thread before the losses were counted.
           if (traced.errors.find("refrain: ") != std::string::npos)
             CHECK(traced.errors.find(" late_thread\n") != std::string::npos);
           CHECK(regions_of(read_checked(folder / "archive")) >
@@ -204,9 +204,10 @@ TEST_CASE("Life: children that are traced - an archive of each, none replaces an
       }
 }
 
-// LLVM's runtime asks the first one in the loader's order: the program's own, which wins, and
-// ours only if that declines.
-TEST_CASE("Life: a program with an OMPT tool of its own - wins, and that is told") {
+// LLVM's runtime asks the first tool in the loader's order: the program's own, and ours only
+// if that declines.
+TEST_CASE(
+    "Life: a program with an OMPT tool of its own - that tool wins, which is reported") {
   for (const Way way : {Way::kRun, Way::kPreload})
     DYNAMIC_SECTION("way " << static_cast<int>(way)) {
       TemporaryFolder folder;
@@ -230,7 +231,7 @@ TEST_CASE("Life: a program with an OMPT tool of its own - wins, and that is told
 }
 
 // A runtime takes one tool.
-TEST_CASE("Life: OMPT tools that come after ours - are not asked, and that is told") {
+TEST_CASE("Life: OMPT tools after ours - are not asked, which is reported") {
   const std::string tool = data_file("test/tools/empty_tool.so");
   const std::string line =
       "refrain: " + tool +
@@ -249,7 +250,7 @@ TEST_CASE("Life: OMPT tools that come after ours - are not asked, and that is to
       CHECK(traced.errors == line);
       CHECK(regions_of(read_checked(folder / "archive")) > 0);
     }
-  // Ours by another name is no other tool; the one behind it is.
+  // Our library by another name is no other tool; the one after it is.
   TemporaryFolder folder;
   fs::create_symlink(data_file("tracer/librefrain.so"), folder / "ours.so");
   Job with = job;

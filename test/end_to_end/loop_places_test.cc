@@ -1,5 +1,5 @@
-// Where loops are said to be: the function that goes round, though what it does lies in others, of
-// other files; and what `refrain info` makes of it.
+// Places of loops: the function that contains the loop, even if its body calls functions of other
+// files; and what `refrain info` prints of it.
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -62,7 +62,7 @@ void check(const Expected& expected) {
   CHECK(solver.at("iterations") == 60 * 12);
   CHECK(solver.at("function") == expected.solver);
   CHECK_THAT(solver.at("file").get<std::string>(), Catch::EndsWith(expected.solver_file));
-  // The directive, or the call before it, is up to two lines away from the statement.
+  // The directive, or the call before it, is at most two lines from the statement.
   CHECK(std::abs(solver.at("line").get<int>() -
                  line_of(expected.solver_file, expected.solver_first)) <= 2);
   CHECK(std::abs(solver.at("last_line").get<int>() -
@@ -90,7 +90,7 @@ TEST_CASE(
   check(kFortran);
 }
 
-TEST_CASE("Loop places: whatever the order of detection - the same numbers and names") {
+TEST_CASE("Loop places: any order of detection - the same numbers and names") {
   const TemporaryFolder folder;
   std::vector<std::string> names;
   for (const std::string limit : {"2", "10", "0"}) {
@@ -127,7 +127,7 @@ TEST_CASE("Info: the terminal's width - no line is longer") {
   }
 }
 
-TEST_CASE("Run: no archive - says why, once") {
+TEST_CASE("Run: no archive - the reason, once") {
   const TemporaryFolder folder;
   const auto errors_of = [&](std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), {"run", "-o", folder / "archive", "--"});
@@ -150,11 +150,11 @@ TEST_CASE("Run: no archive - says why, once") {
 }
 
 TEST_CASE(
-    "Run: a recording without an archive - the next run, and a shell, say what makes it") {
+    "Run: a recording without an archive - the next run, and a shell, print how to make it") {
   const TemporaryFolder folder;
   const std::string left = folder / "refrain-left";
   const std::string traced = data_file("test/programs/cg_clang");
-  // The shell is what was `refrain run`, and lives on.
+  // The shell is the former `refrain run`, and lives on.
   const Result killed =
       run_refrain({"run", "-o", left, "--", "/bin/bash", "-c",
                    traced + " 100000 & sleep 0.5; kill -9 $!; wait; true"});

@@ -1,5 +1,5 @@
-// Jobs whose ranks die: `refrain recover` makes of what they left an archive of all ranks, in
-// which every message has both its ends.
+// Jobs whose ranks die: `refrain recover` makes an archive of all ranks, in which every message
+// has both ends.
 //
 // REFRAIN_TEST_KILLS: how many jobs are killed at random moments (default 6);
 // REFRAIN_TEST_SEED: of the moments.
@@ -27,7 +27,7 @@ std::size_t sends_of(const Trace& trace, int rank) {
 
 }  // namespace
 
-TEST_CASE("MPI killed: one rank of four - what all ranks had is in the archive") {
+TEST_CASE("MPI killed: one rank of four - iterations of all ranks are in the archive") {
   const auto [limit, iteration] =
       GENERATE(table<const char*, int>({{"0", 30}, {"10", 30}, {"10", 200}, {"10", 5}}));
   CAPTURE(limit, iteration);
@@ -68,14 +68,14 @@ TEST_CASE("MPI end: a rank that cannot write its part - process 0 writes for all
         .arguments = {"20", "100", "4", "-1", "0", "0", "0", std::to_string(blind)},
         .ranks = 4,
         .settings = {{"LIMIT", "0"}},
-        // Who can open no file cannot look for leaks.
+        // A process that can open no file cannot check leaks.
         .environment = {{"ASAN_OPTIONS", "detect_leaks=0"}}};
     const Result result = run_mpi(job, MpiWay::kInside, archive);
     INFO(result.errors);
     CHECK_FALSE(result.timed_out);
     CHECK(result.exit_status == 0);
     CHECK(result.errors.find("could not write the archive together") != std::string::npos);
-    // Where process 0 is the one, nobody can: what was recorded stays.
+    // If it is process 0, no one can: the recording stays.
     CHECK(fs::exists(archive / "spool") == (blind == 0));
     const Trace trace = blind == 0 ? recover_job(archive) : read_checked(archive);
     CHECK(text(check_messages(trace)) == "");
@@ -84,7 +84,7 @@ TEST_CASE("MPI end: a rank that cannot write its part - process 0 writes for all
 }
 
 TEST_CASE("MPI end: allocations that fail - the job does not notice") {
-  // A sanitizer's runtime has a malloc of its own.
+  // A sanitizer's runtime has its own malloc.
   if (std::getenv("REFRAIN_TEST_RUNTIME") != nullptr) return;
   TemporaryFolder folder;
   int seed = 0;
@@ -109,7 +109,7 @@ TEST_CASE("MPI end: allocations that fail - the job does not notice") {
   CHECK(fs::file_size(folder / "report") >= static_cast<std::uintmax_t>(seed));
 }
 
-TEST_CASE("MPI killed: the whole job at any moment - an archive of what there was") {
+TEST_CASE("MPI killed: the whole job at any moment - an archive of what was recorded") {
   std::mt19937 random(
       static_cast<unsigned>(number_from_environment("REFRAIN_TEST_SEED", 41)));
   const long kills = number_from_environment("REFRAIN_TEST_KILLS", 6);

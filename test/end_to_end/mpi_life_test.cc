@@ -1,5 +1,5 @@
-// How MPI begins and ends in a process, or does not: the program runs on undisturbed, what
-// is not traced is told, nothing is left behind. And callers in symbols.
+// Begin and end of MPI in a process, also missing ones: the program runs undisturbed, what is
+// not traced is reported, nothing is left behind. And callers in symbols.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <filesystem>
@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Of all that is in a folder, hidden or not.
+// Of all entries in a folder, hidden or not.
 std::vector<std::string> names_in(const fs::path& folder) {
   std::vector<std::string> names;
   for (const auto& entry : fs::directory_iterator(folder))
@@ -70,7 +70,7 @@ std::vector<long> iterations_of_ranks(const Trace& trace) {
 }  // namespace
 
 TEST_CASE(
-    "MPI life: after MPI_Finalize - the program goes on, untraced, and that is told") {
+    "MPI life: after MPI_Finalize - the program goes on untraced, which is reported") {
   const MpiWay way = GENERATE(MpiWay::kInside, MpiWay::kOutside);
   const bool more = GENERATE(true, false);
   TemporaryFolder folder;
@@ -91,7 +91,7 @@ TEST_CASE(
   CHECK(names_in(folder.path()) == std::vector<std::string>{"archive"});
 }
 
-TEST_CASE("MPI life: a jump out of a call - those after it are recorded, it has ended") {
+TEST_CASE("MPI life: a jump out of a call - ends it, and later calls are recorded") {
   const MpiWay way = GENERATE(MpiWay::kInside, MpiWay::kOutside);
   TemporaryFolder folder;
   const MpiJob job{.program = "error_jump_gcc", .settings = {{"LIMIT", "0"}}};
@@ -114,7 +114,7 @@ TEST_CASE("MPI life: a jump out of a call - those after it are recorded, it has 
   }
 }
 
-TEST_CASE("MPI life: sessions only - untraced, told once, nothing is left") {
+TEST_CASE("MPI life: sessions only - untraced, reported once, nothing is left") {
   const MpiWay way = GENERATE(MpiWay::kInside, MpiWay::kOutside);
   TemporaryFolder folder;
   const MpiJob job{.program = "sessions_gcc"};
@@ -129,8 +129,8 @@ TEST_CASE("MPI life: sessions only - untraced, told once, nothing is left") {
 }
 
 TEST_CASE(
-    "MPI life: MPI_Comm_spawn - the parents are traced, that the children are not is "
-    "told") {
+    "MPI life: MPI_Comm_spawn - the parents are traced, the children not, which is "
+    "reported") {
   TemporaryFolder folder;
   const MpiJob job{.program = "spawn_gcc", .settings = {{"LIMIT", "0"}}};
   const Result plain = run_mpi(job);
@@ -145,9 +145,9 @@ TEST_CASE(
   CHECK(names_in(folder.path()) == std::vector<std::string>{"archive"});
 }
 
-TEST_CASE("MPI life: a spawned process - stays out, also with OpenMP") {
+TEST_CASE("MPI life: a spawned process - is not traced, also with OpenMP") {
   TemporaryFolder folder;
-  // As the launcher tells one that it is; started alone, MPI asks no parent.
+  // With the launcher's variables of a spawned process; started alone, MPI asks no parent.
   Command command;
   command.arguments = refrain_run({}, folder / "archive");
   command.arguments.push_back(data_file("test/programs/mpi/after_finalize_gcc"));
@@ -161,7 +161,7 @@ TEST_CASE("MPI life: a spawned process - stays out, also with OpenMP") {
   CHECK(names_in(folder.path()).empty());
 }
 
-TEST_CASE("MPI life: killed before MPI_Init - recover makes an archive of what there is") {
+TEST_CASE("MPI life: killed before MPI_Init - recover makes an archive of the recording") {
   TemporaryFolder folder;
   const MpiJob job{
       .program = "early_end_gcc", .ranks = 1, .threads = 2, .settings = {{"LIMIT", "0"}}};
@@ -179,7 +179,7 @@ TEST_CASE("MPI life: killed before MPI_Init - recover makes an archive of what t
   CHECK(events > 2 * 2 * 20);
 }
 
-TEST_CASE("MPI life: no MPI_Init - each process is an archive of its own") {
+TEST_CASE("MPI life: no MPI_Init - each process has its own archive") {
   TemporaryFolder folder;
   const MpiJob job{.program = "early_end_gcc",
                    .arguments = {"0"},
@@ -201,7 +201,7 @@ TEST_CASE("MPI life: helpers - launchers and shells leave nothing") {
   TemporaryFolder folder;
   Command command;
   command.arguments = refrain_run({{"LIMIT", "0"}}, folder / "archive");
-  // The program is also the shell's $0, where the command sees that MPI is used.
+  // The program is also the shell's $0, which shows the command that MPI is used.
   const std::string program = data_file("test/programs/mpi/ring_gcc");
   const std::vector<std::string> words{
       "mpirun.mpich", "-n", "2", "sh", "-c", "true; " + program + "; cat /dev/null",
@@ -216,7 +216,7 @@ TEST_CASE("MPI life: helpers - launchers and shells leave nothing") {
   CHECK(names_in(folder.path()) == std::vector<std::string>{"archive"});
 }
 
-TEST_CASE("MPI life: a process that is not traced among others - who waits says why") {
+TEST_CASE("MPI life: one untraced process among others - the waiting ones report why") {
   TemporaryFolder folder;
   const bool first = GENERATE(true, false);
   const std::vector<std::string> program{data_file("test/programs/mpi/ring_gcc")};
@@ -238,9 +238,8 @@ TEST_CASE("MPI life: a process that is not traced among others - who waits says 
   CHECK(count_of(result.errors, "MPI_Init waits for processes") == 1);
 }
 
-// Whoever comes first in the loader's order wins; what the others lose is told.
-TEST_CASE(
-    "MPI life: procedures of the program's own - not recorded, no message is guessed") {
+// The first in the loader's order wins; what the others lose is reported.
+TEST_CASE("MPI life: the program's own procedures - not recorded, no message is guessed") {
   const MpiWay way = GENERATE(MpiWay::kInside, MpiWay::kOutside);
   TemporaryFolder folder;
   const MpiJob job{.program = "own_calls_gcc", .settings = {{"LIMIT", "0"}}};
@@ -263,7 +262,7 @@ TEST_CASE(
                "MPI_Recv MPI_Send\n") == 1);
 }
 
-TEST_CASE("MPI life: an MPI_Init of the program's own - MPI is not traced, that is told") {
+TEST_CASE("MPI life: the program's own MPI_Init - MPI is not traced, which is reported") {
   TemporaryFolder folder;
   const MpiJob job{.program = "own_calls_gcc_init"};
   const Result result = run_mpi(job, MpiWay::kInside, folder / "archive");
@@ -276,7 +275,7 @@ TEST_CASE("MPI life: an MPI_Init of the program's own - MPI is not traced, that 
 }
 
 TEST_CASE(
-    "MPI life: a preloaded library with procedures of MPI - Refrain wins, that is told") {
+    "MPI life: a preloaded library with procedures of MPI - Refrain wins, which is reported") {
   TemporaryFolder folder;
   const MpiJob job{.program = "ring_gcc",
                    .settings = {{"LIMIT", "0"}},
@@ -291,7 +290,7 @@ TEST_CASE(
   CHECK(replay(traced.trace).pairs() > 0);
 }
 
-TEST_CASE("MPI life: clocks - compared on the way, too") {
+TEST_CASE("MPI life: clocks - also compared during the run") {
   // Two collectives an iteration, and one for the result.
   const auto [every, ranks, measured] = GENERATE(table<const char*, int, std::size_t>(
       {{"0", 2, 2}, {"30", 3, 2 + 6}, {"1", 2, 2 + 201}}));
@@ -312,7 +311,7 @@ TEST_CASE("MPI life: clocks - compared on the way, too") {
                       }) == static_cast<std::ptrdiff_t>(measured));
 }
 
-TEST_CASE("MPI life: summary - says processes and threads") {
+TEST_CASE("MPI life: summary - processes and threads") {
   const auto [program, threads, text, loop] =
       GENERATE(table<const char*, int, const char*, const char*>({
           {"ring_gcc", 1, "%) of 2 processes in ", "\n1 main ring.c:"},
@@ -337,14 +336,14 @@ TEST_CASE("MPI life: summary - says processes and threads") {
   REQUIRE(result.exit_status == 0);
   CHECK(count_of(result.errors, text) == 1);
   CHECK(count_of(result.errors, " threads in ") == (threads > 1 ? 1 : 0));
-  // What is one loop on both ranks has one number, one name and one line.
-  const std::string told = run_refrain({"info", "--all", folder / "archive"}).output;
-  CAPTURE(told);
-  CHECK(count_of(told, loop) == 1);
-  CHECK(count_of(told, "\n2 ") == 0);
+  // The same loop on both ranks has one number, one name and one line.
+  const std::string printed = run_refrain({"info", "--all", folder / "archive"}).output;
+  CAPTURE(printed);
+  CHECK(count_of(printed, loop) == 1);
+  CHECK(count_of(printed, "\n2 ") == 0);
 }
 
-TEST_CASE("MPI life: callers - calls through a function of the program are told apart") {
+TEST_CASE("MPI life: callers - calls through a function of the program are distinguished") {
   const auto [frames, inner] =
       GENERATE(table<const char*, long>({{"0", 40}, {"1", 20}, {"3", 20}, {"16", 20}}));
   TemporaryFolder folder;
@@ -364,7 +363,7 @@ TEST_CASE("MPI life: callers - calls through a function of the program are told 
   CHECK(property_number(traced.trace, "RECEIVES_DROPPED") == 0);
 }
 
-TEST_CASE("MPI life: callers - recursion of one depth is one loop all the same") {
+TEST_CASE("MPI life: callers - recursion of one depth is still one loop") {
   const std::string frames = GENERATE("0", "3", "5", "16");
   TemporaryFolder folder;
   const MpiJob job{.program = "callers_gcc",
@@ -378,7 +377,7 @@ TEST_CASE("MPI life: callers - recursion of one depth is one loop all the same")
   CHECK(iterations_of_ranks(traced.trace) == std::vector<long>{100});
 }
 
-TEST_CASE("MPI life: callers - of programs without unwind tables none are known") {
+TEST_CASE("MPI life: callers - not known for programs without unwind tables") {
   TemporaryFolder folder;
   const MpiJob job{.program = "nocollective_gcc_bare",
                    .ranks = 4,

@@ -1,5 +1,5 @@
-// Waits that are made of polls: what a rank asks in vain, a million times, is a few regions and
-// says how often it was asked. What it waited for, and how long, is what it was.
+// Waits by polling: a million unsuccessful polls of a rank become a few regions with their number.
+// The message and the duration of the wait are exact.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <sstream>
@@ -33,7 +33,7 @@ struct Polls {
   std::string region;
   std::uint64_t number = 1;
   std::uint64_t duration = 0;  // ticks
-  bool told = false;           // with its number
+  bool counted = false;        // with the number of polls
   bool found = false;          // the message
 };
 
@@ -49,7 +49,7 @@ std::vector<Polls> polls_of_waiting_rank(const Trace& trace) {
       if (parameter) {
         REQUIRE(entered != 0);
         result.back().number = static_cast<std::uint64_t>(event.value);
-        result.back().told = true;
+        result.back().counted = true;
       }
       if (event.type == EventType::kMpiIrecv) {
         REQUIRE(entered != 0);
@@ -95,15 +95,15 @@ TEST_CASE("MPI polls: with a limit - a few regions, and every poll is counted") 
   CHECK(sum_of(polls) == polls_by_the_program(traced));
   CHECK(property_number(traced.trace, "POLLS_TOGETHER") ==
         static_cast<long>(sum_of(polls) - polls.size()));
-  // A row begins anew where the machine takes the processor away between two polls.
+  // A new row begins where the processor is taken away between two polls.
   CHECK(polls.size() * 100 < sum_of(polls));
   REQUIRE(polls.size() > kLimit);
-  for (long i = 0; i < kLimit; ++i) CHECK_FALSE(polls[static_cast<std::size_t>(i)].told);
+  for (long i = 0; i < kLimit; ++i) CHECK_FALSE(polls[static_cast<std::size_t>(i)].counted);
   long found = 0;
   for (const Polls& each : polls) {
     found += each.found;
-    CHECK_FALSE((each.found && each.told));
-    if (!each.told) continue;
+    CHECK_FALSE((each.found && each.counted));
+    if (!each.counted) continue;
     CHECK((each.region == "MPI polls") == (how == "turns"));
     // From the first poll's begin to the last one's end: none takes less than 5 ns.
     CHECK(traced.trace.ns(each.duration) > 5 * static_cast<double>(each.number));
@@ -120,25 +120,25 @@ TEST_CASE("MPI polls: without a limit, or far from each other - each is a region
   CHECK(traced.result.errors == "");
   const std::vector<Polls> polls = polls_of_waiting_rank(traced.trace);
   CHECK(polls.size() == polls_by_the_program(traced));
-  for (const Polls& each : polls) REQUIRE_FALSE(each.told);
+  for (const Polls& each : polls) REQUIRE_FALSE(each.counted);
 }
 
-TEST_CASE("MPI polls: without a loop - refrain info says what is not written") {
+TEST_CASE("MPI polls: without a loop - refrain info prints what is not written") {
   const TemporaryFolder folder;
   MpiJob job = waits("test", kLimit);
   job.arguments[1] = "1";
   const Traced traced = trace_mpi(job, MpiWay::kInside, folder / "archive");
-  const std::string told = run_refrain({"info", folder / "archive"}).output;
-  CHECK(
-      told.find("no loop detected, so everything is written, but for coalesced polls\n") !=
-      std::string::npos);
-  CHECK(told.find("\nPolls        " +
-                  std::to_string(property_number(traced.trace, "POLLS_TOGETHER")) +
-                  " coalesced") != std::string::npos);
+  const std::string printed = run_refrain({"info", folder / "archive"}).output;
+  CHECK(printed.find(
+            "no loop detected, so everything is written, but for coalesced polls\n") !=
+        std::string::npos);
+  CHECK(printed.find("\nPolls        " +
+                     std::to_string(property_number(traced.trace, "POLLS_TOGETHER")) +
+                     " coalesced") != std::string::npos);
 }
 
-// The ring has room for some thousand records; an iteration asks ten times as often.
-TEST_CASE("MPI polls: in held iterations - those before the break are whole") {
+// The ring has room for some thousand records; an iteration has ten times as many polls.
+TEST_CASE("MPI polls: in skipped iterations - those before the break are whole") {
   constexpr std::size_t kIterations = 12;
   const TemporaryFolder folder;
   MpiJob job = waits("test", kLimit);
@@ -153,9 +153,9 @@ TEST_CASE("MPI polls: in held iterations - those before the break are whole") {
     if (traced.trace.locations[each.location].group == processes.location_group(1))
       marks.push_back(each);
   REQUIRE(marks.size() == kIterations);
-  const auto held = std::count_if(marks.begin(), marks.end(),
-                                  [](const Iteration& each) { return !each.written; });
-  CHECK(held > 3);
+  const auto skipped = std::count_if(marks.begin(), marks.end(),
+                                     [](const Iteration& each) { return !each.written; });
+  CHECK(skipped > 3);
   CHECK(marks.back().written);
   CHECK(marks.back().said_written == 1);
 }

@@ -24,8 +24,8 @@ const char* text(MpiWay way) {
 
 void put_mpi_sanitizer_first(Command& command) {
   put_sanitizer_first(command);
-  // Who called a library that is unloaded by now is not found by frame pointers, and so
-  // not what libomp.lsan names.
+  // Callers of a library that has been unloaded are not found by frame pointers, and so
+  // the names in libomp.lsan would not match.
   const char* given = std::getenv("ASAN_OPTIONS");
   if (given == nullptr) return;
   const std::string wanted = command.environment["ASAN_OPTIONS"].value_or("");

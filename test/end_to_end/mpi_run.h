@@ -14,7 +14,7 @@
 
 namespace refrain::test {
 
-// How the tracer comes into the ranks.
+// How the tracer is loaded into the ranks.
 enum class MpiWay {
   kNone,     // untraced
   kInside,   // mpirun -n N refrain run [options] -- program
@@ -46,8 +46,8 @@ void put_mpi_sanitizer_first(Command& command);
 // of MPI too, and otf2-print. Fails the test otherwise.
 Traced trace_mpi(const MpiJob& job, MpiWay way, const std::filesystem::path& archive);
 
-// What the counting tool (test/tools/mpi_counting_tool.c) saw in a run of its own: calls by
-// rank and procedure.
+// Counts of the counting tool (test/tools/mpi_counting_tool.c) in another run: calls by rank
+// and procedure.
 struct MpiCounts {
   std::vector<std::map<std::string, std::uint64_t>> calls;
   std::string output;
@@ -56,15 +56,15 @@ struct MpiCounts {
 };
 MpiCounts count_mpi(const MpiJob& job);
 
-// Of one program: what it is told to do in tests, and what it then says.
+// Of one program: its arguments in tests, and properties of the run.
 struct MpiProgram {
   const char* name;
   long iterations;     // by default
   bool messages;       // it logs messages when it has more than one rank
-  bool regular;        // all ranks do the same in each iteration, whatever happens
+  bool regular;        // all ranks always do the same in each iteration
   bool own_loop_only;  // one loop with `iterations` iterations, if iterations >= 20
   int threads = 1;
-  int alike = 1 << 30;  // up to so many ranks all see the same iterations
+  int alike = 1 << 30;  // maximum number of ranks that all have the same iterations
 };
 const std::vector<MpiProgram>& mpi_programs();
 // Ranks that take part in the iterations; the others wait for the end.

@@ -1,4 +1,4 @@
-// Two ranks, traced: the least that must work of MPI. mpi_traced_test has the rest.
+// Two ranks, traced: the minimum that must work of MPI. mpi_traced_test has the rest.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <map>
@@ -48,7 +48,7 @@ TEST_CASE("MPI smoke: C and Fortran - regions, and messages with both ends") {
   CHECK(found == expected);
 }
 
-TEST_CASE("MPI smoke: many kinds of calls - each is told, each message matched") {
+TEST_CASE("MPI smoke: many kinds of calls - each is recorded, each message matched") {
   TemporaryFolder folder;
   const MpiJob job{.program = "calls_gcc", .settings = {{"LIMIT", "0"}}};
   const Result plain = run_mpi(job);

@@ -1,4 +1,4 @@
-// The MPI test programs by themselves, untraced: that they are fit to be yardsticks.
+// The MPI test programs by themselves, untraced: that they are suitable as references.
 #include <catch2/catch.hpp>
 
 #include "test/end_to_end/mpi_run.h"
@@ -30,7 +30,7 @@ TEST_CASE("MPI programs: untraced - results, iterations and logs") {
         }
 }
 
-TEST_CASE("MPI programs: iterations - as many as are asked for") {
+TEST_CASE("MPI programs: iterations - as many as requested") {
   for (const MpiProgram& program : mpi_programs()) DYNAMIC_SECTION(program.name) {
       const MpiJob job{compiled_names(program)[0], {"7"}, 2, program.threads};
       const long phases = std::string(program.name) == "phases" ? 4 : 1;
@@ -38,7 +38,7 @@ TEST_CASE("MPI programs: iterations - as many as are asked for") {
     }
 }
 
-TEST_CASE("MPI programs: counting tool - every call, and nothing disturbed") {
+TEST_CASE("MPI programs: counting tool - every call, without disturbing the program") {
   SECTION("halo") {
     for (const std::string name : {"halo_gcc", "halo_clang"}) {
       const MpiJob job{name, {"9"}, 2};
@@ -73,7 +73,7 @@ TEST_CASE("MPI programs: counting tool - every call, and nothing disturbed") {
       CHECK(counts.of(rank, "MPI_Comm_set_name") == 3);
     }
   }
-  SECTION("Fortran: what is built on C's procedures, and what is not") {
+  SECTION("Fortran: procedures built on C's, and others") {
     for (const std::string name : {"heat_mpif", "wave_mpi", "ring_f08"}) {
       const MpiJob job{name + "_gfortran", {"8"}, 2};
       const MpiCounts counts = count_mpi(job);

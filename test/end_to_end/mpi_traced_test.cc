@@ -1,5 +1,5 @@
-// The MPI test programs, traced: the same results; archives in which every message has both
-// its ends and is the right one; the same iterations on every rank.
+// The MPI test programs, traced: the same results; archives in which every message is the right
+// one and has both ends; the same iterations on every rank.
 //
 // In its short form, each program with 4 ranks, in one of the two ways to start it; with
 // REFRAIN_TEST_RANKS=some in the environment (tools/test --all), with 2 and 4 in both ways; with
@@ -42,10 +42,10 @@ std::vector<MpiWay> ways(std::size_t number) {
   return in_short() ? std::vector{both[number % 2]} : both;
 }
 
-// What the detector may not see too little of: all loops, from the third iteration on.
+// Settings that skip iterations of every loop, from the third on.
 std::map<std::string, std::string> reduced() { return {{"LIMIT", "3"}, {"MIN_GAP", "0"}}; }
 
-// How often these ask is chance.
+// The number of these calls is chance.
 bool polls(const std::string& procedure) {
   return procedure.rfind("MPI_Test", 0) == 0 || procedure == "MPI_Iprobe" ||
          procedure == "MPI_Improbe";
@@ -68,7 +68,7 @@ std::map<std::string, std::uint64_t> enters(const Trace& trace, std::uint32_t gr
 struct Mark {
   std::int64_t number;
   bool written, complete;
-  bool shown;  // written, or without some iterations of its inner loops
+  bool shown;  // written, perhaps without some iterations of its inner loops
   auto operator<=>(const Mark&) const = default;
 };
 
@@ -122,7 +122,7 @@ TEST_CASE("MPI traced: limit off - every call and every message") {
           for (int rank = 0; rank < ranks; ++rank) {
             std::map<std::string, std::uint64_t> expected = counts.calls[rank];
             std::erase_if(expected, [](const auto& entry) { return polls(entry.first); });
-            // Which worker gets how many tasks is chance.
+            // The number of tasks of a worker is chance.
             if (std::string(program.name) != "workers")
               CHECK(enters(traced.trace, processes.location_group(rank)) == expected);
           }
@@ -160,7 +160,7 @@ TEST_CASE("MPI traced: reduced - messages with both ends, one cut for all ranks"
   }
 }
 
-TEST_CASE("MPI traced: iterations - exactly as many as the program says") {
+TEST_CASE("MPI traced: iterations - exactly as many as the program prints") {
   for (const MpiProgram& program : mpi_programs())
     if (program.own_loop_only)
       for (const int ranks : rank_counts())
@@ -188,8 +188,8 @@ TEST_CASE("MPI traced: iterations - exactly as many as the program says") {
           }
 }
 
-// A rank computes for long before iteration k: of its own iterations that is the one before,
-// of those who wait for it, k.
+// A rank computes for long before iteration k: in its own iteration before that, and the waiting
+// ranks in iteration k.
 TEST_CASE("MPI traced: slow iterations - those of one rank are written by all") {
   TemporaryFolder folder;
   constexpr int kEvery = 150;
@@ -262,9 +262,9 @@ TEST_CASE("MPI traced: reduced - regular programs drop few messages") {
   }
 }
 
-// What a rank waits for and tests is drawn there; the loops are those of the steps and of the iterations
-// in them, as if nothing were.
-TEST_CASE("MPI traced: calls that depend on timing - decide nothing about loops") {
+// The calls to wait and test are random there; the loops are still those of the steps and of the
+// iterations in them.
+TEST_CASE("MPI traced: calls that depend on timing - do not affect loops") {
   const int ranks = GENERATE(2, 4);
   const std::string percent = GENERATE("10", "50");
   INFO(ranks << " ranks, " << percent << " %");
@@ -293,7 +293,7 @@ TEST_CASE("MPI traced: calls that depend on timing - decide nothing about loops"
         0.01 * static_cast<double>(replayed.pairs()));
 }
 
-// A completion is no symbol; thousands of them in a row are a loop all the same.
+// A completion is no symbol; thousands of them in a row are a loop nevertheless.
 TEST_CASE("MPI traced: completions in a row - become a loop") {
   TemporaryFolder folder;
   const MpiJob job{.program = "timing_gcc",

@@ -1,5 +1,5 @@
-// The nested detector on programs: loops in loops with exact counts at every level, an
-// adaptive program, changes of phase, and slow iterations that were put in on purpose.
+// The nested detector on programs: nested loops with exact counts at every level, an adaptive
+// program, changes of phase, and slow iterations inserted on purpose.
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -19,7 +19,7 @@ json info_of(const std::filesystem::path& archive) {
   return json::parse(result.output);
 }
 
-// The phase with so many iterations; null if there is none.
+// The phase with this number of iterations; null if there is none.
 json phase_with(const json& info, long iterations) {
   for (const json& phase : info["phases"])
     if (phase["iterations"] == iterations) return phase;
@@ -45,15 +45,15 @@ const std::vector<Case>& cases() {
   return kCases;
 }
 
-// gcc's loops give no symbols: a patch of amr is two events then, which is little to go by
-// while the mesh is new; which loops are found then is the detector's business.
+// gcc's loops give no symbols: a patch of amr has only two events then, so which loops are
+// detected while the mesh is new is not checked.
 bool has_clear_nest(const Case& c, const std::string& compiler) {
   return c.program != "amr" || compiler != "gcc";
 }
 
 }  // namespace
 
-TEST_CASE("Nested: counts - of outer and inner loops are the program's own") {
+TEST_CASE("Nested: counts - of outer and inner loops equal the program's") {
   for (const Case& c : cases())
     for (const std::string compiler : {"clang", "gcc"})
       for (const std::string marks : {"all", "summary"}) {
@@ -76,7 +76,7 @@ TEST_CASE("Nested: counts - of outer and inner loops are the program's own") {
       }
 }
 
-TEST_CASE("Nested: counts - of a reduced trace are those of the whole one") {
+TEST_CASE("Nested: counts - of a reduced trace equal those of the whole one") {
   for (const Case& c : cases())
     for (const std::string compiler : {"clang", "gcc"}) {
       INFO(c.program << " " << compiler);
@@ -97,7 +97,7 @@ TEST_CASE("Nested: counts - of a reduced trace are those of the whole one") {
     }
 }
 
-TEST_CASE("Nested: marks - phases lie in each other") {
+TEST_CASE("Nested: marks - phases are nested") {
   TemporaryFolder folder;
   Job job{"cg_clang", {"40"}, 2};
   job.settings = {{"LIMIT", "5"}, {"MIN_GAP", "0"}, {"SLOW_FACTOR", "0"}};
@@ -109,10 +109,10 @@ TEST_CASE("Nested: marks - phases lie in each other") {
     inner += it.depth == 1;
   }
   CHECK(outer == 40);
-  CHECK(inner == 5 * 25 + 25);  // the last one is in the trace: what follows is a break
+  CHECK(inner == 5 * 25 + 25);  // the last one is written: the next event is a break
 }
 
-TEST_CASE("Nested: structure - reads as the program is written") {
+TEST_CASE("Nested: structure - as in the program's source") {
   TemporaryFolder folder;
   trace({"converge_clang", {"100"}, 2}, folder / "archive");
   CHECK(info_of(folder / "archive")["structure"] ==
@@ -126,9 +126,9 @@ TEST_CASE("Nested: structure - reads as the program is written") {
         "cg.c:48 dot");
 }
 
-// Every written iteration of the outer loop can be read on its own, and the limit is one of the
+// Every written iteration of the outer loop can be read on its own, and the limit applies to the
 // whole run.
-TEST_CASE("Nested: first - each written outer iteration shows its inner loop") {
+TEST_CASE("Nested: first - each written outer iteration has its inner loop") {
   TemporaryFolder folder;
   Job job{"cg_clang", {"75"}, 2};
   job.settings = {{"LIMIT", "6"}, {"MIN_GAP", "0"}, {"SLOW_FACTOR", "0"}};
@@ -149,15 +149,15 @@ TEST_CASE("Nested: first - each written outer iteration shows its inner loop") {
     CHECK(shown.front() == 0);
     inner += shown.size();
   }
-  // The last one, too, or a part of one: the end of the program is as a break.
+  // The last one, too, or a partial one: the end of the program is like a break.
   CHECK(outer >= 6 + 1);
   CHECK(outer <= 6 + 2);
-  // N, and one a further visit; 25 of the last iteration, which is written whole.
+  // N, and one of each further visit; 25 of the last iteration, which is written whole.
   CHECK(inner >= 6 + 5 + 1);
   CHECK(inner <= 6 + 5 + 2 * 25);
 }
 
-TEST_CASE("Nested: once - holds more than each") {
+TEST_CASE("Nested: once - skips more than each") {
   double share[2];
   for (const int once : {0, 1}) {
     TemporaryFolder folder;
@@ -170,7 +170,7 @@ TEST_CASE("Nested: once - holds more than each") {
   CHECK(share[1] < share[0] / 2);
 }
 
-TEST_CASE("Nested: slow iterations - all that were made slow are kept, others are not") {
+TEST_CASE("Nested: slow iterations - those made slow are kept, others are not") {
   TemporaryFolder folder;
   Job job{"converge_clang", {"410", "2000", "50", "200000"}, 2};
   job.settings = {{"LIMIT", "5"}, {"MIN_GAP", "0"}};
@@ -181,7 +181,7 @@ TEST_CASE("Nested: slow iterations - all that were made slow are kept, others ar
     if (marker.category == "slow iteration") slow_begins.insert(marker.time);
   std::size_t kept = 0;
   for (const Iteration& it : iterations(traced.trace)) {
-    // The last one is kept, and the one before: the last is shorter, so it may be a part.
+    // The last one is kept, and the one before: the last is shorter, so it may be partial.
     if (it.depth != 0 || it.number < 5 || it.number >= 408) continue;
     INFO("iteration " << it.number);
     const bool made_slow = it.number % 50 == 49;
@@ -196,7 +196,7 @@ TEST_CASE("Nested: slow iterations - all that were made slow are kept, others ar
   CHECK(kept == 8);
 }
 
-TEST_CASE("Nested: change of phase - every loop is found and the change is kept") {
+TEST_CASE("Nested: change of phase - every loop is detected and the change is kept") {
   TemporaryFolder folder;
   Job job{"phases_clang", {"40", "60", "50", "30"}, 2};
   job.settings = {{"MIN_GAP", "0"}, {"SYMBOLS", "parallel"}, {"SLOW_FACTOR", "0"}};

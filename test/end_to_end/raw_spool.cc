@@ -52,7 +52,7 @@ void read_ring(const std::string& file, RawLocation& to) {
   const std::uint64_t capacity = spool::kRingFirst << (commit & (spool::kRingForgot - 1));
   if (word(file, offsetof(Header, ring_records)) == 0) return;
   to.ring_forgot = count >= capacity || (commit & spool::kRingForgot) != 0;
-  // Once it is full, the oldest slot may be half overwritten.
+  // If it is full, the oldest slot may be half overwritten.
   const std::uint64_t kept = count < capacity ? count : capacity - 1;
   for (std::uint64_t i = count - kept; i < count; ++i)
     if (!copy_record(file, offset + i % capacity * sizeof(Record), to.ring)) break;
@@ -84,9 +84,9 @@ RawSpool read_raw_spool(const std::filesystem::path& archive) {
     location.number = word<std::uint32_t>(file, offsetof(Header, location));
     location.primary =
         word<std::uint32_t>(file, offsetof(Header, role)) == spool::kRolePrimary;
-    location.holding = (word(file, offsetof(Header, log_commit)) & 1) != 0;
+    location.suspended = (word(file, offsetof(Header, log_commit)) & 1) != 0;
     location.log = read_log(file);
-    if (location.holding) read_ring(file, location);
+    if (location.suspended) read_ring(file, location);
     spool.locations.push_back(std::move(location));
   }
   std::sort(spool.locations.begin(), spool.locations.end(),

@@ -1,5 +1,5 @@
-// What a process left in its spool, record by record: read by the format alone
-// (spool/format.h), without the code that makes archives of it.
+// Reads the spool of a process record by record, by the format alone (spool/format.h),
+// without the code that makes archives of it.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,10 @@ namespace refrain::test {
 struct RawLocation {
   std::uint32_t number = 0;
   bool primary = false;
-  bool holding = false;
-  std::vector<spool::Record> log;   // what its commit word covers
-  std::vector<spool::Record> ring;  // likewise, oldest first; empty unless holding
-  bool ring_forgot = false;         // something of this gap is in the ring no longer
+  bool suspended = false;
+  std::vector<spool::Record> log;   // the records that its commit word covers
+  std::vector<spool::Record> ring;  // likewise, oldest first; empty unless suspended
+  bool ring_forgot = false;         // the ring has lost a part of this gap
 };
 
 struct RawSpool {
@@ -29,7 +29,7 @@ RawSpool read_raw_spool(const std::filesystem::path& archive);
 
 bool is_event(const spool::Record& record);
 
-// Callbacks that the logs of all locations hold, without rings.
+// Callbacks in the logs of all locations, without rings.
 std::uint64_t logged_events(const RawSpool& spool);
 
 }  // namespace refrain::test

@@ -1,5 +1,5 @@
-// Programs that run out of something: they end as they would untraced, what is lost is told,
-// and the archive, if there is room for one, is valid.
+// Programs that run out of a resource: they end as untraced, losses are reported, and the
+// archive, if there is room for one, is valid.
 #include <signal.h>
 #include <sys/mount.h>
 
@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // Every line is Refrain's.
-void check_told(const std::string& errors) {
+void check_reported(const std::string& errors) {
   std::istringstream lines(errors);
   for (std::string line; std::getline(lines, line);)
     CHECK_THAT(line, Catch::StartsWith("refrain: "));
@@ -37,13 +37,13 @@ Outcome check_limited(const Job& job, Way way, const fs::path& archive) {
   CHECK(traced.signal == plain.signal);
   CHECK(traced.exit_status == plain.exit_status);
   CHECK(traced.output == plain.output);
-  check_told(traced.errors);
+  check_reported(traced.errors);
   Outcome outcome;
   outcome.archive = fs::exists(archive / "traces.otf2");
   if (!outcome.archive && fs::exists(archive / "spool")) {
     const Result recovered = run_refrain({"recover", archive});
     INFO("recover: " << recovered.errors);
-    // There may be nothing in it to make an archive of; then that is said.
+    // If nothing in it can become an archive, that is reported.
     CHECK((recovered.exit_status == 0 || recovered.exit_status == 2));
     CHECK(fs::exists(archive / "traces.otf2") == (recovered.exit_status == 0));
     outcome.archive = recovered.exit_status == 0;
@@ -75,7 +75,7 @@ TEST_CASE("Resources: file size limit - no signal, the program ends well") {
   CHECK(some_lost);
 }
 
-TEST_CASE("Resources: file size limit - the program's own signal is its own") {
+TEST_CASE("Resources: file size limit - the program gets its own signal") {
   TemporaryFolder folder;
   Job job{"exitcode_clang", {"grow-file"}};
   job.limits = "-f 1000";
@@ -85,7 +85,7 @@ TEST_CASE("Resources: file size limit - the program's own signal is its own") {
 }
 
 TEST_CASE(
-    "Resources: file descriptors - as few as the program itself needs, and some more") {
+    "Resources: file descriptors - the number that the program needs, and some more") {
   for (const char* most : {"4", "5", "6", "8", "10", "14", "20"}) {
     TemporaryFolder folder;
     Job job = kBusy;
@@ -94,8 +94,8 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("Resources: address space - too little for the tracer") {
-  // What the program itself needs, with its threads' stacks, is about 300 MB.
+TEST_CASE("Resources: address space - not enough for the tracer") {
+  // The program itself, with its threads' stacks, needs about 300 MB.
   for (const char* kilobytes :
        {"320000", "340000", "360000", "400000", "500000", "800000"}) {
     TemporaryFolder folder;
@@ -108,7 +108,7 @@ TEST_CASE("Resources: address space - too little for the tracer") {
 }
 
 TEST_CASE("Resources: allocations that fail - the program does not notice") {
-  // A sanitizer's runtime has a malloc of its own.
+  // A sanitizer's runtime has its own malloc.
   if (std::getenv("REFRAIN_TEST_RUNTIME") != nullptr) return;
   TemporaryFolder folder;
   int seed = 0;
@@ -134,7 +134,7 @@ TEST_CASE("Resources: small stacks - threads of 64 KiB") {
   }
 }
 
-TEST_CASE("Resources: full disk - at the start, and on the way") {
+TEST_CASE("Resources: full disk - at the start, and during the run") {
   TemporaryFolder folder;
   const fs::path disk = folder / "disk";
   for (const char* size : {"size=64k", "size=1536k", "size=4m", "size=12m"}) {

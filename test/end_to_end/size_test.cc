@@ -1,7 +1,7 @@
 // The reduced archive is small, and grows with the run by the iterations' marks alone.
 //
-// What share of the full archive remains depends on the size of an iteration: a mark takes
-// some 35 bytes, whatever it marks. The share is measured here for iterations of 43
+// The share of the full archive that remains depends on the size of an iteration: a mark
+// takes some 35 bytes in any case. The share is measured here for iterations of 43
 // regions. For the five short regions of shortloop.c it is about 5 % (6.6 MB to 352 kB for
 // 10 000 iterations), and 1.1 % with marks=summary: not within 1 %.
 #include <catch2/catch.hpp>
@@ -37,8 +37,8 @@ std::uintmax_t small_iterations(long iterations, int limit) {
                        iterations, limit);
 }
 
-// What OTF2 needs for a mark: two time stamps (9 bytes each), for a leave and an enter have
-// different ones, these two, and a parameter with numbers of two bytes (12 together).
+// OTF2's size of a mark: two time stamps (9 bytes each, a leave and an enter have different
+// ones), these two, and a parameter with numbers of two bytes (12 together).
 constexpr double kMarkBytes = 30;
 
 }  // namespace
@@ -49,7 +49,7 @@ TEST_CASE(
   CHECK(large_iterations(10000, 10) * 100 <= large_iterations(10000, 0));
 }
 
-TEST_CASE("Size: length of the run - only the marks grow, by what OTF2 needs for one") {
+TEST_CASE("Size: length of the run - only the marks grow, by OTF2's size of a mark") {
   const auto a_mark = [](std::uintmax_t some, std::uintmax_t more) {
     return static_cast<double>(more - some) / 6000;
   };

@@ -1,6 +1,6 @@
-// The archive against the spool that it was made from, record by record: every program,
-// written in full and with held stretches. What the counting tool cannot say, because two
-// runs differ (which tasks are cancelled, who runs them), is exact here.
+// Compares the archive with its spool, record by record: every program, written in full and
+// with skipped intervals. Counts that the counting tool cannot give, because two runs differ
+// (which tasks are cancelled, who runs them), are exact here.
 #include <catch2/catch.hpp>
 
 #include "test/end_to_end/committed.h"
@@ -10,7 +10,7 @@
 namespace refrain::test {
 namespace {
 
-// Returns the held stretches.
+// Returns the skipped intervals.
 std::size_t check_against_spool(Job job) {
   INFO(job.program);
   TemporaryFolder folder;
@@ -22,16 +22,16 @@ std::size_t check_against_spool(Job job) {
   const auto written =
       static_cast<std::uint64_t>(property_number(traced.trace, "EVENTS_WRITTEN"));
   CHECK(property_number(traced.trace, "LOST") == 0);
-  const std::size_t held = held_stretches(spool, false).size();
-  if (held == 0) {
+  const std::size_t skipped = skipped_intervals(spool, false).size();
+  if (skipped == 0) {
     CHECK(written == committed.events);
     CHECK(property_number(traced.trace, "EVENTS_SEEN") == static_cast<long>(written));
   } else {
-    // and the ends that lie in held stretches
+    // and the ends that lie in skipped intervals
     CHECK(written >= committed.events - committed.without_epoch);
     CHECK(property_number(traced.trace, "EVENTS_SEEN") > static_cast<long>(written));
   }
-  return held;
+  return skipped;
 }
 
 const std::vector<std::string>& programs() {
@@ -58,11 +58,11 @@ TEST_CASE("Spool: cancellation - every record is in the archive, and nothing els
               {program, {}, 4, {{"LIMIT", "0"}}, {{"OMP_CANCELLATION", "true"}}}) == 0);
 }
 
-TEST_CASE("Spool: held stretches - cut exactly where the journal says") {
-  std::size_t held = 0;
+TEST_CASE("Spool: skipped intervals - cut exactly where the journal says") {
+  std::size_t skipped = 0;
   for (const std::string& program : programs())
-    held += check_against_spool({program, {}, 4, find_loops_of(8, 2)});
-  CHECK(held >= 20);
+    skipped += check_against_spool({program, {}, 4, find_loops_of(8, 2)});
+  CHECK(skipped >= 20);
 }
 
 }  // namespace refrain::test

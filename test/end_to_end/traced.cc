@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "test/support/files.h"
+#include "test/support/summary_checks.h"
 #include "test/support/trace_checks.h"
 
 extern char** environ;
@@ -40,7 +41,7 @@ void use_environment(Command& command, const Job& job, const fs::path& archive) 
     command.environment["REFRAIN_" + name] = value;
 }
 
-// A folder where the library has the name that the loader asks for.
+// A folder where the library has the name that the loader needs.
 void use_library_folder(Command& command, const TemporaryFolder& folder) {
   fs::create_symlink(data_file("tracer/librefrain.so"), folder / "librefrain.so.0");
   command.environment["LD_LIBRARY_PATH"] = folder.path();
@@ -48,7 +49,7 @@ void use_library_folder(Command& command, const TemporaryFolder& folder) {
 
 }  // namespace
 
-// Nothing of the surroundings' own OpenMP or tracing.
+// Removes the environment's settings of OpenMP and tracing.
 std::map<std::string, std::optional<std::string>> clean_environment() {
   std::map<std::string, std::optional<std::string>> result;
   for (char** entry = environ; *entry; ++entry) {
@@ -61,9 +62,9 @@ std::map<std::string, std::optional<std::string>> clean_environment() {
   return result;
 }
 
-// A library with a sanitizer in it wants the sanitizer's runtime to be in the program
-// first. The programs themselves are as their compilers make them. What the sanitizer looks
-// away from it shall not tell of: the program's stderr is compared.
+// A library with a sanitizer needs the sanitizer's runtime first in the program. The programs
+// themselves are not instrumented. The sanitizer must not print its suppressions: the
+// program's stderr is compared.
 void put_sanitizer_first(Command& command) {
   const char* runtime = std::getenv("REFRAIN_TEST_RUNTIME");
   if (runtime == nullptr) return;
@@ -76,11 +77,11 @@ void put_sanitizer_first(Command& command) {
         "print_suppressions=0:suppressions=" + data_file(file).string();
   };
   use("LSAN_OPTIONS", "test/end_to_end/libomp.lsan");
-  // gcc 12's goes wrong in the thread storage of programs whose runtime ends its threads while
-  // it looks for leaks ("Tracer caught signal 11").
+  // gcc 12's fails in the thread storage of programs whose runtime ends its threads during the
+  // leak check ("Tracer caught signal 11").
   command.environment["LSAN_OPTIONS"]->append(":use_tls=0");
   use("TSAN_OPTIONS", "test/end_to_end/libomp.tsan");
-  // Programs fork in the midst of their threads.
+  // Programs with threads fork.
   command.environment["TSAN_OPTIONS"]->append(":die_after_fork=0");
 }
 
@@ -161,7 +162,7 @@ Result run_refrain(const std::vector<std::string>& arguments) {
   return run(command);
 }
 
-// A reader that nobody here wrote, and what readers of the field ask for beside.
+// An independent reader, and checks of what common readers need.
 Problems check_python_reader(const fs::path& archive) {
   Command command;
   command.arguments = {"/usr/bin/python3", "-I",
@@ -179,6 +180,9 @@ Trace read_checked(const fs::path& archive) {
   CHECK(text(check_all(result)) == "");
   CHECK(text(check_otf2_print(archive)) == "");
   CHECK(text(check_python_reader(archive)) == "");
+  const auto summaries = base::read_summaries(archive);
+  if (!summaries.empty())
+    CHECK(text(check_summary(result, summaries, kind_of(result))) == "");
   return result;
 }
 

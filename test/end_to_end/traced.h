@@ -1,8 +1,8 @@
 // Runs of the test programs, traced and untraced, as the end-to-end tests need them.
 //
-// Everything is found among the test's `data`: the command //tools:refrain, the library
-// //tracer:librefrain.so and the programs of //test/programs. The environment's own OMP_*
-// and REFRAIN_* variables are taken away first, so that a test means what it says.
+// Everything is in the test's `data`: the command //tools:refrain, the library
+// //tracer:librefrain.so and the programs of //test/programs. OMP_* and REFRAIN_* variables
+// of the environment are removed first, so that only the test's settings apply.
 #pragma once
 
 #include <chrono>
@@ -18,7 +18,7 @@
 
 namespace refrain::test {
 
-// How the tracer comes into the program.
+// How the tracer is loaded into the program.
 enum class Way {
   kNone,     // untraced
   kRun,      // refrain run [options] -- program
@@ -36,11 +36,11 @@ struct Job {
   int kill_signal = 0;
   std::chrono::microseconds kill_after{0};
   std::chrono::seconds time_limit{120};
-  std::string limits{};  // what the shell's ulimit is to set, e.g. "-f 100 -n 20"
+  std::string limits{};  // arguments of the shell's ulimit, e.g. "-f 100 -n 20"
 };
 
-// The settings under which a flat window locks on bodies of at most `events` symbols, and
-// nothing is too short to be left out.
+// Settings under which a flat window locks on bodies of at most `events` symbols, without a
+// minimum gap.
 std::map<std::string, std::string> find_loops_of(int events, int limit);
 
 Result run_job(const Job& job, Way way, const std::filesystem::path& archive);
@@ -57,26 +57,27 @@ struct Traced {
 };
 Traced trace(const Job& job, const std::filesystem::path& archive, Way way = Way::kRun);
 
-// What python3-otf2 finds wrong (test/tools/read_with_python.py): of a large archive it reads
-// the definitions and the first 100 000 events.
+// Problems that python3-otf2 finds (test/tools/read_with_python.py): of a large archive it
+// reads the definitions and the first 100 000 events.
 Problems check_python_reader(const std::filesystem::path& archive);
 
-// Reads an archive with every check, and with the readers of others: otf2-print, python3-otf2.
+// Reads an archive with every check, and with other readers: otf2-print, python3-otf2. Its summary
+// is compared with its events (summary_checks.h).
 Trace read_checked(const std::filesystem::path& archive);
 
 // A property of the archive, as a number; -1: there is none.
 long property_number(const Trace& trace, const std::string& name);
 
-// LLVM's OpenMP runtime, which stands in for libgomp.
+// LLVM's OpenMP runtime, which replaces libgomp.
 std::string libomp();
 
-// What runs are made of. Changes of the environment that leave nothing of the surroundings'
-// own OpenMP or tracing in it; `refrain run` with its options, up to the `--`; and, if the
-// test has a sanitizer in it, its runtime first in the command's processes.
+// Parts of runs: changes of the environment that remove its settings of OpenMP and tracing;
+// `refrain run` with its options, up to the `--`; and, if the test is built with a sanitizer,
+// its runtime first in the command's processes.
 std::map<std::string, std::optional<std::string>> clean_environment();
 
 // Preloads test/tools/no_memory.so (of the test's data): a dozen of the tracer's allocations fail, one
-// of `every`. `report`: file that gets a byte of each process in which some did.
+// of `every`. `report`: file that gets a byte from each process with failures.
 std::map<std::string, std::string> no_memory(const std::string& every, int seed,
                                              const std::filesystem::path& report);
 std::vector<std::string> refrain_run(const std::map<std::string, std::string>& settings,

@@ -1,5 +1,5 @@
-// A traced program prints, computes and returns what it did untraced; in each of the three
-// ways in, from every compiler.
+// A traced program prints, computes and returns the same as untraced; in each of the three
+// ways to load the tracer, from every compiler.
 #include <catch2/catch.hpp>
 
 #include "test/end_to_end/traced.h"
@@ -72,7 +72,7 @@ TEST_CASE("Transparency: three ways in - an archive from each, by each compiler"
       }
 }
 
-TEST_CASE("Transparency: tracing cannot start - told once, and the program goes on") {
+TEST_CASE("Transparency: tracing cannot start - reported once, and the program goes on") {
   const Job job{"cg_clang", {"3"}};
   const Result plain = run_untraced(job);
   const Result traced = run_job(job, Way::kPreload, "/proc/no/such/place");
@@ -82,7 +82,8 @@ TEST_CASE("Transparency: tracing cannot start - told once, and the program goes 
   CHECK(std::count(traced.errors.begin(), traced.errors.end(), '\n') == 1);
 }
 
-TEST_CASE("Transparency: many threads - rings get smaller before a thread goes without") {
+TEST_CASE(
+    "Transparency: many threads - rings get smaller before a thread is not recorded") {
   TemporaryFolder folder;
   const Job job{"threads_clang", {"0", "1", "48"}, 2, {{"MEMORY_LIMIT", "32M"}}};
   const Traced traced = trace(job, folder / "archive");
@@ -102,10 +103,10 @@ TEST_CASE("Transparency: a very long command - its beginning is in the archive")
   CHECK(traced.trace.properties.at("REFRAIN::SHORTENED") == "REFRAIN::COMMAND");
   CHECK(traced.trace.properties.at("REFRAIN::COMMAND").find(" 3 aaaa") !=
         std::string::npos);
-  const std::string told = run_refrain({"info", folder / "archive"}).output;
-  CHECK(told.find("\nShortened    REFRAIN::COMMAND: ") != std::string::npos);
-  REQUIRE(told.starts_with("Program "));
-  CHECK(told.find('\n') <= 100);
+  const std::string printed = run_refrain({"info", folder / "archive"}).output;
+  CHECK(printed.find("\nShortened    REFRAIN::COMMAND: ") != std::string::npos);
+  REQUIRE(printed.starts_with("Program "));
+  CHECK(printed.find('\n') <= 100);
 }
 
 TEST_CASE("Transparency: switched off - the library does nothing") {

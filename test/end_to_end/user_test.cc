@@ -1,4 +1,4 @@
-// What programs tell of themselves (refrain.h): linked with nothing, preloaded, under `refrain
+// Events that programs report themselves (refrain.h): not linked, preloaded, under `refrain
 // run`; and without Refrain.
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -85,7 +85,7 @@ TEST_CASE("User: without Refrain - programs run as they are") {
           run_untraced(job_of("regions_gcc_without", {"steps"}, 0)).output);
   CHECK(run_untraced(job_of("fortran_gfortran", {}, 0)).output ==
         run_untraced(job_of("fortran_gfortran_static", {}, 0)).output);
-  // Nobody wants it to be traced: the library is there and says so.
+  // Tracing is not requested: the library is loaded and reports that.
   Job off = job_of("regions_gcc", {"steps"}, 0);
   off.settings["ENABLED"] = "no";
   TemporaryFolder folder;
@@ -124,8 +124,7 @@ TEST_CASE("User: statically linked - runs, and gives no archive") {
   CHECK_FALSE(std::filesystem::exists(folder / "archive"));
 }
 
-TEST_CASE(
-    "User: phases - N are written, all are marked, what lies between goes with them") {
+TEST_CASE("User: phases - N are written with the events between them, all are marked") {
   for (const char* program : {"regions_gcc", "regions_clang_openmp", "regions_gcc_openmp"})
     for (const int limit : {0, 1, 4}) {
       TemporaryFolder folder;
@@ -147,14 +146,14 @@ TEST_CASE(
         CHECK(names["check"] == 60);
         continue;
       }
-      // The first of them, and the last before something new.
+      // The first of them, and the last before a new pattern.
       std::vector<std::int64_t> expected;
       for (int i = 0; i < limit; ++i) expected.push_back(i);
       expected.push_back(59);
       CHECK(written_of(all) == expected);
       CHECK(names["solve"] == static_cast<std::uint64_t>(limit) + 1);
       CHECK(names["inner"] == 3 * (static_cast<std::uint64_t>(limit) + 1));
-      // No phase reaches over what lies behind it.
+      // No phase extends beyond its end.
       for (std::size_t i = 0; i + 1 < all.size(); ++i) CHECK(all[i].end < all[i + 1].begin);
       if (std::string(program).find("openmp") == std::string::npos) continue;
       CHECK(trace.locations.size() == 2);
@@ -163,8 +162,8 @@ TEST_CASE(
 }
 
 TEST_CASE("User: phases - the same durations with and without the limit") {
-  // A phase's mark begins and ends where the program said, held or not: inside of its region's
-  // neighbours, and never shorter than what it holds.
+  // A phase's mark begins and ends where the program said, skipped or not: between its region's
+  // neighbours, and never shorter than its content.
   TemporaryFolder folder;
   const Traced traced =
       trace_regions(job_of("regions_gcc", {"steps", "60"}, 0), folder / "archive");
@@ -182,7 +181,7 @@ TEST_CASE("User: phases - the same durations with and without the limit") {
   }
 }
 
-TEST_CASE("User: phases - nothing between them or behind the last, which is kept") {
+TEST_CASE("User: phases - nothing between them or after the last, which is kept") {
   TemporaryFolder folder;
   const Traced traced =
       trace_regions(job_of("regions_gcc", {"bare", "60"}, 3), folder / "archive");
@@ -203,7 +202,7 @@ TEST_CASE("User: phases - something new between them is kept, with the phase bef
   CHECK(written_of(all) == std::vector<std::int64_t>{0, 1, 2, 39, 0, 59});
 }
 
-TEST_CASE("User: phases - two in turn, and in each other") {
+TEST_CASE("User: phases - two in turn, and nested") {
   TemporaryFolder folder;
   const Traced two = trace_regions(job_of("regions_gcc", {"two", "50"}, 3), folder / "two");
   CHECK(iterations_of(two.trace, "compute").size() == 50);
@@ -221,7 +220,7 @@ TEST_CASE("User: phases - two in turn, and in each other") {
   CHECK(written_of(inner).size() == 3 + 1 + 1 + 10);
 }
 
-TEST_CASE("User: no phases - regions are what loops are found by") {
+TEST_CASE("User: no phases - loops are detected by regions") {
   TemporaryFolder folder;
   for (const char* mode : {"plain", "once"}) {
     const Traced traced =
@@ -241,13 +240,13 @@ TEST_CASE("User: pause and resume - left out, and nothing else") {
   CHECK(names["unseen"] == 0);
   CHECK(names["seen"] == 40);
   CHECK(names["whole"] == 50);
-  const Traced held =
-      trace_regions(job_of("regions_gcc", {"pause", "50"}, 5), folder / "held");
-  CHECK(count_by_name(held.trace)["unseen"] == 0);
-  CHECK(count_by_name(held.trace)["seen"] < 40);
+  const Traced skipped =
+      trace_regions(job_of("regions_gcc", {"pause", "50"}, 5), folder / "skipped");
+  CHECK(count_by_name(skipped.trace)["unseen"] == 0);
+  CHECK(count_by_name(skipped.trace)["seen"] < 40);
 }
 
-TEST_CASE("User: calls that do not fit - balanced, and told") {
+TEST_CASE("User: unmatched calls - balanced, and reported") {
   TemporaryFolder folder;
   const Traced odd = trace_regions(job_of("regions_gcc", {"odd"}, 0), folder / "odd");
   auto names = count_by_name(odd.trace);
@@ -263,7 +262,7 @@ TEST_CASE("User: calls that do not fit - balanced, and told") {
 }
 
 TEST_CASE(
-    "User: C++ - guards, exceptions, threads of one's own, a library with a life of its "
+    "User: C++ - guards, exceptions, other threads, a library with a life of its "
     "own") {
   for (const char* compiler : {"gcc", "clang"}) {
     TemporaryFolder folder;
@@ -286,8 +285,8 @@ TEST_CASE(
       CHECK(location.name.find("Thread ") == 0);
     }
     job.settings["LIMIT"] = "3";
-    const Traced held = test::trace(job, folder / "held");
-    CHECK(count_by_name(held.trace)["may throw"] <= 5);
+    const Traced skipped = test::trace(job, folder / "skipped");
+    CHECK(count_by_name(skipped.trace)["may throw"] <= 5);
   }
 }
 
@@ -314,8 +313,8 @@ TEST_CASE("User: Fortran - the module alone is enough") {
   }
 }
 
-// Where the write calls of the tracer are interrupted, in recording and in the loop detector.
-TEST_CASE("User: jumps out of the tracer - what comes after them is recorded") {
+// Interrupts the write calls of the tracer, in recording and in the loop detector.
+TEST_CASE("User: jumps out of the tracer - later events are recorded") {
   for (const int limit : {0, 10})
     for (const std::string compiler : {"gcc", "clang"}) {
       TemporaryFolder folder;
@@ -326,13 +325,13 @@ TEST_CASE("User: jumps out of the tracer - what comes after them is recorded") {
       CHECK(traced.result.output == run_untraced(job).output);
       const std::size_t last = traced.result.errors.find("jumps=");
       REQUIRE(last != std::string::npos);
-      const std::string told = traced.result.errors.substr(last);
-      const long jumps = output_number(told, "jumps");
-      const long steps = output_number(told, "steps");
+      const std::string last_lines = traced.result.errors.substr(last);
+      const long jumps = output_number(last_lines, "jumps");
+      const long steps = output_number(last_lines, "steps");
       REQUIRE(jumps >= 1);
       CHECK(steps == 40000 - jumps);
       auto names = count_by_name(traced.trace);
-      // What was interrupted may be there or not.
+      // The interrupted event may be recorded or not.
       if (limit == 0) {
         CHECK(static_cast<long>(names["step"]) >= steps);
         CHECK(static_cast<long>(names["inner"]) >= steps);
@@ -344,7 +343,7 @@ TEST_CASE("User: jumps out of the tracer - what comes after them is recorded") {
     }
 }
 
-// With a limit what is written on the way is the journal, by the loop detector.
+// With a limit only the loop detector writes during the run: the journal.
 TEST_CASE("User: a jump out of the loop detector - and the program ends") {
   TemporaryFolder folder;
   const Job job = job_of("jumps_gcc", {"40000", "3", "1"}, 10);
@@ -356,7 +355,7 @@ TEST_CASE("User: a jump out of the loop detector - and the program ends") {
   CHECK(property_number(traced.trace, "LOST::REENTRANT") == 1);
 }
 
-TEST_CASE("User: killed - what was told is in the archive") {
+TEST_CASE("User: killed - recorded events are in the archive") {
   TemporaryFolder folder;
   Job job = job_of("regions_gcc", {"steps", "100000000"}, 5);
   job.kill_signal = 9;

@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "analysis/archive_info.h"
+#include "analysis/event_summary.h"
 #include "analysis/trace_profile.h"
 #include "test/fuzz/archive_files.h"
 #include "test/fuzz/fuzz.h"
@@ -15,7 +16,7 @@
 
 namespace {
 
-// libotf2 forgets files of an archive that it refuses: after thousands there would be no more.
+// libotf2 leaks file descriptors of archives that it refuses: after thousands none would be left.
 class ForgottenFiles {
  public:
   ForgottenFiles() : first_(dup(STDERR_FILENO)) { close(first_); }
@@ -43,8 +44,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     std::ofstream(archive / name, std::ios::binary) << text;
   }
   const test::LibraryMayLeak archive_that_cannot_be_opened;
-  const std::string told = analysis::read_archive_info(archive.string()).error;
-  fuzz::require(fuzz::one_line(told), "an error is one line", told);
+  const std::string error = analysis::read_archive_info(archive.string()).error;
+  fuzz::require(fuzz::one_line(error), "an error is one line", error);
   for (const auto format :
        {convert::Format::kCsv, convert::Format::kChrome, convert::Format::kParaver}) {
     convert::ConvertOptions options;
@@ -58,6 +59,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   const std::string profiled = analysis::read_trace_profile(archive.string()).error;
   fuzz::require(fuzz::one_line(profiled), "an error is one line", profiled);
+  const std::string summarized = analysis::summarize_events(archive.string()).error;
+  fuzz::require(fuzz::one_line(summarized), "an error is one line", summarized);
   for (const auto& entry : fs::directory_iterator(folder.path()))
     fuzz::require(entry.path().filename().string().starts_with("archive"),
                   "nothing is written anywhere else", entry.path().string());

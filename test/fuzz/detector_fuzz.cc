@@ -24,7 +24,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   detector.finish(record);
   const std::string order = record.complaint(events);
-  fuzz::require(order.empty(), "what is told is in order", order);
+  fuzz::require(order.empty(), "loop events are in order", order);
   const std::string nesting = test::nesting_complaint(record);
   fuzz::require(nesting.empty(), "visits nest", nesting);
   return 0;

@@ -1,9 +1,9 @@
-// What the fuzz targets share: each is a function of bytes that comes back whatever they are, or
+// Common parts of the fuzz targets: each is a function of bytes that returns for any input, or
 // aborts with a line that says what is wrong.
 //
-// A target is built twice (fuzz.bzl): with libFuzzer, which finds inputs by what they reach
-// (tools/campaign fuzz), and as a test that runs the inputs it kept (corpus/, pack.h) and some made of
-// them by chance (replay.cc).
+// A target is built twice (fuzz.bzl): with libFuzzer, which searches inputs by coverage
+// (tools/campaign fuzz), and as a test that runs the kept inputs (corpus/, pack.h) and random
+// changes of them (replay.cc).
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,7 @@ inline bool one_line(std::string_view text) {
   return text.find_first_of("\n\r") == std::string_view::npos;
 }
 
-// Takes an input apart; behind its end there are zeros.
+// Splits an input; after its end it gives zeros.
 class Bytes {
  public:
   Bytes(const std::uint8_t* data, std::size_t size)

@@ -1,4 +1,4 @@
-// Writes the first inputs of the targets whose inputs are no text: test/fuzz/make_corpus FOLDER.
+// Writes the first inputs of the targets with binary inputs: test/fuzz/make_corpus FOLDER.
 // tools/campaign fuzz --add TARGET FOLDER/TARGET/* puts them into the corpus.
 #include <cstring>
 #include <filesystem>
@@ -28,8 +28,8 @@ void save(const fs::path& file, const std::string& input) {
 void append(std::string& out, const spool::RecordBuilder& file) {
   std::vector<spool::Record> records = file.log;
   records.insert(records.end(), file.ring.begin(), file.ring.end());
-  append(out, records.size() | (file.holding ? 0x8000U : 0U) | (file.ended ? 0U : 0x4000U),
-         2);
+  append(out,
+         records.size() | (file.suspended ? 0x8000U : 0U) | (file.ended ? 0U : 0x4000U), 2);
   for (const spool::Record& record : records) {
     char bytes[sizeof record];
     std::memcpy(bytes, &record, sizeof record);

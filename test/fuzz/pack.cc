@@ -25,7 +25,7 @@ std::optional<std::uint64_t> octal(std::string_view field) {
   return value;
 }
 
-// The bytes of a header, those of the sum itself taken for spaces.
+// The sum of a header's bytes, with spaces instead of the sum itself.
 std::uint64_t sum(std::string_view header) {
   std::uint64_t all = 8 * std::uint64_t{' '};
   for (std::size_t i = 0; i < header.size(); ++i)

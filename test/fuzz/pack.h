@@ -1,4 +1,4 @@
-// Reads the inputs that were kept of a fuzz target from their pack: a tar file (ustar) of plain files,
+// Reads the kept inputs of a fuzz target from their pack: a tar file (ustar) of plain files,
 // corpus/NAME.tar, which tools/campaign fuzz writes.
 //
 // Thread-safety: none needed. Errors: std::runtime_error if the pack is damaged or has no inputs.

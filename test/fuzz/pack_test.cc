@@ -29,7 +29,7 @@ TEST_CASE("Fuzz: a damaged pack is an error, never fewer inputs") {
     INFO("changed at " << i);
     std::string wrong = pack;
     wrong[1024 + i] = static_cast<char>(wrong[1024 + i] + 1);
-    // The last of the sum's bytes means nothing.
+    // The last of the sum's bytes has no meaning.
     if (i != 155) CHECK_THROWS(read_pack(wrong));
   }
 }

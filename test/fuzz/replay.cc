@@ -1,8 +1,8 @@
-// Runs a fuzz target on the inputs that were kept of it, and on some that are made of them by
-// chance: what tools/test does of tools/campaign fuzz. What is not so aborts the program.
+// Runs a fuzz target on its kept inputs and on random changes of them: the part of
+// tools/campaign fuzz in tools/test. An error aborts the program.
 //
 // REFRAIN_TEST_CORPUS: their pack, among the test's data files.
-// REFRAIN_TEST_SEEDS: how many are made by chance, the same ones each time.
+// REFRAIN_TEST_SEEDS: how many random changes, the same ones each time.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdlib>
@@ -57,7 +57,7 @@ std::string changed(std::string input, const std::vector<std::string>& all,
 
 }  // namespace
 
-TEST_CASE("Fuzz: inputs that were kept, and what comes of them by chance") {
+TEST_CASE("Fuzz: kept inputs, and random changes of them") {
   const std::vector<std::string> inputs = corpus();
   REQUIRE(inputs.size() >= 3);
   for (const std::string& input : inputs) run(input);

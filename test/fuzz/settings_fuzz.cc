@@ -1,4 +1,4 @@
-// Input: values of settings, each behind a byte that chooses the setting and ended by a zero byte.
+// Input: values of settings, each after a byte that chooses the setting and ended by a zero byte.
 #include <span>
 
 #include "filters/settings.h"
@@ -16,7 +16,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::string after = filters::value_text(settings, info);
     fuzz::require(fuzz::one_line(error), "an error is one line", error);
     if (!error.empty()) {
-      fuzz::require(after == before, "what is wrong changes nothing", info.name);
+      fuzz::require(after == before, "wrong values change nothing", info.name);
       continue;
     }
     filters::Settings again;

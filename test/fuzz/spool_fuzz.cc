@@ -1,7 +1,7 @@
 // Input: the spool of a job.
 //   byte: processes (1 or 2), whether they are ranks of MPI, whether they died
 //   files, of each process its journal and two locations: 2 bytes with the number of records and
-//   whether the file holds, then records of 24 bytes as they lie in a spool
+//   whether the file is suspended, then records of 24 bytes as they lie in a spool
 #include <cstring>
 #include <filesystem>
 
@@ -18,7 +18,7 @@ void fill(refrain::fuzz::Bytes& bytes, refrain::spool::RecordBuilder& file) {
     refrain::spool::Record record{};
     const std::string_view text = bytes.text(sizeof record);
     std::memcpy(&record, text.data(), text.size());
-    if ((shape & 0x8000) != 0 && i == (shape & 0x3fff) / 2) file.hold_in_ring();
+    if ((shape & 0x8000) != 0 && i == (shape & 0x3fff) / 2) file.suspend_in_ring();
     file.add(record);
   }
   if ((shape & 0x4000) != 0) file.not_ended();

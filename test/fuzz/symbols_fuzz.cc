@@ -38,10 +38,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const Parsed whole = parse(text, text.size() + 1);
   const Parsed pieces = parse(text, piece);
   require(refrain::fuzz::one_line(whole.error), "an error is one line", whole.error);
-  require(whole.error == pieces.error, "pieces make no difference to errors", pieces.error);
+  require(whole.error == pieces.error, "errors do not depend on the pieces", pieces.error);
   if (!whole.error.empty()) return 0;
-  require(whole.symbols == pieces.symbols, "pieces make no difference to symbols");
+  require(whole.symbols == pieces.symbols, "symbols do not depend on the pieces");
   require(whole.lines == pieces.lines && whole.negative == pieces.negative,
-          "pieces make no difference to what is known of them");
+          "line counts do not depend on the pieces");
   return 0;
 }

@@ -1,5 +1,5 @@
-// Archives whose definitions and events contradict each other, or refer to what is not there:
-// whatever reads archives ends, with an error or without.
+// Archives whose definitions and events contradict each other, or have dangling references:
+// every reader of archives returns, with an error or without.
 #include <catch2/catch.hpp>
 #include <cstdint>
 #include <filesystem>
@@ -7,6 +7,9 @@
 #include <string>
 
 #include "analysis/archive_info.h"
+#include "analysis/event_summary.h"
+#include "analysis/profile_totals.h"
+#include "analysis/run_profile.h"
 #include "analysis/trace_profile.h"
 #include "reader/anchor_file.h"
 #include "reader/foreign_archive.h"
@@ -19,7 +22,7 @@ namespace {
 
 bool one_line(const std::string& error) { return error.find('\n') == std::string::npos; }
 
-// How many seeds: REFRAIN_TEST_SEEDS, else what takes some seconds.
+// Number of seeds: REFRAIN_TEST_SEEDS, by default for some seconds.
 std::uint32_t seeds() {
   const char* wanted = std::getenv("REFRAIN_TEST_SEEDS");
   return wanted == nullptr ? 300
@@ -28,9 +31,10 @@ std::uint32_t seeds() {
 
 }  // namespace
 
-TEST_CASE("Hostile archives: definitions that lie - read or refused, in one line") {
+TEST_CASE("Hostile archives: wrong definitions - read, or refused in one line") {
   std::uint32_t converted = 0;
   std::uint32_t profiled = 0;
+  std::uint32_t summarized = 0;
   for (std::uint32_t seed = 1; seed <= seeds(); ++seed) {
     CAPTURE(seed);
     const test::TemporaryFolder folder;
@@ -51,15 +55,23 @@ TEST_CASE("Hostile archives: definitions that lie - read or refused, in one line
         analysis::read_trace_profile((folder / "archive").string());
     CHECK(one_line(profile.error));
     profiled += profile.error.empty();
+    const analysis::EventSummary events =
+        analysis::summarize_events((folder / "archive").string());
+    CHECK(one_line(events.error));
+    const analysis::RunProfile merged = analysis::merge_summaries(events.processes);
+    CHECK(analysis::total(merged).paths.size() == merged.paths.size());
+    summarized += events.error.empty();
   }
-  // Lies are one in eight: neither always fatal nor always harmless.
+  // One in eight references is wrong: neither always fatal nor always harmless.
   CHECK(converted > seeds() / 4);
   CHECK(profiled > seeds() / 10);
   CHECK(profiled < seeds());
+  CHECK(summarized > seeds() / 10);
+  CHECK(summarized < seeds());
 }
 
-// libotf2 believes the number, and looks for that many for minutes.
-TEST_CASE("Hostile archives: an anchor file that claims more than it holds - refused") {
+// libotf2 trusts the number, and searches that many for minutes.
+TEST_CASE("Hostile archives: an anchor file that claims more than it has - refused") {
   const test::TemporaryFolder folder;
   reader::write_foreign_archive(folder / "archive", {.more_enters = 5});
   const std::filesystem::path anchor = folder / "archive" / "traces.otf2";
@@ -82,7 +94,7 @@ TEST_CASE("Hostile archives: an anchor file that claims more than it holds - ref
   };
   CHECK(refused(1'000'000'000));
   CHECK(refused(100));
-  bytes.resize(at + 2);  // in the midst of the number
+  bytes.resize(at + 2);  // in the middle of the number
   std::ofstream(anchor, std::ios::binary) << bytes;
   CHECK(reader::anchor_complaint(anchor.string()) == "damaged anchor file");
 }

@@ -3,10 +3,10 @@
 //     chance_report FOLDER [PART-OF-NAME]
 //
 // Prints a row for each kind of chance (test/support/chance.h) and probability: on how many streams
-// (of 1000 events or more) the outermost loop has as many iterations as without what depends on timing, one
-// more or less, and the share of events skipped with a limit of 10 (nested=once), on average. The
-// columns: what depends on timing are completions, which are no symbols; are messages, which may have
-// to be left out; is not known to be anything of the kind.
+// (of 1000 events or more) the outermost loop has as many iterations as without the calls that depend
+// on timing, give or take one, and the mean share of events skipped with a limit of 10 (nested=once).
+// In the columns these calls are: completions, which are no symbols; messages, which may have to be
+// left out; not marked as either.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -15,8 +15,8 @@
 #include <string>
 #include <vector>
 
-#include "filters/held_stretches.h"
 #include "filters/nested_policy.h"
+#include "filters/skipped_intervals.h"
 #include "periodicity/nested_detector.h"
 #include "test/support/chance.h"
 #include "test/support/loop_record.h"
@@ -40,8 +40,8 @@ Answer ask(const test::Stream& stream) {
   Answer answer;
   std::map<std::uint32_t, std::pair<std::uint64_t, std::uint64_t>> loops;  // events, most
   std::uint64_t begin = 0;
-  filters::HeldStretches stretches;
-  filters::NestedPolicy policy({.limit = 10, .nested = filters::Nested::kOnce}, stretches);
+  filters::SkippedIntervals intervals;
+  filters::NestedPolicy policy({.limit = 10, .nested = filters::Nested::kOnce}, intervals);
   for (const auto& event : record.events) {
     policy.on_loop_event(event);
     if (event.level != 0) continue;
@@ -51,8 +51,8 @@ Answer ask(const test::Stream& stream) {
     events += event.position - begin;
     most = std::max(most, event.iteration);
   }
-  stretches.finish(stream.size());
-  answer.skipped = static_cast<double>(stretches.held_events()) /
+  intervals.finish(stream.size());
+  answer.skipped = static_cast<double>(intervals.skipped_events()) /
                    static_cast<double>(std::max<std::size_t>(stream.size(), 1));
   std::uint64_t best = 0;
   for (const auto& [loop, found] : loops) {

@@ -1,11 +1,11 @@
-// What conversions cost: events a second of CPU time, and memory at the peak, on archives
+// Cost of conversions: events a second of CPU time, and peak memory, on archives
 // of several lengths.
 //
 // Usage: convert_report [millions of events ...]          (default: 1 10)
 // The archive: 4 MPI processes with 2 threads each; a thread enters and leaves regions, and
 // a process' first one sends a message to the next in every fourth, as programs do. Each
-// conversion runs in a process of its own, whose CPU time (user and system) and greatest
-// resident set the kernel tells.
+// conversion runs in its own process, whose CPU time (user and system) and maximum resident
+// set the kernel reports.
 #include <fmt/format.h>
 #include <otf2/otf2.h>
 #include <sys/resource.h>
@@ -119,7 +119,7 @@ double seconds(const timeval& time) {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
 }
 
-// In a process of its own, so that its memory is its own.
+// In a separate process, to measure its memory alone.
 bool report(const std::filesystem::path& archive, convert::Format format, const char* name,
             std::uint64_t events) {
   std::fflush(stdout);
@@ -153,7 +153,7 @@ int run(int argc, char** argv) {
     const TemporaryFolder folder;
     const std::uint64_t step = 10 * kProcesses * kThreads;
     const auto events = static_cast<std::uint64_t>(million * 1e6) / step * step;
-    const pid_t child = fork();  // what writing needs must not count
+    const pid_t child = fork();  // the memory of writing must not count
     if (child == 0) {
       write_archive(folder.path(), events);
       _exit(0);

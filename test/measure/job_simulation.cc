@@ -27,7 +27,7 @@ constexpr std::uint64_t kLimit = 10;
 constexpr std::uint64_t kLast = 2;
 constexpr std::uint64_t kInner = 25;
 constexpr std::uint64_t kWorld = 1;
-constexpr std::uint64_t kSelf = 101;  // and the ranks' own behind it, odd ones
+constexpr std::uint64_t kSelf = 101;  // and the ranks' own after it, odd ones
 
 double cpu_now() {
   timespec time{};
@@ -55,7 +55,7 @@ class Job {
     std::uint32_t rank_;
   };
 
-  // What a rank does in one go. Rank 0's memory is looked at.
+  // What a rank does in one go. Rank 0's memory is measured.
   void turn(std::uint32_t rank, const std::function<void()>& work) {
     forget_peak();
     before_ = live_bytes();
@@ -107,7 +107,7 @@ class Job {
     if (box->second.empty()) letters_.erase(box);
     clocks_[to] = std::max(clocks_[to], letter.sent);
     hops_[to] = std::max(hops_[to], letter.hops);
-    // It was there before, but comes to this rank only now.
+    // Allocated before, but it belongs to this rank only now.
     before_ -= std::min(before_, letter.bytes.capacity());
     mark_ = cpu_now();
     return std::move(letter.bytes);
@@ -125,7 +125,7 @@ class Job {
   unsigned depth_ = 0;
 };
 
-// The made-up program.
+// The artificial program.
 class Program {
  public:
   explicit Program(std::uint32_t ranks) : ranks_(ranks) {
@@ -134,23 +134,23 @@ class Program {
     columns_ = 1U << bits / 2;
   }
 
-  RankStretches stretches(std::uint32_t rank) const {
-    RankStretches out;
+  RankIntervals intervals(std::uint32_t rank) const {
+    RankIntervals out;
     RankVisit& start = out.visits.emplace_back();
     start.path = {{0, 20, 0}};
-    start.held = NumberRanges{{kLimit, 20 - kLast}};
-    start.anchors = start.held;
+    start.skipped = NumberRanges{{kLimit, 20 - kLast}};
+    start.anchors = start.skipped;
     RankVisit& steps = out.visits.emplace_back();
     steps.path = {{0, kIterations, 0}};
     const std::uint64_t slow = rank % 16 == 3 ? 100 + rank % 800 : kIterations;
     for (std::uint64_t i = kLimit; i < kIterations - kLast; ++i)
-      if (i != slow) steps.held.add(i);
-    for (const auto& range : steps.held.ranges())
+      if (i != slow) steps.skipped.add(i);
+    for (const auto& range : steps.skipped.ranges())
       steps.anchors.add(20 + range.begin, 20 + range.end);
     for (std::uint64_t i = 0; i < kLimit; ++i) {
       RankVisit& inner = out.visits.emplace_back();
       inner.path = {{0, kIterations, 0}, {i, kInner, 0}};
-      inner.held = NumberRanges{{kLimit + (rank % 2), kInner}};
+      inner.skipped = NumberRanges{{kLimit + (rank % 2), kInner}};
     }
     out.end_anchor = 20 + kIterations + 1;
     return out;
@@ -170,7 +170,7 @@ class Program {
       comm.parent = kind == spool::kMpiCommIntra ? kWorld : 0;
       comm.rank = own;
       comm.size = static_cast<std::uint32_t>(members.size());
-      if (own == 0) comm.members = std::move(members);  // the first one tells
+      if (own == 0) comm.members = std::move(members);  // the first one knows them
     };
     const auto line = [](std::uint32_t first, std::uint32_t step, std::uint32_t count) {
       std::vector<std::uint32_t> members(count);
@@ -223,9 +223,9 @@ class Program {
   std::array<std::uint32_t, 3> grid_{};
 };
 
-// All tell, all are told. `told(rank, result)`, behind the clock.
-template <typename Summary, typename Make, typename Told>
-Cost run_union(std::uint32_t ranks, std::string what, Make make, Told told) {
+// All send, all get the result: `use(rank, result)`, outside the measured time.
+template <typename Summary, typename Make, typename Use>
+Cost run_union(std::uint32_t ranks, std::string what, Make make, Use use) {
   Job job(ranks);
   std::optional<Summary> at_root;
   for (std::uint32_t rank = ranks; rank-- > 0;) {
@@ -239,15 +239,15 @@ Cost run_union(std::uint32_t ranks, std::string what, Make make, Told told) {
     std::optional<Summary> all;
     if (rank == 0) all = std::move(at_root);
     Job::Rank end(job, rank);
-    job.turn(rank, [&] { tell_down(end, all); });
-    told(rank, all);
+    job.turn(rank, [&] { send_down(end, all); });
+    use(rank, all);
   }
   return job.cost(std::move(what));
 }
 
-NumberRanges left_of(const RankStretches& rank, const HeldStretches& all) {
+NumberRanges left_of(const RankIntervals& rank, const SkippedIntervals& all) {
   const RankTrim trim = trim_rank(rank, all);
-  return complement(unite(rank.visits[1].held, trim.visits[1].more), 0, kIterations);
+  return complement(unite(rank.visits[1].skipped, trim.visits[1].more), 0, kIterations);
 }
 
 Cost run_messages(std::uint32_t ranks, const Program& program, const CommTable& table,
@@ -280,12 +280,12 @@ Report simulate(std::uint32_t ranks) {
   report.ranks = ranks;
   NumberRanges first;
   report.same_cut = true;
-  report.costs.push_back(run_union<HeldStretches>(
+  report.costs.push_back(run_union<SkippedIntervals>(
       ranks, "cut",
-      [&](std::uint32_t rank) { return held_stretches(program.stretches(rank)); },
-      [&](std::uint32_t rank, const std::optional<HeldStretches>& all) {
+      [&](std::uint32_t rank) { return skipped_intervals(program.intervals(rank)); },
+      [&](std::uint32_t rank, const std::optional<SkippedIntervals>& all) {
         NumberRanges left;
-        if (all) left = left_of(program.stretches(rank), *all);
+        if (all) left = left_of(program.intervals(rank), *all);
         if (rank == 0) first = left;
         report.same_cut =
             report.same_cut && left == first && left.count() == kLimit + kLast;

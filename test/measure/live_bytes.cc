@@ -46,7 +46,7 @@ void release(void* memory) noexcept {
 
 void* operator new(std::size_t bytes) { return refrain::simulation::allocate(bytes); }
 void* operator new[](std::size_t bytes) { return refrain::simulation::allocate(bytes); }
-// The temporary buffers of std::stable_sort come from these.
+// std::stable_sort allocates its temporary buffers with these.
 void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
   return refrain::simulation::allocate_or_not(bytes);
 }

@@ -1,4 +1,4 @@
-// How much memory is allocated with `new`. Whoever links this has its operators replaced.
+// How much memory is allocated with `new`. Linking this replaces the program's operators.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,7 @@
 namespace refrain::simulation {
 
 std::size_t live_bytes() noexcept;
-// The most since the last call of forget_peak().
+// The maximum since the last call of forget_peak().
 std::size_t peak_bytes() noexcept;
 void forget_peak() noexcept;
 

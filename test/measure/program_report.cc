@@ -1,18 +1,17 @@
-// Measures the nested detector and its policy on made-up programs, a line a kind.
+// Measures the nested detector and its policy on artificial programs, a line a kind.
 //
 //     program_report [SEEDS]
 //
-// Prints, with limit 10 and as means over seeds (default 20): the share of events that
-// knowing the source would allow to hold, the shares held with nested=once and
-// nested=each, the least share held with nested=once as part of the best, and nanoseconds
-// an event.
+// Prints, with limit 10 and as means over seeds (default 20): the share of events that could
+// be skipped if the source were known, the shares skipped with nested=once and nested=each,
+// the minimum share skipped with nested=once as part of the best, and nanoseconds an event.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 
-#include "filters/held_stretches.h"
 #include "filters/nested_policy.h"
+#include "filters/skipped_intervals.h"
 #include "periodicity/nested_detector.h"
 #include "test/support/loop_record.h"
 #include "test/support/program_streams.h"
@@ -20,13 +19,13 @@
 namespace refrain {
 namespace {
 
-double held_share(const test::LoopRecord& record, filters::Nested nested,
-                  std::size_t events) {
-  filters::HeldStretches stretches;
-  filters::NestedPolicy policy({.limit = 10, .nested = nested}, stretches);
+double skipped_share(const test::LoopRecord& record, filters::Nested nested,
+                     std::size_t events) {
+  filters::SkippedIntervals intervals;
+  filters::NestedPolicy policy({.limit = 10, .nested = nested}, intervals);
   for (const auto& event : record.events) policy.on_loop_event(event);
-  stretches.finish(events);
-  return static_cast<double>(stretches.held_events()) / static_cast<double>(events);
+  intervals.finish(events);
+  return static_cast<double>(intervals.skipped_events()) / static_cast<double>(events);
 }
 
 struct Sums {
@@ -61,8 +60,8 @@ Sums measure(const test::ProgramStream& program) {
   detector.finish(record);
   const std::size_t events = program.symbols.size();
   Sums result{.best = program.best(10),
-              .once = held_share(record, filters::Nested::kOnce, events),
-              .each = held_share(record, filters::Nested::kEach, events),
+              .once = skipped_share(record, filters::Nested::kOnce, events),
+              .each = skipped_share(record, filters::Nested::kEach, events),
               .nanoseconds = time.count() / static_cast<double>(events)};
   result.least = result.once / result.best;
   return result;

@@ -2,13 +2,13 @@
 //
 //     stream_report FOLDER [PART-OF-NAME]
 //
-// Prints a line a stream (of 1000 events or more): share of events held with limit 10,
+// Prints a line a stream (of 1000 events or more): share of events skipped with limit 10,
 // nested=once and nested=each, the same for the flat detector
 // with M, N = 300, 600 and 1024, 2048, nanoseconds an event,
-// longest push, and the loops found: "number<parent(b=events of body, v=visits,
+// longest push, and the detected loops: "number<parent(b=events of body, v=visits,
 // i=iterations, m=most in a visit)". Then the means, over streams and over runs (the
 // ranks of a job being one run), noise, and, if the folder has an INDEX.tsv, the rows
-// whose iterations were counted by hand and are not found.
+// whose iterations were counted by hand and are not reproduced.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -22,8 +22,8 @@
 #include <string>
 #include <vector>
 
-#include "filters/held_stretches.h"
 #include "filters/nested_policy.h"
+#include "filters/skipped_intervals.h"
 #include "periodicity/exact_detector.h"
 #include "periodicity/flat_loop_detector.h"
 #include "periodicity/nested_detector.h"
@@ -39,13 +39,13 @@ using periodicity::LoopDetector;
 using periodicity::NestedDetector;
 using Clock = std::chrono::steady_clock;
 
-double held_share(const test::LoopRecord& record, filters::Nested nested,
-                  std::size_t events) {
-  filters::HeldStretches stretches;
-  filters::NestedPolicy policy({.limit = 10, .nested = nested}, stretches);
+double skipped_share(const test::LoopRecord& record, filters::Nested nested,
+                     std::size_t events) {
+  filters::SkippedIntervals intervals;
+  filters::NestedPolicy policy({.limit = 10, .nested = nested}, intervals);
   for (const auto& event : record.events) policy.on_loop_event(event);
-  stretches.finish(events);
-  return static_cast<double>(stretches.held_events()) / static_cast<double>(events);
+  intervals.finish(events);
+  return static_cast<double>(intervals.skipped_events()) / static_cast<double>(events);
 }
 
 test::LoopRecord feed(LoopDetector& detector, const test::Stream& stream) {
@@ -70,7 +70,7 @@ struct Times {
   double longest = 0;
 };
 
-// The best of several passes: others use the machine, too.
+// The best of several passes, because others use the machine, too.
 Times measure(const test::Stream& stream) {
   Times times;
   for (int pass = 0; pass < 5; ++pass) {
@@ -81,7 +81,7 @@ Times measure(const test::Stream& stream) {
     const double all = nanoseconds(Clock::now() - start);
     times.per_event = std::min(times.per_event, all / static_cast<double>(stream.size()));
   }
-  // A push costs the same in every pass; what is longer is the machine's.
+  // A push costs the same in every pass; longer times come from the machine.
   std::vector<float> shortest(stream.size(), 1e9f);
   for (int pass = 0; pass < 5; ++pass) {
     NestedDetector detector;
@@ -114,11 +114,11 @@ Row report(const test::NamedStream& stream, std::size_t loops_shown) {
   std::array<double, 2> flat{};
   for (std::size_t k = 0; k != flat.size(); ++k) {
     FlatLoopDetector detector(std::make_unique<ExactDetector>(kWindows[k]));
-    flat[k] = held_share(feed(detector, stream.symbols), filters::Nested::kEach, events);
+    flat[k] = skipped_share(feed(detector, stream.symbols), filters::Nested::kEach, events);
   }
   const Times times = measure(stream.symbols);
-  Row row{.once = held_share(record, filters::Nested::kOnce, events),
-          .each = held_share(record, filters::Nested::kEach, events),
+  Row row{.once = skipped_share(record, filters::Nested::kOnce, events),
+          .each = skipped_share(record, filters::Nested::kEach, events),
           .flat = flat,
           .per_event = times.per_event,
           .loops = record.loops()};

@@ -1,4 +1,4 @@
-// What it costs the ranks of a job to agree on their archive, by the number of ranks:
+// Cost of agreeing on the archive of a job, by the number of ranks:
 //     bazel run -c opt //test/measure:tree_report -- 64 1024 16384
 // See job_simulation.h.
 #include <cstdio>

@@ -1,4 +1,4 @@
-// What ranks tell each other grows as a tree does, not as the number of ranks.
+// The cost of the ranks' exchanges grows with the tree's depth, not with the number of ranks.
 #include <catch2/catch.hpp>
 
 #include "test/measure/job_simulation.h"

@@ -1,6 +1,6 @@
-/* An adaptive mesh, as far as its loops go: every step advances each level of refinement,
+/* The loops of an adaptive mesh: every step advances each level of refinement,
  * finer levels in more and shorter substeps, patch by patch; every eighth step the mesh is
- * made anew, with other numbers of patches and levels.
+ * rebuilt, with other numbers of patches and levels.
  *
  * Arguments: [steps = 400] [values = 1000]
  * Regions: a patch: flux, update; a level: exchange; a step: limit; now and then: regrid. */

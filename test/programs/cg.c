@@ -1,6 +1,6 @@
-/* Conjugate gradients in an outer iteration that looks for the least eigenvalue of a sparse
+/* Conjugate gradients in an outer iteration that finds the smallest eigenvalue of a sparse
  * matrix (inverse power method): the classic shape of a loop nest with a fixed inner count.
- * Every parallel region lies in a function of its own that the iteration calls.
+ * Every parallel region is in a separate function that the iteration calls.
  *
  * Arguments: [outer iterations = 30] [rows = 1500] [inner iterations = 25]
  * Regions of an inner iteration: multiply, dot, step, dot, direct (5 events). */
@@ -119,7 +119,7 @@ int main(int argc, char** argv) {
   }
 
   uint64_t checksum = checksum_double(0, eigenvalue);
-  checksum = checksum_double(checksum, dot(x, x)); /* not what the loop would do next */
+  checksum = checksum_double(checksum, dot(x, x)); /* not the next call of the loop */
   for (long i = 0; i < rows; ++i) checksum = checksum_double(checksum, x[i]);
   printf("eigenvalue %.12f, residual %.3e, %d threads\n", eigenvalue, sqrt(residual),
          omp_get_max_threads());

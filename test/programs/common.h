@@ -12,7 +12,7 @@
 #include <string.h>
 #include <time.h>
 
-/* Keeps every parallel region at a call site of its own: inlining could copy or merge
+/* Keeps every parallel region at its own call site: inlining could copy or merge
  * them. */
 #define NOINLINE __attribute__((noinline))
 

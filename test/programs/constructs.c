@@ -109,7 +109,7 @@ static NOINLINE int flushes(void) {
   return seen;
 }
 
-/* What is done before a cancellation is chance: nothing of it is printed. */
+/* The work done before a cancellation is chance and not printed. */
 static NOINLINE void cancellations(void) {
   uint64_t sink = 0;
 #pragma omp parallel reduction(+ : sink)

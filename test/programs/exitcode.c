@@ -1,4 +1,4 @@
-/* Ends in the way that one asks for, after some iterations.
+/* Ends in a given way, after some iterations.
  *
  * Arguments: [return | exit | exit-in-region | exit-at-barrier | _exit | quick-exit | abort
  *             | raise | segv | exec | grow-file = return] [status, or number of the signal = 0] [iterations = 50]
@@ -25,7 +25,7 @@ static NOINLINE void mix(void) {
 #pragma omp parallel reduction(+ : sum)
   {
     /* monotonic: else LLVM's runtime has threads steal from each other, and may fail an
-     * assertion of its own (seen once; llvm-project 86995 and 132164 tell of it). */
+     * assertion of its own (seen once; llvm-project 86995 and 132164). */
 #pragma omp for schedule(monotonic : dynamic, 8)
     for (int i = 0; i < 64; ++i) sum += scramble(total ^ (uint64_t)i) >> 8;
   }

@@ -1,5 +1,5 @@
 ! Heat in a rod that is warmed at one end: explicit steps, and every so many of them the
-! heat content. Regions lie in contained subroutines, as Fortran programs have them.
+! heat content. Regions are in contained subroutines, as usual in Fortran.
 !
 ! Arguments: [steps = 300] [cells = 2000]
 ! Regions of a step: conduct, accept (2 events).

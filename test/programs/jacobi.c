@@ -1,5 +1,5 @@
 /* Jacobi's iteration for Poisson's equation. One parallel region lasts for the whole run:
- * what repeats lies inside it (worksharing and barriers), so only the symbol stream `auto`
+ * the loop is inside it (worksharing and barriers), so only the symbol stream `auto`
  * can see a loop here.
  *
  * Arguments: [iterations = 400] [points a side = 66] */

@@ -1,4 +1,4 @@
-/* What loader.c loads. */
+/* The library that loader.c loads. */
 #include "common.h"
 
 uint64_t loaded_work(long iterations);

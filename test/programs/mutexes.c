@@ -10,7 +10,7 @@
 
 enum { kMostThreads = 256, kWork = 48 };
 
-/* Each guarded by a mutex of its own. */
+/* Each guarded by its own mutex. */
 static long counter, others, with_lock, with_nest_lock;
 #ifdef __clang__
 static long balance;
@@ -75,7 +75,7 @@ static NOINLINE void locks(void) {
   }
 }
 
-/* On locks of one's own: a test always succeeds, a second one always fails. */
+/* On private locks: a test always succeeds, a second one always fails. */
 static NOINLINE long tests(void) {
   long won = 0;
 #pragma omp parallel for schedule(static) reduction(+ : won)

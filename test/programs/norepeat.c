@@ -1,10 +1,10 @@
 /* Parallel regions in an order without any repetition of neighbours.
  *
- * Arguments: [distinct | squarefree | random | all = all] [regions of the latter two =
- * 2000] distinct    256 regions, each at a call site of its own, each run once squarefree
- * three of them in a word without squares (lengths of the runs between the zeros of the
- * Thue-Morse sequence): no stretch is ever followed by itself random      all of them,
- * drawn from a seeded generator */
+ * Arguments: [distinct | squarefree | random | all = all] [regions of the latter two = 2000]
+ *     distinct    256 regions, each with its own call site, each run once
+ *     squarefree  three of them in a word without squares (lengths of the runs between the
+ *                 zeros of the Thue-Morse sequence): no part is ever followed by itself
+ *     random      all of them, chosen by a seeded generator */
 #include "common.h"
 
 static uint64_t total;

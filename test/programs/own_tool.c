@@ -1,4 +1,4 @@
-/* Brings an OMPT tool of its own, which counts parallel regions.
+/* Contains its own OMPT tool, which counts parallel regions.
  *
  * Arguments: [tool = yes | no: it declines] [iterations = 50]
  * The last line: `regions=... counted=... checksum=...`. */

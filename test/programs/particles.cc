@@ -3,7 +3,7 @@
 // a region and is caught there.
 //
 // Arguments: [iterations = 100] [particles = 600]
-// Regions of an iteration: push, collide, and what a lambda opens (3 events).
+// Regions of an iteration: push, collide, and one opened by a lambda (3 events).
 #include <cstdint>
 #include <stdexcept>
 #include <vector>

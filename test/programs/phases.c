@@ -1,5 +1,5 @@
-/* Changes its behaviour three times: loop A, loop B, loop C, then loop A again, each of
- * parallel regions of its own. Two bodies share no region.
+/* Changes its behaviour three times: loop A, loop B, loop C, then loop A again, each with
+ * its own parallel regions. Two bodies share no region.
  *
  * Arguments: [iterations of A = 40] [of B = 60] [of C = 50] [of A again = 30]
  * Events of an iteration: A 3, B 2, C 4. */

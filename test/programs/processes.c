@@ -1,4 +1,4 @@
-/* Makes other processes, or changes what it is as a process, between iterations.
+/* Makes other processes, or changes the process itself, between iterations.
  *
  * Arguments: [what = none] [iterations = 50, before and after]. What:
  *   none
@@ -36,7 +36,7 @@ static void iterate(long iterations) {
   for (long k = 0; k < iterations; ++k) add((uint64_t)k);
 }
 
-static void tell(const char* what) {
+static void print_result(const char* what) {
   printf("what=%s regions=%ld checksum=%016llx\n", what, regions,
          (unsigned long long)total);
   fflush(stdout);
@@ -79,7 +79,7 @@ static int with_child(const char* what, const char* program, long iterations) {
     if (child == 0) {
       regions = 0;
       iterate(iterations);
-      tell("child");
+      print_result("child");
       exit(5);
     }
   } else if (!strcmp(what, "fork-in-region")) {
@@ -104,7 +104,7 @@ static int with_child(const char* what, const char* program, long iterations) {
   return end_of(child);
 }
 
-/* Whether there is such a thing to do, and it was possible. */
+/* Whether this argument is known, and was possible. */
 static int changed(const char* what) {
   if (!strcmp(what, "none")) return 1;
   if (!strcmp(what, "pause-hard")) return omp_pause_resource_all(omp_pause_hard) == 0;
@@ -135,6 +135,6 @@ int main(int argc, char** argv) {
   else if (!changed(what))
     return 2;
   iterate(iterations);
-  tell(what);
+  print_result(what);
   return 0;
 }

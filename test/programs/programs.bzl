@@ -1,4 +1,4 @@
-"""Test programs, built by the compilers that users have and without flags of this build.
+"""Test programs, built by the users' compilers and without flags of this build.
 
 Compilers are named explicitly, so that a sanitizer or optimisation configuration of
 Refrain itself does not touch the programs that it traces.
@@ -21,7 +21,7 @@ _COMPILERS = {
     },
 }
 
-# MPICH's, by the names that Debian's alternatives do not turn into another MPI's. Two of
+# MPICH's, by names that Debian's alternatives do not redirect to another MPI. Two of
 # gcc's warnings do not understand MPI: MPI_STATUSES_IGNORE is no array, and mpif.h defines
 # more than a program uses.
 _MPI_COMPILERS = {
@@ -59,7 +59,7 @@ def _compiled_impl(ctx):
     return [DefaultInfo(executable = output, files = depset([output]))]
 
 compiled = rule(
-    doc = "One source, compiled and linked by a command line of one's own.",
+    doc = "One source, compiled and linked by its own command line.",
     implementation = _compiled_impl,
     executable = True,
     attrs = {
@@ -89,7 +89,7 @@ def openmp_program(name, src, suffix = "", flags = "", linkopts = [], **kwargs):
 
     Args:
       name: of the program.
-      src: its source; the ending tells the language.
+      src: its source; the ending shows the language.
       suffix: of the programs' names, where a source is built in several ways.
       flags: further ones of the compiler.
       linkopts: what comes last on the linker's line.

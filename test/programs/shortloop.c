@@ -1,4 +1,4 @@
-/* The benchmarks' shape: an iteration of five parallel regions, each as long as one asks.
+/* The benchmarks' shape: an iteration of five parallel regions of given length.
  *
  * Arguments: [iterations = 2000] [region's length in ns = 5000] [units = 0]
  * Every thread computes a number of units in each region. Their number is calibrated for
@@ -7,9 +7,9 @@
  *
  * Last line: ns per iteration by the wall clock and by the CPU time of all threads, both
  * of the loop alone (the first 1 % of the iterations, at least 10, warm up and are not
- * counted). The wall clock's is the median over 40 equal stretches, so that what another
- * process did meanwhile does not count; what happens in every stretch (writing, for
- * instance) does. */
+ * counted). The wall clock's is the median over 40 equal intervals, so that disturbances by
+ * other processes do not count; what happens in every interval (writing, for instance)
+ * does. */
 #include <omp.h>
 #include <stdlib.h>
 
@@ -37,7 +37,7 @@ static uint64_t cpu_ns(void) {
   return (uint64_t)t.tv_sec * UINT64_C(1000000000) + (uint64_t)t.tv_nsec;
 }
 
-/* The least of several tries: what disturbs only ever adds. */
+/* The minimum of several tries: disturbances only add. */
 static long calibrate(long length_ns) {
   enum { kUnits = 200000 };
   uint64_t least_ns = UINT64_MAX;
@@ -60,26 +60,26 @@ static void iterate(long iterations, long units) {
   }
 }
 
-enum { kStretches = 40 };
+enum { kIntervals = 40 };
 
 static int ascending(const void* a, const void* b) {
   const double x = *(const double*)a, y = *(const double*)b;
   return (x > y) - (x < y);
 }
 
-/* Wall-clock ns per iteration: the median of the stretches. */
-static double median_of_stretches(long iterations, long units) {
-  double ns[kStretches];
+/* Wall-clock ns per iteration: the median of the intervals. */
+static double median_of_intervals(long iterations, long units) {
+  double ns[kIntervals];
   long done = 0;
-  for (int s = 0; s < kStretches; ++s) {
-    const long end = iterations * (s + 1) / kStretches;
+  for (int s = 0; s < kIntervals; ++s) {
+    const long end = iterations * (s + 1) / kIntervals;
     const uint64_t begin = now_ns();
     iterate(end - done, units);
     ns[s] = end > done ? (double)(now_ns() - begin) / (double)(end - done) : 0;
     done = end;
   }
-  qsort(ns, kStretches, sizeof ns[0], ascending);
-  return (ns[kStretches / 2 - 1] + ns[kStretches / 2]) / 2;
+  qsort(ns, kIntervals, sizeof ns[0], ascending);
+  return (ns[kIntervals / 2 - 1] + ns[kIntervals / 2]) / 2;
 }
 
 int main(int argc, char** argv) {
@@ -93,7 +93,7 @@ int main(int argc, char** argv) {
 
   iterate(before, units);
   const uint64_t cpu = cpu_ns();
-  const double wall = median_of_stretches(iterations - before, units);
+  const double wall = median_of_intervals(iterations - before, units);
   const uint64_t cpu_end = cpu_ns();
 
   printf(

@@ -1,4 +1,4 @@
-// What stepper.cc calls: see there.
+// The functions that stepper.cc calls: see there.
 #pragma once
 
 #include <cstddef>

@@ -3,20 +3,20 @@
 // Arguments: [what = none] [iterations = 50, before and after]. What:
 //   none
 //   caught            thrown and caught inside of a region, by one of its threads
-//   through           thrown behind each region, caught further up
+//   through           thrown after each region, caught further up
 //   uncaught          thrown, and never caught
 //   signals           a timer's signals all the time; the handler only counts
-//   signal-region     a signal whose handler has a parallel region of its own
+//   signal-region     a signal whose handler has its own parallel region
 //   jump              siglongjmp out of a handler, while no region is open
-//   roots             six threads at once, each with regions of its own
+//   roots             six threads at once, each with its own regions
 //   detached          a thread that goes on with regions while the process ends
 //   at-exit           a region in a function that atexit calls
 //   many              2000 threads, one after another, each with a region
 //   thread-exit       pthread_exit within a thread that had regions
 //   cancelled         pthread_cancel of a thread that sleeps between regions
-//   cancelled-busy    the same of one that goes on with 4000 regions of its own before it looks
+//   cancelled-busy    the same of one with 4000 more regions before its cancellation point
 // The last line: `what=... regions=... checksum=...`; regions are the outermost ones that were
-// surely done (detached: without those of that thread).
+// certainly done (detached: without those of that thread).
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -112,7 +112,7 @@ std::uint64_t signal_region(long iterations) {
 std::uint64_t jump(long iterations) {
   signal(SIGUSR1, [](int) { siglongjmp(g_back, 1); });
   std::uint64_t total = 0;
-  static long k;  // keeps its value where the jump comes back
+  static long k;  // keeps its value after the jump
   for (k = 0; k < iterations; ++k) {
     if (sigsetjmp(g_back, 1) == 0) raise(SIGUSR1);
     total = checksum_add(total, region(static_cast<std::uint64_t>(k)));
@@ -148,7 +148,7 @@ void* regions_and_sleep(void*) {
   for (;;) pause();
 }
 
-// No region of one thread waits for anything, so that none is a cancellation point.
+// A region of one thread waits for nothing, so it is no cancellation point.
 std::atomic<bool> g_cancelled{false};
 void* regions_and_look(void*) {
   while (!g_cancelled) {
@@ -185,7 +185,7 @@ std::uint64_t threads_that_end(void* (*work)(void*), bool cancelled) {
   return 20;
 }
 
-void tell(const std::string& what, std::uint64_t total) {
+void print_result(const std::string& what, std::uint64_t total) {
   std::printf("what=%s regions=%ld checksum=%016llx\n", what.c_str(), g_regions.load(),
               static_cast<unsigned long long>(total));
   std::fflush(stdout);
@@ -202,9 +202,9 @@ std::uint64_t act(const std::string& what, long iterations) {
   if (what == "thread-exit") return threads_that_end(regions_and_exit, false);
   if (what == "cancelled") return threads_that_end(regions_and_sleep, true);
   if (what == "cancelled-busy") return cancelled_busy();
-  if (what == "at-exit") std::atexit([] { tell("at-exit-function", iterate(5)); });
+  if (what == "at-exit") std::atexit([] { print_result("at-exit-function", iterate(5)); });
   if (what == "uncaught") {
-    tell(what, 0);
+    print_result(what, 0);
     throw std::runtime_error("not caught");
   }
   if (what == "detached") {
@@ -224,10 +224,10 @@ int main(int argc, char** argv) {
   std::uint64_t total = iterate(iterations);
   total = checksum_add(total, act(what, iterations));
   if (what == "detached") {
-    tell(what, total);
+    print_result(what, total);
     std::exit(0);
   }
   total = checksum_add(total, iterate(iterations));
-  tell(what, total);
+  print_result(what, total);
   return 0;
 }

@@ -1,4 +1,4 @@
-// Stands in for an OpenMP runtime: starts an OMPT tool and calls its callbacks as a runtime would.
+// A fake OpenMP runtime: starts an OMPT tool and calls its callbacks as a runtime would.
 //
 // Thread-safety: none. One tool a process.
 #pragma once
@@ -25,14 +25,14 @@ inline ompt_interface_fn_t lookup(const char* name) {
 
 using StartTool = ompt_start_tool_result_t* (*)(unsigned, const char*);
 
-// Null if the tool does not want to be there. The caller calls the result's `finalize`.
+// Null if the tool declines. The caller calls the result's `finalize`.
 inline ompt_start_tool_result_t* start_tool(StartTool start) {
   ompt_start_tool_result_t* tool = start(202111, "LLVM");
   if (tool == nullptr || tool->initialize(lookup, 0, &tool->tool_data) == 0) return nullptr;
   return tool;
 }
 
-// What the tool registered; null if it did not.
+// The registered callback; null if there is none.
 template <typename Function>
 Function callback(ompt_callbacks_t which) {
   return reinterpret_cast<Function>(g_callbacks.at(which));
@@ -43,8 +43,7 @@ inline void thread_begins(ompt_data_t& thread) {
                                                                      &thread);
 }
 
-// A parallel region that this thread opens, of so many threads, and what lies in it, between
-// the begin and the end of its implicit task.
+// A parallel region of this thread with a team of this size, and `body` in its implicit task.
 template <typename Body>
 void parallel_region(ompt_data_t& parallel, unsigned threads, const void* code,
                      const Body& body) {

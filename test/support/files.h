@@ -9,7 +9,7 @@
 
 namespace refrain::test {
 
-// A folder of its own, removed at the end, but kept if REFRAIN_TEST_KEEP is set.
+// A temporary folder, removed at the end unless REFRAIN_TEST_KEEP is set.
 class TemporaryFolder {
  public:
   TemporaryFolder();
@@ -18,7 +18,7 @@ class TemporaryFolder {
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
 
   const std::filesystem::path& path() const { return path_; }
-  // A path inside; nothing is made.
+  // A path inside; does not create it.
   std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
 
  private:

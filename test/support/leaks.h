@@ -1,6 +1,6 @@
-// Leaks that are not ours: libotf2 (3.0.2) forgets what it had allocated for an archive
-// that it then cannot open. Where a test shows it such a one, the leak sanitizer looks
-// away; only there, so that what we forget ourselves is found everywhere else.
+// Switches the leak sanitizer off where a test opens archives that libotf2 refuses: libotf2
+// (3.0.2) does not free what it had allocated for them. Only there, so that our own leaks
+// are found everywhere else.
 #pragma once
 
 #if defined(__SANITIZE_ADDRESS__)

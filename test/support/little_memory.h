@@ -1,4 +1,4 @@
-// Settings with which the nested detector runs out of everything soon.
+// Settings with which the nested detector soon runs out of memory for everything.
 #pragma once
 
 #include "periodicity/nested_detector.h"

@@ -71,25 +71,25 @@ std::string LoopRecord::complaint(std::uint64_t end) const {
   std::map<std::uint32_t, std::uint32_t> visits;
   for (std::size_t index = 0; index != events.size(); ++index) {
     const LoopEvent& event = events[index];
-    const auto tell = [&](const std::string& what) {
+    const auto fail = [&](const std::string& what) {
       return "event " + std::to_string(index) + " (loop " + std::to_string(event.loop) +
              ", position " + std::to_string(event.position) + "): " + what;
     };
-    if (event.position > end) return tell("lies in the future");
+    if (event.position > end) return fail("lies in the future");
     if (event.kind == LoopEventKind::kFound) {
-      if (event.level != open.size()) return tell("found at a wrong level");
+      if (event.level != open.size()) return fail("found at a wrong level");
       const bool outermost = event.level == 0;
       const auto parent = outermost ? periodicity::kNoLoop : open.back().found.loop;
-      if (event.parent != parent) return tell("wrong parent");
-      if (event.visit != visits[event.loop]++) return tell("visits jump");
+      if (event.parent != parent) return fail("wrong parent");
+      if (event.visit != visits[event.loop]++) return fail("visits jump");
       open.push_back({event, event.iteration});
       continue;
     }
-    if (event.level >= open.size()) return tell("of a loop that is not open");
+    if (event.level >= open.size()) return fail("of a loop that is not open");
     const std::string what = check(event, open[event.level]);
-    if (!what.empty()) return tell(what);
+    if (!what.empty()) return fail(what);
     if (event.kind == LoopEventKind::kLeft) {
-      if (event.level + 1u != open.size()) return tell("left before its inner loop");
+      if (event.level + 1u != open.size()) return fail("left before its inner loop");
       open.pop_back();
     }
   }

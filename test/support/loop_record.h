@@ -1,4 +1,4 @@
-// LoopRecord: keeps what a LoopDetector tells, checks its order, and sums it up by loop.
+// LoopRecord: keeps the events of a LoopDetector, checks their order, and sums them up by loop.
 #pragma once
 
 #include <cstdint>
@@ -29,9 +29,9 @@ class LoopRecord final : public periodicity::LoopSink {
 
   std::map<std::uint32_t, LoopSummary> loops() const;
 
-  // What is wrong with the order of events, or "" if nothing is: levels open and close
-  // like brackets, iterations are numbered and dated in order, nothing lies behind
-  // `end` or, if it is given, further back than `reach` from the event before it.
+  // What is wrong with the order of events, or "": levels open and close like brackets,
+  // iterations are numbered and dated in order, nothing lies after `end` or, if it is given,
+  // further back than `reach` from the event before it.
   std::string complaint(std::uint64_t end) const;
 };
 

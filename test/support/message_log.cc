@@ -48,7 +48,7 @@ std::vector<LoggedMessage> in_order(std::vector<LoggedMessage> messages) {
   return messages;
 }
 
-// The archive's communicator that a name of the log means.
+// The archive's communicator with this name in the log.
 class Communicators {
  public:
   Communicators(const Trace& trace, const MessageLog& log) : trace_(trace) {
@@ -80,13 +80,12 @@ class Communicators {
   std::map<std::string, std::uint32_t> by_name_;
 };
 
-// The ends that the archive has must be messages of the log, in order; all of them, if it
-// is in full.
+// The archive's ends must be messages of the log, in order; all of them, if it is full.
 void compare_ends(const std::vector<MessageEnd>& ends,
                   const std::vector<LoggedMessage>& messages, Extent extent,
-                  const std::string& name, Told& told) {
+                  const std::string& name, ProblemKind& kind) {
   if (extent == Extent::kFull && ends.size() != messages.size())
-    told.add(name + ": " + std::to_string(messages.size()) + " by the log, " +
+    kind.add(name + ": " + std::to_string(messages.size()) + " by the log, " +
              std::to_string(ends.size()) + " in the archive");
   std::size_t next = 0;
   for (std::size_t i = 0; i < ends.size(); ++i) {
@@ -95,7 +94,7 @@ void compare_ends(const std::vector<MessageEnd>& ends,
            extent == Extent::kReduced)
       ++next;
     if (next >= messages.size() || messages[next].bytes != ends[i].bytes) {
-      told.add(name + ": number " + std::to_string(i) + " of the archive, of " +
+      kind.add(name + ": number " + std::to_string(i) + " of the archive, of " +
                std::to_string(ends[i].bytes) + " bytes, is no message of the log from " +
                std::to_string(expected) + " on");
       return;
@@ -127,20 +126,20 @@ MessageLog read_message_log(const std::filesystem::path& prefix, int ranks) {
 
 Problems check_log(const MessageLog& log) {
   Problems problems;
-  Told told(problems, "log");
+  ProblemKind kind(problems, "log");
   for (const auto& [channel, messages] : log.channels) {
-    if (!log.members.count(channel.comm)) told.add(text(channel) + ": unknown members");
+    if (!log.members.count(channel.comm)) kind.add(text(channel) + ": unknown members");
     for (std::size_t i = 0; i < messages.sends.size(); ++i)
       if (messages.sends[i].number != i)
-        told.add(text(channel) + ": send " + std::to_string(i) + " has number " +
+        kind.add(text(channel) + ": send " + std::to_string(i) + " has number " +
                  std::to_string(messages.sends[i].number));
     if (messages.sends.size() != messages.receives.size())
-      told.add(text(channel) + ": " + std::to_string(messages.sends.size()) + " sent, " +
+      kind.add(text(channel) + ": " + std::to_string(messages.sends.size()) + " sent, " +
                std::to_string(messages.receives.size()) + " received");
     const std::vector<LoggedMessage> received = in_order(messages.receives);
     for (std::size_t i = 0; i < std::min(received.size(), messages.sends.size()); ++i)
       if (received[i].number != i || received[i].bytes != messages.sends[i].bytes)
-        told.add(text(channel) + ": message " + std::to_string(i) + " of " +
+        kind.add(text(channel) + ": message " + std::to_string(i) + " of " +
                  std::to_string(messages.sends[i].bytes) + " bytes was received as " +
                  std::to_string(received[i].number) + " of " +
                  std::to_string(received[i].bytes));
@@ -152,12 +151,12 @@ Problems compare_with_log(const Trace& trace, const MessageLog& log, Extent exte
   const Replay replayed = replay(trace);
   const Communicators communicators(trace, log);
   Problems problems = replayed.problems;
-  Told told(problems, "log");
+  ProblemKind kind(problems, "log");
   std::map<Channel, bool> known;
   for (const auto& [channel, messages] : log.channels) {
     const auto comm = communicators.of(channel.comm);
     if (!comm) {
-      told.add(text(channel) + ": no such communicator, or more than one, is defined");
+      kind.add(text(channel) + ": no such communicator, or more than one, is defined");
       continue;
     }
     const Channel where{channel.source, channel.destination, *comm,
@@ -165,13 +164,13 @@ Problems compare_with_log(const Trace& trace, const MessageLog& log, Extent exte
     known[where] = true;
     const auto found = replayed.channels.find(where);
     const Queue queue = found == replayed.channels.end() ? Queue{} : found->second;
-    compare_ends(queue.sends, messages.sends, extent, text(channel) + ", sent", told);
-    // Receives stand in the archive as they were posted, in the log as they were seen.
+    compare_ends(queue.sends, messages.sends, extent, text(channel) + ", sent", kind);
+    // Receives are in the archive in the order of posting, in the log in that of completion.
     compare_ends(queue.receives, in_order(messages.receives), extent,
-                 text(channel) + ", received", told);
+                 text(channel) + ", received", kind);
   }
   for (const auto& [channel, queue] : replayed.channels)
-    if (!known.count(channel)) told.add(test::text(channel) + ": is not in the log");
+    if (!known.count(channel)) kind.add(test::text(channel) + ": is not in the log");
   return problems;
 }
 

@@ -1,8 +1,8 @@
-// The logs that the MPI test programs write of their messages
-// (test/programs/mpi/messages.h), and an archive compared with them.
+// Reads the logs that the MPI test programs write of their messages
+// (test/programs/mpi/messages.h), and compares an archive with them.
 //
-// Errors: std::runtime_error for logs that are missing or cannot be read; problems in words
-// for what does not fit.
+// Errors: std::runtime_error for logs that are missing or cannot be read; differences are
+// returned as problems in words.
 #pragma once
 
 #include <compare>
@@ -43,16 +43,16 @@ struct MessageLog {
 // Of <prefix>.0 to <prefix>.<ranks - 1>.
 MessageLog read_message_log(const std::filesystem::path& prefix, int ranks);
 
-// Numbers count up from 0 on each channel, and what was sent has arrived, in full length.
+// Numbers count up from 0 on each channel, and all sent messages have arrived, in full length.
 Problems check_log(const MessageLog& log);
 
-// All messages of the run are in the archive, or some are, each with both its ends.
+// All messages of the run are in the archive, or some of them, each with both ends.
 enum class Extent { kFull, kReduced };
 
-// By channel, the archive's pairs against the log's messages: the same ones in the same
-// order (kFull), or some of them (kReduced). Which message a pair is, its length tells. The
-// archive's communicators are known by their members and, where several have the same, by
-// their names.
+// By channel, compares the archive's pairs with the log's messages: the same ones in the
+// same order (kFull), or some of them (kReduced). Messages are identified by their length,
+// communicators of the archive by their members and, where several have the same, by their
+// names.
 Problems compare_with_log(const Trace& trace, const MessageLog& log, Extent extent);
 
 }  // namespace refrain::test

@@ -1,4 +1,4 @@
-// Makes small archives of MPI programs by hand, faults included, for the tests of the
+// Makes small archives of MPI programs by hand, including faulty ones, for the tests of the
 // checkers.
 //
 // Processes of one location each (process r: location r). Communicators: kWorld of all in

@@ -17,7 +17,10 @@ std::string of_process(int rank, const Event& event) {
 class MessageReader {
  public:
   MessageReader(const MpiProcesses& processes, int rank, Replay& into)
-      : processes_(processes), rank_(rank), into_(into), told_(into.problems, "message") {}
+      : processes_(processes),
+        rank_(rank),
+        into_(into),
+        reported_(into.problems, "message") {}
 
   void read() {
     find_cancelled();
@@ -43,7 +46,7 @@ class MessageReader {
       const auto begun = active.find(event->request);
       if (begins || begun == active.end()) {
         if (event->type == EventType::kMpiIrecv)
-          told_.add(of_process(rank_, *event) + " was not posted");
+          reported_.add(of_process(rank_, *event) + " was not posted");
         continue;
       }
       if (event->type == EventType::kMpiRequestCancelled &&
@@ -77,15 +80,15 @@ class MessageReader {
   }
 
   void no_peer(const Event& event) {
-    told_.add(of_process(rank_, event) + ": communicator " +
-              std::to_string(event.reference) + " has no rank " +
-              std::to_string(event.value));
+    reported_.add(of_process(rank_, event) + ": communicator " +
+                  std::to_string(event.reference) + " has no rank " +
+                  std::to_string(event.value));
   }
 
   const MpiProcesses& processes_;
   const int rank_;
   Replay& into_;
-  Told told_;
+  ProblemKind reported_;
   std::set<const Event*> withdrawn_;
   std::map<const Event*, const Event*> completion_;
 };
@@ -103,7 +106,7 @@ EventType begin_of(EventType completion) {
   }
 }
 
-void check_requests_of(const MpiProcesses& processes, int rank, Told& told) {
+void check_requests_of(const MpiProcesses& processes, int rank, ProblemKind& kind) {
   std::map<std::uint64_t, const Event*> active;
   for (const Event* event : processes.events(rank)) {
     const std::string what =
@@ -113,7 +116,7 @@ void check_requests_of(const MpiProcesses& processes, int rank, Told& told) {
       case EventType::kMpiIsend:
       case EventType::kMpiIrecvRequest:
       case EventType::kMpiCollectiveRequest:
-        if (found != active.end()) told.add(what + " is active already");
+        if (found != active.end()) kind.add(what + " is active already");
         active[event->request] = event;
         break;
       case EventType::kMpiIsendComplete:
@@ -121,23 +124,23 @@ void check_requests_of(const MpiProcesses& processes, int rank, Told& told) {
       case EventType::kMpiCollectiveComplete:
       case EventType::kMpiRequestCancelled:
         if (found == active.end()) {
-          told.add(what + " is not active");
+          kind.add(what + " is not active");
           break;
         }
         if (event->type != EventType::kMpiRequestCancelled &&
             found->second->type != begin_of(event->type))
-          told.add(what + " was begun by " + event_name(found->second->type));
+          kind.add(what + " was begun by " + event_name(found->second->type));
         active.erase(found);
         break;
       case EventType::kMpiRequestTest:
-        if (found == active.end()) told.add(what + " is not active");
+        if (found == active.end()) kind.add(what + " is not active");
         break;
       default:
         break;
     }
   }
   for (const auto& [request, event] : active)
-    told.add(of_process(rank, *event) + ", request " + std::to_string(request) +
+    kind.add(of_process(rank, *event) + ", request " + std::to_string(request) +
              " is never complete");
 }
 
@@ -179,7 +182,7 @@ Replay replay(const Trace& trace) {
 Problems check_messages(const Trace& trace) {
   const Replay replayed = replay(trace);
   Problems problems = replayed.problems;
-  Told unmatched(problems, "unmatched"), lengths(problems, "lengths differ");
+  ProblemKind unmatched(problems, "unmatched"), lengths(problems, "lengths differ");
   for (const auto& [channel, queue] : replayed.channels) {
     if (queue.sends.size() != queue.receives.size())
       unmatched.add(text(channel) + ": " + std::to_string(queue.sends.size()) + " sends, " +
@@ -197,9 +200,9 @@ Problems check_messages(const Trace& trace) {
 Problems check_requests(const Trace& trace) {
   const MpiProcesses processes(trace);
   Problems problems = processes.problems();
-  Told told(problems, "request");
+  ProblemKind kind(problems, "request");
   for (int rank = 0; rank < processes.size(); ++rank)
-    check_requests_of(processes, rank, told);
+    check_requests_of(processes, rank, kind);
   return problems;
 }
 

@@ -1,11 +1,11 @@
-// What must hold of MPI's records in every archive: an independent replay, which pairs
-// sends with receives as readers do.
+// Checks of MPI's records in any archive, by an independent replay, which pairs sends with
+// receives as readers do.
 //
 // A channel is (source, destination, communicator, tag). Sends queue up in the order of
 // MpiSend and MpiIsend, receives in the order of MpiRecv and MpiIrecvRequest (the posting;
 // it is of the channel that its MpiIrecv names). First in, first out.
 //
-// Checks return problems in words, as those of trace_checks.h do; none: good.
+// Checks return problems in words, like those of trace_checks.h; none: good.
 #pragma once
 
 #include <compare>
@@ -31,12 +31,12 @@ struct MessageEnd {
 };
 
 struct Queue {
-  std::vector<MessageEnd> sends, receives;  // the n-th of one with the n-th of the other
+  std::vector<MessageEnd> sends, receives;  // the n-th of each are a pair
 };
 
 struct Replay {
   std::map<Channel, Queue> channels;
-  Problems problems;  // what keeps a record from being put into a channel
+  Problems problems;  // of records that belong to no channel
 
   std::size_t pairs() const;
   std::size_t unmatched() const;
@@ -47,11 +47,11 @@ Replay replay(const Trace& trace);
 Problems check_messages(const Trace& trace);
 
 // No receive is complete before its send was begun. No member leaves a collective before
-// those have come without whom it cannot end: all of them, the root, or, for the root, all.
+// those have entered whom it needs: all of them, the root, or, for the root, all.
 Problems check_causality(const Trace& trace);
 
 // The members of each communicator were in the same collectives in the same order, with the
-// same root; what was begun has ended.
+// same root; all that were begun have ended.
 Problems check_collectives(const Trace& trace);
 
 // On every process each request is begun, then complete or cancelled, once; no two of the

@@ -9,14 +9,14 @@
 namespace refrain::test {
 namespace {
 
-// That a check finds one thing, and says so.
+// Expects that a check finds one problem, with this text.
 void check_finds(const Problems& problems, const std::string& what) {
   INFO(text(problems));
   CHECK(problems.size() == 1);
   CHECK(text(problems).find(what) != std::string::npos);
 }
 
-// Everything that a good archive may have; all times in order.
+// A good archive with everything it may have; all times in order.
 void fill_well(MpiArchive& a) {
   a.send(0, 10, 1, 8);
   a.isend(0, 20, 1, 16, 70);
@@ -24,11 +24,11 @@ void fill_well(MpiArchive& a) {
   a.post(1, 5, 50);
   a.post(1, 6, 51);
   a.tested(1, 7, 51);
-  a.irecv(1, 40, 0, 16, 51);  // the second that was posted is complete first
+  a.irecv(1, 40, 0, 16, 51);  // the second one posted is complete first
   a.irecv(1, 41, 0, 8, 50);
-  a.send(0, 50, 0, 24, 3, MpiArchive::kBackwards);  // rank 0 there is the last process
+  a.send(0, 50, 0, 24, 3, MpiArchive::kBackwards);  // rank 0 of it is the last process
   a.recv(1, 60, 1, 24, 3, MpiArchive::kBackwards);
-  a.post(1, 70, 50);  // a request's number may come again
+  a.post(1, 70, 50);  // a request's number may be reused
   a.cancelled(1, 71, 50);
   a.isend(0, 72, 1, 99, 70);  // never arrives
   a.cancelled(0, 73, 70);
@@ -46,7 +46,7 @@ void fill_well(MpiArchive& a) {
 
 }  // namespace
 
-TEST_CASE("MPI checks: good - an archive of everything") {
+TEST_CASE("MPI checks: good - an archive with everything") {
   MpiArchive archive(2);
   fill_well(archive);
   const Trace trace = archive.finish();
@@ -102,7 +102,7 @@ TEST_CASE("MPI checks: messages - faults are found") {
     a.send(0, 10, 1, 8, 1, static_cast<MpiArchive::Comm>(17));
     check_finds(check_messages(a.finish()), "communicator 17 has no rank 1");
   }
-  SECTION("only the first few are told, and the number") {
+  SECTION("only the first few are reported, and the number") {
     for (std::uint32_t tag = 0; tag < 9; ++tag) a.send(0, 10, 1, 8, tag);
     const Problems problems = check_messages(a.finish());
     CHECK(problems.size() == 6);
@@ -117,7 +117,7 @@ TEST_CASE("MPI checks: requests - faults are found") {
     a.recv(1, 20, 0, 8);
     check_finds(check_mpi(a.finish()), "request 7 is never complete");
   }
-  SECTION("a collective that is never complete is told by both checks") {
+  SECTION("a collective that is never complete is reported by both checks") {
     for (int rank = 0; rank < 2; ++rank) a.collective_request(rank, 10, 7);
     const Trace trace = a.finish();
     CHECK(check_requests(trace).size() == 2);
@@ -143,7 +143,7 @@ TEST_CASE("MPI checks: requests - faults are found") {
     a.post(1, 10, 7), a.isend_complete(1, 11, 7);
     check_finds(check_mpi(a.finish()), "was begun by MpiIrecvRequest");
   }
-  SECTION("a receive that nobody posted is in no channel") {
+  SECTION("a receive that was never posted is in no channel") {
     a.send(0, 5, 1, 8);
     a.irecv(1, 10, 0, 8, 7);
     const Trace trace = a.finish();
@@ -173,13 +173,13 @@ TEST_CASE("MPI checks: collectives - faults are found") {
       a.collective(rank, 10, 20, OTF2_COLLECTIVE_OP_BCAST, rank == 1 ? 1 : 0);
     check_finds(check_collectives(a.finish()), "rank 1 has operation 1 root 1");
   }
-  SECTION("different iterations: one comes when another has left") {
+  SECTION("different iterations: one enters when another has left") {
     a.collective(0, 10, 20), a.collective(1, 12, 20), a.collective(2, 30, 40);
     const Trace trace = a.finish();
     CHECK(text(check_collectives(trace)) == "");
     CHECK(check_causality(trace).size() == 2);
   }
-  SECTION("left before the root came, and the root before the others") {
+  SECTION("left before the root entered, and the root before the others") {
     const auto all = [&a](OTF2_CollectiveOp operation) {
       const std::uint64_t from = operation == OTF2_COLLECTIVE_OP_BCAST ? 0 : 100;
       a.collective(0, from + 10, from + 20, operation, 1);
@@ -203,7 +203,7 @@ TEST_CASE("MPI checks: collectives - faults are found") {
   }
 }
 
-TEST_CASE("MPI checks: order - collectives count from where they begin") {
+TEST_CASE("MPI checks: order - collectives are ordered by their begin") {
   MpiArchive a(2);
   // An Allreduce that does not block begins before a Barrier on both, and ends after it on
   // one only.
@@ -233,7 +233,7 @@ class Logs {
 const char* const kThreeSent =
     "S 0 1 MPI_COMM_WORLD 1 8 0\nS 0 1 MPI_COMM_WORLD 1 16 1\nS 0 1 MPI_COMM_WORLD 1 24 "
     "2\n";
-// As Waitany may see them.
+// As Waitany may complete them.
 const char* const kThreeReceived =
     "R 0 1 MPI_COMM_WORLD 1 16 1\nR 0 1 MPI_COMM_WORLD 1 8 0\nR 0 1 MPI_COMM_WORLD 1 24 "
     "2\n";
@@ -257,7 +257,7 @@ TEST_CASE("Message log: logs alone - faults are found") {
   CHECK_THROWS_AS(read_message_log(empty / "log", 1), std::runtime_error);
 }
 
-TEST_CASE("Message log: archive - compared in full and in part") {
+TEST_CASE("Message log: archive - compared, full and reduced") {
   const MessageLog log = Logs(kThreeSent, kThreeReceived).read();
   MpiArchive a(2);
   const auto both = [&a](std::initializer_list<std::uint64_t> lengths,
@@ -296,7 +296,7 @@ TEST_CASE("Message log: archive - compared in full and in part") {
   }
 }
 
-TEST_CASE("Message log: archive - a communicator that is not defined is told") {
+TEST_CASE("Message log: archive - an undefined communicator is reported") {
   const MessageLog log = Logs("S 0 1 other 1 8 0\nC other 1\n", "").read();
   MpiArchive a(2);
   check_finds(compare_with_log(a.finish(), log, Extent::kReduced), "no such communicator");

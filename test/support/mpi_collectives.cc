@@ -9,8 +9,7 @@
 namespace refrain::test {
 namespace {
 
-// One process in one collective. Blocking or not, its place among others is where it
-// begins.
+// One process in one collective. Blocking or not, it is ordered by its begin.
 struct Part {
   std::uint32_t comm = 0, root = 0;
   std::int64_t operation = -1;  // -1: it has not ended
@@ -27,8 +26,8 @@ void finish(Part& part, const Event& end) {
   part.bytes = end.sent + end.received;
 }
 
-// Threads of a process may be in collectives of different communicators at a time: each has a
-// location of its own.
+// Threads of a process may be in collectives of different communicators at a time: each has
+// its own location.
 class Locations {
  public:
   explicit Locations(const Trace& trace) {
@@ -43,7 +42,7 @@ class Locations {
   std::map<const Event*, std::size_t, std::less<>> first_;
 };
 
-std::vector<Part> read_parts(const MpiProcesses& processes, int rank, Told& told) {
+std::vector<Part> read_parts(const MpiProcesses& processes, int rank, ProblemKind& kind) {
   const Locations locations(processes.trace());
   std::vector<Part> result;
   std::map<std::size_t, std::size_t> open;  // by location
@@ -55,7 +54,7 @@ std::vector<Part> read_parts(const MpiProcesses& processes, int rank, Told& told
         event->type == EventType::kMpiCollectiveRequest) {
       if (event->type == EventType::kMpiCollectiveBegin &&
           !open.emplace(locations.of(event), result.size()).second)
-        told.add(where + ": begins inside of another one");
+        kind.add(where + ": begins inside of another one");
       if (event->type == EventType::kMpiCollectiveRequest)
         requests[event->request] = result.size();
       Part part;
@@ -64,7 +63,7 @@ std::vector<Part> read_parts(const MpiProcesses& processes, int rank, Told& told
     } else if (event->type == EventType::kMpiCollectiveEnd) {
       const auto begun = open.find(locations.of(event));
       if (begun == open.end()) {
-        told.add(where + ": ends, but has not begun");
+        kind.add(where + ": ends, but has not begun");
         continue;
       }
       finish(result[begun->second], *event);
@@ -72,7 +71,7 @@ std::vector<Part> read_parts(const MpiProcesses& processes, int rank, Told& told
     } else if (event->type == EventType::kMpiCollectiveComplete) {
       const auto found = requests.find(event->request);
       if (found == requests.end()) {
-        told.add(where + ": is complete, but has not begun");
+        kind.add(where + ": is complete, but has not begun");
         continue;
       }
       finish(result[found->second], *event);
@@ -81,20 +80,21 @@ std::vector<Part> read_parts(const MpiProcesses& processes, int rank, Told& told
   }
   for (const Part& part : result)
     if (part.operation < 0)
-      told.add("rank " + std::to_string(rank) + " at " + std::to_string(part.begin) +
+      kind.add("rank " + std::to_string(rank) + " at " + std::to_string(part.begin) +
                ": begins, but never ends");
   std::erase_if(result, [](const Part& part) { return part.operation < 0; });
   return result;
 }
 
-// By communicator, and there by rank. A communicator of one is no concern of others.
-std::map<std::uint32_t, Parts> by_communicator(const MpiProcesses& processes, Told& told) {
+// By communicator and rank. Communicators of one process need no comparison.
+std::map<std::uint32_t, Parts> by_communicator(const MpiProcesses& processes,
+                                               ProblemKind& kind) {
   std::map<std::uint32_t, Parts> result;
   for (int rank = 0; rank < processes.size(); ++rank)
-    for (const Part& part : read_parts(processes, rank, told)) {
+    for (const Part& part : read_parts(processes, rank, kind)) {
       const auto members = processes.members(part.comm, rank);
       if (!members || !std::count(members->begin(), members->end(), rank)) {
-        told.add("rank " + std::to_string(rank) + " at " + std::to_string(part.end) +
+        kind.add("rank " + std::to_string(rank) + " at " + std::to_string(part.end) +
                  ": is no member of communicator " + std::to_string(part.comm));
         continue;
       }
@@ -115,18 +115,18 @@ std::string text(const Part& part) {
 }
 
 void check_agreement(const MpiProcesses& processes, std::uint32_t comm, const Parts& parts,
-                     Told& told) {
+                     ProblemKind& kind) {
   const auto& [first_rank, first] = *parts.begin();
   for (const auto& [rank, mine] : parts) {
     if (mine.size() != first.size())
-      told.add("communicator " + std::to_string(comm) + ": rank " +
+      kind.add("communicator " + std::to_string(comm) + ": rank " +
                std::to_string(first_rank) + " has " + std::to_string(first.size()) +
                ", rank " + std::to_string(rank) + " has " + std::to_string(mine.size()));
     for (std::size_t i = 0; i < std::min(mine.size(), first.size()); ++i) {
       const bool same = mine[i].operation == first[i].operation &&
                         (processes.between_groups(comm) || mine[i].root == first[i].root);
       if (!same)
-        told.add(name_of(comm, i) + ": rank " + std::to_string(first_rank) + " has " +
+        kind.add(name_of(comm, i) + ": rank " + std::to_string(first_rank) + " has " +
                  text(first[i]) + ", rank " + std::to_string(rank) + " has " +
                  text(mine[i]));
     }
@@ -156,7 +156,7 @@ Waits waits(const Part& part) {
 
 // The i-th collective of all members.
 void check_order(const std::vector<int>& members, const Parts& parts, std::size_t i,
-                 const std::string& name, Told& told) {
+                 const std::string& name, ProblemKind& kind) {
   for (std::size_t here = 0; here < members.size(); ++here)
     for (std::size_t there = 0; there < members.size(); ++there) {
       const Part& ends = parts.at(members[here])[i];
@@ -166,7 +166,7 @@ void check_order(const std::vector<int>& members, const Parts& parts, std::size_
                           (who == Waits::kAllForRoot && there == ends.root) ||
                           (who == Waits::kRootForAll && here == ends.root);
       if (waited && ends.end < begins.begin)
-        told.add(name + ": rank " + std::to_string(members[here]) + " leaves at " +
+        kind.add(name + ": rank " + std::to_string(members[here]) + " leaves at " +
                  std::to_string(ends.end) + ", rank " + std::to_string(members[there]) +
                  " comes at " + std::to_string(begins.begin));
     }
@@ -177,16 +177,16 @@ void check_order(const std::vector<int>& members, const Parts& parts, std::size_
 Problems check_collectives(const Trace& trace) {
   const MpiProcesses processes(trace);
   Problems problems = processes.problems();
-  Told told(problems, "collective");
-  for (const auto& [comm, parts] : by_communicator(processes, told))
-    check_agreement(processes, comm, parts, told);
+  ProblemKind kind(problems, "collective");
+  for (const auto& [comm, parts] : by_communicator(processes, kind))
+    check_agreement(processes, comm, parts, kind);
   return problems;
 }
 
 Problems check_causality(const Trace& trace) {
   Problems problems;
   const Replay replayed = replay(trace);
-  Told messages(problems, "received before it was sent");
+  ProblemKind messages(problems, "received before it was sent");
   for (const auto& [channel, queue] : replayed.channels)
     for (std::size_t i = 0; i < std::min(queue.sends.size(), queue.receives.size()); ++i)
       if (queue.receives[i].time < queue.sends[i].time)
@@ -195,16 +195,16 @@ Problems check_causality(const Trace& trace) {
                      std::to_string(queue.receives[i].time));
 
   const MpiProcesses processes(trace);
-  Problems of_agreement;  // check_collectives tells
-  Told unheard(of_agreement, ""), told(problems, "left before all had come");
-  for (const auto& [comm, parts] : by_communicator(processes, unheard)) {
+  Problems of_agreement;  // reported by check_collectives
+  ProblemKind ignored(of_agreement, ""), kind(problems, "left before all had come");
+  for (const auto& [comm, parts] : by_communicator(processes, ignored)) {
     if (processes.between_groups(comm)) continue;
     const auto members = processes.members(comm, parts.begin()->first);
     std::size_t common = parts.begin()->second.size();
     for (const auto& [rank, mine] : parts) common = std::min(common, mine.size());
     if (members->size() != parts.size()) continue;  // of one member each
     for (std::size_t i = 0; i < common; ++i)
-      check_order(*members, parts, i, name_of(comm, i), told);
+      check_order(*members, parts, i, name_of(comm, i), kind);
   }
   return problems;
 }

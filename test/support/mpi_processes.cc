@@ -7,18 +7,18 @@
 namespace refrain::test {
 namespace {
 
-constexpr std::size_t kToldOfAKind = 5;
+constexpr std::size_t kReportedOfAKind = 5;
 
 bool is_mpi(const Event& event) { return event.type >= EventType::kMpiSend; }
 
 }  // namespace
 
-void Told::add(const std::string& what) {
-  if (++count_ <= kToldOfAKind) {
+void ProblemKind::add(const std::string& what) {
+  if (++count_ <= kReportedOfAKind) {
     problems_.push_back(kind_ + ": " + what);
     return;
   }
-  if (count_ == kToldOfAKind + 1) {
+  if (count_ == kReportedOfAKind + 1) {
     last_ = problems_.size();
     problems_.emplace_back();
   }

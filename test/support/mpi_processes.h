@@ -17,17 +17,17 @@
 
 namespace refrain::test {
 
-// Says the first few of many problems of one kind, and how many there were.
-class Told {
+// Reports the first few of many problems of one kind, and how many there were.
+class ProblemKind {
  public:
-  Told(Problems& problems, std::string kind)
+  ProblemKind(Problems& problems, std::string kind)
       : problems_(problems), kind_(std::move(kind)) {}
   void add(const std::string& what);
 
  private:
   Problems& problems_;
   std::string kind_;
-  std::size_t count_ = 0, last_ = 0;  // last_: where the count is told
+  std::size_t count_ = 0, last_ = 0;  // last_: where the count stands
 };
 
 class MpiProcesses {
@@ -39,12 +39,11 @@ class MpiProcesses {
   std::uint32_t location_group(int rank) const { return location_groups_[rank]; }
   const std::vector<const Event*>& events(int rank) const { return events_[rank]; }
 
-  // Ranks of the communicator's members; of an intercommunicator, of both groups. `self` is
-  // who asks (for communicators of one). Nothing: it is not defined, or not as it should
-  // be.
+  // Ranks of the communicator's members; of an intercommunicator, of both groups. `self`: the
+  // asking process (for communicators of one). Nothing: undefined, or wrongly defined.
   std::optional<std::vector<int>> members(std::uint32_t comm, int self) const;
   bool between_groups(std::uint32_t comm) const;
-  // Whom a message record of process `self` means by a rank; nothing: there is none such.
+  // The process that a rank means in a message record of process `self`; nothing: none.
   std::optional<int> peer(std::uint32_t comm, int self, std::int64_t rank) const;
 
   const Trace& trace() const { return trace_; }

@@ -218,7 +218,7 @@ class Checker {
   void events() {
     for (const ParaverEvent& event : trace_.events) {
       check(event.object);
-      if (event.time > trace_.end) add("an event behind the end");
+      if (event.time > trace_.end) add("an event after the end");
       if (!trace_.type_names.contains(event.type))
         add("type " + std::to_string(event.type) + " has no name");
       const auto values = trace_.value_names.find(event.type);
@@ -237,7 +237,7 @@ class Checker {
       if (c.physical_send > c.physical_receive)
         add("a communication received before it was sent, at " +
             std::to_string(c.logical_send));
-      if (c.physical_receive > trace_.end) add("a communication behind the end");
+      if (c.physical_receive > trace_.end) add("a communication after the end");
     }
   }
 

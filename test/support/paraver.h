@@ -1,5 +1,5 @@
-// A Paraver trace as plain structures, read by the facts of the format alone: .prv, .pcf
-// and .row. Shares no code with what writes them.
+// A Paraver trace as plain structures, read by the format's definition alone: .prv, .pcf
+// and .row. Shares no code with the sink that writes them.
 //
 // Thread-safety: none needed. Errors: std::runtime_error with the line that is wrong.
 #pragma once

@@ -70,7 +70,7 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
 }
 
 // In the child; only calls that are safe after fork() in a process with threads. Signals
-// are blocked when it begins, so that none meets the handlers of the test.
+// are blocked at its begin, so that none runs a handler of the test.
 [[noreturn]] void become(char* const* arguments, char* const* environment,
                          const char* folder, int output, int errors) {
   setpgid(0, 0);
@@ -87,7 +87,7 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   _exit(127);
 }
 
-// Reads what is there; closes at the end of the file.
+// Reads what is available; closes at the end of the file.
 void drain(Descriptor& from, std::string& into) {
   char buffer[1 << 16];
   const ssize_t bytes = read(from.get(), buffer, sizeof buffer);

@@ -1,5 +1,5 @@
-// Runs a command, as the tests need it: with an environment and a time limit, its output
-// captured, and, if wanted, killed at a given moment.
+// Runs a command for tests: with an environment and a time limit, its output captured and,
+// if wanted, killed at a given moment.
 //
 // Thread-safety: run() may be called from several threads at once. Errors: a command that
 // cannot be started ends with exit status 127 and says why on its stderr;

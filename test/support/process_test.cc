@@ -56,7 +56,7 @@ TEST_CASE("Process: run - time limit") {
   CHECK(result.signal == SIGKILL);
 }
 
-TEST_CASE("Process: run - what does not exist") {
+TEST_CASE("Process: run - a program that does not exist") {
   const Result result = run({{"/nowhere/to/be/found"}});
   CHECK(result.exit_status == 127);
   CHECK(result.errors.find("/nowhere/to/be/found") != std::string::npos);

@@ -7,7 +7,7 @@
 namespace refrain::test {
 namespace {
 
-// A program under construction: draws sizes, gives every place its own symbol.
+// A program under construction: chooses sizes at random, gives every place its own symbol.
 class Program {
  public:
   explicit Program(std::uint64_t seed) : random_(seed) {}
@@ -111,8 +111,8 @@ void subcycling(Program& p) {
   });
 }
 
-// Newton steps, each with a linear solver that converges sooner or later, and a line
-// search that seldom needs more than one try.
+// Newton steps, each with a linear solver of varying length, and a line search that seldom
+// needs more than one try.
 void newton(Program& p) {
   const Stream head = p.row(2, 6);
   const Stream assemble = p.row(2, 6);
@@ -134,7 +134,7 @@ void newton(Program& p) {
   });
 }
 
-// An inner solver that takes only 1 to 5 rounds.
+// An inner solver with only 1 to 5 iterations.
 void short_solver(Program& p) {
   const Stream head = p.row(3, 9);
   const Stream solver = p.row(2, 7);
@@ -146,7 +146,7 @@ void short_solver(Program& p) {
   });
 }
 
-// GMRES: the orthogonalisation goes one round further each time, until a restart.
+// GMRES: the orthogonalisation takes one more iteration each time, until a restart.
 void growing_inner(Program& p) {
   const Stream head = p.row(2, 5);
   const Stream dot = p.row(1, 3);
@@ -164,7 +164,7 @@ void growing_inner(Program& p) {
   });
 }
 
-// Some events of each iteration come in any order, as messages do.
+// Some events of each iteration come in any order, like messages.
 void any_order(Program& p, std::uint64_t size) {
   const Stream head = p.row(5, 15);
   const Stream any = p.row(size);
@@ -192,7 +192,7 @@ void swaps(Program& p) {
   });
 }
 
-// A master answers whoever asks: one of a few short courses, by chance.
+// A master answers requests: one of a few short courses, by chance.
 void master_worker(Program& p) {
   const Stream receive = p.row(1, 3);
   std::vector<Stream> answers;
@@ -232,7 +232,7 @@ void by_chance(Program& p, std::uint64_t percent) {
   });
 }
 
-// A step is now and then given up half way and done again.
+// A step is sometimes abandoned half way and repeated.
 void rejected_steps(Program& p) {
   const Stream first = p.row(5, 20);
   const Stream back = p.row(1, 4);
@@ -260,7 +260,7 @@ void alternating(Program& p) {
   });
 }
 
-// Several kinds of step that begin alike, in an order of chance.
+// Several kinds of step that begin alike, in random order.
 void shared_prefix(Program& p) {
   const Stream prefix = p.row(20, 60);
   std::vector<Stream> ends;

@@ -1,4 +1,4 @@
-// Symbol streams for tests and benchmarks: made-up ones, and those of real programs.
+// Symbol streams for tests and benchmarks: artificial ones, and those of real programs.
 #pragma once
 
 #include <cstdint>

@@ -10,7 +10,7 @@
 namespace refrain::test {
 namespace {
 
-// libotf2 tells of errors through one function of the process.
+// libotf2 reports errors through one function of the process.
 class ErrorCollector {
  public:
   ErrorCollector() : previous_(OTF2_Error_RegisterCallback(&ErrorCollector::add, this)) {}

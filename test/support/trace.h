@@ -1,5 +1,5 @@
 // An OTF2 archive as plain structures: definitions, and the events of every location in
-// their order. Read with libotf2 alone, so that it says what any reader would see.
+// their order. Read with libotf2 alone, so that it shows what any reader would see.
 //
 // Shapes: references are those of the archive's definitions; times are ticks of the
 // archive's clock (Trace::clock), with clock offsets applied.
@@ -17,7 +17,7 @@
 namespace refrain::test {
 
 enum class EventType : std::uint8_t {
-  // What `reference`, `value` and `extra` of the event are stands beside it.
+  // The comments name `reference`, `value` and `extra` of the event.
   kEnter,              // region
   kLeave,              // region
   kMeasurementOn,      //
@@ -43,7 +43,7 @@ enum class EventType : std::uint8_t {
   kProgramBegin,       // name, number of arguments
   kProgramEnd,         // -, exit status
 
-  // MPI: what `tag`, `sent`, `received` and `request` are: see there.
+  // MPI; see also `tag`, `sent`, `received` and `request`.
   kMpiSend,                   // communicator, destination
   kMpiIsend,                  // communicator, destination
   kMpiIsendComplete,          //

@@ -42,8 +42,8 @@ class MarkerCallbacks {
   OTF2_MarkerReaderCallbacks* callbacks_;
 };
 
-// A definition may name strings that follow it: until all are read, names hold the
-// references of strings. This puts the strings in.
+// A definition may name strings that follow it: until all are read, names contain the
+// references of strings. This replaces them by the strings.
 void resolve_names(Trace& trace);
 
 }  // namespace refrain::test

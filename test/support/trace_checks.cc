@@ -10,16 +10,16 @@
 namespace refrain::test {
 namespace {
 
-constexpr std::size_t kToldPerLocation = 5;
+constexpr std::size_t kReportedPerLocation = 5;
 
-// Collects what is wrong on one location, and stops telling after the first few.
+// Collects the problems of one location, only the first few in words.
 class Report {
  public:
   Report(Problems& problems, const Location& location)
       : problems_(problems), location_(location) {}
 
   void add(std::size_t index, const std::string& what) {
-    if (++count_ > kToldPerLocation) return;
+    if (++count_ > kReportedPerLocation) return;
     const Event& event = location_.events[index];
     add("event " + std::to_string(index) + " (" + event_name(event.type) + " " +
         std::to_string(event.reference) + " at " + std::to_string(event.time) +
@@ -43,7 +43,7 @@ Problems on_every_location(const Trace& trace,
   return problems;
 }
 
-// What an event that opens something is closed by; kTypes: it opens nothing.
+// The event that closes what this one opens; kTypes: it opens nothing.
 EventType closer(EventType opener) {
   switch (opener) {
     case EventType::kEnter:
@@ -95,8 +95,8 @@ void append(Problems& to, const Problems& from) {
 
 }  // namespace
 
-// Two enters or leaves that would have the same time are one or two ticks apart, and clocks
-// that are interpolated may add one.
+// Two enters or leaves that would have the same time are one or two ticks apart, and the
+// interpolation of clocks may add one.
 constexpr std::uint64_t kMostTicksBetween = 3;
 
 Problems check_nesting(const Trace& trace) {
@@ -178,7 +178,7 @@ Problems check_iterations(const Trace& trace) {
     const bool named =
         trace.regions.at(region).description == "phase that the program names";
     const std::vector<Iteration> all = iterations(trace, region);
-    for (std::size_t i = 0; i < all.size() && problems.size() < kToldPerLocation; ++i) {
+    for (std::size_t i = 0; i < all.size() && problems.size() < kReportedPerLocation; ++i) {
       const Iteration& it = all[i];
       const std::string which = name + "iteration " + std::to_string(it.number) + " ";
       const std::uint32_t group = trace.locations[it.location].group;

@@ -1,6 +1,6 @@
-// What must hold in every archive, and questions that tests ask of one.
+// Checks for every archive, and queries for tests.
 //
-// A check returns the problems that it found, in words (the first few of every location);
+// A check returns the problems it found, in words (the first few of every location);
 // none: good.
 #pragma once
 
@@ -25,20 +25,20 @@ using Problems = std::vector<std::string>;
 // Regions and teams are defined.
 Problems check_nesting(const Trace& trace);
 
-// On every location: times do not run backwards and lie within the clock properties' span; no
-// two enters or leaves have the same.
+// On every location: times never decrease and lie within the clock properties' span; no two
+// enters or leaves have the same.
 Problems check_times(const Trace& trace);
 
 // On every location: off and on alternate, beginning with off. While off, nothing is recorded
 // but marks of iterations. (That they are balanced, check_nesting sees: off opens, on closes.)
 Problems check_measurement(const Trace& trace);
 
-// Every location's number of events is what its definition says.
+// Every location's number of events equals its definition.
 Problems check_counts(const Trace& trace);
 
-// Marks of iterations: on one location a process, each with a number; numbers count up by
-// one within a visit, and within a visit an iteration begins right after the last one ended; or
-// later, if it is a phase that the program names.
+// Marks of iterations: on one location of a process, each with a number; within a visit numbers
+// count up by one, and an iteration begins right after the last one ended or, if it is a phase
+// that the program names, later.
 Problems check_iterations(const Trace& trace);
 
 // All of them.
@@ -47,7 +47,7 @@ Problems check_all(const Trace& trace);
 // Runs otf2-print on the archive: it must end well and say nothing on stderr.
 Problems check_otf2_print(const std::filesystem::path& archive);
 
-// --- Questions ------------------------------------------------------------------------
+// --- Queries --------------------------------------------------------------------------
 
 // One mark of an iteration: an enter of a region flagged PHASE, its ParameterInt, and the
 // leave.
@@ -61,7 +61,7 @@ struct Iteration {
   // By the events: measurement was on from its begin to its end, and something but marks
   // was recorded inside.
   bool written = false;
-  // By the mark's own attributes `written` (0 no, 1 in full, 2 in part) and `complete`
+  // By the mark's own attributes `written` (0 no, 1 in full, 2 partial) and `complete`
   // (false: the loop was left before it ended); -1: the mark has no such attribute.
   int said_written = -1, said_complete = -1;
 
@@ -75,19 +75,19 @@ std::vector<std::uint32_t> phase_regions(const Trace& trace);
 std::vector<Iteration> iterations(const Trace& trace);
 std::vector<Iteration> iterations(const Trace& trace, std::uint32_t region);
 
-// An attribute of an event by its name; `otherwise` if it has none such.
+// An attribute of an event by its name; `otherwise` if it has none.
 std::int64_t attribute(const Trace& trace, const Event& event, const std::string& name,
                        std::int64_t otherwise);
 
 // Consecutive iterations of one visit of a loop: numbers that count up from the first.
 std::vector<std::vector<Iteration>> visits(const std::vector<Iteration>& of_one_region);
 
-// Stretches [begin, end) in which a location held back: off to on, or to its last event.
+// Intervals [begin, end) in which a location was suspended: off to on, or to its last event.
 struct Gap {
   std::uint64_t begin = 0, end = 0;
 };
 std::vector<Gap> gaps(const Location& location);
-// An on or off around what is in the archive though it lies in a gap, which goes on.
+// An on or off around events that are in the archive though they lie in a gap, which goes on.
 bool is_edge(const Event& event);
 
 // Events with begin <= time < end.

@@ -42,12 +42,12 @@ class MarkReader {
  private:
   struct Open {
     std::size_t index;  // in into_
-    bool held, something;
+    bool skipped, something;
   };
 
-  // Measurement was off until now: does that concern an iteration that is open?
+  // Measurement was off until now: marks the open iterations that this concerns.
   void note_off(Open& open, std::uint64_t now) {
-    if (std::max(into_[open.index].begin, off_since_) < now) open.held = true;
+    if (std::max(into_[open.index].begin, off_since_) < now) open.skipped = true;
   }
 
   Iteration& top() { return into_[open_.back().index]; }
@@ -66,11 +66,11 @@ class MarkReader {
   }
 
   void end(std::size_t index, const Event& event) {
-    if (open_.empty()) return;  // check_nesting tells
+    if (open_.empty()) return;  // check_nesting reports it
     if (!on_) note_off(open_.back(), event.time);
     top().end = event.time;
     top().last = index;
-    top().written = open_.back().something && !open_.back().held;
+    top().written = open_.back().something && !open_.back().skipped;
     open_.pop_back();
   }
 

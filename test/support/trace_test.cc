@@ -20,7 +20,7 @@ OTF2_FlushCallbacks kFlush = {pre_flush, post_flush};
 enum { kParallel, kLoop };  // regions
 enum { kIterationNumber };  // parameter
 
-// An archive of two locations of one process, for the events of which the test cares.
+// An archive of two locations of one process, with the events that the test writes.
 class TinyArchive {
  public:
   TinyArchive() {
@@ -36,7 +36,7 @@ class TinyArchive {
   }
 
   // Ends writing, and reads what was written. The definition of the second location may
-  // be made to say a wrong number of events.
+  // get a wrong number of events.
   Trace finish(std::uint64_t events_too_many = 0) {
     std::uint64_t count[2];
     for (OTF2_LocationRef i = 0; i < 2; ++i) {
@@ -126,8 +126,8 @@ class TinyArchive {
   OTF2_Archive* archive_;
 };
 
-// Two iterations written, two held, one written, on the first location; a second location
-// that holds at the same time.
+// Two iterations written, two skipped, one written, on the first location; a second location
+// that is suspended at the same time.
 void fill(TinyArchive& tiny) {
   for (std::int64_t k = 0; k < 5; ++k) {
     const std::uint64_t begin = 200 + 100 * static_cast<std::uint64_t>(k);
@@ -198,7 +198,7 @@ TEST_CASE("Trace: checks - a good archive") {
   CHECK(count_by_name(trace).at("loop 1") == 5);
 }
 
-TEST_CASE("Trace: queries - iterations, visits, gaps and stretches") {
+TEST_CASE("Trace: queries - iterations, visits, gaps and intervals") {
   TinyArchive tiny;
   fill(tiny);
   const Trace trace = tiny.finish();
@@ -233,7 +233,7 @@ TEST_CASE("Trace: read - attributes") {
   CHECK(static_cast<std::int64_t>(trace.locations[0].events[0].attributes[0].value) == -5);
 }
 
-TEST_CASE("Trace: checks - bad archives are told") {
+TEST_CASE("Trace: checks - bad archives are reported") {
   TinyArchive tiny;
   SECTION("a region that is never left") {
     tiny.enter(0, 200, kParallel);
@@ -293,7 +293,7 @@ TEST_CASE("Trace: checks - bad archives are told") {
   }
 }
 
-TEST_CASE("Trace: read - what is no archive") {
+TEST_CASE("Trace: read - not an archive") {
   TemporaryFolder folder;
   const LibraryMayLeak archive_that_cannot_be_opened;
   CHECK_THROWS_AS(read_trace(folder.path()), std::runtime_error);

@@ -13,7 +13,7 @@ namespace {
 struct Open {
   Visit visit;                  // with the iteration that goes on
   std::uint64_t latest = 0;     // its number
-  std::uint64_t inner_end = 0;  // of the inner visits told
+  std::uint64_t inner_end = 0;  // of the reported inner visits
 };
 
 bool before(const Visit& a, const Visit& b) {
@@ -37,7 +37,7 @@ bool within_iteration(const Visit& inner, const Visit& outer) {
   return inner.end <= (next == outer.begins.end() ? outer.end : *next);
 }
 
-// The visit as far as it is complete: all told iterations are, or all but the last one.
+// The visit as far as it is complete: all reported iterations are, or all but the last one.
 Visit complete_part(const Open& open, const LoopEvent& left) {
   Visit visit = open.visit;
   visit.end = left.position;
@@ -48,8 +48,8 @@ Visit complete_part(const Open& open, const LoopEvent& left) {
   return visit;
 }
 
-// All that was told, one event after the other.
-class Teller {
+// The reported events, one after the other.
+class Reported {
  public:
   void take(const LoopEvent& event, std::uint64_t index) {
     switch (event.kind) {
@@ -78,7 +78,7 @@ class Teller {
   void check_inner(std::uint64_t position) {
     Open& open = open_.back();
     if (open.inner_end > position)
-      complain("an inner loop goes on behind", open.visit, position);
+      complain("an inner loop goes on after", open.visit, position);
     open.inner_end = 0;
   }
 
@@ -106,23 +106,25 @@ class Teller {
   std::vector<Open> open_;
 };
 
-Teller told(const LoopRecord& record) {
-  Teller teller;
+Reported reported_by(const LoopRecord& record) {
+  Reported reported;
   for (std::size_t index = 0; index != record.events.size(); ++index)
-    teller.take(record.events[index], index);
-  std::stable_sort(teller.visits.begin(), teller.visits.end(), before);
-  return teller;
+    reported.take(record.events[index], index);
+  std::stable_sort(reported.visits.begin(), reported.visits.end(), before);
+  return reported;
 }
 
 }  // namespace
 
-std::vector<Visit> visits_of(const LoopRecord& record) { return told(record).visits; }
+std::vector<Visit> visits_of(const LoopRecord& record) {
+  return reported_by(record).visits;
+}
 
 std::string nesting_complaint(const LoopRecord& record) {
-  const Teller teller = told(record);
-  if (!teller.complaint.empty()) return teller.complaint;
+  const Reported reported = reported_by(record);
+  if (!reported.complaint.empty()) return reported.complaint;
   std::vector<const Visit*> around;
-  for (const Visit& visit : teller.visits) {
+  for (const Visit& visit : reported.visits) {
     while (!around.empty() && around.back()->end <= visit.begins.front()) around.pop_back();
     for (const Visit* outer : around)
       if (outer->loop == visit.loop)

@@ -1,6 +1,6 @@
-// What the visits that a LoopDetector told are, in positions, and whether they nest.
+// The visits that a LoopDetector reported, in positions, and whether they nest.
 //
-// A *visit* is the stretch of its complete iterations. Of the iteration in which it broke
+// A *visit* is the interval of its complete iterations. Of the iteration in which it broke
 // only the begin belongs to it, and that may turn out to be the begin of another loop: it
 // is no part of the visit.
 #pragma once
@@ -24,7 +24,7 @@ struct Visit {
 std::vector<Visit> visits_of(const LoopRecord& record);
 
 // What is wrong with them, or "": two visits lie apart, or one within one iteration of the
-// other; no loop lies in itself; what is told as an inner loop lies where it was told to.
+// other; no loop lies in itself; an inner loop lies where it was reported.
 std::string nesting_complaint(const LoopRecord& record);
 
 }  // namespace refrain::test

@@ -7,7 +7,7 @@
  *              {"pid": 4711,
  *               "totals": {"parallel_begin": 3, ...},
  *               "counts": {"parallel_begin.team": 3, "work.loop_static.begin": 6, ...}}
- *          A kind that has no name here is given as a number. "%p" in the file's name
+ *          A kind without a name here is printed as a number. "%p" in the file's name
  *          becomes the process' number.
  * Threads: counters are atomic; every host callback of OpenMP 5.1 is registered. */
 #include <omp-tools.h>

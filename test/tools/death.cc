@@ -1,14 +1,14 @@
-// Preloaded into a program, it has it die at a moment of ours, whatever the program does there.
+// Preloaded into a program, makes it die at a given moment, whatever the program does there.
 //
 //   DEATH_PROGRAM   the program that is to die; others (commands, shells) are left alone
 //   DEATH_RANK      of an MPI program: the rank (PMI_RANK) that dies; without: all of them
 //   DEATH_AFTER     when: microseconds after the program was loaded
-//   DEATH_SEED      which thread it is that dies
+//   DEATH_SEED      which thread dies
 //   DEATH           how:
-//     segv, abort, _exit, quick-exit, exec   what they say, in the midst of some thread's work
+//     segv, abort, _exit, quick-exit, exec   in the middle of some thread's work
 //     exit        a handler that calls exit(), as programs have for a batch system's SIGTERM
 //     exit-kill   the same, and SIGKILL comes DEATH_LATER microseconds later
-//     uncaught    an exception that a thread of its own does not catch
+//     uncaught    an exception that a new thread does not catch
 //     mpi-abort   MPI_Abort
 //
 // A process that ends by itself ends with status 5.
@@ -78,7 +78,7 @@ void wait_and_kill(long after, long later, unsigned seed) {
   usleep(static_cast<useconds_t>(after));
   if (way() == "uncaught") throw std::runtime_error("nobody catches this");
   const int number = SIGRTMIN + 5;
-  // A thread may be gone by now, or take no signals.
+  // A thread may have ended by now, or take no signals.
   for (int tries = 0; tries < 100; ++tries) {
     const std::vector<int> all = threads();
     if (!all.empty())

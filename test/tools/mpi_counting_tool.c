@@ -27,7 +27,7 @@ struct Procedure {
   uint64_t count;
 };
 
-/* The linker gathers what the wrappers put into section `procedures`. */
+/* The linker collects the entries of all wrappers in section `procedures`. */
 extern struct Procedure __start_procedures[] __attribute__((visibility("hidden")));
 extern struct Procedure __stop_procedures[] __attribute__((visibility("hidden")));
 
@@ -88,8 +88,8 @@ static uint64_t count_of(const char* name, int c) {
   return result;
 }
 
-/* Whether an earlier symbol that is told in the same object has this name. */
-static int told(const struct Procedure* p, const char* name, int c, int fortran) {
+/* Whether an earlier symbol in the same JSON object has this name. */
+static int printed(const struct Procedure* p, const char* name, int c, int fortran) {
   char other[128];
   for (const struct Procedure* q = __start_procedures; q != p; ++q) {
     if (!q->count || !(is_c(q) ? c : fortran)) continue;
@@ -106,7 +106,7 @@ static void write_counts(FILE* file, const char* key, int c, int fortran) {
   for (const struct Procedure* p = __start_procedures; p != __stop_procedures; ++p) {
     if (!p->count || !(is_c(p) ? c : fortran)) continue;
     procedure_name(p->symbol, name, sizeof name);
-    if (told(p, name, c, fortran)) continue;
+    if (printed(p, name, c, fortran)) continue;
     uint64_t value = fortran ? count_of(name, 0) : 0;
     if (!value && c) value = count_of(name, 1);
     fprintf(file, "%s\n    \"%s\": %llu", separator, name, (unsigned long long)value);

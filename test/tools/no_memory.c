@@ -1,6 +1,6 @@
-/* Preloaded into a traced program, it lets some of the tracer's allocations fail: those that
- * are asked for by code of librefrain*.so itself (libstdc++ and libotf2 are in it), of malloc and
- * its kin, and of mmap. The program's own succeed.
+/* Preloaded into a traced program, makes some of the tracer's allocations fail: calls of malloc
+ * and its relatives, and of mmap, from code of librefrain*.so (including libstdc++ and libotf2).
+ * The program's own succeed.
  *
  *   NO_MEMORY_EVERY    one of how many fails, by chance
  *   NO_MEMORY_SEED     which ones
@@ -27,7 +27,7 @@ extern void* __libc_memalign(size_t, size_t);
 
 static uintptr_t first, last; /* where the tracer's code is */
 static uint64_t every, seed, from, most;
-static atomic_ullong asked, failed;
+static atomic_ullong calls, failed;
 
 static int look(struct dl_phdr_info* info, size_t size, void* data) {
   (void)size, (void)data;
@@ -66,7 +66,7 @@ __attribute__((destructor)) static void end(void) {
 static int fails(const void* caller) {
   const uintptr_t at = (uintptr_t)caller;
   if (at < first || at >= last || every == 0) return 0;
-  const uint64_t n = atomic_fetch_add(&asked, 1);
+  const uint64_t n = atomic_fetch_add(&calls, 1);
   uint64_t hash = (n + seed * 0x9E3779B97F4A7C15u) * 0xBF58476D1CE4E5B9u;
   hash = (hash ^ hash >> 31) * 0x94D049BB133111EBu;
   if (n < from || (hash >> 33) % every != 0) return 0;

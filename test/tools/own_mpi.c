@@ -1,4 +1,4 @@
-/* A library with procedures of MPI of its own, as profiling tools are: to be preloaded. */
+/* A library with its own procedures of MPI, like profiling tools: to be preloaded. */
 #include <mpi.h>
 
 int MPI_Allreduce(const void* from, void* to, int count, MPI_Datatype type, MPI_Op op,

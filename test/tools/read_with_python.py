@@ -1,19 +1,19 @@
 #!/usr/bin/python3
-"""Reads an archive with python3-otf2, which nobody here wrote, and says what it finds wrong.
+"""Reads an archive with python3-otf2, an independent reader, and prints the problems it finds.
 
 usage: read_with_python.py ARCHIVE [EVENTS]
 
 All definitions are read, and the first EVENTS events of all locations in the order of their
-times (100 000 if not given: the module reads about as many a second; 0: all).  What is asked
-for is what readers of the field go by:
+times (100 000 if not given: the module reads about as many a second; 0: all).  Checks what
+common readers rely on:
   - no exception: every enumeration has a name;
   - enters and leaves are balanced on each location, and measurement off and on with them;
-    times do not run backwards, and no two enters or leaves of a location have the same;
+    times never decrease, and no two enters or leaves of a location have the same;
   - a location's reference is (number of the thread in its process) << 32 plus a number that
     counts through all locations;
-  - the program has a region, which ProgramBegin's texts lead to;
+  - the program has a region, which is found by ProgramBegin's texts;
   - regions of OpenMP are known by their canonical name or by the file "OMP";
-  - no switch to the implicit task directly behind the completion of a task, no BufferFlush.
+  - no switch to the implicit task directly after the completion of a task, no BufferFlush.
 Exit status 0 and no output: all is well; 1: a line for each of the first few problems.
 """
 import os
@@ -36,7 +36,7 @@ def construct_inter_comm(registry, ref, name, group, _, common, flags):
                                  registry._get(otf2.definitions.Comm, common), flags)
 
 
-# The module takes the second group of an intercommunicator for its parent (3.0.2), whoever wrote it.
+# The module takes the second group of an intercommunicator for its parent (3.0.2), in any archive.
 otf2.definitions.InterComm._construct = staticmethod(construct_inter_comm)
 
 
@@ -49,7 +49,7 @@ class Checker:
             self.problems.append(text)
 
     def names(self, definitions):
-        # The module looks for the name of a value when it is asked for it.
+        # The module looks up the name of a value when it is used.
         for kind in ("regions", "locations", "location_groups", "groups", "attributes",
                      "parameters", "metrics", "system_tree_nodes", "paradigms"):
             for definition in getattr(definitions, kind):

@@ -2,7 +2,7 @@
 
 Usage: tools/campaign damage [--prefix PREFIX] [--seed N] [--rounds N] [--keep FOLDER] ARCHIVE ...
 
-Each ARCHIVE is damaged --rounds times: bits, bytes, stretches, the end of one of its files; then
+Each ARCHIVE is damaged --rounds times: bits, bytes, intervals, the end of one of its files; then
 `refrain info`, `convert` to every format and `compare` with the whole one read it. If it has
 its spool (`refrain run --keep-spool`), that is damaged, too, and recovered; what comes out must
 be read by otf2-print. Filter files, settings and symbol streams are made up.
@@ -90,11 +90,11 @@ class Trial:
                                   stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
                                   timeout=TIME_LIMIT_S, preexec_fn=limits,
                                   env=dict(os.environ, **(environment or {})))
-            status, told = done.returncode, done.stderr.strip() != b""
+            status, reported = done.returncode, done.stderr.strip() != b""
         except subprocess.TimeoutExpired:
-            status, told = "hang", True
+            status, reported = "hang", True
         self.counts[what, status] += 1
-        if status not in (0, 1, 2) or (status == 2 and not told):
+        if status not in (0, 1, 2) or (status == 2 and not reported):
             self.failures.append((what, status, " ".join(words)))
             if self.keep:
                 kept = os.path.join(self.keep, f"{len(self.failures)}-{what.replace(' ', '-')}")

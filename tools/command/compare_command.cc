@@ -64,22 +64,41 @@ std::string difference_text(const Row& row) {
 }
 
 std::string known_text(const TraceProfile& profile) {
-  const double whole = profile.written_ns + profile.estimated_ns + profile.unexplained_ns;
-  if (whole <= 0 || profile.estimated_ns + profile.unexplained_ns == 0)
-    return "all of the time is in the trace";
-  std::string text =
-      fmt::format("{:.2f} % of the time is in the trace, {:.2f} % estimated",
-                  100 * profile.written_ns / whole, 100 * profile.estimated_ns / whole);
-  if (profile.unexplained_ns > 0)
-    text += fmt::format(", {:.2f} % unknown (no similar iteration was written)",
-                        100 * profile.unexplained_ns / whole);
+  const double skipped =
+      profile.summarized_ns + profile.estimated_ns + profile.unexplained_ns;
+  const double whole = profile.written_ns + skipped;
+  std::string text = "all of the time is in the trace";
+  if (whole > 0 && skipped > 0) {
+    text = fmt::format("{:.2f} % of the time is in the trace",
+                       100 * profile.written_ns / whole);
+    const auto add = [&](double ns, const char* what) {
+      if (ns > 0) text += fmt::format(", {:.2f} % {}", 100 * ns / whole, what);
+    };
+    add(profile.summarized_ns, "known by the summary");
+    add(profile.estimated_ns, "estimated");
+    add(profile.unexplained_ns, "unknown (no similar iteration was written)");
+  }
+  if (profile.summaries == 0) return text;
+  text += "; totals are the summary's";
+  if (profile.summaries < profile.processes)
+    text += fmt::format(" for {} of {} processes", profile.summaries, profile.processes);
+  if (profile.other_calls > 0)
+    text += fmt::format(
+        "; {:.0f} calls ({:.2f} % of the time) had no place in it and are not counted by "
+        "region",
+        profile.other_calls, 100 * profile.other_ns / profile.thread_ns);
   return text;
+}
+
+std::string value_text(double value, Unit unit, bool estimated) {
+  return (estimated ? "~" : "") + value_text(value, unit);
 }
 
 void print_text(const Comparison& comparison, const std::string& first,
                 const TraceProfile& a, const std::string& second, const TraceProfile& b) {
   fmt::print("A  {}: {}\n", first, known_text(a));
   fmt::print("B  {}: {}\n", second, known_text(b));
+  bool any_estimated = false;
   for (const Section& section : comparison.sections) {
     fmt::print("\n{:<44} {:<26} {:>14} {:>14} {:>14}\n", section.title, "", "A", "B",
                "difference");
@@ -87,11 +106,14 @@ void print_text(const Comparison& comparison, const std::string& first,
     for (const Row& row : section.rows) {
       const bool same = before != nullptr && *before == row.subject;
       fmt::print("{:<44} {:<26} {:>14} {:>14} {:>14}\n", same ? "" : row.subject,
-                 row.figure, value_text(row.a, row.unit), value_text(row.b, row.unit),
-                 difference_text(row));
+                 row.figure, value_text(row.a, row.unit, row.a_estimated),
+                 value_text(row.b, row.unit, row.b_estimated), difference_text(row));
       before = &row.subject;
+      any_estimated = any_estimated || row.a_estimated || row.b_estimated;
     }
   }
+  if (any_estimated)
+    fmt::print("\n~ estimated from written iterations; all other figures were counted\n");
   for (const std::string& name : comparison.only_a) fmt::print("\nOnly in A: {}\n", name);
   for (const std::string& name : comparison.only_b) fmt::print("\nOnly in B: {}\n", name);
 }
@@ -118,8 +140,12 @@ nlohmann::ordered_json json_of(const TraceProfile& profile, const std::string& a
           {"processes", profile.processes},
           {"threads", profile.threads},
           {"written_ns", profile.written_ns},
+          {"summarized_ns", profile.summarized_ns},
           {"estimated_ns", profile.estimated_ns},
-          {"unexplained_ns", profile.unexplained_ns}};
+          {"unexplained_ns", profile.unexplained_ns},
+          {"summaries", profile.summaries},
+          {"calls_without_region", profile.other_calls},
+          {"ns_without_region", profile.other_ns}};
 }
 
 void print_json(const Comparison& comparison, const std::string& first,
@@ -136,6 +162,8 @@ void print_json(const Comparison& comparison, const std::string& first,
            {"unit", unit_name(row.unit)},
            {"a", row.a},
            {"b", row.b},
+           {"a_estimated", row.a_estimated},
+           {"b_estimated", row.b_estimated},
            {"difference", std::isinf(difference) ? nlohmann::ordered_json()
                                                  : nlohmann::ordered_json(difference)}});
     }
@@ -149,7 +177,9 @@ void print_json(const Comparison& comparison, const std::string& first,
 void CompareCommand::add_options(CLI::App& app) {
   app.add_option("full", first_, "an archive, its folder or its traces.otf2")->required();
   auto* reduced = app.add_option(
-      "reduced", second_, "the other archive; what a reduced archive lacks is estimated");
+      "reduced", second_,
+      "the other archive; of what a reduced one lacks, totals are its summary's and the "
+      "rest is estimated");
   auto* limit = app.add_option(
       "-n,--limit", limit_,
       "instead of another archive: the same one without the iterations after the first N "
@@ -160,6 +190,8 @@ void CompareCommand::add_options(CLI::App& app) {
   app.add_option("--least", least_,
                  "leave out regions and loops with a smaller share of the time")
       ->capture_default_str();
+  app.add_flag("--no-summary", no_summary_,
+               "leave the archives' summaries alone: estimate all that was skipped");
   app.add_flag("--json", json_, "as JSON");
   app.add_flag("--quiet", quiet_, "print no progress");
 }
@@ -171,9 +203,10 @@ int CompareCommand::run() {
   const double least = share_of(least_);
   if (least < 0) return fail("--least '" + least_ + "': expected a share such as 1%");
   if (second_.empty() && limit_ == 0) return fail("give two archives, or one and --limit");
-  const auto read = [this](const std::string& path, std::uint64_t hold_after) {
+  const auto read = [this](const std::string& path, std::uint64_t suspend_after) {
     ProgressBar bar("reading " + path, "events");
-    analysis::ProfileOptions options{.hold_after = hold_after};
+    analysis::ProfileOptions options{.suspend_after = suspend_after,
+                                     .use_summary = !no_summary_};
     if (!quiet_)
       options.progress = [&bar](std::uint64_t done, std::uint64_t total) {
         bar.show(done, total);

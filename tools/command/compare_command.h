@@ -24,6 +24,7 @@ class CompareCommand final : public Subcommand {
   std::string least_ = "1%";
   std::uint64_t limit_ = 0;
   bool json_ = false;
+  bool no_summary_ = false;
   bool quiet_ = false;
 };
 

@@ -12,8 +12,8 @@
 namespace refrain::tools {
 namespace {
 
-double held_fraction(const Detection& found) {
-  return static_cast<double>(found.held) / static_cast<double>(found.events);
+double skipped_fraction(const Detection& found) {
+  return static_cast<double>(found.skipped) / static_cast<double>(found.events);
 }
 
 nlohmann::ordered_json json_of(const DetectedLoop& loop) {
@@ -27,11 +27,13 @@ nlohmann::ordered_json json_of(const DetectedLoop& loop) {
 
 void print_json(const std::string& file, const DetectionSettings& settings,
                 const Detection& found) {
-  nlohmann::ordered_json out = {
-      {"file", file},           {"detector", settings.tracer.detector},
-      {"events", found.events}, {"distinct", found.distinct},
-      {"held", found.held},     {"held_fraction", held_fraction(found)},
-      {"gaps", found.gaps}};
+  nlohmann::ordered_json out = {{"file", file},
+                                {"detector", settings.tracer.detector},
+                                {"events", found.events},
+                                {"distinct", found.distinct},
+                                {"skipped", found.skipped},
+                                {"skipped_fraction", skipped_fraction(found)},
+                                {"gaps", found.gaps}};
   out["loops"] = nlohmann::ordered_json::array();
   for (const DetectedLoop& loop : found.loops) out["loops"].push_back(json_of(loop));
   out["structure"] = found.structure;
@@ -72,8 +74,8 @@ void print_text(const std::string& file, const DetectionSettings& settings,
   fmt::print("Events     {}, {} distinct\n", found.events, found.distinct);
   fmt::print("Settings   detector {}, limit {}, nested {}\n", how, tracer.limit,
              filters::word_of(settings.nested));
-  fmt::print("Skipped    {} events ({:.2f} %), {} gap{}\n", found.held,
-             100 * held_fraction(found), found.gaps, found.gaps == 1 ? "" : "s");
+  fmt::print("Skipped    {} events ({:.2f} %), {} gap{}\n", found.skipped,
+             100 * skipped_fraction(found), found.gaps, found.gaps == 1 ? "" : "s");
   fmt::print("Cost       {:.1f} ns an event, longest push {:.0f} ns\n", found.ns_per_event,
              found.max_push_ns);
   print_loops(found.loops);
@@ -117,7 +119,7 @@ std::string DetectCommand::read_options(DetectionSettings& settings) const {
   for (const auto& [name, text] :
        {std::pair{"limit", &limit_}, {"window", &window_}, {"max_period", &max_period_}})
     if (std::string wrong = set(tracer, name, *text); !wrong.empty()) return wrong;
-  // As for the tracer: who sets one of the two means the other to fit.
+  // As for the tracer: where one of the two is set the other is fitted to it.
   if (max_period_.empty())
     tracer.max_period_events = std::min(tracer.max_period_events, tracer.window_events);
   if (window_.empty())

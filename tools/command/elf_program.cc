@@ -60,7 +60,7 @@ class ElfFile {
     return {};
   }
 
-  // The libraries that it names itself; none if that cannot be told.
+  // The libraries that it names itself; none if that is not known.
   std::vector<std::string> needs() {
     std::vector<std::uint64_t> names;
     std::uint64_t texts = 0;

@@ -1,4 +1,4 @@
-// What a program needs from the dynamic loader, without running it.
+// What a program needs from the dynamic loader, found without running it.
 //
 // Errors: a file that is no dynamic program gives an empty answer.
 #pragma once

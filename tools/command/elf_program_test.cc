@@ -6,9 +6,9 @@
 
 namespace refrain::tools {
 
-// What is told without asking the loader must be what the loader would say: with LD_PRELOAD it is
-// asked.
-TEST_CASE("Program: libraries - told from the file as from the loader") {
+// The libraries found without the loader must be those that the loader finds: with LD_PRELOAD it
+// is asked.
+TEST_CASE("Program: libraries - the same from the file as from the loader") {
   for (const char* file :
        {"test/programs/jacobi_clang", "test/programs/jacobi_gcc",
         "test/programs/mpi/ring_gcc", "test/programs/mpi/ring_f08_gfortran", "/bin/true"}) {

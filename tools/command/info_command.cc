@@ -78,6 +78,53 @@ nlohmann::ordered_json json_of(const analysis::MpiInfo& mpi) {
           {"iterations_alone", mpi.iterations_alone}};
 }
 
+// Whole numbers; those that are too large for it are of no run.
+nlohmann::ordered_json count(double value) {
+  if (value >= 0 && value < 9e18) return static_cast<std::uint64_t>(value);
+  return value;
+}
+
+nlohmann::ordered_json count(const std::optional<double>& value) {
+  return value ? count(*value) : nlohmann::ordered_json();
+}
+
+void add_traffic(const analysis::RunTotals::Traffic& traffic, nlohmann::ordered_json& out) {
+  out["messages_sent"] = count(traffic.messages_sent);
+  out["bytes_sent"] = count(traffic.bytes_sent);
+  out["messages_received"] = count(traffic.messages_received);
+  out["bytes_received"] = count(traffic.bytes_received);
+  out["collectives"] = count(traffic.collectives);
+}
+
+nlohmann::ordered_json json_of(const analysis::RunTotals& totals, bool uses_mpi) {
+  if (!totals.error.empty()) return {{"error", totals.error}};
+  if (totals.summaries == 0) return nullptr;
+  nlohmann::ordered_json out = {
+      {"processes_counted", totals.summaries},
+      {"calls", count(totals.calls)},
+      {"calls_without_region", count(totals.calls_without_region)},
+      {"ns_without_region", totals.ns_without_region}};
+  if (uses_mpi) add_traffic(totals.traffic, out);
+  out["regions"] = nlohmann::ordered_json::array();
+  for (const analysis::RunTotals::Region& region : totals.regions)
+    out["regions"].push_back({{"name", region.name},
+                              {"file", region.file},
+                              {"line", region.line},
+                              {"calls", count(region.calls)},
+                              {"inclusive_ns", region.inclusive_ns},
+                              {"exclusive_ns", region.exclusive_ns}});
+  out["processes"] = nlohmann::ordered_json::array();
+  for (const analysis::RunTotals::Process& process : totals.processes) {
+    auto& entry = out["processes"].emplace_back();
+    entry = {{"name", process.name}, {"counted", process.counted}};
+    if (!process.counted) continue;
+    entry["calls"] = count(process.calls);
+    entry["calls_without_region"] = count(process.calls_without_region);
+    if (uses_mpi) add_traffic(process.traffic, entry);
+  }
+  return out;
+}
+
 void print_json(const ArchiveInfo& info, const std::string& archive) {
   nlohmann::ordered_json out = {{"archive", archive},
                                 {"version", info.version},
@@ -97,6 +144,7 @@ void print_json(const ArchiveInfo& info, const std::string& archive) {
                                 {"archive_bytes", info.archive_bytes},
                                 {"gaps", info.gaps}};
   if (info.mpi.used) out["mpi"] = json_of(info.mpi);
+  out["summary"] = json_of(info.totals, info.mpi.used);
   out["structure"] = info.structure;
   out["phases"] = nlohmann::ordered_json::array();
   for (const PhaseInfo& phase : info.phases) out["phases"].push_back(json_of(phase));
@@ -145,6 +193,9 @@ int InfoCommand::run() {
                 "read: open its traces.prv with Paraver");
   const ArchiveInfo info = analysis::read_archive_info(archive_);
   if (!info.error.empty()) return fail(info.error);
+  // All else is known without it.
+  if (!info.totals.error.empty())
+    fail(info.totals.error + "; totals of the whole run are left out");
   if (json_) {
     print_json(info, archive_);
     return kDone;

@@ -39,6 +39,7 @@ class Screen {
 
   std::vector<std::string> lines() {
     run();
+    totals();
     written();
     missing();
     messages();
@@ -85,6 +86,12 @@ class Screen {
     put("Archive", archive_ + ", " + writer::bytes_text(info_.archive_bytes) +
                        ", by Refrain " + info_.version +
                        (info_.recovered ? ", recovered after the process was killed" : ""));
+  }
+
+  // Of the whole run, counted.
+  void totals() {
+    const std::string text = totals_text(info_.totals);
+    if (!text.empty()) put("Whole run", text);
   }
 
   void written() {
@@ -147,7 +154,11 @@ class Screen {
     if (!mpi.used) return;
     const std::uint64_t dropped = mpi.sends_dropped + mpi.receives_dropped;
     if (info_.processes == 1 && mpi.messages + dropped == 0 && !options_.all) return;
-    std::string text = fmt::format("{} written, {}; {} left out", mpi.messages,
+    const double sent = info_.totals.traffic.messages_sent;
+    std::string all;  // where not all were written
+    if (info_.totals.complete() && sent > static_cast<double>(mpi.messages))
+      all = fmt::format(" of {:.0f}", sent);
+    std::string text = fmt::format("{}{} written, {}; {} left out", mpi.messages, all,
                                    writer::bytes_text(mpi.bytes), dropped);
     if (dropped != 0)
       text += fmt::format(", because only one end was written ({}, {})",
@@ -177,7 +188,7 @@ class Screen {
                                                   mpi.clock_repaired)));
   }
 
-  // What else is not as it is in other archives.
+  // Other ways in which this archive is unusual.
   void reservations() {
     if (const std::string taken = property(info_, "MPI_TAKEN"); !taken.empty())
       put("Left out",
@@ -243,6 +254,28 @@ std::string fitted(const std::string& text, std::size_t width) {
   while (head > 0 && inside_character(text[head])) --head;
   while (tail < text.size() && inside_character(text[tail])) ++tail;
   return text.substr(0, head) + "..." + text.substr(tail);
+}
+
+std::string totals_text(const analysis::RunTotals& totals) {
+  if (totals.summaries == 0) return {};
+  std::string text = fmt::format("{:.0f} calls of {}", totals.calls,
+                                 counted(totals.regions.size(), "region", "regions"));
+  if (totals.traffic.messages_sent > 0) {
+    constexpr double kMost = 9e18;
+    text += fmt::format(", {:.0f} messages of {}", totals.traffic.messages_sent,
+                        writer::bytes_text(static_cast<std::uint64_t>(
+                            std::min(kMost, totals.traffic.bytes_sent))));
+  }
+  if (totals.traffic.collectives.value_or(0) > 0)
+    text += fmt::format(", {:.0f} calls of collectives", *totals.traffic.collectives);
+  text += ", counted whether written or not";
+  if (!totals.complete())
+    text +=
+        fmt::format(" (of {} of {} processes)", totals.summaries, totals.processes.size());
+  if (totals.calls_without_region > 0)
+    text += fmt::format("; which regions {:.0f} of the calls were is not known",
+                        totals.calls_without_region);
+  return text;
 }
 
 std::vector<std::string> info_screen(const ArchiveInfo& info, const std::string& archive,

@@ -1,6 +1,6 @@
 // What `refrain info` says of an archive, as lines that fit a terminal.
 //
-// Place in the flow: ARCHITECTURE.md, step 8, behind analysis/archive_info.h.
+// Place in the flow: ARCHITECTURE.md, step 8, after analysis/archive_info.h.
 // By default no more than a screen: the run, what was written and why, what is missing, and the nest
 // of loops as an indented tree, of those that have at least a hundredth of the time. Several ranks
 // are one row a loop; where they differ, a row has the range.
@@ -25,6 +25,9 @@ struct ScreenOptions {
 std::vector<std::string> info_screen(const analysis::ArchiveInfo& info,
                                      const std::string& archive,
                                      const ScreenOptions& options);
+
+// What the whole run did, in a sentence; empty where no process has a summary.
+std::string totals_text(const analysis::RunTotals& totals);
 
 // `text` in at most `width` columns: without its middle if it is longer. `text` may be cut within
 // a word, not within a character of UTF-8.

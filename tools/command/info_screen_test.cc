@@ -143,6 +143,40 @@ TEST_CASE("Info screen: what was written, and why") {
   CHECK(line_with(lines, "Why          no limit (-n 0)") < 10);
 }
 
+TEST_CASE("Info screen: the whole run - by the summary, also what was not written") {
+  ArchiveInfo info = archive();
+  auto lines = info_screen(info, "a", {});
+  CHECK(line_with(lines, "Whole run") == lines.size());
+  info.totals.summaries = 2;
+  info.totals.processes.resize(2);
+  info.totals.calls = 15000;
+  info.totals.regions.resize(1);
+  info.totals.traffic.messages_sent = 1200;
+  info.totals.traffic.bytes_sent = 4e6;
+  info.totals.traffic.collectives = 60;
+  CHECK(totals_text(info.totals) ==
+        "15000 calls of 1 region, 1200 messages of 4 MB, 60 calls of collectives, counted "
+        "whether written or not");
+  info.mpi.used = true;
+  info.mpi.messages = 1000;
+  lines = info_screen(info, "a", {});
+  CHECK(line_with(lines, "Whole run    15000 calls") < lines.size());
+  CHECK(line_with(lines, "Messages     1000 of 1200 written") < lines.size());
+  info.mpi.messages = 1200;
+  lines = info_screen(info, "a", {});
+  CHECK(line_with(lines, "Messages     1200 written") < lines.size());
+  // Not known of one process: then there is no total to set beside it.
+  info.totals.processes.resize(3);
+  info.totals.calls_without_region = 7;
+  info.mpi.messages = 1000;
+  lines = info_screen(info, "a", {});
+  CHECK(line_with(lines, "Messages     1000 written") < lines.size());
+  CHECK(totals_text(info.totals)
+            .ends_with(
+                "(of 2 of 3 processes); which regions 7 of the calls were is not known"));
+  CHECK(totals_text({}).empty());
+}
+
 TEST_CASE("Info screen: ranks - one row a loop, with the range where they differ") {
   ArchiveInfo info = archive();
   info.processes = 3;

@@ -1,4 +1,4 @@
-// Where the parts of Refrain, and the runtime that stands in for libgomp, lie.
+// Where the parts of Refrain, and the runtime that replaces libgomp, lie.
 #pragma once
 
 #include <string>
@@ -13,8 +13,8 @@ std::string find_library();
 // is none.
 std::string find_variant(const std::string& library, const std::string& mpi);
 
-// LLVM's OpenMP runtime: `wanted` if it exists, else the newest that the usual folders
-// hold. Empty if there is none.
+// LLVM's OpenMP runtime: `wanted` if it exists, else the newest in the usual folders.
+// Empty if there is none.
 std::string find_libomp(const std::string& wanted);
 
 }  // namespace refrain::tools

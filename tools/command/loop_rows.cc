@@ -80,7 +80,7 @@ std::string place_text(const PhaseInfo& phase) {
   return text.empty() ? "?" : text;
 }
 
-// "parallel @cg.c:43": what readers know by `!$omp` a person does not need to be told.
+// "parallel @cg.c:43": without the `!$omp`, which is for programs that read archives.
 std::string plain_region(std::string region) {
   constexpr std::string_view kPrefix = "!$omp ";
   if (region.starts_with(kPrefix)) region.erase(0, kPrefix.size());

@@ -12,6 +12,7 @@
 #include "tools/command/detect_command.h"
 #include "tools/command/info_command.h"
 #include "tools/command/installation.h"
+#include "tools/command/profile_command.h"
 #include "tools/command/recover_command.h"
 #include "tools/command/run_command.h"
 #include "tools/command/subcommand.h"
@@ -42,6 +43,7 @@ int run_main(int argc, char** argv) {
   std::vector<std::unique_ptr<Subcommand>> commands;
   commands.push_back(std::make_unique<RunCommand>());
   commands.push_back(std::make_unique<InfoCommand>());
+  commands.push_back(std::make_unique<ProfileCommand>());
   commands.push_back(std::make_unique<RecoverCommand>());
   commands.push_back(std::make_unique<ConvertCommand>());
   commands.push_back(std::make_unique<CompareCommand>());

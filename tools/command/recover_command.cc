@@ -8,9 +8,13 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <string>
+#include <vector>
 
+#include "analysis/run_totals.h"
 #include "base/version.h"
 #include "spool/recording_process.h"
+#include "tools/command/info_screen.h"
 #include "writer/archive_writer.h"
 #include "writer/convert/formats.h"
 #include "writer/summary.h"
@@ -65,9 +69,13 @@ int RecoverCommand::run() {
   for (const std::string& line : writer::loss_lines(result)) fail(line);
   const convert::FormatsResult formats = convert::write_formats(archive_, format_);
   for (const std::string& line : formats.warnings) fail(line);
-  if (!quiet_)
-    for (const std::string& line : writer::summary_lines(result, archive_))
-      fmt::print("{}\n", line);
+  if (!quiet_) {
+    std::vector<std::string> lines = writer::summary_lines(result, archive_);
+    // None where only another format was asked for.
+    const std::string totals = totals_text(analysis::read_run_totals(archive_));
+    if (!totals.empty()) lines.insert(lines.end() - 1, "whole run: " + totals);
+    for (const std::string& line : lines) fmt::print("{}\n", line);
+  }
   if (!quiet_ && !formats.files.empty())
     fmt::print("for Paraver: {}\n", formats.files.front());
   return kDone;

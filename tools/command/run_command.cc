@@ -121,8 +121,8 @@ std::string RunCommand::export_settings() {
       return as_typed(std::move(wrong));
     setenv(filters::variable_name(info).c_str(), text.c_str(), 1);
   }
-  // What --overwrite means is done here, once: of the processes of the command each has an
-  // archive of its own.
+  // What --overwrite means is done here, once: each process of the command has its own
+  // archive.
   if (settings.overwrite) setenv("REFRAIN_OVERWRITE", "no", 1);
   overwrite_ = settings.overwrite;
   quiet_ = settings.quiet;
@@ -243,7 +243,7 @@ std::string RunCommand::check_switch_value() const {
   return {};
 }
 
-// A run that was killed cannot say that its recording is of use; the next one does.
+// A run that was killed cannot say that its recording can be recovered; the next one does.
 void RunCommand::report_left_recordings() const {
   const char* const rank = std::getenv("PMI_RANK");
   const bool first = rank == nullptr || std::string_view(rank) == "0";
@@ -287,8 +287,8 @@ int RunCommand::run() {
   if (std::string wrong = choose_library(traced, library); !wrong.empty())
     return fail(wrong);
   if (std::string wrong = choose_runtime(traced); !wrong.empty()) return fail(wrong);
-  // Preloaded for what the program tells of itself (refrain.h), whether it uses OpenMP or not.
-  // It does nothing before somebody asks for it, and so no harm to a launcher or a shell. Before
+  // Preloaded for what the program itself reports (refrain.h), whether it uses OpenMP or not.
+  // It does nothing before it is asked for, so it does no harm to a launcher or a shell. Before
   // the runtime: so the process ends with us first (tracer/runtime/lifecycle.cc, 2).
   prepend("LD_PRELOAD", library);
   prepend("OMP_TOOL_LIBRARIES", library);

@@ -10,9 +10,9 @@
 #include <span>
 
 #include "filters/detectors.h"
-#include "filters/held_stretches.h"
 #include "filters/nest.h"
 #include "filters/nest_builder.h"
+#include "filters/skipped_intervals.h"
 #include "filters/written_iterations.h"
 #include "tools/detect/distinct_symbols.h"
 #include "tools/detect/symbol_reader.h"
@@ -35,16 +35,16 @@ double cpu_ns() {
   return 1e9 * static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec);
 }
 
-// A detector and the policy behind it: what the tracer has.
+// A detector and its policy, as in the tracer.
 class Pair {
  public:
   explicit Pair(const DetectionSettings& settings)
       : detector_(filters::make_detector(settings.tracer)),
-        policy_({.limit = settings.tracer.limit, .nested = settings.nested}, held_) {}
+        policy_({.limit = settings.tracer.limit, .nested = settings.nested}, skipped_) {}
 
   LoopDetector& detector() noexcept { return *detector_; }
   filters::NestedPolicy& policy() noexcept { return policy_; }
-  filters::HeldStretches& held() noexcept { return held_; }
+  filters::SkippedIntervals& skipped() noexcept { return skipped_; }
 
   double time(Symbols symbols) noexcept {
     const double start = cpu_ns();
@@ -70,7 +70,7 @@ class Pair {
   }
 
  private:
-  filters::HeldStretches held_;
+  filters::SkippedIntervals skipped_;
   std::unique_ptr<LoopDetector> detector_;
   filters::NestedPolicy policy_;
 };
@@ -172,11 +172,13 @@ filters::Nest numbered(filters::Nest nest, const Numbers& numbers) {
   return out;
 }
 
-// Gives the answer: the pair, and who else listens to its detector.
+// Gives the answer: the pair, and the other listeners to its detector.
 class Observer final : private periodicity::LoopSink {
  public:
   explicit Observer(const DetectionSettings& settings)
-      : pair_(settings), nest_(pair_.detector().reach_events()), written_(pair_.held()) {}
+      : pair_(settings),
+        nest_(pair_.detector().reach_events()),
+        written_(pair_.skipped()) {}
 
   void feed(Symbols symbols) {
     for (const Symbol symbol : symbols) {
@@ -192,15 +194,15 @@ class Observer final : private periodicity::LoopSink {
     pair_.detector().finish(*this);
     const std::uint64_t events = pair_.detector().position();
     written_.finish(events);
-    pair_.held().finish(events);
+    pair_.skipped().finish(events);
     nest_.finish();
   }
 
-  void tell(Detection& result, bool is_signed) {
+  void report(Detection& result, bool is_signed) {
     result.events = pair_.detector().position();
     result.distinct = distinct_.size();
-    result.held = pair_.held().held_events();
-    result.gaps = pair_.held().held().size();
+    result.skipped = pair_.skipped().skipped_events();
+    result.gaps = pair_.skipped().intervals().size();
     const std::map<std::uint32_t, std::uint32_t> numbers = number_loops(nest_.loops());
     for (const auto& [id, loop] : nest_.loops()) {
       const auto parent = numbers.find(loop.parent);
@@ -255,7 +257,7 @@ Detection detect(const std::string& path, const DetectionSettings& settings) {
   result.error = reader.error();
   if (!result.error.empty()) return result;
   observer.finish();
-  observer.tell(result, reader.has_negative());
+  observer.report(result, reader.has_negative());
   result.ns_per_event = stopwatch.total_ns() / static_cast<double>(result.events);
   result.max_push_ns = stopwatch.longest_ns();
   return result;

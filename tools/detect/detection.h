@@ -1,7 +1,7 @@
 // Runs a loop detector and the policy on a recorded symbol stream, as the tracer would on
 // the program itself, and sums up what they made of it.
 //
-// Place in the flow: behind `refrain detect`; beside the tracer, with the same detectors
+// Place in the flow: `refrain detect`; beside the tracer, with the same detectors
 // (filters/detectors) and the same policy. What depends on time has no part in it:
 // minimum gap, slow iterations, the size of the ring. At the end of the stream nothing is
 // resumed: that a program ends is no break of its pattern.
@@ -35,7 +35,7 @@ struct DetectedLoop {
   std::uint32_t body_events = 0;
   std::uint64_t visits = 0;
   std::uint64_t iterations = 0;  // complete ones
-  std::uint64_t written = 0;     // of these, not held as a whole
+  std::uint64_t written = 0;     // of these, not skipped as a whole
   std::uint64_t first_event = 0;
 };
 
@@ -43,7 +43,7 @@ struct Detection {
   std::string error;  // empty: all is well
   std::uint64_t events = 0;
   std::uint64_t distinct = 0;
-  std::uint64_t held = 0;  // events
+  std::uint64_t skipped = 0;  // events
   std::uint64_t gaps = 0;
   std::vector<DetectedLoop> loops;
   std::string structure;

@@ -1,7 +1,7 @@
 // DistinctSymbols: counts how many different symbols there were.
 //
 // Place in the flow: `refrain detect`. Thread-safety: none. Memory: 16 to 32 bytes for
-// each of them (a table with open addressing, at most half full).
+// each of them (a table with open addressing, at most half full; no AppendOnlyMap, for it grows).
 #pragma once
 
 #include <cstdint>

@@ -191,7 +191,7 @@ TEST_CASE("SymbolParser: integers - decimal, signed, hexadecimal, with space aro
   CHECK(!parse("-0\n").has_negative);
 }
 
-TEST_CASE("SymbolParser: wrong lines - the first one is told, with its number") {
+TEST_CASE("SymbolParser: wrong lines - the first one is reported, with its number") {
   CHECK(parse("").error == "is empty");
   CHECK(parse("1\n2\nthree\n4\nfive\n").error == "line 3: 'three' is not an integer");
   CHECK(parse("1\n\n2\n").error == "line 2: '' is not an integer");
@@ -258,7 +258,7 @@ TEST_CASE("SymbolReader: files - plain and packed, in blocks of any size") {
     }
 }
 
-TEST_CASE("SymbolReader: files - what cannot be read is told") {
+TEST_CASE("SymbolReader: files - what cannot be read is reported") {
   TemporaryFolder folder;
   CHECK(read((folder / "none").string()).error ==
         "cannot be read: No such file or directory");

@@ -31,7 +31,7 @@ def run_program(command, env):
     done = subprocess.run(command, env=env, capture_output=True, text=True)
     if done.returncode != 0:
         fail(f"{' '.join(command)}: exit status {done.returncode}\n{done.stderr}")
-    # A tracer may have the last word.
+    # A tracer may print after the program.
     lines = [line for line in done.stdout.strip().splitlines() if "=" in line]
     if not lines:
         fail(f"{' '.join(command)}: it printed no values")

@@ -41,7 +41,7 @@ def refrain(limit):
 
 def variants_of(options):
     all_of_them = [Variant("untraced", []), Variant("recording", refrain("0")),
-                   Variant("holding", refrain("10"))]
+                   Variant("suspended", refrain("10"))]
     for text in options.peer:
         name, _, rest = text.partition("=")
         if not name or name in [v.name for v in all_of_them]:
@@ -86,7 +86,7 @@ def rounds_of(options, scratch, ranks, arguments, name):
 
 def names_of(rounds):
     """The traced variants, in the order of their definition."""
-    first = ["recording", "holding"]
+    first = ["recording", "suspended"]
     return first + sorted(set(rounds[0]) - set(first) - {"untraced"})
 
 
@@ -101,7 +101,7 @@ def ring(options, scratch):
     rounds = rounds_of(options, scratch, 2, ["ring", str(iterations), str(units)], "ring")
     print(f"ring: Sendrecv, Allreduce and 5 us of work an iteration, 2 processes, {iterations} "
           f"iterations, {len(rounds)} rounds; medians within rounds, quartiles in brackets; then "
-          "the same of each run's fastest stretch of 40")
+          "the same of each run's fastest interval of 40")
     untraced = statistics.median(value(r, "untraced") for r in rounds)
     print(f"  {'untraced':10} {untraced:8.0f} ns an iteration")
     for name in names_of(rounds):
@@ -113,13 +113,13 @@ def ring(options, scratch):
                    for r in rounds]
         print(f"{line}, {statistics.median(extra):6.1f} ns a call; fastest{percent(fastest)}")
     full = rounds[0]["recording"]["bytes"]
-    reduced = rounds[0]["holding"]["bytes"]
+    reduced = rounds[0]["suspended"]["bytes"]
     print(f"  archive: {full} bytes in full, {reduced} reduced, {100 * reduced / full:.2f} %")
 
 
-# Calls that do next to nothing, in one process. One that asks something of this process alone is no
-# symbol of the detector's stream: no loop is detected, and nothing is skipped. The second is an iteration
-# of its own each time.
+# Calls that do next to nothing, in one process. One that concerns this process alone is no
+# symbol of the detector's stream: no loop is detected, and nothing is skipped. Each call of the
+# second is an iteration.
 SINGLE = (("call", 2000000, 1, "MPI_Comm_rank, which is no symbol and so always written"),
           ("send", 2000000, 1, "MPI_Send to nobody, six functions deep"),
           ("ring", 300000, RING_CALLS, "Sendrecv to itself and Allreduce"))

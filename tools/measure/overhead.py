@@ -12,7 +12,7 @@ from measure.common import BIN, REFRAIN, bazel, environment, percent, run_progra
 PROGRAM = os.path.join(BIN, "test/programs/shortloop_clang")
 COUNTING_TOOL = os.path.join(BIN, "test/tools/counting_tool.so")
 EMPTY_TOOL = os.path.join(BIN, "test/tools/empty_tool.so")
-VARIANTS = ("untraced", "empty", "recording", "holding")
+VARIANTS = ("untraced", "empty", "recording", "suspended")
 REGIONS = 5
 SLOW_MODE_NS = 650  # an empty region that costs more than this: the slow mode
 MODE_VISIBLE_US = 20  # in longer regions, clock and calibration hide the difference
@@ -57,7 +57,7 @@ class Shape:
         command = self.command()
         if variant == "empty":
             env = environment(self.threads, OMP_TOOL_LIBRARIES=EMPTY_TOOL)
-        elif variant in ("recording", "holding"):
+        elif variant in ("recording", "suspended"):
             env = environment(self.threads)
             limit = "0" if variant == "recording" else "10"
             command = [REFRAIN, "run", "-n", limit, "--quiet", "-o", archive, "--", *command]
@@ -89,7 +89,7 @@ def print_table(shape, rounds, title, callbacks):
             for clock in (0, 1):
                 over = [100 * (r[variant][clock] / r["untraced"][clock] - 1) for r in rounds]
                 line += "  " + percent(over)
-        if variant in ("recording", "holding"):
+        if variant in ("recording", "suspended"):
             points = [100 * (r[variant][0] - r["empty"][0]) / r["untraced"][0] for r in rounds]
             line += "  " + percent(points).replace("%", "p")
             extra = [(r[variant][1] - r["untraced"][1]) / callbacks for r in rounds]
@@ -107,7 +107,7 @@ def report(shape, callbacks):
                 f"{shape.iterations} iterations, {len(shape.rounds)} rounds; the runtime adds "
                 f"{cost:.0f} ns a region; {callbacks:.0f} callbacks an iteration", callbacks)
     if shape.length_us > MODE_VISIBLE_US:
-        print("  libomp's mode cannot be told at this length")
+        print("  libomp's mode cannot be determined at this length")
         return
     slow = [r for r in shape.rounds if shape.slow(r)]
     fast = [r for r in shape.rounds if not shape.slow(r)]

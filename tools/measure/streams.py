@@ -1,4 +1,4 @@
-"""tools/bench streams: what the detectors would hold back of recorded symbol streams."""
+"""tools/bench streams: what would be skipped of recorded symbol streams."""
 
 import json
 import os
@@ -55,13 +55,13 @@ def noise_files(scratch, events):
 
 def print_shares(paths, results):
     width = max([len("mean over streams"), *(len(os.path.basename(path)) for path in paths)])
-    print(f"{'held, %':{width}} {'events':>8}" + "".join(f" {name:>11}" for name in DETECTORS))
+    print(f"{'skipped, %':{width}} {'events':>8}" + "".join(f" {name:>11}" for name in DETECTORS))
 
     def row(name, events, shares):
         print(f"{name:{width}} {events:>8}" + "".join(f" {100 * s:11.1f}" for s in shares))
 
     def shares(path):
-        return [results[name][path]["held_fraction"] for name in DETECTORS]
+        return [results[name][path]["skipped_fraction"] for name in DETECTORS]
 
     for path in paths:
         row(os.path.basename(path), results["each"][path]["events"], shares(path))
@@ -83,7 +83,7 @@ def run_name(path):
 
 
 def summarise(paths, results, row, shares):
-    """Means and least shares of the streams that are long enough."""
+    """Means and minimum shares of the streams that are long enough."""
     long = [path for path in paths if results["each"][path]["events"] >= LEAST_EVENTS]
     if not long:
         print(f"no stream has {LEAST_EVENTS} events")
@@ -96,11 +96,11 @@ def summarise(paths, results, row, shares):
         runs.setdefault(run_name(path), []).append(shares(path))
     by_run = [[statistics.fmean(column) for column in zip(*ranks)] for ranks in runs.values()]
     row("mean over runs", len(runs), map(statistics.fmean, zip(*by_run)))
-    row("least", len(long), map(min, columns))
+    row("minimum", len(long), map(min, columns))
     for path in long:
-        share = results["once"][path]["held_fraction"]
+        share = results["once"][path]["skipped_fraction"]
         if share < LOW_SHARE:
-            print(f"  nested once holds only {100 * share:.1f} % of {os.path.basename(path)}")
+            print(f"  nested once skips only {100 * share:.1f} % of {os.path.basename(path)}")
     print_times(long, results, "cost")
 
 

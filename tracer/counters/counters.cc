@@ -2,8 +2,8 @@
 //
 // Place in the flow: ARCHITECTURE.md, step 2. Set up when the session starts, before any thread
 // has a recorder; each thread's reader is made when it gets one, and goes with it. What cannot be
-// counted here is told in one line, and the rest is recorded.
-// An event set of PAPI holds events of one component, so a thread has one for each component.
+// counted here is reported in one line, and the rest is recorded.
+// An event set of PAPI has events of one component only, so a thread has one for each component.
 // Thread-safety: set up by one thread; readers are their threads' own.
 #include <algorithm>
 #include <cstdlib>

@@ -46,7 +46,7 @@ bool ThreadUsage::open(Usage usage) noexcept {
   return read_migrations();
 }
 
-// A program that closes all descriptors may have given its number to a file of its own.
+// A program that closes all descriptors may have given its number to another file.
 bool ThreadUsage::ours() const noexcept {
   struct stat file;
   return sched_ >= 0 && fstat(sched_, &file) == 0 && file.st_dev == device_ &&

@@ -21,7 +21,7 @@ namespace {
 // The primary thread's.
 constinit Callers g_callers;
 
-// Whether what the primary thread does here it does in every run: not if chance has chosen it
+// Whether the primary thread does the same here in every run: not if it was chosen by chance
 // among the threads of a team.
 bool in_order(const ThreadRecorder& recorder) noexcept {
   if (t_thread.teams_open == 0) return true;
@@ -30,8 +30,8 @@ bool in_order(const ThreadRecorder& recorder) noexcept {
          (top->kind == spool::kImplicitTaskBegin || top->kind == spool::kMaskedBegin);
 }
 
-// Handles are used again when what they stood for is gone, so a loop that makes a
-// communicator and frees it repeats itself.
+// Handles are reused when their object is freed, so a loop that makes and frees a
+// communicator repeats itself.
 periodicity::Symbol symbol_of(std::uint64_t payload, Handle handle,
                               std::uint64_t callers) noexcept {
   std::uint64_t hash =
@@ -41,13 +41,15 @@ periodicity::Symbol symbol_of(std::uint64_t payload, Handle handle,
   return std::uint64_t{spool::kMpiEnter} << runtime::kPlaceKindShift | hash >> 6;
 }
 
-// Who is alone in a communicator has no company. What completes messages names none.
-filters::Company company_of(Stream stream, const Communicator& comm) noexcept {
-  if (stream == Stream::kMessage && !comm.known()) return filters::Company::kMessage;
-  if (comm.peers() < 2 && comm.remote_size == 0) return filters::Company::kNone;
+// A process alone in a communicator has no communication. What completes messages names no
+// communicator.
+filters::Communication communication_of(Stream stream, const Communicator& comm) noexcept {
+  if (stream == Stream::kMessage && !comm.known()) return filters::Communication::kMessage;
+  if (comm.peers() < 2 && comm.remote_size == 0) return filters::Communication::kNone;
   if (stream == Stream::kMessage || stream == Stream::kCompletion)
-    return filters::Company::kMessage;
-  return stream == Stream::kMeeting ? filters::Company::kMeeting : filters::Company::kNone;
+    return filters::Communication::kMessage;
+  return stream == Stream::kCollective ? filters::Communication::kCollective
+                                       : filters::Communication::kNone;
 }
 
 // When the newest record was made, if that is the end of a call; else 0.
@@ -58,7 +60,7 @@ std::uint64_t end_of_call(ThreadRecorder& recorder) noexcept {
 
 // Of the primary thread: completions since the latest other symbol.
 constinit unsigned g_completions = 0;
-// Further ones in a row are symbols: a program that does nothing else has loops of these.
+// Further ones in a row are symbols: they are the loops of a program that does nothing else.
 constexpr unsigned kCompletionsInRow = 64;
 
 // The call may be a symbol.
@@ -104,7 +106,7 @@ Call::Call(Procedure procedure, Stream stream, Site site, Handle handle) noexcep
   enter_slow(procedure, stream, site, handle);
 }
 
-// As enter(), where all that it would find out is known.
+// As enter(), where everything it would look up is known.
 __attribute__((always_inline)) inline void Call::enter_known(
     ThreadRecorder& recorder, const KnownCall& known) noexcept {
   comm_ = known.comm;
@@ -116,7 +118,7 @@ __attribute__((always_inline)) inline void Call::enter_known(
   const std::uint8_t cut = g_session->begin_epoch(recorder, ticks_);
   const std::uint64_t epoch = recorder.epoch();
   g_session->on_known_symbol(recorder, known.number, place_of(payload_), ticks_,
-                             known.company);
+                             known.communication);
   fed_ = true;
   recorder.begin(spool::record_words(spool::kMpiEnter, ticks_, payload_, cut, epoch));
 }
@@ -140,7 +142,7 @@ __attribute__((noinline)) void Call::enter_slow(Procedure procedure, Stream stre
 // Made inside another call, and not after a jump of a signal handler out of that one.
 __attribute__((noinline, cold)) bool Call::is_inner() noexcept {
   if (!recorder::FrameMark::is_gone(t_outermost, &t_outermost, &mark_)) return true;
-  // Calls that were left so end here.
+  // Calls left by a jump end here.
   const runtime::Scope scope;
   if (!scope) return false;
   scope->uncount_event();
@@ -169,7 +171,11 @@ __attribute__((always_inline)) inline void Call::enter(Stream stream, const Site
   if (!scope) return;
   ThreadRecorder& recorder = *scope;
   ticks_ = recorder::Clock::now();
-  if (stream == Stream::kPolling && poll_extends(recorder)) return;
+  const std::uint64_t called = payload_;  // polls of several procedures share a region
+  if (stream == Stream::kPolling && poll_extends(recorder)) {
+    recorder.tree().enter(spool::CallKey::make(spool::kMpiEnter, 0, called), ticks_);
+    return;
+  }
   const bool outside = t_thread.teams_open == 0;
   std::uint8_t cut = 0;
   std::uint64_t epoch = 0;
@@ -183,20 +189,22 @@ __attribute__((always_inline)) inline void Call::enter(Stream stream, const Site
     }
     feed(recorder, stream, site, handle);
   }
-  recorder.begin(spool::record_words(spool::kMpiEnter, ticks_, payload_, cut, epoch));
+  recorder.begin(spool::record_words(spool::kMpiEnter, ticks_, payload_, cut, epoch),
+                 spool::CallKey::make(spool::kMpiEnter, 0, called));
 }
 
 __attribute__((always_inline)) inline void Call::feed(ThreadRecorder& recorder,
                                                       Stream stream, const Site& site,
                                                       Handle handle) noexcept {
   const std::uint64_t callers = g_frames == 0 ? 0 : g_callers.hash(site, g_frames);
-  const filters::Company company = company_of(stream, *comm_);
-  const periodicity::Symbol number = g_session->on_symbol(
-      recorder, symbol_of(payload_, handle, callers), place_of(payload_), ticks_, company);
+  const filters::Communication communication = communication_of(stream, *comm_);
+  const periodicity::Symbol number =
+      g_session->on_symbol(recorder, symbol_of(payload_, handle, callers),
+                           place_of(payload_), ticks_, communication);
   fed_ = true;
   if (number == 0 || g_frames == 0 || t_thread.teams_open != 0) return;
   if (stream == Stream::kCompletion) return;  // not always one
-  // Before it is looked for: what is remembered of it holds then.
+  // Read before the look-up, so that what is remembered is valid for it.
   const std::uint64_t generation = g_communicators.generation();
   if (find_communicator(handle) != comm_) return;
   const Callers::Known path = g_callers.known(site, g_frames);
@@ -205,12 +213,12 @@ __attribute__((always_inline)) inline void Call::feed(ThreadRecorder& recorder,
                        .callers = callers,
                        .generation = generation,
                        .handle = handle,
-                       .company = company,
+                       .communication = communication,
                        .comm = comm_,
                        .number = number});
 }
 
-// A poll begins: whether it goes on with the region of those before it.
+// A poll begins: whether it extends the region of those before it.
 __attribute__((noinline)) bool Call::poll_extends(ThreadRecorder& recorder) noexcept {
   const auto procedure = static_cast<std::uint16_t>(payload_ >> spool::kMpiProcedureShift);
   const PollRun::Begin begin =
@@ -226,7 +234,8 @@ __attribute__((noinline)) bool Call::poll_extends(ThreadRecorder& recorder) noex
 // It has found something after all, or something else was recorded meanwhile.
 void Call::begin_late(ThreadRecorder& recorder) noexcept {
   extends_ = false;
-  recorder.begin(spool::record_words(spool::kMpiEnter, begin_ticks(recorder), payload_));
+  recorder.put_begin(
+      spool::record_words(spool::kMpiEnter, begin_ticks(recorder), payload_));
 }
 
 void Call::leave() noexcept {
@@ -249,8 +258,9 @@ __attribute__((noinline)) void Call::leave_poll(ThreadRecorder& recorder) noexce
       extends_ && t_polls.goes_on(end_of_call(recorder)) && recorder.extend_end(ticks);
   const bool late = extends_ && !extended;
   if (late) begin_late(recorder);
-  if (!extended) recorder.end(spool::record_words(spool::kMpiLeave, ticks, payload_));
-  if (told_ || late)
+  if (!extended) recorder.put_end(spool::record_words(spool::kMpiLeave, ticks, payload_));
+  recorder.tree().end(spool::kMpiEnter, ticks);
+  if (reported_ || late)
     t_polls.ends_row();
   else
     t_polls.in_vain(ticks, !extended);

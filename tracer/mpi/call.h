@@ -6,7 +6,7 @@
 //
 // Nothing is recorded, and the object is false, where a call is made inside another (MPI
 // libraries are built on themselves, callbacks of the program run inside calls), before MPI is
-// started and after it has ended, and where the Fortran library makes calls of its own.
+// started and after it has ended, and for calls that the Fortran library makes for itself.
 // While the procedure itself runs the thread's recorder is free: callbacks may record.
 // Thread-safety: lives on one thread's stack. Cost: two time stamps and two records, of the
 // primary thread's symbols what detector and gate take (docs/mpi.md has figures); a thread's
@@ -28,17 +28,17 @@
 
 namespace refrain::mpi {
 
-// kSymbol: the call is a symbol of the agent's stream; kMessage: and has to do with one other
-// process; kMeeting: and all processes of a communicator make it. kStart: recording may start here.
-// kCompletion: whether it is called may depend on timing (a test before it has found what it would wait
-// for), so it decides nothing about loops, unless so many come in a row that there is nothing else.
-// Others are no symbols and begin no epoch: kPolling: its number is chance. kLocal: it asks
-// or notes something in this process and says nothing of what the program does. kConvert: like
-// that, and the Fortran library uses it.
+// kSymbol: the call is a symbol of the agent's stream; kMessage: and communicates with one other
+// process; kCollective: and all processes of a communicator make it. kStart: recording may start here.
+// kCompletion: whether it is called may depend on timing (a test before it may have succeeded),
+// so it decides nothing about loops, unless so many come in a row that there is nothing else.
+// Others are no symbols and begin no epoch. kPolling: the number of calls is chance. kLocal: it
+// reads or sets something in this process and says nothing about the program. kConvert: as kLocal,
+// and the Fortran library uses it.
 enum class Stream : std::uint8_t {
   kSymbol,
   kMessage,
-  kMeeting,
+  kCollective,
   kCompletion,
   kPolling,
   kLocal,
@@ -51,7 +51,7 @@ extern std::atomic<bool> g_tracing;
 // How many frames above a call site are part of the symbol. Set once, before the first call.
 extern unsigned g_frames;
 extern KnownCalls g_known_calls;
-// How many polls in a row are recorded one by one. Likewise.
+// How many polls in a row are recorded one by one. Set once, too.
 extern PollRun::Limits g_polls;
 // The thread's outermost call in progress.
 extern constinit thread_local const recorder::FrameMark* t_outermost
@@ -65,7 +65,7 @@ class Call {
     if (t_outermost == &mark_) t_outermost = nullptr;
     if (comm_ != nullptr) leave();
   }
-  // The leave, earlier than the object's end; nothing is told after it.
+  // The leave, earlier than the object's end; nothing is recorded after it.
   void end() noexcept {
     if (comm_ != nullptr) leave();
     comm_ = nullptr;
@@ -73,43 +73,51 @@ class Call {
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
 
-  // The call is one of the program's, to be told of. (Counters count also where the thread has
+  // The call is one of the program's, to be recorded. (Counters count also where the thread has
   // no recorder.)
   explicit operator bool() const noexcept { return comm_ != nullptr; }
-  // What the handle stands for; not null if the call is to be told of.
+  // The communicator of the handle; not null if the call is to be recorded.
   const Communicator* comm() const noexcept { return comm_; }
   // Appends a record of what the call meant, with its kMpiAmount if it has one (`amount_a48`
   // and `amount_payload`); a48 and payload are those of the first record. Its time is that of
   // the call's enter (for what begins with it: a send) or leave.
   void put_at_enter(spool::Kind kind, std::uint64_t payload, std::uint8_t sub = 0,
                     std::uint64_t a48 = 0) noexcept {
-    if (auto* recorder = to_tell())
+    if (auto* recorder = recorder_for_meaning())
       recorder->append(
           spool::record_words(kind, begin_ticks(*recorder), payload, sub, a48));
   }
   void put_at_enter(spool::Kind kind, std::uint64_t payload, std::uint8_t sub,
                     std::uint64_t a48, std::uint64_t amount_a48,
                     std::uint64_t amount_payload) noexcept {
-    if (auto* recorder = to_tell())
+    if (auto* recorder = recorder_for_meaning())
       put_pair(*recorder,
                spool::record_words(kind, begin_ticks(*recorder), payload, sub, a48),
                amount_a48, amount_payload);
   }
   void put_at_leave(spool::Kind kind, std::uint64_t payload, std::uint8_t sub = 0,
                     std::uint64_t a48 = 0) noexcept {
-    if (auto* recorder = to_tell())
+    if (auto* recorder = recorder_for_meaning())
       recorder->append(spool::record_words(kind, leave_ticks(), payload, sub, a48));
   }
   void put_at_leave(spool::Kind kind, std::uint64_t payload, std::uint8_t sub,
                     std::uint64_t a48, std::uint64_t amount_a48,
                     std::uint64_t amount_payload) noexcept {
-    if (auto* recorder = to_tell())
+    if (auto* recorder = recorder_for_meaning())
       put_pair(*recorder, spool::record_words(kind, leave_ticks(), payload, sub, a48),
                amount_a48, amount_payload);
   }
 
-  // The call has tested a request, in vain.
-  void put_in_vain(std::uint64_t request) noexcept {
+  // What a collective has moved that this call completes.
+  void count_moved(std::uint64_t sent, std::uint64_t received) noexcept {
+    recorder::ThreadRecorder* const recorder = recorder_for_meaning();
+    if (recorder == nullptr) return;
+    recorder->tree().sent(sent, 0);
+    recorder->tree().received(received, 0);
+  }
+
+  // The call has tested a request without success.
+  void put_unsuccessful(std::uint64_t request) noexcept {
     if (extends_) return;
     if (auto* recorder = after_procedure())
       recorder->append(spool::record_words(spool::kMpiTested, leave_ticks(), request));
@@ -117,7 +125,7 @@ class Call {
 
  private:
   // The thread's recorder from the procedure's end to the leave: entered once for all that is
-  // told there, which is one event. Null if it is not to be had.
+  // recorded there, which is one event. Null if there is none.
   recorder::ThreadRecorder* after_procedure() noexcept {
     if (!after_) {
       after_ = true;
@@ -126,8 +134,8 @@ class Call {
     return recorder_;
   }
   // The same for something that the call has done or found.
-  recorder::ThreadRecorder* to_tell() noexcept {
-    told_ = true;
+  recorder::ThreadRecorder* recorder_for_meaning() noexcept {
+    reported_ = true;
     recorder::ThreadRecorder* const recorder = after_procedure();
     if (extends_ && recorder != nullptr) [[unlikely]]
       begin_late(*recorder);
@@ -137,6 +145,16 @@ class Call {
                        std::uint64_t amount_a48, std::uint64_t amount_payload) noexcept {
     recorder.append(first, spool::record_words(spool::kMpiAmount, first.ticks,
                                                amount_payload, 0, amount_a48));
+    recorder::CallTree& tree = recorder.tree();
+    if (first.kind() == spool::kMpiRecv) {
+      tree.received(amount_payload, 1);
+    } else if (first.kind() == spool::kMpiSend) {
+      tree.sent(amount_payload, 1);
+    } else if (first.payload >> 32 == 0) {
+      // A collective; of one that does not block the call that completes it has moved the bytes.
+      tree.sent(amount_payload, 0);
+      tree.received(amount_a48, 0);
+    }
   }
 
   // That of the enter, unless something of a later time was recorded since.
@@ -171,8 +189,8 @@ class Call {
   bool after_ = false;
   bool fed_ = false;
   bool polls_ = false;
-  bool extends_ = false;  // a poll that goes on with the region of those before it
-  bool told_ = false;
+  bool extends_ = false;  // a poll that extends the region of those before it
+  bool reported_ = false;
 };
 
 }  // namespace refrain::mpi

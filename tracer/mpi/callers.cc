@@ -39,43 +39,22 @@ _Unwind_Reason_Code visit(_Unwind_Context* context, void* data) {
 
 }  // namespace
 
-Callers::Entry* Callers::find(std::uintptr_t address, std::uintptr_t caller) noexcept {
-  std::size_t at = mix(address, caller) % kSlots;
-  while (entries_[at].address != 0) {
-    if (entries_[at].address == address && entries_[at].caller == caller)
-      return &entries_[at];
-    at = (at + 1) % kSlots;
-  }
-  return nullptr;
-}
-
-Callers::Entry* Callers::add(std::uintptr_t address, std::uintptr_t caller) noexcept {
-  if (Entry* known = find(address, caller); known != nullptr) return known;
-  if (used_ == kMostUsed) return nullptr;
-  ++used_;
-  std::size_t at = mix(address, caller) % kSlots;
-  while (entries_[at].address != 0) at = (at + 1) % kSlots;
-  entries_[at].address = address;
-  entries_[at].caller = caller;
-  return &entries_[at];
-}
-
-// From a frame to its caller's. False: only an unwind can tell. An address of 0: there is none.
-// What is read is a word of somebody else's frame, which the sanitizers would not have.
+// From a frame to its caller's. False: only an unwind can find it. An address of 0: there is none.
+// It reads a word of another function's frame, which the sanitizers would report.
 NOT_SANITIZED bool Callers::step(Frame& frame) noexcept {
-  Entry* entry = find(frame.address, 0);
-  if (entry == nullptr || entry->distance == kVaries) return false;
-  if (entry->distance == kOutermost) {
+  Steps::Entry* entry = steps_.find({frame.address, 0});
+  if (entry == nullptr || entry->value.distance == kVaries) return false;
+  if (entry->value.distance == kOutermost) {
     frame.address = 0;
     return true;
   }
-  const std::uintptr_t stack = frame.stack + entry->distance;
+  const std::uintptr_t stack = frame.stack + entry->value.distance;
   const std::uintptr_t slot = stack - sizeof(std::uintptr_t);
   if (!on_stack(slot)) return false;
   const std::uintptr_t caller = *reinterpret_cast<const std::uintptr_t*>(slot);
-  if (caller != entry->latest) {
-    if (caller == 0 || find(frame.address, caller) == nullptr) return false;
-    entry->latest = caller;
+  if (caller != entry->value.latest) {
+    if (caller == 0 || steps_.find({frame.address, caller}) == nullptr) return false;
+    entry->value.latest = caller;
   }
   frame = {caller, stack};
   return true;
@@ -94,7 +73,7 @@ std::uint64_t Callers::hash(Site site, unsigned frames) noexcept {
 #endif
 }
 
-// The site in two: as one it is put together in memory before it is known to be needed.
+// The site as two arguments: as one it would be stored to memory even where it is not needed.
 std::uint64_t Callers::hash_slow(Path& path, std::uintptr_t address, std::uintptr_t stack,
                                  unsigned frames) noexcept {
   const Frame site{address, stack};
@@ -142,22 +121,24 @@ void Callers::learn(const Frame* frames, unsigned count, bool ended) noexcept {
   for (unsigned i = 0; i + 1 < count; ++i) {
     const std::uintptr_t caller = frames[i + 1].address;
     const std::uintptr_t distance = frames[i + 1].stack - frames[i].stack;
-    Entry* entry = add(frames[i].address, 0);
-    if (entry == nullptr || add(frames[i].address, caller) == nullptr) return;
-    if (entry->distance == 0 && distance < kOutermost)
-      entry->distance = static_cast<std::uint32_t>(distance);
-    else if (entry->distance != distance)
-      entry->distance = kVaries;
-    entry->latest = caller;
+    Steps::Entry* entry = steps_.find_or_add({frames[i].address, 0});
+    if (entry == nullptr || steps_.find_or_add({frames[i].address, caller}) == nullptr)
+      return;
+    if (entry->value.distance == 0 && distance < kOutermost)
+      entry->value.distance = static_cast<std::uint32_t>(distance);
+    else if (entry->value.distance != distance)
+      entry->value.distance = kVaries;
+    entry->value.latest = caller;
   }
   if (!ended) return;
-  Entry* last = add(frames[count - 1].address, 0);
+  Steps::Entry* last = steps_.find_or_add({frames[count - 1].address, 0});
   if (last == nullptr) return;
-  last->distance =
-      last->distance == 0 || last->distance == kOutermost ? kOutermost : kVaries;
+  last->value.distance = last->value.distance == 0 || last->value.distance == kOutermost
+                             ? kOutermost
+                             : kVaries;
 }
 
-// Of the thread that calls. A stack that cannot be found is one where nothing is read.
+// Of the calling thread. If the stack cannot be found, nothing is read from it.
 void Callers::find_stack() noexcept {
   const recorder::SlowPath slow_path;
   stack_known_ = true;

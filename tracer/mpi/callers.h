@@ -1,21 +1,21 @@
-// Who called the function that calls MPI: return addresses up the stack, as one hash.
+// The callers of the function that calls MPI: return addresses up the stack, as one hash.
 //
 // Place in the flow: ARCHITECTURE.md, step 2. A program that calls MPI through functions of
-// its own has one call site where it means many; with a few of the frames above it in the
-// symbol (setting mpi_frames) these are told apart.
+// its own has one call site for many; with a few of the frames above it in the symbol (setting
+// mpi_frames) these are distinguished.
 //
 // How: the first time that a call comes this way the stack is unwound by the programs' unwind
 // tables (libgcc). Of each return address the distance is remembered from the stack pointer
 // there to that of its caller, and the caller's address. Later calls read the slot at that
 // distance and take what they find if an unwind has seen it above this address before;
 // otherwise, and always where the distance was seen to change (alloca, arrays of variable
-// length), the stack is unwound again. So what is told is right but where a frame of another
+// length), the stack is unwound again. So the hash is right, except where a frame of another
 // size has, at that very place, a caller's address left from before. Whole paths from one
-// site and stack pointer are remembered as well: where all their slots hold what they held,
-// nothing else is looked at.
+// site and stack pointer are remembered as well: while all their slots are unchanged, nothing
+// else is looked at.
 //
 // The slots that are read lie between the calling frame and the end of the thread's stack;
-// on other stacks (coroutines') every call is unwound. Where tables end, the hash ends.
+// on other stacks (coroutines') every call is unwound. The hash ends where the unwind tables end.
 //
 // Thread-safety: none; the primary thread's alone. Not entered by its signal handlers, which
 // find the recorder in use. No memory is allocated; what does not fit into the table (8192
@@ -24,8 +24,11 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+
+#include "base/append_only_map.h"
 
 namespace refrain::mpi {
 
@@ -43,8 +46,8 @@ class Callers {
   // Hash of up to `frames` return addresses above the site; 0 for none.
   std::uint64_t hash(Site site, unsigned frames) noexcept;
 
-  // The same where the whole path is remembered, in a place of its own: its number, which is
-  // below kPaths, and the hash. Else nothing has happened, and hash() finds it.
+  // The same where the whole path is remembered: its place, below kPaths, and the hash. Else
+  // nothing has happened, and hash() finds it.
   struct Known {
     std::size_t place = kPaths;
     std::uint64_t hash = 0;
@@ -56,7 +59,7 @@ class Callers {
     const std::size_t place = place_of(address, stack);
     const Path& path = paths_[place];
     if (path.site.address == address && path.site.stack == stack && path.frames == frames &&
-        holds(path)) [[likely]]
+        unchanged(path)) [[likely]]
       return {place, path.hash};
 #else
     (void)site, (void)frames;  // where return addresses lie is known of x86-64 only
@@ -68,18 +71,21 @@ class Callers {
   std::uint64_t unwinds() const noexcept { return unwinds_; }
 
  private:
-  static constexpr std::size_t kSlots = 8192;
-  static constexpr std::size_t kMostUsed = kSlots / 4 * 3;
   static constexpr std::uint32_t kVaries = 0xffffffff;
   static constexpr std::uint32_t kOutermost = 0xfffffffe;  // nothing is known above it
 
   // `caller` 0: the entry of an address itself; else it was seen above `address`.
-  struct Entry {
+  struct Pair {
     std::uintptr_t address = 0;
     std::uintptr_t caller = 0;
+    bool operator==(const Pair&) const = default;
+    std::uint64_t hash() const noexcept { return address ^ std::rotl(caller, 17); }
+  };
+  struct Step {
     std::uintptr_t latest = 0;  // of an address itself: the caller seen last
     std::uint32_t distance = 0;
   };
+  using Steps = base::AppendOnlyMap<Pair, Step, 8192, 64, base::AddedBy::kOneThread>;
   struct Frame {
     std::uintptr_t address;
     std::uintptr_t stack;
@@ -97,9 +103,9 @@ class Callers {
   static std::size_t place_of(std::uintptr_t address, std::uintptr_t stack) noexcept {
     return (address ^ address >> 6 ^ stack >> 4) % kPaths;
   }
-  // As step() for all of a path. What is read is a word of somebody else's frame, which the
-  // sanitizers would not have.
-  __attribute__((no_sanitize("address"), no_sanitize("thread"))) static bool holds(
+  // As step() for all of a path. It reads words of other functions' frames, which the sanitizers
+  // would report.
+  __attribute__((no_sanitize("address"), no_sanitize("thread"))) static bool unchanged(
       const Path& path) noexcept {
     std::uintptr_t changed = 0;
     const Frame* const end = path.slots.data() + path.count;
@@ -109,8 +115,6 @@ class Callers {
   }
   std::uint64_t hash_slow(Path& path, std::uintptr_t address, std::uintptr_t stack,
                           unsigned frames) noexcept;
-  Entry* find(std::uintptr_t address, std::uintptr_t caller) noexcept;
-  Entry* add(std::uintptr_t address, std::uintptr_t caller) noexcept;
   bool step(Frame& frame) noexcept;
   std::uint64_t unwind(Frame site, unsigned frames) noexcept;
   void learn(const Frame* frames, unsigned count, bool ended) noexcept;
@@ -122,10 +126,9 @@ class Callers {
   std::uintptr_t stack_begin_ = 0;
   std::uintptr_t stack_end_ = 0;
   bool stack_known_ = false;
-  std::size_t used_ = 0;
   std::uint64_t unwinds_ = 0;
   std::array<Path, kPaths> paths_{};
-  std::array<Entry, kSlots> entries_{};
+  Steps steps_;
 };
 
 }  // namespace refrain::mpi

@@ -80,7 +80,7 @@ NOINLINE std::uint64_t deep(Callers& callers, unsigned frames, int depth) {
 
 std::unique_ptr<Callers> fresh() { return std::make_unique<Callers>(); }
 
-TEST_CASE("Callers: paths - are told apart by as many frames as it takes") {
+TEST_CASE("Callers: paths - are distinguished by as many frames as needed") {
   const auto callers = fresh();
   CHECK(left(*callers, 0) == 0);
   const std::uint64_t by_left = left(*callers, 1);
@@ -88,7 +88,7 @@ TEST_CASE("Callers: paths - are told apart by as many frames as it takes") {
   CHECK(by_left != 0);
   CHECK(by_left != by_right);
   CHECK(twice(*callers, 2, false) != left(*callers, 2));
-  // The same functions, from two places of this one: the second frame tells.
+  // The same functions, from two places of this one: the second frame differs.
   std::uint64_t one[2];
   std::uint64_t two[2];
   one[0] = left(*callers, 1), two[0] = left(*callers, 2);
@@ -97,7 +97,7 @@ TEST_CASE("Callers: paths - are told apart by as many frames as it takes") {
   CHECK(two[0] != two[1]);
 }
 
-TEST_CASE("Callers: paths - known ones are told without unwinding, and alike") {
+TEST_CASE("Callers: paths - known ones need no unwinding and give the same hash") {
   const auto callers = fresh();
   std::vector<std::uint64_t> lefts;
   std::vector<std::uint64_t> rights;
@@ -114,7 +114,7 @@ TEST_CASE("Callers: paths - known ones are told without unwinding, and alike") {
     CHECK(rights[i] == rights[0]);
   }
   CHECK(lefts[0] != rights[0]);
-  // Another table unwinds, and finds the same: what is told does not depend on what is known.
+  // Another table unwinds, and finds the same: the hash does not depend on what is known.
   std::uint64_t known = 0;
   std::uint64_t unknown = 0;
   const auto other = fresh();

@@ -70,6 +70,7 @@ class ChannelCounters {
   // Null if there is no memory.
   Slot* open(std::uint16_t comm, int peer, int tag) noexcept;
 
+  // No AppendOnlyMap: it grows.
   std::vector<Slot> slots_;  // a power of two
   std::size_t mask_ = 255;   // their number less 1
   std::size_t used_ = 0;

@@ -8,17 +8,17 @@
 //     process   ask ──t0────────► tp ──┐ its clock
 //               t1 ◄────────────answer─┘      offset = tp - (t0 + t1) / 2
 //
-// many times, and keeps the answer that came back soonest: its error is at most half of
-// what the trip took. In round k, from the greatest down, all pairs whose ranks differ in
+// many times, and keeps the answer with the shortest round trip: its error is at most half of
+// that time. In round k, from the greatest down, all pairs whose ranks differ in
 // bit k ask at the same time, so the whole takes as many rounds as the job's size has bits,
 // and a process knows its parent's offset when it asks (errors add up along the way).
-// Two on one machine read one clock: they say so to each other, and are not apart.
+// Two on one machine read one clock: they say so to each other, and have no offset.
 //
 // Units: ticks of each process' own clock; offsets are added to it to have that of process 0
 // at that moment. Two measurements give the rate by which the clocks drift apart.
-// Thread-safety: one thread. Errors: those of the transport are its own matter.
-// Cost: at most `patience_ticks` a round (where processes share a core a trip takes as long as
-// the scheduler likes).
+// Thread-safety: one thread. Errors: the transport handles its own.
+// Cost: at most `patience_ticks` a round (where processes share a core the scheduler decides how
+// long a trip takes).
 #pragma once
 
 #include <cstddef>

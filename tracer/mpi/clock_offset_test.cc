@@ -72,7 +72,7 @@ class Process final : public Transport {
 
 }  // namespace
 
-TEST_CASE("Clock offsets: any number of processes - true within the error that is told") {
+TEST_CASE("Clock offsets: any number of processes - true within the reported error") {
   std::mt19937_64 random(7);
   for (const int size : {1, 2, 3, 4, 5, 7, 8, 13}) {
     Network network;

@@ -26,7 +26,7 @@ using recorder::Clock;
 
 constexpr double kPatience_s = 0.02;
 
-// Over a communicator of our own: what the program sends cannot be mistaken for it.
+// Over a communicator of our own, so that nothing the program sends is taken for it.
 class Messages final : public Transport {
  public:
   Messages() noexcept { valid_ = PMPI_Comm_dup(MPI_COMM_WORLD, &comm_) == MPI_SUCCESS; }
@@ -37,7 +37,7 @@ class Messages final : public Transport {
   Messages& operator=(const Messages&) = delete;
 
   bool valid() const noexcept { return valid_; }
-  void meet() noexcept { PMPI_Barrier(comm_); }
+  void synchronise() noexcept { PMPI_Barrier(comm_); }
   void send(int rank, const void* data, std::size_t bytes) noexcept override {
     PMPI_Send(data, static_cast<int>(bytes), MPI_BYTE, rank, 0, comm_);
   }
@@ -72,7 +72,7 @@ void measure_clocks(int rank, int size) noexcept {
   }();
   Messages messages;
   if (!messages.valid()) return;
-  messages.meet();  // nobody's first trip waits for somebody who is late
+  messages.synchronise();  // so that no first trip waits for a process that is late
   const ClockOffset found = measure_clock_offset(
       rank, size,
       {.patience_ticks = Clock::ticks_of_seconds(kPatience_s), .machine = machine},

@@ -3,7 +3,7 @@
 // Place in the flow: clock_offset.h says how; called by environment.cc when MPI has started
 // and before it ends, by all processes, and by collective.cc on the way, if the setting
 // clock_every says so. Each puts what it found into its journal.
-// Thread-safety: collectives over one communicator do not meet, by MPI's rules.
+// Thread-safety: collectives over one communicator are never concurrent, by MPI's rules.
 // Cost: some tens of round trips a bit of the job's size, at most 20 ms each round.
 #pragma once
 
@@ -14,7 +14,7 @@ namespace refrain::mpi {
 void measure_clocks(int rank, int size) noexcept;
 
 // All processes, once, before any of them passes a collective: `collectives` as this one
-// has it, 0 if it is not traced. The least of all is what holds.
+// has it, 0 if it is not traced. The minimum of all is used.
 void agree_on_clock_every(std::uint64_t collectives) noexcept;
 
 // How many more blocking collectives over MPI_COMM_WORLD until clocks are measured; 0:

@@ -4,13 +4,13 @@
 
 namespace refrain::mpi {
 
-void Collective::tell(const Amounts& amounts) noexcept {
+void Collective::record(const Amounts& amounts) noexcept {
   const Communicator& comm = *call_.comm();
   call_.put_at_leave(spool::kMpiCollective, collective_payload(comm, 0), amounts.operation,
                      comm_and_rank(comm.number, amounts.root), saturated(amounts.received),
                      amounts.sent);
   if (comm.worldwide) pass_anchor();
-  // What it takes lies behind the call: its leave has its time already.
+  // Its cost is not part of the call, whose leave already has its time.
   if (comm.handle == MPI_COMM_WORLD) pass_world_collective();
 }
 

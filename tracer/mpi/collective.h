@@ -1,4 +1,4 @@
-// What collective calls mean: operation, communicator, root and bytes (collective_amounts.h).
+// The meaning of collective calls: operation, communicator, root and bytes (collective_amounts.h).
 //
 // Place in the flow: ARCHITECTURE.md, step 2. A collective over all processes of the job is an
 // anchor: a moment of the run that all of them share, counted when it is complete, or, of
@@ -16,11 +16,11 @@ class Collective {
   explicit Collective(Call& call) noexcept : call_(call) {}
   template <typename Find>
   void after(int result, Find amounts) noexcept {
-    if (result == MPI_SUCCESS && call_ && call_.comm()->known()) tell(amounts());
+    if (result == MPI_SUCCESS && call_ && call_.comm()->known()) record(amounts());
   }
 
  private:
-  void tell(const Amounts& amounts) noexcept;
+  void record(const Amounts& amounts) noexcept;
   Call& call_;
 };
 

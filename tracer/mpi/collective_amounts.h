@@ -7,7 +7,7 @@
 // *Sent*: this process' contribution, once for each process that gets it or a part of it.
 // *Received*: the contributions that it gets, also those that come to it as one result. So of
 // 8 bytes in a communicator of two, MPI_Allreduce is 16 and 16, MPI_Bcast 16 and 8 on the root,
-// 0 and 8 elsewhere; prefix reductions go to the ranks behind. With MPI_IN_PLACE a process does
+// 0 and 8 elsewhere; prefix reductions go to the ranks after. With MPI_IN_PLACE a process does
 // not send to itself. Non-blocking calls count when they begin. In an intercommunicator the
 // others are those of the remote group.
 // Thread-safety: any thread. Errors: to be asked only after a call was successful.
@@ -196,7 +196,7 @@ inline Amounts allreduce(const Communicator& comm, const void* send, MPI_Count c
   result.sent = result.received = data_bytes(count, type) * partners(comm, send);
   return result;
 }
-// From all ranks before, to all ranks behind, and from and to itself.
+// From all ranks before, to all ranks after, and from and to itself.
 inline Amounts scan(const Communicator& comm, const void* send, MPI_Count count,
                     MPI_Datatype type) noexcept {
   const std::uint64_t bytes = data_bytes(count, type);

@@ -104,8 +104,7 @@ TEST_CASE(
         kNone, 16, 16);
 }
 
-TEST_CASE(
-    "Collective amounts: prefix reductions - to the ranks behind, from those before") {
+TEST_CASE("Collective amounts: prefix reductions - to the ranks after, from those before") {
   check(scan(Member(0, 3), &kBuffer, 1, MPI_INT), spool::kMpiScan, kNone, 12, 4);
   check(scan(Member(1, 3), &kBuffer, 1, MPI_INT), spool::kMpiScan, kNone, 8, 8);
   check(scan(Member(2, 3), &kBuffer, 1, MPI_INT), spool::kMpiScan, kNone, 4, 12);

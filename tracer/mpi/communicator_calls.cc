@@ -90,7 +90,7 @@ void put(spool::TextKey key, const std::string& text) {
   g_session->put_fact(t_thread.recorder, key, text);
 }
 
-void tell(const Communicator& comm, const Members& members, std::uint64_t parent) {
+void report(const Communicator& comm, const Members& members, std::uint64_t parent) {
   put(spool::kMpiComm, comm.identity, comm.kind, comm_and_rank(comm.number, comm.rank));
   put(spool::kMpiMembers, parent, 0, comm_and_rank(comm.number, comm.size));
   if (comm.rank != 0) return;
@@ -161,10 +161,10 @@ void find_topology(MPI_Comm like, Communicator& comm) {
   if (topology == MPI_DIST_GRAPH) find_dist_graph(like, comm);
 }
 
-// Enters what has the members of `like`; not yet told. Null if that cannot be.
+// Enters a communicator with the members of `like`; not yet reported. Null if that fails.
 Communicator* add(Handle handle, MPI_Comm like, std::uint64_t parent, Members& members) {
   if (!find_members(like, members)) return nullptr;
-  // The sides of an intercommunicator have parents of their own.
+  // The sides of an intercommunicator have different parents.
   if (members.kind == spool::kMpiCommInter) parent = 0;
   const auto size = static_cast<int>(members.local.size());
   return g_communicators.add(
@@ -185,12 +185,12 @@ Communicator* enter(Handle handle, MPI_Comm like, std::uint64_t parent,
   members.kind = kind;
   Communicator* comm = add(handle, like, parent, members);
   if (comm == nullptr) return nullptr;
-  tell(*comm, members, comm->kind == spool::kMpiCommInter ? 0 : parent);
+  report(*comm, members, comm->kind == spool::kMpiCommInter ? 0 : parent);
   if (kind == spool::kMpiCommIntra) find_topology(like, *comm);
   return comm;
 }
 
-void tell_made_together(Call& call) noexcept {
+void record_made_together(Call& call) noexcept {
   const Communicator& parent = *call.comm();
   if (!parent.known()) return;
   call.put_at_leave(spool::kMpiCollective, collective_payload(parent, 0),
@@ -226,7 +226,7 @@ const Communicator* enter_communicator(Call& call, Handle handle, MPI_Comm like)
 
 void CommMade::after(int result) noexcept {
   if (result != MPI_SUCCESS || !call_) return;
-  tell_made_together(call_);
+  record_made_together(call_);
   if (*made_ != MPI_COMM_NULL) enter_communicator(call_, *made_, *made_);
 }
 
@@ -252,7 +252,7 @@ void HandleNamed::after(int result) noexcept {
 
 void WinMade::after(int result) noexcept {
   if (result != MPI_SUCCESS || !call_) return;
-  tell_made_together(call_);
+  record_made_together(call_);
   const recorder::SlowPath slow_path;
   try {
     Members members;
@@ -268,8 +268,8 @@ void WinMade::after(int result) noexcept {
 }
 
 void Spawn::after(int result) noexcept {
-  static std::atomic<bool> told{false};
-  if (result != MPI_SUCCESS || !call_ || told.exchange(true)) return;
+  static std::atomic<bool> reported{false};
+  if (result != MPI_SUCCESS || !call_ || reported.exchange(true)) return;
   if (call_.comm()->rank == 0)
     runtime::warn("the processes that MPI_Comm_spawn makes are not traced");
 }

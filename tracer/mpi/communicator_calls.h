@@ -1,7 +1,7 @@
-// What the calls mean that make, name and free communicators and windows.
+// The meaning of calls that make, name and free communicators and windows.
 //
 // Place in the flow: ARCHITECTURE.md, step 2. A new communicator is entered in the table
-// (communicators.h) and told in the journal: kMpiComm and kMpiMembers by all members, the list of
+// (communicators.h) and reported to the journal: kMpiComm and kMpiMembers by all members, the list of
 // members by the first, a topology by all. Communicators with processes of other jobs
 // (MPI_Comm_spawn, MPI_Comm_accept) stay unknown, their messages are not recorded.
 // Thread-safety: objects live on one thread's stack. Cost: asks MPI for the members, some
@@ -86,7 +86,7 @@ class WinMade {
   const MPI_Win* made_;
 };
 
-// Says once that the processes which the program makes are not traced.
+// Reports once that processes made by the program are not traced.
 class Spawn {
  public:
   explicit Spawn(Call& call) noexcept : call_(call) {}

@@ -1,14 +1,14 @@
 // The communicators (and windows) that the program has, found by their handles.
 //
-// Place in the flow: ARCHITECTURE.md, step 2. What the wrappers look a handle up in.
+// Place in the flow: ARCHITECTURE.md, step 2. The wrappers look handles up here.
 //
-// *Identity*: 64 bits that all members of a communicator work out alike, without any message:
+// *Identity*: 64 bits that all members of a communicator compute alike, without any message:
 // a hash of its parent's identity, its members (ranks in MPI_COMM_WORLD, in order) and how many
 // were made before with the same parent and members. Members make the communicators that they
 // share in the same order, so they count alike.
 //
 // Thread-safety: find() from any thread, no lock; add() and remove() under a lock. Entries are
-// never given back: as many as there are numbers, 65 535; later communicators are not known.
+// never freed: at most 65 535, as many as there are numbers; later communicators are not known.
 // Units: ranks in the communicator. Cost: find() two dependent loads.
 #pragma once
 
@@ -87,7 +87,7 @@ class Communicators {
   };
   Communicator* add(const Facts& facts) noexcept;
   void remove(const Communicator* entry) noexcept;
-  // Grows when entries come and go: what find() gave while it was the same holds.
+  // Grows when entries come and go: results of find() stay valid while it is the same.
   std::uint64_t generation() const noexcept {
     return generation_.load(std::memory_order_acquire);
   }
@@ -101,6 +101,7 @@ class Communicators {
     return (bits ^ bits >> 24 ^ bits >> 12) % kSlots;
   }
 
+  // No AppendOnlyMap: communicators are removed.
   std::array<std::atomic<Communicator*>, kSlots> slots_{};
   Communicator none_;
   std::atomic<std::uint64_t> generation_{1};

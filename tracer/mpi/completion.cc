@@ -24,12 +24,12 @@ void Start::after(int result) noexcept {
       const TablesLock lock;
       entry = g_tables.requests.find(requests_[i], requests_ + i);
     }
-    // Nobody else may use a request while it is started.
+    // No other thread may use a request while it is started.
     if (entry != nullptr && entry->persistent) begin(call_, *entry);
   }
 }
 
-void Test::tell_vain() noexcept {
+void Test::record_unsuccessful() noexcept {
   std::uint32_t id = 0;
   {
     const TablesLock lock;
@@ -37,7 +37,7 @@ void Test::tell_vain() noexcept {
     if (entry != nullptr && entry->active && entry->kind != RequestKind::kNothing)
       id = entry->id;
   }
-  if (id != 0) call_.put_in_vain(id);
+  if (id != 0) call_.put_unsuccessful(id);
 }
 
 Several::Several(Call& call, int count, const MPI_Request* requests,

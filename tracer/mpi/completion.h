@@ -1,10 +1,10 @@
-// What the calls mean that start, test, complete, cancel and free requests.
+// The meaning of calls that start, test, complete, cancel and free requests.
 //
 // Place in the flow: ARCHITECTURE.md, step 2. A call that completes requests overwrites their
 // handles, so these are noted before. Where the program ignores statuses, our own are filled in:
 // they say what a receive got.
 // Thread-safety: objects live on one thread's stack. Cost: arrays of up to kInline requests
-// need no memory but the stack's; larger ones are allocated.
+// lie on the stack; larger ones are allocated.
 #pragma once
 
 #include <array>
@@ -78,11 +78,11 @@ class Test : public Wait {
     if (*flag_ != 0)
       Wait::after(result);
     else
-      tell_vain();
+      record_unsuccessful();
   }
 
  private:
-  void tell_vain() noexcept;
+  void record_unsuccessful() noexcept;
   const int* flag_;
 };
 
@@ -170,7 +170,7 @@ class Testany : public Waitany {
   const int* flag_;
 };
 
-// Asks to; whether it was is known when the request completes.
+// Asks for it; the completion of the request says whether it was cancelled.
 class Cancel {
  public:
   Cancel(Call& call, const MPI_Request* request) noexcept

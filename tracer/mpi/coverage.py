@@ -20,7 +20,7 @@ INCLUDE = "/usr/include/x86_64-linux-gnu/mpich"
 LIBRARIES = "/usr/lib/x86_64-linux-gnu"
 # Not calls of the program: functions that are arguments of others, and a barrier for the
 # compiler. The last are called so though their C names begin with MPIX_; no compiler's
-# module gives them.
+# module has them.
 NOT_CALLS = re.compile(r"mpi_(.*_fn|conversion_fn_null|f_sync_reg(_f08ts)?|"
                        r"delete_error_(class|code|string)_f08)_+$")
 

@@ -45,28 +45,28 @@ using runtime::t_thread;
 
 namespace {
 
-// This process has met the others of its job when MPI started, so it must when MPI ends,
-// whether or not it could be traced.
+// This process took part in the collectives at the start of MPI, so it must at the end, whether or
+// not it could be traced.
 bool g_member = false;
 // The program has called MPI_Init; sessions.
 bool g_initialized = false;
 std::atomic<bool> g_sessions{false};
 
-// All processes of the job. One that the library is not in does not come: who waits for it
-// says so.
-bool meet_all(int rank, int size) noexcept {
+// Waits for all processes of the job. One without the library never comes: those that wait for it
+// report that.
+bool wait_for_all(int rank, int size) noexcept {
   using namespace std::chrono_literals;
   constexpr auto kPatience = 10s;
   const auto begin = std::chrono::steady_clock::now();
-  bool told = rank != 0 && rank != size - 1;
+  bool reported = rank != 0 && rank != size - 1;
   MPI_Request request = MPI_REQUEST_NULL;
   if (PMPI_Ibarrier(MPI_COMM_WORLD, &request) != MPI_SUCCESS) return false;
   for (int done = 0;;) {
     if (PMPI_Test(&request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) return false;
     if (done != 0) return true;
     std::this_thread::yield();
-    if (told || std::chrono::steady_clock::now() - begin < kPatience) continue;
-    told = true;
+    if (reported || std::chrono::steady_clock::now() - begin < kPatience) continue;
+    reported = true;
     runtime::warn(
         "MPI_Init waits for processes of the job that are not traced: "
         "trace all processes of the job, or none");
@@ -87,7 +87,7 @@ std::string agree_on_archive(int rank) noexcept {
   return archive;
 }
 
-void tell_library() {
+void report_library() {
   std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
   int length = 0;
   if (PMPI_Get_library_version(text.data(), &length) == MPI_SUCCESS)
@@ -100,7 +100,7 @@ void tell_library() {
   g_session->put_fact(t_thread.recorder, spool::kTextProcedures, names);
 }
 
-// Told by the first process when it knows that it is.
+// Reported by the first process when it knows its rank.
 std::vector<std::string> g_other_tools;
 
 void look_for_other_tools() noexcept {
@@ -112,7 +112,7 @@ void look_for_other_tools() noexcept {
     for (const std::string& name : tools.before) names += (names.empty() ? "" : " ") + name;
     g_session->put_fact(t_thread.recorder, spool::kTextTaken, names);
   } catch (const std::exception&) {
-    // No memory: the line is not told.
+    // No memory: the line is not printed.
   }
 }
 
@@ -162,7 +162,7 @@ void Init::after(int result) noexcept {
   g_member = true;
   if (rank == 0)
     for (const std::string& line : g_other_tools) runtime::warn(line);
-  if (!meet_all(rank, size)) {
+  if (!wait_for_all(rank, size)) {
     g_tracing.store(false);
     return;
   }
@@ -172,7 +172,7 @@ void Init::after(int result) noexcept {
                                         static_cast<std::uint32_t>(size));
   g_tracing.store(traced);
   if (traced) {
-    if (!recorder::attempted(tell_library)) g_tables_failed.store(true);
+    if (!recorder::attempted(report_library)) g_tables_failed.store(true);
     enter_world(MPI_COMM_WORLD);
     int level = MPI_THREAD_SINGLE;
     PMPI_Query_thread(&level);
@@ -197,7 +197,7 @@ Finalize::Finalize(Call& call) noexcept {
   if (g_tables_failed.load() && g_session != nullptr)
     g_session->put_fact(t_thread.recorder, spool::kTextTaken, "(no memory)");
   runtime::finish_recording();
-  // Nobody records any more when the first one looks at what was recorded.
+  // All have stopped recording before the first one reads what was recorded.
   PMPI_Barrier(MPI_COMM_WORLD);
   int wanted = rank == 0 && runtime::has_job_archive() ? 1 : 0;
   if (PMPI_Bcast(&wanted, 1, MPI_INT, 0, MPI_COMM_WORLD) != MPI_SUCCESS || wanted == 0)
@@ -214,7 +214,7 @@ Finalize::Finalize(Call& call) noexcept {
 namespace {
 __attribute__((constructor)) void at_load() {
   if (PMPI_Init == nullptr) return;
-  // Processes that MPI_Comm_spawn makes are told so by the launcher (PMI).
+  // The launcher (PMI) marks processes that MPI_Comm_spawn makes.
   if (std::getenv("PMI_SPAWNED") != nullptr) return runtime::stay_out();
   runtime::expect_job();
   redirect_fortran_library();

@@ -1,7 +1,7 @@
 // Start and end of MPI in the process, and so of recording.
 //
 // Place in the flow: ARCHITECTURE.md, steps 1 and 8. Nothing happens before the program's
-// MPI_Init: a launcher or a shell that loads us leaves nothing behind.
+// MPI_Init: a launcher or a shell that loads us leaves no files.
 // Thread-safety: one thread, as MPI asks for.
 #pragma once
 
@@ -29,7 +29,7 @@ class Init {
   Call& call_;
 };
 
-// MPI_Finalize: the last moment at which processes can meet: recording ends before it, and
+// MPI_Finalize: the last moment at which processes can communicate: recording ends before it, and
 // all write the archive together.
 class Finalize {
  public:

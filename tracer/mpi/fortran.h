@@ -10,7 +10,7 @@
 //   - what the library calls as PMPI_X and has an interface of Fortran 2008 for is led to our
 //     wrapper: its table of addresses is changed (redirect_fortran_library).
 // A wrapper that is called from within the library takes the noted place, if it was noted for
-// its procedure. Otherwise the library called for purposes of its own, or the program used the
+// its procedure. Otherwise the library made the call for itself, or the program used the
 // profiling interface: nothing is recorded. Other architectures have no such symbols:
 // Fortran's calls are recorded with a place inside the library.
 #pragma once

@@ -27,9 +27,9 @@ STREAMS = {
     "start": "Stream::kStart",
     "absent": None,
 }
-# Of a symbol, by its role: what other processes have to do with it.
-COMPANY = {"p2p": "Stream::kMessage", "rma": "Stream::kMessage"} | dict.fromkeys(
-    ("barrier", "one2all", "all2one", "all2all", "coll_other"), "Stream::kMeeting")
+# Of a symbol, by its role: the communication with other processes.
+COMMUNICATION = {"p2p": "Stream::kMessage", "rma": "Stream::kMessage"} | dict.fromkeys(
+    ("barrier", "one2all", "all2one", "all2all", "coll_other"), "Stream::kCollective")
 
 
 class TableError(Exception):
@@ -64,7 +64,7 @@ class Semantics:
 def stream_of(semantics):
     if semantics.stream != "symbol":
         return STREAMS[semantics.stream]
-    return COMPANY.get(semantics.role, STREAMS["symbol"])
+    return COMMUNICATION.get(semantics.role, STREAMS["symbol"])
 
 
 def split_list(text):
@@ -161,7 +161,7 @@ class Generator:
                 if word.startswith("&"):
                     method = "statuses" if word.endswith("statuses") else "status"
                     arguments[arguments.index(word[1:])] = f"meaning.{method}()"
-            # What is to be worked out is so after the call: then the arguments are known to be valid.
+            # Computed after the call: then the arguments are known to be valid.
             asked = [self.question(word) for word in words if "(" in word]
             words = [word.lstrip("&") for word in words if "(" not in word]
             before = f"  {kind} meaning({', '.join(words)});\n"

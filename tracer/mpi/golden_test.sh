@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A few wrappers as they were when somebody last looked at them. To accept a change:
+# A few wrappers as they were when last reviewed. To accept a change:
 #   tracer/mpi/golden_test.sh --accept
 set -u
 folder=$(dirname "$0")

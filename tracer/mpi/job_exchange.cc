@@ -64,7 +64,7 @@ void JobExchange::receive_part(int from, void* data, std::size_t bytes) {
   wait(request);
 }
 
-// So that whoever comes next is not taken for the rest of this.
+// So that the next message is not taken for the rest of this one.
 void JobExchange::skip(int from, std::uint64_t bytes) {
   static std::byte nowhere[kMostBytes];
   for (std::uint64_t at = 0; at < bytes; at += kMostBytes)

@@ -2,12 +2,12 @@
 // MPI.
 //
 // Place in the flow: ARCHITECTURE.md, step 7; environment.cc makes one in MPI_Finalize,
-// when nobody records any more. Shape: over a communicator of our own, each message is its
+// when all have stopped recording. Shape: over a communicator of our own, each message is its
 // length, and then its bytes in parts. Thread-safety: the thread that calls MPI_Finalize.
 // Errors: std::runtime_error where MPI fails; a message that there is no memory for is
 // received as an empty one, which no summary is. Cost: that of MPI's messages.
-// Who waits sleeps, so that those who write have the processors: up to a millisecond each
-// time.
+// A process that waits sleeps, up to a millisecond at a time, so that those that write have the
+// processors.
 #pragma once
 
 #include <cstddef>

@@ -1,12 +1,12 @@
-// KnownCalls: what a call of the primary thread was found to be when it came this way before.
+// KnownCalls: what was found of a call of the primary thread when it came this way before.
 //
 // Place in the flow: ARCHITECTURE.md, step 2. In a loop the same calls come from the same sites,
-// with the same communicator and the same callers above them. What all of that leads to (the
-// communicator's entry, the symbol's number, with whom the call has to do) is remembered here, so
-// that it is compared and not worked out again.
+// with the same communicator and the same callers above them. What follows from that (the
+// communicator's entry, the symbol's number, the communication) is remembered here, so that it is
+// compared and not computed again.
 //
 // An entry belongs to a path of Callers (and shares its place), to a procedure and a handle, and
-// holds while no communicator comes or goes.
+// is valid while no communicator comes or goes.
 // Thread-safety: owner() from any thread; all else for the primary thread alone, which is the owner
 // once an entry has been made. No memory is allocated.
 #pragma once
@@ -28,7 +28,7 @@ struct alignas(64) KnownCall {
   std::uint64_t callers = 0;     // their hash
   std::uint64_t generation = 0;  // of the communicators; 0: no entry
   Handle handle = kNoHandle;
-  filters::Company company = filters::Company::kNone;
+  filters::Communication communication = filters::Communication::kNone;
   const Communicator* comm = nullptr;
   periodicity::Symbol number = 0;  // Session::on_known_symbol()
 };
@@ -61,6 +61,7 @@ class KnownCalls {
 
  private:
   std::atomic<const recorder::ThreadRecorder*> owner_{nullptr};
+  // No AppendOnlyMap: a new call replaces the one in its place.
   std::array<KnownCall, Callers::kPaths> calls_{};
 };
 

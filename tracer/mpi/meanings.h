@@ -1,4 +1,4 @@
-// What calls mean: the classes that semantics.tsv names, and what wrappers use.
+// The meaning of calls: the classes that semantics.tsv names, and what wrappers use.
 #pragma once
 
 #include "tracer/mpi/collective.h"

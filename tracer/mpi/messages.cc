@@ -27,9 +27,9 @@ std::uint32_t next_id() noexcept {
   return g_tables.requests.next_id();
 }
 
-// The journal is told that a number in the spool is not the right one (kTextNumbers).
-void tell_number(bool sent, const ChannelEnd& channel, std::uint64_t number,
-                 const char* to) noexcept {
+// Reports to the journal that a number in the spool is not the right one (kTextNumbers).
+void report_number(bool sent, const ChannelEnd& channel, std::uint64_t number,
+                   const char* to) noexcept {
   char text[128];
   std::snprintf(text, sizeof text, "%c %u %u %u %" PRIu64 " %s", sent ? 's' : 'r',
                 unsigned{channel.comm}, static_cast<unsigned>(channel.peer),
@@ -49,7 +49,7 @@ std::uint64_t count_late(const Request& request, const ChannelEnd& channel) noex
   if (later != 0) [[unlikely]] {
     char to[24];
     std::snprintf(to, sizeof to, "%" PRIu64, number - later);
-    tell_number(false, channel, number, to);
+    report_number(false, channel, number, to);
   }
   return number;
 }
@@ -60,12 +60,12 @@ void complete_receive(Call& call, const Request& request,
   const std::uint64_t number =
       request.any ? count_late(request, {request.comm, status.MPI_SOURCE, status.MPI_TAG})
                   : request.number;
-  tell_receive(call, request.comm, status.MPI_SOURCE, status.MPI_TAG, number,
-               status_bytes(status), request.id);
+  record_receive(call, request.comm, status.MPI_SOURCE, status.MPI_TAG, number,
+                 status_bytes(status), request.id);
 }
 
 // A number that was given to the channel's last message goes to the next one, unless others may
-// be put in order behind it.
+// be put in order after it.
 bool take_back(bool sent, const Request& request) noexcept {
   const TablesLock lock;
   if (!sent && !g_tables.posted.idle()) return false;
@@ -78,12 +78,12 @@ void complete_cancelled(Call& call, const Request& request) noexcept {
   if (request.any)
     drop_receive(request);
   else if (!take_back(sent, request))
-    tell_number(sent, {request.comm, request.peer, request.tag}, request.number, "-");
+    report_number(sent, {request.comm, request.peer, request.tag}, request.number, "-");
   call.put_at_leave(spool::kMpiCancelled, request.id);
 }
 
-void tell_completion(Call& call, const Request& request,
-                     const MPI_Status& status) noexcept {
+void record_completion(Call& call, const Request& request,
+                       const MPI_Status& status) noexcept {
   if (request.cancelled && status_cancelled(status))
     return complete_cancelled(call, request);
   switch (request.kind) {
@@ -96,11 +96,12 @@ void tell_completion(Call& call, const Request& request,
     case RequestKind::kSendReceive:
       if (request.send_id != 0) call.put_at_leave(spool::kMpiDone, request.send_id);
       if (request.id != 0)
-        tell_receive(call, request.comm, request.peer, request.tag, request.number,
-                     request.received_bytes, request.id);
+        record_receive(call, request.comm, request.peer, request.tag, request.number,
+                       request.received_bytes, request.id);
       return;
     case RequestKind::kCollective:
-      return call.put_at_leave(spool::kMpiDone, request.id, 1);
+      call.put_at_leave(spool::kMpiDone, request.id, 1);
+      return call.count_moved(request.bytes, request.received_bytes);
     case RequestKind::kIo:
       return call.put_at_leave(spool::kMpiIo, status_bytes(status));
   }
@@ -110,8 +111,8 @@ void tell_completion(Call& call, const Request& request,
 
 void begin_send(Call& call, Request& request) noexcept {
   request.id = next_id();
-  request.number = tell_send(call, request.sub, request.comm, request.peer, request.tag,
-                             request.bytes, request.id);
+  request.number = record_send(call, request.sub, request.comm, request.peer, request.tag,
+                               request.bytes, request.id);
 }
 
 void begin_receive(Call& call, Request& request) noexcept {
@@ -178,7 +179,7 @@ void complete(Call& call, Handle handle, const MPI_Request* place,
     else
       g_tables.requests.remove(entry);
   }
-  tell_completion(call, request, status);
+  record_completion(call, request, status);
 }
 
 }  // namespace refrain::mpi

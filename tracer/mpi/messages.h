@@ -1,4 +1,4 @@
-// Records of messages and of requests, and the counters and tables behind them.
+// Records of messages and of requests, and their counters and tables.
 //
 // Place in the flow: ARCHITECTURE.md, step 2. Between the meanings (p2p.h, completion.h,
 // collective.h, ...) and the recorder.
@@ -35,15 +35,15 @@ inline std::uint64_t comm_and_rank(std::uint16_t comm, int rank) noexcept {
   return std::uint64_t{comm} << 32 | static_cast<std::uint32_t>(rank);
 }
 
-// What 48 bits hold of it.
+// Limited to 48 bits.
 inline std::uint64_t saturated(std::uint64_t value) noexcept {
   return value < spool::kAddressMask ? value : spool::kAddressMask;
 }
 
 // A message goes out: counts it and records it. `request` 0: blocking. Its number.
-inline std::uint64_t tell_send(Call& call, std::uint8_t mode, std::uint16_t comm, int dest,
-                               int tag, std::uint64_t bytes,
-                               std::uint32_t request) noexcept {
+inline std::uint64_t record_send(Call& call, std::uint8_t mode, std::uint16_t comm,
+                                 int dest, int tag, std::uint64_t bytes,
+                                 std::uint32_t request) noexcept {
   std::uint64_t number;
   {
     const TablesLock lock;
@@ -55,9 +55,9 @@ inline std::uint64_t tell_send(Call& call, std::uint8_t mode, std::uint16_t comm
 }
 
 // A message has come; its number is known.
-inline void tell_receive(Call& call, std::uint16_t comm, int source, int tag,
-                         std::uint64_t number, std::uint64_t bytes,
-                         std::uint32_t request) noexcept {
+inline void record_receive(Call& call, std::uint16_t comm, int source, int tag,
+                           std::uint64_t number, std::uint64_t bytes,
+                           std::uint32_t request) noexcept {
   call.put_at_leave(spool::kMpiRecv, tag_and_request(tag, request), 0,
                     comm_and_rank(comm, source), number, bytes);
 }
@@ -84,7 +84,7 @@ inline std::uint64_t collective_payload(const Communicator& comm,
          (comm.worldwide ? spool::kMpiWorldwide : 0);
 }
 
-// A receive of any source or tag ends without a message, or nobody will know which it got.
+// A receive of any source or tag ends without a message, or it is not known which it got.
 void drop_receive(const Request& request) noexcept;
 
 // Enters a request whose operation has begun (or, persistent, waits for its start).
@@ -94,7 +94,7 @@ void keep_request(const MPI_Request* handle, const Request& request) noexcept;
 void complete(Call& call, Handle handle, const MPI_Request* place,
               const MPI_Status& status) noexcept;
 
-// All processes have met at a collective of this thread.
+// A collective of this thread over all processes is complete.
 inline void pass_anchor() noexcept {
   if (runtime::g_session->is_primary(runtime::t_thread.recorder))
     runtime::g_session->pass_anchor();

@@ -1,4 +1,5 @@
-// <mpi.h>, the C part of it. What it declares the program shall see where we define it.
+// <mpi.h>, the C part of it. Its declarations get default visibility, so that the program finds our
+// definitions.
 #pragma once
 
 #define MPICH_SKIP_MPICXX 1

@@ -1,5 +1,5 @@
-// What the wrappers ask MPI of its objects: local, and only of objects that a call of the program
-// has just been successful with.
+// What the wrappers ask MPI about its objects: local, and only about objects that a successful call
+// of the program has just used.
 //
 // Place in the flow: ARCHITECTURE.md, step 2.
 #pragma once

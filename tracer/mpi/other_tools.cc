@@ -30,8 +30,8 @@ OtherTools find_other_tools() {
     const std::string file = order.taken_from(procedure.name);
     const std::string own = order.taken_from((std::string("P") + procedure.name).c_str());
     if (file.empty() || own.empty() || file == own) continue;
-    if (tools.behind.empty()) tools.next = file;
-    tools.behind.emplace_back(procedure.name);
+    if (tools.after.empty()) tools.next = file;
+    tools.after.emplace_back(procedure.name);
   }
   return tools;
 }
@@ -42,8 +42,8 @@ std::vector<std::string> described(const OtherTools& tools) {
     lines.push_back(tools.first + " takes " + text(tools.before) +
                     " of MPI before Refrain: these calls are not traced" +
                     (tools.meaning ? ", nor are messages and collectives" : ""));
-  if (!tools.behind.empty())
-    lines.push_back(tools.next + " has " + text(tools.behind) +
+  if (!tools.after.empty())
+    lines.push_back(tools.next + " has " + text(tools.after) +
                     " of MPI, but Refrain takes the calls first: it is not called");
   return lines;
 }

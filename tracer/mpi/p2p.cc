@@ -71,8 +71,8 @@ void Mprobe::after(int result) noexcept {
 void Mrecv::after(int result) noexcept {
   Request found;
   if (result != MPI_SUCCESS || !call_ || !take_matched(message_, found)) return;
-  tell_receive(call_, found.comm, found.peer, found.tag, found.number,
-               status_bytes(*status_), 0);
+  record_receive(call_, found.comm, found.peer, found.tag, found.number,
+                 status_bytes(*status_), 0);
 }
 
 void Imrecv::after(int result) noexcept {

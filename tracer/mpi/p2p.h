@@ -1,7 +1,7 @@
-// What point-to-point calls mean: sends, receives, probes, and requests that are made.
+// The meaning of point-to-point calls: sends, receives, probes, and requests that are made.
 //
 // Place in the flow: ARCHITECTURE.md, step 2. See semantics.tsv for which call is which class;
-// what completes requests is in completion.h. All is told after the procedure was successful:
+// what completes requests is in completion.h. All is recorded after the procedure was successful:
 // then its arguments are valid, and MPI can be asked about them.
 // Thread-safety: objects live on one thread's stack.
 #pragma once
@@ -34,8 +34,8 @@ class Send {
   void after(int result) noexcept {
     if (result != MPI_SUCCESS || !call_ || dest_ == MPI_PROC_NULL || !call_.comm()->known())
       return;
-    tell_send(call_, mode_, call_.comm()->number, dest_, tag_, data_bytes(count_, type_),
-              0);
+    record_send(call_, mode_, call_.comm()->number, dest_, tag_, data_bytes(count_, type_),
+                0);
   }
 
  private:
@@ -58,8 +58,8 @@ class Recv {
       return;
     const std::uint16_t comm = call_.comm()->number;
     const MPI_Status& got = *status_;
-    tell_receive(call_, comm, got.MPI_SOURCE, got.MPI_TAG,
-                 count_receive(comm, got.MPI_SOURCE, got.MPI_TAG), status_bytes(got), 0);
+    record_receive(call_, comm, got.MPI_SOURCE, got.MPI_TAG,
+                   count_receive(comm, got.MPI_SOURCE, got.MPI_TAG), status_bytes(got), 0);
   }
 
  private:
@@ -169,8 +169,8 @@ class RecvInit : MakesRequest {
   }
 };
 
-// Its status says nothing in MPICH 4.0: what was received is taken to be what was asked for, and
-// is not told of if that is any source or any tag.
+// Its status says nothing in MPICH 4.0: the message is taken to be the one asked for, and
+// is not recorded if that is any source or any tag.
 class Isendrecv : MakesRequest {
  public:
   Isendrecv(Call& call, MPI_Count count, MPI_Datatype type, int dest, int send_tag,

@@ -1,17 +1,17 @@
-// Polls in a row that ask in vain: after the first of them one region tells of all the others.
+// Unsuccessful polls in a row are coalesced: after the first ones, all others are one region.
 //
 // Place in the flow: ARCHITECTURE.md, step 2: asked by call.h where a call polls (Stream::kPolling).
 // A wait made of polls (`while (!flag) MPI_Test(...)`) repeats itself millions of times a second,
-// and their number is chance, so that it is no loop of the detector. What holds for iterations
-// holds for them: the first N are written as they are, then one region is extended until the
-// program does something else or a poll is not in vain, which is a region of its own again.
+// and their number is chance, so that it is no loop of the detector. They are treated like iterations:
+// the first N are written as they are, then one region is extended until the program does something
+// else or a poll succeeds, which is a separate region again.
 //
 //     |T|T|T| ... |T|TTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTT|T|    time: from left to right
 //      1 2 3       N  one region, "polls": how many   the one that has found something
 //
 // Polls are in a row if the thread has recorded nothing between them, and each begins soon after
 // the end of the one before it (kMostBetween): else there is work between them, and its time is not
-// that of polls. Where polls of several procedures take turns the region is that of kPollsName.
+// that of polls. Where polls of several procedures alternate the region is kPollsName.
 //
 // Pure. Thread-safety: none, one a thread. Units: ticks. Cost: some comparisons a poll.
 #pragma once
@@ -21,19 +21,19 @@
 namespace refrain::mpi {
 
 inline constexpr double kMostBetween = 5e-6;  // seconds
-// Of the region of polls of several procedures; no procedure of MPI is called so.
+// Of the region of polls of several procedures; no procedure of MPI has this name.
 inline constexpr const char* kPollsName = "MPI polls";
 
 class PollRun {
  public:
   enum class Begin : std::uint8_t {
-    kRegion,    // the poll is a region of its own
-    kTogether,  // likewise, and those that follow in the row go on with it
-    kExtends,   // it goes on with that
+    kRegion,    // the poll is a separate region
+    kTogether,  // likewise, and those that follow in the row extend it
+    kExtends,   // it extends that region
   };
 
   struct Limits {
-    std::uint64_t in_full = 0;       // how many of a row are regions of their own; 0: all
+    std::uint64_t in_full = 0;       // how many of a row are separate regions; 0: all
     std::uint64_t most_between = 0;  // ticks
   };
 
@@ -64,12 +64,12 @@ class PollRun {
   // Whether polls of several procedures are in the row.
   constexpr bool mixed() const noexcept { return mixed_; }
 
-  // It has ended, in vain, at these ticks; `region`: with a region of its own.
+  // It has ended without success at these ticks; `region`: with a separate region.
   constexpr void in_vain(std::uint64_t ticks, bool region) noexcept {
     end_ = ticks;
     if (region) ++length_;
   }
-  // It has found something, or something else was recorded meanwhile: it is a region of its own, and
+  // It has found something, or something else was recorded meanwhile: it is a separate region, and
   // the row is over.
   constexpr void ends_row() noexcept { end_ = 0; }
 

@@ -10,7 +10,7 @@ namespace {
 constexpr PollRun::Limits kThree{.in_full = 3, .most_between = 10};
 
 // A thread's polls, 5 ticks each, 1 tick from one to the next, and what becomes of them: "." a
-// region of its own, "[" one that others go on with, "=" one that goes on with it.
+// separate region, "[" one that others extend, "=" one that extends it.
 class Thread {
  public:
   explicit Thread(const PollRun::Limits& limits) : limits_(limits) {}
@@ -35,7 +35,7 @@ class Thread {
   }
 
   std::string regions;
-  std::string mixed;  // of those regions that others go on with: "m", or "-"
+  std::string mixed;  // of the regions that others extend: "m", or "-"
 
  private:
   void poll(std::uint16_t procedure, bool finds) {

@@ -51,7 +51,7 @@ void PostingOrder::drop(std::uint64_t place) noexcept {
   if (idle()) posted_.clear();
 }
 
-// What was posted before all that are open is of no use any more.
+// Receives posted before all that are open are not needed any more.
 void PostingOrder::make_room(std::vector<std::uint64_t>& places) const noexcept {
   if (places.size() < kMost) return;
   const auto used = std::lower_bound(places.begin(), places.end(), open_.front());

@@ -4,13 +4,13 @@
 // of a channel to the receives that take them in the order in which these were posted. A
 // receive of any source or tag can be numbered only when it is known what it got, and by then
 // receives that were posted after it may have numbers, which may be in the spool. This says by
-// how many it comes late; the journal is told (kTextNumbers) and the writer puts it right
-// (spool/message_numbers.h).
+// how many it comes late; that is reported to the journal (kTextNumbers), and the writer corrects
+// the numbers (spool/message_numbers.h).
 //
 // Thread-safety: none; see threads.h.
 // Cost: nothing while no receive of any source or tag is open. Else a search among the channel's
 // receives since the oldest that is, and memory: 8 bytes each, of the latest kMost of a channel.
-// Where there is no memory, or more are posted, order is what it is without.
+// Without memory, or where more are posted, the order is not corrected.
 #pragma once
 
 #include <cstddef>

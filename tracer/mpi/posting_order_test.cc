@@ -30,27 +30,27 @@ class Process {
         return post(chance(3) ? kAny : source(), chance(3) ? kAny : tag());
       case 4:
       case 5:
-        return tell();
+        return complete_one();
       default:
         if (chance(4)) cancel();
     }
   }
 
-  // Nothing that is complete is left untold.
+  // Records all receives that are complete.
   void finish() {
     for (std::size_t before = ~std::size_t{0}; receives_.size() != before;) {
       before = receives_.size();
-      tell();
+      complete_one();
     }
   }
 
-  // What is told of every receive, put right, and the number of the message that it got.
-  struct Told {
+  // The number recorded for each receive, and that of the message that it got.
+  struct Recorded {
     ChannelEnd channel;
     std::uint64_t number;
     std::uint64_t message;
   };
-  const std::vector<Told>& told() const { return told_; }
+  const std::vector<Recorded>& recorded() const { return recorded_; }
   std::map<ChannelEnd, spool::MessageNumbers>& numbers() { return numbers_; }
   std::uint64_t moves() const { return moves_; }
   std::uint64_t holes() const { return holes_; }
@@ -60,7 +60,7 @@ class Process {
     int source, tag;
     bool any;
     std::uint64_t number;  // or place
-    std::optional<Told> got{};
+    std::optional<Recorded> got{};
     bool takes(const ChannelEnd& message) const {
       return (source == kAny || source == message.peer) &&
              (tag == kAny || tag == message.tag);
@@ -72,7 +72,7 @@ class Process {
   int tag() { return static_cast<int>(random_() % 2); }
 
   void arrive(const ChannelEnd& message) {
-    const Told got{message, 0, arrived_[message]++};
+    const Recorded got{message, 0, arrived_[message]++};
     for (Receive& receive : receives_)
       if (!receive.got && receive.takes(message)) {
         receive.got = got;
@@ -89,9 +89,9 @@ class Process {
       if (!order_.idle()) order_.post({0, source, tag});
       receive.number = counters_.next(0, source, tag);
     }
-    const auto found =
-        std::find_if(unexpected_.begin(), unexpected_.end(),
-                     [&](const Told& message) { return receive.takes(message.channel); });
+    const auto found = std::find_if(
+        unexpected_.begin(), unexpected_.end(),
+        [&](const Recorded& message) { return receive.takes(message.channel); });
     if (found != unexpected_.end()) {
       receive.got = *found;
       unexpected_.erase(found);
@@ -100,24 +100,24 @@ class Process {
   }
 
   // The program waits for any of the receives that are complete.
-  void tell() {
+  void complete_one() {
     std::vector<std::deque<Receive>::iterator> complete;
     for (auto at = receives_.begin(); at != receives_.end(); ++at)
       if (at->got) complete.push_back(at);
     if (complete.empty()) return;
     const auto at = complete[random_() % complete.size()];
-    Told told = *at->got;
-    told.number = at->number;
+    Recorded recorded = *at->got;
+    recorded.number = at->number;
     if (at->any) {
-      const ChannelEnd& c = told.channel;
-      told.number = counters_.next(c.comm, c.peer, c.tag);
+      const ChannelEnd& c = recorded.channel;
+      recorded.number = counters_.next(c.comm, c.peer, c.tag);
       const std::uint64_t later = order_.close(at->number, c);
       if (later != 0) {
-        numbers_[c].move(told.number, told.number - later);
+        numbers_[c].move(recorded.number, recorded.number - later);
         ++moves_;
       }
     }
-    told_.push_back(told);
+    recorded_.push_back(recorded);
     receives_.erase(at);
   }
 
@@ -138,9 +138,9 @@ class Process {
   PostingOrder order_;
   ChannelCounters counters_;
   std::map<ChannelEnd, std::uint64_t> arrived_;
-  std::deque<Told> unexpected_;
+  std::deque<Recorded> unexpected_;
   std::deque<Receive> receives_;
-  std::vector<Told> told_;
+  std::vector<Recorded> recorded_;
   std::map<ChannelEnd, spool::MessageNumbers> numbers_;
   std::uint64_t moves_ = 0;
   std::uint64_t holes_ = 0;
@@ -158,12 +158,13 @@ TEST_CASE(
     for (int i = 0; i != 400; ++i) process.step();
     process.finish();
     for (auto& [channel, numbers] : process.numbers()) numbers.finish();
-    for (const Process::Told& told : process.told()) {
-      const auto found = process.numbers().find(told.channel);
-      const std::uint64_t number =
-          found == process.numbers().end() ? told.number : found->second.right(told.number);
-      INFO("seed " << seed << ", " << told.channel.peer << " " << told.channel.tag);
-      REQUIRE(number == told.message);
+    for (const Process::Recorded& recorded : process.recorded()) {
+      const auto found = process.numbers().find(recorded.channel);
+      const std::uint64_t number = found == process.numbers().end()
+                                       ? recorded.number
+                                       : found->second.right(recorded.number);
+      INFO("seed " << seed << ", " << recorded.channel.peer << " " << recorded.channel.tag);
+      REQUIRE(number == recorded.message);
     }
     moves += process.moves();
     holes += process.holes();

@@ -59,7 +59,7 @@ void RequestTable::remove(Request* request) noexcept {
   --size_;
 }
 
-// Slots behind an empty one must be found from where they belong.
+// Slots after an empty one must be found from where they belong.
 void RequestTable::close_slot(std::size_t at) noexcept {
   const std::size_t mask = slots_.size() - 1;
   --used_;

@@ -3,9 +3,9 @@
 // Place in the flow: ARCHITECTURE.md, step 2. Calls that make requests enter them here, calls
 // that complete them take them out.
 //
-// A handle may stand for several requests at a time: MPICH gives all operations that are
-// complete at once the same one. Of those with one handle the one that lies at the same
-// place in the program's memory is taken, else the oldest.
+// Several requests may share a handle: MPICH gives the same one to all operations that are complete
+// at once. Of those with one handle the one at the same place in the program's memory is taken,
+// else the oldest.
 //
 // Thread-safety: none; see threads.h. Ownership: entries are the table's, valid until removed.
 // Cost: a look-up in a table as large as the requests that are open; allocates when it grows.
@@ -21,7 +21,7 @@
 namespace refrain::mpi {
 
 enum class RequestKind : std::uint8_t {
-  kNothing,  // nothing will be told of it: no partner, or not ours to tell
+  kNothing,  // nothing will be recorded of it: no partner, or not ours to record
   kSend,
   kReceive,
   kSendReceive,  // send_id and the receive
@@ -62,7 +62,7 @@ class RequestTable {
   void remove(Request* request) noexcept;
   std::size_t size() const noexcept { return size_; }
 
-  // 0 stands for "blocking".
+  // 0 means "blocking".
   std::uint32_t next_id() noexcept {
     if (++last_id_ == 0) ++last_id_;
     return last_id_;
@@ -87,6 +87,7 @@ class RequestTable {
   void grow();
   void close_slot(std::size_t at) noexcept;
 
+  // No AppendOnlyMap: requests are removed.
   std::vector<Slot> slots_;  // a power of two
   std::size_t used_ = 0;     // slots
   std::size_t size_ = 0;     // requests

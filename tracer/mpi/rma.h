@@ -1,4 +1,4 @@
-// What one-sided calls mean: an operation on a window with its target and bytes.
+// The meaning of one-sided calls: an operation on a window with its target and bytes.
 //
 // Place in the flow: ARCHITECTURE.md, step 2. Windows have numbers among those of the
 // communicators (communicator_calls.h). Operations are complete at the synchronisation that
@@ -33,7 +33,7 @@ class Rma {
   MPI_Datatype type_;
 };
 
-// With a request of its own, whose completion says nothing more.
+// With a request, whose completion adds nothing.
 class Rrma {
  public:
   Rrma(Call& call, spool::MpiRma operation, int target, MPI_Count count, MPI_Datatype type,

@@ -1,7 +1,7 @@
 // There was no memory for a table of messages, requests or communicators to grow.
 //
 // Numbers of messages, and identities of communicators, follow from those before: from there on they are
-// not what other processes have, and the journal is told before it is closed (kTextTaken).
+// not what other processes have, and that is reported to the journal before it is closed (kTextTaken).
 // Thread-safety: any thread.
 #pragma once
 

@@ -70,7 +70,7 @@ TEST_CASE("RequestTable: handles - found until removed, however many there are")
   REQUIRE(expected.size() > 1000);
 }
 
-TEST_CASE("RequestTable: one handle for many - the place tells them apart, else age") {
+TEST_CASE("RequestTable: one handle for many - distinguished by the place, else by age") {
   RequestTable table;
   constexpr Handle kShared = 0x6c000001;
   int places[100] = {};
@@ -88,7 +88,7 @@ TEST_CASE("RequestTable: one handle for many - the place tells them apart, else 
   while (Request* next = table.find(kShared, nullptr)) table.remove(next), ++left;
   CHECK(left == 98);
   CHECK(table.find(kShared + 256, nullptr)->id == 1000);
-  // The youngest is removed first: the next one is appended behind the one before it.
+  // The youngest is removed first: the next one is appended after the one before it.
   table.add(kShared, &places[1], request_with(1));
   table.add(kShared, &places[2], request_with(2));
   table.remove(table.find(kShared, &places[2]));

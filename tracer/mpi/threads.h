@@ -1,7 +1,7 @@
 // Keeps the tables of the wrappers whole where several threads call MPI at a time.
 //
-// MPI says at its start whether they may (MPI_THREAD_MULTIPLE); if not, one call comes after
-// the other and nothing is locked.
+// MPI says at its start whether they may (MPI_THREAD_MULTIPLE); if not, calls follow each other and
+// nothing is locked.
 #pragma once
 
 #include <atomic>

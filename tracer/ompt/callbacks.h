@@ -6,6 +6,7 @@
 
 #include <omp-tools.h>
 
+#include "tracer/ompt/outermost_joins.h"
 #include "tracer/ompt/task_sites.h"
 #include "tracer/ompt/thread_state.h"
 #include "tracer/recorder/clock.h"
@@ -14,7 +15,8 @@
 namespace refrain::ompt {
 
 extern TaskSites g_sites;
-// LLVM's runtime tells a sync region and its wait one directly after the other, at the
+extern constinit OutermostJoins g_joins;
+// LLVM's runtime reports a sync region and its wait directly one after the other, at the
 // begin and at the end: the pair needs one time stamp and one record.
 extern bool g_waits_adjoin;
 
@@ -27,7 +29,7 @@ inline std::uint64_t address_of(const void* code) noexcept {
 }
 
 // The word that OMPT keeps for us with a region or a task: one thread writes it, others read
-// it. The runtime sees to the order; relaxed is a plain move, and says what happens here to
+// it. The runtime ensures the order; relaxed is a plain move, and makes the sharing visible to
 // the compiler and the thread sanitizer.
 inline std::uint64_t word_of(const ompt_data_t* data) noexcept {
   return data == nullptr ? 0 : __atomic_load_n(&data->value, __ATOMIC_RELAXED);
@@ -41,9 +43,8 @@ inline spool::RecordWords make(spool::Kind kind, std::uint64_t ticks, std::uint6
   return spool::record_words(kind, ticks, payload, sub, a48);
 }
 
-// Whether the innermost thing that this thread is in is an outermost region of the
-// primary thread, and it is the primary thread: what it meets here every thread of the
-// team meets in the same order, so it may feed the agent.
+// Whether this is the primary thread, directly in one of its outermost regions: every thread of
+// the team reaches the same constructs in the same order, so it may feed the agent.
 inline bool feeds_agent(const recorder::ThreadRecorder& recorder,
                         const Membership* team) noexcept {
   if (team == nullptr || team->index != 0 || !team->team.counts_epochs()) return false;
@@ -52,10 +53,10 @@ inline bool feeds_agent(const recorder::ThreadRecorder& recorder,
          top->kind == spool::kImplicitTaskBegin;
 }
 
-// When a member of a team that is not its first learns of the end, its next region has
-// begun: the time that counts is that of the join. For outermost regions the writer of
-// the archive finds it in the primary thread's records; to fetch it here would cost the
-// program a cache miss a region.
+// When another member of a team than the first learns of the end, its next region has
+// begun: what counts is the time of the join. For outermost regions the writer of the
+// archive finds it in the primary thread's records, so the records have the time at which the end
+// was learned, and only the call tree the true one.
 inline std::uint64_t end_time(const Membership& member) noexcept {
   const std::uint64_t now = recorder::Clock::now();
   return member.index == 0 || member.team.counts_epochs()
@@ -63,7 +64,14 @@ inline std::uint64_t end_time(const Membership& member) noexcept {
              : g_session->joined_instance(member.team.instance, now);
 }
 
-// Tells the runtime which callbacks we have; in the file that has them.
+// When it truly was.
+inline std::uint64_t true_end(const Membership& member, std::uint64_t ticks) noexcept {
+  return member.index == 0 || !member.team.counts_epochs()
+             ? ticks
+             : g_joins.joined(member.team.instance, ticks);
+}
+
+// Registers our callbacks with the runtime; in the file that has them.
 void set_sync_callbacks(ompt_set_callback_t set) noexcept;
 void set_task_callbacks(ompt_set_callback_t set) noexcept;
 

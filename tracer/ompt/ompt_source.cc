@@ -26,7 +26,8 @@ namespace refrain::ompt {
 
 constinit thread_local ThreadState t_state __attribute__((tls_model("initial-exec")));
 
-TaskSites g_sites;
+constinit TaskSites g_sites;
+constinit OutermostJoins g_joins;
 bool g_waits_adjoin = false;
 
 namespace {
@@ -37,13 +38,13 @@ using spool::Record;
 
 // --- Threads and teams --------------------------------------------------------------
 
-// Threads that are not a runtime's own, and may have regions of their own.
+// Threads that no runtime has made, and that may open regions.
 std::atomic<int> g_roots{0};
 
 ompt_finalize_tool_t g_finalize_tool = nullptr;
 
-// The process ends. A runtime that another thread of the program still uses is left alone: it
-// would be torn down under that thread's feet, long before the process is gone.
+// The process ends. A runtime that another thread of the program still uses is left alone: that
+// thread would lose it, long before the process is gone.
 void end_runtime() noexcept {
   const int others = g_roots.load(std::memory_order_relaxed) - (t_state.root ? 1 : 0);
   if (others <= 0) g_finalize_tool();
@@ -54,12 +55,12 @@ void on_thread_begin(ompt_thread_t type, ompt_data_t*) noexcept {
     t_state.root = true;
     g_roots.fetch_add(1, std::memory_order_relaxed);
   }
-  if (!g_session->recording() || t_state.begin_told) return;
+  if (!g_session->recording() || t_state.begin_reported) return;
   runtime::attach_thread(type == ompt_thread_worker ? spool::kRoleWorker : spool::kRoleRoot,
                          false);
   Scope scope;
   if (!scope) return;
-  t_state.begin_told = true;
+  t_state.begin_reported = true;
   scope->append(make(spool::kThreadBegin, Clock::now(),
                      static_cast<std::uint64_t>(syscall(SYS_gettid)),
                      static_cast<std::uint8_t>(type)));
@@ -78,7 +79,7 @@ void on_thread_end(ompt_data_t*) noexcept {
 }
 
 // A region that is not recorded. In a forked child that goes on with OpenMP it is the first one,
-// and the runtime does not tell of its thread again: whether it can be recorded now.
+// and the runtime does not report its thread again: whether it can be recorded now.
 bool begin_in_child() noexcept {
   if (g_session->recording() || !runtime::start_in_child(runtime::Source::kOpenMp)) {
     g_session->miss_region();
@@ -115,17 +116,19 @@ void on_parallel_begin(ompt_data_t* task, const ompt_frame_t* frame, ompt_data_t
     word.flags = spool::kTeamNested;
     word.instance = g_session->begin_instance(scope->epoch());
   }
+  word.site = g_sites.number(address);
+  word.league = (flags & ompt_parallel_league) != 0;
   keep_word(parallel, word.pack());
   std::uint8_t sub = word.flags | cut;
-  if ((flags & ompt_parallel_league) != 0) sub |= spool::kTeamLeague;
+  if (word.league) sub |= spool::kTeamLeague;
   scope->begin(make(spool::kParallelBegin, ticks,
                     address | std::uint64_t{std::min(requested, 0xffffu)} << 48, sub,
                     word.instance));
 }
 
 // The region that ends here. It is looked up on this thread's own stack: LLVM's runtime gives the
-// memory of a nested team back before it tells of the end, and where another thread has taken it
-// by then, the word in it is of another region.
+// memory of a nested team back before it reports the end, and if another thread has taken it by
+// then, the word in it is of another region.
 TeamWord ending_team(const ThreadRecorder& recorder, const ompt_data_t* parallel) noexcept {
   std::uint32_t depth = recorder.depth();
   if (depth == spool::kMaxDepth) return TeamWord::unpack(word_of(parallel));  // or deeper
@@ -133,7 +136,7 @@ TeamWord ending_team(const ThreadRecorder& recorder, const ompt_data_t* parallel
     const spool::Record& open = recorder.open_region(--depth);
     if (open.kind != spool::kParallelBegin) continue;
     constexpr std::uint8_t kKept = spool::kTeamNested | spool::kTeamForeign;
-    return {open.a48(), static_cast<std::uint8_t>(open.sub & kKept)};
+    return {.instance = open.a48(), .flags = static_cast<std::uint8_t>(open.sub & kKept)};
   }
   return TeamWord::unpack(word_of(parallel));
 }
@@ -145,10 +148,24 @@ void on_parallel_end(ompt_data_t* parallel, ompt_data_t*, int, const void* code)
   const TeamWord word = ending_team(*scope, parallel);
   scope->end(make(spool::kParallelEnd, ticks, address_of(code), word.flags, word.instance));
   if (word.counts_epochs()) {
+    g_joins.join(word.instance, ticks);
     g_session->on_symbol_end(ticks, scope->depth());
   } else {
     g_session->join_instance(word.instance, ticks);
   }
+}
+
+// The parallel region of an implicit task. Who opened it has it on its stack; LLVM's runtime may
+// give serialised nested regions the data of an outer one.
+spool::CallKey region_of_task(const ThreadRecorder& recorder, const TeamWord& word,
+                              unsigned index) noexcept {
+  const Record* const top = recorder.top();
+  if (index == 0 && top != nullptr && top->kind == spool::kParallelBegin)
+    return spool::CallKey::make(spool::kImplicitTaskBegin, top->sub & spool::kTeamLeague,
+                                top->payload & spool::kAddressMask);
+  return spool::CallKey::make(spool::kImplicitTaskBegin,
+                              word.league ? spool::kTeamLeague : 0,
+                              g_sites.address(word.site));
 }
 
 void begin_implicit_task(ThreadRecorder& recorder, ompt_data_t* parallel, unsigned size,
@@ -162,7 +179,8 @@ void begin_implicit_task(ThreadRecorder& recorder, ompt_data_t* parallel, unsign
     g_session->reach_epoch(recorder, g_session->instance_epoch(word.instance), ticks);
   t_state.enter_team({word, index});
   recorder.begin(make(spool::kImplicitTaskBegin, ticks, std::uint64_t{size} << 32 | index,
-                      word.flags | cut, word.instance));
+                      word.flags | cut, word.instance),
+                 region_of_task(recorder, word, index));
 }
 
 void on_implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t* parallel, ompt_data_t*,
@@ -177,13 +195,15 @@ void on_implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t* parallel, omp
   if (endpoint == ompt_scope_end && t_thread.teams_open > 0) {
     const Membership none{};
     const Membership& m = member != nullptr ? *member : none;
-    // Where the barrier before it is told just before, its end is this end.
+    // Where the barrier was reported just before it, the barrier's end is this end.
     const Record* last = scope->last();
     const bool adjoins = g_waits_adjoin && last != nullptr &&
                          last->kind == spool::kSyncRegionEnd &&
                          last->sub == ompt_sync_region_barrier_implicit_parallel;
-    scope->end(make(spool::kImplicitTaskEnd, adjoins ? last->ticks : end_time(m),
-                    std::uint64_t{size} << 32 | m.index, m.team.flags, m.team.instance));
+    const std::uint64_t ticks = adjoins ? last->ticks : end_time(m);
+    scope->end(make(spool::kImplicitTaskEnd, ticks, std::uint64_t{size} << 32 | m.index,
+                    m.team.flags, m.team.instance),
+               true_end(m, ticks));
     return t_state.leave_team();
   }
   if (!initial) return;
@@ -196,9 +216,9 @@ void on_implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t* parallel, omp
 
 std::atomic<bool> g_asked{false};  // by a runtime, for a tool
 
-void tell_tool_not_asked() noexcept {
-  static std::atomic<bool> told{false};  // also where the runtime starts again
-  if (!runtime::speaks_for_job() || told.exchange(true)) return;
+void report_tool_not_asked() noexcept {
+  static std::atomic<bool> reported{false};  // also where the runtime starts again
+  if (!runtime::speaks_for_job() || reported.exchange(true)) return;
   std::string other;
   recorder::attempted([&] { other = tool_not_asked(); });
   if (!other.empty())
@@ -206,8 +226,8 @@ void tell_tool_not_asked() noexcept {
         {other, " is not used as an OMPT tool: OpenMP's runtime uses only one, Refrain"});
 }
 
-// What takes the place of ours is the program's own.
-__attribute__((destructor)) void tell_tool_taken() noexcept {
+// The OMPT tool that is used instead is the program's own.
+__attribute__((destructor)) void report_tool_taken() noexcept {
   if (g_asked.load() || !runtime::speaks_for_job() ||
       dlsym(RTLD_DEFAULT, "omp_get_max_threads") == nullptr)
     return;
@@ -227,7 +247,7 @@ int initialize(ompt_function_lookup_t lookup, int, ompt_data_t* tool) noexcept {
   if (runtime::start_session(runtime::Source::kOpenMp,
                              static_cast<const char*>(tool->ptr)) == nullptr)
     return 0;
-  tell_tool_not_asked();
+  report_tool_not_asked();
   g_finalize_tool = reinterpret_cast<ompt_finalize_tool_t>(lookup("ompt_finalize_tool"));
   if (g_finalize_tool != nullptr) runtime::set_runtime_end(end_runtime);
   set(ompt_callback_thread_begin, callback(on_thread_begin));
@@ -241,7 +261,7 @@ int initialize(ompt_function_lookup_t lookup, int, ompt_data_t* tool) noexcept {
 }
 
 void finalize(ompt_data_t*) noexcept {
-  runtime::set_runtime_end(nullptr);  // it has
+  runtime::set_runtime_end(nullptr);  // it has ended
   runtime::source_ended(runtime::Source::kOpenMp);
 }
 

@@ -1,4 +1,4 @@
-// The callbacks, called as a runtime calls them, and what then stands in the spool.
+// The callbacks, called as a runtime calls them, and what is in the spool then.
 #include <catch2/catch.hpp>
 #include <cstdlib>
 

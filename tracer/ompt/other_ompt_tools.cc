@@ -28,7 +28,7 @@ std::string first_of_list(std::string_view list, bool from_ours) {
 
 std::string tool_not_asked() {
   std::string next = runtime::taken_from("ompt_start_tool");
-  // LLVM's runtime has a procedure of this name of its own, which is no tool.
+  // LLVM's runtime itself has a procedure of this name, which is no tool.
   if (!next.empty() && next != runtime::taken_from("omp_get_max_threads")) return next;
   const char* list = std::getenv("OMP_TOOL_LIBRARIES");
   if (list == nullptr) return {};

@@ -11,11 +11,11 @@ using recorder::ThreadRecorder;
 using spool::Record;
 using spool::RecordWords;
 
-// gcc's programs tell the begin of a single for the thread that executes it, not the
-// end. It ended at the latest where the task meets its next worksharing or barrier.
-void close_unended_work(ThreadRecorder& recorder) noexcept {
+// gcc's programs report the begin of a single for the thread that executes it, not the
+// end. It ended at the latest where the task reaches its next worksharing or barrier.
+void close_unended_work(ThreadRecorder& recorder, std::uint64_t ticks) noexcept {
   while (recorder.top() != nullptr && recorder.top()->kind == spool::kWorkBegin)
-    recorder.drop_top();
+    recorder.drop_top(ticks);
 }
 
 bool may_nest_in_work(ompt_work_t type, const Record* top) noexcept {
@@ -37,7 +37,7 @@ void on_work(ompt_work_t type, ompt_scope_endpoint_t endpoint, ompt_data_t*, omp
   const std::uint64_t address = address_of(code);
   const auto sub = static_cast<std::uint8_t>(type);
   if (endpoint == ompt_scope_begin || endpoint == ompt_scope_beginend) {
-    if (!may_nest_in_work(type, scope->top())) close_unended_work(*scope);
+    if (!may_nest_in_work(type, scope->top())) close_unended_work(*scope, ticks);
     if (feeds_agent(*scope, t_state.team()))
       g_session->on_symbol(
           *scope, runtime::make_symbol(spool::kWorkBegin, symbol_sub(type), address),
@@ -65,10 +65,14 @@ bool is_barrier(ompt_sync_region_t kind) noexcept {
   }
 }
 
-// Barriers that a program shows by nothing else: the implicit ones follow a construct
-// that has its own symbol.
+// Barriers that have no other symbol: the implicit ones follow a construct that has one.
 bool gives_symbol(ompt_sync_region_t kind) noexcept {
   return is_barrier(kind) && kind != ompt_sync_region_barrier_implicit_workshare;
+}
+
+bool ends_team(ompt_sync_region_t kind) noexcept {
+  return kind == ompt_sync_region_barrier_implicit_parallel ||
+         kind == ompt_sync_region_barrier_teams;
 }
 
 std::uint64_t sync_end_time(ompt_sync_region_t kind, const Membership* team) noexcept {
@@ -77,7 +81,12 @@ std::uint64_t sync_end_time(ompt_sync_region_t kind, const Membership* team) noe
              : Clock::now();
 }
 
-// A barrier of the team is behind this thread.
+std::uint64_t true_sync_end(ompt_sync_region_t kind, const Membership* team,
+                            std::uint64_t ticks) noexcept {
+  return ends_team(kind) && team != nullptr ? true_end(*team, ticks) : ticks;
+}
+
+// This thread has passed a barrier of the team.
 void pass_barrier(ThreadRecorder& recorder, ompt_sync_region_t kind, Membership& team,
                   std::uint64_t ticks) noexcept {
   if (team.index != 0) {
@@ -93,8 +102,7 @@ void begin_sync_region(ThreadRecorder& recorder, ompt_sync_region_t kind,
                        const void* code) noexcept {
   const std::uint64_t ticks = Clock::now();
   const std::uint64_t address = address_of(code);
-  if (is_barrier(kind) || kind == ompt_sync_region_barrier_implicit_parallel)
-    close_unended_work(recorder);
+  if (is_barrier(kind) || ends_team(kind)) close_unended_work(recorder, ticks);
   if (gives_symbol(kind) && feeds_agent(recorder, t_state.team()))
     g_session->on_symbol(recorder,
                          runtime::make_symbol(spool::kSyncRegionBegin,
@@ -111,12 +119,13 @@ void on_sync_region(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint, omp
   if (endpoint == ompt_scope_begin) return begin_sync_region(*scope, kind, code);
   Membership* team = t_state.team();
   std::uint64_t ticks = t_state.sync_end_ticks;
-  if (!t_state.sync_end_told) {
+  if (!t_state.sync_end_reported) {
     ticks = sync_end_time(kind, team);
     scope->end(make(spool::kSyncRegionEnd, ticks, address_of(code),
-                    static_cast<std::uint8_t>(kind)));
+                    static_cast<std::uint8_t>(kind)),
+               true_sync_end(kind, team, ticks));
   }
-  t_state.sync_end_told = false;
+  t_state.sync_end_reported = false;
   if (is_barrier(kind) && team != nullptr && team->team.counts_epochs())
     pass_barrier(*scope, kind, *team, ticks);
 }
@@ -136,14 +145,18 @@ void on_sync_region_wait(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint
     }
     return scope->begin(make(spool::kWaitBegin, Clock::now(), address_of(code), sub));
   }
-  const std::uint64_t ticks = sync_end_time(kind, t_state.team());
+  const Membership* const team = t_state.team();
+  const std::uint64_t ticks = sync_end_time(kind, team);
+  const std::uint64_t true_ticks = true_sync_end(kind, team, ticks);
   const Record* top = scope->top();
   const bool joint = top != nullptr && top->kind == spool::kSyncRegionBegin &&
                      top->sub == sub && top->aux16 == spool::kWaitToo;
-  if (!joint) return scope->end(make(spool::kWaitEnd, ticks, address_of(code), sub));
+  if (!joint)
+    return scope->end(make(spool::kWaitEnd, ticks, address_of(code), sub), true_ticks);
   scope->end(make(spool::kSyncRegionEnd, ticks, address_of(code), sub,
-                  std::uint64_t{spool::kWaitToo} << 32));
-  t_state.sync_end_told = true;
+                  std::uint64_t{spool::kWaitToo} << 32),
+             true_ticks);
+  t_state.sync_end_reported = true;
   t_state.sync_end_ticks = ticks;
 }
 

@@ -14,7 +14,7 @@ void on_task_create(ompt_data_t*, const ompt_frame_t*, ompt_data_t* created, int
   const TaskWord word{scope->next_task(), g_sites.number(address),
                       static_cast<std::uint16_t>(t_thread.location)};
   keep_word(created, word.pack());
-  scope->append(make(spool::kTaskCreate, Clock::now(), address,
+  scope->moment(make(spool::kTaskCreate, Clock::now(), address,
                      static_cast<std::uint8_t>(flags), word.id()));
 }
 
@@ -28,9 +28,12 @@ void on_task_schedule(ompt_data_t* prior, ompt_task_status_t status,
   std::uint64_t flags = 0;
   if (next_word != 0) flags |= spool::kTaskNextExplicit;
   if (prior_word != 0) flags |= spool::kTaskPriorExplicit;
-  scope->append(make(spool::kTaskSchedule, Clock::now(),
-                     g_sites.address(next_word == 0 ? 0 : task.site) | flags << 48,
-                     static_cast<std::uint8_t>(status), next_word == 0 ? 0 : task.id()));
+  const spool::RecordWords record =
+      make(spool::kTaskSchedule, Clock::now(),
+           g_sites.address(next_word == 0 ? 0 : task.site) | flags << 48,
+           static_cast<std::uint8_t>(status), next_word == 0 ? 0 : task.id());
+  scope->append(record);
+  scope->tree().task_schedule(record);
 }
 
 // --- Mutual exclusion, flush, cancel ------------------------------------------------
@@ -39,43 +42,55 @@ void on_mutex_acquire(ompt_mutex_t kind, unsigned, unsigned, ompt_wait_id_t id,
                       const void* code) noexcept {
   Scope scope;
   if (!scope) return;
-  scope->append(make(spool::kMutexAcquire, Clock::now(), address_of(code),
-                     static_cast<std::uint8_t>(kind), id & spool::kAddressMask));
+  const spool::RecordWords record =
+      make(spool::kMutexAcquire, Clock::now(), address_of(code),
+           static_cast<std::uint8_t>(kind), id & spool::kAddressMask);
+  scope->append(record);
+  scope->tree().mutex_acquire(record);
 }
 
 void on_mutex_acquired(ompt_mutex_t kind, ompt_wait_id_t id, const void* code) noexcept {
   Scope scope;
   if (!scope) return;
-  scope->append(make(spool::kMutexAcquired, Clock::now(), address_of(code),
-                     static_cast<std::uint8_t>(kind), id & spool::kAddressMask));
+  const spool::RecordWords record =
+      make(spool::kMutexAcquired, Clock::now(), address_of(code),
+           static_cast<std::uint8_t>(kind), id & spool::kAddressMask);
+  scope->append(record);
+  scope->tree().mutex_acquired(record);
 }
 
 void on_mutex_released(ompt_mutex_t kind, ompt_wait_id_t id, const void* code) noexcept {
   Scope scope;
   if (!scope) return;
-  scope->append(make(spool::kMutexReleased, Clock::now(), address_of(code),
-                     static_cast<std::uint8_t>(kind), id & spool::kAddressMask));
+  const spool::RecordWords record =
+      make(spool::kMutexReleased, Clock::now(), address_of(code),
+           static_cast<std::uint8_t>(kind), id & spool::kAddressMask);
+  scope->append(record);
+  scope->tree().mutex_released(record);
 }
 
 void on_nest_lock(ompt_scope_endpoint_t endpoint, ompt_wait_id_t id,
                   const void* code) noexcept {
   Scope scope;
   if (!scope) return;
-  scope->append(make(spool::kNestLock, Clock::now(), address_of(code),
-                     static_cast<std::uint8_t>(endpoint), id & spool::kAddressMask));
+  const spool::RecordWords record =
+      make(spool::kNestLock, Clock::now(), address_of(code),
+           static_cast<std::uint8_t>(endpoint), id & spool::kAddressMask);
+  scope->append(record);
+  scope->tree().nest_lock(record);
 }
 
 void on_flush(ompt_data_t*, const void* code) noexcept {
   Scope scope;
   if (!scope) return;
-  scope->append(make(spool::kFlush, Clock::now(), address_of(code)));
+  scope->moment(make(spool::kFlush, Clock::now(), address_of(code)));
 }
 
 void on_cancel(ompt_data_t*, int flags, const void* code) noexcept {
   Scope scope;
   if (!scope) return;
   if ((flags & ompt_cancel_parallel) != 0) g_session->team_cancelled();
-  scope->append(make(spool::kCancel, Clock::now(), address_of(code), 0,
+  scope->moment(make(spool::kCancel, Clock::now(), address_of(code), 0,
                      static_cast<std::uint32_t>(flags)));
 }
 

@@ -1,37 +1,32 @@
 // Numbers the places in the code where tasks are created, so that a task's word can
-// carry one.
+// contain one.
 //
-// Thread-safety: any thread, no lock. Cost: a hash look-up; allocates nothing. When all
-// places are taken, further ones share site 0, "unknown".
+// Thread-safety: any thread, no lock. Cost: a hash look-up; allocates nothing. Site 0 is "unknown":
+// no address, or no room for it.
 #pragma once
 
-#include <array>
-#include <atomic>
 #include <cstdint>
+
+#include "base/append_only_map.h"
 
 namespace refrain::ompt {
 
 class TaskSites {
  public:
   std::uint16_t number(std::uint64_t address) noexcept {
-    std::uint32_t at = static_cast<std::uint32_t>((address * 0x9E3779B97F4A7C15u) >> 48);
-    for (std::uint32_t probes = 0; probes < 64; ++probes, at = (at + 1) & 0xffff) {
-      if (at == 0) continue;
-      std::uint64_t seen = sites_[at].load(std::memory_order_relaxed);
-      if (seen == address) return static_cast<std::uint16_t>(at);
-      if (seen != 0) continue;
-      if (sites_[at].compare_exchange_strong(seen, address, std::memory_order_relaxed) ||
-          seen == address)
-        return static_cast<std::uint16_t>(at);
-    }
-    return 0;
+    if (address == 0) [[unlikely]]
+      return 0;
+    static_assert(Map::kNone + 1 == 0);
+    return static_cast<std::uint16_t>(sites_.index_of(address) + 1);
   }
   std::uint64_t address(std::uint16_t site) const noexcept {
-    return site == 0 ? 0 : sites_[site].load(std::memory_order_relaxed);
+    return site == 0 ? 0 : sites_[site - std::size_t{1}].key();
   }
 
  private:
-  std::array<std::atomic<std::uint64_t>, 1 << 16> sites_{};
+  struct Nothing {};
+  using Map = base::AppendOnlyMap<std::uint64_t, Nothing, 1 << 15, 64>;
+  Map sites_;
 };
 
 }  // namespace refrain::ompt

@@ -1,11 +1,11 @@
-// What OMPT lets a tool keep with a parallel region and a task, in one word each.
+// What the source keeps with a parallel region and a task, in the one word that OMPT has for each.
 //
 // Place in the flow: ARCHITECTURE.md, step 2. Pure encodings, no state.
 //
-// A region's word (ompt_data_t of parallel_data): instance << 4 | kTeam* flags + a bit
+// A region's word (ompt_data_t of parallel_data): site << 48 | league << 47 | instance << 5 | kTeam* flags + a bit
 // that says "set", so that 0 means that the region is unknown to us. The instance of an
 // outermost region of the primary thread is its epoch; of any other a number of the
-// session. A task's word: number << 32 | site << 16 | location, 0 for implicit tasks.
+// session. A site is the number of a place in the code (task_sites.h). A task's word: number << 32 | site << 16 | location, 0 for implicit tasks.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +17,18 @@ namespace refrain::ompt {
 struct TeamWord {
   std::uint64_t instance = 0;
   std::uint8_t flags = 0;
+  std::uint16_t site = 0;
+  bool league = false;
 
   static TeamWord unpack(std::uint64_t word) noexcept {
-    return {word >> 5, static_cast<std::uint8_t>(word >> 1 & 15)};
+    return {word >> 5 & kMostInstances, static_cast<std::uint8_t>(word >> 1 & 15),
+            static_cast<std::uint16_t>(word >> 48), (word >> 47 & 1) != 0};
   }
   std::uint64_t pack() const noexcept {
-    return instance << 5 | std::uint64_t{flags} << 1 | 1;
+    return std::uint64_t{site} << 48 | std::uint64_t{league} << 47 |
+           (instance & kMostInstances) << 5 | std::uint64_t{flags} << 1 | 1;
   }
+  static constexpr std::uint64_t kMostInstances = (std::uint64_t{1} << 42) - 1;
   // Whether barriers of this team are epochs of the recording.
   bool counts_epochs() const noexcept { return flags == 0; }
 };

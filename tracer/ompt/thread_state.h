@@ -1,4 +1,4 @@
-// What the OMPT source alone knows of a thread: the teams it works in.
+// The OMPT source's own state of a thread: the teams it works in.
 //
 // Place in the flow: ARCHITECTURE.md, step 2. One a thread, thread-local.
 #pragma once
@@ -18,9 +18,10 @@ struct Membership {
 struct ThreadState {
   static constexpr int kMostTeams = 8;
 
-  bool root = false;  // a thread of the program's own, not the runtime's
-  bool begin_told = false;
-  bool sync_end_told = false;  // the end of the innermost sync region is recorded already
+  bool root = false;  // a thread that the program made, not the runtime
+  bool begin_reported = false;
+  bool sync_end_reported =
+      false;  // the end of the innermost sync region is recorded already
   std::uint64_t sync_end_ticks = 0;
   Membership teams[kMostTeams] = {};
 

@@ -1,5 +1,5 @@
-// What needs memory, in a program that may have none left: a trace that lacks something is better than
-// a program that is aborted.
+// Runs what needs memory, in a program that may have none left: a trace that lacks something is better
+// than a program that is aborted.
 //
 // Thread-safety: that of the body. Errors: exceptions of the body end here.
 #pragma once
@@ -9,7 +9,7 @@
 
 namespace refrain::recorder {
 
-// Whether the body came to its end.
+// Whether the body ended without an exception.
 template <typename Body>
 bool attempted(Body&& body) noexcept {
   try {

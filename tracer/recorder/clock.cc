@@ -25,8 +25,8 @@ bool kernel_trusts_tsc() noexcept {
 }
 
 #if defined(__x86_64__)
-// One moment by both clocks. Where reading them took long (another process had the processor),
-// again.
+// One moment by both clocks: the reading that took the least time, for another process may have had
+// the processor.
 struct Moment {
   std::uint64_t ticks = 0;
   std::uint64_t ns = 0;

@@ -17,9 +17,8 @@ class Clock {
  public:
   // `wanted`: "auto", "tsc" or "monotonic".
   static void choose(std::string_view wanted) noexcept;
-  // Measures the counter's rate, from choose() to here: to about 0.01 %. Other work is to be done
-  // between the two; waits for what is missing of 0.25 ms. ticks_per_second() and
-  // ticks_of_seconds() count after it.
+  // Measures the counter's rate since choose(), to about 0.01 %. Waits until 0.25 ms have passed since
+  // then, so do other work in between. ticks_per_second() and ticks_of_seconds() are valid after it.
   static void calibrate() noexcept;
 
   static std::uint64_t now() noexcept {

@@ -1,9 +1,9 @@
-// Where the deciding thread says what is held and written, for all others to read.
+// Where the deciding thread publishes when to suspend and resume, for all others to read.
 //
-// Place in the flow: ARCHITECTURE.md, step 6. One writer (the thread that feeds the
-// agent), any number of readers; no lock. Readers that fall more than kKept decisions
-// behind are told so; they keep more than was asked, and the writer of the archive, who
-// knows all decisions from the journal, leaves the rest out.
+// Place in the flow: ARCHITECTURE.md, step 6. One writer (the primary thread), any number of
+// readers; no lock. read() fails for who is more than kKept decisions late; such a thread keeps
+// more than it has to, and the writer of the archive, which knows all decisions from the journal,
+// leaves the rest out.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@ namespace refrain::recorder {
 struct Decision {
   std::uint64_t gap;
   std::uint64_t epoch;
-  bool hold;  // else: resume
+  bool suspend;  // else: resume
 };
 
 class DecisionBoard {
@@ -28,14 +28,15 @@ class DecisionBoard {
   void publish(const Decision& decision) noexcept {
     const std::uint64_t n = count_.load(std::memory_order_relaxed);
     Slot& slot = slots_[n % kKept];
-    slot.gap.store(decision.gap << 1 | decision.hold, std::memory_order_release);
+    slot.gap.store(decision.gap << 1 | decision.suspend, std::memory_order_release);
     slot.epoch.store(decision.epoch, std::memory_order_release);
     count_.store(n + 1, std::memory_order_release);
   }
 
-  // While holding: the epoch from which on the ring must keep what comes, should the
-  // pattern break now. Told by the deciding thread at every iteration. Who has read it and
-  // then finds count() to be at the hold has read what holds for that gap: release, acquire.
+  // While suspended: the epoch from which on the ring must keep what comes, should the
+  // pattern break now. Set by the deciding thread at every iteration. A thread that reads it and
+  // then finds the suspend to be the latest decision has read the value for that gap: release,
+  // acquire.
   void set_keep_from(std::uint64_t epoch) noexcept {
     keep_from_.store(epoch, std::memory_order_release);
   }
@@ -49,9 +50,9 @@ class DecisionBoard {
     const std::uint64_t gap = slot.gap.load(std::memory_order_acquire);
     out = {gap >> 1, slot.epoch.load(std::memory_order_acquire), (gap & 1) != 0};
     // The slot is overwritten by decision index + kKept, whose count is stored after
-    // it. The one being written may be one further than the count tells. Who has read a
-    // word of it reads that count, or a later one: words are stored with release, which
-    // the thread sanitizer follows (it does not know of fences).
+    // it. The slot being written may be one further than the count says. Who has read a word of
+    // it reads that count, or a later one: words are stored with release, which the thread
+    // sanitizer follows (it does not know fences).
     return count_.load(std::memory_order_relaxed) < index + kKept - 1;
   }
 

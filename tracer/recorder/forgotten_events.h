@@ -1,11 +1,11 @@
 // ForgottenEvents: how many events the ring forgot that were still wanted.
 //
-// Place in the flow: ThreadRecorder shows it what the ring is about to overwrite although a
-// break would ask for it, and asks it when writing is resumed, to count the loss in events.
+// Place in the flow: ThreadRecorder adds what the ring is about to overwrite although a break would
+// need it; when writing is resumed it counts the loss in events.
 //
 // Thread-safety: none; one a recorder. No allocation: kMost cuts are remembered; where there
 // were more, some between are dropped, and a count is a lower bound.
-// Cost: O(1) a record that is shown, which are those of iterations larger than the ring.
+// Cost: O(1) a record that is added; only iterations larger than the ring have some.
 #pragma once
 
 #include <array>
@@ -22,14 +22,13 @@ class ForgottenEvents {
 
   void clear() noexcept { *this = {}; }
 
-  // In the order of the ring. `wanted`: nothing before the last cut below it is asked for any
-  // more.
+  // In the order of the ring. `wanted`: nothing before the last cut below it is needed any more.
   void add(const spool::Record& record, std::uint64_t wanted) noexcept {
     if (spool::is_cut(record)) add_cut(record.a48(), wanted);
     if (is_event(record)) ++events_;
   }
 
-  // Of those that were added, how many lie at or behind the first cut of `from` or later, and
+  // Of those that were added, how many lie at or after the first cut of `from` or later, and
   // before the first cut of `to` or later.
   std::uint64_t between(std::uint64_t from, std::uint64_t to) const noexcept {
     const std::uint64_t first = events_before(from);

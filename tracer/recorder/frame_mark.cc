@@ -26,7 +26,7 @@ bool FrameMark::is_gone(const FrameMark* mark, const void* user,
   const auto set_at = reinterpret_cast<std::uintptr_t>(mark);
   const auto now_at = reinterpret_cast<std::uintptr_t>(here);
   if (now_at >= set_at) return now_at - set_at < kLargestStack;
-  // By the kernel, for the memory may be another stack's and not be there any more.
+  // Read by the kernel, for the memory may have been another stack's and be unmapped.
   const void* found = nullptr;
   const iovec to{&found, sizeof found};
   const iovec from{const_cast<FrameMark*>(mark), sizeof found};

@@ -1,7 +1,7 @@
-// Who is using something of a thread's: a mark in the frame of the function that began to.
+// Which function is using something of a thread: a mark in the frame of that function.
 //
-// A flag would stay set for ever where a handler of a signal interrupts that function and jumps
-// out of it (siglongjmp). The address of a frame tells: stacks grow downwards, so a function that
+// A flag would stay set for ever where a signal handler interrupts that function and jumps
+// out of it (siglongjmp). The address of a frame shows it: stacks grow downwards, so a function that
 // is called by a handler, while the one that it interrupted still waits, lies below it. One that
 // lies at or above the mark can only run because the frame of the mark is gone. One that lies
 // below it, in a frame that came later, finds the mark's own memory used for something else,

@@ -1,7 +1,7 @@
 // HandlerSafeMutex: a mutex whose owner takes no signals.
 //
 // A handler may end the program (`exit` in a handler of SIGTERM is what many have), and our end needs
-// the tracer's locks: one that the interrupted thread holds would never be given back. Signals that
+// the tracer's locks: one that the interrupted thread holds would never be released. Signals that
 // say that something went wrong in this very code (SIGSEGV and its like) are taken all the same.
 //
 // Not for what is called often: lock and unlock are a system call each. Lockable, for

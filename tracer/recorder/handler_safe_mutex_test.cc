@@ -25,7 +25,7 @@ bool is_blocked(int signal) {
 }  // namespace
 
 TEST_CASE(
-    "HandlerSafeMutex: a signal while it is held - the handler runs behind the unlock") {
+    "HandlerSafeMutex: a signal while it is held - the handler runs after the unlock") {
   std::signal(SIGUSR1, lock_in_handler);
   g_handled = 0;
   {

@@ -1,5 +1,5 @@
-// A signal's handler that jumps out of the recorder after any of its instructions: what was
-// committed is in the file, nothing else is, and recording goes on.
+// A signal handler that jumps out of the recorder after any of its instructions: what was committed
+// is in the file, nothing else is, and recording goes on.
 //
 // The processor's trap flag stops after every instruction (SIGTRAP); the handler counts, and
 // jumps when it is time. Where signals are blocked no handler would run, and none jumps here.
@@ -44,11 +44,11 @@ void on_trap(int, siginfo_t*, void* context) {
 // In the log, or in the ring.
 std::uint64_t records_in(const Bench& bench) {
   const spool::Header& header = bench.recorder->header();
-  return bench.recorder->holding() ? header.ring_commit.load() >> 8
-                                   : header.log_commit.load() >> 1;
+  return bench.recorder->suspended() ? header.ring_commit.load() >> 8
+                                     : header.log_commit.load() >> 1;
 }
 
-// Whether it came to its end before `steps` instructions were done.
+// Whether it ended before `steps` instructions were done.
 bool stepped_to_end(ThreadRecorder& recorder, std::uint64_t ticks, long steps) {
   static volatile bool ended;
   ended = false;
@@ -71,9 +71,9 @@ void check_log(const std::vector<Record>& log, const std::vector<std::uint64_t>&
   for (const Record& record : log) {
     const bool known = record.kind == spool::kWorkBegin || record.kind == spool::kWorkEnd ||
                        record.kind == spool::kFlush || record.kind == spool::kSync ||
-                       record.kind == spool::kHold;
+                       record.kind == spool::kSuspend;
     REQUIRE(known);
-    if (record.kind != spool::kHold) {
+    if (record.kind != spool::kSuspend) {
       REQUIRE(record.ticks > before);
       before = record.ticks;
     }
@@ -86,7 +86,7 @@ void check_log(const std::vector<Record>& log, const std::vector<std::uint64_t>&
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr bool kCanStep =
-    false;  // these keep signals back, or their own account of the stack
+    false;  // these delay signals, or keep their own account of the stack
 #else
 constexpr bool kCanStep = true;
 #endif
@@ -94,7 +94,7 @@ constexpr bool kCanStep = true;
 TEST_CASE(
     "ThreadRecorder: a jump - after any instruction, nothing but that event is lost") {
   if (!kCanStep) return;
-  const bool held = GENERATE(false, true);
+  const bool suspended = GENERATE(false, true);
   // Whether the stage, or the ring, is full before the event, or within it.
   const auto room = GENERATE(std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{100});
   Bench bench;
@@ -104,7 +104,7 @@ TEST_CASE(
   struct sigaction kept {};
   sigaction(SIGTRAP, &action, &kept);
   bench.epochs(1, 1);
-  if (held) bench.hold(1);
+  if (suspended) bench.suspend(1);
   std::vector<std::uint64_t> sure;
   long steps = 0;
   for (; steps != 5000; ++steps) {
@@ -127,8 +127,9 @@ TEST_CASE(
   std::vector<Record> all = log_of(file);
   const std::vector<Record> ring = ring_of(file);
   all.insert(all.end(), ring.begin(), ring.end());
-  // What the ring has forgotten is not looked for.
-  if (held) std::erase_if(sure, [&](std::uint64_t at) { return at < ring.front().ticks; });
+  // What the ring has forgotten need not be there.
+  if (suspended)
+    std::erase_if(sure, [&](std::uint64_t at) { return at < ring.front().ticks; });
   REQUIRE_FALSE(sure.empty());
   check_log(all, sure);
 }

@@ -21,7 +21,7 @@ bool new_fails() {
 }
 
 // In a process that gets no more memory: how many pieces operator new still gives; -1: the reserve
-// says something else.
+// disagrees.
 int pieces_without_memory(bool reserve) {
   if (reserve) keep_memory_reserve();
   std::uint64_t pages = 0;
@@ -47,7 +47,7 @@ int in_child(bool reserve) {
 
 }  // namespace
 
-TEST_CASE("Memory reserve: where there is no memory left - so much of it and no more") {
+TEST_CASE("Memory reserve: no memory left - gives its pieces and no more") {
   // A sanitizer's runtime has a malloc of its own, and needs its address space.
   if (std::getenv("REFRAIN_TEST_RUNTIME") != nullptr) return;
   // malloc may have kept some back for itself.

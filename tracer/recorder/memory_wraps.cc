@@ -1,12 +1,12 @@
-// What the linker puts in the place of malloc and its kin in the library's own code, libotf2's above all
-// (tracer/BUILD, --wrap): see memory_reserve.h.
+// What the linker puts in the place of malloc and its kin in the library's own code, libotf2's
+// above all (tracer/BUILD, --wrap): see memory_reserve.h.
 #include <cstddef>
 
 #include "tracer/recorder/memory_reserve.h"
 
 namespace {
 
-// What is larger than a piece is for its caller to do without.
+// What is larger than a piece fails.
 template <typename Allocate>
 void* retried(std::size_t bytes, const Allocate& allocate) noexcept {
   void* memory = allocate();

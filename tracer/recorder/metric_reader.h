@@ -1,4 +1,4 @@
-// MetricReader: what gives the values of a thread's counters.
+// MetricReader: reads the values of a thread's counters.
 //
 // Place in the flow: ARCHITECTURE.md, step 3: made by tracer/counters for each thread, asked by
 // its ThreadRecorder.
@@ -15,7 +15,7 @@ class MetricReader {
 
   // How many values read() gives; at most kMost.
   virtual unsigned count() const noexcept = 0;
-  // Those since the reader was made. A value that cannot be read is the last one that could.
+  // Values since the reader was made. One that cannot be read keeps its last value.
   virtual void read(std::uint64_t* values) noexcept = 0;
 
  protected:

@@ -1,7 +1,7 @@
 // While one of these lives, a file that would grow beyond the process' limit is an error
 // (EFBIG) on this thread, as a full disk is, and not the signal SIGXFSZ, which by default kills
-// the program. Threads that begin meanwhile have it so, too. The end gives back the thread's
-// signal mask; a SIGXFSZ of somebody else's that was waiting still waits.
+// the program. Threads that begin meanwhile inherit that. The end restores the thread's signal
+// mask; a SIGXFSZ that was pending before still is.
 //
 // Thread-safety: of the calling thread alone. Cost: two to four system calls; for the slow
 // paths, where files grow.

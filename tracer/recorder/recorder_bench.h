@@ -1,4 +1,4 @@
-// A recorder with a file, a model beside it that says what the file must hold, and a board.
+// A recorder with a file, a model beside it that says what must be in the file, and a board.
 #pragma once
 
 #include <catch2/catch.hpp>
@@ -20,6 +20,7 @@ struct Bench {
   explicit Bench(std::uint64_t ring_records = kLargeRing, std::uint64_t disk_limit = 0)
       : budget(0, disk_limit) {
     const ThreadRecorder::Options options{.ring_bytes = ring_records * spool::kRecordBytes,
+                                          .tree_bytes = 0,
                                           .chunk_bytes = 1 << 20};
     spool::Header header{};
     fill_header(header);
@@ -76,10 +77,10 @@ struct Bench {
   void epochs(int count, std::uint64_t events_each) {
     while (count-- > 0) sync(), events(events_each);
   }
-  void hold(std::uint64_t from) {
+  void suspend(std::uint64_t from) {
     board->publish({++gap, from, true});
     recorder->follow(*board);
-    if (from <= epoch) model.hold(gap, from);
+    if (from <= epoch) model.suspend(gap, from);
   }
   void resume(std::uint64_t from) {
     board->publish({gap, from, false});
@@ -99,16 +100,16 @@ struct Bench {
     const spool::SpoolFile file = read();
     REQUIRE(file.usable());
     CHECK(file.complaints().empty());
-    REQUIRE(file.facts().holding == model.holding());
+    REQUIRE(file.facts().suspended == model.suspended());
     // REQUIRE of the whole would print it.
     const bool same_log = alike(log_of(file), model.log());
     REQUIRE(same_log);
     const std::vector<Record> ring = ring_of(file);
-    const std::span<const Record> held = model.held();
-    REQUIRE(ring.size() <= held.size());
+    const std::span<const Record> skipped = model.skipped();
+    REQUIRE(ring.size() <= skipped.size());
     // The reader leaves out the oldest slot of a full ring.
-    if (!latest_only) REQUIRE(ring.size() + file.ring().overflowed >= held.size());
-    const bool same_ring = alike(ring, held.last(ring.size()));
+    if (!latest_only) REQUIRE(ring.size() + file.ring().overflowed >= skipped.size());
+    const bool same_ring = alike(ring, skipped.last(ring.size()));
     REQUIRE(same_ring);
   }
 

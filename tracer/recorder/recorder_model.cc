@@ -48,7 +48,7 @@ Record make_record(spool::Kind kind, std::uint64_t ticks, std::uint64_t payload)
 bool alike(std::span<const Record> a, std::span<const Record> b) {
   return std::equal(
       a.begin(), a.end(), b.begin(), b.end(), [](const Record& x, const Record& y) {
-        const bool own_time = x.kind == spool::kHold || x.kind == spool::kResume;
+        const bool own_time = x.kind == spool::kSuspend || x.kind == spool::kResume;
         return (own_time || x.ticks == y.ticks) && x.kind == y.kind && x.sub == y.sub &&
                x.a48() == y.a48() && x.payload == y.payload;
       });
@@ -67,7 +67,7 @@ std::vector<Record> ring_of(const spool::SpoolFile& file) {
 }
 
 void RecorderModel::append(const Record& record) {
-  (holding_ ? held_ : log_).push_back(record);
+  (suspended_ ? skipped_ : log_).push_back(record);
 }
 
 void RecorderModel::begin(const Record& record) {
@@ -78,13 +78,13 @@ void RecorderModel::begin(const Record& record) {
 void RecorderModel::end(const Record& record) {
   append(record);
   stack_.pop_back();
-  if (!holding_ || stack_.size() >= open_since_hold_) return;
-  open_since_hold_ = stack_.size();
+  if (!suspended_ || stack_.size() >= open_since_suspend_) return;
+  open_since_suspend_ = stack_.size();
   log_.push_back(record);
 }
 
 void RecorderModel::extend_end(std::uint64_t ticks) {
-  Record& newest = (holding_ ? held_ : log_).back();
+  Record& newest = (suspended_ ? skipped_ : log_).back();
   newest.ticks = ticks;
   newest.set_a48(newest.a48() + 1);
 }
@@ -99,30 +99,31 @@ void RecorderModel::sync(std::uint64_t epoch, std::uint64_t ticks) {
   }
 }
 
-void RecorderModel::hold(std::uint64_t gap, std::uint64_t epoch) {
-  const std::size_t cut = first_sync(log_, stretch_begin_, epoch);
-  held_.assign(log_.begin() + static_cast<std::ptrdiff_t>(cut), log_.end());
+void RecorderModel::suspend(std::uint64_t gap, std::uint64_t epoch) {
+  const std::size_t cut = first_sync(log_, interval_begin_, epoch);
+  skipped_.assign(log_.begin() + static_cast<std::ptrdiff_t>(cut), log_.end());
   log_.resize(cut);
-  log_.push_back(make_cut(spool::kHold, gap, epoch));
-  holding_ = true;
-  std::size_t depth = held_.empty() ? stack_.size() : spool::open_at_cut(held_[0]);
-  open_since_hold_ = depth;
-  for (const Record& r : held_) {
+  log_.push_back(make_cut(spool::kSuspend, gap, epoch));
+  suspended_ = true;
+  std::size_t depth = skipped_.empty() ? stack_.size() : spool::open_at_cut(skipped_[0]);
+  open_since_suspend_ = depth;
+  for (const Record& r : skipped_) {
     if (begins(r)) ++depth;
-    if (ends(r) && --depth < open_since_hold_) {
-      open_since_hold_ = depth;
+    if (ends(r) && --depth < open_since_suspend_) {
+      open_since_suspend_ = depth;
       log_.push_back(r);
     }
   }
 }
 
 void RecorderModel::resume(std::uint64_t gap, std::uint64_t epoch) {
-  stretch_begin_ = log_.size();
+  interval_begin_ = log_.size();
   log_.push_back(make_cut(spool::kResume, gap, epoch));
-  const std::size_t from = first_sync(held_, 0, epoch);
-  log_.insert(log_.end(), held_.begin() + static_cast<std::ptrdiff_t>(from), held_.end());
-  held_.clear();
-  holding_ = false;
+  const std::size_t from = first_sync(skipped_, 0, epoch);
+  log_.insert(log_.end(), skipped_.begin() + static_cast<std::ptrdiff_t>(from),
+              skipped_.end());
+  skipped_.clear();
+  suspended_ = false;
 }
 
 }  // namespace refrain::recorder

@@ -1,5 +1,5 @@
 // What a ThreadRecorder should have recorded: the same operations on vectors of records,
-// in the most obvious way, and the means to compare.
+// in the most obvious way; and how to compare them.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ void fill_header(spool::Header& header);
 
 spool::Record make_record(spool::Kind kind, std::uint64_t ticks, std::uint64_t payload = 0);
 
-// The same records; the times of kHold and kResume are the recorder's own.
+// The same records; the times of kSuspend and kResume are the recorder's own.
 bool alike(std::span<const spool::Record> a, std::span<const spool::Record> b);
 
 std::vector<spool::Record> log_of(const spool::SpoolFile& file);
@@ -30,21 +30,21 @@ class RecorderModel {
   void end(const spool::Record& record);
   void extend_end(std::uint64_t ticks);
   void sync(std::uint64_t epoch, std::uint64_t ticks);
-  void hold(std::uint64_t gap, std::uint64_t epoch);
+  void suspend(std::uint64_t gap, std::uint64_t epoch);
   void resume(std::uint64_t gap, std::uint64_t epoch);
 
-  bool holding() const { return holding_; }
+  bool suspended() const { return suspended_; }
   const std::vector<spool::Record>& stack() const { return stack_; }
   const std::vector<spool::Record>& log() const { return log_; }
-  const std::vector<spool::Record>& held() const { return held_; }
+  const std::vector<spool::Record>& skipped() const { return skipped_; }
 
  private:
   std::vector<spool::Record> log_;
-  std::vector<spool::Record> held_;
+  std::vector<spool::Record> skipped_;
   std::vector<spool::Record> stack_;
-  std::size_t stretch_begin_ = 0;  // of log_: no cut lies before
-  std::size_t open_since_hold_ = 0;
-  bool holding_ = false;
+  std::size_t interval_begin_ = 0;  // of log_: no cut lies before
+  std::size_t open_since_suspend_ = 0;
+  bool suspended_ = false;
 };
 
 }  // namespace refrain::recorder

@@ -1,4 +1,4 @@
-// The ring: what it keeps while held, how it grows, what it says of what it forgot.
+// The ring: what it keeps while writing is suspended, how it grows, what it reports as forgotten.
 #include <algorithm>
 #include <catch2/catch.hpp>
 
@@ -14,7 +14,7 @@ std::uint64_t ring_class(Bench& bench) {
 TEST_CASE("ThreadRecorder: ring - grows for what is wanted, and not otherwise") {
   Bench bench;
   bench.epochs(2, 10);
-  bench.hold(2);
+  bench.suspend(2);
   REQUIRE(ring_class(bench) == 0);
   SECTION("the latest iterations are short") {
     for (int i = 0; i < 200; ++i) {
@@ -25,7 +25,7 @@ TEST_CASE("ThreadRecorder: ring - grows for what is wanted, and not otherwise") 
     CHECK(bench.read().ring().overflowed);
     bench.check(true);
   }
-  SECTION("all since the hold is wanted") {
+  SECTION("all since the suspend is wanted") {
     bench.board->set_keep_from(2);
     bench.epochs(100, 100);
     CHECK(spool::kRingFirst << ring_class(bench) == 16384);
@@ -34,10 +34,10 @@ TEST_CASE("ThreadRecorder: ring - grows for what is wanted, and not otherwise") 
   }
 }
 
-TEST_CASE("ThreadRecorder: ring - what it forgot is counted and said") {
+TEST_CASE("ThreadRecorder: ring - what it forgot is counted and reported") {
   Bench bench(2048);
   bench.epochs(2, 10);
-  bench.hold(2);
+  bench.suspend(2);
   bench.board->set_keep_from(2);
   bench.epochs(50, 100);
   bench.resume(2);
@@ -59,7 +59,7 @@ TEST_CASE("ThreadRecorder: ring - what it forgot is counted in events") {
   const bool no_cut = GENERATE(false, true);                 // in the end: one long region
   Bench bench(2048);
   bench.epochs(2, 10);
-  bench.hold(2);
+  bench.suspend(2);
   bench.board->set_keep_from(2);
   bench.epochs(50, events);
   if (no_cut) bench.events(3000);
@@ -83,7 +83,7 @@ TEST_CASE("ThreadRecorder: ring - what it forgot is counted in events") {
 TEST_CASE("ThreadRecorder: ring - nothing is lost if the oldest cut is the wanted one") {
   Bench bench(2048);
   bench.epochs(2, 10);
-  bench.hold(2);
+  bench.suspend(2);
   bench.board->set_keep_from(3);
   bench.events(700);
   bench.sync();  // epoch 3
@@ -98,7 +98,7 @@ TEST_CASE("ThreadRecorder: ring - nothing is lost if the oldest cut is the wante
 TEST_CASE("ThreadRecorder: ring - one long iteration after it went round is kept") {
   Bench bench;
   bench.epochs(2, 10);
-  bench.hold(2);
+  bench.suspend(2);
   bench.epochs(18, 50);  // up to epoch 20: more than half of the ring
   bench.board->set_keep_from(20);
   bench.epochs(4, 50);
@@ -119,7 +119,7 @@ TEST_CASE("ThreadRecorder: ring - one long iteration after it went round is kept
 TEST_CASE("ThreadRecorder: ring - it knows after growing what it forgot") {
   Bench bench;
   bench.epochs(2, 10);
-  bench.hold(2);
+  bench.suspend(2);
   bench.board->set_keep_from(2 + 25);
   bench.epochs(30, 50);  // epochs up to 32; wraps once
   REQUIRE(ring_class(bench) == 0);
@@ -136,19 +136,19 @@ TEST_CASE("ThreadRecorder: ring - it knows after growing what it forgot") {
   CHECK(resume->payload == resume[1].a48());
 }
 
-// A hold from long ago: what lies before the iterations that a break can ask for need not go
+// A suspend from long ago: what lies before the iterations that a break can ask for need not go
 // through the ring, which stays small.
-TEST_CASE("ThreadRecorder: ring - a late hold keeps what a break can ask for") {
+TEST_CASE("ThreadRecorder: ring - a late suspend keeps what a break can ask for") {
   const bool inside = GENERATE(false, true);
   const bool lives = GENERATE(true, false);
   const std::uint64_t later = GENERATE(0u, 2u);  // than what is kept the break is
   Bench bench;
   bench.epochs(2, 10);
-  if (inside) bench.begin();  // its end is to be found, whatever the ring forgets
+  if (inside) bench.begin();  // its end must be found, whatever the ring forgets
   bench.epochs(1000, 20);
   const std::uint64_t keep = bench.epoch - 3;
   bench.board->set_keep_from(keep);
-  bench.hold(inside ? 4 : 3);
+  bench.suspend(inside ? 4 : 3);
   CHECK((ring_class(bench) == 0) == !inside);
   CHECK(bench.read().ring().overflowed == !inside);
   bench.check(true);
@@ -160,9 +160,8 @@ TEST_CASE("ThreadRecorder: ring - a late hold keeps what a break can ask for") {
   bench.check();
 }
 
-// A decision that came while this thread was behind is followed by another: what that asks for
-// is not what is kept from now on.
-TEST_CASE("ThreadRecorder: ring - who is behind keeps all for the next decision") {
+// A late thread has two decisions to follow: what the second asks for is not what is kept from now on.
+TEST_CASE("ThreadRecorder: ring - a late thread keeps all for the next decision") {
   Bench bench;
   bench.epochs(2, 10);
   bench.epochs(1000, 20);
@@ -172,11 +171,11 @@ TEST_CASE("ThreadRecorder: ring - who is behind keeps all for the next decision"
   bench.board->set_keep_from(999);
   bench.board->publish({++bench.gap, 990, true});
   bench.recorder->follow(*bench.board);
-  bench.model.hold(bench.gap - 1, 3);
+  bench.model.suspend(bench.gap - 1, 3);
   {
-    // As hold() and resume() of the bench would have it.
+    // As suspend() and resume() of the bench would have it.
     bench.model.resume(bench.gap - 1, 500);
-    bench.model.hold(bench.gap, 990);
+    bench.model.suspend(bench.gap, 990);
   }
   CHECK(bench.lost() == 0);
   bench.check(true);
@@ -188,8 +187,8 @@ TEST_CASE("ThreadRecorder: ring - a cut is found where epochs fell") {
   bench.epochs(300, 20);
   bench.epoch = 200;
   bench.epochs(300, 20);
-  bench.hold(210);
-  // The nearest cut that has no earlier one behind it, and the record of the hold.
+  bench.suspend(210);
+  // The nearest cut that has no earlier one after it, and the record of the suspend.
   const std::uint64_t before = (300 + 9) * 21;
   CHECK(log_of(bench.read()).size() == before + 1);
   bench.resume(495);

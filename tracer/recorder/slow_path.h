@@ -1,7 +1,7 @@
-// What the slow paths of the tracer, which make system calls in the middle of the program's code,
-// keep away from the program, for the calling thread and for as long as one of these lives.
+// Guards for the slow paths of the tracer, which make system calls in the middle of the program's
+// code: what the calling thread keeps away from the program while one of these lives.
 //
-//   KeepErrno        errno is the program's again afterwards.
+//   KeepErrno        errno is restored.
 //   NoCancellation   a pthread_cancel() that is pending waits. open, read, write and their like
 //                    are cancellation points: the thread would be unwound out of a callback, which
 //                    no runtime expects and noexcept forbids.
@@ -46,7 +46,7 @@ class NoCancellation {
   int before_ = PTHREAD_CANCEL_ENABLE;
 };
 
-// Blocks the signals that NoHandlers is about; gives the mask that was there before.
+// Blocks the signals of NoHandlers; returns the mask of before.
 inline sigset_t block_handlers() noexcept {
   sigset_t blocked, before;
   sigfillset(&blocked);
@@ -72,7 +72,7 @@ class SlowPath {
   SlowPath() = default;
 
  private:
-  // In this order: handlers that have waited run last, when all else is the program's again.
+  // In this order: handlers that have waited run last, when everything else is restored.
   NoHandlers no_handlers_;
   NoCancellation no_cancellation_;
   KeepErrno keep_errno_;

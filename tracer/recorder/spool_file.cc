@@ -35,9 +35,9 @@ int allocate(int fd, std::uint64_t offset, std::uint64_t bytes) noexcept {
   return error;
 }
 
-// Writes zeros to a part of a file that nobody has used. Its pages are in memory afterwards: to
-// touch one of them in a mapping costs a tenth of what it does where the kernel has to make it
-// first. Where that fails they are made one by one.
+// Writes zeros to an unused part of a file, so that its pages are in memory: to touch one in a mapping
+// then costs a tenth of what it does where the kernel has to make it. If this fails, they are made one
+// by one.
 void make_pages(int fd, std::uint64_t offset, std::uint64_t end) noexcept {
   static constexpr std::array<char, kPage> kZeros{};
   constexpr std::size_t kMostPieces = 64;
@@ -58,14 +58,15 @@ void make_pages(int fd, std::uint64_t offset, std::uint64_t end) noexcept {
 }  // namespace
 
 SpoolResult SpoolFile::create(const char* path, const spool::Header& header,
-                              std::uint64_t ring_bytes, std::uint64_t chunk_bytes,
-                              Budget& budget) noexcept {
+                              const SpoolSizes& sizes, Budget& budget) noexcept {
   const SlowPath slow_path;
-  ring_records_ = ring_bytes / spool::kRecordBytes;
-  head_bytes_ = round_up(
+  ring_records_ = sizes.ring / spool::kRecordBytes;
+  tree_offset_ = round_up(
       spool::kHeaderBytes + (spool::kStageRecords + ring_records_) * spool::kRecordBytes,
-      kLogAlignment);
-  chunk_bytes_ = round_up(chunk_bytes, kPage);
+      kPage);
+  tree_bytes_ = sizes.tree;
+  head_bytes_ = round_up(tree_offset_ + tree_bytes_, kLogAlignment);
+  chunk_bytes_ = round_up(sizes.chunk, kPage);
   if (!budget.take_memory(head_bytes_)) return SpoolResult::kMemory;
   SpoolResult result = SpoolResult::kDiskLimit;
   if (budget.take_disk(head_bytes_)) {
@@ -97,8 +98,7 @@ SpoolResult SpoolFile::fill_new_file(const spool::Header& header) noexcept {
   make_pages(fd_, 0, spool::kHeaderBytes + spool::kStageRecords * spool::kRecordBytes);
   void* at = mmap(nullptr, head_bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);
   if (at == MAP_FAILED) return SpoolResult::kMemory;
-  // Nothing is there to be read ahead: else the first touch of it makes pages for megabytes of
-  // ring that may never be used.
+  // No reading ahead: else the first touch makes pages for megabytes of ring that may never be used.
   madvise(at, head_bytes_, MADV_RANDOM);
   header_ = new (at) spool::Header{};
   std::memcpy(static_cast<void*>(header_), &header, offsetof(spool::Header, log_commit));
@@ -106,6 +106,8 @@ SpoolResult SpoolFile::fill_new_file(const spool::Header& header) noexcept {
   header_->stage_records = spool::kStageRecords;
   header_->ring_offset = spool::kHeaderBytes + spool::kStageRecords * spool::kRecordBytes;
   header_->ring_records = ring_records_;
+  header_->tree_offset = tree_offset_;
+  header_->tree_bytes = tree_bytes_;
   header_->log_offset = head_bytes_;
   stage_ = reinterpret_cast<spool::Record*>(static_cast<char*>(at) + header_->stage_offset);
   ring_ = stage_ + spool::kStageRecords;
@@ -119,6 +121,19 @@ void SpoolFile::use_ring(std::uint64_t records) noexcept {
     make_pages(fd_, header_->ring_offset + ring_ready_ * spool::kRecordBytes,
                header_->ring_offset + records * spool::kRecordBytes);
   ring_ready_ = records;
+}
+
+bool SpoolFile::open_tree(CallTree& tree) noexcept {
+  return header_ != nullptr && tree_bytes_ != 0 &&
+         tree.open(reinterpret_cast<char*>(header_) + tree_offset_, tree_bytes_, *this);
+}
+
+void SpoolFile::use_tree(std::uint64_t begin, std::uint64_t end) noexcept {
+  const SlowPath slow_path;
+  // Whole pages that begin here: the one before is in use.
+  begin = round_up(tree_offset_ + begin, kPage);
+  end = round_up(tree_offset_ + end, kPage);
+  if (ours() && begin < end) make_pages(fd_, begin, end);
 }
 
 bool SpoolFile::ours() const noexcept {

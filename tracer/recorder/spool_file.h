@@ -1,11 +1,11 @@
-// One spool file, open for writing: header, stage, ring and a growing log.
+// One spool file, open for writing: header, stage, ring, call tree and a growing log.
 //
 // Place in the flow: ARCHITECTURE.md, step 3. Layout: spool/format.h.
 //
-// Header, stage and ring are mapped, their blocks allocated before, so a full disk is a
+// All but the log are mapped, their blocks allocated before, so a full disk is a
 // result code here and never a SIGBUS in the program. The log is written a stage at a
 // time, into chunks that are allocated before: memory does not grow with the run, and
-// what was written is the page cache's and outlives the process.
+// what was written is in the page cache and outlives the process.
 //
 // Thread-safety: one thread at a time. Ownership: of the descriptor and the mappings,
 // until close() or abandon(). Errors: result codes; create(), flush(), use_ring() and close() are slow
@@ -22,6 +22,7 @@
 #include <cstdint>
 
 #include "spool/format.h"
+#include "tracer/recorder/call_tree.h"
 
 namespace refrain::recorder {
 
@@ -47,18 +48,19 @@ class Budget {
   std::uint64_t logged_bytes() const noexcept {
     return logged_.load(std::memory_order_relaxed);
   }
-  // How large a ring of `wanted_bytes` a further thread should have: when half of the memory
-  // is used rings get smaller, so that hundreds of threads are recorded and not the first ones.
-  std::uint64_t ring_bytes(std::uint64_t wanted_bytes) const noexcept {
+  // How much of `wanted` bytes, for a ring or a call tree, a further thread should have: when half of
+  // the memory is used both get smaller, so that hundreds of threads are recorded and not the
+  // first ones.
+  std::uint64_t share_of(std::uint64_t wanted) const noexcept {
     const std::uint64_t used = memory_.load();
-    if (memory_limit_ == 0 || used + wanted_bytes <= memory_limit_ / 2) return wanted_bytes;
+    if (memory_limit_ == 0 || used + wanted <= memory_limit_ / 2) return wanted;
     const std::uint64_t left = memory_limit_ - std::min(used, memory_limit_);
-    return std::min(wanted_bytes, std::max(left / kThreadsToCome, kLeastRingBytes));
+    return std::min(wanted, std::max(left / kThreadsToCome, kLeastShare));
   }
 
  private:
   static constexpr std::uint64_t kThreadsToCome = 128;
-  static constexpr std::uint64_t kLeastRingBytes = 24 << 10;
+  static constexpr std::uint64_t kLeastShare = 24 << 10;
   static bool take(std::atomic<std::uint64_t>& used, std::uint64_t limit,
                    std::uint64_t bytes) noexcept {
     if (limit == 0) return used.fetch_add(bytes), true;
@@ -75,7 +77,14 @@ class Budget {
 
 enum class SpoolResult : std::uint8_t { kOk, kDiskLimit, kDiskFull, kMemory };
 
-class SpoolFile {
+// Bytes of the parts of a file.
+struct SpoolSizes {
+  std::uint64_t ring;
+  std::uint64_t tree;   // 0: none
+  std::uint64_t chunk;  // by which the log grows
+};
+
+class SpoolFile : private CallTree::Pages {
  public:
   SpoolFile() = default;
   SpoolFile(const SpoolFile&) = delete;
@@ -84,8 +93,7 @@ class SpoolFile {
 
   // Makes the file `path` with the constant part of `header` (offsets and capacities are
   // filled in here); it appears under its name only when complete.
-  SpoolResult create(const char* path, const spool::Header& header,
-                     std::uint64_t ring_bytes, std::uint64_t chunk_bytes,
+  SpoolResult create(const char* path, const spool::Header& header, const SpoolSizes& sizes,
                      Budget& budget) noexcept;
 
   bool is_open() const noexcept { return fd_ >= 0; }
@@ -93,9 +101,12 @@ class SpoolFile {
   spool::Record* ring() const noexcept { return ring_; }
   std::uint64_t ring_records() const noexcept { return ring_records_; }
 
-  // The first `records` of the ring are about to be used; what lies behind what was said before has
-  // not been yet.
+  // The first `records` of the ring are about to be used; those after the number of the last call
+  // were not used before.
   void use_ring(std::uint64_t records) noexcept;
+
+  // Gives the tree the file's area; false if the file has none.
+  bool open_tree(CallTree& tree) noexcept;
 
   spool::Record* stage() const noexcept { return stage_; }
 
@@ -105,7 +116,7 @@ class SpoolFile {
   // Writes the first `count` records of the stage to the log area.
   SpoolResult flush(std::uint64_t count) noexcept;
 
-  // The log is cut back to `records`, which the stage does not hold any more.
+  // The log is cut back to `records`, which are not in the stage any more.
   void rewind(std::uint64_t records) noexcept;
 
   // Copies log records [first, first + count) to `to`, from log area and stage.
@@ -118,6 +129,7 @@ class SpoolFile {
   void abandon() noexcept;
 
  private:
+  void use_tree(std::uint64_t begin, std::uint64_t end) noexcept override;
   bool write_at(std::uint64_t offset, const void* from, std::uint64_t bytes) noexcept;
   bool read_at(std::uint64_t offset, void* to, std::uint64_t bytes) const noexcept;
   SpoolResult fill_new_file(const spool::Header& header) noexcept;
@@ -133,8 +145,10 @@ class SpoolFile {
   spool::Record* ring_ = nullptr;
   std::uint64_t flushed_ = 0;
   std::uint64_t ring_records_ = 0;
-  std::uint64_t ring_ready_ = 0;   // of them, from the first on: pages are made
-  std::uint64_t head_bytes_ = 0;   // of header, stage and ring, mapped together
+  std::uint64_t ring_ready_ = 0;  // of them, from the first on: pages are made
+  std::uint64_t tree_offset_ = 0;
+  std::uint64_t tree_bytes_ = 0;
+  std::uint64_t head_bytes_ = 0;   // of all but the log, mapped together
   std::uint64_t chunk_bytes_ = 0;  // how much is allocated at a time
   std::uint64_t allocated_ = 0;    // bytes of the file
   Budget* budget_ = nullptr;

@@ -1,4 +1,4 @@
-// The file under a program that does as it likes with its descriptors.
+// The file in a program that closes and reuses descriptors.
 #include "tracer/recorder/spool_file.h"
 
 #include <fcntl.h>
@@ -35,8 +35,9 @@ TEST_CASE(
   const fs::path path = folder / "location-0.spool";
   Budget budget(0, 0);
   SpoolFile file;
-  REQUIRE(file.create(path.c_str(), spool::Header{}, 1 << 16, 1 << 16, budget) ==
-          SpoolResult::kOk);
+  REQUIRE(file.create(path.c_str(), spool::Header{},
+                      {.ring = 1 << 16, .tree = 0, .chunk = 1 << 16},
+                      budget) == SpoolResult::kOk);
   REQUIRE(file.flush(10) == SpoolResult::kOk);
   const int number = descriptor_of(path);
   REQUIRE(number > 2);
@@ -73,8 +74,9 @@ TEST_CASE("SpoolFile: a ring that is not used - has no pages in memory") {
   constexpr std::uint64_t kRing = 16 << 20;
   Budget budget(0, 0);
   SpoolFile file;
-  REQUIRE(file.create(path.c_str(), spool::Header{}, kRing, 1 << 16, budget) ==
-          SpoolResult::kOk);
+  REQUIRE(file.create(path.c_str(), spool::Header{},
+                      {.ring = kRing, .tree = 0, .chunk = 1 << 16},
+                      budget) == SpoolResult::kOk);
   const auto pages = [&] {
     std::vector<unsigned char> resident(kRing / 4096);
     const auto begin = (reinterpret_cast<std::uintptr_t>(file.ring()) + 4095) & ~4095UL;

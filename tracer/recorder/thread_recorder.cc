@@ -26,7 +26,7 @@ spool::LossCause cause_of(SpoolResult result) {
 
 }  // namespace
 
-// Adds what its scope takes; what is counted inside of it is part of that.
+// Adds the time of its scope; scopes inside are part of that.
 class ThreadRecorder::OwnTime {
  public:
   explicit OwnTime(std::uint64_t& sum) noexcept : sum_(sum), before_(sum) {}
@@ -42,9 +42,13 @@ class ThreadRecorder::OwnTime {
 
 SpoolResult ThreadRecorder::open(const char* path, const spool::Header& header,
                                  const Options& options, Budget& budget) noexcept {
-  const SpoolResult result =
-      file_.create(path, header, options.ring_bytes, options.chunk_bytes, budget);
+  const SpoolResult result = file_.create(path, header,
+                                          {.ring = options.ring_bytes,
+                                           .tree = options.tree_bytes,
+                                           .chunk = options.chunk_bytes},
+                                          budget);
   if (result != SpoolResult::kOk) return result;
+  file_.open_tree(tree_);
   events_seen_ = &file_.header()->events_seen;
   use_log(0);
   return result;
@@ -52,10 +56,11 @@ SpoolResult ThreadRecorder::open(const char* path, const spool::Header& header,
 
 void ThreadRecorder::abandon() noexcept {
   events_seen_ = &dropped_;
+  tree_.close();
   file_.abandon();
 }
 
-// The event of `user` may not be there, or not whole; what was committed is.
+// The event of `user` may be missing or incomplete; what was committed is there.
 bool ThreadRecorder::take_over(const FrameMark* user, const FrameMark& here) noexcept {
   count_loss(spool::kLossReentrant);
   if (!FrameMark::is_gone(user, this, &here)) return false;
@@ -71,7 +76,7 @@ void ThreadRecorder::free_if_left(const FrameMark& here) noexcept {
 
 void ThreadRecorder::drop_unfinished() noexcept {
   if (file_.header() == nullptr) return;
-  if (!holding_) {
+  if (!suspended_) {
     cursor_ = block_ + ((commit_value_ >> 1) - file_.flushed());
     return;
   }
@@ -84,7 +89,7 @@ void ThreadRecorder::count_loss(spool::LossCause cause, std::uint64_t events) no
   file_.header()->lost[cause].fetch_add(events, std::memory_order_relaxed);
 }
 
-// From here on records go to the log, at `records`; the stage holds those since flushed.
+// From here on records go to the log, at `records`; the stage has those since the last flush.
 void ThreadRecorder::use_log(std::uint64_t records) noexcept {
   block_ = file_.stage();
   cursor_ = block_ + (records - file_.flushed());
@@ -105,7 +110,7 @@ void ThreadRecorder::use_ring(std::uint64_t records) noexcept {
 
 bool ThreadRecorder::next_block() noexcept {
   const OwnTime own_time(own_ticks_);
-  if (holding_) return wrap_ring();
+  if (suspended_) return wrap_ring();
   if (blocked_) return false;
   const SlowPath slow_path;
   const std::uint64_t records = commit_value_ >> 1;
@@ -122,9 +127,9 @@ bool ThreadRecorder::flush_stage(std::uint64_t count) noexcept {
   return !blocked_;
 }
 
-// A half of the ring is full, and the next records would overwrite the other one. The ring
-// grows instead if what a break would ask for now does not fit into the half that stays: that
-// is from one to three iterations, so the half leaves room for the greatest.
+// Half of the ring is full, and the next records would overwrite the other half. The ring grows
+// instead if what a break would ask for now, one to three iterations, does not fit into the half
+// that stays.
 bool ThreadRecorder::wrap_ring() noexcept {
   const std::uint64_t capacity = ring_capacity();
   const std::uint64_t half = capacity / 2;
@@ -136,8 +141,8 @@ bool ThreadRecorder::wrap_ring() noexcept {
   const Record* newest = in_the_middle ? block_ : block_ + half;
   const bool half_is_enough = std::any_of(newest, newest + half, begins_before_wanted);
   if (half_is_enough || capacity * 2 > file_.ring_records()) {
-    // No slow path, for it is often: what a jump out of it leaves is put right by
-    // drop_unfinished(), whichever of these are done.
+    // No slow path, for this is frequent: drop_unfinished() repairs what a jump leaves, whichever of
+    // these are done.
     cursor_ = in_the_middle ? block_ + half : block_;
     end_ = in_the_middle ? block_ + capacity : block_ + half;
     ring_forgot_ = true;
@@ -146,7 +151,7 @@ bool ThreadRecorder::wrap_ring() noexcept {
   }
   const SlowPath slow_path;
   if (in_the_middle) {
-    // Killed here, it has forgotten all: there is no moment at which it would lie about it.
+    // If killed here, the ring has forgotten all, and says so: at no moment are its contents wrong.
     commit_->store(ring_word(0), std::memory_order_release);
     std::rotate(block_, block_ + half, block_ + capacity);
   }
@@ -165,7 +170,7 @@ std::uint64_t ThreadRecorder::wanted_from() const noexcept {
   if (board_ == nullptr) return 0;
   const std::uint64_t kept = board_->keep_from();
   Decision next{};
-  if (board_->count() == followed_ || !board_->read(followed_, next) || next.hold)
+  if (board_->count() == followed_ || !board_->read(followed_, next) || next.suspend)
     return kept;
   return std::min(kept, next.epoch);
 }
@@ -191,10 +196,10 @@ void ThreadRecorder::pop(const RecordWords& end_record) noexcept {
   if (at == depth_) return;
   depth_ = at;
   if (at >= base_depth_) return;
-  // It was open when holding began: its end goes to the log, so that its duration is
+  // It was open when the gap began: its end goes to the log, so that its duration is
   // known whatever the ring forgets.
   base_depth_ = at;
-  append_behind_hold(end_record);
+  append_after_suspend(end_record);
 }
 
 void ThreadRecorder::set_metrics(MetricReader* reader, std::uint64_t kinds,
@@ -223,7 +228,7 @@ void ThreadRecorder::put_metrics(std::uint64_t ticks) noexcept {
                                static_cast<std::uint8_t>(i)));
 }
 
-// Those that were put for `end`, the newest record, just before it.
+// The values recorded for `end`, the newest record, are just before it.
 bool ThreadRecorder::renew_metrics(const Record& end, std::uint64_t ticks) noexcept {
   if (metrics_ == nullptr) return true;
   const std::uint64_t count = metrics_->count();
@@ -245,11 +250,11 @@ void ThreadRecorder::end_user_regions(std::uint64_t ticks) noexcept {
   while (depth_ != 0) {
     const RecordWords open = RecordWords::load(stack_[depth_ - 1]);
     if (open.kind() != spool::kUserEnter && open.kind() != spool::kFunctionEnter) return;
-    end(spool::record_words(open.kind() + 1, ticks, open.payload));
+    end(spool::record_words(open.kind() + 1, ticks, open.payload), ticks);
   }
 }
 
-// Writes records to the log behind log_next_; the caller commits.
+// Writes records to the log from log_next_ on; the caller commits.
 bool ThreadRecorder::log_put(const Record* from, std::uint64_t count) noexcept {
   while (count > 0) {
     std::uint64_t at = log_next_ - file_.flushed();
@@ -271,16 +276,16 @@ void ThreadRecorder::follow_slow(const DecisionBoard& board) noexcept {
   const OwnTime own_time(own_ticks_);
   const std::uint64_t count = board.count();
   if (count - followed_ > DecisionBoard::kKept / 2) {
-    // Too far behind to know what was decided meanwhile: give back all that is kept.
-    if (holding_) resume({0, 0, false});
+    // Too late to know what was decided meanwhile: write all that is kept.
+    if (suspended_) resume({0, 0, false});
     followed_ = count - 1;
   }
   while (followed_ < count) {
     Decision decision{};
     if (!board.read(followed_, decision)) return;
-    if (decision.hold && decision.epoch > epoch_) return;  // not there yet
-    if (decision.hold && !holding_) hold(decision);
-    if (!decision.hold && holding_) resume(decision);
+    if (decision.suspend && decision.epoch > epoch_) return;  // not there yet
+    if (decision.suspend && !suspended_) suspend(decision);
+    if (!decision.suspend && suspended_) resume(decision);
     ++followed_;
   }
 }

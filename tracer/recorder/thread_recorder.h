@@ -1,21 +1,21 @@
 // Records the events of one location: append to the log while writing, to the ring while
-// holding.
+// suspended.
 //
 // Place in the flow: ARCHITECTURE.md, step 3. Event sources build records and hand them
-// to the calling thread's recorder; decisions to hold and to write again come from the
-// agent's thread through the DecisionBoard and are applied here, by the owner.
+// to the calling thread's recorder; decisions to suspend and resume come from the primary thread
+// through the DecisionBoard and are applied here, by the owner.
 //
-//     write:  log   [.... iteration 9 |10 ....| new record>
-//     hold:   log   [.... iteration 9]   ring (.. iteration k-1 | k .. new record>)
-//     resume: log   [.... iteration 9][k-1 | k .. new record>
+//     write:   log   [.... iteration 9 |10 ....| new record>
+//     suspend: log   [.... iteration 9]   ring (.. iteration k-1 | k .. new record>)
+//     resume:  log   [.... iteration 9][k-1 | k .. new record>
 //
-// Holding from an epoch in the past moves what follows it from the log to the ring, so
+// Suspending from an epoch in the past moves what follows it from the log to the ring, so
 // the log is trimmed back to exactly there; resuming from an epoch in the past copies
 // from the ring what follows that.
 //
 // Thread-safety: one owner thread. A signal handler that reaches a recorder in use must
-// not touch it; one that jumps out of what it interrupted leaves it usable (see enter()). Ownership: the session's; it outlives its thread and is
-// given to a later one.
+// not touch it; one that jumps out of what it interrupted leaves it usable (see enter()).
+// Ownership: the session's; it outlives its thread and is given to a later one.
 // Units: ticks of Clock, epochs of spool/format.h.
 // Errors and loss: counted in the header by cause; recording goes on with what fits.
 // Cost: one record is a copy of 24 bytes and a store of the commit word; no lock, no
@@ -27,6 +27,7 @@
 #include <cstdint>
 
 #include "spool/format.h"
+#include "tracer/recorder/call_tree.h"
 #include "tracer/recorder/clock.h"
 #include "tracer/recorder/decision_board.h"
 #include "tracer/recorder/forgotten_events.h"
@@ -40,12 +41,16 @@ class ThreadRecorder {
  public:
   struct Options {
     std::uint64_t ring_bytes;
+    std::uint64_t tree_bytes;  // 0: no call tree
     std::uint64_t chunk_bytes;
   };
 
   SpoolResult open(const char* path, const spool::Header& header, const Options& options,
                    Budget& budget) noexcept;
-  void close() noexcept { file_.close(); }
+  void close() noexcept {
+    tree_.close();
+    file_.close();
+  }
   // In a forked child: lets go of the parent's file; what still comes is dropped.
   void abandon() noexcept;
 
@@ -68,11 +73,11 @@ class ThreadRecorder {
     // Release: pairs with busy(); who sees false sees all that this thread recorded.
     user_.store(nullptr, std::memory_order_release);
   }
-  // A jump out of a signal handler may have left the recorder in use: makes it free then.
+  // A jump out of a signal handler may have left the recorder in use: frees it then.
   void free_if_left(const FrameMark& here) noexcept;
   // The same for what was being appended to a file that nobody enters (the journal).
   void drop_unfinished() noexcept;
-  // One more callback told by the same record.
+  // One more callback is part of the same record.
   void count_event() noexcept { ++events_; }
   // This one belongs to an event that was counted before.
   void uncount_event() noexcept { --events_; }
@@ -103,8 +108,35 @@ class ThreadRecorder {
     commit_->store(commit_value_, std::memory_order_release);  // as above
   }
 
-  // Appends the begin (end) of a region and keeps the stack of open ones.
-  void begin(const spool::RecordWords& record) noexcept {
+  // Begin (end) of a region: appends it, keeps the stack of open ones and the call tree.
+  // Inline in each source of events: there the kind is known, and with it the key.
+  __attribute__((always_inline)) void begin(const spool::RecordWords& record) noexcept {
+    begin(record, spool::CallKey::of(record));
+  }
+  __attribute__((always_inline)) void begin(const spool::RecordWords& record,
+                                            spool::CallKey key) noexcept {
+    put_begin(record);
+    tree_.enter(key, record.ticks);
+  }
+  // `true_ticks`: when it was, if it is known to have been earlier than the record says.
+  __attribute__((always_inline)) void end(const spool::RecordWords& record,
+                                          std::uint64_t true_ticks) noexcept {
+    put_end(record);
+    // Kinds are laid out in pairs, an end directly after its begin; see spool::Kind.
+    tree_.end(record.kind() - 1, true_ticks);
+  }
+  __attribute__((always_inline)) void end(const spool::RecordWords& record) noexcept {
+    end(record, record.ticks);
+  }
+  // A region without duration.
+  void moment(const spool::RecordWords& record) noexcept {
+    append(record);
+    tree_.point(spool::CallKey::of(record), record.ticks);
+  }
+  CallTree& tree() noexcept { return tree_; }
+
+  // The same for the records alone.
+  __attribute__((always_inline)) void put_begin(const spool::RecordWords& record) noexcept {
     if ((metric_kinds_ >> record.kind() & 1) != 0) [[unlikely]]
       put_metrics(record.ticks);
     append(record);
@@ -114,18 +146,17 @@ class ThreadRecorder {
       count_loss(spool::kLossDepth);
   }
   // An end belongs to the innermost open region of its kind; it closes those inside, too.
-  void end(const spool::RecordWords& record) noexcept {
+  __attribute__((always_inline)) void put_end(const spool::RecordWords& record) noexcept {
     if ((metric_kinds_ >> record.kind() & 1) != 0) [[unlikely]]
       put_metrics(record.ticks);
     append(record);
-    // Kinds are laid out in pairs, an end directly after its begin; see spool::Kind.
     if (depth_ > base_depth_ && stack_[depth_ - 1].kind == record.kind() - 1) [[likely]]
       --depth_;
     else
       pop(record);
   }
   // Makes the newest record, the end of a region, one of `ticks` and counts one more in its
-  // a48; values of metrics that belong to it are those of now. False: they are not at hand.
+  // a48; values of metrics that belong to it are read again. False: they are not in the block.
   bool extend_end(std::uint64_t ticks) noexcept {
     spool::Record& newest = cursor_[-1];
     if ((metric_kinds_ >> newest.kind & 1) != 0 && !renew_metrics(newest, ticks))
@@ -135,8 +166,8 @@ class ThreadRecorder {
     newest.set_a48(newest.a48() + 1);
     return true;
   }
-  // Drops the top of the stack: a region for which its runtime tells no end.
-  void drop_top() noexcept { --depth_; }
+  // Drops the top of the stack: a region whose end its runtime does not report.
+  void drop_top(std::uint64_t ticks) noexcept { tree_.end(stack_[--depth_].kind, ticks); }
 
   std::uint32_t depth() const noexcept { return depth_; }
   const spool::Record* top() const noexcept {
@@ -146,7 +177,7 @@ class ThreadRecorder {
   const spool::Record& open_region(std::uint32_t index) const noexcept {
     return stack_[index];
   }
-  // The thread ends, or what holds them does: ends the innermost user regions and functions.
+  // The thread ends, or the region around them: ends the innermost user regions and functions.
   void end_user_regions(std::uint64_t ticks) noexcept;
   spool::Record* top_mutable() noexcept { return &stack_[depth_ - 1]; }
   // The newest record, if it is in the mapped block: lets two events that happen in one
@@ -159,11 +190,11 @@ class ThreadRecorder {
     append(spool::record_words(spool::kSync, ticks, depth_, 0, epoch));
     if (depth_ != 0) append_snapshots();
   }
-  // The same where the begin of a region follows at once: if the record of that can say it
-  // as well, gives the flag (kTeamCut) to put into its `sub`, else 0.
+  // The same where the begin of a region follows at once: if that record can say it as well,
+  // returns the flag (kTeamCut) for its `sub`, else 0.
   std::uint8_t sync_with_begin(std::uint64_t epoch, std::uint64_t ticks) noexcept {
     pass(epoch);
-    // Values of metrics stand before the begin, and behind the cut.
+    // Values of metrics stand before the begin, and after the cut.
     if (depth_ == 0 && metric_kinds_ == 0) [[likely]]
       return spool::kTeamCut;
     sync(epoch, ticks);
@@ -178,7 +209,7 @@ class ThreadRecorder {
       follow_slow(board);
   }
 
-  // For a recorder that joins late: only what is in force counts, not what led to it.
+  // For a recorder that joins late: only the latest decision counts.
   void follow_from_now(const DecisionBoard& board) noexcept {
     const std::uint64_t count = board.count();
     followed_ = count == 0 ? 0 : count - 1;
@@ -202,10 +233,10 @@ class ThreadRecorder {
   std::uint64_t own_ticks() const noexcept { return own_ticks_; }
   void add_own_ticks(std::uint64_t ticks) noexcept { own_ticks_ += ticks; }
 
-  bool holding() const noexcept { return holding_; }
+  bool suspended() const noexcept { return suspended_; }
   spool::Header& header() noexcept { return *file_.header(); }
   bool is_open() const noexcept { return file_.is_open(); }
-  // True while appends fail for want of disk: the agent's thread must be told.
+  // True while appends fail because there is no disk space; the primary thread acts on that.
   bool out_of_space() const noexcept { return blocked_; }
   void count_loss(spool::LossCause cause, std::uint64_t events = 1) noexcept;
 
@@ -219,14 +250,14 @@ class ThreadRecorder {
   class OwnTime;
   void append_snapshots() noexcept;
   bool renew_metrics(const spool::Record& end, std::uint64_t ticks) noexcept;
-  void hold(const Decision& decision) noexcept;
+  void suspend(const Decision& decision) noexcept;
   void resume(const Decision& decision) noexcept;
   void follow_slow(const DecisionBoard& board) noexcept;
   bool next_block() noexcept;
   void pop(const spool::RecordWords& end_record) noexcept;
-  void append_behind_hold(const spool::RecordWords& record) noexcept;
+  void append_after_suspend(const spool::RecordWords& record) noexcept;
   std::uint64_t log_records() const noexcept {
-    return holding_ ? log_at_hold_ : commit_value_ >> 1;
+    return suspended_ ? log_at_suspend_ : commit_value_ >> 1;
   }
   std::uint64_t ring_capacity() const noexcept { return spool::kRingFirst << ring_class_; }
   void use_log(std::uint64_t records) noexcept;
@@ -240,7 +271,7 @@ class ThreadRecorder {
   void lay_out_ring(std::uint64_t records) noexcept;
   bool flush_stage(std::uint64_t count) noexcept;
   bool log_put(const spool::Record* from, std::uint64_t count) noexcept;
-  std::uint64_t surely_behind(std::uint64_t epoch) noexcept;
+  std::uint64_t surely_after(std::uint64_t epoch) noexcept;
   std::uint64_t find_cut(std::uint64_t epoch) noexcept;
   std::uint64_t first_needed(std::uint64_t cut) noexcept;
   std::uint64_t fill_ring(std::uint64_t cut) noexcept;
@@ -258,13 +289,15 @@ class ThreadRecorder {
   std::uint64_t own_ticks_ = 0;
   std::uint64_t metric_kinds_ = 0;  // a bit a kind
   std::uint32_t depth_ = 0;
-  std::uint32_t base_depth_ = 0;  // while holding: regions open since the hold; else 0
+  std::uint32_t base_depth_ = 0;  // while suspended: regions open since the suspend; else 0
   std::atomic<const FrameMark*> user_{nullptr};
-  bool holding_ = false;
+  bool suspended_ = false;
   bool blocked_ = false;
   spool::LossCause block_cause_ = spool::kLossDiskFull;
   spool::Record* block_ = nullptr;
   std::atomic<std::uint64_t>* events_seen_ = &dropped_;
+
+  CallTree tree_;
 
   // Rare.
   MetricReader* metrics_ = nullptr;
@@ -274,14 +307,14 @@ class ThreadRecorder {
   std::uint64_t metric_values_[MetricReader::kMost] = {};
   const DecisionBoard* board_ = nullptr;
   std::uint64_t ring_class_ = 0;  // of the ring's size in use: kRingFirst << ring_class_
-  bool epoch_fell_ = false;       // once in a while: a cut is not of a later epoch
+  bool epoch_fell_ = false;       // some cut had an earlier epoch than one before
   bool ring_forgot_ = false;      // something of this gap is not in the ring any more
   ForgottenEvents forgotten_;     // of what was wanted
   std::uint64_t looked_at_ = 0;   // up to this record of the ring
   std::uint64_t log_next_ = 0;    // log records written, committed or not
   std::atomic<std::uint64_t> dropped_{0};
-  std::uint64_t log_at_hold_ = 0;    // while holding: records in the log
-  std::uint64_t stretch_begin_ = 0;  // no cut lies before this log record
+  std::uint64_t log_at_suspend_ = 0;  // while suspended: records in the log
+  std::uint64_t interval_begin_ = 0;  // no cut lies before this log record
   SpoolFile file_;
   std::uint32_t tasks_ = 0;
   std::uint32_t n_carried_ = 0;

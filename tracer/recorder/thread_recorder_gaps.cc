@@ -1,4 +1,4 @@
-// Where a recorder holds and resumes: what is moved between the log and the ring.
+// Suspend and resume: what is moved between the log and the ring.
 #include <algorithm>
 
 #include "tracer/recorder/open_regions.h"
@@ -36,35 +36,35 @@ bool is_end(std::uint8_t kind) { return is_begin(begin_of(kind)); }
 
 }  // namespace
 
-// A log record from which on all cuts are of `epoch` or later: as far back as a few looks
-// tell, where epochs only grow.
-std::uint64_t ThreadRecorder::surely_behind(std::uint64_t epoch) noexcept {
+// A log record from which on all cuts are of `epoch` or later: as early a one as a few looks find,
+// where epochs only grow.
+std::uint64_t ThreadRecorder::surely_after(std::uint64_t epoch) noexcept {
   Record block[kLook];
-  std::uint64_t behind = log_records();
-  if (epoch_fell_) return behind;
+  std::uint64_t after = log_records();
+  if (epoch_fell_) return after;
   bool too_far = false;
   for (std::uint64_t step = kBlock; step >= kBlock;) {
-    bool is_behind = false;
-    if (behind - stretch_begin_ >= step && file_.read(behind - step, kLook, block)) {
+    bool is_after = false;
+    if (after - interval_begin_ >= step && file_.read(after - step, kLook, block)) {
       const Record* const cut = std::find_if(block, block + kLook, spool::is_cut);
-      is_behind = cut != block + kLook && cut->a48() >= epoch;
-      if (is_behind) behind = behind - step + static_cast<std::uint64_t>(cut - block);
+      is_after = cut != block + kLook && cut->a48() >= epoch;
+      if (is_after) after = after - step + static_cast<std::uint64_t>(cut - block);
     }
-    too_far |= !is_behind;
+    too_far |= !is_after;
     step = too_far ? step / 2 : step * 2;
   }
-  return behind;
+  return after;
 }
 
-// The first log record that a cut at `epoch` leaves behind: searched backwards, because
-// it is near, in blocks.
+// The log record of the first cut of `epoch` or later: searched backwards in blocks, because it is
+// near.
 std::uint64_t ThreadRecorder::find_cut(std::uint64_t epoch) noexcept {
   Record block[kBlock];
-  const std::uint64_t behind = surely_behind(epoch);
-  std::uint64_t found = behind == log_records() ? kNotFound : behind;
-  std::uint64_t upper = behind;
-  while (upper > stretch_begin_) {
-    const std::uint64_t n = std::min(kBlock, upper - stretch_begin_);
+  const std::uint64_t after = surely_after(epoch);
+  std::uint64_t found = after == log_records() ? kNotFound : after;
+  std::uint64_t upper = after;
+  while (upper > interval_begin_) {
+    const std::uint64_t n = std::min(kBlock, upper - interval_begin_);
     const std::uint64_t lower = upper - n;
     if (!file_.read(lower, n, block)) return found;
     for (std::uint64_t i = n; i-- > 0;) {
@@ -77,10 +77,9 @@ std::uint64_t ThreadRecorder::find_cut(std::uint64_t epoch) noexcept {
   return found;
 }
 
-// Of a hold at record `cut`: the first record that the ring needs. What lies before the last
-// cut that a break can ask for is as good as forgotten, if no region's end has to be looked
-// for in it, and if this is the latest decision: what the next one asks for is said by a
-// promise of its own time.
+// The first record that the ring needs of a gap that begins at record `cut`. What lies before the last
+// cut that a break can ask for is not needed, if no region's end has to be looked for in it, and if
+// there is no later decision: keep_from() is that one's then.
 std::uint64_t ThreadRecorder::first_needed(std::uint64_t cut) noexcept {
   const std::uint64_t end = log_records();
   if (board_ == nullptr || end - cut <= kBlock) return cut;
@@ -91,7 +90,7 @@ std::uint64_t ThreadRecorder::first_needed(std::uint64_t cut) noexcept {
     return cut;
   const std::uint64_t needed = find_cut(kept);
   if (needed == kNotFound || needed <= cut + kBlock) return cut;
-  // One cut more: who finds an earlier one in the ring knows that nothing is missing.
+  // One cut more: resume() knows by an earlier one in the ring that nothing is missing.
   Record block[kBlock];
   if (!file_.read(needed - kBlock, kBlock, block)) return cut;
   for (std::uint64_t i = kBlock; i-- > 0;)
@@ -143,7 +142,7 @@ std::uint64_t ThreadRecorder::fill_ring(std::uint64_t cut) noexcept {
   return done;
 }
 
-// Chooses a size of the ring that holds so many records with room to spare, if it can.
+// Chooses a size of the ring for so many records with room to spare, if there is one.
 void ThreadRecorder::lay_out_ring(std::uint64_t records) noexcept {
   ring_class_ = 0;
   while (ring_capacity() < 2 * records && ring_capacity() * 2 <= file_.ring_records())
@@ -151,7 +150,7 @@ void ThreadRecorder::lay_out_ring(std::uint64_t records) noexcept {
   file_.use_ring(ring_capacity());
 }
 
-void ThreadRecorder::hold(const Decision& decision) noexcept {
+void ThreadRecorder::suspend(const Decision& decision) noexcept {
   std::uint64_t cut = find_cut(decision.epoch);
   if (cut == kNotFound) cut = log_records();  // nothing of it got into the log
   std::uint64_t moved = fill_ring(cut);
@@ -159,33 +158,33 @@ void ThreadRecorder::hold(const Decision& decision) noexcept {
     cut = log_records();  // what cannot be moved stays in the log
     moved = fill_ring(cut);
   }
-  holding_ = true;
-  log_at_hold_ = cut;
+  suspended_ = true;
+  log_at_suspend_ = cut;
   log_next_ = cut;
   file_.header()->ring_commit.store(ring_word(moved), std::memory_order_release);
   // From here on the log ends at the cut and the ring counts: one store.
   file_.header()->log_commit.store(cut << 1 | 1, std::memory_order_release);
   if (cut < file_.flushed()) {
     file_.rewind(cut);
-    blocked_ = false;  // what the cut gives back can be written again
+    blocked_ = false;  // the space after the cut can be written again
   }
-  append_behind_hold(
-      spool::record_words(spool::kHold, Clock::now(), decision.epoch, 0, decision.gap));
+  append_after_suspend(
+      spool::record_words(spool::kSuspend, Clock::now(), decision.epoch, 0, decision.gap));
   for (std::uint32_t i = 0; i < n_carried_; ++i)
-    append_behind_hold(RecordWords::load(carried_[i]));
+    append_after_suspend(RecordWords::load(carried_[i]));
   use_ring(moved);
 }
 
-void ThreadRecorder::append_behind_hold(const RecordWords& words) noexcept {
+void ThreadRecorder::append_after_suspend(const RecordWords& words) noexcept {
   Record record;
   words.store(&record);
   if (!log_put(&record, 1)) return count_loss(block_cause_);
-  log_at_hold_ = log_next_;
-  file_.header()->log_commit.store(log_at_hold_ << 1 | 1, std::memory_order_release);
+  log_at_suspend_ = log_next_;
+  file_.header()->log_commit.store(log_at_suspend_ << 1 | 1, std::memory_order_release);
 }
 
-// Events of `epoch` and later that the ring forgot, or that lie in it before record `from`, the
-// first one that is given back.
+// Events of `epoch` and later that the ring forgot, or that lie in it before record `from`, the first
+// one that goes back to the log.
 std::uint64_t ThreadRecorder::events_missing(std::uint64_t epoch,
                                              std::uint64_t from) const noexcept {
   const std::uint64_t capacity = ring_capacity();
@@ -226,7 +225,7 @@ void ThreadRecorder::resume(const Decision& decision) noexcept {
       count_loss(spool::kLossRingOverflow, std::max<std::uint64_t>(1, missing));
   }
   if (!complete && from < count) record.payload = ring[from % capacity].a48();
-  log_next_ = log_at_hold_;
+  log_next_ = log_at_suspend_;
   bool ok = log_put(&record, 1);
   while (ok && from < count) {
     const std::uint64_t at = from % capacity;
@@ -235,9 +234,9 @@ void ThreadRecorder::resume(const Decision& decision) noexcept {
     if (ok) from += n;
   }
   if (!ok) count_loss(block_cause_, count - from);
-  holding_ = false;
+  suspended_ = false;
   base_depth_ = 0;
-  stretch_begin_ = log_at_hold_;
+  interval_begin_ = log_at_suspend_;
   use_log(log_next_);
   // The log counts again, with what was kept: one store.
   commit_->store(commit_value_, std::memory_order_release);

@@ -76,13 +76,13 @@ sigjmp_buf g_back;
   if (recorder.enter(mark)) siglongjmp(g_back, 1);
 }
 
-// What a signal's handler does that interrupts a callback and does not come back.
+// A signal handler that interrupts a callback and does not come back.
 TEST_CASE("ThreadRecorder: write - a jump out of a callback leaves it usable") {
   static Bench* bench;  // keeps its value where the jump comes back
-  const bool held = GENERATE(false, true);
+  const bool suspended = GENERATE(false, true);
   bench = new Bench;
   bench->epochs(3, 2000);
-  if (held) bench->hold(2);
+  if (suspended) bench->suspend(2);
   if (sigsetjmp(g_back, 0) == 0) enter_and_jump(*bench->recorder);
   CHECK(bench->recorder->busy());
   FrameMark mark;
@@ -97,13 +97,13 @@ TEST_CASE("ThreadRecorder: write - a jump out of a callback leaves it usable") {
 TEST_CASE("ThreadRecorder: write - what a jump left unfinished is dropped") {
   Bench bench;
   bench.epochs(3, 2000);
-  const bool held = GENERATE(false, true);
-  if (held) bench.hold(2);
+  const bool suspended = GENERATE(false, true);
+  if (suspended) bench.suspend(2);
   bench.recorder->drop_unfinished();  // nothing was
   bench.events(GENERATE(std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{4096}));
   bench.recorder->drop_unfinished();
   bench.events(9000);
-  if (held) bench.resume(3);
+  if (suspended) bench.resume(3);
   bench.events(100);
   bench.check();
 }
@@ -133,7 +133,7 @@ TEST_CASE("ThreadRecorder: metrics - of an end that is extended are those of the
   Bench bench;
   Counters counters;
   bench.recorder->set_metrics(&counters, kMpi, 2);
-  // The end stands behind its values in this block, or is the first record of the next one.
+  // The end stands after its values in this block, or is the first record of the next one.
   const std::uint64_t at = before == 0 ? kStageRecords - 2 : before;
   for (std::uint64_t i = 0; i + 3 < at; ++i) bench.event();
   bench.recorder->begin(spool::record_words(spool::kMpiEnter, ++bench.ticks, 5));
@@ -167,14 +167,14 @@ TEST_CASE("ThreadRecorder: metrics - an end from before there were any is not ex
   bench.check();
 }
 
-TEST_CASE("ThreadRecorder: hold - trims the log to the Sync and moves the rest") {
+TEST_CASE("ThreadRecorder: suspend - trims the log to the Sync and moves the rest") {
   const std::uint64_t each = GENERATE(3, 500, 1200);  // the cut: here, or stages back
   Bench bench;
   bench.epochs(20, each);
   const std::uint64_t from = GENERATE(1, 7, 15, 20);
-  bench.hold(from);
-  REQUIRE(bench.recorder->holding());
-  REQUIRE(bench.model.held().front().a48() == from);
+  bench.suspend(from);
+  REQUIRE(bench.recorder->suspended());
+  REQUIRE(bench.model.skipped().front().a48() == from);
   bench.check();
   bench.epochs(2, each);
   bench.check();
@@ -189,15 +189,15 @@ int descriptor_of(const std::string& file) {
   return -1;
 }
 
-TEST_CASE("ThreadRecorder: hold - the program has made the descriptor its own") {
+TEST_CASE("ThreadRecorder: suspend - the program has made the descriptor its own") {
   Bench bench;
   const int number = descriptor_of(bench.path());
   REQUIRE(number > 2);
-  bench.epochs(6, 1500);  // more than the stage holds
+  bench.epochs(6, 1500);  // more than the stage has room for
   const test::TemporaryFolder folder;
   const std::string other = folder / "results.bin";
   const int own = open(other.c_str(), O_RDWR | O_CREAT, 0666);
-  // Wherever a record may begin in it, it is a cut, and all behind it would be moved.
+  // Wherever a record may begin in it, it is a cut, and all after it would be moved.
   const std::vector<std::uint64_t> words(
       300000, spool::record_words(spool::kSync, 0, 0, 0, 5).meta);
   const std::size_t bytes = words.size() * sizeof(std::uint64_t);
@@ -206,14 +206,14 @@ TEST_CASE("ThreadRecorder: hold - the program has made the descriptor its own") 
   const std::uint64_t before = log_of(bench.read()).size();
   bench.board->publish({++bench.gap, 2, true});
   bench.recorder->follow(*bench.board);
-  CHECK(bench.recorder->holding());
+  CHECK(bench.recorder->suspended());
   bench.recorder->append(
       spool::RecordWords::load(make_record(spool::kFlush, ++bench.ticks)));
   // What could not be moved to the ring is in the log still, and nothing else is in either.
   const spool::SpoolFile file = bench.read();
   CHECK(file.complaints().empty());
   std::vector<Record> all = log_of(file);
-  std::erase_if(all, [](const Record& record) { return record.kind == spool::kHold; });
+  std::erase_if(all, [](const Record& record) { return record.kind == spool::kSuspend; });
   const std::vector<Record> ring = ring_of(file);
   all.insert(all.end(), ring.begin(), ring.end());
   CHECK(all.size() == before + 1);
@@ -225,28 +225,28 @@ TEST_CASE("ThreadRecorder: hold - the program has made the descriptor its own") 
   close(own);
 }
 
-TEST_CASE("ThreadRecorder: hold - waits for an epoch that is still to come") {
+TEST_CASE("ThreadRecorder: suspend - waits for an epoch that is still to come") {
   Bench bench;
   bench.epochs(3, 10);
-  bench.hold(5);
-  CHECK_FALSE(bench.recorder->holding());
+  bench.suspend(5);
+  CHECK_FALSE(bench.recorder->suspended());
   bench.epochs(1, 10);
-  CHECK_FALSE(bench.recorder->holding());
+  CHECK_FALSE(bench.recorder->suspended());
   bench.sync();
-  CHECK(bench.recorder->holding());
-  bench.model.hold(1, 5);
+  CHECK(bench.recorder->suspended());
+  bench.model.suspend(1, 5);
   bench.check();
 }
 
-TEST_CASE("ThreadRecorder: hold - ends of regions open at the cut are in the log") {
+TEST_CASE("ThreadRecorder: suspend - ends of regions open at the cut are in the log") {
   Bench bench;
   bench.begin();
   bench.begin();
   bench.begin();
   bench.epochs(3, 5);
-  bench.end();  // before the hold is known
+  bench.end();  // before the suspend is known
   bench.events(5);
-  bench.hold(2);
+  bench.suspend(2);
   bench.check();
   bench.begin();
   bench.end();  // opened since: not carried
@@ -257,7 +257,7 @@ TEST_CASE("ThreadRecorder: hold - ends of regions open at the cut are in the log
   bench.check();
   const std::vector<Record>& log = bench.model.log();
   REQUIRE(log.size() > 4);
-  CHECK(log[log.size() - 4].kind == spool::kHold);
+  CHECK(log[log.size() - 4].kind == spool::kSuspend);
   for (std::size_t i = log.size() - 3; i < log.size(); ++i)
     CHECK(log[i].kind == spool::kWorkEnd);
   bench.resume(4);
@@ -269,10 +269,10 @@ TEST_CASE("ThreadRecorder: resume - what follows the Sync is in the log again") 
   const std::uint64_t from = GENERATE(3, 8, 17, 20, 21);  // 3: undone; 21: nothing yet
   Bench bench;
   bench.epochs(10, each);
-  bench.hold(3);
+  bench.suspend(3);
   bench.epochs(10, each);
   bench.resume(from);
-  REQUIRE_FALSE(bench.recorder->holding());
+  REQUIRE_FALSE(bench.recorder->suspended());
   bench.check();
   bench.epochs(10, each);
   bench.check();
@@ -284,53 +284,54 @@ TEST_CASE("ThreadRecorder: resume - what follows the Sync is in the log again") 
 TEST_CASE("ThreadRecorder: resume - a gap undone leaves every record in place") {
   Bench bench, other;
   for (Bench* b : {&bench, &other}) b->begin(), b->epochs(6, 1500), b->end();
-  bench.hold(2);
+  bench.suspend(2);
   bench.epochs(3, 1500);
   bench.resume(2);
   other.epochs(3, 1500);
   std::vector<Record> records = log_of(bench.read());
-  const auto hold = std::find_if(records.begin(), records.end(),
-                                 [](const Record& r) { return r.kind == spool::kHold; });
-  REQUIRE(hold != records.end());
-  REQUIRE(hold[1].kind == spool::kWorkEnd);
-  REQUIRE(hold[2].kind == spool::kResume);
-  records.erase(hold, hold + 3);
+  const auto suspend = std::find_if(records.begin(), records.end(), [](const Record& r) {
+    return r.kind == spool::kSuspend;
+  });
+  REQUIRE(suspend != records.end());
+  REQUIRE(suspend[1].kind == spool::kWorkEnd);
+  REQUIRE(suspend[2].kind == spool::kResume);
+  records.erase(suspend, suspend + 3);
   const bool same = alike(records, log_of(other.read()));
   CHECK(same);
 }
 
-TEST_CASE("ThreadRecorder: follow - too far behind, all that is kept is given back") {
+TEST_CASE("ThreadRecorder: follow - too late, all that is kept is written") {
   Bench bench;
   bench.epochs(4, 10);
-  bench.hold(2);
+  bench.suspend(2);
   bench.epochs(4, 10);
   for (std::uint64_t i = 0; i < DecisionBoard::kKept; ++i)
     bench.board->publish({100 + i / 2, 1, i % 2 == 0});
-  REQUIRE(bench.recorder->holding());
+  REQUIRE(bench.recorder->suspended());
   bench.recorder->follow(*bench.board);
-  CHECK_FALSE(bench.recorder->holding());
+  CHECK_FALSE(bench.recorder->suspended());
   bench.model.resume(0, 0);
   bench.check();
   bench.gap = 1000;
-  bench.hold(7);
+  bench.suspend(7);
   bench.check();
 }
 
-TEST_CASE("ThreadRecorder: follow - who joins late follows the last decision only") {
+TEST_CASE("ThreadRecorder: follow - a late recorder follows the last decision only") {
   Bench bench;
   for (std::uint64_t i = 1; i <= 6; ++i) bench.board->publish({i, i, i % 2 == 1});
   bench.board->publish({7, 1, true});
   bench.recorder->follow_from_now(*bench.board);
   bench.recorder->sync(5, 1);
   bench.recorder->follow(*bench.board);
-  CHECK(bench.recorder->holding());
+  CHECK(bench.recorder->suspended());
   const std::vector<Record> log = log_of(bench.read());
   REQUIRE(log.size() == 1);
-  CHECK(log[0].kind == spool::kHold);
+  CHECK(log[0].kind == spool::kSuspend);
   CHECK(log[0].a48() == 7);
 }
 
-TEST_CASE("ThreadRecorder: disk limit - loss is counted, holding still works") {
+TEST_CASE("ThreadRecorder: disk limit - loss is counted, suspended still works") {
   const std::uint64_t head = 128 * 1024 + 4096 * spool::kRecordBytes;
   Bench bench(1024, head + (1 << 20) + 65536);
   const std::uint64_t total = 80000;  // 1.9 MB; 43690 fit into a chunk
@@ -341,10 +342,10 @@ TEST_CASE("ThreadRecorder: disk limit - loss is counted, holding still works") {
   const std::uint64_t written = log_of(bench.read()).size();
   CHECK(lost > 0);
   CHECK(written + lost == total + 1002);
-  bench.hold(2);
-  CHECK(bench.recorder->holding());
+  bench.suspend(2);
+  CHECK(bench.recorder->suspended());
   CHECK(bench.lost(spool::kLossDiskLimit) == lost);
-  CHECK(log_of(bench.read()).size() == 1002);  // up to the Sync, and kHold
+  CHECK(log_of(bench.read()).size() == 1002);  // up to the Sync, and kSuspend
   bench.events(10);
   CHECK(ring_of(bench.read()).back().ticks == bench.ticks);
   bench.resume(3);
@@ -357,8 +358,8 @@ TEST_CASE("ThreadRecorder: disk limit - loss is counted, holding still works") {
 TEST_CASE("ThreadRecorder: abandon - the file stays as it is") {
   Bench bench;
   bench.epochs(3, 100);
-  const bool held = GENERATE(false, true);
-  if (held) bench.hold(2);
+  const bool suspended = GENERATE(false, true);
+  if (suspended) bench.suspend(2);
   FrameMark mark;
   REQUIRE(bench.recorder->enter(mark));
   bench.recorder->leave();
@@ -380,8 +381,8 @@ TEST_CASE("ThreadRecorder: random operations - the file is as the model says") {
   const auto below = [&](std::uint64_t n) { return random() % n; };
   const std::uint64_t longest = seed % 3 == 0 ? 1500 : 40;
   Bench bench;
-  std::uint64_t first = 1;  // epoch from which on a hold may be
-  int holds = 0;
+  std::uint64_t first = 1;  // epoch from which on a suspend may be
+  int suspends = 0;
   int extended = 0;
   for (int step = 0; step < 600; ++step) {
     const std::uint64_t kind = below(20);
@@ -396,23 +397,23 @@ TEST_CASE("ThreadRecorder: random operations - the file is as the model says") {
       bench.begin_team();
     } else if (kind < 18 || bench.epoch <= first) {
       bench.sync();
-    } else if (bench.model.holding()) {
-      if (bench.model.held().size() < kLargeRing / 2 && below(2) == 0) continue;
+    } else if (bench.model.suspended()) {
+      if (bench.model.skipped().size() < kLargeRing / 2 && below(2) == 0) continue;
       const std::uint64_t from = first + below(bench.epoch - first + 2);
       bench.resume(from);
       first = std::max(first, from + 1);
       bench.check();
     } else {
       first += below(bench.epoch - first);
-      bench.hold(first);
-      ++holds;
+      bench.suspend(first);
+      ++suspends;
       bench.check();
     }
   }
   bench.check();
   bench.recorder->close();
   bench.check();
-  CHECK(holds > 3);
+  CHECK(suspends > 3);
   CHECK(extended > 3);
   CHECK(bench.lost() == 0);
 }
@@ -441,16 +442,16 @@ TEST_CASE("ThreadRecorder: two threads - decisions of one are followed by the ot
   stop.store(true);
   follower.join();
   bench.recorder->follow(*bench.board);
-  // Holds and resumes alternate, and epochs never go back.
+  // Suspends and resumes alternate, and epochs never go back.
   std::uint64_t last_epoch = 0;
-  bool holding = false;
+  bool suspended = false;
   for (const Record& r : log_of(bench.read())) {
-    if (r.kind == spool::kHold || r.kind == spool::kResume) {
-      REQUIRE(holding == (r.kind == spool::kResume));
-      holding = r.kind == spool::kHold;
+    if (r.kind == spool::kSuspend || r.kind == spool::kResume) {
+      REQUIRE(suspended == (r.kind == spool::kResume));
+      suspended = r.kind == spool::kSuspend;
     }
     if (r.kind != spool::kSync) continue;
-    REQUIRE_FALSE(holding);
+    REQUIRE_FALSE(suspended);
     REQUIRE(r.a48() > last_epoch);
     last_epoch = r.a48();
   }

@@ -100,8 +100,8 @@ void CallChains::unwind(std::uint64_t address) noexcept {
 bool CallChains::is_new(Armed& armed, std::uint64_t chain) noexcept {
   constexpr std::size_t kWays = 8;
   const std::uint64_t value = mixed(chain, armed.loop + std::uint64_t{1}) | 1;
-  const std::size_t first = value / 2 % (told_.size() / kWays) * kWays;
-  const std::span<std::uint64_t, kWays> set(told_.data() + first, kWays);
+  const std::size_t first = value / 2 % (reported_.size() / kWays) * kWays;
+  const std::span<std::uint64_t, kWays> set(reported_.data() + first, kWays);
   std::size_t last = 0;
   while (last + 1 < kWays && set[last] != 0 && set[last] != value) ++last;
   if (set[last] == value) return false;

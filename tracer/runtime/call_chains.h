@@ -1,10 +1,10 @@
-// Who called what a loop consists of: call chains of its events, for the journal.
+// Call chains of a loop's events, for the journal.
 //
 // Place in the flow: ARCHITECTURE.md, step 4, beside the detector. A symbol knows the place of its
-// event and no more of its callers than tells symbols apart; where the loop itself is can be seen
-// from the chains of all of its events alone. So when a loop's body is known the stack is unwound
-// at its next events, once each: of the first kEach all, for one place may be reached in several
-// ways, of those after them the places that have not been met. The rest of the run costs nothing.
+// event, and of its callers only what distinguishes symbols; where the loop itself is can only be
+// seen from the chains of all its events. So when a loop's body is known the stack is unwound at
+// its next events, once each: of the first kEach all, for one place may be reached in several ways,
+// then only of places that are new. The rest of the run costs nothing.
 //
 // Chains are return addresses, from the event's place (where that is an address) outwards, each with
 // the frame's canonical frame address: two events of one call of a function share it.
@@ -34,8 +34,8 @@ class CallChains {
 
   // An event, while armed: whether its chain is wanted. Some nanoseconds.
   bool wants(std::uint64_t place) noexcept;
-  // Then its chain. `address`: where its call returns to, 0: not known. What the journal is to say
-  // of it (spool::kTextCallers); empty: nothing new. Holds until the next call.
+  // Then its chain. `address`: where its call returns to, 0: not known. Its text for the journal
+  // (spool::kTextCallers); empty: nothing new. Valid until the next call.
   std::string_view take(std::uint64_t place, std::uint64_t address) noexcept;
 
   // The return addresses of what take() has reported.
@@ -73,8 +73,8 @@ class CallChains {
   std::array<Armed, kMostArmed> all_{};
   std::size_t armed_ = 0;
   unsigned unwinds_ = 0;
-  std::array<std::uint64_t, 512> told_{};  // chains, with their loops
-  std::array<std::uint64_t, 64> loops_{};  // bits of those that were armed
+  std::array<std::uint64_t, 512> reported_{};  // chains, with their loops
+  std::array<std::uint64_t, 64> loops_{};      // bits of those that were armed
   std::size_t count_ = 0;
   std::array<Frame, kMostFrames> frames_{};
   std::array<char, 8192> text_{};

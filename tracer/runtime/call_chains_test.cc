@@ -8,16 +8,16 @@
 namespace refrain::runtime {
 namespace {
 
-struct Told {
+struct Chain {
   std::string loops;
   std::string place;
   std::vector<std::uint64_t> addresses;
   std::vector<std::uint64_t> cfas;
 };
 
-Told parsed(std::string_view text) {
+Chain parsed(std::string_view text) {
   std::istringstream in{std::string(text)};
-  Told out;
+  Chain out;
   in >> out.loops >> out.place;
   for (std::string frame; in >> frame;) {
     const std::size_t colon = frame.find(':');
@@ -47,19 +47,20 @@ TEST_CASE("CallChains: chains - from the event's place outwards") {
   CHECK_FALSE(chains.armed());
   chains.arm(3, 4);
   REQUIRE(chains.armed());
-  std::vector<Told> told;
+  std::vector<Chain> parsed_chains;
   for (const std::uint64_t place : {0x10u, 0x20u})
-    told.push_back(parsed(caller(chains, place)));
-  CHECK(told[0].loops == "3");
-  CHECK(told[0].place == "10");
-  CHECK(told[1].place == "20");
-  REQUIRE(told[0].addresses.size() >= 3);
-  CHECK(told[0].addresses.front() == told[1].addresses.front());  // in caller()
+    parsed_chains.push_back(parsed(caller(chains, place)));
+  CHECK(parsed_chains[0].loops == "3");
+  CHECK(parsed_chains[0].place == "10");
+  CHECK(parsed_chains[1].place == "20");
+  REQUIRE(parsed_chains[0].addresses.size() >= 3);
+  CHECK(parsed_chains[0].addresses.front() ==
+        parsed_chains[1].addresses.front());  // in caller()
   // Two calls from one function: its frame is the same, and so is all around it.
-  CHECK(told[0].addresses == told[1].addresses);
-  CHECK(told[0].cfas == told[1].cfas);
-  for (std::size_t i = 1; i < told[0].cfas.size(); ++i)
-    CHECK(told[0].cfas[i] > told[0].cfas[i - 1]);
+  CHECK(parsed_chains[0].addresses == parsed_chains[1].addresses);
+  CHECK(parsed_chains[0].cfas == parsed_chains[1].cfas);
+  for (std::size_t i = 1; i < parsed_chains[0].cfas.size(); ++i)
+    CHECK(parsed_chains[0].cfas[i] > parsed_chains[0].cfas[i - 1]);
 }
 
 TEST_CASE("CallChains: cost - as many as the body has events, once for a loop") {

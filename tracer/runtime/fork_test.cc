@@ -1,5 +1,5 @@
-// A fork while another thread is in the midst of the tracer: the child has that thread's work as
-// it was at that moment, and not the thread.
+// A fork while another thread is inside of the tracer: the child has what that thread was changing,
+// and not the thread.
 #include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,7 +1,6 @@
-// What libotf2 tells traces apart by, beside the time and the process' number: of the C library's
-// gethostid() it gets a number that comes from the address of the host, for which the host's name is
-// looked up: some twenty system calls at best, seconds where a name server does not answer, in
-// a program that never asked for one. Ours comes from the name alone.
+// gethostid() for libotf2, which distinguishes traces by it, the time and the process' number. The C
+// library's looks up the address of the host's name: some twenty system calls at best, seconds where a
+// name server does not answer, in a program that never asked for one. Ours comes from the name alone.
 //
 // Place in the flow: ARCHITECTURE.md, step 7; the library is linked with --wrap=gethostid.
 // Thread-safety: all.

@@ -1,7 +1,7 @@
 // The process' journal: texts, loops, iterations and gaps, as spool records.
 //
-// Place in the flow: ARCHITECTURE.md, step 5. Written by the thread that starts the
-// session, then only by the one that feeds the agent; never by two at a time.
+// Place in the flow: ARCHITECTURE.md, step 5. Written by the thread that starts the session, then
+// only by the primary thread; never by two at a time.
 // Format: spool/format.h.
 #pragma once
 

@@ -2,17 +2,17 @@
 //
 // 1. Start. An event source starts the session when its runtime starts, on the thread
 //    that started it. Nothing is made before: a process that loads us and never starts a
-//    runtime (a shell, a launcher) leaves nothing behind. If anything fails, one line
+//    runtime (a shell, a launcher) leaves no files. If anything fails, one line
 //    goes to stderr and the program runs untraced.
 //
 // 2. The orderly end. OMPT's finalize callback comes after the last thread's events, from
 //    the runtime's own end (a library destructor). Where we were loaded before the runtime
 //    (linked, LD_PRELOAD) our destructor comes before its: it asks the runtime to end now
-//    (ompt_finalize_tool), so that the last events of its threads are told. The runtime
+//    (ompt_finalize_tool), so that the last events of its threads are reported. The runtime
 //    does then what it would have done a moment later, and starts anew, untraced, should a
 //    later destructor use it. It is not asked while another thread of the program's own may
 //    be using it: what is a moment without us lasts as long as the archive is written, and
-//    the thread would run in a runtime that is torn down. If it does not say that it has ended
+//    the thread would run in a runtime that is torn down. If it does not report that it has ended
 //    (exit() inside a parallel region, omp_pause_resource, such a thread), our destructor ends
 //    the session itself.
 //
@@ -24,25 +24,25 @@
 // 4. Sudden ends: _exit, abort, a signal, a kill. Nothing of ours runs, and nothing has
 //    to: all that was recorded is in the mapped files already; `refrain recover` makes
 //    the archive from them. We install no signal handlers. `refrain run` has become the program
-//    and cannot say that: a parent of ours in between would be seen by the program (its parent's
-//    number, its process group, its wait status). A launcher or shell that lives on says it at
+//    and cannot report that: a parent of ours in between would be seen by the program (its parent's
+//    number, its process group, its wait status). A launcher or shell that lives on reports it at
 //    its end (run_report.cc); else the next `refrain run` there, and `refrain info`.
 //
 // 5. fork. The child shares the mapped files with its parent, so it must not write: the
-//    child's handler lets go of them and turns recording off. The tracer's locks are taken before
-//    the fork and given back after it, in both: so no other thread, which the child does not
-//    have, is in the midst of changing what they protect. With the child's first parallel
+//    child's handler gives them up and turns recording off. The tracer's locks are taken before
+//    the fork and released after it, in both: so no other thread, which the child does not
+//    have, is in the middle of changing what they protect. With the child's first parallel
 //    region, should there be one, recording begins anew, with an archive of the child's own;
-//    what the parent's session held is never looked at again, locked or not. The child of a
-//    process of an MPI job is none of the job and stays untraced. exec starts afresh, with a
+//    the parent's session is never looked at again, locked or not. The child of a
+//    process of an MPI job is not part of the job and stays untraced. exec starts afresh, with a
 //    session of its own. Children made without handlers (vfork, clone) run only until they
 //    exec, and call no OpenMP before.
 //
-// 6. MPI. Recording ends in MPI_Finalize, the last moment at which processes can meet; what
-//    the program does after it is not traced, and process 0 says so if that was more than
-//    nothing (parallel regions are counted). A process that MPI_Comm_spawn made stays out:
+// 6. MPI. Recording ends in MPI_Finalize, the last moment at which processes can communicate; what
+//    the program does after it is not traced, and process 0 reports that (parallel
+//    regions are counted). A process that MPI_Comm_spawn made stays out:
 //    it would be a job of its own in the middle of another. One that only uses sessions is
-//    no job that we know of: its MPI calls are not traced, it says so at its end.
+//    not known as a job: its MPI calls are not traced, which it reports at its end.
 //
 // 7. dlclose. The library asks the loader never to unload it (-z nodelete): the runtime
 //    holds pointers to our callbacks until the process ends.
@@ -60,6 +60,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "filters/settings.h"
 #include "tracer/recorder/handler_safe_mutex.h"
@@ -108,9 +109,13 @@ void before_fork() {
     mutex->lock();
     ++g_fork_locks_taken;
   }
+  // In the child, handlers of others run before ours: LLVM's runtime reports an initial task in
+  // its own, and that would be written over the parent's next record.
+  t_thread.put_aside = std::exchange(t_thread.recorder, nullptr);
 }
 
 void after_fork() {
+  t_thread.recorder = std::exchange(t_thread.put_aside, nullptr);
   while (g_fork_locks_taken != 0) g_fork_locks[--g_fork_locks_taken].load()->unlock();
   if (g_session != nullptr) g_session->after_fork();
   g_start.unlock();
@@ -151,7 +156,7 @@ std::unique_ptr<Session> make_session(const char* runtime_name, bool of_child) n
   return nullptr;
 }
 
-void write_and_tell(const Session& session, writer::Exchange& exchange) noexcept {
+void write_and_report(const Session& session, writer::Exchange& exchange) noexcept {
   try {
     write_archive_at_end(session, exchange);
   } catch (const std::exception& problem) {
@@ -164,13 +169,13 @@ bool is_mpi_source() noexcept {
   return (g_sources.load() & static_cast<unsigned>(Source::kMpi)) != 0;
 }
 
-// Recording has ended with MPI, the program has not. Process 0 says it for all.
-void tell_too_late(std::string_view what) noexcept {
+// Recording has ended with MPI, the program has not. Process 0 reports it for all.
+void report_too_late(std::string_view what) noexcept {
   if (is_mpi_source() && g_session->job_rank() == 0)
     warn({"nothing is traced after MPI_Finalize: ", what});
 }
 
-// A process that was to be one of a job, and never was told which: a job of its own.
+// A process of a job that never learned its rank: a job of one process.
 bool settle_alone() noexcept {
   const std::string archive = make_job_archive();
   return !archive.empty() && join_job(archive, 0, 1);
@@ -217,7 +222,7 @@ Session* start_session(Source source, const char* runtime_name) noexcept {
   const recorder::SlowPath slow_path;
   const std::lock_guard lock(g_start);
   const auto bit = static_cast<unsigned>(source);
-  if (g_finished.load() && g_session != nullptr) tell_too_late("OpenMP starts then");
+  if (g_finished.load() && g_session != nullptr) report_too_late("OpenMP starts then");
   if ((g_sources.load() & bit) != 0 || g_finished.load()) return nullptr;
   if (g_session == nullptr) {
     std::unique_ptr<Session> session =
@@ -299,12 +304,12 @@ bool has_job_archive() noexcept { return g_session != nullptr && !g_ended.load()
 void write_job_archive(writer::Exchange& exchange) noexcept {
   if (exchange.rank() == 0) {
     g_ended.store(true);
-    return write_and_tell(*g_session, exchange);
+    return write_and_report(*g_session, exchange);
   }
   try {
     take_part_in_archive(exchange);
   } catch (const std::exception&) {
-    // Process 0 tells it.
+    // Process 0 reports it.
   }
 }
 
@@ -323,9 +328,9 @@ void end_session() noexcept {
   finish_recording();
   if (session->job_size() == 1) {
     writer::Alone alone;
-    return write_and_tell(*session, alone);
+    return write_and_report(*session, alone);
   }
-  // The others may still run: nobody but MPI_Finalize brings them together.
+  // The others may still run: only MPI_Finalize brings them together.
   warn({"MPI_Finalize was not called; 'refrain recover ", session->archive(),
         "' makes the archive when all processes have ended"});
 }
@@ -336,7 +341,7 @@ __attribute__((destructor)) void at_unload() {
   if (const std::uint64_t regions = g_session->missed_regions(); regions != 0) {
     std::array<char, 64> text{};
     std::snprintf(text.data(), text.size(), "%" PRIu64 " parallel regions", regions);
-    tell_too_late(text.data());
+    report_too_late(text.data());
   }
   if (g_ended.load()) return;
   if (const auto end_runtime = g_end_runtime.exchange(nullptr)) end_runtime();

@@ -37,15 +37,16 @@ enum class Source : unsigned { kOpenMp = 1, kMpi = 2, kUser = 4 };
 // stderr), or if `source` has been here before. The session lives until the process ends.
 Session* start_session(Source source, const char* runtime_name) noexcept;
 // In the forked child of a process that was recorded, on its only thread, which has no recorder:
-// starts a recording of its own, for `source` goes on. False in any other process, if it has been
+// starts a recording of its own, with `source`. False in any other process, if it has been
 // called before, or if it cannot be (reported).
 bool start_in_child(Source source) noexcept;
-// What is called with a session that has just been made, before a thread has a recorder. When
-// the library is loaded.
+// Called with a session that has just been made, before a thread has a recorder. Set when the library
+// is loaded.
 void set_start_hook(void (*hook)(Session&)) noexcept;
-// A lock that is taken before every fork and given back after it, so that the child finds whole what it
-// protects: one that is kept for moments only, and never while another of these or the session's is taken. Before the
-// first session starts, or when the part that has it begins; at most 16. `mutex` must live for ever.
+// A lock that is taken before every fork and released after it, so that the child finds complete
+// what it protects: one that is locked for moments only, and never while another of these or the
+// session's is taken. Before the first session starts, or when the part that has it begins; at most
+// 16. `mutex` must live for ever.
 void lock_at_fork(recorder::HandlerSafeMutex& mutex) noexcept;
 
 // No more events of this source; those of others go on.
@@ -68,9 +69,8 @@ bool has_job_archive() noexcept;
 // All, if process 0 said so; also those that were not traced.
 void write_job_archive(writer::Exchange& exchange) noexcept;
 
-// What ends the runtime that feeds the session, with all its events still to come: called
-// once, when the process ends and the runtime has not said that it has. Set by the event
-// source that starts the session.
+// Ends the runtime that feeds the session, so that its last events come: called once, when the process
+// ends and the runtime has not reported its own end. Set by the event source that starts the session.
 void set_runtime_end(void (*end_runtime)()) noexcept;
 
 // Ends recording and writes the archive, unless the process is one of several: then only

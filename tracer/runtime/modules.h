@@ -17,7 +17,7 @@ class Modules {
   // "start end offset build-id path" (see spool::kTextModule).
   std::vector<std::string> scan_new();
 
-  // Whether some known mapping holds this address.
+  // Whether this address is in a known mapping.
   bool covers(std::uint64_t address) const noexcept;
 
  private:

@@ -7,14 +7,14 @@
 
 namespace refrain::runtime {
 
-// The parts one behind the other; what is longer than a kilobyte is cut.
+// The parts as one line, cut after a kilobyte.
 void say(std::initializer_list<std::string_view> parts) noexcept;
 inline void say(std::string_view line) noexcept { say({line}); }
 inline void warn(std::initializer_list<std::string_view> parts) noexcept { say(parts); }
 inline void warn(std::string_view line) noexcept { say({line}); }
 
-// What all processes of a job would say is said by the first of what the launcher started; a
-// process without one speaks for itself.
+// Whether this process says what all processes of a job would say: the first one that the launcher
+// started, or a process without a launcher.
 bool speaks_for_job() noexcept;
 
 }  // namespace refrain::runtime

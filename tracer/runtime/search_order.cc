@@ -13,7 +13,7 @@ namespace {
 
 const char kHere = 0;
 
-// What the program asks dlerror() for is not ours.
+// Leaves no error of ours for the program to find in dlerror().
 void* looked_up(void* where, const char* function) {
   void* found = dlsym(where, function);
   if (found == nullptr) dlerror();
@@ -52,14 +52,14 @@ SearchOrder::SearchOrder() {
 
 const SearchOrder::File* SearchOrder::file_at(const void* address) const noexcept {
   const auto at = reinterpret_cast<std::uintptr_t>(address);
-  const auto behind =
+  const auto after =
       std::upper_bound(files_.begin(), files_.end(), at,
                        [](std::uintptr_t value, const File& f) { return value < f.begin; });
-  if (behind == files_.begin() || at >= (behind - 1)->end) return nullptr;
-  return &*(behind - 1);
+  if (after == files_.begin() || at >= (after - 1)->end) return nullptr;
+  return &*(after - 1);
 }
 
-// dladdr() would tell as well, but looks for the nearest of all symbols of the file: some
+// dladdr() knows it as well, but looks for the nearest of all symbols of the file: some
 // microseconds in one that has thousands of them.
 std::string SearchOrder::file_of(const void* function) const {
   const File* const file = function == nullptr ? nullptr : file_at(function);

@@ -1,59 +1,32 @@
 #include "tracer/runtime/session.h"
 
-#include <limits.h>
 #include <linux/membarrier.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <bit>
-#include <cstring>
-#include <fstream>
-#include <iterator>
 #include <mutex>
 
-#include "base/version.h"
-#include "filters/detectors.h"
 #include "tracer/recorder/attempt.h"
+#include "tracer/recorder/clock.h"
 #include "tracer/recorder/memory_reserve.h"
 #include "tracer/recorder/slow_path.h"
 #include "tracer/runtime/notices.h"
-#include "tracer/runtime/recording_folder.h"
+#include "tracer/runtime/preamble.h"
 
 namespace refrain::runtime {
 
 using recorder::Clock;
 using recorder::ThreadRecorder;
 
-namespace {
-
-// Of a shortest gap: for less than that an iteration is not worth the end of one. What tracing
-// itself takes now and then (the first touch of a page, a system call's wake) is not more.
-constexpr double kNoiseOfGap = 0.01;
-constexpr double kSumsToldEvery_s = 0.1;
-// What a thread's part of an epoch takes in its ring, with room to spare.
-constexpr std::uint64_t kBytesOfEpoch = 32 * spool::kRecordBytes;
-
-std::string program_path() {
-  char path[PATH_MAX];
-  const ssize_t n = readlink("/proc/self/exe", path, sizeof path);
-  return n > 0 ? std::string(path, static_cast<std::size_t>(n)) : std::string("program");
-}
-
-std::string command_line() {
-  std::ifstream file("/proc/self/cmdline", std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-}  // namespace
-
 Session::Session(const filters::Settings& settings)
     : settings_(settings),
-      budget_(settings.memory_limit_bytes, settings.disk_limit_bytes),
-      rolling_(settings.budget_bytes),
       auto_symbols_(settings.symbols != "parallel"),
       function_symbols_(settings.symbols == "functions"),
-      pid_(static_cast<std::uint64_t>(getpid())) {}
+      code_(journal_, waiting_),
+      recorders_(settings),
+      facts_(waiting_),
+      gate_journal_(journal_, board_, stream_, code_, recorders_.budget(),
+                    settings.budget_bytes) {}
 
 Session::~Session() = default;
 
@@ -62,110 +35,57 @@ std::unique_ptr<Session> Session::create(const filters::Settings& settings,
                                          std::string& error) {
   Clock::choose(settings.clock == "logical" ? "auto" : settings.clock);
   std::unique_ptr<Session> session(new Session(settings));
-  const std::string program = session->program_ = program_path();
-  const ArchiveFolder folder =
-      of_job ? make_provisional_folder(settings.archive, program)
-             : make_archive_folder(settings.archive, program, 0, settings.overwrite);
-  if (!folder.error.empty()) {
-    error = folder.error;
-    return nullptr;
-  }
-  session->archive_ = folder.archive;
-  session->spool_ = folder.spool;
-  if (of_job) session->provisional_ = folder;
-  session->take_start_time();
-  spool::Header header{};
-  session->fill_header(header, spool::kJournalFile);
-  const recorder::SpoolResult result =
-      session->journal_.file().open((folder.spool + "/journal.spool").c_str(), header,
-                                    {0, settings.chunk_bytes}, session->budget_);
-  if (result != recorder::SpoolResult::kOk) {
-    error = "cannot write to '" + folder.spool + "'";
-    remove_empty(folder);
-    return nullptr;
-  }
+  session->program_ = program_path();
+  error = session->folder_.make(settings, session->program_, of_job);
+  if (!error.empty()) return nullptr;
+  session->start_.take();
+  error = session->open_journal();
+  if (!error.empty()) return nullptr;
   recorder::keep_memory_reserve();
-  session->write_preamble(runtime_name, program);
-  session->detector_ =
-      std::make_unique<periodicity::PhaseDetector>(filters::make_detector(settings, true));
-  session->places_ = periodicity::ZeroedArray<periodicity::Symbol>(
-      std::bit_ceil(session->detector_->reach_events() + 64));
-  session->places_mask_ = session->places_.size() - 1;
-  Clock::calibrate();
-  const auto at = [&](double seconds) {
-    return seconds > 0 ? session->start_ticks_ + Clock::ticks_of_seconds(seconds) : 0;
-  };
-  session->gate_ = std::make_unique<filters::IterationGate>(
-      filters::GatePolicy{
-          .limit = settings.budget_bytes != 0 ? filters::RollingLimit::kUnlimited
-                                              : settings.limit,
-          .nested = filters::nested_of(settings.nested),
-          .min_gap_ticks = Clock::ticks_of_seconds(settings.min_gap_s),
-          .start_ticks = session->start_ticks_,
-          .from_ticks = at(settings.from_s),
-          .until_ticks = at(settings.until_s),
-          .marks_summary = settings.marks == "summary",
-          .slow = {.factor = settings.slow_factor,
-                   .share = settings.slow_share,
-                   .noise_ticks =
-                       Clock::ticks_of_seconds(settings.min_gap_s * kNoiseOfGap)},
-          .sums_ticks = Clock::ticks_of_seconds(kSumsToldEvery_s),
-          .slow_epochs = settings.ring_bytes / kBytesOfEpoch},
-      *session->detector_, *session);
-  syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
-  session->recording_.store(true);
-  session->gate_->start({0, session->start_ticks_});
+  put_preamble(session->journal_, settings, runtime_name, session->program_);
+  session->code_.put_modules();
+  session->start_stream();
   return session;
 }
 
-void Session::take_start_time() noexcept {
-  start_ticks_ = Clock::now();
-  start_epoch_ns_ = Clock::realtime_ns();
-  start_monotonic_ns_ = Clock::monotonic_ns();
+std::string Session::open_journal() {
+  spool::Header header{};
+  start_.fill(header, spool::kJournalFile);
+  const recorder::SpoolResult result =
+      journal_.file().open((folder_.spool() + "/journal.spool").c_str(), header,
+                           {0, 0, settings_.chunk_bytes}, recorders_.budget());
+  if (result == recorder::SpoolResult::kOk) return {};
+  folder_.remove_empty();
+  return "cannot write to '" + folder_.spool() + "'";
+}
+
+void Session::start_stream() {
+  stream_.prepare(settings_);
+  Clock::calibrate();
+  stream_.start(settings_, start_.ticks(), gate_journal_);
+  syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
+  state_.start();
+  stream_.gate().start({0, start_.ticks()});
 }
 
 void Session::begin() noexcept {
-  take_start_time();
-  spool::Header& header = journal_.file().header();
-  header.ticks_per_second = Clock::ticks_per_second();
-  header.start_ticks = start_ticks_;
-  header.start_epoch_ns = start_epoch_ns_;
-  header.start_monotonic_ns = start_monotonic_ns_;
+  start_.take();
+  start_.fill_times(journal_.file().header());
 }
 
-void Session::write_preamble(const char* runtime_name, const std::string& program) {
-  journal_.clock_pair();
-  journal_.text(spool::kTextVersion, kVersion);
-  journal_.text(spool::kTextProgram, program);
-  journal_.text(spool::kTextCommand, command_line());
-  journal_.text(spool::kTextRuntime, runtime_name == nullptr ? "" : runtime_name);
-  char host[HOST_NAME_MAX + 1] = {};
-  gethostname(host, sizeof host - 1);
-  journal_.text(spool::kTextHost, host);
-  std::string values;
-  for (const filters::SettingInfo& info : filters::setting_table())
-    values += std::string(info.name) + "=" + filters::value_text(settings_, info) + "\n";
-  journal_.text(spool::kTextSettings, values);
-  for (const std::string& text : modules_.scan_new())
-    journal_.text(spool::kTextModule, text);
-}
-
-void Session::fill_header(spool::Header& header, spool::FileKind kind) const noexcept {
-  std::memcpy(header.magic, spool::kMagic, sizeof header.magic);
-  header.version = spool::kVersion;
-  header.byte_order = spool::kByteOrder;
-  header.file_kind = kind;
-  header.pid = pid_;
-  header.clock_kind = Clock::is_tsc() ? spool::kClockTsc : spool::kClockMonotonicRaw;
-  header.ticks_per_second = Clock::ticks_per_second();
-  header.start_ticks = start_ticks_;
-  header.start_epoch_ns = start_epoch_ns_;
-  header.start_monotonic_ns = start_monotonic_ns_;
+std::string Session::settle(const std::string& archive, std::uint32_t rank,
+                            std::uint32_t size) {
+  const std::lock_guard lock(mutex_);
+  if (settled() || finished_) return {};
+  std::string error = folder_.settle(archive, rank, size);
+  if (!error.empty()) return error;
+  gate_journal_.set_processes(size);
+  journal_.put(spool::kMpiWorld, Clock::now(), rank, size);
+  return {};
 }
 
 void Session::set_metrics(std::string_view text, unsigned count, MetricHook hook) {
-  metrics_ = periodicity::ZeroedArray<std::uint64_t>(places_.size() * count);
-  metric_count_ = count;
+  stream_.history().keep_metrics(count);
   metric_hook_ = hook;
   journal_.text(spool::kTextMetrics, text);
 }
@@ -174,12 +94,20 @@ ThreadRecorder* Session::attach(spool::LocationRole role) noexcept {
   const recorder::SlowPath slow_path;
   ThreadRecorder* recorder = nullptr;
   if (!recorder::attempted([&] { recorder = attach_locked(role); }))
-    tell_not_attached(spool::kLossMemory);
+    report_not_attached(spool::kLossMemory);
   if (recorder != nullptr && metric_hook_ != nullptr) metric_hook_(*recorder, true);
   return recorder;
 }
 
-void Session::tell_not_attached(spool::LossCause cause) noexcept {
+ThreadRecorder* Session::attach_locked(spool::LocationRole role) {
+  const std::lock_guard lock(mutex_);
+  if (finished_) return nullptr;
+  const RecorderPool::Taken taken = recorders_.take(folder_.spool(), start_, role, board_);
+  if (taken.recorder == nullptr) report_not_attached(taken.cause);
+  return taken.recorder;
+}
+
+void Session::report_not_attached(spool::LossCause cause) noexcept {
   journal_.file().count_loss(cause);
   if (!attach_failed_.exchange(true))
     warn(
@@ -187,231 +115,194 @@ void Session::tell_not_attached(spool::LossCause cause) noexcept {
         "(see REFRAIN_MEMORY_LIMIT, REFRAIN_DISK_LIMIT, REFRAIN_RING)");
 }
 
-ThreadRecorder* Session::attach_locked(spool::LocationRole role) {
-  const std::lock_guard lock(mutex_);
-  if (finished_) return nullptr;
-  if (!free_.empty()) {
-    ThreadRecorder* reused = free_.back();
-    free_.pop_back();
-    return reused;
-  }
-  auto fresh = std::make_unique<ThreadRecorder>();
-  // detach() and the end shall need no memory.
-  if (recorders_.size() == recorders_.capacity())
-    recorders_.reserve(2 * recorders_.size() + 16);
-  free_.reserve(recorders_.capacity());
-  spool::Header header{};
-  fill_header(header, spool::kLocationFile);
-  header.location = static_cast<std::uint32_t>(recorders_.size());
-  header.role = role;
-  const std::string path =
-      spool_ + "/location-" + std::to_string(recorders_.size()) + ".spool";
-  const recorder::SpoolResult result = fresh->open(
-      path.c_str(), header,
-      {budget_.ring_bytes(settings_.ring_bytes), settings_.chunk_bytes}, budget_);
-  if (result != recorder::SpoolResult::kOk) {
-    tell_not_attached(result == recorder::SpoolResult::kMemory      ? spool::kLossMemory
-                      : result == recorder::SpoolResult::kDiskLimit ? spool::kLossDiskLimit
-                                                                    : spool::kLossDiskFull);
-    return nullptr;
-  }
-  fresh->follow_from_now(board_);
-  recorders_.push_back(std::move(fresh));
-  return recorders_.back().get();
-}
-
 void Session::detach(ThreadRecorder* recorder) noexcept {
   if (metric_hook_ != nullptr) metric_hook_(*recorder, false);
   const std::lock_guard lock(mutex_);
   // The primary's stays: the journal's times are read beside it.
-  if (!is_primary(recorder)) free_.push_back(recorder);
+  if (!is_primary(recorder)) recorders_.give_back(recorder);
 }
 
-bool Session::claim_primary_slow(ThreadRecorder* recorder) noexcept {
-  ThreadRecorder* none = nullptr;
-  if (!primary_.compare_exchange_strong(none, recorder)) return none == recorder;
-  recorder->header().role = spool::kRolePrimary;
-  return true;
+template <typename... Fact>
+void Session::add_fact(const ThreadRecorder* by, const Fact&... fact) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (finished_) return;
+  if (!facts_.add(fact...)) return journal_.file().count_loss(spool::kLossMemory);
+  if (is_primary(by))
+    facts_.write(journal_);
+  else
+    facts_.announce();
+}
+
+void Session::put_fact(const ThreadRecorder* by, spool::RecordWords record) noexcept {
+  add_fact(by, record);
+}
+
+void Session::put_fact(const ThreadRecorder* by, spool::TextKey key,
+                       std::string_view text) noexcept {
+  add_fact(by, key, text);
 }
 
 periodicity::Symbol Session::on_symbol(ThreadRecorder& recorder, periodicity::Symbol symbol,
                                        periodicity::Symbol place, std::uint64_t ticks,
-                                       filters::Company company) noexcept {
-  if (phases_open_ != 0) [[unlikely]] {
-    pass_over(recorder, place, ticks, company);
+                                       filters::Communication communication) noexcept {
+  if (stream_.in_phase()) [[unlikely]] {
+    pass_over(recorder, place, ticks, communication);
     return 0;
   }
-  periodicity::Symbol number = numbers_.number(symbol);
-  if (company == filters::Company::kMessage) number |= periodicity::kMessageSymbol;
-  push_symbol(recorder, number, place, ticks, company);
+  const periodicity::Symbol number = stream_.number(symbol, communication);
+  push_symbol(recorder, number, place, ticks, communication);
   return number;
 }
 
 void Session::on_known_symbol_slow(ThreadRecorder& recorder, periodicity::Symbol number,
                                    periodicity::Symbol place, std::uint64_t ticks,
-                                   filters::Company company) noexcept {
-  if (phases_open_ != 0)
-    pass_over(recorder, place, ticks, company);
+                                   filters::Communication communication) noexcept {
+  if (stream_.in_phase())
+    pass_over(recorder, place, ticks, communication);
   else
-    push_symbol(recorder, number, place, ticks, company);
+    push_symbol(recorder, number, place, ticks, communication);
 }
 
 // In a phase that the program names nothing else counts.
 void Session::pass_over(ThreadRecorder& recorder, periodicity::Symbol place,
-                        std::uint64_t ticks, filters::Company company) noexcept {
-  at_epoch_ = false;
-  phase_company_ = std::max(phase_company_, company);
-  note_place(place);
+                        std::uint64_t ticks,
+                        filters::Communication communication) noexcept {
+  stream_.pass_over(communication);
+  code_.note(place);
   after_symbol(recorder, ticks);
 }
 
 void Session::push_symbol(ThreadRecorder& recorder, periodicity::Symbol number,
                           periodicity::Symbol place, std::uint64_t ticks,
-                          filters::Company company) noexcept {
-  note_place(place);
-  if (waiting_.load(std::memory_order_relaxed) != 0) [[unlikely]]
-    do_what_waits(recorder, place);
-  if (metric_count_ != 0) [[unlikely]] {
-    metrics_end_ = symbols_ + 1;
-    if (const std::uint64_t* values = recorder.read_metrics(ticks))
-      std::copy_n(values, metric_count_,
-                  &metrics_[(symbols_ & places_mask_) * metric_count_]);
-  }
-  push_to_gate(recorder, number, place, ticks, company);
+                          filters::Communication communication) noexcept {
+  code_.note(place);
+  if (waiting_.bits() != 0) [[unlikely]]
+    do_waiting_work(recorder, place);
+  if (stream_.history().metric_count() != 0) [[unlikely]]
+    stream_.history().set_metrics(recorder.read_metrics(ticks));
+  push_to_gate(recorder, number, place, ticks, communication);
 }
 
-// What is written from here on is everything; open loops end here.
-void Session::give_up_agent(ThreadRecorder& recorder, std::uint64_t ticks) noexcept {
-  agent_lost_ = true;
+void Session::put_waiting_facts() noexcept {
+  const std::lock_guard lock(mutex_);
+  facts_.write(journal_);
+}
+
+// Everything is written from here on; open loops end here.
+void Session::give_up_gate(ThreadRecorder& recorder, std::uint64_t ticks) noexcept {
+  if (!stream_.give_up()) return;
   journal_.file().drop_unfinished();
   warn(
       "a signal handler has jumped out of the loop detector, which cannot go on: "
       "every event is written from here on");
-  while (open_levels_ != 0) {
-    const OpenMark& mark = open_marks_[--open_levels_];
-    journal_.put(spool::kLoopLeft, ticks, mark.key, mark.number);
-  }
-  if (gap_open_) {
-    journal_.put(spool::kGapResume, ticks, latest_gap_, recorder.epoch(), spool::kGapBreak);
-    board_.publish({latest_gap_, recorder.epoch(), false});
-  }
+  gate_journal_.give_up(recorder.epoch(), ticks);
   recorder.follow(board_);
 }
 
-void Session::something_ran_out(ThreadRecorder& recorder, std::uint64_t ticks) noexcept {
-  if (recorder.out_of_space()) space_out_.store(true);
-  if (space_out_.load(std::memory_order_relaxed) && !space_out_told_)
-    space_ran_out(recorder, ticks);
-  if (recorder::memory_ran_out() && recording_.load(std::memory_order_relaxed))
-    memory_ran_out();
+void Session::begin_epoch_outside(ThreadRecorder& recorder, std::uint64_t ticks,
+                                  bool outside) noexcept {
+  if (!outside) return;
+  stream_.epoch_begins();
+  recorder.sync(epochs_.begin_region(), ticks);
 }
 
-// Code that was loaded after the start: its mapping must be known before the process can
-// die. Few addresses are ever new, so the cache answers.
-void Session::note_place(periodicity::Symbol place) noexcept {
-  const std::uint64_t kind = place >> kPlaceKindShift;
-  if (kind == spool::kUserEnter || kind == spool::kUserPhase) return;  // a number
-  const std::uint64_t address = place & spool::kAddressMask;
-  std::uint64_t& slot = addresses_[(address >> 2) % addresses_.size()];
-  if (slot == address) [[likely]]
-    return;
-  slot = address;
-  if (modules_.covers(address)) return;
-  const recorder::SlowPath slow_path;
-  put_new_modules();
+void Session::phase_begin(ThreadRecorder& recorder, std::uint32_t name,
+                          std::uint32_t region, std::uint64_t ticks,
+                          bool outside) noexcept {
+  begin_epoch_outside(recorder, ticks, outside);
+  push_symbol(recorder, periodicity::phase_begin(name),
+              make_symbol(spool::kUserPhase, 0, region), ticks,
+              filters::Communication::kNone);
+  stream_.phase_begun();
+}
+
+void Session::phase_end(ThreadRecorder& recorder, std::uint32_t name, std::uint32_t region,
+                        std::uint64_t ticks, bool outside) noexcept {
+  begin_epoch_outside(recorder, ticks, outside);
+  push_symbol(recorder, periodicity::phase_end(name),
+              make_symbol(spool::kUserPhase, 1, region), ticks,
+              stream_.phase_communication());
+  stream_.phase_ended();
+}
+
+void Session::pause(ThreadRecorder& recorder, std::uint64_t ticks, bool outside) noexcept {
+  begin_epoch_outside(recorder, ticks, outside);
+  if (!enter_gate(recorder, ticks)) return;
+  stream_.gate().pause({recorder.epoch(), ticks});
+  stream_.leave();
+  after_symbol(recorder, ticks);
+}
+
+void Session::resume(ThreadRecorder& recorder, std::uint64_t ticks, bool outside) noexcept {
+  begin_epoch_outside(recorder, ticks, outside);
+  if (!enter_gate(recorder, ticks)) return;
+  stream_.gate().resume({recorder.epoch(), ticks});
+  stream_.leave();
+  after_symbol(recorder, ticks);
+}
+
+void Session::something_ran_out(ThreadRecorder& recorder, std::uint64_t ticks) noexcept {
+  if (recorder.out_of_space()) state_.set_space_out();
+  if (state_.space_out() && !space_out_reported_) space_ran_out(recorder, ticks);
+  if (recorder::memory_ran_out() && recording()) memory_ran_out();
 }
 
 void Session::memory_ran_out() noexcept {
   warn("no memory left: recording stops");
-  stop_cause_.store(spool::kLossMemory);
-  recording_.store(false);
+  state_.stop(spool::kLossMemory);
 }
 
 void Session::space_ran_out(ThreadRecorder& recorder, std::uint64_t ticks) noexcept {
   const recorder::SlowPath slow_path;
-  space_out_told_ = true;
+  space_out_reported_ = true;
   journal_.put(spool::kLimitReached, ticks, 0, recorder.epoch());
-  warn(settings_.limit_policy == "stop" || agent_lost_
+  warn(settings_.limit_policy == "stop" || stream_.given_up()
            ? "no disk space left for the spool: recording stops"
            : "no disk space left for the spool: iterations are only marked from here on");
-  if (settings_.limit_policy == "stop" || !begin_agent(recorder, ticks)) {
-    stop_cause_.store(spool::kLossDiskLimit);
-    recording_.store(false);
+  if (settings_.limit_policy == "stop" || !enter_gate(recorder, ticks)) {
+    state_.stop(spool::kLossDiskLimit);
   } else {
-    gate_->limit_reached({recorder.epoch(), ticks});
-    end_agent();
+    stream_.gate().limit_reached({recorder.epoch(), ticks});
+    stream_.leave();
   }
   recorder.follow(board_);
 }
 
-std::uint64_t Session::begin_instance(std::uint64_t epoch) noexcept {
-  const std::uint64_t instance = next_instance_.fetch_add(1, std::memory_order_relaxed);
-  instances_[instance % kSlots].begin(instance, epoch);
-  return instance;
-}
-
-std::uint64_t Session::instance_epoch(std::uint64_t instance) const noexcept {
-  return instances_[instance % kSlots].epoch(instance, epoch());
-}
-
-std::string Session::settle(const std::string& archive, std::uint32_t rank,
-                            std::uint32_t size) {
-  const std::lock_guard lock(mutex_);
-  if (settled() || finished_) return {};
-  const ArchiveFolder folder = move_spool(provisional_, archive, rank);
-  if (!folder.error.empty()) return folder.error;
-  provisional_ = {};
-  archive_ = folder.archive;
-  spool_ = folder.spool;
-  job_rank_ = rank;
-  job_size_ = size;
-  journal_.put(spool::kMpiWorld, Clock::now(), rank, size);
-  return {};
-}
-
 void Session::finish() noexcept {
   const recorder::LongPath long_path;
-  recording_.store(false);
+  state_.stop();
   const std::lock_guard lock(mutex_);
   if (finished_) return;
   finished_ = true;
-  missed_regions_.store(0, std::memory_order_relaxed);
-  // Whoever has not seen `recording_` change is inside a callback and says so: the
+  state_.forget_missed_regions();
+  // Whoever has not seen that recording() changed is inside a callback and says so: the
   // barrier in all threads orders their mark before our look (lifecycle.cc, section 3).
   if (syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) != 0) usleep(1000);
-  // Threads that are inside a callback leave it within moments; one that was interrupted
-  // there for good (by a signal handler that ends the program) is not waited for long.
-  const std::uint64_t patience = Clock::now() + Clock::ticks_of_seconds(0.2);
-  for (auto& recorder : recorders_)
-    while (recorder->busy() && Clock::now() < patience) usleep(100);
-  // What the primary was in the midst of cannot be brought to its end, and the journal is its
-  // own: as if it had been killed.
-  ThreadRecorder* const primary = primary_.load();
+  recorders_.wait_until_idle();
+  // A callback of the primary thread that is still in progress cannot be brought to its end, and the
+  // journal belongs to that thread: as if it had been killed.
+  ThreadRecorder* const primary = primary_.recorder();
   const bool whole = primary == nullptr || !primary->busy();
-  if (whole && !in_agent_)
-    gate_->finish(Clock::now());
-  else if (whole && !agent_lost_)  // left by a jump, and no symbol came since
-    give_up_agent(*primary, Clock::now());
-  for (auto& recorder : recorders_) {
-    if (recorder->busy()) continue;
-    recorder->follow(board_);
-    recorder->close();
-  }
+  if (whole) finish_gate(primary);
+  recorders_.close(board_);
   if (!whole) return;
-  put_new_modules();
-  put_facts_locked();
+  code_.put_new_modules();
+  facts_.write(journal_);
   journal_.clock_pair();
   journal_.file().close();
 }
 
-void Session::discard() noexcept {
-  if (!settled()) remove_spool(provisional_);
+void Session::finish_gate(ThreadRecorder* primary) noexcept {
+  if (!stream_.in_use())
+    stream_.gate().finish(Clock::now());
+  else if (primary != nullptr)  // left by a jump, perhaps with no symbol since
+    give_up_gate(*primary, Clock::now());
 }
 
 void Session::abandon() noexcept {
-  recording_.store(false);
+  state_.stop();
   finished_ = true;
-  for (auto& recorder : recorders_) recorder->abandon();
+  recorders_.abandon();
   journal_.file().abandon();
 }
 

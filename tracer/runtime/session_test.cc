@@ -1,5 +1,5 @@
-// A session with real threads, as an event source drives it: what the thread sanitizer
-// is to see without an OpenMP runtime, whose own synchronisation is hidden from it.
+// A session with real threads, as an event source drives it: for the thread sanitizer, which does
+// not see the synchronisation of an OpenMP runtime.
 #include "tracer/runtime/session.h"
 
 #include <sys/resource.h>
@@ -263,7 +263,7 @@ TEST_CASE("Session: a team - every event of every thread") {
   CHECK(result.events_seen == result.events_written);
 }
 
-TEST_CASE("Session: a team - all threads are held and resumed alike") {
+TEST_CASE("Session: a team - all threads are suspended and resumed alike") {
   const test::TemporaryFolder folder;
   const auto session = start(folder, 3);
   run_team(*session, 4, 3000, true);
@@ -277,7 +277,7 @@ TEST_CASE("Session: a team - all threads are held and resumed alike") {
     CHECK(test::gaps(location).size() == result.gaps);
 }
 
-TEST_CASE("Session: threads that come and go - locations are given on") {
+TEST_CASE("Session: threads that come and go - locations are used again") {
   const test::TemporaryFolder folder;
   const auto session = start(folder, 0);
   for (int round = 0; round < 40; ++round) {
@@ -330,29 +330,8 @@ std::vector<spool::Record> journal_of(const test::TemporaryFolder& folder) {
   return test::read_raw_spool(folder / "archive").journal;
 }
 
-TEST_CASE("Session: instances - who joins late does not touch a younger one") {
-  const test::TemporaryFolder folder;
-  const auto session = start(folder, 0);
-  const std::uint64_t old = session->begin_instance(7);
-  CHECK(session->instance_epoch(old) == 7);
-  CHECK(session->joined_instance(old, 500) == 500);
-  std::uint64_t young = 0;
-  for (int i = 0; i < 4096; ++i) young = session->begin_instance(9);
-  // Both have the same place; the younger one is open when the older is joined.
-  session->join_instance(old, 100);
-  CHECK(session->joined_instance(young, 500) == 500);
-  CHECK(session->instance_epoch(young) == 9);
-  session->join_instance(young, 300);
-  CHECK(session->joined_instance(young, 500) == 300);
-  // Also when it has been joined already.
-  session->join_instance(old, 100);
-  CHECK(session->joined_instance(young, 500) == 300);
-  CHECK(session->joined_instance(old, 500) == 500);
-  session->finish();
-}
-
-// A signal's handler ends the program while the primary thread is in the agent.
-TEST_CASE("Session: the end - in the midst of a symbol of the primary") {
+// A signal handler ends the program while the primary thread is in the detector.
+TEST_CASE("Session: the end - in the middle of a symbol of the primary thread") {
   for (const bool inside : {false, true}) {
     const test::TemporaryFolder folder;
     const auto session = start(folder, 0);
@@ -376,7 +355,7 @@ TEST_CASE("Session: the end - in the midst of a symbol of the primary") {
         [](const spool::Record& record) { return record.kind == spool::kLoopLeft; });
     INFO((inside ? "inside" : "outside"));
     CHECK(left == (inside ? 0 : 1));
-    // Whoever is in the midst of it appends to the journal himself.
+    // The callback in progress may append to the journal itself.
     CHECK((journal.size() == before) == inside);
   }
 }

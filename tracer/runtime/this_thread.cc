@@ -24,7 +24,7 @@ pthread_key_t exit_key() noexcept {
 }  // namespace
 
 void attach_thread(spool::LocationRole role, bool at_exit) noexcept {
-  if (t_thread.recorder != nullptr) return;
+  if (t_thread.recorder != nullptr || t_thread.put_aside != nullptr) return;
   const recorder::SlowPath slow_path;
   t_thread.recorder = g_session->attach(role);
   if (t_thread.recorder == nullptr) return;

@@ -4,7 +4,7 @@
 //
 // Reentrancy: a callback or wrapper begins with a Scope; an event that comes while one is
 // open (a signal handler's) is counted as lost. Nothing on the fast path makes system calls;
-// what slow paths keep away from the program is in tracer/recorder/slow_path.h.
+// for slow paths see tracer/recorder/slow_path.h.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +16,7 @@ namespace refrain::runtime {
 
 struct ThisThread {
   recorder::ThreadRecorder* recorder = nullptr;
+  recorder::ThreadRecorder* put_aside = nullptr;  // while the process is forked
   std::uint32_t location = 0;
   int teams_open = 0;  // implicit tasks of OpenMP that it is in
 };
@@ -49,8 +50,8 @@ class Scope {
   recorder::ThreadRecorder& operator*() const noexcept { return *recorder_; }
   recorder::ThreadRecorder* operator->() const noexcept { return recorder_; }
 
-  // The same where no block of the source is what it lasts for: the recorder, or null; leave()
-  // must follow, in the function that `mark` is in.
+  // The same without a block of its own: the recorder, or null; leave() must follow, in the
+  // function that `mark` is in.
   static recorder::ThreadRecorder* enter(recorder::FrameMark& mark) noexcept {
     recorder::ThreadRecorder* recorder = t_thread.recorder;
     if (recorder == nullptr || !recorder->enter(mark)) return nullptr;

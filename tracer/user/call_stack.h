@@ -1,14 +1,15 @@
 // CallStack: which instrumented functions a thread is in, by their frames, so that frames which
-// were unwound without a word (longjmp, an exception through C) are known to be over.
+// were unwound without notice (longjmp, an exception through C) are known to be over.
 //
 // Place in the flow: ARCHITECTURE.md, step 2, beside functions.cc.
-// A frame is told by the address of the hook's own frame, which lies below that of the function
-// that calls it. Stacks grow downwards: who calls has the higher frame. A function that was
-// inlined has the frame of the one it is in, and both have one call site, for the compiler tells
-// the hook where the real function returns to. A function may end at a lower frame than it began
-// (alloca), or jump to the hook when its frame is gone: the hook's frame is then as high as the
-// caller's, and the hook returns to where the function would. A program that switches between stacks of its own has frames in no order: enters and
-// leaves are balanced then, but may be told too early.
+// A frame is identified by the address of the hook's own frame, which lies below that of the
+// function that calls it. Stacks grow downwards: the caller has the higher frame. A function that
+// was inlined has the frame of the one it is in, and both have one call site, for the compiler
+// gives the hook the return address of the real function. A function may end at a lower frame
+// than it began (alloca), or jump to the hook when its frame is gone: the hook's frame is then as
+// high as the caller's, and the hook returns to where the function would. In a program that
+// switches between its own stacks frames are in no order: enters and leaves are balanced then,
+// but may be recorded too early.
 //
 // Thread-safety: one a thread. Cost: a comparison or two a call.
 #pragma once

@@ -88,7 +88,7 @@ TEST_CASE("CallStack: a jump to the hook - ends the callee, not its caller") {
   CHECK(calls.leave(1, 900, 12, true) == 1);
   CHECK(calls.leave(1, 1000, 12, true) == 1);
   CHECK(calls.leave(1, 1100, 11, true) == 1);
-  // Out of the depths: where it is is known by what is left.
+  // Out of the depths: its place follows from what is left.
   calls.enter(1, 1000, 11);
   calls.enter(2, 900, 12);
   calls.enter(2, 800, 13);
@@ -100,7 +100,8 @@ TEST_CASE("CallStack: a jump to the hook - ends the callee, not its caller") {
   CHECK(calls.leave(1, 1000) == 1);
 }
 
-TEST_CASE("CallStack: too deep - what does not fit is let go, and found again") {
+TEST_CASE(
+    "CallStack: too deep - what does not fit is left out, and later calls are followed again") {
   Calls calls;
   const std::uintptr_t top = 1 << 20;
   for (std::uintptr_t i = 0; i < Stack::kMost + 100; ++i) calls.enter(1, top - i * 16, 11);
@@ -120,14 +121,14 @@ TEST_CASE("FunctionTable: the rule - many calls, and short ones") {
   REQUIRE(function != nullptr);
   CHECK(table.find(0x1234) == function);
   CHECK(table.find(0x1235) != function);
-  function->state.store(FunctionState::kRecorded);
+  function->value.state.store(FunctionState::kRecorded);
   const OffRule rule{100, 50};
   CHECK_FALSE(FunctionTable::add(*function, 64, 64 * 10, rule));
   CHECK(FunctionTable::add(*function, 64, 64 * 10, rule));
-  CHECK(function->state.load() == FunctionState::kOff);
-  CHECK_FALSE(FunctionTable::add(*function, 64, 64 * 10, rule));  // told once
+  CHECK(function->value.state.load() == FunctionState::kOff);
+  CHECK_FALSE(FunctionTable::add(*function, 64, 64 * 10, rule));  // reported once
   Function* slow = table.find(0x99);
-  slow->state.store(FunctionState::kRecorded);
+  slow->value.state.store(FunctionState::kRecorded);
   CHECK_FALSE(FunctionTable::add(*slow, 1000, 1000 * 60, rule));
   CHECK_FALSE(FunctionTable::add(*slow, 100000, 100000 * 10, {0, 50}));
 }

@@ -1,4 +1,4 @@
-// Whether the filter file wants a function out, asked once for each function while the program
+// Whether the filter file excludes a function, asked once for each function while the program
 // runs: what is filtered here costs next to nothing afterwards.
 //
 // Place in the flow: ARCHITECTURE.md, step 2, beside functions.cc. The filter is applied to what
@@ -6,7 +6,7 @@
 // Thread-safety: any thread, one after the other (a lock). Not for signal handlers.
 // Cost: without a filter file none. With one, names are looked up in the program's debug
 // information: milliseconds for the first function of a module, microseconds for others.
-// Errors: a filter that cannot be read or understood filters nothing; it is told of when the
+// Errors: a filter that cannot be read or understood filters nothing; that is reported when the
 // archive is written.
 #pragma once
 

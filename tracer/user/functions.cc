@@ -2,11 +2,11 @@
 // -finstrument-functions.
 //
 // Place in the flow: ARCHITECTURE.md, step 2. A function is known by its address; the writer of
-// the archive names it. Which functions the filter file wants out is asked once for each; those
+// the archive names it. Whether the filter file excludes a function is asked once for each; those
 // that are called too often for what they do are switched off (filters/settings.h:
-// function_calls, function_mean) and told: put into the journal as that happens.
-// Each thread keeps the functions that it is in (call_stack.h): what is unwound without a word is
-// ended when that shows, at the time it shows.
+// function_calls, function_mean), which is reported to the journal at once.
+// Each thread keeps the functions that it is in (call_stack.h): what is unwound without notice is
+// ended when that is detected, with the time of then.
 //
 // Thread-safety: any thread; what comes while a thread's recorder is busy is counted as lost.
 // Cost: of a recorded call two time stamps and two records; of one that is switched off or
@@ -62,7 +62,7 @@ struct Begun {
 // A thread's own. Made at its first function, freed at its end.
 struct FunctionThread {
   static constexpr std::size_t kRecent = 256;
-  static constexpr std::uint64_t kTellEvery = 64;  // calls
+  static constexpr std::uint64_t kReportEvery = 64;  // calls
 
   CallStack<Begun> stack;
   std::uint32_t low = 0;     // depth at and below which a symbol begins an epoch
@@ -125,11 +125,11 @@ __attribute__((noinline, cold)) FunctionThread* make_thread() noexcept {
 }
 
 __attribute__((noinline, cold)) FunctionState look_at(Function& function) noexcept {
-  const bool out = filter_excludes(function.address.load(std::memory_order_relaxed));
+  const bool out = filter_excludes(function.key());
   FunctionState now = FunctionState::kNew;
-  function.state.compare_exchange_strong(
+  function.value.state.compare_exchange_strong(
       now, out ? FunctionState::kFiltered : FunctionState::kRecorded);
-  return function.state.load();
+  return function.value.state.load();
 }
 
 std::string hex(std::uint64_t value) {
@@ -138,21 +138,21 @@ std::string hex(std::uint64_t value) {
   return text;
 }
 
-__attribute__((noinline, cold)) void tell_off(const ThreadRecorder& recorder,
-                                              const Function& function) noexcept {
+__attribute__((noinline, cold)) void report_off(const ThreadRecorder& recorder,
+                                                const Function& function) noexcept {
   const recorder::SlowPath slow_path;
   try {
     g_session->put_fact(&recorder, spool::kTextFunctions,
-                        hex(function.address.load()) + " " + hex(function.calls.load()) +
-                            " " + hex(function.ticks.load()));
-  } catch (const std::exception&) {  // no memory: it is off, and nobody is told
+                        hex(function.key()) + " " + hex(function.value.calls.load()) + " " +
+                            hex(function.value.ticks.load()));
+  } catch (const std::exception&) {  // no memory: it is off, and that is not reported
   }
 }
 
 // --- Enter and leave ----------------------------------------------------------------------
 
 // Whether a symbol here begins an epoch, which costs a record for each open region. Iterations
-// begin where fewest are open: what lies deeper than the least of late needs none.
+// begin where fewest are open: what lies deeper than the recent minimum needs none.
 bool begins_epoch(FunctionThread& thread, std::uint32_t depth) noexcept {
   constexpr std::uint32_t kShallow = 4;
   constexpr std::uint32_t kWindow = 256;
@@ -181,7 +181,7 @@ void symbol(FunctionThread& thread, ThreadRecorder& recorder, std::uint64_t addr
   g_session->on_symbol(recorder, place, place, ticks);
 }
 
-// What was begun is over.
+// The innermost function is over.
 void finish(FunctionThread& thread, ThreadRecorder& recorder,
             std::uint64_t ticks) noexcept {
   const auto call = thread.stack.pop();
@@ -234,11 +234,11 @@ void leave(FunctionThread& thread, Recent& recent, std::uint64_t address,
     keep_up(recorder, ticks);
   }
   recent.ticks += ticks - begin;
-  if (++recent.calls < FunctionThread::kTellEvery) return;
+  if (++recent.calls < FunctionThread::kReportEvery) return;
   Function& function = *recent.function;
   const bool off = FunctionTable::add(function, recent.calls, recent.ticks, g_rule);
   recent.calls = recent.ticks = 0;
-  if (off) tell_off(recorder, function);
+  if (off) report_off(recorder, function);
 }
 
 // What the thread knows of functions; null if they are not recorded.
@@ -271,7 +271,7 @@ extern "C" __attribute__((visibility("default"))) void __cyg_profile_func_enter(
       reinterpret_cast<std::uint64_t>(function) & refrain::spool::kAddressMask;
   const Recent& recent = thread->of(address);
   if (recent.function == nullptr) return;  // the table is full
-  FunctionState state = recent.function->state.load(std::memory_order_relaxed);
+  FunctionState state = recent.function->value.state.load(std::memory_order_relaxed);
   if (state == FunctionState::kNew) [[unlikely]]
     state = look_at(*recent.function);
   if (state != FunctionState::kRecorded) return;
@@ -290,7 +290,8 @@ extern "C" __attribute__((visibility("default"))) void __cyg_profile_func_exit(
   Recent& recent = thread->of(address);
   if (recent.function == nullptr) return;
   // One that was switched off may have begun before.
-  if (recent.function->state.load(std::memory_order_relaxed) != FunctionState::kRecorded &&
+  if (recent.function->value.state.load(std::memory_order_relaxed) !=
+          FunctionState::kRecorded &&
       (thread->stack.empty() || thread->stack.top().function != address))
     return;
   leave(*thread, recent, address,

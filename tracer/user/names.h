@@ -26,7 +26,7 @@ class NameTable {
     std::uint32_t number;
     bool is_new;
   };
-  // `more` tells texts apart that are otherwise equal (a file and line).
+  // `more` distinguishes texts that are otherwise equal (a file and line).
   Found number(std::string_view text, std::string_view more = {},
                std::uint32_t line = 0) noexcept;
 
@@ -54,6 +54,7 @@ class NameTable {
   std::uint32_t most_;
   std::uint32_t count_ = 0;
   recorder::HandlerSafeMutex mutex_;
+  // No AppendOnlyMap: keys are texts of any length.
   std::array<std::atomic<Entry*>, kSlots> slots_{};
 };
 

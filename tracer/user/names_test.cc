@@ -38,7 +38,7 @@ TEST_CASE("NameTable: full - no number, those known stay") {
   CHECK(table.number(std::string(2 << 20, 'x')).number == 0);
 }
 
-TEST_CASE("NameTable: threads - agree, and one of them is told of each") {
+TEST_CASE("NameTable: threads - agree, and each name is new to one of them") {
   static NameTable table(100000);
   constexpr int kTexts = 5000;
   std::vector<std::vector<std::uint32_t>> numbers(4, std::vector<std::uint32_t>(kTexts));

@@ -1,8 +1,8 @@
-/* refrain.h: what a program can tell Refrain about itself: regions, phases, parameters, and
+/* refrain.h: what a program can report to Refrain: regions, phases, parameters, and
  * where nothing is to be recorded. For C (C89 and later) and C++ (C++98 and later).
  *
- * This file is all that is needed to compile and to link. A program that carries these calls
- * runs unchanged where Refrain is not: each call is then a load and a branch. Where it is
+ * This file is all that is needed to compile and to link. A program with these calls runs
+ * unchanged without Refrain: each call is then a load and a branch. With it
  * (`refrain run`, linked, LD_PRELOAD), the library is found when the first call is made, once
  * for each executable and shared library that includes this file. REFRAIN_DISABLE, defined
  * before the include, leaves nothing of the calls.
@@ -27,7 +27,7 @@
  * regions (the main thread, if there are none); on others a phase is a region.
  *
  * PAUSE and RESUME concern all threads and are for that thread, too; they do not nest. Regions
- * that begin or end in between are kept account of. Inside a parallel region both take effect
+ * that begin or end in between are followed. Inside a parallel region both take effect
  * at its last barrier.
  *
  * Thread-safety: any thread; not for signal handlers that interrupt one of these calls (they
@@ -53,7 +53,7 @@ struct refrain_place {
   unsigned long id;
 };
 
-/* The library's functions. Members are only ever added, behind the others. */
+/* The library's functions. Members are only ever added, after the others. */
 struct refrain_api {
   size_t size; /* bytes of this */
   void (*region_begin)(struct refrain_place*);

@@ -51,8 +51,8 @@ std::string one_line(std::string_view text) {
   return line;
 }
 
-void tell(const ThreadRecorder& recorder, spool::TextKey key, const std::string& numbers,
-          std::string_view text) noexcept {
+void report(const ThreadRecorder& recorder, spool::TextKey key, const std::string& numbers,
+            std::string_view text) noexcept {
   const recorder::SlowPath slow_path;
   try {
     g_session->put_fact(&recorder, key, numbers + " " + one_line(text));
@@ -67,7 +67,7 @@ std::uint32_t name_in(const Record& record) noexcept {
 }
 
 // A symbol of the agent's stream, if the thread feeds it here; else a point where it may learn
-// what was decided. What the begin's record has to say of that is in `cut` and `epoch`.
+// what was decided. `cut` and `epoch` are for the record of the begin.
 struct Cut {
   std::uint8_t flag = 0;
   std::uint64_t epoch = 0;
@@ -117,9 +117,10 @@ RegionId region_of(const ThreadRecorder& recorder, std::string_view name,
   id = {region, named};
   if (!is_new) return id;
   try {
-    tell(recorder, spool::kTextUserRegion,
-         std::to_string(region) + " " + std::to_string(named) + " " + std::to_string(line),
-         one_line(name) + spool::kTextSeparator + one_line(file));
+    report(
+        recorder, spool::kTextUserRegion,
+        std::to_string(region) + " " + std::to_string(named) + " " + std::to_string(line),
+        one_line(name) + spool::kTextSeparator + one_line(file));
   } catch (const std::exception&) {
   }
   return id;
@@ -131,7 +132,7 @@ std::uint32_t name_of(std::string_view name) noexcept {
 
 std::uint32_t parameter_of(const ThreadRecorder& recorder, std::string_view name) noexcept {
   const auto [number, is_new] = g_parameters.number(name);
-  if (is_new) tell(recorder, spool::kTextUserParameter, std::to_string(number), name);
+  if (is_new) report(recorder, spool::kTextUserParameter, std::to_string(number), name);
   return number;
 }
 
@@ -157,7 +158,7 @@ void end_region(ThreadRecorder& recorder, std::uint32_t name) noexcept {
     if (kind == spool::kUserEnter || kind == spool::kFunctionEnter)
       end_innermost(recorder, ticks);
     else
-      recorder.drop_top();  // its own end, if it comes, is known to the writer
+      recorder.drop_top(ticks);  // its own end, if it comes, is known to the writer
   }
   end_innermost(recorder, ticks);
   if (!g_session->is_primary(&recorder)) {
@@ -198,7 +199,7 @@ void put_parameter(ThreadRecorder& recorder, std::uint32_t parameter,
 void put_parameter(ThreadRecorder& recorder, std::uint32_t parameter,
                    std::string_view value) noexcept {
   const auto [number, is_new] = g_strings.number(value);
-  if (is_new) tell(recorder, spool::kTextUserString, std::to_string(number), value);
+  if (is_new) report(recorder, spool::kTextUserString, std::to_string(number), value);
   if (number == 0) return recorder.count_loss(spool::kLossMemory);
   recorder.append(spool::record_words(spool::kUserParameter, Clock::now(), number,
                                       spool::kParameterText, parameter));
@@ -209,8 +210,8 @@ namespace {
 bool may_pause(ThreadRecorder& recorder) noexcept {
   if (outside() ? g_session->claim_primary(&recorder) : g_session->is_primary(&recorder))
     return true;
-  static std::atomic<bool> told{false};
-  if (!told.exchange(true)) {
+  static std::atomic<bool> reported{false};
+  if (!reported.exchange(true)) {
     const recorder::SlowPath slow_path;
     runtime::warn(
         "pause and resume have no effect on this thread, "

@@ -14,10 +14,10 @@ namespace refrain::user {
 
 struct RegionId {
   std::uint32_t region = 0;  // name, file and line
-  std::uint32_t name = 0;    // what begins and ends are matched by; 0: there is none
+  std::uint32_t name = 0;    // begins and ends are matched by it; 0: there is none
 };
 
-// The number of a region, made and told to the journal if it is new; {} if there are too many.
+// The number of a region, made and reported to the journal if it is new; {} if there are too many.
 RegionId region_of(const recorder::ThreadRecorder& recorder, std::string_view name,
                    std::string_view file, std::uint32_t line) noexcept;
 // Of a name alone, for ends: 0 if nothing has begun by it.

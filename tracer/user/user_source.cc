@@ -20,7 +20,7 @@ std::string_view text(const char* from, std::size_t bytes) noexcept {
   return from == nullptr ? std::string_view() : std::string_view(from, bytes);
 }
 
-// What a place's id holds: region, and name or parameter << 32. Threads that find it at the
+// The id of a place: region, and name or parameter << 32. Threads that find it at the
 // same time find the same.
 RegionId id_of(const refrain_place& place) noexcept {
   const unsigned long id = __atomic_load_n(&place.id, __ATOMIC_RELAXED);

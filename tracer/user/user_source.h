@@ -1,2 +1,2 @@
-// Event source for what the program tells of itself: the functions of refrain.h.
+// Event source for what the program itself reports: the functions of refrain.h.
 #pragma once

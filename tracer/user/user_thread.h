@@ -1,5 +1,5 @@
-// What the user source knows of a thread, and how the tracer comes to threads and programs that
-// have neither OpenMP nor MPI.
+// The user source's state of a thread, and how the tracer gets to threads and programs that have
+// neither OpenMP nor MPI.
 //
 // Place in the flow: ARCHITECTURE.md, step 2.
 // Reentrancy: a thread's first event may come from a signal handler that interrupts the making
@@ -15,10 +15,10 @@ namespace refrain::user {
 
 struct UserThread {
   bool starting = false;  // is in make_ready()
-  bool refused = false;   // no recorder could be had
+  bool refused = false;   // there is no recorder for it
   bool asked = false;     // whether it is the main one
   bool main = false;
-  std::uint32_t skipped = 0;  // begins that were not recorded for want of room on the stack
+  std::uint32_t skipped = 0;  // begins that were not recorded: the stack was full
 };
 
 // As runtime::t_thread.
@@ -33,8 +33,8 @@ inline bool ready() noexcept {
 // The thread that the process began with.
 bool is_main_thread() noexcept;
 
-// Whether what the thread does here it does in every run, so that it may be a symbol: outside of
-// all teams, or as the first member of an outermost one.
+// Whether the thread does the same here in every run, so that it may be a symbol: outside of all
+// teams, or as the first member of an outermost one.
 bool in_order(const recorder::ThreadRecorder& recorder) noexcept;
 // Whether it feeds the agent here, which it may come to do now.
 bool feeds(recorder::ThreadRecorder& recorder) noexcept;
@@ -46,7 +46,7 @@ inline void keep_up(recorder::ThreadRecorder& recorder, std::uint64_t ticks) noe
   runtime::g_session->reach_epoch(recorder, epoch, ticks);
 }
 
-// Whether a region of the user's may begin: the stack has room. `skipped` is kept account of.
+// Whether a region of the user's may begin: the stack has room. Counts `skipped`.
 bool may_begin(recorder::ThreadRecorder& recorder) noexcept;
 
 }  // namespace refrain::user

@@ -25,13 +25,16 @@ std::string part_folder(const std::string& work_folder, std::uint32_t rank) {
 
 std::string move_part(const std::string& work_folder, std::uint32_t rank) {
   const fs::path part = part_folder(work_folder, rank);
-  const fs::path to = fs::path(work_folder) / "traces";
   std::error_code error;
-  const std::vector<std::string> files = base::names_in((part / "traces").string(), error);
-  if (error) return part.string() + ": " + error.message();
-  for (const std::string& file : files) {
-    fs::rename(part / "traces" / file, to / file, error);
-    if (error) return (part / file).string() + ": " + error.message();
+  for (const char* folder : {"traces", "summary"}) {
+    if (!fs::exists(part / folder)) continue;  // there may be no summary
+    fs::create_directory(fs::path(work_folder) / folder, error);
+    const std::vector<std::string> files = base::names_in((part / folder).string(), error);
+    if (error) return (part / folder).string() + ": " + error.message();
+    for (const std::string& file : files) {
+      fs::rename(part / folder / file, fs::path(work_folder) / folder / file, error);
+      if (error) return (part / folder / file).string() + ": " + error.message();
+    }
   }
   base::remove_tree(part.string());
   return {};
@@ -54,8 +57,9 @@ ArchiveFolder::ArchiveFolder(std::string archive)
 
 ArchiveFolder::~ArchiveFolder() { base::remove_tree(work_); }
 
-// A process that died in publish() leaves files in their place without the anchor, and the rest
-// where it was. The work folder goes last: without it what is left would be somebody's.
+// A process that died in publish() leaves files in their place without the anchor, and the
+// others in the work folder. That goes last: without it nothing would show whose the files
+// are.
 bool ArchiveFolder::publication_was_interrupted() const {
   std::error_code error;
   return fs::exists(work_, error) && !fs::exists(fs::path(archive_) / kFiles.back(), error);

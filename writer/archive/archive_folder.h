@@ -2,7 +2,7 @@
 //
 // Place in the flow: ARCHITECTURE.md, step 7, around the writing.
 // Thread-safety: none. Ownership: what was not published is removed by the destructor.
-// Errors: as texts, empty for success. Nothing is thrown but for lack of memory.
+// Errors: as texts, empty for success. Throws only when memory runs out.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,13 @@
 
 namespace refrain::writer {
 
-// Where another process of the job writes its part, inside of the work folder.
+// The part of the work folder in which another process of the job writes.
 std::string part_folder(const std::string& work_folder, std::uint32_t rank);
 // Moves the events and local definitions of a part into the archive in the work folder,
 // which must have its own already; removes the rest.
 std::string move_part(const std::string& work_folder, std::uint32_t rank);
 
-// Removes traces.*, the anchor first; the folder and what else is in it stays.
+// Removes traces.*, the anchor first; keeps the folder and everything else in it.
 std::string remove_archive(const std::string& folder);
 
 class ArchiveFolder {
@@ -26,8 +26,8 @@ class ArchiveFolder {
   ArchiveFolder(const ArchiveFolder&) = delete;
   ArchiveFolder& operator=(const ArchiveFolder&) = delete;
 
-  // Makes the folder to write in; refuses where an archive is, unless `overwrite`. What is left of one
-  // that was being moved to its place is none.
+  // Makes the folder to write in; refuses where an archive is, unless `overwrite`. Files
+  // left by an interrupted publish() do not count as an archive.
   std::string prepare(bool overwrite);
   const std::string& work_folder() const noexcept { return work_; }
   // Moves the finished files to their place; traces.otf2, which readers look for, last.

@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <string>
 
+#include "writer/archive/location_reference.h"
+
 namespace refrain::writer {
 namespace {
 
@@ -31,7 +33,7 @@ constexpr MarkerDef kDefs[kMarkers] = {
     {"iterations skipped", OTF2_SEVERITY_NONE}, {"slow iteration", OTF2_SEVERITY_MEDIUM},
 };
 
-const char* hold_reason(std::uint8_t reason) {
+const char* suspend_reason(std::uint8_t reason) {
   switch (reason) {
     case spool::kGapIterations:
       return "the limit of iterations is reached";
@@ -88,7 +90,8 @@ class MarkerList {
     for (const spool::LimitReached& limit : process_.journal().limits)
       put(kLimit, limit.ticks, 0,
           limit.cause < spool::kLossCauses ? spool::kLossNames[limit.cause] : "other");
-    for (const spool::HeldSummary& held : process_.journal().summaries) summary(held);
+    for (const spool::SkippedSummary& skipped : process_.journal().summaries)
+      summary(skipped);
     for (const spool::SlowIteration& slow : process_.journal().slow) this->slow(slow);
     if (recovered)
       put(kRecovered, process_.end_ticks(), 0,
@@ -121,7 +124,7 @@ class MarkerList {
     }
   }
 
-  // The loop that was running; outermost of them.
+  // The name of the outermost loop that was running.
   std::string loop_at(std::uint64_t ticks) const {
     const spool::LoopVisit* best = nullptr;
     for (const spool::LoopVisit& visit : process_.journal().visits) {
@@ -135,25 +138,28 @@ class MarkerList {
   void gaps() {
     for (const Gap& gap : process_.gaps().gaps) {
       const std::uint64_t end = std::min(gap.resume_ticks, process_.end_ticks());
-      put(kSuspended, gap.hold_ticks, end > gap.hold_ticks ? end - gap.hold_ticks : 0,
-          loop_at(gap.hold_ticks) + hold_reason(gap.hold_reason));
+      put(kSuspended, gap.suspend_ticks,
+          end > gap.suspend_ticks ? end - gap.suspend_ticks : 0,
+          loop_at(gap.suspend_ticks) + suspend_reason(gap.suspend_reason));
       if (gap.resume_epoch != kNever)
         put(kResumed, gap.resume_ticks, 0, loop_at(gap.resume_ticks) + resume_reason(gap));
     }
   }
 
-  void summary(const spool::HeldSummary& held) {
+  void summary(const spool::SkippedSummary& skipped) {
     const double ns = 1e9 / process_.ticks_per_second();
-    const double count = static_cast<double>(std::max<std::uint64_t>(1, held.iterations));
+    const double count =
+        static_cast<double>(std::max<std::uint64_t>(1, skipped.iterations));
     char text[160];
-    std::snprintf(
-        text, sizeof(text),
-        ": %llu iterations, total %.0f ns, mean %.0f ns, minimum %.0f ns, "
-        "maximum %.0f ns",
-        static_cast<unsigned long long>(held.iterations),
-        static_cast<double>(held.total) * ns, static_cast<double>(held.total) * ns / count,
-        static_cast<double>(held.least) * ns, static_cast<double>(held.greatest) * ns);
-    put(kSummary, held.ticks, 0, loop_name(held.loop) + text);
+    std::snprintf(text, sizeof(text),
+                  ": %llu iterations, total %.0f ns, mean %.0f ns, minimum %.0f ns, "
+                  "maximum %.0f ns",
+                  static_cast<unsigned long long>(skipped.iterations),
+                  static_cast<double>(skipped.total) * ns,
+                  static_cast<double>(skipped.total) * ns / count,
+                  static_cast<double>(skipped.least) * ns,
+                  static_cast<double>(skipped.greatest) * ns);
+    put(kSummary, skipped.ticks, 0, loop_name(skipped.loop) + text);
   }
 
   void slow(const spool::SlowIteration& slow) {
@@ -176,8 +182,6 @@ class MarkerList {
   std::vector<MarkerFacts> markers_;
 };
 
-}  // namespace
-
 OTF2_ErrorCode define_markers(OTF2_MarkerWriter* writer) {
   for (OTF2_MarkerRef marker = 0; marker < kMarkers; ++marker) {
     const OTF2_ErrorCode code = OTF2_MarkerWriter_WriteDefMarker(
@@ -187,15 +191,9 @@ OTF2_ErrorCode define_markers(OTF2_MarkerWriter* writer) {
   return OTF2_SUCCESS;
 }
 
-std::vector<MarkerFacts> markers_of(const ProcessModel& process,
-                                    const std::vector<RegionDef>& regions, bool recovered,
-                                    const ClockMap* clock) {
-  return MarkerList(process, regions, clock).make(recovered);
-}
-
-OTF2_ErrorCode write_markers(OTF2_MarkerWriter* writer,
-                             const std::vector<MarkerFacts>& markers,
-                             std::uint64_t primary_location) {
+OTF2_ErrorCode write_of_location(OTF2_MarkerWriter* writer,
+                                 const std::vector<MarkerFacts>& markers,
+                                 std::uint64_t primary_location) {
   for (const MarkerFacts& marker : markers) {
     const OTF2_ErrorCode code = OTF2_MarkerWriter_WriteMarker(
         writer, marker.global_ticks, marker.duration, marker.marker,
@@ -203,6 +201,32 @@ OTF2_ErrorCode write_markers(OTF2_MarkerWriter* writer,
     if (code != OTF2_SUCCESS) return code;
   }
   return OTF2_SUCCESS;
+}
+
+}  // namespace
+
+std::vector<MarkerFacts> markers_of(const ProcessModel& process,
+                                    const std::vector<RegionDef>& regions, bool recovered,
+                                    const ClockMap* clock) {
+  return MarkerList(process, regions, clock).make(recovered);
+}
+
+void write_markers(Otf2Archive& archive, const std::vector<ProcessFacts>& processes) {
+  constexpr const char* kWhat = "cannot write markers";
+  OTF2_MarkerWriter* writer = OTF2_Archive_GetMarkerWriter(archive.get());
+  if (writer == nullptr) {
+    archive.check(OTF2_ERROR_FILE_CAN_NOT_OPEN, kWhat);
+    return;
+  }
+  archive.check(define_markers(writer), kWhat);
+  std::uint64_t first = 0;
+  for (const ProcessFacts& process : processes) {
+    archive.check(write_of_location(writer, process.markers,
+                                    location_reference(first, process.primary)),
+                  kWhat);
+    first += process.locations.size();
+  }
+  archive.check(OTF2_Archive_CloseMarkerWriter(archive.get(), writer), kWhat);
 }
 
 }  // namespace refrain::writer

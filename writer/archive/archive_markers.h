@@ -1,17 +1,16 @@
-// Marks in the archive what Refrain did and why: loops found, writing suspended and
+// Marks in the archive what Refrain did and why: loops detected, writing suspended and
 // resumed, patterns broken, limits reached.
 //
-// Place in the flow: ARCHITECTURE.md, step 7, after the events. Markers stand on the
-// location that feeds the agent. With marks=summary, one more for each gap tells how many
-// iterations were held and how long they took.
-// Thread-safety: none. Cost: linear in the number of gaps, visits and mismatches.
+// Place in the flow: ARCHITECTURE.md, step 7, after the events. Markers are on the location
+// that feeds the detector. With marks=summary, one more for each gap says how many
+// iterations were skipped and how long they took.
+// Thread-safety: none. Errors: the archive's. Cost: linear in the number of gaps, visits and
+// mismatches.
 #pragma once
 
-#include <otf2/otf2.h>
-
-#include <cstdint>
 #include <vector>
 
+#include "writer/archive/otf2_archive.h"
 #include "writer/job/process_facts.h"
 #include "writer/process/clock_map.h"
 #include "writer/process/process_model.h"
@@ -23,11 +22,7 @@ std::vector<MarkerFacts> markers_of(const ProcessModel& process,
                                     const std::vector<RegionDef>& regions, bool recovered,
                                     const ClockMap* clock = nullptr);
 
-// Before the first write_markers().
-OTF2_ErrorCode define_markers(OTF2_MarkerWriter* writer);
-
-OTF2_ErrorCode write_markers(OTF2_MarkerWriter* writer,
-                             const std::vector<MarkerFacts>& markers,
-                             std::uint64_t primary_location);
+// Of all processes, in order of their numbers in the archive.
+void write_markers(Otf2Archive& archive, const std::vector<ProcessFacts>& processes);
 
 }  // namespace refrain::writer

@@ -10,8 +10,7 @@
 namespace refrain::writer {
 namespace {
 
-// All pages in one call. Where the kernel cannot (before 5.14) they come one by one, as they are
-// touched.
+// All pages in one call. Kernels before 5.14 provide them one by one, as they are touched.
 void touch(void* memory, std::size_t bytes) noexcept {
 #ifdef MADV_POPULATE_WRITE
   const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));

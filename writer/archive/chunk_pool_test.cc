@@ -10,7 +10,7 @@ namespace refrain::writer {
 
 constexpr std::size_t kChunk = 256 << 10;
 
-TEST_CASE("Chunk pool: what was given back is used again - by size") {
+TEST_CASE("Chunk pool: returned chunks - are reused, by size") {
   ChunkPool pool;
   void* const first = pool.take(kChunk);
   REQUIRE(first != nullptr);
@@ -30,7 +30,7 @@ TEST_CASE("Chunk pool: what was given back is used again - by size") {
   pool.give_back(large, 4 * kChunk);
 }
 
-TEST_CASE("Chunk pool: several threads - each its own, and no more than they had at once") {
+TEST_CASE("Chunk pool: several threads - different chunks, no more than in use at once") {
   ChunkPool pool;
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t)
@@ -50,7 +50,7 @@ TEST_CASE("Chunk pool: several threads - each its own, and no more than they had
   CHECK(pool.bytes() <= 8 * kChunk);
 }
 
-// The address sanitizer ends the program where there is no memory.
+// The address sanitizer ends the program when an allocation fails.
 #ifndef __SANITIZE_ADDRESS__
 TEST_CASE("Chunk pool: no memory - null") {
   ChunkPool pool;

@@ -35,13 +35,6 @@ std::string host_name(const ProcessFacts& process) {
   return process.host.empty() ? "node" : process.host;
 }
 
-OTF2_Paradigm paradigm_of(RegionClass cls) {
-  if (cls == RegionClass::kNone || cls == RegionClass::kUser) return OTF2_PARADIGM_USER;
-  if (cls == RegionClass::kFunction) return OTF2_PARADIGM_COMPILER;
-  if (cls == RegionClass::kProgram) return OTF2_PARADIGM_MEASUREMENT_SYSTEM;
-  return cls == RegionClass::kMpi ? OTF2_PARADIGM_MPI : OTF2_PARADIGM_OPENMP;
-}
-
 class DefinitionWriter {
  public:
   DefinitionWriter(OTF2_GlobalDefWriter* writer, const DefinitionInput& input)
@@ -55,6 +48,8 @@ class DefinitionWriter {
     regions();
     metrics();
     teams();
+    // Calls may have been recorded before a killed process knew its rank.
+    if (in_.comms != nullptr || !in_.regions->places().empty()) mpi_paradigm();
     if (in_.comms != nullptr) mpi();
     location_properties();
     flush_strings();
@@ -64,7 +59,7 @@ class DefinitionWriter {
  private:
   const std::vector<ProcessFacts>& processes() const { return in_.job->processes; }
 
-  // Strings must stand before what refers to them; each is written when first used.
+  // Strings must come before what refers to them; each is written when first used.
   OTF2_StringRef text(const std::string& value) {
     const OTF2_StringRef ref = in_.strings->intern(value);
     flush_strings();
@@ -104,7 +99,7 @@ class DefinitionWriter {
                                               OTF2_PARADIGM_CLASS_THREAD_FORK_JOIN));
     check_(OTF2_GlobalDefWriter_WriteParameter(
         writer_, kIterationParameter, text("iteration"), OTF2_PARAMETER_TYPE_INT64));
-    // Readers want the references without a hole.
+    // Readers expect consecutive references.
     if (in_.comms != nullptr || !in_.regions->parameters().empty()) {
       check_(OTF2_GlobalDefWriter_WriteParameter(
           writer_, kIoBytesParameter, text("bytes moved"), OTF2_PARAMETER_TYPE_UINT64));
@@ -180,14 +175,12 @@ class DefinitionWriter {
       const OTF2_RegionFlag flags = loop ? OTF2_REGION_FLAG_PHASE : OTF2_REGION_FLAG_NONE;
       check_(OTF2_GlobalDefWriter_WriteRegion(
           writer_, ref++, text(region.name), text(region.canonical),
-          text(region.description),
-          region.cls == RegionClass::kMpi ? base::role_of_mpi(region.name)
-                                          : role_of(region.cls),
-          paradigm_of(region.cls), flags, text(region.file), region.line, 0));
+          text(region.description), role_of(region), paradigm_of(region.cls), flags,
+          text(region.file), region.line, 0));
     }
   }
 
-  // Values accumulate from the begin of a location on; they stand before enters and leaves.
+  // Values accumulate from the begin of a location; they come before enters and leaves.
   void metrics() {
     OTF2_MetricMemberRef member = 0;
     for (std::size_t i = 0; i < in_.metrics->size(); ++i) {
@@ -236,11 +229,15 @@ class DefinitionWriter {
     }
   }
 
+  void mpi_paradigm() {
+    check_(write_mpi_paradigm(writer_, in_.regions->places(),
+                              [this](const std::string& value) { return text(value); }));
+  }
+
   void mpi() {
     MpiDefinitionInput input;
     input.comms = in_.comms;
     input.text = [this](const std::string& value) { return text(value); };
-    check_(write_mpi_paradigm(writer_, in_.regions->places(), input.text));
     std::uint64_t teams = 0;
     std::uint64_t first = 0;
     for (const ProcessFacts& process : processes()) {
@@ -270,9 +267,9 @@ class DefinitionWriter {
     property(location, "BYTES_RECEIVED", counts.bytes_received);
   }
 
-  // Begin and end of threads are told here: as OTF2 events they would belong to a
+  // Begin and end of threads are properties: as OTF2 events they would belong to a
   // create/wait paradigm, whose readers look for the ThreadCreate that OpenMP does not
-  // have; as a region they would stand below every call path of a worker.
+  // have; as a region they would be at the bottom of every call path of a worker.
   void location_properties() {
     auto next = locations_.begin();
     for (const ProcessFacts& process : processes()) {
@@ -316,6 +313,18 @@ OTF2_StringRef StringTable::intern(const std::string& text) {
   return at->second;
 }
 
+OTF2_Paradigm paradigm_of(RegionClass cls) noexcept {
+  if (cls == RegionClass::kNone || cls == RegionClass::kUser) return OTF2_PARADIGM_USER;
+  if (cls == RegionClass::kFunction) return OTF2_PARADIGM_COMPILER;
+  if (cls == RegionClass::kProgram) return OTF2_PARADIGM_MEASUREMENT_SYSTEM;
+  return cls == RegionClass::kMpi ? OTF2_PARADIGM_MPI : OTF2_PARADIGM_OPENMP;
+}
+
+OTF2_RegionRole role_of(const RegionDef& region) noexcept {
+  return region.cls == RegionClass::kMpi ? base::role_of_mpi(region.name)
+                                         : role_of(region.cls);
+}
+
 OTF2_RegionRole role_of(RegionClass cls) noexcept {
   switch (cls) {
     case RegionClass::kParallel:
@@ -336,8 +345,8 @@ OTF2_RegionRole role_of(RegionClass cls) noexcept {
       return OTF2_REGION_ROLE_WORKSHARE;
     case RegionClass::kMasked:
       return OTF2_REGION_ROLE_MASTER;
-    // Of taskwait and taskgroup as well, as Score-P has it. A wait is of the same kind as
-    // what it lies in: what a reader takes for a barrier's time is all of it then.
+    // Also for taskwait and taskgroup, as in Score-P. A wait has the same role as its
+    // region, so that a reader counts all of it as a barrier's time.
     case RegionClass::kBarrier:
     case RegionClass::kTaskwait:
     case RegionClass::kTaskgroup:

@@ -1,11 +1,11 @@
 // Writes the global definitions of an archive: strings, clock, system tree, locations,
 // regions, teams.
 //
-// Place in the flow: ARCHITECTURE.md, step 7, after the events: only then the number of
-// events of each location is known.
-// Locations stand process by process; what their references are: location_reference.h.
+// Place in the flow: ARCHITECTURE.md, step 7, after the events, because only then the
+// number of events of each location is known.
+// Locations come process by process; their references: location_reference.h.
 // Thread-safety: none, one thread. Ownership: nothing is kept.
-// Cost: linear in what is defined.
+// Cost: linear in the definitions.
 #pragma once
 
 #include <otf2/otf2.h>
@@ -22,7 +22,7 @@
 
 namespace refrain::writer {
 
-// Gives equal strings one number, from 0 (the empty one) on.
+// Numbers strings, equal ones alike, from 0 (the empty one) on.
 class StringTable {
  public:
   StringTable() { intern(""); }
@@ -45,6 +45,8 @@ struct DefinitionInput {
 
 // The role of a region in OTF2.
 OTF2_RegionRole role_of(RegionClass cls) noexcept;
+OTF2_RegionRole role_of(const RegionDef& region) noexcept;
+OTF2_Paradigm paradigm_of(RegionClass cls) noexcept;
 
 OTF2_ErrorCode write_definitions(OTF2_GlobalDefWriter* writer,
                                  const DefinitionInput& input);

@@ -18,7 +18,7 @@ bool EventSink::skips(std::uint32_t region) noexcept {
   return true;
 }
 
-// Before an enter or leave that has the time last_. `counted`: they are of its moment.
+// Before an enter or leave at the time last_. `counted`: the values are of that time.
 void EventSink::put_metric(bool counted) {
   if (metric_values_.empty()) return;
   if (counted && ok()) {
@@ -53,7 +53,8 @@ void EventSink::enter_iteration(std::uint64_t ticks, std::uint32_t region,
                                 std::uint64_t number, std::uint8_t kept, bool complete) {
   if (!ok() || region >= regions_.size()) return;
   ticks = at_edge(ticks);
-  // Nearly all iterations of a long run are skipped: they do without, at 30 bytes a mark.
+  // Nearly all iterations of a long run are skipped; leaving it out of these keeps a mark
+  // at 30 bytes.
   if (kept != 0) check(OTF2_AttributeList_AddUint8(attributes_, kWrittenAttribute, kept));
   if (!complete) check(OTF2_AttributeList_AddUint8(attributes_, kCompleteAttribute, 0));
   check(OTF2_EvtWriter_Enter(writer_, attributes_, ticks, region));

@@ -4,11 +4,12 @@
 // Thread-safety: none; each location has its own, and libotf2 writers of different
 // locations may be used at the same time.
 // Ownership: does not own the OTF2_EvtWriter.
-// Units: ticks. A time before the last one is raised to it: time never runs backwards. No two
-// enters and leaves have the same time, for readers may sort them by it: one that would is a
-// tick later, as is what follows until the program's own times are ahead again.
+// Units: ticks. A time before the last one is raised to it, so that time never runs
+// backwards. No two enters and leaves have the same time, because readers may sort by it:
+// the second gets the next tick, and so do those after it until the program's own times are
+// ahead again.
 // Errors: the first error of libotf2 is kept in error(); everything after it is dropped.
-// Cost: that of libotf2, 12..25 ns an event, and a stop when its buffer is flushed.
+// Cost: that of libotf2, 12..25 ns an event, and a pause when its buffer is flushed.
 #pragma once
 
 #include <otf2/otf2.h>
@@ -31,7 +32,7 @@ inline constexpr OTF2_ParameterRef kIoBytesParameter = 1;
 inline constexpr OTF2_ParameterRef kPollsParameter = 2;
 inline constexpr OTF2_ParameterRef kFirstUserParameter = 3;
 
-// A message, as its sender or its receiver tells it.
+// One end of a message, as its sender or its receiver reports it.
 struct MessageEnd {
   std::uint32_t peer = 0;  // rank in the communicator
   OTF2_CommRef comm = 0;
@@ -49,7 +50,7 @@ struct Collective {
 
 class EventSink {
  public:
-  // Without a writer it takes everything and writes nothing.
+  // Without a writer it accepts everything and writes nothing.
   EventSink(OTF2_EvtWriter* writer, const std::vector<RegionDef>& regions);
   ~EventSink();
   EventSink(const EventSink&) = delete;
@@ -62,7 +63,7 @@ class EventSink {
   void enter_iteration(std::uint64_t ticks, std::uint32_t region, std::uint64_t number,
                        std::uint8_t kept, bool complete);
   void on_off(std::uint64_t ticks, bool on);
-  // The same inside of a gap, around what is in the archive nevertheless.
+  // The same inside a gap, around an event that is in the archive nevertheless.
   void edge(std::uint64_t ticks, bool on);
   void fork(std::uint64_t ticks, std::uint32_t requested);
   void join(std::uint64_t ticks);
@@ -70,8 +71,8 @@ class EventSink {
   void team_end(std::uint64_t ticks, std::uint32_t comm);
   void task_create(std::uint64_t ticks, std::uint32_t comm, std::uint32_t creator,
                    std::uint32_t number);
-  // `number` 0: to the implicit task; nothing is written if that runs already. Readers are back
-  // there when an explicit task is complete, and do not expect to be sent once more.
+  // `number` 0: to the implicit task; not written if that runs already. Readers return to
+  // it when an explicit task completes, and do not expect a switch.
   void task_switch(std::uint64_t ticks, std::uint32_t comm, std::uint32_t creator,
                    std::uint32_t number);
   void task_complete(std::uint64_t ticks, std::uint32_t comm, std::uint32_t creator,
@@ -84,9 +85,9 @@ class EventSink {
   void receive(std::uint64_t ticks, const MessageEnd& message, std::uint64_t request);
   void send_complete(std::uint64_t ticks, std::uint64_t request);
   void receive_request(std::uint64_t ticks, std::uint64_t request);
-  // By a call of `region`: with a filter that takes the call nothing is to be seen of the poll.
+  // By a call of `region`: if the filter drops the call, nothing of the poll is written.
   void request_test(std::uint64_t ticks, std::uint64_t request, std::uint32_t region);
-  // How many polls the innermost region, `region`, tells of.
+  // How many polls were coalesced into the innermost region, `region`.
   void polls(std::uint64_t ticks, std::uint64_t number, std::uint32_t region);
   void request_cancelled(std::uint64_t ticks, std::uint64_t request);
   void collective_begin(std::uint64_t ticks);
@@ -103,14 +104,14 @@ class EventSink {
   void parameter_text(std::uint64_t ticks, OTF2_ParameterRef parameter,
                       OTF2_StringRef value);
 
-  // Values of counters, in the order of the process' metrics: written directly before the enter
-  // or leave that comes next, if that has this time.
-  void hold_metric(std::uint64_t ticks, std::vector<std::uint64_t> values) {
+  // Values of counters, in the order of the process' metrics: written directly before the
+  // next enter or leave if that has this time.
+  void queue_metric(std::uint64_t ticks, std::vector<std::uint64_t> values) {
     metric_ticks_ = std::max(ticks, last_);
     metric_values_ = std::move(values);
   }
   void set_metric(OTF2_MetricRef metric) noexcept { metric_ = metric; }
-  // How many ticks lie between two enters or leaves at least: one, or two where readers
+  // The minimum number of ticks between two enters or leaves: one, or two where readers
   // interpolate between clock offsets, which rounds.
   void set_spacing(std::uint64_t ticks) noexcept { spacing_ = ticks; }
 
@@ -144,7 +145,7 @@ class EventSink {
   OTF2_AttributeList* attributes_;
   const std::vector<RegionDef>& regions_;
   std::uint64_t last_ = 0;
-  std::uint64_t next_edge_ = 0;  // when the next enter or leave may be
+  std::uint64_t next_edge_ = 0;  // earliest time of the next enter or leave
   std::uint64_t spacing_ = 1;
   std::uint64_t filtered_ = 0;
   bool in_task_ = false;  // an explicit one

@@ -1,9 +1,8 @@
 // The files of local definitions: one a location, with the offsets of its process' clock.
 //
-// Place in the flow: ARCHITECTURE.md, step 7, behind the events. Definitions are global but
-// for the offsets of clocks; readers open a file of local ones for each location whether it
-// has any or not. Thread-safety: none. Errors: the archive's. Cost: a small file a
-// location.
+// Place in the flow: ARCHITECTURE.md, step 7, after the events. Only clock offsets are
+// local definitions, but readers open the file of each location whether it has any or not.
+// Thread-safety: none. Errors: the archive's. Cost: a small file a location.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +20,7 @@ struct LocalDefinitions {
       nullptr;  // nullptr: its clock is the archive's
 };
 
-// `first_location`: how many locations lie before them. Nothing more is written after an
+// `first_location`: the number of locations before them. Writes nothing more after an
 // error.
 void write_local_definitions(Otf2Archive& archive, std::uint64_t first_location,
                              const std::vector<LocalDefinitions>& processes);

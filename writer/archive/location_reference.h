@@ -1,10 +1,10 @@
 // The reference of a location in the archive.
 //
 // Place in the flow: ARCHITECTURE.md, step 7; events, definitions and markers use it.
-// Readers take the number of a thread in its process from the reference, in two ways: from
-// its upper half, or as the difference to the least one of the process, of which some keep
-// the lower half only. So the upper half is the thread's number and the lower half counts
-// through all locations of the archive, process by process.
+// Readers derive the number of a thread in its process from the reference in two ways: from
+// the upper half, or as the difference to the smallest one of the process, of which some
+// keep the lower half only. So the upper half is the thread's number and the lower half
+// counts through all locations of the archive, process by process.
 // Thread-safety: pure.
 #pragma once
 

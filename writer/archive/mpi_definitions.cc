@@ -62,8 +62,8 @@ class MpiDefinitions {
     return parent == kNoRank ? OTF2_UNDEFINED_COMM : reference(parent);
   }
 
-  // What was made of an intercommunicator (MPI_Intercomm_merge) has no parent: readers look for
-  // it among the others.
+  // A communicator made from an intercommunicator (MPI_Intercomm_merge) has no parent:
+  // readers look for it among the others.
   OTF2_CommRef intra_parent_of(std::size_t index) const {
     const std::uint32_t parent = in_.comms->comms[index].parent;
     const bool inter = parent != kNoRank && parent < in_.comms->comms.size() &&
@@ -71,7 +71,7 @@ class MpiDefinitions {
     return inter ? OTF2_UNDEFINED_COMM : parent_of(index);
   }
 
-  // What a communicator refers to stands before it: readers look it up at once.
+  // What a communicator refers to comes before it: readers look it up at once.
   void comm(std::size_t index) {
     if (written_[index]) return;
     written_[index] = true;

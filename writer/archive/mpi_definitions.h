@@ -3,8 +3,9 @@
 //
 // Place in the flow: ARCHITECTURE.md, step 7; a part of definitions.h.
 // In the archive: the locations of MPI are the primary location of each process, by rank; a
-// communicator is a group of ranks; MPI_COMM_SELF has a group of its own kind. Groups and
-// communicators are numbered behind those of OpenMP teams.
+// communicator is a group of ranks; MPI_COMM_SELF has a group kind of its own. Groups and
+// communicators are numbered after those of OpenMP teams.
+// Thread-safety: none, one thread. Ownership: nothing is kept.
 // Thread-safety: none, one thread. Ownership: nothing is kept.
 #pragma once
 

@@ -1,5 +1,5 @@
-// The values of OMPT enumerations that spool records carry in `sub`. The writer does not
-// include <omp-tools.h>: it also reads spools of other machines and other runtimes. The
+// The values of OMPT enumerations that spool records have in `sub`. The writer does not
+// include <omp-tools.h> because it also reads spools of other machines and runtimes. The
 // numbers are fixed by the OpenMP specification 5.1 / 5.2, section "OMPT data types".
 #pragma once
 

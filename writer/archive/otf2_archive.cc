@@ -15,8 +15,8 @@
 
 namespace refrain::writer {
 
-// What libotf2 says of an error comes by its callback, on the thread that has it; what
-// we were doing then, by check().
+// Error texts of libotf2 come by its callback, on the thread with the error; what failed
+// here, by check().
 struct Otf2Messages {
   std::mutex mutex;
   std::string first;
@@ -28,8 +28,8 @@ struct Otf2Messages {
     first = std::string(what) + ": " +
             (library.empty() ? OTF2_Error_GetDescription(code) : library);
   }
-  // libotf2 does not hand on every error that it has told of, such as those of a last
-  // flush: one that was told is one that happened.
+  // libotf2 does not return every error that it has reported, such as those of a last
+  // flush.
   void take_unreported() {
     const std::lock_guard<std::mutex> lock(mutex);
     if (first.empty() && !library.empty()) first = "cannot write the archive: " + library;
@@ -59,13 +59,13 @@ extern "C" OTF2_FlushType refrain_pre_flush(void*, OTF2_FileType, OTF2_LocationR
   return OTF2_FLUSH;
 }
 
-// Of one buffer of libotf2: chunks of one size.
+// Chunks of one size, for one buffer of libotf2.
 struct Chunks {
   std::vector<void*> all;
   std::size_t bytes = 0;
 };
 
-// No more memory is libotf2's sign to flush what it has.
+// Returning no memory makes libotf2 flush what it has.
 extern "C" void* refrain_allocate(void* pool, OTF2_FileType type, OTF2_LocationRef,
                                   void** buffer_data, uint64_t bytes) {
   auto* chunks = static_cast<Chunks*>(*buffer_data);
@@ -100,7 +100,7 @@ extern "C" void refrain_free_all(void* pool, OTF2_FileType, OTF2_LocationRef,
 }
 
 // Without a post-flush callback libotf2 writes no record of a flush: the run is over, and
-// readers would take one for time that the program has lost.
+// readers would take one for time that the program lost.
 constexpr OTF2_FlushCallbacks kFlush = {refrain_pre_flush, nullptr};
 constexpr OTF2_MemoryCallbacks kMemory = {refrain_allocate, refrain_free_all};
 
@@ -153,7 +153,7 @@ void Otf2Archive::close() {
   if (archive_ == nullptr) return;
   if (!error().empty()) {
     // After a write that failed (a full disk), libotf2 frees its buffers twice when it is
-    // closed. The process is at its end: what is left open is left to the kernel.
+    // closed. The process is about to end, so open files are left to the kernel.
 #if defined(__SANITIZE_ADDRESS__)
     __lsan_ignore_object(archive_);
 #endif

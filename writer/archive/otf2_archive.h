@@ -1,15 +1,16 @@
-// An OTF2 archive that is being written: opening, closing, and what libotf2 wants to have
-// registered for it.
+// An OTF2 archive that is being written: opening, closing, and the callbacks that libotf2
+// needs.
 //
 // Place in the flow: ARCHITECTURE.md, step 7; archive_writer.cc fills it.
 // Thread-safety: writers of different locations may be used at the same time; opening,
-// closing and errors belong to one thread. libotf2 has one error callback a process: it
-// is ours while an Otf2Archive lives, so that nothing is printed.
+// closing and errors belong to one thread. libotf2 has one error callback a process: an
+// Otf2Archive owns it during its lifetime, so that nothing is printed.
 // Ownership: closes the archive when destroyed.
 // Cost: at most kChunksPerLocation chunks of 256 KiB for each location being written, then
-// they are flushed (libotf2 alone would keep 128 MiB for each); one of definitions at a time. They
-// are the smallest that OTF2 allows, for libotf2 touches all of each: with its defaults of 1 and
-// 4 MiB, 5 MiB for every location that has written a few bytes.
+// they are flushed (libotf2 alone would keep 128 MiB for each); one of definitions at a
+// time. These are the smallest chunks that OTF2 allows, because libotf2 touches all of
+// each: with its defaults of 1 and 4 MiB, that is 5 MiB for every location that has written
+// a few bytes.
 #pragma once
 
 #include <otf2/otf2.h>
@@ -24,15 +25,16 @@
 namespace refrain::writer {
 
 inline constexpr std::size_t kChunksPerLocation = 16;
-// A definition must fit into a chunk: up to so many bytes one surely fits into a small one.
+// A definition must fit into a chunk: up to this many bytes, it fits into the smallest one.
 inline constexpr std::uint64_t kShortDefinition = 64 << 10;
 
 struct Otf2Messages;
 
 class Otf2Archive {
  public:
-  // Creates <folder>/traces.*; the folder must not hold any. error() tells success.
-  // `longest_definition`: bytes, about; the same in all processes that write to one archive.
+  // Creates <folder>/traces.*, which must not exist yet. error() reports success.
+  // `longest_definition`: bytes, about; the same in all processes that write to one
+  // archive.
   Otf2Archive(const std::string& folder, const std::string& machine,
               std::uint64_t longest_definition);
   ~Otf2Archive();
@@ -40,13 +42,13 @@ class Otf2Archive {
   Otf2Archive& operator=(const Otf2Archive&) = delete;
 
   OTF2_Archive* get() const noexcept { return archive_; }
-  // The first thing that went wrong, in words; empty if nothing did.
+  // The first thing that went wrong; empty if nothing did.
   std::string error() const;
-  // Takes a result into account; true if it is a success.
+  // Checks a result; true if it is a success.
   bool check(OTF2_ErrorCode code, const char* what);
-  // What the anchor file says of the trace.
+  // The description of the trace in the anchor file.
   void describe(const std::string& text);
-  // Everything is on disk afterwards, or error() says why not.
+  // Afterwards everything is on disk, or error() says why not.
   void close();
 
  private:

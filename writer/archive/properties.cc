@@ -88,7 +88,7 @@ const char* kind_name(std::size_t kind) {
   }
 }
 
-// Arguments are ended by NUL; a user reads them with blanks.
+// Arguments end with NUL; users read them with blanks.
 std::string readable(std::string command) {
   while (!command.empty() && command.back() == '\0') command.pop_back();
   std::replace(command.begin(), command.end(), '\0', ' ');

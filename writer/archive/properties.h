@@ -1,10 +1,10 @@
-// The properties of an archive: what Refrain was, how it was set, what it saw, wrote and
+// The properties of an archive: Refrain's version and settings, what it recorded, wrote and
 // lost, and its loops, so that tools need nothing but the archive.
 //
-// Place in the flow: ARCHITECTURE.md, step 7, last thing before the archive is closed;
+// Place in the flow: ARCHITECTURE.md, step 7, the last step before the archive is closed;
 // analysis/archive_info.h reads them.
 // Names (all begin with REFRAIN::):
-//     VERSION COMMAND RUNTIME            as the journal tells
+//     VERSION COMMAND RUNTIME            from the journal
 //     SETTING::<NAME>                    one a setting
 //     EVENTS_SEEN EVENTS_WRITTEN EVENTS_FILTERED EVENTS_UNMATCHED  callbacks; see
 //                                        write_options.h
@@ -16,16 +16,16 @@
 //                                        duration in ns, name; at most 1000
 //     STRUCTURE                          the nest of loops in one line (filters/nest.h)
 //     BUDGET_LIMIT                       iterations of a loop with which the budget is kept
-//     LIMIT_REASON                       why the limit keeps most of the run, if it does
+//     LIMIT_REASON                       why most of the run is written despite the limit, if so
 //     PROCESSES MESSAGES SENDS_DROPPED RECEIVES_DROPPED MESSAGE_BYTES COLLECTIVES
 //     COLLECTIVES_DROPPED ONE_SIDED ONE_SIDED_DROPPED POLLS_TOGETHER CLOCK_CHECKED
 //     CLOCK_VIOLATIONS CLOCK_REPAIRED ITERATIONS_GIVEN_UP ITERATIONS_ALONE
 //                                        of a job that uses MPI; see MpiResult
-//     MPI_TAKEN                          procedures of MPI that the program had of its own: there
+//     MPI_TAKEN                          procedures of MPI that the program defines itself: there
 //                                        are no messages and collectives
 //     COMPLAINTS                         what was wrong with the spool, if anything was
-//     SHORTENED                          names of properties that are not complete, with commas
-//                                        between; see short_properties.h
+//     SHORTENED                          names of properties that are not complete, separated by
+//                                        commas; see short_properties.h
 // Thread-safety: pure functions.
 #pragma once
 
@@ -41,12 +41,13 @@ namespace refrain::writer {
 
 using Properties = std::vector<std::pair<std::string, std::string>>;
 
-// Values are never empty (OTF2 takes that for a removal).
+// Values are never empty (OTF2 would remove the property).
 Properties archive_properties(const spool::Journal& journal, const WriteOptions& options,
                               const WriteResult& result,
                               const std::array<std::uint64_t, kEventKinds>& by_kind);
 
-// What an archive's anchor file calls the trace: of a program that uses OpenMP, MPI, both or neither.
+// The anchor file's description of the trace: of a program that uses OpenMP, MPI, both or
+// neither.
 std::string archive_description(const WriteResult& result,
                                 const std::array<std::uint64_t, kEventKinds>& by_kind);
 

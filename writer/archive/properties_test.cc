@@ -9,7 +9,7 @@
 namespace refrain::writer {
 namespace {
 
-// The names that properties.h lists: the first words of its lines that are set in by five blanks.
+// The names in properties.h: the first words of its lines that are indented by five blanks.
 std::set<std::string> names_listed() {
   std::set<std::string> names;
   std::ifstream header("writer/archive/properties.h");
@@ -26,7 +26,7 @@ std::set<std::string> names_listed() {
   return names;
 }
 
-// Of a run that had everything.
+// Of a run that has all of them.
 std::set<std::string> names_written() {
   spool::Journal journal;
   for (const spool::TextKey key :
@@ -56,7 +56,7 @@ std::set<std::string> names_written() {
 
 }  // namespace
 
-TEST_CASE("Properties: names - those that are listed are those that are written") {
+TEST_CASE("Properties: names - the listed ones are the written ones") {
   std::set<std::string> listed = names_listed();
   CHECK(listed.size() > 20);
   CHECK(listed.erase("SHORTENED") == 1);  // short_properties.cc writes it

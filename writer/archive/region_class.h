@@ -1,4 +1,4 @@
-// The kinds of regions that an archive can hold, and which of them a spool record opens.
+// The kinds of regions in an archive, and which of them a spool record opens.
 //
 // Place in the flow: ARCHITECTURE.md, step 7: the scan collects them, region_table.h
 // defines them, location_writer.h enters and leaves them.
@@ -77,8 +77,8 @@ struct RegionKey {
   }
 };
 
-// The name as OpenMP tools write it, without the place; nullptr for kNone and what the
-// class alone does not name.
+// The name as OpenMP tools write it, without the place; nullptr for kNone and classes whose
+// regions have their own names.
 const char* class_name(RegionClass cls) noexcept;
 
 RegionClass work_class(std::uint8_t sub) noexcept;
@@ -90,7 +90,7 @@ RegionClass parallel_class(std::uint8_t sub) noexcept;
 
 bool is_implicit_barrier(RegionClass cls) noexcept;  // or the wait in one
 
-// The regions that a record (or snapshot) may open. Unused places are kNone.
+// The regions that a record (or snapshot) may open. Unused entries are kNone.
 using RegionKeys = std::array<RegionKey, 2>;
 RegionKeys keys_opened_by(const spool::Record& record) noexcept;
 

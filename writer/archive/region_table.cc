@@ -25,7 +25,7 @@ std::string procedure_name(const spool::Journal& journal, std::uint64_t number) 
                                                : "MPI procedure " + std::to_string(number);
 }
 
-// One region for all calls of a procedure, as readers know them by name and by the file.
+// One region for all calls of a procedure, which readers know by name and by the file.
 RegionDef define_procedure(std::string name) {
   RegionDef def;
   def.cls = RegionClass::kMpi;
@@ -41,8 +41,8 @@ RegionDef define(RegionKey key, const Symbol& symbol) {
   def.name = class_name(key.cls);
   const std::string place = place_of(symbol);
   if (!place.empty()) def.name += " @" + place;
-  // Readers of OpenMP traces know a region by its canonical name, `!$omp ...`, or else by
-  // the file "OMP".
+  // Readers of OpenMP traces know a region by its canonical name, `!$omp ...`, or otherwise
+  // by the file "OMP".
   def.canonical = def.name;
   const bool directive = def.name.starts_with("!$omp");
   def.file = symbol.file.empty() || !directive ? "OMP" : symbol.file;
@@ -53,7 +53,7 @@ RegionDef define(RegionKey key, const Symbol& symbol) {
   return def;
 }
 
-// What ProgramBegin and ProgramEnd stand for. Readers look for the name of the program's
+// The region of ProgramBegin and ProgramEnd. Readers look for the name of the program's
 // file, and its path and arguments as canonical name.
 RegionDef define_program(const spool::Journal& journal) {
   RegionDef def;
@@ -69,7 +69,7 @@ RegionDef define_program(const spool::Journal& journal) {
   return def;
 }
 
-// Regions of one name at several places are several.
+// A name at several places makes several regions.
 RegionDef define_user(const spool::UserRegion& region) {
   RegionDef def;
   def.cls = RegionClass::kUser;
@@ -194,8 +194,7 @@ std::uint32_t RegionTable::intern_parameter(ParameterDef def) {
 }
 
 std::uint32_t RegionTable::intern(RegionDef def) {
-  // Iterations are what the user asked for: no filter takes them away. The program is never
-  // entered.
+  // Iterations are explicitly wanted: no filter removes them. The program is never entered.
   def.filtered = def.cls != RegionClass::kNone && def.cls != RegionClass::kProgram &&
                  filter_.excludes(
                      def.name, def.linkage_name.empty() ? def.canonical : def.linkage_name,

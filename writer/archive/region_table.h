@@ -2,7 +2,7 @@
 //
 // Place in the flow: ARCHITECTURE.md, step 7: made from the scans of all locations before
 // the first event is written; the definitions are written from it at the end.
-// Equal definitions are one, whatever addresses (and processes) they come from.
+// Equal definitions are merged, whatever addresses (and processes) they come from.
 // Thread-safety: const after it was built; find() from any number of threads.
 // Cost: find() is one hash lookup. Building resolves each distinct address once.
 #pragma once
@@ -32,11 +32,11 @@ struct RegionDef {
   std::uint32_t line = 0;
   RegionClass cls = RegionClass::kNone;  // kNone: the iterations of a loop
   bool filtered = false;
-  // What filters go by, where the archive says something else: until it is interned.
+  // The name that filters match, where it differs from the archive's; until it is interned.
   std::string linkage_name = {};
   std::string source_file = {};
 
-  // Equal ones are one region.
+  // Regions with equal identities are the same.
   std::string identity() const;
 };
 
@@ -48,7 +48,7 @@ struct SourcePlace {
   std::string identity() const;
 };
 
-// What has become of a process' numbers where those of all are known.
+// How a process' numbers change when those of all processes are known.
 struct RegionNumbers {
   std::vector<std::uint32_t> regions;
   std::vector<std::uint32_t> places;
@@ -98,7 +98,7 @@ class RegionTable {
   const std::vector<RegionDef>& regions() const noexcept { return regions_; }
   const std::vector<SourcePlace>& places() const noexcept { return places_; }
   const std::vector<ParameterDef>& parameters() const noexcept { return parameters_; }
-  // Has those of all processes from here on; its own must be among them.
+  // Replaces the regions by those of all processes, which must include its own.
   RegionNumbers adopt(std::vector<RegionDef> regions, std::vector<SourcePlace> places,
                       std::vector<ParameterDef> parameters);
 
@@ -119,7 +119,7 @@ class RegionTable {
 // The texts that ProgramBegin refers to: the program's path and its arguments.
 std::vector<std::string> program_texts(const spool::Journal& journal);
 
-// Where a symbol is, as a user would say it: "cg.c:120", or "main+0x12".
+// Where a symbol is, as users write it: "cg.c:120", or "main+0x12".
 std::string place_of(const Symbol& symbol);
 
 // A function by its own address.

@@ -2,12 +2,12 @@
 // texts, and where each process' locations and teams begin.
 //
 // Place in the flow: ARCHITECTURE.md, step 7, between the models of the processes and the
-// first event. Each process tells its own, they merge in order of rank, and what comes of
-// it is what one process that knows all would have numbered.
+// first event. Each process sends its own, they merge in order of rank, and the result is
+// numbered as by one process that knows all.
 // Thread-safety: pure. Ownership: plain values.
-// Cost: a merge is linear in both sides; equal definitions are one, so that ranks of one
-// program tell no more than one of them does. Processes with as many locations and teams as
-// their neighbours are one run.
+// Cost: a merge is linear in both sides; equal definitions are merged, so that ranks of one
+// program send no more than one of them. Consecutive processes with equal numbers of
+// locations and teams are one run.
 #pragma once
 
 #include <cstdint>
@@ -45,7 +45,7 @@ struct SharedDefinitions {
   // Of all processes before this one.
   ProcessSize before(std::uint64_t process) const noexcept;
   ProcessSize total() const noexcept { return before(UINT64_MAX); }
-  // Bytes that the longest definition of the archive has, about: a text, or a group of locations.
+  // About the bytes of the archive's longest definition: a text, or a group of locations.
   std::uint64_t longest() const noexcept;
 };
 

@@ -10,7 +10,7 @@ constexpr const char* kLoops = "REFRAIN::LOOPS";
 constexpr const char* kShortened = "REFRAIN::SHORTENED";
 constexpr const char* kMore = " ...";
 constexpr std::size_t kNamesOfBody = 8;
-// What the anchor file has for each property beside its name and value, and more.
+// At least the bytes of a property in the anchor file besides its name and value.
 constexpr std::size_t kBytesOfProperty = 64;
 
 std::size_t bytes_of(const Properties& properties) {
@@ -24,7 +24,7 @@ bool inside_character(char byte) {
   return (static_cast<unsigned char>(byte) & 0xC0) == 0x80;
 }
 
-// The `count` loops that took the longest, in the order in which they were.
+// The `count` loops that took the longest, in their original order.
 std::vector<LoopSummary> longest(const std::vector<LoopSummary>& loops, std::size_t count) {
   std::vector<std::size_t> order(loops.size());
   std::iota(order.begin(), order.end(), 0);
@@ -65,7 +65,7 @@ Properties shortened(Properties properties, const std::vector<LoopSummary>& loop
                      std::size_t most_bytes) {
   if (bytes_of(properties) <= most_bytes) return properties;
   std::vector<std::string> incomplete;
-  const auto told = [&](const std::string& name) {
+  const auto mark_incomplete = [&](const std::string& name) {
     if (std::find(incomplete.begin(), incomplete.end(), name) == incomplete.end())
       incomplete.push_back(name);
   };
@@ -77,20 +77,20 @@ Properties shortened(Properties properties, const std::vector<LoopSummary>& loop
     kept = std::move(*all_loops);
     properties.erase(all_loops);
   }
-  // Texts may have half of the room, each as much as all of them can have.
+  // Texts may use half of the room, each up to the same length.
   for (std::size_t each = most_bytes / 4;
        each > 64 && bytes_of(properties) > most_bytes / 2; each /= 2)
     for (auto& [name, value] : properties)
       if (value.size() > each + 8) {
         value = beginning(value, each);
-        told(name);
+        mark_incomplete(name);
       }
   if (!kept.first.empty()) {
     const std::size_t used = bytes_of(properties) + kBytesOfProperty * 8;
     const std::size_t room = used < most_bytes ? most_bytes - used : 0;
     if (kept.second.size() > room) {
       kept.second = short_loops(loops, room);
-      told(kept.first);
+      mark_incomplete(kept.first);
     }
     properties.push_back(std::move(kept));
   }

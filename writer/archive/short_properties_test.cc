@@ -23,7 +23,7 @@ std::vector<LoopSummary> loops_of(std::size_t count, std::size_t names) {
   for (std::size_t i = 0; i < count; ++i) {
     loops[i].id = i;
     loops[i].body_events = names;
-    loops[i].total_ns = (i * 7919) % count;  // each once
+    loops[i].total_ns = (i * 7919) % count;  // each value once
     loops[i].body.assign(names, "MPI_Wait @program.c:123");
   }
   return loops;
@@ -35,13 +35,14 @@ Properties with_loops(const std::vector<LoopSummary>& loops) {
 
 }  // namespace
 
-TEST_CASE("ShortProperties: what fits - stays as it is") {
+TEST_CASE("ShortProperties: short enough - unchanged") {
   const auto loops = loops_of(20, 30);
   const Properties all = with_loops(loops);
   CHECK(shortened(all, loops) == all);
 }
 
-TEST_CASE("ShortProperties: loops - names of bodies go first, and that is told") {
+TEST_CASE(
+    "ShortProperties: loops - names of bodies are removed first, and that is reported") {
   const auto loops = loops_of(100, 500);
   const Properties some = shortened(with_loops(loops), loops);
   CHECK(bytes_of(some) <= kMostPropertyBytes);
@@ -68,7 +69,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("ShortProperties: long texts - their beginning stays, in whole characters") {
+TEST_CASE("ShortProperties: long texts - cut after whole characters") {
   std::string text;
   while (text.size() < 1'000'000) text += "\u20ac";
   const Properties all = {{"REFRAIN::COMMAND", text}, {"REFRAIN::VERSION", "1"}};

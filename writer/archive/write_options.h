@@ -1,4 +1,4 @@
-// What the writer is asked for and what it answers; see archive_writer.h.
+// Options and results of the writer; see archive_writer.h.
 //
 // Ownership: plain values. Units: as their names say; times of loops in nanoseconds.
 #pragma once
@@ -15,21 +15,21 @@ namespace refrain::writer {
 struct WriteOptions {
   std::string archive;         // folder; its spool/ is read, its traces.* are made
   unsigned threads = 0;        // 0: one for each processor
-  bool recovered = false;      // the process died: take what its rings hold, too
+  bool recovered = false;      // the process died: use its rings, too
   bool keep_spool = false;     // else it is removed after success
   bool overwrite = false;      // replace traces.* that are there
   bool logical_clock = false;  // no message arrives before it was sent, see clock_repair.h
   std::uint64_t budget_bytes = 0;  // of the archive; 0: none; see budget_trim.h
   std::string filter;              // text of a filter file, see filters/region_filter.h
-  std::string version;             // of Refrain, if the spool does not tell
+  std::string version;             // of Refrain, if the spool does not say
 };
 
-// A counter in the iterations of a loop, of the thread that feeds the agent.
+// A counter in the iterations of a loop, of the thread that feeds the detector.
 struct LoopCounter {
   std::string name;
-  std::uint64_t iterations = 0;  // of which it is known
+  std::uint64_t iterations = 0;  // for which it is known
   double total = 0;
-  double ns = 0;  // that these took
+  double ns = 0;  // duration of these
 };
 
 struct LoopSummary {
@@ -40,13 +40,13 @@ struct LoopSummary {
   std::int64_t parent = -1;  // id of the loop around it
   std::string name;          // of its region: "loop 1 @ main cg.c:120-124"
   bool named = false;        // by the program: a phase
-  std::string function;      // that goes round; empty: not known
+  std::string function;      // that contains the loop; empty: not known
   std::string file;
   std::uint32_t line = 0;  // of the calls in it: the first
   std::uint32_t last_line = 0;
   std::string region;  // its first event: "!$omp parallel @cg.c:43"
   std::uint32_t body_events = 0;
-  std::vector<std::string> body;  // names of the regions that make an iteration
+  std::vector<std::string> body;  // names of the regions of an iteration
   std::uint64_t visits = 0;
   std::uint64_t iterations = 0;  // complete ones
   std::uint64_t written = 0;     // of these, in the archive from begin to end
@@ -58,8 +58,8 @@ struct LoopSummary {
   double sigma_ns = 0;
 };
 
-// Messages and collectives of a job's processes that are in the archive, and those that are
-// not because another end is not. Counted by end: a message has a send and a receive, a
+// Messages and collectives of a job's processes that are in the archive, and those left out
+// because another end is missing. Counted by end: a message has a send and a receive, a
 // collective one end for each member.
 struct MpiCounts {
   std::uint64_t sends = 0;
@@ -72,7 +72,7 @@ struct MpiCounts {
   std::uint64_t collectives_dropped = 0;
   std::uint64_t one_sided = 0;
   std::uint64_t one_sided_dropped = 0;
-  std::uint64_t polls_together = 0;  // that have no region of their own, see docs/mpi.md
+  std::uint64_t polls_together = 0;  // coalesced: without their own region, see docs/mpi.md
 
   void add(const MpiCounts& other) noexcept {
     sends += other.sends;
@@ -92,11 +92,12 @@ struct MpiCounts {
 struct MpiResult {
   bool used = false;
   MpiCounts counts;
-  std::uint64_t clock_checked = 0;        // messages whose ends were compared in time
-  std::uint64_t clock_violations = 0;     // of these, received before they were sent
-  std::uint64_t clock_repaired = 0;       // likewise, before clocks were corrected
-  std::uint64_t iterations_given_up = 0;  // written by a rank, left out for the others'
-  std::uint64_t iterations_alone = 0;     // written by one rank and kept: its pattern broke
+  std::uint64_t clock_checked = 0;     // messages with both times compared
+  std::uint64_t clock_violations = 0;  // of these, received before they were sent
+  std::uint64_t clock_repaired = 0;    // likewise, before clocks were corrected
+  std::uint64_t iterations_given_up =
+      0;  // written by a rank, left out because others skipped them
+  std::uint64_t iterations_alone = 0;  // written by one rank and kept: its pattern broke
 };
 
 // A function that was switched off while the program ran.
@@ -108,18 +109,18 @@ struct FunctionOff {
 
 struct WriteResult {
   bool ok = false;
-  std::string error;                    // one line, empty if ok
-  bool others_failed = false;           // of write_archive_together(): others could not
+  std::string error;           // one line, empty if ok
+  bool others_failed = false;  // of write_archive_together(): other processes failed
   std::vector<std::string> complaints;  // what was wrong with the spool, a line each
   std::vector<LoopSummary> loops;
-  std::string structure;  // how they lie in each other, of the first process
+  std::string structure;                   // how they are nested, of the first process
   std::vector<FunctionOff> functions_off;  // of all processes
   std::uint64_t processes = 0;
   std::uint64_t locations = 0;
   std::uint64_t gaps = 0;
   std::uint64_t events_seen = 0;       // callbacks
   std::uint64_t events_written = 0;    // of these, in the archive
-  std::uint64_t events_filtered = 0;   // enters and leaves that the filter took
+  std::uint64_t events_filtered = 0;   // enters and leaves that the filter dropped
   std::uint64_t events_unmatched = 0;  // ends whose begin is unknown, left out
   std::uint64_t archive_events = 0;    // event records in the archive
   std::array<std::uint64_t, spool::kLossCauses> lost{};
@@ -128,7 +129,7 @@ struct WriteResult {
   std::uint64_t spool_bytes = 0;
   double duration_s = 0;
   std::uint64_t budget_bytes = 0;  // as asked for
-  std::uint64_t budget_limit = 0;  // iterations with which the budget is kept; 0: all fit
+  std::uint64_t budget_limit = 0;  // iterations that keep the budget; 0: everything fits
   std::string
       limit_reason;  // why most is written, if it is; see writer/budget/limit_reason.h
   MpiResult mpi;

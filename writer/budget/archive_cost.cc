@@ -7,9 +7,10 @@ namespace {
 
 using spool::Record;
 
-// What libotf2 stores for the events that a record becomes, as measured: otf2-print's counts of
-// events and the sizes of the files, of programs with OpenMP and with MPI. (A region and its wait
-// are one; what happens in a call of MPI has the time of its begin or its end, or its own.)
+// Bytes that libotf2 stores for the events of a record, as measured: otf2-print's counts of
+// events and the sizes of the files, of programs with OpenMP and with MPI. (A region and
+// its wait are one; records inside an MPI call have the time of its begin or its end, or
+// their own.)
 std::uint64_t bytes_of(const Record& record) {
   constexpr std::uint64_t kEdge = 12;  // an enter or a leave
   switch (record.kind) {
@@ -57,12 +58,14 @@ ArchiveCost::ArchiveCost(const ProcessModel& process) {
   constexpr std::uint64_t kProcess = 1000;
   constexpr std::uint64_t kLocation = 200;
   constexpr std::uint64_t kRegion = 60;
+  constexpr std::uint64_t kCallPath = 210;  // in the summary and in profile.cubex
   constexpr std::uint64_t kGapOfLocation = 22 + 4 * 13;  // off, on, regions around both
   constexpr std::uint64_t kMarkers = 70;
   definitions_ = kProcess;
   gap_ = kMarkers;
   for (std::size_t i = 0; i < process.locations(); ++i) {
-    definitions_ += kLocation + kRegion * process.scan(i).keys.size();
+    definitions_ += kLocation + kRegion * process.scan(i).keys.size() +
+                    kCallPath * process.spool().locations[i].call_tree().nodes.size();
     gap_ += kGapOfLocation;
     const spool::RecordSequence& records = process.records(i);
     std::uint64_t bytes = 0;

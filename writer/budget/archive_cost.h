@@ -1,4 +1,4 @@
-// How many bytes of an archive the records of a process become, by time.
+// How many bytes the records of a process will take in an archive, by time.
 //
 // Place in the flow: ARCHITECTURE.md, step 7; for budget_trim.h, before anything is written.
 // An estimate: by the kind of each record, as OTF2 stores events (a time stamp of 9 bytes where
@@ -18,8 +18,8 @@ class ArchiveCost {
  public:
   explicit ArchiveCost(const ProcessModel& process);
 
-  // Of the events between two cuts of the process, on all locations; at these times the
-  // location that feeds the agent passed them.
+  // Bytes of the events between two cuts of the process, on all locations. The times are
+  // those at which the location that feeds the detector passed the cuts.
   std::uint64_t between(std::uint64_t begin_ticks, std::uint64_t end_ticks) const noexcept;
   std::uint64_t all() const noexcept {
     return samples_.empty() ? 0 : samples_.back().bytes;

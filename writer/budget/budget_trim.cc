@@ -12,10 +12,11 @@
 namespace refrain::writer {
 namespace {
 
-// Of the anchor file and the definitions that all processes share.
-constexpr std::uint64_t kArchiveBytes = 6'000;
+// Bytes of the anchor file, the definitions that all processes share, and the fixed part of
+// profile.cubex.
+constexpr std::uint64_t kArchiveBytes = 12'000;
 
-// How near to its begin or its end an iteration has its cut, by these times.
+// Maximum distances of cuts from the begin or the end of an iteration, by these times.
 std::map<std::uint64_t, std::uint64_t> slacks(const ProcessModel& process) {
   std::map<std::uint64_t, std::uint64_t> out;
   spool::IterationStream stream(process.journal(), process.context().iteration_ends);
@@ -41,9 +42,9 @@ std::uint64_t BudgetTrim::bytes(std::uint64_t limit) const {
   std::uint64_t bytes = cost_.definitions() + cost_.all() +
                         replayed.marks * ArchiveCost::kMark +
                         process_.gaps().gaps.size() * cost_.gap();
-  for (const ReplayedLimit::Stretch& stretch : replayed.skipped) {
-    if (is_short(stretch)) continue;
-    bytes -= std::min(bytes, cost_.between(stretch.begin, stretch.end));
+  for (const ReplayedLimit::Interval& interval : replayed.skipped) {
+    if (is_short(interval)) continue;
+    bytes -= std::min(bytes, cost_.between(interval.begin, interval.end));
     bytes += cost_.gap();
   }
   return bytes;
@@ -57,12 +58,12 @@ std::vector<Gap> BudgetTrim::gaps(std::uint64_t limit) const {
     return found == near.end() ? 0 : found->second;
   };
   std::vector<Gap> gaps;
-  for (const ReplayedLimit::Stretch& stretch : replay_.with(limit).skipped) {
-    if (is_short(stretch)) continue;
-    CutEdges::add_gap(gaps, edges.at(stretch.begin, slack(stretch.begin), true),
-                      edges.at(stretch.end, slack(stretch.end), false),
+  for (const ReplayedLimit::Interval& interval : replay_.with(limit).skipped) {
+    if (is_short(interval)) continue;
+    CutEdges::add_gap(gaps, edges.at(interval.begin, slack(interval.begin), true),
+                      edges.at(interval.end, slack(interval.end), false),
                       spool::kGapIterations,
-                      stretch.broke ? spool::kGapBreak : spool::kGapIterations);
+                      interval.broke ? spool::kGapBreak : spool::kGapIterations);
   }
   return gaps;
 }
@@ -102,7 +103,7 @@ std::uint64_t fit_budget(Exchange& exchange,
   };
   const BudgetSum recorded = sum(filters::RollingLimit::kUnlimited);
   if (recorded.bytes <= budget_bytes || recorded.most_iterations < 2) return 0;
-  // The greatest that fits; 1 whether it does or not.
+  // The greatest limit that fits; 1 in any case.
   std::uint64_t fits = 1;
   std::uint64_t too_many = recorded.most_iterations;
   while (too_many - fits > std::max<std::uint64_t>(1, fits / 64)) {

@@ -11,7 +11,7 @@ constexpr double kMuch = 0.5;  // share of the events, of the time
 
 double share(double part, double whole) { return whole > 0 ? part / whole : 0; }
 
-// At the begin of each gap that a visit of the loop could have.
+// Length of the gap that a visit of the loop could have.
 double gap_ns(const LimitFacts::Loop& loop, std::uint64_t limit) {
   const auto iterations = static_cast<double>(loop.iterations);
   const auto visits = static_cast<double>(std::max<std::uint64_t>(1, loop.visits));

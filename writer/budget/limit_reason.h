@@ -1,5 +1,5 @@
-// Why a limit keeps most of a run, and what would help: one sentence for the end of a run and
-// for `refrain info`.
+// Why most of a run is written despite the limit, and what would help: one sentence for the
+// end of a run and for `refrain info`.
 //
 // Place in the flow: ARCHITECTURE.md, step 7, once everything is counted. Pure.
 #pragma once
@@ -26,11 +26,11 @@ struct LimitFacts {
   std::vector<Loop> loops;
 };
 
-// Empty where less than half of the events is written, or where nothing else was asked for.
+// Empty where less than half of the events is written, or where everything was asked for.
 std::string limit_reason(const LimitFacts& facts);
 
-// What became of a budget, a sentence; empty without one, and where everything fits. `limit`:
-// that keeps it.
+// How the budget was met, a sentence; empty without one, and where everything fits.
+// `limit`: the limit that keeps it.
 std::string budget_line(const std::string& budget, std::uint64_t budget_bytes,
                         std::uint64_t limit, std::uint64_t archive_bytes);
 

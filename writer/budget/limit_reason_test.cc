@@ -24,7 +24,7 @@ LimitFacts run(std::uint64_t visits, std::uint64_t iterations, double mean_ns) {
 
 }  // namespace
 
-TEST_CASE("LimitReason: nothing to be said - little is written, or all was asked for") {
+TEST_CASE("LimitReason: no reason - little is written, or all was asked for") {
   LimitFacts facts = run(1, 12, 1e6);
   facts.events_written = 400;
   CHECK(limit_reason(facts).empty());
@@ -63,7 +63,7 @@ TEST_CASE("LimitReason: short gaps - says the gap that would help") {
   CHECK(has(reason, "--min-gap 250us"));
 }
 
-TEST_CASE("LimitReason: budget - says the limit that keeps it, or that none does") {
+TEST_CASE("LimitReason: budget - says which limit keeps it, or that none does") {
   CHECK(budget_line("20 MB", 0, 5, 1000).empty());
   CHECK(budget_line("20 MB", 20'000'000, 0, 1000).empty());
   CHECK(budget_line("20 MB", 20'000'000, 37, 19'000'000) ==

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "filters/held_stretches.h"
+#include "filters/skipped_intervals.h"
 #include "filters/slow_iterations.h"
 
 namespace refrain::writer {
@@ -17,28 +17,28 @@ filters::SlowSettings slow_settings(const filters::Settings& settings) {
 }
 
 // Where the policy resumes because the pattern broke.
-class ResumedStretches final : public filters::HoldSink {
+class ResumedIntervals final : public filters::IntervalSink {
  public:
-  void hold(std::uint64_t position) noexcept override { stretches.hold(position); }
+  void suspend(std::uint64_t position) noexcept override { intervals.suspend(position); }
   void resume(std::uint64_t position) noexcept override {
-    stretches.resume(position);
+    intervals.resume(position);
     if (leaving) broke.insert(position);
   }
 
-  filters::HeldStretches stretches;
+  filters::SkippedIntervals intervals;
   std::set<std::uint64_t> broke;
   bool leaving = false;
 };
 
 }  // namespace
 
-// Goes through the iterations once, as the gate did.
+// Passes over the iterations once, as the gate did.
 class LimitReplay::Pass {
  public:
   Pass(const LimitReplay& replay, std::uint64_t limit)
       : replay_(replay),
         journal_(replay.process_.journal()),
-        company_(journal_.mpi.known),
+        communication_(journal_.mpi.known),
         policy_({.limit = limit, .nested = filters::nested_of(replay.settings_.nested)},
                 sink_),
         slow_(slow_settings(replay.settings_)) {}
@@ -76,7 +76,7 @@ class LimitReplay::Pass {
     Piece before{0, 0};
   };
 
-  void tell(LoopEventKind kind, std::uint64_t ticks, std::uint64_t iteration) {
+  void report(LoopEventKind kind, std::uint64_t ticks, std::uint64_t iteration) {
     const spool::LoopVisit& visit = journal_.visits[open_.back().visit];
     periodicity::LoopEvent event{.kind = kind,
                                  .level = static_cast<std::uint16_t>(open_.size() - 1),
@@ -99,7 +99,7 @@ class LimitReplay::Pass {
         open_.empty() || (open_.back().marked && !skipped_now(open_.size()));
     open_.push_back({.visit = event.visit});
     open_.back().marked = marked;
-    tell(LoopEventKind::kFound, event.ticks, 0);
+    report(LoopEventKind::kFound, event.ticks, 0);
   }
 
   // Whether an iteration around a loop at this level is skipped.
@@ -109,7 +109,7 @@ class LimitReplay::Pass {
     Open& open = open_.back();
     end_iteration(open);
     policy_.symbol_done();
-    tell(LoopEventKind::kIteration, event.ticks, event.number);
+    report(LoopEventKind::kIteration, event.ticks, event.number);
     open.number = event.number;
     open.complete = event.complete;
     open.before = open.latest;
@@ -119,7 +119,7 @@ class LimitReplay::Pass {
     out_.marks += open.marked ? 1 : 0;
     if (open_.size() == 1) last_ = open.latest;
     const Kept kept = replay_.process_.gaps().kept(event.ticks, end);
-    if (kept == Kept::kHeld) {
+    if (kept == Kept::kSkipped) {
       open.skipped_before = true;
     } else if (open.skipped_before || open.keep_next) {
       kept_.push_back(open.latest);
@@ -127,7 +127,7 @@ class LimitReplay::Pass {
     open.keep_next = false;
   }
 
-  // Judges the latest iteration, if it is the outermost one that is skipped.
+  // Judges the latest iteration, if it is the outermost skipped one.
   void end_iteration(Open& open) {
     const std::size_t level = open_.size() - 1;
     if (!slow_.active() || open.latest.end <= open.latest.begin || !open.complete) return;
@@ -146,7 +146,7 @@ class LimitReplay::Pass {
     const auto chosen = slow_.choose(now);
     if (chosen.begin == chosen.end) return;
     kept_.push_back(open.latest);
-    if (!company_) return;
+    if (!communication_) return;
     kept_.push_back(open.before);
     open.keep_next = true;
   }
@@ -159,29 +159,29 @@ class LimitReplay::Pass {
         visit.left ? visit.left_ticks : std::max(ticks, open.latest.begin);
     sink_.leaving = open_.size() == 1;
     if (!open.complete && open_.size() == 1)
-      tell(LoopEventKind::kMismatch, at, open.number);
-    tell(LoopEventKind::kLeft, at, visit.complete);
+      report(LoopEventKind::kMismatch, at, open.number);
+    report(LoopEventKind::kLeft, at, visit.complete);
     sink_.leaving = false;
     open_.pop_back();
   }
 
   ReplayedLimit result() {
-    filters::HeldStretches& all = sink_.stretches;
+    filters::SkippedIntervals& all = sink_.intervals;
     all.finish(replay_.process_.end_ticks());
     for (const Piece& piece : kept_)
       if (piece.begin < piece.end) all.take_out(piece.begin, piece.end);
     all.take_out(last_.begin, last_.end);
-    for (const auto& stretch : all.held())
-      if (stretch.begin < stretch.end)
+    for (const auto& interval : all.intervals())
+      if (interval.begin < interval.end)
         out_.skipped.push_back(
-            {stretch.begin, stretch.end, sink_.broke.contains(stretch.end)});
+            {interval.begin, interval.end, sink_.broke.contains(interval.end)});
     return std::move(out_);
   }
 
   const LimitReplay& replay_;
   const spool::Journal& journal_;
-  const bool company_;  // other processes have to do with it
-  ResumedStretches sink_;
+  const bool communication_;  // other processes take part
+  ResumedIntervals sink_;
   NestedPolicy policy_;
   filters::SlowIterations slow_;
   std::vector<Open> open_;  // from the outermost inwards
@@ -206,7 +206,7 @@ LimitReplay::LimitReplay(const ProcessModel& process, const ArchiveCost& cost,
   }
 }
 
-// By the loop and the event that came in the place of what it would have done.
+// Identifies the loop and the event that came instead of the expected one.
 std::uint64_t LimitReplay::way_of_leaving(const spool::LoopVisit& visit) const {
   std::uint64_t way = visit.loop * 2 + (visit.complete == visit.begun ? 1 : 0);
   const spool::RecordSequence& records = process_.records(process_.primary());

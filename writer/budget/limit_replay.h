@@ -1,11 +1,11 @@
-// What a lower limit would have skipped of a process' run, as the policy says
+// What a lower limit would have skipped of a process' run by the policy
 // (filters/nested_policy.h), from the marks of its iterations.
 //
-// Place in the flow: ARCHITECTURE.md, step 7, for budget_trim.h. Stretches lie between the begins
+// Place in the flow: ARCHITECTURE.md, step 7, for budget_trim.h. Intervals lie between the begins
 // and ends of iterations, at whatever level.
-// Not skipped are the iterations that left the band of their loop (filters/slow_iterations.h), in
-// MPI programs with the ones before and after, what the run itself wrote again after a gap (a
-// break, a slow iteration), and the last iteration.
+// Not skipped are slow iterations (filters/slow_iterations.h), in MPI programs with the
+// ones before and after; what the run itself wrote again after a gap (a break, a slow
+// iteration); and the last iteration.
 // Thread-safety: const after construction. Ownership: refers to the ProcessModel, which must live
 // longer. Units: ticks of the process.
 // Cost: a pass over the iterations in the journal for each limit; memory for each visit of an
@@ -25,13 +25,13 @@
 namespace refrain::writer {
 
 struct ReplayedLimit {
-  struct Stretch {
+  struct Interval {
     std::uint64_t begin = 0;
     std::uint64_t end = 0;
-    bool broke = false;  // the pattern broke behind it
+    bool broke = false;  // the pattern broke after it
   };
-  std::vector<Stretch> skipped;  // in order, disjoint
-  std::uint64_t marks = 0;       // of iterations that are in the archive then
+  std::vector<Interval> skipped;  // in order, disjoint
+  std::uint64_t marks = 0;        // of iterations that are in the archive then
 };
 
 class LimitReplay {
@@ -45,7 +45,7 @@ class LimitReplay {
 
  private:
   struct Leave {
-    std::uint32_t often = 0;  // left before in the same way
+    std::uint32_t often = 0;  // how often a visit was left in the same way before
     std::uint64_t at = 0;
   };
   class Pass;

@@ -1,4 +1,4 @@
-// The settings that a run had, as its journal tells, and what they explain of its archive.
+// The settings of a run, from its journal, and what they explain of its archive.
 //
 // Place in the flow: ARCHITECTURE.md, step 7. Thread-safety: pure.
 // Errors: a setting that is missing, or that this version does not know, has its default.

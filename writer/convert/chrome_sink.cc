@@ -198,7 +198,7 @@ void ChromeSink::on_off(const reader::TraceEvent& event, Location& location, boo
 }
 
 // The end of an arrow lies inside the call in which the message arrived: at the end of the
-// call it would lie behind it.
+// call it would lie after it.
 void ChromeSink::message(const MatchedMessage& message) {
   ++message_;
   const auto end = [&](char phase, const MessageSide& side, std::uint64_t ns) {
@@ -247,7 +247,8 @@ void ChromeSink::metric(const reader::TraceEvent& event, const Location& locatio
     if (metric == reader::kNone) continue;
     std::string value =
         definitions_->value_text(event.extras[i].type, event.extras[i].bits);
-    if (value.find_first_of("naif") != std::string::npos) value = "0";  // no JSON numbers
+    if (value.find_first_of("naif") != std::string::npos)
+      value = "0";  // not numbers in JSON
     open('C', location, event.ns);
     file_.text(fmt::format(
         ",\"name\":{},\"args\":{{\"value\":{}}}}}",

@@ -3,18 +3,17 @@
 // Place in the flow: ARCHITECTURE.md, step 9, `refrain convert --to chrome`.
 // Shapes: one object a line in "traceEvents"; pid is the process in the order of ranks, tid
 // the thread in it.
-//   B, E        regions. Those of tasks that were put aside need not nest: what is inside a
-//               region that ends is ended with it
-//   b, e        iterations of loops that Refrain found (cat "iteration", args of the end:
-//   the
-//               number), and stretches without measurement (cat "measurement off")
+//   B, E        regions. Those of suspended tasks need not nest: regions inside one that ends
+//               are ended with it
+//   b, e        iterations of loops that Refrain detected (cat "iteration", args of the end: the
+//               number), and intervals without measurement (cat "measurement off")
 //   s, f        messages (cat "message"): posted, and a nanosecond before they arrived
 //   C           values of metrics, by thread
 //   i           markers, parameters
 //   M           names and order of processes and threads
 // Units: microseconds with three decimals, from the begin of the trace.
 // Thread-safety: none. Errors: see trace_sink.h.
-// Cost: no allocation for most events; memory for messages under way.
+// Cost: no allocation for most events; memory for messages in flight.
 #pragma once
 
 #include <memory>
@@ -79,7 +78,7 @@ class ChromeSink final : public reader::TraceSink {
   std::vector<std::string> notes_;
 };
 
-// As a JSON string, with its quotes; what is no UTF-8 is replaced.
+// As a JSON string, with its quotes; invalid UTF-8 is replaced.
 std::string json_string(std::string_view text);
 
 }  // namespace refrain::convert

@@ -2,8 +2,8 @@
 //
 // Place in the flow: ARCHITECTURE.md, step 9; reads what step 7 wrote, or any other tool.
 // Thread-safety: one call a process at a time (libotf2's error callback is global).
-// Ownership: files are made aside and moved to their places when complete, those of Paraver
-// with the .prv last. After an error nothing of them is left.
+// Ownership: files are written under temporary names and renamed when complete, those of
+// Paraver with the .prv last. After an error nothing of them is left.
 // Errors: in the result; nothing is thrown or printed.
 // Cost: one pass over the archive; see archive_stream.h and the sinks.
 #pragma once
@@ -21,13 +21,13 @@ struct ConvertOptions {
   std::string archive;  // its folder, or its anchor file
   Format format = Format::kCsv;
   std::string output;      // file; empty: default_output()
-  bool overwrite = false;  // a file that is there and not empty
+  bool overwrite = false;  // replace a file that exists and is not empty
   std::function<void(std::uint64_t done, std::uint64_t total)> progress;  // events
 };
 
 struct ConvertResult {
-  std::string error;               // one line, empty: all is well
-  std::vector<std::string> notes;  // what could not be told in the other format
+  std::string error;               // one line, empty: success
+  std::vector<std::string> notes;  // what the other format cannot express
   std::vector<std::string> files;
   std::uint64_t events = 0;
 };
@@ -35,7 +35,7 @@ struct ConvertResult {
 // "csv", "chrome", "paraver"; false: none of them.
 bool parse_format(const std::string& name, Format& format);
 
-// traces.csv, traces.json or traces.prv beside the archive's traces.otf2.
+// traces.csv, traces.json or traces.prv next to the archive's traces.otf2.
 std::string default_output(const std::string& archive, Format format);
 
 ConvertResult convert_archive(const ConvertOptions& options) noexcept;

@@ -71,8 +71,8 @@ TEST_CASE("Convert: csv - an archive of another tool, names quoted, references r
   }
 }
 
-TEST_CASE("Convert: csv - however many events a location has, each is there") {
-  // A batch of the reader is 512 events; 17 are there beside these, or 15.
+TEST_CASE("Convert: csv - complete for any number of events of a location") {
+  // A batch of the reader is 512 events; 17 or 15 come besides these.
   for (const std::uint64_t more : {0, 247, 248, 249, 503, 504, 505, 5000}) {
     for (const bool undefined : {false, true}) {
       const test::TemporaryFolder folder;
@@ -85,7 +85,7 @@ TEST_CASE("Convert: csv - however many events a location has, each is there") {
   }
 }
 
-TEST_CASE("Convert: definitions that lie - numbers of events are not trusted") {
+TEST_CASE("Convert: wrong definitions - numbers of events are not trusted") {
   const test::TemporaryFolder folder;
   reader::write_foreign_archive(folder.path(), {.said_events = ~std::uint64_t{0} / 2});
   CHECK(rows_of(folder.path(), "Enter,\"main").size() == 2);
@@ -182,7 +182,7 @@ TEST_CASE("Convert: paraver - iterations, periods, and where nothing was written
   }
 }
 
-TEST_CASE("Convert: chrome - valid JSON, whatever the names") {
+TEST_CASE("Convert: chrome - valid JSON for any names") {
   const test::TemporaryFolder folder;
   reader::write_foreign_archive(folder.path());
   REQUIRE(convert(folder.path(), Format::kChrome).error == "");
@@ -199,7 +199,7 @@ TEST_CASE("Convert: chrome - valid JSON, whatever the names") {
       CHECK(event.at("ts") == 0.2);
 }
 
-TEST_CASE("Convert: refusal - nothing is left of an output that could not be finished") {
+TEST_CASE("Convert: refusal - nothing left of an incomplete output") {
   const test::TemporaryFolder folder;
   reader::write_foreign_archive(folder.path(), {.more_enters = 5000});
   const auto files = [&] {

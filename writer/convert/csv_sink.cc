@@ -7,7 +7,7 @@ namespace {
 
 using Kind = reader::EventKind;
 
-// What of an event makes sense, in columns.
+// The columns of an event kind.
 struct Columns {
   bool comm = false, peer = false, tag = false, bytes = false, received = false,
        request = false;

@@ -1,21 +1,20 @@
 // Writes a trace as comma-separated values: one row an event, RFC 4180.
 //
 // Place in the flow: ARCHITECTURE.md, step 9, `refrain convert --to csv`.
-// Columns, empty where an event has no such thing:
+// Columns, empty where an event has no such value:
 //   time_ns        since the begin of the trace
 //   process        MPI's rank, else the number of the process in the archive
 //   thread         in its process, from 0
 //   event          OTF2's name: Enter, Leave, MpiSend, ..., Marker
 //   name           of the region, parameter, window, metric class; category of a marker
 //   file, line     of the region
-//   communicator   its name; of thread events the team's
+//   communicator   its name; for thread events the team's
 //   peer           rank in the communicator: receiver, sender, root, target
 //   tag
 //   bytes          sent (receives: received) or moved
 //   received       by collectives and atomic operations
 //   request        number of a request, lock, or operation, by location
-//   value          of parameters, operations' and modes' numbers, text of a marker; of
-//   metrics
+//   value          of parameters, operations' and modes' numbers, text of a marker; of metrics
 //                  name=value;name=value
 //   attributes     name=value;name=value
 // Thread-safety: none. Errors: see trace_sink.h. Cost: no allocation for most events.
@@ -54,7 +53,7 @@ class CsvSink final : public reader::TraceSink {
   std::size_t next_marker_ = 0;
 };
 
-// Quoted if it has to be.
+// Quoted if necessary.
 std::string csv_field(const std::string& text);
 
 }  // namespace refrain::convert

@@ -39,7 +39,7 @@ bool MessageMatcher::channel_of(const reader::TraceEvent& event, bool is_send,
 void MessageMatcher::send(const reader::TraceEvent& event) {
   Channel channel{};
   if (!channel_of(event, true, channel)) return;
-  meet(channel, true, {event.location, event.ns, kRunning}, event.bytes);
+  match(channel, true, {event.location, event.ns, kRunning}, event.bytes);
 }
 
 void MessageMatcher::send_call_left(std::uint32_t location, std::uint64_t ns) {
@@ -48,7 +48,7 @@ void MessageMatcher::send_call_left(std::uint32_t location, std::uint64_t ns) {
   open_sends_[location].clear();
 }
 
-// Takes the request out of those that are open.
+// Removes the request from the open ones.
 MessageMatcher::Posted* MessageMatcher::find_posted(std::uint32_t location,
                                                     std::uint64_t request) {
   auto& requests = requests_[location];
@@ -57,13 +57,13 @@ MessageMatcher::Posted* MessageMatcher::find_posted(std::uint32_t location,
   Process& process = processes_[definitions_.locations[location].process];
   const std::uint64_t number = found->second;
   requests.erase(found);
-  // It may have been waited for too long.
+  // Released already, because too many receives waited.
   return number < process.first ? nullptr : &process.posted[number - process.first];
 }
 
 void MessageMatcher::receive_posted(const reader::TraceEvent& event) {
   Process& process = processes_[definitions_.locations[event.location].process];
-  cancelled(event);  // one of the same number that never ended
+  cancelled(event);  // one with the same number that never ended
   requests_[event.location][event.request] = process.first + process.posted.size();
   process.posted.emplace_back().side = {event.location, event.ns, event.ns};
 }
@@ -91,14 +91,14 @@ void MessageMatcher::receive(const reader::TraceEvent& event, std::uint64_t call
   release(process, kMostPosted);
 }
 
-// Those in front that are complete; and whatever is in front if they are too many.
+// Releases complete receives from the front, and others if there are too many.
 void MessageMatcher::release(Process& process, std::size_t most) {
   while (!process.posted.empty() &&
          (!process.posted.front().open || process.posted.size() > most)) {
     const Posted posted = process.posted.front();
     process.posted.pop_front();
     ++process.first;
-    if (posted.known) meet(posted.channel, false, posted.side, posted.bytes);
+    if (posted.known) match(posted.channel, false, posted.side, posted.bytes);
   }
 }
 
@@ -118,9 +118,9 @@ std::uint32_t MessageMatcher::keep(const MessageSide& side, std::uint64_t bytes)
   return at;
 }
 
-// Takes the oldest other end that waits in the channel, or waits there.
-void MessageMatcher::meet(const Channel& channel, bool is_send, const MessageSide& side,
-                          std::uint64_t bytes) {
+// Takes the oldest opposite end that waits in the channel, or waits there.
+void MessageMatcher::match(const Channel& channel, bool is_send, const MessageSide& side,
+                           std::uint64_t bytes) {
   const auto found = queues_.find(channel);
   if (found == queues_.end() || found->second.of_sends == is_send) {
     const std::uint32_t at = keep(side, bytes);
@@ -145,10 +145,10 @@ void MessageMatcher::meet(const Channel& channel, bool is_send, const MessageSid
   MatchedMessage message;
   message.send = is_send ? side : waiting.side;
   message.receive = is_send ? waiting.side : side;
-  // The message has left when it is there, at the latest.
+  // A send is done when the message has arrived, at the latest.
   message.send.done_ns = std::max(message.send.posted_ns,
                                   std::min(message.send.done_ns, message.receive.done_ns));
-  message.bytes = is_send ? waiting.bytes : bytes;  // what arrived
+  message.bytes = is_send ? waiting.bytes : bytes;  // bytes that arrived
   message.tag = channel.tag;
   found_(message);
 }

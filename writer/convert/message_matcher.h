@@ -1,17 +1,17 @@
-// Finds the two ends of each message: first in, first out in a channel (source,
+// Matches the two ends of each message: first in, first out in a channel (source,
 // destination, communicator, tag), as MPI delivers: in the order in which sends and
-// receives were posted, whatever the order in which receives are complete.
+// receives were posted, whatever the order in which receives complete.
 //
 // Place in the flow: ARCHITECTURE.md, step 9, used by the sinks that draw messages.
-// Shapes: events in the order of their times; an end may come before its other one
+// Shapes: events in the order of their times; the receive may come before the send
 // (clocks). Units: nanoseconds.
-// Dates: a send is posted, and done when its call returns or the message is there, whatever
-// comes first (that its buffer is free, MpiIsendComplete, may come long after); a receive
-// is posted (MpiIrecvRequest, or the begin of the call that blocks) and completes.
-// A receive waits for those that its process posted before, for one of them may be of its
-// channel; for kMostPosted of them at most: what is behind goes first then.
+// Times: a send is posted, and done when its call returns or the message arrives, whichever
+// comes first (MpiIsendComplete, which frees its buffer, may come long after); a receive is
+// posted (MpiIrecvRequest, or the begin of the blocking call) and completes.
+// A receive waits for those that its process posted before, because one of them may be of
+// its channel; for kMostPosted of them at most, then the later ones go first.
 // Thread-safety: none.
-// Cost: O(1) a message; memory for what is under way.
+// Cost: O(1) a message; memory for messages in flight.
 #pragma once
 
 #include <cstdint>
@@ -48,7 +48,7 @@ class MessageMatcher {
   void send_call_left(std::uint32_t location, std::uint64_t ns);
   void receive_posted(const reader::TraceEvent& event);  // kMpiIrecvRequest
   void cancelled(const reader::TraceEvent& event);
-  // kMpiRecv or kMpiIrecv; `call_begin_ns`: of the call that blocks.
+  // kMpiRecv or kMpiIrecv; `call_begin_ns`: of the blocking call.
   void receive(const reader::TraceEvent& event, std::uint64_t call_begin_ns);
   // At the end: receives wait no longer.
   void flush();
@@ -81,12 +81,12 @@ class MessageMatcher {
   };
   struct Posted {
     bool open = true;    // not complete
-    bool known = false;  // its channel is
+    bool known = false;  // its channel is known
     Channel channel{};
     MessageSide side;
     std::uint64_t bytes = 0;
   };
-  struct Process {  // its receives by posting, from the oldest that is not complete on
+  struct Process {  // its receives by posting, from the oldest incomplete one on
     std::deque<Posted> posted;
     std::uint64_t first = 0;  // number of posted.front()
   };
@@ -94,16 +94,16 @@ class MessageMatcher {
   bool channel_of(const reader::TraceEvent& event, bool is_send, Channel& channel);
   Posted* find_posted(std::uint32_t location, std::uint64_t request);
   void release(Process& process, std::size_t most);
-  void meet(const Channel& channel, bool is_send, const MessageSide& side,
-            std::uint64_t bytes);
+  void match(const Channel& channel, bool is_send, const MessageSide& side,
+             std::uint64_t bytes);
   std::uint32_t keep(const MessageSide& side, std::uint64_t bytes);
 
   const reader::TraceDefinitions& definitions_;
   Found found_;
-  std::unordered_map<Channel, Queue, Hash> queues_;  // only those that are not empty
+  std::unordered_map<Channel, Queue, Hash> queues_;  // without empty ones
   std::vector<Waiting> pool_;
   std::uint32_t free_ = reader::kNone;
-  std::vector<std::vector<OpenSend>> open_sends_;  // by location, of the call that runs
+  std::vector<std::vector<OpenSend>> open_sends_;  // by location, of the running call
   std::vector<Process> processes_;
   std::vector<std::unordered_map<std::uint64_t, std::uint64_t>> requests_;  // by location
   std::uint64_t next_number_ = 1;

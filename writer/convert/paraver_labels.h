@@ -1,8 +1,8 @@
-// The .pcf and the .row of a Paraver trace: what numbers and objects are called.
+// The .pcf and the .row of a Paraver trace: the names of numbers and objects.
 //
-// Place in the flow: ARCHITECTURE.md, step 9, behind paraver_sink.h.
+// Place in the flow: ARCHITECTURE.md, step 9, after paraver_sink.h.
 // Thread-safety: none. Errors: those of the file.
-// Cost: linear in what is defined.
+// Cost: linear in the definitions.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace refrain::convert {
 
-// How Paraver numbers what an archive defines; everything from 1 on.
+// Paraver's numbers for the objects of an archive, from 1 on.
 struct ParaverObjects {
   std::vector<std::uint32_t> cpus;       // by location
   std::vector<std::uint32_t> node_cpus;  // number of CPUs by node
@@ -28,7 +28,7 @@ ParaverObjects paraver_objects(const reader::TraceDefinitions& definitions);
 std::vector<std::uint32_t> paraver_metric_types(
     const reader::TraceDefinitions& definitions);
 
-// Number of a communicator, as `process` sees it: of MPI_COMM_SELF each has its own.
+// Number of a communicator for `process`: MPI_COMM_SELF has a different one in each.
 std::uint64_t paraver_comm(const reader::TraceDefinitions& definitions, std::uint32_t comm,
                            std::uint32_t process);
 

@@ -7,7 +7,7 @@
 namespace refrain::convert {
 namespace {
 
-// The number of a call is its place here. Without "MPI_", in lower case.
+// The number of a call is its index here. Without "MPI_", in lower case.
 constexpr const char* kCalls[] = {
     "",
     "send",
@@ -266,7 +266,7 @@ std::uint32_t find_call(const std::string& name) {
 std::uint32_t paraver_mpi_call(std::string_view procedure) {
   std::string name = lower_name(procedure);
   if (name == "init_thread") return kParaverInit;
-  // The variants with a greater count, and names that MPI has given up.
+  // The variants with large counts, and names that were removed from MPI.
   if (name.ends_with("_c")) name.resize(name.size() - 2);
   if (name == "comm_set_errhandler") name = "errhandler_set";
   if (name == "get_address") name = "address";

@@ -1,8 +1,7 @@
-// The numbers by which Paraver's configurations know MPI calls, counters and states.
+// The numbers of MPI calls, counters and states in Paraver's configurations.
 //
-// Place in the flow: ARCHITECTURE.md, step 9, behind paraver_sink.h. Pure.
-// Source: the event types that Extrae's merger writes; calls it does not know have no
-// number.
+// Place in the flow: ARCHITECTURE.md, step 9, after paraver_sink.h. Pure.
+// Source: the event types that Extrae's merger writes; calls unknown to it have no number.
 #pragma once
 
 #include <otf2/otf2.h>
@@ -15,11 +14,10 @@ namespace refrain::convert {
 
 inline constexpr std::uint32_t kParaverInit = 31;  // MPI_Init
 
-// Of "MPI_Send": 1. 0: none.
+// "MPI_Send": 1. 0: none.
 std::uint32_t paraver_mpi_call(std::string_view procedure);
 
-// Event type of a counter: of PAPI's presets by their code, of others by a hash of the
-// name.
+// Event type of a counter: PAPI's presets by their code, others by a hash of the name.
 std::uint32_t paraver_counter(const std::string& name);
 
 // The classes of calls are event types 50000001 and following.

@@ -5,7 +5,7 @@
 namespace refrain::convert {
 namespace {
 
-constexpr std::uint64_t kLookEvery = 1 << 16;  // records: for errors, and who waits
+constexpr std::uint64_t kLookEvery = 1 << 16;  // records: for errors and progress
 
 }  // namespace
 

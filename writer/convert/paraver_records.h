@@ -1,8 +1,8 @@
 // The records of a .prv: collected in any order, written by time.
 //
-// Place in the flow: ARCHITECTURE.md, step 9, behind paraver_sink.h.
+// Place in the flow: ARCHITECTURE.md, step 9, after paraver_sink.h.
 // Thread-safety: none. Cost: see record_sorter.h; three of them, and one for the few events
-// that are told late.
+// that are reported late.
 #pragma once
 
 #include <cstdint>
@@ -20,12 +20,12 @@ class ParaverRecords {
   // Temporary files are made in `folder`.
   explicit ParaverRecords(const std::string& folder);
 
-  // Of no length: none.
+  // Empty intervals are dropped.
   void state(std::uint32_t location, std::uint64_t begin, std::uint64_t end,
              std::uint8_t state);
   void event(std::uint32_t location, std::uint64_t ns, std::uint32_t type,
              std::uint64_t value);
-  // One that lies ahead of others still to come.
+  // An event that is earlier than others reported before it.
   void late_event(std::uint32_t location, std::uint64_t ns, std::uint32_t type,
                   std::uint64_t value);
   struct Communication {
@@ -35,7 +35,8 @@ class ParaverRecords {
   };
   void communication(const Communication& communication);
 
-  // `objects`: "cpu:application:task:thread:" by location; `share` of what is done, if any.
+  // `objects`: "cpu:application:task:thread:" by location; `share`: called with the
+  // progress, if set.
   void write(TextFile& file, const std::vector<std::string>& objects,
              const std::function<void(double)>& share);
   std::string error() const;

@@ -88,7 +88,7 @@ class Classifier {
     }
   }
 
-  // Tools give a taskwait the role of a barrier, or one of its own.
+  // Tools give a taskwait the role of a barrier, or a separate one.
   static ParaverRegion waiting(const reader::RegionInfo& region, std::uint64_t number) {
     const auto named = [&region](const char* text) {
       return region.name.find(text) != std::string::npos;
@@ -99,7 +99,7 @@ class Classifier {
     } else if (named("taskwait") || region.role == OTF2_REGION_ROLE_TASK_WAIT) {
       out.type = kTypeTaskwait;
     }
-    // The wait inside of such a region, where a trace has one of its own.
+    // The wait inside such a region, where a trace has a separate region for it.
     const std::string construct = region.name.substr(0, region.name.find(" @"));
     if (construct.ends_with(" wait")) {
       out.type = kTypeOtherOmp;
@@ -108,7 +108,7 @@ class Classifier {
     return out;
   }
 
-  // Locks, blocks of code inside of them, ...
+  // Locks, blocks of code inside them, ...
   static ParaverRegion other(const reader::RegionInfo& region, std::uint64_t number) {
     ParaverRegion out{.type = kTypeOtherOmp, .value = number};
     const bool lock = region.name.find("set_lock") != std::string::npos ||

@@ -1,10 +1,10 @@
-// What a region is in a Paraver trace: which event type tells its begin and end, with which
-// value, and in which state a thread is inside.
+// How a region appears in a Paraver trace: the event type of its begin and end, the value,
+// and the state of a thread inside.
 //
-// Place in the flow: ARCHITECTURE.md, step 9, behind paraver_sink.h.
+// Place in the flow: ARCHITECTURE.md, step 9, after paraver_sink.h.
 // Each region has one event type, so that its enters and leaves can be found again: value
-// at the enter, 0 at the leave. Those whose value is a number of ours have labels in the
-// .pcf. Thread-safety: plain values.
+// at the enter, 0 at the leave. Values numbered by Refrain have labels in the .pcf.
+// Thread-safety: plain values.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ enum ParaverType : std::uint32_t {
   kTypeApplication = 40'000'001,
   kTypeFlush = 40'000'003,
   kTypeTracing = 40'000'012,
-  kTypeMpi = 50'000'000,  // and the class
+  kTypeMpi = 50'000'000,  // plus the class
   kTypeBytesSent = 50'100'001,
   kTypeBytesReceived = 50'100'002,
   kTypeRoot = 50'100'003,
@@ -41,7 +41,7 @@ enum ParaverType : std::uint32_t {
   kTypeParallel = 60'000'001,
   kTypeWorksharing = 60'000'002,
   kTypeBarrier = 60'000'005,
-  kTypeFunction = 60'000'018,  // and 100 more: the line
+  kTypeFunction = 60'000'018,  // plus 100 more: the line
   kTypeUserFunction = 60'000'019,
   kTypeTaskwait = 60'000'022,
   kTypeTask = 60'000'023,
@@ -55,14 +55,14 @@ enum ParaverType : std::uint32_t {
   kTypeOtherOmp = 60'000'099,
   kTypePeriod = 666'001,
   kTypeDetail = 666'002,
-  kTypeInnerIteration = 666'100,  // and the level of the loop
+  kTypeInnerIteration = 666'100,  // plus the level of the loop
   kTypeCallLine = 80'000'001,
 };
 inline constexpr std::uint32_t kLineOffset = 100;
 
 struct ParaverRegion {
   std::uint32_t type = kTypeUserFunction;
-  std::uint64_t value = 0;  // of a loop: its period's number
+  std::uint64_t value = 0;  // of a loop: number of its period
   bool has_line = false;    // a second event: type + kLineOffset, same value
   bool is_loop = false;
   bool is_mpi = false;
@@ -71,7 +71,7 @@ struct ParaverRegion {
 
 struct ParaverRegions {
   std::vector<ParaverRegion> regions;  // as TraceDefinitions::regions
-  // Values of calls of MPI that have no number: from 1001 on.
+  // Values of MPI calls without a number: from 1001 on.
   std::map<std::uint64_t, std::string> other_calls;
 };
 

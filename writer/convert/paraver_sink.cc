@@ -27,7 +27,7 @@ bool adds_up(OTF2_MetricMode mode) {
   return (mode & OTF2_METRIC_VALUE_MASK) == OTF2_METRIC_VALUE_ACCUMULATED;
 }
 
-// Paraver's values are whole and not negative.
+// Paraver's values are unsigned integers.
 std::uint64_t whole(const reader::ExtraValue& value) {
   if (value.type == OTF2_TYPE_DOUBLE) {
     const double number = std::bit_cast<double>(value.bits);
@@ -99,7 +99,7 @@ void ParaverSink::enter(const reader::TraceEvent& event, Location& location) {
   const ParaverRegion& region = regions_.regions[event.ref];
   Frame frame{event.ref, region.state, false, event.ns};
   if (region.is_loop) {
-    // The state of what is around goes on.
+    // The surrounding state continues.
     frame.state = location.frames.empty() ? location.base : location.frames.back().state;
     enter_iteration(event, location);
   } else {
@@ -117,7 +117,7 @@ void ParaverSink::enter(const reader::TraceEvent& event, Location& location) {
   location.frames.push_back(frame);
 }
 
-// Frames of tasks that were put aside need not be the innermost ones.
+// Frames of suspended tasks need not be the innermost ones.
 void ParaverSink::leave(const reader::TraceEvent& event, Location& location) {
   const ParaverRegion& region = regions_.regions[event.ref];
   auto frame = location.frames.rbegin();

@@ -4,21 +4,19 @@
 // `--format paraver`.
 // Shapes: an application; a task for each process, in the order of ranks; a thread for each
 // location. Records by time: states by their begin, communications by their logical send.
-//   states          from the innermost region: see paraver_regions.h; 2 before a thread's
-//   first
+//   states          from the innermost region: see paraver_regions.h; 2 before a thread's first
 //                   event, 0 outside of all regions on threads other than a process' first,
 //                   14 where measurement is off
-//   events          one type a region, see paraver_regions.h; iterations 40000000 (number +
-//   1;
-//                   inner loops 666100 + level), periods 666001, detail 666002 (0 held, 3
+//   events          one type a region, see paraver_regions.h; iterations 40000000 (number + 1;
+//                   inner loops 666100 + level), periods 666001, detail 666002 (0 skipped, 3
 //                   not), measurement 40000012; collectives' details at the begin of their
-//                   call; counters as differences to the value before, where they add up
+//                   call; counters as differences to the value before, where they accumulate
 //   communications  logical send: posted; physical send: the call has returned, or the
-//                   message is there; logical receive: posted; physical receive: complete
+//                   message has arrived; logical receive: posted; physical receive: complete
 // Units: nanoseconds from the begin of the trace, the resolution of Paraver.
 // Thread-safety: none. Errors: see trace_sink.h.
-// Cost: records are sorted on disk, in a temporary file beside the .prv of about its size;
-// memory is that of record_sorter.h and of messages under way.
+// Cost: records are sorted on disk, in a temporary file next to the .prv of about its size;
+// memory is that of record_sorter.h and of messages in flight.
 #pragma once
 
 #include <memory>
@@ -54,9 +52,10 @@ class ParaverSink final : public reader::TraceSink {
     bool has_place = false;
     std::uint64_t begin_ns = 0;
   };
-  struct Level {         // of loops
-    bool open = false;   // a number is in force
-    bool ended = false;  // its end is not told yet: the next iteration may follow at once
+  struct Level {        // of loops
+    bool open = false;  // an iteration is running
+    bool ended =
+        false;  // its end is not reported yet: the next iteration may follow at once
     std::uint64_t ended_ns = 0;
     std::uint32_t region = reader::kNone;
   };
@@ -97,7 +96,7 @@ class ParaverSink final : public reader::TraceSink {
   ParaverObjects objects_;
   std::vector<std::uint32_t> metric_types_;
   std::vector<Location> locations_;
-  std::vector<bool> ended_;  // processes whose end was told
+  std::vector<bool> ended_;  // processes whose end was reported
   std::unique_ptr<MessageMatcher> messages_;
   std::vector<std::string> notes_;
   Share share_;

@@ -1,11 +1,11 @@
 // Sorts records by their key in bounded memory: sorted runs go to a temporary file and are
-// merged as they are read. Equal keys keep the order in which they were added.
+// merged when they are read. Equal keys keep the order in which they were added.
 //
 // Place in the flow: ARCHITECTURE.md, step 9: a format wants its records by the time of
 // their begin, which is known at their end only. Shapes: Record is trivially copyable and
 // has a `std::uint64_t key() const`. Thread-safety: none. Errors: those of the file, in
 // error(). Cost: kRunBytes for records, as much for sorting them, and kMergeBytes for
-// reading; what comes in order is never sorted and is one run, however long.
+// reading; records that are in order already are not sorted and form one run of any length.
 #pragma once
 
 #include <algorithm>
@@ -36,7 +36,7 @@ class RecordSorter {
     buffer_.push_back(record);
     ++count_;
   }
-  // From here on records are read.
+  // Ends adding; records can be read from now on.
   void finish() {
     if (runs_.empty()) {
       sort_buffer();

@@ -1,7 +1,7 @@
-// A nameless temporary file for what does not fit into memory; gone with its owner.
+// An unnamed temporary file for data that does not fit into memory; removed with its owner.
 //
 // Place in the flow: private to record_sorter.h. Thread-safety: none.
-// Errors: kept; reads after one give zeros.
+// Errors: kept; reads after an error return zeros.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace refrain::convert {
 
 class SpillFile {
  public:
-  // In this folder, made when first written to.
+  // In this folder; created at the first write.
   explicit SpillFile(std::string folder) : folder_(std::move(folder)) {}
   ~SpillFile();
   SpillFile(const SpillFile&) = delete;

@@ -1,8 +1,8 @@
-// A text file that is made aside and comes to its place when it is complete.
+// A text file that is written under a temporary name and renamed when it is complete.
 //
 // Place in the flow: ARCHITECTURE.md, step 9: where the sinks write to.
-// Thread-safety: none. Ownership: what was not finished is removed by the destructor.
-// Errors: the first one is kept; writing goes on without effect after it.
+// Ownership: an unfinished file is removed by the destructor.
+// Errors: the first one is kept; later writes have no effect.
 // Cost: a buffer of 256 KiB; numbers are written in place.
 #pragma once
 
@@ -22,7 +22,7 @@ class TextFile {
   TextFile(const TextFile&) = delete;
   TextFile& operator=(const TextFile&) = delete;
 
-  // "-" is stdout; what is there and is no regular file (a pipe, a terminal) is written
+  // "-" is stdout; an existing file that is not regular (a pipe, a terminal) is written
   // directly. True: it can be written.
   bool open(const std::string& path);
   void text(std::string_view part) {
@@ -45,7 +45,7 @@ class TextFile {
                                      buffer_.data());
   }
   void flush();
-  // Everything is on disk, at its place; empty: success.
+  // Afterwards everything is on disk, at its place; empty: success.
   std::string finish();
   const std::string& error() const noexcept { return error_; }
 
@@ -60,7 +60,7 @@ class TextFile {
   std::size_t used_ = 0;
   int file_ = -1;
   std::string path_;
-  std::string aside_;  // where it is made; empty: written in place
+  std::string aside_;  // temporary name; empty: written in place
   std::string error_;
 };
 

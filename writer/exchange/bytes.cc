@@ -68,7 +68,7 @@ std::string ByteReader::text() {
 }
 
 std::size_t ByteReader::count() noexcept {
-  const std::uint64_t value = number();  // before the bytes that are left are asked for
+  const std::uint64_t value = number();  // before asking how many bytes are left
   if (value <= rest_.size()) return static_cast<std::size_t>(value);
   fail();
   return 0;

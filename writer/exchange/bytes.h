@@ -1,12 +1,12 @@
-// Summaries as bytes, and back: what one process of a job tells another.
+// Summaries as bytes, and back: what processes of a job send each other.
 //
 // Place in the flow: ARCHITECTURE.md, step 7; tree.h sends what is written here.
 // Shape: unsigned numbers of 7 bits a byte, the lowest first, the highest bit set on all
-// but the last (LEB128); words of 8 bytes, the lowest first, where numbers are as good as
-// random. The format never leaves a run, so it has no version. Errors: a ByteReader never
-// reads beyond its bytes. What is cut off or cannot be is a failure, that stays; whoever
-// reads asks ok() before he believes. Thread-safety: none. Cost: the writer's memory grows
-// with what is written.
+// but the last (LEB128); words of 8 bytes, the lowest first, for numbers that are
+// practically random. The format never leaves a run, so it has no version. Errors: a
+// ByteReader never reads beyond its bytes. Truncated or impossible data is a failure, which
+// stays; check ok() before using what was read. Thread-safety: none. Cost: the writer's
+// memory grows with what is written.
 #pragma once
 
 #include <cstddef>
@@ -44,13 +44,13 @@ class ByteReader {
   std::int64_t signed_number() noexcept;
   std::uint64_t word() noexcept;
   std::string text();
-  // A number that must not be above `most`.
+  // Fails if the number is greater than `most`.
   std::uint64_t number_to(std::uint64_t most) noexcept;
   std::uint32_t number32() noexcept {
     return static_cast<std::uint32_t>(number_to(UINT32_MAX));
   }
-  // How many things follow, each of at least a byte: so it cannot ask for more memory than
-  // the bytes account for.
+  // The number of items that follow, each of at least a byte, so that damaged data cannot
+  // ask for more memory than the bytes account for.
   std::size_t count() noexcept;
 
   void fail() noexcept {
@@ -58,7 +58,7 @@ class ByteReader {
     rest_ = {};
   }
   bool ok() const noexcept { return ok_; }
-  // Everything was read, and could be.
+  // Everything was read without failure.
   bool done() const noexcept { return ok_ && rest_.empty(); }
 
  private:

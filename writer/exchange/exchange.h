@@ -1,12 +1,12 @@
-// One process' way to the other processes of its job, when an archive is made.
+// Connects a process to the other processes of its job while an archive is made.
 //
 // Place in the flow: ARCHITECTURE.md, step 7: what processes must agree on goes through
-// tree.h, and that through an Exchange. `refrain recover`, which reads the spools of all
-// processes in one, is alone in it.
+// tree.h, which uses an Exchange. `refrain recover`, which reads the spools of all
+// processes in one, is Alone.
 // Shape: messages of bytes from rank to rank; between two ranks they arrive in the order in
-// which they were sent. A message is an answer to nothing: who receives knows that one
-// comes. Thread-safety: one thread of each process at a time. Errors: send() and receive()
-// throw; a job that cannot talk any more has no use for a result.
+// which they were sent. There are no requests: a receiver knows which message comes next.
+// Thread-safety: one thread of each process at a time. Errors: send() and receive() throw;
+// without communication the job cannot use a result.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ class Exchange {
   virtual Bytes receive(std::uint32_t from) = 0;
 };
 
-// A job of one, that has nobody to talk to.
+// A job of one process.
 class Alone final : public Exchange {
  public:
   std::uint32_t rank() const noexcept override { return 0; }

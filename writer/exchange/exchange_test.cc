@@ -1,4 +1,4 @@
-// What all ranks tell, put together in a tree: by lists of ranks, in threads and without.
+// Summaries of all ranks, merged in a tree: by lists of ranks, in threads and without.
 #include <catch2/catch.hpp>
 #include <new>
 #include <set>
@@ -11,36 +11,36 @@
 namespace refrain::writer {
 namespace {
 
-// Which ranks have told, in order.
-struct Told {
+// Which ranks have reported, in order.
+struct Report {
   std::vector<std::uint64_t> ranks;
 };
 
-Told merge(Told a, const Told& b) {
+Report merge(Report a, const Report& b) {
   a.ranks.insert(a.ranks.end(), b.ranks.begin(), b.ranks.end());
   return a;
 }
 
-void put(ByteWriter& out, const Told& told) {
-  out.number(told.ranks.size());
-  for (const std::uint64_t rank : told.ranks) out.number(rank);
+void put(ByteWriter& out, const Report& report) {
+  out.number(report.ranks.size());
+  for (const std::uint64_t rank : report.ranks) out.number(rank);
 }
 
-void take(ByteReader& in, Told& told) {
+void take(ByteReader& in, Report& report) {
   for (std::size_t left = in.count(); left != 0 && in.ok(); --left)
-    told.ranks.push_back(in.number());
+    report.ranks.push_back(in.number());
 }
 
-// What each rank has at the end; `failing` could not do its part.
-std::vector<std::optional<Told>> unite_in_threads(std::uint32_t size,
-                                                  std::uint32_t failing) {
+// The result of each rank; `failing` could not do its part.
+std::vector<std::optional<Report>> unite_in_threads(std::uint32_t size,
+                                                    std::uint32_t failing) {
   Mailboxes boxes(size);
-  std::vector<std::optional<Told>> results(size);
+  std::vector<std::optional<Report>> results(size);
   std::vector<std::thread> ranks;
   for (std::uint32_t rank = 0; rank < size; ++rank)
     ranks.emplace_back([&, rank] {
-      std::optional<Told> own;
-      if (rank != failing) own = Told{{rank}};
+      std::optional<Report> own;
+      if (rank != failing) own = Report{{rank}};
       results[rank] = unite_all(*boxes.of(rank), std::move(own));
     });
   for (std::thread& rank : ranks) rank.join();
@@ -50,7 +50,7 @@ std::vector<std::optional<Told>> unite_in_threads(std::uint32_t size,
 
 }  // namespace
 
-TEST_CASE("Bytes: numbers and texts - what was put is taken") {
+TEST_CASE("Bytes: numbers and texts - read as they were written") {
   const std::vector<std::uint64_t> numbers = {
       0, 1, 127, 128, 1U << 14, UINT32_MAX, UINT64_MAX, UINT64_MAX >> 1};
   ByteWriter out;
@@ -108,7 +108,7 @@ TEST_CASE("Tree: places - every rank has one parent, subtrees are rows of ranks"
   }
 }
 
-TEST_CASE("Tree: all ranks tell - each gets all, in order of ranks") {
+TEST_CASE("Tree: all ranks report - each gets all, in order of ranks") {
   for (const std::uint32_t size : {1U, 2U, 3U, 8U, 13U, 33U}) {
     const auto results = unite_in_threads(size, size);
     for (const auto& result : results) {
@@ -119,7 +119,7 @@ TEST_CASE("Tree: all ranks tell - each gets all, in order of ranks") {
   }
 }
 
-TEST_CASE("Tree: one rank fails - all are told, nobody waits") {
+TEST_CASE("Tree: one rank fails - all learn of it, nobody waits") {
   for (const std::uint32_t size : {1U, 2U, 7U, 16U})
     for (std::uint32_t failing = 0; failing < size; ++failing)
       for (const auto& result : unite_in_threads(size, failing)) CHECK_FALSE(result);
@@ -127,7 +127,7 @@ TEST_CASE("Tree: one rank fails - all are told, nobody waits") {
 
 namespace {
 
-// Which merge() fails, as without memory.
+// A summary whose merge() fails, as without memory.
 struct Heavy {
   std::uint64_t ranks = 1;
   std::uint64_t most = UINT64_MAX;
@@ -149,7 +149,7 @@ void take(ByteReader& in, Heavy& heavy) { heavy.ranks = in.number(); }
 }  // namespace
 
 TEST_CASE(
-    "Tree: no memory in the midst of a round - all are told, and the next round goes "
+    "Tree: no memory in a round - all learn of it, and the next round goes "
     "well") {
   constexpr std::uint32_t kSize = 13;
   for (std::uint32_t poor = 0; poor < kSize; ++poor)
@@ -178,14 +178,14 @@ TEST_CASE(
 }
 
 TEST_CASE("Tree: damaged bytes - as if the process had failed") {
-  const Bytes whole = to_bytes(std::optional<Told>(Told{{1, 300, 70'000}}));
-  CHECK(from_bytes<Told>(whole));
+  const Bytes whole = to_bytes(std::optional<Report>(Report{{1, 300, 70'000}}));
+  CHECK(from_bytes<Report>(whole));
   for (std::size_t size = 0; size < whole.size(); ++size)
     CHECK_FALSE(
-        from_bytes<Told>(Bytes(whole.begin(), whole.begin() + static_cast<long>(size))));
+        from_bytes<Report>(Bytes(whole.begin(), whole.begin() + static_cast<long>(size))));
   Bytes longer = whole;
   longer.push_back(0);
-  CHECK_FALSE(from_bytes<Told>(longer));
+  CHECK_FALSE(from_bytes<Report>(longer));
 }
 
 }  // namespace refrain::writer

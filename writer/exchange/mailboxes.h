@@ -1,10 +1,10 @@
-// An Exchange between ranks that live in one process: each in a thread, or all in one that
-// lets them send before anybody receives.
+// An Exchange between ranks in one process: each in a thread, or all in one, which sends
+// for all ranks before it receives.
 //
-// Place in the flow: ARCHITECTURE.md, step 7; tests and simulations of many ranks.
-// Thread-safety: ranks may be in threads of their own. Ownership: the Mailboxes outlive the
+// Place in the flow: ARCHITECTURE.md, step 7; for tests and simulations of many ranks.
+// Thread-safety: ranks may be in different threads. Ownership: the Mailboxes outlive the
 // ends given out.
-// Cost: a map entry for each pair of ranks with a message under way.
+// Cost: a map entry for each pair of ranks with a message in flight.
 #pragma once
 
 #include <condition_variable>
@@ -25,7 +25,7 @@ class Mailboxes {
 
   std::uint32_t size() const noexcept { return size_; }
   std::unique_ptr<Exchange> of(std::uint32_t rank);
-  // Messages that nobody has received.
+  // Messages that were not received yet.
   std::size_t pending() const;
 
  private:

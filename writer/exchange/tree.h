@@ -1,17 +1,16 @@
-// Puts together what all processes of a job tell, in a tree, and tells all the result.
+// Merges the summaries of all processes of a job in a tree, and sends the result to all.
 //
 // Place in the flow: ARCHITECTURE.md, step 7. The tree is binomial, with rank 0 at its
 // root: rank r has children r + 1, r + 2, r + 4, ... below r + (lowest bit of r), so that
 // each subtree is a row of ranks, [r, r + lowest bit), and is as deep as its size has bits.
-// What is told is a summary S with
-//     S merge(S a, const S& b)       associative; a's ranks stand before b's
+// A summary S has
+//     S merge(S a, const S& b)       associative; a's ranks come before b's
 //     void put(ByteWriter&, const S&)
 //     void take(ByteReader&, S&)     fails the reader on what put() cannot have written
-// found where S is. std::nullopt is what a process tells that could not do its part, or that
-// has no memory for that of others: then all are told so, in the same step, and nobody waits
-// for anybody.
+// found where S is. A process that fails, or has no memory for the summaries of others,
+// sends std::nullopt: then all get that, in the same step, and nobody waits.
 // Thread-safety: as Exchange. Errors: std::nullopt, or what the Exchange throws.
-// Cost: two messages a process; the longest way is as many merges and twice as many
+// Cost: two messages a process; the longest path is as many merges and twice as many
 // messages as the number of processes has bits. Memory: two summaries and a message at a
 // time.
 #pragma once
@@ -30,7 +29,7 @@
 
 namespace refrain::writer {
 
-// Ranks; needs no memory, so that whoever has none can still take part.
+// Ranks; needs no memory, so that a process without any can still take part.
 class Children {
  public:
   const std::uint32_t* begin() const noexcept { return ranks_.data(); }
@@ -49,7 +48,7 @@ struct TreePlace {
   std::uint32_t rank = 0;
   std::uint32_t size = 1;
 
-  // The first rank behind this one's subtree.
+  // The first rank after this one's subtree.
   std::uint32_t end() const noexcept {
     const std::uint64_t bit = rank & (~rank + 1);
     return rank == 0
@@ -57,7 +56,7 @@ struct TreePlace {
                : static_cast<std::uint32_t>(std::min<std::uint64_t>(size, rank + bit));
   }
   std::uint32_t parent() const noexcept { return rank & (rank - 1); }
-  // In order; each one's subtree ends where the next begins.
+  // In order; each child's subtree ends where the next begins.
   Children children() const noexcept {
     Children out;
     for (std::uint64_t step = 1; rank + step < end(); step *= 2)
@@ -70,7 +69,7 @@ inline TreePlace place_in(const Exchange& exchange) {
   return {exchange.rank(), exchange.size()};
 }
 
-// Merges neighbours until one is left: the tree of those that one process has itself.
+// Merges neighbours until one is left, as the tree does; for those in one process.
 template <typename Summary>
 Summary merge_in_tree(std::vector<Summary> parts) {
   if (parts.empty()) return {};
@@ -90,7 +89,7 @@ Bytes to_bytes(const std::optional<Summary>& summary) {
   return std::move(out).take();
 }
 
-// Nothing also if the bytes are damaged.
+// std::nullopt also if the bytes are damaged.
 template <typename Summary>
 std::optional<Summary> from_bytes(const Bytes& bytes) {
   ByteReader in(bytes);
@@ -101,7 +100,7 @@ std::optional<Summary> from_bytes(const Bytes& bytes) {
   return summary;
 }
 
-// Nothing, too, where what is told is too much for this process.
+// std::nullopt also if the summary is too large for this process.
 template <typename Summary>
 void merge_bytes(std::optional<Summary>& own, const Bytes& bytes) {
   try {
@@ -118,11 +117,11 @@ Bytes bytes_to_send(const std::optional<Summary>& summary) {
   try {
     return to_bytes(summary);
   } catch (const std::exception&) {
-    return {};  // nothing, too
+    return {};  // also nullopt
   }
 }
 
-// First half: rank 0 has what all tell, others have nothing any more.
+// First half: rank 0 gets the merged summary, others nothing.
 template <typename Summary>
 void gather_up(Exchange& exchange, std::optional<Summary>& own) {
   const TreePlace place = place_in(exchange);
@@ -133,9 +132,9 @@ void gather_up(Exchange& exchange, std::optional<Summary>& own) {
   own.reset();
 }
 
-// Second half: all have what rank 0 has.
+// Second half: all get what rank 0 has.
 template <typename Summary>
-void tell_down(Exchange& exchange, std::optional<Summary>& all) {
+void send_down(Exchange& exchange, std::optional<Summary>& all) {
   const TreePlace place = place_in(exchange);
   Children children = place.children();
   if (place.rank == 0 && children.empty()) return;
@@ -148,19 +147,19 @@ void tell_down(Exchange& exchange, std::optional<Summary>& all) {
 template <typename Summary>
 std::optional<Summary> unite_all(Exchange& exchange, std::optional<Summary> own) {
   gather_up(exchange, own);
-  tell_down(exchange, own);
+  send_down(exchange, own);
   return own;
 }
 
-// --- Rounds: all processes do the same ones, one behind the other.
+// --- Rounds: all processes do the same ones, in the same order.
 
-// A process could not do its part, and all know it.
+// A process failed, and all know it.
 class RoundFailed : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-// What all have to say, to all.
+// The summaries of all, to all.
 template <typename Summary>
 Summary agree(Exchange& exchange, Summary own) {
   auto all = unite_all(exchange, std::optional<Summary>(std::move(own)));
@@ -168,14 +167,14 @@ Summary agree(Exchange& exchange, Summary own) {
   return std::move(*all);
 }
 
-// Of a round in which there is nothing to say but that one has come so far.
+// For a round that only says that all have come this far.
 struct Nothing {};
 inline Nothing merge(Nothing a, const Nothing&) { return a; }
 inline void put(ByteWriter&, const Nothing&) {}
 inline void take(ByteReader&, Nothing&) {}
 
-// The part of a process that failed since the last round in the next one, whatever that is
-// about: all are told.
+// Called by a process that failed since the last round: takes its part in the next round,
+// whatever that is about, so that all learn of the failure.
 inline void fail_round(Exchange& exchange) { unite_all<Nothing>(exchange, std::nullopt); }
 
 }  // namespace refrain::writer

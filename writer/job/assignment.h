@@ -1,7 +1,7 @@
-// What rank 0 wants done when the processes of a job write their archive together.
+// The work that rank 0 gives to the processes of a job that write their archive together.
 //
-// Place in the flow: ARCHITECTURE.md, step 7: the first that processes tell each other;
-// what others say is not asked for. Thread-safety: plain values.
+// Place in the flow: ARCHITECTURE.md, step 7: the first exchange between the processes;
+// only rank 0's values count. Thread-safety: plain values.
 #pragma once
 
 #include <string>

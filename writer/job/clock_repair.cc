@@ -14,7 +14,7 @@ using spool::JournalClockOffset;
 // Interpolation rounds, here and in the reader.
 constexpr std::uint64_t kRounding = 2;
 
-// Two points so far apart say how a clock goes on.
+// Distance of two points that define the rate of a clock beyond its offsets.
 constexpr std::uint64_t kFar = std::uint64_t{1} << 32;
 
 struct End {
@@ -22,7 +22,7 @@ struct End {
   std::uint32_t process;
 };
 
-// The ends of a channel's messages that have both, in order of their numbers.
+// Calls for the two ends of each matched message of a channel, in order of their numbers.
 template <typename Function>
 void for_each_message(const ChannelTimes& sends, const ChannelTimes& receives,
                       std::uint32_t source, std::uint32_t destination, Function function) {
@@ -37,7 +37,7 @@ void for_each_message(const ChannelTimes& sends, const ChannelTimes& receives,
   }
 }
 
-// A channel's sends are those of one process, and so are its receives.
+// All sends of a channel are those of one process, and so are its receives.
 template <typename Function>
 void for_each_message(const std::vector<MessageEnds>& processes, Function function) {
   std::map<Channel, std::uint32_t> receivers;
@@ -52,7 +52,7 @@ void for_each_message(const std::vector<MessageEnds>& processes, Function functi
     }
 }
 
-// The moments of a process at which a message begins or ends, each once.
+// The times at which a message begins or ends in a process, each once.
 std::vector<std::uint64_t> moments_of(const MessageEnds& process) {
   std::vector<std::uint64_t> moments;
   for (const auto* side : {&process.sends, &process.receives})
@@ -68,7 +68,7 @@ std::int64_t distance(std::uint64_t from, std::uint64_t to) {
   return static_cast<std::int64_t>(to - from);
 }
 
-// The clock's offsets and, where it changes, the correction on top of them.
+// The clock's offsets, with the correction added where it changes.
 ClockMap corrected(const ClockMap& clock, const std::vector<std::uint64_t>& moments,
                    const std::vector<std::uint64_t>& given,
                    const std::vector<std::uint64_t>& times) {
@@ -87,7 +87,7 @@ ClockMap corrected(const ClockMap& clock, const std::vector<std::uint64_t>& mome
           measured->error_ticks);
     if (measured != clock.offsets().end() && measured->ticks == until) ++measured;
   };
-  // Beyond the outermost offsets readers go on as between the nearest two.
+  // Beyond the outermost offsets readers extrapolate from the nearest two.
   const auto flat = [&](std::uint64_t ticks) {
     const bool bracketed = clock.offsets().size() > 1 &&
                            clock.offsets().front().ticks <= ticks &&

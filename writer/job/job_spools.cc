@@ -31,11 +31,11 @@ struct Member {
 };
 
 WorldClaim claim_of(const Member& member) {
-  const spool::MpiJournal& told = member.journal;
-  const spool::JournalComm* const world = told.world();
-  if (world == nullptr) return {told.rank, told.size, 0};
-  if (!told.known) return {world->rank, 0, world->size};
-  return {agreed_rank(told.rank, world->rank, member.spool->process), told.size,
+  const spool::MpiJournal& journal = member.journal;
+  const spool::JournalComm* const world = journal.world();
+  if (world == nullptr) return {journal.rank, journal.size, 0};
+  if (!journal.known) return {world->rank, 0, world->size};
+  return {agreed_rank(journal.rank, world->rank, member.spool->process), journal.size,
           world->size};
 }
 
@@ -43,7 +43,8 @@ std::string place_in(std::uint32_t rank, std::uint32_t size) {
   return "MPI rank " + std::to_string(rank) + " of " + std::to_string(size);
 }
 
-// What the processes agree on of their world, and a place for each rank that left nothing.
+// What the processes agree on about MPI_COMM_WORLD; adds an empty entry for each missing
+// rank.
 void settle_world(spool::SpoolFolder& spools) {
   std::vector<Member> members;
   std::vector<WorldClaim> claims;
@@ -58,7 +59,7 @@ void settle_world(spool::SpoolFolder& spools) {
   std::set<std::uint32_t> ranks;
   for (std::size_t i = 0; i < members.size(); ++i) {
     const std::uint32_t rank = claims[i].rank;
-    const spool::MpiJournal& told = members[i].journal;
+    const spool::MpiJournal& journal = members[i].journal;
     members[i].spool->world = {rank, size};
     ranks.insert(rank);
     if (rank >= size)
@@ -66,12 +67,12 @@ void settle_world(spool::SpoolFolder& spools) {
                                   std::to_string(members[i].spool->process) +
                                   " names MPI rank " + std::to_string(rank) +
                                   ", but the job has " + std::to_string(size));
-    else if (!told.known)
+    else if (!journal.known)
       spools.complaints.push_back("the journal of " + place_in(rank, size) +
                                   " has lost its place in the job");
-    else if (told.rank != rank || told.size != size)
+    else if (journal.rank != rank || journal.size != size)
       spools.complaints.push_back("the journal of " + place_in(rank, size) + " names " +
-                                  place_in(told.rank, told.size));
+                                  place_in(journal.rank, journal.size));
   }
   std::uint32_t number = next_number(spools);
   for (std::uint32_t rank = 0; rank < size; ++rank)

@@ -13,13 +13,13 @@
 
 namespace refrain::writer {
 
-// Of all processes, with what they agree on of their world (job_world.h), and an empty place for
-// each rank of theirs that left nothing: readers take a process' number for its rank. Or of one
-// rank alone.
+// The spools of all processes, with the MPI_COMM_WORLD that they agree on (job_world.h) and
+// an empty entry for each missing rank, because readers take a process' number for its
+// rank. Or the spool of one rank alone.
 spool::SpoolFolder open_job_spools(const std::string& archive,
                                    std::optional<std::uint32_t> rank);
 
-// A place for a rank that left nothing.
+// Adds an empty entry for a rank that left no spool.
 void add_missing_rank(spool::SpoolFolder& spools, std::uint32_t rank);
 
 }  // namespace refrain::writer

@@ -14,14 +14,14 @@ std::uint32_t agreed_size(std::span<const WorldClaim> claims) {
   std::map<std::uint32_t, std::size_t> votes;
   std::uint32_t there = 0;
   for (const WorldClaim& claim : claims) {
-    if (claim.rank < kMostRanksUnconfirmed) there = std::max(there, claim.rank + 1);
+    if (claim.rank < kMaxRanksUnconfirmed) there = std::max(there, claim.rank + 1);
     for (const std::uint32_t size : {claim.size, claim.comm_size})
-      if (size > claim.rank && size <= kMostRanks) ++votes[size];
+      if (size > claim.rank && size <= kMaxRanks) ++votes[size];
   }
   const auto most =
       std::max_element(votes.begin(), votes.end(),
                        [](const auto& a, const auto& b) { return a.second < b.second; });
-  if (most == votes.end() || (most->second == 1 && most->first > kMostRanksUnconfirmed))
+  if (most == votes.end() || (most->second == 1 && most->first > kMaxRanksUnconfirmed))
     return there;
   return most->first;
 }

@@ -6,8 +6,8 @@
 namespace refrain::writer {
 namespace {
 
-// All that can be damaged in one process' journal by one flipped bit.
-TEST_CASE("Job: size - what one journal tells wrongly is voted down") {
+// Everything that one flipped bit can damage in one process' journal.
+TEST_CASE("Job: size - one wrong journal is outvoted") {
   for (const std::uint32_t size : {1U, 2U, 3U, 64U, 1000U})
     for (int bit = 0; bit < 32; ++bit)
       for (const bool of_comm : {false, true}) {
@@ -20,7 +20,7 @@ TEST_CASE("Job: size - what one journal tells wrongly is voted down") {
       }
 }
 
-TEST_CASE("Job: rank - two of three tell it") {
+TEST_CASE("Job: rank - two of three values agree") {
   CHECK(agreed_rank(3, 3, 3) == 3);
   CHECK(agreed_rank(3, 3, 5) == 3);
   CHECK(agreed_rank(3, 5, 3) == 3);
@@ -34,13 +34,13 @@ TEST_CASE("Job: size - of ranks that left nothing") {
   CHECK(agreed_size(std::vector<WorldClaim>{{5, 100'000, 100'000}}) == 100'000);
 }
 
-TEST_CASE("Job: size - nobody tells it who can know it") {
+TEST_CASE("Job: size - no journal has it") {
   CHECK(agreed_size({}) == 0);
   CHECK(agreed_size(std::vector<WorldClaim>{{5, 0, 0}, {2, 0, 0}}) == 6);
   CHECK(agreed_size(std::vector<WorldClaim>{{5, 3, 5}}) == 6);
   CHECK(agreed_size(std::vector<WorldClaim>{{5, 256, 0}}) == 256);
   CHECK(agreed_size(std::vector<WorldClaim>{{5, 257, 0}}) == 6);
-  // Who claims a place far away gets no places before it.
+  // A process that claims a high rank gets no empty entries before it.
   CHECK(agreed_size(std::vector<WorldClaim>{{255, 0, 0}}) == 256);
   CHECK(agreed_size(std::vector<WorldClaim>{{5, 0, 0}, {256, 0, 0}}) == 6);
   CHECK(agreed_size(std::vector<WorldClaim>{{100'000, 100'001, 0}, {0, 0, 0}}) == 1);

@@ -9,7 +9,7 @@ namespace {
 
 using Times = std::vector<std::vector<std::uint64_t>>;
 
-// All events and hubs as one row of numbers, with the edges that leave each.
+// Numbers all events and hubs, with the edges that leave each.
 class Graph {
  public:
   Graph(const Times& times, const std::vector<ClockEdge>& edges, std::uint32_t hubs) {
@@ -50,7 +50,7 @@ class Graph {
   std::vector<std::size_t> first_;  // of each location; then of the hubs
   std::vector<std::size_t> begin_;  // of each node's targets
   std::vector<std::size_t> targets_;
-  std::vector<std::uint32_t> waits_;  // causes that have no time yet
+  std::vector<std::uint32_t> waits_;  // causes without a time yet
 };
 
 class Correction {
@@ -79,8 +79,8 @@ class Correction {
     std::uint64_t by;
   };
 
-  // Events get their times when all their causes have one. A location whose next event waits
-  // is taken up again by the cause.
+  // Events get their times when all their causes have one. A location whose next event
+  // waits is continued by the cause.
   void forward() {
     for (std::size_t i = 0; i < given_.size(); ++i) ready_.push_back(i);
     for (;;) {
@@ -89,7 +89,7 @@ class Correction {
         ready_.pop_back();
         advance(location);
       }
-      // A circle: the earliest event that waits is let go.
+      // A cycle: the earliest waiting event is released.
       std::size_t stuck = given_.size();
       for (std::size_t i = 0; i < given_.size(); ++i)
         if (done_[i] < given_[i].size() &&
@@ -120,27 +120,27 @@ class Correction {
       }
       if (earliest_[node] > given[i]) ++result_.violations;
       corrected[i] = time;
-      tell(node, time);
+      propagate(node, time);
     }
   }
 
-  void tell(std::size_t node, std::uint64_t time) {
+  void propagate(std::size_t node, std::uint64_t time) {
     graph_.for_each_target(node, [&](std::size_t target) {
       const bool hub = target >= graph_.hubs_from();
       earliest_[target] = std::max(earliest_[target], hub ? time : time + options_.latency);
       std::uint32_t& waits = graph_.waits(target);
-      if (waits == 0) return;  // let go before
+      if (waits == 0) return;  // released before
       --waits;
       if (waits != 0) return;
-      if (hub) return tell(target, earliest_[target]);
+      if (hub) return propagate(target, earliest_[target]);
       const auto next = std::upper_bound(first_of_.begin(), first_of_.end(), target);
       ready_.push_back(static_cast<std::size_t>(next - first_of_.begin()) - 1);
     });
   }
 
-  // Before a leap by d everything is moved as well: by d at the leap, by nothing `spread` d
-  // before it, and nowhere beyond what waits for it elsewhere, nor so far that what lies between
-  // two events is squeezed by more than gamma.
+  // Events before a leap by d are moved as well: by d at the leap, by nothing `spread` d
+  // before it, not beyond what waits for them elsewhere, and without squeezing the time
+  // between two events by more than gamma.
   void backward(std::size_t location) {
     auto& times = result_.times[location];
     for (auto leap = leaps_[location].rbegin(); leap != leaps_[location].rend(); ++leap) {
@@ -162,7 +162,7 @@ class Correction {
     }
   }
 
-  // The latest time that a node may have without its effects having to move.
+  // The latest time that a node may have without moving its effects.
   std::uint64_t latest(std::size_t node) const {
     std::uint64_t latest = std::numeric_limits<std::uint64_t>::max();
     graph_.for_each_target(node, [&](std::size_t target) {
@@ -193,9 +193,9 @@ class Correction {
   const LogicalClockOptions& options_;
   Graph graph_;
   const std::vector<std::size_t> first_of_ = first_numbers();
-  std::vector<std::uint64_t> earliest_;  // by what a node's causes say
+  std::vector<std::uint64_t> earliest_;  // by a node's causes
   std::vector<std::size_t> done_;        // events of a location that have their time
-  std::vector<std::size_t> ready_;       // locations to go on with
+  std::vector<std::size_t> ready_;       // locations to continue with
   std::vector<std::vector<Leap>> leaps_;
   LogicalClockResult result_;
 };

@@ -1,5 +1,4 @@
-// Makes time stamps of several processes consistent: what was caused does not come before
-// its cause.
+// Makes time stamps of several processes consistent: no effect comes before its cause.
 //
 // Place in the flow: ARCHITECTURE.md, step 7, with --clock=logical, after the clocks were
 // corrected by their measured offsets. Pure.
@@ -10,12 +9,13 @@
 //
 //     LC(e) = max( t(e),  LC(prev) + gamma (t(e) - t(prev)),  LC(cause) + latency )
 //
-// so a receive that would lie before its send is moved behind it, and what follows it on its
-// location is moved along, by less and less (gamma < 1). The leap that a receive makes is then
-// spread over what lies before it (backward amortisation), as far as the sends among that
-// allow, so that no region before a receive is stretched at one point.
+// so a receive that would come before its send is moved after it, and what follows on its
+// location moves along, by less and less (gamma < 1). The leap that a receive makes is then
+// spread over the time before it (backward amortisation), as far as the sends there allow,
+// so that no region before a receive is lengthened at one point.
 //
-// Units: ticks of one clock; `times` of a location ascend. Memory: linear in events and edges.
+// Units: ticks of one clock; `times` of a location ascend. Memory: linear in events and
+// edges.
 // Cost: linear. Thread-safety: none needed, no state.
 #pragma once
 
@@ -29,9 +29,9 @@ struct ClockNode {
   std::uint32_t event;  // index in its location's times
 };
 
-// `to` happens at the earliest when `from` does and a message has travelled. Where all members
-// wait for all (barriers), put a hub between begins and ends: a node of location kHub with an
-// index of its own.
+// `to` happens after `from` and the latency of a message. Where all members wait for all
+// (barriers), put a hub between begins and ends: a node of location kHub with its own
+// index.
 struct ClockEdge {
   static constexpr std::uint32_t kHub = 0xffffffff;
   ClockNode from;
@@ -39,15 +39,16 @@ struct ClockEdge {
 };
 
 struct LogicalClockOptions {
-  double gamma = 0.99;        // 0 .. 1: how fast a clock is held back after a leap
+  double gamma = 0.99;  // 0 .. 1: how fast a clock returns to its own time after a leap
   std::uint64_t latency = 0;  // ticks, of every edge that does not end in a hub
-  double spread = 50;         // a leap is spread over so many times its length before it
+  double spread = 50;         // a leap is spread over this many times its length before it
 };
 
 struct LogicalClockResult {
-  std::vector<std::vector<std::uint64_t>> times;  // as those given, corrected
+  std::vector<std::vector<std::uint64_t>> times;  // corrected, in the same order
   std::uint64_t violations = 0;  // edges whose end lay before their begin (plus latency)
-  std::uint64_t cyclic = 0;  // events in circles of edges, whose causes were not waited for
+  std::uint64_t cyclic =
+      0;  // events in cycles of edges, which did not wait for their causes
 };
 
 LogicalClockResult correct_times(const std::vector<std::vector<std::uint64_t>>& times,

@@ -1,4 +1,4 @@
-// The controlled logical clock, on made-up clocks.
+// The controlled logical clock, on artificial clocks.
 #include "writer/job/logical_clock.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ using Times = std::vector<std::vector<std::uint64_t>>;
 
 constexpr LogicalClockOptions kPlain{.gamma = 0.99, .latency = 10, .spread = 50};
 
-// Whether every effect lies behind its cause, and no location goes backwards.
+// Whether every effect comes after its cause, and no location goes backwards.
 bool consistent(const Times& times, const std::vector<ClockEdge>& edges,
                 std::uint64_t latency) {
   for (const auto& location : times)
@@ -23,7 +23,7 @@ bool consistent(const Times& times, const std::vector<ClockEdge>& edges,
   });
 }
 
-// Processes that run a true time, send now and then, and see it by clocks that are wrong.
+// Processes with one true time, random messages, and wrong clocks.
 struct World {
   Times times;
   std::vector<ClockEdge> edges;
@@ -59,9 +59,8 @@ TEST_CASE("Logical clock: right clocks - nothing is changed") {
   CHECK(result.cyclic == 0);
 }
 
-TEST_CASE(
-    "Logical clock: a receive before its send - moved behind it, and what is around it") {
-  // Process 1 is 100 behind.
+TEST_CASE("Logical clock: a receive before its send - moved after it with its neighbours") {
+  // Process 1's clock is 100 behind.
   const Times times = {{1000, 1100, 9000}, {700, 900, 1020, 1030, 1040, 9000}};
   const std::vector<ClockEdge> edges = {{{0, 1}, {1, 2}}};
   const auto result = correct_times(times, edges, 0, kPlain);
@@ -71,14 +70,14 @@ TEST_CASE(
   CHECK(moved[2] == 1110);
   CHECK(moved[3] == 1119);  // 0.99 of 10 later
   CHECK(moved[4] == 1128);
-  CHECK(moved[5] == 9008);  // 0.99 of 7960 later: all but caught up
+  CHECK(moved[5] == 9008);  // 0.99 of 7960 later: nearly caught up
   CHECK(moved[1] > 900);    // part of the leap of 90
   CHECK(moved[1] < 1020);
   CHECK(moved[0] > 700);
   CHECK(moved[0] < moved[1]);
 }
 
-TEST_CASE("Logical clock: backward - a send is not moved behind its receive") {
+TEST_CASE("Logical clock: backward - a send is not moved after its receive") {
   const Times times = {{1000, 1100}, {1000, 1015}, {1009, 2000}};
   // 1 sends at 1000 to 2, which has it at 1010; then 1 gets a message sent at 1100.
   const std::vector<ClockEdge> edges = {{{1, 0}, {2, 0}}, {{0, 1}, {1, 1}}};
@@ -89,9 +88,9 @@ TEST_CASE("Logical clock: backward - a send is not moved behind its receive") {
   CHECK(result.violations == 2);
 }
 
-TEST_CASE("Logical clock: backward - what lies before a send that stays is not squeezed") {
-  // Location 0 receives twice, each time too early, and sends in between: the send's receive
-  // keeps it where it is.
+TEST_CASE("Logical clock: backward - intervals before a fixed send are not squeezed") {
+  // Location 0 receives twice, each time too early, and sends in between: the send's
+  // receive keeps it where it is.
   const Times times = {{100, 180, 200}, {1000, 1600}, {1020}};
   const std::vector<ClockEdge> edges = {
       {{1, 0}, {0, 0}}, {{0, 1}, {2, 0}}, {{1, 1}, {0, 2}}};
@@ -102,7 +101,7 @@ TEST_CASE("Logical clock: backward - what lies before a send that stays is not s
   CHECK(moved[2] - moved[1] >= 19);
 }
 
-TEST_CASE("Logical clock: hubs - all ends of a barrier lie behind all its begins") {
+TEST_CASE("Logical clock: hubs - all ends of a barrier come after all its begins") {
   const Times times = {{100, 200}, {500, 505}, {300, 310}};
   std::vector<ClockEdge> edges;
   for (std::uint32_t i = 0; i < 3; ++i) {
@@ -118,7 +117,7 @@ TEST_CASE("Logical clock: hubs - all ends of a barrier lie behind all its begins
   CHECK(result.violations == 3);
 }
 
-TEST_CASE("Logical clock: a circle - is told, and ends") {
+TEST_CASE("Logical clock: a cycle - is reported, and terminates") {
   const Times times = {{100, 200}, {100, 200}};
   // Each receives first what the other sends later.
   const std::vector<ClockEdge> edges = {{{0, 1}, {1, 0}}, {{1, 1}, {0, 0}}};

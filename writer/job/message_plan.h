@@ -1,17 +1,17 @@
-// Which message and collective records an archive may hold: those whose other ends it
-// holds, too.
+// Which message and collective records an archive may have: those whose other ends it has,
+// too.
 //
 // Place in the flow: ARCHITECTURE.md, step 7, between the plan of the gaps and the writing.
-// Each location tells the numbers of what it would write (a dry run of location_writer.h
-// collects them); these are put together by process, then pairwise over all processes, in
-// any order; what all ends have is kept.
-//   - A message is kept if its sender's and its receiver's record are both there, told
+// Each location reports the numbers of what it would write (a dry run of location_writer.h
+// collects them); these are merged by process, then pairwise over all processes, in any
+// order; what all ends have is kept.
+//   - A message is kept if its sender's and its receiver's record are both there, identified
 //     by channel and number.
-//   - A collective is kept if all members of its communicator have it, told by its number.
+//   - A collective is kept if all members of its communicator have it, identified by its number.
 //
 // Thread-safety: pure; a MessagePlan is const after plan_messages().
-// Cost: memory for each channel and each stretch of numbers without a hole, about 100 bytes
-// a channel and 16 a stretch, none for a message. A merge is linear in both sides.
+// Cost: memory for each channel and each interval of numbers without a hole, about 100
+// bytes a channel and 16 an interval, none for a message. A merge is linear in both sides.
 #pragma once
 
 #include <cstdint>
@@ -63,7 +63,7 @@ struct MessageSummary {
   bool operator==(const MessageSummary&) const = default;
 };
 
-// A location's log into that of its process, before any merge.
+// Adds a location's log to its process, before any merge.
 void add_location(MessageSummary& process, MessageLog& log);
 // Associative and commutative: processes may be merged in a tree.
 MessageSummary merge(MessageSummary a, const MessageSummary& b);
@@ -81,7 +81,7 @@ struct MessagePlan {
 void put(ByteWriter& out, const MessagePlan& plan);
 void take(ByteReader& in, MessagePlan& plan);
 
-// `members`: of each communicator, by identity; how many processes take part in it.
+// `members`: number of processes in each communicator, by identity.
 MessagePlan plan_messages(const MessageSummary& all,
                           const std::unordered_map<std::uint64_t, std::uint64_t>& members);
 

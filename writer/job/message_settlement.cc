@@ -7,7 +7,8 @@
 
 namespace refrain::writer {
 
-// What fails in this process makes the round fail, but the round goes on: others wait for it.
+// A failure in this process makes the round fail, but the round goes on: others wait for
+// it.
 template <typename Part>
 void MessageSettlement::attempt(Part&& part) {
   try {
@@ -86,7 +87,7 @@ MessagePlan MessageSettlement::part_of(std::uint32_t from, std::uint32_t to) con
   for (const auto& [channel, kept] : plan_.channels)
     if (within(channel.source) || within(channel.destination))
       out.channels.emplace(channel, kept);
-  // Of a communicator it is not known here who its members are.
+  // Here it is not known who a communicator's members are.
   out.collectives = plan_.collectives;
   return out;
 }

@@ -1,17 +1,17 @@
-// Which messages are kept, worked out by all processes of a job together, without any of
+// Which messages are kept, determined by all processes of a job together, without any of
 // them knowing all channels.
 //
-// Place in the flow: ARCHITECTURE.md, step 7; message_plan.h says what is told and what
-// comes of it, writer/exchange/tree.h what the tree is.
-// Up the tree goes what is still open: a channel is settled by the process whose subtree is
+// Place in the flow: ARCHITECTURE.md, step 7; the summaries: message_plan.h, the tree:
+// writer/exchange/tree.h.
+// What is still open goes up the tree: a channel is settled by the process whose subtree is
 // the first that has both its ends, a communicator's collectives by the first that has all
-// its members; the root settles the rest. Each keeps what it settled, and down the tree
-// goes of it, and of what came from above, what the subtree below has an end of. So what is
-// told is the surface of a subtree, not its volume: in a grid whose ranks lie row by row,
-// no more than some planes of it, however many ranks there are.
+// its members; the root settles the rest. Each keeps what it settled; down the tree goes
+// the part of that, and of what came from above, that concerns the subtree below. So a
+// process sends the surface of its subtree, not its volume: in a grid whose ranks lie row
+// by row, no more than some planes of it, however many ranks there are.
 //
 // Thread-safety: none, one a process. Errors: as in tree.h.
-// Cost: linear in what is told. Memory: the channels that cross a border between the
+// Cost: linear in what is sent. Memory: the channels that cross a border between the
 // subtrees of this process' children, about 100 bytes each.
 #pragma once
 
@@ -32,7 +32,7 @@ class MessageSettlement {
                     const std::unordered_map<std::uint64_t, std::uint64_t>& members)
       : exchange_(exchange), members_(members) {}
 
-  // The two halves; nobody is waited for in down() who has not done up().
+  // The two halves; down() waits only for processes that have done up().
   void up(std::optional<MessageSummary> own);
   // What is kept of the messages that begin or end here.
   std::optional<MessagePlan> down();
@@ -40,7 +40,7 @@ class MessageSettlement {
  private:
   template <typename Part>
   void attempt(Part&& part);
-  // Moves what can be told of ranks [from, to) from `open_` into `plan_`; `all`:
+  // Moves what is known about ranks [from, to) from `open_` into `plan_`; `all`:
   // everything.
   void settle(std::uint32_t from, std::uint32_t to, bool all);
   MessagePlan part_of(std::uint32_t from, std::uint32_t to) const;

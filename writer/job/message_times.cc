@@ -28,7 +28,7 @@ TimesByChannel sorted(const TimesByChannel& times, const ClockMap& clock) {
   return out;
 }
 
-// Lets the ends of a channel meet that are both there.
+// Matches the ends of a channel that are both there.
 void match(TimeSummary& summary, ChannelTimes& sends, ChannelTimes& receives) {
   ChannelTimes sent;
   ChannelTimes received;

@@ -1,12 +1,12 @@
-// When the messages that are kept were sent and received, to count those that were received
-// before they were sent, and to repair that.
+// When the kept messages were sent and received, to count those that were received before
+// they were sent, and to repair that.
 //
 // Place in the flow: ARCHITECTURE.md, step 7; collected while it is decided which requests
-// are written (mpi_job.h), put together over all processes in a tree. Thread-safety: plain
+// are written (mpi_job.h), merged over all processes in a tree. Thread-safety: plain
 // values. Units: ticks, of rank 0's clock where they are compared.
 // Cost: memory of 3 to 8 bytes an end, as differences from the one before, and about 150
-// for each channel; a message whose ends have met is forgotten. Time: linear, except where
-// the ends of a channel do not come in the order of their numbers.
+// for each channel; a message is dropped once its ends are matched. Time: linear, except
+// where the ends of a channel are not in the order of their numbers.
 #pragma once
 
 #include <compare>
@@ -31,11 +31,11 @@ class ChannelTimes {
     auto operator<=>(const End&) const = default;
   };
 
-  // Reads them in order.
+  // Iterates in order.
   class Cursor {
    public:
     explicit Cursor(const ChannelTimes& times) noexcept;
-    // Whether there is one at end(). Not to be called again after it said no.
+    // Whether there is one at end(). Not to be called again after it returned false.
     bool next() noexcept;
     const End& end() const noexcept { return end_; }
 
@@ -67,7 +67,7 @@ class ChannelTimes {
 
 using TimesByChannel = std::map<Channel, ChannelTimes>;
 
-// Of one location, in the order in which they happened; only so many are noted.
+// Of one location, in the order in which they happened; at most `most` are noted.
 class MessageTimes {
  public:
   explicit MessageTimes(std::size_t most = 0) : most_(most) {}
@@ -96,22 +96,22 @@ struct MessageEnds {
   TimesByChannel receives;
 };
 
-// `clock`: what they are turned into.
+// `clock`: the clock to convert to.
 MessageEnds message_ends(const MessageTimes& times, const ClockMap& clock);
 MessageEnds message_ends(const MessageEnds& ends, const ClockMap& clock);
-// Locations of one process: a channel may be in both.
+// Locations of one process: both may have a channel.
 MessageEnds merge(MessageEnds a, const MessageEnds& b);
 void put(ByteWriter& out, const MessageEnds& ends);
 void take(ByteReader& in, MessageEnds& ends);
 
 // Of one process or several.
 struct TimeSummary {
-  std::uint64_t checked = 0;     // messages of which both ends have met
+  std::uint64_t checked = 0;     // messages with both ends matched
   std::uint64_t violations = 0;  // of these, received before they were sent
-  MessageEnds ends;              // others
+  MessageEnds ends;              // unmatched ends
 };
 
-// `ends`: of the common clock already.
+// `ends`: already of the common clock.
 TimeSummary time_summary(MessageEnds ends);
 TimeSummary merge(TimeSummary a, const TimeSummary& b);
 void put(ByteWriter& out, const TimeSummary& summary);

@@ -6,7 +6,7 @@
 namespace refrain::writer {
 namespace {
 
-// The group that is told first is that of the process with the least rank.
+// The group of the process with the smallest rank comes first.
 void order_groups(CommFacts& facts) {
   if (facts.kind != spool::kMpiCommInter || facts.members.empty() || facts.remote.empty())
     return;
@@ -26,7 +26,7 @@ std::uint64_t self_of(const spool::MpiJournal& journal) {
   return 0;
 }
 
-// Order of definition: the world, then all others behind what they were made from.
+// Order of definition: the world, then all others after those that they were made from.
 std::size_t order_of(const MpiFacts& all, const CommFacts& facts) {
   constexpr std::size_t kDeepest = 4096;
   if (facts.kind == spool::kMpiCommWorld) return 0;
@@ -60,13 +60,13 @@ MpiFacts mpi_facts(const spool::MpiJournal& journal) {
     known.topology = comm.topology;
     if (comm.kind == spool::kMpiCommSelf) continue;
     if (comm.kind == spool::kMpiCommWorld && facts.size <= kMostProcesses) {
-      // Whatever the journal tells of its members.
+      // Whatever the journal says about its members.
       known.members = RankList::all(facts.size);
       continue;
     }
     known.members = RankList(comm.members);
     known.remote = RankList(comm.remote);
-    // Of an intercommunicator it is not known which group another process would tell first.
+    // In an intercommunicator it is not known which group another process would put first.
     if (comm.kind != spool::kMpiCommInter) {
       const std::uint32_t size = std::max(comm.size, comm.rank + 1);
       if (comm.rank < size && size <= kMostProcesses)

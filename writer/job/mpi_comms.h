@@ -1,11 +1,11 @@
-// The communicators of a job, each once, and what a process' own numbers of them mean.
+// The communicators of a job, each once, and the process' own numbers for them.
 //
 // Place in the flow: ARCHITECTURE.md, step 7: put together from the journals of all
 // processes before any event is written; mpi_definitions.h writes them.
-// A communicator is known by its identity, which all members tell alike. Its members are
-// told by one of them; what that one did not tell, if it died, each member's own rank in
-// it tells. MPI_COMM_SELF is one definition for all. A communicator of which a member is
-// told by nobody is not defined: its member died before it could take part in anything.
+// A communicator is known by its identity, which is the same in all members. One member
+// records the list of members; if that one died before, it is put together from each
+// member's own rank. MPI_COMM_SELF is one definition for all. A communicator with an
+// unknown member is not defined: that member died before it could take part in anything.
 //
 // Thread-safety: pure; const after comm_table().
 // Cost: linear in communicators and the runs of their members (rank_list.h).
@@ -23,15 +23,15 @@
 
 namespace refrain::writer {
 
-// What the facts call MPI_COMM_SELF, of which each process has one of its own; identities
-// of communicators are odd.
+// The identity of MPI_COMM_SELF, of which each process has its own; identities of
+// communicators are odd.
 inline constexpr std::uint64_t kSelfIdentity = ~std::uint64_t{1};
 
 struct CommFacts {
   spool::MpiCommKind kind = spool::kMpiCommIntra;
   std::uint64_t parent = 0;
   RankList members;  // ranks in MPI_COMM_WORLD
-  RankList remote;   // of an intercommunicator; `members` has the least rank
+  RankList remote;   // of an intercommunicator; `members` has the smallest rank
   std::string name;
   std::string topology;
 
@@ -62,7 +62,7 @@ struct CartGrid {
   std::vector<std::uint32_t> sizes;
   std::vector<bool> periodic;
 };
-// Empty if the text tells of none.
+// Empty if the text has none.
 CartGrid cart_grid(const std::string& topology);
 
 struct CommEntry {
@@ -84,20 +84,20 @@ struct CommTable {
   std::unordered_map<std::uint64_t, std::uint32_t> index_of;  // identity -> index
   std::unordered_map<std::uint64_t, std::uint64_t> members;   // identity -> processes in it
 
-  // Takes in what the process calls its MPI_COMM_SELF.
+  // Adds the process' number for MPI_COMM_SELF.
   void add_self_of(const spool::MpiJournal& journal);
 };
 
 CommTable comm_table(const MpiFacts& all);
 
-// A communicator as the records of one process name it.
+// A communicator as it is numbered in the records of one process.
 struct LocalComm {
   std::uint32_t index = 0;  // in CommTable::comms
   std::uint64_t identity = 0;
   std::uint32_t own = 0;            // rank of this process in MPI_COMM_WORLD
   const RankList* peers = nullptr;  // nullptr: this process alone
 
-  // Rank in MPI_COMM_WORLD of whom messages of this process go to; kNoRank: no member.
+  // Rank in MPI_COMM_WORLD of a peer of this process; kNoRank: no member.
   std::uint32_t world_rank(std::uint32_t peer) const noexcept {
     if (peers == nullptr) return own;
     return (*peers)[peer];

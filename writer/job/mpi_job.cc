@@ -8,7 +8,7 @@
 #include "writer/job/clock_repair.h"
 #include "writer/job/message_settlement.h"
 #include "writer/job/message_times.h"
-#include "writer/job/rank_stretches.h"
+#include "writer/job/rank_intervals.h"
 #include "writer/process/location_writer.h"
 #include "writer/process/parallel_for.h"
 
@@ -29,7 +29,8 @@ std::vector<Task> tasks_of(const MpiJob::Models& models) {
   return tasks;
 }
 
-// Writes a location to nowhere. Marks of iterations do not matter to what is in a gap.
+// Interprets a location without writing. Marks of iterations do not affect what is in a
+// gap.
 void go_through(LocationInput input, const RegionTable& regions) {
   input.primary = false;
   EventSink nowhere(nullptr, regions.regions());
@@ -47,23 +48,24 @@ void MpiJob::cut(Models& models) {
   std::vector<ProcessModel*> ranks;
   for (const auto& model : models)
     if (model->journal().mpi.known && !model->blank()) ranks.push_back(model.get());
-  std::vector<RankRuler> rulers;
-  rulers.reserve(ranks.size());
-  for (const ProcessModel* rank : ranks) rulers.emplace_back(*rank);
-  std::vector<HeldStretches> held;
-  held.reserve(rulers.size());
-  for (const RankRuler& ruler : rulers) held.push_back(held_stretches(ruler.stretches()));
-  const HeldStretches all = agree(exchange_, merge_in_tree(std::move(held)));
+  std::vector<RankIndex> indices;
+  indices.reserve(ranks.size());
+  for (const ProcessModel* rank : ranks) indices.emplace_back(*rank);
+  std::vector<SkippedIntervals> skipped;
+  skipped.reserve(indices.size());
+  for (const RankIndex& index : indices)
+    skipped.push_back(skipped_intervals(index.intervals()));
+  const SkippedIntervals all = agree(exchange_, merge_in_tree(std::move(skipped)));
   for (std::size_t i = 0; i < ranks.size(); ++i) {
-    rulers[i].meet(all);
-    const std::vector<RankVisit>& visits = rulers[i].stretches().visits;
-    const RankTrim trim = trim_rank(rulers[i].stretches(), all);
+    indices[i].add_inner_visits(all);
+    const std::vector<RankVisit>& visits = indices[i].intervals().visits;
+    const RankTrim trim = trim_rank(indices[i].intervals(), all);
     for (std::size_t j = 0; j < visits.size(); ++j) {
       if (visits[j].path.size() > 1) continue;
       given_up_ += trim.visits[j].more.count();
       alone_ += trim.visits[j].alone.count();
     }
-    if (trim.any()) ranks[i]->widen(rulers[i].gaps_of(trim));
+    if (trim.any()) ranks[i]->widen(indices[i].gaps_of(trim));
   }
 }
 
@@ -118,7 +120,7 @@ void MpiJob::plan(Models& models, const RegionTable& regions, unsigned threads,
   compare_clocks(times, repair);
 }
 
-// Where one process has the models of all, it knows all messages.
+// If one process has the models of all, it knows all messages.
 MessagePlan MpiJob::plan_of(MessageSummary own) {
   if (exchange_.size() == 1) return plan_messages(own, comms_.members);
   std::optional<MessagePlan> plan =
@@ -128,7 +130,7 @@ MessagePlan MpiJob::plan_of(MessageSummary own) {
 }
 
 void MpiJob::compare_clocks(std::vector<std::vector<MessageTimes>>& times, bool repair) {
-  const ClockMap own;  // as they are
+  const ClockMap own;  // without conversion
   std::vector<MessageEnds> ends(times.size());
   for (std::size_t i = 0; i < times.size(); ++i)
     for (MessageTimes& location : times[i]) {
@@ -144,21 +146,21 @@ void MpiJob::compare_clocks(std::vector<std::vector<MessageTimes>>& times, bool 
 }
 
 void MpiJob::count_violations(const std::vector<MessageEnds>& ends) {
-  std::vector<TimeSummary> met;
-  met.reserve(ends.size());
+  std::vector<TimeSummary> summaries;
+  summaries.reserve(ends.size());
   for (std::size_t i = 0; i < ends.size(); ++i)
-    met.push_back(time_summary(message_ends(ends[i], clocks_[i])));
-  std::optional<TimeSummary> all = merge_in_tree(std::move(met));
+    summaries.push_back(time_summary(message_ends(ends[i], clocks_[i])));
+  std::optional<TimeSummary> all = merge_in_tree(std::move(summaries));
   gather_up(exchange_, all);
-  // Ends that have met nobody are of no use to anyone.
+  // Nobody needs the unmatched ends.
   if (all) all = TimeSummary{all->checked, all->violations, {}};
-  tell_down(exchange_, all);
+  send_down(exchange_, all);
   if (!all) throw RoundFailed("another process could not compare its messages");
   checked_ = all->checked;
   violations_ = all->violations;
 }
 
-// Process 0 has all messages for this that are compared, and all are told its clocks.
+// Process 0 gets all messages that are compared, and sends the clocks to all.
 void MpiJob::repair(std::vector<MessageEnds> ends) {
   std::optional<JobClocks> job = JobClocks{std::move(ends), clocks_};
   gather_up(exchange_, job);
@@ -166,9 +168,9 @@ void MpiJob::repair(std::vector<MessageEnds> ends) {
     if (job && exchange_.rank() == 0)
       job = JobClocks{{}, repair_clocks(job->ends, job->clocks)};
   } catch (const std::exception&) {
-    job.reset();  // the others wait to be told
+    job.reset();  // the others wait for the result
   }
-  tell_down(exchange_, job);
+  send_down(exchange_, job);
   if (!job) throw RoundFailed("another process could not send its clock");
   const std::size_t first = exchange_.rank();
   for (std::size_t i = 0; i < clocks_.size(); ++i) clocks_[i] = job->clocks.at(first + i);

@@ -2,13 +2,13 @@
 // communicators, and the messages that have both ends.
 //
 // Place in the flow: ARCHITECTURE.md, step 7, between the models of the processes and the
-// writing. What each process tells is put together pairwise, in a tree, so that the same
-// functions serve where processes run apart.
+// writing. Summaries of the processes are merged pairwise, in a tree, so that the same
+// functions also work where processes run separately.
 // Thread-safety: one thread calls; work over locations is done in parallel.
 // Ownership: the models refer to the MpiJob's tables, which must live longer.
 // Cost: two passes over the records of processes that use MPI, without writing. Memory: see
-// message_plan.h; one bit a request; message_times.h for the kMostChecked messages that are
-// compared in time at most, and where their clocks are repaired, see clock_repair.h.
+// message_plan.h; one bit a request; message_times.h for at most kMostChecked messages that
+// are compared in time; where clocks are repaired, see clock_repair.h.
 #pragma once
 
 #include <cstddef>
@@ -30,14 +30,13 @@ class MpiJob {
   using Models = std::vector<std::unique_ptr<ProcessModel>>;
 
   // `exchange`: to the processes whose models are not here; all of them call the same
-  // functions. With others, each has its own process alone.
+  // functions. If there are others, each has only its own process.
   explicit MpiJob(Exchange& exchange) : exchange_(exchange) {}
 
-  // Whether any process told its rank.
+  // Whether any process knows its rank.
   static bool is_job(const Models& models);
 
-  // Cuts all ranks alike, see rank_cuts.h. To be done before anything else is asked of the
-  // models' gaps.
+  // Cuts all ranks alike, see rank_cuts.h. Comes before any other use of the models' gaps.
   void cut(Models& models);
   // Gives each process its communicators. `first_comm`: reference of the first.
   void unite_comms(Models& models, OTF2_CommRef first_comm);
@@ -51,12 +50,14 @@ class MpiJob {
   const std::vector<bool>& decided(std::size_t process, std::size_t location) const {
     return decided_[process][location];
   }
-  // Of the messages that are kept: compared in time, and received before they were sent.
+  // Of the kept messages: compared in time, and received before they were sent.
   std::uint64_t checked() const noexcept { return checked_; }
   std::uint64_t violations() const noexcept { return violations_; }
-  std::uint64_t repaired() const noexcept { return repaired_; }  // of these, none any more
+  std::uint64_t repaired() const noexcept {
+    return repaired_;
+  }  // of these, remaining after the repair
   // Of the models here: iterations of outermost loops that a rank wrote and others did not:
-  // left out, and kept where the rank's pattern broke alone.
+  // left out, or kept where only this rank's pattern broke.
   std::uint64_t iterations_given_up() const noexcept { return given_up_; }
   std::uint64_t iterations_alone() const noexcept { return alone_; }
 

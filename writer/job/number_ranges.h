@@ -1,7 +1,7 @@
-// A set of numbers as ranges: which messages of a channel, collectives of a communicator or
-// iterations of a loop are there. Numbers come mostly in order, so the ranges are few.
+// A set of numbers as ranges: messages of a channel, collectives of a communicator or
+// iterations of a loop. Numbers are mostly added in order, so the ranges are few.
 //
-// Place in the flow: ARCHITECTURE.md, step 7; message_plan.h and rank_cuts.h count with it.
+// Place in the flow: ARCHITECTURE.md, step 7; for message_plan.h and rank_cuts.h.
 // Thread-safety: const access from any number of threads. Pure.
 // Cost: add() O(1) in order, else O(ranges) now and then; contains() O(log ranges); memory
 // 16 bytes a range.
@@ -31,7 +31,7 @@ class NumberRanges {
 
   void add(std::uint64_t number) { add(number, number + 1); }
   void add(std::uint64_t begin, std::uint64_t end);
-  // To be called after add(), before anything else is asked.
+  // Must be called after add(), before any other function.
   void normalize();
 
   bool contains(std::uint64_t number) const noexcept;
@@ -49,7 +49,7 @@ class NumberRanges {
 
 NumberRanges unite(const NumberRanges& a, const NumberRanges& b);
 NumberRanges intersect(const NumberRanges& a, const NumberRanges& b);
-// What of [begin, end) is not in `of`.
+// The part of [begin, end) that is not in `of`.
 NumberRanges complement(const NumberRanges& of, std::uint64_t begin, std::uint64_t end);
 
 void put(ByteWriter& out, const NumberRanges& ranges);

@@ -9,7 +9,7 @@
 namespace refrain::writer {
 namespace {
 
-// The numbers of each, in an order; `Of` is const or not.
+// Calls for the numbers of each, in a fixed order; `Of` is const or not.
 template <typename Of, typename Work>
 void each_number(Of& of, Work work) requires requires {
   of.sends_dropped;
@@ -239,7 +239,7 @@ ProcessFacts process_facts(const ProcessModel& process,
   out.duration_s = static_cast<double>(process.end_ticks() - process.start_ticks()) /
                    process.ticks_per_second();
   out.global_start = global(process.start_ticks());
-  // Events that would have the same time are ticks apart (event_sink.h), also at the end.
+  // Events at equal times are written ticks apart (event_sink.h), also at the end.
   std::uint64_t end = process.end_ticks();
   for (const LocationOutcome& outcome : outcomes) end = std::max(end, outcome.last_ticks);
   out.global_end = global(end);
@@ -249,7 +249,7 @@ ProcessFacts process_facts(const ProcessModel& process,
   for (const auto& team : process.teams().teams())
     out.teams.emplace_back(team.begin(), team.end());
   add_locations(process, outcomes, out);
-  // What befell threads that could not be given a location is told in the journal.
+  // The journal has the losses of threads without a location.
   const spool::SpoolFile& journal = process.spool().journal;
   if (!journal.usable()) return out;
   out.events_seen += journal.facts().events_seen;

@@ -1,12 +1,12 @@
-// What the archive's definitions, markers and properties need to know of a process, once
-// its events are written.
+// What the archive's definitions, markers and properties need of a process, once its events
+// are written.
 //
-// Place in the flow: ARCHITECTURE.md, step 7, last: each process tells it of its own, the
-// first one writes definitions.h and markers.h from what all tell.
+// Place in the flow: ARCHITECTURE.md, step 7, last: each process sends its own, the first
+// one writes definitions.h and markers.h from all of them.
 // Thread-safety: plain values. Units: ticks of the archive (rank 0's) where the name says
 // global, else of the process.
 // Cost: memory of about 200 bytes a location, 100 a marker, and the loops' texts: as much
-// as what is written from it.
+// as is written from it.
 #pragma once
 
 #include <array>
@@ -59,7 +59,7 @@ struct ProcessFacts {
   std::uint64_t primary = 0;  // location
   std::uint64_t gaps = 0;
   std::uint64_t spool_bytes = 0;
-  // Of all its locations, and of threads that could not be given one.
+  // Of all its locations, and of threads without one.
   std::uint64_t events_seen = 0;
   std::uint64_t events_filtered = 0;
   std::uint64_t events_unmatched = 0;
@@ -80,12 +80,13 @@ struct JobFacts {
   std::uint64_t iterations_alone = 0;
 };
 
-// All but markers, loops and complaints. `clock`: nullptr: the process' is the archive's.
+// All but markers, loops and complaints. `clock`: nullptr: the archive uses the process'
+// clock.
 ProcessFacts process_facts(const ProcessModel& process,
                            const std::vector<LocationOutcome>& outcomes,
                            const ClockMap* clock);
 
-// The totals; takes loops and complaints out of `job`.
+// Computes the totals; moves loops and complaints out of `job`.
 void add_up(JobFacts& job, WriteResult& result,
             std::array<std::uint64_t, kEventKinds>& by_kind);
 

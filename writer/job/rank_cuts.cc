@@ -11,15 +11,15 @@ struct Trim {
   NumberRanges alone;
 };
 
-// Of what a rank wrote in [0, end): what lies in `held` is to go, but for stretches that
-// lie in it as a whole and of which something is in `changed`.
-Trim trim(const NumberRanges& own, const NumberRanges& held, const NumberRanges& changed,
+// Of what a rank wrote in [0, end), the parts in `skipped` are left out, except intervals
+// that lie entirely in it and overlap `changed`.
+Trim trim(const NumberRanges& own, const NumberRanges& skipped, const NumberRanges& changed,
           std::uint64_t end) {
   Trim out;
   const NumberRanges written = complement(own, 0, end);
-  for (const auto& stretch : written.ranges()) {
-    const NumberRanges whole{{stretch.begin, stretch.end}};
-    const NumberRanges part = intersect(whole, held);
+  for (const auto& interval : written.ranges()) {
+    const NumberRanges whole{{interval.begin, interval.end}};
+    const NumberRanges part = intersect(whole, skipped);
     const bool alone = part == whole && !intersect(whole, changed).empty();
     NumberRanges& to = alone ? out.alone : out.more;
     to = unite(to, part);
@@ -29,12 +29,12 @@ Trim trim(const NumberRanges& own, const NumberRanges& held, const NumberRanges&
 
 bool is_inner(const VisitPath& path) { return path.size() > 1; }
 
-// The one of which most is held.
-const RankVisit* main_loop(const RankStretches& rank) {
+// The visit of which most is skipped.
+const RankVisit* main_loop(const RankIntervals& rank) {
   const RankVisit* most = nullptr;
   for (const RankVisit& visit : rank.visits)
-    if (!is_inner(visit.path) && !visit.held.empty() &&
-        (most == nullptr || visit.held.count() > most->held.count()))
+    if (!is_inner(visit.path) && !visit.skipped.empty() &&
+        (most == nullptr || visit.skipped.count() > most->skipped.count()))
       most = &visit;
   return most;
 }
@@ -51,23 +51,25 @@ NumberRanges first_two(const NumberRanges& numbers) {
   return out;
 }
 
-// What lies between the held iterations of a shifted visit and the anchors around them: whoever
-// begins elsewhere goes back to the anchor before, and all go on to the one behind.
-NumberRanges up_to_anchors(const NumberRanges& held, bool at_anchor) {
+// Intervals between the skipped iterations of a shifted visit and the anchors around them:
+// ranks whose iterations begin elsewhere go back to the anchor before, and all go on to the
+// one after.
+NumberRanges up_to_anchors(const NumberRanges& skipped, bool at_anchor) {
   NumberRanges out;
-  for (const auto& range : held.ranges())
+  for (const auto& range : skipped.ranges())
     out.add(at_anchor ? range.end : range.begin, range.end + 1);
   out.normalize();
   return out;
 }
 
-// Which visits a rank can tell by their iterations.
-class Rulers {
+// Which visits a rank can compare by their iterations.
+class VisitIndex {
  public:
-  Rulers(const RankStretches& rank, const HeldStretches& all) : all_(all) {
+  VisitIndex(const RankIntervals& rank, const SkippedIntervals& all) : all_(all) {
     for (const RankVisit& visit : rank.visits) own_.insert(visit.path);
   }
-  // Of an inner visit only those who hold it tell, and who does not have it cannot.
+  // An inner visit is reported only by ranks that skipped some of it, and compared by ranks
+  // that have it.
   bool by_iterations(const VisitPath& path) const {
     const auto known = all_.visits.find(path);
     if (known == all_.visits.end()) return false;
@@ -75,13 +77,13 @@ class Rulers {
   }
 
  private:
-  const HeldStretches& all_;
+  const SkippedIntervals& all_;
   std::set<VisitPath> own_;
 };
 
 }  // namespace
 
-HeldStretches merge(HeldStretches a, const HeldStretches& b) {
+SkippedIntervals merge(SkippedIntervals a, const SkippedIntervals& b) {
   if (b.ranks == 0) return a;
   if (a.ranks == 0) return b;
   a.ranks += b.ranks;
@@ -115,13 +117,13 @@ HeldStretches merge(HeldStretches a, const HeldStretches& b) {
   return a;
 }
 
-void put(ByteWriter& out, const HeldStretches& held) {
-  out.number(held.ranks);
-  put(out, held.anchors);
-  put(out, held.visit_anchors);
-  put(out, held.begins);
-  out.number(held.visits.size());
-  for (const auto& [path, visit] : held.visits) {
+void put(ByteWriter& out, const SkippedIntervals& skipped) {
+  out.number(skipped.ranks);
+  put(out, skipped.anchors);
+  put(out, skipped.visit_anchors);
+  put(out, skipped.begins);
+  out.number(skipped.visits.size());
+  for (const auto& [path, visit] : skipped.visits) {
     out.number(path.size());
     for (const VisitStep& step : path) {
       out.number(step.within);
@@ -134,11 +136,11 @@ void put(ByteWriter& out, const HeldStretches& held) {
   }
 }
 
-void take(ByteReader& in, HeldStretches& held) {
-  held.ranks = in.number();
-  take(in, held.anchors);
-  take(in, held.visit_anchors);
-  take(in, held.begins);
+void take(ByteReader& in, SkippedIntervals& skipped) {
+  skipped.ranks = in.number();
+  take(in, skipped.anchors);
+  take(in, skipped.visit_anchors);
+  take(in, skipped.begins);
   for (std::size_t left = in.count(); left != 0 && in.ok(); --left) {
     VisitPath path;
     for (std::size_t steps = in.count(); steps != 0 && in.ok(); --steps) {
@@ -146,25 +148,25 @@ void take(ByteReader& in, HeldStretches& held) {
       const std::uint64_t iterations = in.number();
       path.push_back({within, iterations, in.number32()});
     }
-    HeldStretches::Visit visit;
+    SkippedIntervals::Visit visit;
     visit.ranks = in.number();
     take(in, visit.iterations);
     take(in, visit.anchors);
-    if (path.empty() || !held.visits.emplace(std::move(path), std::move(visit)).second)
+    if (path.empty() || !skipped.visits.emplace(std::move(path), std::move(visit)).second)
       in.fail();
   }
 }
 
-HeldStretches held_stretches(const RankStretches& rank) {
-  HeldStretches out;
+SkippedIntervals skipped_intervals(const RankIntervals& rank) {
+  SkippedIntervals out;
   out.ranks = 1;
   if (const RankVisit* main = main_loop(rank); main != nullptr && main->begin != 0)
     out.begins.add(main->begin);
   out.begins.normalize();
   out.anchors = rank.anchors;
   for (const RankVisit& visit : rank.visits)
-    if (!is_inner(visit.path) || !visit.held.empty())
-      out.visits[visit.path] = {1, visit.held, visit.anchors};
+    if (!is_inner(visit.path) || !visit.skipped.empty())
+      out.visits[visit.path] = {1, visit.skipped, visit.anchors};
   return out;
 }
 
@@ -173,40 +175,40 @@ bool RankTrim::any() const noexcept {
                                          [](const Visit& v) { return !v.more.empty(); });
 }
 
-RankTrim trim_rank(const RankStretches& rank, const HeldStretches& all) {
+RankTrim trim_rank(const RankIntervals& rank, const SkippedIntervals& all) {
   RankTrim out;
-  if (all.ranks <= 1) {  // alone, it agrees with itself, also in what it wrote in part
+  if (all.ranks <= 1) {  // a single rank agrees with itself, also in what it wrote in part
     out.visits.resize(rank.visits.size());
     return out;
   }
-  const Rulers rulers(rank, all);
-  // By anchors: what some rank held where there is no better ruler.
-  NumberRanges held = all.anchors;
+  const VisitIndex index(rank, all);
+  // By anchors: what some rank skipped, where iterations cannot be compared.
+  NumberRanges skipped = all.anchors;
   NumberRanges of_visits = all.visit_anchors;
   for (const auto& [path, visit] : all.visits) {
-    if (rulers.by_iterations(path)) continue;
-    held = unite(held, visit.anchors);
+    if (index.by_iterations(path)) continue;
+    skipped = unite(skipped, visit.anchors);
     if (!is_inner(path)) of_visits = unite(of_visits, visit.anchors);
   }
-  // Written stretches of this rank are those between what it held in any way.
+  // Written intervals of this rank are those between what it skipped in any way.
   NumberRanges own = rank.anchors;
   for (const RankVisit& visit : rank.visits) own = unite(own, visit.anchors);
-  const NumberRanges behind_the_first{{1, rank.end_anchor}};
-  out.anchors = trim(own, held, behind_the_first, rank.end_anchor).more;
+  const NumberRanges after_the_first{{1, rank.end_anchor}};
+  out.anchors = trim(own, skipped, after_the_first, rank.end_anchor).more;
   const RankVisit* const main = main_loop(rank);
   const bool at_anchor = main != nullptr && main->begin == kAtAnchor;
   const bool shifted = all.begins.count() > 1;
   if (shifted) out.anchors = unite(out.anchors, up_to_anchors(of_visits, at_anchor));
   for (const RankVisit& visit : rank.visits) {
     RankTrim::Visit& trimmed = out.visits.emplace_back();
-    if (!rulers.by_iterations(visit.path)) continue;
+    if (!index.by_iterations(visit.path)) continue;
     const std::uint64_t iterations = visit.path.back().iterations;
-    // A part of an iteration that the others do without is of no use.
+    // A part of an iteration is of no use without the others' parts.
     const NumberRanges none =
-        intersect(visit.held, complement(visit.partly, 0, iterations));
+        intersect(visit.skipped, complement(visit.partly, 0, iterations));
     Trim both = trim(none, all.visits.at(visit.path).iterations, visit.changed, iterations);
     trimmed = {std::move(both.more), std::move(both.alone)};
-    const HeldStretches::Visit& shared = all.visits.at(visit.path);
+    const SkippedIntervals::Visit& shared = all.visits.at(visit.path);
     if (!is_inner(visit.path) && shifted)
       out.anchors =
           unite(out.anchors, up_to_anchors(shared.anchors, visit.begin == kAtAnchor));

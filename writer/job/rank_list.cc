@@ -8,7 +8,7 @@ namespace {
 
 using Run = RankList::Run;
 
-// What of a run lies in the places [from, to).
+// The part of a run that lies in the places [from, to).
 Run part_of(const Run& run, std::uint32_t from, std::uint32_t to) {
   const std::uint32_t begin = std::max(run.place, from);
   const std::uint32_t end = std::min(run.end(), to);
@@ -50,7 +50,7 @@ void RankList::append(Run run) {
                                       : step == last.step;
     if (!fits) break;
     last.step = static_cast<std::int32_t>(step);
-    // Of a run with other steps only its first goes on from here.
+    // If the steps differ, only the first rank of the run fits here.
     const std::uint32_t taken = run.step == last.step ? run.count : 1;
     last.count += taken;
     if (taken == run.count) return;

@@ -1,9 +1,8 @@
-// The members of a communicator: at each place a rank in MPI_COMM_WORLD, or nobody known
-// yet.
+// The members of a communicator: at each place a rank in MPI_COMM_WORLD, or none known yet.
 //
 // Place in the flow: ARCHITECTURE.md, step 7; mpi_comms.h. Ranks that follow each other in
 // equal steps, as they do in the world, in rows and in columns, are one run, so that a
-// communicator of any size takes a few bytes in memory and in what processes tell.
+// communicator of any size takes a few bytes in memory and in messages.
 // Thread-safety: const access from any number of threads. Pure.
 // Cost: operator[] O(log runs); fill() linear in the runs of both; memory 16 bytes a run.
 // Ranks without any order are a run for each two.
@@ -40,22 +39,22 @@ class RankList {
   RankList(std::initializer_list<std::uint32_t> ranks)
       : RankList(std::span(ranks.begin(), ranks.size())) {}
   explicit RankList(std::span<const std::uint32_t> ranks);
-  // Each at its own place, as in the world.
+  // Each rank at the place of its number, as in the world.
   static RankList all(std::uint32_t size);
-  // At one place of so many.
+  // One known rank among `size` places.
   static RankList one(std::uint32_t size, std::uint32_t place, std::uint32_t rank);
 
   std::uint32_t size() const noexcept { return size_; }
   bool empty() const noexcept { return size_ == 0; }
-  // kNoRank: nobody known.
+  // kNoRank: not known.
   std::uint32_t operator[](std::uint32_t place) const noexcept;
   bool complete() const noexcept;
   bool contains(std::uint32_t rank) const noexcept;
   std::uint32_t least() const noexcept;  // kNoRank if none is known
-  // Takes in what is not known here.
+  // Adds those that are not known here.
   void fill(const RankList& from);
   const std::vector<Run>& runs() const noexcept { return runs_; }
-  // All, also those not known. `Number` may be wider.
+  // All, including unknown ones. `Number` may be wider.
   template <typename Number>
   std::vector<Number> expanded() const {
     std::vector<Number> out(size_, Number{kNoRank});
@@ -70,8 +69,7 @@ class RankList {
   friend void take(ByteReader& in, RankList& list);
 
  private:
-  // Behind all that are there, as if its ranks came one by one, so that equal lists have
-  // equal runs.
+  // At the end, as if its ranks were added one by one, so that equal lists have equal runs.
   void append(Run run);
 
   std::uint32_t size_ = 0;

@@ -1,4 +1,4 @@
-// What processes tell each other: as bytes and back, damaged, and settled by many ranks.
+// What processes send each other: as bytes and back, damaged, and settled by many ranks.
 #include <catch2/catch.hpp>
 #include <map>
 #include <optional>
@@ -49,8 +49,8 @@ std::vector<std::uint32_t> random_members(Random& random) {
   return out;
 }
 
-HeldStretches random_held(Random& random) {
-  HeldStretches out;
+SkippedIntervals random_skipped(Random& random) {
+  SkippedIntervals out;
   out.ranks = random() % 100;
   out.anchors = random_ranges(random);
   for (std::uint32_t i = random() % 4; i != 0; --i) {
@@ -149,8 +149,8 @@ Assignment random_assignment(Random& random) {
   return out;
 }
 
-// There and back; each of the shorter ones, and each with a byte changed, is refused or
-// another summary, never a crash.
+// There and back; each shorter text, and each with a byte changed, is refused or is another
+// summary, never a crash.
 template <typename Summary>
 void check_bytes(Summary (*make)(Random&)) {
   Random random(1);
@@ -171,7 +171,7 @@ void check_bytes(Summary (*make)(Random&)) {
       if (i % 2 == 1) damaged[random() % damaged.size()] = 0xff;
       const auto other = from_bytes<Summary>(damaged);
       if (!other) ++refused;
-      // What is taken can be told on, and is the same then.
+      // What was read can be sent on, and is the same then.
       if (other) REQUIRE(to_bytes(from_bytes<Summary>(to_bytes(other))) == to_bytes(other));
     }
   }
@@ -181,7 +181,7 @@ void check_bytes(Summary (*make)(Random&)) {
 }  // namespace
 
 TEST_CASE("Summaries: as bytes - there and back, damaged ones are refused") {
-  SECTION("held stretches") { check_bytes(random_held); }
+  SECTION("skipped intervals") { check_bytes(random_skipped); }
   SECTION("communicators") { check_bytes(random_facts); }
   SECTION("messages") { check_bytes(random_messages); }
   SECTION("plans") { check_bytes(random_plan); }
@@ -192,7 +192,7 @@ TEST_CASE("Summaries: as bytes - there and back, damaged ones are refused") {
   SECTION("assignments") { check_bytes(random_assignment); }
 }
 
-TEST_CASE("Message times: put together in a tree - as one by one") {
+TEST_CASE("Message times: merged in a tree - as one by one") {
   Random random(5);
   constexpr std::uint32_t kProcesses = 5;
   struct Seen {
@@ -273,7 +273,7 @@ TEST_CASE("RankList: as a list - places, filling, members") {
   }
 }
 
-TEST_CASE("RankList: rows and columns - told one by one in a tree, one run") {
+TEST_CASE("RankList: rows and columns - merged one by one in a tree, one run") {
   for (const std::uint32_t step : {1U, 3U, 16U}) {
     std::vector<RankList> parts;
     for (std::uint32_t place = 0; place < 64; ++place)
@@ -288,17 +288,16 @@ TEST_CASE("RankList: rows and columns - told one by one in a tree, one run") {
   }
 }
 
-TEST_CASE(
-    "HeldStretches: loops that only some ranks have - told by anchors, not piled up") {
-  HeldStretches all;
-  std::vector<RankStretches> ranks;
+TEST_CASE("SkippedIntervals: loops of some ranks only - by anchors, without accumulating") {
+  SkippedIntervals all;
+  std::vector<RankIntervals> ranks;
   for (std::uint64_t i = 0; i < 50; ++i) {
-    RankStretches rank;
+    RankIntervals rank;
     rank.visits.push_back({{{0, 1000, 0}}, {{10, 990}}, {}, {}, {{10, 990}}});
     rank.visits.push_back({{{0, 2000 + i, 0}}, {{10, 1990}}, {}, {}, {{1010 + i, 2990}}});
     rank.end_anchor = 3000;
     ranks.push_back(rank);
-    all = merge(all, held_stretches(rank));
+    all = merge(all, skipped_intervals(rank));
   }
   CHECK(all.visits.size() == 1);
   CHECK(all.visits.begin()->second.ranks == 50);
@@ -309,7 +308,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "MessageSettlement: in a tree - each rank gets what one that knows all would say") {
+    "MessageSettlement: in a tree - the same plan as with all messages in one place") {
   Random random(4);
   const std::unordered_map<std::uint64_t, std::uint64_t> members = {{7, 0}, {8, 3}, {9, 2}};
   for (const std::uint32_t size : {1U, 2U, 3U, 8U, 13U}) {
@@ -336,25 +335,25 @@ TEST_CASE(
           [&, rank] { plans[rank] = settle_messages(*boxes.of(rank), own[rank], counts); });
     for (std::thread& rank : ranks) rank.join();
     CHECK(boxes.pending() == 0);
-    std::size_t told = 0;
+    std::size_t matching = 0;
     for (std::uint32_t rank = 0; rank < size; ++rank) {
       REQUIRE(plans[rank]);
       for (const auto& [channel, kept] : plans[rank]->channels)
         REQUIRE(all.channels.at(channel) == kept);
       for (const auto& [channel, kept] : all.channels)
         if (channel.source == rank || channel.destination == rank)
-          told += plans[rank]->channels.at(channel) == kept;
+          matching += plans[rank]->channels.at(channel) == kept;
       for (const auto& [comm, kept] : all.collectives)
         if (own[rank].collectives.contains(comm))
           REQUIRE(plans[rank]->collectives.at(comm) == kept);
       for (const auto& [comm, kept] : plans[rank]->collectives)
         REQUIRE(all.collectives.at(comm) == kept);
     }
-    CHECK(told >= all.channels.size());
+    CHECK(matching >= all.channels.size());
   }
 }
 
-TEST_CASE("MessageSettlement: a rank that fails - all are told") {
+TEST_CASE("MessageSettlement: a rank that fails - all learn of it") {
   for (std::uint32_t failing = 0; failing < 6; ++failing) {
     Mailboxes boxes(6);
     std::vector<std::thread> ranks;

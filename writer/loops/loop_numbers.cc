@@ -13,7 +13,7 @@ std::string lines_of(std::uint32_t first, std::uint32_t last) {
   return text;
 }
 
-// A loop of a process whose place is not known is at that of its first event.
+// The place of a loop, or of its first event if that is not known.
 JobLoop define(const spool::Loop& loop, const LoopPlace* place,
                const spool::Journal& journal, SymbolResolver& symbols) {
   JobLoop out;
@@ -42,7 +42,7 @@ JobLoop define(const spool::Loop& loop, const LoopPlace* place,
   return out;
 }
 
-// Children of each loop, in order; those of the whole run behind the last.
+// Children of each loop, in order; the outermost loops come last.
 std::vector<std::vector<std::uint32_t>> children_of(const JobLoops& all) {
   std::vector<std::vector<std::uint32_t>> children(all.loops.size() + 1);
   for (std::uint32_t i = 0; i < all.loops.size(); ++i)

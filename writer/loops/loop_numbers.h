@@ -1,14 +1,15 @@
 // The loops of all processes of a job, under one number and one name each.
 //
-// Place in the flow: ARCHITECTURE.md, step 7, between the models of the processes and their regions:
-// each process has its tree of loops, the trees merge in order of rank, and each process finds its own
-// in what comes of it.
-// Two ranks' loops are one if they lie in the same loop (or in none) and are at the same place: the
-// same loop of the machine code, or, where that is not known, the same function and lines. Numbers go
-// from the outermost, each before the loops in it, in the order of their first begin on the first
-// rank that has them: they do not depend on the order of detection, and are the same on every rank.
+// Place in the flow: ARCHITECTURE.md, step 7, between the models of the processes and their
+// regions: each process has its tree of loops, the trees merge in order of rank, and each
+// process finds its own loops in the result.
+// Two ranks' loops are the same if they lie in the same loop (or in none) and at the same
+// place: the same loop of the machine code, or, where that is not known, the same function
+// and lines. Numbers are given from the outermost loops inwards, in the order of their
+// first begin on the first rank that has them: they do not depend on the order of
+// detection, and are the same on every rank.
 // Thread-safety: pure, but for looking up names. Ownership: plain values.
-// Cost: linear in the loops; ranks of one program tell no more than one of them does.
+// Cost: linear in the loops; ranks of one program send no more than one of them.
 #pragma once
 
 #include <cstdint>
@@ -25,9 +26,9 @@ namespace refrain::writer {
 
 struct JobLoop {
   static constexpr std::uint32_t kNoParent = ~std::uint32_t{0};
-  std::string key;  // the same on all ranks; no two with one parent share it
+  std::string key;  // the same on all ranks; unique among the loops of one parent
   std::uint32_t parent = kNoParent;  // index, before this one
-  bool named = false;  // a phase that the program names: `function` is its name
+  bool named = false;                // a phase named by the program: `function` is its name
   std::string function;
   std::string file;
   std::uint32_t first_line = 0;
@@ -46,7 +47,7 @@ void take(ByteReader& in, JobLoops& all);
 JobLoops job_loops(const spool::Journal& journal, const std::vector<LoopNode>& tree,
                    SymbolResolver& symbols);
 
-// What a loop is called.
+// Number and name of a loop.
 struct LoopLabel {
   std::uint32_t number = 0;  // from 1
   std::int64_t parent = -1;  // number of the loop around it

@@ -22,7 +22,7 @@ std::vector<std::uint32_t> order_of(const std::vector<LoopNode>& tree) {
   return out;
 }
 
-// As a process' job_loops(): key, parent.
+// Like a process' job_loops(): key, parent.
 JobLoops loops(std::vector<std::pair<std::string, std::uint32_t>> all) {
   JobLoops out;
   std::uint32_t line = 10;
@@ -69,12 +69,12 @@ TEST_CASE("LoopTree: order - outer loops first, then by their first begin") {
   CHECK(tree[0].level == 0);
   CHECK(tree[3].level == 2);
   CHECK(tree[3].parent == 2);
-  // That two loops lie in each other is not believed.
+  // Contradictory nesting of two loops is ignored.
   journal.visits = {visit(1, 10, 2), visit(2, 20, 1)};
   CHECK(loop_tree(journal).size() == 4);
 }
 
-TEST_CASE("LoopNumbers: ranks - one number for what is one loop") {
+TEST_CASE("LoopNumbers: ranks - one number for each loop") {
   const JobLoops a = loops({{"init", kNone}, {"main", kNone}, {"solve", 1}, {"halo", 2}});
   const JobLoops b = loops({{"main", kNone}, {"edge", 0}, {"solve", 0}, {"end", kNone}});
   const JobLoops all = merge(merge(JobLoops{}, a), b);

@@ -50,13 +50,13 @@ class PlaceFinder {
   }
 
  private:
-  // A function on the way, with those of its calls that events came through.
+  // A function on the way, with its calls through which events came.
   struct Candidate {
     std::vector<std::uint64_t> returns;
     std::vector<const CodeSite*> sites;
   };
 
-  // A loop of the machine code that a detected loop may be; innermost first.
+  // A loop of the machine code that may be the detected loop; innermost first.
   struct Option {
     std::uint64_t entry = 0;
     LoopPlace place;
@@ -71,8 +71,8 @@ class PlaceFinder {
     return std::find(loop.body.begin(), loop.body.end(), place) != loop.body.end();
   }
 
-  // Its own; of a loop that was left before there were any, those of its events in a loop around it,
-  // or else in any.
+  // The loop's own chains; if it was left before there were any, those of its events in a
+  // loop around it, or else in any.
   std::vector<Frames> chains_of(std::size_t index) {
     const auto known = journal_.loops.find(tree_[index].loop);
     if (known == journal_.loops.end() || known->second.body.empty()) return {};
@@ -95,7 +95,7 @@ class PlaceFinder {
 
   void add(std::vector<Frames>& to, const Frames& frames) {
     Frames users = frames;
-    // Where the event's place is no address the chain begins in the tracer.
+    // If the event's place is not an address, the chain begins in the tracer.
     while (!users.empty() && is_runtime(sites_.module_of(users.front().address)))
       users.erase(users.begin());
     if (!users.empty() && std::find(to.begin(), to.end(), users) == to.end())
@@ -122,9 +122,9 @@ class PlaceFinder {
     return out;
   }
 
-  // Inner loops have chosen before. What is theirs is not that of a loop around them; but where
-  // two detected loops are one of the program's, the next one outwards is not the inner one's if it
-  // is the first that a loop around it could be.
+  // Inner loops have chosen before. What they have taken is not available to a loop around
+  // them; but where two detected loops are the same loop of the program, the next one
+  // outwards stays available if it is the first that a loop around it could be.
   LoopPlace choose(std::size_t index, std::set<std::uint64_t>& taken) const {
     const Options& own = options_[index];
     if (own.loops.empty()) return own.fallback;
@@ -152,7 +152,7 @@ class PlaceFinder {
       shared = same;
     }
     std::vector<Candidate> out;
-    // One function in which they part, called by what is shared.
+    // The function where they part, called by the shared ones.
     Candidate inner;
     for (const Frames& chain : chains) {
       if (chain.size() == shared ||
@@ -174,7 +174,7 @@ class PlaceFinder {
     return out;
   }
 
-  // Just inside of the frames that chains share.
+  // The first address inside the frames that chains share.
   static std::uint64_t inner_address(const Frames& chain, std::size_t shared) {
     return chain[chain.size() - 1 - shared].address;
   }
@@ -186,7 +186,7 @@ class PlaceFinder {
     to.sites.push_back(&sites_.at_call(address));
   }
 
-  // The innermost inlined function around all calls that the loop's closing jumps lie in, too.
+  // The innermost inlined function around all calls and the loop's closing jumps.
   LoopPlace place_of(const Candidate& candidate, const CodeLoop* loop) {
     const std::vector<CodeFrame>& frames = candidate.sites.front()->frames;
     std::size_t depth = frames.size();
@@ -200,7 +200,7 @@ class PlaceFinder {
     if (depth == 0) return {};
     const auto closes_in = [&](const CodeFrame& frame) {
       return std::all_of(loop->closes.begin(), loop->closes.end(),
-                         [&](std::uint64_t jump) { return sites_.holds(frame, jump); });
+                         [&](std::uint64_t jump) { return sites_.contains(frame, jump); });
     };
     while (loop != nullptr && depth > 1 && !closes_in(frames[depth - 1])) --depth;
     const CodeFrame& frame = frames[depth - 1];
@@ -217,10 +217,9 @@ class PlaceFinder {
     }
     if (loop != nullptr) {
       const CodeSite& site = *candidate.sites.front();
+      const std::uint64_t offset = loop->entry - site.begin + site.offset;
       char text[32];
-      std::snprintf(
-          text, sizeof text, "+0x%llx",
-          static_cast<unsigned long long>(loop->entry - site.begin + site.offset));
+      std::snprintf(text, sizeof text, "+0x%llx", static_cast<unsigned long long>(offset));
       out.code = site.module + text;
     }
     return out;

@@ -1,16 +1,21 @@
-// Where the loops of a program are: the function that goes round, and the lines of its calls that
-// an iteration consists of.
+// Where the loops of a program are: the function that contains the loop, and the lines of
+// the calls in an iteration.
 //
-// Place in the flow: ARCHITECTURE.md, step 7, from the call chains in the journal (kTextCallers).
+// Place in the flow: ARCHITECTURE.md, step 7, from the call chains in the journal
+// (kTextCallers).
 //
-// How. The chains of a loop's events share their outer frames; where they part is the innermost
-// function that all events come through. Whether it is this one that goes round, or one that calls
-// it, is in its instructions (writer/symbols/machine_code.h): of the loops there that lie around all
-// of the calls, and of those around the call in its callers, the innermost that is not already that of
-// an inner loop (or shared with it, where the next one is that of a loop around both). Inlined functions are functions: the jump that closes the loop tells in which it is.
-// Frames of runtimes (OpenMP's, MPI's, ours) are passed over.
-// Where instructions tell nothing, it is the innermost shared function with calls on several lines.
-// Thread-safety: none (names are looked up). Cost: one look at each function on the way.
+// How. The chains of a loop's events share their outer frames; the last shared frame is the
+// innermost function through which all events come. Whether the loop is in this function,
+// or in one that calls it, follows from the instructions (writer/symbols/machine_code.h):
+// of the machine code loops there that lie around all of the calls, and of those around the
+// call in its callers, it is the innermost that does not already belong to an inner loop
+// (or is shared with it, where the next one belongs to a loop around both). Inlined
+// functions count: the jump that closes the loop says which one it is in. Frames of
+// runtimes (OpenMP's, MPI's, Refrain's) are skipped.
+// Where the instructions do not decide, it is the innermost shared function with calls on
+// several lines.
+// Thread-safety: none (names are looked up). Cost: one look-up for each function on the
+// way.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +41,7 @@ struct LoopPlace {
   std::string text() const;
 };
 
-// By the loops' numbers in the journal; those that are not known are left out.
+// By the loops' numbers in the journal; unknown ones are left out.
 std::map<std::uint32_t, LoopPlace> loop_places(const spool::Journal& journal,
                                                const std::vector<LoopNode>& tree,
                                                SymbolResolver& symbols);

@@ -18,15 +18,15 @@ using CountedLoops = std::map<std::uint32_t, Counted>;
 
 void count_visits(const spool::Journal& journal, CountedLoops& loops) {
   for (const spool::LoopVisit& visit : journal.visits) ++loops[visit.loop].loop.visits;
-  for (const spool::HeldSummary& held : journal.summaries) {
-    Counted& counted = loops[held.loop];
-    counted.loop.visits += held.visits;
-    counted.sums.add(held);
+  for (const spool::SkippedSummary& skipped : journal.summaries) {
+    Counted& counted = loops[skipped.loop];
+    counted.loop.visits += skipped.visits;
+    counted.sums.add(skipped);
   }
 }
 
-// What counters say of iterations, from where each begins to where it ends: the next begin
-// of its visit, if its end is not told apart.
+// Counters of iterations, from the begin of each to its end: the next begin of its visit,
+// if its end is not recorded separately.
 class CounterSums {
  public:
   CounterSums(const spool::Journal& journal, CountedLoops& loops)

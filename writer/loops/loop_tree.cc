@@ -25,10 +25,10 @@ AllKnown known_loops(const spool::Journal& journal) {
     loop.first_ticks = std::min(loop.first_ticks, visit.first_ticks);
     ++loop.visits_by_parent[visit.parent];
   }
-  for (const spool::HeldSummary& held : journal.summaries) {
-    Known& loop = all[held.loop];
-    loop.first_ticks = std::min(loop.first_ticks, held.ticks);
-    loop.visits_by_parent[held.parent] += held.visits;
+  for (const spool::SkippedSummary& skipped : journal.summaries) {
+    Known& loop = all[skipped.loop];
+    loop.first_ticks = std::min(loop.first_ticks, skipped.ticks);
+    loop.visits_by_parent[skipped.parent] += skipped.visits;
   }
   for (auto& [id, loop] : all) {
     const auto& parents = loop.visits_by_parent;
@@ -53,7 +53,7 @@ class TreeBuilder {
 
   std::vector<LoopNode> build() {
     for (const std::uint32_t loop : children_[kNoLoop]) place(loop, LoopNode::kNoParent, 0);
-    // Visits that say that two loops lie in each other.
+    // Visits that contradict each other about the nesting of two loops.
     for (const auto& [id, loop] : all_)
       if (!loop.placed) place(id, LoopNode::kNoParent, 0);
     return std::move(out_);

@@ -37,7 +37,7 @@ class StructureLine {
   };
   static constexpr std::size_t kMostPieces = 256;
 
-  // From the journal's numbers to those that loops are called by.
+  // From the journal's numbers to the loops' numbers in the archive.
   void number_loops() {
     const auto number_row = [this](NestRow& row) {
       for (NestPiece& piece : row)
@@ -66,7 +66,7 @@ class StructureLine {
     }
   }
 
-  // The events of a body, in which the bodies of smaller loops are loops again.
+  // The events of a body, with the bodies of smaller loops folded into loops.
   void fold_bodies() {
     std::vector<const spool::Loop*> loops;
     for (const auto& [id, loop] : journal_.loops)
@@ -85,13 +85,13 @@ class StructureLine {
     for (const auto& [id, row] : bodies_) nest_.bodies[id] = readable(row);
   }
 
-  // Loops that have been seen inside this one, and those inside them, innermost first.
+  // Loops inside this one, and those inside them, innermost first.
   std::vector<std::uint64_t> inner_loops_of(std::uint32_t loop) {
     if (children_.empty()) {
       for (const spool::LoopVisit& visit : journal_.visits)
         note_child(visit.parent, visit.loop);
-      for (const spool::HeldSummary& held : journal_.summaries)
-        note_child(held.parent, held.loop);
+      for (const spool::SkippedSummary& skipped : journal_.summaries)
+        note_child(skipped.parent, skipped.loop);
     }
     std::vector<std::uint64_t> inner;
     std::vector<std::uint32_t> todo{loop};
@@ -125,7 +125,7 @@ class StructureLine {
     return a.kind == b.kind && a.id == b.id;
   }
 
-  // Repetitions of `body` in the row become one piece.
+  // Replaces repetitions of `body` in the row by one piece.
   void fold(NestRow& row, std::uint64_t loop, const NestRow& body) const {
     NestRow out;
     for (std::size_t at = 0; at < row.size();) {
@@ -158,8 +158,8 @@ class StructureLine {
     return row;
   }
 
-  // A parallel region and the worksharing construct in it are one thing to read. The latter
-  // knows its function for certain: a call at the end of a function returns elsewhere.
+  // A parallel region and the worksharing construct in it are printed as one. The
+  // construct's function is certain: a call at the end of a function returns elsewhere.
   NestRow readable(const NestRow& row) const {
     NestRow out;
     const spool::LoopBodyEvent* before = nullptr;
@@ -236,7 +236,7 @@ class StructureLine {
     nest_.run = readable(row);
   }
 
-  // The middle of a long run is counted only.
+  // The middle of a long run is only counted.
   static void put(NestRow& row, NestPiece piece) {
     if (!row.empty() && piece.kind == Kind::kEvent && same(row.back(), piece)) {
       ++row.back().least;

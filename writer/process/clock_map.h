@@ -1,10 +1,10 @@
 // From a process' clock to that of rank 0, as OTF2 readers do it: linear between two
-// measured offsets, and before the first and behind the last as between the nearest two.
+// measured offsets, and before the first and after the last as between the nearest two.
 //
-// Place in the flow: ARCHITECTURE.md, step 7. The archive holds each process' own ticks and
-// its offsets as ClockOffset records, which libotf2 applies when an archive is read; what
-// the writer itself compares between processes, or writes where readers apply nothing
-// (markers, the span of the trace), goes through this.
+// Place in the flow: ARCHITECTURE.md, step 7. The archive has each process' own ticks and
+// its offsets as ClockOffset records, which libotf2 applies when an archive is read; times
+// that the writer itself compares between processes, or writes where readers apply nothing
+// (markers, the span of the trace), are converted here.
 // Thread-safety: const after construction. Pure.
 // Units: ticks. Cost: O(log offsets).
 #pragma once

@@ -6,13 +6,13 @@ using spool::Record;
 
 CutEdges::Edge CutEdges::at(std::uint64_t ticks, std::uint64_t slack, bool begins) const {
   for (const Gap& gap : process_.gaps().gaps) {
-    const std::uint64_t granted = gap.first_ticks == 0 ? slack : 0;
+    const std::uint64_t granted = gap.ends_roughly() ? slack : 0;
     const std::uint64_t last =
-        gap.resume_ticks == kNever ? kNever : gap.held_until() + granted;
-    if (ticks < gap.hold_ticks || ticks > last) continue;
-    // A new gap that begins here goes on from this one, one that ends here goes up to it.
+        gap.resume_ticks == kNever ? kNever : gap.skipped_until() + granted;
+    if (ticks < gap.suspend_ticks || ticks > last) continue;
+    // A new gap that begins here continues this one, one that ends here reaches up to it.
     if (begins) return {gap.resume_epoch, gap.resume_ticks, 0};
-    return {gap.hold_epoch, gap.hold_ticks, gap.hold_ticks};
+    return {gap.suspend_epoch, gap.suspend_ticks, gap.suspend_ticks};
   }
   const spool::RecordSequence& records = process_.records(process_.primary());
   Edge edge;
@@ -29,16 +29,16 @@ CutEdges::Edge CutEdges::at(std::uint64_t ticks, std::uint64_t slack, bool begin
   return near ? edge : Edge{};
 }
 
-void CutEdges::add_gap(std::vector<Gap>& gaps, Edge from, Edge to, spool::GapReason hold,
-                       spool::GapReason resume) {
+void CutEdges::add_gap(std::vector<Gap>& gaps, Edge from, Edge to,
+                       spool::GapReason suspend_reason, spool::GapReason resume) {
   if (from.epoch == kNever || from.epoch >= to.epoch) return;
   Gap gap;
-  gap.hold_epoch = from.epoch;
-  gap.hold_ticks = from.ticks;
+  gap.suspend_epoch = from.epoch;
+  gap.suspend_ticks = from.ticks;
   gap.resume_epoch = to.epoch;
   gap.resume_ticks = to.ticks;
   gap.first_ticks = to.first_ticks;
-  gap.hold_reason = hold;
+  gap.suspend_reason = suspend_reason;
   gap.resume_reason = resume;
   gaps.push_back(gap);
 }

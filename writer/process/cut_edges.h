@@ -1,9 +1,9 @@
-// Where the gaps lie that are made when all has been recorded: at the cuts of the process.
+// The edges of gaps that are made after recording: at the cuts of the process.
 //
-// Place in the flow: ARCHITECTURE.md, step 7; for rank_stretches.h and budget_trim.h.
+// Place in the flow: ARCHITECTURE.md, step 7; for rank_intervals.h and budget_trim.h.
 // Thread-safety: const. Ownership: refers to the ProcessModel, which must live longer.
-// Units: ticks and epochs of the process. Cost: a search in the records of the location that
-// feeds the agent, and a pass over the gaps.
+// Units: ticks and epochs of the process. Cost: a search in the records of the location
+// that feeds the detector, and a pass over the gaps.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace refrain::writer {
 
-// So near to the begin or the end of an iteration lies its cut.
+// Maximum distance of a cut from the begin or end of its iteration.
 inline std::uint64_t slack_of(std::uint64_t begin, std::uint64_t end) {
   constexpr std::uint64_t kSlackShare = 64;
   return end > begin ? (end - begin) / kSlackShare : 0;
@@ -30,11 +30,11 @@ class CutEdges {
   explicit CutEdges(const ProcessModel& process) : process_(process) {}
 
   // The cut at this time; the next one if there is none within `slack` before it. `begins`:
-  // a gap begins there, else one ends.
+  // a gap begins there, otherwise one ends.
   Edge at(std::uint64_t ticks, std::uint64_t slack, bool begins) const;
-  // None if it would be empty.
-  static void add_gap(std::vector<Gap>& gaps, Edge from, Edge to, spool::GapReason hold,
-                      spool::GapReason resume);
+  // Adds none if it would be empty.
+  static void add_gap(std::vector<Gap>& gaps, Edge from, Edge to,
+                      spool::GapReason suspend_reason, spool::GapReason resume);
 
  private:
   const ProcessModel& process_;

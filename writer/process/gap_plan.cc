@@ -38,12 +38,12 @@ std::uint64_t last_but_one_iteration(const spool::Journal& journal) {
   return before != 0 ? before : last;
 }
 
-// The epoch of a location's last Sync at or before this time, searched backwards where
-// its newest records are: in the ring if it holds, else in the log (a location that dies
-// before it obeys a decision has all there). If all that it has are later, that of the
-// first; kNever without any.
+// The epoch of a location's last Sync at or before this time, searched backwards from its
+// newest records: in the ring if it is suspended, otherwise in the log (of a location that
+// died before it followed a decision). If all are later, the epoch of the first; kNever
+// without any.
 std::uint64_t epoch_at(const LocationCuts& location, std::uint64_t ticks) {
-  const bool in_ring = location.holding && location.ring != nullptr;
+  const bool in_ring = location.suspended && location.ring != nullptr;
   std::size_t i = in_ring                   ? ring_size(*location.ring)
                   : location.log != nullptr ? location.log->size()
                                             : 0;
@@ -77,9 +77,9 @@ class Planner {
     for (const spool::JournalGap& from : journal_.gaps) {
       Gap& gap = gaps_[from.id];
       gap.id = from.id;
-      gap.hold_epoch = from.hold_epoch;
-      gap.hold_ticks = from.hold_ticks;
-      gap.hold_reason = from.hold_reason;
+      gap.suspend_epoch = from.suspend_epoch;
+      gap.suspend_ticks = from.suspend_ticks;
+      gap.suspend_reason = from.suspend_reason;
       if (!from.resumed) continue;
       gap.resume_epoch = from.resume_epoch;
       gap.resume_ticks = gap.first_ticks = from.resume_ticks;
@@ -89,23 +89,24 @@ class Planner {
 
   void take_locations() {
     for (const LocationCuts& location : locations_) {
-      const CutRecord* held = nullptr;
+      const CutRecord* suspended = nullptr;
       for (const CutRecord& cut : location.cuts) {
-        if (!cut.resume) held = &cut;
-        // A location that lost track of the decisions gives back all that it has: what
-        // it lacks then is its own loss, and no reason to cut the others.
-        if (cut.resume && (held == nullptr || held->gap != cut.gap)) continue;
+        if (!cut.resume) suspended = &cut;
+        // A location that missed decisions returns all that it has: what it lacks is its
+        // own loss, and no reason to cut the others.
+        if (cut.resume && (suspended == nullptr || suspended->gap != cut.gap)) continue;
         const bool known = gaps_.contains(cut.gap);
         Gap& gap = gaps_[cut.gap];
         gap.id = cut.gap;
         if (!cut.resume) {
-          // The journal says it first; a location alone is believed, too.
+          // The journal comes first; without it, the location's record is used.
           if (!known) {
-            gap.hold_epoch = cut.epoch;
-            gap.hold_ticks = cut.ticks;
+            gap.suspend_epoch = cut.epoch;
+            gap.suspend_ticks = cut.ticks;
           }
-          gap.hold_epoch = std::min(gap.hold_epoch, cut.epoch);
+          gap.suspend_epoch = std::min(gap.suspend_epoch, cut.epoch);
         } else if (gap.resume_epoch == kNever || cut.epoch > gap.resume_epoch) {
+          gap.late = gap.resume_epoch != kNever;
           gap.resume_epoch = cut.epoch;
           gap.first_ticks = 0;
           if (gap.resume_ticks == kNever) gap.resume_ticks = cut.ticks;
@@ -114,40 +115,41 @@ class Planner {
     }
   }
 
-  // The gap that a location holds in, by its own log.
-  static bool holds_in(const LocationCuts& location, std::uint64_t gap) {
-    return location.holding && location.ring != nullptr && !location.cuts.empty() &&
+  // Whether a location is suspended in this gap, by its own log.
+  static bool suspended_in(const LocationCuts& location, std::uint64_t gap) {
+    return location.suspended && location.ring != nullptr && !location.cuts.empty() &&
            !location.cuts.back().resume && location.cuts.back().gap == gap;
   }
 
-  // The process died in this gap: what a break would have resumed from. Outside of the
-  // time window nothing is wanted.
+  // The process died in this gap: resumes from where a break would have. Not outside of the
+  // time window.
   void resume_in_hindsight(Gap& gap) {
-    if (gap.hold_reason == spool::kGapWindow) return;
+    if (gap.suspend_reason == spool::kGapWindow) return;
     const std::uint64_t wanted = last_but_one_iteration(journal_);
     for (const LocationCuts& location : locations_) {
       if (!location.primary) continue;
       const std::uint64_t epoch = epoch_at(location, wanted);
       if (epoch == kNever) return;
-      gap.resume_epoch = std::max(epoch, gap.hold_epoch);
+      gap.resume_epoch = std::max(epoch, gap.suspend_epoch);
       gap.killed = true;
     }
   }
 
   void widen_to_rings(Gap& gap) {
     for (const LocationCuts& location : locations_) {
-      if (!holds_in(location, gap.id)) continue;
-      const std::uint64_t epoch = ring_reaches_back_to(*location.ring, gap.hold_epoch);
+      if (!suspended_in(location, gap.id)) continue;
+      const std::uint64_t epoch = ring_reaches_back_to(*location.ring, gap.suspend_epoch);
       if (epoch == kNever || epoch <= gap.resume_epoch) continue;
       gap.resume_epoch = epoch;
       gap.first_ticks = 0;
+      gap.late = true;
     }
   }
 
   GapPlan finish() {
     GapPlan plan;
     for (auto& [id, gap] : gaps_) {
-      if (gap.resume_epoch <= gap.hold_epoch) {
+      if (gap.resume_epoch <= gap.suspend_epoch) {
         ++plan.undone;
       } else {
         plan.gaps.push_back(gap);
@@ -167,10 +169,10 @@ class Planner {
 void GapPlan::add(const std::vector<Gap>& more) {
   gaps.insert(gaps.end(), more.begin(), more.end());
   std::sort(gaps.begin(), gaps.end(),
-            [](const Gap& a, const Gap& b) { return a.hold_epoch < b.hold_epoch; });
+            [](const Gap& a, const Gap& b) { return a.suspend_epoch < b.suspend_epoch; });
   std::vector<Gap> merged;
   for (const Gap& gap : gaps) {
-    if (merged.empty() || merged.back().resume_epoch < gap.hold_epoch) {
+    if (merged.empty() || merged.back().resume_epoch < gap.suspend_epoch) {
       merged.push_back(gap);
       continue;
     }
@@ -179,6 +181,7 @@ void GapPlan::add(const std::vector<Gap>& more) {
     last.resume_epoch = gap.resume_epoch;
     last.resume_ticks = gap.resume_ticks;
     last.first_ticks = gap.first_ticks;
+    last.late = gap.late;
     last.resume_reason = gap.resume_reason;
     last.killed = gap.killed;
   }
@@ -188,7 +191,7 @@ void GapPlan::add(const std::vector<Gap>& more) {
 const Gap* GapPlan::at_epoch(std::uint64_t epoch) const noexcept {
   const auto after = std::upper_bound(
       gaps.begin(), gaps.end(), epoch,
-      [](std::uint64_t value, const Gap& gap) { return value < gap.hold_epoch; });
+      [](std::uint64_t value, const Gap& gap) { return value < gap.suspend_epoch; });
   if (after == gaps.begin()) return nullptr;
   const Gap& gap = *(after - 1);
   return epoch < gap.resume_epoch ? &gap : nullptr;
@@ -198,19 +201,20 @@ Kept GapPlan::kept(std::uint64_t begin_ticks, std::uint64_t end_ticks) const noe
   const std::uint64_t duration = end_ticks > begin_ticks ? end_ticks - begin_ticks : 0;
   auto gap = std::lower_bound(
       gaps.begin(), gaps.end(), begin_ticks,
-      [](const Gap& g, std::uint64_t ticks) { return g.held_until() <= ticks; });
+      [](const Gap& g, std::uint64_t ticks) { return g.skipped_until() <= ticks; });
   if (duration == 0) {
-    const bool inside = gap != gaps.end() && gap->hold_ticks <= begin_ticks;
-    return inside ? Kept::kHeld : Kept::kWhole;
+    const bool inside = gap != gaps.end() && gap->suspend_ticks <= begin_ticks;
+    return inside ? Kept::kSkipped : Kept::kWhole;
   }
-  std::uint64_t held = 0;
+  std::uint64_t skipped = 0;
   std::uint64_t granted = 0;
-  for (; gap != gaps.end() && gap->hold_ticks < end_ticks; ++gap) {
-    held += std::min(end_ticks, gap->held_until()) - std::max(begin_ticks, gap->hold_ticks);
-    if (gap->first_ticks == 0) granted = duration / 64;
+  for (; gap != gaps.end() && gap->suspend_ticks < end_ticks; ++gap) {
+    skipped += std::min(end_ticks, gap->skipped_until()) -
+               std::max(begin_ticks, gap->suspend_ticks);
+    if (gap->ends_roughly()) granted = duration / 64;
   }
-  if (held <= granted) return Kept::kWhole;
-  return duration - held <= granted ? Kept::kHeld : Kept::kPartly;
+  if (skipped <= granted) return Kept::kWhole;
+  return duration - skipped <= granted ? Kept::kSkipped : Kept::kPartly;
 }
 
 GapPlan plan_gaps(const spool::Journal& journal, std::span<const LocationCuts> locations,
@@ -232,10 +236,10 @@ std::uint64_t first_epoch(const RingView& ring) noexcept {
 }
 
 std::uint64_t ring_reaches_back_to(const RingView& ring,
-                                   std::uint64_t hold_epoch) noexcept {
-  if (!ring.overflowed) return hold_epoch;
+                                   std::uint64_t suspend_epoch) noexcept {
+  if (!ring.overflowed) return suspend_epoch;
   const std::uint64_t first = first_epoch(ring);
-  return first == kNever ? kNever : std::max(first, hold_epoch);
+  return first == kNever ? kNever : std::max(first, suspend_epoch);
 }
 
 }  // namespace refrain::writer

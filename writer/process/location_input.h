@@ -1,7 +1,8 @@
-// What it takes to write one location, and what came of it.
+// Input and result of writing one location.
 //
-// Place in the flow: ARCHITECTURE.md, step 7; made by archive_writer.cc, one a location.
-// Ownership: all pointers must outlive the writing; all are const for all locations.
+// Place in the flow: ARCHITECTURE.md, step 7; made by archive_events.cc, one a location.
+// Ownership: all pointers must outlive the writing; all are const and shared by all
+// locations.
 #pragma once
 
 #include <array>
@@ -34,7 +35,7 @@ struct MpiContext {
 // What all locations of a process share.
 struct ProcessContext {
   const spool::RecordSequence* primary =
-      nullptr;  // records of the location that feeds the agent
+      nullptr;  // records of the location that feeds the detector
   const LocationScan* primary_scan = nullptr;
   const GapPlan* gaps = nullptr;
   const TeamTable* teams = nullptr;
@@ -45,8 +46,8 @@ struct ProcessContext {
   std::uint32_t process = 0;                                  // index of its location group
   std::uint32_t first_comm = 0;               // reference of the process' team 0
   std::vector<std::uint64_t> iteration_ends;  // see spool::IterationStream
-  // Teams that are not outermost, of those that some thread entered last: when they ended;
-  // 0: they did, nobody knows when. Those that did not are not here.
+  // When nested teams ended, of those that some thread entered last; 0: at an unknown time.
+  // Teams that did not end are not here.
   std::unordered_map<std::uint64_t, std::uint64_t> nested_ends;
   std::uint64_t end_ticks = 0;  // of the process: what is open then is closed
   std::uint64_t start_ticks = 0;
@@ -64,10 +65,10 @@ struct LocationInput {
   std::uint32_t index = 0;  // in the process
   bool primary = false;     // shows iterations, begin and end of the program
   bool died = false;        // it was not closed in an orderly way
-  // For MPI, see mpi_interpreter.h; nullptr where a pass has no use for it.
+  // For MPI, see mpi_interpreter.h; nullptr where a pass does not need it.
   MessageLog* collect = nullptr;
   std::vector<bool>* decide = nullptr;         // by request, to be filled
-  const std::vector<bool>* decided = nullptr;  // as it was filled
+  const std::vector<bool>* decided = nullptr;  // by request, filled earlier
   MessageTimes* checks = nullptr;
 };
 
@@ -77,7 +78,8 @@ struct LocationOutcome {
   std::uint64_t archive_events = 0;  // records in the archive
   std::uint64_t last_ticks = 0;      // of the last one
   std::uint64_t events_written = 0;  // callbacks that are in the archive
-  std::uint64_t filtered = 0;        // enters and leaves that the filter took
+  std::uint64_t filtered = 0;        // enters and leaves that the filter dropped
+  std::uint64_t team_end = kNever;   // of its last team, if the end was not recorded
   std::uint64_t unmatched = 0;       // ends whose begin is not known
   std::array<std::uint64_t, kEventKinds> by_kind{};  // events_written by record kind
   MpiCounts mpi;

@@ -25,7 +25,8 @@ void note_parallel(const Record& record, LocationScan& scan, std::size_t positio
   }
 }
 
-// Ends may be missing (a ring forgets); there are no more that wait than levels of nesting.
+// Ends may be missing (the ring overwrites them); no more wait than there are levels of
+// nesting.
 void note_waiting(std::uint64_t instance, LocationScan& scan) {
   constexpr std::size_t kMost = 64;
   auto& waiting = scan.nested_waiting;
@@ -34,8 +35,8 @@ void note_waiting(std::uint64_t instance, LocationScan& scan) {
   waiting.push_back(instance);
 }
 
-// Every Sync repeats the tasks that are open: a repetition is told by a look at the last
-// few entries, one for each level of nesting there may sensibly be.
+// Every Sync repeats the open tasks: repetitions are found among the last few entries, one
+// for each plausible level of nesting.
 void note_member(const Record& record, LocationScan& scan) {
   if (is_epoch_instance(record)) return;
   if ((record.sub & spool::kTeamInitial) != 0) return;
@@ -71,8 +72,8 @@ void note_thread(const Record& record, LocationScan& scan) {
   }
 }
 
-// Records repeat the keys of the last iteration: a small direct-mapped cache keeps the
-// hash set out of the loop.
+// Iterations repeat the same keys: a small direct-mapped cache keeps the hash set out of
+// the inner loop.
 void note_keys(const Record& record, LocationScan& scan) {
   for (const RegionKey& key : keys_opened_by(record)) {
     if (key.cls == RegionClass::kNone) continue;
@@ -92,7 +93,7 @@ void scan_record(const Record& record, std::size_t position, LocationScan& scan)
   switch (record.kind & ~spool::kSnapshot) {
     case spool::kSync:
       break;
-    case spool::kHold:
+    case spool::kSuspend:
     case spool::kResume:
       scan.cuts.push_back(
           {record.kind == spool::kResume, record.a48(), record.payload, record.ticks});

@@ -1,5 +1,5 @@
-// What the writer must know of a location before it can write any: where it was cut,
-// which regions occur, who took part in nested teams.
+// What the writer must know of a location before it can write any: where it was cut, which
+// regions occur, which threads took part in nested teams.
 //
 // Place in the flow: ARCHITECTURE.md, step 7, first pass; one call a location, in
 // parallel over locations.
@@ -25,7 +25,7 @@ namespace refrain::writer {
 class EpochIndex {
  public:
   void note(std::size_t position, std::uint64_t epoch, std::uint64_t ticks);
-  // A position from which everything of this epoch lies ahead.
+  // A position before the first record of this epoch.
   std::size_t before(std::uint64_t epoch) const noexcept;
   // The same by time.
   std::size_t before_ticks(std::uint64_t ticks) const noexcept;
@@ -53,7 +53,7 @@ struct LocationScan {
       nested;  // instance -> RegionKey::packed()
   std::vector<NestedMember> nested_members;
   std::vector<std::uint64_t> nested_open;     // instances begun here and not ended
-  std::vector<std::uint64_t> nested_waiting;  // joined as a worker, whose end was not told
+  std::vector<std::uint64_t> nested_waiting;  // joined as a worker, end not reported
   EpochIndex epochs;
   bool has_sync = false;
   std::uint64_t first_ticks = kNever;
@@ -76,8 +76,8 @@ void scan_records(const spool::RecordSequence& records, LocationScan& scan);
 // Whether a record's a48 is an epoch (an outermost region of the process' own root).
 bool is_epoch_instance(const spool::Record& record) noexcept;
 
-// Begin record (or its snapshot) of the outermost parallel region that began at this
-// epoch; `hint` (or nullptr) remembers where the last one was.
+// Begin record (or its snapshot) of the outermost parallel region that began at this epoch;
+// `hint` (or nullptr) remembers the position of the last one.
 std::optional<spool::Record> find_parallel(const spool::RecordSequence& primary,
                                            const EpochIndex& epochs, std::uint64_t instance,
                                            std::size_t* hint);
@@ -87,8 +87,8 @@ std::optional<std::uint64_t> parallel_end_ticks(const spool::RecordSequence& pri
                                                 const EpochIndex& epochs,
                                                 std::uint64_t instance, std::size_t* hint);
 
-// Of teams that are not outermost: when they ended, for those of `instances` (sorted) whose
-// end is in these records.
+// The end times of nested teams, for those of `instances` (sorted) whose end is in these
+// records.
 std::vector<std::pair<std::uint64_t, std::uint64_t>> nested_ends(
     const spool::RecordSequence& records, const std::vector<std::uint64_t>& instances);
 

@@ -37,15 +37,15 @@ class LocationWriter {
   }
 
  private:
-  // Returns how many of the records that follow have been taken, too.
+  // Returns how many of the next records have been taken, too.
   std::size_t take(std::size_t index) {
     const Record& record = records_[index];
     const std::size_t snapshots = spool::is_cut(record) ? pass_cut(index) : 0;
     switch (record.kind) {
       case spool::kSync:
         return snapshots;
-      case spool::kHold:
-        hold(record, index);
+      case spool::kSuspend:
+        suspend(record, index);
         return 0;
       case spool::kResume:
         return 0;  // a cut follows
@@ -73,12 +73,12 @@ class LocationWriter {
     }
     record.ticks = interpreter_.true_ticks(record);
     const Gap* gap = next_gap();
-    if (gap != nullptr && record.ticks >= gap->hold_ticks) [[unlikely]]
+    if (gap != nullptr && record.ticks >= gap->suspend_ticks) [[unlikely]]
       pass_gaps_by_time(record.ticks);
     count(record);
     if (!metrics_.empty()) [[unlikely]] {
       stack_.point(record.ticks, [&](EventSink& sink) {
-        sink.hold_metric(record.ticks, std::move(metrics_));
+        sink.queue_metric(record.ticks, std::move(metrics_));
       });
       metrics_.clear();
     }
@@ -88,7 +88,7 @@ class LocationWriter {
 
   void count(const Record& record) {
     if (stack_.in_gap() || record.kind >= kEventKinds) return;
-    // What a call meant is no event of its own.
+    // Details of a call are not counted as events.
     if (record.kind > spool::kMpiLeave) return;
     const bool two =
         (record.kind == spool::kSyncRegionBegin || record.kind == spool::kSyncRegionEnd) &&
@@ -98,14 +98,13 @@ class LocationWriter {
     if (two) outcome_.by_kind[record.kind - spool::kSyncRegionBegin + spool::kWaitBegin]++;
   }
 
-  // A location that knows no epochs goes by the clock; so do gaps that passed while a
-  // location had nothing to record.
+  // For a location without epochs, and for gaps in which a location recorded nothing.
   void pass_gaps_by_time(std::uint64_t ticks) {
     for (const Gap* gap = next_gap(); gap != nullptr; gap = next_gap()) {
       const bool by_clock = !input_.scan->has_sync;
       if (!stack_.in_gap()) {
-        if (by_clock ? ticks < gap->hold_ticks : ticks < gap->resume_ticks) return;
-        enter_gap(gap->hold_ticks);
+        if (by_clock ? ticks < gap->suspend_ticks : ticks < gap->resume_ticks) return;
+        enter_gap(gap->suspend_ticks);
       }
       if (!by_clock && gap_by_epoch_) return;
       if (ticks < gap->resume_ticks) return;
@@ -114,9 +113,9 @@ class LocationWriter {
   }
 
   void enter_gap(std::uint64_t own_ticks) {
-    // What ends in the gap must find the measurement off already: a location may pass
-    // the cut a little before the one that dated it.
-    stack_.begin_gap(std::min(own_ticks, next_gap()->hold_ticks));
+    // Ends inside the gap must come after OFF: a location may pass the cut a little before
+    // the one that dated it.
+    stack_.begin_gap(std::min(own_ticks, next_gap()->suspend_ticks));
   }
 
   void leave_gap(std::uint64_t own_ticks) {
@@ -125,20 +124,20 @@ class LocationWriter {
     ++next_gap_;
   }
 
-  void hold(const Record& record, std::size_t index) {
+  void suspend(const Record& record, std::size_t index) {
     const Gap* gap = next_gap();
     while (gap != nullptr && !stack_.in_gap() && gap->resume_epoch <= record.payload) {
-      enter_gap(gap->hold_ticks);
+      enter_gap(gap->suspend_ticks);
       leave_gap(gap->resume_ticks);
       gap = next_gap();
     }
-    if (gap != nullptr && !stack_.in_gap() && record.payload >= gap->hold_epoch) {
-      // The cut may lie a little before the event that it is dated by, and the first end
-      // that was carried over between the two.
+    if (gap != nullptr && !stack_.in_gap() && record.payload >= gap->suspend_epoch) {
+      // The cut may lie a little before the event that dates it, and the first end carried
+      // over between the two.
       const bool more = index + 1 < records_.size() &&
                         records_[index + 1].kind < kEventKinds &&
                         records_[index + 1].kind >= spool::kThreadBegin;
-      enter_gap(more ? records_[index + 1].ticks : gap->hold_ticks);
+      enter_gap(more ? records_[index + 1].ticks : gap->suspend_ticks);
       gap_by_epoch_ = true;
     }
     if (carrying_) replay_carried(0);
@@ -146,7 +145,7 @@ class LocationWriter {
     last_before_hole_ = last_event_;
   }
 
-  // The point at which all threads of the team stood together.
+  // At a cut: all threads of the team stand together.
   std::size_t pass_cut(std::size_t index) {
     const Record& record = records_[index];
     std::size_t snapshots = 0;
@@ -159,7 +158,7 @@ class LocationWriter {
     if (gap == nullptr && !carrying_) return snapshots;
     for (; gap != nullptr; gap = next_gap()) {
       if (!stack_.in_gap()) {
-        if (epoch < gap->hold_epoch) break;
+        if (epoch < gap->suspend_epoch) break;
         enter_gap(record.ticks);
         gap_by_epoch_ = true;
       }
@@ -172,17 +171,17 @@ class LocationWriter {
   }
 
   // After a hole in the records: closes what is no longer open, at the times that were
-  // carried over, and opens what the snapshots tell.
+  // carried over, and opens the snapshots' regions.
   void reconcile(std::size_t index, std::size_t snapshots) {
     carrying_ = false;
     std::size_t same = 0;   // frames that stay
-    std::size_t taken = 0;  // snapshots that are among them
+    std::size_t taken = 0;  // snapshots of these frames
     while (same < stack_.size()) {
       if (stack_[same].derived) {
         ++same;
         continue;
       }
-      // The recorder may keep open what was closed here for want of an end.
+      // The recorder may keep open what was closed here because its end is missing.
       std::size_t at = taken;
       while (at < snapshots &&
              !RecordInterpreter::is_same(stack_[same], snapshot(index, at)))
@@ -192,18 +191,18 @@ class LocationWriter {
       ++same;
     }
     replay_carried(same);
-    const std::uint64_t held = last_before_hole_;
-    stack_.close_to(same, held);
+    const std::uint64_t last = last_before_hole_;
+    stack_.close_to(same, last);
     for (; taken < snapshots; ++taken)
-      if (snapshot(index, taken).ticks >= held) interpreter_.begin(snapshot(index, taken));
+      if (snapshot(index, taken).ticks >= last) interpreter_.begin(snapshot(index, taken));
   }
 
   const Record& snapshot(std::size_t index, std::size_t number) const {
     return records_[index + 1 + number];
   }
 
-  // Ends of regions that were open when holding began; what lies below `keep` is known
-  // to have ended later, if at all.
+  // Closes regions that were open when writing was suspended, down to `keep`: those below
+  // ended later, if at all.
   void replay_carried(std::size_t keep) {
     for (const Record& record : carried_) {
       const std::size_t frame = interpreter_.frame_ended_by(record);
@@ -219,17 +218,18 @@ class LocationWriter {
     if (carrying_) replay_carried(0);
     interpreter_.finish();
     const std::uint64_t end = process_.end_ticks;
-    // A worker is not told of the end of its last region.
+    // A worker gets no end of its last region.
     std::size_t team = 0;
     const std::uint64_t last = last_event_;
     std::uint64_t ticks = interpreter_.known_end_of_team(team);
     if (ticks >= end) ticks = interpreter_.known_end_of_nested_team(team, last);
     if (ticks < end) {
+      outcome_.team_end = ticks;
       pass_gaps_by_time(ticks);
       stack_.close_to(team, ticks);
     }
     for (const Gap* gap = next_gap(); gap != nullptr; gap = next_gap()) {
-      if (!stack_.in_gap()) enter_gap(gap->hold_ticks);
+      if (!stack_.in_gap()) enter_gap(gap->suspend_ticks);
       leave_gap(std::min(end, gap->resume_ticks));
     }
     stack_.close_to(0, end);
@@ -245,13 +245,13 @@ class LocationWriter {
   Timeline timeline_;
   ShadowStack stack_;
   RecordInterpreter interpreter_;
-  std::size_t next_gap_ = 0;   // the gap that comes next, or that we are in
-  bool gap_by_epoch_ = false;  // in a gap that this location's own records told of
-  bool carrying_ = false;      // between a Hold and the Sync after its Resume
+  std::size_t next_gap_ = 0;   // the next gap, or the current one
+  bool gap_by_epoch_ = false;  // in a gap that this location's own records have
+  bool carrying_ = false;      // between a Suspend and the Sync after its Resume
   std::uint64_t last_event_ = 0;
   std::uint64_t last_before_hole_ = 0;
   std::vector<Record> carried_;
-  std::vector<std::uint64_t> metrics_;  // of the event that comes next
+  std::vector<std::uint64_t> metrics_;  // of the next event
 };
 
 }  // namespace

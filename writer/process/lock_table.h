@@ -1,5 +1,5 @@
 // Numbers the program's locks, and each acquisition of one in the order of time over all
-// locations, as OTF2 asks for.
+// locations, as OTF2 requires.
 //
 // Place in the flow: ARCHITECTURE.md, step 7, between the scan and the writing.
 // Thread-safety: const after build_locks().

@@ -60,17 +60,17 @@ void MpiInterpreter::take(const Record& record, std::size_t index) {
   }
 }
 
-// A location without epochs goes by the clock.
+// For a location without epochs, by time.
 bool MpiInterpreter::gap_begins_within(std::uint64_t begin, std::uint64_t end) const {
   const std::vector<Gap>& gaps = input_.process->gaps->gaps;
   const auto next = std::upper_bound(
       gaps.begin(), gaps.end(), begin,
-      [](std::uint64_t ticks, const Gap& gap) { return ticks < gap.hold_ticks; });
-  return next != gaps.end() && next->hold_ticks <= end;
+      [](std::uint64_t ticks, const Gap& gap) { return ticks < gap.suspend_ticks; });
+  return next != gaps.end() && next->suspend_ticks <= end;
 }
 
-// OTF2 wants to have the begin of a collective where the call begins; the record that says
-// that there is one stands at the call's end.
+// OTF2 needs the begin of a collective at the begin of the call; its record is at the
+// call's end.
 void MpiInterpreter::entered(std::uint64_t ticks, std::size_t index) {
   constexpr std::size_t kFarthest = 4096;
   if (stack_.in_gap() || mpi_.plan == nullptr) return;
@@ -78,7 +78,7 @@ void MpiInterpreter::entered(std::uint64_t ticks, std::size_t index) {
   const std::size_t end = std::min(records.size(), index + kFarthest);
   for (std::size_t i = index + 1; i < end; ++i) {
     const Record& record = records[i];
-    if (record.kind == spool::kMpiLeave || record.kind == spool::kHold ||
+    if (record.kind == spool::kMpiLeave || record.kind == spool::kSuspend ||
         record.kind == spool::kResume || spool::is_cut(record))
       return;
     if (record.kind != spool::kMpiCollective || request_of(record) != 0) continue;
@@ -120,7 +120,7 @@ Collective MpiInterpreter::collective_of(const Record& record, const Record& amo
   return out;
 }
 
-// Of the message that the record tells of; the other end has the same.
+// Number of the record's message; both ends have the same.
 std::uint64_t MpiInterpreter::number_of(bool sent, const Record& message,
                                         const Record& amount) const {
   return input_.process->journal->mpi.right_number(
@@ -252,7 +252,7 @@ std::uint32_t MpiInterpreter::innermost() const {
   return stack_.size() == 0 ? kNoRegion : stack_[stack_.size() - 1].region;
 }
 
-// A call ends: it may be the last of many that are told together.
+// A call ends: it may be the last of several coalesced polls.
 void MpiInterpreter::polled(const Record& record) {
   if (record.a48() == 0) return;
   outcome_.mpi.polls_together += record.a48();
@@ -270,7 +270,7 @@ void MpiInterpreter::tested(const Record& record) {
                [&](EventSink& sink) { sink.request_test(record.ticks, request, call); });
 }
 
-// A receive that was cancelled got nothing: its request is told, and no message is missing.
+// A cancelled receive got nothing: its request is written, and no message is missing.
 void MpiInterpreter::cancelled(const Record& record) {
   const auto open = requests_.find(request_of(record));
   if (open == requests_.end()) return;

@@ -1,19 +1,19 @@
-// Knows what the MPI records of a location mean: messages, requests, collectives, one-sided
+// Interprets the MPI records of a location: messages, requests, collectives, one-sided
 // operations.
 //
 // Place in the flow: ARCHITECTURE.md, step 7: record_interpreter.h -> MpiInterpreter ->
-// shadow_stack.h. The same records are gone through up to three times, with the same gaps:
-//   collect  tells the numbers of what would be written (MessageLog),
-//   decide   when it is known what is kept (MessagePlan): which requests get records,
+// shadow_stack.h. Up to three passes over the same records, with the same gaps:
+//   collect  reports the numbers of what would be written (MessageLog),
+//   decide   once the MessagePlan is known: which requests get records,
 //   write    writes it.
-// What is kept and what is not is decided by where an operation was started: a receive that
-// was posted in a gap is not written, though it may end behind it. A send whose completion
-// is not in the archive is written as a blocking one: the message is there, its request is
-// not. What is in a gap altogether does not come here.
+// The start of an operation decides whether it is kept: a receive that was posted in a gap
+// is not written, though it may end after it. A send whose completion is not in the archive
+// is written as a blocking one: the message is there, its request is not. Records entirely
+// in a gap do not come here.
 //
 // Thread-safety: none, one a location and pass.
-// Cost: O(1) a record but for the look ahead from the begin of a call to its collective,
-// a few records. Memory: a bit for each request, 64 bytes for each that is open.
+// Cost: O(1) a record but for the search from the begin of a call to its collective, a few
+// records. Memory: a bit for each request, 64 bytes for each open one.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ class MpiInterpreter {
 
   // The call that begins with the record at this index has just been entered.
   void entered(std::uint64_t ticks, std::size_t index);
-  // A record between a call's begin and its end; `index`: where it lies.
+  // A record between a call's begin and its end; `index`: its position.
   void take(const spool::Record& record, std::size_t index);
   // There are no more records.
   void finish();
@@ -59,7 +59,7 @@ class MpiInterpreter {
   OTF2_CommRef reference(const LocalComm& comm) const;
   Collective collective_of(const spool::Record& record, const spool::Record& amount,
                            const LocalComm& comm) const;
-  // Of a request in the archive: not used by any other of the process.
+  // Number of a request in the archive: unique in the process.
   std::uint64_t id_of(std::uint64_t ordinal) const noexcept {
     return std::uint64_t{input_.index} << 40 | (ordinal + 1);
   }
@@ -90,7 +90,7 @@ class MpiInterpreter {
   LocationOutcome& outcome_;
   std::unordered_map<std::uint32_t, Request> requests_;
   std::uint64_t ordinals_ = 0;
-  OpenReceives open_receives_;            // while collecting
+  OpenReceives open_receives_;            // in the pass that collects
   std::size_t begun_collective_ = kNone;  // index of the record that will end it
   std::vector<Operation> operations_;
   std::uint64_t operation_ids_ = 0;

@@ -7,7 +7,7 @@
 namespace refrain::writer {
 namespace {
 
-// Whether the receive that was posted so takes this message, too.
+// Whether the receive posted by `post` takes this message, too.
 bool takes(const spool::Record& post, const spool::Record& message) {
   const auto tag = [](const spool::Record& record) { return record.payload >> 32; };
   return post.aux16 == message.aux16 &&

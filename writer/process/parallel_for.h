@@ -1,9 +1,9 @@
-// Runs a piece of work for each index on a few threads.
+// Calls a function for each index on a few threads.
 //
-// Place in the flow: ARCHITECTURE.md, step 7: locations are scanned and written side by
-// side. Thread-safety: `work` is called from several threads, once an index.
-// Errors: the first exception that `work` throws is thrown again here, after all threads
-// have stopped; a thread that cannot be started is done without.
+// Place in the flow: ARCHITECTURE.md, step 7: locations are scanned and written in
+// parallel. Thread-safety: `work` is called from several threads, once an index.
+// Errors: the first exception that `work` throws is rethrown here, after all threads have
+// stopped; if a thread cannot be started, the others do its work.
 // Cost: one std::thread each, none for a single index.
 #pragma once
 

@@ -4,12 +4,13 @@
 #include <cmath>
 #include <map>
 
+#include "writer/process/call_keys.h"
 #include "writer/process/parallel_for.h"
 
 namespace refrain::writer {
 namespace {
 
-// The rate by the two clock pairs that are furthest apart, if they can be believed.
+// The rate from the two clock pairs that are furthest apart, if it is plausible.
 double measured_rate(const spool::Journal& journal, double known) {
   constexpr std::uint64_t kLeastNs = 1'000'000;
   const auto& first = journal.first_clock;
@@ -20,10 +21,10 @@ double measured_rate(const spool::Journal& journal, double known) {
   return std::abs(rate - known) < 0.1 * known ? rate : known;
 }
 
-// A location that was killed when it had just begun to hold: its log ends at the cut and
-// its ring counts, but the Hold that belongs between the two was not written yet.
+// A location that was killed just after it was suspended: its log ends at the cut and its
+// ring counts, but the Suspend between the two was not written yet.
 bool has_no_seam(const spool::SpoolFile& file, const std::vector<CutRecord>& cuts) {
-  return file.facts().holding && (cuts.empty() || cuts.back().resume);
+  return file.facts().suspended && (cuts.empty() || cuts.back().resume);
 }
 
 }  // namespace
@@ -75,7 +76,7 @@ void ProcessModel::share() {
   context_.regions = &regions_;
   context_.journal = &journal_;
   if (!journal_.marks_summary) return;
-  for (const Gap& gap : gaps_.gaps) context_.iteration_ends.push_back(gap.hold_ticks);
+  for (const Gap& gap : gaps_.gaps) context_.iteration_ends.push_back(gap.suspend_ticks);
 }
 
 LocationInput ProcessModel::input(std::size_t location) const {
@@ -92,9 +93,9 @@ void ProcessModel::scan_all(unsigned threads) {
                [this](std::size_t i) { scan_records(records_[i], scans_[i]); });
 }
 
-// Where the ring goes on directly behind the log there is no hole, and no seam is wanted.
-// Else the location holds in the latest gap that begins at or before what the ring begins
-// with.
+// Where the ring continues directly after the log there is no hole, and no seam is needed.
+// Otherwise the location is suspended in the latest gap that begins at or before the begin
+// of the ring.
 void ProcessModel::mark_seams() {
   for (std::size_t i = 0; i < records_.size(); ++i) {
     const spool::SpoolFile& file = spool_.locations[i];
@@ -102,13 +103,13 @@ void ProcessModel::mark_seams() {
     const std::uint64_t epoch = first_epoch(file.ring());
     const spool::JournalGap* gap = nullptr;
     for (const spool::JournalGap& each : journal_.gaps)
-      if (each.hold_epoch <= epoch) gap = &each;
+      if (each.suspend_epoch <= epoch) gap = &each;
     if (gap == nullptr || epoch == kNever) continue;
     spool::Record seam{};
-    seam.ticks = gap->hold_ticks;
-    seam.kind = spool::kHold;
+    seam.ticks = gap->suspend_ticks;
+    seam.kind = spool::kSuspend;
     seam.set_a48(gap->id);
-    seam.payload = gap->hold_epoch;
+    seam.payload = gap->suspend_epoch;
     records_[i].append_seam(seams_.emplace_back(seam));
   }
 }
@@ -120,14 +121,14 @@ void ProcessModel::plan(bool recovered) {
     cuts.push_back({.cuts = scans_[i].cuts,
                     .log = &records_[i],
                     .ring = &file.ring(),
-                    .holding = file.facts().holding,
+                    .suspended = file.facts().suspended,
                     .primary = i == primary_});
   }
   gaps_ = plan_gaps(journal_, cuts, recovered);
 }
 
-// A location that was still holding when its gap had been resumed, or is resumed in
-// hindsight, has the rest of its story in its ring.
+// The ring has the rest of a location that was still suspended when its gap had been
+// resumed, or that is resumed in hindsight.
 void ProcessModel::append_rings() {
   for (std::size_t i = 0; i < records_.size(); ++i) {
     const spool::SpoolFile& file = spool_.locations[i];
@@ -135,7 +136,7 @@ void ProcessModel::append_rings() {
     const spool::RingView& ring = file.ring();
     if (has_no_seam(file, cuts) && !ring.overflowed)
       records_[i].append_ring(ring.older, ring.newer, 0);
-    if (!file.facts().holding || cuts.empty() || cuts.back().resume) continue;
+    if (!file.facts().suspended || cuts.empty() || cuts.back().resume) continue;
     const Gap* gap = gaps_.at_epoch(cuts.back().epoch);
     const std::uint64_t from = gap != nullptr ? gap->resume_epoch : cuts.back().epoch;
     if (from == kNever) continue;
@@ -151,7 +152,7 @@ void ProcessModel::date_gaps() {
         sync_ticks(records_[primary_], scans_[primary_].epochs, gap.resume_epoch);
     if (ticks) gap.resume_ticks = *ticks;
     if (gap.resume_ticks != kNever)
-      gap.resume_ticks = std::max(gap.resume_ticks, gap.hold_ticks);
+      gap.resume_ticks = std::max(gap.resume_ticks, gap.suspend_ticks);
   }
 }
 
@@ -172,8 +173,8 @@ void ProcessModel::date_process() {
   ticks_per_second_ = measured_rate(journal_, facts.ticks_per_second);
 }
 
-// A thread that waits for its next team is not told that its last one is over; if the process
-// was killed it never was.
+// A thread that waits for its next team gets no end of its last one; if the process was
+// killed, it never came.
 void ProcessModel::date_nested_teams(unsigned threads) {
   std::vector<std::uint64_t> waiting;
   for (const LocationScan& scan : scans_)
@@ -210,6 +211,10 @@ void ProcessModel::define_regions(RegionTable& regions) {
   std::vector<std::uint64_t> keys{RegionKey{RegionClass::kParallel, 0}.packed()};
   if (context_.end_ticks != 0) keys.push_back(RegionKey{RegionClass::kProgram, 0}.packed());
   std::map<std::uint64_t, std::uint64_t> inner;
+  for (const spool::SpoolFile& file : spool_.locations) {
+    const std::vector<std::uint64_t> more = keys_of(file.call_tree());
+    keys.insert(keys.end(), more.begin(), more.end());
+  }
   for (const LocationScan& scan : scans_) {
     keys.insert(keys.end(), scan.keys.begin(), scan.keys.end());
     for (const auto& [parallel, address] : scan.inner) {
@@ -217,7 +222,7 @@ void ProcessModel::define_regions(RegionTable& regions) {
       if (!is_new) at->second = std::min(at->second, address);
     }
   }
-  // Implicit barriers without an address are given that of their parallel region.
+  // Implicit barriers without an address get that of their parallel region.
   for (const RegionClass cls :
        {RegionClass::kImplicitBarrier, RegionClass::kImplicitBarrierWait}) {
     const std::uint64_t nowhere = RegionKey{cls, 0}.packed();

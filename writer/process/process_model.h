@@ -3,9 +3,10 @@
 // Place in the flow: ARCHITECTURE.md, step 7, first half: scan, plan of the gaps, teams,
 // locks, regions.
 // Thread-safety: built by one call that uses threads itself; const afterwards, and then
+// Thread-safety: built by one call that uses threads itself; const afterwards, and then
 // shared by all writing threads.
 // Ownership: refers to the ProcessSpool, which must live longer. Not movable once built,
-// its parts point at each other.
+// because its parts point at each other.
 // Cost: one parallel and one serial pass over all records.
 #pragma once
 
@@ -40,14 +41,14 @@ class ProcessModel {
   }
   const LocationScan& scan(std::size_t location) const { return scans_[location]; }
   std::size_t locations() const noexcept { return scans_.size(); }
-  // Index of the location that feeds the agent.
+  // Index of the location that feeds the detector.
   std::size_t primary() const noexcept { return primary_; }
-  // In MPI_COMM_WORLD; what has none comes behind all.
+  // In MPI_COMM_WORLD; kNever without one, so that such processes come last.
   std::uint64_t rank() const noexcept {
     if (spool_.missing_rank >= 0) return static_cast<std::uint64_t>(spool_.missing_rank);
     return journal_.mpi.known ? journal_.mpi.rank : kNever;
   }
-  // Nothing was recorded at any time.
+  // Nothing was ever recorded.
   bool blank() const noexcept { return context_.end_ticks == 0; }
   double ticks_per_second() const noexcept { return ticks_per_second_; }
   std::uint64_t start_ticks() const noexcept { return context_.start_ticks; }
@@ -57,13 +58,13 @@ class ProcessModel {
   ProcessContext& context() noexcept { return context_; }
   const ProcessContext& context() const noexcept { return context_; }
   LocationInput input(std::size_t location) const;
-  // Leaves out more, before anything is written; see rank_stretches.h.
+  // Adds gaps, before anything is written; see rank_intervals.h.
   void widen(const std::vector<Gap>& more) { gaps_.add(more); }
-  // Its loops, before they are numbered, and what they are called in the job.
+  // Its loops, before they are numbered, and their names in the job.
   JobLoops loops();
   void name_loops(const JobLoops& all, RegionTable& regions);
   const LoopLabels& loop_labels() const noexcept { return labels_; }
-  // The regions have other numbers; see RegionTable::adopt().
+  // Changes the numbers of regions; see RegionTable::adopt().
   void renumber(const RegionNumbers& numbers) { regions_.renumber(numbers); }
 
  private:

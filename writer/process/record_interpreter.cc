@@ -49,7 +49,7 @@ bool closes(const Frame& frame, const Record& end) {
   switch (end.kind) {
     case spool::kParallelEnd:
       // LLVM's runtime may give serialised nested regions the data of an outer one; the
-      // call's address tells them apart.
+      // call's address distinguishes them.
       return is_instance(frame, end) || frame.address == address_of(end);
     case spool::kImplicitTaskEnd:
       return is_instance(frame, end);
@@ -177,7 +177,7 @@ void RecordInterpreter::begin_parallel(const Record& record) {
 void RecordInterpreter::begin_implicit_task(const Record& record) {
   if ((record.sub & spool::kTeamInitial) != 0) return;
   const bool outermost = is_epoch_instance(record);
-  if (outermost) {  // the one before is over, whether we were told so or not
+  if (outermost) {  // the one before is over, reported or not
     for (std::size_t i = 0; i < stack_.size(); ++i) {
       if (stack_[i].kind != FrameKind::kTeam || is_instance(stack_[i], record)) continue;
       stack_.close_to(i, record.ticks);
@@ -216,8 +216,8 @@ void RecordInterpreter::begin_work(const Record& record) {
 void RecordInterpreter::begin_sync(const Record& record) {
   const RegionClass cls = sync_class(record.sub);
   if (is_barrier(cls)) close_worksharing(record.ticks);
-  // A wait that begins and ends with it (kWaitToo) is no region of its own: readers would
-  // take the time in it out of the barrier's.
+  // A wait that begins and ends with it (kWaitToo) is not a region: readers would subtract
+  // its time from the barrier's.
   begin_region(record, cls);
 }
 
@@ -269,7 +269,8 @@ std::size_t RecordInterpreter::frame_ended_by(const Record& record) {
   std::size_t i = stack_.size();
   for (; i > base; --i)
     if (closes(stack_[i - 1], record)) return i - 1;
-  // An untied task may go on elsewhere without a word: the end belongs to a task below.
+  // An untied task may continue elsewhere without a record: the end belongs to a task
+  // below.
   for (; i > 0 && stack_[i - 1].kind != FrameKind::kTeam; --i)
     if (closes(stack_[i - 1], record)) return i - 1;
   return stack_.size();
@@ -319,7 +320,7 @@ std::uint64_t RecordInterpreter::true_ticks(const Record& end) {
   std::size_t frame = 0;
   if (team == nullptr || team->number == 0) return end.ticks;
   const std::uint64_t ticks = known_end_of_team(frame);
-  // Of a nested region the recorder has seen to it.
+  // For a nested region the recorder has done it.
   const bool outermost = frame < stack_.size() && &stack_[frame] == team;
   return outermost ? std::min(end.ticks, ticks) : end.ticks;
 }
@@ -366,7 +367,7 @@ RegionKey RecordInterpreter::parallel_region(const Record& task) {
   return key.cls != RegionClass::kNone ? key : RegionKey{RegionClass::kParallel, 0};
 }
 
-// An implicit barrier that the runtime gives no address ends its parallel region.
+// An implicit barrier without an address ends its parallel region.
 std::uint32_t RecordInterpreter::region(RegionClass cls, std::uint64_t address) {
   if (address == 0 && is_implicit_barrier(cls)) {
     const Frame* team = team_frame();

@@ -1,14 +1,14 @@
-// Knows what each kind of record means: which region it opens or closes, which tasks and
-// locks are involved.
+// Interprets each kind of record: which region it opens or closes, which tasks and locks
+// are involved.
 //
 // Place in the flow: ARCHITECTURE.md, step 7: location_writer.h (which records count) ->
 // RecordInterpreter -> shadow_stack.h.
-// Any sequence of records gives balanced regions. An end closes what is above its region,
-// but nothing outside its own task; an end without a begin is counted and dropped. Where
-// a runtime gives no end for a construct (gcc's single), the next worksharing construct
-// or barrier of the task closes it.
-// Explicit tasks run nested on a thread: one that is resumed below others closes those;
-// if they are resumed later they are entered anew.
+// Any sequence of records gives balanced regions. An end closes everything above its
+// region, but nothing outside its own task; an end without a begin is counted and dropped.
+// Where a runtime reports no end for a construct (gcc's single), the next worksharing
+// construct or barrier of the task closes it.
+// Explicit tasks run nested on a thread: a task that is resumed closes those above it; if
+// they are resumed later they are entered anew.
 //
 // Thread-safety: none, one a location. Cost: O(open regions) an end, O(1) otherwise.
 #pragma once
@@ -34,19 +34,19 @@ class RecordInterpreter {
   // There are no more records.
   void finish() { mpi_.finish(); }
 
-  // The frame that a begin record (or its snapshot) stands for opens; true if it has one.
+  // Opens the frame of a begin record (or its snapshot), if it has one.
   void begin(const spool::Record& record);
   // Index of the frame that an end record closes; size() if there is none.
   std::size_t frame_ended_by(const spool::Record& record);
-  // When an end truly was. A member of an outermost team that is not its first learns of
-  // the region's end when the next one begins: what counts is the end on the thread that
-  // began the region, for the implicit task and for the barrier before it.
+  // The true time of an end. A member of an outermost team that is not its first gets the
+  // region's end only when the next one begins: the end on the thread that began the region
+  // counts, for the implicit task and for the barrier before it.
   std::uint64_t true_ticks(const spool::Record& end);
-  // The end, by the thread that began it, of the outermost region that is open here;
-  // kNever if it is not known. `frame`: index of its frame.
+  // The end, on the thread that began it, of the outermost region that is open here; kNever
+  // if it is not known. `frame`: index of its frame.
   std::uint64_t known_end_of_team(std::size_t& frame);
-  // The same of a team that is not outermost and had ended when the process was killed.
-  // `last`: of this thread's last event.
+  // The same for a nested team that had ended when the process was killed. `last`: time of
+  // this thread's last event.
   std::uint64_t known_end_of_nested_team(std::size_t& frame, std::uint64_t last);
   // Whether an open frame came from this snapshot's record.
   static bool is_same(const Frame& frame, const spool::Record& snapshot) noexcept;
@@ -84,16 +84,16 @@ class RecordInterpreter {
   const ProcessContext& process_;
   ShadowStack& stack_;
   MpiInterpreter mpi_;
-  Frame left_task_;  // the latest explicit task that was left for another
+  Frame left_task_;  // the latest explicit task that was suspended for another
   LocationOutcome& outcome_;
   std::size_t parallel_hint_ = 0;
   std::size_t end_hint_ = 0;
   std::size_t acquisitions_ = 0;
-  struct Held {
+  struct HeldLock {
     std::uint32_t order = 0;
     bool emitted = false;
   };
-  std::unordered_map<std::uint64_t, Held> held_;
+  std::unordered_map<std::uint64_t, HeldLock> held_locks_;
 };
 
 }  // namespace refrain::writer

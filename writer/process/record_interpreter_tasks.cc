@@ -1,4 +1,4 @@
-// The part of RecordInterpreter that concerns explicit tasks, locks and mere moments.
+// The part of RecordInterpreter for explicit tasks, locks and point events.
 #include "writer/archive/ompt_values.h"
 #include "writer/process/record_interpreter.h"
 
@@ -11,10 +11,15 @@ constexpr int kTaskLocationShift = 32;  // id of a task: creating location << 32
 
 bool is_ordered(const Record& record) { return record.sub == ompt::kMutexOrdered; }
 
-// Held over a stretch of code that is a region, not just for the time of the call.
+// The lock is held for a block of code, not just for the time of the call.
 bool spans_block(const Record& record) {
   return record.sub == ompt::kMutexCritical || record.sub == ompt::kMutexAtomic ||
          record.sub == ompt::kMutexOrdered;
+}
+
+// The task has this lock already: the end of the call that sets it, or tests it.
+bool takes_again(const Record& record) {
+  return record.kind == spool::kNestLock && record.sub == ompt::kScopeBegin;
 }
 
 }  // namespace
@@ -97,8 +102,8 @@ void RecordInterpreter::schedule_task(const Record& record) {
   push_task(record);
 }
 
-// A task does not make way for itself: LLVM's runtime told before that this one runs again,
-// and tells now that the one that it left then has ended.
+// A task cannot be suspended for itself: LLVM's runtime has already reported that this one
+// runs again, and reports now that the one before it has ended.
 void RecordInterpreter::end_left_task(std::uint64_t ticks, bool complete) {
   if (left_task_.kind != FrameKind::kTask) return;
   Frame task = left_task_;
@@ -126,9 +131,10 @@ void RecordInterpreter::acquire(const Record& record, const Record* next) {
   const RegionClass cls = mutex_class(record.sub);
   const std::uint32_t where = region(cls, record.payload & spool::kAddressMask);
   const bool test = cls == RegionClass::kTestLock || cls == RegionClass::kTestNestLock;
-  const bool succeeds =
-      next != nullptr && next->kind == spool::kMutexAcquired && next->a48() == record.a48();
-  if (test && !succeeds) {  // nothing tells when a test that failed returned
+  const bool succeeds = next != nullptr &&
+                        (next->kind == spool::kMutexAcquired || takes_again(*next)) &&
+                        next->a48() == record.a48();
+  if (test && !succeeds) {  // the return of an unsuccessful test is not recorded
     return stack_.point(record.ticks, [&](EventSink& sink) {
       sink.enter(record.ticks, where);
       sink.leave(record.ticks, where);
@@ -152,7 +158,7 @@ void RecordInterpreter::acquired(const Record& record) {
   const std::size_t base = task_base();
   std::size_t index = stack_.size();
   while (index > base && !is_mine(stack_[index - 1])) --index;
-  if (index == base) {  // we were not told of the waiting
+  if (index == base) {  // the wait was not recorded
     acquire(record, &record);
     index = stack_.size();
     if (index == 0 || !is_mine(stack_[index - 1])) return;
@@ -160,7 +166,7 @@ void RecordInterpreter::acquired(const Record& record) {
   stack_.close_to(index, record.ticks);
   const auto lock = process_.locks->ids.find(record.a48());
   if (!is_ordered(record) && lock != process_.locks->ids.end()) {
-    held_[record.a48()] = {order, !stack_.in_gap()};
+    held_locks_[record.a48()] = {order, !stack_.in_gap()};
     stack_.point(record.ticks, [&](EventSink& sink) {
       sink.acquire_lock(record.ticks, lock->second, order);
     });
@@ -193,17 +199,23 @@ void RecordInterpreter::released(const Record& record) {
     }
   }
   const auto lock = process_.locks->ids.find(record.a48());
-  const auto held = held_.find(record.a48());
-  if (held != held_.end() && lock != process_.locks->ids.end()) {
+  const auto held = held_locks_.find(record.a48());
+  if (held != held_locks_.end() && lock != process_.locks->ids.end()) {
     if (held->second.emitted)
       stack_.release_lock(record.ticks, lock->second, held->second.order);
-    held_.erase(held);
+    held_locks_.erase(held);
   }
   if (spans_block(record) && index <= stack_.size())
     stack_.close_to(index - 1, record.ticks);
 }
 
 void RecordInterpreter::moment(const Record& record) {
+  if (takes_again(record)) {
+    const std::size_t waits = stack_.size();
+    if (waits > task_base() && stack_[waits - 1].record_kind == spool::kMutexAcquire &&
+        stack_[waits - 1].id == record.a48())
+      stack_.close_to(waits - 1, record.ticks);
+  }
   const RegionKey key = keys_opened_by(record)[0];
   const std::uint32_t where = region(key.cls, key.address);
   stack_.point(record.ticks, [&](EventSink& sink) {

@@ -37,8 +37,8 @@ void ShadowStack::end_gap(std::uint64_t ticks) {
     }
   }
   edges_.clear();
-  // A frame that is not in the archive began after the last edge: what lies below it
-  // cannot have ended before it did.
+  // A frame that is not in the archive began after the last edge: those below it cannot
+  // have ended before.
   for (Frame& frame : frames_) {
     if (frame.emitted) continue;
     frame.emitted = true;

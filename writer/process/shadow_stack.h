@@ -1,12 +1,12 @@
-// What is open on a location at each moment, whether it is being written or not; keeps
-// the archive's view of it balanced and its durations true across gaps.
+// The regions that are open on a location at each moment, whether they are written or not;
+// keeps the archive's view balanced and its durations true across gaps.
 //
 // Place in the flow: ARCHITECTURE.md, step 7: record_interpreter.h -> ShadowStack ->
 // timeline.h.
-// In a gap nothing is written at once. What was in the archive and ends inside the gap is
-// remembered with its time; what began inside and is still open at its end is entered,
-// with the time at which it truly began. Both are written, in order of time, between the
-// measurement's OFF and ON.
+// In a gap nothing is written at once. Regions that are in the archive and end inside the
+// gap are remembered with their times; regions that began inside and are still open at its
+// end are entered, at the time at which they truly began. Both are written, in order of
+// time, between the measurement's OFF and ON.
 //
 // Thread-safety: none, one a location. Ownership: the Timeline must live longer.
 // Cost: O(1) an event; memory for open regions, and in a gap for those that ended in it.
@@ -39,7 +39,7 @@ class ShadowStack {
   void begin_gap(std::uint64_t ticks);
   void end_gap(std::uint64_t ticks);
 
-  // Writes something that opens and closes nothing; not in a gap. `write` takes the sink.
+  // Writes something that opens and closes nothing; not in a gap. `write` gets the sink.
   template <typename Write>
   void point(std::uint64_t ticks, Write write) {
     if (!in_gap_) write(timeline_.at(ticks));

@@ -16,8 +16,8 @@ struct Member {
   std::uint32_t location;
 };
 
-// Gives a location's outermost implicit tasks that will be in the archive, in order:
-// those that began outside the gaps, and those that were open where a gap ended.
+// Iterates over a location's outermost implicit tasks that will be in the archive, in
+// order: those that began outside the gaps, and those that were open at the end of a gap.
 class MemberCursor {
  public:
   MemberCursor(const TeamInput& input, const GapPlan& gaps)

@@ -2,9 +2,9 @@
 // archive.
 //
 // Place in the flow: ARCHITECTURE.md, step 7, between the scan and the writing.
-// Regions of the process' own root have epochs for instances, which grow: found by one
-// merge over all locations, kept as runs of equal membership. Nested and foreign regions
-// have arbitrary ids: kept in a map.
+// Outermost regions of the process have epochs as instances, which grow: found by one merge
+// over all locations, kept as runs of equal membership. Nested and foreign regions have
+// arbitrary ids: kept in a map.
 // Thread-safety: const after build_teams(); lookups from any number of threads.
 // Cost: building is one serial pass over all records, O(log locations) for each implicit
 // task. Memory: one run whenever the membership changes, one entry a nested region.
@@ -31,12 +31,12 @@ class TeamTable {
   // Number of the team, or kNoTeam.
   std::uint32_t team_of_epoch(std::uint64_t instance) const noexcept;
   std::uint32_t team_of_nested(std::uint64_t instance) const noexcept;
-  // What a nested or foreign region is; without class if that is not known.
+  // The region of a nested or foreign team; without class if that is not known.
   RegionKey nested_region(std::uint64_t instance) const noexcept;
 
   // Indices of the locations, by number of the thread in the team.
   const std::vector<std::vector<std::uint32_t>>& teams() const noexcept { return teams_; }
-  // Place of a location in a team; kNoTeam if it is no member.
+  // Place of a location in a team; kNoTeam if it is not a member.
   std::uint32_t rank_in(std::uint32_t team, std::uint32_t location) const noexcept;
   std::size_t runs() const noexcept { return runs_.size(); }
 
@@ -61,7 +61,7 @@ struct TeamInput {
   const LocationScan* scan;
 };
 
-// `locations` of one process; their index is what the teams are made of.
+// `locations` of one process; teams consist of their indices.
 TeamTable build_teams(std::span<const TeamInput> locations, const GapPlan& gaps);
 
 }  // namespace refrain::writer

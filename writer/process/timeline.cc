@@ -50,11 +50,11 @@ void Timeline::close(const Frame& frame, std::uint64_t ticks) {
         frame.comm != OTF2_UNDEFINED_COMM)
       sink_.task_complete(ticks, frame.comm, frame.creator, frame.number);
   }
-  advance(ticks);  // what waited for this frame
+  advance(ticks);  // events that waited for this frame
 }
 
-// An iteration that ends here lies before the switch, one that begins here behind it, so
-// that an iteration is on one side as a whole.
+// Iterations that end here come before the switch, those that begin here after it, so that
+// each iteration is entirely on one side.
 void Timeline::on_off(std::uint64_t ticks, bool on) {
   if (ticks > 0) advance(ticks - 1);
   if (iterations_) {
@@ -71,7 +71,7 @@ void Timeline::on_off(std::uint64_t ticks, bool on) {
   sink_.on_off(ticks, on);
 }
 
-// In a gap: what comes next is in the archive as if it lay outside.
+// In a gap: writes what comes next as if it were outside.
 void Timeline::lift(std::uint64_t ticks) {
   if (!off_) return;
   if (lifted_ && ticks > lifted_ticks_) lower();
@@ -89,13 +89,13 @@ void Timeline::lower() {
 
 void Timeline::write_pending() {
   if (!pending_->metrics.empty())
-    sink_.hold_metric(pending_->ticks, std::move(pending_->metrics));
+    sink_.queue_metric(pending_->ticks, std::move(pending_->metrics));
   sink_.enter_iteration(pending_->ticks, pending_->region, pending_->number,
                         static_cast<std::uint8_t>(pending_->kept), pending_->complete);
   pending_.reset();
 }
 
-// The iteration whose begin waits is not over when the next event comes.
+// The pending iteration is not over when the next event comes.
 void Timeline::settle() {
   if (!pending_) return;
   lift(pending_->ticks);
@@ -122,7 +122,7 @@ void Timeline::advance(std::uint64_t ticks) {
   }
 }
 
-// False: a region inside the iteration that ends here is still open.
+// Returns false if a region inside the iteration that ends here is still open.
 bool Timeline::apply(const spool::IterationEvent& event) {
   if (!end_visit(event)) return false;
   if (!event.left) begin_iteration(event);
@@ -139,12 +139,12 @@ bool Timeline::end_visit(const spool::IterationEvent& event) {
   if (depth > 0) {
     for (std::size_t i = depth; i < stack_.size(); ++i)
       if (!stack_[i].iteration) return false;
-    if (pending_) {  // it is the last one, and over: all of it lies in the gap
+    if (pending_) {  // the last one, and over: all of it lies in the gap
       lower();
       write_pending();
     }
     std::vector<std::uint64_t> metrics = metrics_of(event);
-    if (!metrics.empty()) sink_.hold_metric(event.ticks, std::move(metrics));
+    if (!metrics.empty()) sink_.queue_metric(event.ticks, std::move(metrics));
     while (stack_.size() >= depth) pop_iteration(event.ticks);
   }
   return true;
@@ -152,16 +152,16 @@ bool Timeline::end_visit(const spool::IterationEvent& event) {
 
 void Timeline::begin_iteration(const spool::IterationEvent& event) {
   const spool::LoopVisit& visit = journal_->visits[event.visit];
-  // An inner loop that was not told as left is over when an outer one goes on.
+  // An inner loop whose end was not recorded is over when an outer one goes on.
   while (!stack_.empty() && stack_.back().iteration &&
          journal_->visits[stack_.back().visit].level >= visit.level)
     pop_iteration(event.ticks);
   const auto around = std::find_if(stack_.rbegin(), stack_.rend(),
                                    [](const Entry& entry) { return entry.iteration; });
-  const bool held = around != stack_.rend() && around->kept == Kept::kHeld;
+  const bool skipped = around != stack_.rend() && around->kept == Kept::kSkipped;
   if (visit.level >= latest_.size()) latest_.resize(visit.level + std::size_t{1});
   LatestVisit& latest = latest_[visit.level];
-  if (latest.visit != event.visit) latest = {event.visit, !held};
+  if (latest.visit != event.visit) latest = {event.visit, !skipped};
   if (!latest.marked) return;
   const Kept kept = gaps_.kept(event.ticks, event.end_ticks);
   const std::uint32_t region = regions_.of_loop(visit.loop);
@@ -171,7 +171,7 @@ void Timeline::begin_iteration(const spool::IterationEvent& event) {
   if (!off_) write_pending();
 }
 
-// The values of counters, which go before the mark; none if some are not known.
+// The values of counters, written before the mark; none if some are unknown.
 std::vector<std::uint64_t> Timeline::metrics_of(const spool::IterationEvent& event) const {
   std::vector<std::uint64_t> values;
   for (std::size_t i = 0; i < journal_->user.metrics.size(); ++i) {

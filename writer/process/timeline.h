@@ -4,19 +4,20 @@
 // Place in the flow: ARCHITECTURE.md, step 7: shadow_stack.h (what the program did) ->
 // Timeline -> event_sink.h.
 // Order at equal ticks: iterations end, iterations begin, then the program's events. An
-// iteration cannot end while a region that began inside it is open: its end waits for
-// that region's; this is what puts the end of a loop behind the leave of its last region,
-// though both have the same time. If a region must be left that an open iteration lies
-// in, the iteration is ended first. Loops inside an iteration that is not in the archive
-// have no marks.
+// iteration cannot end while a region that began inside it is open: its end waits for that
+// region's, so that the end of a loop comes after the leave of its last region, though both
+// have the same time. If a region must be left that contains an open iteration, the
+// iteration is ended first. Loops inside an iteration that is not in the archive have no
+// marks.
 //
-// Readers take OFF to ON for a region of its own, so these are balanced with the others: what
-// was begun before OFF and ends in the gap, and what begins in it and goes on behind, stands
-// between an ON and an OFF of its own, with the attribute `edge`. Iterations that lie in the
-// gap as a whole are written inside; whether one does is known at its end, so its begin waits.
+// Readers take OFF to ON for a region, so these are balanced with the others: what was
+// begun before OFF and ends in the gap, and what begins in it and goes on after it, is
+// written between a separate ON and OFF, with the attribute `edge`. Iterations that lie
+// entirely in the gap are written inside; whether one does is known at its end, so its
+// begin waits.
 //
 // Thread-safety: none, one a location. Ownership: all arguments must live longer.
-// Cost: O(1) an event beside the sink's; memory for the open regions only.
+// Cost: O(1) an event besides the sink's; memory for the open regions only.
 #pragma once
 
 #include <cstdint>
@@ -31,9 +32,9 @@
 namespace refrain::writer {
 
 enum class FrameKind : std::uint8_t {
-  kFork,    // a parallel region on the thread that encounters it: no region of its own
-  kTeam,    // an implicit task: the parallel region on a member of the team
-  kTask,    // an explicit task
+  kFork,  // a parallel region on the thread that encounters it: not a region in the archive
+  kTeam,  // an implicit task: the parallel region on a member of the team
+  kTask,  // an explicit task
   kRegion,  // everything else
 };
 
@@ -58,7 +59,7 @@ struct Frame {
 
 class Timeline {
  public:
-  // `journal`: nullptr where iterations are not to be shown. `ends`: see
+  // `journal`: nullptr if iterations are not to be shown. `ends`: see
   // spool::IterationStream.
   Timeline(EventSink& sink, const ProcessRegions& regions, const spool::Journal* journal,
            std::span<const std::uint64_t> ends, const GapPlan& gaps);
@@ -74,7 +75,7 @@ class Timeline {
     lift(ticks);
     return sink_;
   }
-  // Takes what is left of the iterations; all frames have been closed.
+  // Takes the remaining iterations; all frames have been closed.
   void finish(std::uint64_t ticks);
 
  private:
@@ -121,7 +122,7 @@ class Timeline {
   bool off_ = false;
   bool lifted_ = false;  // in a gap, between an ON and an OFF of an edge
   std::uint64_t lifted_ticks_ = 0;
-  std::size_t off_at_ = 0;  // in a gap: how much of stack_ lies around OFF
+  std::size_t off_at_ = 0;  // in a gap: how much of stack_ was open at OFF
 };
 
 }  // namespace refrain::writer

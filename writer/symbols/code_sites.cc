@@ -4,7 +4,7 @@
 
 namespace refrain::writer {
 
-// Debug information of the frames that were handed out, by their scope.
+// Debug information of the returned frames, by their scope.
 struct CodeSites::Scopes {
   struct Scope {
     Dwarf_Die die{};
@@ -15,7 +15,7 @@ struct CodeSites::Scopes {
 
 namespace {
 
-// Where an inlined call was written.
+// Where an inlined call is in the source.
 void call_place(Dwarf_Die* unit, Dwarf_Die* scope, CodeFrame& frame) {
   Dwarf_Attribute attribute;
   Dwarf_Word value = 0;
@@ -63,7 +63,7 @@ const CodeSite& CodeSites::at_call(std::uint64_t return_address) {
   Dwarf_Die* const unit = impl.units.find(module, address, bias);
   if (unit == nullptr) return site;
   std::vector<Dwarf_Die> scopes = impl.functions.scopes(unit, address - bias);
-  CodeFrame next;  // what it calls is known before who it is
+  CodeFrame next;  // the call is known before its function
   Symbol here;
   resolving::resolve_line(unit, address - bias, here);
   next.file = here.file;
@@ -85,7 +85,7 @@ std::string CodeSites::module_of(std::uint64_t address) const {
   return loaded == nullptr ? std::string() : resolving::base_name(loaded->module.path);
 }
 
-bool CodeSites::holds(const CodeFrame& frame, std::uint64_t address) const {
+bool CodeSites::contains(const CodeFrame& frame, std::uint64_t address) const {
   const auto found = scopes_->all.find(frame.scope);
   if (found == scopes_->all.end()) return false;
   Dwarf_Die die = found->second.die;

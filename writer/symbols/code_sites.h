@@ -1,8 +1,8 @@
-// What contains a call in the program: its function, and the functions that were inlined there.
+// The functions around a call in the program: its function, and those inlined there.
 //
 // Place in the flow: ARCHITECTURE.md, step 7, for where a loop is (writer/loops/loop_places.h).
 // Thread-safety: none; uses the resolver that it was made with, which must live longer.
-// Errors: a site of which nothing is known has no frames.
+// Errors: an unknown site has no frames.
 // Cost: each address is looked up once; as SymbolResolver.
 #pragma once
 
@@ -21,12 +21,12 @@ struct CodeFrame {
   std::string function;
   std::string file;
   std::uint32_t line = 0;   // of what it calls
-  std::uint64_t scope = 0;  // the same for equal instances of it
+  std::uint64_t scope = 0;  // equal for equal instances of it
 };
 
 struct CodeSite {
   std::string module;  // file name
-  // The function's code as it ran, and where it lies in the module.
+  // The function's code as it ran, and its place in the module.
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
   std::uint64_t offset = 0;
@@ -40,13 +40,13 @@ class CodeSites {
   CodeSites(const CodeSites&) = delete;
   CodeSites& operator=(const CodeSites&) = delete;
 
-  // Of the call that returns to this address.
+  // For the call that returns to this address.
   const CodeSite& at_call(std::uint64_t return_address);
-  // The file name of the module at an address, which is not opened for it.
+  // The file name of the module at an address; does not open the module.
   std::string module_of(std::uint64_t address) const;
-  // Whether an instruction belongs to a frame's function, or what was inlined into it.
-  bool holds(const CodeFrame& frame, std::uint64_t address) const;
-  // The bytes of the function; empty if they are not to be had.
+  // Whether an instruction belongs to a frame's function, or to one inlined into it.
+  bool contains(const CodeFrame& frame, std::uint64_t address) const;
+  // The bytes of the function; empty if they are not available.
   std::vector<std::uint8_t> code(const CodeSite& site) const;
 
  private:

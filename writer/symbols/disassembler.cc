@@ -9,7 +9,7 @@
 namespace refrain::writer {
 namespace {
 
-// What is used of the library; its types and numbers are those of the header.
+// The functions of the library that are used; types and numbers are those of the header.
 struct Library {
   decltype(&cs_open) open = nullptr;
   decltype(&cs_close) close = nullptr;

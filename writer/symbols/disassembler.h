@@ -1,11 +1,11 @@
-// Takes the instructions of a function apart, as far as where control goes after each of them.
+// Decodes the instructions of a function, as far as where control goes after each of them.
 //
 // Place in the flow: ARCHITECTURE.md, step 7, under machine_code.h.
 //
-// How: by Capstone (x86-64). Its shared library is loaded when the first function is looked at, for
-// most runs need none and its tables take a millisecond to relocate.
+// How: by Capstone (x86-64). Its shared library is loaded when the first function is looked
+// at, because most runs need none and its tables take a millisecond to relocate.
 // Thread-safety: none; one user at a time. Owns Capstone's handle.
-// Errors: without the library, or at bytes that are no instruction, `bytes` is 0.
+// Errors: without the library, or for invalid instructions, `bytes` is 0.
 // Cost: 1 ms once; then about a microsecond an instruction.
 #pragma once
 

@@ -46,8 +46,8 @@ class Graph {
     }
   }
 
-  // Takes away what no way leads to from the function's begin: filling between blocks runs into
-  // the next one, by what is written there. Not where a wanted call would go with it.
+  // Removes what cannot be reached from the function's begin: padding between blocks seems
+  // to run into the next one. Not if a wanted call would go with it.
   void drop_unreachable(std::span<const std::uint32_t> wanted) {
     std::vector<bool> reached(next_.size());
     std::vector<std::uint32_t> todo;
@@ -114,7 +114,7 @@ class Reach {
     return to != Graph::kNone && to != cut_ && among_[from] && among_[to];
   }
 
-  // Not `from` itself, unless something leads back to it.
+  // Not `from` itself, unless a path leads back to it.
   template <typename Each>
   std::vector<bool> mark(std::uint32_t from, Each each) const {
     std::vector<bool> marked(graph_.size());
@@ -137,7 +137,7 @@ class Reach {
   std::vector<std::vector<std::uint32_t>> back_;
 };
 
-// The instructions that lie on a way from `call` back to it; none if there is no such way.
+// The instructions on a path from `call` back to it; none if there is no such path.
 std::vector<bool> component(const Graph& graph, const std::vector<bool>& among,
                             std::uint32_t cut, std::uint32_t call) {
   const Reach reach(graph, among, cut);

@@ -1,14 +1,16 @@
-// Finds the loops of a function in its machine code: which of them lie around given calls.
+// Finds the loops of a function in its machine code that lie around given calls.
 //
-// Place in the flow: ARCHITECTURE.md, step 7: a call chain says through which calls an event came, not
-// which of the functions on the way goes round. That a function can come from the one call to the
-// other and back to the first without returning is in its instructions, whatever was inlined.
+// Place in the flow: ARCHITECTURE.md, step 7: a call chain says through which calls an
+// event came, not which of the functions contains the loop. Whether a function can get from
+// one call to the other and back to the first without returning follows from its
+// instructions, whatever was inlined.
 //
-// How: loops are the nested strongly connected components of the instructions (disassembler.h): what is
-// left of one when the jumps to its entry are taken away has the loops inside it.
+// How: loops are the nested strongly connected components of the instructions
+// (disassembler.h): without the jumps to its entry, a component consists of the loops
+// inside it.
 // Thread-safety: none needed.
-// Errors: code that is not understood (another machine, data among it) has no loops, and
-// `whole` is false; so it is where a jump goes by an address in a register (a switch).
+// Errors: code that cannot be decoded (another machine, data among it) has no loops, and
+// `whole` is false; also where a jump goes to an address in a register (a switch).
 // Cost: linear in the code for each level of the nest.
 #pragma once
 
@@ -32,8 +34,8 @@ struct CodeLoops {
   std::vector<CodeLoop> loops;  // around all of the calls, innermost first
 };
 
-// `begin`: address of the code's first byte. `calls`: addresses inside of call instructions (or the
-// last byte of one: a return address less one).
+// `begin`: address of the code's first byte. `calls`: addresses inside call instructions
+// (or the last byte of one: a return address less one).
 CodeLoops loops_around(const Disassembler& disassembler, std::span<const std::uint8_t> code,
                        std::uint64_t begin, std::span<const std::uint64_t> calls);
 

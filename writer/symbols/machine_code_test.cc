@@ -89,9 +89,9 @@ TEST_CASE("Machine code: loops - around all calls, innermost first") {
   CHECK(inner.loops[1].closes == std::vector<std::uint64_t>{27});
 }
 
-TEST_CASE("Machine code: filling between blocks - is not where a loop is entered") {
+TEST_CASE("Machine code: padding between blocks - is not the entry of a loop") {
   Bytes code{0xeb, 0x06};                 // 0: jmp 8
-  code.push_back(0x90);                   // 2: filling
+  code.push_back(0x90);                   // 2: padding
   call(code);                             // 3: the loop's second half
   call(code);                             // 8: its begin
   code.insert(code.end(), {0x75, 0xf4});  // 13: jne 3
@@ -103,7 +103,7 @@ TEST_CASE("Machine code: filling between blocks - is not where a loop is entered
   CHECK(loops.loops[0].closes == std::vector<std::uint64_t>{3});
 }
 
-TEST_CASE("Machine code: what is not understood - is not whole") {
+TEST_CASE("Machine code: unknown instructions - not whole") {
   Bytes code;
   call(code);
   code.insert(code.end(), {0xff, 0xe0});  // jmp *%rax

@@ -1,4 +1,4 @@
-// What a SymbolResolver is made of: modules, their files and their debug information.
+// The parts of a SymbolResolver: modules, their files and their debug information.
 //
 // Place in the flow: inside writer/symbols alone (symbol_resolver.h, code_sites.h).
 // Thread-safety, errors: see symbol_resolver.h.
@@ -34,7 +34,8 @@ inline std::string base_name(const std::string& path) {
   return path.substr(path.find_last_of('/') + 1);
 }
 
-// Of C++, and of the procedures of gfortran's modules: "__solver_MOD_step" is solver::step.
+// Names of C++, and of procedures in gfortran's modules: "__solver_MOD_step" is
+// solver::step.
 inline std::string demangled(const char* name) {
   const std::string_view mangled(name);
   const std::size_t procedure = mangled.find("_MOD_");
@@ -71,8 +72,8 @@ class FileDescriptor {
   int fd_;
 };
 
-// How far the module was loaded from where its file says; nullopt if the file has no
-// segment that fits the mapping.
+// The offset at which the module was loaded; nullopt if the file has no segment that fits
+// the mapping.
 inline std::optional<std::uint64_t> load_bias(int fd, const Module& module) {
   Elf* elf = elf_begin(fd, ELF_C_READ, nullptr);
   if (elf == nullptr) return {};
@@ -100,7 +101,7 @@ inline const char* attribute_text(Dwarf_Die* die, unsigned name) {
   return dwarf_formstring(dwarf_attr_integrate(die, name, &attribute));
 }
 
-// Finds the compilation unit of an address. libdwfl looks into .debug_aranges alone, which
+// Finds the compilation unit of an address. libdwfl looks only into .debug_aranges, which
 // clang does not write: where that fails, the ranges of all units are read, once a module.
 class UnitIndex {
  public:
@@ -152,8 +153,8 @@ class UnitIndex {
   Dwarf_Die unit_{};
 };
 
-// As in the source: C++ and modules with what is around them, Fortran's external procedures without
-// the underscore that the linker sees.
+// The name as in the source: with namespace or module; Fortran's external procedures
+// without the underscore that the linker sees.
 inline std::string function_of(Dwarf_Die* scope) {
   const char* linkage = attribute_text(scope, DW_AT_linkage_name);
   const char* name = attribute_text(scope, DW_AT_name);
@@ -162,13 +163,14 @@ inline std::string function_of(Dwarf_Die* scope) {
   return demangled(linkage);
 }
 
-// The functions of units by their code. A unit is gone through once, when the first of its addresses is
-// asked for: that passes each of its entries, for few compilers say where the next sibling is.
-// (libdw's dwarf_getscopes() does so for each address, and does not look into gfortran's modules.)
+// The functions of units by their code. A unit is read once, when the first of its
+// addresses is asked for: that passes over all of its entries, because few compilers say
+// where the next sibling is. (libdw's dwarf_getscopes() does so for each address, and does
+// not look into gfortran's modules.)
 class FunctionIndex {
  public:
-  // The functions around an address of the debug information, innermost first, up to the one whose
-  // code it is.
+  // The functions around an address of the debug information, innermost first, up to the
+  // one whose code it is.
   std::vector<Dwarf_Die> scopes(Dwarf_Die* unit, std::uint64_t address) {
     Unit& known = units_[unit->addr];
     if (!std::exchange(known.looked_through, true)) add(unit, false, known);
@@ -201,12 +203,13 @@ class FunctionIndex {
       auto at = std::upper_bound(
           functions.begin(), functions.end(), address,
           [](std::uint64_t value, const Function& f) { return value < f.begin; });
-      if (at == functions.begin() || (--at)->end <= address) return nullptr;
-      return &*at;
+      if (at == functions.begin()) return nullptr;
+      --at;
+      return at->end <= address ? nullptr : &*at;
     }
   };
 
-  // Namespaces and modules are looked into at once. Classes are many, and their functions are
+  // Namespaces and modules are searched at once. Classes are many, and their functions are
   // mostly defined outside of them.
   static void add(Dwarf_Die* unit, bool classes, Unit& to) {
     walk(unit, classes, to);
@@ -234,7 +237,7 @@ class FunctionIndex {
     } while (dwarf_siblingof(&child, &child) == 0);
   }
 
-  // What is inlined at an address.
+  // Adds the functions inlined at an address.
   static void add_inlined(Dwarf_Die* around, std::uint64_t address,
                           std::vector<Dwarf_Die>& out) {
     Dwarf_Die child;
@@ -253,7 +256,7 @@ class FunctionIndex {
   std::unordered_map<const void*, Unit> units_;
 };
 
-// `address` is that of the debug information.
+// `address`: in the debug information.
 inline void resolve_line(Dwarf_Die* unit, std::uint64_t address, Symbol& symbol) {
   Dwarf_Line* line = dwarf_getsrc_die(unit, address);
   if (line == nullptr) return;
@@ -295,7 +298,7 @@ struct SymbolResolver::Impl {
   void load(Loaded& loaded) {
     loaded.tried = true;
     const Module& module = loaded.module;
-    elf_version(EV_CURRENT);  // libelf refuses everything before this
+    elf_version(EV_CURRENT);  // libelf refuses all calls before this
     resolving::FileDescriptor file(module.path);
     if (file.get() < 0) return complain(module, "cannot be opened to look up names");
     const auto bias = resolving::load_bias(file.get(), module);

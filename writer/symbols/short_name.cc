@@ -53,7 +53,7 @@ std::string short_name(std::string_view function) {
     if (templates == 0) {
       if (c == '(') break;  // the parameters
       if (c == ' ')
-        name.clear();  // that was the result's type
+        name.clear();  // this was the result's type
       else
         name += c;
     }

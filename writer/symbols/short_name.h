@@ -1,4 +1,4 @@
-// short_name: a demangled function's name as one says it.
+// short_name: a demangled function's name as people write it.
 //
 // Place in the flow: for lines that people read (the structure of a run). Pure.
 //
@@ -12,8 +12,8 @@
 
 namespace refrain::writer {
 
-// Without parameters, template arguments, result type, and what a compiler adds for the
-// functions that it makes of OpenMP regions. Cost: linear.
+// Without parameters, template arguments, result type, and what a compiler adds to the
+// names of OpenMP regions' functions. Cost: linear.
 std::string short_name(std::string_view function);
 
 }  // namespace refrain::writer

@@ -4,14 +4,14 @@
 
 namespace refrain::writer {
 
-TEST_CASE("Short name: C and Fortran - as they are") {
+TEST_CASE("Short name: C and Fortran - unchanged") {
   CHECK(short_name("main") == "main");
   CHECK(short_name("adi_") == "adi_");
   CHECK(short_name("__solver_MOD_step") == "__solver_MOD_step");
   CHECK(short_name("") == "");
 }
 
-TEST_CASE("Short name: outlined regions - the function that they lie in") {
+TEST_CASE("Short name: outlined regions - the function around them") {
   CHECK(short_name("compute.omp_outlined_debug__") == "compute");
   CHECK(short_name("compute._omp_fn.3") == "compute");
   CHECK(short_name("CalcForces(Domain&) [clone .omp_outlined]") == "CalcForces");

@@ -1,18 +1,17 @@
 // Turns code addresses of the traced process into names, files and lines.
 //
-// Place in the flow: ARCHITECTURE.md, step 7. Works from the module table in the journal,
-// not from a living process, so also after its death, and on the files that it ran from.
-// A module whose build id no longer agrees with what ran is not believed: its addresses
-// get the module's name and an offset.
+// Place in the flow: ARCHITECTURE.md, step 7. Works from the module table in the journal
+// and the files of the program, not from a living process, so also after its death. A
+// module whose build id differs from the one that ran is not used: its addresses get the
+// module's name and an offset.
 //
 // Thread-safety: none; one thread resolves.
 // Ownership: returned references live as long as the resolver.
-// Errors: an address that means nothing gives a Symbol whose function is empty or
-// "module+0x..."; complaints() tells which modules could not be used. Does not throw but
-// for lack of memory.
-// Cost: each distinct address is resolved once. A module is opened when its first
-// address is asked for; its debug information is looked for in the file itself and by
-// build id under /usr/lib/debug, never over the network.
+// Errors: for an unknown address the Symbol's function is empty or "module+0x...";
+// complaints() lists the modules that could not be used. Throws only when memory runs out.
+// Cost: each distinct address is resolved once. A module is opened when its first address
+// is asked for; its debug information is searched in the file itself and by build id under
+// /usr/lib/debug, never over the network.
 #pragma once
 
 #include <cstdint>
@@ -52,9 +51,9 @@ class SymbolResolver {
   SymbolResolver(const SymbolResolver&) = delete;
   SymbolResolver& operator=(const SymbolResolver&) = delete;
 
-  // What lies at an address; for a return address use at_call().
+  // The symbol at an address; for a return address use at_call().
   const Symbol& at(std::uint64_t address);
-  // What contains the call that returns to this address.
+  // The function with the call that returns to this address.
   const Symbol& at_call(std::uint64_t return_address) {
     return at(return_address == 0 ? 0 : return_address - 1);
   }

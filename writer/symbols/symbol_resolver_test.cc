@@ -34,7 +34,7 @@ struct Mapping {
   std::string path;
 };
 
-// The executable mapping that holds an address, with this build id.
+// The executable mapping around an address, with this build id.
 Mapping mapping_of(std::uint64_t address, const std::string& build_id = "-",
                    std::uint64_t shift = 0) {
   std::ifstream maps("/proc/self/maps");
@@ -80,7 +80,7 @@ TEST_CASE("SymbolResolver: names - the innermost inlined function, and what cont
   CHECK(symbols.complaints().empty());
 }
 
-TEST_CASE("SymbolResolver: places - another address of loading changes nothing") {
+TEST_CASE("SymbolResolver: places - independent of the load address") {
   const std::uint64_t address = outer_function();
   constexpr std::uint64_t kShift = 0x10000000;
   SymbolResolver symbols({mapping_of(address, "-", kShift).text});
@@ -89,7 +89,7 @@ TEST_CASE("SymbolResolver: places - another address of loading changes nothing")
   CHECK_THAT(symbols.at_call(address).function, Catch::StartsWith("0x"));
 }
 
-TEST_CASE("SymbolResolver: trust - a file that was rebuilt gives no names") {
+TEST_CASE("SymbolResolver: trust - a rebuilt file gives no names") {
   const std::uint64_t address = outer_function();
   const Mapping mapping = mapping_of(address, "00112233");
   SymbolResolver symbols({mapping.text});
@@ -101,7 +101,7 @@ TEST_CASE("SymbolResolver: trust - a file that was rebuilt gives no names") {
   CHECK_THAT(symbols.complaints().at(0), Catch::Contains("rebuilt"));
 }
 
-TEST_CASE("SymbolResolver: nothing known - module and offset, or the address") {
+TEST_CASE("SymbolResolver: unknown - module and offset, or the address") {
   SymbolResolver symbols({"1000 2000 4000 - /no/such/libthing.so", "damaged"});
   CHECK(symbols.at(0x1010).function == "libthing.so+0x4010");
   CHECK(symbols.at(0x9999).function == "0x9999");

@@ -20,8 +20,8 @@ std::map<std::string, std::string> files_of(const std::filesystem::path& archive
   return out;
 }
 
-// The processes of an MPI job make the same archive together, byte for byte; but for the
-// anchor file, which has a number of chance.
+// The processes of an MPI job make the same archive together, byte for byte, except for a
+// random number in the anchor file.
 void check_together(const std::vector<spool::SpoolBuilder>& processes, const Written& alone,
                     const std::filesystem::path& archive, WriteOptions options) {
   const test::TemporaryFolder folder;

@@ -19,15 +19,15 @@ struct Written {
   test::Trace trace;
 };
 
-// Fails the test unless all checks of test/support/trace_checks.h pass and otf2-print has
-// nothing to say.
+// Fails the test unless all checks of test/support/trace_checks.h pass and otf2-print
+// reports nothing.
 Written write_and_check(const spool::SpoolBuilder& builder,
                         const test::TemporaryFolder& folder, WriteOptions options = {});
 
 // The same of a job: the spool of each process.
 Written write_and_check(const std::vector<spool::SpoolBuilder>& processes,
                         const test::TemporaryFolder& folder, WriteOptions options = {});
-// By one process for all only, as `refrain recover` does it.
+// Only by one process for all, as `refrain recover` does it.
 Written write_alone_and_check(const std::vector<spool::SpoolBuilder>& processes,
                               const test::TemporaryFolder& folder,
                               WriteOptions options = {});

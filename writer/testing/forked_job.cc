@@ -13,7 +13,7 @@
 namespace refrain::writer {
 namespace {
 
-using Sockets = std::vector<std::array<int, 2>>;  // by rank: its parent's end, its own
+using Sockets = std::vector<std::array<int, 2>>;  // by rank: the parent's end, its own
 
 void write_all(int fd, const void* data, std::size_t bytes) {
   const char* at = static_cast<const char*>(data);
@@ -91,13 +91,13 @@ std::vector<std::string> write_in_processes(
     if (process == 0) {
       before(rank);
       SocketExchange exchange(sockets, rank);
-      // All but rank 0 are told what to do.
+      // Only rank 0 has the options.
       WriteOptions own;
       if (rank == 0) own = options;
       const WriteResult result = write_archive_together(own, exchange);
       const std::string text = result.ok ? "" : "failed: " + result.error;
-      const ssize_t told = ::write(answers[rank][1], text.data(), text.size());
-      ::_exit(told == static_cast<ssize_t>(text.size()) ? 0 : 2);
+      const ssize_t written = ::write(answers[rank][1], text.data(), text.size());
+      ::_exit(written == static_cast<ssize_t>(text.size()) ? 0 : 2);
     }
     processes.push_back(process);
     ::close(answers[rank][1]);

@@ -1,5 +1,5 @@
-// The processes of a job, each in a process of its own, that make their archive together as
-// they do when MPI ends; sockets are in the place of MPI.
+// A job of forked processes that write their archive together as at the end of MPI; with
+// sockets instead of MPI.
 //
 // Thread-safety: to be called by a process of one thread. Errors: std::runtime_error where
 // no process can be made.
@@ -14,7 +14,7 @@
 
 namespace refrain::writer {
 
-// What each rank's write_archive_together() said: its error, empty if it was done.
+// What each rank's write_archive_together() returned: its error, empty for success.
 // `before` is called in each process before that.
 std::vector<std::string> write_in_processes(
     const WriteOptions& options, std::uint32_t ranks,

@@ -10,7 +10,7 @@
 
 namespace refrain::spool {
 
-// Where all calls come from.
+// Call site of all calls.
 inline constexpr std::uint64_t kSite = 0x7000;
 
 // All ranks of a job; each has one location.

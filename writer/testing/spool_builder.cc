@@ -30,7 +30,7 @@ void fill_header(Header& header, const RecordBuilder& from, FileKind kind) {
   // The latest records stay in the stage, as in a process that was killed.
   const std::uint64_t staged = std::min<std::uint64_t>(from.log.size() / 3, kStageRecords);
   header.flushed = from.log.size() - staged;
-  header.log_commit = from.log.size() << 1 | static_cast<std::uint64_t>(from.holding);
+  header.log_commit = from.log.size() << 1 | static_cast<std::uint64_t>(from.suspended);
   header.ended = from.ended ? 1 : 0;
   for (std::size_t cause = 0; cause < kLossCauses; ++cause)
     header.lost[cause] = from.lost[cause];
@@ -90,7 +90,7 @@ Record make_record(std::uint8_t kind, std::uint64_t ticks, std::uint64_t a48,
 }
 
 RecordBuilder& RecordBuilder::add(const Record& record) {
-  (holding ? ring : log).push_back(record);
+  (suspended ? ring : log).push_back(record);
   return *this;
 }
 
@@ -115,8 +115,8 @@ RecordBuilder& RecordBuilder::text(TextKey key, const std::string& text) {
   return *this;
 }
 
-RecordBuilder& RecordBuilder::hold_in_ring() {
-  holding = true;
+RecordBuilder& RecordBuilder::suspend_in_ring() {
+  suspended = true;
   return *this;
 }
 
@@ -144,7 +144,7 @@ RecordBuilder& RecordBuilder::work(std::uint64_t epoch, std::uint64_t begin,
 RecordBuilder& RecordBuilder::region(std::uint64_t epoch, std::uint64_t begin,
                                      std::uint64_t end, std::uint64_t address,
                                      std::uint32_t team_size) {
-  // Both forms that a recorder has for a cut.
+  // The two forms of a cut.
   const bool merged = epoch % 2 == 0;
   if (!merged) sync(epoch, begin);
   add(kParallelBegin, begin, epoch, address | std::uint64_t{team_size} << 48,
@@ -248,7 +248,7 @@ void SpoolBuilder::left(std::uint32_t id, std::uint64_t complete, std::uint64_t 
 }
 
 void SpoolBuilder::gap(std::uint64_t id, std::uint64_t epoch, std::uint64_t ticks) {
-  journal_.add(kGapHold, ticks, id, epoch, kGapIterations);
+  journal_.add(kGapSuspend, ticks, id, epoch, kGapIterations);
 }
 
 void SpoolBuilder::resumed(std::uint64_t id, std::uint64_t epoch, std::uint64_t ticks,

@@ -13,7 +13,7 @@
 
 namespace refrain::spool {
 
-// Makes a record; see the kinds in spool/format.h.
+// Makes a record; for the kinds see spool/format.h.
 Record make_record(std::uint8_t kind, std::uint64_t ticks, std::uint64_t a48 = 0,
                    std::uint64_t payload = 0, std::uint8_t sub = 0);
 
@@ -25,7 +25,7 @@ struct Message {
   std::uint64_t bytes = 0;
 };
 
-// Procedures of MPI as the builder numbers them.
+// The builder's numbers of MPI procedures.
 enum TestProcedure : std::uint16_t {
   kTestSend = 0,
   kTestRecv = 1,
@@ -42,7 +42,7 @@ inline constexpr const char* kTestProcedures[] = {
     "MPI_Allreduce", "MPI_Ibarrier", "MPI_Put",   "MPI_Win_fence"};
 
 // Records of one file. Each function appends one record to the log, or to the ring after
-// hold_in_ring().
+// suspend_in_ring().
 class RecordBuilder {
  public:
   RecordBuilder& add(const Record& record);
@@ -54,9 +54,9 @@ class RecordBuilder {
   RecordBuilder& sync(std::uint64_t epoch, std::uint64_t ticks,
                       const std::vector<Record>& open = {});
   RecordBuilder& text(TextKey key, const std::string& text);
-  // From here on records go to the ring, and the file says that it holds.
-  RecordBuilder& hold_in_ring();
-  // The file is as a process leaves it that is still running.
+  // From here on records go to the ring, and the file is marked as suspended.
+  RecordBuilder& suspend_in_ring();
+  // Leaves the file like that of a process that is still running.
   RecordBuilder& not_ended();
 
   // A whole outermost region on the thread that begins it: Sync, fork, implicit task, a
@@ -68,7 +68,7 @@ class RecordBuilder {
                         std::uint64_t address, std::uint32_t thread,
                         std::uint32_t team_size);
 
-  // A call of MPI; with an epoch a cut lies before it.
+  // An MPI call; with an epoch, after a cut.
   RecordBuilder& enter_mpi(std::uint64_t ticks, std::uint16_t procedure, std::uint64_t site,
                            std::uint64_t epoch = 0);
   RecordBuilder& leave_mpi(std::uint64_t ticks, std::uint16_t procedure,
@@ -83,7 +83,7 @@ class RecordBuilder {
   std::vector<Record> log;
   std::vector<Record> ring;
   std::uint64_t ring_count = 0;  // 0: as many as are in `ring`
-  bool holding = false;
+  bool suspended = false;
   bool ended = true;
   std::uint64_t lost[kLossCauses] = {};
 
@@ -104,8 +104,8 @@ class SpoolBuilder {
   // The journal of a rank: procedures, MPI_COMM_WORLD as 0 (identity 0xa000) and
   // MPI_COMM_SELF as 1.
   SpoolBuilder& mpi(std::uint32_t rank, std::uint32_t size);
-  std::uint32_t rank() const { return rank_; }  // as mpi() was told
-  // A communicator in which this process has that rank.
+  std::uint32_t rank() const { return rank_; }  // as given to mpi()
+  // A communicator in which this process has rank `rank`.
   void comm(std::uint16_t number, MpiCommKind kind, std::uint32_t rank,
             std::uint64_t identity, const std::vector<std::uint32_t>& members,
             const std::vector<std::uint32_t>& remote = {}, std::uint64_t parent = 0);

@@ -1,5 +1,5 @@
-/* Parallel regions while MPI runs, and more of them when it has ended; MPI's questions that
- * are allowed then.
+/* Parallel regions while MPI runs, and more after its end; also the MPI queries that are
+ * allowed then.
  *
  * Arguments: [iterations = 20] [regions after MPI_Finalize = 7] */
 #include <omp.h>

@@ -1,4 +1,4 @@
-/* Power iteration on a small matrix whose rows are cut among the ranks: nothing but
+/* Power iteration on a small matrix whose rows are distributed among the ranks: only
  * Allreduce, two in an iteration, from two places.
  *
  * Arguments: [iterations = 20] [rows = 24]

@@ -9,7 +9,7 @@ enum { kData = 51, kLate = 52, kGo = 53, kPosted = 3 };
 
 typedef double Message[MESSAGE_ROOM(1)];
 
-/* Where receive `i` is posted for. */
+/* The source of receive `i`. */
 static void post(const Group* all, int left, int i, double* message, MPI_Request* request) {
   const int source = i == 0 ? MPI_ANY_SOURCE : left;
   const int tag = i == 2 ? MPI_ANY_TAG : kData;

@@ -1,4 +1,4 @@
-/* MPI called through one function of the program, in ways that callers in symbols change.
+/* MPI called through one function of the program, where callers in symbols make a difference.
  *
  * Arguments: shape = cycle | tree | chance, [iterations = 100]
  *     cycle   recursion of one depth, as multigrid's
@@ -9,7 +9,7 @@
 
 #include "messages.h"
 
-static volatile int after; /* what follows a call keeps it a call */
+static volatile int after; /* code after a call, which prevents a tail call */
 static uint64_t state = 1;
 
 static int chance(int n) {

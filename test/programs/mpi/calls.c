@@ -1,4 +1,4 @@
-/* One call of many kinds: what each means to a tracer, once. Says what it computed.
+/* One call of many kinds, for the events that each gives. Prints its result.
  *
  *     calls [kill]     with a word: every rank ends by SIGKILL before MPI_Finalize */
 #include <mpi.h>

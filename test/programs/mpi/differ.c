@@ -1,4 +1,4 @@
-/* Ranks that differ: in each iteration rank r speaks 1 + r mod 3 times with the next rank
+/* Ranks that differ: in each iteration rank r exchanges 1 + r mod 3 messages with the next rank
  * of the ring, so the ranks' iterations have different numbers of calls; and in one
  * iteration one rank alone does something else (it sends itself a message). Every iteration
  * ends with a Barrier.

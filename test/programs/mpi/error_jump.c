@@ -15,7 +15,7 @@ static void jump(MPI_Comm* comm, int* error, ...) {
   longjmp(back, 1);
 }
 
-/* What keeps its value where the jump comes back is not in registers. */
+/* Variables that keep their value after the jump must not be in registers. */
 static NOINLINE long allreduce_and_jump(void) {
   static long k, sum;
   for (k = 0; k < 20; ++k) {

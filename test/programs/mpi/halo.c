@@ -1,4 +1,4 @@
-/* Heat on a strip, cut among the ranks: both halos by Irecv and Isend, finished by Waitall,
+/* Heat on a strip, distributed among the ranks: both halos by Irecv and Isend, finished by Waitall,
  * and the total change by Allreduce.
  *
  * Arguments: [iterations = 20] [cells a rank = 64] [columns = 16]
@@ -39,7 +39,7 @@ static NOINLINE void exchange(const Group* all, double* buffers[4]) {
   length = message_made(all, buffers[3], (int)columns, below, kDownwards);
   MPI_Isend(buffers[3], length, MPI_DOUBLE, below, kDownwards, all->handle, &requests[3]);
   MPI_Waitall(4, requests, status);
-  /* MPICH's Waitall says source 0 of a receive from MPI_PROC_NULL. */
+  /* MPICH's Waitall returns source 0 for a receive from MPI_PROC_NULL. */
   if (above != MPI_PROC_NULL) message_got(all, buffers[0], &status[0]);
   if (below != MPI_PROC_NULL) message_got(all, buffers[1], &status[1]);
   if (above != MPI_PROC_NULL)

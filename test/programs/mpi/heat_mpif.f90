@@ -1,4 +1,4 @@
-! Heat in a rod that is cut among the ranks, with mpif.h: halos by Sendrecv, and every step
+! Heat in a rod that is distributed among the ranks, with mpif.h: halos by Sendrecv, and every step
 ! the heat content by Allreduce. Fixed-point numbers: sums do not depend on the order.
 !
 ! Arguments: [steps = 20] [cells a rank = 50]

@@ -53,7 +53,7 @@ static NOINLINE void exchange(const Group* all, double* buffers[4]) {
   length = message_made(all, buffers[3], kEdge, right, kRight);
   MPI_Isend(buffers[3], length, MPI_DOUBLE, right, kRight, all->handle, &requests[3]);
   MPI_Waitall(4, requests, status);
-  /* MPICH's Waitall says source 0 of a receive from MPI_PROC_NULL. */
+  /* MPICH's Waitall returns source 0 for a receive from MPI_PROC_NULL. */
   if (left != MPI_PROC_NULL) message_got(all, buffers[0], &status[0]);
   if (right != MPI_PROC_NULL) message_got(all, buffers[1], &status[1]);
   for (int i = 0; i < kEdge; ++i) {

@@ -24,11 +24,11 @@ int main(int argc, char** argv) {
   uint64_t checksum = (uint64_t)all.rank;
   for (long k = 0; k < limit; ++k) {
     const int root = (int)(k % all.size);
-    int64_t told[2] = {all.rank == root ? k * k : -1, all.rank == root ? k : -1};
+    int64_t sent[2] = {all.rank == root ? k * k : -1, all.rank == root ? k : -1};
     const int64_t mine = (int64_t)(checksum % 1000);
     int64_t sum = 0;
     MPI_Request broadcast, reduction, barrier;
-    MPI_Ibcast(told, 2, MPI_INT64_T, root, all.handle, &broadcast);
+    MPI_Ibcast(sent, 2, MPI_INT64_T, root, all.handle, &broadcast);
     MPI_Iallreduce(&mine, &sum, 1, MPI_INT64_T, MPI_SUM, all.handle, &reduction);
     MPI_Ibarrier(all.handle, &barrier);
     for (int j = 0; j < kValues; ++j) out[1 + j] = (double)(mine + j);
@@ -40,7 +40,7 @@ int main(int argc, char** argv) {
     MPI_Wait(&reduction, MPI_STATUS_IGNORE);
     for (int flag = 0; !flag; sched_yield()) MPI_Test(&barrier, &flag, MPI_STATUS_IGNORE);
     MPI_Waitall(1, &broadcast, MPI_STATUSES_IGNORE);
-    checksum = checksum_add(checksum, (uint64_t)(sum + told[0] + told[1]));
+    checksum = checksum_add(checksum, (uint64_t)(sum + sent[0] + sent[1]));
     checksum = checksum_double(checksum, in[1]);
     MPI_Gather(&sum, 1, MPI_INT64_T, gathered, 1, MPI_INT64_T, root, all.handle);
     if (all.rank == root)

@@ -1,9 +1,9 @@
-/* Messages that carry their number, and a log of them: what the tests compare a trace with.
+/* Messages that carry their number, and a log of them, with which tests compare a trace.
  *
  * A channel is (source, destination, communicator, tag). Its sender counts its messages
- * from 0; the first 8 bytes of a message are its number, and its length tells the number,
- * too: messages of a channel have kLengths lengths in turn, so that ends that are paired
- * wrongly differ in length.
+ * from 0; the first 8 bytes of a message are its number, and its length depends on it, too:
+ * messages of a channel have kLengths lengths in turn, so that wrongly paired ends differ in
+ * length.
  *
  * With MESSAGE_LOG=prefix in the environment each rank writes <prefix>.<rank>, in the order
  * of its program:
@@ -11,8 +11,7 @@
  *     S|R <source> <destination> <communicator> <tag> <bytes> <number>
  * ranks being those of MPI_COMM_WORLD. S: about to be sent; R: has been received.
  *
- * What this header asks of MPI for itself it asks by PMPI_, so that no tracer sees it; only
- * MPI_Comm_set_name is the program's. */
+ * This header itself calls MPI by PMPI_, so that no tracer sees it, except MPI_Comm_set_name. */
 #ifndef REFRAIN_TEST_PROGRAMS_MPI_MESSAGES_H_
 #define REFRAIN_TEST_PROGRAMS_MPI_MESSAGES_H_
 
@@ -63,7 +62,7 @@ static inline void messages_end(void) {
   message_log = NULL;
 }
 
-/* Gives a communicator its name (one that no other of the same members has). */
+/* Gives a communicator its name, unique among those with the same members. */
 static inline Group group_of(MPI_Comm comm, const char* name) {
   Group group = {comm, name, 0, 0, NULL};
   PMPI_Comm_rank(comm, &group.rank);
@@ -126,8 +125,8 @@ static inline void message_number(const Group* group, double* message, int lengt
               number);
 }
 
-/* The same, and chooses the length: message[0] is the number, the values follow, and what
- * comes after them is of no meaning. Returns the number of doubles to be sent. */
+/* The same, and chooses the length: message[0] is the number, the values follow, the rest has
+ * no meaning. Returns the number of doubles to be sent. */
 static inline int message_made(const Group* group, double* message, int values,
                                int destination, int tag) {
   if (destination == MPI_PROC_NULL) return 1 + values;
@@ -154,7 +153,7 @@ static inline int neighbour(const Group* group, int distance) {
   return rank < 0 || rank >= group->size ? MPI_PROC_NULL : rank;
 }
 
-/* The sum over all ranks of what each has to tell; rank 0 prints it. */
+/* The sum of a value over all ranks; rank 0 prints it. */
 static inline void print_result(const Group* all, long iterations, uint64_t checksum) {
   uint64_t total = 0;
   MPI_Reduce(&checksum, &total, 1, MPI_UINT64_T, MPI_SUM, 0, all->handle);

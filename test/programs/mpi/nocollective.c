@@ -1,4 +1,4 @@
-/* Values that wander along a line of ranks to and fro, by Send and Recv. No collective but
+/* Values that move along a line of ranks to and fro, by Send and Recv. No collective but
  * Init and Finalize: also the result comes to rank 0 along the line.
  *
  * Arguments: [iterations = 20] [values = 8]

@@ -1,4 +1,4 @@
-/* Has procedures of MPI of its own, as a profiling library that is linked to it would: MPI_Send
+/* Defines its own procedures of MPI, like a linked profiling library: MPI_Send
  * and MPI_Recv, counted; with OWN_INIT MPI_Init, too.
  *
  * Arguments: [iterations = 20], of 2 ranks or more

@@ -1,6 +1,6 @@
-/* Conjugate gradients with the matrix cut into blocks of a grid of ranks, as in NPB's CG:
- * the product is summed along the rows of the grid, sent across its diagonal and handed
- * down its columns; scalar products are summed along a row.
+/* Conjugate gradients with the matrix divided into blocks of a grid of ranks, as in NPB's CG:
+ * the product is summed along the rows of the grid, sent across its diagonal and broadcast
+ * in its columns; scalar products are summed along a row.
  *
  * The grid is square (the next power of 4 below; other ranks only take part in the check of
  * convergence): 1 rank of 1 to 3, 4 of 4 to 15.
@@ -23,7 +23,7 @@ typedef struct {
 /* The elements of the (symmetric, positive definite) matrix. */
 static double element(int a, int b) { return a == b ? 8 : 1.0 / (1 + (a - b) * (a - b)); }
 
-/* q = A p; p and q are cut along the columns of the grid. */
+/* q = A p; p and q are distributed along the columns of the grid. */
 static NOINLINE void multiply(Solver* s) {
   const int n = s->n;
   for (int a = 0; a < n; ++a) {
@@ -33,7 +33,7 @@ static NOINLINE void multiply(Solver* s) {
   /* Now rank (i, j) has what column j gives to the rows i; sum over the row of ranks. */
   double* sum = s->message + 1;
   MPI_Allreduce(s->partial, sum, n, MPI_DOUBLE, MPI_SUM, s->row.handle);
-  if (s->i != s->j) { /* rows i are wanted where columns i are */
+  if (s->i != s->j) { /* rows i are needed where columns i are */
     const int partner = s->j * s->side + s->i;
     const int length = message_made(&s->grid, s->message, n, partner, kTranspose);
     double* incoming = s->message + MESSAGE_ROOM(n);

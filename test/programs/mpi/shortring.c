@@ -1,4 +1,4 @@
-/* Short MPI calls, for measuring what tracing them costs.
+/* Short MPI calls, for measuring the cost of tracing them.
  *
  *     shortring calibrate NS             units=N: units of work that take NS
  *     shortring ring ITERATIONS UNITS    an iteration: work, Sendrecv to the next rank from
@@ -8,7 +8,7 @@
  *     shortring send CALLS               MPI_Send to MPI_PROC_NULL, CALLS times, six functions
  *                                        deep in the program
  *
- * Rank 0 prints ns_per_iteration: the median of 40 stretches of the loop, wall-clock time;
+ * Rank 0 prints ns_per_iteration: the median of 40 intervals of the loop, wall-clock time;
  * minimum_ns: of the fastest of them; cpu_ns: CPU time of the thread, the mean of all. */
 #include <mpi.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { STRETCHES = 40 };
+enum { INTERVALS = 40 };
 
 static double now_ns(clockid_t clock) {
   struct timespec t;
@@ -56,7 +56,7 @@ static double ring_step(int rank, int size, double value, long units) {
   return sum / size * 0.5;
 }
 
-/* What follows the call keeps it a call. */
+/* Code after the call, which prevents a tail call. */
 static volatile int after;
 
 __attribute__((noinline)) static void send_from(int depth) {
@@ -81,10 +81,10 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
-  double stretches[STRETCHES], value = 1;
-  const long each = count / STRETCHES;
+  double intervals[INTERVALS], value = 1;
+  const long each = count / INTERVALS;
   const double cpu_begin = now_ns(CLOCK_THREAD_CPUTIME_ID);
-  for (int s = 0; s < STRETCHES; ++s) {
+  for (int s = 0; s < INTERVALS; ++s) {
     const double begin = now_ns(CLOCK_MONOTONIC);
     for (long i = 0; i < each; ++i) {
       if (ring) {
@@ -97,14 +97,14 @@ int main(int argc, char** argv) {
         value += me;
       }
     }
-    stretches[s] = (now_ns(CLOCK_MONOTONIC) - begin) / (double)(each ? each : 1);
+    intervals[s] = (now_ns(CLOCK_MONOTONIC) - begin) / (double)(each ? each : 1);
   }
   const double cpu = now_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_begin;
-  qsort(stretches, STRETCHES, sizeof *stretches, ascending);
+  qsort(intervals, INTERVALS, sizeof *intervals, ascending);
   if (rank == 0)
     printf("ns_per_iteration=%.1f minimum_ns=%.1f cpu_ns=%.1f value=%g\n",
-           stretches[STRETCHES / 2], stretches[0],
-           cpu / (double)(each ? each * STRETCHES : 1), value);
+           intervals[INTERVALS / 2], intervals[0],
+           cpu / (double)(each ? each * INTERVALS : 1), value);
   MPI_Finalize();
   return 0;
 }

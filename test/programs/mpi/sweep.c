@@ -1,4 +1,4 @@
-/* Sweeps over a grid of ranks from its four corners, as SWEEP3D and its like do them: a
+/* Sweeps over a grid of ranks from its four corners, like SWEEP3D: a
  * rank waits for its neighbours upstream, works on a block of planes, and sends downstream;
  * block after block, so that the ranks form a pipeline. At the end of each iteration an
  * Allreduce.

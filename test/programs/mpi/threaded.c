@@ -107,7 +107,7 @@ int main(int argc, char** argv) {
     MPI_Comm_dup(MPI_COMM_WORLD, &lanes[t].comm);
     for (int i = 0; i < 4; ++i)
       lanes[t].buffers[i] = calloc(MESSAGE_ROOM(kValues), sizeof(double));
-    /* So that no thread changes the table of channels. */
+    /* So no thread changes the table of channels. */
     message_channel(&all, (all.rank + 1) % all.size, kRight + t);
     message_channel(&all, (all.rank + all.size - 1) % all.size, kLeft + t);
   }

@@ -1,6 +1,6 @@
-/* A solver whose calls depend on timing: in each iteration a test asks whether the halos have come; if
- * not, it asks again and again, or waits, as it happens; if wanted, which halo is sent first happens, too.
- * What happens is drawn from a number that differs from rank to rank, so that it is as often as wanted.
+/* A solver whose calls depend on timing: in each iteration it tests whether the halos have come; if
+ * not, it tests again and again, or waits, by chance; optionally the order of sends is by chance, too.
+ * Chance is a random number that differs from rank to rank, with the given probability.
  *
  * Arguments: [steps = 20] [iterations a step = 30] [probability in percent = 50] [swaps = 0]
  * [waits at the end = 0, for nothing]

@@ -1,6 +1,6 @@
-/* Once an iteration rank 1 asks whether a message of rank 0 has come, which computes for some time
- * before it sends it, and begins when rank 1 has asked 10 000 times and says so. How often it asks
- * is counted.
+/* In each iteration rank 1 polls for a message of rank 0, which computes for some time before it
+ * sends it, and begins when rank 1 has reported its first 10 000 polls. The number of polls is
+ * counted.
  *
  * Arguments: how (test, iprobe, testall, turns: Iprobe and Test; apart: Test 300 times, with 30 us of
  * work between), iterations = 3, milliseconds = 5. Prints "<iterations> <polls of rank 1>". */
@@ -25,22 +25,22 @@ int main(int argc, char** argv) {
   for (long i = 0; i < iterations; ++i) {
     MPI_Barrier(MPI_COMM_WORLD);
     int message = (int)i;
-    long asked = 0;
+    long polled = 0;
     if (rank == 0) {
       MPI_Recv(NULL, 0, MPI_INT, 1, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
       work(ns);
       MPI_Send(&message, 1, MPI_INT, 1, 7, MPI_COMM_WORLD);
     } else if (rank == 1 && strcmp(how, "iprobe") == 0) {
-      for (int flag = 0; !flag; ++polls, ++asked) {
-        if (asked == enough) MPI_Send(NULL, 0, MPI_INT, 0, 9, MPI_COMM_WORLD);
+      for (int flag = 0; !flag; ++polls, ++polled) {
+        if (polled == enough) MPI_Send(NULL, 0, MPI_INT, 0, 9, MPI_COMM_WORLD);
         MPI_Iprobe(0, 7, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
       }
       MPI_Recv(&message, 1, MPI_INT, 0, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     } else if (rank == 1) {
       MPI_Request request;
       MPI_Irecv(&message, 1, MPI_INT, 0, 7, MPI_COMM_WORLD, &request);
-      for (int flag = 0, other = 0; !flag; ++polls, ++asked) {
-        if (asked == enough) MPI_Send(NULL, 0, MPI_INT, 0, 9, MPI_COMM_WORLD);
+      for (int flag = 0, other = 0; !flag; ++polls, ++polled) {
+        if (polled == enough) MPI_Send(NULL, 0, MPI_INT, 0, 9, MPI_COMM_WORLD);
         if (strcmp(how, "turns") == 0) {
           MPI_Iprobe(0, 8, MPI_COMM_WORLD, &other, MPI_STATUS_IGNORE);
           ++polls;

@@ -1,4 +1,4 @@
-! A wave on a string that is cut among the ranks, with `use mpi`: halos by Irecv, Isend and
+! A wave on a string that is distributed among the ranks, with `use mpi`: halos by Irecv, Isend and
 ! Waitall, every step a Barrier, at the end a Reduce. Fixed-point numbers.
 !
 ! Arguments: [steps = 20] [points a rank = 40]

@@ -1,4 +1,4 @@
-/* A master hands out tasks one by one; workers ask for the next by sending the result of
+/* A master gives out tasks one by one; workers request the next by sending the result of
  * the last. The master takes messages from any source, of any tag, so which worker does
  * which task is chance; the sum of the results is not. A rank alone does all tasks itself.
  *

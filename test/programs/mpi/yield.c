@@ -1,6 +1,6 @@
-/* Linked into each MPI test program: MPICH polls without a pause (its device is ch4:ucx, where
- * MPIR_CVAR_POLLS_BEFORE_YIELD is not looked at), so that with more ranks than cores most of a test's
- * time goes into asking. Here a poll that found nothing gives the processor to another rank. */
+/* Linked into each MPI test program: MPICH polls without a pause (its device is ch4:ucx, which
+ * ignores MPIR_CVAR_POLLS_BEFORE_YIELD), so with more ranks than cores most of a test's time goes
+ * into polls. Here an unsuccessful poll gives the processor to another rank. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <sched.h>

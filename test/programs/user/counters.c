@@ -1,4 +1,4 @@
-/* Counts for itself, by PAPI's software-defined events, what a trace must then say exactly:
+/* Counts by PAPI's software-defined events, with values that a trace must have exactly:
  *
  *   sde:::demo::mine   of each thread: 3 more in each iteration by thread 0, 5 by thread 1, ...
  *   sde:::demo::all    of the process: 100 more in each iteration

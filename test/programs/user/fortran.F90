@@ -1,4 +1,4 @@
-! What a Fortran program tells of itself.   Usage: fortran [steps]
+! Events that a Fortran program reports itself.   Usage: fortran [steps]
 program fortran
   use refrain
   implicit none

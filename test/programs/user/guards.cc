@@ -1,6 +1,6 @@
-// What a C++ program without OpenMP tells of itself: guards that end with their block, also by an
-// exception, on the main thread and on threads of its own; and a library of its own (plugin.c)
-// that it loads with RTLD_LOCAL.
+// Events that a C++ program without OpenMP reports itself: guards that end with their block, also
+// by an exception, on the main thread and on its other threads; and in a library (plugin.c) that
+// it loads with RTLD_LOCAL.
 //
 // Usage: guards THREADS STEPS [plugin.so]
 #include <dlfcn.h>
@@ -28,7 +28,7 @@ std::atomic<int> started{0};
 
 void worker(int steps, int threads) {
   REFRAIN_REGION("worker");
-  // All at a time: a thread may go on with what one that has ended left.
+  // All at a time: a thread may take over the location of one that has ended.
   for (++started; started < threads;) std::this_thread::yield();
   for (int i = 0; i < steps; ++i) {
     REFRAIN_REGION("piece of work");
@@ -64,7 +64,7 @@ int main(int argc, char** argv) {
     for (int i = 0; i < steps; ++i) added = add(added);
     dlclose(plugin);
   }
-  // The lookup of the library leaves nothing behind that the program could see.
+  // The lookup of the library leaves nothing that the program could notice.
   if (const char* error = dlerror()) std::printf("dlerror: %s\n", error);
   std::printf("caught=%d added=%d %.1f\n", caught, added, sink);
 }

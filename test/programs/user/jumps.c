@@ -1,10 +1,10 @@
 /* Jumps out of signal handlers that have interrupted the tracer, where it writes to its files: the
- * write call of the program's own comes before the C library's, and raises a signal.
+ * program's own write call replaces the C library's, and raises a signal.
  *
  * Arguments: [iterations = 40000] [every = 3: of the write calls, from the second on] [jumps = 1000000: the
- * program ends behind so many]. An iteration is
+ * program ends after so many]. An iteration is
  * two regions, "step" with "inner" in it. stdout: `iterations=... checksum=...`; stderr: `jumps=...
- * steps=...`: steps are the iterations that came to their end without a jump. */
+ * steps=...`: steps are the iterations that ended without a jump. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
@@ -43,7 +43,7 @@ int main(int argc, char** argv) {
   every = argument(argc, argv, 2, 3, 1);
   const volatile long most = argument(argc, argv, 3, 1000000, 1);
   signal(SIGUSR1, jump);
-  static long k, steps; /* keep their values where the jump comes back */
+  static long k, steps; /* keep their values after the jump */
   static uint64_t sum;
   armed = 1;
   for (k = 0; k < iterations && jumps < most; ++k) {

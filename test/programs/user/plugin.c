@@ -1,4 +1,4 @@
-/* A library that a program loads: it has a place of its own to look for Refrain. */
+/* A library that a program loads: it looks up Refrain by itself. */
 #include "tracer/user/refrain.h"
 
 int plugin_add(int to) {

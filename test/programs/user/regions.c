@@ -1,17 +1,17 @@
-/* What a C program tells of itself: regions, phases, parameters, pause and resume.
+/* Events that a C program reports itself: regions, phases, parameters, pause and resume.
  *
  * Usage: regions MODE [steps]. Built with and without OpenMP; prints a checksum and how often
  * each thing was done. Modes:
  *   steps     setup; steps x [ phase timestep: solve with three inner; check ]; finish
- *   bare      the same without anything between phases, and nothing behind the last
+ *   bare      the same without anything between phases, and nothing after the last
  *   two       steps x [ phase compute; exchange; phase store ]
  *   nested    phase outer (steps / 10) of phase inner (10 each)
- *   rare      as steps, and every 40th step something that is there then only
+ *   rare      like steps, with an extra region every 40th step
  *   once      one phase, then regions that repeat without phases
  *   plain     no phases: steps x [ solve with three inner ]
  *   pause     paused for half of each of the steps, and in the middle for ten whole ones
  *   odd       ends without begins, begins without ends, ends in the wrong order
- *   deep      400 regions in each other
+ *   deep      400 nested regions
  *   cost      steps x a region around nothing: ns for each, for measuring */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Phases of an MPI program: each a sum over all ranks and a message to the next one; between them
- * rank 0 alone does something. Usage: stages [steps] */
+ * only rank 0 does something. Usage: stages [steps] */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

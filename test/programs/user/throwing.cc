@@ -1,4 +1,4 @@
-// Compiled with -finstrument-functions: exceptions, and threads of its own.
+// Compiled with -finstrument-functions: exceptions, and other threads.
 //
 // Usage: throwing THREADS STEPS
 #include <atomic>

@@ -1,0 +1,106 @@
+#include "analysis/time_class.h"
+
+#include <otf2/otf2.h>
+
+#include "base/mpi_roles.h"
+
+namespace refrain::analysis {
+namespace {
+
+struct Names {
+  const char* name;
+  const char* title;
+};
+
+constexpr std::array<Names, kTimeClasses> kNames = {{
+    {"useful", "useful computation"},
+    {"synchronization", "OpenMP, synchronization"},
+    {"imbalance", "OpenMP, imbalance"},
+    {"limited_parallelism", "OpenMP, limited parallelism"},
+    {"thread_management", "OpenMP, thread management"},
+    {"mpi_point_to_point", "MPI, point-to-point"},
+    {"mpi_collective", "MPI, collective"},
+    {"mpi_synchronization", "MPI, synchronization"},
+    {"mpi_one_sided", "MPI, one-sided"},
+    {"mpi_io", "MPI, file I/O"},
+    {"mpi_management", "MPI, management"},
+    {"unknown", "regions without a place"},
+}};
+
+// Windows are made and removed by all of their processes, without moving data.
+bool manages_windows(std::string_view procedure) {
+  for (const char* begin : {"MPI_Win_create", "MPI_Win_allocate", "MPI_Win_free",
+                            "MPI_Win_attach", "MPI_Win_detach", "MPI_Win_shared_query"})
+    if (procedure.starts_with(begin)) return true;
+  return false;
+}
+
+TimeClass class_of_mpi(std::string_view procedure) noexcept {
+  switch (base::role_of_mpi(procedure)) {
+    case OTF2_REGION_ROLE_POINT2POINT:
+      return TimeClass::kMpiPointToPoint;
+    case OTF2_REGION_ROLE_BARRIER:
+      return TimeClass::kMpiSynchronization;
+    case OTF2_REGION_ROLE_COLL_ONE2ALL:
+    case OTF2_REGION_ROLE_COLL_ALL2ONE:
+    case OTF2_REGION_ROLE_COLL_ALL2ALL:
+    case OTF2_REGION_ROLE_COLL_OTHER:
+      return TimeClass::kMpiCollective;
+    case OTF2_REGION_ROLE_RMA:
+      return manages_windows(procedure) ? TimeClass::kMpiManagement
+                                        : TimeClass::kMpiOneSided;
+    case OTF2_REGION_ROLE_FILE_IO:
+    case OTF2_REGION_ROLE_FILE_IO_METADATA:
+      return TimeClass::kMpiIo;
+    default:
+      return TimeClass::kMpiManagement;
+  }
+}
+
+}  // namespace
+
+const char* class_name(TimeClass cls) noexcept {
+  return kNames[static_cast<std::size_t>(cls)].name;
+}
+
+const char* class_title(TimeClass cls) noexcept {
+  return kNames[static_cast<std::size_t>(cls)].title;
+}
+
+bool is_mpi(TimeClass cls) noexcept {
+  return cls >= TimeClass::kMpiPointToPoint && cls <= TimeClass::kMpiManagement;
+}
+
+TimeClass class_of(std::uint32_t role, std::uint32_t paradigm,
+                   std::string_view name) noexcept {
+  if (paradigm == OTF2_PARADIGM_MPI) return class_of_mpi(name);
+  switch (role) {
+    case OTF2_REGION_ROLE_BARRIER:
+    case OTF2_REGION_ROLE_CRITICAL:
+    case OTF2_REGION_ROLE_ORDERED:
+    case OTF2_REGION_ROLE_ATOMIC:
+    case OTF2_REGION_ROLE_FLUSH:
+    case OTF2_REGION_ROLE_TASK_WAIT:
+    case OTF2_REGION_ROLE_THREAD_WAIT:
+      return TimeClass::kSynchronization;
+    case OTF2_REGION_ROLE_IMPLICIT_BARRIER:
+      return TimeClass::kImbalance;
+    case OTF2_REGION_ROLE_TASK_CREATE:
+    case OTF2_REGION_ROLE_THREAD_CREATE:
+      return TimeClass::kThreadManagement;
+    default:
+      break;
+  }
+  if (paradigm != OTF2_PARADIGM_OPENMP) return TimeClass::kUseful;
+  if (role == OTF2_REGION_ROLE_ARTIFICIAL || name.starts_with("omp_unset_"))
+    return TimeClass::kThreadManagement;
+  if (name.starts_with("omp_set_") || name.starts_with("omp_test_"))
+    return TimeClass::kSynchronization;
+  return TimeClass::kUseful;
+}
+
+bool is_parallel_region(std::uint32_t role, std::uint32_t paradigm) noexcept {
+  return role == OTF2_REGION_ROLE_PARALLEL && paradigm == OTF2_PARADIGM_OPENMP;
+}
+
+}  // namespace refrain::analysis

@@ -1,0 +1,284 @@
+#include "base/run_summary.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <stdexcept>
+#include <system_error>
+
+#include "base/folder.h"
+
+namespace refrain::base {
+namespace {
+
+using nlohmann::json;
+using Sums = RunSummary::Sums;
+
+constexpr const char* kFormat = "refrain summary";
+constexpr std::uint64_t kVersion = 1;
+constexpr const char* kPrefix = "process-";
+constexpr const char* kSuffix = ".json";
+
+struct Column {
+  const char* name;
+  std::uint64_t Sums::*value;
+};
+constexpr Column kColumns[] = {
+    {"visits", &Sums::visits},
+    {"time", &Sums::time},
+    {"least", &Sums::least},
+    {"greatest", &Sums::greatest},
+    {"bytes_sent", &Sums::bytes_sent},
+    {"bytes_received", &Sums::bytes_received},
+    {"messages_sent", &Sums::messages_sent},
+    {"messages_received", &Sums::messages_received},
+    {"time_elsewhere", &Sums::time_elsewhere},
+    {"regions_elsewhere", &Sums::regions_elsewhere},
+};
+
+[[noreturn]] void fail(const std::string& what) { throw std::runtime_error(what); }
+
+json index_or_null(std::uint32_t index) {
+  return index == RunSummary::kNone ? json(nullptr) : json(index);
+}
+
+json location_to_json(const RunSummary::Location& location) {
+  json out = {{"reference", location.reference},
+              {"number", location.number},
+              {"primary", location.primary},
+              {"time_outside", location.outside.time_elsewhere},
+              {"regions_outside", location.outside.regions_elsewhere}};
+  for (const Column& column : kColumns) {
+    json values = json::array();
+    bool any = false;
+    for (const Sums& sums : location.sums) {
+      values.push_back(sums.*column.value);
+      any = any || sums.*column.value != 0;
+    }
+    if (any) out[column.name] = std::move(values);
+  }
+  json edges = json::array();
+  for (const RunSummary::Edge& edge : location.edges)
+    edges.push_back({index_or_null(edge.from), edge.to, edge.count});
+  out["edges"] = std::move(edges);
+  return out;
+}
+
+// --- Reading: nothing in the text is believed ----------------------------------------
+
+const json& member(const json& object, const char* name) {
+  if (!object.is_object() || !object.contains(name))
+    fail(std::string("has no '") + name + "'");
+  return object[name];
+}
+
+std::uint64_t number(const json& value, const char* name) {
+  if (!value.is_number_unsigned()) fail(std::string("'") + name + "' is not a number");
+  return value.get<std::uint64_t>();
+}
+
+std::uint32_t small(const json& value, const char* name) {
+  const std::uint64_t n = number(value, name);
+  if (n >= RunSummary::kNone) fail(std::string("'") + name + "' is too large");
+  return static_cast<std::uint32_t>(n);
+}
+
+std::string text(const json& value, const char* name) {
+  if (!value.is_string()) fail(std::string("'") + name + "' is not a text");
+  return value.get<std::string>();
+}
+
+bool boolean(const json& value, const char* name) {
+  if (!value.is_boolean()) fail(std::string("'") + name + "' is neither true nor false");
+  return value.get<bool>();
+}
+
+const json& list(const json& value, const char* name) {
+  if (!value.is_array()) fail(std::string("'") + name + "' is not a list");
+  return value;  // NOLINT(bugprone-return-const-ref-from-parameter): it lives on
+}
+
+std::uint32_t index_in(const json& value, std::size_t size, const char* name) {
+  if (value.is_null()) return RunSummary::kNone;
+  const std::uint32_t index = small(value, name);
+  if (index >= size) fail(std::string("'") + name + "' leads nowhere");
+  return index;
+}
+
+RunSummary::Region region_of(const json& from) {
+  RunSummary::Region region;
+  if (!member(from, "reference").is_null())
+    region.reference = small(from["reference"], "reference");
+  region.name = text(member(from, "name"), "name");
+  region.file = text(member(from, "file"), "file");
+  region.line = small(member(from, "line"), "line");
+  region.role = small(member(from, "role"), "role");
+  region.paradigm = small(member(from, "paradigm"), "paradigm");
+  if (from.contains("canonical")) region.canonical = text(from["canonical"], "canonical");
+  return region;
+}
+
+RunSummary::Node node_of(const json& from, const RunSummary& summary) {
+  if (list(from, "node").size() != 4) fail("a node has not four values");
+  RunSummary::Node node;
+  node.parent = index_in(from[0], summary.nodes.size(), "parent");
+  node.region = index_in(from[1], summary.regions.size(), "region");
+  const std::uint32_t kind = small(from[2], "kind");
+  if (kind > static_cast<std::uint32_t>(RunSummary::Kind::kOther))
+    fail("a node of unknown kind");
+  node.kind = static_cast<RunSummary::Kind>(kind);
+  node.site = index_in(from[3], summary.sites.size(), "site");
+  return node;
+}
+
+RunSummary::Location location_of(const json& from, const RunSummary& summary) {
+  const std::size_t nodes = summary.nodes.size();
+  RunSummary::Location location;
+  location.reference = number(member(from, "reference"), "reference");
+  location.number = small(member(from, "number"), "number");
+  location.primary = boolean(member(from, "primary"), "primary");
+  location.outside.time_elsewhere = number(member(from, "time_outside"), "time_outside");
+  location.outside.regions_elsewhere =
+      number(member(from, "regions_outside"), "regions_outside");
+  location.sums.resize(nodes);
+  for (const Column& column : kColumns) {
+    if (!from.contains(column.name)) continue;
+    const json& values = list(from[column.name], column.name);
+    if (values.size() != nodes)
+      fail(std::string("'") + column.name + "' has not one value a node");
+    for (std::size_t i = 0; i < nodes; ++i)
+      location.sums[i].*column.value = number(values[i], column.name);
+  }
+  for (const json& edge : list(member(from, "edges"), "edges")) {
+    if (list(edge, "edge").size() != 3) fail("an edge has not three values");
+    RunSummary::Edge out;
+    out.from = index_in(edge[0], nodes, "edge");
+    out.to = index_in(edge[1], nodes, "edge");
+    out.count = number(edge[2], "edge");
+    if (out.to == RunSummary::kNone) fail("an edge leads nowhere");
+    const std::uint32_t parent = summary.nodes[out.to].parent;
+    const bool sibling =
+        out.from != RunSummary::kNone && summary.nodes[out.from].parent == parent;
+    if (!sibling && out.from != parent) fail("an edge joins two levels");
+    location.edges.push_back(out);
+  }
+  return location;
+}
+
+std::string contents_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  if (file.peek() != std::ifstream::traits_type::eof()) text << file.rdbuf();
+  if (!file.is_open() || file.bad() || !text) fail("cannot be read");
+  return text.str();
+}
+
+}  // namespace
+
+std::string to_text(const RunSummary& summary) {
+  json out = {{"format", kFormat},
+              {"version", kVersion},
+              {"process", summary.process},
+              {"rank", index_or_null(summary.rank)},
+              {"host", summary.host},
+              {"program", summary.program},
+              {"complete", summary.complete},
+              {"ticks_per_second", summary.ticks_per_second},
+              {"begin", summary.begin},
+              {"end", summary.end}};
+  json regions = json::array();
+  for (const RunSummary::Region& region : summary.regions) {
+    regions.push_back({{"reference", index_or_null(region.reference)},
+                       {"name", region.name},
+                       {"file", region.file},
+                       {"line", region.line},
+                       {"role", region.role},
+                       {"paradigm", region.paradigm}});
+    if (!region.canonical.empty()) regions.back()["canonical"] = region.canonical;
+  }
+  out["regions"] = std::move(regions);
+  out["sites"] = summary.sites;
+  json nodes = json::array();
+  for (const RunSummary::Node& node : summary.nodes)
+    nodes.push_back({index_or_null(node.parent), index_or_null(node.region),
+                     static_cast<std::uint32_t>(node.kind), index_or_null(node.site)});
+  out["nodes"] = std::move(nodes);
+  json locations = json::array();
+  for (const RunSummary::Location& location : summary.locations)
+    locations.push_back(location_to_json(location));
+  out["locations"] = std::move(locations);
+  // Names are bytes of the program's; what is no UTF-8 is replaced.
+  return out.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+RunSummary summary_from_text(const std::string& text_of_file) {
+  const json from = json::parse(text_of_file, nullptr, false);
+  if (from.is_discarded() || !from.is_object()) fail("is not a summary");
+  if (!from.contains("format") || from["format"] != kFormat) fail("is not a summary");
+  const std::uint64_t version = number(member(from, "version"), "version");
+  if (version != kVersion)
+    fail("is a summary of version " + std::to_string(version) +
+         "; this program reads version " + std::to_string(kVersion));
+  RunSummary summary;
+  summary.process = small(member(from, "process"), "process");
+  if (!member(from, "rank").is_null()) summary.rank = small(from["rank"], "rank");
+  summary.host = text(member(from, "host"), "host");
+  summary.program = text(member(from, "program"), "program");
+  summary.complete = boolean(member(from, "complete"), "complete");
+  if (!member(from, "ticks_per_second").is_number())
+    fail("'ticks_per_second' is not a number");
+  summary.ticks_per_second = from["ticks_per_second"].get<double>();
+  if (!std::isfinite(summary.ticks_per_second) || summary.ticks_per_second <= 0)
+    fail("'ticks_per_second' is not possible");
+  summary.begin = number(member(from, "begin"), "begin");
+  summary.end = number(member(from, "end"), "end");
+  for (const json& region : list(member(from, "regions"), "regions"))
+    summary.regions.push_back(region_of(region));
+  for (const json& site : list(member(from, "sites"), "sites"))
+    summary.sites.push_back(text(site, "site"));
+  for (const json& node : list(member(from, "nodes"), "nodes"))
+    summary.nodes.push_back(node_of(node, summary));
+  for (const json& location : list(member(from, "locations"), "locations"))
+    summary.locations.push_back(location_of(location, summary));
+  return summary;
+}
+
+std::string summary_path(const std::string& archive, std::uint32_t process) {
+  return archive + "/summary/" + kPrefix + std::to_string(process) + kSuffix;
+}
+
+std::string write_summary(const std::string& archive, const RunSummary& summary) {
+  const std::string path = summary_path(archive, summary.process);
+  std::error_code error;
+  std::filesystem::create_directories(archive + "/summary", error);
+  if (error) return archive + "/summary: " + error.message();
+  std::ofstream file(path, std::ios::binary);
+  file << to_text(summary);
+  file.close();
+  return file ? std::string() : path + " cannot be written";
+}
+
+std::vector<RunSummary> read_summaries(const std::string& archive) {
+  std::vector<RunSummary> summaries;
+  std::error_code error;
+  const std::string folder = archive + "/summary";
+  for (const std::string& name : names_in(folder, error)) {
+    if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) continue;
+    std::string path = folder;
+    path.append("/").append(name);
+    try {
+      summaries.push_back(summary_from_text(contents_of(path)));
+    } catch (const std::exception& problem) {
+      fail(path + " " + problem.what());
+    }
+  }
+  std::sort(summaries.begin(), summaries.end(),
+            [](const RunSummary& a, const RunSummary& b) { return a.process < b.process; });
+  return summaries;
+}
+
+}  // namespace refrain::base

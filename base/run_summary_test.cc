@@ -1,0 +1,125 @@
+#include "base/run_summary.h"
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
+#include <string>
+
+#include "test/support/files.h"
+
+namespace refrain::base {
+namespace {
+
+using test::TemporaryFolder;
+
+RunSummary example() {
+  RunSummary summary;
+  summary.process = 3;
+  summary.rank = 2;
+  summary.host = "node1";
+  summary.program = "/bin/app \"quoted\"\n";
+  summary.complete = false;
+  summary.ticks_per_second = 2.5e9;
+  summary.begin = ~std::uint64_t{0} - 5;
+  summary.end = ~std::uint64_t{0};
+  summary.regions = {{7, "main", "a.c", 3, 1, 2},
+                     {RunSummary::kNone, "MPI_Send", "MPI", 0, 4, 5}};
+  summary.sites = {"a.c:12"};
+  summary.nodes = {{RunSummary::kNone, 0, RunSummary::Kind::kFork, RunSummary::kNone},
+                   {0, 1, RunSummary::Kind::kRegion, 0},
+                   {0, RunSummary::kNone, RunSummary::Kind::kOther, RunSummary::kNone}};
+  RunSummary::Location location;
+  location.reference = std::uint64_t{1} << 32 | 1;
+  location.number = 1;
+  location.primary = true;
+  location.sums = {{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, {11, ~std::uint64_t{0}}, {}};
+  location.outside.time_elsewhere = 5;
+  location.outside.regions_elsewhere = 6;
+  location.edges = {{RunSummary::kNone, 0, 1}, {0, 1, 10}, {1, 1, 1}, {1, 2, 4}};
+  summary.locations = {location};
+  return summary;
+}
+
+std::string error_of(const std::string& text) {
+  try {
+    (void)summary_from_text(text);
+  } catch (const std::runtime_error& error) {
+    return error.what();
+  }
+  return {};
+}
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  const std::size_t at = text.find(from);
+  REQUIRE(at != std::string::npos);
+  return text.replace(at, from.size(), to);
+}
+
+TEST_CASE("RunSummary: text - read back as it was") {
+  CHECK(summary_from_text(to_text(example())) == example());
+  const RunSummary nothing = summary_from_text(to_text(RunSummary{}));
+  CHECK(nothing == RunSummary{});
+}
+
+TEST_CASE("RunSummary: names that are no UTF-8 - replaced, not refused") {
+  RunSummary summary = example();
+  summary.regions[0].name =
+      "a\xff\xfe"
+      "b";
+  const RunSummary read = summary_from_text(to_text(summary));
+  CHECK(read.regions[0].name.front() == 'a');
+  CHECK(read.regions[0].name.back() == 'b');
+}
+
+TEST_CASE("RunSummary: bad texts - one line that says what is wrong") {
+  const std::string good = to_text(example());
+  CHECK(error_of("") == "is not a summary");
+  CHECK(error_of("[1,2]") == "is not a summary");
+  CHECK(error_of("{}") == "is not a summary");
+  CHECK(error_of(good.substr(0, good.size() / 2)) == "is not a summary");
+  CHECK(error_of(std::string(100000, '[')) == "is not a summary");
+  CHECK(error_of(replaced(good, "refrain summary", "other summary")) == "is not a summary");
+  CHECK(error_of(replaced(good, "\"version\":1", "\"version\":2")) ==
+        "is a summary of version 2; this program reads version 1");
+  CHECK(error_of(replaced(good, "\"process\":3", "\"process\":-3")) ==
+        "'process' is not a number");
+  CHECK(error_of(replaced(good, "[null,0,1,null]", "[0,0,1,null]")) ==
+        "'parent' leads nowhere");
+  CHECK(error_of(replaced(good, "[null,0,1,null]", "[null,9,1,null]")) ==
+        "'region' leads nowhere");
+  CHECK(error_of(replaced(good, "[null,0,1,null]", "[null,0,9,null]")) ==
+        "a node of unknown kind");
+  CHECK(error_of(replaced(good, "[1,1,1]", "[null,1,1]")) == "an edge joins two levels");
+  CHECK(error_of(replaced(good, "\"visits\":[1,", "\"visits\":[")) ==
+        "'visits' has not one value a node");
+  CHECK(error_of(replaced(good, "2500000000.0", "0")) ==
+        "'ticks_per_second' is not possible");
+}
+
+TEST_CASE("RunSummary: files - in the order of processes, and which one is wrong") {
+  const TemporaryFolder folder;
+  const std::string archive = (folder / "a").string();
+  CHECK(read_summaries(archive).empty());
+  RunSummary summary = example();
+  for (const std::uint32_t process : {11U, 2U}) {
+    summary.process = process;
+    REQUIRE(write_summary(archive, summary).empty());
+  }
+  const auto read = read_summaries(archive);
+  REQUIRE(read.size() == 2);
+  CHECK(read[0].process == 2);
+  CHECK(read[1] == summary_from_text(to_text([&] {
+          summary.process = 11;
+          return summary;
+        }())));
+  std::ofstream(summary_path(archive, 4)) << "nonsense";
+  CHECK_THROWS_WITH(read_summaries(archive),
+                    summary_path(archive, 4) + " is not a summary");
+  std::filesystem::create_directories(folder / "b");
+  std::ofstream(folder / "b" / "summary") << "no folder";
+  CHECK_FALSE(write_summary((folder / "b").string(), summary).empty());
+}
+
+}  // namespace
+}  // namespace refrain::base

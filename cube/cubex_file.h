@@ -1,0 +1,35 @@
+// Writes an experiment as a file that Cube's tools read (.cubex).
+//
+// Place in the flow: ARCHITECTURE.md, step 7. Thread-safety: any thread, not the same file.
+//
+// The file is a tar of anchor.xml, which has all but the values, and for each metric that has values:
+//
+//     N.index   "CUBEX.INDEX"  1: u32  0: u16  1: u8 (sparse)  rows: u32  row numbers: u32[rows]
+//     N.data    "CUBEX.DATA"   values: 8 bytes for each location, row by row
+//
+// in the byte order of this machine, which readers learn by the 1. A row is a call path. Rows are not
+// numbered as in anchor.xml, but in the order in which a reader adds or subtracts them:
+//
+//     exclusive metrics   a path, then for each child the child and what is below it
+//     inclusive metrics   a path, then all its children, then for each child what is below it
+//
+// CubeLib takes it that behind a file of a multiple of 512 bytes there is one more block than other readers of
+// tar think. No such file is written: then all readers agree.
+// Source: what CubeLib 4.8 reads (Score-P 8.4, vendor/cubelib: dimensions/metric, service/cubelayout).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cube/experiment.h"
+
+namespace refrain::cube {
+
+// Makes the file or replaces it; what went wrong, or nothing. In case of an error there is none.
+std::string write_cubex(const Experiment& experiment, const std::string& file);
+
+// For each row of an exclusive or inclusive metric its call path.
+std::vector<std::uint32_t> rows_of(const Experiment& experiment, bool inclusive);
+
+}  // namespace refrain::cube

@@ -1,0 +1,22 @@
+#include "cube/write_cube.h"
+
+#include <exception>
+#include <vector>
+
+#include "base/run_summary.h"
+#include "cube/cubex_file.h"
+#include "cube/summary_experiment.h"
+
+namespace refrain::cube {
+
+std::string write_cube(const std::string& archive, const std::string& file) {
+  try {
+    const std::vector<base::RunSummary> processes = base::read_summaries(archive);
+    if (processes.empty()) return archive + " has no summary";
+    return write_cubex(experiment_of(processes), file);
+  } catch (const std::exception& problem) {
+    return problem.what();
+  }
+}
+
+}  // namespace refrain::cube

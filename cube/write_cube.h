@@ -1,0 +1,18 @@
+// The summary of an archive as a profile for Cube's tools.
+//
+// Place in the flow: ARCHITECTURE.md, step 7 (profile.cubex beside the trace), and for `refrain profile`.
+// Thread-safety: any thread. Memory: the summaries of all processes and their values, twice 8 bytes for each
+// metric, call path and location.
+#pragma once
+
+#include <string>
+
+namespace refrain::cube {
+
+// The file's name in the archive's folder, which is also Score-P's.
+inline constexpr const char* kProfileName = "profile.cubex";
+
+// Makes the file of ARCHIVE/summary; what went wrong, or nothing. An archive without summary is an error.
+std::string write_cube(const std::string& archive, const std::string& file);
+
+}  // namespace refrain::cube

@@ -1,0 +1,81 @@
+// NestedPolicy where an inner loop has messages but no collective.
+#include <catch2/catch.hpp>
+#include <vector>
+
+#include "filters/nested_policy.h"
+#include "filters/skipped_intervals.h"
+
+namespace refrain::filters {
+namespace {
+
+using periodicity::LoopEventKind;
+using Intervals = std::vector<SkippedIntervals::Interval>;
+
+// Answers for every interval that other ranks may have run something else in it.
+struct ApartSink final : IntervalSink {
+  void suspend(std::uint64_t position) noexcept override { intervals.suspend(position); }
+  void resume(std::uint64_t position) noexcept override { intervals.resume(position); }
+  bool apart(std::uint64_t begin, std::uint64_t end) const noexcept override {
+    return end > begin;
+  }
+  SkippedIntervals intervals;
+};
+
+}  // namespace
+
+TEST_CASE(
+    "NestedPolicy: messages alone - an inner loop is skipped after ten times the limit") {
+  const auto nested = GENERATE(Nested::kEach, Nested::kFirst);
+  ApartSink sink;
+  NestedPolicy policy({.limit = 3, .nested = nested}, sink);
+  const auto emit = [&](LoopEventKind kind, std::uint32_t loop, std::uint64_t position,
+                        std::uint64_t iteration, std::uint16_t level) {
+    policy.on_loop_event({.kind = kind,
+                          .level = level,
+                          .loop = loop,
+                          .visit = 0,
+                          .body_events = 0,
+                          .position = position,
+                          .iteration = iteration});
+  };
+  // Iterations of 1000 events; in each a visit of 20, in the third one of 50 iterations.
+  emit(LoopEventKind::kFound, 1, 0, 0, 0);
+  for (std::uint64_t k = 0; k < 6; ++k) {
+    const std::uint64_t rounds = k == 2 ? 50 : 20;
+    emit(LoopEventKind::kIteration, 1, 1000 * k, k, 0);
+    emit(LoopEventKind::kFound, 2, 1000 * k + 100, 0, 1);
+    for (std::uint64_t i = 0; i < rounds; ++i)
+      emit(LoopEventKind::kIteration, 2, 1000 * k + 100 + 10 * i, i, 1);
+    emit(LoopEventKind::kLeft, 2, 1000 * k + 100 + 10 * rounds, rounds, 1);
+  }
+  sink.intervals.finish(6000);
+  CHECK(sink.intervals.intervals() == Intervals{{2400, 2600}, {3000, 6000}});
+}
+
+TEST_CASE("NestedPolicy: messages alone - outside other loops N iterations a visit") {
+  const auto nested = GENERATE(Nested::kFirst, Nested::kEach);
+  ApartSink sink;
+  NestedPolicy policy({.limit = 3, .nested = nested}, sink);
+  const auto emit = [&](LoopEventKind kind, std::uint64_t position,
+                        std::uint64_t iteration) {
+    policy.on_loop_event({.kind = kind,
+                          .level = 0,
+                          .loop = 1,
+                          .visit = 0,
+                          .body_events = 0,
+                          .position = position,
+                          .iteration = iteration,
+                          .at_end = kind == LoopEventKind::kLeft});
+  };
+  for (std::uint64_t visit = 0; visit < 5; ++visit) {
+    emit(LoopEventKind::kFound, visit * 100, 0);
+    for (std::uint64_t k = 0; k < 6; ++k)
+      emit(LoopEventKind::kIteration, visit * 100 + 10 * k, k);
+    emit(LoopEventKind::kLeft, visit * 100 + 60, 6);
+  }
+  sink.intervals.finish(500);
+  CHECK(sink.intervals.intervals() ==
+        Intervals{{30, 60}, {130, 160}, {230, 260}, {300, 360}, {400, 460}});
+}
+
+}  // namespace refrain::filters

@@ -1,0 +1,116 @@
+// profile.cubex of traced programs, read by a reader of another make and compared with the summary:
+// the program's time is the run time of each location; visits, bytes and times of all regions.
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "cube/testing.h"
+#include "test/end_to_end/mpi_run.h"
+#include "test/support/files.h"
+
+namespace refrain::test {
+namespace {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+// By process and thread, of the region with this name.
+json visits_of(const json& profile, const std::string& region) {
+  json result = json::array();
+  for (const json& path : profile["paths"]) {
+    const std::string id = std::to_string(path["id"].get<int>());
+    if (path["region"] == region && profile["values"]["visits"].contains(id))
+      result.push_back(profile["values"]["visits"][id]);
+  }
+  return result;
+}
+
+void check_profile(const fs::path& archive, std::size_t locations) {
+  REQUIRE(fs::exists(archive / "profile.cubex"));
+  CHECK(cubex_problems(archive) == "");
+  const json profile = cubex_json(archive / "profile.cubex");
+  CHECK(profile["locations"].size() == locations);
+  CHECK(profile["values"]["visits"].size() > 5);
+}
+
+}  // namespace
+
+TEST_CASE("Cube: OpenMP, most iterations skipped - the profile is that of the whole run") {
+  TemporaryFolder folder;
+  const Job job{"cg_clang", {"200", "64", "8"}, 2, {{"LIMIT", "10"}}};
+  trace(job, folder / "archive");
+  check_profile(folder / "archive", 2);
+  const json profile = cubex_json(folder / "archive/profile.cubex");
+  CHECK(profile["locations"][0]["name"] == "Master thread");
+  CHECK(profile["locations"][1]["name"] == "OMP thread 1");
+  CHECK(visits_of(profile, "cg_clang") == json::array({{1, 0}}));
+  // As often as in an archive with all events.
+  TemporaryFolder whole;
+  trace({"cg_clang", {"200", "64", "8"}, 2, {{"LIMIT", "0"}}}, whole / "archive");
+  const json other = cubex_json(whole / "archive/profile.cubex");
+  CHECK(other["paths"] == profile["paths"]);
+  CHECK(other["values"]["visits"] == profile["values"]["visits"]);
+}
+
+TEST_CASE("Cube: tasks and nested teams - the profile agrees with the summary") {
+  const auto [program, locations] =
+      GENERATE(table<const char*, std::size_t>({{"tasks_clang", 3}, {"nested_clang", 0}}));
+  CAPTURE(program);
+  TemporaryFolder folder;
+  const Job job{program, {}, 3, {{"LIMIT", "2"}}};
+  const Traced traced = trace(job, folder / "archive");
+  // How many threads nested teams get is the runtime's choice.
+  check_profile(folder / "archive",
+                locations != 0 ? locations : traced.trace.locations.size());
+}
+
+TEST_CASE("Cube: MPI - one profile of all ranks, calls and bytes") {
+  const auto [program, threads] =
+      GENERATE(table<const char*, int>({{"halo_gcc", 1}, {"hybrid_clang", 2}}));
+  CAPTURE(program);
+  TemporaryFolder folder;
+  const MpiJob job{.program = program, .threads = threads, .settings = {{"LIMIT", "5"}}};
+  const MpiCounts counts = count_mpi(job);
+  trace_mpi(job, MpiWay::kInside, folder / "archive");
+  check_profile(folder / "archive", 2 * static_cast<std::size_t>(threads));
+  const json profile = cubex_json(folder / "archive/profile.cubex");
+  CHECK(profile["locations"].back()["process"] == "MPI Rank 1");
+  int compared = 0;
+  for (std::size_t rank = 0; rank < 2; ++rank)
+    for (const auto& [name, calls] : counts.calls[rank]) {
+      CAPTURE(rank, name);
+      std::uint64_t found = 0;
+      for (const json& row : visits_of(profile, name))
+        for (std::size_t i = 0; i < row.size(); ++i)
+          if (profile["locations"][i]["rank"] == rank) found += row[i].get<std::uint64_t>();
+      // Polls in a row are one region.
+      if (name.find("Test") == std::string::npos && name.find("probe") == std::string::npos)
+        CHECK(found == calls);
+      ++compared;
+    }
+  CHECK(compared >= 6);
+}
+
+TEST_CASE("Cube: recovered after a kill - with a profile; made anew with the archive") {
+  TemporaryFolder folder;
+  const fs::path archive = folder / "archive";
+  Job job{"cg_clang", {"1000000", "64", "8"}, 2, {{"LIMIT", "10"}}};
+  job.kill_signal = 9;
+  job.kill_after = std::chrono::milliseconds(500);
+  run_job(job, Way::kRun, archive);
+  CHECK(!fs::exists(archive / "profile.cubex"));
+  const Result recovered = run_refrain({"recover", archive});
+  INFO(recovered.errors);
+  REQUIRE(recovered.ok());
+  check_profile(archive, 2);
+  std::ofstream(archive / "profile.cubex") << "an old one";
+  const Result again = run_refrain({"run", "--overwrite", "-o", archive, "--",
+                                    data_file("test/programs/cg_clang"), "20", "64", "8"});
+  INFO(again.errors);
+  REQUIRE(again.ok());
+  CHECK(cubex_problems(archive) == "");
+}
+
+}  // namespace refrain::test

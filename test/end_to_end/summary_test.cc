@@ -1,0 +1,134 @@
+// The summary of a run: exact whatever is written. That it agrees with the events of its own run is
+// checked for every archive that a test reads (traced.h).
+#include <otf2/otf2.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <filesystem>
+
+#include "base/run_summary.h"
+#include "test/end_to_end/left_behind.h"
+#include "test/end_to_end/mpi_run.h"
+#include "test/end_to_end/traced.h"
+#include "test/support/files.h"
+#include "test/support/summary_checks.h"
+
+namespace refrain::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<base::RunSummary> record(Job job, const char* limit, const fs::path& archive) {
+  job.settings["LIMIT"] = limit;
+  job.settings["MIN_GAP"] = "0";
+  const Result result = run_job(job, Way::kRun, archive);
+  INFO(result.errors);
+  REQUIRE(result.exit_status == 0);
+  return base::read_summaries(archive);
+}
+
+// Begins of regions that the archive has, and those that found no place.
+std::uint64_t regions_of(const base::RunSummary& summary) {
+  std::uint64_t count = 0;
+  for (const auto& location : summary.locations) {
+    count += location.outside.regions_elsewhere;
+    for (std::size_t i = 0; i < summary.nodes.size(); ++i) {
+      count += location.sums[i].regions_elsewhere;
+      if (summary.nodes[i].kind != base::RunSummary::Kind::kFork)
+        count += location.sums[i].visits;
+    }
+  }
+  return count;
+}
+
+bool writes_less(const Trace& trace) {
+  return property_number(trace, "EVENTS_WRITTEN") < property_number(trace, "EVENTS_SEEN");
+}
+
+}  // namespace
+
+TEST_CASE("Summary: OpenMP programs - of a reduced run as the events of a full one") {
+  const char* program = GENERATE("cg_clang", "cg_gcc", "tasks_clang", "phases_gcc",
+                                 "irregular_clang", "shortloop_gcc", "heat_gfortran");
+  const int threads = GENERATE(1, 2);
+  CAPTURE(program, threads);
+  TemporaryFolder folder;
+  const Job job{.program = program, .threads = threads};
+  Job full = job;
+  full.settings["LIMIT"] = "0";
+  const Traced whole = trace(full, folder / "full");
+  const auto reduced = record(job, "3", folder / "reduced");
+  REQUIRE(reduced.size() == 1);
+  const bool chance = std::string(program).starts_with("tasks") && threads > 1;
+  if (!chance)  // which thread runs a task
+    CHECK(text(check_summary(whole.trace, reduced, SummaryOf::kOtherRun)) == "");
+  CHECK(writes_less(read_trace(folder / "reduced")));
+}
+
+TEST_CASE("Summary: MPI programs - of a reduced run as the events of a full one") {
+  const char* program = GENERATE("ring_gcc", "halo_clang", "persistent_gcc", "sweep_clang",
+                                 "allreduce_gcc", "onesided_gcc", "hybrid_clang");
+  const int ranks = GENERATE(1, 2, 4);
+  CAPTURE(program, ranks);
+  TemporaryFolder folder;
+  MpiJob job{.program = program, .ranks = ranks};
+  if (std::string(program).starts_with("hybrid")) job.threads = 2;
+  job.settings = {{"LIMIT", "0"}};
+  const Traced whole = trace_mpi(job, MpiWay::kOutside, folder / "full");
+  job.settings = {{"LIMIT", "3"}, {"MIN_GAP", "0"}};
+  trace_mpi(job, MpiWay::kInside, folder / "reduced");
+  const auto reduced = base::read_summaries(folder / "reduced");
+  REQUIRE(reduced.size() == static_cast<std::size_t>(ranks));
+  CHECK(text(check_summary(whole.trace, reduced, SummaryOf::kOtherRun)) == "");
+}
+
+TEST_CASE("Summary: killed - as the events that were recorded") {
+  const long kills = number_from_environment("REFRAIN_TEST_KILLS", 4);
+  for (long i = 0; i < kills; ++i) {
+    TemporaryFolder folder;
+    Job job{.program = "shortloop_clang",
+            .arguments = {"100000000", "1000", "200"},
+            .settings = {{"LIMIT", "0"}}};
+    job.kill_signal = SIGKILL;
+    job.kill_after = std::chrono::milliseconds(150 + 37 * i);
+    const Result result = run_job(job, Way::kRun, folder / "archive");
+    REQUIRE(result.signal == SIGKILL);
+    const Result recovered = run_refrain({"recover", (folder / "archive").string()});
+    INFO(recovered.errors);
+    REQUIRE(recovered.exit_status == 0);
+    const Trace trace = read_checked(folder / "archive");
+    const auto summaries = base::read_summaries(folder / "archive");
+    REQUIRE(summaries.size() == 1);
+    CHECK_FALSE(summaries[0].complete);
+    CHECK(regions_of(summaries[0]) > 100);
+    CHECK(kind_of(trace) == SummaryOf::kKilled);
+    CHECK(text(check_summary(trace, summaries, SummaryOf::kKilled)) == "");
+  }
+}
+
+TEST_CASE("Summary: memory - none, and too little") {
+  TemporaryFolder folder;
+  Job job{.program = "cg_clang"};
+  job.settings["SUMMARY_MEMORY"] = "0";
+  CHECK(record(job, "0", folder / "none").empty());
+  CHECK_FALSE(fs::exists(folder / "none" / "summary"));
+  job.settings["SUMMARY_MEMORY"] = "6K";
+  const auto little = record(job, "0", folder / "little");
+  REQUIRE(little.size() == 1);
+  std::uint64_t enters = 0;
+  const Trace trace = read_trace(folder / "little");
+  for (const Location& location : trace.locations)
+    for (const Event& event : location.events)
+      enters += event.type == EventType::kEnter &&
+                trace.regions.at(event.reference).flags == OTF2_REGION_FLAG_NONE;
+  const std::uint64_t regions = regions_of(little[0]);
+  // Forks that found no place are among those elsewhere.
+  CHECK(regions >= enters);
+  CHECK(regions < 2 * enters);
+  CHECK(std::any_of(little[0].nodes.begin(), little[0].nodes.end(), [](const auto& node) {
+    return node.kind == base::RunSummary::Kind::kOther;
+  }));
+}
+
+}  // namespace refrain::test

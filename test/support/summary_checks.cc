@@ -1,0 +1,298 @@
+#include "test/support/summary_checks.h"
+
+#include <otf2/otf2.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <sstream>
+#include <string>
+#include <utility>
+
+namespace refrain::test {
+namespace {
+
+using base::RunSummary;
+
+struct Sums {
+  std::uint64_t visits = 0, time = 0;
+  std::uint64_t least = ~std::uint64_t{0}, greatest = 0;
+  std::uint64_t sent = 0, received = 0, messages_sent = 0, messages_received = 0;
+  std::map<std::string, std::uint64_t> before;  // "": it was the first in its parent
+};
+using Path = std::vector<std::string>;
+using Paths = std::map<Path, Sums>;
+
+std::string name_of(const Region& region) {
+  return region.name + " " + region.file + ":" + std::to_string(region.begin_line);
+}
+
+bool is_loop(const Region& region) { return (region.flags & OTF2_REGION_FLAG_PHASE) != 0; }
+
+// --- From the events --------------------------------------------------------------------
+
+class Counter {
+ public:
+  explicit Counter(const Trace& trace) : trace_(trace) {}
+
+  Paths count(const Location& location) {
+    for (const Event& event : location.events) take(event);
+    return std::move(paths_);
+  }
+
+ private:
+  struct Open {
+    std::uint64_t begin;
+    std::string before;  // the sibling that has ended last
+  };
+
+  void take(const Event& event) {
+    switch (event.type) {
+      case EventType::kEnter:
+        return enter(event);
+      case EventType::kLeave:
+        return leave(event);
+      case EventType::kMpiSend:
+      case EventType::kMpiIsend:
+        return moved(event.sent, 0, 1, 0);
+      case EventType::kMpiRecv:
+      case EventType::kMpiIrecv:
+        return moved(0, event.received, 0, 1);
+      case EventType::kMpiCollectiveEnd:
+      case EventType::kMpiCollectiveComplete:
+        return moved(event.sent, event.received, 0, 0);
+      default:
+        return;
+    }
+  }
+
+  void enter(const Event& event) {
+    const Region& region = trace_.regions.at(event.reference);
+    if (is_loop(region)) return;
+    path_.push_back(name_of(region));
+    Sums& sums = paths_[path_];
+    ++sums.visits;
+    ++sums.before[open_.back().before];
+    open_.push_back({event.time, ""});
+  }
+
+  void leave(const Event& event) {
+    if (is_loop(trace_.regions.at(event.reference)) || path_.empty()) return;
+    Sums& sums = paths_[path_];
+    const std::uint64_t duration = event.time - open_.back().begin;
+    sums.time += duration;
+    sums.least = std::min(sums.least, duration);
+    sums.greatest = std::max(sums.greatest, duration);
+    open_.pop_back();
+    open_.back().before = path_.back();
+    path_.pop_back();
+  }
+
+  void moved(std::uint64_t sent, std::uint64_t received, int sends, int receives) {
+    Sums& sums = paths_[path_];
+    sums.sent += sent;
+    sums.received += received;
+    sums.messages_sent += static_cast<std::uint64_t>(sends);
+    sums.messages_received += static_cast<std::uint64_t>(receives);
+  }
+
+  const Trace& trace_;
+  Path path_;
+  std::vector<Open> open_{{0, ""}};
+  Paths paths_;
+};
+
+// --- From the summary -------------------------------------------------------------------
+
+// Nodes that are no regions of the archive are left out; what lies in them is their parent's.
+class Unfolder {
+ public:
+  Unfolder(const RunSummary& summary, const RunSummary::Location& location)
+      : summary_(summary), location_(location) {
+    for (const RunSummary::Node& node : summary.nodes) {
+      Path path;
+      if (node.parent != RunSummary::kNone) path = paths_[node.parent];
+      if (node.kind == RunSummary::Kind::kRegion) path.push_back(name(node));
+      if (node.kind == RunSummary::Kind::kOther) path.push_back("other");
+      paths_.push_back(std::move(path));
+    }
+    for (std::size_t i = 0; i < paths_.size(); ++i)
+      if (is_fork(summary.nodes[i].parent) && location.sums[i].visits != 0)
+        inside_[summary.nodes[i].parent] = paths_[i].back();
+  }
+
+  Paths unfold() {
+    Paths out;
+    for (std::size_t i = 0; i < paths_.size(); ++i) {
+      const RunSummary::Sums& from = location_.sums[i];
+      if (is_fork(i) || from.visits == 0) continue;
+      Sums& to = out[paths_[i]];
+      to.visits += from.visits;
+      to.time += from.time;
+      to.least = std::min(to.least, from.least);
+      to.greatest = std::max(to.greatest, from.greatest);
+      to.sent += from.bytes_sent;
+      to.received += from.bytes_received;
+      to.messages_sent += from.messages_sent;
+      to.messages_received += from.messages_received;
+    }
+    for (const RunSummary::Edge& edge : location_.edges) {
+      const std::uint32_t parent = summary_.nodes[edge.to].parent;
+      if (is_fork(parent)) continue;  // its predecessor is that of the fork
+      Path path = paths_[edge.to];
+      if (is_fork(edge.to)) path.push_back(inside_[edge.to]);
+      std::string before;
+      if (edge.from != parent)
+        before = is_fork(edge.from) ? inside_[edge.from] : paths_[edge.from].back();
+      out[path].before[before] += edge.count;
+    }
+    return out;
+  }
+
+ private:
+  bool is_fork(std::size_t node) const {
+    return node < summary_.nodes.size() &&
+           summary_.nodes[node].kind == RunSummary::Kind::kFork;
+  }
+  std::string name(const RunSummary::Node& node) const {
+    const RunSummary::Region& region = summary_.regions.at(node.region);
+    return region.name + " " + region.file + ":" + std::to_string(region.line);
+  }
+
+  const RunSummary& summary_;
+  const RunSummary::Location& location_;
+  std::vector<Path> paths_;
+  std::map<std::uint32_t, std::string> inside_;
+};
+
+// --- Comparison -------------------------------------------------------------------------
+
+class Comparer {
+ public:
+  Comparer(SummaryOf of, Problems& problems) : of_(of), problems_(problems) {}
+
+  void compare(const std::string& location, const Paths& events, const Paths& summary) {
+    std::vector<Path> paths;
+    for (const auto& [path, sums] : events) paths.push_back(path);
+    for (const auto& [path, sums] : summary)
+      if (!events.contains(path)) paths.push_back(path);
+    std::uint64_t visits = 0;
+    for (const Path& path : paths) {
+      where_ = location;
+      for (const std::string& name : path) where_ += " / " + name;
+      const auto a = events.find(path);
+      const auto b = summary.find(path);
+      const Sums none;
+      const Sums& x = a == events.end() ? none : a->second;
+      const Sums& y = b == summary.end() ? none : b->second;
+      visits += x.visits > y.visits ? x.visits - y.visits : y.visits - x.visits;
+      if (of_ == SummaryOf::kKilled) continue;
+      compare_path(x, y);
+    }
+    where_ = location;
+    if (of_ == SummaryOf::kKilled && visits > 1)
+      complain("visits differ by more than one event", visits, 1);
+  }
+
+ private:
+  void compare_path(const Sums& events, const Sums& summary) {
+    if (of_ == SummaryOf::kReduced) {
+      const bool polls = where_.find("MPI polls") != std::string::npos;
+      if (summary.visits < events.visits && !polls)
+        complain("visits", events.visits, summary.visits);
+      return;
+    }
+    equal("visits", events.visits, summary.visits);
+    equal("bytes sent", events.sent, summary.sent);
+    equal("bytes received", events.received, summary.received);
+    equal("messages sent", events.messages_sent, summary.messages_sent);
+    equal("messages received", events.messages_received, summary.messages_received);
+    if (events.before != summary.before) {
+      complain("predecessors", events.before.size(), summary.before.size());
+      for (const auto& [name, count] : events.before) note(" events: ", name, count);
+      for (const auto& [name, count] : summary.before) note(" summary: ", name, count);
+    }
+    if (of_ != SummaryOf::kSameRun) return;
+    // Ticks by which an archive moves an event, and the rates of clocks that are not the first
+    // rank's.
+    constexpr std::uint64_t kMoved = 40, kRate = 10'000;
+    near("time", events.time, summary.time, kMoved * events.visits + events.time / kRate);
+    near("greatest", events.greatest, summary.greatest, kMoved + events.greatest / kRate);
+    if (events.visits != 0)
+      near("least", events.least, summary.least, kMoved + events.least / kRate);
+  }
+
+  void equal(const char* what, std::uint64_t events, std::uint64_t summary) {
+    if (events != summary) complain(what, events, summary);
+  }
+  void near(const char* what, std::uint64_t events, std::uint64_t summary,
+            std::uint64_t room) {
+    if ((events > summary ? events - summary : summary - events) > room)
+      complain(what, events, summary);
+  }
+  void complain(const char* what, std::uint64_t events, std::uint64_t summary) {
+    std::ostringstream out;
+    out << where_ << ": " << what << ": " << events << " in the events, " << summary
+        << " in the summary";
+    if (problems_.size() < kMostProblems) problems_.push_back(out.str());
+  }
+  void note(const char* which, const std::string& name, std::uint64_t count) {
+    if (problems_.size() < kMostProblems)
+      problems_.push_back(which + (name.empty() ? "first" : name) + " " +
+                          std::to_string(count));
+  }
+
+  static constexpr std::size_t kMostProblems = 12;
+  SummaryOf of_;
+  Problems& problems_;
+  std::string where_;
+};
+
+}  // namespace
+
+Problems check_summary(const Trace& trace, const std::vector<RunSummary>& summaries,
+                       SummaryOf of) {
+  Problems problems;
+  Comparer comparer(of, problems);
+  std::map<std::uint64_t, std::pair<const RunSummary*, const RunSummary::Location*>> known;
+  for (const RunSummary& summary : summaries)
+    for (const RunSummary::Location& location : summary.locations)
+      known[location.reference] = {&summary, &location};
+  for (const Location& location : trace.locations) {
+    const auto found = known.find(location.reference);
+    Paths summary;
+    // A thread may have had no memory for it.
+    if (found == known.end() && of == SummaryOf::kReduced) continue;
+    if (found != known.end())
+      summary = Unfolder(*found->second.first, *found->second.second).unfold();
+    comparer.compare(location.name + " " + std::to_string(location.reference),
+                     Counter(trace).count(location), summary);
+    known.erase(location.reference);
+  }
+  for (const auto& [reference, what] : known)
+    problems.push_back("location " + std::to_string(reference) + " is not in the archive");
+  return problems;
+}
+
+SummaryOf kind_of(const Trace& trace) {
+  for (const Location& location : trace.locations)
+    for (const Event& event : location.events)
+      if (event.type == EventType::kMeasurementOff) return SummaryOf::kReduced;
+  const auto property = [&](const std::string& name) {
+    const auto found = trace.properties.find("REFRAIN::" + name);
+    return found == trace.properties.end() ? std::string() : found->second;
+  };
+  const auto is_zero = [&](const char* name) {
+    const std::string value = property(name);
+    return value.empty() || value == "0";
+  };
+  // With a limit, polls in a row are one region.
+  const bool whole = is_zero("SETTING::LIMIT") && is_zero("EVENTS_FILTERED") &&
+                     is_zero("LOST") && is_zero("EVENTS_UNMATCHED") &&
+                     is_zero("SENDS_DROPPED") && is_zero("RECEIVES_DROPPED") &&
+                     is_zero("COLLECTIVES_DROPPED");
+  if (!whole) return SummaryOf::kReduced;
+  return property("RECOVERED") == "1" ? SummaryOf::kKilled : SummaryOf::kSameRun;
+}
+
+}  // namespace refrain::test

@@ -1,0 +1,55 @@
+#include "tools/command/profile_command.h"
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <filesystem>
+
+#include "tools/command/profile_data.h"
+#include "tools/command/profile_screen.h"
+#include "tools/command/profile_source.h"
+#include "tools/command/progress_bar.h"
+#include "tools/command/terminal.h"
+
+namespace refrain::tools {
+
+void ProfileCommand::add_options(CLI::App& app) {
+  app.add_option("archive", archive_, "the archive's folder, or its traces.otf2")
+      ->required();
+  app.add_flag("--all", all_, "all call paths, parallel regions and MPI procedures");
+  auto* json = app.add_flag("--json", json_, "everything, as JSON");
+  app.add_flag("--csv", csv_, "a row for each call path and thread, as CSV")
+      ->excludes(json);
+  app.add_flag("--events", from_events_,
+               "from the events in the archive, although it has a summary");
+  app.add_flag("--quiet", quiet_, "print no progress");
+}
+
+int ProfileCommand::run() {
+  std::error_code error;
+  const std::filesystem::path folder(archive_);
+  if (std::filesystem::exists(folder / "spool", error) &&
+      !std::filesystem::exists(folder / "traces.otf2", error))
+    return fail("'" + archive_ + "' is a recording without an archive: 'refrain recover " +
+                archive_ + "' makes the archive");
+  ProgressBar bar("reading " + archive_, "events");
+  reader::Progress progress;
+  if (!quiet_)
+    progress = [&bar](std::uint64_t done, std::uint64_t of) { bar.show(done, of); };
+  const ProfiledRun profiled = read_profiled_run(archive_, from_events_, progress);
+  bar.remove();
+  if (!profiled.error.empty()) return fail(profiled.error);
+  std::string text;
+  if (json_) {
+    text = profile_json(profiled);
+  } else if (csv_) {
+    text = profile_csv(profiled);
+  } else {
+    for (const std::string& line :
+         profile_screen(profiled, {.width = terminal_size().columns, .all = all_}))
+      text += line + "\n";
+  }
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  return kDone;
+}
+
+}  // namespace refrain::tools

@@ -1,0 +1,240 @@
+#include "tools/command/profile_data.h"
+
+#include <fmt/format.h>
+
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+namespace refrain::tools {
+namespace {
+
+using analysis::ClassTimes;
+using analysis::RunProfile;
+using analysis::TimeClass;
+using json = nlohmann::ordered_json;
+
+constexpr std::uint32_t kNone = RunProfile::kNone;
+
+json or_null(std::uint32_t index) { return index == kNone ? json(nullptr) : json(index); }
+
+json json_of(const ClassTimes& times) {
+  json out = json::object();
+  for (std::size_t i = 0; i < times.size(); ++i)
+    out[std::string(class_name(static_cast<TimeClass>(i))) + "_ns"] = times[i];
+  return out;
+}
+
+json json_of(const analysis::RunEfficiencies& e) {
+  json out = {{"parallel", e.parallel},
+              {"load_balance", e.load_balance},
+              {"communication", e.communication}};
+  if (!e.has_mpi) return out;
+  out["mpi"] = e.mpi;
+  out["mpi_load_balance"] = e.mpi_load_balance;
+  out["mpi_communication"] = e.mpi_communication;
+  out["openmp"] = e.openmp;
+  return out;
+}
+
+json json_of(const RunProfile::Process& process) {
+  return {{"process", process.number},    {"rank", or_null(process.rank)},
+          {"host", process.host},         {"program", process.program},
+          {"complete", process.complete}, {"ticks_per_second", process.ticks_per_second},
+          {"time_ticks", process.time}};
+}
+
+json json_of(const RunProfile::Sums& sums) {
+  return {{"location", sums.location},
+          {"visits", sums.visits},
+          {"time_ticks", sums.time},
+          {"own_ticks", sums.own},
+          {"management_ticks", sums.management},
+          {"elsewhere_ticks", sums.elsewhere},
+          {"regions_elsewhere", sums.regions_elsewhere},
+          {"minimum_ticks", sums.minimum},
+          {"maximum_ticks", sums.maximum},
+          {"bytes_sent", sums.bytes_sent},
+          {"bytes_received", sums.bytes_received},
+          {"messages_sent", sums.messages_sent},
+          {"messages_received", sums.messages_received},
+          {"forks", sums.forks},
+          {"fork_ticks", sums.fork_time}};
+}
+
+// Name, file and line of a region; the role and paradigm are OTF2's numbers.
+void put_region(json& out, const RunProfile& profile, std::uint32_t region) {
+  const RunProfile::Region none{.name = "other regions"};
+  const RunProfile::Region& from = region == kNone ? none : profile.regions[region];
+  out["name"] = from.name;
+  out["file"] = from.file;
+  out["line"] = from.line;
+  out["role"] = from.role;
+  out["paradigm"] = from.paradigm;
+}
+
+json path_json(const ProfiledRun& run, std::uint32_t number) {
+  const RunProfile::Path& path = run.profile.paths[number];
+  const analysis::PathTotal& total = run.totals.paths[number];
+  json out = {{"path", number}, {"parent", or_null(path.parent)}};
+  put_region(out, run.profile, path.region);
+  out["site"] = path.site;
+  out["class"] = class_name(path.cls);
+  out["visits"] = total.visits;
+  out["time_ns"] = total.time_ns;
+  out["own_ns"] = total.own_ns;
+  out["management_ns"] = total.management_ns;
+  out["minimum_ns"] = total.minimum_ns;
+  out["maximum_ns"] = total.maximum_ns;
+  out["bytes_sent"] = total.bytes_sent;
+  out["bytes_received"] = total.bytes_received;
+  out["messages_sent"] = total.messages_sent;
+  out["messages_received"] = total.messages_received;
+  out["locations"] = json::array();
+  for (const RunProfile::Sums& sums : path.sums) out["locations"].push_back(json_of(sums));
+  return out;
+}
+
+json location_json(const ProfiledRun& run, std::uint32_t number) {
+  const RunProfile::Location& location = run.profile.locations[number];
+  return {{"location", number},
+          {"reference", location.reference},
+          {"process", location.process},
+          {"thread", location.thread},
+          {"primary", location.primary},
+          {"worker", location.worker},
+          {"time_ticks", run.profile.time_of(number)},
+          {"outside_ticks", location.outside},
+          {"outside_class", class_name(run.profile.outside_class(number))},
+          {"elsewhere_ticks", location.elsewhere},
+          {"classes", json_of(run.totals.by_location[number])}};
+}
+
+json region_json(const ProfiledRun& run, const analysis::ParallelRegion& region) {
+  json out = json::object();
+  put_region(out, run.profile, region.region);
+  out["forks"] = region.forks;
+  out["visits"] = region.visits;
+  out["fork_ns"] = region.fork_ns;
+  out["time_ns"] = region.total_ns();
+  out["classes"] = json_of(region.times);
+  out["useful_ns_by_location"] = region.busy_ns;
+  return out;
+}
+
+json procedure_json(const analysis::MpiProcedure& procedure) {
+  return {{"name", procedure.name},
+          {"class", class_name(procedure.cls)},
+          {"calls", procedure.calls},
+          {"time_ns", procedure.time_ns},
+          {"minimum_ns", procedure.minimum_ns},
+          {"maximum_ns", procedure.maximum_ns},
+          {"bytes_sent", procedure.bytes_sent},
+          {"bytes_received", procedure.bytes_received},
+          {"messages", procedure.messages},
+          {"average_bytes", procedure.average_bytes()}};
+}
+
+std::string quoted(const std::string& text) {
+  std::string out = "\"";
+  for (const char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return out + '"';
+}
+
+class CsvWriter {
+ public:
+  explicit CsvWriter(const ProfiledRun& run) : profile_(run.profile) {}
+
+  std::string take() {
+    out_ =
+        "path,parent,name,file,line,site,class,process,rank,thread,visits,time_ns,own_ns,"
+        "management_ns,elsewhere_ns,minimum_ns,maximum_ns,bytes_sent,bytes_received,"
+        "messages_sent,messages_received\n";
+    for (std::uint32_t i = 0; i < profile_.locations.size(); ++i) outside(i);
+    for (std::uint32_t i = 0; i < profile_.paths.size(); ++i)
+      for (const RunProfile::Sums& sums : profile_.paths[i].sums) row(i, sums);
+    return std::move(out_);
+  }
+
+ private:
+  template <typename Ticks>
+  std::string ns(std::uint32_t location, Ticks ticks) const {
+    return fmt::format("{:.3f}",
+                       profile_.nanoseconds(location, static_cast<double>(ticks)));
+  }
+
+  std::string who(std::uint32_t location) const {
+    const RunProfile::Process& process = profile_.process_of(location);
+    return fmt::format("{},{},{}", process.number,
+                       process.rank == kNone ? "" : std::to_string(process.rank),
+                       profile_.locations[location].thread);
+  }
+
+  // No path: the location itself.
+  void outside(std::uint32_t number) {
+    const RunProfile::Location& location = profile_.locations[number];
+    fmt::format_to(std::back_inserter(out_), ",,,,,,{},{},1,{},{},0,{},,,,,,\n",
+                   class_name(profile_.outside_class(number)), who(number),
+                   ns(number, profile_.time_of(number)), ns(number, location.outside),
+                   ns(number, location.elsewhere));
+  }
+
+  void row(std::uint32_t number, const RunProfile::Sums& sums) {
+    const RunProfile::Path& path = profile_.paths[number];
+    const RunProfile::Region none{.name = "other regions"};
+    const RunProfile::Region& region =
+        path.region == kNone ? none : profile_.regions[path.region];
+    const std::uint32_t at = sums.location;
+    fmt::format_to(std::back_inserter(out_),
+                   "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", number,
+                   path.parent == kNone ? "" : std::to_string(path.parent),
+                   quoted(region.name), quoted(region.file), region.line, quoted(path.site),
+                   class_name(path.cls), who(at), sums.visits, ns(at, sums.time),
+                   ns(at, sums.own), ns(at, sums.management), ns(at, sums.elsewhere),
+                   ns(at, sums.minimum), ns(at, sums.maximum), sums.bytes_sent,
+                   sums.bytes_received, sums.messages_sent, sums.messages_received);
+  }
+
+  const RunProfile& profile_;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string profile_json(const ProfiledRun& run) {
+  const analysis::ProfileTotals& totals = run.totals;
+  json out = {{"format", "refrain profile"},
+              {"version", 1},
+              {"archive", run.archive},
+              {"command", run.command},
+              {"source", run.from_events ? "events" : "summary"},
+              {"intervals_not_written", run.gaps},
+              {"events_seen", run.events_seen},
+              {"events_written", run.events_written},
+              {"run_ns", totals.run_ns},
+              {"time_ns", totals.time_ns},
+              {"outside_ns", totals.outside_ns},
+              {"elsewhere_ns", totals.elsewhere_ns},
+              {"regions_elsewhere", totals.regions_elsewhere},
+              {"efficiencies", json_of(totals.efficiencies)},
+              {"classes", json_of(totals.times)}};
+  out["processes"] = json::array();
+  for (const auto& process : run.profile.processes)
+    out["processes"].push_back(json_of(process));
+  out["locations"] = json::array();
+  for (std::uint32_t i = 0; i < run.profile.locations.size(); ++i)
+    out["locations"].push_back(location_json(run, i));
+  out["paths"] = json::array();
+  for (std::uint32_t i = 0; i < run.profile.paths.size(); ++i)
+    out["paths"].push_back(path_json(run, i));
+  out["parallel_regions"] = json::array();
+  for (const auto& region : totals.parallel_regions)
+    out["parallel_regions"].push_back(region_json(run, region));
+  out["mpi"] = json::array();
+  for (const auto& procedure : totals.mpi) out["mpi"].push_back(procedure_json(procedure));
+  // A name that is no UTF-8 must not cost the rest.
+  return out.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+std::string profile_csv(const ProfiledRun& run) { return CsvWriter(run).take(); }
+
+}  // namespace refrain::tools

@@ -1,0 +1,83 @@
+#include "tools/command/profile_source.h"
+
+#include <charconv>
+#include <exception>
+#include <filesystem>
+
+#include "analysis/event_summary.h"
+#include "base/run_summary.h"
+
+namespace refrain::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string folder_of(const std::string& archive) {
+  std::error_code error;
+  if (fs::is_directory(archive, error)) return archive;
+  const std::string folder = fs::path(archive).parent_path();
+  return folder.empty() ? "." : folder;
+}
+
+std::uint64_t number(const std::map<std::string, std::string>& properties,
+                     const std::string& name) {
+  std::uint64_t value = 0;
+  const auto found = properties.find("REFRAIN::" + name);
+  if (found != properties.end())
+    std::from_chars(found->second.data(), found->second.data() + found->second.size(),
+                    value);
+  return value;
+}
+
+// What the anchor file says of the run.
+std::string read_facts(ProfiledRun& run) {
+  reader::ArchiveStream stream;
+  std::string error = stream.open_anchor(run.archive);
+  if (!error.empty()) return error;
+  const auto& properties = stream.definitions().properties;
+  const auto command = properties.find("REFRAIN::COMMAND");
+  if (command != properties.end()) run.command = command->second;
+  run.events_seen = number(properties, "EVENTS_SEEN");
+  run.events_written = number(properties, "EVENTS_WRITTEN");
+  return error;
+}
+
+}  // namespace
+
+ProfiledRun read_profiled_run(const std::string& archive, bool from_events,
+                              const reader::Progress& progress) {
+  ProfiledRun run;
+  run.archive = archive;
+  run.asked_for_events = from_events;
+  std::error_code error;
+  if (!fs::exists(archive, error)) {
+    run.error = "'" + archive + "' does not exist";
+    return run;
+  }
+  std::vector<base::RunSummary> summaries;
+  try {
+    if (!from_events) summaries = base::read_summaries(folder_of(archive));
+  } catch (const std::exception& problem) {
+    run.error = problem.what();
+    return run;
+  }
+  run.error = read_facts(run);
+  // A summary may be all that there is.
+  if (!summaries.empty() && !fs::exists(folder_of(archive) + "/traces.otf2", error))
+    run.error.clear();
+  if (!run.error.empty()) return run;
+  if (summaries.empty()) {
+    run.from_events = true;
+    analysis::EventSummary events = analysis::summarize_events(archive, progress);
+    run.error = events.error;
+    run.gaps = events.gaps;
+    if (run.events_seen == 0) run.events_written = events.events;
+    summaries = std::move(events.processes);
+  }
+  if (!run.error.empty()) return run;
+  run.profile = analysis::merge_summaries(summaries);
+  run.totals = analysis::total(run.profile);
+  return run;
+}
+
+}  // namespace refrain::tools

@@ -1,0 +1,33 @@
+// A run's profile and what else `refrain profile` says of it, read from an archive.
+//
+// Place in the flow: ARCHITECTURE.md, step 11. Thread-safety: one call a process at a time.
+// Errors: one line. Ownership: plain values.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "analysis/profile_totals.h"
+#include "analysis/run_profile.h"
+#include "reader/archive_stream.h"
+
+namespace refrain::tools {
+
+struct ProfiledRun {
+  std::string error;
+  std::string archive;
+  std::string command;  // empty: not known
+  bool from_events = false;
+  bool asked_for_events = false;
+  std::uint64_t gaps = 0;            // of those events: intervals that were not written
+  std::uint64_t events_seen = 0;     // callbacks; 0: not known
+  std::uint64_t events_written = 0;  // of these; of archives of other tools: records
+  analysis::RunProfile profile;
+  analysis::ProfileTotals totals;
+};
+
+// `archive`: its folder, or its traces.otf2. `from_events`: although there is a summary.
+ProfiledRun read_profiled_run(const std::string& archive, bool from_events,
+                              const reader::Progress& progress);
+
+}  // namespace refrain::tools

@@ -1,0 +1,376 @@
+#include "tracer/recorder/call_tree.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <bit>
+
+namespace refrain::recorder {
+
+using spool::CallEdge;
+using spool::CallKey;
+using spool::CallNode;
+using spool::CallTreeHeader;
+using spool::RecordWords;
+
+namespace {
+
+// ompt_mutex_t, ompt_scope_endpoint_t, ompt_task_status_t
+constexpr std::uint8_t kTestLock = 2;
+constexpr std::uint8_t kTestNestLock = 4;
+constexpr std::uint8_t kCritical = 5;
+constexpr std::uint8_t kAtomic = 6;
+constexpr std::uint8_t kOrdered = 7;
+constexpr std::uint8_t kScopeBegin = 1;
+constexpr std::uint8_t kTaskComplete = 1;
+constexpr std::uint8_t kTaskCancel = 3;
+constexpr std::uint8_t kTaskDetach = 4;
+
+constexpr std::uint32_t kNodesAtOnce = 128;  // 16 KiB
+constexpr std::uint32_t kEdgesAtOnce = 512;
+
+// The call that waits goes on until the release.
+bool spans_block(std::uint8_t mutex) noexcept {
+  return mutex == kCritical || mutex == kAtomic || mutex == kOrdered;
+}
+// What lies between the two is a region of its own.
+bool has_block(std::uint8_t mutex) noexcept {
+  return mutex == kCritical || mutex == kOrdered;
+}
+
+std::uint8_t sub_of(const RecordWords& record) noexcept {
+  return static_cast<std::uint8_t>(record.meta >> RecordWords::kSubShift);
+}
+
+std::uint64_t a48_of(const RecordWords& record) noexcept {
+  return (record.meta >> RecordWords::kHighShift & 0xffff) << 32 |
+         (record.meta >> RecordWords::kLowShift & 0xffffffff);
+}
+
+std::size_t slot_of(std::uint32_t place, CallKey key, std::size_t mask) noexcept {
+  std::uint64_t hash = key.payload ^ std::uint64_t{key.what} << 44;
+  hash = (hash ^ std::uint64_t{place} << 17) * 0x9E3779B97F4A7C15u;
+  hash = (hash ^ hash >> 32) * 0xBF58476D1CE4E5B9u;
+  return static_cast<std::size_t>(hash >> 32) & mask;
+}
+
+// A position is the pointer into the edge that was taken last: whether a child of the current
+// node comes next, or its next sibling.
+constexpr std::size_t kEdgeWords = sizeof(CallEdge) / sizeof(std::uint32_t);
+constexpr std::size_t kNextWord = offsetof(CallEdge, next) / sizeof(std::uint32_t);
+
+constexpr CallKey kOther{spool::kOtherRegions, 0};
+
+std::uint32_t* new_index(std::size_t size) noexcept {
+  void* const pages = mmap(nullptr, size * sizeof(std::uint32_t), PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return pages == MAP_FAILED ? nullptr : static_cast<std::uint32_t*>(pages);
+}
+
+}  // namespace
+
+constinit CallNode CallTree::s_no_node{};
+constinit CallEdge CallTree::s_no_edge{};
+
+bool CallTree::open(void* area, std::uint64_t bytes, Pages& pages) noexcept {
+  close();
+  const std::uint32_t nodes = spool::call_tree_nodes(bytes);
+  if (nodes < 2) return false;
+  const std::uint32_t edges = spool::kEdgesPerNode * nodes;
+  node_mask_ = std::bit_ceil(std::size_t{nodes} * 2) - 1;
+  edge_mask_ = std::bit_ceil(std::size_t{edges} * 2) - 1;
+  node_index_ = new_index(node_mask_ + 1);
+  edge_index_ = new_index(edge_mask_ + 1);
+  if (node_index_ == nullptr || edge_index_ == nullptr) {
+    close();
+    return false;
+  }
+  auto* const begin = static_cast<std::byte*>(area);
+  pages_ = &pages;
+  pages_->use_tree(0, spool::kCallTreeHeaderBytes);
+  header_ = reinterpret_cast<CallTreeHeader*>(begin);
+  nodes_ = reinterpret_cast<CallNode*>(begin + spool::kCallTreeHeaderBytes);
+  edges_ = reinterpret_cast<CallEdge*>(begin + spool::call_edge_offset(nodes, 0));
+  header_->node_capacity = nodes;
+  header_->edge_capacity = edges;
+  current_ = nodes_;
+  nodes_ready_ = edges_ready_ = 0;
+  tasks_ = 0;
+  tests_lock_ = false;
+  left_task_ = {};
+  // The root, which is never entered, and the two edges that lead nowhere.
+  add_node({}, nodes);
+  header_->edges.store(spool::kNoEdge, std::memory_order_relaxed);
+  add_edge(spool::kUnknownPlace, spool::kRootNode, edge_mask_ + 1);
+  add_edge(spool::kUnknownPlace, spool::kRootNode, edge_mask_ + 1);
+  prediction_ = &edges_[spool::kNoEdge].first;
+  elsewhere_ = 0;
+  return true;
+}
+
+void CallTree::close() noexcept {
+  if (node_index_ != nullptr) munmap(node_index_, (node_mask_ + 1) * sizeof(std::uint32_t));
+  if (edge_index_ != nullptr) munmap(edge_index_, (edge_mask_ + 1) * sizeof(std::uint32_t));
+  node_index_ = edge_index_ = nullptr;
+  header_ = nullptr;
+  prediction_ = &s_no_edge.first;
+  nodes_ = current_ = &s_no_node;
+  edges_ = &s_no_edge;
+  elsewhere_ = 1;
+}
+
+// The edge to take now, where it is not the predicted one. False: there is no node for it.
+__attribute__((noinline)) bool CallTree::find(CallKey key, std::uint32_t& index) noexcept {
+  if (tests_lock_) settle_test();
+  if (elsewhere_ != 0 || current_->what == spool::kOtherRegions) return false;
+  const auto word =
+      static_cast<std::size_t>(prediction_ - reinterpret_cast<std::uint32_t*>(edges_));
+  const auto last = static_cast<std::uint32_t>(word / kEdgeWords);
+  const bool sibling = word % kEdgeWords == kNextWord;
+  std::uint32_t from = spool::kFirstChild | number_of(current_);
+  if (sibling) from = last == spool::kStrayEdge ? spool::kUnknownPlace : edges_[last].to;
+  std::size_t at = 0;
+  index = find_edge(from, key, at);
+  if (index == spool::kNoEdge) {
+    std::uint32_t node = find_child(key);
+    if (node == spool::kRootNode) {
+      // The parent's one for all others may use what is kept back for these.
+      const std::uint32_t most = header_->node_capacity;
+      node = add_node(key, most - most / 8);
+      if (node == spool::kRootNode) {
+        header_->regions_elsewhere.store(header_->regions_elsewhere + 1,
+                                         std::memory_order_relaxed);
+        node = find_child(kOther);
+        if (node == spool::kRootNode) node = add_node(kOther, most);
+        if (node == spool::kRootNode) return false;
+        index = find_edge(from, kOther, at);
+      }
+    }
+    if (index == spool::kNoEdge) index = add_edge(from, node, at);
+    if (index == spool::kStrayEdge) {
+      edges_[index].to = node;
+      ++nodes_[node].visits_elsewhere;
+      header_->visits_elsewhere.store(header_->visits_elsewhere + 1,
+                                      std::memory_order_relaxed);
+    }
+  }
+  if (last != spool::kStrayEdge && index != spool::kStrayEdge) *prediction_ = index;
+  return true;
+}
+
+// `at`: where it is in the index, or would be.
+std::uint32_t CallTree::find_edge(std::uint32_t from, CallKey key,
+                                  std::size_t& at) noexcept {
+  at = edge_mask_ + 1;
+  if (from == spool::kUnknownPlace) return spool::kNoEdge;
+  for (at = slot_of(from, key, edge_mask_);; at = (at + 1) & edge_mask_) {
+    const std::uint32_t index = edge_index_[at];
+    if (index == 0) return spool::kNoEdge;
+    const CallNode& node = nodes_[edges_[index].to];
+    if (edges_[index].from == from && node.payload == key.payload && node.what == key.what)
+      return index;
+  }
+}
+
+// Of the current node; the root if there is none.
+std::uint32_t CallTree::find_child(CallKey key) noexcept {
+  const std::uint32_t parent = number_of(current_);
+  for (std::size_t at = slot_of(parent, key, node_mask_);; at = (at + 1) & node_mask_) {
+    const std::uint32_t index = node_index_[at];
+    if (index == 0) return spool::kRootNode;
+    const CallNode& node = nodes_[index];
+    if (node.parent == parent && node.payload == key.payload && node.what == key.what)
+      return index;
+  }
+}
+
+// Under the current node, if there are fewer than `most`; the root if not.
+std::uint32_t CallTree::add_node(CallKey key, std::uint32_t most) noexcept {
+  const std::uint32_t index = header_->nodes.load(std::memory_order_relaxed);
+  if (index >= most) return spool::kRootNode;
+  if (index >= nodes_ready_) {
+    const std::uint32_t ready = std::min(index + kNodesAtOnce, header_->node_capacity);
+    pages_->use_tree(spool::call_node_offset(index), spool::call_node_offset(ready));
+    nodes_ready_ = ready;
+  }
+  const std::uint32_t parent = number_of(current_);
+  CallNode& node = nodes_[index];
+  node.payload = key.payload;
+  node.what = key.what;
+  node.parent = parent;
+  node.least = ~std::uint64_t{0};
+  // Release: complete before it counts, for who reads it meanwhile or after a kill.
+  header_->nodes.store(index + 1, std::memory_order_release);
+  if (index == spool::kRootNode) return index;
+  std::size_t at = slot_of(parent, key, node_mask_);
+  while (node_index_[at] != 0) at = (at + 1) & node_mask_;
+  node_index_[at] = index;
+  return index;
+}
+
+// The stray one if there is no place for it, or if it has none in the index.
+std::uint32_t CallTree::add_edge(std::uint32_t from, std::uint32_t to,
+                                 std::size_t at) noexcept {
+  const std::uint32_t index = header_->edges.load(std::memory_order_relaxed);
+  const bool known = at <= edge_mask_;
+  if (index >= header_->edge_capacity || (!known && index >= spool::kFirstEdge))
+    return spool::kStrayEdge;
+  if (index >= edges_ready_) {
+    const std::uint32_t ready = std::min(index + kEdgesAtOnce, header_->edge_capacity);
+    pages_->use_tree(spool::call_edge_offset(header_->node_capacity, index),
+                     spool::call_edge_offset(header_->node_capacity, ready));
+    edges_ready_ = ready;
+  }
+  edges_[index].to = to;
+  edges_[index].from = from;
+  header_->edges.store(index + 1, std::memory_order_release);  // as above
+  if (known) edge_index_[at] = index;
+  return index;
+}
+
+__attribute__((noinline)) void CallTree::keep_elsewhere(std::uint64_t ticks) noexcept {
+  if (!is_open()) return;
+  if (elsewhere_++ == 0) elsewhere_since_ = ticks;
+  ++current_->regions_elsewhere;
+  // Nothing is predicted while it lasts.
+  prediction_ = &edges_[spool::kStrayEdge].first;
+}
+
+__attribute__((noinline)) void CallTree::leave_elsewhere(std::uint64_t ticks) noexcept {
+  if (!is_open() || --elsewhere_ != 0) return;
+  if (ticks > elsewhere_since_) current_->time_elsewhere += ticks - elsewhere_since_;
+  prediction_ = &edges_[spool::kStrayEdge].next;
+}
+
+__attribute__((noinline)) void CallTree::end_outer(std::uint8_t begin_kind,
+                                                   std::uint64_t ticks) noexcept {
+  if (!is_open()) return;
+  if (tests_lock_) settle_test();
+  if (elsewhere_ != 0) return leave_elsewhere(ticks);
+  const bool of_team =
+      begin_kind == spool::kParallelBegin || begin_kind == spool::kImplicitTaskBegin;
+  for (const CallNode* node = current_; node != nodes_; node = nodes_ + node->parent) {
+    const auto kind = static_cast<std::uint8_t>(node->what);
+    // Which kinds the others were is not known: the innermost ends.
+    if (kind == begin_kind || node->what == spool::kOtherRegions)
+      return leave_to(node, ticks);
+    if (kind == spool::kImplicitTaskBegin && !of_team) return;
+  }
+}
+
+void CallTree::leave_to(const CallNode* last, std::uint64_t ticks) noexcept {
+  const CallNode* left = nullptr;
+  while (left != last) {
+    left = current_;
+    if (tasks_ != 0 && open_tasks_[tasks_ - 1].node == number_of(left)) --tasks_;
+    leave(ticks);
+  }
+}
+
+// --- Explicit tasks: as RecordInterpreter::schedule_task() ---------------------------
+
+std::uint32_t CallTree::first_task_of_team() const noexcept {
+  std::uint32_t first = tasks_;
+  for (const CallNode* node = current_; node != nodes_; node = nodes_ + node->parent) {
+    if (static_cast<std::uint8_t>(node->what) == spool::kImplicitTaskBegin) return first;
+    if (first != 0 && open_tasks_[first - 1].node == number_of(node)) --first;
+  }
+  return first;
+}
+
+void CallTree::enter_task(const OpenTask& task, std::uint64_t ticks) noexcept {
+  enter(task.key, ticks);
+  if (elsewhere_ != 0) return leave_elsewhere(ticks);
+  if (tasks_ == kMostTasks) return leave(ticks);
+  open_tasks_[tasks_] = task;
+  open_tasks_[tasks_++].node = number_of(current_);
+}
+
+void CallTree::task_schedule(const RecordWords& record) noexcept {
+  if (!is_open()) return;
+  if (tests_lock_) settle_test();
+  if (elsewhere_ != 0) return;
+  const std::uint64_t ticks = record.ticks;
+  const auto flags = static_cast<std::uint16_t>(record.payload >> 48);
+  const std::uint8_t status = sub_of(record);
+  const bool next_explicit = (flags & spool::kTaskNextExplicit) != 0;
+  const bool ends =
+      (status == kTaskComplete || status == kTaskCancel || status == kTaskDetach) &&
+      (flags & spool::kTaskPriorExplicit) != 0;
+  const std::uint64_t id = a48_of(record);
+  const std::uint32_t base = first_task_of_team();
+  const bool runs = tasks_ > base;
+  const OpenTask prior = runs ? open_tasks_[tasks_ - 1] : OpenTask{};
+  if (runs && ends && next_explicit && prior.id == id) {
+    // The runtime reported before that this one runs again; the one that it left then has ended.
+    if (left_task_.key.what != 0) point(left_task_.key, ticks);
+    left_task_ = {};
+  } else if (runs && ends) {
+    leave_to(nodes_ + prior.node, ticks);
+  } else if (runs) {
+    left_task_ = prior;
+  }
+  if (!next_explicit) {
+    if (tasks_ > base) leave_to(nodes_ + open_tasks_[base].node, ticks);
+    return;
+  }
+  for (std::uint32_t i = base; i < tasks_; ++i) {
+    if (open_tasks_[i].id != id) continue;
+    if (i + 1 < tasks_) leave_to(nodes_ + open_tasks_[i + 1].node, ticks);
+    return;
+  }
+  enter_task({0, id, CallKey::of(record)}, ticks);
+}
+
+// --- Locks: as RecordInterpreter::acquire(), acquired(), released() ------------------
+
+// The test failed: nothing tells when it returned.
+void CallTree::settle_test() noexcept {
+  tests_lock_ = false;
+  leave(current_->enter_ticks);
+}
+
+void CallTree::mutex_acquire(const RecordWords& record) noexcept {
+  enter(CallKey::of(record), record.ticks);
+  const std::uint8_t mutex = sub_of(record);
+  if (elsewhere_ != 0 || (mutex != kTestLock && mutex != kTestNestLock)) return;
+  tests_lock_ = true;
+  prediction_ = &edges_[spool::kStrayEdge].first;  // whatever comes next settles it
+}
+
+void CallTree::mutex_acquired(const RecordWords& record) noexcept {
+  if (!is_open()) return;
+  tests_lock_ = false;
+  const std::uint8_t mutex = sub_of(record);
+  const bool waits = elsewhere_ != 0 || current_->what == spool::kOtherRegions ||
+                     static_cast<std::uint8_t>(current_->what) == spool::kMutexAcquire;
+  const CallKey key = CallKey::of(record);
+  if (!waits) enter(CallKey::make(spool::kMutexAcquire, mutex, key.payload), record.ticks);
+  if (!spans_block(mutex)) return leave(record.ticks);
+  if (has_block(mutex)) enter(key, record.ticks);
+}
+
+// A lock that the task has already is taken again, in the call that waits for it; or it is given
+// back in part.
+void CallTree::nest_lock(const RecordWords& record) noexcept {
+  if (!is_open()) return;
+  const bool takes = sub_of(record) == kScopeBegin;
+  if (takes && elsewhere_ == 0 &&
+      static_cast<std::uint8_t>(current_->what) == spool::kMutexAcquire) {
+    tests_lock_ = false;
+    leave(record.ticks);
+  } else if (takes && elsewhere_ != 0) {
+    leave_elsewhere(record.ticks);
+  }
+  point(CallKey::of(record), record.ticks);
+}
+
+void CallTree::mutex_released(const RecordWords& record) noexcept {
+  const std::uint8_t mutex = sub_of(record);
+  if (!is_open() || !spans_block(mutex)) return;
+  if (tests_lock_) settle_test();
+  if (has_block(mutex) && elsewhere_ != 0) leave_elsewhere(record.ticks);
+  end(spool::kMutexAcquire, record.ticks);
+}
+
+}  // namespace refrain::recorder

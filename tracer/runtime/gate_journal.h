@@ -1,0 +1,91 @@
+// What the gate decides: cuts go to the board and the journal, marks of loops and iterations to the
+// journal.
+//
+// Place in the flow: ARCHITECTURE.md, steps 5 and 6. Called by the gate while it takes a symbol.
+// Thread-safety: none, the primary thread's; set_processes() under the session's lock by the same
+// thread. Ownership: everything it writes to must outlive it.
+// Cost: a few records; no lock, no allocation. The body of a new loop is up to kMaxReported records.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "filters/iteration_gate.h"
+#include "filters/rolling_limit.h"
+#include "tracer/recorder/decision_board.h"
+#include "tracer/recorder/spool_file.h"
+#include "tracer/runtime/code_places.h"
+#include "tracer/runtime/journal_writer.h"
+#include "tracer/runtime/symbol_stream.h"
+
+namespace refrain::runtime {
+
+class GateJournal final : public filters::GateSink {
+ public:
+  static constexpr std::uint32_t kMaxReported = 4096;  // symbols of a body
+
+  // With `budget_bytes`, of the archive, the gate's limit comes down as `budget` is used.
+  GateJournal(Journal& journal, recorder::DecisionBoard& board, SymbolStream& stream,
+              CodePlaces& code, const recorder::Budget& budget,
+              std::uint64_t budget_bytes) noexcept
+      : journal_(journal),
+        board_(board),
+        stream_(stream),
+        code_(code),
+        budget_(budget),
+        rolling_(budget_bytes) {}
+
+  // The job has so many processes, which share the budget.
+  void set_processes(std::uint32_t processes) noexcept { processes_ = processes; }
+  // All processes of the job have met; marks of iterations say how often.
+  void pass_anchor() noexcept { ++anchors_; }
+
+  // The gate is not used any more: ends open loops and the open gap, so that everything from
+  // `epoch` on is written.
+  void give_up(std::uint64_t epoch, std::uint64_t ticks) noexcept;
+
+  void suspend(std::uint64_t gap, filters::CutPoint from,
+               filters::CutReason reason) noexcept override;
+  void resume(std::uint64_t gap, filters::CutPoint from,
+              filters::CutReason reason) noexcept override;
+  void suspend_earlier(std::uint64_t gap, filters::CutPoint from) noexcept override;
+  void gap(std::uint64_t gap, filters::CutPoint from,
+           filters::CutPoint to) noexcept override;
+  void keep_from(filters::CutPoint cut) noexcept override {
+    board_.set_keep_from(cut.epoch);
+  }
+  void loop_body(const filters::LoopMark& mark) noexcept override;
+  void loop_found(const filters::LoopMark& mark) noexcept override;
+  void iteration(const filters::LoopMark& mark) noexcept override;
+  void iteration_end(const filters::LoopMark& mark) noexcept override;
+  void mismatch(const filters::LoopMark& mark) noexcept override;
+  void loop_left(const filters::LoopMark& mark) noexcept override;
+  void marks_end(const filters::LoopMark& mark) noexcept override;
+  void skipped_summary(const filters::SkippedIterations& skipped) noexcept override;
+  void slow_iteration(const filters::SlowIteration& slow) noexcept override;
+
+ private:
+  void put_metrics(const filters::LoopMark& mark) noexcept;
+
+  Journal& journal_;
+  recorder::DecisionBoard& board_;
+  SymbolStream& stream_;
+  CodePlaces& code_;
+  const recorder::Budget& budget_;
+  filters::RollingLimit rolling_;
+  std::uint32_t processes_ = 1;
+  std::uint64_t latest_gap_ = 0;
+  bool gap_open_ = false;
+  // Loops that are open in the journal, by level: their latest iteration.
+  struct OpenMark {
+    std::uint64_t key;
+    std::uint64_t number;
+  };
+  std::array<OpenMark, 16> open_marks_{};
+  std::size_t open_levels_ = 0;
+  std::uint64_t anchors_ = 0;
+  std::uint64_t anchors_reported_ = 0;
+};
+
+}  // namespace refrain::runtime

@@ -1,0 +1,45 @@
+// Where this process' spool lies, and which process of its job it is.
+//
+// Place in the flow: ARCHITECTURE.md, step 2. A process of a job begins in a provisional folder, and
+// moves to the job's archive when its rank is known.
+// Thread-safety: make() before there are other threads; settle() and spool() under the session's lock,
+// the others from the thread that settles, or after that.
+// Errors: one line of text. Cost: system calls and allocations, except for the getters.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "filters/settings.h"
+#include "tracer/runtime/recording_folder.h"
+
+namespace refrain::runtime {
+
+class ProcessFolder {
+ public:
+  // Makes the archive's folder, or a provisional one if the process is `of_job`. Empty, or an error.
+  std::string make(const filters::Settings& settings, const std::string& program,
+                   bool of_job);
+  // Removes it again, as far as it is empty.
+  void remove_empty() noexcept;
+
+  // This is process `rank` of `size`: moves the spool to `archive`. Empty, or an error.
+  std::string settle(const std::string& archive, std::uint32_t rank, std::uint32_t size);
+  bool settled() const noexcept { return provisional_.archive.empty(); }
+  // Removes what was recorded, if the process has not settled: nobody will read it.
+  void discard() noexcept;
+
+  const std::string& archive() const noexcept { return archive_; }
+  const std::string& spool() const noexcept { return spool_; }
+  std::uint32_t rank() const noexcept { return rank_; }
+  std::uint32_t size() const noexcept { return size_; }
+
+ private:
+  std::string archive_;
+  std::string spool_;
+  ArchiveFolder provisional_;
+  std::uint32_t rank_ = 0;
+  std::uint32_t size_ = 1;
+};
+
+}  // namespace refrain::runtime

@@ -1,0 +1,86 @@
+#include "tracer/runtime/recorder_pool.h"
+
+#include <unistd.h>
+
+#include <utility>
+
+#include "tracer/recorder/clock.h"
+
+namespace refrain::runtime {
+
+using recorder::Clock;
+using recorder::SpoolResult;
+using recorder::ThreadRecorder;
+
+namespace {
+
+constexpr double kPatience_s = 0.2;
+
+spool::LossCause cause_of(SpoolResult result) noexcept {
+  switch (result) {
+    case SpoolResult::kMemory:
+      return spool::kLossMemory;
+    case SpoolResult::kDiskLimit:
+      return spool::kLossDiskLimit;
+    default:
+      return spool::kLossDiskFull;
+  }
+}
+
+}  // namespace
+
+RecorderPool::RecorderPool(const filters::Settings& settings)
+    : ring_bytes_(settings.ring_bytes),
+      summary_bytes_(settings.summary_bytes),
+      chunk_bytes_(settings.chunk_bytes),
+      budget_(settings.memory_limit_bytes, settings.disk_limit_bytes) {}
+
+RecorderPool::Taken RecorderPool::take(const std::string& folder,
+                                       const RecordingStart& start,
+                                       spool::LocationRole role,
+                                       const recorder::DecisionBoard& board) {
+  if (!free_.empty()) {
+    ThreadRecorder* const reused = free_.back();
+    free_.pop_back();
+    return {reused, {}};
+  }
+  auto fresh = std::make_unique<ThreadRecorder>();
+  // give_back() and the end shall need no memory.
+  if (recorders_.size() == recorders_.capacity())
+    recorders_.reserve(2 * recorders_.size() + 16);
+  free_.reserve(recorders_.capacity());
+  spool::Header header{};
+  start.fill(header, spool::kLocationFile);
+  header.role = role;
+  header.location = static_cast<std::uint32_t>(recorders_.size());
+  const std::string path =
+      folder + "/location-" + std::to_string(recorders_.size()) + ".spool";
+  const SpoolResult result = fresh->open(
+      path.c_str(), header,
+      {budget_.share_of(ring_bytes_), budget_.share_of(summary_bytes_), chunk_bytes_},
+      budget_);
+  if (result != SpoolResult::kOk) return {nullptr, cause_of(result)};
+  fresh->follow_from_now(board);
+  recorders_.push_back(std::move(fresh));
+  return {recorders_.back().get(), {}};
+}
+
+void RecorderPool::wait_until_idle() noexcept {
+  const std::uint64_t until = Clock::now() + Clock::ticks_of_seconds(kPatience_s);
+  for (auto& recorder : recorders_)
+    while (recorder->busy() && Clock::now() < until) usleep(100);
+}
+
+void RecorderPool::close(const recorder::DecisionBoard& board) noexcept {
+  for (auto& recorder : recorders_) {
+    if (recorder->busy()) continue;
+    recorder->follow(board);
+    recorder->close();
+  }
+}
+
+void RecorderPool::abandon() noexcept {
+  for (auto& recorder : recorders_) recorder->abandon();
+}
+
+}  // namespace refrain::runtime

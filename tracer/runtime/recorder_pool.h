@@ -1,0 +1,58 @@
+// The recorders of the process' threads, and the memory and disk that they share.
+//
+// Place in the flow: ARCHITECTURE.md, step 3. A thread takes a recorder when it begins to record and
+// gives it back at its end; a later thread goes on with it, so there are as many locations as
+// threads at a time.
+// Thread-safety: under the session's lock; budget() from any thread.
+// Ownership: owns all recorders, until the session ends.
+// Errors: take() says why there is none, or throws std::bad_alloc; nothing else needs memory.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "filters/settings.h"
+#include "spool/format.h"
+#include "tracer/recorder/decision_board.h"
+#include "tracer/recorder/spool_file.h"
+#include "tracer/recorder/thread_recorder.h"
+#include "tracer/runtime/recording_start.h"
+
+namespace refrain::runtime {
+
+class RecorderPool {
+ public:
+  explicit RecorderPool(const filters::Settings& settings);
+
+  recorder::Budget& budget() noexcept { return budget_; }
+
+  struct Taken {
+    recorder::ThreadRecorder* recorder;  // null: there is none
+    spool::LossCause cause;              // then: why
+  };
+  // A recorder that was given back, or a new one with a file in `folder`, which obeys what is
+  // decided from now on.
+  Taken take(const std::string& folder, const RecordingStart& start,
+             spool::LocationRole role, const recorder::DecisionBoard& board);
+  void give_back(recorder::ThreadRecorder* recorder) noexcept { free_.push_back(recorder); }
+
+  // The recording has ended. Waits until the threads have left their recorders, but not for long: a
+  // thread that a signal handler has interrupted to end the program does not come back.
+  void wait_until_idle() noexcept;
+  // Brings all recorders that are not in use to what was decided, and closes their files.
+  void close(const recorder::DecisionBoard& board) noexcept;
+  // In a forked child: gives up the parent's files.
+  void abandon() noexcept;
+
+ private:
+  const std::uint64_t ring_bytes_;
+  const std::uint64_t summary_bytes_;
+  const std::uint64_t chunk_bytes_;
+  recorder::Budget budget_;
+  std::vector<std::unique_ptr<recorder::ThreadRecorder>> recorders_;
+  std::vector<recorder::ThreadRecorder*> free_;
+};
+
+}  // namespace refrain::runtime

@@ -1,0 +1,57 @@
+#include "tracer/runtime/symbol_stream.h"
+
+#include "filters/detectors.h"
+#include "filters/rolling_limit.h"
+#include "spool/format.h"
+#include "tracer/recorder/clock.h"
+
+namespace refrain::runtime {
+
+using recorder::Clock;
+
+namespace {
+
+// Of the shortest gap: what tracing itself takes now and then (the first touch of a page, a system
+// call) is not more than that, and no reason to write an iteration as a slow one.
+constexpr double kNoiseOfGap = 0.01;
+constexpr double kSumsReportedEvery_s = 0.1;
+// What an epoch takes in a thread's ring, with room to spare.
+constexpr std::uint64_t kBytesOfEpoch = 32 * spool::kRecordBytes;
+constexpr std::size_t kSpareSymbols = 64;
+
+filters::GatePolicy policy_of(const filters::Settings& settings,
+                              std::uint64_t start_ticks) {
+  const auto at = [&](double seconds) {
+    return seconds > 0 ? start_ticks + Clock::ticks_of_seconds(seconds) : 0;
+  };
+  return {
+      .limit =
+          settings.budget_bytes != 0 ? filters::RollingLimit::kUnlimited : settings.limit,
+      .nested = filters::nested_of(settings.nested),
+      .min_gap_ticks = Clock::ticks_of_seconds(settings.min_gap_s),
+      .start_ticks = start_ticks,
+      .from_ticks = at(settings.from_s),
+      .until_ticks = at(settings.until_s),
+      .marks_summary = settings.marks == "summary",
+      .slow = {.factor = settings.slow_factor,
+               .share = settings.slow_share,
+               .noise_ticks = Clock::ticks_of_seconds(settings.min_gap_s * kNoiseOfGap)},
+      .sums_ticks = Clock::ticks_of_seconds(kSumsReportedEvery_s),
+      .slow_epochs = settings.ring_bytes / kBytesOfEpoch};
+}
+
+}  // namespace
+
+void SymbolStream::prepare(const filters::Settings& settings) {
+  detector_ =
+      std::make_unique<periodicity::PhaseDetector>(filters::make_detector(settings, true));
+  history_ = SymbolHistory(detector_->reach_events() + kSpareSymbols);
+}
+
+void SymbolStream::start(const filters::Settings& settings, std::uint64_t start_ticks,
+                         filters::GateSink& sink) {
+  gate_ = std::make_unique<filters::IterationGate>(policy_of(settings, start_ticks),
+                                                   *detector_, sink);
+}
+
+}  // namespace refrain::runtime

@@ -1,0 +1,109 @@
+// The symbol stream: numbers the primary thread's symbols and feeds them to detector and gate.
+//
+// Place in the flow: ARCHITECTURE.md, steps 4 and 5. Knows no recorder and no journal: what the gate
+// decides goes to the GateSink.
+//
+// Thread-safety: none, the primary thread's. A signal handler that interrupts it may jump out of it;
+// detector and gate may be half changed then, and are not used again: every use of the gate lies
+// between enter() and leave(), and enter() fails where a leave() is missing.
+// Ownership: owns detector, gate and history; the sink must outlive it.
+// Cost: push() is that of detector and gate, and a few stores. Allocates in prepare() and start() only.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "filters/iteration_gate.h"
+#include "filters/settings.h"
+#include "periodicity/phase_detector.h"
+#include "periodicity/symbol_numbers.h"
+#include "tracer/runtime/symbol_history.h"
+
+namespace refrain::runtime {
+
+class SymbolStream {
+ public:
+  // Makes the detector and the history, then the gate. `start_ticks`: the begin of the recording.
+  // The clock is to be calibrated in between: the longer after its choice, the less it waits.
+  void prepare(const filters::Settings& settings);
+  void start(const filters::Settings& settings, std::uint64_t start_ticks,
+             filters::GateSink& sink);
+
+  filters::IterationGate& gate() noexcept { return *gate_; }
+  const SymbolHistory& history() const noexcept { return history_; }
+  SymbolHistory& history() noexcept { return history_; }
+
+  // What the detector gets for a symbol, in the order of their first appearance.
+  periodicity::Symbol number(periodicity::Symbol symbol,
+                             filters::Communication communication) noexcept {
+    const periodicity::Symbol number = numbers_.number(symbol);
+    return communication == filters::Communication::kMessage
+               ? number | periodicity::kMessageSymbol
+               : number;
+  }
+
+  // A new epoch begins: a cut may lie just before the next symbol.
+  void epoch_begins() noexcept { at_epoch_ = true; }
+  bool at_epoch() const noexcept { return at_epoch_; }
+
+  // The next symbol. False: the gate cannot be used.
+  __attribute__((always_inline)) bool push(const filters::SymbolEvent& event,
+                                           periodicity::Symbol place) noexcept {
+    if (!enter()) [[unlikely]]
+      return false;
+    history_.append(place);
+    gate_->on_symbol(event);
+    leave();
+    at_epoch_ = false;
+    return true;
+  }
+  // The event of the latest symbol has ended.
+  void end_symbol(std::uint64_t ticks, std::uint16_t depth) noexcept {
+    gate_->on_symbol_end(ticks, depth);
+  }
+
+  // Phases that the program names: while one is open other symbols are passed over, and only what
+  // communication there was counts.
+  bool in_phase() const noexcept { return open_phases_ != 0; }
+  void pass_over(filters::Communication communication) noexcept {
+    at_epoch_ = false;
+    phase_communication_ = std::max(phase_communication_, communication);
+  }
+  filters::Communication phase_communication() const noexcept {
+    return phase_communication_;
+  }
+  // After the symbol that begins (ends) a phase.
+  void phase_begun() noexcept { open_phases_ = detector_->open_phases(); }
+  void phase_ended() noexcept {
+    open_phases_ = detector_->open_phases();
+    phase_communication_ = filters::Communication::kNone;
+  }
+
+  bool enter() noexcept {
+    if (in_use_) [[unlikely]]
+      return false;
+    in_use_ = true;
+    return true;
+  }
+  void leave() noexcept { in_use_ = false; }
+  bool in_use() const noexcept { return in_use_; }
+  // The gate was left by a jump and is not used any more: in_use() stays true. Whether that is new.
+  bool give_up() noexcept { return !std::exchange(given_up_, true); }
+  bool given_up() const noexcept { return given_up_; }
+
+ private:
+  bool at_epoch_ = true;
+  bool in_use_ = false;
+  bool given_up_ = false;
+  filters::Communication phase_communication_ = filters::Communication::kNone;
+  std::size_t open_phases_ = 0;
+  std::unique_ptr<periodicity::PhaseDetector> detector_;
+  std::unique_ptr<filters::IterationGate> gate_;
+  SymbolHistory history_;
+  periodicity::SymbolNumbers numbers_;
+};
+
+}  // namespace refrain::runtime

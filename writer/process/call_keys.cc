@@ -1,0 +1,38 @@
+#include "writer/process/call_keys.h"
+
+namespace refrain::writer {
+
+using spool::CallKey;
+using spool::CallTree;
+
+namespace {
+
+// A begin as keys_opened_by() wants it.
+spool::Record record_of(CallKey key) {
+  spool::Record record{};
+  record.kind = key.kind();
+  record.sub = key.sub();
+  record.payload = key.payload;
+  if (record.kind == spool::kTaskSchedule)
+    record.payload |= std::uint64_t{spool::kTaskNextExplicit} << 48;
+  return record;
+}
+
+}  // namespace
+
+RegionKeys keys_of_node(CallKey key) noexcept {
+  if (key.what == spool::kOtherRegions) return {};
+  if (key.kind() == spool::kImplicitTaskBegin)
+    return {RegionKey{parallel_class(key.sub()), key.payload}, RegionKey{}};
+  return keys_opened_by(record_of(key));
+}
+
+std::vector<std::uint64_t> keys_of(const spool::CallTree& tree) {
+  std::vector<std::uint64_t> keys;
+  for (const CallTree::Node& node : tree.nodes)
+    for (const RegionKey& key : keys_of_node(node.key))
+      if (key.cls != RegionClass::kNone) keys.push_back(key.packed());
+  return keys;
+}
+
+}  // namespace refrain::writer

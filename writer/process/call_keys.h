@@ -1,0 +1,20 @@
+// Which regions the nodes of a call tree are.
+//
+// Place in the flow: ARCHITECTURE.md, step 7. Thread-safety: pure functions.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "spool/call_tree_reader.h"
+#include "writer/archive/region_class.h"
+
+namespace refrain::writer {
+
+// As keys_opened_by() of the record that opened it; none for what has no region.
+RegionKeys keys_of_node(spool::CallKey key) noexcept;
+
+// RegionKey::packed() of all of a tree: some are in no record any more.
+std::vector<std::uint64_t> keys_of(const spool::CallTree& tree);
+
+}  // namespace refrain::writer

@@ -1,0 +1,213 @@
+#include "writer/process/process_summary.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "writer/archive/definitions.h"
+#include "writer/archive/location_reference.h"
+#include "writer/process/call_keys.h"
+
+namespace refrain::writer {
+namespace {
+
+using base::RunSummary;
+using spool::CallTree;
+
+class Summarizer {
+ public:
+  Summarizer(const ProcessModel& model, const RegionTable& table)
+      : model_(model), table_(table) {}
+
+  RunSummary take(const std::vector<LocationOutcome>& outcomes,
+                  std::uint64_t first_location) {
+    facts();
+    for (std::size_t i = 0; i < model_.locations(); ++i) {
+      const spool::SpoolFile& file = model_.spool().locations[i];
+      CallTree tree = file.call_tree();
+      if (tree.nodes.empty()) continue;
+      tree.end_open(outcomes[i].team_end, model_.end_ticks());
+      RunSummary::Location location;
+      location.reference = location_reference(first_location, i);
+      location.number = static_cast<std::uint32_t>(i);
+      location.primary = i == model_.primary();
+      add(tree, location);
+      result_.locations.push_back(std::move(location));
+    }
+    for (RunSummary::Location& location : result_.locations)
+      location.sums.resize(result_.nodes.size());
+    return std::move(result_);
+  }
+
+ private:
+  // What a node of a location's tree is in that of the process. Of a region that opens another
+  // one with it, `inner` is that.
+  struct Place {
+    std::uint32_t node = RunSummary::kNone;
+    std::uint32_t inner = RunSummary::kNone;
+    bool filtered = false;  // `node` is that of its parent
+    std::uint32_t below() const { return inner != RunSummary::kNone ? inner : node; }
+  };
+
+  void facts() {
+    result_.process = model_.context().process;
+    if (model_.journal().mpi.known)
+      result_.rank = static_cast<std::uint32_t>(model_.rank());
+    result_.host = model_.journal().text(spool::kTextHost);
+    result_.program = model_.journal().text(spool::kTextProgram);
+    result_.complete = model_.spool().journal.facts().ended;
+    result_.ticks_per_second = model_.ticks_per_second();
+    result_.begin = model_.start_ticks();
+    result_.end = model_.end_ticks();
+  }
+
+  void add(const CallTree& tree, RunSummary::Location& location) {
+    std::vector<Place> places(tree.nodes.size());
+    std::vector<std::uint64_t> team(
+        tree.nodes.size());  // address of the innermost one's region
+    location.outside.time_elsewhere = tree.nodes[0].time_elsewhere;
+    location.outside.regions_elsewhere = tree.nodes[0].regions_elsewhere;
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> edges;
+    for (std::size_t i = 1; i < tree.nodes.size(); ++i) {
+      const CallTree::Node& node = tree.nodes[i];
+      const bool begins_team = node.key.kind() == spool::kImplicitTaskBegin;
+      team[i] = begins_team ? node.key.payload : team[node.parent];
+      places[i] = place(node, places[node.parent].below(), team[i]);
+      if (places[i].filtered) continue;
+      location.sums.resize(result_.nodes.size());
+      add_sums(node, location.sums[places[i].node]);
+      if (places[i].inner == RunSummary::kNone) continue;
+      // Both begin and end together; what it has moved was counted above.
+      RunSummary::Sums& inner = location.sums[places[i].inner];
+      CallTree::Node same;
+      same.visits = node.visits;
+      same.time = node.time;
+      same.least = node.least;
+      same.greatest = node.greatest;
+      add_sums(same, inner);
+      edges[{places[i].node, places[i].inner}] += node.visits;
+    }
+    for (const CallTree::Edge& edge : tree.edges) {
+      const Place& to = places[edge.to];
+      const bool first = (edge.from & spool::kFirstChild) != 0;
+      const std::uint32_t from_node = edge.from & ~spool::kFirstChild;
+      const Place& from = places[from_node];
+      if (to.filtered || (from.filtered && from_node != spool::kRootNode)) continue;
+      edges[{first ? from.below() : from.node, to.node}] += edge.count;
+    }
+    for (const auto& [ends, count] : edges)
+      location.edges.push_back({ends.first, ends.second, count});
+  }
+
+  static void add_sums(const CallTree::Node& node, RunSummary::Sums& sums) {
+    const bool ended = node.least <= node.greatest;
+    if (ended) {
+      const bool first = sums.greatest == 0 && sums.least == 0 && sums.time == 0;
+      sums.least = first ? node.least : std::min(sums.least, node.least);
+      sums.greatest = std::max(sums.greatest, node.greatest);
+    }
+    sums.visits += node.visits;
+    sums.time += node.time;
+    sums.bytes_sent += node.bytes_sent;
+    sums.bytes_received += node.bytes_received;
+    sums.messages_sent += node.messages_sent;
+    sums.messages_received += node.messages_received;
+    sums.time_elsewhere += node.time_elsewhere;
+    sums.regions_elsewhere += node.regions_elsewhere;
+  }
+
+  Place place(const CallTree::Node& node, std::uint32_t parent, std::uint64_t team) {
+    if (node.key.what == spool::kOtherRegions)
+      return {add_node({parent, RunSummary::kNone, RunSummary::Kind::kOther}),
+              RunSummary::kNone};
+    const RegionKeys keys = keys_of_node(node.key);
+    const bool block = node.key.kind() == spool::kMutexAcquired;
+    const bool call = node.key.kind() == spool::kMpiEnter;
+    const std::uint32_t region = find(keys[block ? 1 : 0], team);
+    if (region == kNoRegion || table_.regions()[region].filtered)
+      return {parent, RunSummary::kNone, true};
+    RunSummary::Node out{parent, region_index(region), RunSummary::Kind::kRegion,
+                         RunSummary::kNone};
+    if (node.key.kind() == spool::kParallelBegin) out.kind = RunSummary::Kind::kFork;
+    if (call) out.site = site_index(node.key.payload & spool::kAddressMask);
+    Place place;
+    place.node = add_node(out);
+    const bool single =
+        node.key.kind() == spool::kWorkBegin && keys[1].cls != RegionClass::kNone;
+    if (single) {
+      const std::uint32_t inner = find(keys[1], team);
+      if (inner != kNoRegion)
+        place.inner = add_node({place.node, region_index(inner), RunSummary::Kind::kRegion,
+                                RunSummary::kNone});
+    }
+    return place;
+  }
+
+  // As RecordInterpreter::region().
+  std::uint32_t find(RegionKey key, std::uint64_t team) const {
+    if (key.address == 0 && is_implicit_barrier(key.cls)) {
+      const std::uint32_t known = model_.regions().find({key.cls, team});
+      if (known != kNoRegion) return known;
+    }
+    return model_.regions().find(key);
+  }
+
+  std::uint32_t add_node(const RunSummary::Node& node) {
+    const auto next = static_cast<std::uint32_t>(result_.nodes.size());
+    const auto [at, is_new] =
+        node_ids_.try_emplace(std::tuple{node.parent, node.region,
+                                         static_cast<std::uint32_t>(node.kind), node.site},
+                              next);
+    if (is_new) result_.nodes.push_back(node);
+    return at->second;
+  }
+
+  std::uint32_t region_index(std::uint32_t region) {
+    const auto next = static_cast<std::uint32_t>(result_.regions.size());
+    const auto [at, is_new] = region_ids_.try_emplace(region, next);
+    if (is_new) {
+      const RegionDef& def = table_.regions()[region];
+      result_.regions.push_back(
+          {.reference = region,
+           .name = def.name,
+           .file = def.file,
+           .line = def.line,
+           .role = static_cast<std::uint32_t>(role_of(def)),
+           .paradigm = static_cast<std::uint32_t>(paradigm_of(def.cls)),
+           .canonical = def.canonical == def.name ? std::string() : def.canonical});
+    }
+    return at->second;
+  }
+
+  std::uint32_t site_index(std::uint64_t address) {
+    const std::uint32_t place = model_.regions().place_of_site(address);
+    if (place == kNoRegion) return RunSummary::kNone;
+    const auto next = static_cast<std::uint32_t>(result_.sites.size());
+    const auto [at, is_new] = site_ids_.try_emplace(place, next);
+    if (is_new) {
+      const SourcePlace& source = table_.places()[place];
+      result_.sites.push_back(source.file + ":" + std::to_string(source.line));
+    }
+    return at->second;
+  }
+
+  const ProcessModel& model_;
+  const RegionTable& table_;
+  RunSummary result_;
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>,
+           std::uint32_t>
+      node_ids_;
+  std::map<std::uint32_t, std::uint32_t> region_ids_;
+  std::map<std::uint32_t, std::uint32_t> site_ids_;
+};
+
+}  // namespace
+
+base::RunSummary summarize_process(const ProcessModel& model, const RegionTable& regions,
+                                   const std::vector<LocationOutcome>& outcomes,
+                                   std::uint64_t first_location) {
+  return Summarizer(model, regions).take(outcomes, first_location);
+}
+
+}  // namespace refrain::writer
