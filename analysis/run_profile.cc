@@ -52,6 +52,7 @@ class Merger {
          .complete = summary.complete,
          .ticks_per_second = summary.ticks_per_second,
          .time = summary.end - std::min(summary.begin, summary.end)});
+    profile_.locations_without += summary.locations_without.size();
     find_paths(summary);
     forks_.clear();
     const auto first = static_cast<std::uint32_t>(profile_.locations.size());

@@ -80,6 +80,7 @@ struct RunProfile {
 
   std::vector<Process> processes;
   std::vector<Location> locations;
+  std::uint64_t locations_without = 0;  // threads of which nothing is known
   std::vector<Region> regions;
   std::vector<Path> paths;
 

@@ -19,7 +19,7 @@ using nlohmann::json;
 using Sums = RunSummary::Sums;
 
 constexpr const char* kFormat = "refrain summary";
-constexpr std::uint64_t kVersion = 1;
+constexpr std::uint64_t kVersion = 2;
 constexpr const char* kPrefix = "process-";
 constexpr const char* kSuffix = ".json";
 
@@ -211,6 +211,7 @@ std::string to_text(const RunSummary& summary) {
   for (const RunSummary::Location& location : summary.locations)
     locations.push_back(location_to_json(location));
   out["locations"] = std::move(locations);
+  out["locations_without"] = summary.locations_without;
   // Names are bytes of the program's; what is no UTF-8 is replaced.
   return out.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
 }
@@ -244,6 +245,8 @@ RunSummary summary_from_text(const std::string& text_of_file) {
     summary.nodes.push_back(node_of(node, summary));
   for (const json& location : list(member(from, "locations"), "locations"))
     summary.locations.push_back(location_of(location, summary));
+  for (const json& reference : list(member(from, "locations_without"), "locations_without"))
+    summary.locations_without.push_back(number(reference, "locations_without"));
   return summary;
 }
 

@@ -84,6 +84,8 @@ struct RunSummary {
   std::vector<std::string> sites;  // "file:line"
   std::vector<Node> nodes;
   std::vector<Location> locations;
+  // In the archive: threads that had no memory for a call tree. What they did is not counted here.
+  std::vector<std::uint64_t> locations_without;
 
   bool operator==(const RunSummary&) const = default;
 };

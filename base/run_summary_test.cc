@@ -38,6 +38,7 @@ RunSummary example() {
   location.outside.regions_elsewhere = 6;
   location.edges = {{RunSummary::kNone, 0, 1}, {0, 1, 10}, {1, 1, 1}, {1, 2, 4}};
   summary.locations = {location};
+  summary.locations_without = {std::uint64_t{1} << 32 | 2};
   return summary;
 }
 
@@ -80,8 +81,8 @@ TEST_CASE("RunSummary: bad texts - one line that says what is wrong") {
   CHECK(error_of(good.substr(0, good.size() / 2)) == "is not a summary");
   CHECK(error_of(std::string(100000, '[')) == "is not a summary");
   CHECK(error_of(replaced(good, "refrain summary", "other summary")) == "is not a summary");
-  CHECK(error_of(replaced(good, "\"version\":1", "\"version\":2")) ==
-        "is a summary of version 2; this program reads version 1");
+  CHECK(error_of(replaced(good, "\"version\":2", "\"version\":3")) ==
+        "is a summary of version 3; this program reads version 2");
   CHECK(error_of(replaced(good, "\"process\":3", "\"process\":-3")) ==
         "'process' is not a number");
   CHECK(error_of(replaced(good, "[null,0,1,null]", "[0,0,1,null]")) ==

@@ -71,6 +71,8 @@ class SpoolFile {
   const RingView& ring() const noexcept { return ring_; }
   // Empty if the file has none.
   CallTree call_tree() const { return read_call_tree(tree_); }
+  // There is room for one, which may be empty: there was no memory for its index.
+  bool wants_call_tree() const noexcept { return !tree_.empty(); }
   // Allocated on disk.
   std::uint64_t disk_bytes() const noexcept { return disk_bytes_; }
 

@@ -282,7 +282,7 @@ class ArchiveJob {
       const base::RunSummary summary =
           summarize_process(*models_[i], regions_, outcomes_[i], first);
       first += models_[i]->locations();
-      if (summary.locations.empty()) continue;
+      if (summary.locations.empty() && summary.locations_without.empty()) continue;
       require(base::write_summary(folder, summary));
     }
   }

@@ -53,6 +53,51 @@ TEST_CASE("Gaps: one cut - what one location has lost is left out on all") {
   CHECK(outline(written.trace, 1) == kFourSkippedPlain);
 }
 
+// Iterations of 10 000 ticks with two regions each: a short one, and one that begins after
+// `second` ticks. Of iteration 3, one location has lost the part before the second.
+std::uint64_t written_of_late_iteration(std::uint64_t second) {
+  const test::TemporaryFolder folder;
+  SpoolBuilder builder(2);
+  const auto regions = [&](std::uint32_t location, std::uint64_t first,
+                           std::uint64_t last) {
+    for (std::uint64_t epoch = first; epoch < last; ++epoch) {
+      const bool is_second = epoch % 2 == 0;
+      const std::uint64_t begin = 10'000 * (1 + (epoch - 1) / 2) + (is_second ? second : 0);
+      const std::uint64_t end = begin + 40;
+      if (location == 0)
+        builder.location(0).region(epoch, begin, end, kAddress, 2);
+      else
+        builder.location(1).member(epoch, begin, end, kAddress, 1, 2);
+    }
+  };
+  builder.loop(1, 10'000, kAddress);
+  for (std::uint64_t i = 0; i < 6; ++i) builder.iteration(1, i, 10'000 * (i + 1));
+  builder.left(1, 6, 69'999);
+  builder.gap(0, 5, 30'000);
+  builder.resumed(0, 7, 40'000);
+  for (std::uint32_t location = 0; location < 2; ++location) {
+    const std::uint64_t resumed_at = location == 0 ? 7 : 8;
+    regions(location, 1, 5);
+    builder.location(location)
+        .add(spool::kSuspend, 30'500, 0, 5)
+        .add(spool::kResume, 69'998, 0, resumed_at);
+    regions(location, resumed_at, 13);
+  }
+  const Written written = write_and_check(builder, folder);
+  const Lines marks = lines_with(written.trace, 0, "enter loop");
+  REQUIRE(marks.size() == 6);
+  CHECK(marks[2].substr(marks[2].find(" [")) == " [0]");
+  CHECK(marks[4].substr(marks[4].find(" [")) == " [1]");
+  const std::string& late = marks[3];
+  return std::stoull(late.substr(late.find(" [") + 2));
+}
+
+TEST_CASE("Gaps: resumed late - an iteration that lacks a small part is written in part") {
+  // Less than a 64th of it is missing, or there.
+  CHECK(written_of_late_iteration(100) == 2);
+  CHECK(written_of_late_iteration(9'900) == 2);
+}
+
 TEST_CASE("Gaps: undone - one that was too short leaves no trace") {
   const test::TemporaryFolder folder;
   TenIterations run;

@@ -6,7 +6,9 @@
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <sstream>
+#include <vector>
 
+#include "base/run_summary.h"
 #include "test/end_to_end/traced.h"
 #include "test/support/files.h"
 #include "test/support/trace_checks.h"
@@ -120,6 +122,35 @@ TEST_CASE("Resources: allocations that fail - the program does not notice") {
       check_limited(job, Way::kRun, folder / ("archive-" + std::to_string(seed)));
     }
   CHECK(fs::file_size(folder / "report") >= static_cast<std::uintmax_t>(seed / 2));
+}
+
+TEST_CASE("Resources: no memory for the summary of one thread - its events are written") {
+  if (std::getenv("REFRAIN_TEST_RUNTIME") != nullptr) return;
+  TemporaryFolder folder;
+  // One of these mappings is an index of a thread's call tree.
+  std::uint64_t without = 0;
+  int runs = 0;
+  for (int kilobytes = 16; kilobytes <= 1024 && without == 0; kilobytes *= 2)
+    for (int mapping = 1; mapping <= 8 && without == 0; ++mapping) {
+      const fs::path archive = folder / std::to_string(++runs);
+      Job job{"cg_clang", {"2", "100"}, 2, {{"LIMIT", "0"}}};
+      job.environment = no_memory("1", 0, folder / "report");
+      job.environment["NO_MEMORY_FROM"] = std::to_string(mapping);
+      job.environment["NO_MEMORY_MOST"] = "1";
+      job.environment["NO_MEMORY_MAP"] = std::to_string(kilobytes * 1024);
+      INFO("mapping " << mapping << " of " << kilobytes << " KiB");
+      if (!check_limited(job, Way::kRun, archive).archive) continue;
+      const auto summaries = base::read_summaries(archive);
+      if (summaries.empty() || summaries[0].locations_without.empty()) continue;
+      without = summaries[0].locations_without.size();
+      CHECK(summaries[0].locations.size() == 1);
+      const Result profile = run_refrain({"profile", archive});
+      CHECK(profile.exit_status == 0);
+      CHECK_THAT(profile.output,
+                 Catch::Contains("1 thread that had no memory for a summary"));
+      CHECK(run_refrain({"info", archive}).exit_status == 0);
+    }
+  CHECK(without == 1);
 }
 
 TEST_CASE("Resources: small stacks - threads of 64 KiB") {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <set>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -258,11 +259,13 @@ Problems check_summary(const Trace& trace, const std::vector<RunSummary>& summar
   for (const RunSummary& summary : summaries)
     for (const RunSummary::Location& location : summary.locations)
       known[location.reference] = {&summary, &location};
+  std::set<std::uint64_t> without;  // they had no memory for it
+  for (const RunSummary& summary : summaries)
+    without.insert(summary.locations_without.begin(), summary.locations_without.end());
   for (const Location& location : trace.locations) {
     const auto found = known.find(location.reference);
     Paths summary;
-    // A thread may have had no memory for it.
-    if (found == known.end() && of == SummaryOf::kReduced) continue;
+    if (found == known.end() && without.contains(location.reference)) continue;
     if (found != known.end())
       summary = Unfolder(*found->second.first, *found->second.second).unfold();
     comparer.compare(location.name + " " + std::to_string(location.reference),

@@ -6,6 +6,7 @@
  *   NO_MEMORY_SEED     which ones
  *   NO_MEMORY_FROM     how many succeed before that
  *   NO_MEMORY_MOST     how many fail at most
+ *   NO_MEMORY_MAP      only mappings of that many bytes are looked at
  *   NO_MEMORY_REPORT   file: a byte for each process that ended in order and in which some failed */
 #define _GNU_SOURCE
 #include <elf.h>
@@ -26,7 +27,7 @@ extern void* __libc_realloc(void*, size_t);
 extern void* __libc_memalign(size_t, size_t);
 
 static uintptr_t first, last; /* where the tracer's code is */
-static uint64_t every, seed, from, most;
+static uint64_t every, seed, from, most, map;
 static atomic_ullong calls, failed;
 
 static int look(struct dl_phdr_info* info, size_t size, void* data) {
@@ -50,6 +51,7 @@ __attribute__((constructor)) static void begin(void) {
   seed = number("NO_MEMORY_SEED");
   from = number("NO_MEMORY_FROM");
   most = number("NO_MEMORY_MOST");
+  map = number("NO_MEMORY_MAP");
   every = number("NO_MEMORY_EVERY");
   dl_iterate_phdr(look, NULL);
 }
@@ -63,7 +65,7 @@ __attribute__((destructor)) static void end(void) {
   close(file);
 }
 
-static int fails(const void* caller) {
+static int fails_now(const void* caller) {
   const uintptr_t at = (uintptr_t)caller;
   if (at < first || at >= last || every == 0) return 0;
   const uint64_t n = atomic_fetch_add(&calls, 1);
@@ -74,6 +76,8 @@ static int fails(const void* caller) {
   errno = ENOMEM;
   return 1;
 }
+
+static int fails(const void* caller) { return map == 0 && fails_now(caller); }
 
 #define CALLER __builtin_return_address(0)
 
@@ -98,6 +102,6 @@ int posix_memalign(void** to, size_t alignment, size_t size) {
   return memory != NULL ? 0 : ENOMEM;
 }
 void* mmap(void* where, size_t bytes, int protection, int flags, int file, off_t offset) {
-  if (fails(CALLER)) return MAP_FAILED;
+  if ((map == 0 || map == bytes) && fails_now(CALLER)) return MAP_FAILED;
   return (void*)syscall(SYS_mmap, where, bytes, protection, flags, file, offset);
 }

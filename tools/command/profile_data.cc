@@ -215,6 +215,7 @@ std::string profile_json(const ProfiledRun& run) {
               {"outside_ns", totals.outside_ns},
               {"elsewhere_ns", totals.elsewhere_ns},
               {"regions_elsewhere", totals.regions_elsewhere},
+              {"locations_without", run.profile.locations_without},
               {"efficiencies", json_of(totals.efficiencies)},
               {"classes", json_of(totals.times)}};
   out["processes"] = json::array();

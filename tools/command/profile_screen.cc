@@ -139,6 +139,9 @@ class Screen {
     if (killed != 0)
       put("Incomplete", counted(killed, "process", "processes") +
                             " did not end in an orderly way: until then");
+    if (profile_.locations_without != 0)
+      put("Not counted", counted(profile_.locations_without, "thread", "threads") +
+                             " that had no memory for a summary");
     if (totals_.regions_elsewhere != 0)
       put("No place", fmt::format("{} of which only the number and time are known: {}",
                                   counted(totals_.regions_elsewhere, "region", "regions"),

@@ -26,7 +26,11 @@ class Summarizer {
     for (std::size_t i = 0; i < model_.locations(); ++i) {
       const spool::SpoolFile& file = model_.spool().locations[i];
       CallTree tree = file.call_tree();
-      if (tree.nodes.empty()) continue;
+      wanted_ = wanted_ || file.wants_call_tree();
+      if (tree.nodes.empty()) {
+        result_.locations_without.push_back(location_reference(first_location, i));
+        continue;
+      }
       tree.end_open(outcomes[i].team_end, model_.end_ticks());
       RunSummary::Location location;
       location.reference = location_reference(first_location, i);
@@ -35,6 +39,7 @@ class Summarizer {
       add(tree, location);
       result_.locations.push_back(std::move(location));
     }
+    if (!wanted_) result_.locations_without.clear();
     for (RunSummary::Location& location : result_.locations)
       location.sums.resize(result_.nodes.size());
     return std::move(result_);
@@ -195,6 +200,7 @@ class Summarizer {
   const ProcessModel& model_;
   const RegionTable& table_;
   RunSummary result_;
+  bool wanted_ = false;  // the setting says so: a location has room for a tree
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>,
            std::uint32_t>
       node_ids_;
