@@ -5,8 +5,11 @@
 #include <algorithm>
 #include <bit>
 
+#include "spool/ompt_values.h"
+
 namespace refrain::recorder {
 
+namespace ompt = spool::ompt;
 using spool::CallEdge;
 using spool::CallKey;
 using spool::CallNode;
@@ -15,27 +18,17 @@ using spool::RecordWords;
 
 namespace {
 
-// ompt_mutex_t, ompt_scope_endpoint_t, ompt_task_status_t
-constexpr std::uint8_t kTestLock = 2;
-constexpr std::uint8_t kTestNestLock = 4;
-constexpr std::uint8_t kCritical = 5;
-constexpr std::uint8_t kAtomic = 6;
-constexpr std::uint8_t kOrdered = 7;
-constexpr std::uint8_t kScopeBegin = 1;
-constexpr std::uint8_t kTaskComplete = 1;
-constexpr std::uint8_t kTaskCancel = 3;
-constexpr std::uint8_t kTaskDetach = 4;
-
 constexpr std::uint32_t kNodesAtOnce = 128;  // 16 KiB
 constexpr std::uint32_t kEdgesAtOnce = 512;
 
 // The call that waits goes on until the release.
 bool spans_block(std::uint8_t mutex) noexcept {
-  return mutex == kCritical || mutex == kAtomic || mutex == kOrdered;
+  return mutex == ompt::kMutexCritical || mutex == ompt::kMutexAtomic ||
+         mutex == ompt::kMutexOrdered;
 }
 // What lies between the two is a region of its own.
 bool has_block(std::uint8_t mutex) noexcept {
-  return mutex == kCritical || mutex == kOrdered;
+  return mutex == ompt::kMutexCritical || mutex == ompt::kMutexOrdered;
 }
 
 std::uint8_t sub_of(const RecordWords& record) noexcept {
@@ -294,9 +287,9 @@ void CallTree::task_schedule(const RecordWords& record) noexcept {
   const auto flags = static_cast<std::uint16_t>(record.payload >> 48);
   const std::uint8_t status = sub_of(record);
   const bool next_explicit = (flags & spool::kTaskNextExplicit) != 0;
-  const bool ends =
-      (status == kTaskComplete || status == kTaskCancel || status == kTaskDetach) &&
-      (flags & spool::kTaskPriorExplicit) != 0;
+  const bool ends = (status == ompt::kTaskComplete || status == ompt::kTaskCancel ||
+                     status == ompt::kTaskDetach) &&
+                    (flags & spool::kTaskPriorExplicit) != 0;
   const std::uint64_t id = a48_of(record);
   const std::uint32_t base = first_task_of_team();
   const bool runs = tasks_ > base;
@@ -333,7 +326,9 @@ void CallTree::settle_test() noexcept {
 void CallTree::mutex_acquire(const RecordWords& record) noexcept {
   enter(CallKey::of(record), record.ticks);
   const std::uint8_t mutex = sub_of(record);
-  if (elsewhere_ != 0 || (mutex != kTestLock && mutex != kTestNestLock)) return;
+  if (elsewhere_ != 0 ||
+      (mutex != ompt::kMutexTestLock && mutex != ompt::kMutexTestNestLock))
+    return;
   tests_lock_ = true;
   prediction_ = &edges_[spool::kStrayEdge].first;  // whatever comes next settles it
 }
@@ -354,7 +349,7 @@ void CallTree::mutex_acquired(const RecordWords& record) noexcept {
 // back in part.
 void CallTree::nest_lock(const RecordWords& record) noexcept {
   if (!is_open()) return;
-  const bool takes = sub_of(record) == kScopeBegin;
+  const bool takes = sub_of(record) == ompt::kScopeBegin;
   if (takes && elsewhere_ == 0 &&
       static_cast<std::uint8_t>(current_->what) == spool::kMutexAcquire) {
     tests_lock_ = false;

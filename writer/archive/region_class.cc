@@ -1,10 +1,12 @@
 #include "writer/archive/region_class.h"
 
 #include "spool/mpi_format.h"
-#include "writer/archive/ompt_values.h"
+#include "spool/ompt_values.h"
 
 namespace refrain::writer {
 namespace {
+
+namespace ompt = spool::ompt;
 
 constexpr std::array<const char*, static_cast<std::size_t>(RegionClass::kCount)> kNames = {
     nullptr,

@@ -3,11 +3,12 @@
 #include <algorithm>
 
 #include "spool/mpi_format.h"
-#include "writer/archive/ompt_values.h"
+#include "spool/ompt_values.h"
 
 namespace refrain::writer {
 namespace {
 
+namespace ompt = spool::ompt;
 using spool::Record;
 
 std::uint64_t address_of(const Record& record) {

@@ -1,10 +1,11 @@
 // The part of RecordInterpreter for explicit tasks, locks and point events.
-#include "writer/archive/ompt_values.h"
+#include "spool/ompt_values.h"
 #include "writer/process/record_interpreter.h"
 
 namespace refrain::writer {
 namespace {
 
+namespace ompt = spool::ompt;
 using spool::Record;
 
 constexpr int kTaskLocationShift = 32;  // id of a task: creating location << 32 | number

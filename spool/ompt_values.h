@@ -1,11 +1,11 @@
-// The values of OMPT enumerations that spool records have in `sub`. The writer does not
+// The values of OMPT enumerations that records have in `sub`. The writer does not
 // include <omp-tools.h> because it also reads spools of other machines and runtimes. The
 // numbers are fixed by the OpenMP specification 5.1 / 5.2, section "OMPT data types".
 #pragma once
 
 #include <cstdint>
 
-namespace refrain::writer::ompt {
+namespace refrain::spool::ompt {
 
 // ompt_work_t
 inline constexpr std::uint8_t kWorkLoop = 1;
@@ -50,4 +50,4 @@ inline constexpr std::uint8_t kTaskDetach = 4;
 // ompt_scope_endpoint_t
 inline constexpr std::uint8_t kScopeBegin = 1;
 
-}  // namespace refrain::writer::ompt
+}  // namespace refrain::spool::ompt
