@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <system_error>
 
+#include "base/flow_json.h"
 #include "base/folder.h"
 
 namespace refrain::base {
@@ -65,6 +66,7 @@ json location_to_json(const RunSummary::Location& location) {
   for (const RunSummary::Edge& edge : location.edges)
     edges.push_back({index_or_null(edge.from), edge.to, edge.count});
   out["edges"] = std::move(edges);
+  if (!location.flow.nodes.empty()) out["flow"] = flow_to_json(location.flow);
   return out;
 }
 
@@ -166,6 +168,7 @@ RunSummary::Location location_of(const json& from, const RunSummary& summary) {
     if (!sibling && out.from != parent) fail("an edge joins two levels");
     location.edges.push_back(out);
   }
+  if (from.contains("flow")) location.flow = flow_of(from["flow"]);
   return location;
 }
 

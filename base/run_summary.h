@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "base/flow_graph.h"
+
 namespace refrain::base {
 
 struct RunSummary {
@@ -69,6 +71,7 @@ struct RunSummary {
     std::vector<Sums> sums;  // by node; of kNone's elsewhere there are `outside`
     Sums outside;
     std::vector<Edge> edges;
+    FlowGraph flow;
     bool operator==(const Location&) const = default;
   };
 

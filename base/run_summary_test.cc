@@ -13,6 +13,26 @@ namespace {
 
 using test::TemporaryFolder;
 
+FlowGraph example_flow() {
+  using Kind = FlowGraph::Kind;
+  using Partner = FlowGraph::Partner;
+  FlowGraph flow;
+  flow.components = {"site", "size"};
+  flow.nodes = {{.kind = Kind::kStart},
+                {.kind = Kind::kCall,
+                 .name = "MPI_Send",
+                 .site = "a.c:12",
+                 .callers = {"b.c:3", "c.c:4"},
+                 .to = {Partner::Kind::kRelative, -2147483647},
+                 .size_least = 64,
+                 .size_greatest = ~std::uint64_t{0}},
+                {.kind = Kind::kOther, .from = {Partner::Kind::kAny, 0}}};
+  flow.edges = {{0, 1, 1, 2, 3, 4, 5, 6, 7, 8, 9}, {1, 2, ~std::uint64_t{0}}};
+  flow.nodes_elsewhere = 3;
+  flow.edges_elsewhere = 4;
+  return flow;
+}
+
 RunSummary example() {
   RunSummary summary;
   summary.process = 3;
@@ -37,6 +57,7 @@ RunSummary example() {
   location.outside.time_elsewhere = 5;
   location.outside.regions_elsewhere = 6;
   location.edges = {{RunSummary::kNone, 0, 1}, {0, 1, 10}, {1, 1, 1}, {1, 2, 4}};
+  location.flow = example_flow();
   summary.locations = {location};
   summary.locations_without = {std::uint64_t{1} << 32 | 2};
   return summary;
@@ -61,6 +82,26 @@ TEST_CASE("RunSummary: text - read back as it was") {
   CHECK(summary_from_text(to_text(example())) == example());
   const RunSummary nothing = summary_from_text(to_text(RunSummary{}));
   CHECK(nothing == RunSummary{});
+}
+
+TEST_CASE("RunSummary: bad flow graphs - one line that says what is wrong") {
+  const std::string good = to_text(example());
+  const auto error = [&](const std::string& from, const std::string& to) {
+    return error_of(replaced(good, from, to));
+  };
+  CHECK(error("[[0,\"\",", "[[1,\"\",") == "the start is not the first node");
+  CHECK(error("[3,\"\",", "[4,\"\",") == "a node of unknown kind");
+  CHECK(error("[3,\"\",", "[0,\"\",") == "the start is not the first node");
+  CHECK(error("[3,\"\",", "[3,4,") == "'name' is not a text");
+  CHECK(error("[\"b.c:3\",", "[7,") == "'caller' is not a text");
+  CHECK(error("[1,-2147483647]", "[1,-2147483649]") == "'partner' is not a rank");
+  CHECK(error("[1,-2147483647]", "[1,0.5]") == "'partner' is not a rank");
+  CHECK(error("[1,-2147483647]", "[9,0]") == "a partner of unknown kind");
+  CHECK(error("[0,1,1,2,3", "[0,3,1,2,3") == "an edge leads nowhere");
+  CHECK(error("[0,1,1,2,3", "[0,0,1,2,3") == "an edge leads to the start");
+  CHECK(error("[0,1,1,2,3", "[0,1,1,2") == "'edge' has not 11 values");
+  CHECK(error("[0,1,1,2,3", "[0,1,1,-2,3") == "'edge' is not a number");
+  CHECK(error("\"nodes_elsewhere\"", "\"nodes_else\"") == "has no 'nodes_elsewhere'");
 }
 
 TEST_CASE("RunSummary: names that are no UTF-8 - replaced, not refused") {

@@ -224,6 +224,17 @@ constexpr SettingInfo kTable[] = {
          "Counts and times of all regions by call path, written or not. "
          "What does not fit is summed up under its parent. 0: no summary.",
      .maximum = 1 << 30},
+    {.name = "graph", .type = kList, .field = &Settings::graph,
+     .range = "of call, site, callers, partner and size, with commas between; or none",
+     .one_line = "what distinguishes the nodes of the event flow graph",
+     .long_text =
+         "Which call of MPI came after which, counted for the whole run in a quarter of "
+         "summary_memory. "
+         "Calls of one procedure are one node if they are equal in what is named: "
+         "site: where the call is; callers: the mpi_frames callers above it; "
+         "partner: the other rank, relative to the own one; size: bytes. "
+         "call: the procedure alone. none: no graph.",
+     .choices = "call|site|callers|partner|size|none"},
     {.name = "chunk", .type = kBytes, .field = &Settings::chunk_bytes,
      .unit = "bytes", .range = "4K to 1G",
      .one_line = "how much a spool file grows at a time",
@@ -293,6 +304,7 @@ constexpr bool fits(const SettingInfo& info) {
     case kNumber:
       return std::holds_alternative<double Settings::*>(info.field);
     case kChoice:
+    case kList:
     case kText:
       return std::holds_alternative<std::string Settings::*>(info.field);
   }
@@ -404,7 +416,36 @@ std::string set_choice(Settings& settings, const SettingInfo& info, std::string_
   return complaint(info, text);
 }
 
+// The word up to the next separator, which is taken off with it.
+std::string_view take_word(std::string_view& rest, char separator) {
+  const std::string_view word = rest.substr(0, rest.find(separator));
+  rest.remove_prefix(std::min(rest.size(), word.size() + 1));
+  return word;
+}
+
+std::string set_list(Settings& settings, const SettingInfo& info, std::string_view text) {
+  const std::string_view choices = info.choices;
+  const std::string_view alone = choices.substr(choices.rfind('|') + 1);
+  std::string_view rest = text;
+  bool good = !text.empty() && text.back() != ',';
+  while (good && !rest.empty()) {
+    const std::string_view word = take_word(rest, ',');
+    good = false;
+    for (std::string_view known = choices; !known.empty() && !good;)
+      good = take_word(known, '|') == word && (word != alone || text == alone);
+  }
+  if (!good) return complaint(info, text);
+  value_of<std::string>(settings, info) = text;
+  return {};
+}
+
 }  // namespace
+
+bool has_word(std::string_view list, std::string_view word) {
+  while (!list.empty())
+    if (take_word(list, ',') == word) return true;
+  return false;
+}
 
 std::span<const SettingInfo> setting_table() { return kTable; }
 
@@ -429,6 +470,8 @@ const char* type_name(SettingType type) {
       return "a factor";
     case kChoice:
       return "a choice";
+    case kList:
+      return "a list";
     case kText:
       return "a text";
   }
@@ -441,6 +484,8 @@ std::string set_value(Settings& settings, const SettingInfo& info, std::string_v
       return set_bool(settings, info, text);
     case kChoice:
       return set_choice(settings, info, text);
+    case kList:
+      return set_list(settings, info, text);
     case kText:
       value_of<std::string>(settings, info) = text;
       return {};
@@ -454,6 +499,7 @@ std::string value_text(const Settings& settings, const SettingInfo& info) {
     case kBool:
       return value_of<bool>(settings, info) ? "yes" : "no";
     case kChoice:
+    case kList:
     case kText:
       return value_of<std::string>(settings, info);
     case kSeconds:

@@ -47,6 +47,7 @@ struct Settings {
 
   std::uint64_t ring_bytes = 4 << 20;
   std::uint64_t summary_bytes = 1 << 20;
+  std::string graph = "site,callers,partner,size";
   std::uint64_t chunk_bytes = 1 << 20;
   std::uint64_t memory_limit_bytes = std::uint64_t{1} << 30;
   std::uint64_t disk_limit_bytes = std::uint64_t{4} << 30;
@@ -65,6 +66,7 @@ enum class SettingType : std::uint8_t {
   kSeconds,
   kNumber,
   kChoice,
+  kList,  // choices, with commas between; the last choice stands alone
   kText
 };
 
@@ -86,7 +88,7 @@ struct SettingInfo {
   const char* range = "";      // for readers
   const char* one_line = "";   // what it does
   const char* long_text = "";  // more about it, in sentences
-  const char* choices = "";    // of a choice: the values allowed, separated by '|'
+  const char* choices = "";    // of a choice or list: the values allowed, separated by '|'
   OldChoice old_choice = {};
   double minimum = 0;  // of numbers
   double maximum = 0;
@@ -105,6 +107,9 @@ const char* type_name(SettingType type);
 // Sets one value from text ("10", "1ms", "64M", "auto", "yes"). Empty result: done; else
 // one line that says what is wrong, and `settings` is as it was.
 std::string set_value(Settings& settings, const SettingInfo& info, std::string_view text);
+
+// Whether a list has this word.
+bool has_word(std::string_view list, std::string_view word);
 
 // The value as text that set_value() takes.
 std::string value_text(const Settings& settings, const SettingInfo& info);

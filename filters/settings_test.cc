@@ -34,7 +34,8 @@ TEST_CASE("Settings: table - every default is a valid value") {
     CHECK(value_text(settings, info) == text);
     CHECK(*info.one_line != 0);
     CHECK(*info.range != 0);
-    CHECK((*info.choices != 0) == (info.type == SettingType::kChoice));
+    CHECK((*info.choices != 0) ==
+          (info.type == SettingType::kChoice || info.type == SettingType::kList));
   }
 }
 
@@ -49,7 +50,7 @@ TEST_CASE("Settings: table - ranges of numbers are those printed") {
   int numbers = 0;
   for (const SettingInfo& info : setting_table()) {
     if (info.type == SettingType::kText || info.type == SettingType::kChoice ||
-        info.type == SettingType::kBool)
+        info.type == SettingType::kList || info.type == SettingType::kBool)
       continue;
     ++numbers;
     INFO(info.name << ": " << info.range);
@@ -95,6 +96,25 @@ TEST_CASE("Settings: read - units and words") {
   CHECK(s.symbols == "parallel");
   CHECK(s.until_s == Approx(5400));
   CHECK(s.archive == "some where");
+}
+
+TEST_CASE("Settings: read - lists of choices") {
+  Settings s;
+  CHECK(read(s, {{"REFRAIN_GRAPH", "size,call"}}).empty());
+  CHECK(s.graph == "size,call");
+  CHECK(has_word(s.graph, "call"));
+  CHECK_FALSE(has_word(s.graph, "site"));
+  CHECK_FALSE(has_word(s.graph, "cal"));
+  CHECK(read(s, {{"REFRAIN_GRAPH", "none"}}).empty());
+  for (const char* wrong : {",", "size,", ",size", "size,,call", "none,size", "all"}) {
+    CAPTURE(wrong);
+    const auto complaints = read(s, {{"REFRAIN_GRAPH", wrong}});
+    REQUIRE(complaints.size() == 1);
+    CHECK(complaints[0] == "REFRAIN_GRAPH: '" + std::string(wrong) +
+                               "' is not a list (of call, site, callers, partner and size, "
+                               "with commas between; or none)");
+    CHECK(s.graph == "none");
+  }
 }
 
 TEST_CASE("Settings: read - wrong values are named, and the default stays") {

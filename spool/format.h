@@ -10,14 +10,16 @@
 //
 // Every file:
 //
-//     0        stage_offset   ring_offset     tree_offset   log_offset        end of file
-//     +--------+--------------+---------------+-------------+--------------------------+
-//     | Header | stage        | ring (may be  | call tree   | log: records, allocated  |
-//     |        |              | 0 records)    | (may be 0)  | in chunks, written stage |
-//     |        |              |               |             | by stage                 |
-//     +--------+--------------+---------------+-------------+--------------------------+
+//     0        stage_offset  ring_offset    tree_offset  flow_offset  log_offset     end of file
+//     +--------+-------------+--------------+------------+------------+---------------------+
+//     | Header | stage       | ring (may be | call tree  | event flow | log: records,       |
+//     |        |             | 0 records)   | (may be 0) | graph (may | allocated in        |
+//     |        |             |              |            | be 0)      | chunks, written     |
+//     |        |             |              |            |            | stage by stage      |
+//     +--------+-------------+--------------+------------+------------+---------------------+
 //
-// call_tree_format.h says what is in the call tree. The first four are mapped by the process, the log is written with write calls (a page
+// call_tree_format.h says what is in the call tree, flow_graph_format.h what in the event flow
+// graph. All but the log are mapped by the process, the log is written with write calls (a page
 // fault of a mapped file costs several times what writing the page does). The log has
 // `log_commit >> 1` records: record i lies in the log area if i < `flushed`, else in the
 // stage at i - flushed.
@@ -51,7 +53,7 @@
 namespace refrain::spool {
 
 inline constexpr char kMagic[8] = {'R', 'F', 'R', 'S', 'P', 'O', 'O', 'L'};
-inline constexpr std::uint32_t kVersion = 12;
+inline constexpr std::uint32_t kVersion = 13;
 inline constexpr std::uint32_t kByteOrder = 0x01020304;
 inline constexpr std::size_t kHeaderBytes = 4096;
 inline constexpr std::size_t kRecordBytes = 24;
@@ -396,6 +398,8 @@ struct Header {
   std::uint64_t ring_records;  // capacity at the most
   std::uint64_t tree_offset;   // bytes
   std::uint64_t tree_bytes;
+  std::uint64_t flow_offset;  // bytes
+  std::uint64_t flow_bytes;
   std::uint64_t log_offset;  // bytes
   std::uint32_t clock_kind;
   std::uint32_t reserved;

@@ -45,6 +45,7 @@ SpoolFile& SpoolFile::operator=(SpoolFile&& other) noexcept {
   log_ = std::exchange(other.log_, {});
   ring_ = std::exchange(other.ring_, {});
   tree_ = std::exchange(other.tree_, {});
+  flow_ = std::exchange(other.flow_, {});
   complaints_ = std::move(other.complaints_);
   return *this;
 }
@@ -121,6 +122,7 @@ void SpoolFile::read_header() {
   read_log(header);
   read_ring(header);
   read_tree(header);
+  read_flow(header);
 }
 
 void SpoolFile::read_tree(const Header& header) {
@@ -129,6 +131,14 @@ void SpoolFile::read_tree(const Header& header) {
       header.tree_bytes > bytes_ - header.tree_offset)
     return complain("has a call tree that lies outside of it");
   tree_ = {data_ + header.tree_offset, static_cast<std::size_t>(header.tree_bytes)};
+}
+
+void SpoolFile::read_flow(const Header& header) {
+  if (header.flow_bytes == 0) return;
+  if (header.flow_offset % alignof(FlowHeader) != 0 || header.flow_offset > bytes_ ||
+      header.flow_bytes > bytes_ - header.flow_offset)
+    return complain("has an event flow graph that lies outside of it");
+  flow_ = {data_ + header.flow_offset, static_cast<std::size_t>(header.flow_bytes)};
 }
 
 void SpoolFile::read_log(const Header& header) {

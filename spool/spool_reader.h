@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "spool/call_tree_reader.h"
+#include "spool/flow_graph_reader.h"
 #include "spool/format.h"
 #include "spool/record_sequence.h"
 
@@ -73,6 +74,7 @@ class SpoolFile {
   CallTree call_tree() const { return read_call_tree(tree_); }
   // There is room for one, which may be empty: there was no memory for its index.
   bool wants_call_tree() const noexcept { return !tree_.empty(); }
+  FlowGraph flow_graph() const { return read_flow_graph(flow_); }
   // Allocated on disk.
   std::uint64_t disk_bytes() const noexcept { return disk_bytes_; }
 
@@ -82,6 +84,7 @@ class SpoolFile {
   void read_log(const Header& header);
   void read_ring(const Header& header);
   void read_tree(const Header& header);
+  void read_flow(const Header& header);
   std::span<const Record> records_at(std::uint64_t offset,
                                      std::uint64_t count) const noexcept;
   void complain(const std::string& what);
@@ -94,6 +97,7 @@ class SpoolFile {
   SpoolFacts facts_;
   RecordSequence log_;
   std::span<const std::byte> tree_;
+  std::span<const std::byte> flow_;
   RingView ring_;
   std::vector<std::string> complaints_;
 };

@@ -113,7 +113,7 @@ TEST_CASE("Summary: memory - none, and too little") {
   job.settings["SUMMARY_MEMORY"] = "0";
   CHECK(record(job, "0", folder / "none").empty());
   CHECK_FALSE(fs::exists(folder / "none" / "summary"));
-  job.settings["SUMMARY_MEMORY"] = "6K";
+  job.settings["SUMMARY_MEMORY"] = "8K";
   const auto little = record(job, "0", folder / "little");
   REQUIRE(little.size() == 1);
   std::uint64_t enters = 0;

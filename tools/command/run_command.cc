@@ -38,6 +38,8 @@ std::string value_name(const filters::SettingInfo& info) {
   switch (info.type) {
     case filters::SettingType::kChoice:
       return std::string("{") + info.choices + "}";
+    case filters::SettingType::kList:
+      return "LIST";
     case filters::SettingType::kBytes:
       return "SIZE";
     case filters::SettingType::kSeconds:

@@ -1,6 +1,7 @@
 #include "tracer/mpi/call.h"
 
 #include "tracer/mpi/environment.h"
+#include "tracer/mpi/mpi_header.h"
 
 namespace refrain::mpi {
 
@@ -80,6 +81,20 @@ periodicity::Symbol place_of(std::uint64_t payload) noexcept {
   return payload | std::uint64_t{spool::kMpiEnter} << runtime::kPlaceKindShift;
 }
 
+// The number of the callers in the recorder's flow graph; they are known of the primary thread's
+// calls only.
+std::uint32_t path_of(ThreadRecorder& recorder, const Site& site) noexcept {
+  recorder::FlowGraph& flow = recorder.flow();
+  if (g_frames == 0 || !flow.wants_callers() || !g_session->is_primary(&recorder))
+    return spool::kNoPath;
+  const std::uint64_t hash = g_callers.hash(site, g_frames);
+  const std::uint32_t path = hash == 0 ? spool::kNoPath : flow.find_path(hash);
+  if (path != spool::kNoPath || hash == 0) [[likely]]
+    return path;
+  std::uint64_t frames[Callers::kMostFrames];
+  return flow.add_path(hash, frames, Callers::unwound(site, g_frames, frames));
+}
+
 __attribute__((noinline, cold)) void attach() noexcept {
   runtime::attach_thread(spool::kRoleRoot, true);
 }
@@ -121,6 +136,7 @@ __attribute__((always_inline)) inline void Call::enter_known(
                              known.communication);
   fed_ = true;
   recorder.begin(spool::record_words(spool::kMpiEnter, ticks_, payload_, cut, epoch));
+  recorder.flow().begin(payload_, known.path, ticks_);
 }
 
 __attribute__((noinline)) void Call::enter_slow(Procedure procedure, Stream stream,
@@ -150,6 +166,7 @@ __attribute__((noinline, cold)) bool Call::is_inner() noexcept {
   while (scope->top() != nullptr && scope->top()->kind == spool::kMpiEnter) {
     scope->count_event();
     scope->end(spool::record_words(spool::kMpiLeave, now, scope->top()->payload));
+    scope->flow().end(now);
   }
   return false;
 }
@@ -174,6 +191,7 @@ __attribute__((always_inline)) inline void Call::enter(Stream stream, const Site
   const std::uint64_t called = payload_;  // polls of several procedures share a region
   if (stream == Stream::kPolling && poll_extends(recorder)) {
     recorder.tree().enter(spool::CallKey::make(spool::kMpiEnter, 0, called), ticks_);
+    recorder.flow().begin(called, path_of(recorder, site), ticks_);
     return;
   }
   const bool outside = t_thread.teams_open == 0;
@@ -191,6 +209,7 @@ __attribute__((always_inline)) inline void Call::enter(Stream stream, const Site
   }
   recorder.begin(spool::record_words(spool::kMpiEnter, ticks_, payload_, cut, epoch),
                  spool::CallKey::make(spool::kMpiEnter, 0, called));
+  recorder.flow().begin(called, path_of(recorder, site), ticks_);
 }
 
 __attribute__((always_inline)) inline void Call::feed(ThreadRecorder& recorder,
@@ -214,6 +233,7 @@ __attribute__((always_inline)) inline void Call::feed(ThreadRecorder& recorder,
                        .generation = generation,
                        .handle = handle,
                        .communication = communication,
+                       .path = path_of(recorder, site),
                        .comm = comm_,
                        .number = number});
 }
@@ -238,6 +258,15 @@ void Call::begin_late(ThreadRecorder& recorder) noexcept {
       spool::record_words(spool::kMpiEnter, begin_ticks(recorder), payload_));
 }
 
+// As the flow graph has it.
+std::uint64_t Call::partner(int rank) const noexcept {
+  using spool::FlowPartner;
+  if (rank == MPI_PROC_NULL) return FlowPartner::pack(FlowPartner::kNobody);
+  if (rank == MPI_ANY_SOURCE) return FlowPartner::pack(FlowPartner::kAny);
+  if (!comm_->known()) return FlowPartner::pack(FlowPartner::kNone);
+  return FlowPartner::pack(FlowPartner::kRelative, rank - comm_->rank);
+}
+
 void Call::leave() noexcept {
   ThreadRecorder* recorder = after_procedure();
   if (recorder == nullptr) return;
@@ -246,6 +275,7 @@ void Call::leave() noexcept {
   } else if (ticks_ != 0) {  // else it was not entered
     const std::uint64_t ticks = leave_ticks();
     recorder->end(spool::record_words(spool::kMpiLeave, ticks, payload_));
+    recorder->flow().end(ticks);
     if (fed_) g_session->on_symbol_end(ticks, recorder->depth());
   }
   runtime::Scope::leave(*recorder);
@@ -260,6 +290,7 @@ __attribute__((noinline)) void Call::leave_poll(ThreadRecorder& recorder) noexce
   if (late) begin_late(recorder);
   if (!extended) recorder.put_end(spool::record_words(spool::kMpiLeave, ticks, payload_));
   recorder.tree().end(spool::kMpiEnter, ticks);
+  recorder.flow().end(ticks);
   if (reported_ || late)
     t_polls.ends_row();
   else

@@ -114,6 +114,20 @@ class Call {
     if (recorder == nullptr) return;
     recorder->tree().sent(sent, 0);
     recorder->tree().received(received, 0);
+    recorder->flow().moved(sent, received);
+  }
+  // Whom the call sends to or receives from, by rank in its communicator, for the event flow
+  // graph; also MPI_PROC_NULL and MPI_ANY_SOURCE.
+  void sends_to(int rank) noexcept {
+    if (auto* recorder = after_procedure()) recorder->flow().to(partner(rank));
+  }
+  void receives_from(int rank) noexcept {
+    if (auto* recorder = after_procedure()) recorder->flow().from(partner(rank));
+  }
+  void has_root(int rank) noexcept {
+    using spool::FlowPartner;
+    if (auto* recorder = after_procedure())
+      recorder->flow().to(FlowPartner::pack(FlowPartner::kRoot, rank));
   }
 
   // The call has tested a request without success.
@@ -146,16 +160,21 @@ class Call {
     recorder.append(first, spool::record_words(spool::kMpiAmount, first.ticks,
                                                amount_payload, 0, amount_a48));
     recorder::CallTree& tree = recorder.tree();
+    recorder::FlowGraph& flow = recorder.flow();
     if (first.kind() == spool::kMpiRecv) {
       tree.received(amount_payload, 1);
+      flow.moved(0, amount_payload);
     } else if (first.kind() == spool::kMpiSend) {
       tree.sent(amount_payload, 1);
+      flow.moved(amount_payload, 0);
     } else if (first.payload >> 32 == 0) {
       // A collective; of one that does not block the call that completes it has moved the bytes.
       tree.sent(amount_payload, 0);
       tree.received(amount_a48, 0);
+      flow.moved(amount_payload, amount_a48);
     }
   }
+  std::uint64_t partner(int rank) const noexcept;
 
   // That of the enter, unless something of a later time was recorded since.
   std::uint64_t begin_ticks(recorder::ThreadRecorder& recorder) noexcept {

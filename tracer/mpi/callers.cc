@@ -37,6 +37,17 @@ _Unwind_Reason_Code visit(_Unwind_Context* context, void* data) {
   return ++walk.count == walk.wanted ? _URC_END_OF_STACK : _URC_NO_REASON;
 }
 
+__attribute__((noinline)) Walk walk_from(std::uintptr_t address, std::uintptr_t stack,
+                                         unsigned frames) noexcept {
+  Walk walk{.site_address = address,
+            .site_stack = stack,
+            .wanted = std::min(frames, Callers::kMostFrames) + 1,
+            .addresses = {},
+            .stacks = {}};
+  _Unwind_Backtrace(visit, &walk);
+  return walk;
+}
+
 }  // namespace
 
 // From a frame to its caller's. False: only an unwind can find it. An address of 0: there is none.
@@ -91,16 +102,20 @@ std::uint64_t Callers::hash_slow(Path& path, std::uintptr_t address, std::uintpt
   return found.hash;
 }
 
+unsigned Callers::unwound(Site site, unsigned frames, std::uint64_t* addresses) noexcept {
+  const recorder::SlowPath slow_path;
+  Walk walk = walk_from(reinterpret_cast<std::uintptr_t>(site.returns_to),
+                        reinterpret_cast<std::uintptr_t>(site.stack), frames);
+  if (walk.count == 0) return 0;
+  std::copy_n(walk.addresses + 1, walk.count - 1, addresses);
+  return walk.count - 1;
+}
+
 std::uint64_t Callers::unwind(Frame site, unsigned frames) noexcept {
   const recorder::SlowPath slow_path;
   ++unwinds_;
   frames = std::min(frames, kMostFrames);
-  Walk walk{.site_address = site.address,
-            .site_stack = site.stack,
-            .wanted = frames + 1,
-            .addresses = {},
-            .stacks = {}};
-  _Unwind_Backtrace(visit, &walk);
+  Walk walk = walk_from(site.address, site.stack, frames);
   if (walk.count == 0) {
     walk.addresses[0] = site.address;
     walk.stacks[0] = site.stack;

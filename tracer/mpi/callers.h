@@ -67,6 +67,10 @@ class Callers {
     return {};
   }
 
+  // The return addresses that hash() is made of, from the inside: `addresses` has room for
+  // kMostFrames. Always unwinds. Returns how many.
+  static unsigned unwound(Site site, unsigned frames, std::uint64_t* addresses) noexcept;
+
   // For tests: how often the stack was unwound.
   std::uint64_t unwinds() const noexcept { return unwinds_; }
 

@@ -6,6 +6,7 @@ namespace refrain::mpi {
 
 void Collective::record(const Amounts& amounts) noexcept {
   const Communicator& comm = *call_.comm();
+  if (amounts.root >= 0) call_.has_root(amounts.root);
   call_.put_at_leave(spool::kMpiCollective, collective_payload(comm, 0), amounts.operation,
                      comm_and_rank(comm.number, amounts.root), saturated(amounts.received),
                      amounts.sent);
@@ -16,6 +17,7 @@ void Collective::record(const Amounts& amounts) noexcept {
 
 void Icollective::keep(const Amounts& amounts, bool persistent) noexcept {
   const Communicator& comm = *call_.comm();
+  if (amounts.root >= 0) call_.has_root(amounts.root);
   Request request;
   request.kind = comm.known() ? RequestKind::kCollective : RequestKind::kNothing;
   request.sub = amounts.operation;

@@ -29,6 +29,7 @@ struct alignas(64) KnownCall {
   std::uint64_t generation = 0;  // of the communicators; 0: no entry
   Handle handle = kNoHandle;
   filters::Communication communication = filters::Communication::kNone;
+  std::uint32_t path = 0;  // in the recorder's FlowGraph
   const Communicator* comm = nullptr;
   periodicity::Symbol number = 0;  // Session::on_known_symbol()
 };

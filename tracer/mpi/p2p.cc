@@ -17,6 +17,7 @@ bool take_matched(MPI_Message message, Request& found) noexcept {
 
 void Isend::after(int result) noexcept {
   if (!made(result)) return;
+  call_.sends_to(request_.peer);
   request_.bytes = data_bytes(count_, type_);
   begin(call_, request_);
   keep();
@@ -24,18 +25,22 @@ void Isend::after(int result) noexcept {
 
 void Irecv::after(int result) noexcept {
   if (!made(result)) return;
+  call_.receives_from(request_.peer);
   begin(call_, request_);
   keep();
 }
 
 void SendInit::after(int result) noexcept {
   if (!made(result)) return;
+  call_.sends_to(request_.peer);
   request_.bytes = data_bytes(count_, type_);
   keep_persistent();
 }
 
 void Isendrecv::after(int result) noexcept {
   if (!made(result)) return;
+  call_.sends_to(dest_);
+  call_.receives_from(request_.peer);
   const bool receives = request_.kind == RequestKind::kReceive;
   if (dest_ != MPI_PROC_NULL && call_.comm()->known()) {
     Request send = request_;
@@ -71,6 +76,7 @@ void Mprobe::after(int result) noexcept {
 void Mrecv::after(int result) noexcept {
   Request found;
   if (result != MPI_SUCCESS || !call_ || !take_matched(message_, found)) return;
+  call_.receives_from(found.peer);
   record_receive(call_, found.comm, found.peer, found.tag, found.number,
                  status_bytes(*status_), 0);
 }

@@ -32,8 +32,9 @@ class Send {
        int tag) noexcept
       : call_(call), mode_(mode), count_(count), type_(type), dest_(dest), tag_(tag) {}
   void after(int result) noexcept {
-    if (result != MPI_SUCCESS || !call_ || dest_ == MPI_PROC_NULL || !call_.comm()->known())
-      return;
+    if (result != MPI_SUCCESS || !call_) return;
+    call_.sends_to(dest_);
+    if (dest_ == MPI_PROC_NULL || !call_.comm()->known()) return;
     record_send(call_, mode_, call_.comm()->number, dest_, tag_, data_bytes(count_, type_),
                 0);
   }
@@ -53,9 +54,9 @@ class Recv {
       : call_(call), status_(call, status), source_(source) {}
   MPI_Status* status() noexcept { return status_.get(); }
   void after(int result) noexcept {
-    if (result != MPI_SUCCESS || !call_ || source_ == MPI_PROC_NULL ||
-        !call_.comm()->known())
-      return;
+    if (result != MPI_SUCCESS || !call_) return;
+    call_.receives_from(source_);
+    if (source_ == MPI_PROC_NULL || !call_.comm()->known()) return;
     const std::uint16_t comm = call_.comm()->number;
     const MPI_Status& got = *status_;
     record_receive(call_, comm, got.MPI_SOURCE, got.MPI_TAG,
@@ -165,7 +166,9 @@ class RecvInit : MakesRequest {
   RecvInit(Call& call, int source, int tag, const MPI_Request* request) noexcept
       : MakesRequest(call, request, RequestKind::kReceive, source, tag) {}
   void after(int result) noexcept {
-    if (made(result)) keep_persistent();
+    if (!made(result)) return;
+    call_.receives_from(request_.peer);
+    keep_persistent();
   }
 };
 

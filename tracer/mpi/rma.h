@@ -18,9 +18,9 @@ class Rma {
       MPI_Datatype type) noexcept
       : call_(call), operation_(operation), target_(target), count_(count), type_(type) {}
   void after(int result) noexcept {
-    if (result != MPI_SUCCESS || !call_ || target_ == MPI_PROC_NULL ||
-        !call_.comm()->known())
-      return;
+    if (result != MPI_SUCCESS || !call_) return;
+    call_.sends_to(target_);
+    if (target_ == MPI_PROC_NULL || !call_.comm()->known()) return;
     call_.put_at_enter(spool::kMpiRma, data_bytes(count_, type_), operation_,
                        comm_and_rank(call_.comm()->number, target_));
   }

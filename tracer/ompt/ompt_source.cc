@@ -124,6 +124,7 @@ void on_parallel_begin(ompt_data_t* task, const ompt_frame_t* frame, ompt_data_t
   scope->begin(make(spool::kParallelBegin, ticks,
                     address | std::uint64_t{std::min(requested, 0xffffu)} << 48, sub,
                     word.instance));
+  if ((word.flags & spool::kTeamNested) == 0) scope->flow().begin_region(address, ticks);
 }
 
 // The region that ends here. It is looked up on this thread's own stack: LLVM's runtime gives the
@@ -147,6 +148,7 @@ void on_parallel_end(ompt_data_t* parallel, ompt_data_t*, int, const void* code)
   const std::uint64_t ticks = Clock::now();
   const TeamWord word = ending_team(*scope, parallel);
   scope->end(make(spool::kParallelEnd, ticks, address_of(code), word.flags, word.instance));
+  if ((word.flags & spool::kTeamNested) == 0) scope->flow().end_region(ticks);
   if (word.counts_epochs()) {
     g_joins.join(word.instance, ticks);
     g_session->on_symbol_end(ticks, scope->depth());

@@ -65,7 +65,9 @@ SpoolResult SpoolFile::create(const char* path, const spool::Header& header,
       spool::kHeaderBytes + (spool::kStageRecords + ring_records_) * spool::kRecordBytes,
       kPage);
   tree_bytes_ = sizes.tree;
-  head_bytes_ = round_up(tree_offset_ + tree_bytes_, kLogAlignment);
+  flow_offset_ = round_up(tree_offset_ + tree_bytes_, kPage);
+  flow_bytes_ = sizes.flow;
+  head_bytes_ = round_up(flow_offset_ + flow_bytes_, kLogAlignment);
   chunk_bytes_ = round_up(sizes.chunk, kPage);
   if (!budget.take_memory(head_bytes_)) return SpoolResult::kMemory;
   SpoolResult result = SpoolResult::kDiskLimit;
@@ -108,6 +110,8 @@ SpoolResult SpoolFile::fill_new_file(const spool::Header& header) noexcept {
   header_->ring_records = ring_records_;
   header_->tree_offset = tree_offset_;
   header_->tree_bytes = tree_bytes_;
+  header_->flow_offset = flow_offset_;
+  header_->flow_bytes = flow_bytes_;
   header_->log_offset = head_bytes_;
   stage_ = reinterpret_cast<spool::Record*>(static_cast<char*>(at) + header_->stage_offset);
   ring_ = stage_ + spool::kStageRecords;
@@ -128,11 +132,26 @@ bool SpoolFile::open_tree(CallTree& tree) noexcept {
          tree.open(reinterpret_cast<char*>(header_) + tree_offset_, tree_bytes_, *this);
 }
 
+bool SpoolFile::open_flow(FlowGraph& flow, std::uint32_t components) noexcept {
+  return header_ != nullptr && flow_bytes_ != 0 &&
+         flow.open(reinterpret_cast<char*>(header_) + flow_offset_, flow_bytes_, components,
+                   *this);
+}
+
 void SpoolFile::use_tree(std::uint64_t begin, std::uint64_t end) noexcept {
+  use_area(tree_offset_, begin, end);
+}
+
+void SpoolFile::use_flow(std::uint64_t begin, std::uint64_t end) noexcept {
+  use_area(flow_offset_, begin, end);
+}
+
+void SpoolFile::use_area(std::uint64_t area, std::uint64_t begin,
+                         std::uint64_t end) noexcept {
   const SlowPath slow_path;
   // Whole pages that begin here: the one before is in use.
-  begin = round_up(tree_offset_ + begin, kPage);
-  end = round_up(tree_offset_ + end, kPage);
+  begin = round_up(area + begin, kPage);
+  end = round_up(area + end, kPage);
   if (ours() && begin < end) make_pages(fd_, begin, end);
 }
 

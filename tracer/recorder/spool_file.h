@@ -23,6 +23,7 @@
 
 #include "spool/format.h"
 #include "tracer/recorder/call_tree.h"
+#include "tracer/recorder/flow_graph.h"
 
 namespace refrain::recorder {
 
@@ -80,11 +81,12 @@ enum class SpoolResult : std::uint8_t { kOk, kDiskLimit, kDiskFull, kMemory };
 // Bytes of the parts of a file.
 struct SpoolSizes {
   std::uint64_t ring;
-  std::uint64_t tree;   // 0: none
-  std::uint64_t chunk;  // by which the log grows
+  std::uint64_t tree;      // 0: none
+  std::uint64_t chunk;     // by which the log grows
+  std::uint64_t flow = 0;  // the event flow graph; 0: none
 };
 
-class SpoolFile : private CallTree::Pages {
+class SpoolFile : private CallTree::Pages, private FlowGraph::Pages {
  public:
   SpoolFile() = default;
   SpoolFile(const SpoolFile&) = delete;
@@ -107,6 +109,8 @@ class SpoolFile : private CallTree::Pages {
 
   // Gives the tree the file's area; false if the file has none.
   bool open_tree(CallTree& tree) noexcept;
+  // The same for the event flow graph.
+  bool open_flow(FlowGraph& flow, std::uint32_t components) noexcept;
 
   spool::Record* stage() const noexcept { return stage_; }
 
@@ -130,6 +134,8 @@ class SpoolFile : private CallTree::Pages {
 
  private:
   void use_tree(std::uint64_t begin, std::uint64_t end) noexcept override;
+  void use_flow(std::uint64_t begin, std::uint64_t end) noexcept override;
+  void use_area(std::uint64_t area, std::uint64_t begin, std::uint64_t end) noexcept;
   bool write_at(std::uint64_t offset, const void* from, std::uint64_t bytes) noexcept;
   bool read_at(std::uint64_t offset, void* to, std::uint64_t bytes) const noexcept;
   SpoolResult fill_new_file(const spool::Header& header) noexcept;
@@ -148,6 +154,8 @@ class SpoolFile : private CallTree::Pages {
   std::uint64_t ring_ready_ = 0;  // of them, from the first on: pages are made
   std::uint64_t tree_offset_ = 0;
   std::uint64_t tree_bytes_ = 0;
+  std::uint64_t flow_offset_ = 0;
+  std::uint64_t flow_bytes_ = 0;
   std::uint64_t head_bytes_ = 0;   // of all but the log, mapped together
   std::uint64_t chunk_bytes_ = 0;  // how much is allocated at a time
   std::uint64_t allocated_ = 0;    // bytes of the file

@@ -45,10 +45,12 @@ SpoolResult ThreadRecorder::open(const char* path, const spool::Header& header,
   const SpoolResult result = file_.create(path, header,
                                           {.ring = options.ring_bytes,
                                            .tree = options.tree_bytes,
-                                           .chunk = options.chunk_bytes},
+                                           .chunk = options.chunk_bytes,
+                                           .flow = options.flow_bytes},
                                           budget);
   if (result != SpoolResult::kOk) return result;
   file_.open_tree(tree_);
+  file_.open_flow(flow_, options.flow_components);
   events_seen_ = &file_.header()->events_seen;
   use_log(0);
   return result;
@@ -57,6 +59,7 @@ SpoolResult ThreadRecorder::open(const char* path, const spool::Header& header,
 void ThreadRecorder::abandon() noexcept {
   events_seen_ = &dropped_;
   tree_.close();
+  flow_.close();
   file_.abandon();
 }
 

@@ -30,6 +30,7 @@
 #include "tracer/recorder/call_tree.h"
 #include "tracer/recorder/clock.h"
 #include "tracer/recorder/decision_board.h"
+#include "tracer/recorder/flow_graph.h"
 #include "tracer/recorder/forgotten_events.h"
 #include "tracer/recorder/frame_mark.h"
 #include "tracer/recorder/metric_reader.h"
@@ -43,12 +44,15 @@ class ThreadRecorder {
     std::uint64_t ring_bytes;
     std::uint64_t tree_bytes;  // 0: no call tree
     std::uint64_t chunk_bytes;
+    std::uint64_t flow_bytes = 0;       // 0: no event flow graph
+    std::uint32_t flow_components = 0;  // spool::FlowComponent
   };
 
   SpoolResult open(const char* path, const spool::Header& header, const Options& options,
                    Budget& budget) noexcept;
   void close() noexcept {
     tree_.close();
+    flow_.close();
     file_.close();
   }
   // In a forked child: lets go of the parent's file; what still comes is dropped.
@@ -134,6 +138,7 @@ class ThreadRecorder {
     tree_.point(spool::CallKey::of(record), record.ticks);
   }
   CallTree& tree() noexcept { return tree_; }
+  FlowGraph& flow() noexcept { return flow_; }
 
   // The same for the records alone.
   __attribute__((always_inline)) void put_begin(const spool::RecordWords& record) noexcept {
@@ -297,6 +302,7 @@ class ThreadRecorder {
   spool::Record* block_ = nullptr;
   std::atomic<std::uint64_t>* events_seen_ = &dropped_;
 
+  FlowGraph flow_;
   CallTree tree_;
 
   // Rare.

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "spool/flow_graph_format.h"
 #include "tracer/recorder/clock.h"
 
 namespace refrain::runtime {
@@ -27,11 +28,31 @@ spool::LossCause cause_of(SpoolResult result) noexcept {
   }
 }
 
+// Of summary_memory.
+std::uint64_t flow_bytes_of(const filters::Settings& settings) noexcept {
+  constexpr std::uint64_t kFlowShare = 4;
+  return settings.graph == "none" ? 0 : settings.summary_bytes / kFlowShare;
+}
+
+std::uint32_t components_of(const filters::Settings& settings) {
+  constexpr std::pair<const char*, spool::FlowComponent> kComponents[] = {
+      {"site", spool::kFlowSite},
+      {"callers", spool::kFlowCallers},
+      {"partner", spool::kFlowPartner},
+      {"size", spool::kFlowSize}};
+  std::uint32_t components = 0;
+  for (const auto& [name, component] : kComponents)
+    if (filters::has_word(settings.graph, name)) components |= component;
+  return components;
+}
+
 }  // namespace
 
 RecorderPool::RecorderPool(const filters::Settings& settings)
     : ring_bytes_(settings.ring_bytes),
-      summary_bytes_(settings.summary_bytes),
+      tree_bytes_(settings.summary_bytes - flow_bytes_of(settings)),
+      flow_bytes_(flow_bytes_of(settings)),
+      flow_components_(components_of(settings)),
       chunk_bytes_(settings.chunk_bytes),
       budget_(settings.memory_limit_bytes, settings.disk_limit_bytes) {}
 
@@ -55,10 +76,13 @@ RecorderPool::Taken RecorderPool::take(const std::string& folder,
   header.location = static_cast<std::uint32_t>(recorders_.size());
   const std::string path =
       folder + "/location-" + std::to_string(recorders_.size()) + ".spool";
-  const SpoolResult result = fresh->open(
-      path.c_str(), header,
-      {budget_.share_of(ring_bytes_), budget_.share_of(summary_bytes_), chunk_bytes_},
-      budget_);
+  const SpoolResult result = fresh->open(path.c_str(), header,
+                                         {.ring_bytes = budget_.share_of(ring_bytes_),
+                                          .tree_bytes = budget_.share_of(tree_bytes_),
+                                          .chunk_bytes = chunk_bytes_,
+                                          .flow_bytes = budget_.share_of(flow_bytes_),
+                                          .flow_components = flow_components_},
+                                         budget_);
   if (result != SpoolResult::kOk) return {nullptr, cause_of(result)};
   fresh->follow_from_now(board);
   recorders_.push_back(std::move(fresh));

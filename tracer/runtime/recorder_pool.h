@@ -48,7 +48,9 @@ class RecorderPool {
 
  private:
   const std::uint64_t ring_bytes_;
-  const std::uint64_t summary_bytes_;
+  const std::uint64_t tree_bytes_;  // of a location, as far as memory goes
+  const std::uint64_t flow_bytes_;
+  const std::uint32_t flow_components_;
   const std::uint64_t chunk_bytes_;
   recorder::Budget budget_;
   std::vector<std::unique_ptr<recorder::ThreadRecorder>> recorders_;

@@ -35,4 +35,16 @@ std::vector<std::uint64_t> keys_of(const spool::CallTree& tree) {
   return keys;
 }
 
+std::vector<std::uint64_t> keys_of(const spool::FlowGraph& graph) {
+  std::vector<std::uint64_t> keys;
+  for (const spool::FlowNode& node : graph.nodes) {
+    if (node.kind != spool::FlowKind::kCall) continue;
+    const RegionKeys of_call =
+        keys_of_node(CallKey::make(spool::kMpiEnter, 0, node.payload));
+    keys.push_back(of_call[0].packed());
+    if (of_call[1].address != 0) keys.push_back(of_call[1].packed());
+  }
+  return keys;
+}
+
 }  // namespace refrain::writer

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "spool/call_tree_reader.h"
+#include "spool/flow_graph_reader.h"
 #include "writer/archive/region_class.h"
 
 namespace refrain::writer {
@@ -16,5 +17,8 @@ RegionKeys keys_of_node(spool::CallKey key) noexcept;
 
 // RegionKey::packed() of all of a tree: some are in no record any more.
 std::vector<std::uint64_t> keys_of(const spool::CallTree& tree);
+
+// The same of the calls in an event flow graph. Its regions are those of call trees.
+std::vector<std::uint64_t> keys_of(const spool::FlowGraph& graph);
 
 }  // namespace refrain::writer

@@ -214,6 +214,8 @@ void ProcessModel::define_regions(RegionTable& regions) {
   for (const spool::SpoolFile& file : spool_.locations) {
     const std::vector<std::uint64_t> more = keys_of(file.call_tree());
     keys.insert(keys.end(), more.begin(), more.end());
+    const std::vector<std::uint64_t> calls = keys_of(file.flow_graph());
+    keys.insert(keys.end(), calls.begin(), calls.end());
   }
   for (const LocationScan& scan : scans_) {
     keys.insert(keys.end(), scan.keys.begin(), scan.keys.end());

@@ -35,7 +35,7 @@ class ProcessModel {
   const GapPlan& gaps() const noexcept { return gaps_; }
   const TeamTable& teams() const noexcept { return teams_; }
   const ProcessRegions& regions() const noexcept { return regions_; }
-  SymbolResolver& symbols() noexcept { return *symbols_; }
+  SymbolResolver& symbols() const noexcept { return *symbols_; }
   const spool::RecordSequence& records(std::size_t location) const {
     return records_[location];
   }

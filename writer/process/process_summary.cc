@@ -8,6 +8,7 @@
 #include "writer/archive/definitions.h"
 #include "writer/archive/location_reference.h"
 #include "writer/process/call_keys.h"
+#include "writer/process/process_flow.h"
 
 namespace refrain::writer {
 namespace {
@@ -37,6 +38,7 @@ class Summarizer {
       location.number = static_cast<std::uint32_t>(i);
       location.primary = i == model_.primary();
       add(tree, location);
+      location.flow = flow_graph_of(file.flow_graph(), model_, table_);
       result_.locations.push_back(std::move(location));
     }
     if (!wanted_) result_.locations_without.clear();

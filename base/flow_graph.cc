@@ -1,0 +1,73 @@
+#include "base/flow_graph.h"
+
+#include <algorithm>
+#include <numeric>
+#include <tuple>
+
+namespace refrain::base {
+namespace {
+
+using Edge = FlowGraph::Edge;
+
+auto ends(const Edge& edge) { return std::tuple(edge.from, edge.to); }
+
+}  // namespace
+
+void add(Edge& to, const Edge& edge) {
+  to.count += edge.count;
+  to.time += edge.time;
+  to.least = std::min(to.least, edge.least);
+  to.greatest = std::max(to.greatest, edge.greatest);
+  to.gap += edge.gap;
+  to.gap_least = std::min(to.gap_least, edge.gap_least);
+  to.gap_greatest = std::max(to.gap_greatest, edge.gap_greatest);
+  to.bytes_sent += edge.bytes_sent;
+  to.bytes_received += edge.bytes_received;
+}
+
+void normalize(FlowGraph& graph) {
+  std::vector<std::uint32_t> order(graph.nodes.size());
+  std::iota(order.begin(), order.end(), 0U);
+  std::ranges::sort(
+      order, {}, [&](std::uint32_t i) -> const FlowGraph::Node& { return graph.nodes[i]; });
+  std::vector<std::uint32_t> place(order.size());
+  std::vector<FlowGraph::Node> nodes;
+  for (const std::uint32_t i : order) {
+    if (nodes.empty() || nodes.back() != graph.nodes[i])
+      nodes.push_back(std::move(graph.nodes[i]));
+    // A node that was moved from is not looked at again: equal ones follow each other.
+    place[i] = static_cast<std::uint32_t>(nodes.size() - 1);
+  }
+  graph.nodes = std::move(nodes);
+  for (Edge& edge : graph.edges) {
+    edge.from = place[edge.from];
+    edge.to = place[edge.to];
+  }
+  std::ranges::stable_sort(graph.edges, {}, ends);
+  std::vector<Edge> edges;
+  for (const Edge& edge : graph.edges) {
+    if (!edges.empty() && ends(edges.back()) == ends(edge))
+      add(edges.back(), edge);
+    else
+      edges.push_back(edge);
+  }
+  graph.edges = std::move(edges);
+}
+
+FlowGraph sum(const FlowGraph& a, const FlowGraph& b) {
+  FlowGraph out = a;
+  if (a.nodes.empty()) out.components = b.components;
+  const auto shift = static_cast<std::uint32_t>(a.nodes.size());
+  out.nodes.insert(out.nodes.end(), b.nodes.begin(), b.nodes.end());
+  for (Edge edge : b.edges) {
+    edge.from += shift;
+    edge.to += shift;
+    out.edges.push_back(edge);
+  }
+  out.nodes_elsewhere += b.nodes_elsewhere;
+  out.edges_elsewhere += b.edges_elsewhere;
+  normalize(out);
+  return out;
+}
+
+}  // namespace refrain::base

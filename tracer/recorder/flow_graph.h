@@ -1,0 +1,181 @@
+// FlowGraph: which call of MPI came after which, of one location, with counts, times and bytes,
+// whether events are written or not.
+//
+// Place in the flow: ARCHITECTURE.md, step 3; part of ThreadRecorder. Layout: spool/flow_graph_format.h.
+// Source: Fürlinger/Skinner, section 3. Nodes are signatures: procedure, place, callers, partner
+// relative to the own rank, size. Sizes are exact while a signature has few of them, then by power
+// of two (their Fig. 2).
+//
+// An event is put together between begin() and end(): what it moved, and with whom, is known at its
+// end. Then the edge that was taken the last time after the one before it is compared. As an edge
+// knows its predecessor, too, patterns of two are predicted as well as those of one.
+//
+// Outermost parallel regions are events as well, around the calls that are made in them: an event's
+// predecessor is the one that began last before it, and the time between them counts from the
+// latest begin of a region or end of an event.
+//
+// Thread-safety: one owner; others may read the area at any time and find sums that are at most
+// one event apart. Ownership: of its index, not of the area. Units: ticks, bytes.
+// Memory: fixed. Events that find no place go to spool::kOtherEvents, so that all sums are exact.
+// Errors: without an area (open() was not called, or failed) nothing is kept. A call that does not
+// return is not counted.
+// Cost: a call whose signature follows as it did the last time, about 5 ns; one that is looked up
+// about 15. No lock, no system call, but for new pages (`Pages`).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "spool/flow_graph_format.h"
+
+namespace refrain::recorder {
+
+class FlowGraph {
+ public:
+  // Makes pages of the area before they are touched: from byte `begin` to byte `end` of it.
+  class Pages {
+   public:
+    virtual void use_flow(std::uint64_t begin, std::uint64_t end) noexcept = 0;
+
+   protected:
+    ~Pages() = default;
+  };
+
+  FlowGraph() = default;
+  FlowGraph(const FlowGraph&) = delete;
+  FlowGraph& operator=(const FlowGraph&) = delete;
+  ~FlowGraph() { close(); }
+
+  // `area`: zeros, aligned to 64 bytes. `components`: spool::FlowComponent. False: no memory.
+  bool open(void* area, std::uint64_t bytes, std::uint32_t components,
+            Pages& pages) noexcept;
+  void close() noexcept;
+  bool is_open() const noexcept { return header_ != nullptr; }
+  bool wants_callers() const noexcept { return (components_ & spool::kFlowCallers) != 0; }
+
+  // A call begins. `payload`: as kMpiEnter's. `path`: of path_of(), or kNoPath.
+  __attribute__((always_inline)) void begin(std::uint64_t payload, std::uint32_t path,
+                                            std::uint64_t ticks) noexcept {
+    event_.payload = payload & payload_mask_;
+    event_.path = path;
+    event_.to = event_.from = 0;
+    event_.sent = event_.received = 0;
+    begin_ticks_ = ticks;
+  }
+  // What it does, as packed FlowPartner.
+  void to(std::uint64_t partner) noexcept { set(event_.to, partner & partner_mask_); }
+  void from(std::uint64_t partner) noexcept { set(event_.from, partner & partner_mask_); }
+  void moved(std::uint64_t sent, std::uint64_t received) noexcept {
+    event_.sent += sent;
+    event_.received += received;
+  }
+  // It has ended.
+  __attribute__((always_inline)) void end(std::uint64_t ticks) noexcept {
+    const std::uint64_t size =
+        (event_.sent > event_.received ? event_.sent : event_.received) & size_mask_;
+    std::uint32_t index = *prediction_;
+    spool::FlowEdge* edge = edges_ + index;
+    const spool::FlowNode* node = nodes_ + edge->to;
+    if (!matches(*node, spool::FlowKind::kCall, size)) [[unlikely]] {
+      if (!find(spool::FlowKind::kCall, size, index)) return;
+      edge = edges_ + index;
+    }
+    come(*edge, begin_ticks_);
+    edge->bytes_sent += event_.sent;
+    edge->bytes_received += event_.received;
+    last_ticks_ = ticks < begin_ticks_ ? begin_ticks_ : ticks;
+    took(*edge, last_ticks_ - begin_ticks_);
+  }
+
+  // An outermost parallel region. They do not lie in each other.
+  void begin_region(std::uint64_t address, std::uint64_t ticks) noexcept;
+  void end_region(std::uint64_t ticks) noexcept;
+
+  // The number of the path with this hash, kNoPath if it has none yet, or there is no place.
+  std::uint32_t find_path(std::uint64_t hash) const noexcept;
+  // Adds it; `frames` from the inside.
+  std::uint32_t add_path(std::uint64_t hash, const std::uint64_t* frames,
+                         std::size_t count) noexcept;
+
+ private:
+  static constexpr unsigned kExactSizes = 8;  // of a signature
+
+  struct Event {
+    std::uint64_t payload = 0;
+    std::uint64_t to = 0;
+    std::uint64_t from = 0;
+    std::uint64_t sent = 0;
+    std::uint64_t received = 0;
+    std::uint32_t path = spool::kNoPath;
+  };
+
+  static void set(std::uint64_t& partner, std::uint64_t value) noexcept {
+    constexpr auto kSeveral = spool::FlowPartner::pack(spool::FlowPartner::kSeveral);
+    partner = partner == 0 || partner == value ? value : kSeveral;
+  }
+  bool same_group(const spool::FlowNode& node, spool::FlowKind kind) const noexcept {
+    return node.payload == event_.payload && node.path == event_.path &&
+           node.to == event_.to && node.from == event_.from && node.kind == kind;
+  }
+  bool matches(const spool::FlowNode& node, spool::FlowKind kind,
+               std::uint64_t size) const noexcept {
+    return same_group(node, kind) && size >= node.size_least && size <= node.size_greatest;
+  }
+  // The event of this edge begins.
+  void come(spool::FlowEdge& edge, std::uint64_t ticks) noexcept {
+    const std::uint64_t gap =
+        last_ticks_ == 0 || ticks < last_ticks_ ? 0 : ticks - last_ticks_;
+    ++edge.count;
+    edge.gap += gap;
+    if (gap < edge.gap_least) edge.gap_least = gap;
+    if (gap > edge.gap_greatest) edge.gap_greatest = gap;
+    prediction_ = &edge.next;
+    current_ = edge.to;
+  }
+  static void took(spool::FlowEdge& edge, std::uint64_t duration) noexcept {
+    edge.time += duration;
+    if (duration < edge.least) edge.least = duration;
+    if (duration > edge.greatest) edge.greatest = duration;
+  }
+
+  bool find(spool::FlowKind kind, std::uint64_t size, std::uint32_t& index) noexcept;
+  std::uint32_t find_node(spool::FlowKind kind, std::uint64_t size) noexcept;
+  std::uint32_t add_node(const spool::FlowNode& node) noexcept;
+  std::uint32_t find_edge(std::uint32_t to) noexcept;
+  std::uint32_t add_edge(std::uint32_t from, std::uint32_t to, std::uint32_t most) noexcept;
+
+  // Where there is no area: nothing matches, and find() says no.
+  static constinit spool::FlowNode s_no_node;
+  static constinit spool::FlowEdge s_no_edge;
+
+  // Hot.
+  std::uint32_t* prediction_ = &s_no_edge.next;
+  spool::FlowNode* nodes_ = &s_no_node;
+  spool::FlowEdge* edges_ = &s_no_edge;
+  std::uint64_t begin_ticks_ = 0;
+  std::uint64_t last_ticks_ = 0;  // 0: nothing has happened yet
+  std::uint64_t payload_mask_ = ~std::uint64_t{0};
+  std::uint64_t partner_mask_ = ~std::uint64_t{0};
+  std::uint64_t size_mask_ = ~std::uint64_t{0};
+  Event event_;
+  std::uint32_t current_ = spool::kStartNode;
+  std::uint32_t components_ = 0;
+
+  // Rare.
+  spool::FlowHeader* header_ = nullptr;
+  spool::FlowPath* paths_ = nullptr;
+  Pages* pages_ = nullptr;
+  std::uint32_t* node_index_ = nullptr;  // by all but the size: open addressing, 0 is free
+  std::uint32_t* edge_index_ = nullptr;  // by both ends
+  std::uint32_t* path_index_ = nullptr;  // by hash
+  std::size_t node_mask_ = 0;            // sizes, powers of two, less one
+  std::size_t edge_mask_ = 0;
+  std::size_t path_mask_ = 0;
+  std::uint32_t nodes_ready_ = 0;  // whose pages are made
+  std::uint32_t edges_ready_ = 0;
+  std::uint32_t paths_ready_ = 0;
+  std::uint32_t region_edge_ = spool::kNoFlowEdge;  // of the open region
+  std::uint64_t region_begin_ = 0;
+};
+
+}  // namespace refrain::recorder
