@@ -205,6 +205,7 @@ class Merger {
 
   void add_edges(const RunSummary& summary, const RunSummary::Location& location) {
     for (const RunSummary::Edge& edge : location.edges) {
+      keep_edge(summary, edge);
       if (edge.from == edge.to) continue;  // one after another of the same
       Before& before = before_[paths_[edge.to]];
       before.any += edge.count;
@@ -213,6 +214,19 @@ class Merger {
       const RunSummary::Region& region = summary.regions[summary.nodes[edge.from].region];
       if (sibling && region.role == OTF2_REGION_ROLE_SINGLE) before.single += edge.count;
     }
+  }
+
+  // Of the location that was added last. That a parallel region is the first in its fork says
+  // nothing; what comes before the fork comes before the region.
+  void keep_edge(const RunSummary& summary, const RunSummary::Edge& edge) {
+    const std::uint32_t around = summary.nodes[edge.to].parent;
+    const bool first = edge.from == around;
+    if (first && around != kNone && summary.nodes[around].kind == RunSummary::Kind::kFork)
+      return;
+    profile_.paths[paths_[edge.to]].before.push_back(
+        {.location = static_cast<std::uint32_t>(profile_.locations.size() - 1),
+         .path = first ? kNone : paths_[edge.from],
+         .count = edge.count});
   }
 
   bool is_implicit_barrier(std::uint32_t path) const {

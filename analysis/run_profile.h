@@ -70,12 +70,19 @@ struct RunProfile {
     std::uint64_t forks = 0;
     std::uint64_t fork_time = 0;
   };
+  // A path came `count` times after another one of its level.
+  struct Before {
+    std::uint32_t location = 0;
+    std::uint32_t path = kNone;  // index; kNone: nothing, it was the first in its parent
+    std::uint64_t count = 0;
+  };
   struct Path {
     std::uint32_t parent = kNone;  // index
     std::uint32_t region = kNone;  // index; kNone: several that had no place of their own
     std::string site{};
     TimeClass cls = TimeClass::kUnknown;  // of its own time
     std::vector<Sums> sums{};
+    std::vector<Before> before{};  // by location
   };
 
   std::vector<Process> processes;

@@ -2,42 +2,19 @@
 
 #include <string_view>
 
+#include "base/xml_text.h"
+
 namespace refrain::cube {
 namespace {
 
-// Texts come from the program: XML knows no control characters.
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      case '\'':
-        out += "&apos;";
-        break;
-      default:
-        out += static_cast<unsigned char>(c) < ' ' || c == 0x7f ? '?' : c;
-    }
-  }
-  return out;
-}
+using base::xml_text;
 
 std::string element(const char* name, std::string_view text) {
-  return std::string("<") + name + ">" + escaped(text) + "</" + name + ">\n";
+  return std::string("<") + name + ">" + xml_text(text) + "</" + name + ">\n";
 }
 
 std::string attribute(const char* key, std::string_view value) {
-  return std::string("<attr key=\"") + key + "\" value=\"" + escaped(value) + "\"/>\n";
+  return std::string("<attr key=\"") + key + "\" value=\"" + xml_text(value) + "\"/>\n";
 }
 
 const char* type_name(Metric::Type type) {
@@ -74,7 +51,7 @@ std::string program_text(const Experiment& experiment) {
   for (std::size_t i = 0; i < experiment.regions.size(); ++i) {
     const Region& region = experiment.regions[i];
     const std::string line = region.line != 0 ? std::to_string(region.line) : "-1";
-    out += "<region id=\"" + std::to_string(i) + "\" mod=\"" + escaped(region.file) +
+    out += "<region id=\"" + std::to_string(i) + "\" mod=\"" + xml_text(region.file) +
            "\" begin=\"" + line + "\" end=\"-1\">\n";
     out += element("name", region.name) + element("mangled_name", region.canonical) +
            element("paradigm", region.paradigm) + element("role", region.role) +

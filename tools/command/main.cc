@@ -10,6 +10,7 @@
 #include "tools/command/config_command.h"
 #include "tools/command/convert_command.h"
 #include "tools/command/detect_command.h"
+#include "tools/command/graph_command.h"
 #include "tools/command/info_command.h"
 #include "tools/command/installation.h"
 #include "tools/command/profile_command.h"
@@ -44,6 +45,7 @@ int run_main(int argc, char** argv) {
   commands.push_back(std::make_unique<RunCommand>());
   commands.push_back(std::make_unique<InfoCommand>());
   commands.push_back(std::make_unique<ProfileCommand>());
+  commands.push_back(std::make_unique<GraphCommand>());
   commands.push_back(std::make_unique<RecoverCommand>());
   commands.push_back(std::make_unique<ConvertCommand>());
   commands.push_back(std::make_unique<CompareCommand>());

@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <numeric>
 #include <sstream>
 #include <string_view>
 
+#include "analysis/path_names.h"
 #include "tools/command/info_screen.h"
 #include "writer/summary.h"
 
@@ -42,25 +42,6 @@ double mpi_of(const ClassTimes& times) {
   for (std::size_t i = 0; i < times.size(); ++i)
     if (is_mpi(static_cast<TimeClass>(i))) sum += times[i];
   return sum;
-}
-
-// "for @cg.c:37"
-std::string region_text(const RunProfile::Region& region) {
-  constexpr std::string_view kDirective = "!$omp ";
-  std::string name = region.name;
-  if (name.starts_with(kDirective)) name.erase(0, kDirective.size());
-  if (region.line == 0 || name.find('@') != std::string::npos) return name;
-  return fmt::format("{} @{}:{}", name,
-                     std::filesystem::path(region.file).filename().string(), region.line);
-}
-
-// Of its innermost region.
-std::string path_name(const RunProfile& profile, std::uint32_t path) {
-  const RunProfile::Path& at = profile.paths[path];
-  if (at.region == kNone) return "other regions";
-  const RunProfile::Region& region = profile.regions[at.region];
-  if (at.site.empty()) return region_text(region);
-  return region.name + " @" + std::filesystem::path(at.site).filename().string();
 }
 
 class Screen {

@@ -1,0 +1,121 @@
+#include "tools/command/graph_command.h"
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+
+#include "analysis/control_flow.h"
+#include "analysis/flow_view.h"
+#include "tools/command/progress_bar.h"
+#include "tools/graph/control_flow_drawing.h"
+#include "tools/graph/formats.h"
+#include "tools/graph/graphviz.h"
+
+namespace refrain::tools {
+namespace {
+
+// What a picture can show.
+constexpr std::uint64_t kMostDrawn = 100;
+
+}  // namespace
+
+void GraphCommand::add_options(CLI::App& app) {
+  app.add_option("archive", archive_, "the archive's folder, or its traces.otf2")
+      ->required();
+  app.add_option("--to", format_,
+                 "svg: a picture, by Graphviz; dot: for Graphviz; graphml: for yEd, Gephi, "
+                 "NetworkX; json: docs/graph.md")
+      ->required()
+      ->check(CLI::IsMember({"dot", "svg", "graphml", "json"}));
+  auto* level = app.add_option(
+      "--level", level_,
+      "one level of the call tree: 0 the outermost regions, 1 what lies in these, ...");
+  app.add_option("--node", region_,
+                 "what lies in this region, and what comes before and after it; a name, a "
+                 "part of it, or a call path, as 'refrain profile' prints them")
+      ->excludes(level);
+  app.add_option("--ranks", ranks_, "of these processes only, e.g. 0-3,7");
+  app.add_option("--most", most_,
+                 "draw so many regions, those with the most time, 0: all (default: 100 for "
+                 "dot and svg, else all)");
+  app.add_option("-o,--output", output_, "file to write (default: -, stdout)");
+  app.add_flag("--overwrite", overwrite_, "replace an existing file");
+  app.add_flag("--events", from_events_,
+               "from the events in the archive, although it has a summary");
+  app.add_flag("--quiet", quiet_, "print no progress, and nothing about what is left out");
+}
+
+int GraphCommand::run() {
+  std::error_code error;
+  const std::filesystem::path folder(archive_);
+  if (std::filesystem::exists(folder / "spool", error) &&
+      !std::filesystem::exists(folder / "traces.otf2", error))
+    return fail("'" + archive_ + "' is a recording without an archive: 'refrain recover " +
+                archive_ + "' makes the archive");
+  if (output_ != "-" && !overwrite_ && std::filesystem::exists(output_, error))
+    return fail("'" + output_ + "' exists; --overwrite replaces it");
+  ProgressBar bar("reading " + archive_, "events");
+  reader::Progress progress;
+  if (!quiet_)
+    progress = [&bar](std::uint64_t done, std::uint64_t of) { bar.show(done, of); };
+  const ProfiledRun run = read_profiled_run(archive_, from_events_, progress);
+  bar.remove();
+  if (!run.error.empty()) return fail(run.error);
+  Drawing drawing;
+  std::string problem = draw(run, drawing);
+  if (!problem.empty()) return fail(problem);
+  std::string text;
+  if (format_ == "json") {
+    text = json_text(drawing);
+  } else if (format_ == "graphml") {
+    text = graphml_text(drawing);
+  } else {
+    text = dot_text(drawing);
+  }
+  if (format_ == "svg") {
+    GraphvizResult picture = svg_of(text);
+    if (!picture.error.empty()) return fail(picture.error);
+    text = std::move(picture.svg);
+  }
+  problem = write(text);
+  if (!problem.empty()) return fail(problem);
+  if (!quiet_)
+    for (const std::string& note : drawing.notes) fail(note);
+  return kDone;
+}
+
+std::string GraphCommand::draw(const ProfiledRun& run, Drawing& drawing) const {
+  std::string error;
+  const std::vector<bool> locations = locations_of(run.profile, ranks_, error);
+  if (!error.empty()) return error;
+  const analysis::ControlFlow flow = analysis::control_flow(run.profile, locations);
+  const bool picture = format_ == "dot" || format_ == "svg";
+  const analysis::FlowView view =
+      analysis::view_of(run.profile, flow,
+                        {.level = level_,
+                         .region = region_,
+                         .most = most_.value_or(picture ? kMostDrawn : 0)});
+  if (!view.error.empty()) return view.error;
+  drawing = control_flow_drawing(run.profile, flow, view, locations);
+  if (run.from_events && run.gaps != 0)
+    drawing.notes.push_back(
+        "what was not written is missing: " + std::to_string(run.gaps) +
+        " gaps, across which regions come after each other that did not");
+  drawing.values.emplace_back("source",
+                              std::string(run.from_events ? "events" : "summary"));
+  return {};
+}
+
+std::string GraphCommand::write(const std::string& text) const {
+  if (output_ == "-") {
+    std::fwrite(text.data(), 1, text.size(), stdout);
+    return std::fflush(stdout) == 0 ? std::string() : "stdout cannot be written";
+  }
+  std::ofstream file(output_, std::ios::binary);
+  file << text;
+  file.close();
+  return file ? std::string() : "'" + output_ + "' cannot be written";
+}
+
+}  // namespace refrain::tools

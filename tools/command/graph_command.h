@@ -1,0 +1,40 @@
+// `refrain graph ARCHIVE --to FORMAT`: what came after what in a run, and how often.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "tools/command/profile_source.h"
+#include "tools/command/subcommand.h"
+#include "tools/graph/drawing.h"
+
+namespace refrain::tools {
+
+class GraphCommand final : public Subcommand {
+ public:
+  const char* name() const override { return "graph"; }
+  const char* help() const override {
+    return "draw what came after what in a run, and how often";
+  }
+  void add_options(CLI::App& app) override;
+  int run() override;
+
+ private:
+  // What is wrong, or nothing.
+  std::string draw(const ProfiledRun& run, Drawing& drawing) const;
+  std::string write(const std::string& text) const;
+
+  std::string archive_;
+  std::string format_;
+  std::optional<std::uint32_t> level_;
+  std::string region_;
+  std::string ranks_;
+  std::optional<std::uint64_t> most_;
+  std::string output_ = "-";
+  bool from_events_ = false;
+  bool overwrite_ = false;
+  bool quiet_ = false;
+};
+
+}  // namespace refrain::tools

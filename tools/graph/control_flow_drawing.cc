@@ -1,0 +1,239 @@
+#include "tools/graph/control_flow_drawing.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+
+#include "analysis/path_names.h"
+#include "tools/command/info_screen.h"
+#include "writer/summary.h"
+
+namespace refrain::tools {
+namespace {
+
+using analysis::ControlFlow;
+using analysis::FlowView;
+using analysis::RunProfile;
+using Kind = FlowView::Kind;
+
+constexpr std::uint32_t kNone = FlowView::kNone;
+
+std::string counted(std::uint64_t number, const char* one, const char* more) {
+  return fmt::format("{} {}", number, number == 1 ? one : more);
+}
+
+constexpr std::size_t kWidth = 48;
+
+std::string short_name(const std::string& name) { return fitted(name, kWidth); }
+
+class Drawer {
+ public:
+  Drawer(const RunProfile& profile, const ControlFlow& flow, const FlowView& view,
+         const std::vector<bool>& locations)
+      : profile_(profile),
+        flow_(flow),
+        view_(view),
+        locations_(locations),
+        names_(profile, locations) {}
+
+  Drawing draw() {
+    out_.kind = "control flow";
+    for (std::uint32_t i = 0; i < locations_.size(); ++i)
+      if (locations_[i])
+        run_ns_ += profile_.nanoseconds(i, static_cast<double>(profile_.time_of(i)));
+    for (const FlowView::Node& node : view_.nodes)
+      most_ns_ = std::max(most_ns_, node.time_ns);
+    for (const FlowView::Edge& edge : view_.edges) most_ = std::max(most_, edge.count);
+    for (const FlowView::Cluster& each : view_.clusters) cluster(each);
+    for (const FlowView::Node& each : view_.nodes) node(each);
+    for (const FlowView::Edge& each : view_.edges) edge(each);
+    legend();
+    return std::move(out_);
+  }
+
+ private:
+  void cluster(const FlowView::Cluster& from) {
+    // What is around it, if that is not drawn.
+    std::string label;
+    if (from.parent == kNone && profile_.paths[from.path].parent != kNone)
+      label = "in " +
+              clean_text(analysis::path_name(profile_, profile_.paths[from.path].parent));
+    out_.clusters.push_back(
+        {.id = fmt::format("c{}", from.path), .label = label, .parent = from.parent});
+  }
+
+  static std::string id_of(const FlowView::Node& node) {
+    const char* kind = node.kind == Kind::kRegion  ? "p"
+                       : node.kind == Kind::kStart ? "start"
+                       : node.kind == Kind::kEnd   ? "end"
+                       : node.kind == Kind::kRest  ? "rest"
+                                                   : "unknown";
+    return node.path == kNone ? kind : fmt::format("{}{}", kind, node.path);
+  }
+
+  static const char* type_of(const FlowView::Node& node) {
+    switch (node.kind) {
+      case Kind::kStart:
+        return "start";
+      case Kind::kEnd:
+        return "end";
+      case Kind::kUnknown:
+        return "unknown";
+      case Kind::kRest:
+        return "rest";
+      default:
+        return "region";
+    }
+  }
+
+  void node(const FlowView::Node& from) {
+    Drawing::Node& to = out_.nodes.emplace_back();
+    to.id = id_of(from);
+    to.cluster = from.cluster;
+    to.dotted = from.dotted;
+    to.values = {{"type", std::string(type_of(from))}};
+    const std::string around =
+        from.path == kNone ? "" : clean_text(analysis::path_name(profile_, from.path));
+    switch (from.kind) {
+      case Kind::kStart:
+        to.shape = Drawing::Shape::kPlace;
+        to.lines = {"start"};
+        return;
+      case Kind::kEnd:
+        to.shape = Drawing::Shape::kPlace;
+        // In a cluster it is clear whose.
+        to.lines = {from.cluster == kNone && from.path != kNone
+                        ? "end of " + short_name(around)
+                        : "end"};
+        return;
+      case Kind::kUnknown:
+        to.shape = Drawing::Shape::kPlace;
+        to.lines = {"not known"};
+        return;
+      case Kind::kRest:
+        to.shape = Drawing::Shape::kRest;
+        to.lines = {counted(from.regions, "more region", "more regions")};
+        to.values.emplace_back("regions", from.regions);
+        break;
+      default:
+        to.shape = from.open ? Drawing::Shape::kHead : Drawing::Shape::kBox;
+        to.lines = {short_name(around)};
+        region_values(from.path, around, to.values);
+    }
+    to.weight = most_ns_ > 0 ? std::clamp(from.time_ns / most_ns_, 0.0, 1.0) : 0;
+    to.lines.push_back(counted(from.visits, "visit", "visits"));
+    if (run_ns_ > 0)
+      to.lines.push_back(fmt::format("{} ({:.1f} %)", writer::duration_text(from.time_ns),
+                                     100 * from.time_ns / run_ns_));
+    if (has_inside(from))
+      to.lines.push_back("itself " + writer::duration_text(from.own_ns));
+    to.values.emplace_back("visits", from.visits);
+    to.values.emplace_back("time_ns", from.time_ns);
+    to.values.emplace_back("own_ns", from.own_ns);
+  }
+
+  bool has_inside(const FlowView::Node& node) const {
+    return node.kind == Kind::kRegion && flow_.nodes[node.path].level != kNone;
+  }
+
+  void region_values(std::uint32_t number, const std::string& label,
+                     Drawing::Values& values) const {
+    const RunProfile::Path& path = profile_.paths[number];
+    static const RunProfile::Region kOther{.name = "other regions"};
+    const RunProfile::Region& region =
+        path.region == kNone ? kOther : profile_.regions[path.region];
+    values.emplace_back("path", std::uint64_t{number});
+    values.emplace_back("region", label);
+    values.emplace_back("name", clean_text(region.name));
+    values.emplace_back("file", clean_text(region.file));
+    values.emplace_back("line", std::uint64_t{region.line});
+    values.emplace_back("site", clean_text(path.site));
+    values.emplace_back("depth", std::uint64_t{flow_.nodes[number].depth});
+  }
+
+  void edge(const FlowView::Edge& from) {
+    Drawing::Edge& to = out_.edges.emplace_back();
+    to.from = from.from;
+    to.to = from.to;
+    to.dotted = from.dotted;
+    for (const ControlFlow::Part& part : from.parts)
+      to.parts.push_back({names_.list(part.locations), part.count});
+    to.lines = edge_label(to.parts, false);
+    // Counts go over many orders of magnitude.
+    to.weight =
+        most_ > 1 ? std::log(static_cast<double>(std::max<std::uint64_t>(from.count, 1))) /
+                        std::log(static_cast<double>(most_))
+                  : 0;
+    to.values = {{"count", from.count}};
+  }
+
+  void legend() {
+    const std::string who = names_.all();
+    out_.legend.push_back(fmt::format("Control flow of {}, {} {}, {} of all threads",
+                                      std::filesystem::path(program()).filename().string(),
+                                      names_.unit(), short_name(who),
+                                      writer::duration_text(run_ns_)));
+    out_.legend.push_back(
+        fmt::format("boxes: regions with their visits and time; red: {}, white: none",
+                    writer::duration_text(most_ns_)));
+    out_.legend.push_back(
+        fmt::format("{}|count at an arrow: how often each took it; "
+                    "wide and dark: {} in all",
+                    names_.unit(), most_));
+    out_.values = {{"program", program()},     {"who", who},
+                   {"unit", names_.unit()},    {"time_ns", run_ns_},
+                   {"regions", view_.regions}, {"left_out", view_.left_out},
+                   {"unknown", flow_.unknown}};
+    alike();
+    if (view_.left_out != 0)
+      out_.notes.push_back(fmt::format(
+          "{} of {}, those with the least time, {} not drawn one by one (--most)",
+          view_.left_out, counted(view_.regions, "region", "regions"),
+          view_.left_out == 1 ? "is" : "are"));
+    if (flow_.unknown != 0)
+      out_.notes.push_back(fmt::format(
+          "of {} it is not known what came before: the summary's memory was full, or the "
+          "filter has removed it",
+          counted(flow_.unknown, "visit", "visits")));
+  }
+
+  void alike() {
+    constexpr std::size_t kMost = 6;
+    std::string all, shown;
+    for (std::size_t i = 0; i < flow_.alike.size(); ++i) {
+      const std::string list = names_.list(flow_.alike[i]);
+      all += (i == 0 ? "" : " | ") + list;
+      if (i < kMost) shown += (i == 0 ? "" : " | ") + short_name(list);
+    }
+    if (flow_.alike.size() > kMost)
+      shown += fmt::format(" and {} more", flow_.alike.size() - kMost);
+    if (flow_.alike.size() > 1)
+      out_.legend.push_back(fmt::format("did the same, each as often: {}", shown));
+    out_.values.emplace_back("alike", all);
+  }
+
+  std::string program() const {
+    return profile_.processes.empty() ? "" : clean_text(profile_.processes[0].program);
+  }
+
+  const RunProfile& profile_;
+  const ControlFlow& flow_;
+  const FlowView& view_;
+  const std::vector<bool>& locations_;
+  LocationNames names_;
+  Drawing out_;
+  double run_ns_ = 0;
+  double most_ns_ = 0;
+  std::uint64_t most_ = 0;
+};
+
+}  // namespace
+
+Drawing control_flow_drawing(const RunProfile& profile, const ControlFlow& flow,
+                             const FlowView& view, const std::vector<bool>& locations) {
+  return Drawer(profile, flow, view, locations).draw();
+}
+
+}  // namespace refrain::tools

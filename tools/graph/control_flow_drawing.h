@@ -1,0 +1,49 @@
+// The control flow graph of a run as a drawing: texts, colours by time, edges by count.
+//
+// Place in the flow: ARCHITECTURE.md, step 12, after analysis/flow_view.h; before formats.h.
+// Thread-safety: pure. What the values are called: docs/graph.md.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "analysis/control_flow.h"
+#include "analysis/flow_view.h"
+#include "analysis/run_profile.h"
+#include "tools/graph/drawing.h"
+
+namespace refrain::tools {
+
+// Locations as texts, short enough for the label of an edge: "0-3" are threads where there is one
+// process, processes where each has one thread; else "0-1.0-3" are threads 0-3 of processes 0-1.
+// Processes are their ranks.
+class LocationNames {
+ public:
+  LocationNames(const analysis::RunProfile& profile, const std::vector<bool>& locations);
+
+  // Of ascending indices.
+  std::string list(const std::vector<std::uint32_t>& locations) const;
+  // What the numbers are: "threads", "ranks", "ranks.threads"; "processes" without MPI.
+  const std::string& unit() const { return unit_; }
+  // As of list(), of all.
+  std::string all() const;
+
+ private:
+  const analysis::RunProfile& profile_;
+  std::vector<std::uint32_t> chosen_;
+  std::string unit_;
+  bool threads_ = false;    // of one process
+  bool processes_ = false;  // with one thread each
+};
+
+// Of the locations of these processes, "0-3,7" (their ranks, or numbers where they have none);
+// empty: all. `error`: one line.
+std::vector<bool> locations_of(const analysis::RunProfile& profile,
+                               const std::string& ranks, std::string& error);
+
+Drawing control_flow_drawing(const analysis::RunProfile& profile,
+                             const analysis::ControlFlow& flow,
+                             const analysis::FlowView& view,
+                             const std::vector<bool>& locations);
+
+}  // namespace refrain::tools
