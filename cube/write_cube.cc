@@ -13,10 +13,15 @@ std::string write_cube(const std::string& archive, const std::string& file) {
   try {
     const std::vector<base::RunSummary> processes = base::read_summaries(archive);
     if (processes.empty()) return archive + " has no summary";
-    return write_cubex(experiment_of(processes), file);
+    return write_cube(processes, file);
   } catch (const std::exception& problem) {
     return problem.what();
   }
+}
+
+std::string write_cube(std::span<const base::RunSummary> processes,
+                       const std::string& file) {
+  return write_cubex(experiment_of(processes), file);
 }
 
 }  // namespace refrain::cube

@@ -5,7 +5,10 @@
 // metric, call path and location.
 #pragma once
 
+#include <span>
 #include <string>
+
+#include "base/run_summary.h"
 
 namespace refrain::cube {
 
@@ -14,5 +17,8 @@ inline constexpr const char* kProfileName = "profile.cubex";
 
 // Makes the file of ARCHIVE/summary; what went wrong, or nothing. An archive without summary is an error.
 std::string write_cube(const std::string& archive, const std::string& file);
+// The same of summaries that were read before, or made of an archive's events.
+std::string write_cube(std::span<const base::RunSummary> processes,
+                       const std::string& file);
 
 }  // namespace refrain::cube

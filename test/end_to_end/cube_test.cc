@@ -93,6 +93,42 @@ TEST_CASE("Cube: MPI - one profile of all ranks, calls and bytes") {
   CHECK(compared >= 6);
 }
 
+TEST_CASE("Cube: refrain profile --cube - of the summary, or of the events") {
+  TemporaryFolder folder;
+  const fs::path archive = folder / "archive";
+  const MpiJob job{.program = "hybrid_clang", .threads = 2, .settings = {{"LIMIT", "0"}}};
+  trace_mpi(job, MpiWay::kInside, archive);
+  const auto write = [&](const fs::path& file, const std::string& more = "--quiet") {
+    const Result result =
+        run_refrain({"profile", archive.string(), "--cube", file.string(), more});
+    INFO(result.errors);
+    CHECK(result.output.empty());
+    return result.exit_status;
+  };
+  REQUIRE(write(folder / "again.cubex") == 0);
+  CHECK(read_file(folder / "again.cubex") == read_file(archive / "profile.cubex"));
+  // Not over a file, unless that was asked for.
+  CHECK(write(folder / "again.cubex") == 2);
+  std::ofstream(folder / "again.cubex") << "an old one";
+  REQUIRE(write(folder / "again.cubex", "--overwrite") == 0);
+  CHECK(read_file(folder / "again.cubex") == read_file(archive / "profile.cubex"));
+  CHECK(write(folder / "none" / "x.cubex") == 2);
+
+  // Everything was written, so that the events say the same.
+  REQUIRE(write(folder / "events.cubex", "--events") == 0);
+  const json events = cubex_json(folder / "events.cubex");
+  const json profile = cubex_json(archive / "profile.cubex");
+  CHECK(events["locations"].size() == profile["locations"].size());
+  int compared = 0;
+  for (const json& path : profile["paths"]) {
+    const std::string region = path["region"];
+    CAPTURE(region);
+    CHECK(visits_of(events, region) == visits_of(profile, region));
+    ++compared;
+  }
+  CHECK(compared > 10);
+}
+
 TEST_CASE("Cube: recovered after a kill - with a profile; made anew with the archive") {
   TemporaryFolder folder;
   const fs::path archive = folder / "archive";

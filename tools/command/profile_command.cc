@@ -3,7 +3,10 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <filesystem>
+#include <utility>
+#include <vector>
 
+#include "cube/write_cube.h"
 #include "tools/command/profile_data.h"
 #include "tools/command/profile_screen.h"
 #include "tools/command/profile_source.h"
@@ -11,14 +14,31 @@
 #include "tools/command/terminal.h"
 
 namespace refrain::tools {
+namespace {
+
+// Archives name processes, not programs: their call paths begin with one program all the same.
+std::vector<base::RunSummary> cube_summaries(ProfiledRun& run) {
+  std::vector<base::RunSummary> out = std::move(run.summaries);
+  const std::string program = run.command.substr(0, run.command.find(' '));
+  for (base::RunSummary& summary : out)
+    if (run.from_events) summary.program = program.empty() ? "program" : program;
+  return out;
+}
+
+}  // namespace
 
 void ProfileCommand::add_options(CLI::App& app) {
   app.add_option("archive", archive_, "the archive's folder, or its traces.otf2")
       ->required();
   app.add_flag("--all", all_, "all call paths, parallel regions and MPI procedures");
   auto* json = app.add_flag("--json", json_, "everything, as JSON");
-  app.add_flag("--csv", csv_, "a row for each call path and thread, as CSV")
-      ->excludes(json);
+  auto* csv = app.add_flag("--csv", csv_, "a row for each call path and thread, as CSV")
+                  ->excludes(json);
+  app.add_option("--cube", cube_file_, "write a profile for Cube's tools (.cubex)")
+      ->type_name("FILE")
+      ->excludes(json)
+      ->excludes(csv);
+  app.add_flag("--overwrite", overwrite_, "replace an existing file");
   app.add_flag("--events", from_events_,
                "from the events in the archive, although it has a summary");
   app.add_flag("--quiet", quiet_, "print no progress");
@@ -26,6 +46,8 @@ void ProfileCommand::add_options(CLI::App& app) {
 
 int ProfileCommand::run() {
   std::error_code error;
+  if (!cube_file_.empty() && !overwrite_ && std::filesystem::exists(cube_file_, error))
+    return fail("'" + cube_file_ + "' exists; --overwrite replaces it");
   const std::filesystem::path folder(archive_);
   if (std::filesystem::exists(folder / "spool", error) &&
       !std::filesystem::exists(folder / "traces.otf2", error))
@@ -35,9 +57,13 @@ int ProfileCommand::run() {
   reader::Progress progress;
   if (!quiet_)
     progress = [&bar](std::uint64_t done, std::uint64_t of) { bar.show(done, of); };
-  const ProfiledRun profiled = read_profiled_run(archive_, from_events_, progress);
+  ProfiledRun profiled = read_profiled_run(archive_, from_events_, progress);
   bar.remove();
   if (!profiled.error.empty()) return fail(profiled.error);
+  if (!cube_file_.empty()) {
+    const std::string wrong = cube::write_cube(cube_summaries(profiled), cube_file_);
+    return wrong.empty() ? kDone : fail(wrong);
+  }
   std::string text;
   if (json_) {
     text = profile_json(profiled);

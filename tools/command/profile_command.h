@@ -20,6 +20,8 @@ class ProfileCommand final : public Subcommand {
   bool csv_ = false;
   bool all_ = false;
   bool from_events_ = false;
+  std::string cube_file_;  // empty: none
+  bool overwrite_ = false;
   bool quiet_ = false;
 };
 

@@ -5,7 +5,6 @@
 #include <filesystem>
 
 #include "analysis/event_summary.h"
-#include "base/run_summary.h"
 
 namespace refrain::tools {
 namespace {
@@ -54,28 +53,27 @@ ProfiledRun read_profiled_run(const std::string& archive, bool from_events,
     run.error = "'" + archive + "' does not exist";
     return run;
   }
-  std::vector<base::RunSummary> summaries;
   try {
-    if (!from_events) summaries = base::read_summaries(folder_of(archive));
+    if (!from_events) run.summaries = base::read_summaries(folder_of(archive));
   } catch (const std::exception& problem) {
     run.error = problem.what();
     return run;
   }
   run.error = read_facts(run);
   // A summary may be all that there is.
-  if (!summaries.empty() && !fs::exists(folder_of(archive) + "/traces.otf2", error))
+  if (!run.summaries.empty() && !fs::exists(folder_of(archive) + "/traces.otf2", error))
     run.error.clear();
   if (!run.error.empty()) return run;
-  if (summaries.empty()) {
+  if (run.summaries.empty()) {
     run.from_events = true;
     analysis::EventSummary events = analysis::summarize_events(archive, progress);
     run.error = events.error;
     run.gaps = events.gaps;
     if (run.events_seen == 0) run.events_written = events.events;
-    summaries = std::move(events.processes);
+    run.summaries = std::move(events.processes);
   }
   if (!run.error.empty()) return run;
-  run.profile = analysis::merge_summaries(summaries);
+  run.profile = analysis::merge_summaries(run.summaries);
   run.totals = analysis::total(run.profile);
   return run;
 }

@@ -6,9 +6,11 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "analysis/profile_totals.h"
 #include "analysis/run_profile.h"
+#include "base/run_summary.h"
 #include "reader/archive_stream.h"
 
 namespace refrain::tools {
@@ -24,6 +26,8 @@ struct ProfiledRun {
   std::uint64_t events_written = 0;  // of these; of archives of other tools: records
   analysis::RunProfile profile;
   analysis::ProfileTotals totals;
+  std::vector<base::RunSummary>
+      summaries;  // of all processes, as read or as made of events
 };
 
 // `archive`: its folder, or its traces.otf2. `from_events`: although there is a summary.
