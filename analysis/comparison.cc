@@ -137,7 +137,9 @@ void compare_loops(const TraceProfile& a, const TraceProfile& b, double least_sh
     section.rows.push_back({loop.name, "mean duration", Unit::kNanoseconds, loop.mean_ns(),
                             other->mean_ns(), loop.estimated, other->estimated});
     counters.loop(loop, *other);
-    if (loop.sends == 0 && other->sends == 0) continue;
+    // Without events messages are known of the whole run only.
+    if (a.summary_only || b.summary_only || (loop.sends == 0 && other->sends == 0))
+      continue;
     section.rows.push_back({loop.name, "messages an iteration", Unit::kNumber, loop.sends,
                             other->sends, loop.messages_estimated,
                             other->messages_estimated});

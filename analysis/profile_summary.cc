@@ -44,6 +44,7 @@ std::string ProfileSink::finish(std::uint64_t end_ns) {
 }
 
 void ProfileSink::sum_up(std::uint64_t end_ns) {
+  profile_.summary_only = definitions_->summary_only();
   profile_.duration_ns = static_cast<double>(end_ns);
   for (const Process& process : processes_) {
     profile_.processes += !process.locations.empty();
@@ -214,6 +215,12 @@ void ProfileSink::add_loops(const Sums& sums) {
     with_marks[name] += marked(i);
     add_counters(sums, i, loop.counters);
   }
+  // Without events there are no marks.
+  if (definitions_->summary_only())
+    for (const auto& [name, sum] : loop_totals(*definitions_)) {
+      loops[place_of_loop(name)].name = place_of_loop(name);
+      with_marks.try_emplace(place_of_loop(name));
+    }
   use_loop_totals(loops, with_marks);
   for (auto& [key, loop] : loops) profile_.loops.push_back(std::move(loop));
   std::stable_sort(profile_.loops.begin(), profile_.loops.end(),

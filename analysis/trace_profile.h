@@ -102,6 +102,7 @@ struct TraceProfile {
   double estimated_ns = 0;      // skipped, and estimated
   double unexplained_ns = 0;    // skipped, without any iteration to estimate from
   std::uint64_t summaries = 0;  // processes that have one
+  bool summary_only = false;    // there are no events: nothing is known but totals
   Estimated estimated;
   // Regions that found no place in a summary, and their time: those below lack them.
   double other_calls = 0;

@@ -29,6 +29,7 @@ class GateRecord final : public GateSink {
 
   std::vector<SlowIteration> slow;
   std::map<std::uint32_t, Sums> loops;
+  std::map<std::uint32_t, LoopCounts> counts;  // as the gate itself counts
   std::uint64_t marks = 0;
   std::uint64_t summed = 0;
   std::map<std::uint32_t, std::vector<std::uint64_t>> numbers;  // of marked iterations
@@ -96,6 +97,9 @@ class GateRecord final : public GateSink {
     sums.greatest = std::max(sums.greatest, skipped.greatest_ticks);
   }
   void slow_iteration(const SlowIteration& one) noexcept override { slow.push_back(one); }
+  LoopCounts* visit_begins(const LoopMark& mark) noexcept override {
+    return &counts[mark.loop];
+  }
 
  private:
   struct Open {

@@ -41,6 +41,7 @@
 
 #include "filters/event_history.h"
 #include "filters/inner_marks.h"
+#include "filters/loop_counts.h"
 #include "filters/loop_mark.h"
 #include "filters/nested_policy.h"
 #include "filters/skipped_intervals.h"
@@ -70,6 +71,12 @@ class GateSink : public MarkSink, public CutSink {
   // one ends here.
   virtual void marks_end(const LoopMark& mark) noexcept = 0;
   virtual void slow_iteration(const SlowIteration& slow) noexcept = 0;
+
+  // A visit of a loop begins, written or not: where its iterations are to be counted; null: nowhere. Valid
+  // until the visit ends. `ticks`: when it was detected.
+  virtual LoopCounts* visit_begins(const LoopMark&) noexcept { return nullptr; }
+  // It has ended, as have those inside.
+  virtual void visit_ended(std::uint16_t /*level*/) noexcept {}
 
  protected:
   ~GateSink() = default;
@@ -159,6 +166,7 @@ class IterationGate final : private periodicity::LoopSink, private IntervalSink 
     std::uint64_t ticks = 0;           // its begin
     std::uint64_t own_ticks = 0;       // as they were then
     LoopMark mark{};                   // of the latest iteration, if steady
+    LoopCounts* counts = nullptr;      // of all visits
   };
 
   bool closed() const noexcept { return window_closed_ || paused_ || closed_for_good_; }
@@ -206,6 +214,7 @@ class IterationGate final : private periodicity::LoopSink, private IntervalSink 
   InnerMarks inner_;
   SuspendCuts cuts_;
   std::vector<OpenLoop> open_;
+  LoopCounts nowhere_;            // of loops that nobody counts
   std::uint64_t own_ticks_ = 0;   // at the latest event
   std::uint64_t cold_until_ = 0;  // ticks; see judge()
   std::uint64_t cold_ticks_ = 0;

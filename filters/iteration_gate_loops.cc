@@ -65,6 +65,8 @@ void IterationGate::next_iteration(OpenLoop& loop, const LoopEvent& event) noexc
       next_ = {loop.begin, event.position};
     judge(loop, event.position, ticks, event.level, spent);
   }
+  loop.counts->end(ticks > loop.ticks ? ticks - loop.ticks : 0);
+  loop.counts->begin(event.iteration, ticks);
   loop.mark.position = event.position;
   loop.mark.number = event.iteration;
   loop.mark.ticks = ticks;
@@ -101,6 +103,7 @@ void IterationGate::on_loop_event_slow(const LoopEvent& event) noexcept {
       if (!loop.body_reported && loop.begun) report_body(loop, event);
       emit(event, ticks);
       loop.previous_begin = loop.begun ? loop.begin : event.position;
+      loop.counts->begin(event.iteration, ticks);
       loop.begun = true;
       loop.ended = false;
       loop.begin = event.position;
@@ -127,6 +130,7 @@ void IterationGate::on_loop_event_slow(const LoopEvent& event) noexcept {
         end_iteration(loop, event.position, ticks, event.level, spent);
       if (!loop.body_reported && loop.begun) report_body(loop, event);
       emit(event, ticks);
+      sink_.visit_ended(event.level);
       open_.resize(event.level);
       set_depths();
     }
@@ -139,6 +143,9 @@ void IterationGate::open_loop(const LoopEvent& event) noexcept {
   loop.loop = event.loop;
   loop.depth = events_[event.position].depth;
   loop.body_reported = event.visit != 0;
+  LoopCounts* const counts =
+      sink_.visit_begins(mark_of(event, events_[events_.next() - 1].ticks));
+  loop.counts = counts == nullptr ? &nowhere_ : counts;
   set_depths();
 }
 
@@ -158,6 +165,7 @@ std::uint64_t IterationGate::end_of(const LoopEvent& event) const noexcept {
 void IterationGate::end_iteration(OpenLoop& loop, std::uint64_t end,
                                   std::uint64_t end_ticks, std::uint16_t level,
                                   std::uint16_t spent) noexcept {
+  loop.counts->end(end_ticks > loop.ticks ? end_ticks - loop.ticks : 0);
   if (!slow_.active()) return;
   if (level == spent && loop.begin == next_begin_) next_ = {loop.begin, end};
   judge(loop, end, end_ticks, level, spent);

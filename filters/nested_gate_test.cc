@@ -19,6 +19,20 @@ namespace {
 using periodicity::NestedDetector;
 using test::Stream;
 
+// What the gate counts is what its marks and sums say.
+void check_counts(const GateRecord& record) {
+  for (const auto& [loop, sums] : record.loops) {
+    INFO("loop " << loop);
+    REQUIRE(record.counts.contains(loop));
+    const LoopCounts& counts = record.counts.at(loop);
+    CHECK(counts.iterations == sums.iterations);
+    CHECK(counts.total_ticks == sums.ticks);
+    if (sums.iterations == 0) continue;
+    CHECK(counts.least_ticks == sums.least);
+    CHECK(counts.greatest_ticks == sums.greatest);
+  }
+}
+
 // Runs the gate over a stream; event i has epoch i + 1 and takes ticks[i].
 GateRecord gated(const Stream& symbols, const std::vector<std::uint64_t>& ticks,
                  GatePolicy policy, bool finish = true,
@@ -34,6 +48,7 @@ GateRecord gated(const Stream& symbols, const std::vector<std::uint64_t>& ticks,
     gate.on_symbol_end(now - 10, 0);
   }
   if (finish) gate.finish(now);
+  if (finish) check_counts(record);
   return record;
 }
 

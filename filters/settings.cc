@@ -222,7 +222,8 @@ constexpr SettingInfo kTable[] = {
      .one_line = "memory of a location for the summary of the whole run",
      .long_text =
          "Counts and times of all regions by call path, written or not. "
-         "What does not fit is summed up under its parent. 0: no summary.",
+         "What does not fit is summed up under its parent. "
+         "0 (refrain run --no-summary): no summary.",
      .maximum = 1 << 30},
     {.name = "graph", .type = kList, .field = &Settings::graph,
      .range = "of call, site, callers, partner and size, with commas between; or none",
@@ -235,6 +236,14 @@ constexpr SettingInfo kTable[] = {
          "partner: the other rank, relative to the own one; size: bytes. "
          "call: the procedure alone. none: no graph.",
      .choices = "call|site|callers|partner|size|none"},
+    {.name = "summary_only", .type = kBool, .field = &Settings::summary_only,
+     .range = "yes or no",
+     .one_line = "record the summary of the run and no events",
+     .long_text =
+         "For production runs: what is recorded does not grow with the run. "
+         "The archive has the summary, profile.cubex, the loops with their iterations, and "
+         "no events. "
+         "Settings that say which events to write have no effect."},
     {.name = "chunk", .type = kBytes, .field = &Settings::chunk_bytes,
      .unit = "bytes", .range = "4K to 1G",
      .one_line = "how much a spool file grows at a time",
@@ -520,6 +529,12 @@ std::string check_together(const Settings& settings) {
            " is more than REFRAIN_WINDOW, " + std::to_string(settings.window_events);
   if (settings.until_s > 0 && settings.until_s <= settings.from_s)
     return "REFRAIN_UNTIL: the time window ends before it begins";
+  if (settings.summary_only && settings.summary_bytes == 0)
+    return "REFRAIN_SUMMARY_ONLY: without a summary (REFRAIN_SUMMARY_MEMORY is 0) nothing "
+           "would be recorded";
+  if (settings.summary_only && settings.format != "otf2")
+    return "REFRAIN_SUMMARY_ONLY: without events there is no trace for Paraver "
+           "(REFRAIN_FORMAT)";
   return {};
 }
 
@@ -547,6 +562,10 @@ std::vector<std::string> read_settings(Settings& settings,
     settings.max_period_events =
         std::min(settings.max_period_events, settings.window_events);
     if (settings.until_s <= settings.from_s) settings.until_s = 0;
+    if (settings.summary_only) {
+      settings.format = "otf2";
+      settings.summary_only = settings.summary_bytes != 0;
+    }
   }
   return complaints;
 }

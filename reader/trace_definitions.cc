@@ -249,6 +249,11 @@ std::uint32_t RefTable::slow(std::uint64_t ref) const noexcept {
   return found == sparse_.end() ? kNone : found->second;
 }
 
+bool TraceDefinitions::summary_only() const {
+  const auto found = properties.find("REFRAIN::SETTING::SUMMARY_ONLY");
+  return found != properties.end() && found->second == "yes";
+}
+
 std::uint64_t TraceDefinitions::ns(std::uint64_t ticks) const noexcept {
   return ticks <= base_ticks ? 0 : duration_ns(ticks - base_ticks);
 }

@@ -117,6 +117,8 @@ struct TraceDefinitions {
   RefTable region_table, comm_table, window_table, parameter_table;
 
   bool is_refrain() const { return properties.contains("REFRAIN::VERSION"); }
+  // Recorded by `refrain run --summary-only`: there are no events, and no marks of iterations.
+  bool summary_only() const;
   std::uint64_t ns(std::uint64_t ticks) const noexcept;  // nearest; 0 before time zero
   std::uint64_t duration_ns(std::uint64_t ticks) const noexcept;  // so many ticks
   // Whether a region that begins then continues one that ended: enters and leaves of Refrain's archives

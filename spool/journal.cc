@@ -254,6 +254,7 @@ class JournalParser {
   void finish() {
     for (auto& [id, gap] : gaps_) out_.gaps.push_back(gap);
     const std::string settings = out_.text(kTextSettings);
+    out_.summary_only = settings.find("summary_only=yes\n") != std::string::npos;
     out_.marks_summary = settings.find("marks=summary\n") != std::string::npos ||
                          (settings.empty() && !out_.summaries.empty());
     out_.mpi.finish();

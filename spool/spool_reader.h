@@ -75,6 +75,10 @@ class SpoolFile {
   // There is room for one, which may be empty: there was no memory for its index.
   bool wants_call_tree() const noexcept { return !tree_.empty(); }
   FlowGraph flow_graph() const { return read_flow_graph(flow_); }
+  // Of the journal: the area of its table of loops (loop_table.h). Empty if there is none.
+  std::span<const std::byte> loop_table() const noexcept {
+    return facts_.file_kind == kJournalFile ? tree_ : std::span<const std::byte>{};
+  }
   // Allocated on disk.
   std::uint64_t disk_bytes() const noexcept { return disk_bytes_; }
 

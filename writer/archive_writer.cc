@@ -300,7 +300,9 @@ class ArchiveJob {
   void sum_up(JobFacts& job) {
     add_up(job, result_, by_kind_);
     const filters::Settings settings = settings_of(models_.front()->journal());
-    result_.limit_reason = limit_reason(limit_facts(settings, result_));
+    result_.summary_only = models_.front()->journal().summary_only;
+    if (!result_.summary_only)
+      result_.limit_reason = limit_reason(limit_facts(settings, result_));
     if (!mpi_) return;
     result_.mpi.used = true;
     result_.mpi.clock_checked = mpi_->checked();

@@ -27,14 +27,15 @@ const LoopSummary* main_loop(const WriteResult& result) {
 std::string loops_line(const WriteResult& result) {
   const LoopSummary* const loop = main_loop(result);
   if (loop == nullptr)
-    return result.mpi.counts.polls_together == 0
+    return result.summary_only ? "no loop detected"
+           : result.mpi.counts.polls_together == 0
                ? "no loop detected: everything is written"
                : "no loop detected: everything is written, but for coalesced polls";
   std::string line = fmt::format("main {}: {} iterations", loop->name, loop->iterations);
   if (result.duration_s > 0)
     line +=
         fmt::format(" in {:.0f} % of the time", loop->total_ns / result.duration_s / 1e7);
-  line += fmt::format(", {} written", loop->written);
+  if (!result.summary_only) line += fmt::format(", {} written", loop->written);
   if (loop->partly != 0) line += fmt::format(" and {} partial", loop->partly);
   const auto others =
       std::count_if(result.loops.begin(), result.loops.end(),
@@ -42,6 +43,13 @@ std::string loops_line(const WriteResult& result) {
       1;
   if (others > 0) line += fmt::format("; {} other loop{}", others, others == 1 ? "" : "s");
   return line;
+}
+
+// Where only a summary was recorded.
+std::string summarized_line(const WriteResult& result, const std::string& who) {
+  return fmt::format("wrote the summary of {} events of {} in {}: {}", result.events_seen,
+                     who, duration_text(result.writing_ns),
+                     bytes_text(result.archive_bytes));
 }
 
 std::string written_line(const WriteResult& result, const std::string& who) {
@@ -121,6 +129,9 @@ std::uint64_t full_bytes(const Volume& volume) {
 
 std::vector<std::string> summary_lines(const WriteResult& result,
                                        const std::string& archive) {
+  if (result.summary_only)
+    return {loops_line(result), summarized_line(result, who(result)),
+            "see it with: refrain profile " + archive};
   std::vector<std::string> lines = {loops_line(result), written_line(result, who(result))};
   std::string budget = budget_line(bytes_text(result.budget_bytes), result.budget_bytes,
                                    result.budget_limit, result.archive_bytes);

@@ -91,7 +91,7 @@ std::vector<std::string> refrain_run(const std::map<std::string, std::string>& s
                                     archive};
   for (const auto& [name, value] : settings) {
     words.push_back(flag_of(name));
-    words.push_back(value);
+    if (value != "yes") words.push_back(value);  // a switch
   }
   words.push_back("--");
   return words;

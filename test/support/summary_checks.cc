@@ -289,6 +289,7 @@ SummaryOf kind_of(const Trace& trace) {
     const std::string value = property(name);
     return value.empty() || value == "0";
   };
+  if (property("SETTING::SUMMARY_ONLY") == "yes") return SummaryOf::kReduced;
   // With a limit, polls in a row are one region.
   const bool whole = is_zero("SETTING::LIMIT") && is_zero("EVENTS_FILTERED") &&
                      is_zero("LOST") && is_zero("EVENTS_UNMATCHED") &&

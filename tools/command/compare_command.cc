@@ -68,6 +68,7 @@ std::string known_text(const TraceProfile& profile) {
       profile.summarized_ns + profile.estimated_ns + profile.unexplained_ns;
   const double whole = profile.written_ns + skipped;
   std::string text = "all of the time is in the trace";
+  if (profile.summary_only) text = "recorded without events";
   if (whole > 0 && skipped > 0) {
     text = fmt::format("{:.2f} % of the time is in the trace",
                        100 * profile.written_ns / whole);

@@ -95,6 +95,9 @@ class Screen {
   }
 
   void written() {
+    if (property(info_, "SETTING::SUMMARY_ONLY") == "yes")
+      return put("Written", fmt::format("the summary of {} (--summary-only), no events",
+                                        counted(info_.events_seen, "event", "events")));
     std::string text = fmt::format("{} of {} ({:.3g} %)", info_.events_written,
                                    counted(info_.events_seen, "event", "events"),
                                    percent(info_.events_written, info_.events_seen));

@@ -133,9 +133,10 @@ class Screen {
     if (!run_.from_events)
       return run_.events_seen == 0
                  ? "summary of all events"
-                 : fmt::format("summary of all {}, of which {} are in the archive",
-                               counted(run_.events_seen, "event", "events"),
-                               run_.events_written);
+                 : fmt::format(
+                       "summary of all {}, of which {} are in the archive",
+                       counted(run_.events_seen, "event", "events"),
+                       run_.summary_only ? "none" : std::to_string(run_.events_written));
     std::string text =
         fmt::format("{} in the archive{}", counted(run_.events_written, "event", "events"),
                     run_.asked_for_events ? "" : ", which has no summary");

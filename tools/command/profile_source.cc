@@ -38,6 +38,7 @@ std::string read_facts(ProfiledRun& run) {
   if (command != properties.end()) run.command = command->second;
   run.events_seen = number(properties, "EVENTS_SEEN");
   run.events_written = number(properties, "EVENTS_WRITTEN");
+  run.summary_only = stream.definitions().summary_only();
   return error;
 }
 
@@ -63,6 +64,8 @@ ProfiledRun read_profiled_run(const std::string& archive, bool from_events,
   // A summary may be all that there is.
   if (!run.summaries.empty() && !fs::exists(folder_of(archive) + "/traces.otf2", error))
     run.error.clear();
+  if (run.error.empty() && run.summary_only && run.summaries.empty())
+    run.error = "'" + archive + "' has no events: it was recorded with --summary-only";
   if (!run.error.empty()) return run;
   if (run.summaries.empty()) {
     run.from_events = true;

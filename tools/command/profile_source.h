@@ -21,6 +21,7 @@ struct ProfiledRun {
   std::string command;  // empty: not known
   bool from_events = false;
   bool asked_for_events = false;
+  bool summary_only = false;         // there are no events
   std::uint64_t gaps = 0;            // of those events: intervals that were not written
   std::uint64_t events_seen = 0;     // callbacks; 0: not known
   std::uint64_t events_written = 0;  // of these; of archives of other tools: records

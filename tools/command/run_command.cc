@@ -86,6 +86,10 @@ void RunCommand::add_options(CLI::App& app) {
     if (info.type != filters::SettingType::kBool) option->type_name(value_name(info));
     option->group("Settings (see 'refrain config')");
   }
+  app.add_flag("--no-summary", no_summary_, "record no summary: --summary-memory 0")
+      ->excludes("--summary-memory")
+      ->excludes("--summary-only")
+      ->group("Settings (see 'refrain config')");
   app.add_option("--mpi", mpi_,
                  "MPI library of the program: mpich, none, or auto: that of the first "
                  "program in the command that uses one")
@@ -118,6 +122,7 @@ std::string RunCommand::export_settings() {
   for (const filters::SettingInfo& info : filters::setting_table()) {
     std::string text = values_[info.name];
     if (switches_[info.name]) text = "yes";
+    if (no_summary_ && std::string_view(info.name) == "summary_memory") text = "0";
     if (text.empty()) continue;
     if (std::string wrong = filters::set_value(settings, info, text); !wrong.empty())
       return as_typed(std::move(wrong));

@@ -37,6 +37,7 @@ class RunCommand final : public Subcommand {
   std::string archive_;  // absolute path; empty: no name was given
   bool overwrite_ = false;
   bool quiet_ = false;
+  bool no_summary_ = false;
   std::vector<std::string> command_;
   std::string mpi_ = "auto";
 };

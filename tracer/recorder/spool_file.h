@@ -81,7 +81,7 @@ enum class SpoolResult : std::uint8_t { kOk, kDiskLimit, kDiskFull, kMemory };
 // Bytes of the parts of a file.
 struct SpoolSizes {
   std::uint64_t ring;
-  std::uint64_t tree;      // 0: none
+  std::uint64_t tree;      // 0: none; of the journal its table of loops
   std::uint64_t chunk;     // by which the log grows
   std::uint64_t flow = 0;  // the event flow graph; 0: none
 };
@@ -111,6 +111,13 @@ class SpoolFile : private CallTree::Pages, private FlowGraph::Pages {
   bool open_tree(CallTree& tree) noexcept;
   // The same for the event flow graph.
   bool open_flow(FlowGraph& flow, std::uint32_t components) noexcept;
+
+  // The same area, where it is no call tree's; null: none.
+  void* area() const noexcept {
+    return header_ == nullptr || tree_bytes_ == 0
+               ? nullptr
+               : reinterpret_cast<char*>(header_) + tree_offset_;
+  }
 
   spool::Record* stage() const noexcept { return stage_; }
 

@@ -49,9 +49,10 @@ SpoolResult ThreadRecorder::open(const char* path, const spool::Header& header,
                                            .flow = options.flow_bytes},
                                           budget);
   if (result != SpoolResult::kOk) return result;
-  file_.open_tree(tree_);
+  if (header.file_kind == spool::kLocationFile) file_.open_tree(tree_);
   file_.open_flow(flow_, options.flow_components);
   events_seen_ = &file_.header()->events_seen;
+  writes_ = options.writes;
   use_log(0);
   return result;
 }
@@ -100,6 +101,14 @@ void ThreadRecorder::use_log(std::uint64_t records) noexcept {
   commit_ = &file_.header()->log_commit;
   commit_step_ = 2;
   commit_value_ = records << 1;
+  if (!writes_) drop_records();
+}
+
+// From here on records go round and round in a few lines of the cache, and none counts.
+void ThreadRecorder::drop_records() noexcept {
+  constexpr std::uint64_t kDropped = 64;
+  end_ = block_ + kDropped;
+  commit_step_ = 0;
 }
 
 void ThreadRecorder::use_ring(std::uint64_t records) noexcept {
@@ -112,6 +121,11 @@ void ThreadRecorder::use_ring(std::uint64_t records) noexcept {
 }
 
 bool ThreadRecorder::next_block() noexcept {
+  if (!writes_) {
+    file_.header()->last_ticks.store(cursor_[-1].ticks, std::memory_order_relaxed);
+    cursor_ = block_;
+    return true;
+  }
   const OwnTime own_time(own_ticks_);
   if (suspended_) return wrap_ring();
   if (blocked_) return false;

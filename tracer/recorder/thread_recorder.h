@@ -42,10 +42,11 @@ class ThreadRecorder {
  public:
   struct Options {
     std::uint64_t ring_bytes;
-    std::uint64_t tree_bytes;  // 0: no call tree
+    std::uint64_t tree_bytes;  // 0: no call tree; of the journal the table of loops
     std::uint64_t chunk_bytes;
     std::uint64_t flow_bytes = 0;       // 0: no event flow graph
     std::uint32_t flow_components = 0;  // spool::FlowComponent
+    bool writes = true;  // false: records are dropped; only the summary is kept
   };
 
   SpoolResult open(const char* path, const spool::Header& header, const Options& options,
@@ -240,6 +241,8 @@ class ThreadRecorder {
 
   bool suspended() const noexcept { return suspended_; }
   spool::Header& header() noexcept { return *file_.header(); }
+  // Of the journal: its table of loops; null: none.
+  void* area() noexcept { return file_.area(); }
   bool is_open() const noexcept { return file_.is_open(); }
   // True while appends fail because there is no disk space; the primary thread acts on that.
   bool out_of_space() const noexcept { return blocked_; }
@@ -271,6 +274,7 @@ class ThreadRecorder {
     return records << 8 | (ring_forgot_ ? spool::kRingForgot : 0) | ring_class_;
   }
   bool wrap_ring() noexcept;
+  void drop_records() noexcept;
   std::uint64_t wanted_from() const noexcept;
   void forget(const spool::Record* records, std::uint64_t count) noexcept;
   void lay_out_ring(std::uint64_t records) noexcept;
@@ -298,6 +302,7 @@ class ThreadRecorder {
   std::atomic<const FrameMark*> user_{nullptr};
   bool suspended_ = false;
   bool blocked_ = false;
+  bool writes_ = true;
   spool::LossCause block_cause_ = spool::kLossDiskFull;
   spool::Record* block_ = nullptr;
   std::atomic<std::uint64_t>* events_seen_ = &dropped_;

@@ -461,4 +461,50 @@ TEST_CASE("ThreadRecorder: two threads - decisions of one are followed by the ot
 }
 
 }  // namespace
+TEST_CASE("ThreadRecorder: summary only - the call tree, and no records") {
+  test::TemporaryFolder folder;
+  Budget budget(0, 0);
+  const auto record = [&](const char* name, bool writes) {
+    ThreadRecorder recorder;
+    const std::string path = folder / name;
+    spool::Header header{};
+    fill_header(header);
+    REQUIRE(
+        recorder.open(
+            path.c_str(), header,
+            {.ring_bytes = 0, .tree_bytes = 1 << 16, .chunk_bytes = 4096, .writes = writes},
+            budget) == SpoolResult::kOk);
+    DecisionBoard board;
+    for (std::uint64_t i = 1; i <= 10000; ++i) {
+      FrameMark mark;
+      REQUIRE(recorder.enter(mark));
+      recorder.sync(i, 10 * i);
+      recorder.follow(board);
+      recorder.begin(spool::record_words(spool::kWorkBegin, 10 * i + 1, 0x1000 + i % 3));
+      recorder.end(spool::record_words(spool::kWorkEnd, 10 * i + 4, 0x1000 + i % 3));
+      recorder.leave();
+    }
+    CHECK_FALSE(recorder.out_of_space());
+    recorder.close();
+    return spool::SpoolFile::open(path);
+  };
+  const spool::SpoolFile whole = record("location-0.spool", true);
+  const spool::SpoolFile summary = record("location-1.spool", false);
+  CHECK(whole.log().size() == 30000);
+  CHECK(summary.log().size() == 0);
+  CHECK(summary.complaints().empty());
+  CHECK(summary.facts().events_seen == whole.facts().events_seen);
+  CHECK(summary.facts().last_ticks > 99000);
+  CHECK(summary.disk_bytes() < whole.disk_bytes());
+  const spool::CallTree a = whole.call_tree();
+  const spool::CallTree b = summary.call_tree();
+  REQUIRE(a.nodes.size() == 4);
+  REQUIRE(b.nodes.size() == a.nodes.size());
+  for (std::size_t i = 0; i < a.nodes.size(); ++i) {
+    CHECK(a.nodes[i].key == b.nodes[i].key);
+    CHECK(a.nodes[i].visits == b.nodes[i].visits);
+    CHECK(a.nodes[i].time == b.nodes[i].time);
+  }
+}
+
 }  // namespace refrain::recorder

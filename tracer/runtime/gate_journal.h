@@ -17,6 +17,7 @@
 #include "tracer/recorder/spool_file.h"
 #include "tracer/runtime/code_places.h"
 #include "tracer/runtime/journal_writer.h"
+#include "tracer/runtime/loop_table.h"
 #include "tracer/runtime/symbol_stream.h"
 
 namespace refrain::runtime {
@@ -27,12 +28,13 @@ class GateJournal final : public filters::GateSink {
 
   // With `budget_bytes`, of the archive, the gate's limit comes down as `budget` is used.
   GateJournal(Journal& journal, recorder::DecisionBoard& board, SymbolStream& stream,
-              CodePlaces& code, const recorder::Budget& budget,
+              CodePlaces& code, LoopTable& loops, const recorder::Budget& budget,
               std::uint64_t budget_bytes) noexcept
       : journal_(journal),
         board_(board),
         stream_(stream),
         code_(code),
+        loops_(loops),
         budget_(budget),
         rolling_(budget_bytes) {}
 
@@ -64,6 +66,10 @@ class GateJournal final : public filters::GateSink {
   void marks_end(const filters::LoopMark& mark) noexcept override;
   void skipped_summary(const filters::SkippedIterations& skipped) noexcept override;
   void slow_iteration(const filters::SlowIteration& slow) noexcept override;
+  filters::LoopCounts* visit_begins(const filters::LoopMark& mark) noexcept override {
+    return loops_.begin_visit(mark);
+  }
+  void visit_ended(std::uint16_t level) noexcept override { loops_.end_visit(level); }
 
  private:
   void put_metrics(const filters::LoopMark& mark) noexcept;
@@ -72,6 +78,7 @@ class GateJournal final : public filters::GateSink {
   recorder::DecisionBoard& board_;
   SymbolStream& stream_;
   CodePlaces& code_;
+  LoopTable& loops_;
   const recorder::Budget& budget_;
   filters::RollingLimit rolling_;
   std::uint32_t processes_ = 1;

@@ -27,7 +27,8 @@ struct Bench : JournalBench {
   WaitingWork waiting;
   SymbolStream stream;
   CodePlaces code{journal, waiting};
-  GateJournal sink{journal, board, stream, code, budget, 0};
+  LoopTable loops;
+  GateJournal sink{journal, board, stream, code, loops, budget, 0};
   std::uint64_t ticks = 100;
 };
 

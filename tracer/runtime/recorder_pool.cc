@@ -49,7 +49,8 @@ std::uint32_t components_of(const filters::Settings& settings) {
 }  // namespace
 
 RecorderPool::RecorderPool(const filters::Settings& settings)
-    : ring_bytes_(settings.ring_bytes),
+    : writes_(!settings.summary_only),
+      ring_bytes_(writes_ ? settings.ring_bytes : 0),
       tree_bytes_(settings.summary_bytes - flow_bytes_of(settings)),
       flow_bytes_(flow_bytes_of(settings)),
       flow_components_(components_of(settings)),
@@ -81,7 +82,8 @@ RecorderPool::Taken RecorderPool::take(const std::string& folder,
                                           .tree_bytes = budget_.share_of(tree_bytes_),
                                           .chunk_bytes = chunk_bytes_,
                                           .flow_bytes = budget_.share_of(flow_bytes_),
-                                          .flow_components = flow_components_},
+                                          .flow_components = flow_components_,
+                                          .writes = writes_},
                                          budget_);
   if (result != SpoolResult::kOk) return {nullptr, cause_of(result)};
   fresh->follow_from_now(board);

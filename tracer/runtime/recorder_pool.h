@@ -47,6 +47,7 @@ class RecorderPool {
   void abandon() noexcept;
 
  private:
+  const bool writes_;  // false: only summaries
   const std::uint64_t ring_bytes_;
   const std::uint64_t tree_bytes_;  // of a location, as far as memory goes
   const std::uint64_t flow_bytes_;

@@ -25,8 +25,9 @@ Session::Session(const filters::Settings& settings)
       code_(journal_, waiting_),
       recorders_(settings),
       facts_(waiting_),
-      gate_journal_(journal_, board_, stream_, code_, recorders_.budget(),
-                    settings.budget_bytes) {}
+      gate_journal_(journal_, board_, stream_, code_, loops_, recorders_.budget(),
+                    settings.budget_bytes),
+      summary_gate_(gate_journal_) {}
 
 Session::~Session() = default;
 
@@ -51,10 +52,13 @@ std::unique_ptr<Session> Session::create(const filters::Settings& settings,
 std::string Session::open_journal() {
   spool::Header header{};
   start_.fill(header, spool::kJournalFile);
-  const recorder::SpoolResult result =
-      journal_.file().open((folder_.spool() + "/journal.spool").c_str(), header,
-                           {0, 0, settings_.chunk_bytes}, recorders_.budget());
-  if (result == recorder::SpoolResult::kOk) return {};
+  const recorder::SpoolResult result = journal_.file().open(
+      (folder_.spool() + "/journal.spool").c_str(), header,
+      {0, spool::kLoopTableBytes, settings_.chunk_bytes}, recorders_.budget());
+  if (result == recorder::SpoolResult::kOk) {
+    loops_.open(journal_.file().area());
+    return {};
+  }
   folder_.remove_empty();
   return "cannot write to '" + folder_.spool() + "'";
 }
@@ -62,7 +66,9 @@ std::string Session::open_journal() {
 void Session::start_stream() {
   stream_.prepare(settings_);
   Clock::calibrate();
-  stream_.start(settings_, start_.ticks(), gate_journal_);
+  filters::GateSink& all = gate_journal_;
+  filters::GateSink& none = summary_gate_;
+  stream_.start(settings_, start_.ticks(), settings_.summary_only ? none : all);
   syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
   state_.start();
   stream_.gate().start({0, start_.ticks()});

@@ -33,11 +33,13 @@
 #include "tracer/runtime/gate_journal.h"
 #include "tracer/runtime/join_table.h"
 #include "tracer/runtime/journal_writer.h"
+#include "tracer/runtime/loop_table.h"
 #include "tracer/runtime/primary_thread.h"
 #include "tracer/runtime/process_folder.h"
 #include "tracer/runtime/recorder_pool.h"
 #include "tracer/runtime/recording_start.h"
 #include "tracer/runtime/recording_state.h"
+#include "tracer/runtime/summary_gate.h"
 #include "tracer/runtime/symbol_place.h"
 #include "tracer/runtime/symbol_stream.h"
 #include "tracer/runtime/waiting_work.h"
@@ -308,7 +310,9 @@ class Session {
   RecorderPool recorders_;
   FactQueue facts_;
   ProcessFolder folder_;
-  GateJournal gate_journal_;  // the primary thread's
+  LoopTable loops_;           // the primary thread's
+  GateJournal gate_journal_;  // likewise
+  SummaryGate summary_gate_;  // in its place, if there is nothing but a summary
   std::atomic<bool> attach_failed_{false};
   bool finished_ = false;
 };

@@ -24,6 +24,8 @@ filters::GatePolicy policy_of(const filters::Settings& settings,
   const auto at = [&](double seconds) {
     return seconds > 0 ? start_ticks + Clock::ticks_of_seconds(seconds) : 0;
   };
+  // Nothing is written, so that there is nothing to leave out.
+  if (settings.summary_only) return {.limit = 0, .start_ticks = start_ticks, .slow = {}};
   return {
       .limit =
           settings.budget_bytes != 0 ? filters::RollingLimit::kUnlimited : settings.limit,

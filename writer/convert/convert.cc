@@ -50,6 +50,9 @@ void convert(const ConvertOptions& options, ConvertResult& result) {
                                  : options.output;
   reader::ArchiveStream stream;
   result.error = stream.open(options.archive);
+  if (result.error.empty() && stream.definitions().summary_only())
+    result.error =
+        "'" + options.archive + "' has no events: it was recorded with --summary-only";
   if (result.error.empty()) result.error = check_output(options, output);
   if (!result.error.empty()) return;
   const std::unique_ptr<reader::TraceSink> sink = make_sink(options.format, output);

@@ -47,4 +47,20 @@ std::vector<std::uint64_t> keys_of(const spool::FlowGraph& graph) {
   return keys;
 }
 
+std::map<std::uint64_t, std::uint64_t> inner_of(const spool::CallTree& tree) {
+  std::map<std::uint64_t, std::uint64_t> inner;
+  for (const CallTree::Node& node : tree.nodes) {
+    const std::uint8_t kind = node.key.kind();
+    if (kind != spool::kWorkBegin && kind != spool::kSyncRegionBegin &&
+        kind != spool::kMaskedBegin)
+      continue;
+    const CallKey around = tree.nodes[node.parent].key;
+    const std::uint64_t address = node.key.payload & spool::kAddressMask;
+    if (around.kind() == spool::kImplicitTaskBegin && address != 0 &&
+        address != around.payload)
+      inner.emplace(around.payload, address);
+  }
+  return inner;
+}
+
 }  // namespace refrain::writer

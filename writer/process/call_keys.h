@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <vector>
 
 #include "spool/call_tree_reader.h"
@@ -20,5 +21,8 @@ std::vector<std::uint64_t> keys_of(const spool::CallTree& tree);
 
 // The same of the calls in an event flow graph. Its regions are those of call trees.
 std::vector<std::uint64_t> keys_of(const spool::FlowGraph& graph);
+// For each parallel region of a call tree the first address of a construct in it, as location_scan.h finds it
+// in the events.
+std::map<std::uint64_t, std::uint64_t> inner_of(const spool::CallTree& tree);
 
 }  // namespace refrain::writer

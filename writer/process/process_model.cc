@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "spool/loop_table.h"
 #include "writer/process/call_keys.h"
 #include "writer/process/parallel_for.h"
 
@@ -32,6 +33,8 @@ bool has_no_seam(const spool::SpoolFile& file, const std::vector<CutRecord>& cut
 ProcessModel::ProcessModel(const spool::ProcessSpool& spool, RegionTable& regions,
                            bool recovered, unsigned threads)
     : spool_(spool), journal_(spool::parse_journal(spool.journal.log())) {
+  if (journal_.summary_only)
+    spool::add_loop_sums(spool::read_loop_table(spool.journal.loop_table()), journal_);
   if (spool.world.size != 0) journal_.mpi.settle(spool.world.rank, spool.world.size);
   for (std::size_t i = 0; i < spool.locations.size(); ++i) {
     const spool::SpoolFile& file = spool.locations[i];
@@ -162,6 +165,9 @@ void ProcessModel::date_process() {
   for (std::size_t i = 0; i < scans_.size(); ++i) {
     start = std::min(start, scans_[i].first_ticks);
     end = std::max({end, scans_[i].last_ticks, spool_.locations[i].facts().last_ticks});
+    if (!journal_.summary_only) continue;
+    for (const spool::CallTree::Node& node : spool_.locations[i].call_tree().nodes)
+      end = std::max(end, node.enter_ticks);
   }
   const spool::SpoolFacts& facts = spool_.journal.usable() || spool_.locations.empty()
                                        ? spool_.journal.facts()
@@ -217,6 +223,11 @@ void ProcessModel::define_regions(RegionTable& regions) {
     const std::vector<std::uint64_t> calls = keys_of(file.flow_graph());
     keys.insert(keys.end(), calls.begin(), calls.end());
   }
+  // Without events, what lies in the parallel regions of a call tree.
+  if (journal_.summary_only)
+    for (const spool::SpoolFile& file : spool_.locations)
+      for (const auto& [parallel, address] : inner_of(file.call_tree()))
+        inner.emplace(parallel, address);
   for (const LocationScan& scan : scans_) {
     keys.insert(keys.end(), scan.keys.begin(), scan.keys.end());
     for (const auto& [parallel, address] : scan.inner) {
