@@ -1,14 +1,18 @@
-// Input: the summary of a process, as in an archive's folder.
+// Input: the summary of a process, as in an archive's folder; its profile and its control flow.
 #include <exception>
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "analysis/control_flow.h"
+#include "analysis/flow_view.h"
 #include "analysis/profile_totals.h"
 #include "analysis/run_profile.h"
 #include "base/run_summary.h"
 #include "test/fuzz/fuzz.h"
 #include "tools/command/profile_data.h"
 #include "tools/command/profile_screen.h"
+#include "tools/graph/control_flow_drawing.h"
+#include "tools/graph/formats.h"
 
 namespace {
 
@@ -26,6 +30,22 @@ std::uint64_t accounted(const analysis::RunProfile& profile, std::uint32_t locat
                static_cast<std::uint64_t>(each.management) +
                static_cast<std::uint64_t>(each.elsewhere);
   return sum;
+}
+
+void draw(const analysis::RunProfile& profile, const analysis::FlowViewOptions& options) {
+  const std::vector<bool> all(profile.locations.size(), true);
+  const analysis::ControlFlow flow = analysis::control_flow(profile, all);
+  const analysis::FlowView view = analysis::view_of(profile, flow, options);
+  fuzz::require(fuzz::one_line(view.error), "an error is one line", view.error);
+  if (!view.error.empty()) return;
+  fuzz::require(options.most == 0 || view.regions - view.left_out <= options.most,
+                "not more regions than wanted");
+  const tools::Drawing drawing = tools::control_flow_drawing(profile, flow, view, all);
+  const auto graph = nlohmann::json::parse(tools::json_text(drawing), nullptr, false);
+  fuzz::require(!graph.is_discarded() && graph["nodes"].size() == view.nodes.size(),
+                "JSON of a graph");
+  fuzz::require(!tools::dot_text(drawing).empty() && !tools::graphml_text(drawing).empty(),
+                "dot and GraphML");
 }
 
 }  // namespace
@@ -52,5 +72,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       "JSON");
   fuzz::require(!tools::profile_csv(run).empty(), "CSV");
   fuzz::require(!tools::profile_screen(run, {.all = true}).empty(), "text");
+  draw(run.profile, {});
+  draw(run.profile, {.most = 3});
+  draw(run.profile, {.level = static_cast<std::uint32_t>(size % 4)});
+  draw(run.profile, {.region = "parallel"});
   return 0;
 }

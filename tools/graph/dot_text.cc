@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <iterator>
+#include <vector>
 
 #include "tools/graph/formats.h"
 
@@ -29,52 +30,62 @@ class Writer {
   explicit Writer(const Drawing& drawing) : drawing_(drawing) {}
 
   std::string text() {
-    find_shown();
+    find_insides();
     std::vector<std::string> legend = drawing_.legend;
     legend.insert(legend.end(), drawing_.notes.begin(), drawing_.notes.end());
+    // newrank: Graphviz' other way to rank cannot lay out all loops over clusters in each other
+    // ("trouble in init_rank").
     put("digraph refrain {{\n"
-        "  graph [label={}, labeljust=l, labelloc=b, fontname=\"Helvetica\", fontsize=11]\n"
+        "  graph [newrank=true, label={}, labeljust=l, labelloc=b, fontname=\"Helvetica\", fontsize=11]\n"
         "  node [fontname=\"Helvetica\", fontsize=11, shape=box, style=\"rounded,filled\", "
         "fillcolor=\"#ffffff\"]\n"
         "  edge [fontname=\"Helvetica\", fontsize=10, arrowsize=0.7]\n",
         quoted(legend, "\\l"));
-    level(Drawing::kNone, "  ");
+    level(drawing_.clusters.size(), "  ");
     for (const Drawing::Edge& each : drawing_.edges) edge(each);
     put("}}\n");
     return std::move(out_);
   }
 
  private:
+  struct Inside {
+    std::vector<std::uint32_t> nodes, clusters;
+  };
+
   template <typename... Values>
   void put(fmt::format_string<Values...> format, Values&&... values) {
     fmt::format_to(std::back_inserter(out_), format, std::forward<Values>(values)...);
   }
 
-  // Clusters that lie too deep are drawn as a part of the one around them.
-  void find_shown() {
+  // What lies in each cluster; the last one is the drawing. Those that lie too deep are drawn as a part
+  // of the one around them.
+  void find_insides() {
     constexpr std::uint32_t kMostDepth = 100;
-    std::vector<std::uint32_t> depth;
-    for (std::uint32_t i = 0; i < drawing_.clusters.size(); ++i) {
-      const std::uint32_t parent = drawing_.clusters[i].parent;
-      depth.push_back(parent == Drawing::kNone ? 0 : depth[parent] + 1);
-      shown_.push_back(depth[i] <= kMostDepth ? i : shown_[parent]);
+    const std::vector<Drawing::Cluster>& clusters = drawing_.clusters;
+    insides_.resize(clusters.size() + 1);
+    std::vector<std::uint32_t> depth(clusters.size()), shown(clusters.size());
+    for (std::uint32_t i = 0; i < clusters.size(); ++i) {
+      const std::uint32_t parent = clusters[i].parent;
+      depth[i] = parent == Drawing::kNone ? 0 : depth[parent] + 1;
+      shown[i] = depth[i] <= kMostDepth ? i : shown[parent];
+      if (shown[i] == i)
+        insides_[parent == Drawing::kNone ? clusters.size() : parent].clusters.push_back(i);
+    }
+    for (std::uint32_t i = 0; i < drawing_.nodes.size(); ++i) {
+      const std::uint32_t cluster = drawing_.nodes[i].cluster;
+      insides_[cluster == Drawing::kNone ? clusters.size() : shown[cluster]]
+          .nodes.push_back(i);
     }
   }
-  std::uint32_t shown(std::uint32_t cluster) const {
-    return cluster == Drawing::kNone ? cluster : shown_[cluster];
-  }
 
-  void level(std::uint32_t cluster, const std::string& indent) {
-    for (const Drawing::Node& each : drawing_.nodes)
-      if (shown(each.cluster) == cluster) node(each, indent);
-    const std::size_t first = cluster == Drawing::kNone ? 0 : std::size_t{cluster} + 1;
-    for (std::size_t i = first; i < drawing_.clusters.size(); ++i) {
-      const Drawing::Cluster& inner = drawing_.clusters[i];
-      if (inner.parent != cluster || shown_[i] != i) continue;
-      put("{}subgraph {} {{\n", indent, quoted({"cluster_" + inner.id}, "\\n"));
+  void level(std::size_t of, const std::string& indent) {
+    for (const std::uint32_t i : insides_[of].nodes) node(drawing_.nodes[i], indent);
+    for (const std::uint32_t i : insides_[of].clusters) {
+      const Drawing::Cluster& cluster = drawing_.clusters[i];
+      put("{}subgraph {} {{\n", indent, quoted({"cluster_" + cluster.id}, "\\n"));
       put("{}  label={}; labeljust=l; style=rounded; color=\"#888888\"\n", indent,
-          quoted({inner.label}, "\\n"));
-      level(static_cast<std::uint32_t>(i), indent + "  ");
+          quoted({cluster.label}, "\\n"));
+      level(i, indent + "  ");
       put("{}}}\n", indent);
     }
   }
@@ -109,7 +120,7 @@ class Writer {
   }
 
   const Drawing& drawing_;
-  std::vector<std::uint32_t> shown_;  // by cluster
+  std::vector<Inside> insides_;  // by cluster
   std::string out_;
 };
 

@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <random>
 #include <set>
 #include <string>
 
@@ -155,6 +156,41 @@ TEST_CASE("Graph formats: clusters deep in each other - Graphviz takes them") {
       deep.nodes.push_back({.id = "p" + std::to_string(i), .lines = {"x"}, .cluster = i});
   }
   CHECK(test::plain_of(file_of(folder, dot_text(deep))).nodes == 10);
+}
+
+// What Graphviz refuses without newrank.
+TEST_CASE("Graph formats: loops over clusters in each other - Graphviz takes them") {
+  constexpr std::uint32_t kClusters = 80;
+  test::TemporaryFolder folder;
+  std::mt19937 random(GENERATE(1, 2, 3));
+  Drawing drawing;
+  std::vector<std::vector<std::uint32_t>> inside(kClusters);
+  for (std::uint32_t i = 0; i < kClusters; ++i) {
+    const std::uint32_t parent =
+        i < 5 ? Drawing::kNone : static_cast<std::uint32_t>(random() % i);
+    const std::string number = std::to_string(i);
+    if (parent != Drawing::kNone) inside[parent].push_back(i);
+    drawing.clusters.push_back({"c" + number, "", parent});
+    for (const char* name : {"p", "rest", "end"})
+      drawing.nodes.push_back({.id = name + number, .lines = {number}, .cluster = i});
+  }
+  // Each begins at 3i, has a region that is none of its clusters at 3i + 1, ends at 3i + 2.
+  for (std::uint32_t i = 0; i < kClusters; ++i) {
+    std::set<std::pair<std::uint32_t, std::uint32_t>> edges;
+    std::uint32_t before = 3 * i;
+    for (std::size_t visits = 3 * inside[i].size() + 1; visits > 0; --visits) {
+      const std::size_t which = random() % (inside[i].size() + 1);
+      const bool rest = which == inside[i].size();
+      edges.emplace(before, rest ? 3 * i + 1 : 3 * inside[i][which]);
+      before = rest ? 3 * i + 1 : 3 * inside[i][which] + 2;
+    }
+    edges.emplace(before, 3 * i + 2);
+    for (const auto& [from, to] : edges)
+      drawing.edges.push_back({.from = from, .to = to, .lines = {"0|1"}});
+  }
+  const test::Plain plain = test::plain_of(file_of(folder, dot_text(drawing)));
+  CHECK(plain.nodes == drawing.nodes.size());
+  CHECK(plain.edges == drawing.edges.size());
 }
 
 TEST_CASE("Graph formats: colours - white to red, grey to black") {

@@ -93,10 +93,12 @@ class Writer {
             xml_text(name), of, xml_text(name), type_of(value));
   }
 
+  // A text that is empty is left out: readers differ about those.
   void data(const char* of, const Drawing::Values& values, const char* indent) {
     for (const auto& [name, value] : values)
-      put("{}<data key=\"{}_{}\">{}</data>\n", indent, of, xml_text(name),
-          xml_lines(text_of(value)));
+      if (const std::string text = text_of(value); !text.empty())
+        put("{}<data key=\"{}_{}\">{}</data>\n", indent, of, xml_text(name),
+            xml_lines(text));
   }
 
   // xml_text() knows no line ends.

@@ -1,0 +1,459 @@
+// `refrain graph` of real runs: counts that follow from the programs' arguments, and from the events
+// as the test's own reader has them; the formats, as other programs read them.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "test/end_to_end/mpi_run.h"
+#include "test/end_to_end/traced.h"
+#include "test/support/files.h"
+#include "tools/graph/testing.h"
+
+namespace refrain::test {
+namespace {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+using Words = std::vector<std::string>;
+
+Result graph(const fs::path& archive, const std::string& format, const Words& more = {}) {
+  Words arguments = {"graph", archive, "--to", format};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return run_refrain(arguments);
+}
+
+json graph_of(const fs::path& archive, const Words& more = {}) {
+  const Result result = graph(archive, "json", more);
+  INFO(result.errors);
+  REQUIRE(result.exit_status == 0);
+  CHECK(result.errors.empty());
+  return json::parse(result.output);
+}
+
+std::map<std::string, json> nodes_of(const json& graph) {
+  std::map<std::string, json> nodes;
+  for (const json& node : graph["nodes"]) nodes[node["id"]] = node;
+  return nodes;
+}
+
+// "cg.c:37" where a node is a region, else "start", "end", ...
+std::string short_text(const json& node) {
+  if (node["type"] != "region") return node["type"];
+  const std::string region = node["region"];
+  const std::size_t blank = region.rfind('@');
+  return blank == std::string::npos ? region : region.substr(blank + 1);
+}
+
+// "a > b: 0-1|5 2|3", sorted.
+Words transitions(const json& graph) {
+  const auto nodes = nodes_of(graph);
+  Words out;
+  for (const json& edge : graph["edges"]) {
+    std::string text =
+        short_text(nodes.at(edge["from"])) + " > " + short_text(nodes.at(edge["to"])) + ":";
+    std::uint64_t count = 0;
+    for (const json& part : edge["parts"])
+      text += " " + part["who"].get<std::string>() + "|" +
+              std::to_string(part["count"].get<std::uint64_t>());
+    for (const json& part : edge["parts"]) count += part["count"].get<std::uint64_t>();
+    CHECK(count <= edge["count"].get<std::uint64_t>());
+    out.push_back(text);
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+// In all of a graph as many transitions lead to each node as lead away, and to a region as many as it
+// has visits.
+void check_balance(const json& graph) {
+  CHECK(graph["unknown"] == 0);
+  std::map<std::string, std::uint64_t> in, out;
+  for (const json& edge : graph["edges"]) {
+    CHECK(edge["dotted"] == false);
+    in[edge["to"]] += edge["count"].get<std::uint64_t>();
+    out[edge["from"]] += edge["count"].get<std::uint64_t>();
+  }
+  std::size_t regions = 0;
+  for (const json& node : graph["nodes"]) {
+    const std::string id = node["id"];
+    INFO(id);
+    if (node["type"] == "start" || node["type"] == "end") {
+      CHECK((id == "start" ? out[id] : in[id]) > 0);
+      if (id == "start" || id == "end") continue;
+    }
+    CHECK(in[id] == out[id]);
+    if (node["type"] != "region") continue;
+    ++regions;
+    CHECK(in[id] == node["visits"].get<std::uint64_t>());
+    CHECK(node["own_ns"].get<double>() <= node["time_ns"].get<double>() + 1);
+  }
+  CHECK(regions >= 5);
+  CHECK(out["start"] == in["end"]);
+}
+
+// By names: region around, region before, region. Of threads, counted in the events; regions
+// of OpenMP only.
+using Transitions =
+    std::map<std::tuple<std::string, std::string, std::string>, std::uint64_t>;
+
+Transitions recount(const Trace& trace) {
+  struct Frame {
+    std::string name, latest;
+    bool counts = false;
+  };
+  Transitions out;
+  for (const Location& location : trace.locations) {
+    std::vector<Frame> stack = {{"", "", true}};
+    for (const Event& event : location.events) {
+      if (event.type == EventType::kEnter) {
+        const std::string& name = trace.regions.at(event.reference).name;
+        const bool counts = name.starts_with("!$omp");
+        if (counts) {
+          const auto around = std::find_if(stack.rbegin(), stack.rend(),
+                                           [](const Frame& frame) { return frame.counts; });
+          ++out[{around->name, around->latest, name}];
+          around->latest = name;
+        }
+        stack.push_back({name, "", counts});
+      }
+      if (event.type == EventType::kLeave) stack.pop_back();
+    }
+  }
+  return out;
+}
+
+// The same of a graph. What comes first in a region comes from the region's own node, and what comes
+// after it from its end.
+Transitions counted(const json& graph) {
+  const auto nodes = nodes_of(graph);
+  std::map<std::string, std::string> heads;  // cluster: name of the region
+  for (const json& node : graph["nodes"])
+    for (const json& cluster : graph["clusters"])
+      if (cluster["id"] == node["cluster"] &&
+          "p" + cluster["id"].get<std::string>().substr(1) == node["id"])
+        heads[cluster["id"]] = node["name"];
+  const auto name_of = [&](const json& node) -> std::string {
+    if (node["type"] == "region") return node["name"];
+    return node["cluster"].is_null() ? "" : heads.at(node["cluster"]);
+  };
+  Transitions out;
+  for (const json& edge : graph["edges"]) {
+    const json& to = nodes.at(edge["to"]);
+    const json& from = nodes.at(edge["from"]);
+    if (to["type"] != "region") continue;
+    std::string around;
+    // Its own cluster is that of what lies in it.
+    json cluster = to["cluster"];
+    if (!cluster.is_null() &&
+        "p" + cluster.get<std::string>().substr(1) == to["id"].get<std::string>())
+      for (const json& each : graph["clusters"])
+        if (each["id"] == cluster) {
+          cluster = each["parent"];
+          break;
+        }
+    if (!cluster.is_null()) around = heads.at(cluster);
+    const bool first = from["type"] == "start" ||
+                       (!cluster.is_null() && from["type"] == "region" &&
+                        "p" + cluster.get<std::string>().substr(1) == from["id"]);
+    out[{around, first ? "" : name_of(from), to["name"]}] +=
+        edge["count"].get<std::uint64_t>();
+  }
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("Graph: conjugate gradients - the outer iteration is 76 = 1 + 75") {
+  TemporaryFolder folder;
+  const Job job{"cg_clang", {"76", "64", "8"}, 2, {{"LIMIT", "10"}}};
+  const Traced traced = trace(job, folder / "a");
+  CHECK(property_number(traced.trace, "EVENTS_WRITTEN") <
+        property_number(traced.trace, "EVENTS_SEEN") / 2);
+  const json outermost = graph_of(folder / "a", {"--level", "0"});
+  // 101: the matrix, 74: start of an outer iteration, of which one comes after the matrix and 75
+  // after another; in it 8 times 37 multiply, 48 dot, 61 step, 48 dot, 69 direct; then 48 dot, 82
+  // normalise; and dot at the end. 608 = 76 x 8, 532 = 608 - 76.
+  CHECK(transitions(outermost) ==
+        Words{"cg.c:101 > cg.c:74: 0-1|1", "cg.c:37 > cg.c:48: 0-1|608",
+              "cg.c:48 > cg.c:61: 0-1|608", "cg.c:48 > cg.c:69: 0-1|608",
+              "cg.c:48 > cg.c:82: 0-1|76", "cg.c:48 > end: 0-1|1",
+              "cg.c:61 > cg.c:48: 0-1|608", "cg.c:69 > cg.c:37: 0-1|532",
+              "cg.c:69 > cg.c:48: 0-1|76", "cg.c:74 > cg.c:37: 0-1|76",
+              "cg.c:82 > cg.c:48: 0-1|1", "cg.c:82 > cg.c:74: 0-1|75",
+              "start > cg.c:101: 0-1|1"});
+  CHECK(outermost["source"] == "summary");
+  CHECK(outermost["alike"] == "0-1");
+  check_balance(graph_of(folder / "a"));
+  check_balance(outermost);
+}
+
+TEST_CASE("Graph: formats - all have the same nodes and edges") {
+  TemporaryFolder folder;
+  trace({"cg_clang", {"20", "64", "5"}, 2, {{"LIMIT", "3"}}}, folder / "a");
+  const Words choice = GENERATE(Words{}, Words{"--level", "0"}, Words{"--level", "1"},
+                                Words{"--node", "cg.c:48"}, Words{"--most", "4"});
+  CAPTURE(choice);
+  const auto to_file = [&](const std::string& format) {
+    const fs::path file = folder / ("graph." + format);
+    Words more = choice;
+    more.insert(more.end(), {"-o", file, "--overwrite", "--quiet"});
+    const Result result = graph(folder / "a", format, more);
+    INFO(result.errors);
+    REQUIRE(result.exit_status == 0);
+    CHECK(result.output.empty());
+    CHECK(result.errors.empty());
+    return file;
+  };
+  const json expected = json::parse(read_file(to_file("json")));
+  REQUIRE(expected["nodes"].size() >= 5);
+  REQUIRE(expected["edges"].size() >= 5);
+  const Plain plain = plain_of(to_file("dot"));
+  CHECK(plain.nodes == expected["nodes"].size());
+  CHECK(plain.edges == expected["edges"].size());
+
+  const json graphml = read_graph(to_file("graphml"));
+  CHECK(graphml["nodes"].size() == expected["nodes"].size());
+  for (const json& node : expected["nodes"]) {
+    const json& other = graphml["nodes"][node["id"].get<std::string>()];
+    for (const char* name : {"type", "region", "visits", "time_ns", "own_ns", "path"})
+      CHECK(node.value(name, json()) == other.value(name, json()));
+  }
+  REQUIRE(graphml["edges"].size() == expected["edges"].size());
+  for (std::size_t i = 0; i < expected["edges"].size(); ++i)
+    for (const char* name : {"from", "to", "count"})
+      CHECK(graphml["edges"][i][name] == expected["edges"][i][name]);
+
+  const json svg = read_graph(to_file("svg"));
+  auto texts = svg["texts"].get<std::multiset<std::string>>();
+  const auto take = [&](const json& lines) {
+    for (const json& line : lines) {
+      INFO(line);
+      const auto found = texts.find(line.get<std::string>());
+      REQUIRE(found != texts.end());
+      texts.erase(found);
+    }
+  };
+  for (const json& node : expected["nodes"]) take(node["label"]);
+  for (const json& edge : expected["edges"]) take(edge["label"]);
+  take(expected["legend"]);
+}
+
+TEST_CASE("Graph: everything written - counts are those of the events, counted again") {
+  const char* program = GENERATE("cg_clang", "cg_gcc", "irregular_clang", "nested_clang");
+  const int threads = GENERATE(1, 2);
+  CAPTURE(program, threads);
+  TemporaryFolder folder;
+  const Traced traced = trace(
+      {.program = program, .threads = threads, .settings = {{"LIMIT", "0"}}}, folder / "a");
+  const json all = graph_of(folder / "a");
+  check_balance(all);
+  const Transitions expected = recount(traced.trace);
+  REQUIRE(expected.size() > 5);
+  CHECK(counted(all) == expected);
+  // The same from the events by ourselves, also where there is no summary.
+  const json events = graph_of(folder / "a", {"--events"});
+  CHECK(events["source"] == "events");
+  check_balance(events);
+  CHECK(transitions(events) == transitions(all));
+  fs::remove_all(folder / "a" / "summary");
+  CHECK(graph_of(folder / "a") == events);
+}
+
+TEST_CASE("Graph: a reduced trace - its events alone are not the run") {
+  TemporaryFolder folder;
+  trace({"cg_clang", {"60", "64", "8"}, 2, {{"LIMIT", "2"}, {"MIN_GAP", "0"}}},
+        folder / "a");
+  const Result events = graph(folder / "a", "json", {"--events"});
+  REQUIRE(events.exit_status == 0);
+  CHECK(events.errors.find("gaps, across which") != std::string::npos);
+  const json partial = json::parse(events.output);
+  REQUIRE(partial["notes"].size() == 1);
+  CHECK(transitions(partial) != transitions(graph_of(folder / "a")));
+  CHECK(graph(folder / "a", "json", {"--events", "--quiet"}).errors.empty());
+}
+
+TEST_CASE("Graph: MPI - ranks, and as many calls as are made") {
+  TemporaryFolder folder;
+  const MpiJob job{.program = "ring_gcc", .ranks = 3, .settings = {{"LIMIT", "4"}}};
+  trace_mpi(job, MpiWay::kInside, folder / "a");
+  const json all = graph_of(folder / "a");
+  check_balance(all);
+  CHECK(all["unit"] == "ranks");
+  CHECK(all["who"] == "0-2");
+  const auto nodes = nodes_of(all);
+  std::map<std::string, std::uint64_t> calls;
+  for (const auto& [id, node] : nodes)
+    if (node["type"] == "region")
+      calls[node["name"]] += node["visits"].get<std::uint64_t>();
+  const MpiCounts counts = count_mpi(job);
+  for (const auto& [name, number] : counts.calls[0]) {
+    if (number == 0) continue;
+    INFO(name);
+    CHECK(calls[name] == number + counts.of(1, name) + counts.of(2, name));
+  }
+  // 20 iterations of three calls, on each rank.
+  std::set<std::string> ring;
+  for (const json& edge : all["edges"]) {
+    const json &from = nodes.at(edge["from"]), &to = nodes.at(edge["to"]);
+    if (from["type"] == "region" && to["type"] == "region" && edge["count"] >= 3 * 19)
+      ring.insert(from["name"].get<std::string>() + " > " + to["name"].get<std::string>() +
+                  " " + edge["label"][0].get<std::string>());
+  }
+  CHECK(ring == std::set<std::string>{"MPI_Sendrecv > MPI_Sendrecv_replace 0-2|20",
+                                      "MPI_Sendrecv_replace > MPI_Allreduce 0-2|20",
+                                      "MPI_Allreduce > MPI_Sendrecv 0-2|19"});
+  const json two = graph_of(folder / "a", {"--ranks", "0,2"});
+  check_balance(two);
+  CHECK(two["who"] == "0,2");
+  CHECK(two["edges"].size() == all["edges"].size());
+  CHECK(nodes_of(two).at("p0")["visits"].get<int>() * 3 ==
+        nodes.at("p0")["visits"].get<int>() * 2);
+}
+
+TEST_CASE("Graph: ranks with threads - in the labels, which threads of which ranks") {
+  TemporaryFolder folder;
+  const MpiJob job{.program = "hybrid_clang", .threads = 2, .settings = {{"LIMIT", "0"}}};
+  trace_mpi(job, MpiWay::kInside, folder / "a");
+  const json all = graph_of(folder / "a");
+  check_balance(all);
+  CHECK(all["unit"] == "ranks.threads");
+  CHECK(all["who"] == "0-1.0-1");
+  std::set<std::string> who;
+  for (const json& edge : all["edges"])
+    for (const json& part : edge["parts"]) who.insert(part["who"].get<std::string>());
+  CHECK(who.count("0-1.0-1") == 1);  // what parallel regions consist of
+  CHECK(who.count("0-1.0") == 1);    // MPI
+  CHECK(transitions(graph_of(folder / "a", {"--events"})) == transitions(all));
+}
+
+TEST_CASE("Graph: a region - what lies in it, and dotted what is around") {
+  TemporaryFolder folder;
+  trace({"cg_clang", {"20", "64", "5"}, 2, {{"LIMIT", "3"}}}, folder / "a");
+  const json dot = graph_of(folder / "a", {"--node", "parallel @cg.c:48"});
+  std::map<std::string, bool> dotted;
+  for (const json& node : dot["nodes"])
+    if (node["type"] == "region") dotted[node["region"]] = node["dotted"];
+  CHECK(dotted == std::map<std::string, bool>{{"parallel @cg.c:48", false},
+                                              {"for @cg.c:48", false},
+                                              {"implicit barrier @cg.c:48", false},
+                                              {"parallel @cg.c:37", true},
+                                              {"parallel @cg.c:61", true},
+                                              {"parallel @cg.c:69", true},
+                                              {"parallel @cg.c:82", true}});
+  for (const json& edge : dot["edges"]) {
+    const auto nodes = nodes_of(dot);
+    CHECK(edge["dotted"] == (nodes.at(edge["from"])["dotted"] == true ||
+                             nodes.at(edge["to"])["dotted"] == true));
+  }
+  // Chosen by a part of the name, and by its call path, the loop in it.
+  CHECK(graph_of(folder / "a", {"--node", "lel @cg.c:48"}) == dot);
+  const json loop = graph_of(folder / "a", {"--node", "parallel @cg.c:48 > for @cg.c:48"});
+  CHECK(transitions(loop) ==
+        Words{"cg.c:48 > cg.c:48: 0-1|221", "cg.c:48 > cg.c:48: 0-1|221"});
+}
+
+TEST_CASE(
+    "Graph: too many regions - those with the most time, and that others are left out") {
+  TemporaryFolder folder;
+  trace({"cg_clang", {"20", "64", "5"}, 2, {{"LIMIT", "3"}}}, folder / "a");
+  const json all = graph_of(folder / "a");
+  const Result result = graph(folder / "a", "json", {"--most", "5"});
+  REQUIRE(result.exit_status == 0);
+  const json some = json::parse(result.output);
+  const auto regions = all["regions"].get<std::uint64_t>();
+  CHECK(some["regions"] == regions);
+  CHECK(some["left_out"] == regions - 5);
+  CHECK(result.errors ==
+        "refrain: " + std::to_string(regions - 5) + " of " + std::to_string(regions) +
+            " regions, those with the least time, are not drawn one by one "
+            "(--most)\n");
+  check_balance(some);
+  double least = 1e30, most = 0;
+  std::set<std::string> drawn;
+  for (const json& node : some["nodes"])
+    if (node["type"] == "region") {
+      drawn.insert(node["id"]);
+      least = std::min(least, node["time_ns"].get<double>());
+    }
+  CHECK(drawn.size() == 5);
+  for (const json& node : all["nodes"])
+    if (node["type"] == "region" && drawn.count(node["id"]) == 0)
+      most = std::max(most, node["time_ns"].get<double>());
+  CHECK(most <= least);
+  CHECK(graph_of(folder / "a", {"--most", "0"}) == all);
+}
+
+TEST_CASE("Graph: what cannot be drawn - one line, exit status 2") {
+  TemporaryFolder folder;
+  trace({.program = "cg_clang", .arguments = {"2"}}, folder / "a");
+  const auto refused = [&](const fs::path& archive, const Words& more,
+                           const std::string& why) {
+    const Result result = graph(archive, "dot", more);
+    INFO(archive << ": " << result.errors);
+    CHECK(result.exit_status == 2);
+    CHECK(result.output.empty());
+    CHECK(result.errors.find(why) != std::string::npos);
+    CHECK(std::count(result.errors.begin(), result.errors.end(), '\n') == 1);
+  };
+  refused(folder / "none", {}, "does not exist");
+  refused(folder / "a", {"--node", "nothing of this name"}, "no region 'nothing of this");
+  refused(folder / "a", {"--level", "9"}, "no level 9: the deepest is 1");
+  refused(folder / "a", {"--level", "-1"}, "--level");
+  refused(folder / "a", {"--level", "1", "--node", "for"}, "excludes");
+  refused(folder / "a", {"--ranks", "1-x"}, "is not a list of ranks");
+  refused(folder / "a", {"--ranks", "1"}, "not all ranks of '1' are in this run");
+  std::ofstream(folder / "there") << "kept";
+  refused(folder / "a", {"-o", folder / "there"}, "--overwrite replaces it");
+  CHECK(read_file(folder / "there") == "kept");
+  refused(folder / "a", {"-o", folder / "no" / "folder"}, "cannot be written");
+  const Result format = run_refrain({"graph", folder / "a", "--to", "gif"});
+  CHECK(format.exit_status == 2);
+  CHECK(format.errors.find("--to") != std::string::npos);
+  CHECK(run_refrain({"graph", folder / "a"}).exit_status == 2);
+
+  const fs::path summary = folder / "a" / "summary" / "process-0.json";
+  std::string text = read_file(summary);
+  REQUIRE(text.size() > 100);
+  std::ofstream(summary) << text.substr(0, text.size() / 2);
+  refused(folder / "a", {}, "process-0.json is not a summary");
+  const std::string version = "\"version\":1";
+  REQUIRE(text.find(version) != std::string::npos);
+  text.replace(text.find(version), version.size(), "\"version\":77");
+  std::ofstream(summary) << text;
+  refused(folder / "a", {}, "version 77");
+  fs::create_directory(folder / "empty");
+  refused(folder / "empty", {}, "no archive");
+}
+
+TEST_CASE("Graph: without Graphviz - what is missing, and dot works") {
+  TemporaryFolder folder;
+  trace({.program = "cg_clang", .arguments = {"2"}}, folder / "a");
+  fs::create_directory(folder / "bin");
+  const auto without = [&](const std::string& format) {
+    Command command;
+    command.arguments = {data_file("tools/refrain"), "graph", folder / "a", "--to", format};
+    command.environment = clean_environment();
+    command.environment["PATH"] = (folder / "bin").string();
+    return run(command);
+  };
+  const Result svg = without("svg");
+  CHECK(svg.exit_status == 2);
+  CHECK(svg.output.empty());
+  CHECK(svg.errors.find("svg needs Graphviz") != std::string::npos);
+  CHECK(std::count(svg.errors.begin(), svg.errors.end(), '\n') == 1);
+  CHECK(without("dot").exit_status == 0);
+  // One that fails.
+  std::ofstream(folder / "bin" / "dot") << "#!/bin/sh\necho it is broken >&2\nexit 3\n";
+  fs::permissions(folder / "bin" / "dot", fs::perms::owner_all);
+  const Result broken = without("svg");
+  CHECK(broken.exit_status == 2);
+  CHECK(broken.errors == "refrain: Graphviz ('dot') failed: exit status 3, it is broken\n");
+}
+
+}  // namespace refrain::test
