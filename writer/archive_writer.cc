@@ -13,6 +13,7 @@
 
 #include "base/archive_files.h"
 #include "base/folder.h"
+#include "base/merged_flow.h"
 #include "base/run_summary.h"
 #include "cube/write_cube.h"
 #include "filters/region_filter.h"
@@ -107,6 +108,7 @@ class ArchiveJob {
     first_does([&] {
       if (!job) throw Failure("another process could not write its part");
       sum_up(*job);
+      write_graph(job->flow);
       write_global(archive, *job);
       archive.close();
       require(archive.error());
@@ -271,9 +273,20 @@ class ArchiveJob {
       facts.complaints.insert(facts.complaints.end(), complaints.begin(), complaints.end());
       job.processes.push_back(std::move(facts));
     }
+    job.flow = merge_in_tree(std::move(flows_));
     if (mpi_) job.iterations_given_up = mpi_->iterations_given_up();
     if (mpi_) job.iterations_alone = mpi_->iterations_alone();
     return job;
+  }
+
+  // Of its locations together.
+  static base::MergedFlow flow_of(const base::RunSummary& summary) {
+    base::FlowGraph all;
+    for (const base::RunSummary::Location& location : summary.locations)
+      all = base::sum(all, location.flow);
+    const bool ranked = summary.rank != base::RunSummary::kNone;
+    return base::merged_flow(all, ranked ? summary.rank : summary.process,
+                             summary.ticks_per_second);
   }
 
   void write_summaries(const std::string& folder) {
@@ -283,6 +296,7 @@ class ArchiveJob {
           summarize_process(*models_[i], regions_, outcomes_[i], first);
       first += models_[i]->locations();
       if (summary.locations.empty() && summary.locations_without.empty()) continue;
+      if (!summary.locations.empty()) flows_.push_back(flow_of(summary));
       require(base::write_summary(folder, summary));
     }
   }
@@ -331,6 +345,13 @@ class ArchiveJob {
       archive.check(
           OTF2_Archive_SetProperty(archive.get(), name.c_str(), value.c_str(), true),
           "cannot set a property");
+  }
+
+  // The archive is complete without it.
+  void write_graph(const base::MergedFlow& flow) {
+    if (flow.nodes.empty()) return;
+    const std::string error = base::write_merged_flow(work_folder_, flow);
+    if (!error.empty()) result_.complaints.push_back(error);
   }
 
   // Moves the files of all ranks together, then the whole archive to its place.
@@ -385,8 +406,9 @@ class ArchiveJob {
   std::vector<std::vector<LocationOutcome>> outcomes_;
   std::array<std::uint64_t, kEventKinds> by_kind_{};
   std::optional<MpiJob> mpi_;
-  std::uint64_t first_location_ = 0;  // number of locations before the first one here
-  OTF2_CommRef first_comm_ = 0;       // of the communicators of MPI
+  std::vector<base::MergedFlow> flows_;  // of the processes here
+  std::uint64_t first_location_ = 0;     // number of locations before the first one here
+  OTF2_CommRef first_comm_ = 0;          // of the communicators of MPI
   std::uint64_t longest_definition_ = 0;
   unsigned threads_ = 1;
   WriteResult result_;

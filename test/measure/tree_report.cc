@@ -1,10 +1,11 @@
 // Cost of agreeing on the archive of a job, by the number of ranks:
 //     bazel run -c opt //test/measure:tree_report -- 64 1024 16384
-// See job_simulation.h.
+// See job_simulation.h and, of the event flow graph, flow_simulation.h.
 #include <cstdio>
 #include <cstdlib>
 #include <vector>
 
+#include "test/measure/flow_simulation.h"
 #include "test/measure/job_simulation.h"
 
 int main(int argc, char** argv) {
@@ -30,5 +31,16 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "the ranks did not agree\n");
     return 1;
   }
+  std::printf("\n%7s %10s %8s %6s %14s %10s %10s %8s\n", "ranks", "dimensions", "clusters",
+              "nodes", "largest bytes", "root KiB", "file KiB", "root ms");
+  for (const unsigned dimensions : {1U, 2U, 3U})
+    for (const std::uint32_t size : sizes) {
+      if (size < 1U << 2 * dimensions) continue;
+      const auto flow = refrain::simulation::simulate_flow(size, dimensions);
+      std::printf("%7u %10u %8zu %6zu %14zu %10.1f %10.1f %8.2f\n", size, dimensions,
+                  flow.clusters, flow.nodes, flow.largest_bytes,
+                  static_cast<double>(flow.root_bytes) / 1024,
+                  static_cast<double>(flow.file_bytes) / 1024, flow.longest_s * 1e3);
+    }
   return 0;
 }

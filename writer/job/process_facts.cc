@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <bit>
 #include <iterator>
+#include <utility>
+
+#include "writer/job/flow_exchange.h"
 
 namespace refrain::writer {
 namespace {
@@ -293,6 +296,7 @@ JobFacts merge(JobFacts a, const JobFacts& b) {
   a.processes.insert(a.processes.end(), b.processes.begin(), b.processes.end());
   a.iterations_given_up += b.iterations_given_up;
   a.iterations_alone += b.iterations_alone;
+  a.flow = base::merge(std::move(a.flow), b.flow);
   return a;
 }
 
@@ -301,6 +305,7 @@ void put(ByteWriter& out, const JobFacts& job) {
   out.number(job.iterations_alone);
   out.number(job.processes.size());
   for (const ProcessFacts& process : job.processes) put_process(out, process);
+  put(out, job.flow);
 }
 
 void take(ByteReader& in, JobFacts& job) {
@@ -308,6 +313,7 @@ void take(ByteReader& in, JobFacts& job) {
   job.iterations_alone = in.number();
   for (std::size_t left = in.count(); left != 0 && in.ok(); --left)
     job.processes.push_back(take_process(in));
+  take(in, job.flow);
 }
 
 }  // namespace refrain::writer

@@ -6,7 +6,7 @@
 // Thread-safety: plain values. Units: ticks of the archive (rank 0's) where the name says
 // global, else of the process.
 // Cost: memory of about 200 bytes a location, 100 a marker, and the loops' texts: as much
-// as is written from it.
+// as is written from it; of the event flow graphs those that differ.
 #pragma once
 
 #include <array>
@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "base/merged_flow.h"
 #include "writer/archive/write_options.h"
 #include "writer/exchange/bytes.h"
 #include "writer/process/clock_map.h"
@@ -78,6 +79,7 @@ struct JobFacts {
   std::vector<ProcessFacts> processes;
   std::uint64_t iterations_given_up = 0;  // as in MpiResult
   std::uint64_t iterations_alone = 0;
+  base::MergedFlow flow;
 };
 
 // All but markers, loops and complaints. `clock`: nullptr: the archive uses the process'

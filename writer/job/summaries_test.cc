@@ -10,6 +10,7 @@
 #include "writer/exchange/tree.h"
 #include "writer/job/assignment.h"
 #include "writer/job/clock_repair.h"
+#include "writer/job/flow_exchange.h"
 #include "writer/job/message_settlement.h"
 #include "writer/job/message_times.h"
 #include "writer/job/mpi_comms.h"
@@ -124,6 +125,29 @@ JobClocks random_clocks(Random& random) {
   return out;
 }
 
+base::MergedFlow random_flow(Random& random) {
+  base::MergedFlow out;
+  for (std::uint32_t rank = random() % 4; rank != 0; --rank) {
+    base::FlowGraph graph;
+    graph.components = {"site"};
+    graph.nodes.emplace_back();
+    for (std::uint32_t i = 1 + random() % 3; i != 0; --i) {
+      base::FlowGraph::Node node{.kind = base::FlowGraph::Kind::kCall,
+                                 .name = std::string(1, "abc"[random() % 3]),
+                                 .callers = {"x.c:1"}};
+      node.to = {base::FlowGraph::Partner::Kind::kRelative,
+                 static_cast<std::int32_t>(random())};
+      node.size_least = node.size_greatest = random();
+      graph.nodes.push_back(node);
+      graph.edges.push_back(
+          {.from = random() % i, .to = 1, .count = random() % 3, .time = random()});
+    }
+    normalize(graph);
+    out = merge(std::move(out), merged_flow(graph, rank * 3, 1e9));
+  }
+  return out;
+}
+
 JobFacts random_job(Random& random) {
   JobFacts out;
   for (std::uint32_t i = 1 + random() % 2; i != 0; --i) {
@@ -137,6 +161,7 @@ JobFacts random_job(Random& random) {
     process.loops.emplace_back().body = {"x", ""};
     process.complaints.emplace_back("none");
   }
+  out.flow = random_flow(random);
   return out;
 }
 
@@ -183,6 +208,7 @@ void check_bytes(Summary (*make)(Random&)) {
 TEST_CASE("Summaries: as bytes - there and back, damaged ones are refused") {
   SECTION("skipped intervals") { check_bytes(random_skipped); }
   SECTION("communicators") { check_bytes(random_facts); }
+  SECTION("event flow graphs") { check_bytes(random_flow); }
   SECTION("messages") { check_bytes(random_messages); }
   SECTION("plans") { check_bytes(random_plan); }
   SECTION("definitions") { check_bytes(random_definitions); }

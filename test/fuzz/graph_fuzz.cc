@@ -1,0 +1,26 @@
+// Input: the file of a job's event flow graph. It is refused with one line, or read; what was read is
+// written and read again as the same, and can be drawn and merged.
+#include <stdexcept>
+#include <string>
+
+#include "base/merged_flow.h"
+#include "test/fuzz/fuzz.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace refrain;
+  base::MergedFlow flow;
+  try {
+    flow =
+        base::merged_flow_from_text(std::string(reinterpret_cast<const char*>(data), size));
+  } catch (const std::runtime_error& error) {
+    fuzz::require(fuzz::one_line(error.what()), "an error is one line", error.what());
+    return 0;
+  }
+  fuzz::require(base::merged_flow_from_text(base::to_text(flow)) == flow,
+                "written and read again");
+  for (const base::FlowLink& link : base::links(flow)) {
+    fuzz::require(link.sums.to < flow.nodes.size(), "edges lead to nodes");
+    fuzz::require(!base::label(link).empty(), "an edge has a label");
+  }
+  return 0;
+}
