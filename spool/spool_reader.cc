@@ -107,11 +107,7 @@ void SpoolFile::read_header() {
   facts_.start_ticks = header.start_ticks;
   facts_.start_epoch_ns = header.start_epoch_ns;
   facts_.start_monotonic_ns = header.start_monotonic_ns;
-  facts_.events_seen = header.events_seen.load(std::memory_order_relaxed);
-  facts_.last_ticks = header.last_ticks.load(std::memory_order_relaxed);
-  for (std::size_t cause = 0; cause < kLossCauses; ++cause)
-    facts_.lost[cause] = header.lost[cause].load(std::memory_order_relaxed);
-  facts_.ended = header.ended.load(std::memory_order_relaxed) != 0;
+  facts_ = facts_now();
   if (std::isfinite(header.ticks_per_second) && header.ticks_per_second >= 1.0 &&
       header.ticks_per_second < 1e12) {
     facts_.ticks_per_second = header.ticks_per_second;
@@ -123,6 +119,21 @@ void SpoolFile::read_header() {
   read_ring(header);
   read_tree(header);
   read_flow(header);
+}
+
+SpoolFacts SpoolFile::facts_now() const noexcept {
+  SpoolFacts facts = facts_;
+  if (data_ == nullptr) return facts;
+  const auto& header = *reinterpret_cast<const Header*>(data_);
+  facts.events_seen = header.events_seen.load(std::memory_order_relaxed);
+  facts.last_ticks = header.last_ticks.load(std::memory_order_relaxed);
+  for (std::size_t cause = 0; cause < kLossCauses; ++cause)
+    facts.lost[cause] = header.lost[cause].load(std::memory_order_relaxed);
+  facts.ended = header.ended.load(std::memory_order_relaxed) != 0;
+  const std::uint64_t commit = header.log_commit.load(std::memory_order_relaxed);
+  facts.suspended = (commit & 1) != 0;
+  facts.log_records = commit >> 1;
+  return facts;
 }
 
 void SpoolFile::read_tree(const Header& header) {

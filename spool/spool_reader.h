@@ -40,8 +40,9 @@ struct SpoolFacts {
   std::uint64_t events_seen = 0;
   std::uint64_t last_ticks = 0;
   std::array<std::uint64_t, kLossCauses> lost{};
-  bool ended = false;      // closed regularly
-  bool suspended = false;  // new records went into the ring
+  bool ended = false;             // closed regularly
+  bool suspended = false;         // new records went into the ring
+  std::uint64_t log_records = 0;  // committed
 };
 
 // The content of the ring, oldest first: `older`, then `newer`.
@@ -66,6 +67,8 @@ class SpoolFile {
   const std::vector<std::string>& complaints() const noexcept { return complaints_; }
   const std::string& path() const noexcept { return path_; }
   const SpoolFacts& facts() const noexcept { return facts_; }
+  // The same, with what has changed since: of a file that is being written.
+  SpoolFacts facts_now() const noexcept;
   // The committed log.
   const RecordSequence& log() const noexcept { return log_; }
   // Empty unless facts().suspended.

@@ -7,6 +7,7 @@
 
 #include "test/fuzz/fuzz.h"
 #include "test/support/files.h"
+#include "watch/live_run.h"
 #include "writer/archive_writer.h"
 #include "writer/testing/spool_builder.h"
 
@@ -41,6 +42,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       fill(bytes, builder.location(i));
     builder.write(archive, process);
   }
+  // As `refrain watch` reads it while it is written.
+  watch::LiveRun live;
+  const std::string problem = live.open(archive.string());
+  fuzz::require(fuzz::one_line(problem), "an error is one line", problem);
+  if (problem.empty())
+    fuzz::require(live.look().ranks.size() <= processes, "a rank for each process at most");
   writer::WriteOptions options;
   options.archive = archive.string();
   options.threads = 1;

@@ -17,6 +17,7 @@
 #include "tools/command/recover_command.h"
 #include "tools/command/run_command.h"
 #include "tools/command/subcommand.h"
+#include "tools/command/watch_command.h"
 
 namespace refrain::tools {
 
@@ -46,6 +47,7 @@ int run_main(int argc, char** argv) {
   commands.push_back(std::make_unique<InfoCommand>());
   commands.push_back(std::make_unique<ProfileCommand>());
   commands.push_back(std::make_unique<GraphCommand>());
+  commands.push_back(std::make_unique<WatchCommand>());
   commands.push_back(std::make_unique<RecoverCommand>());
   commands.push_back(std::make_unique<ConvertCommand>());
   commands.push_back(std::make_unique<CompareCommand>());

@@ -1,0 +1,371 @@
+#include "watch/live_run.h"
+
+#include <signal.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "analysis/run_profile.h"
+#include "base/folder.h"
+#include "spool/recording_process.h"
+#include "spool/spool_folder.h"
+#include "watch/live_summary.h"
+#include "watch/running_jobs.h"
+#include "writer/loops/loop_numbers.h"
+#include "writer/loops/loop_tree.h"
+#include "writer/symbols/symbol_resolver.h"
+
+namespace refrain::watch {
+namespace {
+
+namespace fs = std::filesystem;
+using analysis::ClassTimes;
+
+// A journal of more records is read again only where there are new loops.
+constexpr std::uint64_t kSmallJournal = 40000;
+
+std::uint64_t monotonic_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC_RAW, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
+         static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+// This moment by the clock of a process of this machine, and that clock's rate.
+struct Moment {
+  std::uint64_t ticks = 0;
+  double per_second = 1e9;
+};
+
+Moment moment_of(const spool::SpoolFacts& facts) {
+  const std::uint64_t ns = monotonic_ns();
+  const std::uint64_t passed = ns - std::min(ns, facts.start_monotonic_ns);
+  Moment now{facts.start_ticks + static_cast<std::uint64_t>(static_cast<double>(passed) *
+                                                            facts.ticks_per_second / 1e9),
+             facts.ticks_per_second};
+#if defined(__x86_64__)
+  if (facts.clock_kind != spool::kClockTsc || passed < 10'000'000) return now;
+  const std::uint64_t ticks = __builtin_ia32_rdtsc();
+  const double rate =
+      static_cast<double>(ticks - facts.start_ticks) * 1e9 / static_cast<double>(passed);
+  if (ticks > facts.start_ticks && rate > 0.9 * now.per_second &&
+      rate < 1.1 * now.per_second)
+    return {ticks, rate};
+#endif
+  return now;
+}
+
+std::uint64_t bytes_on_disk(const std::string& path) {
+  struct stat info {};
+  return stat(path.c_str(), &info) == 0 ? static_cast<std::uint64_t>(info.st_blocks) * 512
+                                        : 0;
+}
+
+double median(std::vector<std::uint64_t> values) {
+  if (values.empty()) return 0;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return static_cast<double>(*middle);
+}
+
+ClassTimes difference(const ClassTimes& now, const ClassTimes& before) {
+  ClassTimes out{};
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = std::max(0.0, now[i] - before[i]);
+  return out;
+}
+
+}  // namespace
+
+struct LiveRun::Process {
+  std::uint32_t number = 0;
+  fs::path folder;
+  spool::SpoolFile file;
+  spool::Journal journal;     // points into `file`
+  std::uint64_t records = 0;  // of the journal, when it was read
+  std::size_t loops = 0;      // in the table, likewise
+  std::vector<spool::SpoolFile> locations;
+  std::set<std::string> names;  // of their files
+  std::vector<std::uint64_t> disk;
+  std::unique_ptr<writer::SymbolResolver> symbols;
+  std::vector<writer::LoopNode> tree;
+  writer::LoopLabels labels;
+  // At the look before.
+  std::map<std::uint32_t, ClassTimes> times;
+  std::map<std::uint32_t, std::uint64_t> iterations;
+
+  std::string open() {
+    file = spool::SpoolFile::open(journal_path());
+    if (!file.usable() || file.facts().file_kind != spool::kJournalFile)
+      return file.complaints().empty() ? journal_path() + ": is no journal"
+                                       : file.complaints().front();
+    read_journal(spool::read_loop_table(file.loop_table()));
+    return {};
+  }
+
+  std::string journal_path() const { return (folder / "journal.spool").string(); }
+
+  void read_journal(const spool::LoopTable& table) {
+    records = file.facts().log_records;
+    loops = table.loops.size();
+    journal = spool::parse_journal(file.log());
+    spool::add_loop_sums(table, journal);
+    if (symbols == nullptr)
+      symbols = std::make_unique<writer::SymbolResolver>(journal.modules);
+    tree = writer::loop_tree(journal);
+    const writer::JobLoops own = writer::job_loops(journal, tree, *symbols);
+    labels = writer::loop_labels(tree, own, own);
+  }
+
+  // Process numbers are used again, but hardly while this process looks on.
+  bool alive() const {
+    const auto pid = static_cast<pid_t>(file.facts().pid);
+    return pid > 0 && (kill(pid, 0) == 0 || errno == EPERM);
+  }
+
+  // Reads the journal again, if there is something new in it that is wanted.
+  void renew(const spool::LoopTable& table) {
+    const std::uint64_t now = file.facts_now().log_records;
+    if (now == records || (table.loops.size() == loops && now > kSmallJournal)) return;
+    spool::SpoolFile fresh = spool::SpoolFile::open(journal_path());
+    if (!fresh.usable() || fresh.facts().pid != file.facts().pid) return;
+    journal = {};
+    file = std::move(fresh);
+    read_journal(table);
+  }
+
+  void find_locations() {
+    std::error_code gone;
+    for (const std::string& name : base::names_in(folder.string(), gone)) {
+      if (!name.starts_with("location-") || !name.ends_with(".spool") ||
+          names.contains(name))
+        continue;
+      spool::SpoolFile location = spool::SpoolFile::open((folder / name).string());
+      if (!location.usable() || location.facts().file_kind != spool::kLocationFile)
+        continue;
+      names.insert(name);
+      locations.push_back(std::move(location));
+    }
+    std::sort(locations.begin(), locations.end(), [](const auto& a, const auto& b) {
+      return a.facts().location < b.facts().location;
+    });
+  }
+};
+
+LiveRun::LiveRun() = default;
+LiveRun::~LiveRun() = default;
+
+std::string LiveRun::open(const std::string& archive) {
+  archive_ = archive;
+  processes_.clear();
+  std::error_code error;
+  if (!fs::is_directory(archive_, error)) return "'" + archive + "' is no folder";
+  if (!fs::is_directory(spool::spool_path(archive_), error)) {
+    if (fs::exists(fs::path(archive_) / "traces.otf2", error))
+      return "'" + archive + "' is complete: 'refrain info " + archive + "' shows it";
+    return "'" + archive + "' has no spool of Refrain";
+  }
+  const std::string problem = find_processes();
+  if (!processes_.empty()) return {};
+  return problem.empty() ? "'" + archive + "' has no spool of Refrain" : problem;
+}
+
+// Ranks may begin later than others. What was wrong with the first that cannot be read.
+std::string LiveRun::find_processes() {
+  std::string problem;
+  std::error_code error;
+  for (const std::string& name : base::names_in(spool::spool_path(archive_), error)) {
+    if (!name.starts_with("process-")) continue;
+    const bool known =
+        std::any_of(processes_.begin(), processes_.end(),
+                    [&](const auto& p) { return p->folder.filename() == name; });
+    if (known) continue;
+    auto process = std::make_unique<Process>();
+    process->folder = fs::path(spool::spool_path(archive_)) / name;
+    const std::string wrong = process->open();
+    if (!wrong.empty()) {
+      if (problem.empty()) problem = wrong;
+      continue;
+    }
+    process->number =
+        static_cast<std::uint32_t>(std::strtoul(name.c_str() + 8, nullptr, 10));
+    processes_.push_back(std::move(process));
+  }
+  std::sort(processes_.begin(), processes_.end(),
+            [](const auto& a, const auto& b) { return a->number < b->number; });
+  return problem;
+}
+
+bool LiveRun::is_over() const { return spool::recording_process(archive_) == 0; }
+
+RunState LiveRun::look() {
+  std::error_code error;
+  // The processes of a job begin in folders of their own (MPI_Init moves them).
+  if (!fs::exists(archive_, error))
+    for (const auto& process : processes_) {
+      const std::string moved =
+          archive_of_process(static_cast<long>(process->file.facts().pid));
+      if (moved.empty() || moved == archive_) continue;
+      processes_.clear();
+      archive_ = moved;
+      looked_ = false;
+      break;
+    }
+  find_processes();
+  RunState run;
+  run.archive = archive_;
+  const auto now = std::chrono::steady_clock::now();
+  if (looked_)
+    run.recent_ns = std::chrono::duration<double, std::nano>(now - looked_at_).count();
+  looked_ = true;
+  looked_at_ = now;
+
+  std::vector<base::RunSummary> summaries;
+  for (const auto& process : processes_) {
+    const spool::LoopTable table = spool::read_loop_table(process->file.loop_table());
+    process->renew(table);
+    process->find_locations();
+    summaries.push_back(look_at(*process, run));
+  }
+  run.efficiencies = analysis::total(analysis::merge_summaries(summaries)).efficiencies;
+  return run;
+}
+
+namespace {
+
+void add_counts(const base::RunSummary& summary, RankState& rank) {
+  for (const base::RunSummary::Location& location : summary.locations) {
+    rank.regions += location.outside.regions_elsewhere;
+    for (std::size_t i = 0; i < summary.nodes.size(); ++i) {
+      const base::RunSummary::Sums& sums = location.sums[i];
+      const base::RunSummary::Node& node = summary.nodes[i];
+      rank.regions += sums.regions_elsewhere;
+      rank.messages_sent += sums.messages_sent;
+      rank.messages_received += sums.messages_received;
+      rank.bytes_sent += sums.bytes_sent;
+      rank.bytes_received += sums.bytes_received;
+      if (node.kind == base::RunSummary::Kind::kFork) continue;
+      rank.regions += sums.visits;
+      if (node.region == base::RunSummary::kNone) continue;
+      const base::RunSummary::Region& region = summary.regions[node.region];
+      if (analysis::is_mpi(analysis::class_of(region.role, region.paradigm, region.name)))
+        rank.mpi_calls += sums.visits;
+    }
+  }
+}
+
+}  // namespace
+
+base::RunSummary LiveRun::look_at(Process& process, RunState& run) {
+  const spool::SpoolFacts facts = process.file.facts_now();
+  RankState rank;
+  rank.process = process.number;
+  if (process.journal.mpi.known) {
+    rank.rank = process.journal.mpi.rank;
+    run.job_size = std::max(run.job_size, process.journal.mpi.size);
+  }
+  rank.host = process.journal.text(spool::kTextHost);
+  rank.pid = facts.pid;
+  rank.alive = process.alive();
+  rank.recording = rank.alive && !facts.ended;
+  rank.killed = !rank.alive && !facts.ended;
+
+  Moment now = moment_of(facts);
+  if (!rank.recording) {
+    now.ticks = std::max(process.journal.last_ticks, facts.last_ticks);
+    for (const spool::SpoolFile& location : process.locations)
+      now.ticks = std::max(now.ticks, location.facts_now().last_ticks);
+  }
+  base::RunSummary summary = live_summary(process.number, process.journal, facts,
+                                          now.per_second, process.locations, now.ticks);
+  const auto ns = [&](double ticks) { return ticks * 1e9 / now.per_second; };
+  rank.time_ns = ns(static_cast<double>(summary.end - summary.begin));
+  const analysis::RunProfile profile = analysis::merge_summaries({summary});
+  const analysis::ProfileTotals totals = analysis::total(profile);
+  for (std::size_t i = 0; i < profile.locations.size(); ++i) {
+    LocationState& location = rank.locations.emplace_back();
+    location.number = profile.locations[i].thread;
+    location.run = totals.by_location[i];
+    const auto before = process.times.find(location.number);
+    if (run.recent_ns > 0 && before != process.times.end())
+      location.recent = difference(location.run, before->second);
+    process.times[location.number] = location.run;
+  }
+  add_counts(summary, rank);
+  process.disk.resize(process.locations.size() + 1);
+  const auto keep = [&](std::size_t i, const std::string& path) {
+    if (const std::uint64_t bytes = bytes_on_disk(path); bytes != 0)
+      process.disk[i] = bytes;
+    rank.disk_bytes += process.disk[i];
+  };
+  keep(0, process.journal_path());
+  const auto add_lost = [&](const spool::SpoolFacts& from) {
+    for (std::size_t cause = 0; cause < spool::kLossCauses; ++cause)
+      rank.lost[cause] += from.lost[cause];
+  };
+  add_lost(facts);
+  for (std::size_t i = 0; i < process.locations.size(); ++i) {
+    const spool::SpoolFacts location = process.locations[i].facts_now();
+    rank.events_seen += location.events_seen;
+    rank.records_written += location.log_records;
+    rank.suspended = rank.suspended || location.suspended;
+    add_lost(location);
+    keep(i + 1, process.locations[i].path());
+  }
+
+  const spool::LoopTable table = spool::read_loop_table(process.file.loop_table());
+  std::map<std::uint32_t, const spool::LoopTable::Loop*> by_number;
+  for (const spool::LoopTable::Loop& loop : table.loops) by_number[loop.loop] = &loop;
+  std::set<std::uint32_t> open;
+  for (const std::size_t index : table.open) open.insert(table.loops[index].loop);
+  for (const writer::LoopNode& node : process.tree) {
+    const auto found = by_number.find(node.loop);
+    if (found == by_number.end()) continue;
+    const spool::LoopTable::Loop& loop = *found->second;
+    const auto label = process.labels.find(node.loop);
+    LoopState state;
+    if (label != process.labels.end()) state.name = label->second.region_name();
+    state.level = node.level;
+    state.open = open.contains(node.loop);
+    state.number = loop.number;
+    state.visits = loop.visits;
+    state.iterations = loop.iterations;
+    state.total_ns = ns(static_cast<double>(loop.total_ticks));
+    state.slowest_ns = ns(static_cast<double>(loop.greatest_ticks));
+    state.median_ns = ns(median(loop.recent_ticks));
+    double recent = 0;
+    for (const std::uint64_t ticks : loop.recent_ticks)
+      recent += ns(static_cast<double>(ticks));
+    if (!loop.recent_ticks.empty()) {
+      state.latest_ns = ns(static_cast<double>(loop.recent_ticks.back()));
+      if (recent > 0)
+        state.per_second = static_cast<double>(loop.recent_ticks.size()) * 1e9 / recent;
+    }
+    const auto before = process.iterations.find(node.loop);
+    if (run.recent_ns > 0 && before != process.iterations.end())
+      state.per_second =
+          static_cast<double>(loop.iterations - std::min(loop.iterations, before->second)) *
+          1e9 / run.recent_ns;
+    process.iterations[node.loop] = loop.iterations;
+    if (state.open && loop.begin_ticks != 0 && rank.recording)
+      state.running_ns =
+          ns(static_cast<double>(now.ticks - std::min(now.ticks, loop.begin_ticks)));
+    rank.loops.push_back(std::move(state));
+  }
+
+  if (run.command.empty()) {
+    run.command = process.journal.text(spool::kTextCommand);
+    while (!run.command.empty() && run.command.back() == '\0') run.command.pop_back();
+    std::replace(run.command.begin(), run.command.end(), '\0', ' ');
+  }
+  run.summary_only = run.summary_only || process.journal.summary_only;
+  run.time_ns = std::max(run.time_ns, rank.time_ns);
+  run.ranks.push_back(std::move(rank));
+  return summary;
+}
+
+}  // namespace refrain::watch

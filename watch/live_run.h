@@ -1,0 +1,53 @@
+// Reads the spools of a traced job while it runs.
+//
+// Place in the flow: ARCHITECTURE.md, step 12: from the mapped files of the recorders (call trees, table of loops,
+// headers, journal) to a LiveState. Nothing is written or sent, so that the job does not notice.
+// Thread-safety: none. Ownership: of the mappings; they stay when the job ends and removes its files, so that the
+// last look has the last numbers.
+// Errors: one line. Cost of a look: a copy of each call tree; the journal is read again when there are new loops.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/run_summary.h"
+#include "spool/journal.h"
+#include "spool/loop_table.h"
+#include "spool/spool_reader.h"
+#include "watch/live_state.h"
+
+namespace refrain::watch {
+
+class LiveRun {
+ public:
+  LiveRun();
+  ~LiveRun();
+  LiveRun(const LiveRun&) = delete;
+  LiveRun& operator=(const LiveRun&) = delete;
+
+  // The spools of an archive's folder; what is wrong, or nothing.
+  std::string open(const std::string& archive);
+
+  // No process of this machine writes to the spool.
+  bool is_over() const;
+
+  // What the job does now. Times and rates are also those since the call before.
+  RunState look();
+
+ private:
+  struct Process;
+
+  std::string find_processes();
+  base::RunSummary look_at(Process& process, RunState& run);
+
+  std::string archive_;
+  std::vector<std::unique_ptr<Process>> processes_;
+  bool looked_ = false;
+  std::chrono::steady_clock::time_point looked_at_;
+};
+
+}  // namespace refrain::watch
