@@ -2,7 +2,7 @@
 
 #include <otf2/otf2.h>
 
-#include "base/mpi_roles.h"
+#include "base/mpi_time_class.h"
 
 namespace refrain::analysis {
 namespace {
@@ -27,36 +27,6 @@ constexpr std::array<Names, kTimeClasses> kNames = {{
     {"unknown", "regions without a place"},
 }};
 
-// Windows are made and removed by all of their processes, without moving data.
-bool manages_windows(std::string_view procedure) {
-  for (const char* begin : {"MPI_Win_create", "MPI_Win_allocate", "MPI_Win_free",
-                            "MPI_Win_attach", "MPI_Win_detach", "MPI_Win_shared_query"})
-    if (procedure.starts_with(begin)) return true;
-  return false;
-}
-
-TimeClass class_of_mpi(std::string_view procedure) noexcept {
-  switch (base::role_of_mpi(procedure)) {
-    case OTF2_REGION_ROLE_POINT2POINT:
-      return TimeClass::kMpiPointToPoint;
-    case OTF2_REGION_ROLE_BARRIER:
-      return TimeClass::kMpiSynchronization;
-    case OTF2_REGION_ROLE_COLL_ONE2ALL:
-    case OTF2_REGION_ROLE_COLL_ALL2ONE:
-    case OTF2_REGION_ROLE_COLL_ALL2ALL:
-    case OTF2_REGION_ROLE_COLL_OTHER:
-      return TimeClass::kMpiCollective;
-    case OTF2_REGION_ROLE_RMA:
-      return manages_windows(procedure) ? TimeClass::kMpiManagement
-                                        : TimeClass::kMpiOneSided;
-    case OTF2_REGION_ROLE_FILE_IO:
-    case OTF2_REGION_ROLE_FILE_IO_METADATA:
-      return TimeClass::kMpiIo;
-    default:
-      return TimeClass::kMpiManagement;
-  }
-}
-
 }  // namespace
 
 const char* class_name(TimeClass cls) noexcept {
@@ -73,7 +43,7 @@ bool is_mpi(TimeClass cls) noexcept {
 
 TimeClass class_of(std::uint32_t role, std::uint32_t paradigm,
                    std::string_view name) noexcept {
-  if (paradigm == OTF2_PARADIGM_MPI) return class_of_mpi(name);
+  if (paradigm == OTF2_PARADIGM_MPI) return base::class_of_mpi(name);
   switch (role) {
     case OTF2_REGION_ROLE_BARRIER:
     case OTF2_REGION_ROLE_CRITICAL:

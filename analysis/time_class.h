@@ -1,9 +1,7 @@
 // What the time of a region is: work, one of OpenMP's overheads, or one of MPI's kinds of calls.
 //
 // Place in the flow: ARCHITECTURE.md, step 11. Thread-safety: pure functions.
-// Source: OpenMP's four classes of overhead are those of ompP (Furlinger and Moore, OpenMP-centric
-// Performance Analysis of Hybrid Applications, section 3); MPI's are Scalasca's.
-// Deviations: docs/profile.md.
+// Source: base/time_class.h. Deviations: docs/profile.md.
 #pragma once
 
 #include <array>
@@ -11,23 +9,12 @@
 #include <cstdint>
 #include <string_view>
 
+#include "base/time_class.h"
+
 namespace refrain::analysis {
 
-enum class TimeClass : std::uint8_t {
-  kUseful,
-  kSynchronization,
-  kImbalance,
-  kLimitedParallelism,
-  kThreadManagement,
-  kMpiPointToPoint,
-  kMpiCollective,
-  kMpiSynchronization,
-  kMpiOneSided,
-  kMpiIo,
-  kMpiManagement,
-  kUnknown,  // of regions that found no place in the summary
-};
-inline constexpr std::size_t kTimeClasses = 12;
+using base::kTimeClasses;
+using base::TimeClass;
 
 // As in JSON and CSV: "mpi_point_to_point"; and in words: "MPI, point-to-point".
 const char* class_name(TimeClass cls) noexcept;

@@ -12,11 +12,12 @@
 
 #include "base/flow_json.h"
 #include "base/folder.h"
+#include "base/summary_json.h"
 
 namespace refrain::base {
 namespace {
 
-using nlohmann::json;
+using namespace summary_json;
 using Sums = RunSummary::Sums;
 
 constexpr const char* kFormat = "refrain summary";
@@ -40,8 +41,6 @@ constexpr Column kColumns[] = {
     {"time_elsewhere", &Sums::time_elsewhere},
     {"regions_elsewhere", &Sums::regions_elsewhere},
 };
-
-[[noreturn]] void fail(const std::string& what) { throw std::runtime_error(what); }
 
 json index_or_null(std::uint32_t index) {
   return index == RunSummary::kNone ? json(nullptr) : json(index);
@@ -67,41 +66,16 @@ json location_to_json(const RunSummary::Location& location) {
     edges.push_back({index_or_null(edge.from), edge.to, edge.count});
   out["edges"] = std::move(edges);
   if (!location.flow.nodes.empty()) out["flow"] = flow_to_json(location.flow);
+  if (!location.iterations.rows.empty())
+    out["iterations"] = summary_json::to_json(location.iterations);
   return out;
 }
 
 // --- Reading: nothing in the text is believed ----------------------------------------
 
-const json& member(const json& object, const char* name) {
-  if (!object.is_object() || !object.contains(name))
-    fail(std::string("has no '") + name + "'");
-  return object[name];
-}
-
-std::uint64_t number(const json& value, const char* name) {
-  if (!value.is_number_unsigned()) fail(std::string("'") + name + "' is not a number");
-  return value.get<std::uint64_t>();
-}
-
-std::uint32_t small(const json& value, const char* name) {
-  const std::uint64_t n = number(value, name);
-  if (n >= RunSummary::kNone) fail(std::string("'") + name + "' is too large");
-  return static_cast<std::uint32_t>(n);
-}
-
-std::string text(const json& value, const char* name) {
-  if (!value.is_string()) fail(std::string("'") + name + "' is not a text");
-  return value.get<std::string>();
-}
-
 bool boolean(const json& value, const char* name) {
   if (!value.is_boolean()) fail(std::string("'") + name + "' is neither true nor false");
   return value.get<bool>();
-}
-
-const json& list(const json& value, const char* name) {
-  if (!value.is_array()) fail(std::string("'") + name + "' is not a list");
-  return value;  // NOLINT(bugprone-return-const-ref-from-parameter): it lives on
 }
 
 std::uint32_t index_in(const json& value, std::size_t size, const char* name) {
@@ -169,6 +143,9 @@ RunSummary::Location location_of(const json& from, const RunSummary& summary) {
     location.edges.push_back(out);
   }
   if (from.contains("flow")) location.flow = flow_of(from["flow"]);
+  if (from.contains("iterations"))
+    location.iterations = iteration_rows_of(from["iterations"], summary.loops.size(),
+                                            summary.counters.size());
   return location;
 }
 
@@ -210,6 +187,14 @@ std::string to_text(const RunSummary& summary) {
     nodes.push_back({index_or_null(node.parent), index_or_null(node.region),
                      static_cast<std::uint32_t>(node.kind), index_or_null(node.site)});
   out["nodes"] = std::move(nodes);
+  json loops = json::array();
+  for (const SummaryLoop& loop : summary.loops)
+    loops.push_back({{"number", loop.number}, {"name", loop.name}});
+  out["loops"] = std::move(loops);
+  json counters = json::array();
+  for (const SummaryCounter& counter : summary.counters)
+    counters.push_back({{"name", counter.name}, {"unit", counter.unit}});
+  out["counters"] = std::move(counters);
   json locations = json::array();
   for (const RunSummary::Location& location : summary.locations)
     locations.push_back(location_to_json(location));
@@ -219,8 +204,14 @@ std::string to_text(const RunSummary& summary) {
   return out.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
-RunSummary summary_from_text(const std::string& text_of_file) {
-  const json from = json::parse(text_of_file, nullptr, false);
+RunSummary summary_from_text(const std::string& text_of_file, Iterations iterations) {
+  // "iterations" comes in a location, which lies in a list of the whole.
+  const auto leave = [](int depth, json::parse_event_t event, json& parsed) {
+    return depth != 3 || event != json::parse_event_t::key || parsed != "iterations";
+  };
+  const json from = iterations == Iterations::kLeave
+                        ? json::parse(text_of_file, leave, false)
+                        : json::parse(text_of_file, nullptr, false);
   if (from.is_discarded() || !from.is_object()) fail("is not a summary");
   if (!from.contains("format") || from["format"] != kFormat) fail("is not a summary");
   const std::uint64_t version = number(member(from, "version"), "version");
@@ -246,6 +237,12 @@ RunSummary summary_from_text(const std::string& text_of_file) {
     summary.sites.push_back(text(site, "site"));
   for (const json& node : list(member(from, "nodes"), "nodes"))
     summary.nodes.push_back(node_of(node, summary));
+  for (const json& loop : list(member(from, "loops"), "loops"))
+    summary.loops.push_back(
+        {small(member(loop, "number"), "number"), text(member(loop, "name"), "name")});
+  for (const json& counter : list(member(from, "counters"), "counters"))
+    summary.counters.push_back(
+        {text(member(counter, "name"), "name"), text(member(counter, "unit"), "unit")});
   for (const json& location : list(member(from, "locations"), "locations"))
     summary.locations.push_back(location_of(location, summary));
   for (const json& reference : list(member(from, "locations_without"), "locations_without"))
@@ -268,7 +265,7 @@ std::string write_summary(const std::string& archive, const RunSummary& summary)
   return file ? std::string() : path + " cannot be written";
 }
 
-std::vector<RunSummary> read_summaries(const std::string& archive) {
+std::vector<RunSummary> read_summaries(const std::string& archive, Iterations iterations) {
   std::vector<RunSummary> summaries;
   std::error_code error;
   const std::string folder = archive + "/summary";
@@ -277,7 +274,7 @@ std::vector<RunSummary> read_summaries(const std::string& archive) {
     std::string path = folder;
     path.append("/").append(name);
     try {
-      summaries.push_back(summary_from_text(contents_of(path)));
+      summaries.push_back(summary_from_text(contents_of(path), iterations));
     } catch (const std::exception& problem) {
       fail(path + " " + problem.what());
     }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/flow_graph.h"
+#include "base/iteration_rows.h"
 
 namespace refrain::base {
 
@@ -72,6 +73,7 @@ struct RunSummary {
     Sums outside;
     std::vector<Edge> edges;
     FlowGraph flow;
+    IterationRows iterations = {};  // none: not known
     bool operator==(const Location&) const = default;
   };
 
@@ -86,6 +88,8 @@ struct RunSummary {
   std::vector<Region> regions;
   std::vector<std::string> sites;  // "file:line"
   std::vector<Node> nodes;
+  std::vector<SummaryLoop> loops;        // those that have rows of iterations
+  std::vector<SummaryCounter> counters;  // of the rows
   std::vector<Location> locations;
   // In the archive: threads that had no memory for a call tree. What they did is not counted here.
   std::vector<std::uint64_t> locations_without;
@@ -95,8 +99,11 @@ struct RunSummary {
 
 // As the file has it.
 std::string to_text(const RunSummary& summary);
+// Whether rows of iterations are wanted, which may be most of a summary.
+enum class Iterations : bool { kLeave, kRead };
 // Throws std::runtime_error: what is wrong with the text, in one line.
-RunSummary summary_from_text(const std::string& text);
+RunSummary summary_from_text(const std::string& text,
+                             Iterations iterations = Iterations::kRead);
 
 // Where the summary of a process lies in an archive's folder.
 std::string summary_path(const std::string& archive, std::uint32_t process);
@@ -104,6 +111,7 @@ std::string summary_path(const std::string& archive, std::uint32_t process);
 std::string write_summary(const std::string& archive, const RunSummary& summary);
 // Of all processes, in their order; none if there are none. Throws std::runtime_error with the
 // file's name for one that cannot be read.
-std::vector<RunSummary> read_summaries(const std::string& archive);
+std::vector<RunSummary> read_summaries(const std::string& archive,
+                                       Iterations iterations = Iterations::kLeave);
 
 }  // namespace refrain::base

@@ -58,6 +58,14 @@ RunSummary example() {
   location.outside.regions_elsewhere = 6;
   location.edges = {{RunSummary::kNone, 0, 1}, {0, 1, 10}, {1, 1, 1}, {1, 2, 4}};
   location.flow = example_flow();
+  summary.loops = {{2, "loop 2 @ main a.c:3"}};
+  summary.counters = {{"PAPI_TOT_INS", "#"}, {"faults", "#"}};
+  using Rows = IterationRows;
+  location.iterations.rows = {
+      {10, Rows::kNoLoop, 0, 0, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13}, {1, 2}},
+      {20, 0, 3, 1, {-1}, {~std::uint64_t{0}, 0}},
+      {20, Rows::kSeveral, 0, 5, {}, {0, 0}}};
+  location.iterations.end = ~std::uint64_t{0};
   summary.locations = {location};
   summary.locations_without = {std::uint64_t{1} << 32 | 2};
   return summary;
@@ -104,6 +112,33 @@ TEST_CASE("RunSummary: bad flow graphs - one line that says what is wrong") {
   CHECK(error("\"nodes_elsewhere\"", "\"nodes_else\"") == "has no 'nodes_elsewhere'");
 }
 
+TEST_CASE("RunSummary: rows of iterations - left out where they are not wanted") {
+  RunSummary without = example();
+  without.locations[0].iterations = {};
+  CHECK(summary_from_text(to_text(example()), Iterations::kLeave) == without);
+}
+
+TEST_CASE("RunSummary: bad rows of iterations - one line that says what is wrong") {
+  const std::string good = to_text(example());
+  const auto wrong = [&](const std::string& from, const std::string& to) {
+    return error_of(replaced(good, from, to));
+  };
+  CHECK(wrong("\"begin\":[10,20,20]", "\"begin\":[10,30,20]") ==
+        "rows are not in their order");
+  CHECK(wrong("\"begin\":[10,20,20]", "\"begin\":[10,20]") ==
+        "'loop' has not one value a row");
+  CHECK(wrong("\"begin\":[10,20,20]", "\"begin\":7") == "'begin' is not a list");
+  CHECK(wrong("\"loop\":[null,0,", "\"loop\":[null,1,") == "'loop' leads nowhere");
+  CHECK(wrong("\"several\"", "\"some\"") == "'loop' is not a number");
+  CHECK(wrong("\"useful\":[1,-1,0]", "\"useful\":[1,-1,18446744073709551615]") ==
+        "'useful' is not a number");
+  CHECK(wrong("\"useful\":[1,-1,0]", "\"useful\":[1,-1]") ==
+        "'useful' has not one value a row");
+  CHECK(wrong("[[1,18446744073709551615,0],[2,0,0]]", "[[1,2,3]]") ==
+        "'counters' are not those of the summary");
+  CHECK(wrong("[2,0,0]]", "[2,0]]") == "'counters' has not one value a row");
+}
+
 TEST_CASE("RunSummary: names that are no UTF-8 - replaced, not refused") {
   RunSummary summary = example();
   summary.regions[0].name =
@@ -148,7 +183,7 @@ TEST_CASE("RunSummary: files - in the order of processes, and which one is wrong
     summary.process = process;
     REQUIRE(write_summary(archive, summary).empty());
   }
-  const auto read = read_summaries(archive);
+  const auto read = read_summaries(archive, Iterations::kRead);
   REQUIRE(read.size() == 2);
   CHECK(read[0].process == 2);
   CHECK(read[1] == summary_from_text(to_text([&] {

@@ -62,8 +62,24 @@ struct SymbolEvent {
   std::uint64_t own_ticks = 0;  // taken by tracing so far, where it took long
 };
 
+// A loop event of level 0.
+struct OutermostEvent {
+  periodicity::LoopEventKind kind;
+  std::uint32_t loop;
+  std::uint64_t iteration;  // as in LoopEvent
+  std::uint64_t position;   // likewise
+  std::uint64_t next;       // position of the next symbol
+  std::uint64_t
+      ticks;  // when it was: begin of the iteration; end of what belongs to the loop
+  std::uint64_t epoch;  // the latest at or before it
+  std::uint64_t now;    // ticks of the latest symbol
+  bool at_end;          // of the stream
+};
+
 class GateSink : public MarkSink, public CutSink {
  public:
+  // All of them, whether there are marks or not; in the order of the detector's.
+  virtual void outermost(const OutermostEvent&) noexcept {}
   // The first `body_events` events from the mark's position on are the body of a loop that
   // was not known before.
   virtual void loop_body(const LoopMark& mark) noexcept = 0;
@@ -181,6 +197,7 @@ class IterationGate final : private periodicity::LoopSink, private IntervalSink 
   void end_iteration(OpenLoop& loop, std::uint64_t end, std::uint64_t end_ticks,
                      std::uint16_t level, std::uint16_t spent) noexcept;
   void report_body(OpenLoop& loop, const periodicity::LoopEvent& event) noexcept;
+  void report_outermost(const periodicity::LoopEvent& event, std::uint64_t ticks) noexcept;
   void emit(const periodicity::LoopEvent& event, std::uint64_t ticks) noexcept;
   void sum_up(OpenLoop& loop, const LoopMark& mark,
               periodicity::LoopEventKind kind) noexcept;

@@ -80,6 +80,7 @@ void IterationGate::next_iteration(OpenLoop& loop, const LoopEvent& event) noexc
   outer_ended_ = true;
   if (event.level == spent) iteration_skipped_ = true;
   loop.marked = true;
+  if (event.level == 0) report_outermost(event, ticks);
   sink_.iteration(loop.mark);
 }
 
@@ -89,6 +90,7 @@ void IterationGate::on_loop_event_slow(const LoopEvent& event) noexcept {
   policy_.on_loop_event(event);
   if (event.kind == LoopEventKind::kFound) {
     open_loop(event);
+    report_outermost(event, events_[events_.next() - 1].ticks);
     return emit(event, events_[events_.next() - 1].ticks);
   }
   if (event.level >= open_.size()) return;
@@ -101,6 +103,7 @@ void IterationGate::on_loop_event_slow(const LoopEvent& event) noexcept {
       if (loop.begun && !loop.ended)
         end_iteration(loop, event.position, ticks, event.level, spent);
       if (!loop.body_reported && loop.begun) report_body(loop, event);
+      report_outermost(event, ticks);
       emit(event, ticks);
       loop.previous_begin = loop.begun ? loop.begin : event.position;
       loop.counts->begin(event.iteration, ticks);
@@ -120,6 +123,7 @@ void IterationGate::on_loop_event_slow(const LoopEvent& event) noexcept {
       end_iteration(loop, event.position + 1, ticks, event.level, spent);
       loop.ended = true;
       loop.steady = false;
+      report_outermost(event, ticks);
       return emit(event, ticks);
     }
     case LoopEventKind::kMismatch:
@@ -129,6 +133,7 @@ void IterationGate::on_loop_event_slow(const LoopEvent& event) noexcept {
       if (loop.begun && !loop.ended && event.iteration > loop.number)
         end_iteration(loop, event.position, ticks, event.level, spent);
       if (!loop.body_reported && loop.begun) report_body(loop, event);
+      report_outermost(event, ticks);
       emit(event, ticks);
       sink_.visit_ended(event.level);
       open_.resize(event.level);
@@ -198,6 +203,21 @@ void IterationGate::report_body(OpenLoop& loop, const LoopEvent& event) noexcept
   mark.body_events = static_cast<std::uint32_t>(
       std::min<std::uint64_t>(event.position - loop.begin, 0xffffffff));
   sink_.loop_body(mark);
+}
+
+void IterationGate::report_outermost(const LoopEvent& event, std::uint64_t ticks) noexcept {
+  if (event.level != 0) return;
+  // A loop that is left at the end of the stream has no symbol after it.
+  const std::uint64_t latest = events_.next() - 1;
+  sink_.outermost({.kind = event.kind,
+                   .loop = event.loop,
+                   .iteration = event.iteration,
+                   .position = event.position,
+                   .next = events_.next(),
+                   .ticks = ticks,
+                   .epoch = events_[std::min(event.position, latest)].epoch,
+                   .now = events_[latest].ticks,
+                   .at_end = event.position > latest});
 }
 
 // --- Marks ----------------------------------------------------------------------------

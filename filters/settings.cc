@@ -244,6 +244,14 @@ constexpr SettingInfo kTable[] = {
          "The archive has the summary, profile.cubex, the loops with their iterations, and "
          "no events. "
          "Settings that say which events to write have no effect."},
+    {.name = "summary_iterations", .type = kCount, .field = &Settings::summary_iterations,
+     .range = "0 to 1000000",
+     .one_line = "most rows of iterations in the summary of a location",
+     .long_text =
+         "What each iteration of an outermost loop took, by class of time. Rows take up to half "
+         "of the summary's memory. Where there are more iterations, two, four, ... are one "
+         "row. 0: no rows.",
+     .maximum = 1000000},
     {.name = "chunk", .type = kBytes, .field = &Settings::chunk_bytes,
      .unit = "bytes", .range = "4K to 1G",
      .one_line = "how much a spool file grows at a time",

@@ -49,6 +49,7 @@ struct Settings {
   std::uint64_t summary_bytes = 1 << 20;
   std::string graph = "site,callers,partner,size";
   bool summary_only = false;
+  std::uint64_t summary_iterations = 4096;
   std::uint64_t chunk_bytes = 1 << 20;
   std::uint64_t memory_limit_bytes = std::uint64_t{1} << 30;
   std::uint64_t disk_limit_bytes = std::uint64_t{4} << 30;

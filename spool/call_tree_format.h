@@ -84,7 +84,8 @@ inline constexpr std::uint16_t kOtherRegions = 0xffff;
 struct CallNode {
   std::uint64_t payload;
   std::uint16_t what;
-  std::uint16_t reserved;
+  std::uint8_t cls;     // of its own time (iteration_rows_format.h)
+  std::uint8_t around;  // that of its parent
   std::uint32_t parent;
   // Ends less begins, times two, plus one while the region is open: one word, so that it is
   // always true.

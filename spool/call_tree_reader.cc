@@ -29,6 +29,7 @@ CallTree::Node read_node(const CallNode& from) {
   CallTree::Node node;
   node.key = {from.what, from.payload};
   node.parent = from.parent;
+  node.cls = from.cls;
   node.open = (from.time & 1) != 0;
   node.visits = from.visits_elsewhere;
   // Of 63 bits: begins and ends cancel out.

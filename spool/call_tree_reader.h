@@ -19,6 +19,7 @@ struct CallTree {
   struct Node {
     CallKey key;
     std::uint32_t parent = 0;  // its number is smaller
+    std::uint8_t cls = 0;      // of its own time
     bool open = false;
     std::uint64_t visits = 0;       // begins
     std::uint64_t time = 0;         // of those that have ended

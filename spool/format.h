@@ -10,17 +10,17 @@
 //
 // Every file:
 //
-//     0        stage_offset  ring_offset    tree_offset  flow_offset  log_offset     end of file
-//     +--------+-------------+--------------+------------+------------+---------------------+
-//     | Header | stage       | ring (may be | call tree  | event flow | log: records,       |
-//     |        |             | 0 records)   | (may be 0) | graph (may | allocated in        |
-//     |        |             |              |            | be 0)      | chunks, written     |
-//     |        |             |              |            |            | stage by stage      |
-//     +--------+-------------+--------------+------------+------------+---------------------+
+//     0        stage_offset ring_offset   tree_offset  flow_offset  rows_offset   log_offset      end of file
+//     +--------+------------+-------------+------------+------------+-------------+-----------------+
+//     | Header | stage      | ring (may   | call tree  | event flow | rows of     | log: records,   |
+//     |        |            | be 0        | (may be 0) | graph (may | iterations  | allocated in    |
+//     |        |            | records)    |            | be 0)      | (may be 0)  | chunks, written |
+//     |        |            |             |            |            |             | stage by stage  |
+//     +--------+------------+-------------+------------+------------+-------------+-----------------+
 //
 // call_tree_format.h says what is in the call tree, flow_graph_format.h what in the event flow
-// graph; the journal has the table of loops in place of the call tree (loop_table_format.h). All but
-// the log are mapped by the process, the log is written with write calls (a page
+// graph, iteration_rows_format.h what in the rows; the journal has the table of loops in place of the
+// call tree (loop_table_format.h). All but the log are mapped by the process, the log is written with write calls (a page
 // fault of a mapped file costs several times what writing the page does). The log has
 // `log_commit >> 1` records: record i lies in the log area if i < `flushed`, else in the
 // stage at i - flushed.
@@ -401,6 +401,8 @@ struct Header {
   std::uint64_t tree_bytes;
   std::uint64_t flow_offset;  // bytes
   std::uint64_t flow_bytes;
+  std::uint64_t rows_offset;  // bytes
+  std::uint64_t rows_bytes;
   std::uint64_t log_offset;  // bytes
   std::uint32_t clock_kind;
   std::uint32_t reserved;

@@ -46,6 +46,7 @@ SpoolFile& SpoolFile::operator=(SpoolFile&& other) noexcept {
   ring_ = std::exchange(other.ring_, {});
   tree_ = std::exchange(other.tree_, {});
   flow_ = std::exchange(other.flow_, {});
+  rows_ = std::exchange(other.rows_, {});
   complaints_ = std::move(other.complaints_);
   return *this;
 }
@@ -119,6 +120,7 @@ void SpoolFile::read_header() {
   read_ring(header);
   read_tree(header);
   read_flow(header);
+  read_rows(header);
 }
 
 SpoolFacts SpoolFile::facts_now() const noexcept {
@@ -150,6 +152,14 @@ void SpoolFile::read_flow(const Header& header) {
       header.flow_bytes > bytes_ - header.flow_offset)
     return complain("has an event flow graph that lies outside of it");
   flow_ = {data_ + header.flow_offset, static_cast<std::size_t>(header.flow_bytes)};
+}
+
+void SpoolFile::read_rows(const Header& header) {
+  if (header.rows_bytes == 0) return;
+  if (header.rows_offset % alignof(IterationRowsHeader) != 0 ||
+      header.rows_offset > bytes_ || header.rows_bytes > bytes_ - header.rows_offset)
+    return complain("has iterations that lie outside of it");
+  rows_ = {data_ + header.rows_offset, static_cast<std::size_t>(header.rows_bytes)};
 }
 
 void SpoolFile::read_log(const Header& header) {

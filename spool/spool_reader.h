@@ -21,6 +21,7 @@
 #include "spool/call_tree_reader.h"
 #include "spool/flow_graph_reader.h"
 #include "spool/format.h"
+#include "spool/iteration_rows_reader.h"
 #include "spool/record_sequence.h"
 
 namespace refrain::spool {
@@ -82,6 +83,11 @@ class SpoolFile {
   std::span<const std::byte> loop_table() const noexcept {
     return facts_.file_kind == kJournalFile ? tree_ : std::span<const std::byte>{};
   }
+  // See read_iteration_rows(); no rows if the file has none.
+  IterationRows iteration_rows(const CallTree& tree, std::uint64_t team_end,
+                               std::uint64_t end) const {
+    return read_iteration_rows(rows_, tree, team_end, end);
+  }
   // Allocated on disk.
   std::uint64_t disk_bytes() const noexcept { return disk_bytes_; }
 
@@ -92,6 +98,7 @@ class SpoolFile {
   void read_ring(const Header& header);
   void read_tree(const Header& header);
   void read_flow(const Header& header);
+  void read_rows(const Header& header);
   std::span<const Record> records_at(std::uint64_t offset,
                                      std::uint64_t count) const noexcept;
   void complain(const std::string& what);
@@ -105,6 +112,7 @@ class SpoolFile {
   RecordSequence log_;
   std::span<const std::byte> tree_;
   std::span<const std::byte> flow_;
+  std::span<const std::byte> rows_;
   RingView ring_;
   std::vector<std::string> complaints_;
 };

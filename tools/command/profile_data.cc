@@ -20,7 +20,7 @@ json or_null(std::uint32_t index) { return index == kNone ? json(nullptr) : json
 json json_of(const ClassTimes& times) {
   json out = json::object();
   for (std::size_t i = 0; i < times.size(); ++i)
-    out[std::string(class_name(static_cast<TimeClass>(i))) + "_ns"] = times[i];
+    out[std::string(analysis::class_name(static_cast<TimeClass>(i))) + "_ns"] = times[i];
   return out;
 }
 
@@ -78,7 +78,7 @@ json path_json(const ProfiledRun& run, std::uint32_t number) {
   json out = {{"path", number}, {"parent", or_null(path.parent)}};
   put_region(out, run.profile, path.region);
   out["site"] = path.site;
-  out["class"] = class_name(path.cls);
+  out["class"] = analysis::class_name(path.cls);
   out["visits"] = total.visits;
   out["time_ns"] = total.time_ns;
   out["own_ns"] = total.own_ns;
@@ -104,7 +104,7 @@ json location_json(const ProfiledRun& run, std::uint32_t number) {
           {"worker", location.worker},
           {"time_ticks", run.profile.time_of(number)},
           {"outside_ticks", location.outside},
-          {"outside_class", class_name(run.profile.outside_class(number))},
+          {"outside_class", analysis::class_name(run.profile.outside_class(number))},
           {"elsewhere_ticks", location.elsewhere},
           {"classes", json_of(run.totals.by_location[number])}};
 }
@@ -123,7 +123,7 @@ json region_json(const ProfiledRun& run, const analysis::ParallelRegion& region)
 
 json procedure_json(const analysis::MpiProcedure& procedure) {
   return {{"name", procedure.name},
-          {"class", class_name(procedure.cls)},
+          {"class", analysis::class_name(procedure.cls)},
           {"calls", procedure.calls},
           {"time_ns", procedure.time_ns},
           {"minimum_ns", procedure.minimum_ns},
@@ -173,7 +173,7 @@ class CsvWriter {
   void outside(std::uint32_t number) {
     const RunProfile::Location& location = profile_.locations[number];
     fmt::format_to(std::back_inserter(out_), ",,,,,,{},{},1,{},{},0,{},,,,,,\n",
-                   class_name(profile_.outside_class(number)), who(number),
+                   analysis::class_name(profile_.outside_class(number)), who(number),
                    ns(number, profile_.time_of(number)), ns(number, location.outside),
                    ns(number, location.elsewhere));
   }
@@ -188,7 +188,7 @@ class CsvWriter {
                    "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", number,
                    path.parent == kNone ? "" : std::to_string(path.parent),
                    quoted(region.name), quoted(region.file), region.line, quoted(path.site),
-                   class_name(path.cls), who(at), sums.visits, ns(at, sums.time),
+                   analysis::class_name(path.cls), who(at), sums.visits, ns(at, sums.time),
                    ns(at, sums.own), ns(at, sums.management), ns(at, sums.elsewhere),
                    ns(at, sums.minimum), ns(at, sums.maximum), sums.bytes_sent,
                    sums.bytes_received, sums.messages_sent, sums.messages_received);

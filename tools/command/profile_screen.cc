@@ -40,7 +40,7 @@ double of(const ClassTimes& times, TimeClass cls) {
 double mpi_of(const ClassTimes& times) {
   double sum = 0;
   for (std::size_t i = 0; i < times.size(); ++i)
-    if (is_mpi(static_cast<TimeClass>(i))) sum += times[i];
+    if (analysis::is_mpi(static_cast<TimeClass>(i))) sum += times[i];
   return sum;
 }
 
@@ -175,7 +175,7 @@ class Screen {
       }
       const auto which = static_cast<TimeClass>(cls);
       const bool gap = run_.from_events && which == TimeClass::kUnknown;
-      row(fmt::format("  {}", gap ? "not written" : class_title(which)),
+      row(fmt::format("  {}", gap ? "not written" : analysis::class_title(which)),
           {duration_text(totals_.times[cls]), percent(totals_.times[cls], totals_.time_ns),
            duration_text(least), duration_text(most)});
     }

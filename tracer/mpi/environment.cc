@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/mpi_time_class.h"
 #include "tracer/mpi/call.h"
 #include "tracer/mpi/clocks.h"
 #include "tracer/mpi/communicator_calls.h"
@@ -21,6 +22,7 @@
 #include "tracer/mpi/tables_failed.h"
 #include "tracer/mpi/threads.h"
 #include "tracer/recorder/attempt.h"
+#include "tracer/recorder/region_class.h"
 #include "tracer/recorder/slow_path.h"
 #include "tracer/runtime/lifecycle.h"
 #include "tracer/runtime/notices.h"
@@ -87,6 +89,16 @@ std::string agree_on_archive(int rank) noexcept {
   return archive;
 }
 
+// So that time in calls is of the same class in iterations as in a profile.
+void classify_procedures() noexcept {
+  static constinit std::array<base::TimeClass, kProcedureNumbers + 1> classes{};
+  classes.fill(base::TimeClass::kMpiManagement);
+  for (const ProcedureInfo& procedure : kProcedureTable)
+    classes[procedure.number] = base::class_of_mpi(procedure.name);
+  classes[kProcedureNumbers] = base::class_of_mpi(kPollsName);
+  recorder::set_mpi_classes({classes.data(), static_cast<std::uint32_t>(classes.size())});
+}
+
 void report_library() {
   std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
   int length = 0;
@@ -130,6 +142,7 @@ bool start_tracing() noexcept {
     return false;
   }
   if (runtime::start_session(runtime::Source::kMpi, nullptr) == nullptr) return false;
+  classify_procedures();
   g_frames = static_cast<unsigned>(g_session->settings().mpi_frames);
   g_known_calls.forget();
   g_polls = {g_session->settings().limit, recorder::Clock::ticks_of_seconds(kMostBetween)};

@@ -71,6 +71,14 @@ inline std::uint64_t true_end(const Membership& member, std::uint64_t ticks) noe
              : g_joins.joined(member.team.instance, ticks);
 }
 
+// What a worker waited from the fork to its begin in the region is thread management.
+inline void count_fork(recorder::ThreadRecorder& recorder, Membership& member) noexcept {
+  if (member.begin_ticks == 0) return;
+  recorder.tree().began_late(g_joins.forked(member.team.instance, member.begin_ticks),
+                             member.begin_ticks);
+  member.begin_ticks = 0;
+}
+
 // Registers our callbacks with the runtime; in the file that has them.
 void set_sync_callbacks(ompt_set_callback_t set) noexcept;
 void set_task_callbacks(ompt_set_callback_t set) noexcept;

@@ -106,6 +106,7 @@ void on_parallel_begin(ompt_data_t* task, const ompt_frame_t* frame, ompt_data_t
   if (t_thread.teams_open == 0 && g_session->claim_primary(&*scope)) {
     cut = g_session->begin_epoch(*scope, ticks);
     word.instance = scope->epoch();
+    g_joins.fork(word.instance, ticks);
     g_session->on_symbol(*scope, runtime::make_symbol(spool::kParallelBegin, 0, address),
                          ticks);
   } else if (t_thread.teams_open == 0) {
@@ -179,7 +180,7 @@ void begin_implicit_task(ThreadRecorder& recorder, ompt_data_t* parallel, unsign
     cut = g_session->join_epoch(recorder, word.instance, ticks);
   else if (index != 0)
     g_session->reach_epoch(recorder, g_session->instance_epoch(word.instance), ticks);
-  t_state.enter_team({word, index});
+  t_state.enter_team({word, index, index != 0 && word.counts_epochs() ? ticks : 0});
   recorder.begin(make(spool::kImplicitTaskBegin, ticks, std::uint64_t{size} << 32 | index,
                       word.flags | cut, word.instance),
                  region_of_task(recorder, word, index));
@@ -193,8 +194,9 @@ void on_implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t* parallel, omp
   const bool initial = (flags & ompt_task_initial) != 0;
   if (endpoint == ompt_scope_begin && known_team)
     return begin_implicit_task(*scope, parallel, size, index);
-  const Membership* member = t_state.team();
+  Membership* const member = t_state.team();
   if (endpoint == ompt_scope_end && t_thread.teams_open > 0) {
+    if (member != nullptr) count_fork(*scope, *member);
     const Membership none{};
     const Membership& m = member != nullptr ? *member : none;
     // Where the barrier was reported just before it, the barrier's end is this end.

@@ -90,6 +90,7 @@ std::uint64_t true_sync_end(ompt_sync_region_t kind, const Membership* team,
 void pass_barrier(ThreadRecorder& recorder, ompt_sync_region_t kind, Membership& team,
                   std::uint64_t ticks) noexcept {
   if (team.index != 0) {
+    count_fork(recorder, team);
     g_session->reach_epoch(recorder, recorder.epoch() + 1, ticks);
   } else {
     if (gives_symbol(kind) && feeds_agent(recorder, &team))

@@ -13,6 +13,8 @@ namespace refrain::ompt {
 struct Membership {
   TeamWord team;
   std::uint32_t index = 0;  // thread number; 0 is the thread that opened the region
+  std::uint64_t begin_ticks =
+      0;  // not 0: the time from the fork to here has not been counted
 };
 
 struct ThreadState {

@@ -6,6 +6,7 @@
 #include <bit>
 
 #include "spool/ompt_values.h"
+#include "tracer/recorder/region_class.h"
 
 namespace refrain::recorder {
 
@@ -65,7 +66,8 @@ std::uint32_t* new_index(std::size_t size) noexcept {
 constinit CallNode CallTree::s_no_node{};
 constinit CallEdge CallTree::s_no_edge{};
 
-bool CallTree::open(void* area, std::uint64_t bytes, Pages& pages) noexcept {
+bool CallTree::open(void* area, std::uint64_t bytes, Pages& pages,
+                    std::uint64_t* times) noexcept {
   close();
   const std::uint32_t nodes = spool::call_tree_nodes(bytes);
   if (nodes < 2) return false;
@@ -87,12 +89,14 @@ bool CallTree::open(void* area, std::uint64_t bytes, Pages& pages) noexcept {
   header_->node_capacity = nodes;
   header_->edge_capacity = edges;
   current_ = nodes_;
+  times_ = times != nullptr ? times : own_times_;
+  left_ticks_ = 0;
   nodes_ready_ = edges_ready_ = 0;
   tasks_ = 0;
   tests_lock_ = false;
   left_task_ = {};
   // The root, which is never entered, and the two edges that lead nowhere.
-  add_node({}, nodes);
+  add_node({}, nodes, {});
   header_->edges.store(spool::kNoEdge, std::memory_order_relaxed);
   add_edge(spool::kUnknownPlace, spool::kRootNode, edge_mask_ + 1);
   add_edge(spool::kUnknownPlace, spool::kRootNode, edge_mask_ + 1);
@@ -109,6 +113,7 @@ void CallTree::close() noexcept {
   prediction_ = &s_no_edge.first;
   nodes_ = current_ = &s_no_node;
   edges_ = &s_no_edge;
+  times_ = own_times_;
   elsewhere_ = 1;
 }
 
@@ -129,12 +134,15 @@ __attribute__((noinline)) bool CallTree::find(CallKey key, std::uint32_t& index)
     if (node == spool::kRootNode) {
       // The parent's one for all others may use what is kept back for these.
       const std::uint32_t most = header_->node_capacity;
-      node = add_node(key, most - most / 8);
+      const bool after = sibling && from != spool::kUnknownPlace;
+      const CallKey before =
+          after ? CallKey{nodes_[from].what, nodes_[from].payload} : CallKey{};
+      node = add_node(key, most - most / 8, before);
       if (node == spool::kRootNode) {
         header_->regions_elsewhere.store(header_->regions_elsewhere + 1,
                                          std::memory_order_relaxed);
         node = find_child(kOther);
-        if (node == spool::kRootNode) node = add_node(kOther, most);
+        if (node == spool::kRootNode) node = add_node(kOther, most, before);
         if (node == spool::kRootNode) return false;
         index = find_edge(from, kOther, at);
       }
@@ -178,7 +186,7 @@ std::uint32_t CallTree::find_child(CallKey key) noexcept {
 }
 
 // Under the current node, if there are fewer than `most`; the root if not.
-std::uint32_t CallTree::add_node(CallKey key, std::uint32_t most) noexcept {
+std::uint32_t CallTree::add_node(CallKey key, std::uint32_t most, CallKey before) noexcept {
   const std::uint32_t index = header_->nodes.load(std::memory_order_relaxed);
   if (index >= most) return spool::kRootNode;
   if (index >= nodes_ready_) {
@@ -191,6 +199,12 @@ std::uint32_t CallTree::add_node(CallKey key, std::uint32_t most) noexcept {
   node.payload = key.payload;
   node.what = key.what;
   node.parent = parent;
+  node.around = nodes_[parent].cls;
+  node.cls = index == spool::kRootNode
+                 ? std::uint8_t{spool::kOutsideClass}
+                 : static_cast<std::uint8_t>(
+                       class_of_region(key, {nodes_[parent].what, nodes_[parent].payload},
+                                       static_cast<base::TimeClass>(node.around), before));
   node.least = ~std::uint64_t{0};
   // Release: complete before it counts, for who reads it meanwhile or after a kill.
   header_->nodes.store(index + 1, std::memory_order_release);
@@ -223,7 +237,11 @@ std::uint32_t CallTree::add_edge(std::uint32_t from, std::uint32_t to,
 
 __attribute__((noinline)) void CallTree::keep_elsewhere(std::uint64_t ticks) noexcept {
   if (!is_open()) return;
-  if (elsewhere_++ == 0) elsewhere_since_ = ticks;
+  constexpr auto kUnknown = static_cast<std::uint8_t>(base::TimeClass::kUnknown);
+  if (elsewhere_++ == 0) {
+    elsewhere_since_ = ticks;
+    change_class(current_->cls, kUnknown, ticks);
+  }
   ++current_->regions_elsewhere;
   // Nothing is predicted while it lasts.
   prediction_ = &edges_[spool::kStrayEdge].first;
@@ -231,7 +249,10 @@ __attribute__((noinline)) void CallTree::keep_elsewhere(std::uint64_t ticks) noe
 
 __attribute__((noinline)) void CallTree::leave_elsewhere(std::uint64_t ticks) noexcept {
   if (!is_open() || --elsewhere_ != 0) return;
-  if (ticks > elsewhere_since_) current_->time_elsewhere += ticks - elsewhere_since_;
+  const std::uint64_t end = std::max(ticks, elsewhere_since_);
+  current_->time_elsewhere += end - elsewhere_since_;
+  change_class(static_cast<std::uint8_t>(base::TimeClass::kUnknown), current_->cls, end);
+  left_ticks_ = end;
   prediction_ = &edges_[spool::kStrayEdge].next;
 }
 

@@ -25,6 +25,7 @@
 #include <cstdint>
 
 #include "spool/call_tree_format.h"
+#include "spool/iteration_rows_format.h"
 
 namespace refrain::recorder {
 
@@ -44,8 +45,10 @@ class CallTree {
   CallTree& operator=(const CallTree&) = delete;
   ~CallTree() { close(); }
 
-  // `area`: zeros, aligned to 64 bytes. False: no memory.
-  bool open(void* area, std::uint64_t bytes, Pages& pages) noexcept;
+  // `area`: zeros, aligned to 64 bytes. False: no memory. `times`: the sums of time by class, which
+  // are kept as iteration_rows_format.h says; null: nobody wants them.
+  bool open(void* area, std::uint64_t bytes, Pages& pages,
+            std::uint64_t* times = nullptr) noexcept;
   // Lets go of the area; what still comes is not kept.
   void close() noexcept;
 
@@ -63,6 +66,7 @@ class CallTree {
     node->enter_ticks = ticks;
     node->entered_by = index;
     node->time += 1 - 2 * ticks;
+    change_class(node->around, node->cls, ticks);
     prediction_ = &edge->first;
     current_ = node;
   }
@@ -78,6 +82,8 @@ class CallTree {
     if (duration < node->least) node->least = duration;
     if (duration > node->greatest) node->greatest = duration;
     node->time += 2 * end - 1;
+    change_class(node->cls, node->around, end);
+    left_ticks_ = end;
     prediction_ = &edges_[node->entered_by].next;
     current_ = nodes_ + node->parent;
   }
@@ -119,6 +125,23 @@ class CallTree {
 
   bool is_open() const noexcept { return header_ != nullptr; }
 
+  // The class of the thread's time now, and since when.
+  std::uint8_t current_class() const noexcept {
+    return elsewhere_ != 0 ? static_cast<std::uint8_t>(base::TimeClass::kUnknown)
+                           : current_->cls;
+  }
+  std::uint64_t class_since() const noexcept {
+    if (elsewhere_ != 0) return elsewhere_since_;
+    return current_->enter_ticks < left_ticks_ ? left_ticks_ : current_->enter_ticks;
+  }
+  // The thread has begun its part of a team at `begin`, which was opened at `fork`: the time
+  // between is management.
+  void began_late(std::uint64_t fork, std::uint64_t begin) noexcept {
+    if (!is_open() || fork >= begin) return;
+    times_[spool::kOutsideClass] -= begin - fork;
+    times_[static_cast<std::size_t>(base::TimeClass::kThreadManagement)] += begin - fork;
+  }
+
  private:
   struct OpenTask {
     std::uint32_t node = 0;
@@ -127,10 +150,18 @@ class CallTree {
   };
   static constexpr std::uint32_t kMostTasks = 256;
 
+  // One class ends before the other begins.
+  __attribute__((always_inline)) void change_class(std::uint8_t from, std::uint8_t to,
+                                                   std::uint64_t ticks) noexcept {
+    times_[from] += ticks;
+    __asm__ volatile("" : "+m"(times_[from]));
+    times_[to] -= ticks;
+  }
   bool find(spool::CallKey key, std::uint32_t& index) noexcept;
   std::uint32_t find_child(spool::CallKey key) noexcept;
   std::uint32_t find_edge(std::uint32_t from, spool::CallKey key, std::size_t& at) noexcept;
-  std::uint32_t add_node(spool::CallKey key, std::uint32_t most) noexcept;
+  std::uint32_t add_node(spool::CallKey key, std::uint32_t most,
+                         spool::CallKey before) noexcept;
   std::uint32_t add_edge(std::uint32_t from, std::uint32_t to, std::size_t at) noexcept;
   void keep_elsewhere(std::uint64_t ticks) noexcept;
   void leave_elsewhere(std::uint64_t ticks) noexcept;
@@ -152,7 +183,9 @@ class CallTree {
   spool::CallNode* nodes_ = &s_no_node;
   spool::CallEdge* edges_ = &s_no_edge;
   spool::CallNode* current_ = &s_no_node;
-  std::uint32_t elsewhere_ = 1;  // open regions that have no node
+  std::uint64_t* times_ = own_times_;  // by class
+  std::uint64_t left_ticks_ = 0;       // the latest leave
+  std::uint32_t elsewhere_ = 1;        // open regions that have no node
 
   // Rare.
   bool tests_lock_ =
@@ -167,6 +200,7 @@ class CallTree {
   std::uint32_t nodes_ready_ = 0;  // whose pages are made
   std::uint32_t edges_ready_ = 0;
   std::uint64_t elsewhere_since_ = 0;
+  std::uint64_t own_times_[spool::kRowClasses] = {};  // where nobody wants them
   OpenTask left_task_;  // the latest explicit task that was left for another
   OpenTask open_tasks_[kMostTasks];
 };

@@ -67,7 +67,9 @@ SpoolResult SpoolFile::create(const char* path, const spool::Header& header,
   tree_bytes_ = sizes.tree;
   flow_offset_ = round_up(tree_offset_ + tree_bytes_, kPage);
   flow_bytes_ = sizes.flow;
-  head_bytes_ = round_up(flow_offset_ + flow_bytes_, kLogAlignment);
+  rows_offset_ = round_up(flow_offset_ + flow_bytes_, kPage);
+  rows_bytes_ = sizes.rows;
+  head_bytes_ = round_up(rows_offset_ + rows_bytes_, kLogAlignment);
   chunk_bytes_ = round_up(sizes.chunk, kPage);
   if (!budget.take_memory(head_bytes_)) return SpoolResult::kMemory;
   SpoolResult result = SpoolResult::kDiskLimit;
@@ -112,6 +114,8 @@ SpoolResult SpoolFile::fill_new_file(const spool::Header& header) noexcept {
   header_->tree_bytes = tree_bytes_;
   header_->flow_offset = flow_offset_;
   header_->flow_bytes = flow_bytes_;
+  header_->rows_offset = rows_offset_;
+  header_->rows_bytes = rows_bytes_;
   header_->log_offset = head_bytes_;
   stage_ = reinterpret_cast<spool::Record*>(static_cast<char*>(at) + header_->stage_offset);
   ring_ = stage_ + spool::kStageRecords;
@@ -127,9 +131,17 @@ void SpoolFile::use_ring(std::uint64_t records) noexcept {
   ring_ready_ = records;
 }
 
-bool SpoolFile::open_tree(CallTree& tree) noexcept {
+bool SpoolFile::open_tree(CallTree& tree, std::uint64_t* times) noexcept {
   return header_ != nullptr && tree_bytes_ != 0 &&
-         tree.open(reinterpret_cast<char*>(header_) + tree_offset_, tree_bytes_, *this);
+         tree.open(reinterpret_cast<char*>(header_) + tree_offset_, tree_bytes_, *this,
+                   times);
+}
+
+bool SpoolFile::open_rows(IterationRows& rows, std::uint64_t most,
+                          unsigned counters) noexcept {
+  return header_ != nullptr && rows_bytes_ != 0 &&
+         rows.open(reinterpret_cast<char*>(header_) + rows_offset_, rows_bytes_, most,
+                   counters, header_->start_ticks, *this, rows_offset_ - tree_offset_);
 }
 
 bool SpoolFile::open_flow(FlowGraph& flow, std::uint32_t components) noexcept {

@@ -1,4 +1,4 @@
-// One spool file, open for writing: header, stage, ring, call tree and a growing log.
+// One spool file, open for writing: header, stage, ring, call tree, iterations and a growing log.
 //
 // Place in the flow: ARCHITECTURE.md, step 3. Layout: spool/format.h.
 //
@@ -24,6 +24,7 @@
 #include "spool/format.h"
 #include "tracer/recorder/call_tree.h"
 #include "tracer/recorder/flow_graph.h"
+#include "tracer/recorder/iteration_rows.h"
 
 namespace refrain::recorder {
 
@@ -84,6 +85,7 @@ struct SpoolSizes {
   std::uint64_t tree;      // 0: none; of the journal its table of loops
   std::uint64_t chunk;     // by which the log grows
   std::uint64_t flow = 0;  // the event flow graph; 0: none
+  std::uint64_t rows = 0;  // of iterations; 0: none
 };
 
 class SpoolFile : private CallTree::Pages, private FlowGraph::Pages {
@@ -108,11 +110,13 @@ class SpoolFile : private CallTree::Pages, private FlowGraph::Pages {
   void use_ring(std::uint64_t records) noexcept;
 
   // Gives the tree the file's area; false if the file has none.
-  bool open_tree(CallTree& tree) noexcept;
+  bool open_tree(CallTree& tree, std::uint64_t* times) noexcept;
   // The same for the event flow graph.
   bool open_flow(FlowGraph& flow, std::uint32_t components) noexcept;
+  // The same of iterations, see IterationRows::open().
+  bool open_rows(IterationRows& rows, std::uint64_t most, unsigned counters) noexcept;
 
-  // The same area, where it is no call tree's; null: none.
+  // The area of the call tree, where it is no call tree's; null: none.
   void* area() const noexcept {
     return header_ == nullptr || tree_bytes_ == 0
                ? nullptr
@@ -163,6 +167,8 @@ class SpoolFile : private CallTree::Pages, private FlowGraph::Pages {
   std::uint64_t tree_bytes_ = 0;
   std::uint64_t flow_offset_ = 0;
   std::uint64_t flow_bytes_ = 0;
+  std::uint64_t rows_offset_ = 0;
+  std::uint64_t rows_bytes_ = 0;
   std::uint64_t head_bytes_ = 0;   // of all but the log, mapped together
   std::uint64_t chunk_bytes_ = 0;  // how much is allocated at a time
   std::uint64_t allocated_ = 0;    // bytes of the file

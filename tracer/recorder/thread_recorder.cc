@@ -46,11 +46,15 @@ SpoolResult ThreadRecorder::open(const char* path, const spool::Header& header,
                                           {.ring = options.ring_bytes,
                                            .tree = options.tree_bytes,
                                            .chunk = options.chunk_bytes,
-                                           .flow = options.flow_bytes},
+                                           .flow = options.flow_bytes,
+                                           .rows = options.rows_bytes},
                                           budget);
   if (result != SpoolResult::kOk) return result;
-  if (header.file_kind == spool::kLocationFile) file_.open_tree(tree_);
-  file_.open_flow(flow_, options.flow_components);
+  if (header.file_kind == spool::kLocationFile) {
+    file_.open_rows(rows_, options.most_rows, options.counters);
+    if (!file_.open_tree(tree_, rows_.times())) rows_.close();
+    file_.open_flow(flow_, options.flow_components);
+  }
   events_seen_ = &file_.header()->events_seen;
   writes_ = options.writes;
   use_log(0);
@@ -61,6 +65,7 @@ void ThreadRecorder::abandon() noexcept {
   events_seen_ = &dropped_;
   tree_.close();
   flow_.close();
+  rows_.close();
   file_.abandon();
 }
 
@@ -234,6 +239,7 @@ const std::uint64_t* ThreadRecorder::read_metrics(std::uint64_t ticks) noexcept 
   for (unsigned i = 0; i < metrics_->count(); ++i)
     if ((metrics_absolute_ >> i & 1) == 0) metric_values_[i] += metric_bases_[i];
   metric_ticks_ = ticks;
+  rows_.set_counters(metric_values_, metrics_->count());
   return metric_values_;
 }
 

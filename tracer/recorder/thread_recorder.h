@@ -33,6 +33,8 @@
 #include "tracer/recorder/flow_graph.h"
 #include "tracer/recorder/forgotten_events.h"
 #include "tracer/recorder/frame_mark.h"
+#include "tracer/recorder/iteration_board.h"
+#include "tracer/recorder/iteration_rows.h"
 #include "tracer/recorder/metric_reader.h"
 #include "tracer/recorder/spool_file.h"
 
@@ -46,7 +48,10 @@ class ThreadRecorder {
     std::uint64_t chunk_bytes;
     std::uint64_t flow_bytes = 0;       // 0: no event flow graph
     std::uint32_t flow_components = 0;  // spool::FlowComponent
-    bool writes = true;  // false: records are dropped; only the summary is kept
+    std::uint64_t rows_bytes = 0;       // 0: no rows of iterations
+    std::uint64_t most_rows = 0;
+    unsigned counters = 0;  // that a row has
+    bool writes = true;     // false: records are dropped; only the summary is kept
   };
 
   SpoolResult open(const char* path, const spool::Header& header, const Options& options,
@@ -54,6 +59,7 @@ class ThreadRecorder {
   void close() noexcept {
     tree_.close();
     flow_.close();
+    rows_.close();
     file_.close();
   }
   // In a forked child: lets go of the parent's file; what still comes is dropped.
@@ -215,6 +221,24 @@ class ThreadRecorder {
       follow_slow(board);
   }
 
+  // --- Iterations (iteration_rows.h) ---
+
+  // Of the primary thread: whether others should know of it.
+  bool step(IterationStep& step, std::uint64_t total, std::uint64_t ticks) noexcept {
+    rows_.set_total(total);
+    return rows_.step(step, now(ticks));
+  }
+  void set_iterations(std::uint64_t total) noexcept { rows_.set_total(total); }
+  // Of others: they pass an epoch, inside of a team or where nothing is open.
+  void pass_in_team(std::uint64_t ticks) noexcept { rows_.pass(epoch_, now(ticks)); }
+  void follow(const IterationBoard& board, std::uint64_t ticks) noexcept {
+    rows_.follow(board, epoch_, now(ticks));
+  }
+  // The recording has ended: what is published up to now.
+  void follow_to_end(const IterationBoard& board, std::uint64_t ticks) noexcept {
+    rows_.follow(board, ~std::uint64_t{0}, now(ticks));
+  }
+
   // For a recorder that joins late: only the latest decision counts.
   void follow_from_now(const DecisionBoard& board) noexcept {
     const std::uint64_t count = board.count();
@@ -256,6 +280,10 @@ class ThreadRecorder {
     epoch_ = epoch;
   }
   class OwnTime;
+  IterationRows::Now now(std::uint64_t ticks) const noexcept {
+    return {ticks, tree_.class_since(), tree_.current_class(),
+            metrics_ == nullptr ? nullptr : metric_values_};
+  }
   void append_snapshots() noexcept;
   bool renew_metrics(const spool::Record& end, std::uint64_t ticks) noexcept;
   void suspend(const Decision& decision) noexcept;
@@ -309,6 +337,7 @@ class ThreadRecorder {
 
   FlowGraph flow_;
   CallTree tree_;
+  IterationRows rows_;
 
   // Rare.
   MetricReader* metrics_ = nullptr;

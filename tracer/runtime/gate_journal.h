@@ -16,6 +16,7 @@
 #include "tracer/recorder/decision_board.h"
 #include "tracer/recorder/spool_file.h"
 #include "tracer/runtime/code_places.h"
+#include "tracer/runtime/iteration_steps.h"
 #include "tracer/runtime/journal_writer.h"
 #include "tracer/runtime/loop_table.h"
 #include "tracer/runtime/symbol_stream.h"
@@ -38,6 +39,8 @@ class GateJournal final : public filters::GateSink {
         budget_(budget),
         rolling_(budget_bytes) {}
 
+  // Where iterations of outermost loops go; it must outlive this.
+  void set_iterations(IterationSteps& steps) noexcept { iterations_ = &steps; }
   // The job has so many processes, which share the budget.
   void set_processes(std::uint32_t processes) noexcept { processes_ = processes; }
   // All processes of the job have met; marks of iterations say how often.
@@ -47,6 +50,9 @@ class GateJournal final : public filters::GateSink {
   // `epoch` on is written.
   void give_up(std::uint64_t epoch, std::uint64_t ticks) noexcept;
 
+  void outermost(const filters::OutermostEvent& event) noexcept override {
+    if (iterations_ != nullptr) iterations_->on(event);
+  }
   void suspend(std::uint64_t gap, filters::CutPoint from,
                filters::CutReason reason) noexcept override;
   void resume(std::uint64_t gap, filters::CutPoint from,
@@ -81,6 +87,7 @@ class GateJournal final : public filters::GateSink {
   LoopTable& loops_;
   const recorder::Budget& budget_;
   filters::RollingLimit rolling_;
+  IterationSteps* iterations_ = nullptr;
   std::uint32_t processes_ = 1;
   std::uint64_t latest_gap_ = 0;
   bool gap_open_ = false;

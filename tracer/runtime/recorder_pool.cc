@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "spool/flow_graph_format.h"
@@ -28,11 +29,8 @@ spool::LossCause cause_of(SpoolResult result) noexcept {
   }
 }
 
-// Of summary_memory.
-std::uint64_t flow_bytes_of(const filters::Settings& settings) noexcept {
-  constexpr std::uint64_t kFlowShare = 4;
-  return settings.graph == "none" ? 0 : settings.summary_bytes / kFlowShare;
-}
+// Of summary_memory, what the event flow graph gets.
+constexpr std::uint64_t kFlowShare = 4;
 
 std::uint32_t components_of(const filters::Settings& settings) {
   constexpr std::pair<const char*, spool::FlowComponent> kComponents[] = {
@@ -46,14 +44,23 @@ std::uint32_t components_of(const filters::Settings& settings) {
   return components;
 }
 
+// Of the memory for a summary, what the rows of iterations get.
+std::uint64_t bytes_of_rows(std::uint64_t summary, std::uint64_t rows, unsigned counters) {
+  constexpr std::uint64_t kLeastTree = 16 << 10;
+  if (rows == 0 || summary < 4 * kLeastTree) return 0;
+  const std::uint64_t most = std::min(rows, spool::kMostRows) * spool::row_bytes(counters);
+  return spool::kIterationRowsHeaderBytes + std::min(most, summary / 2);
+}
+
 }  // namespace
 
 RecorderPool::RecorderPool(const filters::Settings& settings)
     : writes_(!settings.summary_only),
       ring_bytes_(writes_ ? settings.ring_bytes : 0),
-      tree_bytes_(settings.summary_bytes - flow_bytes_of(settings)),
-      flow_bytes_(flow_bytes_of(settings)),
+      summary_bytes_(settings.summary_bytes),
+      has_flow_(settings.graph != "none"),
       flow_components_(components_of(settings)),
+      most_rows_(settings.summary_iterations),
       chunk_bytes_(settings.chunk_bytes),
       budget_(settings.memory_limit_bytes, settings.disk_limit_bytes) {}
 
@@ -77,12 +84,18 @@ RecorderPool::Taken RecorderPool::take(const std::string& folder,
   header.location = static_cast<std::uint32_t>(recorders_.size());
   const std::string path =
       folder + "/location-" + std::to_string(recorders_.size()) + ".spool";
+  const std::uint64_t summary = budget_.share_of(summary_bytes_);
+  const std::uint64_t flow = has_flow_ ? summary / kFlowShare : 0;
+  const std::uint64_t rows = bytes_of_rows(summary, most_rows_, counters_);
   const SpoolResult result = fresh->open(path.c_str(), header,
                                          {.ring_bytes = budget_.share_of(ring_bytes_),
-                                          .tree_bytes = budget_.share_of(tree_bytes_),
+                                          .tree_bytes = summary - flow - rows,
                                           .chunk_bytes = chunk_bytes_,
-                                          .flow_bytes = budget_.share_of(flow_bytes_),
+                                          .flow_bytes = flow,
                                           .flow_components = flow_components_,
+                                          .rows_bytes = rows,
+                                          .most_rows = most_rows_,
+                                          .counters = counters_,
                                           .writes = writes_},
                                          budget_);
   if (result != SpoolResult::kOk) return {nullptr, cause_of(result)};
@@ -97,10 +110,12 @@ void RecorderPool::wait_until_idle() noexcept {
     while (recorder->busy() && Clock::now() < until) usleep(100);
 }
 
-void RecorderPool::close(const recorder::DecisionBoard& board) noexcept {
+void RecorderPool::close(const recorder::DecisionBoard& board,
+                         const recorder::IterationBoard& iterations) noexcept {
   for (auto& recorder : recorders_) {
     if (recorder->busy()) continue;
     recorder->follow(board);
+    recorder->follow_to_end(iterations, Clock::now());
     recorder->close();
   }
 }

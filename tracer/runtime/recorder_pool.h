@@ -16,6 +16,7 @@
 #include "filters/settings.h"
 #include "spool/format.h"
 #include "tracer/recorder/decision_board.h"
+#include "tracer/recorder/iteration_board.h"
 #include "tracer/recorder/spool_file.h"
 #include "tracer/recorder/thread_recorder.h"
 #include "tracer/runtime/recording_start.h"
@@ -27,6 +28,8 @@ class RecorderPool {
   explicit RecorderPool(const filters::Settings& settings);
 
   recorder::Budget& budget() noexcept { return budget_; }
+  // Threads have so many counters.
+  void set_counters(unsigned count) noexcept { counters_ = count; }
 
   struct Taken {
     recorder::ThreadRecorder* recorder;  // null: there is none
@@ -42,17 +45,20 @@ class RecorderPool {
   // thread that a signal handler has interrupted to end the program does not come back.
   void wait_until_idle() noexcept;
   // Brings all recorders that are not in use to what was decided, and closes their files.
-  void close(const recorder::DecisionBoard& board) noexcept;
+  void close(const recorder::DecisionBoard& board,
+             const recorder::IterationBoard& iterations) noexcept;
   // In a forked child: gives up the parent's files.
   void abandon() noexcept;
 
  private:
   const bool writes_;  // false: only summaries
   const std::uint64_t ring_bytes_;
-  const std::uint64_t tree_bytes_;  // of a location, as far as memory goes
-  const std::uint64_t flow_bytes_;
+  const std::uint64_t summary_bytes_;  // of a location, as far as memory goes
+  const bool has_flow_;
   const std::uint32_t flow_components_;
+  const std::uint64_t most_rows_;
   const std::uint64_t chunk_bytes_;
+  unsigned counters_ = 0;
   recorder::Budget budget_;
   std::vector<std::unique_ptr<recorder::ThreadRecorder>> recorders_;
   std::vector<recorder::ThreadRecorder*> free_;

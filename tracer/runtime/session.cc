@@ -25,9 +25,12 @@ Session::Session(const filters::Settings& settings)
       code_(journal_, waiting_),
       recorders_(settings),
       facts_(waiting_),
+      iteration_steps_(primary_, iterations_),
       gate_journal_(journal_, board_, stream_, code_, loops_, recorders_.budget(),
                     settings.budget_bytes),
-      summary_gate_(gate_journal_) {}
+      summary_gate_(gate_journal_) {
+  gate_journal_.set_iterations(iteration_steps_);
+}
 
 Session::~Session() = default;
 
@@ -52,9 +55,12 @@ std::unique_ptr<Session> Session::create(const filters::Settings& settings,
 std::string Session::open_journal() {
   spool::Header header{};
   start_.fill(header, spool::kJournalFile);
-  const recorder::SpoolResult result = journal_.file().open(
-      (folder_.spool() + "/journal.spool").c_str(), header,
-      {0, spool::kLoopTableBytes, settings_.chunk_bytes}, recorders_.budget());
+  const recorder::SpoolResult result =
+      journal_.file().open((folder_.spool() + "/journal.spool").c_str(), header,
+                           {.ring_bytes = 0,
+                            .tree_bytes = spool::kLoopTableBytes,
+                            .chunk_bytes = settings_.chunk_bytes},
+                           recorders_.budget());
   if (result == recorder::SpoolResult::kOk) {
     loops_.open(journal_.file().area());
     return {};
@@ -93,6 +99,7 @@ std::string Session::settle(const std::string& archive, std::uint32_t rank,
 void Session::set_metrics(std::string_view text, unsigned count, MetricHook hook) {
   stream_.history().keep_metrics(count);
   metric_hook_ = hook;
+  recorders_.set_counters(count);
   journal_.text(spool::kTextMetrics, text);
 }
 
@@ -290,7 +297,7 @@ void Session::finish() noexcept {
   ThreadRecorder* const primary = primary_.recorder();
   const bool whole = primary == nullptr || !primary->busy();
   if (whole) finish_gate(primary);
-  recorders_.close(board_);
+  recorders_.close(board_, iterations_);
   if (!whole) return;
   code_.put_new_modules();
   facts_.write(journal_);

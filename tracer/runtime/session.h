@@ -25,12 +25,14 @@
 #include "filters/settings.h"
 #include "tracer/recorder/decision_board.h"
 #include "tracer/recorder/handler_safe_mutex.h"
+#include "tracer/recorder/iteration_board.h"
 #include "tracer/recorder/memory_reserve.h"
 #include "tracer/recorder/thread_recorder.h"
 #include "tracer/runtime/code_places.h"
 #include "tracer/runtime/epochs.h"
 #include "tracer/runtime/fact_queue.h"
 #include "tracer/runtime/gate_journal.h"
+#include "tracer/runtime/iteration_steps.h"
 #include "tracer/runtime/join_table.h"
 #include "tracer/runtime/journal_writer.h"
 #include "tracer/runtime/loop_table.h"
@@ -146,12 +148,15 @@ class Session {
                    std::uint64_t ticks) noexcept {
     recorder.sync(epoch, ticks);
     follow(recorder);
+    recorder.pass_in_team(ticks);
+    recorder.follow(iterations_, ticks);
   }
   // The same, where they begin their part of an outermost region.
   std::uint8_t join_epoch(recorder::ThreadRecorder& recorder, std::uint64_t epoch,
                           std::uint64_t ticks) noexcept {
     const std::uint8_t cut = recorder.sync_with_begin(epoch, ticks);
     follow(recorder);
+    recorder.follow(iterations_, ticks);
     return cut;
   }
   void team_cancelled() noexcept { epochs_.team_cancelled(); }
@@ -287,6 +292,7 @@ class Session {
   std::string program_;
   RecordingStart start_;
   recorder::DecisionBoard board_;
+  recorder::IterationBoard iterations_;
 
   // Read by every thread at every event.
   alignas(64) RecordingState state_;
@@ -310,9 +316,10 @@ class Session {
   RecorderPool recorders_;
   FactQueue facts_;
   ProcessFolder folder_;
-  LoopTable loops_;           // the primary thread's
-  GateJournal gate_journal_;  // likewise
-  SummaryGate summary_gate_;  // in its place, if there is nothing but a summary
+  LoopTable loops_;                 // the primary thread's
+  IterationSteps iteration_steps_;  // likewise
+  GateJournal gate_journal_;        // likewise
+  SummaryGate summary_gate_;        // in its place, if there is nothing but a summary
   std::atomic<bool> attach_failed_{false};
   bool finished_ = false;
 };

@@ -83,7 +83,7 @@ TEST_CASE("RecorderPool: recorders - go from one thread to the next") {
   pool.give_back(first);
   CHECK(take() == first);
   pool.wait_until_idle();
-  pool.close(board);
+  pool.close(board, recorder::IterationBoard());
   for (const char* name : {"location-0.spool", "location-1.spool"}) {
     const auto file = spool::SpoolFile::open(bench.folder / name);
     CHECK(file.facts().ended);

@@ -13,6 +13,9 @@ class SummaryGate final : public filters::GateSink {
  public:
   explicit SummaryGate(GateJournal& journal) noexcept : journal_(journal) {}
 
+  void outermost(const filters::OutermostEvent& event) noexcept override {
+    journal_.outermost(event);
+  }
   void loop_body(const filters::LoopMark& mark) noexcept override {
     journal_.loop_body(mark);
   }

@@ -32,6 +32,8 @@ class Summarizer {
         result_.locations_without.push_back(location_reference(first_location, i));
         continue;
       }
+      const spool::IterationRows rows =
+          file.iteration_rows(tree, outcomes[i].team_end, model_.end_ticks());
       tree.end_open(outcomes[i].team_end, model_.end_ticks());
       RunSummary::Location location;
       location.reference = location_reference(first_location, i);
@@ -39,6 +41,7 @@ class Summarizer {
       location.primary = i == model_.primary();
       add(tree, location);
       location.flow = flow_graph_of(file.flow_graph(), model_, table_);
+      add(rows, location.iterations);
       result_.locations.push_back(std::move(location));
     }
     if (!wanted_) result_.locations_without.clear();
@@ -67,6 +70,8 @@ class Summarizer {
     result_.ticks_per_second = model_.ticks_per_second();
     result_.begin = model_.start_ticks();
     result_.end = model_.end_ticks();
+    for (const spool::Metric& metric : model_.journal().user.metrics)
+      result_.counters.push_back({metric.name, metric.unit});
   }
 
   void add(const CallTree& tree, RunSummary::Location& location) {
@@ -105,6 +110,38 @@ class Summarizer {
     }
     for (const auto& [ends, count] : edges)
       location.edges.push_back({ends.first, ends.second, count});
+  }
+
+  void add(const spool::IterationRows& from, base::IterationRows& to) {
+    if (from.rows.empty() || from.damaged) return;
+    std::vector<std::uint64_t> before(from.counters);
+    for (const spool::IterationRows::Row& row : from.rows) {
+      base::IterationRows::Row& out = to.rows.emplace_back();
+      out.begin = row.begin;
+      out.loop = loop_index(row.loop);
+      out.first = row.first;
+      out.count = row.count;
+      out.times = row.times;
+      for (unsigned i = 0; i < counters(from); ++i)
+        out.counters.push_back(row.counters[i] - std::exchange(before[i], row.counters[i]));
+    }
+    to.end = from.rows.back().end;
+  }
+
+  unsigned counters(const spool::IterationRows& rows) const {
+    return std::min(rows.counters, static_cast<unsigned>(result_.counters.size()));
+  }
+
+  std::uint32_t loop_index(std::uint64_t loop) {
+    if (loop == spool::kNoLoopRow) return base::IterationRows::kNoLoop;
+    const auto label = model_.loop_labels().find(static_cast<std::uint32_t>(loop));
+    if (loop == spool::kMixedRow || label == model_.loop_labels().end())
+      return base::IterationRows::kSeveral;
+    const auto next = static_cast<std::uint32_t>(result_.loops.size());
+    const auto [at, is_new] = loop_ids_.try_emplace(label->second.number, next);
+    if (is_new)
+      result_.loops.push_back({label->second.number, label->second.region_name()});
+    return at->second;
   }
 
   static void add_sums(const CallTree::Node& node, RunSummary::Sums& sums) {
@@ -208,6 +245,7 @@ class Summarizer {
       node_ids_;
   std::map<std::uint32_t, std::uint32_t> region_ids_;
   std::map<std::uint32_t, std::uint32_t> site_ids_;
+  std::map<std::uint32_t, std::uint32_t> loop_ids_;
 };
 
 }  // namespace

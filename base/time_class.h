@@ -1,0 +1,30 @@
+// What time is spent for: work, one of OpenMP's overheads, or one of MPI's kinds of calls.
+//
+// Place in the flow: ARCHITECTURE.md, steps 3 (kept by iteration) and 11 (of a profile).
+// Source: OpenMP's four classes of overhead are those of ompP (Furlinger and Moore, OpenMP-centric
+// Performance Analysis of Hybrid Applications, section 3); MPI's are Scalasca's.
+// The numbers are part of the spool's format.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace refrain::base {
+
+enum class TimeClass : std::uint8_t {
+  kUseful,
+  kSynchronization,
+  kImbalance,
+  kLimitedParallelism,
+  kThreadManagement,
+  kMpiPointToPoint,
+  kMpiCollective,
+  kMpiSynchronization,
+  kMpiOneSided,
+  kMpiIo,
+  kMpiManagement,
+  kUnknown,  // of regions that found no place in the summary
+};
+inline constexpr std::size_t kTimeClasses = 12;
+
+}  // namespace refrain::base

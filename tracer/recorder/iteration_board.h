@@ -1,0 +1,80 @@
+// Where the thread that feeds the detector publishes that iterations have begun, for all others to
+// read.
+//
+// Place in the flow: ARCHITECTURE.md, step 5; as DecisionBoard: one writer, any number of readers, no
+// lock. Who is more than kKept steps late misses some; what belonged to them goes to the row before.
+// Units: ticks, epochs. Cost: of a look at count() one load of a line that is written as often as
+// rows begin.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+
+namespace refrain::recorder {
+
+// A row begins.
+struct IterationStep {
+  enum class Kind : std::uint8_t {
+    kIteration,
+    kBetween,  // a phase has ended, and the next has not begun
+    kLeft,     // of the outermost loop
+  };
+  Kind kind = Kind::kIteration;
+  bool first = false;  // iteration of its visit
+  std::uint32_t loop = 0;
+  std::uint64_t number = 0;  // of the iteration, in its visit
+  std::uint64_t total = 0;   // iterations of all loops before it, without broken ones
+  std::uint64_t border = 0;  // how often a visit had begun or ended before
+  std::uint64_t ticks = 0;
+  std::uint64_t epoch = 0;  // the latest at or before it
+};
+
+class IterationBoard {
+ public:
+  static constexpr std::uint64_t kKept = 256;
+
+  // Pairs with the release in publish().
+  std::uint64_t count() const noexcept { return count_.load(std::memory_order_acquire); }
+
+  void publish(const IterationStep& step) noexcept {
+    const std::uint64_t n = count_.load(std::memory_order_relaxed);
+    Slot& slot = slots_[n % kKept];
+    const std::uint64_t words[] = {std::uint64_t{step.loop} << 8 | (step.first ? 4u : 0u) |
+                                       static_cast<std::uint64_t>(step.kind),
+                                   step.number,
+                                   step.total,
+                                   step.border,
+                                   step.ticks,
+                                   step.epoch};
+    for (std::size_t i = 0; i < kWords; ++i)
+      slot[i].store(words[i], std::memory_order_release);
+    count_.store(n + 1, std::memory_order_release);
+  }
+
+  // Step `index` < count(); false if it is no longer kept. (For the orders of memory see
+  // DecisionBoard::read().)
+  bool read(std::uint64_t index, IterationStep& out) const noexcept {
+    const Slot& slot = slots_[index % kKept];
+    std::uint64_t words[kWords];
+    for (std::size_t i = 0; i < kWords; ++i)
+      words[i] = slot[i].load(std::memory_order_acquire);
+    out = {.kind = static_cast<IterationStep::Kind>(words[0] & 3),
+           .first = (words[0] & 4) != 0,
+           .loop = static_cast<std::uint32_t>(words[0] >> 8),
+           .number = words[1],
+           .total = words[2],
+           .border = words[3],
+           .ticks = words[4],
+           .epoch = words[5]};
+    return count_.load(std::memory_order_relaxed) < index + kKept - 1;
+  }
+
+ private:
+  static constexpr std::size_t kWords = 6;
+  using Slot = std::array<std::atomic<std::uint64_t>, kWords>;
+  alignas(64) std::atomic<std::uint64_t> count_{0};
+  alignas(64) std::array<Slot, kKept> slots_{};
+};
+
+}  // namespace refrain::recorder

@@ -1,0 +1,222 @@
+#include "tracer/recorder/iteration_rows.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace refrain::recorder {
+
+using spool::IterationRow;
+using spool::IterationRowsHeader;
+using spool::RowState;
+
+namespace {
+
+constexpr std::uint64_t kRowsAtOnce = 64;  // 8 KiB
+
+constexpr bool is_multiple(std::uint64_t number, unsigned level) noexcept {
+  return (number & ((std::uint64_t{1} << level) - 1)) == 0;
+}
+
+std::uint64_t loop_of(const IterationStep& step) noexcept {
+  return step.loop <= spool::kMostRowLoop ? step.loop : spool::kMixedRow;
+}
+
+}  // namespace
+
+bool IterationRows::open(void* area, std::uint64_t bytes, std::uint64_t most,
+                         unsigned counters, std::uint64_t begin, CallTree::Pages& pages,
+                         std::uint64_t at) noexcept {
+  close();
+  counters_ = std::min(counters, spool::kMostRowCounters);
+  if (bytes < spool::row_offset(spool::kLeastRows, counters_)) return false;
+  const std::uint64_t fit =
+      (bytes - spool::kIterationRowsHeaderBytes) / spool::row_bytes(counters_);
+  const std::uint64_t capacity = std::min({most, fit, spool::kMostRows});
+  if (capacity < spool::kLeastRows) return false;
+  pages_ = &pages;
+  at_ = at;
+  ready_ = rows_ = followed_ = 0;
+  level_ = border_level_ = 0;
+  next_pass_ = 0;
+  passes_ = {};
+  pages_->use_tree(at_, at_ + spool::kIterationRowsHeaderBytes);
+  header_ = static_cast<IterationRowsHeader*>(area);
+  header_->capacity = static_cast<std::uint32_t>(capacity);
+  header_->counters = counters_;
+  header_->begin = begin;
+  header_->times[spool::kOutsideClass] = std::uint64_t{0} - begin;
+  Sums nothing{};
+  nothing.ticks = begin;
+  add(spool::kRowVisit, spool::row_place(spool::kNoLoopRow, 0), 0, nothing);
+  return true;
+}
+
+void IterationRows::set_counters(const std::uint64_t* values, unsigned count) noexcept {
+  if (is_open())
+    std::memcpy(header_->counter_values, values,
+                std::min(count, counters_) * sizeof *values);
+}
+
+IterationRow* IterationRows::row(std::uint64_t index) const noexcept {
+  return reinterpret_cast<IterationRow*>(reinterpret_cast<std::byte*>(header_) +
+                                         spool::row_offset(index, counters_));
+}
+
+IterationRows::Sums IterationRows::sums_at(std::uint64_t ticks,
+                                           const Now& now) const noexcept {
+  Sums sums;
+  sums.ticks = std::max(std::min(ticks, now.ticks), now.since);
+  std::copy_n(header_->times, spool::kRowClasses, sums.times.begin());
+  sums.times[now.cls] += sums.ticks;
+  const std::uint64_t* const counters =
+      now.counters != nullptr ? now.counters : header_->counter_values;
+  std::copy_n(counters, counters_, sums.counters.begin());
+  return sums;
+}
+
+bool IterationRows::step(IterationStep& step, const Now& now) noexcept {
+  if (!is_open()) return false;
+  const Sums sums = sums_at(step.ticks, now);
+  step.ticks = sums.ticks;
+  const bool begun = take(step, sums);
+  followed_ += begun;  // what the others follow is its own
+  return begun;
+}
+
+void IterationRows::pass(std::uint64_t epoch, const Now& now) noexcept {
+  if (!is_open()) return;
+  Sums& sums = passes_[next_pass_++ % kPasses];
+  sums = sums_at(now.ticks, now);
+  sums.epoch = epoch;
+}
+
+// Where the thread passed this epoch, or the first after it that it remembers.
+const IterationRows::Sums* IterationRows::passed(std::uint64_t epoch) const noexcept {
+  const Sums* found = nullptr;
+  for (const Sums& sums : passes_)
+    if (sums.epoch >= epoch && (found == nullptr || sums.epoch < found->epoch))
+      found = &sums;
+  return found;
+}
+
+__attribute__((noinline)) void IterationRows::follow_slow(const IterationBoard& board,
+                                                          std::uint64_t epoch,
+                                                          const Now& now) noexcept {
+  const std::uint64_t count = board.count();
+  if (count - followed_ >= IterationBoard::kKept)
+    followed_ = count - IterationBoard::kKept + 2;
+  for (; followed_ != count; ++followed_) {
+    IterationStep step;
+    if (!board.read(followed_, step)) continue;
+    if (step.epoch > epoch) return;
+    if (!is_open()) continue;
+    const Sums* const pass = passed(step.epoch);
+    take(step, pass != nullptr ? *pass : sums_at(step.ticks, now));
+    set_total(step.total + (step.kind == IterationStep::Kind::kIteration ? 1 : 0));
+  }
+}
+
+// Whether a row has begun, or is another one now.
+bool IterationRows::take(const IterationStep& step, const Sums& sums) noexcept {
+  const bool iteration = step.kind == IterationStep::Kind::kIteration;
+  std::uint64_t kind = step.border << 2 | spool::kRowVisit;
+  std::uint64_t place = spool::row_place(spool::kNoLoopRow, 0);
+  if (iteration) {
+    if (!step.first) kind = spool::kRowIteration;
+    place = spool::row_place(loop_of(step), step.number);
+  } else if (step.kind == IterationStep::Kind::kBetween) {
+    kind = spool::kRowBetween;
+  } else {
+    // The latest row may be what follows the loop already: it began where the iteration began
+    // that broke, or where the last phase ended.
+    IterationRow& last = *row(rows_ - 1);
+    const bool broken =
+        last.total == step.total && spool::loop_of_row(last.place) == loop_of(step);
+    if (broken || last.kind == spool::kRowBetween) {
+      last.place = place;
+      last.kind = kind;
+      return true;
+    }
+  }
+  if (is_kept(kind, place) && rows_ == header_->capacity) merge();
+  if (is_kept(kind, place)) return add(kind, place, step.total, sums), true;
+  IterationRow& last = *row(rows_ - 1);
+  last.place = spool::merged_place(last.place, place);
+  return false;
+}
+
+bool IterationRows::is_kept(std::uint64_t kind, std::uint64_t place) const noexcept {
+  switch (kind & 3) {
+    case spool::kRowIteration:
+      return is_multiple(place >> 16, level_);
+    case spool::kRowVisit:
+      return is_multiple(kind >> 2, border_level_);
+    default:
+      return level_ == 0;
+  }
+}
+
+void IterationRows::add(std::uint64_t kind, std::uint64_t place, std::uint64_t total,
+                        const Sums& sums) noexcept {
+  if (rows_ >= ready_) {
+    const std::uint64_t ready =
+        std::min(rows_ + kRowsAtOnce, std::uint64_t{header_->capacity});
+    pages_->use_tree(at_ + spool::row_offset(rows_, counters_),
+                     at_ + spool::row_offset(ready, counters_));
+    ready_ = ready;
+  }
+  IterationRow* const to = row(rows_);
+  const IterationRow* const last = rows_ == 0 ? nullptr : row(rows_ - 1);
+  // Learned too late: nothing goes backwards.
+  if (last != nullptr && sums.ticks < last->begin) {
+    std::memcpy(static_cast<void*>(to), last, spool::row_bytes(counters_));
+  } else {
+    to->begin = sums.ticks;
+    std::copy_n(sums.times.begin() + 1, spool::kRowClasses - 1, to->times);
+    std::copy_n(sums.counters.begin(), counters_, reinterpret_cast<std::uint64_t*>(to + 1));
+  }
+  to->place = place;
+  to->total = total;
+  to->kind = kind;
+  ++rows_;
+  // Release: complete before it counts, for who reads it meanwhile or after a kill.
+  header_->state.store(RowState{rows_, 0, 0}.word(), std::memory_order_release);
+}
+
+std::uint64_t IterationRows::kept_rows() const noexcept {
+  std::uint64_t kept = 1;
+  for (std::uint64_t i = 1; i < rows_; ++i) {
+    const IterationRow& from = *row(i);
+    kept += is_kept(from.kind, from.place);
+  }
+  return kept;
+}
+
+// Half as many iterations have a row of their own. If that is not enough, half as many begins and
+// ends of visits as well, until a quarter of the rows is free.
+void IterationRows::merge() noexcept {
+  ++level_;
+  while (kept_rows() > rows_ - rows_ / 4 && border_level_ < kMostLevel) {
+    ++border_level_;
+    if (level_ < kMostLevel) ++level_;
+  }
+  std::uint64_t merged = 0;
+  for (std::uint64_t next = 0; next != rows_;) {
+    // All of a row is written where it is not in use any more, but for the place of the first.
+    const IterationRow& from = *row(next);
+    std::uint64_t place = from.place;
+    const std::uint64_t first = next++;
+    while (next != rows_ && !is_kept(row(next)->kind, row(next)->place))
+      place = spool::merged_place(place, row(next++)->place);
+    IterationRow* const to = row(merged++);
+    if (first + 1 != merged)
+      std::memcpy(static_cast<void*>(to), &from, spool::row_bytes(counters_));
+    to->place = place;
+    header_->state.store(RowState{rows_, merged, next}.word(), std::memory_order_release);
+  }
+  rows_ = merged;
+  header_->state.store(RowState{rows_, 0, 0}.word(), std::memory_order_release);
+  header_->merges.store(header_->merges + 1, std::memory_order_relaxed);
+}
+
+}  // namespace refrain::recorder

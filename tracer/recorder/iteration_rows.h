@@ -1,0 +1,107 @@
+// IterationRows: what a location spends its time for, and its counters, iteration by iteration of
+// the outermost loop, whether events are written or not.
+//
+// Place in the flow: ARCHITECTURE.md, steps 3 and 5; part of ThreadRecorder. Layout:
+// spool/iteration_rows_format.h, which also has the source (Furlinger/Moore, section 3).
+//
+// CallTree counts the time of each class as it goes (times()); a row is what these sums were when an
+// iteration began. The thread that feeds the detector knows when one begins. The others learn it
+// from the board, when they pass an epoch: the row begins where they passed the epoch of the
+// iteration (they remember the latest ones), or when the iteration began, if they have been in
+// no region since.
+//
+// When all rows are in use every second iteration's is dropped, from then on only those of every
+// second, fourth, ... iteration (by its number, so that all threads drop the same) are kept.
+// Where that does not help, for there are many short visits, begins and ends of visits are dropped
+// likewise.
+//
+// Thread-safety: one owner; others may read the area at any time. Ownership: none of the area.
+// Units: ticks. Errors: without an area nothing is kept.
+// Cost: of a row a copy of 128 bytes; of an iteration without a row, some stores. Merging is a pass
+// over all rows, each time that there are twice as many iterations.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "spool/iteration_rows_format.h"
+#include "tracer/recorder/call_tree.h"
+#include "tracer/recorder/iteration_board.h"
+
+namespace refrain::recorder {
+
+class IterationRows {
+ public:
+  // What the thread does now.
+  struct Now {
+    std::uint64_t ticks;
+    std::uint64_t since;  // when the class of its time changed last
+    std::uint8_t cls;
+    const std::uint64_t* counters;
+  };
+
+  // `area`: zeros, aligned to 64 bytes, at byte `at` of the area that `pages` makes. False: it is
+  // too small. At most `most` rows, with so many counters; time is counted from `begin` on.
+  bool open(void* area, std::uint64_t bytes, std::uint64_t most, unsigned counters,
+            std::uint64_t begin, CallTree::Pages& pages, std::uint64_t at) noexcept;
+  void close() noexcept { header_ = nullptr; }
+  bool is_open() const noexcept { return header_ != nullptr; }
+
+  // The sums by class, which CallTree changes.
+  std::uint64_t* times() noexcept { return header_ == nullptr ? nullptr : header_->times; }
+  // Latest values of the counters.
+  void set_counters(const std::uint64_t* values, unsigned count) noexcept;
+
+  // Of the thread that feeds the detector: a step, at now.since at the earliest, which becomes
+  // the step's time. Whether a row has begun, so that others should know.
+  bool step(IterationStep& step, const Now& now) noexcept;
+  // One more iteration has begun, or one less, for it broke.
+  void set_total(std::uint64_t total) noexcept {
+    if (is_open()) header_->total.store(total, std::memory_order_relaxed);
+  }
+
+  // Of others: they pass an epoch inside of a team.
+  void pass(std::uint64_t epoch, const Now& now) noexcept;
+  // What was published since, up to this epoch.
+  void follow(const IterationBoard& board, std::uint64_t epoch, const Now& now) noexcept {
+    if (board.count() != followed_) [[unlikely]]
+      follow_slow(board, epoch, now);
+  }
+
+ private:
+  struct Sums {
+    std::uint64_t epoch;
+    std::uint64_t ticks;
+    spool::ClassSums times;
+    std::array<std::uint64_t, spool::kMostRowCounters> counters;
+  };
+  static constexpr std::size_t kPasses = 8;
+  static constexpr unsigned kMostLevel = 60;
+
+  spool::IterationRow* row(std::uint64_t index) const noexcept;
+  Sums sums_at(std::uint64_t ticks, const Now& now) const noexcept;
+  const Sums* passed(std::uint64_t epoch) const noexcept;
+  void follow_slow(const IterationBoard& board, std::uint64_t epoch,
+                   const Now& now) noexcept;
+  bool take(const IterationStep& step, const Sums& sums) noexcept;
+  bool is_kept(std::uint64_t kind, std::uint64_t place) const noexcept;
+  void add(std::uint64_t kind, std::uint64_t place, std::uint64_t total,
+           const Sums& sums) noexcept;
+  std::uint64_t kept_rows() const noexcept;
+  void merge() noexcept;
+
+  spool::IterationRowsHeader* header_ = nullptr;
+  std::uint64_t rows_ = 0;
+  unsigned counters_ = 0;
+  unsigned level_ = 0;         // rows begin with each 2^level-th iteration,
+  unsigned border_level_ = 0;  // and with each 2^border_level-th begin or end of a visit
+  std::uint64_t followed_ = 0;
+  std::uint64_t ready_ = 0;  // rows whose pages are made
+  CallTree::Pages* pages_ = nullptr;
+  std::uint64_t at_ = 0;
+  std::size_t next_pass_ = 0;
+  std::array<Sums, kPasses> passes_{};
+};
+
+}  // namespace refrain::recorder

@@ -1,0 +1,455 @@
+#include "tracer/recorder/iteration_rows.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <map>
+#include <random>
+#include <span>
+#include <vector>
+
+#include "spool/iteration_rows_reader.h"
+
+namespace refrain::recorder {
+namespace {
+
+using Kind = IterationStep::Kind;
+using spool::CallKey;
+
+constexpr std::uint64_t kBegin = 1'000'000'000;
+
+struct Area : CallTree::Pages {
+  explicit Area(std::uint64_t rows, unsigned counters = 0)
+      : words(spool::row_offset(rows, counters) / 64 + 1), tree_words(1 << 14) {
+    REQUIRE(rows_.open(words.data(), words.size() * 64, rows, counters, kBegin, *this, 0));
+    REQUIRE(tree.open(tree_words.data(), tree_words.size() * 64, *this, rows_.times()));
+  }
+  void use_tree(std::uint64_t, std::uint64_t) noexcept override {}
+  IterationRows::Now now(std::uint64_t ticks) const {
+    return {ticks, tree.class_since(), tree.current_class(), nullptr};
+  }
+  spool::IterationRows read(std::uint64_t end) const {
+    return spool::read_iteration_rows(
+        std::as_bytes(std::span(words)),
+        spool::read_call_tree(std::as_bytes(std::span(tree_words))), end, end);
+  }
+
+  struct alignas(64) Word {
+    std::byte bytes[64];
+  };
+  std::vector<Word> words, tree_words;
+  IterationRows rows_;
+  CallTree tree;
+};
+
+CallKey key_of(unsigned which) {
+  constexpr std::uint8_t kImplicitBarrier = 9, kExplicitBarrier = 3;
+  switch (which) {
+    case 0:
+      return CallKey::make(spool::kWorkBegin, 1, 7);
+    case 1:
+      return CallKey::make(spool::kSyncRegionBegin, kExplicitBarrier, 8);
+    case 2:
+      return CallKey::make(spool::kSyncRegionBegin, kImplicitBarrier, 9);
+    case 3:
+      return CallKey::make(spool::kParallelBegin, 0, 10);
+    default:
+      return CallKey::make(spool::kMpiEnter, 0, 11);
+  }
+}
+
+// A program that does something in each iteration, and what the rows must be: kept the plain way,
+// a row for each iteration.
+class Program {
+ public:
+  struct Iteration {
+    std::uint64_t begin;
+    std::uint64_t loop;
+    std::uint64_t number;
+    std::array<std::int64_t, spool::kRowClasses> times{};
+  };
+
+  Program(Area& area, unsigned seed) : area_(area), random_(seed) {
+    open_row(spool::kNoLoopRow, 0);
+  }
+
+  void work() {
+    for (int i = 0; i < 6; ++i) {
+      spend(1 + random_() % 50);
+      if (open_.size() < 4 && random_() % 2 == 0) {
+        area_.tree.enter(key_of(random_() % 5), ticks_);
+        open_.push_back(area_.tree.current_class());
+      } else if (!open_.empty()) {
+        area_.tree.leave(ticks_);
+        open_.pop_back();
+      }
+      CHECK(area_.tree.current_class() == cls());
+    }
+  }
+  void iteration(std::uint32_t loop, std::uint64_t number, bool first) {
+    IterationStep step{.first = first, .loop = loop, .number = number, .total = total_++};
+    if (first) step.border = ++borders_;
+    take(step);
+    open_row(loop, number);
+  }
+  void left(std::uint32_t loop, std::uint64_t complete) {
+    take({.kind = Kind::kLeft,
+          .loop = loop,
+          .number = complete,
+          .total = total_,
+          .border = ++borders_});
+    open_row(spool::kNoLoopRow, 0);
+  }
+  std::uint64_t ticks() const { return ticks_; }
+  std::uint64_t iterations() const { return total_; }
+  const std::vector<Iteration>& expected() const { return rows_; }
+
+ private:
+  std::uint8_t cls() const {
+    return open_.empty() ? std::uint8_t{spool::kOutsideClass} : open_.back();
+  }
+  void spend(std::uint64_t ticks) {
+    ticks_ += ticks;
+    rows_.back().times[cls()] += static_cast<std::int64_t>(ticks);
+  }
+  void open_row(std::uint64_t loop, std::uint64_t number) {
+    rows_.push_back({ticks_, loop, number, {}});
+  }
+  void take(IterationStep step) {
+    step.ticks = ticks_;
+    area_.rows_.set_total(total_);
+    area_.rows_.step(step, area_.now(ticks_));
+  }
+
+  Area& area_;
+  std::mt19937_64 random_;
+  std::uint64_t ticks_ = kBegin;
+  std::uint64_t total_ = 0, borders_ = 0;
+  std::vector<std::uint8_t> open_;
+  std::vector<Iteration> rows_;
+};
+
+// Each row is the sum of the iterations from its begin to its end.
+void compare(const spool::IterationRows& rows, const Program& program) {
+  REQUIRE_FALSE(rows.damaged);
+  REQUIRE_FALSE(rows.rows.empty());
+  CHECK(rows.rows.front().begin == kBegin);
+  CHECK(rows.rows.back().end == program.ticks());
+  std::size_t next = 0;
+  std::uint64_t iterations = 0;
+  for (const spool::IterationRows::Row& row : rows.rows) {
+    std::array<std::int64_t, spool::kRowClasses> times{};
+    std::uint64_t count = 0;
+    const auto& all = program.expected();
+    REQUIRE(next < all.size());
+    CHECK(all[next].begin == row.begin);
+    for (; next != all.size() && (all[next].begin < row.end || &row == &rows.rows.back());
+         ++next) {
+      count += all[next].loop != spool::kNoLoopRow;
+      if (count == 1 && all[next].loop != spool::kNoLoopRow &&
+          row.loop != spool::kMixedRow) {
+        CHECK(row.loop == all[next].loop);
+        CHECK(row.first == all[next].number);
+      }
+      for (std::size_t i = 0; i < times.size(); ++i) times[i] += all[next].times[i];
+    }
+    CHECK(row.times == times);
+    CHECK(row.count == count);
+    iterations += row.count;
+  }
+  CHECK(next == program.expected().size());
+  CHECK(iterations == program.iterations());
+}
+
+TEST_CASE("IterationRows: one loop - a row for each iteration, with all of its time") {
+  Area area(100);
+  Program program(area, 1);
+  program.work();
+  for (std::uint64_t i = 3; i < 40; ++i) {
+    program.iteration(5, i, i == 3);
+    program.work();
+    program.work();
+  }
+  program.left(5, 40);
+  program.work();
+  const auto rows = area.read(program.ticks());
+  CHECK(rows.rows.size() == 39);
+  compare(rows, program);
+}
+
+TEST_CASE("IterationRows: more iterations than rows - merged two by two, sums as before") {
+  for (const std::uint64_t capacity : {16, 17, 50, 64}) {
+    for (unsigned seed = 1; seed <= 8; ++seed) {
+      CAPTURE(capacity, seed);
+      Area area(capacity);
+      Program program(area, seed);
+      std::mt19937_64 random(seed);
+      for (std::uint32_t visit = 0; visit < 1 + seed % 4; ++visit) {
+        const std::uint64_t first = random() % 5, count = 1 + random() % 1500;
+        program.work();
+        for (std::uint64_t i = 0; i < count; ++i) {
+          program.iteration(visit, first + i, i == 0);
+          program.work();
+        }
+        program.left(visit, first + count);
+      }
+      program.work();
+      const auto rows = area.read(program.ticks());
+      CHECK(rows.rows.size() <= capacity);
+      CHECK(rows.rows.size() > capacity / 4);
+      compare(rows, program);
+    }
+  }
+}
+
+TEST_CASE("IterationRows: very many short visits - merged as well, sums as before") {
+  Area area(32);
+  Program program(area, 9);
+  for (std::uint32_t visit = 0; visit < 2000; ++visit) {
+    program.work();
+    for (std::uint64_t i = 0; i < 3; ++i) {
+      program.iteration(visit % 2, i, i == 0);
+      program.work();
+    }
+    program.left(visit % 2, 3);
+  }
+  const auto rows = area.read(program.ticks());
+  CHECK(rows.rows.size() <= 32);
+  CHECK(rows.rows.size() > 8);
+  CHECK(std::any_of(rows.rows.begin(), rows.rows.end(),
+                    [](const auto& row) { return row.loop == spool::kMixedRow; }));
+  compare(rows, program);
+}
+
+TEST_CASE(
+    "IterationRows: threads with tables of different sizes - begins of the coarser one") {
+  Area fine(256), coarse(32);
+  Program a(fine, 3), b(coarse, 3);
+  for (std::uint64_t i = 0; i < 3000; ++i) {
+    for (Program* program : {&a, &b}) {
+      program->iteration(1, i, i == 0);
+      program->work();
+    }
+  }
+  std::vector<std::uint64_t> begins;
+  for (const auto& row : fine.read(a.ticks()).rows) begins.push_back(row.begin);
+  for (const auto& row : coarse.read(b.ticks()).rows)
+    CHECK(std::binary_search(begins.begin(), begins.end(), row.begin));
+}
+
+TEST_CASE("IterationRows: killed at any moment of a merge - the sums are there") {
+  Area area(32);
+  Program program(area, 4);
+  for (std::uint64_t i = 0; i < 31; ++i) {
+    program.iteration(1, i, i == 0);
+    program.work();
+  }
+  const auto before = area.read(program.ticks());
+  REQUIRE(before.rows.size() == 32);
+  // As merge() does, with the row that comes next torn.
+  auto* const header = reinterpret_cast<spool::IterationRowsHeader*>(area.words.data());
+  auto* const rows = reinterpret_cast<spool::IterationRow*>(
+      reinterpret_cast<std::byte*>(header) + spool::kIterationRowsHeaderBytes);
+  for (std::uint64_t merged = 1; merged < 16; ++merged) {
+    rows[merged] = rows[2 * merged];
+    header->state.store(spool::RowState{32, merged + 1, 2 * merged + 2}.word());
+    spool::IterationRow& torn = rows[merged + 1];
+    const spool::IterationRow whole = torn;
+    if (merged + 1 < 16) torn.begin = 7;
+    const auto read = area.read(program.ticks());
+    torn = whole;
+    REQUIRE_FALSE(read.damaged);
+    CHECK(read.rows.size() == 32 - merged - 1);
+    std::array<std::int64_t, spool::kRowClasses> sums{}, all{};
+    for (std::size_t i = 0; i < sums.size(); ++i) {
+      for (const auto& row : read.rows) sums[i] += row.times[i];
+      for (const auto& row : before.rows) all[i] += row.times[i];
+    }
+    CHECK(sums == all);
+  }
+}
+
+TEST_CASE("IterationRows: an iteration that breaks - its row is what follows the loop") {
+  Area area(100);
+  std::uint64_t ticks = kBegin;
+  const auto step = [&](IterationStep step) {
+    step.ticks = ticks += 10;
+    return area.rows_.step(step, area.now(ticks));
+  };
+  CHECK(step({.first = true, .loop = 2, .number = 0, .total = 0, .border = 1}));
+  CHECK(step({.loop = 2, .number = 1, .total = 1}));
+  CHECK(step({.kind = Kind::kLeft, .loop = 2, .number = 1, .total = 1, .border = 2}));
+  area.rows_.set_total(1);
+  const auto rows = area.read(ticks + 100).rows;
+  REQUIRE(rows.size() == 3);
+  CHECK(rows[1].loop == 2);
+  CHECK(rows[1].count == 1);
+  CHECK(rows[2].loop == spool::kNoLoopRow);
+  CHECK(rows[2].count == 0);
+  CHECK(rows[2].begin == kBegin + 20);
+  CHECK(rows[2].end == kBegin + 130);
+}
+
+TEST_CASE("IterationRows: phases - what lies between them has rows of its own") {
+  Area area(16);
+  std::uint64_t ticks = kBegin, total = 0;
+  const auto step = [&](IterationStep step) {
+    step.ticks = ticks += 10;
+    area.rows_.step(step, area.now(ticks));
+  };
+  for (std::uint64_t i = 0; i < 6; ++i) {
+    step({.first = i == 0, .loop = 2, .number = i, .total = total, .border = 1});
+    area.rows_.set_total(++total);
+    step({.kind = Kind::kBetween, .loop = 2, .total = total});
+  }
+  step({.kind = Kind::kLeft, .loop = 2, .number = 6, .total = total, .border = 2});
+  auto rows = area.read(ticks).rows;
+  REQUIRE(rows.size() == 13);
+  for (std::size_t i = 1; i < rows.size(); ++i) {
+    CHECK(rows[i].count == i % 2);
+    CHECK(rows[i].loop == (i % 2 == 1 ? 2 : spool::kNoLoopRow));
+    CHECK(rows[i].begin == kBegin + 10 * i);
+  }
+}
+
+TEST_CASE("IterationRows: other threads - rows begin where they passed the epoch") {
+  IterationBoard board;
+  Area area(64);
+  const CallKey task = CallKey::make(spool::kImplicitTaskBegin, 0, 1);
+  const auto publish = [&](std::uint64_t number, std::uint64_t epoch, std::uint64_t ticks) {
+    board.publish({.first = number == 0,
+                   .loop = 3,
+                   .number = number,
+                   .total = number,
+                   .border = 1,
+                   .ticks = ticks,
+                   .epoch = epoch});
+  };
+  // Before its region begins: when the iteration did, for it was idle.
+  publish(0, 1, kBegin + 100);
+  area.rows_.follow(board, 1, area.now(kBegin + 130));
+  area.tree.enter(task, kBegin + 130);
+  // In a region: iterations begin after a barrier, which it has passed before it is known.
+  area.rows_.pass(2, area.now(kBegin + 200));
+  area.rows_.follow(board, 2, area.now(kBegin + 200));
+  publish(1, 2, kBegin + 205);
+  area.tree.enter(key_of(1), kBegin + 250);
+  area.tree.leave(kBegin + 300);
+  area.rows_.pass(3, area.now(kBegin + 300));
+  area.rows_.follow(board, 3, area.now(kBegin + 300));
+  // Of a later epoch: not yet.
+  publish(2, 5, kBegin + 400);
+  area.rows_.follow(board, 3, area.now(kBegin + 310));
+  area.tree.leave(kBegin + 350);
+  // While it slept.
+  publish(3, 6, kBegin + 500);
+  area.rows_.follow(board, 7, area.now(kBegin + 600));
+  const auto rows = area.read(kBegin + 700).rows;
+  REQUIRE(rows.size() == 5);
+  const auto useful = static_cast<std::size_t>(base::TimeClass::kUseful);
+  const auto sync = static_cast<std::size_t>(base::TimeClass::kSynchronization);
+  const std::uint64_t begins[] = {0, 100, 200, 400, 500};
+  const std::int64_t outside[] = {100, 30, 50, 100, 200}, inside[] = {0, 70, 100, 0, 0},
+                     waits[] = {0, 0, 50, 0, 0};
+  for (std::size_t i = 0; i < 5; ++i) {
+    CHECK(rows[i].begin == kBegin + begins[i]);
+    CHECK(rows[i].times[spool::kOutsideClass] == outside[i]);
+    CHECK(rows[i].times[useful] == inside[i]);
+    CHECK(rows[i].times[sync] == waits[i]);
+    CHECK(rows[i].count == (i == 0 ? 0 : 1));
+  }
+}
+
+TEST_CASE("IterationRows: a thread that is far behind - its row covers what it missed") {
+  IterationBoard board;
+  Area area(1000);
+  for (std::uint64_t i = 0; i < 600; ++i)
+    board.publish({.first = i == 0,
+                   .loop = 3,
+                   .number = i,
+                   .total = i,
+                   .ticks = kBegin + 10 * i,
+                   .epoch = i});
+  area.rows_.follow(board, 600, area.now(kBegin + 6000));
+  const auto rows = area.read(kBegin + 7000).rows;
+  CHECK(rows.size() == IterationBoard::kKept - 1);
+  CHECK(rows[0].count == 600 - IterationBoard::kKept + 2);
+  CHECK(rows[1].first == 600 - IterationBoard::kKept + 2);
+  CHECK(rows.back().count == 1);
+}
+
+TEST_CASE("IterationRows: counters - what they were at the end of each row") {
+  Area area(64, 2);
+  std::uint64_t ticks = kBegin;
+  for (std::uint64_t i = 0; i < 5; ++i) {
+    const std::uint64_t values[] = {100 * i, i};
+    area.rows_.set_counters(values, 2);
+    IterationStep step{
+        .first = i == 0, .loop = 1, .number = i, .total = i, .ticks = ticks += 5};
+    area.rows_.step(step, area.now(ticks));
+  }
+  const std::uint64_t last[] = {1000, 9};
+  area.rows_.set_counters(last, 2);
+  const auto rows = area.read(ticks + 5).rows;
+  REQUIRE(rows.size() == 6);
+  for (std::uint64_t i = 0; i < 5; ++i) {
+    CHECK(rows[i].counters == std::vector<std::uint64_t>{100 * i, i});
+  }
+  CHECK(rows[5].counters == std::vector<std::uint64_t>{1000, 9});
+}
+
+TEST_CASE("IterationRows: killed between the stores of a change - complete up to there") {
+  Area area(64);
+  area.tree.enter(key_of(0), kBegin + 100);
+  auto* const header = reinterpret_cast<spool::IterationRowsHeader*>(area.words.data());
+  area.tree.enter(key_of(1), kBegin + 150);
+  header->times[static_cast<std::size_t>(base::TimeClass::kSynchronization)] +=
+      kBegin + 150;
+  const auto rows = area.read(kBegin + 200).rows;
+  REQUIRE(rows.size() == 1);
+  CHECK(rows[0].times[spool::kOutsideClass] == 100);
+  CHECK(rows[0].times[0] == 50);
+  CHECK(rows[0].times[static_cast<std::size_t>(base::TimeClass::kSynchronization)] == 50);
+}
+
+TEST_CASE("IterationRows: damaged areas - nothing is read from outside of them") {
+  Area area(64, 1);
+  Program program(area, 2);
+  for (std::uint64_t i = 0; i < 50; ++i) {
+    program.iteration(1, i, i == 0);
+    program.work();
+  }
+  const auto bytes = std::as_bytes(std::span(area.words));
+  const spool::CallTree none;
+  for (std::size_t size = 0; size < bytes.size(); size += 61)
+    (void)spool::read_iteration_rows(bytes.first(size), none, program.ticks(),
+                                     program.ticks());
+  std::mt19937_64 random(6);
+  for (int i = 0; i < 3000; ++i) {
+    std::vector<Area::Word> copy = area.words;
+    auto* const at = reinterpret_cast<std::byte*>(copy.data());
+    const std::size_t most = i % 2 == 0 ? 256 : bytes.size();
+    for (int k = 0; k < 3; ++k) at[random() % most] = static_cast<std::byte>(random());
+    const auto read = spool::read_iteration_rows(std::as_bytes(std::span(copy)), none,
+                                                 program.ticks(), program.ticks());
+    for (std::size_t k = 1; k < read.rows.size(); ++k)
+      REQUIRE(read.rows[k].begin == read.rows[k - 1].end);
+  }
+}
+
+TEST_CASE("IterationRows: no room - nothing is kept, nothing happens") {
+  struct : CallTree::Pages {
+    void use_tree(std::uint64_t, std::uint64_t) noexcept override {}
+  } pages;
+  alignas(64) static std::byte area[8192];
+  IterationRows rows;
+  CHECK_FALSE(rows.open(area, 4096, 4096, 0, kBegin, pages, 0));
+  CHECK_FALSE(rows.open(area, sizeof area, 4, 0, kBegin, pages, 0));
+  IterationStep step;
+  CHECK_FALSE(rows.step(step, {kBegin, kBegin, 0, nullptr}));
+  rows.pass(1, {kBegin, kBegin, 0, nullptr});
+  CHECK(rows.times() == nullptr);
+}
+
+}  // namespace
+}  // namespace refrain::recorder

@@ -1,0 +1,64 @@
+#include "tracer/runtime/iteration_steps.h"
+
+#include "tracer/recorder/clock.h"
+
+namespace refrain::runtime {
+
+using filters::OutermostEvent;
+using periodicity::LoopEventKind;
+using recorder::IterationStep;
+
+void IterationSteps::on(const OutermostEvent& event) noexcept {
+  switch (event.kind) {
+    case LoopEventKind::kFound:
+      open_ = false;
+      found_position_ = event.next;
+      return;
+    case LoopEventKind::kIteration:
+      return iteration(event);
+    case LoopEventKind::kIterationEnd:
+      if (open_)
+        take({.kind = IterationStep::Kind::kBetween, .loop = event.loop, .total = total_},
+             event);
+      return;
+    case LoopEventKind::kLeft:
+      return left(event);
+    default:
+      return;
+  }
+}
+
+void IterationSteps::iteration(const OutermostEvent& event) noexcept {
+  // What the loop was before it was known is over.
+  if (!open_ && event.next == found_position_ && event.position + 1 != event.next) return;
+  IterationStep step{
+      .first = !open_, .loop = event.loop, .number = event.iteration, .total = total_};
+  if (!open_) step.border = ++borders_;
+  open_ = true;
+  number_ = event.iteration;
+  ++total_;
+  take(step, event);
+}
+
+void IterationSteps::left(const OutermostEvent& event) noexcept {
+  if (!open_) return;
+  open_ = false;
+  if (event.iteration <= number_ && total_ != 0) --total_;  // the last one broke
+  take({.kind = IterationStep::Kind::kLeft,
+        .loop = event.loop,
+        .number = event.iteration,
+        .total = total_,
+        .border = ++borders_},
+       event);
+}
+
+void IterationSteps::take(IterationStep step, const OutermostEvent& event) noexcept {
+  recorder::ThreadRecorder* const primary = primary_.recorder();
+  if (primary == nullptr) return;
+  step.ticks = event.ticks;
+  step.epoch = event.epoch;
+  const std::uint64_t now = event.at_end ? recorder::Clock::now() : event.now;
+  if (primary->step(step, total_, now)) board_.publish(step);
+}
+
+}  // namespace refrain::runtime

@@ -1,0 +1,40 @@
+// Makes rows of the iterations of outermost loops: of the primary thread at once, of the others by
+// the board.
+//
+// Place in the flow: ARCHITECTURE.md, step 5: called by the gate's sink for loop events of level 0.
+// Iterations that were before the detector knew the loop have no rows, but those of phases have.
+// Thread-safety: the primary thread's. Ownership: none. Units: ticks.
+// Cost: some stores an iteration; a row more where one begins.
+#pragma once
+
+#include <cstdint>
+
+#include "filters/iteration_gate.h"
+#include "tracer/recorder/iteration_board.h"
+#include "tracer/recorder/thread_recorder.h"
+#include "tracer/runtime/primary_thread.h"
+
+namespace refrain::runtime {
+
+class IterationSteps {
+ public:
+  IterationSteps(const PrimaryThread& primary, recorder::IterationBoard& board) noexcept
+      : primary_(primary), board_(board) {}
+
+  void on(const filters::OutermostEvent& event) noexcept;
+
+ private:
+  void iteration(const filters::OutermostEvent& event) noexcept;
+  void left(const filters::OutermostEvent& event) noexcept;
+  void take(recorder::IterationStep step, const filters::OutermostEvent& event) noexcept;
+
+  const PrimaryThread& primary_;
+  recorder::IterationBoard& board_;
+  bool open_ = false;                 // some iteration of this visit has been counted
+  std::uint64_t found_position_ = 0;  // after the symbol by which the loop was found
+  std::uint64_t number_ = 0;          // of the latest
+  std::uint64_t total_ = 0;           // iterations that were counted
+  std::uint64_t borders_ = 0;         // begins and ends of visits
+};
+
+}  // namespace refrain::runtime
