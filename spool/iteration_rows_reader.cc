@@ -126,6 +126,7 @@ class Reader {
     if (open.in_team) {
       until = std::clamp(tree_.nodes[open.inner].enter_ticks, team_end, end);
       times[class_of(open.outside)] += end - until;
+      end_team(cls, class_of(open.outside), until);
     }
     times[cls] += until;
     Begin last;
@@ -136,6 +137,16 @@ class Reader {
     if (!begins_.empty() && begins_.back().row.begin > end)
       last.row.begin = begins_.back().row.begin;
     begins_.push_back(std::move(last));
+  }
+
+  // Rows that begin after the end of the team did so while the thread had not learned of it.
+  void end_team(std::size_t inside, std::size_t outside, std::uint64_t team_end) {
+    for (auto at = begins_.rbegin(); at != begins_.rend(); ++at) {
+      if (at->row.begin <= team_end) return;
+      const std::uint64_t late = at->row.begin - team_end;
+      if (inside != 0) at->row.times[inside - 1] -= late;
+      if (outside != 0) at->row.times[outside - 1] += late;
+    }
   }
 
   void add(const Begin& from, const Begin& to) {

@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "test/support/files.h"
+#include "test/support/iteration_checks.h"
 #include "test/support/summary_checks.h"
 #include "test/support/trace_checks.h"
 
@@ -180,9 +181,10 @@ Trace read_checked(const fs::path& archive) {
   CHECK(text(check_all(result)) == "");
   CHECK(text(check_otf2_print(archive)) == "");
   CHECK(text(check_python_reader(archive)) == "");
-  const auto summaries = base::read_summaries(archive);
+  const auto summaries = base::read_summaries(archive, base::Iterations::kRead);
   if (!summaries.empty())
     CHECK(text(check_summary(result, summaries, kind_of(result))) == "");
+  CHECK(text(check_rows(summaries)) == "");
   return result;
 }
 

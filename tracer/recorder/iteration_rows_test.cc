@@ -412,6 +412,32 @@ TEST_CASE("IterationRows: killed between the stores of a change - complete up to
   CHECK(rows[0].times[static_cast<std::size_t>(base::TimeClass::kSynchronization)] == 50);
 }
 
+TEST_CASE("IterationRows: rows after the end of a team that a thread has not learned of") {
+  IterationBoard board;
+  Area area(64);
+  area.tree.enter(CallKey::make(spool::kImplicitTaskBegin, 0, 1), kBegin + 100);
+  area.tree.enter(key_of(2), kBegin + 150);
+  for (std::uint64_t i = 0; i < 3; ++i)
+    board.publish({.first = i == 0,
+                   .loop = 3,
+                   .number = i,
+                   .total = i,
+                   .ticks = kBegin + 200 + 100 * i,
+                   .epoch = 9});
+  area.rows_.follow(board, 9, area.now(kBegin + 500));
+  const auto rows = spool::read_iteration_rows(
+      std::as_bytes(std::span(area.words)),
+      spool::read_call_tree(std::as_bytes(std::span(area.tree_words))), kBegin + 220,
+      kBegin + 600);
+  REQUIRE(rows.rows.size() == 4);
+  const auto imbalance = static_cast<std::size_t>(base::TimeClass::kImbalance);
+  const std::int64_t inside[] = {50, 20, 0, 0}, outside[] = {100, 80, 100, 200};
+  for (std::size_t i = 0; i < 4; ++i) {
+    CHECK(rows.rows[i].times[imbalance] == inside[i]);
+    CHECK(rows.rows[i].times[spool::kOutsideClass] == outside[i]);
+  }
+}
+
 TEST_CASE("IterationRows: damaged areas - nothing is read from outside of them") {
   Area area(64, 1);
   Program program(area, 2);

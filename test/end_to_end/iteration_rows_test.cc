@@ -1,0 +1,217 @@
+// Rows of iterations in the summary: exact, for written and skipped iterations, of runs that end and of
+// such as are killed. (That they agree with the call tree is checked for every archive that a test
+// reads, traced.h.)
+#include <signal.h>
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+
+#include "base/run_summary.h"
+#include "test/end_to_end/left_behind.h"
+#include "test/end_to_end/mpi_run.h"
+#include "test/end_to_end/traced.h"
+#include "test/support/files.h"
+#include "test/support/iteration_checks.h"
+
+namespace refrain::test {
+namespace {
+
+using base::IterationRows;
+using base::RunSummary;
+
+std::vector<RunSummary> rows_of(const std::filesystem::path& archive) {
+  return base::read_summaries(archive, base::Iterations::kRead);
+}
+
+// Of the loop that has most iterations on a location.
+struct Longest {
+  std::uint32_t loop = IterationRows::kNoLoop;
+  std::uint64_t first = ~std::uint64_t{0};  // iteration of a row
+  std::uint64_t iterations = 0;
+  std::size_t rows = 0;
+};
+Longest longest(const IterationRows& rows, std::size_t loops) {
+  std::vector<Longest> all(loops);
+  Longest most;
+  for (const IterationRows::Row& row : rows.rows) {
+    if (row.loop >= loops) continue;
+    Longest& loop = all[row.loop];
+    loop.loop = row.loop;
+    loop.first = std::min(loop.first, row.first);
+    loop.iterations += row.count;
+    ++loop.rows;
+    if (loop.iterations > most.iterations) most = loop;
+  }
+  return most;
+}
+
+}  // namespace
+
+TEST_CASE("Iteration rows: OpenMP - time by class as the events of the same run say") {
+  const char* program = GENERATE("cg_clang", "cg_gcc", "tasks_clang", "phases_gcc",
+                                 "irregular_clang", "shortloop_gcc", "heat_gfortran");
+  const int threads = GENERATE(1, 2);
+  CAPTURE(program, threads);
+  TemporaryFolder folder;
+  Job job{.program = program, .threads = threads};
+  job.settings["LIMIT"] = "0";
+  const Traced whole = trace(job, folder / "archive");
+  const auto summaries = rows_of(folder / "archive");
+  REQUIRE(summaries.size() == 1);
+  REQUIRE(summaries[0].locations.size() == static_cast<std::size_t>(threads));
+  CHECK(text(check_rows(summaries)) == "");
+  CHECK(text(check_rows_by_events(whole.trace, summaries)) == "");
+  for (const auto& location : summaries[0].locations)
+    CHECK(location.iterations.rows.size() > 3);
+}
+
+TEST_CASE("Iteration rows: MPI - time by class as the events of the same run say") {
+  const char* program = GENERATE("ring_gcc", "halo_clang", "persistent_gcc",
+                                 "allreduce_gcc", "onesided_gcc", "hybrid_clang");
+  const int ranks = GENERATE(1, 2, 4);
+  CAPTURE(program, ranks);
+  TemporaryFolder folder;
+  MpiJob job{.program = program, .ranks = ranks};
+  if (std::string(program).starts_with("hybrid")) job.threads = 2;
+  job.settings = {{"LIMIT", "0"}};
+  const Traced whole = trace_mpi(job, MpiWay::kInside, folder / "archive");
+  const auto summaries = rows_of(folder / "archive");
+  REQUIRE(summaries.size() == static_cast<std::size_t>(ranks));
+  CHECK(text(check_rows(summaries)) == "");
+  CHECK(text(check_rows_by_events(whole.trace, summaries)) == "");
+}
+
+TEST_CASE("Iteration rows: skipped iterations - all that came after the detection") {
+  const int threads = GENERATE(1, 2);
+  const char* rows = GENERATE("4096", "100");
+  CAPTURE(threads, rows);
+  constexpr std::uint64_t kIterations = 20000;
+  TemporaryFolder folder;
+  Job job{.program = "shortloop_gcc",
+          .arguments = {std::to_string(kIterations), "100"},
+          .threads = threads,
+          .settings = {{"LIMIT", "10"}, {"MIN_GAP", "0"}, {"SUMMARY_ITERATIONS", rows}}};
+  const Result result = run_job(job, Way::kRun, folder / "archive");
+  INFO(result.errors);
+  REQUIRE(result.exit_status == 0);
+  const auto summaries = rows_of(folder / "archive");
+  REQUIRE(summaries.size() == 1);
+  CHECK(text(check_rows(summaries)) == "");
+  const RunSummary& summary = summaries[0];
+  REQUIRE(summary.locations.size() == static_cast<std::size_t>(threads));
+  Longest of_first;
+  for (const auto& location : summary.locations) {
+    const Longest loop = longest(location.iterations, summary.loops.size());
+    CHECK(loop.first < 10);  // detected
+    CHECK(loop.first + loop.iterations == kIterations);
+    CHECK(location.iterations.rows.size() <= std::stoull(rows));
+    CHECK(location.iterations.rows.size() > std::stoull(rows) / 4);
+    // All threads have the same rows, as far as they go.
+    if (location.number == 0) of_first = loop;
+    CHECK(loop.first == of_first.first);
+    CHECK(loop.rows == of_first.rows);
+  }
+}
+
+TEST_CASE("Iteration rows: counters - what each thread counted in each iteration") {
+  const int limit = GENERATE(0, 4);
+  CAPTURE(limit);
+  TemporaryFolder folder;
+  const Job job{"test/programs/user/counters_clang_openmp",
+                {"60"},
+                2,
+                {{"LIMIT", std::to_string(limit)},
+                 {"MIN_GAP", "0"},
+                 {"SLOW_FACTOR", "0"},
+                 {"COUNTERS", "sde:::demo::mine,sde:::demo::all"}}};
+  trace(job, folder / "archive");
+  const auto summaries = rows_of(folder / "archive");
+  REQUIRE(summaries.size() == 1);
+  const RunSummary& summary = summaries[0];
+  REQUIRE(summary.counters == std::vector<base::SummaryCounter>{{"sde:::demo::mine", "#"},
+                                                                {"sde:::demo::all", "#"}});
+  REQUIRE(summary.locations.size() == 2);
+  for (const auto& location : summary.locations) {
+    const auto& rows = location.iterations.rows;
+    const Longest loop = longest(location.iterations, summary.loops.size());
+    CHECK(loop.first + loop.iterations == 60);
+    REQUIRE(loop.iterations > 50);
+    std::uint64_t mine = 0, all = 0;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      REQUIRE(rows[i].counters.size() == 2);
+      mine += rows[i].counters[0];
+      all += rows[i].counters[1];
+      // What the last iteration counted is read when the program ends.
+      if (rows[i].loop != loop.loop || rows[i].first == 59) continue;
+      CHECK(rows[i].count == 1);
+      CHECK(rows[i].counters[0] == (location.number == 0 ? 3 : 5));
+      if (location.number == 0) CHECK(rows[i].counters[1] == 100);
+    }
+    CHECK(mine <= 60 * (location.number == 0 ? 3 : 5));
+    CHECK(all <= 6000);
+  }
+}
+
+TEST_CASE("Iteration rows: phases - each one, and what lies between") {
+  TemporaryFolder folder;
+  const Job job{
+      "test/programs/user/counters_gcc",
+      {"60"},
+      1,
+      {{"LIMIT", "4"}, {"MIN_GAP", "0"}, {"COUNTERS", "sde:::demo::mine,sde:::demo::all"}}};
+  trace(job, folder / "archive");
+  const auto summaries = rows_of(folder / "archive");
+  REQUIRE(summaries.size() == 1);
+  const auto& rows = summaries[0].locations.at(0).iterations.rows;
+  REQUIRE(summaries[0].loops.size() == 1);
+  CHECK(summaries[0].loops[0].name == "step");
+  std::uint64_t number = 0;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i].loop != 0) continue;
+    CHECK(rows[i].first == number++);
+    CHECK(rows[i].count == 1);
+    CHECK(rows[i].counters == std::vector<std::uint64_t>{3, 0});
+  }
+  CHECK(number == 60);
+}
+
+TEST_CASE("Iteration rows: killed - what there was, as the call tree has it") {
+  const long kills = number_from_environment("REFRAIN_TEST_KILLS", 4);
+  for (long i = 0; i < kills; ++i) {
+    TemporaryFolder folder;
+    Job job{.program = "shortloop_clang",
+            .arguments = {"100000000", "1000", "200"},
+            .threads = 2,
+            .settings = {{"LIMIT", i % 2 == 0 ? "0" : "10"}, {"SUMMARY_ITERATIONS", "64"}}};
+    job.kill_signal = SIGKILL;
+    job.kill_after = std::chrono::milliseconds(150 + 37 * i);
+    const Result result = run_job(job, Way::kRun, folder / "archive");
+    REQUIRE(result.signal == SIGKILL);
+    const Result recovered = run_refrain({"recover", (folder / "archive").string()});
+    INFO(recovered.errors);
+    REQUIRE(recovered.exit_status == 0);
+    const auto summaries = rows_of(folder / "archive");
+    REQUIRE(summaries.size() == 1);
+    CHECK_FALSE(summaries[0].complete);
+    CHECK(text(check_rows(summaries)) == "");
+    for (const auto& location : summaries[0].locations) {
+      CHECK(location.iterations.rows.size() > 8);
+      CHECK(location.iterations.rows.size() <= 64);
+      CHECK(iterations_in(location.iterations) > 100);
+    }
+  }
+}
+
+TEST_CASE("Iteration rows: switched off - none, and a summary all the same") {
+  TemporaryFolder folder;
+  Job job{.program = "cg_clang", .settings = {{"SUMMARY_ITERATIONS", "0"}}};
+  trace(job, folder / "archive");
+  const auto summaries = rows_of(folder / "archive");
+  REQUIRE(summaries.size() == 1);
+  CHECK(summaries[0].loops.empty());
+  CHECK_FALSE(summaries[0].nodes.empty());
+  for (const auto& location : summaries[0].locations)
+    CHECK(location.iterations.rows.empty());
+}
+
+}  // namespace refrain::test

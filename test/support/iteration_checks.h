@@ -1,0 +1,27 @@
+// Compares the rows of iterations in the summary of a run with its call tree, and with the events of
+// its archive: time by class, integrated here from the events alone, by classes of our own.
+//
+// Thread-safety: none needed.
+#pragma once
+
+#include <vector>
+
+#include "base/run_summary.h"
+#include "test/support/trace.h"
+#include "test/support/trace_checks.h"
+
+namespace refrain::test {
+
+// Of any run: rows follow each other from begin to end, classes of a row add up to its length, and
+// rows to what the call tree says, to the tick; of one that was killed, but for one event.
+Problems check_rows(const std::vector<base::RunSummary>& summaries);
+
+// Of a run that was recorded in full: time by class in each row. Ranks but the first have clocks of
+// their own: of them the sum of all rows.
+Problems check_rows_by_events(const Trace& trace,
+                              const std::vector<base::RunSummary>& summaries);
+
+// Iterations in rows of a location, of all loops.
+std::uint64_t iterations_in(const base::IterationRows& rows);
+
+}  // namespace refrain::test
