@@ -8,6 +8,7 @@
 
 #include "cube/write_cube.h"
 #include "tools/command/profile_data.h"
+#include "tools/command/profile_iterations.h"
 #include "tools/command/profile_screen.h"
 #include "tools/command/profile_source.h"
 #include "tools/command/progress_bar.h"
@@ -34,14 +35,37 @@ void ProfileCommand::add_options(CLI::App& app) {
   auto* json = app.add_flag("--json", json_, "everything, as JSON");
   auto* csv = app.add_flag("--csv", csv_, "a row for each call path and thread, as CSV")
                   ->excludes(json);
-  app.add_option("--cube", cube_file_, "write a profile for Cube's tools (.cubex)")
-      ->type_name("FILE")
-      ->excludes(json)
-      ->excludes(csv);
+  auto* cube =
+      app.add_option("--cube", cube_file_, "write a profile for Cube's tools (.cubex)")
+          ->type_name("FILE")
+          ->excludes(json)
+          ->excludes(csv);
   app.add_flag("--overwrite", overwrite_, "replace an existing file");
-  app.add_flag("--events", from_events_,
-               "from the events in the archive, although it has a summary");
+  auto* events = app.add_flag("--events", from_events_,
+                              "from the events in the archive, although it has a summary");
+  app.add_flag("--iterations", iterations_,
+               "time by class for the iterations of each outermost loop; "
+               "with --json and --csv those of each thread")
+      ->excludes(events)
+      ->excludes(cube);
   app.add_flag("--quiet", quiet_, "print no progress");
+}
+
+int ProfileCommand::run_iterations() {
+  constexpr std::size_t kMostParts = 12;
+  const ProfiledIterations run = read_iterations(archive_, kMostParts);
+  if (!run.error.empty()) return fail(run.error);
+  std::string text;
+  if (json_) {
+    text = iterations_json(run);
+  } else if (csv_) {
+    text = iterations_csv(run);
+  } else {
+    for (const std::string& line : iterations_screen(run, terminal_size().columns, all_))
+      text += line + "\n";
+  }
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  return kDone;
 }
 
 int ProfileCommand::run() {
@@ -53,6 +77,7 @@ int ProfileCommand::run() {
       !std::filesystem::exists(folder / "traces.otf2", error))
     return fail("'" + archive_ + "' is a recording without an archive: 'refrain recover " +
                 archive_ + "' makes the archive");
+  if (iterations_) return run_iterations();
   ProgressBar bar("reading " + archive_, "events");
   reader::Progress progress;
   if (!quiet_)

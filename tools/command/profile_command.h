@@ -15,6 +15,8 @@ class ProfileCommand final : public Subcommand {
   int run() override;
 
  private:
+  int run_iterations();
+
   std::string archive_;
   bool json_ = false;
   bool csv_ = false;
@@ -22,6 +24,7 @@ class ProfileCommand final : public Subcommand {
   bool from_events_ = false;
   std::string cube_file_;  // empty: none
   bool overwrite_ = false;
+  bool iterations_ = false;
   bool quiet_ = false;
 };
 

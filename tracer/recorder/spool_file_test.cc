@@ -36,7 +36,7 @@ TEST_CASE(
   Budget budget(0, 0);
   SpoolFile file;
   REQUIRE(file.create(path.c_str(), spool::Header{},
-                      {.ring = 1 << 16, .tree = 0, .rows = 0, .chunk = 1 << 16},
+                      {.ring = 1 << 16, .tree = 0, .chunk = 1 << 16},
                       budget) == SpoolResult::kOk);
   REQUIRE(file.flush(10) == SpoolResult::kOk);
   const int number = descriptor_of(path);
@@ -75,7 +75,7 @@ TEST_CASE("SpoolFile: a ring that is not used - has no pages in memory") {
   Budget budget(0, 0);
   SpoolFile file;
   REQUIRE(file.create(path.c_str(), spool::Header{},
-                      {.ring = kRing, .tree = 0, .rows = 0, .chunk = 1 << 16},
+                      {.ring = kRing, .tree = 0, .chunk = 1 << 16},
                       budget) == SpoolResult::kOk);
   const auto pages = [&] {
     std::vector<unsigned char> resident(kRing / 4096);
