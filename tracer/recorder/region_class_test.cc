@@ -1,0 +1,84 @@
+#include "tracer/recorder/region_class.h"
+
+#include <array>
+#include <catch2/catch.hpp>
+
+#include "analysis/time_class.h"
+#include "base/mpi_time_class.h"
+#include "writer/archive/definitions.h"
+#include "writer/process/call_keys.h"
+
+namespace refrain::recorder {
+namespace {
+
+using base::TimeClass;
+using spool::CallKey;
+
+constexpr TimeClass kUseful = TimeClass::kUseful;
+
+// As a profile says of the region that the node becomes in the archive.
+TimeClass in_archive(CallKey key) {
+  const writer::RegionKeys keys = writer::keys_of_node(key);
+  const bool block = key.kind() == spool::kMutexAcquired;
+  const writer::RegionClass cls = keys[block ? 1 : 0].cls;
+  const char* const name = writer::class_name(cls);
+  return analysis::class_of(writer::role_of(cls), writer::paradigm_of(cls),
+                            name == nullptr ? "" : name);
+}
+
+TEST_CASE("Region class: every kind of region - as in a profile") {
+  for (const spool::Kind kind :
+       {spool::kImplicitTaskBegin, spool::kWorkBegin, spool::kSyncRegionBegin,
+        spool::kWaitBegin, spool::kMaskedBegin, spool::kReductionBegin, spool::kTaskCreate,
+        spool::kTaskSchedule, spool::kMutexAcquire, spool::kNestLock, spool::kFlush,
+        spool::kCancel, spool::kUserEnter, spool::kFunctionEnter}) {
+    for (unsigned sub = 0; sub < 16; ++sub) {
+      const CallKey key = CallKey::make(kind, static_cast<std::uint8_t>(sub), 5);
+      CAPTURE(static_cast<int>(kind), sub);
+      CHECK(class_of_region(key, {}, kUseful, {}) == in_archive(key));
+    }
+  }
+  // Those that have a block.
+  for (const std::uint8_t sub : {5, 7}) {
+    const CallKey key = CallKey::make(spool::kMutexAcquired, sub, 5);
+    CHECK(class_of_region(key, {}, kUseful, {}) == in_archive(key));
+  }
+}
+
+TEST_CASE("Region class: barriers - after a single, and the wait in one") {
+  const CallKey barrier = CallKey::make(spool::kSyncRegionBegin, 8, 5);
+  const CallKey wait = CallKey::make(spool::kWaitBegin, 8, 5);
+  const CallKey single = CallKey::make(spool::kWorkBegin, 4, 5);
+  const CallKey loop = CallKey::make(spool::kWorkBegin, 1, 5);
+  CHECK(class_of_region(barrier, {}, kUseful, loop) == TimeClass::kImbalance);
+  CHECK(class_of_region(barrier, {}, kUseful, single) == TimeClass::kLimitedParallelism);
+  CHECK(class_of_region(wait, barrier, TimeClass::kLimitedParallelism, {}) ==
+        TimeClass::kLimitedParallelism);
+  CHECK(class_of_region(wait, barrier, TimeClass::kImbalance, {}) == TimeClass::kImbalance);
+  const CallKey explicit_barrier = CallKey::make(spool::kSyncRegionBegin, 3, 5);
+  CHECK(class_of_region(explicit_barrier, {}, kUseful, single) ==
+        TimeClass::kSynchronization);
+}
+
+TEST_CASE("Region class: forks and what had no place") {
+  CHECK(class_of_region(CallKey::make(spool::kParallelBegin, 0, 1), {}, kUseful, {}) ==
+        TimeClass::kThreadManagement);
+  CHECK(class_of_region({spool::kOtherRegions, 0}, {}, kUseful, {}) == TimeClass::kUnknown);
+}
+
+TEST_CASE("Region class: MPI - by the procedure's number") {
+  const auto call = [](std::uint64_t procedure) {
+    return class_of_region(CallKey::make(spool::kMpiEnter, 0, procedure << 48 | 0x1234), {},
+                           kUseful, {});
+  };
+  CHECK(call(1) == TimeClass::kMpiManagement);
+  static const std::array<TimeClass, 2> kClasses = {base::class_of_mpi("MPI_Barrier"),
+                                                    base::class_of_mpi("MPI_Send")};
+  set_mpi_classes({kClasses.data(), 2});
+  CHECK(call(0) == TimeClass::kMpiSynchronization);
+  CHECK(call(1) == TimeClass::kMpiPointToPoint);
+  CHECK(call(2) == TimeClass::kMpiManagement);
+}
+
+}  // namespace
+}  // namespace refrain::recorder
