@@ -16,6 +16,12 @@ void add(ClassTimes& to, const ClassTimes& from) {
   for (std::size_t i = 0; i < to.size(); ++i) to[i] += from[i];
 }
 
+// A file may hold any numbers.
+std::uint64_t whole(double number) {
+  constexpr double kMost = 9e18;
+  return number > 0 ? static_cast<std::uint64_t>(std::min(number, kMost)) : 0;
+}
+
 // What rows of primary threads say of a loop.
 struct Sample {
   double each_ns;
@@ -167,7 +173,7 @@ class Builder {
       for (std::size_t i = 0; i < rows.size(); ++i) {
         const auto count = static_cast<double>(rows[i].count);
         const double middle = (before + count / 2) / each;
-        part_of[i] = std::min(parts - 1, static_cast<std::uint64_t>(std::max(0.0, middle)));
+        part_of[i] = whole(std::min(middle, static_cast<double>(parts - 1)));
         if (rows[i].loop != number) continue;
         before += count;
         iterations[part_of[i]] += count;
@@ -186,8 +192,8 @@ class Builder {
       }
     }
     for (std::uint64_t i = 0; i < parts; ++i) {
-      all[i].first = static_cast<std::uint64_t>(each * static_cast<double>(i) + 0.5);
-      const auto next = static_cast<std::uint64_t>(each * static_cast<double>(i + 1) + 0.5);
+      all[i].first = whole(each * static_cast<double>(i) + 0.5);
+      const std::uint64_t next = whole(each * static_cast<double>(i + 1) + 0.5);
       all[i].count = next - all[i].first;
       if (iterations[i] == 0)
         continue;  // a row that has more than a part is in one of them

@@ -3,8 +3,12 @@
 // reads, traced.h.)
 #include <signal.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "base/run_summary.h"
 #include "test/end_to_end/left_behind.h"
@@ -150,6 +154,42 @@ TEST_CASE("Iteration rows: counters - what each thread counted in each iteration
     CHECK(mine <= 60 * (location.number == 0 ? 3 : 5));
     CHECK(all <= 6000);
   }
+  // The heat map, threads by iterations, from the command.
+  const Result csv =
+      run_refrain({"profile", (folder / "archive").string(), "--iterations", "--csv"});
+  REQUIRE(csv.exit_status == 0);
+  std::istringstream lines(csv.output);
+  std::string line;
+  std::getline(lines, line);
+  CHECK(line.ends_with(",\"sde:::demo::mine\",\"sde:::demo::all\""));
+  std::map<std::string, int> cells;
+  while (std::getline(lines, line)) {
+    if (line.starts_with("0,,0,1,") && line.find(",3,100") == line.size() - 6) ++cells["0"];
+    const std::size_t all = line.rfind(',');
+    if (line.starts_with("0,,1,1,") && line.substr(0, all).ends_with(",5")) ++cells["1"];
+  }
+  CHECK(cells["0"] > 30);
+  CHECK(cells["1"] > 30);
+}
+
+TEST_CASE("Iteration rows: the command - a screen; one line where there are none") {
+  TemporaryFolder folder;
+  const std::string archive = (folder / "archive").string();
+  trace({.program = "cg_clang", .settings = {{"LIMIT", "3"}}}, archive);
+  const Result screen = run_refrain({"profile", archive, "--iterations"});
+  CHECK(screen.exit_status == 0);
+  CHECK(screen.errors.empty());
+  CHECK(screen.output.find("@ main cg.c:") != std::string::npos);
+  CHECK(screen.output.find("slowest: iteration") != std::string::npos);
+  CHECK(std::count(screen.output.begin(), screen.output.end(), '\n') <= 24);
+  const Result json = run_refrain({"profile", archive, "--iterations", "--json"});
+  CHECK(nlohmann::json::parse(json.output)["format"] == "refrain iterations");
+  std::filesystem::remove_all(archive + "/summary");
+  const Result none = run_refrain({"profile", archive, "--iterations"});
+  CHECK(none.exit_status == 2);
+  CHECK(none.output.empty());
+  CHECK(none.errors.find("has no summary with iterations") != std::string::npos);
+  CHECK(std::count(none.errors.begin(), none.errors.end(), '\n') == 1);
 }
 
 TEST_CASE("Iteration rows: phases - each one, and what lies between") {

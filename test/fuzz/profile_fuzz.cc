@@ -5,11 +5,13 @@
 
 #include "analysis/control_flow.h"
 #include "analysis/flow_view.h"
+#include "analysis/iteration_profile.h"
 #include "analysis/profile_totals.h"
 #include "analysis/run_profile.h"
 #include "base/run_summary.h"
 #include "test/fuzz/fuzz.h"
 #include "tools/command/profile_data.h"
+#include "tools/command/profile_iterations.h"
 #include "tools/command/profile_screen.h"
 #include "tools/graph/control_flow_drawing.h"
 #include "tools/graph/formats.h"
@@ -76,5 +78,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   draw(run.profile, {.most = 3});
   draw(run.profile, {.level = static_cast<std::uint32_t>(size % 4)});
   draw(run.profile, {.region = "parallel"});
+  tools::ProfiledIterations iterations;
+  iterations.profile = analysis::iteration_profile({summary, summary}, 12);
+  for (const auto& loop : iterations.profile.loops)
+    fuzz::require(loop.parts.size() <= 12, "no more parts than asked for");
+  fuzz::require(!nlohmann::json::parse(tools::iterations_json(iterations), nullptr, false)
+                     .is_discarded(),
+                "JSON of iterations");
+  fuzz::require(!tools::iterations_csv(iterations).empty(), "CSV of iterations");
+  fuzz::require(!tools::iterations_screen(iterations, 80, true).empty(),
+                "text of iterations");
   return 0;
 }
