@@ -148,10 +148,11 @@ void on_parallel_end(ompt_data_t* parallel, ompt_data_t*, int, const void* code)
   if (!scope) return;
   const std::uint64_t ticks = Clock::now();
   const TeamWord word = ending_team(*scope, parallel);
+  // At once: a worker may be learning of the end now.
+  if (word.counts_epochs()) g_joins.join(word.instance, ticks);
   scope->end(make(spool::kParallelEnd, ticks, address_of(code), word.flags, word.instance));
   if ((word.flags & spool::kTeamNested) == 0) scope->flow().end_region(ticks);
   if (word.counts_epochs()) {
-    g_joins.join(word.instance, ticks);
     g_session->on_symbol_end(ticks, scope->depth());
   } else {
     g_session->join_instance(word.instance, ticks);
