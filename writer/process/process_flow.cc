@@ -121,6 +121,7 @@ FlowGraph flow_graph_of(const spool::FlowGraph& graph, const ProcessModel& model
   const bool other = std::ranges::any_of(graph.edges, to_other);
   out.nodes_elsewhere = graph.nodes_elsewhere;
   out.edges_elsewhere = graph.edges_elsewhere;
+  if (out.edges.empty()) return {};
   base::normalize(out);
   if (!other) out.nodes.pop_back();
   return out;

@@ -1,0 +1,135 @@
+// The event flow graph of MPI programs: exact, whatever is written; of all ranks as one.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/merged_flow.h"
+#include "base/run_summary.h"
+#include "test/end_to_end/left_behind.h"
+#include "test/end_to_end/mpi_run.h"
+#include "test/end_to_end/traced.h"
+#include "test/support/files.h"
+#include "test/support/flow_checks.h"
+
+namespace refrain::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<std::string> names_of(const base::FlowGraph& graph) {
+  std::vector<std::string> names;
+  for (const auto& node : graph.nodes) names.push_back(node.name);
+  return names;
+}
+
+const base::FlowGraph& graph_of(const base::RunSummary& summary) {
+  const auto primary = std::find_if(summary.locations.begin(), summary.locations.end(),
+                                    [](const auto& location) { return location.primary; });
+  REQUIRE(primary != summary.locations.end());
+  return primary->flow;
+}
+
+}  // namespace
+
+TEST_CASE("Flow: MPI programs - of the same run, and of a reduced one, as the events") {
+  const char* program =
+      GENERATE("ring_gcc", "halo_clang", "persistent_gcc", "sweep_clang", "allreduce_gcc",
+               "icollective_gcc", "rowcol_cg_gcc", "hybrid_clang");
+  const int ranks = GENERATE(1, 2, 4);
+  CAPTURE(program, ranks);
+  TemporaryFolder folder;
+  MpiJob job{.program = program, .ranks = ranks};
+  if (std::string(program).starts_with("hybrid")) job.threads = 2;
+  job.settings = {{"LIMIT", "0"}, {"GRAPH", "partner,size"}};
+  const Traced whole = trace_mpi(job, MpiWay::kOutside, folder / "full");
+  const auto full = base::read_summaries(folder / "full");
+  REQUIRE(full.size() == static_cast<std::size_t>(ranks));
+  CHECK(text(check_flow(whole.trace, full, SummaryOf::kSameRun)) == "");
+  job.settings["LIMIT"] = "10";
+  job.settings["MIN_GAP"] = "0";
+  const Traced part = trace_mpi(job, MpiWay::kInside, folder / "reduced");
+  // These two have too few iterations.
+  const bool small = std::string(program).starts_with("persistent") ||
+                     std::string(program).starts_with("sweep");
+  const bool skips = property_number(part.trace, "EVENTS_WRITTEN") <
+                     property_number(part.trace, "EVENTS_SEEN");
+  CHECK((small || skips));
+  const auto reduced = base::read_summaries(folder / "reduced");
+  const bool polls =
+      std::string(program).starts_with("icollective");  // how often is chance
+  if (!polls) CHECK(text(check_flow(whole.trace, reduced, SummaryOf::kOtherRun)) == "");
+  for (const char* archive : {"full", "reduced"}) {
+    const auto merged = base::read_merged_flow(folder / archive);
+    REQUIRE(merged.has_value());
+    CHECK(merged->components == std::vector<std::string>{"partner", "size"});
+    CHECK(text(check_merged(*merged, archive[0] == 'f' ? full : reduced)) == "");
+  }
+}
+
+TEST_CASE(
+    "Flow: ring - ranks with equal graphs are one cluster, sites and callers are lines") {
+  TemporaryFolder folder;
+  const MpiJob job{.program = "halo_gcc", .ranks = 4, .settings = {{"LIMIT", "3"}}};
+  trace_mpi(job, MpiWay::kOutside, folder / "archive");
+  const auto merged = base::read_merged_flow(folder / "archive");
+  REQUIRE(merged.has_value());
+  // Those at the ends have one neighbour each.
+  REQUIRE(merged->clusters.size() == 3);
+  CHECK(merged->clusters[0].ranks.text() == "0");
+  CHECK(merged->clusters[1].ranks.text() == "1-2");
+  CHECK(merged->clusters[2].ranks.text() == "3");
+  const auto isend = std::find_if(merged->nodes.begin(), merged->nodes.end(),
+                                  [](const auto& n) { return n.name == "MPI_Isend"; });
+  REQUIRE(isend != merged->nodes.end());
+  CHECK(isend->site.find("halo.c:") != std::string::npos);
+  REQUIRE(isend->callers.size() == 1);
+  CHECK(isend->callers[0].starts_with("halo.c:"));
+  CHECK(text(check_merged(*merged, base::read_summaries(folder / "archive"))) == "");
+}
+
+TEST_CASE("Flow: setting - no graph, or the calls alone") {
+  TemporaryFolder folder;
+  MpiJob job{.program = "ring_gcc", .ranks = 2, .settings = {{"GRAPH", "none"}}};
+  trace_mpi(job, MpiWay::kOutside, folder / "none");
+  CHECK_FALSE(base::read_merged_flow(folder / "none").has_value());
+  for (const auto& summary : base::read_summaries(folder / "none"))
+    CHECK(graph_of(summary).nodes.empty());
+  job.settings["GRAPH"] = "call";
+  trace_mpi(job, MpiWay::kOutside, folder / "call");
+  const auto merged = base::read_merged_flow(folder / "call");
+  REQUIRE(merged.has_value());
+  CHECK(merged->components.empty());
+  for (const auto& summary : base::read_summaries(folder / "call")) {
+    auto names = names_of(graph_of(summary));
+    CHECK(std::adjacent_find(names.begin(), names.end()) == names.end());
+    CHECK(std::count(names.begin(), names.end(), "MPI_Init") == 1);
+  }
+}
+
+TEST_CASE("Flow: killed - recover has the graphs up to then, of all ranks") {
+  TemporaryFolder folder;
+  MpiJob job{.program = "halo_clang", .arguments = {"100000000"}, .ranks = 2};
+  job.settings = {{"GRAPH", "partner,size"}};
+  job.kill_signal = SIGKILL;
+  job.kill_after = std::chrono::milliseconds(1500);
+  const Result result = run_mpi(job, MpiWay::kOutside, folder / "archive");
+  REQUIRE(result.signal == SIGKILL);
+  recover_job(folder / "archive");
+  const auto summaries = base::read_summaries(folder / "archive");
+  REQUIRE(summaries.size() == 2);
+  for (const auto& summary : summaries) {
+    CHECK_FALSE(summary.complete);
+    const auto names = names_of(graph_of(summary));
+    CHECK(std::find(names.begin(), names.end(), "MPI_Waitall") != names.end());
+    CHECK(std::find(names.begin(), names.end(), "MPI_Finalize") == names.end());
+  }
+  const auto merged = base::read_merged_flow(folder / "archive");
+  REQUIRE(merged.has_value());
+  CHECK(text(check_merged(*merged, summaries)) == "");
+}
+
+}  // namespace refrain::test

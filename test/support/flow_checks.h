@@ -1,0 +1,28 @@
+// Compares the event flow graphs of a run with the events of an archive: nodes, edges, counts, bytes
+// and times, counted here from the events alone.
+//
+// The graphs must have the components partner and size, and no others: what an archive has. Of receives
+// that are only posted, persistent requests, MPI_PROC_NULL and one-sided calls no event has the partner;
+// so these are left out on both sides.
+// Thread-safety: none needed.
+#pragma once
+
+#include <vector>
+
+#include "base/merged_flow.h"
+#include "base/run_summary.h"
+#include "test/support/summary_checks.h"
+#include "test/support/trace.h"
+#include "test/support/trace_checks.h"
+
+namespace refrain::test {
+
+// `of`: kSameRun or kOtherRun.
+Problems check_flow(const Trace& trace, const std::vector<base::RunSummary>& summaries,
+                    SummaryOf of);
+
+// That the job's graph is what its processes' graphs are together.
+Problems check_merged(const base::MergedFlow& flow,
+                      const std::vector<base::RunSummary>& summaries);
+
+}  // namespace refrain::test
