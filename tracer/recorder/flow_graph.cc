@@ -15,9 +15,9 @@ using spool::FlowPath;
 
 namespace {
 
-constexpr std::uint32_t kNodesAtOnce = 128;  // 8 KiB
-constexpr std::uint32_t kEdgesAtOnce = 128;
-constexpr std::uint32_t kPathsAtOnce = 32;
+constexpr std::uint32_t kNodesAtOnce = 64;  // a page, or a little more
+constexpr std::uint32_t kEdgesAtOnce = 64;
+constexpr std::uint32_t kPathsAtOnce = 28;
 constexpr std::uint32_t kLeastNodes = 4;
 constexpr std::size_t kEdgeWords = sizeof(FlowEdge) / sizeof(std::uint32_t);
 constexpr std::uint64_t kNothingYet = ~std::uint64_t{0};  // a minimum

@@ -20,7 +20,7 @@
 // Errors: without an area (open() was not called, or failed) nothing is kept. A call that does not
 // return is not counted.
 // Cost: a call whose signature follows as it did the last time, about 5 ns; one that is looked up
-// about 15. No lock, no system call, but for new pages (`Pages`).
+// about 18; a region about 10. No lock, no system call, but for new pages (`Pages`).
 #pragma once
 
 #include <cstddef>
