@@ -256,9 +256,9 @@ class Viewer {
     const auto near = [&](const Flow::Place& at, bool begins) {
       if (is_chosen(at)) return end_of(at, kNone, begins);
       std::uint32_t number = 0;
-      if (at.kind == Flow::Kind::kRegion) {
-        number = dotted(at.path);
-      } else if (at.kind == Flow::Kind::kStart && at.path != kNone) {
+      // Where a level begins is the region that it lies in.
+      if (at.kind == Flow::Kind::kRegion ||
+          (at.kind == Flow::Kind::kStart && at.path != kNone)) {
         number = dotted(at.path);
       } else {
         number = place(at.kind == Flow::Kind::kStart ? Kind::kStart

@@ -8,8 +8,10 @@
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
+#include "reader/foreign_archive.h"
 #include "test/end_to_end/mpi_run.h"
 #include "test/end_to_end/traced.h"
 #include "test/support/files.h"
@@ -316,6 +318,39 @@ TEST_CASE("Graph: MPI - ranks, and as many calls as are made") {
         nodes.at("p0")["visits"].get<int>() * 2);
 }
 
+TEST_CASE("Graph: ranks that differ - each kind has its own counts at an edge") {
+  TemporaryFolder folder;
+  const MpiJob job{.program = "differ_gcc",
+                   .arguments = {"24", "18", "3"},
+                   .ranks = 4,
+                   .settings = {{"LIMIT", "3"}}};
+  trace_mpi(job, MpiWay::kInside, folder / "a");
+  const json all = graph_of(folder / "a");
+  check_balance(all);
+  const auto nodes = nodes_of(all);
+  std::set<std::string> found;
+  for (const json& edge : all["edges"]) {
+    const json &from = nodes.at(edge["from"]), &to = nodes.at(edge["to"]);
+    if (from["type"] != "region" || to["type"] != "region" || edge["count"] < 24) continue;
+    std::string text = from["name"];
+    text += " > " + to["name"].get<std::string>() + ":";
+    for (const json& line : edge["label"]) text += " " + line.get<std::string>();
+    found.insert(text);
+  }
+  // Rank r sends 1 + r mod 3 messages in each iteration and gets as many as the one before it sends;
+  // in one iteration rank 3 does something else.
+  CHECK(found == std::set<std::string>{
+                     "MPI_Isend > MPI_Isend: 1|24 2|48", "MPI_Isend > MPI_Recv: 0-3|24",
+                     "MPI_Recv > MPI_Recv: 2|24 3|48", "MPI_Recv > MPI_Wait: 0-3|24",
+                     "MPI_Wait > MPI_Wait: 1|24 2|48",
+                     "MPI_Wait > MPI_Barrier: 0-2|24 3|23",
+                     "MPI_Barrier > MPI_Isend: 0-3|23"});
+  CHECK(all["alike"] == "0 | 1 | 2 | 3");
+  const json first = graph_of(folder / "a", {"--ranks", "0"});
+  CHECK(first["alike"] == "0");
+  check_balance(first);
+}
+
 TEST_CASE("Graph: ranks with threads - in the labels, which threads of which ranks") {
   TemporaryFolder folder;
   const MpiJob job{.program = "hybrid_clang", .threads = 2, .settings = {{"LIMIT", "0"}}};
@@ -330,6 +365,55 @@ TEST_CASE("Graph: ranks with threads - in the labels, which threads of which ran
   CHECK(who.count("0-1.0-1") == 1);  // what parallel regions consist of
   CHECK(who.count("0-1.0") == 1);    // MPI
   CHECK(transitions(graph_of(folder / "a", {"--events"})) == transitions(all));
+}
+
+TEST_CASE("Graph: a killed rank - what it did until then") {
+  TemporaryFolder folder;
+  // Rank 1 of the ring kills itself after ten iterations.
+  const MpiJob job{.program = "ring_gcc",
+                   .arguments = {"20", "100", "4", "1", "10"},
+                   .settings = {{"LIMIT", "3"}}};
+  const Result killed = run_mpi(job, MpiWay::kInside, folder / "a");
+  REQUIRE(!killed.ok());
+  const Result recovered = run_refrain({"recover", folder / "a"});
+  INFO(recovered.errors);
+  REQUIRE(recovered.exit_status == 0);
+  const json all = graph_of(folder / "a", {"--ranks", "1"});
+  check_balance(all);
+  const auto nodes = nodes_of(all);
+  std::set<std::string> last;
+  for (const json& edge : all["edges"]) {
+    const std::string from = nodes.at(edge["from"]).value("name", "");
+    if (from == "MPI_Allreduce" || edge["count"] == 10)
+      last.insert(from + " > " + nodes.at(edge["to"]).value("name", "end") + " " +
+                  edge["label"][0].get<std::string>());
+  }
+  CHECK(last == std::set<std::string>{"MPI_Sendrecv > MPI_Sendrecv_replace 1|10",
+                                      "MPI_Sendrecv_replace > MPI_Allreduce 1|10",
+                                      "MPI_Allreduce > MPI_Sendrecv 1|9",
+                                      "MPI_Allreduce > end 1|1"});
+}
+
+TEST_CASE("Graph: an archive of another tool - made of its events") {
+  TemporaryFolder folder;
+  reader::write_foreign_archive(folder / "a");
+  const json all = graph_of(folder / "a");
+  CHECK(all["source"] == "events");
+  CHECK(all["unit"] == "ranks.threads");
+  std::map<std::string, std::uint64_t> in, out;
+  std::set<std::string> names;
+  for (const json& edge : all["edges"]) {
+    in[edge["to"]] += edge["count"].get<std::uint64_t>();
+    out[edge["from"]] += edge["count"].get<std::uint64_t>();
+  }
+  for (const json& node : all["nodes"]) {
+    if (node["type"] != "region") continue;
+    names.insert(node["name"]);
+    CHECK(in[node["id"]] == node["visits"]);
+    CHECK(out[node["id"]] == node["visits"]);
+  }
+  CHECK(std::any_of(names.begin(), names.end(),
+                    [](const std::string& name) { return name.starts_with("main"); }));
 }
 
 TEST_CASE("Graph: a region - what lies in it, and dotted what is around") {

@@ -72,6 +72,7 @@ std::vector<bool> locations_of(const RunProfile& profile, const std::string& ran
       for (const std::uint32_t i : at->second) chosen[i] = true;
     if (found == std::uint64_t{range.last} - range.first + 1) continue;
     std::vector<std::uint32_t> known;
+    known.reserve(locations.size());
     for (const auto& [number, indices] : locations) known.push_back(number);
     error =
         "not all ranks of '" + ranks + "' are in this run, which has " + number_list(known);
