@@ -1,9 +1,8 @@
 // `refrain graph` of real runs: counts that follow from the programs' arguments, and from the events
-// as the test's own reader has them; the formats, as other programs read them.
+// as the test's own reader has them.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -12,92 +11,13 @@
 #include <vector>
 
 #include "reader/foreign_archive.h"
+#include "test/end_to_end/graph_checks.h"
 #include "test/end_to_end/mpi_run.h"
 #include "test/end_to_end/traced.h"
 #include "test/support/files.h"
-#include "tools/graph/testing.h"
 
 namespace refrain::test {
 namespace {
-
-using nlohmann::json;
-namespace fs = std::filesystem;
-using Words = std::vector<std::string>;
-
-Result graph(const fs::path& archive, const std::string& format, const Words& more = {}) {
-  Words arguments = {"graph", archive, "--to", format};
-  arguments.insert(arguments.end(), more.begin(), more.end());
-  return run_refrain(arguments);
-}
-
-json graph_of(const fs::path& archive, const Words& more = {}) {
-  const Result result = graph(archive, "json", more);
-  INFO(result.errors);
-  REQUIRE(result.exit_status == 0);
-  CHECK(result.errors.empty());
-  return json::parse(result.output);
-}
-
-std::map<std::string, json> nodes_of(const json& graph) {
-  std::map<std::string, json> nodes;
-  for (const json& node : graph["nodes"]) nodes[node["id"]] = node;
-  return nodes;
-}
-
-// "cg.c:37" where a node is a region, else "start", "end", ...
-std::string short_text(const json& node) {
-  if (node["type"] != "region") return node["type"];
-  const std::string region = node["region"];
-  const std::size_t blank = region.rfind('@');
-  return blank == std::string::npos ? region : region.substr(blank + 1);
-}
-
-// "a > b: 0-1|5 2|3", sorted.
-Words transitions(const json& graph) {
-  const auto nodes = nodes_of(graph);
-  Words out;
-  for (const json& edge : graph["edges"]) {
-    std::string text =
-        short_text(nodes.at(edge["from"])) + " > " + short_text(nodes.at(edge["to"])) + ":";
-    std::uint64_t count = 0;
-    for (const json& part : edge["parts"])
-      text += " " + part["who"].get<std::string>() + "|" +
-              std::to_string(part["count"].get<std::uint64_t>());
-    for (const json& part : edge["parts"]) count += part["count"].get<std::uint64_t>();
-    CHECK(count <= edge["count"].get<std::uint64_t>());
-    out.push_back(text);
-  }
-  std::sort(out.begin(), out.end());
-  return out;
-}
-
-// In all of a graph as many transitions lead to each node as lead away, and to a region as many as it
-// has visits.
-void check_balance(const json& graph) {
-  CHECK(graph["unknown"] == 0);
-  std::map<std::string, std::uint64_t> in, out;
-  for (const json& edge : graph["edges"]) {
-    CHECK(edge["dotted"] == false);
-    in[edge["to"]] += edge["count"].get<std::uint64_t>();
-    out[edge["from"]] += edge["count"].get<std::uint64_t>();
-  }
-  std::size_t regions = 0;
-  for (const json& node : graph["nodes"]) {
-    const std::string id = node["id"];
-    INFO(id);
-    if (node["type"] == "start" || node["type"] == "end") {
-      CHECK((id == "start" ? out[id] : in[id]) > 0);
-      if (id == "start" || id == "end") continue;
-    }
-    CHECK(in[id] == out[id]);
-    if (node["type"] != "region") continue;
-    ++regions;
-    CHECK(in[id] == node["visits"].get<std::uint64_t>());
-    CHECK(node["own_ns"].get<double>() <= node["time_ns"].get<double>() + 1);
-  }
-  CHECK(regions >= 5);
-  CHECK(out["start"] == in["end"]);
-}
 
 // By names: region around, region before, region. Of threads, counted in the events; regions
 // of OpenMP only.
@@ -193,57 +113,6 @@ TEST_CASE("Graph: conjugate gradients - the outer iteration is 76 = 1 + 75") {
   CHECK(outermost["alike"] == "0-1");
   check_balance(graph_of(folder / "a"));
   check_balance(outermost);
-}
-
-TEST_CASE("Graph: formats - all have the same nodes and edges") {
-  TemporaryFolder folder;
-  trace({"cg_clang", {"20", "64", "5"}, 2, {{"LIMIT", "3"}}}, folder / "a");
-  const Words choice = GENERATE(Words{}, Words{"--level", "0"}, Words{"--level", "1"},
-                                Words{"--node", "cg.c:48"}, Words{"--most", "4"});
-  CAPTURE(choice);
-  const auto to_file = [&](const std::string& format) {
-    const fs::path file = folder / ("graph." + format);
-    Words more = choice;
-    more.insert(more.end(), {"-o", file, "--overwrite", "--quiet"});
-    const Result result = graph(folder / "a", format, more);
-    INFO(result.errors);
-    REQUIRE(result.exit_status == 0);
-    CHECK(result.output.empty());
-    CHECK(result.errors.empty());
-    return file;
-  };
-  const json expected = json::parse(read_file(to_file("json")));
-  REQUIRE(expected["nodes"].size() >= 5);
-  REQUIRE(expected["edges"].size() >= 5);
-  const Plain plain = plain_of(to_file("dot"));
-  CHECK(plain.nodes == expected["nodes"].size());
-  CHECK(plain.edges == expected["edges"].size());
-
-  const json graphml = read_graph(to_file("graphml"));
-  CHECK(graphml["nodes"].size() == expected["nodes"].size());
-  for (const json& node : expected["nodes"]) {
-    const json& other = graphml["nodes"][node["id"].get<std::string>()];
-    for (const char* name : {"type", "region", "visits", "time_ns", "own_ns", "path"})
-      CHECK(node.value(name, json()) == other.value(name, json()));
-  }
-  REQUIRE(graphml["edges"].size() == expected["edges"].size());
-  for (std::size_t i = 0; i < expected["edges"].size(); ++i)
-    for (const char* name : {"from", "to", "count"})
-      CHECK(graphml["edges"][i][name] == expected["edges"][i][name]);
-
-  const json svg = read_graph(to_file("svg"));
-  auto texts = svg["texts"].get<std::multiset<std::string>>();
-  const auto take = [&](const json& lines) {
-    for (const json& line : lines) {
-      INFO(line);
-      const auto found = texts.find(line.get<std::string>());
-      REQUIRE(found != texts.end());
-      texts.erase(found);
-    }
-  };
-  for (const json& node : expected["nodes"]) take(node["label"]);
-  for (const json& edge : expected["edges"]) take(edge["label"]);
-  take(expected["legend"]);
 }
 
 TEST_CASE("Graph: everything written - counts are those of the events, counted again") {
@@ -416,32 +285,6 @@ TEST_CASE("Graph: an archive of another tool - made of its events") {
                     [](const std::string& name) { return name.starts_with("main"); }));
 }
 
-TEST_CASE("Graph: a region - what lies in it, and dotted what is around") {
-  TemporaryFolder folder;
-  trace({"cg_clang", {"20", "64", "5"}, 2, {{"LIMIT", "3"}}}, folder / "a");
-  const json dot = graph_of(folder / "a", {"--node", "parallel @cg.c:48"});
-  std::map<std::string, bool> dotted;
-  for (const json& node : dot["nodes"])
-    if (node["type"] == "region") dotted[node["region"]] = node["dotted"];
-  CHECK(dotted == std::map<std::string, bool>{{"parallel @cg.c:48", false},
-                                              {"for @cg.c:48", false},
-                                              {"implicit barrier @cg.c:48", false},
-                                              {"parallel @cg.c:37", true},
-                                              {"parallel @cg.c:61", true},
-                                              {"parallel @cg.c:69", true},
-                                              {"parallel @cg.c:82", true}});
-  for (const json& edge : dot["edges"]) {
-    const auto nodes = nodes_of(dot);
-    CHECK(edge["dotted"] == (nodes.at(edge["from"])["dotted"] == true ||
-                             nodes.at(edge["to"])["dotted"] == true));
-  }
-  // Chosen by a part of the name, and by its call path, the loop in it.
-  CHECK(graph_of(folder / "a", {"--node", "lel @cg.c:48"}) == dot);
-  const json loop = graph_of(folder / "a", {"--node", "parallel @cg.c:48 > for @cg.c:48"});
-  CHECK(transitions(loop) ==
-        Words{"cg.c:48 > cg.c:48: 0-1|221", "cg.c:48 > cg.c:48: 0-1|221"});
-}
-
 TEST_CASE(
     "Graph: too many regions - those with the most time, and that others are left out") {
   TemporaryFolder folder;
@@ -471,73 +314,6 @@ TEST_CASE(
       most = std::max(most, node["time_ns"].get<double>());
   CHECK(most <= least);
   CHECK(graph_of(folder / "a", {"--most", "0"}) == all);
-}
-
-TEST_CASE("Graph: what cannot be drawn - one line, exit status 2") {
-  TemporaryFolder folder;
-  trace({.program = "cg_clang", .arguments = {"2"}}, folder / "a");
-  const auto refused = [&](const fs::path& archive, const Words& more,
-                           const std::string& why) {
-    const Result result = graph(archive, "dot", more);
-    INFO(archive << ": " << result.errors);
-    CHECK(result.exit_status == 2);
-    CHECK(result.output.empty());
-    CHECK(result.errors.find(why) != std::string::npos);
-    CHECK(std::count(result.errors.begin(), result.errors.end(), '\n') == 1);
-  };
-  refused(folder / "none", {}, "does not exist");
-  refused(folder / "a", {"--node", "nothing of this name"}, "no region 'nothing of this");
-  refused(folder / "a", {"--level", "9"}, "no level 9: the deepest is 1");
-  refused(folder / "a", {"--level", "-1"}, "--level");
-  refused(folder / "a", {"--level", "1", "--node", "for"}, "excludes");
-  refused(folder / "a", {"--ranks", "1-x"}, "is not a list of ranks");
-  refused(folder / "a", {"--ranks", "1"}, "not all ranks of '1' are in this run");
-  std::ofstream(folder / "there") << "kept";
-  refused(folder / "a", {"-o", folder / "there"}, "--overwrite replaces it");
-  CHECK(read_file(folder / "there") == "kept");
-  refused(folder / "a", {"-o", folder / "no" / "folder"}, "cannot be written");
-  const Result format = run_refrain({"graph", folder / "a", "--to", "gif"});
-  CHECK(format.exit_status == 2);
-  CHECK(format.errors.find("--to") != std::string::npos);
-  CHECK(run_refrain({"graph", folder / "a"}).exit_status == 2);
-
-  const fs::path summary = folder / "a" / "summary" / "process-0.json";
-  std::string text = read_file(summary);
-  REQUIRE(text.size() > 100);
-  std::ofstream(summary) << text.substr(0, text.size() / 2);
-  refused(folder / "a", {}, "process-0.json is not a summary");
-  const std::string version = "\"version\":1";
-  REQUIRE(text.find(version) != std::string::npos);
-  text.replace(text.find(version), version.size(), "\"version\":77");
-  std::ofstream(summary) << text;
-  refused(folder / "a", {}, "version 77");
-  fs::create_directory(folder / "empty");
-  refused(folder / "empty", {}, "no archive");
-}
-
-TEST_CASE("Graph: without Graphviz - what is missing, and dot works") {
-  TemporaryFolder folder;
-  trace({.program = "cg_clang", .arguments = {"2"}}, folder / "a");
-  fs::create_directory(folder / "bin");
-  const auto without = [&](const std::string& format) {
-    Command command;
-    command.arguments = {data_file("tools/refrain"), "graph", folder / "a", "--to", format};
-    command.environment = clean_environment();
-    command.environment["PATH"] = (folder / "bin").string();
-    return run(command);
-  };
-  const Result svg = without("svg");
-  CHECK(svg.exit_status == 2);
-  CHECK(svg.output.empty());
-  CHECK(svg.errors.find("svg needs Graphviz") != std::string::npos);
-  CHECK(std::count(svg.errors.begin(), svg.errors.end(), '\n') == 1);
-  CHECK(without("dot").exit_status == 0);
-  // One that fails.
-  std::ofstream(folder / "bin" / "dot") << "#!/bin/sh\necho it is broken >&2\nexit 3\n";
-  fs::permissions(folder / "bin" / "dot", fs::perms::owner_all);
-  const Result broken = without("svg");
-  CHECK(broken.exit_status == 2);
-  CHECK(broken.errors == "refrain: Graphviz ('dot') failed: exit status 3, it is broken\n");
 }
 
 }  // namespace refrain::test
