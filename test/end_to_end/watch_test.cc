@@ -1,5 +1,7 @@
 // `refrain watch`: figures of a job while it runs, against its summary at the end; and what it refuses.
+#include <pty.h>
 #include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -236,6 +238,55 @@ TEST_CASE("Watch: four ranks of two threads - the figures are those of the summa
     CHECK(end["ranks"][i]["messages_sent"] == counts.sent);
   }
   refused({"watch", job.archive()}, "is complete");
+}
+
+TEST_CASE("Watch: on a terminal - drawn again, and q leaves it as it was") {
+  TemporaryFolder folder;
+  LingeringJob job(folder, {{"LIMIT", "3"}});
+  REQUIRE(job.wait_until_there());
+  const std::string command = data_file("tools/refrain");
+  const std::string archive = job.archive();
+  int terminal = -1;
+  const pid_t pid = forkpty(&terminal, nullptr, nullptr, nullptr);
+  REQUIRE(pid >= 0);
+  if (pid == 0) {
+    execl(command.c_str(), command.c_str(), "watch", archive.c_str(), "--interval", "0.05",
+          nullptr);
+    _exit(127);
+  }
+  std::string shown;
+  const auto read_more = [&] {
+    char text[4096];
+    const ssize_t n = read(terminal, text, sizeof text);
+    if (n > 0) shown.append(text, static_cast<std::size_t>(n));
+    return n > 0;
+  };
+  const auto count = [&](const std::string& what) {
+    int found = 0;
+    for (std::size_t at = shown.find(what); at != std::string::npos;
+         at = shown.find(what, at + 1))
+      ++found;
+    return found;
+  };
+  while (count("\033[H") < 3 && read_more()) {
+  }
+  CHECK(count("Share of the last") >= 1);
+  CHECK(write(terminal, "xq", 2) == 2);  // other keys do nothing
+  while (read_more()) {
+  }
+  int status = -1;
+  REQUIRE(waitpid(pid, &status, 0) == pid);
+  CHECK(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 0);
+  close(terminal);
+  CHECK(count("\033[?1049h") == 1);
+  const std::size_t left = shown.find("\033[?25h\033[?1049l");
+  REQUIRE(left != std::string::npos);
+  // The last state stays on the ordinary screen.
+  CHECK(shown.find("4 ranks, 8 threads", left) != std::string::npos);
+  CHECK(shown.find("\033[", left + 14) == std::string::npos);
+  job.let_go();
+  CHECK(job.result().exit_status == 0);
 }
 
 TEST_CASE("Watch: killed - what to do, in one line") {

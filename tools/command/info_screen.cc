@@ -94,8 +94,10 @@ class Screen {
     if (!text.empty()) put("Whole run", text);
   }
 
+  bool summary_only() const { return property(info_, "SETTING::SUMMARY_ONLY") == "yes"; }
+
   void written() {
-    if (property(info_, "SETTING::SUMMARY_ONLY") == "yes")
+    if (summary_only())
       return put("Written", fmt::format("the summary of {} (--summary-only), no events",
                                         counted(info_.events_seen, "event", "events")));
     std::string text = fmt::format("{} of {} ({:.3g} %)", info_.events_written,
@@ -154,7 +156,7 @@ class Screen {
 
   void messages() {
     const analysis::MpiInfo& mpi = info_.mpi;
-    if (!mpi.used) return;
+    if (!mpi.used || summary_only()) return;
     const std::uint64_t dropped = mpi.sends_dropped + mpi.receives_dropped;
     if (info_.processes == 1 && mpi.messages + dropped == 0 && !options_.all) return;
     const double sent = info_.totals.traffic.messages_sent;

@@ -143,6 +143,20 @@ TEST_CASE("Info screen: what was written, and why") {
   CHECK(line_with(lines, "Why          no limit (-n 0)") < 10);
 }
 
+TEST_CASE("Info screen: summary only - no events, and nothing of what they would be") {
+  ArchiveInfo info = archive();
+  info.mpi.used = true;
+  info.processes = 2;
+  info.events_written = 0;
+  info.properties["REFRAIN::SETTING::SUMMARY_ONLY"] = "yes";
+  const auto lines = info_screen(info, "a", {});
+  CHECK(line_with(lines,
+                  "Written      the summary of 1000 events (--summary-only), no events") <
+        10);
+  CHECK(line_with(lines, "Why ") == lines.size());
+  CHECK(line_with(lines, "Messages ") == lines.size());
+}
+
 TEST_CASE("Info screen: the whole run - by the summary, also what was not written") {
   ArchiveInfo info = archive();
   auto lines = info_screen(info, "a", {});
