@@ -43,8 +43,7 @@ std::string recorded_by(long pid) {
   const fs::path descriptors = "/proc/" + std::to_string(pid) + "/fd";
   std::error_code error;
   for (const std::string& name : base::names_in(descriptors.string(), error)) {
-    const std::string archive =
-        archive_of_file(fs::read_symlink(descriptors / name, error));
+    std::string archive = archive_of_file(fs::read_symlink(descriptors / name, error));
     if (!archive.empty()) return archive;
   }
   return {};
@@ -85,6 +84,7 @@ std::vector<RunningJob> running_jobs() {
     job.pids.push_back(pid);
   }
   std::vector<RunningJob> all;
+  all.reserve(jobs.size());
   for (auto& [archive, job] : jobs) all.push_back(std::move(job));
   return all;
 }
