@@ -26,6 +26,31 @@ constexpr const char* kSeveral = "several";
 
 }  // namespace
 
+void merge_rows(IterationRows& rows, std::size_t most) {
+  while (rows.rows.size() > most) {
+    std::vector<IterationRows::Row> merged;
+    bool open = false;  // the last one may have a partner
+    for (IterationRows::Row& row : rows.rows) {
+      const bool pair = open && row.loop == merged.back().loop &&
+                        row.loop != IterationRows::kNoLoop &&
+                        row.first > merged.back().first;  // of the same visit
+      open = !pair;
+      if (!pair) {
+        merged.push_back(std::move(row));
+        continue;
+      }
+      IterationRows::Row& to = merged.back();
+      to.count += row.count;
+      for (std::size_t i = 0; i < to.times.size(); ++i) to.times[i] += row.times[i];
+      for (std::size_t i = 0; i < to.counters.size(); ++i)
+        to.counters[i] += row.counters[i];
+    }
+    const bool done = merged.size() == rows.rows.size();
+    rows.rows = std::move(merged);
+    if (done) return;
+  }
+}
+
 const char* row_class_name(std::size_t cls) noexcept { return kNames[cls]; }
 
 namespace summary_json {

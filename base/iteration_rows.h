@@ -57,6 +57,10 @@ struct SummaryCounter {
   bool operator==(const SummaryCounter&) const = default;
 };
 
+// Merges neighbours of one loop two by two, again and again, until there are at most `most` rows or
+// nothing is left to merge. Rows of threads that begin with the same iterations stay so.
+void merge_rows(IterationRows& rows, std::size_t most);
+
 // Names of the classes in files: those of TimeClass, and "outside".
 const char* row_class_name(std::size_t cls) noexcept;
 

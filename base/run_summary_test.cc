@@ -5,6 +5,7 @@
 #include <fstream>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "test/support/files.h"
 
@@ -116,6 +117,38 @@ TEST_CASE("RunSummary: rows of iterations - left out where they are not wanted")
   RunSummary without = example();
   without.locations[0].iterations = {};
   CHECK(summary_from_text(to_text(example()), Iterations::kLeave) == without);
+}
+
+TEST_CASE("IterationRows: merged - two by two, by visit, with the same sums") {
+  IterationRows rows;
+  const auto add = [&](std::uint64_t begin, std::uint32_t loop, std::uint64_t first) {
+    IterationRows::Row& row = rows.rows.emplace_back();
+    row = {begin, loop, first, loop == IterationRows::kNoLoop ? 0u : 1u, {}, {begin}};
+    row.times[0] = 10;
+  };
+  add(0, IterationRows::kNoLoop, 0);
+  for (std::uint64_t i = 0; i < 7; ++i) add(10 + 10 * i, 0, i);
+  for (std::uint64_t i = 0; i < 2; ++i) add(80 + 10 * i, 0, i);  // visited again
+  rows.end = 100;
+  IterationRows few = rows;
+  merge_rows(few, 100);
+  CHECK(few == rows);
+  merge_rows(few, 6);
+  REQUIRE(few.rows.size() == 6);
+  std::vector<std::uint64_t> begins, counts;
+  std::int64_t time = 0;
+  for (const IterationRows::Row& row : few.rows) {
+    begins.push_back(row.begin);
+    counts.push_back(row.count);
+    time += row.times[0];
+  }
+  CHECK(begins == std::vector<std::uint64_t>{0, 10, 30, 50, 70, 80});
+  CHECK(counts == std::vector<std::uint64_t>{0, 2, 2, 2, 1, 2});
+  CHECK(time == 100);
+  CHECK(few.rows[1].counters == std::vector<std::uint64_t>{10 + 20});
+  // What is left are the visits, and what lies between.
+  merge_rows(few, 1);
+  CHECK(few.rows.size() == 3);
 }
 
 TEST_CASE("RunSummary: bad rows of iterations - one line that says what is wrong") {

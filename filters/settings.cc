@@ -229,7 +229,7 @@ constexpr SettingInfo kTable[] = {
      .range = "of call, site, callers, partner and size, with commas between; or none",
      .one_line = "what distinguishes the nodes of the event flow graph",
      .long_text =
-         "Which call of MPI came after which, counted for the whole run in a quarter of "
+         "Which call of MPI came after which, counted for the whole run in an eighth of "
          "summary_memory. "
          "Calls of one procedure are one node if they are equal in what is named: "
          "site: where the call is; callers: the mpi_frames callers above it; "

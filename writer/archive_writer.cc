@@ -289,11 +289,22 @@ class ArchiveJob {
                              summary.ticks_per_second);
   }
 
+  // Rows of iterations leave most of a budget to the events.
+  void fit_rows(base::RunSummary& summary) const {
+    const std::uint64_t bytes =
+        rows_budget(options_.budget_bytes, exchange_.size(), models_.size());
+    if (bytes == 0) return;
+    constexpr std::uint64_t kRow = 75;
+    for (base::RunSummary::Location& location : summary.locations)
+      base::merge_rows(location.iterations, bytes / kRow / summary.locations.size());
+  }
+
   void write_summaries(const std::string& folder) {
     std::uint64_t first = first_location_;
     for (std::size_t i = 0; i < models_.size(); ++i) {
-      const base::RunSummary summary =
+      base::RunSummary summary =
           summarize_process(*models_[i], regions_, outcomes_[i], first);
+      fit_rows(summary);
       first += models_[i]->locations();
       if (summary.locations.empty() && summary.locations_without.empty()) continue;
       if (!summary.locations.empty()) flows_.push_back(flow_of(summary));

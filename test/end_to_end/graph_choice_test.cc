@@ -127,7 +127,7 @@ TEST_CASE("Graph: what cannot be drawn - one line, exit status 2") {
   REQUIRE(text.size() > 100);
   std::ofstream(summary) << text.substr(0, text.size() / 2);
   refused(folder / "a", {}, "process-0.json is not a summary");
-  const std::string version = "\"version\":1";
+  const std::string version = "\"version\":2";
   REQUIRE(text.find(version) != std::string::npos);
   text.replace(text.find(version), version.size(), "\"version\":77");
   std::ofstream(summary) << text;

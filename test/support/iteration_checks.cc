@@ -64,8 +64,8 @@ Class mpi_class(std::string name) {
     return kOneSided;
   if (any_of(name, {"cast", "educe", "ather", "catter", "lltoall", "Scan", "scan"}))
     return kCollective;
-  if (any_of(name,
-             {"end", "ecv", "Wait", "Test", "robe", "Start", "Cancel", "Request", "polls"}))
+  if (any_of(name, {"end", "ecv", "Pready", "Wait", "Test", "robe", "Start", "Cancel",
+                    "Request", "polls"}))
     return kP2p;
   return kMpiManagement;
 }

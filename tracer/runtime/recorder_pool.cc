@@ -30,7 +30,7 @@ spool::LossCause cause_of(SpoolResult result) noexcept {
 }
 
 // Of summary_memory, what the event flow graph gets.
-constexpr std::uint64_t kFlowShare = 4;
+constexpr std::uint64_t kFlowShare = 8;
 
 std::uint32_t components_of(const filters::Settings& settings) {
   constexpr std::pair<const char*, spool::FlowComponent> kComponents[] = {

@@ -1,6 +1,7 @@
 #include "writer/budget/archive_cost.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace refrain::writer {
 namespace {
@@ -52,6 +53,32 @@ std::uint64_t bytes_of(const Record& record) {
   }
 }
 
+// --- The summary, which is text ---
+
+std::uint64_t digits_of(std::uint64_t number) {
+  std::uint64_t digits = 1;
+  for (; number >= 10; number /= 10) ++digits;
+  return digits;
+}
+
+std::uint64_t bytes_of(const spool::IterationRows& rows) {
+  std::uint64_t bytes = 0;
+  for (const spool::IterationRows::Row& row : rows.rows) {
+    bytes += digits_of(row.begin) + digits_of(row.first) + digits_of(row.count) + 5;
+    for (const std::int64_t time : row.times)
+      bytes += digits_of(static_cast<std::uint64_t>(std::abs(time))) + 1;
+    for (const std::uint64_t value : row.counters) bytes += digits_of(value) + 1;
+  }
+  return bytes;
+}
+
+// Of the process, and in the graph of the job.
+std::uint64_t bytes_of(const spool::FlowGraph& graph) {
+  constexpr std::uint64_t kNode = 2 * 150;
+  constexpr std::uint64_t kEdge = 2 * 75;
+  return kNode * graph.nodes.size() + kEdge * graph.edges.size();
+}
+
 }  // namespace
 
 ArchiveCost::ArchiveCost(const ProcessModel& process) {
@@ -64,8 +91,11 @@ ArchiveCost::ArchiveCost(const ProcessModel& process) {
   definitions_ = kProcess;
   gap_ = kMarkers;
   for (std::size_t i = 0; i < process.locations(); ++i) {
+    const spool::SpoolFile& file = process.spool().locations[i];
+    const spool::CallTree tree = file.call_tree();
     definitions_ += kLocation + kRegion * process.scan(i).keys.size() +
-                    kCallPath * process.spool().locations[i].call_tree().nodes.size();
+                    kCallPath * tree.nodes.size() + bytes_of(file.flow_graph());
+    rows_ += bytes_of(file.iteration_rows(tree, 0, process.end_ticks()));
     gap_ += kGapOfLocation;
     const spool::RecordSequence& records = process.records(i);
     std::uint64_t bytes = 0;

@@ -24,7 +24,9 @@ class ArchiveCost {
   std::uint64_t all() const noexcept {
     return samples_.empty() ? 0 : samples_.back().bytes;
   }
-  // Definitions of the process, its locations and regions.
+  // Of rows of iterations, if none are merged.
+  std::uint64_t rows() const noexcept { return rows_; }
+  // Definitions of the process, its locations and regions; the rest of its summary.
   std::uint64_t definitions() const noexcept { return definitions_; }
   // A gap, on all locations, with its markers.
   std::uint64_t gap() const noexcept { return gap_; }
@@ -41,6 +43,7 @@ class ArchiveCost {
   std::vector<Sample> samples_;
   std::uint64_t definitions_ = 0;
   std::uint64_t gap_ = 0;
+  std::uint64_t rows_ = 0;
 };
 
 }  // namespace refrain::writer

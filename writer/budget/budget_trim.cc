@@ -82,6 +82,12 @@ void take(ByteReader& in, BudgetSum& sum) {
   sum.most_iterations = in.number();
 }
 
+std::uint64_t rows_budget(std::uint64_t budget_bytes, std::uint64_t processes,
+                          std::uint64_t models) noexcept {
+  constexpr std::uint64_t kShare = 8;
+  return budget_bytes / kShare / std::max<std::uint64_t>({processes, models, 1});
+}
+
 std::uint64_t fit_budget(Exchange& exchange,
                          std::vector<std::unique_ptr<ProcessModel>>& models,
                          std::uint64_t budget_bytes) {
@@ -93,10 +99,12 @@ std::uint64_t fit_budget(Exchange& exchange,
     trims.push_back(std::make_unique<BudgetTrim>(*model, settings_of(model->journal())));
     trimmed.push_back(model.get());
   }
+  const std::uint64_t most_rows = rows_budget(budget_bytes, exchange.size(), models.size());
   const auto sum = [&](std::uint64_t limit) {
     BudgetSum own;
     for (const auto& trim : trims)
-      own = merge(own, {trim->bytes(limit), trim->most_iterations()});
+      own = merge(own, {trim->bytes(limit) + std::min(trim->rows(), most_rows),
+                        trim->most_iterations()});
     BudgetSum all = agree(exchange, own);
     all.bytes += kArchiveBytes;
     return all;

@@ -28,6 +28,8 @@ class BudgetTrim {
   // What is left out besides what was not recorded.
   std::vector<Gap> gaps(std::uint64_t limit) const;
   std::uint64_t most_iterations() const noexcept { return replay_.most_iterations(); }
+  // Of the summary's rows of iterations, which are not in bytes().
+  std::uint64_t rows() const noexcept { return cost_.rows(); }
 
  private:
   // Not worth a gap.
@@ -48,6 +50,11 @@ struct BudgetSum {
 BudgetSum merge(BudgetSum a, const BudgetSum& b);
 void put(ByteWriter& out, const BudgetSum& sum);
 void take(ByteReader& in, BudgetSum& sum);
+
+// How many bytes the rows of iterations of a process may have, of a budget of the job (0: none, any
+// number): an eighth is for all of them. `processes` take part in the exchange, `models` are here.
+std::uint64_t rows_budget(std::uint64_t budget_bytes, std::uint64_t processes,
+                          std::uint64_t models) noexcept;
 
 // Trims the models to `budget_bytes`; all processes of the exchange call it. Returns the
 // chosen limit; 0: everything that was recorded fits.

@@ -165,7 +165,8 @@ void ProcessModel::date_process() {
   for (std::size_t i = 0; i < scans_.size(); ++i) {
     start = std::min(start, scans_[i].first_ticks);
     end = std::max({end, scans_[i].last_ticks, spool_.locations[i].facts().last_ticks});
-    if (!journal_.summary_only) continue;
+    // A region that a killed thread had begun is in the tree, and may not be in the records.
+    if (!journal_.summary_only && spool_.journal.facts().ended) continue;
     for (const spool::CallTree::Node& node : spool_.locations[i].call_tree().nodes)
       end = std::max(end, node.enter_ticks);
   }
