@@ -316,4 +316,39 @@ TEST_CASE(
   CHECK(graph_of(folder / "a", {"--most", "0"}) == all);
 }
 
+TEST_CASE("Graph: events - as many calls at the nodes and edges as in the events") {
+  TemporaryFolder folder;
+  const MpiJob job{.program = "ring_gcc", .ranks = 3, .settings = {{"LIMIT", "0"}}};
+  trace_mpi(job, MpiWay::kInside, folder / "a");
+  const Trace trace = read_trace(folder / "a");
+  std::map<std::string, std::uint64_t> expected, at_nodes;
+  for (const Location& location : trace.locations)
+    for (const Event& event : location.events)
+      if (event.type == EventType::kEnter) {
+        const std::string& name = trace.regions.at(event.reference).name;
+        if (name.starts_with("MPI_")) ++expected[name];
+      }
+  const json events = graph_of(folder / "a", {"--kind", "events"});
+  CHECK(events["kind"] == "event flow");
+  std::uint64_t nodes = 0, edges = 0;
+  for (const json& node : events["nodes"]) {
+    if (node["type"] != "call") continue;
+    at_nodes[node["name"]] += node["count"].get<std::uint64_t>();
+    nodes += node["count"].get<std::uint64_t>();
+  }
+  for (const json& edge : events["edges"]) edges += edge["count"].get<std::uint64_t>();
+  CHECK(at_nodes == expected);
+  CHECK(edges == nodes);
+  const auto refused = [&](const Words& more, const std::string& why) {
+    const Result result = graph(folder / "a", "dot", more);
+    CHECK(result.exit_status == 2);
+    CHECK(result.errors.find(why) != std::string::npos);
+    CHECK(std::count(result.errors.begin(), result.errors.end(), '\n') == 1);
+  };
+  refused({"--kind", "events", "--level", "1"}, "are for --kind control");
+  refused({"--kind", "events", "--ranks", "9"}, "there is no graph of rank 9");
+  fs::remove(folder / "a" / "summary" / "graph.json");
+  refused({"--kind", "events"}, "has no event flow graph");
+}
+
 }  // namespace refrain::test

@@ -7,8 +7,10 @@
 
 #include "analysis/control_flow.h"
 #include "analysis/flow_view.h"
+#include "base/merged_flow.h"
 #include "tools/command/progress_bar.h"
 #include "tools/graph/control_flow_drawing.h"
+#include "tools/graph/event_flow_drawing.h"
 #include "tools/graph/formats.h"
 #include "tools/graph/graphviz.h"
 
@@ -28,6 +30,12 @@ void GraphCommand::add_options(CLI::App& app) {
                  "NetworkX; json: docs/graph.md")
       ->required()
       ->check(CLI::IsMember({"dot", "svg", "graphml", "json"}));
+  auto* kind =
+      app.add_option("--kind", kind_,
+                     "control: regions, each in the one that it lies in (default); "
+                     "events: calls of MPI with partner and size")
+          ->check(CLI::IsMember({"control", "events"}));
+  kind->type_name("KIND");
   auto* level = app.add_option(
       "--level", level_,
       "one level of the call tree: 0 the outermost regions, 1 what lies in these, ...");
@@ -59,11 +67,16 @@ int GraphCommand::run() {
   reader::Progress progress;
   if (!quiet_)
     progress = [&bar](std::uint64_t done, std::uint64_t of) { bar.show(done, of); };
-  const ProfiledRun run = read_profiled_run(archive_, from_events_, progress);
-  bar.remove();
-  if (!run.error.empty()) return fail(run.error);
   Drawing drawing;
-  std::string problem = draw(run, drawing);
+  std::string problem;
+  if (kind_ == "events") {
+    problem = draw_events(drawing);
+  } else {
+    const ProfiledRun run = read_profiled_run(archive_, from_events_, progress);
+    bar.remove();
+    if (!run.error.empty()) return fail(run.error);
+    problem = draw(run, drawing);
+  }
   if (!problem.empty()) return fail(problem);
   std::string text;
   if (format_ == "json") {
@@ -104,6 +117,30 @@ std::string GraphCommand::draw(const ProfiledRun& run, Drawing& drawing) const {
         " gaps, across which regions come after each other that did not");
   drawing.values.emplace_back("source",
                               std::string(run.from_events ? "events" : "summary"));
+  return {};
+}
+
+std::string GraphCommand::draw_events(Drawing& drawing) const {
+  if (level_ || !region_.empty() || from_events_)
+    return "--level, --node and --events are for --kind control";
+  std::error_code error;
+  std::string folder = archive_;
+  if (!std::filesystem::is_directory(folder, error))
+    folder = std::filesystem::path(folder).parent_path().string();
+  try {
+    const auto flow = base::read_merged_flow(folder);
+    if (!flow || flow->nodes.empty())
+      return "'" + archive_ +
+             "' has no event flow graph: it is made of MPI programs, unless with "
+             "--graph none or --no-summary";
+    std::string problem;
+    const std::vector<std::size_t> clusters = clusters_of(*flow, ranks_, problem);
+    if (!problem.empty()) return problem;
+    const bool picture = format_ == "dot" || format_ == "svg";
+    drawing = event_flow_drawing(*flow, clusters, most_.value_or(picture ? kMostDrawn : 0));
+  } catch (const std::exception& problem) {
+    return problem.what();
+  }
   return {};
 }
 

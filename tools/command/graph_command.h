@@ -23,10 +23,12 @@ class GraphCommand final : public Subcommand {
  private:
   // What is wrong, or nothing.
   std::string draw(const ProfiledRun& run, Drawing& drawing) const;
+  std::string draw_events(Drawing& drawing) const;
   std::string write(const std::string& text) const;
 
   std::string archive_;
   std::string format_;
+  std::string kind_ = "control";
   std::optional<std::uint32_t> level_;
   std::string region_;
   std::string ranks_;

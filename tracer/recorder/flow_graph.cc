@@ -19,7 +19,6 @@ constexpr std::uint32_t kNodesAtOnce = 64;  // a page, or a little more
 constexpr std::uint32_t kEdgesAtOnce = 64;
 constexpr std::uint32_t kPathsAtOnce = 28;
 constexpr std::uint32_t kLeastNodes = 4;
-constexpr std::size_t kEdgeWords = sizeof(FlowEdge) / sizeof(std::uint32_t);
 constexpr std::uint64_t kNothingYet = ~std::uint64_t{0};  // a minimum
 
 std::uint64_t mixed(std::uint64_t hash, std::uint64_t value) noexcept {

@@ -1,0 +1,315 @@
+#include "tools/graph/event_flow_drawing.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <utility>
+
+#include "tools/graph/number_list.h"
+#include "writer/summary.h"
+
+namespace refrain::tools {
+namespace {
+
+using base::FlowGraph;
+using base::FlowLink;
+using base::MergedFlow;
+using Partner = FlowGraph::Partner;
+
+std::string partner_text(const Partner& partner) {
+  switch (partner.kind) {
+    case Partner::Kind::kNone:
+      return {};
+    case Partner::Kind::kRelative:
+      return partner.rank == 0 ? "itself" : fmt::format("rank{:+}", partner.rank);
+    case Partner::Kind::kAny:
+      return "any";
+    case Partner::Kind::kNobody:
+      return "nobody";
+    case Partner::Kind::kRoot:
+      return fmt::format("root {}", partner.rank);
+    case Partner::Kind::kSeveral:
+      return "several";
+  }
+  return {};
+}
+
+std::string partners_text(const FlowGraph::Node& node) {
+  if (node.to.kind == Partner::Kind::kRoot) return partner_text(node.to);
+  std::string text;
+  if (node.to.kind != Partner::Kind::kNone) text = "to " + partner_text(node.to);
+  if (node.from.kind != Partner::Kind::kNone)
+    text += (text.empty() ? "from " : ", from ") + partner_text(node.from);
+  return text;
+}
+
+std::string size_text(const FlowGraph::Node& node) {
+  if (node.size_greatest == 0) return {};
+  if (node.size_least == node.size_greatest) return writer::bytes_text(node.size_least);
+  return writer::bytes_text(node.size_least) + " to " +
+         writer::bytes_text(node.size_greatest);
+}
+
+const char* type_of(FlowGraph::Kind kind) {
+  switch (kind) {
+    case FlowGraph::Kind::kStart:
+      return "start";
+    case FlowGraph::Kind::kCall:
+      return "call";
+    case FlowGraph::Kind::kRegion:
+      return "region";
+    case FlowGraph::Kind::kOther:
+      return "other";
+  }
+  return "other";
+}
+
+class Drawer {
+ public:
+  Drawer(const MergedFlow& flow, const std::vector<std::size_t>& clusters,
+         std::uint64_t most)
+      : flow_(flow), clusters_(clusters), links_(base::links(flow, clusters)) {
+    sums_.resize(flow.nodes.size());
+    for (const FlowLink& link : links_) add(sums_[link.sums.to], link.sums);
+    choose(most);
+  }
+
+  Drawing draw() {
+    out_.kind = "event flow";
+    for (std::uint32_t i = 0; i < flow_.nodes.size(); ++i)
+      if (drawn_[i]) node(i);
+    if (left_out_ != 0) rest();
+    edges();
+    legend();
+    return std::move(out_);
+  }
+
+ private:
+  // Of all events of a node.
+  struct Sums {
+    bool used = false;
+    std::uint64_t count = 0;
+    std::uint64_t time = 0;
+    std::uint64_t gap = 0;
+    std::uint64_t sent = 0;
+    std::uint64_t received = 0;
+  };
+  static void add(Sums& sums, const FlowGraph::Edge& edge) {
+    sums.used = true;
+    sums.count += edge.count;
+    sums.time += edge.time;
+    sums.gap += edge.gap;
+    sums.sent += edge.bytes_sent;
+    sums.received += edge.bytes_received;
+  }
+
+  void choose(std::uint64_t most) {
+    drawn_.assign(flow_.nodes.size(), false);
+    std::vector<std::uint32_t> events;
+    for (std::uint32_t i = 0; i < flow_.nodes.size(); ++i) {
+      if (flow_.nodes[i].kind == FlowGraph::Kind::kStart) drawn_[i] = !links_.empty();
+      if (sums_[i].used) events.push_back(i);
+    }
+    events_ = events.size();
+    std::stable_sort(events.begin(), events.end(), [&](std::uint32_t a, std::uint32_t b) {
+      return sums_[a].time > sums_[b].time;
+    });
+    // One that would stand for a single call is that call.
+    if (most != 0 && most + 1 < events.size()) events.resize(most);
+    left_out_ = events_ - events.size();
+    for (const std::uint32_t i : events) {
+      drawn_[i] = true;
+      most_time_ = std::max(most_time_, sums_[i].time);
+    }
+  }
+
+  void node(std::uint32_t number) {
+    const FlowGraph::Node& from = flow_.nodes[number];
+    number_[number] = static_cast<std::uint32_t>(out_.nodes.size());
+    Drawing::Node& to = out_.nodes.emplace_back();
+    to.id = from.kind == FlowGraph::Kind::kStart ? "start" : fmt::format("n{}", number);
+    to.values = {{"type", std::string(type_of(from.kind))}};
+    if (from.kind == FlowGraph::Kind::kStart) {
+      to.shape = Drawing::Shape::kPlace;
+      to.lines = {"start"};
+      return;
+    }
+    const std::string name =
+        from.kind == FlowGraph::Kind::kOther ? "other events" : clean_text(from.name);
+    to.lines = {name};
+    const std::string partners = partners_text(from);
+    const std::string size = size_text(from);
+    if (!from.site.empty()) to.lines.push_back(clean_text(from.site));
+    if (!partners.empty()) to.lines.push_back(partners);
+    if (!size.empty()) to.lines.push_back(size);
+    std::string callers;
+    for (const std::string& caller : from.callers)
+      callers += (callers.empty() ? "" : " < ") + clean_text(caller);
+    to.values.insert(to.values.end(), {{"name", name},
+                                       {"site", clean_text(from.site)},
+                                       {"callers", callers},
+                                       {"partner", partners},
+                                       {"size_least", from.size_least},
+                                       {"size_greatest", from.size_greatest}});
+    numbers(sums_[number], to);
+  }
+
+  void numbers(const Sums& sums, Drawing::Node& to) const {
+    to.weight = most_time_ == 0 ? 0
+                                : std::min(1.0, static_cast<double>(sums.time) /
+                                                    static_cast<double>(most_time_));
+    to.lines.push_back(fmt::format("{}x, {}", sums.count,
+                                   writer::duration_text(static_cast<double>(sums.time))));
+    to.values.insert(to.values.end(), {{"count", sums.count},
+                                       {"time_ns", sums.time},
+                                       {"between_ns", sums.gap},
+                                       {"bytes_sent", sums.sent},
+                                       {"bytes_received", sums.received}});
+  }
+
+  void rest() {
+    Sums sums;
+    for (std::uint32_t i = 0; i < flow_.nodes.size(); ++i) {
+      if (drawn_[i] || !sums_[i].used) continue;
+      number_[i] = static_cast<std::uint32_t>(out_.nodes.size());
+      sums.count += sums_[i].count;
+      sums.time += sums_[i].time;
+      sums.gap += sums_[i].gap;
+      sums.sent += sums_[i].sent;
+      sums.received += sums_[i].received;
+    }
+    Drawing::Node& to = out_.nodes.emplace_back();
+    to.id = "rest";
+    to.shape = Drawing::Shape::kRest;
+    to.lines = {fmt::format("{} more signatures", left_out_)};
+    to.values = {{"type", std::string("rest")}, {"signatures", left_out_}};
+    numbers(sums, to);
+  }
+
+  void edges() {
+    struct Joined {
+      Sums sums;
+      std::map<std::string, std::uint64_t> parts;  // ranks: count of each
+    };
+    // Those of what is left out become one.
+    std::map<std::pair<std::uint32_t, std::uint32_t>, Joined> joined;
+    for (const FlowLink& link : links_) {
+      Joined& to = joined[{number_.at(link.sums.from), number_.at(link.sums.to)}];
+      add(to.sums, link.sums);
+      for (const FlowLink::Weight& weight : link.weights)
+        to.parts[weight.ranks.text()] += weight.count;
+    }
+    for (const auto& [ends, each] : joined) most_ = std::max(most_, each.sums.count);
+    for (const auto& [ends, each] : joined) {
+      Drawing::Edge& to = out_.edges.emplace_back();
+      to.from = ends.first;
+      to.to = ends.second;
+      for (const auto& [ranks, count] : each.parts) to.parts.push_back({ranks, count});
+      std::stable_sort(to.parts.begin(), to.parts.end(),
+                       [](const auto& a, const auto& b) { return a.count > b.count; });
+      to.lines = edge_label(to.parts, true);
+      to.weight =
+          most_ > 1
+              ? std::log(static_cast<double>(std::max<std::uint64_t>(each.sums.count, 1))) /
+                    std::log(static_cast<double>(most_))
+              : 0;
+      to.values = {{"count", each.sums.count},
+                   {"time_ns", each.sums.time},
+                   {"between_ns", each.sums.gap},
+                   {"bytes_sent", each.sums.sent},
+                   {"bytes_received", each.sums.received}};
+    }
+  }
+
+  void legend() {
+    base::RankSet ranks;
+    std::string alike;
+    std::vector<std::size_t> chosen = clusters_;
+    if (chosen.empty()) {
+      chosen.resize(flow_.clusters.size());
+      std::iota(chosen.begin(), chosen.end(), std::size_t{0});
+    }
+    for (const std::size_t cluster : chosen) {
+      ranks.unite(flow_.clusters[cluster].ranks);
+      alike += (alike.empty() ? "" : " | ") + flow_.clusters[cluster].ranks.text();
+    }
+    std::string components;
+    for (const std::string& component : flow_.components)
+      components += (components.empty() ? "" : ", ") + component;
+    out_.legend = {
+        fmt::format("Event flow of ranks {}", ranks.text()),
+        fmt::format("boxes: signatures ({}) with number and time of all ranks; red: {}",
+                    components.empty() ? "call" : components,
+                    writer::duration_text(static_cast<double>(most_time_))),
+        fmt::format("9x (0,2) at an arrow: how often each of these ranks took it; wide and "
+                    "dark: {} in all",
+                    most_)};
+    if (chosen.size() > 1) out_.legend.push_back("equal graphs: " + alike);
+    out_.values = {{"who", ranks.text()},
+                   {"unit", std::string("ranks")},
+                   {"components", components},
+                   {"alike", alike},
+                   {"signatures", std::uint64_t{events_}},
+                   {"left_out", left_out_}};
+    if (left_out_ != 0)
+      out_.notes.push_back(
+          fmt::format("{} of {} signatures, those with the least time, are not drawn one "
+                      "by one (--most)",
+                      left_out_, events_));
+  }
+
+  const MergedFlow& flow_;
+  const std::vector<std::size_t>& clusters_;
+  const std::vector<FlowLink> links_;
+  std::vector<Sums> sums_;                         // by node
+  std::vector<bool> drawn_;                        // likewise
+  std::map<std::uint32_t, std::uint32_t> number_;  // in the drawing
+  std::uint64_t events_ = 0;
+  std::uint64_t left_out_ = 0;
+  std::uint64_t most_time_ = 0;
+  std::uint64_t most_ = 0;
+  Drawing out_;
+};
+
+}  // namespace
+
+std::vector<std::size_t> clusters_of(const MergedFlow& flow, const std::string& ranks,
+                                     std::string& error) {
+  std::vector<std::size_t> clusters;
+  if (ranks.empty()) {
+    clusters.resize(flow.clusters.size());
+    std::iota(clusters.begin(), clusters.end(), std::size_t{0});
+    return clusters;
+  }
+  const auto wanted = parse_number_list(ranks);
+  if (!wanted) {
+    error = "'" + ranks + "' is no list of ranks, as 0-3,7";
+    return clusters;
+  }
+  std::vector<bool> found(wanted->size());
+  for (std::size_t i = 0; i < flow.clusters.size(); ++i) {
+    bool has = false;
+    base::RankSet::Runs runs(flow.clusters[i].ranks);
+    for (base::RankSet::Run run; runs.next(run);)
+      for (std::size_t part = 0; part < wanted->size(); ++part) {
+        const NumberRange& range = (*wanted)[part];
+        if (range.last < run.first || range.first >= run.first + run.count) continue;
+        has = found[part] = true;
+      }
+    if (has) clusters.push_back(i);
+  }
+  for (std::size_t part = 0; part < found.size(); ++part)
+    if (!found[part])
+      error = fmt::format("there is no graph of rank {}", (*wanted)[part].first);
+  return clusters;
+}
+
+Drawing event_flow_drawing(const MergedFlow& flow, const std::vector<std::size_t>& clusters,
+                           std::uint64_t most) {
+  return Drawer(flow, clusters, most).draw();
+}
+
+}  // namespace refrain::tools
