@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "test/support/process.h"
+#include "test/support/summary_checks.h"
 #include "test/support/trace.h"
 #include "test/support/trace_checks.h"
 
@@ -63,7 +64,7 @@ Problems check_python_reader(const std::filesystem::path& archive);
 
 // Reads an archive with every check, and with other readers: otf2-print, python3-otf2. Its summary
 // is compared with its events (summary_checks.h).
-Trace read_checked(const std::filesystem::path& archive);
+Trace read_checked(const std::filesystem::path& archive, Ended ended = Ended::kOrderly);
 
 // A property of the archive, as a number; -1: there is none.
 long property_number(const Trace& trace, const std::string& name);

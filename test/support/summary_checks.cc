@@ -170,7 +170,9 @@ class Unfolder {
 
 class Comparer {
  public:
-  Comparer(SummaryOf of, Problems& problems) : of_(of), problems_(problems) {}
+  // `moved`: the most ticks by which an event of the archive is later than in the summary.
+  Comparer(SummaryOf of, Ended ended, std::uint64_t moved, Problems& problems)
+      : of_(of), ended_(ended), moved_(moved), problems_(problems) {}
 
   void compare(const std::string& location, const Paths& events, const Paths& summary) {
     std::vector<Path> paths;
@@ -186,21 +188,20 @@ class Comparer {
       const Sums none;
       const Sums& x = a == events.end() ? none : a->second;
       const Sums& y = b == summary.end() ? none : b->second;
+      if (of_ == SummaryOf::kReduced && (y.visits >= x.visits || has_polls())) continue;
       visits += x.visits > y.visits ? x.visits - y.visits : y.visits - x.visits;
-      if (of_ == SummaryOf::kKilled) continue;
-      compare_path(x, y);
+      if (ended_ == Ended::kOrderly) compare_path(x, y);
     }
     where_ = location;
-    if (of_ == SummaryOf::kKilled && visits > 1)
+    if (ended_ == Ended::kAnywhere && visits > 1)
       complain("visits differ by more than one event", visits, 1);
   }
 
  private:
+  bool has_polls() const { return where_.find("MPI polls") != std::string::npos; }
   void compare_path(const Sums& events, const Sums& summary) {
     if (of_ == SummaryOf::kReduced) {
-      const bool polls = where_.find("MPI polls") != std::string::npos;
-      if (summary.visits < events.visits && !polls)
-        complain("visits", events.visits, summary.visits);
+      complain("visits", events.visits, summary.visits);
       return;
     }
     equal("visits", events.visits, summary.visits);
@@ -214,13 +215,11 @@ class Comparer {
       for (const auto& [name, count] : summary.before) note(" summary: ", name, count);
     }
     if (of_ != SummaryOf::kSameRun) return;
-    // Ticks by which an archive moves an event, and the rates of clocks that are not the first
-    // rank's.
-    constexpr std::uint64_t kMoved = 40, kRate = 10'000;
-    near("time", events.time, summary.time, kMoved * events.visits + events.time / kRate);
-    near("greatest", events.greatest, summary.greatest, kMoved + events.greatest / kRate);
+    constexpr std::uint64_t kRate = 10'000;  // of clocks that are not the first rank's
+    near("time", events.time, summary.time, moved_ * events.visits + events.time / kRate);
+    near("greatest", events.greatest, summary.greatest, moved_ + events.greatest / kRate);
     if (events.visits != 0)
-      near("least", events.least, summary.least, kMoved + events.least / kRate);
+      near("least", events.least, summary.least, moved_ + events.least / kRate);
   }
 
   void equal(const char* what, std::uint64_t events, std::uint64_t summary) {
@@ -245,16 +244,24 @@ class Comparer {
 
   static constexpr std::size_t kMostProblems = 12;
   SummaryOf of_;
+  Ended ended_;
+  std::uint64_t moved_;
   Problems& problems_;
   std::string where_;
 };
 
+std::string property(const Trace& trace, const std::string& name) {
+  const auto found = trace.properties.find("REFRAIN::" + name);
+  return found == trace.properties.end() ? std::string() : found->second;
+}
+
 }  // namespace
 
 Problems check_summary(const Trace& trace, const std::vector<RunSummary>& summaries,
-                       SummaryOf of) {
+                       SummaryOf of, Ended ended) {
   Problems problems;
-  Comparer comparer(of, problems);
+  const std::string moved = property(trace, "MOVED_TICKS");
+  Comparer comparer(of, ended, moved.empty() ? 0 : std::stoull(moved), problems);
   std::map<std::uint64_t, std::pair<const RunSummary*, const RunSummary::Location*>> known;
   for (const RunSummary& summary : summaries)
     for (const RunSummary::Location& location : summary.locations)
@@ -281,22 +288,19 @@ SummaryOf kind_of(const Trace& trace) {
   for (const Location& location : trace.locations)
     for (const Event& event : location.events)
       if (event.type == EventType::kMeasurementOff) return SummaryOf::kReduced;
-  const auto property = [&](const std::string& name) {
-    const auto found = trace.properties.find("REFRAIN::" + name);
-    return found == trace.properties.end() ? std::string() : found->second;
-  };
   const auto is_zero = [&](const char* name) {
-    const std::string value = property(name);
+    const std::string value = property(trace, name);
     return value.empty() || value == "0";
   };
-  if (property("SETTING::SUMMARY_ONLY") == "yes") return SummaryOf::kReduced;
+  if (property(trace, "SETTING::SUMMARY_ONLY") == "yes") return SummaryOf::kReduced;
   // With a limit, polls in a row are one region.
   const bool whole = is_zero("SETTING::LIMIT") && is_zero("EVENTS_FILTERED") &&
                      is_zero("LOST") && is_zero("EVENTS_UNMATCHED") &&
                      is_zero("SENDS_DROPPED") && is_zero("RECEIVES_DROPPED") &&
                      is_zero("COLLECTIVES_DROPPED");
-  if (!whole) return SummaryOf::kReduced;
-  return property("RECOVERED") == "1" ? SummaryOf::kKilled : SummaryOf::kSameRun;
+  return whole ? SummaryOf::kSameRun : SummaryOf::kReduced;
 }
+
+bool was_recovered(const Trace& trace) { return property(trace, "RECOVERED") == "1"; }
 
 }  // namespace refrain::test

@@ -13,17 +13,20 @@
 namespace refrain::test {
 
 enum class SummaryOf {
-  kSameRun,  // recorded in full: everything is equal. No two events of a location have the same
-             // time in an archive, so some are a few ticks later there
-  kKilled,    // likewise, but a location may have died in the middle of one event
+  kSameRun,  // recorded in full: everything is equal, but for ticks by which an archive moves events
   kOtherRun,  // of a program that always does the same: all but times is equal
   kReduced,   // recorded in part: there is nothing that the summary has not
 };
 
-Problems check_summary(const Trace& trace, const std::vector<base::RunSummary>& summaries,
-                       SummaryOf of);
+// How a process ended: kAnywhere in the middle of one event of each location, at most.
+enum class Ended { kOrderly, kAnywhere };
 
-// How an archive's own summary is to be compared with its events, if the archive says so.
+Problems check_summary(const Trace& trace, const std::vector<base::RunSummary>& summaries,
+                       SummaryOf of, Ended ended = Ended::kOrderly);
+
+// How an archive's own summary is to be compared with its events.
 SummaryOf kind_of(const Trace& trace);
+// Whether the archive was written after the process was killed.
+bool was_recovered(const Trace& trace);
 
 }  // namespace refrain::test

@@ -120,6 +120,8 @@ class EventSink {
   void program_end(std::uint64_t ticks);
 
   std::uint64_t last_ticks() const noexcept { return last_; }
+  // The most by which an enter or leave is later than it was to be.
+  std::uint64_t moved_ticks() const noexcept { return moved_ticks_; }
   std::uint64_t filtered() const noexcept { return filtered_; }
   std::uint64_t count() const;
   OTF2_ErrorCode error() const noexcept { return error_; }
@@ -130,6 +132,7 @@ class EventSink {
   std::uint64_t at_edge(std::uint64_t ticks) {
     const bool counted = metric_ticks_ == at(ticks);
     last_ = std::max(last_, next_edge_);
+    moved_ticks_ = std::max(moved_ticks_, last_ - ticks);
     next_edge_ = last_ + spacing_;
     put_metric(counted);
     return last_;
@@ -147,6 +150,7 @@ class EventSink {
   std::uint64_t last_ = 0;
   std::uint64_t next_edge_ = 0;  // earliest time of the next enter or leave
   std::uint64_t spacing_ = 1;
+  std::uint64_t moved_ticks_ = 0;
   std::uint64_t filtered_ = 0;
   bool in_task_ = false;  // an explicit one
   OTF2_MetricRef metric_ = 0;

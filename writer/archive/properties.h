@@ -8,6 +8,9 @@
 //     SETTING::<NAME>                    one a setting
 //     EVENTS_SEEN EVENTS_WRITTEN EVENTS_FILTERED EVENTS_UNMATCHED  callbacks; see
 //                                        write_options.h
+//     MOVED_TICKS                        the most ticks by which an enter or leave is later than it
+//                                        was reported: no two of a location have the same time,
+//                                        and none goes backwards
 //     EVENTS_BY_KIND                     JSON object: kind of record -> callbacks written
 //     LOST::<CAUSE> LOST                 by cause (those that happened), and in total
 //     GAPS RECOVERED SPOOL_BYTES

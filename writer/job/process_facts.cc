@@ -43,9 +43,9 @@ void each_number(Of& of, Work work) requires requires {
   of.global_start;
 }
 {
-  for (auto* value :
-       {&of.rank, &of.global_start, &of.global_end, &of.realtime_ns, &of.primary, &of.gaps,
-        &of.spool_bytes, &of.events_seen, &of.events_filtered, &of.events_unmatched})
+  for (auto* value : {&of.rank, &of.global_start, &of.global_end, &of.realtime_ns,
+                      &of.primary, &of.gaps, &of.spool_bytes, &of.events_seen,
+                      &of.events_filtered, &of.events_unmatched, &of.moved_ticks})
     work(*value);
   for (auto& value : of.lost) work(value);
   for (auto& value : of.by_kind) work(value);
@@ -217,6 +217,7 @@ void add_locations(const ProcessModel& process,
     out.events_seen += facts.events_seen;
     out.events_filtered += outcome.filtered;
     out.events_unmatched += outcome.unmatched;
+    out.moved_ticks = std::max(out.moved_ticks, outcome.moved_ticks);
     for (std::size_t cause = 0; cause < spool::kLossCauses; ++cause)
       out.lost[cause] += facts.lost[cause];
     for (std::size_t kind = 0; kind < kEventKinds; ++kind)
@@ -275,6 +276,7 @@ void add_up(JobFacts& job, WriteResult& result,
     result.events_seen += process.events_seen;
     result.events_filtered += process.events_filtered;
     result.events_unmatched += process.events_unmatched;
+    result.moved_ticks = std::max(result.moved_ticks, process.moved_ticks);
     for (const LocationFacts& location : process.locations) {
       result.events_written += location.events_written;
       result.archive_events += location.archive_events;

@@ -64,6 +64,7 @@ struct ProcessFacts {
   std::uint64_t events_seen = 0;
   std::uint64_t events_filtered = 0;
   std::uint64_t events_unmatched = 0;
+  std::uint64_t moved_ticks = 0;
   std::array<std::uint64_t, spool::kLossCauses> lost{};
   std::array<std::uint64_t, kEventKinds> by_kind{};
   std::vector<LocationFacts> locations;

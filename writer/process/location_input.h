@@ -77,6 +77,7 @@ inline constexpr std::size_t kEventKinds = 64;
 struct LocationOutcome {
   std::uint64_t archive_events = 0;  // records in the archive
   std::uint64_t last_ticks = 0;      // of the last one
+  std::uint64_t moved_ticks = 0;     // EventSink::moved_ticks()
   std::uint64_t events_written = 0;  // callbacks that are in the archive
   std::uint64_t filtered = 0;        // enters and leaves that the filter dropped
   std::uint64_t team_end = kNever;   // of its last team, if the end was not recorded
