@@ -5,11 +5,11 @@
 #include <filesystem>
 #include <fstream>
 #include <random>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "test/support/files.h"
+#include "test/support/texts.h"
 
 namespace refrain::base {
 namespace {
@@ -67,18 +67,7 @@ MergedFlow random_flow(std::mt19937& random, std::uint32_t rank) {
 }
 
 std::string error_of(const std::string& text) {
-  try {
-    (void)merged_flow_from_text(text);
-  } catch (const std::runtime_error& error) {
-    return error.what();
-  }
-  return {};
-}
-
-std::string replaced(std::string text, const std::string& from, const std::string& to) {
-  const std::size_t at = text.find(from);
-  REQUIRE(at != std::string::npos);
-  return text.replace(at, from.size(), to);
+  return test::error_of([&] { (void)merged_flow_from_text(text); });
 }
 
 }  // namespace
@@ -175,18 +164,19 @@ TEST_CASE("MergedFlow: bad files - one line that says what is wrong") {
   CHECK(error_of("") == "is not a graph");
   CHECK(error_of("[]") == "is not a graph");
   CHECK(error_of(good.substr(0, good.size() / 2)) == "is not a graph");
-  CHECK(error_of(replaced(good, "\"version\":1", "\"version\":2")) ==
+  CHECK(error_of(test::replaced(good, "\"version\":1", "\"version\":2")) ==
         "is a graph of version 2; this program reads version 1");
-  CHECK(error_of(replaced(good, "\"clusters\":[{", "\"clusters\":[3,{")) ==
+  CHECK(error_of(test::replaced(good, "\"clusters\":[{", "\"clusters\":[3,{")) ==
         "has no 'ranks'");
-  CHECK(error_of(replaced(good, "[[0,1,0,2,2]]", "[]")) == "'ranks' is not a set of ranks");
-  CHECK(error_of(replaced(good, "[[0,1,0,2,2]]", "[[0,1,0,2,0]]")) ==
+  CHECK(error_of(test::replaced(good, "[[0,1,0,2,2]]", "[]")) ==
         "'ranks' is not a set of ranks");
-  CHECK(error_of(replaced(good, "[[0,1,0,2,2]]", "[[0,1]]")) ==
+  CHECK(error_of(test::replaced(good, "[[0,1,0,2,2]]", "[[0,1,0,2,0]]")) ==
+        "'ranks' is not a set of ranks");
+  CHECK(error_of(test::replaced(good, "[[0,1,0,2,2]]", "[[0,1]]")) ==
         "'ranks' has a section of impossible length");
-  CHECK(error_of(replaced(good, "[[0,1,0,2,2]]", "[[4294967296]]")) ==
+  CHECK(error_of(test::replaced(good, "[[0,1,0,2,2]]", "[[4294967296]]")) ==
         "'ranks' is too large");
-  CHECK(error_of(replaced(good, "\"edges\":[[0,", "\"edges\":[[99,")) ==
+  CHECK(error_of(test::replaced(good, "\"edges\":[[0,", "\"edges\":[[99,")) ==
         "an edge leads nowhere");
 }
 

@@ -3,11 +3,11 @@
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "test/support/files.h"
+#include "test/support/texts.h"
 
 namespace refrain::base {
 namespace {
@@ -73,18 +73,7 @@ RunSummary example() {
 }
 
 std::string error_of(const std::string& text) {
-  try {
-    (void)summary_from_text(text);
-  } catch (const std::runtime_error& error) {
-    return error.what();
-  }
-  return {};
-}
-
-std::string replaced(std::string text, const std::string& from, const std::string& to) {
-  const std::size_t at = text.find(from);
-  REQUIRE(at != std::string::npos);
-  return text.replace(at, from.size(), to);
+  return test::error_of([&] { (void)summary_from_text(text); });
 }
 
 TEST_CASE("RunSummary: text - read back as it was") {
@@ -96,7 +85,7 @@ TEST_CASE("RunSummary: text - read back as it was") {
 TEST_CASE("RunSummary: bad flow graphs - one line that says what is wrong") {
   const std::string good = to_text(example());
   const auto error = [&](const std::string& from, const std::string& to) {
-    return error_of(replaced(good, from, to));
+    return error_of(test::replaced(good, from, to));
   };
   CHECK(error("[[0,\"\",", "[[1,\"\",") == "the start is not the first node");
   CHECK(error("[3,\"\",", "[4,\"\",") == "a node of unknown kind");
@@ -154,7 +143,7 @@ TEST_CASE("IterationRows: merged - two by two, by visit, with the same sums") {
 TEST_CASE("RunSummary: bad rows of iterations - one line that says what is wrong") {
   const std::string good = to_text(example());
   const auto wrong = [&](const std::string& from, const std::string& to) {
-    return error_of(replaced(good, from, to));
+    return error_of(test::replaced(good, from, to));
   };
   CHECK(wrong("\"begin\":[10,20,20]", "\"begin\":[10,30,20]") ==
         "rows are not in their order");
@@ -189,21 +178,23 @@ TEST_CASE("RunSummary: bad texts - one line that says what is wrong") {
   CHECK(error_of("{}") == "is not a summary");
   CHECK(error_of(good.substr(0, good.size() / 2)) == "is not a summary");
   CHECK(error_of(std::string(100000, '[')) == "is not a summary");
-  CHECK(error_of(replaced(good, "refrain summary", "other summary")) == "is not a summary");
-  CHECK(error_of(replaced(good, "\"version\":2", "\"version\":3")) ==
+  CHECK(error_of(test::replaced(good, "refrain summary", "other summary")) ==
+        "is not a summary");
+  CHECK(error_of(test::replaced(good, "\"version\":2", "\"version\":3")) ==
         "is a summary of version 3; this program reads version 2");
-  CHECK(error_of(replaced(good, "\"process\":3", "\"process\":-3")) ==
+  CHECK(error_of(test::replaced(good, "\"process\":3", "\"process\":-3")) ==
         "'process' is not a number");
-  CHECK(error_of(replaced(good, "[null,0,1,null]", "[0,0,1,null]")) ==
+  CHECK(error_of(test::replaced(good, "[null,0,1,null]", "[0,0,1,null]")) ==
         "'parent' leads nowhere");
-  CHECK(error_of(replaced(good, "[null,0,1,null]", "[null,9,1,null]")) ==
+  CHECK(error_of(test::replaced(good, "[null,0,1,null]", "[null,9,1,null]")) ==
         "'region' leads nowhere");
-  CHECK(error_of(replaced(good, "[null,0,1,null]", "[null,0,9,null]")) ==
+  CHECK(error_of(test::replaced(good, "[null,0,1,null]", "[null,0,9,null]")) ==
         "a node of unknown kind");
-  CHECK(error_of(replaced(good, "[1,1,1]", "[null,1,1]")) == "an edge joins two levels");
-  CHECK(error_of(replaced(good, "\"visits\":[1,", "\"visits\":[")) ==
+  CHECK(error_of(test::replaced(good, "[1,1,1]", "[null,1,1]")) ==
+        "an edge joins two levels");
+  CHECK(error_of(test::replaced(good, "\"visits\":[1,", "\"visits\":[")) ==
         "'visits' has not one value a node");
-  CHECK(error_of(replaced(good, "2500000000.0", "0")) ==
+  CHECK(error_of(test::replaced(good, "2500000000.0", "0")) ==
         "'ticks_per_second' is not possible");
 }
 

@@ -74,19 +74,7 @@ void InnerMarks::sum(const Waiting& waiting) noexcept {
 }
 
 void InnerMarks::write(const Waiting& waiting) noexcept {
-  const LoopMark& mark = waiting.mark;
-  switch (waiting.kind) {
-    case kFound:
-      return sink_.loop_found(mark);
-    case kIteration:
-      return sink_.iteration(mark);
-    case kIterationEnd:
-      return sink_.iteration_end(mark);
-    case kMismatch:
-      return sink_.mismatch(mark);
-    case kLeft:
-      return sink_.loop_left(mark);
-  }
+  sink_.put(waiting.kind, waiting.mark);
 }
 
 void InnerMarks::add(const LoopMark& mark, std::uint64_t duration) noexcept {

@@ -231,19 +231,8 @@ void IterationGate::emit(const LoopEvent& event, std::uint64_t ticks) noexcept {
   if (settings_.marks_summary &&
       (loop.summed || (event.level == spent && event.kind == kIteration)))
     return sum_up(loop, mark, event.kind);
-  switch (event.kind) {
-    case kFound:
-      return sink_.loop_found(mark);
-    case kIteration:
-      loop.marked = true;
-      return sink_.iteration(mark);
-    case kIterationEnd:
-      return sink_.iteration_end(mark);
-    case kMismatch:
-      return sink_.mismatch(mark);
-    case kLeft:
-      return sink_.loop_left(mark);
-  }
+  if (event.kind == kIteration) loop.marked = true;
+  sink_.put(event.kind, mark);
 }
 
 void IterationGate::sum_up(OpenLoop& loop, const LoopMark& mark,

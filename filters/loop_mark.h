@@ -59,6 +59,23 @@ class MarkSink {
   virtual void loop_left(const LoopMark& mark) noexcept = 0;  // ticks: end of what belongs
   virtual void skipped_summary(const SkippedIterations& skipped) noexcept = 0;
 
+  // The mark of this kind.
+  void put(periodicity::LoopEventKind kind, const LoopMark& mark) noexcept {
+    using enum periodicity::LoopEventKind;
+    switch (kind) {
+      case kFound:
+        return loop_found(mark);
+      case kIteration:
+        return iteration(mark);
+      case kIterationEnd:
+        return iteration_end(mark);
+      case kMismatch:
+        return mismatch(mark);
+      case kLeft:
+        return loop_left(mark);
+    }
+  }
+
  protected:
   ~MarkSink() = default;
 };

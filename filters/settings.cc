@@ -229,8 +229,8 @@ constexpr SettingInfo kTable[] = {
      .range = "of call, site, callers, partner and size, with commas between; or none",
      .one_line = "what distinguishes the nodes of the event flow graph",
      .long_text =
-         "Which call of MPI came after which, counted for the whole run in an eighth of "
-         "summary_memory. "
+         "Which call of MPI came after which, counted for the whole run in at most a "
+         "quarter of summary_memory. "
          "Calls of one procedure are one node if they are equal in what is named: "
          "site: where the call is; callers: the mpi_frames callers above it; "
          "partner: the other rank, relative to the own one; size: bytes. "

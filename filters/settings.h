@@ -46,7 +46,7 @@ struct Settings {
   double until_s = 0;
 
   std::uint64_t ring_bytes = 4 << 20;
-  std::uint64_t summary_bytes = 2 << 20;
+  std::uint64_t summary_bytes = 1 << 20;
   std::string graph = "site,callers,partner,size";
   bool summary_only = false;
   std::uint64_t summary_iterations = 4096;

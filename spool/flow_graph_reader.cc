@@ -1,17 +1,11 @@
 #include "spool/flow_graph_reader.h"
 
 #include <algorithm>
-#include <cstring>
+
+#include "spool/copy_at.h"
 
 namespace refrain::spool {
 namespace {
-
-template <typename T>
-T copy_at(std::span<const std::byte> area, std::uint64_t offset) {
-  T value;
-  std::memcpy(static_cast<void*>(&value), area.data() + offset, sizeof value);
-  return value;
-}
 
 bool possible(const FlowNode& node, std::uint32_t index, std::size_t paths) {
   if (index == kStartNode) return node.kind == FlowKind::kStart;

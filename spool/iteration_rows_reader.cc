@@ -1,17 +1,11 @@
 #include "spool/iteration_rows_reader.h"
 
 #include <algorithm>
-#include <cstring>
+
+#include "spool/copy_at.h"
 
 namespace refrain::spool {
 namespace {
-
-template <typename T>
-T copy_at(std::span<const std::byte> area, std::uint64_t offset) {
-  T value;
-  std::memcpy(static_cast<void*>(&value), area.data() + offset, sizeof value);
-  return value;
-}
 
 // What the sums are at the begin of a row.
 struct Begin {

@@ -1,17 +1,11 @@
 #include "spool/loop_table.h"
 
 #include <algorithm>
-#include <cstring>
+
+#include "spool/copy_at.h"
 
 namespace refrain::spool {
 namespace {
-
-template <typename T>
-T copy_at(std::span<const std::byte> area, std::size_t offset) {
-  T value;
-  std::memcpy(static_cast<void*>(&value), area.data() + offset, sizeof value);
-  return value;
-}
 
 LoopTable::Loop read_entry(const LoopEntry& from) {
   LoopTable::Loop out{.loop = from.loop,

@@ -47,13 +47,13 @@ class Summarizer {
       places[i] = place(tree.nodes[i], places[tree.nodes[i].parent].below());
       if (places[i].none) continue;
       location.sums.resize(result_.nodes.size());
-      add_sums(tree.nodes[i], location.sums[places[i].node]);
+      writer::add_sums(tree.nodes[i], location.sums[places[i].node]);
       if (places[i].inner == RunSummary::kNone) continue;
       CallTree::Node same = tree.nodes[i];
       same.bytes_sent = same.bytes_received = 0;
       same.messages_sent = same.messages_received = 0;
       same.time_elsewhere = same.regions_elsewhere = 0;
-      add_sums(same, location.sums[places[i].inner]);
+      writer::add_sums(same, location.sums[places[i].inner]);
       edges[{places[i].node, places[i].inner}] += same.visits;
     }
     for (const CallTree::Edge& edge : tree.edges) {
@@ -80,21 +80,6 @@ class Summarizer {
     bool none = false;                        // no region: `node` is that of its parent
     std::uint32_t below() const { return inner != RunSummary::kNone ? inner : node; }
   };
-
-  static void add_sums(const CallTree::Node& node, RunSummary::Sums& sums) {
-    if (node.least <= node.greatest) {
-      sums.least = sums.visits == 0 ? node.least : std::min(sums.least, node.least);
-      sums.greatest = std::max(sums.greatest, node.greatest);
-    }
-    sums.visits += node.visits;
-    sums.time += node.time;
-    sums.bytes_sent += node.bytes_sent;
-    sums.bytes_received += node.bytes_received;
-    sums.messages_sent += node.messages_sent;
-    sums.messages_received += node.messages_received;
-    sums.time_elsewhere += node.time_elsewhere;
-    sums.regions_elsewhere += node.regions_elsewhere;
-  }
 
   Place place(const CallTree::Node& node, std::uint32_t parent) {
     if (node.key.what == spool::kOtherRegions)

@@ -67,7 +67,7 @@ const Job kBusy{"cg_clang", {"150", "1500"}, 2, {{"LIMIT", "0"}, {"CHUNK", "256k
 
 TEST_CASE("Resources: file size limit - no signal, the program ends well") {
   bool some_lost = false;
-  for (const char* blocks : {"64", "3000", "5500", "7000"})  // of 1 KiB
+  for (const char* blocks : {"64", "3000", "6000", "7000", "8000"})  // of 1 KiB
     for (const Way way : {Way::kPreload, Way::kRun}) {
       TemporaryFolder folder;
       Job job = kBusy;
@@ -130,7 +130,7 @@ TEST_CASE("Resources: no memory for the summary of one thread - its events are w
   // One of these mappings is an index of a thread's call tree.
   std::uint64_t without = 0;
   int runs = 0;
-  for (int kilobytes = 16; kilobytes <= 1024 && without == 0; kilobytes *= 2)
+  for (int kilobytes = 4; kilobytes <= 1024 && without == 0; kilobytes *= 2)
     for (int mapping = 1; mapping <= 8 && without == 0; ++mapping) {
       const fs::path archive = folder / std::to_string(++runs);
       Job job{"cg_clang", {"2", "100"}, 2, {{"LIMIT", "0"}}};

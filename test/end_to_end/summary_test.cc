@@ -114,6 +114,13 @@ TEST_CASE("Summary: memory - none, and too little") {
   CHECK(record(job, "0", folder / "none").empty());
   CHECK_FALSE(fs::exists(folder / "none" / "summary"));
   job.settings["SUMMARY_MEMORY"] = "8K";
+  const auto without = record(job, "0", folder / "without");
+  REQUIRE(without.size() == 1);
+  CHECK(without[0].locations.empty());
+  CHECK_FALSE(without[0].locations_without.empty());
+  job.program = "tasks_clang";
+  job.threads = 1;
+  job.settings["SUMMARY_MEMORY"] = "24K";
   const auto little = record(job, "0", folder / "little");
   REQUIRE(little.size() == 1);
   std::uint64_t enters = 0;

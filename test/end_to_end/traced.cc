@@ -1,5 +1,6 @@
 #include "test/end_to_end/traced.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdlib>
 
@@ -199,6 +200,15 @@ Traced trace(const Job& job, const fs::path& archive, Way way) {
   REQUIRE(traced.result.exit_status == 0);
   traced.trace = read_checked(archive);
   return traced;
+}
+
+void check_refused(const std::vector<std::string>& arguments, const std::string& why) {
+  const Result result = run_refrain(arguments);
+  INFO(result.errors);
+  CHECK(result.exit_status == 2);
+  CHECK(result.output.empty());
+  CHECK(result.errors.find(why) != std::string::npos);
+  CHECK(std::count(result.errors.begin(), result.errors.end(), '\n') == 1);
 }
 
 long property_number(const Trace& trace, const std::string& name) {

@@ -66,6 +66,9 @@ Problems check_python_reader(const std::filesystem::path& archive);
 // is compared with its events (summary_checks.h).
 Trace read_checked(const std::filesystem::path& archive, Ended ended = Ended::kOrderly);
 
+// The command says `why` in one line, nothing else, and ends with status 2.
+void check_refused(const std::vector<std::string>& arguments, const std::string& why);
+
 // A property of the archive, as a number; -1: there is none.
 long property_number(const Trace& trace, const std::string& name);
 

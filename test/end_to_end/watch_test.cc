@@ -112,15 +112,6 @@ json watch_once(const std::string& target) {
   return json::parse(result.output);
 }
 
-void refused(const std::vector<std::string>& arguments, const std::string& why) {
-  const Result result = run_refrain(arguments);
-  INFO(result.errors);
-  CHECK(result.exit_status == 2);
-  CHECK(result.output.empty());
-  CHECK(result.errors.find(why) != std::string::npos);
-  CHECK(std::count(result.errors.begin(), result.errors.end(), '\n') == 1);
-}
-
 }  // namespace
 
 TEST_CASE("Watch: four ranks of two threads - the figures are those of the summary") {
@@ -237,7 +228,7 @@ TEST_CASE("Watch: four ranks of two threads - the figures are those of the summa
     CHECK(end["ranks"][i]["mpi_calls"] == counts.mpi_calls);
     CHECK(end["ranks"][i]["messages_sent"] == counts.sent);
   }
-  refused({"watch", job.archive()}, "is complete");
+  check_refused({"watch", job.archive()}, "is complete");
 }
 
 TEST_CASE("Watch: on a terminal - drawn again, and q leaves it as it was") {
@@ -297,21 +288,21 @@ TEST_CASE("Watch: killed - what to do, in one line") {
   job.kill_after = std::chrono::milliseconds(400);
   run_job(job, Way::kRun, archive);
   REQUIRE(fs::exists(archive / "spool"));
-  refused({"watch", archive}, "refrain recover");
-  refused({"watch", archive, "--once", "--json"}, "refrain recover");
+  check_refused({"watch", archive}, "refrain recover");
+  check_refused({"watch", archive, "--once", "--json"}, "refrain recover");
 }
 
 TEST_CASE("Watch: what cannot be read - one line, exit status 2") {
   TemporaryFolder folder;
-  refused({"watch", folder / "none"}, "does not exist");
-  refused({"watch", "999999999"}, "not being traced");
-  refused({"watch", "99999999999999999999"}, "not being traced");
-  refused({"watch", std::to_string(getpid())}, "not being traced");
-  refused({"watch", "--interval", "0"}, "--interval");
+  check_refused({"watch", folder / "none"}, "does not exist");
+  check_refused({"watch", "999999999"}, "not being traced");
+  check_refused({"watch", "99999999999999999999"}, "not being traced");
+  check_refused({"watch", std::to_string(getpid())}, "not being traced");
+  check_refused({"watch", "--interval", "0"}, "--interval");
   fs::create_directory(folder / "empty");
-  refused({"watch", folder / "empty"}, "no spool");
+  check_refused({"watch", folder / "empty"}, "no spool");
   std::ofstream(folder / "file") << "x";
-  refused({"watch", folder / "file"}, "no folder");
+  check_refused({"watch", folder / "file"}, "no folder");
 
   // A real one, then damaged.
   const fs::path archive = folder / "archive";
@@ -319,10 +310,10 @@ TEST_CASE("Watch: what cannot be read - one line, exit status 2") {
               .exit_status == 0);
   const fs::path journal = archive / "spool" / "process-0" / "journal.spool";
   const std::string good = read_file(journal);
-  refused({"watch", archive}, "records");
+  check_refused({"watch", archive}, "records");
   const auto with = [&](const std::string& bytes, const std::string& why) {
     std::ofstream(journal, std::ios::binary | std::ios::trunc) << bytes;
-    refused({"watch", archive}, why);
+    check_refused({"watch", archive}, why);
   };
   with("", "shorter than a header");
   with(good.substr(0, 100), "shorter than a header");

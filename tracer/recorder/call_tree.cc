@@ -1,9 +1,6 @@
 #include "tracer/recorder/call_tree.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
-#include <bit>
 
 #include "spool/ompt_values.h"
 #include "tracer/recorder/region_class.h"
@@ -18,9 +15,6 @@ using spool::CallTreeHeader;
 using spool::RecordWords;
 
 namespace {
-
-constexpr std::uint32_t kNodesAtOnce = 128;  // 16 KiB
-constexpr std::uint32_t kEdgesAtOnce = 512;
 
 // The call that waits goes on until the release.
 bool spans_block(std::uint8_t mutex) noexcept {
@@ -41,11 +35,11 @@ std::uint64_t a48_of(const RecordWords& record) noexcept {
          (record.meta >> RecordWords::kLowShift & 0xffffffff);
 }
 
-std::size_t slot_of(std::uint32_t place, CallKey key, std::size_t mask) noexcept {
+std::uint64_t hash_of(std::uint32_t place, CallKey key) noexcept {
   std::uint64_t hash = key.payload ^ std::uint64_t{key.what} << 44;
   hash = (hash ^ std::uint64_t{place} << 17) * 0x9E3779B97F4A7C15u;
   hash = (hash ^ hash >> 32) * 0xBF58476D1CE4E5B9u;
-  return static_cast<std::size_t>(hash >> 32) & mask;
+  return hash >> 32;
 }
 
 // A position is the pointer into the edge that was taken last: whether a child of the current
@@ -55,60 +49,59 @@ constexpr std::size_t kNextWord = offsetof(CallEdge, next) / sizeof(std::uint32_
 
 constexpr CallKey kOther{spool::kOtherRegions, 0};
 
-std::uint32_t* new_index(std::size_t size) noexcept {
-  void* const pages = mmap(nullptr, size * sizeof(std::uint32_t), PROT_READ | PROT_WRITE,
-                           MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  return pages == MAP_FAILED ? nullptr : static_cast<std::uint32_t*>(pages);
-}
-
 }  // namespace
 
 constinit CallNode CallTree::s_no_node{};
 constinit CallEdge CallTree::s_no_edge{};
 
-bool CallTree::open(void* area, std::uint64_t bytes, Pages& pages,
+bool CallTree::open(void* area, std::uint64_t bytes, SummaryMemory& memory,
                     std::uint64_t* times) noexcept {
   close();
   const std::uint32_t nodes = spool::call_tree_nodes(bytes);
   if (nodes < 2) return false;
   const std::uint32_t edges = spool::kEdgesPerNode * nodes;
-  node_mask_ = std::bit_ceil(std::size_t{nodes} * 2) - 1;
-  edge_mask_ = std::bit_ceil(std::size_t{edges} * 2) - 1;
-  node_index_ = new_index(node_mask_ + 1);
-  edge_index_ = new_index(edge_mask_ + 1);
-  if (node_index_ == nullptr || edge_index_ == nullptr) {
-    close();
-    return false;
-  }
   auto* const begin = static_cast<std::byte*>(area);
-  pages_ = &pages;
-  pages_->use_tree(0, spool::kCallTreeHeaderBytes);
+  auto* const first_node = reinterpret_cast<CallNode*>(begin + spool::kCallTreeHeaderBytes);
+  auto* const first_edge =
+      reinterpret_cast<CallEdge*>(begin + spool::call_edge_offset(nodes, 0));
+  node_pages_.open(first_node, nodes);
+  edge_pages_.open(first_edge, edges);
+  if (!memory.use(begin, first_node, MemoryFor::kAnything) ||
+      !node_pages_.reach(spool::kRootNode, memory) ||
+      !edge_pages_.reach(spool::kStrayEdge, memory))
+    return false;
+  memory_ = &memory;
   header_ = reinterpret_cast<CallTreeHeader*>(begin);
-  nodes_ = reinterpret_cast<CallNode*>(begin + spool::kCallTreeHeaderBytes);
-  edges_ = reinterpret_cast<CallEdge*>(begin + spool::call_edge_offset(nodes, 0));
+  nodes_ = first_node;
+  edges_ = first_edge;
   header_->node_capacity = nodes;
   header_->edge_capacity = edges;
   current_ = nodes_;
   times_ = times != nullptr ? times : own_times_;
   left_ticks_ = 0;
-  nodes_ready_ = edges_ready_ = 0;
   tasks_ = 0;
   tests_lock_ = false;
   left_task_ = {};
   // The root, which is never entered, and the two edges that lead nowhere.
-  add_node({}, nodes, {});
-  header_->edges.store(spool::kNoEdge, std::memory_order_relaxed);
-  add_edge(spool::kUnknownPlace, spool::kRootNode, edge_mask_ + 1);
-  add_edge(spool::kUnknownPlace, spool::kRootNode, edge_mask_ + 1);
+  add_node({}, MemoryFor::kAnything, {});
+  const bool has_edges = edge_index_.make_room(
+      memory, MemoryFor::kAnything, [](std::uint32_t) { return std::uint64_t{0}; });
+  if (header_->nodes.load(std::memory_order_relaxed) == 0 || !has_edges) {
+    header_->nodes.store(0, std::memory_order_relaxed);
+    close();
+    return false;
+  }
+  for (const std::uint32_t edge : {spool::kNoEdge, spool::kStrayEdge})
+    edges_[edge].from = spool::kUnknownPlace;
+  header_->edges.store(spool::kFirstEdge, std::memory_order_release);
   prediction_ = &edges_[spool::kNoEdge].first;
   elsewhere_ = 0;
   return true;
 }
 
 void CallTree::close() noexcept {
-  if (node_index_ != nullptr) munmap(node_index_, (node_mask_ + 1) * sizeof(std::uint32_t));
-  if (edge_index_ != nullptr) munmap(edge_index_, (edge_mask_ + 1) * sizeof(std::uint32_t));
-  node_index_ = edge_index_ = nullptr;
+  node_index_.close();
+  edge_index_.close();
   header_ = nullptr;
   prediction_ = &s_no_edge.first;
   nodes_ = current_ = &s_no_node;
@@ -127,27 +120,24 @@ __attribute__((noinline)) bool CallTree::find(CallKey key, std::uint32_t& index)
   const bool sibling = word % kEdgeWords == kNextWord;
   std::uint32_t from = spool::kFirstChild | number_of(current_);
   if (sibling) from = last == spool::kStrayEdge ? spool::kUnknownPlace : edges_[last].to;
-  std::size_t at = 0;
-  index = find_edge(from, key, at);
+  index = find_edge(from, key);
   if (index == spool::kNoEdge) {
     std::uint32_t node = find_child(key);
     if (node == spool::kRootNode) {
-      // The parent's one for all others may use what is kept back for these.
-      const std::uint32_t most = header_->node_capacity;
       const bool after = sibling && from != spool::kUnknownPlace;
       const CallKey before =
           after ? CallKey{nodes_[from].what, nodes_[from].payload} : CallKey{};
-      node = add_node(key, most - most / 8, before);
+      node = add_node(key, MemoryFor::kAnything, before);
       if (node == spool::kRootNode) {
         header_->regions_elsewhere.store(header_->regions_elsewhere + 1,
                                          std::memory_order_relaxed);
         node = find_child(kOther);
-        if (node == spool::kRootNode) node = add_node(kOther, most, before);
+        if (node == spool::kRootNode) node = add_node(kOther, MemoryFor::kTheRest, before);
         if (node == spool::kRootNode) return false;
-        index = find_edge(from, kOther, at);
+        index = find_edge(from, kOther);
       }
     }
-    if (index == spool::kNoEdge) index = add_edge(from, node, at);
+    if (index == spool::kNoEdge) index = add_edge(from, node);
     if (index == spool::kStrayEdge) {
       edges_[index].to = node;
       ++nodes_[node].visits_elsewhere;
@@ -159,41 +149,42 @@ __attribute__((noinline)) bool CallTree::find(CallKey key, std::uint32_t& index)
   return true;
 }
 
-// `at`: where it is in the index, or would be.
-std::uint32_t CallTree::find_edge(std::uint32_t from, CallKey key,
-                                  std::size_t& at) noexcept {
-  at = edge_mask_ + 1;
+std::uint64_t CallTree::hash_of_node(std::uint32_t node) const noexcept {
+  return hash_of(nodes_[node].parent, {nodes_[node].what, nodes_[node].payload});
+}
+
+std::uint64_t CallTree::hash_of_edge(std::uint32_t edge) const noexcept {
+  const CallNode& to = nodes_[edges_[edge].to];
+  return hash_of(edges_[edge].from, {to.what, to.payload});
+}
+
+std::uint32_t CallTree::find_edge(std::uint32_t from, CallKey key) noexcept {
+  static_assert(spool::kNoEdge == 0);
   if (from == spool::kUnknownPlace) return spool::kNoEdge;
-  for (at = slot_of(from, key, edge_mask_);; at = (at + 1) & edge_mask_) {
-    const std::uint32_t index = edge_index_[at];
-    if (index == 0) return spool::kNoEdge;
+  return edge_index_.find(hash_of(from, key), [&](std::uint32_t index) {
     const CallNode& node = nodes_[edges_[index].to];
-    if (edges_[index].from == from && node.payload == key.payload && node.what == key.what)
-      return index;
-  }
+    return edges_[index].from == from && node.payload == key.payload &&
+           node.what == key.what;
+  });
 }
 
 // Of the current node; the root if there is none.
 std::uint32_t CallTree::find_child(CallKey key) noexcept {
+  static_assert(spool::kRootNode == 0);
   const std::uint32_t parent = number_of(current_);
-  for (std::size_t at = slot_of(parent, key, node_mask_);; at = (at + 1) & node_mask_) {
-    const std::uint32_t index = node_index_[at];
-    if (index == 0) return spool::kRootNode;
+  return node_index_.find(hash_of(parent, key), [&](std::uint32_t index) {
     const CallNode& node = nodes_[index];
-    if (node.parent == parent && node.payload == key.payload && node.what == key.what)
-      return index;
-  }
+    return node.parent == parent && node.payload == key.payload && node.what == key.what;
+  });
 }
 
-// Under the current node, if there are fewer than `most`; the root if not.
-std::uint32_t CallTree::add_node(CallKey key, std::uint32_t most, CallKey before) noexcept {
+// Under the current node, if there is memory for it; the root if not.
+std::uint32_t CallTree::add_node(CallKey key, MemoryFor what, CallKey before) noexcept {
   const std::uint32_t index = header_->nodes.load(std::memory_order_relaxed);
-  if (index >= most) return spool::kRootNode;
-  if (index >= nodes_ready_) {
-    const std::uint32_t ready = std::min(index + kNodesAtOnce, header_->node_capacity);
-    pages_->use_tree(spool::call_node_offset(index), spool::call_node_offset(ready));
-    nodes_ready_ = ready;
-  }
+  if (!node_pages_.reach(index, *memory_, what) ||
+      !node_index_.make_room(*memory_, what,
+                             [this](std::uint32_t node) { return hash_of_node(node); }))
+    return spool::kRootNode;
   const std::uint32_t parent = number_of(current_);
   CallNode& node = nodes_[index];
   node.payload = key.payload;
@@ -208,30 +199,23 @@ std::uint32_t CallTree::add_node(CallKey key, std::uint32_t most, CallKey before
   node.least = ~std::uint64_t{0};
   // Release: complete before it counts, for who reads it meanwhile or after a kill.
   header_->nodes.store(index + 1, std::memory_order_release);
-  if (index == spool::kRootNode) return index;
-  std::size_t at = slot_of(parent, key, node_mask_);
-  while (node_index_[at] != 0) at = (at + 1) & node_mask_;
-  node_index_[at] = index;
+  if (index != spool::kRootNode) node_index_.put(hash_of(parent, key), index);
   return index;
 }
 
-// The stray one if there is no place for it, or if it has none in the index.
-std::uint32_t CallTree::add_edge(std::uint32_t from, std::uint32_t to,
-                                 std::size_t at) noexcept {
+// The stray one if there is no memory for it, or its predecessor is not known.
+std::uint32_t CallTree::add_edge(std::uint32_t from, std::uint32_t to) noexcept {
   const std::uint32_t index = header_->edges.load(std::memory_order_relaxed);
-  const bool known = at <= edge_mask_;
-  if (index >= header_->edge_capacity || (!known && index >= spool::kFirstEdge))
+  const MemoryFor what =
+      nodes_[to].what == spool::kOtherRegions ? MemoryFor::kTheRest : MemoryFor::kAnything;
+  if (from == spool::kUnknownPlace || !edge_pages_.reach(index, *memory_, what) ||
+      !edge_index_.make_room(*memory_, what,
+                             [this](std::uint32_t edge) { return hash_of_edge(edge); }))
     return spool::kStrayEdge;
-  if (index >= edges_ready_) {
-    const std::uint32_t ready = std::min(index + kEdgesAtOnce, header_->edge_capacity);
-    pages_->use_tree(spool::call_edge_offset(header_->node_capacity, index),
-                     spool::call_edge_offset(header_->node_capacity, ready));
-    edges_ready_ = ready;
-  }
   edges_[index].to = to;
   edges_[index].from = from;
   header_->edges.store(index + 1, std::memory_order_release);  // as above
-  if (known) edge_index_[at] = index;
+  edge_index_.put(hash_of_edge(index), index);
   return index;
 }
 

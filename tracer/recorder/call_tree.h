@@ -14,11 +14,11 @@
 //
 // Thread-safety: one owner; others may read the area at any time and find numbers that are at most
 // one event apart. Ownership: of its index, not of the area. Units: ticks.
-// Memory: fixed. What finds no place goes to a node of the same parent for all such regions, and
+// Memory: that of SummaryMemory. What finds no place goes to a node of the same parent for all such regions, and
 // where that has none either, into time_elsewhere of the parent; both are counted.
 // Errors: without an area (open() was not called, or failed) nothing is kept.
 // Cost: an enter and a leave together 5 ns where what comes next is what came last time, about 15
-// where it has to be looked up. No lock, no system call, but for new pages (`Pages`).
+// where it has to be looked up. No lock, no system call, but for more memory.
 #pragma once
 
 #include <cstddef>
@@ -26,28 +26,22 @@
 
 #include "spool/call_tree_format.h"
 #include "spool/iteration_rows_format.h"
+#include "tracer/recorder/summary_index.h"
+#include "tracer/recorder/summary_memory.h"
 
 namespace refrain::recorder {
 
 class CallTree {
  public:
-  // Makes pages of the area before they are touched: from byte `begin` to byte `end` of it.
-  class Pages {
-   public:
-    virtual void use_tree(std::uint64_t begin, std::uint64_t end) noexcept = 0;
-
-   protected:
-    ~Pages() = default;
-  };
-
   CallTree() = default;
   CallTree(const CallTree&) = delete;
   CallTree& operator=(const CallTree&) = delete;
   ~CallTree() { close(); }
 
-  // `area`: zeros, aligned to 64 bytes. False: no memory. `times`: the sums of time by class, which
-  // are kept as iteration_rows_format.h says; null: nobody wants them.
-  bool open(void* area, std::uint64_t bytes, Pages& pages,
+  // `area`: zeros, aligned to a page; of its bytes so many are used as `memory` has, which lives
+  // longer. False: too little. `times`: the sums of time by class, which are kept as
+  // iteration_rows_format.h says; null: nobody wants them.
+  bool open(void* area, std::uint64_t bytes, SummaryMemory& memory,
             std::uint64_t* times = nullptr) noexcept;
   // Lets go of the area; what still comes is not kept.
   void close() noexcept;
@@ -159,10 +153,12 @@ class CallTree {
   }
   bool find(spool::CallKey key, std::uint32_t& index) noexcept;
   std::uint32_t find_child(spool::CallKey key) noexcept;
-  std::uint32_t find_edge(std::uint32_t from, spool::CallKey key, std::size_t& at) noexcept;
-  std::uint32_t add_node(spool::CallKey key, std::uint32_t most,
+  std::uint32_t find_edge(std::uint32_t from, spool::CallKey key) noexcept;
+  std::uint32_t add_node(spool::CallKey key, MemoryFor what,
                          spool::CallKey before) noexcept;
-  std::uint32_t add_edge(std::uint32_t from, std::uint32_t to, std::size_t at) noexcept;
+  std::uint32_t add_edge(std::uint32_t from, std::uint32_t to) noexcept;
+  std::uint64_t hash_of_node(std::uint32_t node) const noexcept;
+  std::uint64_t hash_of_edge(std::uint32_t edge) const noexcept;
   void keep_elsewhere(std::uint64_t ticks) noexcept;
   void leave_elsewhere(std::uint64_t ticks) noexcept;
   void end_outer(std::uint8_t begin_kind, std::uint64_t ticks) noexcept;
@@ -192,13 +188,11 @@ class CallTree {
       false;  // the innermost region is a test of a lock, which may have failed
   std::uint32_t tasks_ = 0;  // open, of all teams
   spool::CallTreeHeader* header_ = nullptr;
-  Pages* pages_ = nullptr;
-  std::uint32_t* node_index_ = nullptr;  // by parent and key: open addressing, 0 is free
-  std::uint32_t* edge_index_ = nullptr;  // by predecessor and key
-  std::size_t node_mask_ = 0;            // sizes, powers of two, less one
-  std::size_t edge_mask_ = 0;
-  std::uint32_t nodes_ready_ = 0;  // whose pages are made
-  std::uint32_t edges_ready_ = 0;
+  SummaryMemory* memory_ = nullptr;
+  SummaryIndex node_index_;  // by parent and key
+  SummaryIndex edge_index_;  // by predecessor and key
+  EntryPages<spool::CallNode> node_pages_;
+  EntryPages<spool::CallEdge> edge_pages_;
   std::uint64_t elsewhere_since_ = 0;
   std::uint64_t own_times_[spool::kRowClasses] = {};  // where nobody wants them
   OpenTask left_task_;  // the latest explicit task that was left for another

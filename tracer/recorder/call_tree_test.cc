@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "spool/call_tree_reader.h"
+#include "tracer/recorder/summary_area.h"
 
 namespace refrain::recorder {
 namespace {
@@ -57,27 +58,14 @@ class Reference {
   std::map<Path, Sums> sums_;
 };
 
-struct Area : CallTree::Pages {
-  explicit Area(std::uint64_t bytes) : words(bytes / 64) {
-    REQUIRE(tree.open(words.data(), words.size() * 64, *this));
+// A tree whose memory is `bytes`, in an area where it could have twice as many.
+struct Area {
+  explicit Area(std::uint64_t bytes) : area(2 * bytes, bytes) {
+    REQUIRE(tree.open(area.begin(), area.size(), area.memory()));
   }
-  void use_tree(std::uint64_t begin, std::uint64_t end) noexcept override {
-    // Pages that are in use are not made again.
-    if (begin < made[begin >= edges]) used_again = true;
-    made[begin >= edges] = end;
-  }
-  spool::CallTree read() const {
-    return spool::read_call_tree(std::as_bytes(std::span(words)));
-  }
+  spool::CallTree read() const { return spool::read_call_tree(area.bytes()); }
 
-  struct alignas(64) Word {
-    std::byte bytes[64];
-  };
-  std::vector<Word> words;
-  std::uint64_t edges =
-      spool::call_edge_offset(spool::call_tree_nodes(words.size() * 64), 0);
-  std::uint64_t made[2] = {0, 0};
-  bool used_again = false;
+  SummaryArea area;
   CallTree tree;
 };
 
@@ -133,7 +121,7 @@ TEST_CASE("CallTree: random programs - as the plain way says") {
     }
     const spool::CallTree tree = area.read();
     CHECK_FALSE(tree.damaged);
-    CHECK_FALSE(area.used_again);
+    CHECK(area.area.made_once());
     CHECK(sums_of(tree) == reference.sums());
   }
 }
@@ -238,15 +226,15 @@ void check_overflow(std::uint64_t bytes, std::uint64_t kinds, std::size_t depth)
 }
 
 TEST_CASE("CallTree: more than fits - is counted, and sums stay exact") {
-  check_overflow(6 << 10, 3, 3);
-  check_overflow(8 << 10, 40, 1);
-  check_overflow(8 << 10, 40, 4);
-  check_overflow(16 << 10, 5, 6);
-  check_overflow(64 << 10, 1000, 2);
+  check_overflow(24 << 10, 3, 3);
+  check_overflow(24 << 10, 140, 1);
+  check_overflow(24 << 10, 40, 4);
+  check_overflow(32 << 10, 5, 6);
+  check_overflow(160 << 10, 1000, 2);
 }
 
 TEST_CASE("CallTree: more predecessors than fit - visits stay exact") {
-  Area area(16 << 10);
+  Area area(24 << 10);
   std::mt19937_64 random(7);
   std::map<std::uint64_t, std::uint64_t> visits;
   for (std::uint64_t ticks = 0; ticks < 30000; ++ticks) {
@@ -379,7 +367,7 @@ TEST_CASE("CallTree: damaged areas - what fits together is read") {
   Area area(64 << 10);
   for (std::uint64_t i = 0; i < 50; ++i) area.tree.point(work(1 + i % 7), i);
   std::mt19937_64 random(3);
-  auto bytes = std::as_writable_bytes(std::span(area.words));
+  const std::span<std::byte> bytes = area.area.writable();
   for (int round = 0; round < 3000; ++round) {
     for (int i = 0; i < 4; ++i) bytes[random() % 16384] = static_cast<std::byte>(random());
     const spool::CallTree tree = area.read();

@@ -1,7 +1,5 @@
 #include "tracer/recorder/flow_graph.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <bit>
 
@@ -15,9 +13,6 @@ using spool::FlowPath;
 
 namespace {
 
-constexpr std::uint32_t kNodesAtOnce = 64;  // a page, or a little more
-constexpr std::uint32_t kEdgesAtOnce = 64;
-constexpr std::uint32_t kPathsAtOnce = 28;
 constexpr std::uint32_t kLeastNodes = 4;
 constexpr std::uint64_t kNothingYet = ~std::uint64_t{0};  // a minimum
 
@@ -26,15 +21,13 @@ std::uint64_t mixed(std::uint64_t hash, std::uint64_t value) noexcept {
   return hash ^ hash >> 32;
 }
 
-std::uint32_t* new_index(std::size_t size) noexcept {
-  void* const pages = mmap(nullptr, size * sizeof(std::uint32_t), PROT_READ | PROT_WRITE,
-                           MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  return pages == MAP_FAILED ? nullptr : static_cast<std::uint32_t*>(pages);
+std::uint64_t hash_of(const FlowNode& node) noexcept {
+  const std::uint64_t hash = mixed(node.payload, static_cast<std::uint64_t>(node.kind));
+  return mixed(mixed(mixed(hash, node.path), node.to), node.from) >> 20;
 }
 
-void drop_index(std::uint32_t*& index, std::size_t mask) noexcept {
-  if (index != nullptr) munmap(index, (mask + 1) * sizeof(std::uint32_t));
-  index = nullptr;
+std::uint64_t hash_of(const FlowEdge& edge) noexcept {
+  return mixed(edge.from, std::uint64_t{edge.to} << 32) >> 20;
 }
 
 void count(std::atomic<std::uint64_t>& number) noexcept {
@@ -47,28 +40,28 @@ constinit FlowNode FlowGraph::s_no_node{};
 constinit FlowEdge FlowGraph::s_no_edge{};
 
 bool FlowGraph::open(void* area, std::uint64_t bytes, std::uint32_t components,
-                     Pages& pages) noexcept {
+                     SummaryMemory& memory) noexcept {
   close();
   const std::uint32_t nodes = spool::flow_graph_nodes(bytes);
   if (nodes < kLeastNodes) return false;
-  const auto index_mask = [](std::size_t size) { return std::bit_ceil(size * 2) - 1; };
-  node_mask_ = index_mask(nodes);
-  edge_mask_ = index_mask(std::size_t{spool::kFlowEdgesPerNode} * nodes);
-  path_mask_ = index_mask(spool::flow_paths(nodes));
-  node_index_ = new_index(node_mask_ + 1);
-  edge_index_ = new_index(edge_mask_ + 1);
-  path_index_ = new_index(path_mask_ + 1);
-  if (node_index_ == nullptr || edge_index_ == nullptr || path_index_ == nullptr) {
-    close();
-    return false;
-  }
   auto* const begin = static_cast<std::byte*>(area);
-  pages_ = &pages;
-  pages_->use_flow(0, spool::kFlowHeaderBytes);
+  auto* const first_node = reinterpret_cast<FlowNode*>(begin + spool::kFlowHeaderBytes);
+  auto* const first_edge =
+      reinterpret_cast<FlowEdge*>(begin + spool::flow_edge_offset(nodes, 0));
+  auto* const first_path =
+      reinterpret_cast<FlowPath*>(begin + spool::flow_path_offset(nodes, 0));
+  node_pages_.open(first_node, nodes);
+  edge_pages_.open(first_edge, spool::kFlowEdgesPerNode * nodes);
+  path_pages_.open(first_path, spool::flow_paths(nodes));
+  if (!memory.use(begin, first_node, MemoryFor::kAnything) ||
+      !node_pages_.reach(spool::kOtherEvents, memory) ||
+      !edge_pages_.reach(spool::kOtherAfterOther, memory))
+    return false;
+  memory_ = &memory;
   header_ = reinterpret_cast<FlowHeader*>(begin);
-  nodes_ = reinterpret_cast<FlowNode*>(begin + spool::kFlowHeaderBytes);
-  edges_ = reinterpret_cast<FlowEdge*>(begin + spool::flow_edge_offset(nodes, 0));
-  paths_ = reinterpret_cast<FlowPath*>(begin + spool::flow_path_offset(nodes, 0));
+  nodes_ = first_node;
+  edges_ = first_edge;
+  paths_ = first_path;
   header_->node_capacity = nodes;
   header_->components = components_ = components;
   const auto all_if = [&](std::uint32_t component) {
@@ -77,15 +70,12 @@ bool FlowGraph::open(void* area, std::uint64_t bytes, std::uint32_t components,
   payload_mask_ = all_if(spool::kFlowSite) | ~spool::kAddressMask;
   partner_mask_ = all_if(spool::kFlowPartner);
   size_mask_ = all_if(spool::kFlowSize);
-  nodes_ready_ = edges_ready_ = paths_ready_ = 0;
-  FlowNode node{};
-  add_node(node);
-  node.kind = FlowKind::kOther;
-  add_node(node);
-  constexpr std::uint32_t kAll = ~std::uint32_t{0};
-  add_edge(spool::kStartNode, spool::kStartNode, kAll);
-  add_edge(spool::kOtherEvents, spool::kOtherEvents, kAll);
-  add_path(0, nullptr, 0);
+  nodes_[spool::kOtherEvents].kind = FlowKind::kOther;
+  set_edge(spool::kNoFlowEdge, spool::kStartNode, spool::kStartNode);
+  set_edge(spool::kOtherAfterOther, spool::kOtherEvents, spool::kOtherEvents);
+  header_->nodes.store(spool::kOtherEvents + 1, std::memory_order_release);
+  header_->edges.store(spool::kOtherAfterOther + 1, std::memory_order_release);
+  header_->paths.store(spool::kNoPath + 1, std::memory_order_release);
   current_ = spool::kStartNode;
   last_ticks_ = 0;
   region_edge_ = spool::kNoFlowEdge;
@@ -94,9 +84,9 @@ bool FlowGraph::open(void* area, std::uint64_t bytes, std::uint32_t components,
 }
 
 void FlowGraph::close() noexcept {
-  drop_index(node_index_, node_mask_);
-  drop_index(edge_index_, edge_mask_);
-  drop_index(path_index_, path_mask_);
+  node_index_.close();
+  edge_index_.close();
+  path_index_.close();
   header_ = nullptr;
   components_ = 0;
   prediction_ = &s_no_edge.next;
@@ -138,21 +128,6 @@ __attribute__((noinline)) bool FlowGraph::find(FlowKind kind, std::uint64_t size
 
 // The node of the event, a new one if there is none; kOtherEvents if there is no place.
 std::uint32_t FlowGraph::find_node(FlowKind kind, std::uint64_t size) noexcept {
-  std::uint64_t hash = mixed(event_.payload, static_cast<std::uint64_t>(kind));
-  hash = mixed(mixed(mixed(hash, event_.path), event_.to), event_.from);
-  std::size_t at = static_cast<std::size_t>(hash >> 20) & node_mask_;
-  std::uint32_t last = 0;
-  unsigned exact = 0;
-  for (; node_index_[at] != 0; at = (at + 1) & node_mask_) {
-    if (!same_group(nodes_[node_index_[at]], kind)) continue;
-    for (std::uint32_t i = node_index_[at]; i != 0; i = nodes_[i].next_in_group) {
-      const FlowNode& node = nodes_[i];
-      if (size >= node.size_least && size <= node.size_greatest) return i;
-      exact += node.size_least == node.size_greatest ? 1 : 0;
-      last = i;
-    }
-    break;
-  }
   FlowNode node{};
   node.payload = event_.payload;
   node.kind = kind;
@@ -160,105 +135,104 @@ std::uint32_t FlowGraph::find_node(FlowKind kind, std::uint64_t size) noexcept {
   node.to = event_.to;
   node.from = event_.from;
   node.size_least = node.size_greatest = size;
+  const std::uint32_t group = node_index_.find(
+      hash_of(node), [&](std::uint32_t i) { return same_group(nodes_[i], kind); });
+  std::uint32_t last = 0;
+  unsigned exact = 0;
+  for (std::uint32_t i = group; i != 0; i = nodes_[i].next_in_group) {
+    if (size >= nodes_[i].size_least && size <= nodes_[i].size_greatest) return i;
+    exact += nodes_[i].size_least == nodes_[i].size_greatest ? 1 : 0;
+    last = i;
+  }
   if (exact >= kExactSizes && size != 0) {
     node.size_least = std::bit_floor(size);
     node.size_greatest = node.size_least + (node.size_least - 1);
   }
-  const std::uint32_t index = add_node(node);
-  if (index == spool::kOtherEvents) {
+  const std::uint32_t index = add_node(node, last == 0);
+  if (index == spool::kOtherEvents)
     count(header_->nodes_elsewhere);
-  } else if (last != 0) {
+  else if (last != 0)
     nodes_[last].next_in_group = index;
-  } else {
-    node_index_[at] = index;
-  }
   return index;
 }
 
-std::uint32_t FlowGraph::add_node(const FlowNode& node) noexcept {
+// `indexed`: it is the first of its group.
+std::uint32_t FlowGraph::add_node(const FlowNode& node, bool indexed) noexcept {
   const std::uint32_t index = header_->nodes.load(std::memory_order_relaxed);
-  if (index >= header_->node_capacity) return spool::kOtherEvents;
-  if (index >= nodes_ready_) {
-    const std::uint32_t ready = std::min(index + kNodesAtOnce, header_->node_capacity);
-    pages_->use_flow(spool::flow_node_offset(index), spool::flow_node_offset(ready));
-    nodes_ready_ = ready;
-  }
+  if (!node_pages_.reach(index, *memory_)) return spool::kOtherEvents;
+  if (indexed &&
+      !node_index_.make_room(*memory_, MemoryFor::kAnything,
+                             [this](std::uint32_t i) { return hash_of(nodes_[i]); }))
+    return spool::kOtherEvents;
   nodes_[index] = node;
   // Release: the node is complete before it counts.
   header_->nodes.store(index + 1, std::memory_order_release);
+  if (indexed) node_index_.put(hash_of(node), index);
   return index;
 }
 
 // From the current node; to kOtherEvents where there is no place for it.
 std::uint32_t FlowGraph::find_edge(std::uint32_t to) noexcept {
-  const std::uint32_t most = spool::kFlowEdgesPerNode * header_->node_capacity;
   for (;;) {
     const bool other = to == spool::kOtherEvents;
     if (other && current_ == spool::kOtherEvents) return spool::kOtherAfterOther;
-    const std::uint64_t hash = mixed(current_, std::uint64_t{to} << 32);
-    std::size_t at = static_cast<std::size_t>(hash >> 20) & edge_mask_;
-    for (; edge_index_[at] != 0; at = (at + 1) & edge_mask_) {
-      const FlowEdge& edge = edges_[edge_index_[at]];
-      if (edge.from == current_ && edge.to == to) return edge_index_[at];
-    }
-    // Some are kept back for those to kOtherEvents.
-    const std::uint32_t index = add_edge(current_, to, other ? most : most - most / 8);
-    if (index != spool::kNoFlowEdge) return edge_index_[at] = index;
+    FlowEdge wanted{};
+    wanted.from = current_;
+    wanted.to = to;
+    std::uint32_t index = edge_index_.find(hash_of(wanted), [&](std::uint32_t i) {
+      return edges_[i].from == current_ && edges_[i].to == to;
+    });
+    if (index != spool::kNoFlowEdge) return index;
+    index = add_edge(current_, to, other ? MemoryFor::kTheRest : MemoryFor::kAnything);
+    if (index != spool::kNoFlowEdge) return index;
     if (other) return spool::kOtherAfterOther;
     count(header_->edges_elsewhere);
     to = spool::kOtherEvents;
   }
 }
 
-// If there are fewer than `most`; kNoFlowEdge if not.
+// If there is memory for it; kNoFlowEdge if not.
 std::uint32_t FlowGraph::add_edge(std::uint32_t from, std::uint32_t to,
-                                  std::uint32_t most) noexcept {
-  const std::uint32_t capacity = spool::kFlowEdgesPerNode * header_->node_capacity;
+                                  MemoryFor what) noexcept {
   const std::uint32_t index = header_->edges.load(std::memory_order_relaxed);
-  if (index >= std::min(most, capacity)) return spool::kNoFlowEdge;
-  if (index >= edges_ready_) {
-    const std::uint32_t ready = std::min(index + kEdgesAtOnce, capacity);
-    pages_->use_flow(spool::flow_edge_offset(header_->node_capacity, index),
-                     spool::flow_edge_offset(header_->node_capacity, ready));
-    edges_ready_ = ready;
-  }
+  if (!edge_pages_.reach(index, *memory_, what) ||
+      !edge_index_.make_room(*memory_, what,
+                             [this](std::uint32_t i) { return hash_of(edges_[i]); }))
+    return spool::kNoFlowEdge;
+  set_edge(index, from, to);
+  header_->edges.store(index + 1, std::memory_order_release);  // as add_node()
+  edge_index_.put(hash_of(edges_[index]), index);
+  return index;
+}
+
+void FlowGraph::set_edge(std::uint32_t index, std::uint32_t from,
+                         std::uint32_t to) noexcept {
   FlowEdge& edge = edges_[index];
   edge = {};
   edge.from = from;
   edge.to = to;
   edge.least = edge.gap_least = kNothingYet;
-  header_->edges.store(index + 1, std::memory_order_release);  // as add_node()
-  return index;
 }
 
 std::uint32_t FlowGraph::find_path(std::uint64_t hash) const noexcept {
-  if (!is_open()) return spool::kNoPath;
-  for (std::size_t at = hash & path_mask_; path_index_[at] != 0; at = (at + 1) & path_mask_)
-    if (paths_[path_index_[at]].hash == hash) return path_index_[at];
-  return spool::kNoPath;
+  static_assert(spool::kNoPath == 0);
+  return path_index_.find(hash, [&](std::uint32_t i) { return paths_[i].hash == hash; });
 }
 
 std::uint32_t FlowGraph::add_path(std::uint64_t hash, const std::uint64_t* frames,
                                   std::size_t count) noexcept {
   if (!is_open()) return spool::kNoPath;
-  const std::uint32_t capacity = spool::flow_paths(header_->node_capacity);
   const std::uint32_t index = header_->paths.load(std::memory_order_relaxed);
-  if (index >= capacity) return spool::kNoPath;
-  if (index >= paths_ready_) {
-    const std::uint32_t ready = std::min(index + kPathsAtOnce, capacity);
-    pages_->use_flow(spool::flow_path_offset(header_->node_capacity, index),
-                     spool::flow_path_offset(header_->node_capacity, ready));
-    paths_ready_ = ready;
-  }
+  if (!path_pages_.reach(index, *memory_) ||
+      !path_index_.make_room(*memory_, MemoryFor::kAnything,
+                             [this](std::uint32_t i) { return paths_[i].hash; }))
+    return spool::kNoPath;
   FlowPath& path = paths_[index];
   path.hash = hash;
   path.count = static_cast<std::uint32_t>(std::min(count, spool::kMostPathFrames));
   std::copy_n(frames, path.count, path.frames);
   header_->paths.store(index + 1, std::memory_order_release);  // as add_node()
-  if (index == spool::kNoPath) return index;
-  std::size_t at = hash & path_mask_;
-  while (path_index_[at] != 0) at = (at + 1) & path_mask_;
-  path_index_[at] = index;
+  path_index_.put(hash, index);
   return index;
 }
 

@@ -16,39 +16,33 @@
 //
 // Thread-safety: one owner; others may read the area at any time and find sums that are at most
 // one event apart. Ownership: of its index, not of the area. Units: ticks, bytes.
-// Memory: fixed. Events that find no place go to spool::kOtherEvents, so that all sums are exact.
+// Memory: that of SummaryMemory. Events that find no place go to spool::kOtherEvents, so that all sums are exact.
 // Errors: without an area (open() was not called, or failed) nothing is kept. A call that does not
 // return is not counted.
 // Cost: a call whose signature follows as it did the last time, about 5 ns; one that is looked up
-// about 18; a region about 10. No lock, no system call, but for new pages (`Pages`).
+// about 18; a region about 10. No lock, no system call, but for more memory.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
 #include "spool/flow_graph_format.h"
+#include "tracer/recorder/summary_index.h"
+#include "tracer/recorder/summary_memory.h"
 
 namespace refrain::recorder {
 
 class FlowGraph {
  public:
-  // Makes pages of the area before they are touched: from byte `begin` to byte `end` of it.
-  class Pages {
-   public:
-    virtual void use_flow(std::uint64_t begin, std::uint64_t end) noexcept = 0;
-
-   protected:
-    ~Pages() = default;
-  };
-
   FlowGraph() = default;
   FlowGraph(const FlowGraph&) = delete;
   FlowGraph& operator=(const FlowGraph&) = delete;
   ~FlowGraph() { close(); }
 
-  // `area`: zeros, aligned to 64 bytes. `components`: spool::FlowComponent. False: no memory.
+  // `area`: zeros, aligned to a page; of its bytes so many are used as `memory` has, which lives
+  // longer. `components`: spool::FlowComponent. False: too little.
   bool open(void* area, std::uint64_t bytes, std::uint32_t components,
-            Pages& pages) noexcept;
+            SummaryMemory& memory) noexcept;
   void close() noexcept;
   bool is_open() const noexcept { return header_ != nullptr; }
   bool wants_callers() const noexcept { return (components_ & spool::kFlowCallers) != 0; }
@@ -140,9 +134,10 @@ class FlowGraph {
 
   bool find(spool::FlowKind kind, std::uint64_t size, std::uint32_t& index) noexcept;
   std::uint32_t find_node(spool::FlowKind kind, std::uint64_t size) noexcept;
-  std::uint32_t add_node(const spool::FlowNode& node) noexcept;
+  std::uint32_t add_node(const spool::FlowNode& node, bool indexed) noexcept;
   std::uint32_t find_edge(std::uint32_t to) noexcept;
-  std::uint32_t add_edge(std::uint32_t from, std::uint32_t to, std::uint32_t most) noexcept;
+  std::uint32_t add_edge(std::uint32_t from, std::uint32_t to, MemoryFor what) noexcept;
+  void set_edge(std::uint32_t index, std::uint32_t from, std::uint32_t to) noexcept;
 
   // Where there is no area: nothing matches, and find() says no.
   static constinit spool::FlowNode s_no_node;
@@ -164,16 +159,13 @@ class FlowGraph {
   // Rare.
   spool::FlowHeader* header_ = nullptr;
   spool::FlowPath* paths_ = nullptr;
-  Pages* pages_ = nullptr;
-  std::uint32_t* node_index_ = nullptr;  // by all but the size: open addressing, 0 is free
-  std::uint32_t* edge_index_ = nullptr;  // by both ends
-  std::uint32_t* path_index_ = nullptr;  // by hash
-  std::size_t node_mask_ = 0;            // sizes, powers of two, less one
-  std::size_t edge_mask_ = 0;
-  std::size_t path_mask_ = 0;
-  std::uint32_t nodes_ready_ = 0;  // whose pages are made
-  std::uint32_t edges_ready_ = 0;
-  std::uint32_t paths_ready_ = 0;
+  SummaryMemory* memory_ = nullptr;
+  SummaryIndex node_index_;  // by all but the size
+  SummaryIndex edge_index_;  // by both ends
+  SummaryIndex path_index_;  // by hash
+  EntryPages<spool::FlowNode> node_pages_;
+  EntryPages<spool::FlowEdge> edge_pages_;
+  EntryPages<spool::FlowPath> path_pages_;
   std::uint32_t region_edge_ = spool::kNoFlowEdge;  // of the open region
   std::uint64_t region_begin_ = 0;
 };

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "spool/flow_graph_reader.h"
+#include "tracer/recorder/summary_area.h"
 
 namespace refrain::recorder {
 namespace {
@@ -23,32 +24,15 @@ using spool::FlowPartner;
 constexpr std::uint32_t kAll =
     spool::kFlowSite | spool::kFlowCallers | spool::kFlowPartner | spool::kFlowSize;
 
-struct Area : FlowGraph::Pages {
-  explicit Area(std::uint64_t bytes, std::uint32_t components = kAll) : words(bytes / 64) {
-    REQUIRE(graph.open(words.data(), words.size() * 64, components, *this));
+struct Area {
+  explicit Area(std::uint64_t bytes, std::uint32_t components = kAll,
+                std::uint64_t memory = 16 << 20)
+      : area(bytes, memory) {
+    REQUIRE(graph.open(area.begin(), area.size(), components, area.memory()));
   }
-  void use_flow(std::uint64_t begin, std::uint64_t end) noexcept override {
-    if (begin > end || end > spool::flow_page(words.size() * 64)) outside = true;
-    made.emplace_back(begin, end);
-  }
-  spool::FlowGraph read() const {
-    return spool::read_flow_graph(std::as_bytes(std::span(words)));
-  }
-  // Pages that are in use are not made again.
-  bool once() const {
-    auto sorted = made;
-    std::sort(sorted.begin(), sorted.end());
-    for (std::size_t i = 1; i < sorted.size(); ++i)
-      if (sorted[i].first < sorted[i - 1].second) return false;
-    return !outside;
-  }
+  spool::FlowGraph read() const { return spool::read_flow_graph(area.bytes()); }
 
-  struct alignas(64) Word {
-    std::byte bytes[64];
-  };
-  std::vector<Word> words;
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> made;
-  bool outside = false;
+  SummaryArea area;
   FlowGraph graph;
 };
 
@@ -165,7 +149,7 @@ TEST_CASE("FlowGraph: random calls - as a map of pairs has them") {
   CHECK(read.edges.size() > 100);
   const bool equal = edges_of(read) == reference.edges;  // too much to print
   CHECK(equal);
-  CHECK(area.once());
+  CHECK(area.area.made_once());
 }
 
 TEST_CASE("FlowGraph: sizes - eight exact ones of a signature, then powers of two") {
@@ -261,8 +245,13 @@ TEST_CASE("FlowGraph: region in a call that calls back - the call is as it was")
 }
 
 TEST_CASE("FlowGraph: no place - events go to the other node, sums stay exact") {
-  const std::uint64_t bytes = GENERATE(10 << 10, 12 << 10, 20 << 10);
-  Area area(bytes);
+  const auto [bytes, memory] =
+      GENERATE(table<std::uint64_t, std::uint64_t>({{10 << 10, 1 << 20},
+                                                    {12 << 10, 1 << 20},
+                                                    {20 << 10, 1 << 20},
+                                                    {1 << 20, 24 << 10},
+                                                    {1 << 20, 40 << 10}}));
+  Area area(bytes, kAll, memory);
   std::mt19937_64 random(5);
   std::uint64_t now = 1, time = 0, gap = 0, sent = 0, count = 0;
   for (int i = 0; i < 5000; ++i) {
@@ -291,7 +280,7 @@ TEST_CASE("FlowGraph: no place - events go to the other node, sums stay exact") 
   CHECK(gap == 0);
   CHECK(sent == 0);
   CHECK(other > 0);
-  CHECK(area.once());
+  CHECK(area.area.made_once());
 }
 
 TEST_CASE("FlowGraph: paths of callers - found by their hash, until there is no place") {
@@ -328,7 +317,7 @@ TEST_CASE("FlowGraph reader: damaged areas - what does not fit is left out") {
   for (std::uint64_t i = 0; i < 200; ++i)
     make(area.graph, {.payload = procedure(1 + i % 5)}, i, i + 1);
   std::mt19937_64 random(7);
-  const auto bytes = std::as_writable_bytes(std::span(area.words));
+  const std::span<std::byte> bytes = area.area.writable();
   const std::vector<std::byte> good(bytes.begin(), bytes.end());
   int damaged = 0;
   for (int round = 0; round < 2000; ++round) {

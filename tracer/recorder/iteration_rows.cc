@@ -11,8 +11,6 @@ using spool::RowState;
 
 namespace {
 
-constexpr std::uint64_t kRowsAtOnce = 64;  // 8 KiB
-
 constexpr bool is_multiple(std::uint64_t number, unsigned level) noexcept {
   return (number & ((std::uint64_t{1} << level) - 1)) == 0;
 }
@@ -24,8 +22,8 @@ std::uint64_t loop_of(const IterationStep& step) noexcept {
 }  // namespace
 
 bool IterationRows::open(void* area, std::uint64_t bytes, std::uint64_t most,
-                         unsigned counters, std::uint64_t begin, CallTree::Pages& pages,
-                         std::uint64_t at) noexcept {
+                         unsigned counters, std::uint64_t begin,
+                         SummaryMemory& memory) noexcept {
   close();
   counters_ = std::min(counters, spool::kMostRowCounters);
   if (bytes < spool::row_offset(spool::kLeastRows, counters_)) return false;
@@ -33,14 +31,21 @@ bool IterationRows::open(void* area, std::uint64_t bytes, std::uint64_t most,
       (bytes - spool::kIterationRowsHeaderBytes) / spool::row_bytes(counters_);
   const std::uint64_t capacity = std::min({most, fit, spool::kMostRows});
   if (capacity < spool::kLeastRows) return false;
-  pages_ = &pages;
-  at_ = at;
+  memory_ = &memory;
   ready_ = rows_ = followed_ = 0;
   level_ = border_level_ = 0;
   next_pass_ = 0;
   passes_ = {};
-  pages_->use_tree(at_, at_ + spool::kIterationRowsHeaderBytes);
+  auto* const begin_of_area = static_cast<std::byte*>(area);
+  if (!memory.use(begin_of_area, begin_of_area + spool::kIterationRowsHeaderBytes,
+                  MemoryFor::kAnything))
+    return false;
   header_ = static_cast<IterationRowsHeader*>(area);
+  most_ = capacity;
+  if (!make_rows(spool::kLeastRows)) {
+    close();
+    return false;
+  }
   header_->capacity = static_cast<std::uint32_t>(capacity);
   header_->counters = counters_;
   header_->begin = begin;
@@ -138,7 +143,7 @@ bool IterationRows::take(const IterationStep& step, const Sums& sums) noexcept {
       return true;
     }
   }
-  if (is_kept(kind, place) && rows_ == header_->capacity) merge();
+  if (is_kept(kind, place) && !has_room()) merge();
   if (is_kept(kind, place)) return add(kind, place, step.total, sums), true;
   IterationRow& last = *row(rows_ - 1);
   last.place = spool::merged_place(last.place, place);
@@ -158,13 +163,6 @@ bool IterationRows::is_kept(std::uint64_t kind, std::uint64_t place) const noexc
 
 void IterationRows::add(std::uint64_t kind, std::uint64_t place, std::uint64_t total,
                         const Sums& sums) noexcept {
-  if (rows_ >= ready_) {
-    const std::uint64_t ready =
-        std::min(rows_ + kRowsAtOnce, std::uint64_t{header_->capacity});
-    pages_->use_tree(at_ + spool::row_offset(rows_, counters_),
-                     at_ + spool::row_offset(ready, counters_));
-    ready_ = ready;
-  }
   IterationRow* const to = row(rows_);
   const IterationRow* const last = rows_ == 0 ? nullptr : row(rows_ - 1);
   // Learned too late: nothing goes backwards.
@@ -181,6 +179,24 @@ void IterationRows::add(std::uint64_t kind, std::uint64_t place, std::uint64_t t
   ++rows_;
   // Release: complete before it counts, for who reads it meanwhile or after a kill.
   header_->state.store(RowState{rows_, 0, 0}.word(), std::memory_order_release);
+}
+
+// For one more row; where there is no memory for it there never will be.
+bool IterationRows::has_room() noexcept {
+  if (rows_ < ready_) return true;
+  if (rows_ < most_ &&
+      (make_rows(memory_->at_once() / spool::row_bytes(counters_)) || make_rows(1)))
+    return true;
+  most_ = ready_;
+  return false;
+}
+
+// Pages of so many more.
+bool IterationRows::make_rows(std::uint64_t rows) noexcept {
+  const std::uint64_t ready = std::min(ready_ + rows, most_);
+  if (!memory_->use(row(ready_), row(ready), MemoryFor::kAnything)) return false;
+  ready_ = ready;
+  return true;
 }
 
 std::uint64_t IterationRows::kept_rows() const noexcept {

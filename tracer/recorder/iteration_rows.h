@@ -10,7 +10,7 @@
 // iteration (they remember the latest ones), or when the iteration began, if they have been in
 // no region since.
 //
-// When all rows are in use every second iteration's is dropped, from then on only those of every
+// When all rows, or all of the memory, are in use every second iteration's is dropped, from then on only those of every
 // second, fourth, ... iteration (by its number, so that all threads drop the same) are kept.
 // Where that does not help, for there are many short visits, begins and ends of visits are dropped
 // likewise.
@@ -26,8 +26,8 @@
 #include <cstdint>
 
 #include "spool/iteration_rows_format.h"
-#include "tracer/recorder/call_tree.h"
 #include "tracer/recorder/iteration_board.h"
+#include "tracer/recorder/summary_memory.h"
 
 namespace refrain::recorder {
 
@@ -41,10 +41,11 @@ class IterationRows {
     const std::uint64_t* counters;
   };
 
-  // `area`: zeros, aligned to 64 bytes, at byte `at` of the area that `pages` makes. False: it is
-  // too small. At most `most` rows, with so many counters; time is counted from `begin` on.
+  // `area`: zeros, aligned to a page; of its bytes so many are used as `memory` has, which lives
+  // longer. False: too little. At most `most` rows, with so many counters; time is counted from
+  // `begin` on.
   bool open(void* area, std::uint64_t bytes, std::uint64_t most, unsigned counters,
-            std::uint64_t begin, CallTree::Pages& pages, std::uint64_t at) noexcept;
+            std::uint64_t begin, SummaryMemory& memory) noexcept;
   void close() noexcept { header_ = nullptr; }
   bool is_open() const noexcept { return header_ != nullptr; }
 
@@ -88,6 +89,8 @@ class IterationRows {
   bool is_kept(std::uint64_t kind, std::uint64_t place) const noexcept;
   void add(std::uint64_t kind, std::uint64_t place, std::uint64_t total,
            const Sums& sums) noexcept;
+  bool has_room() noexcept;
+  bool make_rows(std::uint64_t rows) noexcept;
   std::uint64_t kept_rows() const noexcept;
   void merge() noexcept;
 
@@ -98,8 +101,8 @@ class IterationRows {
   unsigned border_level_ = 0;  // and with each 2^border_level-th begin or end of a visit
   std::uint64_t followed_ = 0;
   std::uint64_t ready_ = 0;  // rows whose pages are made
-  CallTree::Pages* pages_ = nullptr;
-  std::uint64_t at_ = 0;
+  std::uint64_t most_ = 0;   // for which there is memory, as far as is known
+  SummaryMemory* memory_ = nullptr;
   std::size_t next_pass_ = 0;
   std::array<Sums, kPasses> passes_{};
 };

@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "spool/iteration_rows_reader.h"
+#include "tracer/recorder/call_tree.h"
+#include "tracer/recorder/summary_area.h"
 
 namespace refrain::recorder {
 namespace {
@@ -18,26 +20,24 @@ using spool::CallKey;
 
 constexpr std::uint64_t kBegin = 1'000'000'000;
 
-struct Area : CallTree::Pages {
+struct Area {
   explicit Area(std::uint64_t rows, unsigned counters = 0)
-      : words(spool::row_offset(rows, counters) / 64 + 1), tree_words(1 << 14) {
-    REQUIRE(rows_.open(words.data(), words.size() * 64, rows, counters, kBegin, *this, 0));
-    REQUIRE(tree.open(tree_words.data(), tree_words.size() * 64, *this, rows_.times()));
+      : Area(rows, counters, 16 << 20) {}
+  Area(std::uint64_t rows, unsigned counters, std::uint64_t memory)
+      : area(spool::row_offset(rows, counters), memory), tree_area(1 << 20) {
+    REQUIRE(rows_.open(area.begin(), area.size(), rows, counters, kBegin, area.memory()));
+    REQUIRE(
+        tree.open(tree_area.begin(), tree_area.size(), tree_area.memory(), rows_.times()));
   }
-  void use_tree(std::uint64_t, std::uint64_t) noexcept override {}
   IterationRows::Now now(std::uint64_t ticks) const {
     return {ticks, tree.class_since(), tree.current_class(), nullptr};
   }
   spool::IterationRows read(std::uint64_t end) const {
-    return spool::read_iteration_rows(
-        std::as_bytes(std::span(words)),
-        spool::read_call_tree(std::as_bytes(std::span(tree_words))), end, end);
+    return spool::read_iteration_rows(area.bytes(),
+                                      spool::read_call_tree(tree_area.bytes()), end, end);
   }
 
-  struct alignas(64) Word {
-    std::byte bytes[64];
-  };
-  std::vector<Word> words, tree_words;
+  SummaryArea area, tree_area;
   IterationRows rows_;
   CallTree tree;
 };
@@ -247,7 +247,7 @@ TEST_CASE("IterationRows: killed at any moment of a merge - the sums are there")
   const auto before = area.read(program.ticks());
   REQUIRE(before.rows.size() == 32);
   // As merge() does, with the row that comes next torn.
-  auto* const header = reinterpret_cast<spool::IterationRowsHeader*>(area.words.data());
+  auto* const header = reinterpret_cast<spool::IterationRowsHeader*>(area.area.begin());
   auto* const rows = reinterpret_cast<spool::IterationRow*>(
       reinterpret_cast<std::byte*>(header) + spool::kIterationRowsHeaderBytes);
   for (std::uint64_t merged = 1; merged < 16; ++merged) {
@@ -401,7 +401,7 @@ TEST_CASE("IterationRows: counters - what they were at the end of each row") {
 TEST_CASE("IterationRows: killed between the stores of a change - complete up to there") {
   Area area(64);
   area.tree.enter(key_of(0), kBegin + 100);
-  auto* const header = reinterpret_cast<spool::IterationRowsHeader*>(area.words.data());
+  auto* const header = reinterpret_cast<spool::IterationRowsHeader*>(area.area.begin());
   area.tree.enter(key_of(1), kBegin + 150);
   header->times[static_cast<std::size_t>(base::TimeClass::kSynchronization)] +=
       kBegin + 150;
@@ -426,8 +426,7 @@ TEST_CASE("IterationRows: rows after the end of a team that a thread has not lea
                    .epoch = 9});
   area.rows_.follow(board, 9, area.now(kBegin + 500));
   const auto rows = spool::read_iteration_rows(
-      std::as_bytes(std::span(area.words)),
-      spool::read_call_tree(std::as_bytes(std::span(area.tree_words))), kBegin + 220,
+      area.area.bytes(), spool::read_call_tree(area.tree_area.bytes()), kBegin + 220,
       kBegin + 600);
   REQUIRE(rows.rows.size() == 4);
   const auto imbalance = static_cast<std::size_t>(base::TimeClass::kImbalance);
@@ -445,32 +444,50 @@ TEST_CASE("IterationRows: damaged areas - nothing is read from outside of them")
     program.iteration(1, i, i == 0);
     program.work();
   }
-  const auto bytes = std::as_bytes(std::span(area.words));
+  const std::span<const std::byte> bytes = area.area.bytes();
   const spool::CallTree none;
   for (std::size_t size = 0; size < bytes.size(); size += 61)
     (void)spool::read_iteration_rows(bytes.first(size), none, program.ticks(),
                                      program.ticks());
   std::mt19937_64 random(6);
   for (int i = 0; i < 3000; ++i) {
-    std::vector<Area::Word> copy = area.words;
-    auto* const at = reinterpret_cast<std::byte*>(copy.data());
+    std::vector<std::byte> copy(bytes.begin(), bytes.end());
     const std::size_t most = i % 2 == 0 ? 256 : bytes.size();
-    for (int k = 0; k < 3; ++k) at[random() % most] = static_cast<std::byte>(random());
-    const auto read = spool::read_iteration_rows(std::as_bytes(std::span(copy)), none,
-                                                 program.ticks(), program.ticks());
+    for (int k = 0; k < 3; ++k) copy[random() % most] = static_cast<std::byte>(random());
+    const auto read =
+        spool::read_iteration_rows(copy, none, program.ticks(), program.ticks());
     for (std::size_t k = 1; k < read.rows.size(); ++k)
       REQUIRE(read.rows[k].begin == read.rows[k - 1].end);
   }
 }
 
+// Where memory ends before rows do: fewer, and all of the time is still there.
+TEST_CASE("IterationRows: little memory - rows are merged as if there were fewer") {
+  Area area(4096, 0, 40 << 10);
+  Program program(area, 3);
+  for (std::uint64_t i = 0; i < 3000; ++i) {
+    program.iteration(1, i, i == 0);
+    program.work();
+  }
+  const spool::IterationRows read = area.read(program.ticks());
+  CHECK_FALSE(read.damaged);
+  CHECK(read.rows.size() > 100);
+  CHECK(read.rows.size() <= 9 * kSummaryPage / 128);
+  CHECK(area.area.memory().used() <= 40 << 10);
+  CHECK(area.area.made_once());
+  CHECK(read.rows.front().begin == kBegin);
+  CHECK(read.rows.back().end == program.ticks());
+  std::uint64_t iterations = 0;
+  for (const auto& row : read.rows) iterations += row.count;
+  CHECK(iterations == 3000);
+}
+
 TEST_CASE("IterationRows: no room - nothing is kept, nothing happens") {
-  struct : CallTree::Pages {
-    void use_tree(std::uint64_t, std::uint64_t) noexcept override {}
-  } pages;
-  alignas(64) static std::byte area[8192];
+  SummaryArea area(8192, 1 << 20), little(1 << 20, 4096);
   IterationRows rows;
-  CHECK_FALSE(rows.open(area, 4096, 4096, 0, kBegin, pages, 0));
-  CHECK_FALSE(rows.open(area, sizeof area, 4, 0, kBegin, pages, 0));
+  CHECK_FALSE(rows.open(area.begin(), 4096, 4096, 0, kBegin, area.memory()));
+  CHECK_FALSE(rows.open(area.begin(), area.size(), 4, 0, kBegin, area.memory()));
+  CHECK_FALSE(rows.open(little.begin(), little.size(), 4096, 0, kBegin, little.memory()));
   IterationStep step;
   CHECK_FALSE(rows.step(step, {kBegin, kBegin, 0, nullptr}));
   rows.pass(1, {kBegin, kBegin, 0, nullptr});

@@ -35,10 +35,18 @@ int allocate(int fd, std::uint64_t offset, std::uint64_t bytes) noexcept {
   return error;
 }
 
+bool grow_to(int fd, std::uint64_t bytes) noexcept {
+  const NoSizeSignal no_signal;
+  int result;
+  do {
+    result = ftruncate(fd, static_cast<off_t>(bytes));
+  } while (result != 0 && errno == EINTR);
+  return result == 0;
+}
+
 // Writes zeros to an unused part of a file, so that its pages are in memory: to touch one in a mapping
-// then costs a tenth of what it does where the kernel has to make it. If this fails, they are made one
-// by one.
-void make_pages(int fd, std::uint64_t offset, std::uint64_t end) noexcept {
+// then costs a tenth of what it does where the kernel has to make it. False: the disk is full.
+bool write_zeros(int fd, std::uint64_t offset, std::uint64_t end) noexcept {
   static constexpr std::array<char, kPage> kZeros{};
   constexpr std::size_t kMostPieces = 64;
   const NoSizeSignal no_signal;
@@ -50,9 +58,10 @@ void make_pages(int fd, std::uint64_t offset, std::uint64_t end) noexcept {
     const ssize_t n =
         pwritev(fd, pieces.data(), static_cast<int>(count), static_cast<off_t>(offset));
     if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return;
+    if (n <= 0) return false;
     offset += static_cast<std::uint64_t>(n);
   }
+  return true;
 }
 
 }  // namespace
@@ -71,9 +80,11 @@ SpoolResult SpoolFile::create(const char* path, const spool::Header& header,
   rows_bytes_ = sizes.rows;
   head_bytes_ = round_up(rows_offset_ + rows_bytes_, kLogAlignment);
   chunk_bytes_ = round_up(sizes.chunk, kPage);
-  if (!budget.take_memory(head_bytes_)) return SpoolResult::kMemory;
+  summary_bytes_ = sizes.summary;
+  charged_ = summary_bytes_ == 0 ? head_bytes_ : tree_offset_ + summary_bytes_;
+  if (!budget.take_memory(charged_)) return SpoolResult::kMemory;
   SpoolResult result = SpoolResult::kDiskLimit;
-  if (budget.take_disk(head_bytes_)) {
+  if (budget.take_disk(charged_)) {
     budget_ = &budget;
     result = SpoolResult::kDiskFull;
     char temporary[4096];
@@ -86,20 +97,22 @@ SpoolResult SpoolFile::create(const char* path, const spool::Header& header,
       if (fd_ >= 0) unlink(temporary);
     }
     abandon();
-    budget.give_disk(head_bytes_);
+    budget.give_disk(charged_);
   }
-  budget.give_memory(head_bytes_);
+  budget.give_memory(charged_);
   return result;
 }
 
 SpoolResult SpoolFile::fill_new_file(const spool::Header& header) noexcept {
-  if (allocate(fd_, 0, head_bytes_) != 0) return SpoolResult::kDiskFull;
+  const std::uint64_t first = summary_bytes_ == 0 ? head_bytes_ : tree_offset_;
+  if (allocate(fd_, 0, first) != 0 || !grow_to(fd_, head_bytes_))
+    return SpoolResult::kDiskFull;
   allocated_ = head_bytes_;
   struct stat file;
   if (fstat(fd_, &file) != 0) return SpoolResult::kDiskFull;
   device_ = file.st_dev;
   inode_ = file.st_ino;
-  make_pages(fd_, 0, spool::kHeaderBytes + spool::kStageRecords * spool::kRecordBytes);
+  write_zeros(fd_, 0, spool::kHeaderBytes + spool::kStageRecords * spool::kRecordBytes);
   void* at = mmap(nullptr, head_bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);
   if (at == MAP_FAILED) return SpoolResult::kMemory;
   // No reading ahead: else the first touch makes pages for megabytes of ring that may never be used.
@@ -119,6 +132,7 @@ SpoolResult SpoolFile::fill_new_file(const spool::Header& header) noexcept {
   header_->log_offset = head_bytes_;
   stage_ = reinterpret_cast<spool::Record*>(static_cast<char*>(at) + header_->stage_offset);
   ring_ = stage_ + spool::kStageRecords;
+  memory_.open(summary_bytes_, *this);
   return SpoolResult::kOk;
 }
 
@@ -126,45 +140,35 @@ void SpoolFile::use_ring(std::uint64_t records) noexcept {
   if (records <= ring_ready_) return;
   const SlowPath slow_path;
   if (ours())
-    make_pages(fd_, header_->ring_offset + ring_ready_ * spool::kRecordBytes,
-               header_->ring_offset + records * spool::kRecordBytes);
+    write_zeros(fd_, header_->ring_offset + ring_ready_ * spool::kRecordBytes,
+                header_->ring_offset + records * spool::kRecordBytes);
   ring_ready_ = records;
 }
 
 bool SpoolFile::open_tree(CallTree& tree, std::uint64_t* times) noexcept {
   return header_ != nullptr && tree_bytes_ != 0 &&
-         tree.open(reinterpret_cast<char*>(header_) + tree_offset_, tree_bytes_, *this,
-                   times);
+         tree.open(at(tree_offset_), tree_bytes_, memory_, times);
 }
 
 bool SpoolFile::open_rows(IterationRows& rows, std::uint64_t most,
                           unsigned counters) noexcept {
   return header_ != nullptr && rows_bytes_ != 0 &&
-         rows.open(reinterpret_cast<char*>(header_) + rows_offset_, rows_bytes_, most,
-                   counters, header_->start_ticks, *this, rows_offset_ - tree_offset_);
+         rows.open(at(rows_offset_), rows_bytes_, most, counters, header_->start_ticks,
+                   memory_);
 }
 
 bool SpoolFile::open_flow(FlowGraph& flow, std::uint32_t components) noexcept {
   return header_ != nullptr && flow_bytes_ != 0 &&
-         flow.open(reinterpret_cast<char*>(header_) + flow_offset_, flow_bytes_, components,
-                   *this);
+         flow.open(at(flow_offset_), flow_bytes_, components, memory_);
 }
 
-void SpoolFile::use_tree(std::uint64_t begin, std::uint64_t end) noexcept {
-  use_area(tree_offset_, begin, end);
-}
-
-void SpoolFile::use_flow(std::uint64_t begin, std::uint64_t end) noexcept {
-  use_area(flow_offset_, begin, end);
-}
-
-void SpoolFile::use_area(std::uint64_t area, std::uint64_t begin,
-                         std::uint64_t end) noexcept {
+bool SpoolFile::make_pages(std::uintptr_t begin, std::uintptr_t end) noexcept {
   const SlowPath slow_path;
-  // Whole pages that begin here: the one before is in use.
-  begin = round_up(area + begin, kPage);
-  end = round_up(area + end, kPage);
-  if (ours() && begin < end) make_pages(fd_, begin, end);
+  const auto mapping = reinterpret_cast<std::uintptr_t>(header_);
+  if (ours()) return write_zeros(fd_, begin - mapping, end - mapping);
+  // Unlike a touch this fails where the disk is full.
+  constexpr int kPopulateWrite = 23;
+  return madvise(reinterpret_cast<void*>(begin), end - begin, kPopulateWrite) == 0;
 }
 
 bool SpoolFile::ours() const noexcept {
@@ -250,7 +254,8 @@ void SpoolFile::close() noexcept {
   const std::uint64_t bytes = head_bytes_ + flushed_ * spool::kRecordBytes;
   if (ours() && ftruncate(fd_, static_cast<off_t>(bytes)) == 0 && allocated_ > bytes)
     budget_->give_disk(allocated_ - bytes);
-  budget_->give_memory(head_bytes_);
+  if (summary_bytes_ != 0) budget_->give_disk(summary_bytes_ - memory_.used());
+  budget_->give_memory(charged_);
   // The mapping stays: a thread that runs on may still count what it loses.
   if (ours()) ::close(fd_);
   fd_ = -1;

@@ -2,7 +2,7 @@
 //
 // Place in the flow: ARCHITECTURE.md, step 3. Layout: spool/format.h.
 //
-// All but the log are mapped, their blocks allocated before, so a full disk is a
+// All but the log are mapped, their blocks allocated before they are used, so a full disk is a
 // result code here and never a SIGBUS in the program. The log is written a stage at a
 // time, into chunks that are allocated before: memory does not grow with the run, and
 // what was written is in the page cache and outlives the process.
@@ -25,6 +25,7 @@
 #include "tracer/recorder/call_tree.h"
 #include "tracer/recorder/flow_graph.h"
 #include "tracer/recorder/iteration_rows.h"
+#include "tracer/recorder/summary_memory.h"
 
 namespace refrain::recorder {
 
@@ -86,9 +87,11 @@ struct SpoolSizes {
   std::uint64_t chunk;     // by which the log grows
   std::uint64_t flow = 0;  // the event flow graph; 0: none
   std::uint64_t rows = 0;  // of iterations; 0: none
+  std::uint64_t summary =
+      0;  // what these three may use, together; 0: they are not a summary's
 };
 
-class SpoolFile : private CallTree::Pages, private FlowGraph::Pages {
+class SpoolFile : private PageMaker {
  public:
   SpoolFile() = default;
   SpoolFile(const SpoolFile&) = delete;
@@ -118,9 +121,7 @@ class SpoolFile : private CallTree::Pages, private FlowGraph::Pages {
 
   // The area of the call tree, where it is no call tree's; null: none.
   void* area() const noexcept {
-    return header_ == nullptr || tree_bytes_ == 0
-               ? nullptr
-               : reinterpret_cast<char*>(header_) + tree_offset_;
+    return header_ == nullptr || tree_bytes_ == 0 ? nullptr : at(tree_offset_);
   }
 
   spool::Record* stage() const noexcept { return stage_; }
@@ -144,9 +145,11 @@ class SpoolFile : private CallTree::Pages, private FlowGraph::Pages {
   void abandon() noexcept;
 
  private:
-  void use_tree(std::uint64_t begin, std::uint64_t end) noexcept override;
-  void use_flow(std::uint64_t begin, std::uint64_t end) noexcept override;
-  void use_area(std::uint64_t area, std::uint64_t begin, std::uint64_t end) noexcept;
+  bool make_pages(std::uintptr_t begin, std::uintptr_t end) noexcept override;
+  template <typename T = char>
+  T* at(std::uint64_t offset) const noexcept {
+    return reinterpret_cast<T*>(reinterpret_cast<char*>(header_) + offset);
+  }
   bool write_at(std::uint64_t offset, const void* from, std::uint64_t bytes) noexcept;
   bool read_at(std::uint64_t offset, void* to, std::uint64_t bytes) const noexcept;
   SpoolResult fill_new_file(const spool::Header& header) noexcept;
@@ -169,10 +172,13 @@ class SpoolFile : private CallTree::Pages, private FlowGraph::Pages {
   std::uint64_t flow_bytes_ = 0;
   std::uint64_t rows_offset_ = 0;
   std::uint64_t rows_bytes_ = 0;
-  std::uint64_t head_bytes_ = 0;   // of all but the log, mapped together
-  std::uint64_t chunk_bytes_ = 0;  // how much is allocated at a time
-  std::uint64_t allocated_ = 0;    // bytes of the file
+  std::uint64_t summary_bytes_ = 0;  // 0: areas are used whole
+  std::uint64_t head_bytes_ = 0;     // of all but the log, mapped together
+  std::uint64_t charged_ = 0;        // of these, what the budget counts
+  std::uint64_t chunk_bytes_ = 0;    // how much is allocated at a time
+  std::uint64_t allocated_ = 0;      // bytes of the file
   Budget* budget_ = nullptr;
+  SummaryMemory memory_;
 };
 
 }  // namespace refrain::recorder

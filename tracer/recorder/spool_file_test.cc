@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -61,6 +62,42 @@ TEST_CASE(
     file.close();
     CHECK_FALSE(file.is_open());
   }
+}
+
+// What a summary has taken, and no more: of a file that is larger.
+TEST_CASE("SpoolFile: a summary - its memory is taken as it grows, up to its limit") {
+  const test::TemporaryFolder folder;
+  const fs::path path = folder / "location-0.spool";
+  constexpr std::uint64_t kSummary = 256 << 10;
+  Budget budget(0, 0);
+  SpoolFile file;
+  REQUIRE(file.create(path.c_str(), spool::Header{},
+                      {.ring = 1 << 16,
+                       .tree = 2 * kSummary,
+                       .chunk = 1 << 16,
+                       .flow = kSummary / 4,
+                       .summary = kSummary},
+                      budget) == SpoolResult::kOk);
+  const auto disk_bytes = [&] {
+    struct stat status;
+    REQUIRE(stat(path.c_str(), &status) == 0);
+    return static_cast<std::uint64_t>(status.st_blocks) * 512;
+  };
+  const std::uint64_t before = disk_bytes();
+  CallTree tree;
+  FlowGraph flow;
+  REQUIRE(file.open_tree(tree, nullptr));
+  REQUIRE(file.open_flow(flow, 0));
+  CHECK(disk_bytes() < before + (64 << 10));
+  // Also where the program has closed the descriptor.
+  const bool closed = GENERATE(false, true);
+  if (closed) REQUIRE(close(descriptor_of(path)) == 0);
+  for (std::uint64_t i = 1; i < 10000; ++i)
+    tree.point(spool::CallKey::make(spool::kWorkBegin, 1, i), i);
+  CHECK(disk_bytes() > before + kSummary / 2);
+  CHECK(disk_bytes() <= before + kSummary);
+  file.close();
+  CHECK(budget.disk_bytes() <= before + kSummary + (128 << 10));
 }
 
 // Pages that a first touch made beyond what is used cost a program's thread milliseconds.

@@ -47,7 +47,8 @@ SpoolResult ThreadRecorder::open(const char* path, const spool::Header& header,
                                            .tree = options.tree_bytes,
                                            .chunk = options.chunk_bytes,
                                            .flow = options.flow_bytes,
-                                           .rows = options.rows_bytes},
+                                           .rows = options.rows_bytes,
+                                           .summary = options.summary_bytes},
                                           budget);
   if (result != SpoolResult::kOk) return result;
   if (header.file_kind == spool::kLocationFile) {

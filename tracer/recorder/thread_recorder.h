@@ -47,6 +47,7 @@ class ThreadRecorder {
     std::uint64_t tree_bytes;  // 0: no call tree; of the journal the table of loops
     std::uint64_t chunk_bytes;
     std::uint64_t flow_bytes = 0;       // 0: no event flow graph
+    std::uint64_t summary_bytes = 0;    // SpoolSizes::summary
     std::uint32_t flow_components = 0;  // spool::FlowComponent
     std::uint64_t rows_bytes = 0;       // 0: no rows of iterations
     std::uint64_t most_rows = 0;

@@ -469,11 +469,13 @@ TEST_CASE("ThreadRecorder: summary only - the call tree, and no records") {
     const std::string path = folder / name;
     spool::Header header{};
     fill_header(header);
-    REQUIRE(
-        recorder.open(
-            path.c_str(), header,
-            {.ring_bytes = 0, .tree_bytes = 1 << 16, .chunk_bytes = 4096, .writes = writes},
-            budget) == SpoolResult::kOk);
+    REQUIRE(recorder.open(path.c_str(), header,
+                          {.ring_bytes = 0,
+                           .tree_bytes = 1 << 17,
+                           .chunk_bytes = 4096,
+                           .summary_bytes = 1 << 16,
+                           .writes = writes},
+                          budget) == SpoolResult::kOk);
     DecisionBoard board;
     for (std::uint64_t i = 1; i <= 10000; ++i) {
       FrameMark mark;

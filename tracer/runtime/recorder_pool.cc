@@ -29,8 +29,12 @@ spool::LossCause cause_of(SpoolResult result) noexcept {
   }
 }
 
-// Of summary_memory, what the event flow graph gets.
-constexpr std::uint64_t kFlowShare = 8;
+// How the memory for a summary is shared: whoever needs it takes it, the event flow graph and the rows
+// of iterations not more than a part. What the call tree could take if it were alone has no
+// bound but that memory.
+constexpr std::uint64_t kMostTree = 2;
+constexpr std::uint64_t kMostFlow = 4;  // a quarter
+constexpr std::uint64_t kMostRows = 2;  // half
 
 std::uint32_t components_of(const filters::Settings& settings) {
   constexpr std::pair<const char*, spool::FlowComponent> kComponents[] = {
@@ -44,12 +48,11 @@ std::uint32_t components_of(const filters::Settings& settings) {
   return components;
 }
 
-// Of the memory for a summary, what the rows of iterations get.
 std::uint64_t bytes_of_rows(std::uint64_t summary, std::uint64_t rows, unsigned counters) {
-  constexpr std::uint64_t kLeastTree = 16 << 10;
-  if (rows == 0 || summary < 4 * kLeastTree) return 0;
+  constexpr std::uint64_t kLeast = 64 << 10;
+  if (rows == 0 || summary < kLeast) return 0;
   const std::uint64_t most = std::min(rows, spool::kMostRows) * spool::row_bytes(counters);
-  return spool::kIterationRowsHeaderBytes + std::min(most, summary / 2);
+  return spool::kIterationRowsHeaderBytes + std::min(most, summary / kMostRows);
 }
 
 }  // namespace
@@ -85,13 +88,14 @@ RecorderPool::Taken RecorderPool::take(const std::string& folder,
   const std::string path =
       folder + "/location-" + std::to_string(recorders_.size()) + ".spool";
   const std::uint64_t summary = budget_.share_of(summary_bytes_);
-  const std::uint64_t flow = has_flow_ ? summary / kFlowShare : 0;
+  const std::uint64_t flow = has_flow_ ? summary / kMostFlow : 0;
   const std::uint64_t rows = bytes_of_rows(summary, most_rows_, counters_);
   const SpoolResult result = fresh->open(path.c_str(), header,
                                          {.ring_bytes = budget_.share_of(ring_bytes_),
-                                          .tree_bytes = summary - flow - rows,
+                                          .tree_bytes = kMostTree * summary,
                                           .chunk_bytes = chunk_bytes_,
                                           .flow_bytes = flow,
+                                          .summary_bytes = summary,
                                           .flow_components = flow_components_,
                                           .rows_bytes = rows,
                                           .most_rows = most_rows_,

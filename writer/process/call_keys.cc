@@ -1,5 +1,6 @@
 #include "writer/process/call_keys.h"
 
+#include <algorithm>
 namespace refrain::writer {
 
 using spool::CallKey;
@@ -61,6 +62,23 @@ std::map<std::uint64_t, std::uint64_t> inner_of(const spool::CallTree& tree) {
       inner.emplace(around.payload, address);
   }
   return inner;
+}
+
+void add_sums(const spool::CallTree::Node& node, base::RunSummary::Sums& sums) noexcept {
+  const bool ended = node.least <= node.greatest;
+  if (ended) {
+    const bool first = sums.greatest == 0 && sums.least == 0 && sums.time == 0;
+    sums.least = first ? node.least : std::min(sums.least, node.least);
+    sums.greatest = std::max(sums.greatest, node.greatest);
+  }
+  sums.visits += node.visits;
+  sums.time += node.time;
+  sums.bytes_sent += node.bytes_sent;
+  sums.bytes_received += node.bytes_received;
+  sums.messages_sent += node.messages_sent;
+  sums.messages_received += node.messages_received;
+  sums.time_elsewhere += node.time_elsewhere;
+  sums.regions_elsewhere += node.regions_elsewhere;
 }
 
 }  // namespace refrain::writer

@@ -7,6 +7,7 @@
 #include <map>
 #include <vector>
 
+#include "base/run_summary.h"
 #include "spool/call_tree_reader.h"
 #include "spool/flow_graph_reader.h"
 #include "writer/archive/region_class.h"
@@ -24,5 +25,8 @@ std::vector<std::uint64_t> keys_of(const spool::FlowGraph& graph);
 // For each parallel region of a call tree the first address of a construct in it, as location_scan.h finds it
 // in the events.
 std::map<std::uint64_t, std::uint64_t> inner_of(const spool::CallTree& tree);
+
+// Adds what the visits of a node were.
+void add_sums(const spool::CallTree::Node& node, base::RunSummary::Sums& sums) noexcept;
 
 }  // namespace refrain::writer

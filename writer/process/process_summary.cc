@@ -144,23 +144,6 @@ class Summarizer {
     return at->second;
   }
 
-  static void add_sums(const CallTree::Node& node, RunSummary::Sums& sums) {
-    const bool ended = node.least <= node.greatest;
-    if (ended) {
-      const bool first = sums.greatest == 0 && sums.least == 0 && sums.time == 0;
-      sums.least = first ? node.least : std::min(sums.least, node.least);
-      sums.greatest = std::max(sums.greatest, node.greatest);
-    }
-    sums.visits += node.visits;
-    sums.time += node.time;
-    sums.bytes_sent += node.bytes_sent;
-    sums.bytes_received += node.bytes_received;
-    sums.messages_sent += node.messages_sent;
-    sums.messages_received += node.messages_received;
-    sums.time_elsewhere += node.time_elsewhere;
-    sums.regions_elsewhere += node.regions_elsewhere;
-  }
-
   Place place(const CallTree::Node& node, std::uint32_t parent, std::uint64_t team) {
     if (node.key.what == spool::kOtherRegions)
       return {add_node({parent, RunSummary::kNone, RunSummary::Kind::kOther}),
