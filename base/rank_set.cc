@@ -93,6 +93,15 @@ RankSet RankSet::of(std::uint32_t rank) {
   return set;
 }
 
+RankSet RankSet::of(std::vector<std::uint32_t> ranks) {
+  std::ranges::sort(ranks);
+  RankSet set;
+  Builder builder(set.sections_);
+  for (const std::uint32_t rank : ranks) builder.add({rank, 1});
+  builder.finish();
+  return set;
+}
+
 bool RankSet::make(std::span<const Section> sections, RankSet& out) {
   std::uint64_t end = 0;
   for (const Section& section : sections) {
@@ -166,6 +175,15 @@ void RankSet::unite(const RankSet& other) {
   }
   builder.finish();
   sections_ = std::move(sections);
+}
+
+std::vector<std::uint32_t> RankSet::lowest(std::uint64_t most) const {
+  std::vector<std::uint32_t> ranks;
+  Run run;
+  for (Runs runs(*this); ranks.size() < most && runs.next(run);)
+    for (std::uint32_t i = 0; i < run.count && ranks.size() < most; ++i)
+      ranks.push_back(run.first + i);
+  return ranks;
 }
 
 std::string RankSet::text(std::size_t most_parts) const {

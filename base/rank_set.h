@@ -41,6 +41,7 @@ class RankSet {
 
   RankSet() = default;
   static RankSet of(std::uint32_t rank);
+  static RankSet of(std::vector<std::uint32_t> ranks);  // in any order
   // Of sections as a file has them. False: they are not in order, or lie in each other.
   static bool make(std::span<const Section> sections, RankSet& out);
 
@@ -50,6 +51,8 @@ class RankSet {
   std::uint32_t first() const noexcept;  // of a set that is not empty
   const std::vector<Section>& sections() const noexcept { return sections_; }
   void unite(const RankSet& other);
+  // In their order, at most so many.
+  std::vector<std::uint32_t> lowest(std::uint64_t most) const;
 
   // In their order: ranks that follow each other.
   class Runs {

@@ -1,5 +1,6 @@
 #include "base/rank_set.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdint>
 #include <random>
@@ -48,6 +49,14 @@ TEST_CASE("RankSet: random sets - united in any order they are the same") {
     CHECK(forwards.size() == all.size());
     for (std::uint32_t rank = 0; rank < most + 2; ++rank)
       REQUIRE(forwards.contains(rank) == all.contains(rank));
+    const std::vector<std::uint32_t> sorted(all.begin(), all.end());
+    CHECK(RankSet::of(std::vector<std::uint32_t>(sorted.rbegin(), sorted.rend())) ==
+          forwards);
+    for (const std::size_t most : {std::size_t{0}, std::size_t{3}, all.size() + 1})
+      CHECK(forwards.lowest(most) ==
+            std::vector<std::uint32_t>(
+                sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(
+                                                     std::min(most, sorted.size()))));
     RankSet again;
     CHECK(RankSet::make(forwards.sections(), again));
     CHECK(again == forwards);

@@ -134,6 +134,16 @@ constexpr SettingInfo kTable[] = {
          "summary: of each gap, the number of iterations and their total, minimum and "
          "maximum duration.",
      .choices = "all|summary"},
+    {.name = "ranks", .type = kChoice, .field = &Settings::ranks,
+     .range = "all, representatives or representatives=K",
+     .one_line = "ranks of an MPI job whose events are written",
+     .long_text =
+         "representatives: of ranks with equal event flow graphs only the first K (1) have "
+         "their events in the archive. "
+         "The summary has all ranks. "
+         "What makes graphs differ is chosen by graph. "
+         "The choice is made at the end of the run, so spools are as large as otherwise.",
+     .choices = "all|representatives", .counted = true},
     {.name = "slow_factor", .type = kNumber, .field = &Settings::slow_factor,
      .unit = "MAD", .range = "0 (off) or more",
      .one_line = "how far from its loop's median an iteration is slow",
@@ -419,12 +429,30 @@ std::string set_bool(Settings& settings, const SettingInfo& info, std::string_vi
   return complaint(info, text);
 }
 
+// The last choice of a setting that is counted, "choice=N": N. 0: it is something else.
+std::uint64_t count_of(const SettingInfo& info, std::string_view text) {
+  constexpr std::uint64_t kMost = 1'000'000;
+  if (!info.counted) return 0;
+  std::string_view last = info.choices;
+  last.remove_prefix(last.rfind('|') + 1);
+  if (text == last) return 1;
+  if (!text.starts_with(last)) return 0;
+  text.remove_prefix(last.size());
+  std::uint64_t count = 0;
+  const char* const end = text.data() + text.size();
+  if (!text.starts_with('=')) return 0;
+  const auto parsed = std::from_chars(text.data() + 1, end, count);
+  if (parsed.ec != std::errc() || parsed.ptr != end) return 0;
+  return count <= kMost ? count : 0;
+}
+
 std::string set_choice(Settings& settings, const SettingInfo& info, std::string_view text) {
   if (!text.empty() && text == info.old_choice.name) text = info.old_choice.now;
   std::string_view rest = info.choices;
+  const bool counted = count_of(info, text) != 0;
   while (!rest.empty()) {
     const std::string_view word = rest.substr(0, rest.find('|'));
-    if (word == text) {
+    if (word == text || counted) {
       value_of<std::string>(settings, info) = text;
       return {};
     }
@@ -465,6 +493,12 @@ bool has_word(std::string_view list, std::string_view word) {
 }
 
 std::span<const SettingInfo> setting_table() { return kTable; }
+
+std::uint64_t representatives(const Settings& settings) {
+  for (const SettingInfo& info : kTable)
+    if (std::string_view(info.name) == "ranks") return count_of(info, settings.ranks);
+  return 0;
+}
 
 std::string variable_name(const SettingInfo& info) {
   std::string out = "REFRAIN_";

@@ -38,6 +38,7 @@ struct Settings {
   std::uint64_t window_events = 512;
   std::uint64_t max_period_events = 512;
   std::string marks = "all";
+  std::string ranks = "all";
   double slow_factor = 5;
   double slow_share = 0.005;
 
@@ -91,6 +92,7 @@ struct SettingInfo {
   const char* one_line = "";   // what it does
   const char* long_text = "";  // more about it, in sentences
   const char* choices = "";    // of a choice or list: the values allowed, separated by '|'
+  bool counted = false;        // of a choice: the last one may be "choice=N", N from 1 on
   OldChoice old_choice = {};
   double minimum = 0;  // of numbers
   double maximum = 0;
@@ -112,6 +114,9 @@ std::string set_value(Settings& settings, const SettingInfo& info, std::string_v
 
 // Whether a list has this word.
 bool has_word(std::string_view list, std::string_view word);
+
+// Of how many ranks of each cluster the setting `ranks` wants the events; 0: of all ranks.
+std::uint64_t representatives(const Settings& settings);
 
 // The value as text that set_value() takes.
 std::string value_text(const Settings& settings, const SettingInfo& info);

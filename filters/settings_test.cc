@@ -117,6 +117,34 @@ TEST_CASE("Settings: read - lists of choices") {
   }
 }
 
+TEST_CASE("Settings: read - a choice with a number") {
+  Settings s;
+  CHECK(representatives(s) == 0);
+  for (const auto& [text, each] : std::vector<std::pair<std::string, std::uint64_t>>{
+           {"representatives", 1},
+           {"representatives=1", 1},
+           {"representatives=32", 32},
+           {"representatives=1000000", 1000000},
+           {"all", 0}}) {
+    CAPTURE(text);
+    CHECK(read(s, {{"REFRAIN_RANKS", text}}).empty());
+    CHECK(s.ranks == text);
+    CHECK(representatives(s) == each);
+  }
+  for (const char* wrong : {"representatives=", "representatives=0", "representatives=-1",
+                            "representatives=1.5", "representatives=1000001",
+                            "representatives=99999999999999999999", "representatives 2",
+                            "representatives=2x", "representative", "all=2", "2"}) {
+    CAPTURE(wrong);
+    const auto complaints = read(s, {{"REFRAIN_RANKS", wrong}});
+    REQUIRE(complaints.size() == 1);
+    CHECK(complaints[0] == "REFRAIN_RANKS: '" + std::string(wrong) +
+                               "' is not a choice (all, representatives or "
+                               "representatives=K)");
+    CHECK(s.ranks == "all");
+  }
+}
+
 TEST_CASE("Settings: read - wrong values are named, and the default stays") {
   const Settings fresh;
   for (const auto& [name, text] :

@@ -361,6 +361,8 @@ enum GapReason : std::uint8_t {
   kGapRanks = 7,       // the writer's: other ranks did not write it
   kGapPause = 8,       // the program said so
   kGapEnd = 9,         // resumed: for the last iteration before the program's end
+  kGapRepresentatives =
+      10,  // the writer's: the events of a rank with an equal graph are written
 };
 
 // Why something could not be recorded; index into Header::lost.

@@ -33,6 +33,7 @@
 #include "writer/job/job_spools.h"
 #include "writer/job/mpi_job.h"
 #include "writer/job/process_facts.h"
+#include "writer/job/representatives.h"
 #include "writer/loops/loop_summaries.h"
 #include "writer/process/process_model.h"
 #include "writer/process/process_summary.h"
@@ -143,8 +144,9 @@ class ArchiveJob {
         throw Failure(options_.archive + ": no spool to make an archive from");
       folder_.emplace(options_.archive);
       require(folder_->prepare(options_.overwrite));
-      if (options_.recovered) options_.budget_bytes = budget_of_run();
+      if (options_.recovered) take_settings_of_run();
       wanted.options.budget_bytes = options_.budget_bytes;
+      wanted.options.representatives = options_.representatives;
       wanted.work_folder = folder_->work_folder();
     }
     wanted = agree(exchange_, std::move(wanted));
@@ -167,12 +169,14 @@ class ArchiveJob {
     require(problem ? work_folder_ + ": " + problem.message() : std::string());
   }
 
-  std::uint64_t budget_of_run() const {
+  void take_settings_of_run() {
+    options_.budget_bytes = options_.representatives = 0;
     for (const spool::ProcessSpool& process : spool_.processes) {
       const auto settings = settings_of(spool::parse_journal(process.journal.log()));
-      if (settings.budget_bytes != 0) return settings.budget_bytes;
+      if (options_.budget_bytes == 0) options_.budget_bytes = settings.budget_bytes;
+      if (options_.representatives == 0 && !settings.summary_only)
+        options_.representatives = filters::representatives(settings);
     }
-    return 0;
   }
 
   void parse_filter() {
@@ -193,12 +197,14 @@ class ArchiveJob {
     if (together_ && models_.front()->rank() != exchange_.rank())
       throw Failure("the spool of process " + std::to_string(exchange_.rank()) +
                     " is that of another rank");
+    if (together_ || MpiJob::is_job(models_)) mpi_.emplace(exchange_);
+    if (mpi_)
+      result_.ranks = choose_representatives(exchange_, options_, models_, regions_);
     result_.budget_bytes = options_.budget_bytes;
     result_.budget_limit = fit_budget(exchange_, models_, options_.budget_bytes);
-    if (together_ || MpiJob::is_job(models_)) {
-      mpi_.emplace(exchange_);
-      mpi_->cut(models_);
-    }
+    if (mpi_) mpi_->cut(models_);
+    for (const auto& model : models_)
+      if (!model->wanted()) model->leave_out();
     name_loops();
   }
 

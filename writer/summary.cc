@@ -26,11 +26,13 @@ const LoopSummary* main_loop(const WriteResult& result) {
 
 std::string loops_line(const WriteResult& result) {
   const LoopSummary* const loop = main_loop(result);
-  if (loop == nullptr)
-    return result.summary_only ? "no loop detected"
-           : result.mpi.counts.polls_together == 0
-               ? "no loop detected: everything is written"
-               : "no loop detected: everything is written, but for coalesced polls";
+  if (loop == nullptr) {
+    if (result.summary_only) return "no loop detected";
+    const bool some = !result.ranks.policy.empty() && result.ranks.written != "all";
+    return std::string("no loop detected: everything is written") +
+           (some ? " of the ranks that have events" : "") +
+           (result.mpi.counts.polls_together == 0 ? "" : ", but for coalesced polls");
+  }
   std::string line = fmt::format("main {}: {} iterations", loop->name, loop->iterations);
   if (result.duration_s > 0)
     line +=
@@ -78,8 +80,9 @@ std::string messages_line(const WriteResult& result) {
   const MpiCounts& counts = result.mpi.counts;
   const std::uint64_t dropped = std::max(counts.sends_dropped, counts.receives_dropped);
   return fmt::format(
-      "{} of {} messages were left out because only one rank wrote them; -n 0 keeps all",
-      dropped, std::max(counts.sends, counts.receives) + dropped);
+      "{} of {} messages were left out because only one rank wrote them; {}-n 0 keeps all",
+      dropped, std::max(counts.sends, counts.receives) + dropped,
+      result.ranks.policy.empty() ? "" : "--ranks all ");
 }
 
 // Names the first few; `refrain info` lists all.
@@ -137,6 +140,7 @@ std::vector<std::string> summary_lines(const WriteResult& result,
                                    result.budget_limit, result.archive_bytes);
   if (!budget.empty()) lines.push_back(std::move(budget));
   if (!result.limit_reason.empty()) lines.push_back(result.limit_reason);
+  if (!result.ranks.why.empty()) lines.push_back(result.ranks.why);
   if (result.mpi.counts.sends_dropped + result.mpi.counts.receives_dropped != 0)
     lines.push_back(messages_line(result));
   if (!result.functions_off.empty()) lines.push_back(functions_line(result));

@@ -1,5 +1,6 @@
 #include "writer/summary.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 
 namespace refrain::writer {
@@ -20,6 +21,24 @@ TEST_CASE("Summary: without a loop - everything is written, except coalesced pol
   result.mpi.counts.polls_together = 1;
   CHECK(summary_lines(result, "a").front() ==
         "no loop detected: everything is written, but for coalesced polls");
+}
+
+TEST_CASE("Summary: ranks - which have events") {
+  WriteResult result;
+  result.ranks = {.policy = "representatives=1",
+                  .written = "0",
+                  .clusters = "0: 0-3",
+                  .why = "events of 1 of 4 ranks: 0 (as 0-3: equal event flow graphs)"};
+  result.mpi.counts.sends_dropped = 20;
+  const auto lines = summary_lines(result, "a");
+  CHECK(lines.front() ==
+        "no loop detected: everything is written of the ranks that have events");
+  CHECK(std::find(lines.begin(), lines.end(), result.ranks.why) != lines.end());
+  CHECK(std::find(lines.begin(), lines.end(),
+                  "20 of 20 messages were left out because only one rank wrote them; "
+                  "--ranks all -n 0 keeps all") != lines.end());
+  result.ranks.written = "all";
+  CHECK(summary_lines(result, "a").front() == "no loop detected: everything is written");
 }
 
 TEST_CASE("Summary: loops - the main one, the full size, the next command") {

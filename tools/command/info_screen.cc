@@ -111,6 +111,8 @@ class Screen {
     if (info_.events_written < info_.events_seen)
       text += "; all would be about " + writer::bytes_text(whole);
     put("Written", text);
+    if (const std::string ranks = property(info_, "RANKS::WHY"); !ranks.empty())
+      put("Ranks", ranks);
     put("Why", why());
     const std::string reason = property(info_, "LIMIT_REASON");
     if (!reason.empty()) put("", reason);
@@ -128,11 +130,13 @@ class Screen {
   }
 
   std::string why() const {
+    const std::string written = property(info_, "RANKS::WRITTEN");
+    const char* of = written.empty() || written == "all" ? "" : " of these ranks";
     if (info_.phases.empty())
-      return std::string("no loop detected, so everything is written") +
+      return std::string("no loop detected, so everything is written") + of +
              (info_.mpi.polls_together == 0 ? "" : ", but for coalesced polls");
     const std::string limit = property(info_, "SETTING::LIMIT");
-    if (limit == "0") return "no limit (-n 0): everything is written";
+    if (limit == "0") return std::string("no limit (-n 0): everything is written") + of;
     const bool all = info_.events_written >= info_.events_seen;
     std::string text = (all ? "nothing was skipped: no loop went far enough beyond " : "") +
                        std::string("the first ") +

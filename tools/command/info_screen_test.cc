@@ -143,6 +143,27 @@ TEST_CASE("Info screen: what was written, and why") {
   CHECK(line_with(lines, "Why          no limit (-n 0)") < 10);
 }
 
+TEST_CASE("Info screen: ranks - which have events, and that the rest has none") {
+  ArchiveInfo info = archive();
+  CHECK(line_with(info_screen(info, "a", {}), "Ranks ") ==
+        info_screen(info, "a", {}).size());
+  info.phases = {loop(1, -1, 0, 2)};
+  info.properties["REFRAIN::SETTING::LIMIT"] = "0";
+  info.properties["REFRAIN::RANKS::WRITTEN"] = "0";
+  info.properties["REFRAIN::RANKS::WHY"] =
+      "events of 1 of 2 ranks: 0 (as 0-1: equal event flow graphs)";
+  const auto lines = info_screen(info, "a", {});
+  const std::size_t ranks = line_with(
+      lines, "Ranks        events of 1 of 2 ranks: 0 (as 0-1: equal event flow graphs)");
+  CHECK(ranks < 10);
+  CHECK(line_with(lines,
+                  "Why          no limit (-n 0): everything is written of these ranks") ==
+        ranks + 1);
+  info.properties["REFRAIN::RANKS::WRITTEN"] = "all";
+  CHECK(info_screen(info, "a", {})[ranks + 1] ==
+        "Why          no limit (-n 0): everything is written");
+}
+
 TEST_CASE("Info screen: summary only - no events, and nothing of what they would be") {
   ArchiveInfo info = archive();
   info.mpi.used = true;

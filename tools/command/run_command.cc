@@ -37,7 +37,7 @@ std::string flag_of(const filters::SettingInfo& info) {
 std::string value_name(const filters::SettingInfo& info) {
   switch (info.type) {
     case filters::SettingType::kChoice:
-      return std::string("{") + info.choices + "}";
+      return std::string("{") + info.choices + (info.counted ? "[=K]}" : "}");
     case filters::SettingType::kList:
       return "LIST";
     case filters::SettingType::kBytes:

@@ -37,6 +37,7 @@ writer::WriteOptions options_of(const Session& session) {
   options.keep_spool = settings.keep_spool;
   options.logical_clock = settings.clock == "logical";
   options.budget_bytes = settings.budget_bytes;
+  if (!settings.summary_only) options.representatives = filters::representatives(settings);
   options.filter = filter_text(settings.filter_file);
   options.version = kVersion;
   return options;

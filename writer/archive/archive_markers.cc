@@ -43,6 +43,8 @@ const char* suspend_reason(std::uint8_t reason) {
       return "the program paused the recording";
     case spool::kGapRanks:
       return "other ranks did not write it";
+    case spool::kGapRepresentatives:
+      return "the events of another rank with an equal event flow graph are written";
     case spool::kGapLimit:
       return "the memory or disk limit is reached";
     default:

@@ -193,6 +193,10 @@ Properties archive_properties(const spool::Journal& journal, const WriteOptions&
   add("LIMIT_REASON", result.limit_reason);
   if (result.budget_limit != 0) add("BUDGET_LIMIT", std::to_string(result.budget_limit));
   if (result.mpi.used) add_mpi(result, add);
+  add("RANKS::POLICY", result.ranks.policy);
+  add("RANKS::WRITTEN", result.ranks.written);
+  add("RANKS::CLUSTERS", result.ranks.clusters);
+  add("RANKS::WHY", result.ranks.why);
   std::string complaints;
   for (std::size_t i = 0; i < std::min(kMostComplaints, result.complaints.size()); ++i)
     complaints += (i == 0 ? "" : "\n") + result.complaints[i];

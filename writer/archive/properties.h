@@ -24,6 +24,11 @@
 //     COLLECTIVES_DROPPED ONE_SIDED ONE_SIDED_DROPPED POLLS_TOGETHER CLOCK_CHECKED
 //     CLOCK_VIOLATIONS CLOCK_REPAIRED ITERATIONS_GIVEN_UP ITERATIONS_ALONE
 //                                        of a job that uses MPI; see MpiResult
+//     RANKS::POLICY                      "representatives=K", where not all ranks were wanted; then also
+//     RANKS::WRITTEN                     ranks whose events are here: "0,3", "0-5:5"; or "all"
+//     RANKS::CLUSTERS                    ranks with equal event flow graphs, a cluster a line: those
+//                                        that are written, a colon, all of them: "0: 0-2"
+//     RANKS::WHY                         the same in words, or why all are written
 //     MPI_TAKEN                          procedures of MPI that the program defines itself: there
 //                                        are no messages and collectives
 //     COMPLAINTS                         what was wrong with the spool, if anything was

@@ -20,8 +20,10 @@ struct WriteOptions {
   bool overwrite = false;      // replace traces.* that are there
   bool logical_clock = false;  // no message arrives before it was sent, see clock_repair.h
   std::uint64_t budget_bytes = 0;  // of the archive; 0: none; see budget_trim.h
-  std::string filter;              // text of a filter file, see filters/region_filter.h
-  std::string version;             // of Refrain, if the spool does not say
+  // Ranks of each cluster whose events are written; 0: all ranks; see writer/job/rank_choice.h.
+  std::uint64_t representatives = 0;
+  std::string filter;   // text of a filter file, see filters/region_filter.h
+  std::string version;  // of Refrain, if the spool does not say
 };
 
 // A counter in the iterations of a loop, of the thread that feeds the detector.
@@ -107,6 +109,14 @@ struct FunctionOff {
   double mean_ns = 0;
 };
 
+// Which ranks have their events in the archive, as text; see writer/job/rank_choice.h.
+struct RanksResult {
+  std::string policy;    // "representatives=1"; empty: all, as usual
+  std::string written;   // "0,3", or "all"
+  std::string clusters;  // one a line: its ranks that are written, a colon, its ranks
+  std::string why;       // in a line
+};
+
 struct WriteResult {
   bool ok = false;
   std::string error;           // one line, empty if ok
@@ -135,6 +145,7 @@ struct WriteResult {
   std::string
       limit_reason;  // why most is written, if it is; see writer/budget/limit_reason.h
   MpiResult mpi;
+  RanksResult ranks;
 };
 
 }  // namespace refrain::writer

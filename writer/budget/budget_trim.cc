@@ -39,9 +39,9 @@ BudgetTrim::BudgetTrim(const ProcessModel& process, const filters::Settings& set
 
 std::uint64_t BudgetTrim::bytes(std::uint64_t limit) const {
   const ReplayedLimit replayed = replay_.with(limit);
-  std::uint64_t bytes = cost_.definitions() + cost_.all() +
-                        replayed.marks * ArchiveCost::kMark +
-                        process_.gaps().gaps.size() * cost_.gap();
+  const std::uint64_t frame = cost_.definitions() + replayed.marks * ArchiveCost::kMark;
+  if (!process_.wanted()) return frame + cost_.gap();
+  std::uint64_t bytes = frame + cost_.all() + process_.gaps().gaps.size() * cost_.gap();
   for (const ReplayedLimit::Interval& interval : replayed.skipped) {
     if (is_short(interval)) continue;
     bytes -= std::min(bytes, cost_.between(interval.begin, interval.end));

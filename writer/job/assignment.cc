@@ -11,6 +11,7 @@ void put(ByteWriter& out, const Assignment& assignment) {
     out.text(*text);
   out.number(options.threads);
   out.number(options.budget_bytes);
+  out.number(options.representatives);
   out.number((options.recovered ? 1U : 0U) | (options.keep_spool ? 2U : 0U) |
              (options.logical_clock ? 4U : 0U));
 }
@@ -22,6 +23,7 @@ void take(ByteReader& in, Assignment& assignment) {
     *text = in.text();
   options.threads = in.number32();
   options.budget_bytes = in.number();
+  options.representatives = in.number();
   const std::uint64_t flags = in.number_to(7);
   options.recovered = (flags & 1) != 0;
   options.keep_spool = (flags & 2) != 0;

@@ -71,34 +71,8 @@ constexpr std::uint64_t FlowGraph::Edge::*kSums[] = {
     &FlowGraph::Edge::gap_greatest,  &FlowGraph::Edge::bytes_sent,
     &FlowGraph::Edge::bytes_received};
 
-void put_ranks(ByteWriter& out, const RankSet& ranks) {
-  out.number(ranks.sections().size());
-  for (const RankSet::Section& section : ranks.sections()) {
-    out.number(section.first);
-    for (const RankSet::Dimension& dimension : section.dimensions) {
-      out.number(dimension.count);
-      out.number(dimension.step);
-    }
-  }
-}
-
-RankSet take_ranks(ByteReader& in) {
-  std::vector<RankSet::Section> sections;
-  for (std::size_t left = in.count(); left != 0 && in.ok(); --left) {
-    RankSet::Section section{.first = in.number32()};
-    for (RankSet::Dimension& dimension : section.dimensions) {
-      dimension.count = in.number32();
-      dimension.step = in.number32();
-    }
-    sections.push_back(section);
-  }
-  RankSet ranks;
-  if (sections.empty() || !RankSet::make(sections, ranks)) in.fail();
-  return ranks;
-}
-
 void put_cluster(ByteWriter& out, const MergedFlow::Cluster& cluster) {
-  put_ranks(out, cluster.ranks);
+  put(out, cluster.ranks);
   out.number(cluster.nodes_elsewhere);
   out.number(cluster.edges_elsewhere);
   out.number(cluster.edges.size());
@@ -111,7 +85,7 @@ void put_cluster(ByteWriter& out, const MergedFlow::Cluster& cluster) {
 
 MergedFlow::Cluster take_cluster(ByteReader& in, std::size_t nodes) {
   MergedFlow::Cluster cluster;
-  cluster.ranks = take_ranks(in);
+  take(in, cluster.ranks);
   cluster.nodes_elsewhere = in.number();
   cluster.edges_elsewhere = in.number();
   for (std::size_t left = in.count(); left != 0 && in.ok(); --left) {
@@ -126,6 +100,30 @@ MergedFlow::Cluster take_cluster(ByteReader& in, std::size_t nodes) {
 }
 
 }  // namespace
+
+void put(ByteWriter& out, const RankSet& ranks) {
+  out.number(ranks.sections().size());
+  for (const RankSet::Section& section : ranks.sections()) {
+    out.number(section.first);
+    for (const RankSet::Dimension& dimension : section.dimensions) {
+      out.number(dimension.count);
+      out.number(dimension.step);
+    }
+  }
+}
+
+void take(ByteReader& in, RankSet& ranks) {
+  std::vector<RankSet::Section> sections;
+  for (std::size_t left = in.count(); left != 0 && in.ok(); --left) {
+    RankSet::Section section{.first = in.number32()};
+    for (RankSet::Dimension& dimension : section.dimensions) {
+      dimension.count = in.number32();
+      dimension.step = in.number32();
+    }
+    sections.push_back(section);
+  }
+  if (sections.empty() || !RankSet::make(sections, ranks)) in.fail();
+}
 
 void put(ByteWriter& out, const MergedFlow& flow) {
   put_texts(out, flow.components);

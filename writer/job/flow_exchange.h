@@ -7,11 +7,15 @@
 #pragma once
 
 #include "base/merged_flow.h"
+#include "base/rank_set.h"
 #include "writer/exchange/bytes.h"
 
 namespace refrain::writer {
 
 void put(ByteWriter& out, const base::MergedFlow& flow);
 void take(ByteReader& in, base::MergedFlow& flow);
+// Of a set that is not empty.
+void put(ByteWriter& out, const base::RankSet& ranks);
+void take(ByteReader& in, base::RankSet& ranks);
 
 }  // namespace refrain::writer

@@ -61,7 +61,7 @@ void MpiJob::cut(Models& models) {
     const std::vector<RankVisit>& visits = indices[i].intervals().visits;
     const RankTrim trim = trim_rank(indices[i].intervals(), all);
     for (std::size_t j = 0; j < visits.size(); ++j) {
-      if (visits[j].path.size() > 1) continue;
+      if (visits[j].path.size() > 1 || !ranks[i]->wanted()) continue;
       given_up_ += trim.visits[j].more.count();
       alone_ += trim.visits[j].alone.count();
     }

@@ -51,6 +51,7 @@ struct ProcessContext {
   std::unordered_map<std::uint64_t, std::uint64_t> nested_ends;
   std::uint64_t end_ticks = 0;  // of the process: what is open then is closed
   std::uint64_t start_ticks = 0;
+  bool left_out = false;  // one gap from the first event to the last
   OTF2_StringRef program = OTF2_UNDEFINED_STRING;
   std::vector<OTF2_StringRef> arguments;
   OTF2_MetricRef metric = 0;  // class of the process' counters, if it has any

@@ -27,6 +27,7 @@ class LocationWriter {
     const bool program = input_.primary && process_.end_ticks != 0;
     if (program)
       sink_.program_begin(process_.start_ticks, process_.program, process_.arguments);
+    if (process_.left_out) enter_gap(process_.start_ticks);
     for (std::size_t i = 0; i < records_.size(); ++i) i += take(i);
     finish();
     outcome_.events_written += stack_.at_edges();
@@ -229,6 +230,8 @@ class LocationWriter {
       pass_gaps_by_time(ticks);
       stack_.close_to(team, ticks);
     }
+    // Nor regions that are open at the end.
+    if (process_.left_out) stack_.close_to(0, end);
     for (const Gap* gap = next_gap(); gap != nullptr; gap = next_gap()) {
       if (!stack_.in_gap()) enter_gap(gap->suspend_ticks);
       leave_gap(std::min(end, gap->resume_ticks));

@@ -200,6 +200,14 @@ void ProcessModel::date_nested_teams(unsigned threads) {
       context_.nested_ends.erase(instance);
 }
 
+void ProcessModel::leave_out() {
+  Gap gap;
+  gap.suspend_ticks = context_.start_ticks;
+  gap.suspend_reason = spool::kGapRepresentatives;
+  gaps_.gaps = {gap};
+  context_.left_out = true;
+}
+
 JobLoops ProcessModel::loops() {
   tree_ = loop_tree(journal_);
   loops_ = job_loops(journal_, tree_, *symbols_);

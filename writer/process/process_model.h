@@ -3,7 +3,6 @@
 // Place in the flow: ARCHITECTURE.md, step 7, first half: scan, plan of the gaps, teams,
 // locks, regions.
 // Thread-safety: built by one call that uses threads itself; const afterwards, and then
-// Thread-safety: built by one call that uses threads itself; const afterwards, and then
 // shared by all writing threads.
 // Ownership: refers to the ProcessSpool, which must live longer. Not movable once built,
 // because its parts point at each other.
@@ -60,6 +59,11 @@ class ProcessModel {
   LocationInput input(std::size_t location) const;
   // Adds gaps, before anything is written; see rank_intervals.h.
   void widen(const std::vector<Gap>& more) { gaps_.add(more); }
+  // Whether its events are to be in the archive; see writer/job/rank_choice.h. It takes part in
+  // what ranks agree on all the same, until leave_out() makes one gap of its whole run.
+  void want_events(bool wanted) noexcept { wanted_ = wanted; }
+  bool wanted() const noexcept { return wanted_; }
+  void leave_out();
   // Its loops, before they are numbered, and their names in the job.
   JobLoops loops();
   void name_loops(const JobLoops& all, RegionTable& regions);
@@ -92,6 +96,7 @@ class ProcessModel {
   JobLoops loops_;
   LoopLabels labels_;
   std::size_t primary_ = 0;
+  bool wanted_ = true;
   double ticks_per_second_ = 1e9;
   ProcessContext context_;
 };
