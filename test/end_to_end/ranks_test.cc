@@ -234,6 +234,48 @@ TEST_CASE("Ranks: clusters - are those of the graph, each has its representative
             "graphs), 3") != std::string::npos);
 }
 
+TEST_CASE("Ranks: any program - each rank is a representative, or has no events") {
+  const char* program = GENERATE("icollective_gcc", "persistent_clang", "sweep_gcc",
+                                 "threaded_clang", "rowcol_cg_gcc", "phases_gcc",
+                                 "anysource_clang", "workers_gcc", "ring_f08_gfortran");
+  const std::string each = GENERATE("1", "2");
+  CAPTURE(program, each);
+  TemporaryFolder folder;
+  MpiJob job = job_of(program);
+  if (std::string(program).starts_with("threaded")) job.threads = 2;
+  job.settings["RANKS"] = "representatives=" + each;
+  const Traced run = trace_mpi(job, MpiWay::kInside, folder / "archive");
+  const auto merged = base::read_merged_flow(folder / "archive");
+  REQUIRE(merged.has_value());
+  std::set<int> chosen;
+  for (const auto& cluster : merged->clusters)
+    for (const std::uint32_t rank : cluster.ranks.lowest(std::stoul(each)))
+      chosen.insert(static_cast<int>(rank));
+  for (const Location& location : run.trace.locations)
+    if (!chosen.contains(rank_of(location)))
+      check_frame(run.trace, location);
+    else if (location.properties.contains("REFRAIN::PRIMARY"))
+      CHECK(location.properties.at("REFRAIN::EVENTS_WRITTEN") != "0");
+  CHECK(replay(run.trace).unmatched() == 0);
+  if (chosen.size() == 4) CHECK(property(run.trace, "RANKS::WRITTEN") == "all");
+}
+
+// A rank that can open no file: then process 0 writes the archive alone.
+TEST_CASE("Ranks: process 0 writes alone - the same ranks") {
+  TemporaryFolder folder;
+  MpiJob job = job_of("ring_gcc");
+  job.arguments = {"20", "100", "4", "-1", "0", "0", "0", "2"};
+  job.settings["RANKS"] = "representatives=2";
+  job.settings["LIMIT"] = "0";
+  const Traced run = trace_mpi(job, MpiWay::kOutside, folder / "archive");
+  CHECK(run.result.errors.find("process 0 writes it alone") != std::string::npos);
+  CHECK(property(run.trace, "RANKS::WRITTEN") == "0-1");
+  CHECK(property(run.trace, "RANKS::CLUSTERS") == "0-1: 0-3");
+  CHECK(replay(run.trace).pairs() == 40);
+  for (const Location& location : run.trace.locations)
+    if (rank_of(location) > 1) check_frame(run.trace, location);
+}
+
 TEST_CASE("Ranks: representatives=2 - two of a cluster, with their messages") {
   TemporaryFolder folder;
   MpiJob job = job_of("ring_gcc");

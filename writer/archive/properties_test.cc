@@ -15,7 +15,7 @@ std::set<std::string> names_listed() {
   std::ifstream header("writer/archive/properties.h");
   REQUIRE(header);
   const std::regex line("//     ([A-Z][A-Z_:<> ]*?)(  .*)?");
-  const std::regex word("[A-Z][A-Z_]+(::<[A-Z]+>)?");
+  const std::regex word("[A-Z][A-Z_]+(::<?[A-Z]+>?)?");
   std::smatch found;
   for (std::string text; std::getline(header, text);) {
     if (!std::regex_match(text, found, line)) continue;
@@ -41,6 +41,10 @@ std::set<std::string> names_written() {
   result.budget_limit = 7;
   result.lost[spool::kLossReentrant] = 1;
   result.complaints = {"something"};
+  result.ranks = {.policy = "representatives=1",
+                  .written = "0",
+                  .clusters = "0: 0-1",
+                  .why = "equal graphs"};
   result.functions_off.push_back({.name = "f", .calls = 1, .mean_ns = 1});
   std::set<std::string> names;
   for (const auto& [name, value] : archive_properties(journal, {}, result, {})) {
