@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "analysis/message_events.h"
 #include "analysis/region_use.h"
 #include "analysis/time_class.h"
 
@@ -51,6 +52,7 @@ class TreeSink final : public reader::TraceSink {
           is_thread(definitions.locations[i]) && threads_[i].process < trees_.size();
     }
     last_tick_ = definitions.base_ticks;
+    messages_.begin(definitions);
     return {};
   }
 
@@ -59,6 +61,7 @@ class TreeSink final : public reader::TraceSink {
     Thread& thread = threads_[event.location];
     if (!thread.counts) return;
     if (thread.off) not_written(thread, event.ticks);
+    messages_.event(event);
     switch (event.kind) {
       case EventKind::kEnter:
         return enter(thread, event);
@@ -113,6 +116,7 @@ class TreeSink final : public reader::TraceSink {
       if (!tree.summary.locations.empty()) out.push_back(std::move(tree.summary));
     return out;
   }
+  std::vector<ProcessMessages> take_messages() { return messages_.take(); }
   std::uint64_t gaps() const { return gaps_; }
 
  private:
@@ -291,6 +295,7 @@ class TreeSink final : public reader::TraceSink {
   const reader::TraceDefinitions* definitions_ = nullptr;
   std::vector<Tree> trees_;
   std::vector<Thread> threads_;
+  MessageEvents messages_;
   std::uint64_t last_tick_ = 0;
   std::uint64_t gaps_ = 0;
 };
@@ -308,6 +313,7 @@ EventSummary summarize_events(const std::string& archive,
   result.events = stream.events();
   result.processes = sink.take();
   result.gaps = sink.gaps();
+  result.messages = sink.take_messages();
   if (result.error.empty() && result.processes.empty())
     result.error = "'" + archive + "' has no threads";
   return result;

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/message_calls.h"
 #include "base/run_summary.h"
 #include "reader/archive_stream.h"
 
@@ -21,6 +22,7 @@ namespace refrain::analysis {
 struct EventSummary {
   std::string error;
   std::vector<base::RunSummary> processes;
+  std::vector<ProcessMessages> messages;  // of all processes that the archive defines
   std::uint64_t events = 0;
   std::uint64_t gaps = 0;  // intervals that were not written
 };

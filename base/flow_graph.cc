@@ -11,6 +11,26 @@ using Edge = FlowGraph::Edge;
 
 auto ends(const Edge& edge) { return std::tuple(edge.from, edge.to); }
 
+std::string partner_text(const FlowGraph::Partner& partner) {
+  using Kind = FlowGraph::Partner::Kind;
+  switch (partner.kind) {
+    case Kind::kNone:
+      return {};
+    case Kind::kRelative:
+      if (partner.rank == 0) return "itself";
+      return (partner.rank > 0 ? "rank+" : "rank") + std::to_string(partner.rank);
+    case Kind::kAny:
+      return "any";
+    case Kind::kNobody:
+      return "nobody";
+    case Kind::kRoot:
+      return "root " + std::to_string(partner.rank);
+    case Kind::kSeveral:
+      return "several";
+  }
+  return {};
+}
+
 }  // namespace
 
 void add(Edge& to, const Edge& edge) {
@@ -68,6 +88,16 @@ FlowGraph sum(const FlowGraph& a, const FlowGraph& b) {
   out.edges_elsewhere += b.edges_elsewhere;
   normalize(out);
   return out;
+}
+
+std::string partners_text(const FlowGraph::Partner& to, const FlowGraph::Partner& from) {
+  using Kind = FlowGraph::Partner::Kind;
+  if (to.kind == Kind::kRoot) return partner_text(to);
+  std::string text;
+  if (to.kind != Kind::kNone) text = "to " + partner_text(to);
+  if (from.kind != Kind::kNone)
+    text += (text.empty() ? "from " : ", from ") + partner_text(from);
+  return text;
 }
 
 }  // namespace refrain::base

@@ -83,4 +83,7 @@ void normalize(FlowGraph& graph);
 // The sum of two, both normalized: of the locations of a process.
 FlowGraph sum(const FlowGraph& a, const FlowGraph& b);
 
+// "to rank+1, from rank-1", "to several", "from any", "root 0", "to itself"; empty: none.
+std::string partners_text(const FlowGraph::Partner& to, const FlowGraph::Partner& from);
+
 }  // namespace refrain::base

@@ -60,4 +60,19 @@ TEST_CASE("FlowGraph: sum - of two with other nodes") {
   CHECK(sum(FlowGraph{}, a) == a);
 }
 
+TEST_CASE("FlowGraph: partners in words") {
+  using Partner = FlowGraph::Partner;
+  const Partner none, next{Partner::Kind::kRelative, 1},
+      before{Partner::Kind::kRelative, -12};
+  const Partner itself{Partner::Kind::kRelative, 0}, any{Partner::Kind::kAny, 0};
+  const Partner nobody{Partner::Kind::kNobody, 0}, several{Partner::Kind::kSeveral, 0};
+  CHECK(partners_text(none, none) == "");
+  CHECK(partners_text(next, none) == "to rank+1");
+  CHECK(partners_text(next, before) == "to rank+1, from rank-12");
+  CHECK(partners_text(none, any) == "from any");
+  CHECK(partners_text(nobody, itself) == "to nobody, from itself");
+  CHECK(partners_text(several, none) == "to several");
+  CHECK(partners_text({Partner::Kind::kRoot, 3}, none) == "root 3");
+}
+
 }  // namespace refrain::base

@@ -6,10 +6,12 @@
 #include "analysis/control_flow.h"
 #include "analysis/flow_view.h"
 #include "analysis/iteration_profile.h"
+#include "analysis/message_profile.h"
 #include "analysis/profile_totals.h"
 #include "analysis/run_profile.h"
 #include "base/run_summary.h"
 #include "test/fuzz/fuzz.h"
+#include "tools/command/message_output.h"
 #include "tools/command/profile_data.h"
 #include "tools/command/profile_iterations.h"
 #include "tools/command/profile_screen.h"
@@ -50,6 +52,27 @@ void draw(const analysis::RunProfile& profile, const analysis::FlowViewOptions& 
                 "dot and GraphML");
 }
 
+// All tables have the same calls.
+void check_messages(const tools::ProfiledRun& run) {
+  using analysis::MessageProfile;
+  const MessageProfile& messages = run.messages;
+  const auto calls = [](const std::vector<MessageProfile::Row>& rows) {
+    std::uint64_t sum = 0;
+    for (const MessageProfile::Row& row : rows) sum += row.calls;
+    return sum;
+  };
+  const std::uint64_t all = calls(messages.by_signature);
+  fuzz::require(calls(messages.by_size) == (messages.sizes ? all : 0), "calls by size");
+  fuzz::require(calls(messages.by_partner) == (messages.partners ? all : 0),
+                "calls by partner");
+  fuzz::require(
+      !nlohmann::json::parse(tools::messages_json(run), nullptr, false).is_discarded(),
+      "JSON of messages");
+  fuzz::require(!tools::messages_csv(run).empty(), "CSV of messages");
+  for (const bool all : {false, true})
+    fuzz::require(!tools::message_screen(run, {.all = all}).empty(), "text of messages");
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -66,6 +89,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   tools::ProfiledRun run;
   run.profile = analysis::merge_summaries({summary, summary});
   run.totals = analysis::total(run.profile);
+  const analysis::ProcessMessages process = analysis::messages_of(summary);
+  run.messages = analysis::profile_messages({process, process});
+  check_messages(run);
   for (std::uint32_t i = 0; i < run.profile.locations.size(); ++i)
     fuzz::require(accounted(run.profile, i) == run.profile.time_of(i),
                   "all of a location's time is somewhere");

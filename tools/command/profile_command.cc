@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cube/write_cube.h"
+#include "tools/command/message_output.h"
 #include "tools/command/profile_data.h"
 #include "tools/command/profile_iterations.h"
 #include "tools/command/profile_screen.h"
@@ -48,6 +49,10 @@ void ProfileCommand::add_options(CLI::App& app) {
                "with --json and --csv those of each thread")
       ->excludes(events)
       ->excludes(cube);
+  app.add_flag("--messages", messages_,
+               "MPI by message size and partner; with --json and --csv by process, too")
+      ->excludes("--iterations")
+      ->excludes(cube);
   app.add_flag("--quiet", quiet_, "print no progress");
 }
 
@@ -68,6 +73,16 @@ int ProfileCommand::run_iterations() {
   return kDone;
 }
 
+std::string ProfileCommand::text_of(const ProfiledRun& run) const {
+  if (json_) return messages_ ? messages_json(run) : profile_json(run);
+  if (csv_) return messages_ ? messages_csv(run) : profile_csv(run);
+  std::string text;
+  for (const std::string& line : profile_screen(
+           run, {.width = terminal_size().columns, .all = all_, .messages = messages_}))
+    text += line + "\n";
+  return text;
+}
+
 int ProfileCommand::run() {
   std::error_code error;
   if (!cube_file_.empty() && !overwrite_ && std::filesystem::exists(cube_file_, error))
@@ -83,22 +98,17 @@ int ProfileCommand::run() {
   if (!quiet_)
     progress = [&bar](std::uint64_t done, std::uint64_t of) { bar.show(done, of); };
   ProfiledRun profiled = read_profiled_run(archive_, from_events_, progress);
+  // What the summary does not say is counted in the events, if there are any.
+  if (messages_ && profiled.error.empty() && !profiled.messages.complete() &&
+      !profiled.summary_only)
+    profiled = read_profiled_run(archive_, true, progress);
   bar.remove();
   if (!profiled.error.empty()) return fail(profiled.error);
   if (!cube_file_.empty()) {
     const std::string wrong = cube::write_cube(cube_summaries(profiled), cube_file_);
     return wrong.empty() ? kDone : fail(wrong);
   }
-  std::string text;
-  if (json_) {
-    text = profile_json(profiled);
-  } else if (csv_) {
-    text = profile_csv(profiled);
-  } else {
-    for (const std::string& line :
-         profile_screen(profiled, {.width = terminal_size().columns, .all = all_}))
-      text += line + "\n";
-  }
+  const std::string text = text_of(profiled);
   std::fwrite(text.data(), 1, text.size(), stdout);
   return kDone;
 }

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "tools/command/profile_source.h"
 #include "tools/command/subcommand.h"
 
 namespace refrain::tools {
@@ -16,6 +17,7 @@ class ProfileCommand final : public Subcommand {
 
  private:
   int run_iterations();
+  std::string text_of(const ProfiledRun& run) const;
 
   std::string archive_;
   bool json_ = false;
@@ -25,6 +27,7 @@ class ProfileCommand final : public Subcommand {
   std::string cube_file_;  // empty: none
   bool overwrite_ = false;
   bool iterations_ = false;
+  bool messages_ = false;
   bool quiet_ = false;
 };
 

@@ -5,6 +5,9 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "tools/command/csv_text.h"
+#include "tools/command/message_output.h"
+
 namespace refrain::tools {
 namespace {
 
@@ -134,12 +137,6 @@ json procedure_json(const analysis::MpiProcedure& procedure) {
           {"average_bytes", procedure.average_bytes()}};
 }
 
-std::string quoted(const std::string& text) {
-  std::string out = "\"";
-  for (const char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return out + '"';
-}
-
 class CsvWriter {
  public:
   explicit CsvWriter(const ProfiledRun& run) : profile_(run.profile) {}
@@ -187,11 +184,12 @@ class CsvWriter {
     fmt::format_to(std::back_inserter(out_),
                    "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", number,
                    path.parent == kNone ? "" : std::to_string(path.parent),
-                   quoted(region.name), quoted(region.file), region.line, quoted(path.site),
-                   analysis::class_name(path.cls), who(at), sums.visits, ns(at, sums.time),
-                   ns(at, sums.own), ns(at, sums.management), ns(at, sums.elsewhere),
-                   ns(at, sums.minimum), ns(at, sums.maximum), sums.bytes_sent,
-                   sums.bytes_received, sums.messages_sent, sums.messages_received);
+                   csv_quoted(region.name), csv_quoted(region.file), region.line,
+                   csv_quoted(path.site), analysis::class_name(path.cls), who(at),
+                   sums.visits, ns(at, sums.time), ns(at, sums.own),
+                   ns(at, sums.management), ns(at, sums.elsewhere), ns(at, sums.minimum),
+                   ns(at, sums.maximum), sums.bytes_sent, sums.bytes_received,
+                   sums.messages_sent, sums.messages_received);
   }
 
   const RunProfile& profile_;
@@ -232,6 +230,8 @@ std::string profile_json(const ProfiledRun& run) {
     out["parallel_regions"].push_back(region_json(run, region));
   out["mpi"] = json::array();
   for (const auto& procedure : totals.mpi) out["mpi"].push_back(procedure_json(procedure));
+  out["mpi_by_size"] = by_size_json(run.messages);
+  out["mpi_by_partner"] = by_partner_json(run.messages);
   // A name that is no UTF-8 must not cost the rest.
   return out.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
 }

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "tools/command/csv_text.h"
 #include "tools/command/info_screen.h"
 #include "writer/summary.h"
 
@@ -167,12 +168,6 @@ json json_of(const IterationProfile& profile, const IterationProfile::Row& row) 
   return out;
 }
 
-std::string quoted(const std::string& text) {
-  std::string out = "\"";
-  for (const char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return out + '"';
-}
-
 }  // namespace
 
 ProfiledIterations read_iterations(const std::string& archive, std::size_t most_parts) {
@@ -231,7 +226,7 @@ std::string iterations_csv(const ProfiledIterations& run) {
   std::string out = "process,rank,thread,loop,name,first,count,begin_ns,end_ns";
   for (std::size_t i = 0; i < analysis::kTimeClasses; ++i)
     out += std::string(",") + analysis::class_name(static_cast<TimeClass>(i)) + "_ns";
-  for (const std::string& counter : profile.counters) out += "," + quoted(counter);
+  for (const std::string& counter : profile.counters) out += "," + csv_quoted(counter);
   out += "\n";
   auto at = std::back_inserter(out);
   for (const IterationProfile::Location& location : profile.locations) {
@@ -241,7 +236,7 @@ std::string iterations_csv(const ProfiledIterations& run) {
                      location.rank == kNone ? "" : std::to_string(location.rank),
                      location.thread,
                      known ? std::to_string(profile.loops[row.loop].number) : "",
-                     quoted(loop_name(profile, row.loop)), row.first, row.count,
+                     csv_quoted(loop_name(profile, row.loop)), row.first, row.count,
                      row.begin_ns, row.end_ns);
       for (const double time : row.times) fmt::format_to(at, ",{:.3f}", time);
       for (const std::uint64_t value : row.counters) fmt::format_to(at, ",{}", value);

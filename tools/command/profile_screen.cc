@@ -9,6 +9,7 @@
 
 #include "analysis/path_names.h"
 #include "tools/command/info_screen.h"
+#include "tools/command/message_output.h"
 #include "writer/summary.h"
 
 namespace refrain::tools {
@@ -51,11 +52,16 @@ class Screen {
 
   std::vector<std::string> lines() {
     facts();
+    if (options_.messages) {
+      messages();
+      return std::move(out_);
+    }
     efficiency();
     classes();
     paths();
     regions();
     mpi();
+    if (!totals_.mpi.empty()) messages();
     return std::move(out_);
   }
 
@@ -280,6 +286,13 @@ class Screen {
       ++shown;
     }
     left_out(shown, totals_.mpi.size());
+  }
+
+  void messages() {
+    for (std::string& line : message_screen(
+             run_,
+             {.width = options_.width, .all = options_.all, .brief = !options_.messages}))
+      out_.push_back(std::move(line));
   }
 
   const ProfiledRun& run_;

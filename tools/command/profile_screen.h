@@ -16,6 +16,7 @@ namespace refrain::tools {
 struct ProfileScreenOptions {
   std::size_t width = 100;
   bool all = false;
+  bool messages = false;  // MPI by message size and partner only
 };
 
 std::vector<std::string> profile_screen(const ProfiledRun& run,

@@ -42,6 +42,14 @@ std::string read_facts(ProfiledRun& run) {
   return error;
 }
 
+analysis::MessageProfile profile_graphs(const std::vector<base::RunSummary>& summaries) {
+  std::vector<analysis::ProcessMessages> processes;
+  processes.reserve(summaries.size());
+  for (const base::RunSummary& summary : summaries)
+    processes.push_back(analysis::messages_of(summary));
+  return analysis::profile_messages(processes);
+}
+
 }  // namespace
 
 ProfiledRun read_profiled_run(const std::string& archive, bool from_events,
@@ -74,6 +82,9 @@ ProfiledRun read_profiled_run(const std::string& archive, bool from_events,
     run.gaps = events.gaps;
     if (run.events_seen == 0) run.events_written = events.events;
     run.summaries = std::move(events.processes);
+    run.messages = analysis::profile_messages(events.messages);
+  } else {
+    run.messages = profile_graphs(run.summaries);
   }
   if (!run.error.empty()) return run;
   run.profile = analysis::merge_summaries(run.summaries);

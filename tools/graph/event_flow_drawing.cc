@@ -17,34 +17,6 @@ namespace {
 using base::FlowGraph;
 using base::FlowLink;
 using base::MergedFlow;
-using Partner = FlowGraph::Partner;
-
-std::string partner_text(const Partner& partner) {
-  switch (partner.kind) {
-    case Partner::Kind::kNone:
-      return {};
-    case Partner::Kind::kRelative:
-      return partner.rank == 0 ? "itself" : fmt::format("rank{:+}", partner.rank);
-    case Partner::Kind::kAny:
-      return "any";
-    case Partner::Kind::kNobody:
-      return "nobody";
-    case Partner::Kind::kRoot:
-      return fmt::format("root {}", partner.rank);
-    case Partner::Kind::kSeveral:
-      return "several";
-  }
-  return {};
-}
-
-std::string partners_text(const FlowGraph::Node& node) {
-  if (node.to.kind == Partner::Kind::kRoot) return partner_text(node.to);
-  std::string text;
-  if (node.to.kind != Partner::Kind::kNone) text = "to " + partner_text(node.to);
-  if (node.from.kind != Partner::Kind::kNone)
-    text += (text.empty() ? "from " : ", from ") + partner_text(node.from);
-  return text;
-}
 
 std::string size_text(const FlowGraph::Node& node) {
   if (node.size_greatest == 0) return {};
@@ -140,7 +112,7 @@ class Drawer {
     const std::string name =
         from.kind == FlowGraph::Kind::kOther ? "other events" : clean_text(from.name);
     to.lines = {name};
-    const std::string partners = partners_text(from);
+    const std::string partners = base::partners_text(from.to, from.from);
     const std::string size = size_text(from);
     if (!from.site.empty()) to.lines.push_back(clean_text(from.site));
     if (!partners.empty()) to.lines.push_back(partners);
