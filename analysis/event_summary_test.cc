@@ -1,8 +1,12 @@
 #include "analysis/event_summary.h"
 
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <fstream>
+#include <string>
+#include <vector>
 
+#include "analysis/message_profile.h"
 #include "analysis/profile_totals.h"
 #include "analysis/run_profile.h"
 #include "reader/foreign_archive.h"
@@ -43,6 +47,28 @@ TEST_CASE("Event summary: an archive of another tool - all of its threads' time"
   CHECK(sent == 4);
   CHECK(bytes == 111 + 222 + 5 + 5);
   CHECK(received == 2);
+}
+
+TEST_CASE("Event summary: an archive of another tool - its calls by partner and size") {
+  test::TemporaryFolder folder;
+  reader::write_foreign_archive(folder / "a");
+  const EventSummary events = summarize_events(folder / "a");
+  const MessageProfile messages = profile_messages(events.messages);
+  REQUIRE(messages.processes.size() == 2);
+  std::vector<std::string> rows;
+  for (const MessageProfile::Row& row : messages.by_signature)
+    rows.push_back(row.procedure + " " + base::partners_text(row.to, row.from) + ": " +
+                   std::to_string(row.calls) + " calls, " + std::to_string(row.size_least) +
+                   " to " + std::to_string(row.size_greatest) + " bytes, " +
+                   std::to_string(std::lround(row.time_ns)) + " ns");
+  CHECK(rows ==
+        std::vector<std::string>{"MPI_Waitall : 1 calls, 0 to 0 bytes, 100 ns",
+                                 "MPI_Waitall : 1 calls, 333 to 333 bytes, 100 ns",
+                                 "MPI_Irecv from rank-1: 2 calls, 0 to 0 bytes, 20 ns",
+                                 "MPI_Isend to rank+1: 1 calls, 111 to 111 bytes, 20 ns",
+                                 "MPI_Isend to rank+1: 1 calls, 222 to 222 bytes, 20 ns"});
+  CHECK(messages.messages_outside == 2);
+  CHECK(messages.outside_bytes == 10);
 }
 
 TEST_CASE("Event summary: no archive - one line") {
