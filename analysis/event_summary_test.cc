@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/message_profile.h"
+#include "analysis/message_tables.h"
 #include "analysis/profile_totals.h"
 #include "analysis/run_profile.h"
 #include "reader/foreign_archive.h"
@@ -53,10 +53,10 @@ TEST_CASE("Event summary: an archive of another tool - its calls by partner and 
   test::TemporaryFolder folder;
   reader::write_foreign_archive(folder / "a");
   const EventSummary events = summarize_events(folder / "a");
-  const MessageProfile messages = profile_messages(events.messages);
+  const MessageTables messages = message_tables(events.messages);
   REQUIRE(messages.processes.size() == 2);
   std::vector<std::string> rows;
-  for (const MessageProfile::Row& row : messages.by_signature)
+  for (const MessageTables::Row& row : messages.by_signature)
     rows.push_back(row.procedure + " " + base::partners_text(row.to, row.from) + ": " +
                    std::to_string(row.calls) + " calls, " + std::to_string(row.size_least) +
                    " to " + std::to_string(row.size_greatest) + " bytes, " +

@@ -1,7 +1,7 @@
 // The calls of MPI of a process by procedure, partner and size: how often, how long, how many bytes.
 //
 // Place in the flow: ARCHITECTURE.md, step 11: of the event flow graphs in the summary of a process
-// (base/flow_graph.h), or made of events by message_events.h; before message_profile.h.
+// (base/flow_graph.h), or made of events by message_events.h; before message_tables.h.
 // A *size* is the larger of the bytes that the process sent and received in the call. *Partners* are
 // ranks in the communicator less the own one, or the root; what else they may be: FlowGraph::Partner.
 // Thread-safety: pure. Units: ticks of the process' clock, bytes. Cost: nodes and edges of the graphs.

@@ -155,15 +155,6 @@ void check_same(const Parts& a, const Parts& b, bool times) {
   }
 }
 
-void check_refused(const std::vector<std::string>& arguments, const std::string& why) {
-  const Result result = run_refrain(arguments);
-  INFO(result.errors);
-  CHECK(result.exit_status == 2);
-  CHECK(result.output.empty());
-  CHECK(result.errors.find(why) != std::string::npos);
-  CHECK(std::count(result.errors.begin(), result.errors.end(), '\n') == 1);
-}
-
 }  // namespace
 
 TEST_CASE(

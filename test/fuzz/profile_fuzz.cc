@@ -6,7 +6,7 @@
 #include "analysis/control_flow.h"
 #include "analysis/flow_view.h"
 #include "analysis/iteration_profile.h"
-#include "analysis/message_profile.h"
+#include "analysis/message_tables.h"
 #include "analysis/profile_totals.h"
 #include "analysis/run_profile.h"
 #include "base/run_summary.h"
@@ -54,11 +54,11 @@ void draw(const analysis::RunProfile& profile, const analysis::FlowViewOptions& 
 
 // All tables have the same calls.
 void check_messages(const tools::ProfiledRun& run) {
-  using analysis::MessageProfile;
-  const MessageProfile& messages = run.messages;
-  const auto calls = [](const std::vector<MessageProfile::Row>& rows) {
+  using analysis::MessageTables;
+  const MessageTables& messages = run.messages;
+  const auto calls = [](const std::vector<MessageTables::Row>& rows) {
     std::uint64_t sum = 0;
-    for (const MessageProfile::Row& row : rows) sum += row.calls;
+    for (const MessageTables::Row& row : rows) sum += row.calls;
     return sum;
   };
   const std::uint64_t all = calls(messages.by_signature);
@@ -90,7 +90,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   run.profile = analysis::merge_summaries({summary, summary});
   run.totals = analysis::total(run.profile);
   const analysis::ProcessMessages process = analysis::messages_of(summary);
-  run.messages = analysis::profile_messages({process, process});
+  run.messages = analysis::message_tables({process, process});
   check_messages(run);
   for (std::uint32_t i = 0; i < run.profile.locations.size(); ++i)
     fuzz::require(accounted(run.profile, i) == run.profile.time_of(i),

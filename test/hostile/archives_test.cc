@@ -5,9 +5,11 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include "analysis/archive_info.h"
 #include "analysis/event_summary.h"
+#include "analysis/message_tables.h"
 #include "analysis/profile_totals.h"
 #include "analysis/run_profile.h"
 #include "analysis/trace_profile.h"
@@ -29,12 +31,19 @@ std::uint32_t seeds() {
                            : static_cast<std::uint32_t>(std::strtoul(wanted, nullptr, 10));
 }
 
+std::uint64_t calls(const std::vector<analysis::MessageTables::Row>& rows) {
+  std::uint64_t sum = 0;
+  for (const analysis::MessageTables::Row& row : rows) sum += row.calls;
+  return sum;
+}
+
 }  // namespace
 
 TEST_CASE("Hostile archives: wrong definitions - read, or refused in one line") {
   std::uint32_t converted = 0;
   std::uint32_t profiled = 0;
   std::uint32_t summarized = 0;
+  std::uint32_t with_messages = 0;
   for (std::uint32_t seed = 1; seed <= seeds(); ++seed) {
     CAPTURE(seed);
     const test::TemporaryFolder folder;
@@ -60,6 +69,10 @@ TEST_CASE("Hostile archives: wrong definitions - read, or refused in one line") 
     CHECK(one_line(events.error));
     const analysis::RunProfile merged = analysis::merge_summaries(events.processes);
     CHECK(analysis::total(merged).paths.size() == merged.paths.size());
+    const analysis::MessageTables messages = analysis::message_tables(events.messages);
+    CHECK(calls(messages.by_size) == calls(messages.by_signature));
+    CHECK(calls(messages.by_partner) == calls(messages.by_signature));
+    with_messages += messages.by_signature.empty() ? 0 : 1;
     summarized += events.error.empty();
   }
   // One in eight references is wrong: neither always fatal nor always harmless.
@@ -68,6 +81,7 @@ TEST_CASE("Hostile archives: wrong definitions - read, or refused in one line") 
   CHECK(profiled < seeds());
   CHECK(summarized > seeds() / 10);
   CHECK(summarized < seeds());
+  CHECK(with_messages > seeds() / 10);
 }
 
 // libotf2 trusts the number, and searches that many for minutes.

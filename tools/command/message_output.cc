@@ -14,11 +14,11 @@ namespace refrain::tools {
 namespace {
 
 using analysis::CallSums;
-using analysis::MessageProfile;
+using analysis::MessageTables;
 using writer::bytes_text;
 using writer::duration_text;
-using Partner = MessageProfile::Partner;
-using Row = MessageProfile::Row;
+using Partner = MessageTables::Partner;
+using Row = MessageTables::Row;
 using json = nlohmann::ordered_json;
 
 constexpr std::size_t kFewRows = 6;  // in a profile
@@ -129,16 +129,16 @@ class Screen {
     std::vector<Column> all;
     if (by_size) all.push_back({"Size", 14, 0, &Screen::size});
     all.insert(all.end(), {{"Calls", 10, 0, &Screen::calls},
-                           {"Time", 10, 0, &Screen::time},
+                           {"Time", 9, 0, &Screen::time},
                            {"Share", 8, 0, &Screen::share},
-                           {"Mean", 10, 0, &Screen::mean},
-                           {"Data", 9, 0, &Screen::data},
-                           {"Bandwidth", 11, 1, &Screen::bandwidth}});
+                           {"Mean", 9, 0, &Screen::mean},
+                           {"Data", 10, 0, &Screen::data},
+                           {"Bandwidth", 12, 1, &Screen::bandwidth}});
     if (messages_.processes.size() > 1)
-      all.insert(all.end(), {{"Rank min", 10, 2, &Screen::rank_min},
-                             {"Rank max", 10, 2, &Screen::rank_max}});
-    all.insert(all.end(), {{"Call min", 10, 3, &Screen::shortest},
-                           {"Call max", 10, 3, &Screen::longest}});
+      all.insert(all.end(), {{"Rank min", 9, 2, &Screen::rank_min},
+                             {"Rank max", 9, 2, &Screen::rank_max}});
+    all.insert(all.end(), {{"Call min", 9, 3, &Screen::shortest},
+                           {"Call max", 9, 3, &Screen::longest}});
     for (unsigned optional = 3; optional != 0; --optional) {
       if (name + width(all) <= options_.width) break;
       std::erase_if(all, [&](const Column& c) { return c.optional == optional; });
@@ -198,7 +198,7 @@ class Screen {
   }
 
   const ProfiledRun& run_;
-  const MessageProfile& messages_;
+  const MessageTables& messages_;
   const MessageScreenOptions options_;
   std::vector<std::string> out_;
 };
@@ -245,8 +245,8 @@ void put_size(json& out, const Row& row) {
   out["size_greatest"] = row.size_greatest;
 }
 
-void put_sums(json& out, const Row& row, const MessageProfile& messages) {
-  const MessageProfile::Process& slowest = messages.processes[row.slowest];
+void put_sums(json& out, const Row& row, const MessageTables& messages) {
+  const MessageTables::Process& slowest = messages.processes[row.slowest];
   out["calls"] = row.calls;
   out["time_ns"] = row.time_ns;
   out["minimum_ns"] = row.minimum_ns;
@@ -260,11 +260,11 @@ void put_sums(json& out, const Row& row, const MessageProfile& messages) {
   out["process_with_maximum"] = slowest.number;
 }
 
-json parts_json(const Row& row, const MessageProfile& messages) {
+json parts_json(const Row& row, const MessageTables& messages) {
   json out = json::array();
-  for (const MessageProfile::Part& part : row.parts) {
-    const MessageProfile::Process& process = messages.processes[part.process];
-    const bool ranked = process.rank != MessageProfile::kNone;
+  for (const MessageTables::Part& part : row.parts) {
+    const MessageTables::Process& process = messages.processes[part.process];
+    const bool ranked = process.rank != MessageTables::kNone;
     out.push_back({{"process", process.number},
                    {"rank", ranked ? json(process.rank) : json(nullptr)},
                    {"calls", part.sums.calls},
@@ -284,7 +284,7 @@ std::vector<std::string> message_screen(const ProfiledRun& run,
   return Screen(run, options).lines();
 }
 
-json by_size_json(const MessageProfile& messages) {
+json by_size_json(const MessageTables& messages) {
   if (!messages.sizes) return nullptr;
   json out = json::array();
   for (const Row& row : messages.by_size) {
@@ -295,7 +295,7 @@ json by_size_json(const MessageProfile& messages) {
   return out;
 }
 
-json by_partner_json(const MessageProfile& messages) {
+json by_partner_json(const MessageTables& messages) {
   if (!messages.partners) return nullptr;
   json out = json::array();
   for (const Row& row : messages.by_partner) {
@@ -307,7 +307,7 @@ json by_partner_json(const MessageProfile& messages) {
 }
 
 std::string messages_json(const ProfiledRun& run) {
-  const MessageProfile& messages = run.messages;
+  const MessageTables& messages = run.messages;
   json out = {{"format", "refrain messages"},
               {"version", 1},
               {"archive", run.archive},
@@ -335,7 +335,7 @@ std::string messages_json(const ProfiledRun& run) {
 }
 
 std::string messages_csv(const ProfiledRun& run) {
-  const MessageProfile& messages = run.messages;
+  const MessageTables& messages = run.messages;
   std::string out =
       "procedure,to,to_rank,from,from_rank,size_least,size_greatest,process,rank,calls,"
       "time_ns,minimum_ns,maximum_ns,bytes_sent,bytes_received\n";
@@ -346,8 +346,8 @@ std::string messages_csv(const ProfiledRun& run) {
     return messages.sizes ? std::to_string(size) : std::string();
   };
   for (const Row& row : messages.by_signature)
-    for (const MessageProfile::Part& part : row.parts) {
-      const MessageProfile::Process& process = messages.processes[part.process];
+    for (const MessageTables::Part& part : row.parts) {
+      const MessageTables::Process& process = messages.processes[part.process];
       const CallSums& sums = part.sums;
       const auto ns = [&](std::uint64_t ticks) {
         return static_cast<double>(ticks) * 1e9 / process.ticks_per_second;
@@ -358,7 +358,7 @@ std::string messages_csv(const ProfiledRun& run) {
           csv_quoted(row.procedure), kind_name(row.to.kind), rank_text(row.to),
           kind_name(row.from.kind), rank_text(row.from), size_cell(row.size_least),
           size_cell(row.size_greatest), process.number,
-          process.rank == MessageProfile::kNone ? "" : std::to_string(process.rank),
+          process.rank == MessageTables::kNone ? "" : std::to_string(process.rank),
           sums.calls, ns(sums.time), ns(sums.minimum), ns(sums.maximum), sums.bytes_sent,
           sums.bytes_received);
     }

@@ -1,7 +1,7 @@
 // MPI by message size and partner, as lines that fit a terminal, as JSON and as CSV; docs/profile.md says
 // what the names mean.
 //
-// Place in the flow: ARCHITECTURE.md, step 11, after analysis/message_profile.h.
+// Place in the flow: ARCHITECTURE.md, step 11, after analysis/message_tables.h.
 // Pure. Thread-safety: none needed. Units: in the names; widths in columns.
 #pragma once
 
@@ -25,8 +25,8 @@ std::vector<std::string> message_screen(const ProfiledRun& run,
                                         const MessageScreenOptions& options);
 
 // Lists of rows; null if it is not known.
-nlohmann::ordered_json by_size_json(const analysis::MessageProfile& messages);
-nlohmann::ordered_json by_partner_json(const analysis::MessageProfile& messages);
+nlohmann::ordered_json by_size_json(const analysis::MessageTables& messages);
+nlohmann::ordered_json by_partner_json(const analysis::MessageTables& messages);
 
 // Both tables, and the calls by procedure, partner and size, each with its processes.
 std::string messages_json(const ProfiledRun& run);

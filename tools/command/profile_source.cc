@@ -42,12 +42,12 @@ std::string read_facts(ProfiledRun& run) {
   return error;
 }
 
-analysis::MessageProfile profile_graphs(const std::vector<base::RunSummary>& summaries) {
+analysis::MessageTables profile_graphs(const std::vector<base::RunSummary>& summaries) {
   std::vector<analysis::ProcessMessages> processes;
   processes.reserve(summaries.size());
   for (const base::RunSummary& summary : summaries)
     processes.push_back(analysis::messages_of(summary));
-  return analysis::profile_messages(processes);
+  return analysis::message_tables(processes);
 }
 
 }  // namespace
@@ -82,7 +82,7 @@ ProfiledRun read_profiled_run(const std::string& archive, bool from_events,
     run.gaps = events.gaps;
     if (run.events_seen == 0) run.events_written = events.events;
     run.summaries = std::move(events.processes);
-    run.messages = analysis::profile_messages(events.messages);
+    run.messages = analysis::message_tables(events.messages);
   } else {
     run.messages = profile_graphs(run.summaries);
   }

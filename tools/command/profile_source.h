@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/message_profile.h"
+#include "analysis/message_tables.h"
 #include "analysis/profile_totals.h"
 #include "analysis/run_profile.h"
 #include "base/run_summary.h"
@@ -28,7 +28,7 @@ struct ProfiledRun {
   std::uint64_t events_written = 0;  // of these; of archives of other tools: records
   analysis::RunProfile profile;
   analysis::ProfileTotals totals;
-  analysis::MessageProfile messages;
+  analysis::MessageTables messages;
   std::vector<base::RunSummary>
       summaries;  // of all processes, as read or as made of events
 };

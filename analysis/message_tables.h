@@ -16,7 +16,7 @@
 
 namespace refrain::analysis {
 
-struct MessageProfile {
+struct MessageTables {
   using Partner = base::FlowGraph::Partner;
   static constexpr std::uint32_t kNone = base::RunSummary::kNone;
 
@@ -68,6 +68,6 @@ struct MessageProfile {
   bool complete() const { return sizes && partners; }
 };
 
-MessageProfile profile_messages(const std::vector<ProcessMessages>& processes);
+MessageTables message_tables(const std::vector<ProcessMessages>& processes);
 
 }  // namespace refrain::analysis

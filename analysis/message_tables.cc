@@ -1,4 +1,4 @@
-#include "analysis/message_profile.h"
+#include "analysis/message_tables.h"
 
 #include <algorithm>
 #include <map>
@@ -8,8 +8,8 @@
 namespace refrain::analysis {
 namespace {
 
-using Row = MessageProfile::Row;
-using Partner = MessageProfile::Partner;
+using Row = MessageTables::Row;
+using Partner = MessageTables::Partner;
 
 // A table while it grows.
 class Table {
@@ -38,7 +38,7 @@ class Table {
     row.parts.back().sums.add(calls.sums);
   }
 
-  std::vector<Row> take(const std::vector<MessageProfile::Process>& processes) {
+  std::vector<Row> take(const std::vector<MessageTables::Process>& processes) {
     std::vector<Row> out;
     for (auto& [key, row] : rows_) {
       total(row, processes);
@@ -52,8 +52,8 @@ class Table {
  private:
   using Key = std::tuple<std::string, Partner, Partner, unsigned>;
 
-  static void total(Row& row, const std::vector<MessageProfile::Process>& processes) {
-    for (const MessageProfile::Part& part : row.parts) {
+  static void total(Row& row, const std::vector<MessageTables::Process>& processes) {
+    for (const MessageTables::Part& part : row.parts) {
       const double frequency = processes[part.process].ticks_per_second;
       const auto ns = [&](std::uint64_t ticks) {
         return static_cast<double>(ticks) * 1e9 / frequency;
@@ -91,8 +91,8 @@ double Row::bytes_per_second() const {
   return time_ns > 0 ? bytes / (time_ns / 1e9) : 0;
 }
 
-MessageProfile profile_messages(const std::vector<ProcessMessages>& processes) {
-  MessageProfile out;
+MessageTables message_tables(const std::vector<ProcessMessages>& processes) {
+  MessageTables out;
   Table by_size(Table::By::kSize);
   Table by_partner(Table::By::kPartner);
   Table by_signature(Table::By::kSignature);

@@ -1,4 +1,4 @@
-#include "analysis/message_profile.h"
+#include "analysis/message_tables.h"
 
 #include <otf2/otf2.h>
 
@@ -18,7 +18,7 @@ using base::FlowGraph;
 using base::RunSummary;
 using Partner = FlowGraph::Partner;
 using Kind = FlowGraph::Kind;
-using Row = MessageProfile::Row;
+using Row = MessageTables::Row;
 
 Partner relative(std::int32_t rank) { return {Partner::Kind::kRelative, rank}; }
 
@@ -83,10 +83,10 @@ RunSummary summary_of(std::uint32_t rank, const std::vector<FlowGraph>& graphs,
   return out;
 }
 
-MessageProfile profile_of(const std::vector<RunSummary>& summaries) {
+MessageTables profile_of(const std::vector<RunSummary>& summaries) {
   std::vector<ProcessMessages> processes;
   for (const RunSummary& summary : summaries) processes.push_back(messages_of(summary));
-  return profile_messages(processes);
+  return message_tables(processes);
 }
 
 const Row& row_of(const std::vector<Row>& rows, const std::string& procedure,
@@ -107,7 +107,7 @@ struct Naive {
   bool operator==(const Naive&) const = default;
 };
 
-Naive naive_of(const Row& row, const MessageProfile& profile) {
+Naive naive_of(const Row& row, const MessageTables& profile) {
   Naive out{.calls = row.calls,
             .sent = row.bytes_sent,
             .received = row.bytes_received,
@@ -117,8 +117,8 @@ Naive naive_of(const Row& row, const MessageProfile& profile) {
             .shortest_ns = row.minimum_ns,
             .longest_ns = row.maximum_ns,
             .by_rank = {}};
-  for (const MessageProfile::Part& part : row.parts) {
-    const MessageProfile::Process& process = profile.processes[part.process];
+  for (const MessageTables::Part& part : row.parts) {
+    const MessageTables::Process& process = profile.processes[part.process];
     out.by_rank[process.rank] +=
         static_cast<double>(part.sums.time) * 1e9 / process.ticks_per_second;
   }
@@ -158,7 +158,7 @@ std::map<Key, Naive> naive_table(const std::vector<std::vector<MadeUpGraph>>& ra
   return out;
 }
 
-void check_table(const std::vector<Row>& rows, const MessageProfile& profile,
+void check_table(const std::vector<Row>& rows, const MessageTables& profile,
                  const std::map<Key, Naive>& expected, By by) {
   REQUIRE(rows.size() == expected.size());
   for (std::size_t i = 1; i < rows.size(); ++i)
@@ -181,7 +181,7 @@ void check_table(const std::vector<Row>& rows, const MessageProfile& profile,
 
 }  // namespace
 
-TEST_CASE("Message profile: made-up graphs of several ranks - as counted call by call") {
+TEST_CASE("Message tables: made-up graphs of several ranks - as counted call by call") {
   const unsigned seed = GENERATE(range(1u, 40u));
   CAPTURE(seed);
   std::mt19937 random(seed);
@@ -214,7 +214,7 @@ TEST_CASE("Message profile: made-up graphs of several ranks - as counted call by
     }
     summaries.push_back(summary_of(rank, graphs, frequencies.back()));
   }
-  const MessageProfile profile = profile_of(summaries);
+  const MessageTables profile = profile_of(summaries);
   CHECK(profile.complete());
   check_table(profile.by_size, profile, naive_table(ranks, frequencies, By::kSize),
               By::kSize);
@@ -224,7 +224,7 @@ TEST_CASE("Message profile: made-up graphs of several ranks - as counted call by
               naive_table(ranks, frequencies, By::kSignature), By::kSignature);
 }
 
-TEST_CASE("Message profile: sizes - classes from a power of two to the next") {
+TEST_CASE("Message tables: sizes - classes from a power of two to the next") {
   MadeUpGraph graph;
   for (const std::uint64_t size : {0, 1, 2, 3, 4, 1023, 1024, 2047, 2048})
     graph.call({.name = "MPI_Send", .to = relative(1), .sent = size, .duration = 1});
@@ -232,7 +232,7 @@ TEST_CASE("Message profile: sizes - classes from a power of two to the next") {
   // What the tracer counts together.
   for (FlowGraph::Node& node : made.nodes)
     if (node.size_least == 1024) node.size_greatest = 2047;
-  const MessageProfile profile = profile_of({summary_of(0, {made})});
+  const MessageTables profile = profile_of({summary_of(0, {made})});
   std::vector<std::tuple<std::uint64_t, std::uint64_t, std::uint64_t>> rows;
   for (const Row& row : profile.by_size)
     rows.emplace_back(row.size_least, row.size_greatest, row.calls);
@@ -249,12 +249,12 @@ TEST_CASE("Message profile: sizes - classes from a power of two to the next") {
   CHECK(profile.by_partner[0].bytes_sent == 0 + 1 + 2 + 3 + 4 + 1023 + 1024 + 2047 + 2048);
 }
 
-TEST_CASE("Message profile: mean and bandwidth, also of nothing") {
+TEST_CASE("Message tables: mean and bandwidth, also of nothing") {
   MadeUpGraph graph;
   graph.call({.name = "MPI_Sendrecv", .sent = 600, .received = 400, .duration = 10});
   graph.call({.name = "MPI_Sendrecv", .sent = 600, .received = 400, .duration = 30});
   graph.call({.name = "MPI_Barrier"});
-  const MessageProfile profile = profile_of({summary_of(0, {graph.get()})});
+  const MessageTables profile = profile_of({summary_of(0, {graph.get()})});
   const Row& both = row_of(profile.by_size, "MPI_Sendrecv");
   CHECK(both.mean_ns() == 20);
   CHECK(both.bytes_per_second() == Approx(2000 / 40e-9));
@@ -264,7 +264,7 @@ TEST_CASE("Message profile: mean and bandwidth, also of nothing") {
   CHECK(Row{}.mean_ns() == 0);
 }
 
-TEST_CASE("Message profile: regions are no calls, what found no place is counted apart") {
+TEST_CASE("Message tables: regions are no calls, what found no place is counted apart") {
   MadeUpGraph graph;
   graph.call({.name = "MPI_Send", .to = relative(1), .sent = 8, .duration = 5});
   FlowGraph made = graph.get();
@@ -273,7 +273,7 @@ TEST_CASE("Message profile: regions are no calls, what found no place is counted
   made.edges.push_back({.from = 1, .to = 2, .count = 3, .time = 50});
   made.edges.push_back({.from = 2, .to = 3, .count = 4, .time = 70, .bytes_sent = 9});
   made.edges.push_back({.from = 3, .to = 3, .count = 2, .time = 7, .bytes_received = 1});
-  const MessageProfile profile =
+  const MessageTables profile =
       profile_of({summary_of(0, {made}), summary_of(1, {made}, 5e8)});
   REQUIRE(profile.by_signature.size() == 1);
   CHECK(profile.by_signature[0].procedure == "MPI_Send");
@@ -286,13 +286,12 @@ TEST_CASE("Message profile: regions are no calls, what found no place is counted
   CHECK(profile.elsewhere_bytes == 20);
 }
 
-TEST_CASE("Message profile: what the graph does not distinguish is not known") {
+TEST_CASE("Message tables: what the graph does not distinguish is not known") {
   MadeUpGraph graph;
   graph.call({.name = "MPI_Send", .sent = 8, .duration = 5});
   FlowGraph made = graph.get();
   made.components = {"partner"};
-  MessageProfile profile =
-      profile_of({summary_of(0, {graph.get()}), summary_of(1, {made})});
+  MessageTables profile = profile_of({summary_of(0, {graph.get()}), summary_of(1, {made})});
   CHECK_FALSE(profile.sizes);
   CHECK(profile.partners);
   CHECK(profile.by_size.empty());
@@ -306,7 +305,7 @@ TEST_CASE("Message profile: what the graph does not distinguish is not known") {
   CHECK(profile.by_partner.empty());
 }
 
-TEST_CASE("Message profile: no graph - not known where MPI was called, else nothing") {
+TEST_CASE("Message tables: no graph - not known where MPI was called, else nothing") {
   RunSummary summary = summary_of(0, {FlowGraph{}});
   CHECK(profile_of({summary}).complete());
   CHECK(profile_of({summary}).by_signature.empty());
@@ -317,7 +316,7 @@ TEST_CASE("Message profile: no graph - not known where MPI was called, else noth
   summary.locations[0].sums.resize(1);
   CHECK(profile_of({summary}).complete());
   summary.locations[0].sums[0].visits = 1;
-  const MessageProfile profile = profile_of({summary});
+  const MessageTables profile = profile_of({summary});
   CHECK_FALSE(profile.sizes);
   CHECK_FALSE(profile.partners);
   CHECK(profile_of({}).complete());
