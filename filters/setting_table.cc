@@ -1,0 +1,339 @@
+#include <algorithm>
+
+#include "filters/settings.h"
+
+namespace refrain::filters {
+namespace {
+
+using enum SettingType;
+
+// Not for the formatter, which breaks texts into pieces.
+// clang-format off
+constexpr SettingInfo kTable[] = {
+    {.name = "enabled", .type = kBool, .field = &Settings::enabled,
+     .range = "yes or no",
+     .one_line = "trace the program",
+     .long_text =
+         "If no, the library is loaded and does nothing."},
+    {.name = "limit", .type = kCount, .field = &Settings::limit,
+     .unit = "iterations", .range = "0 or more",
+     .one_line = "iterations to write of each loop",
+     .long_text =
+         "The first N iterations of a loop are written. "
+         "Later ones are only marked and timed, until the program does something new. "
+         "0 writes everything.",
+     .maximum = 1e15},
+    {.name = "archive", .type = kText, .field = &Settings::archive,
+     .range = "path",
+     .one_line = "folder of the archive",
+     .long_text =
+         "Empty: refrain-<program>-<date> in the folder where the program starts. "
+         "An existing folder is not replaced: the next free of NAME.2, NAME.3, ... "
+         "is taken."},
+    {.name = "overwrite", .type = kBool, .field = &Settings::overwrite,
+     .range = "yes or no",
+     .one_line = "replace an existing archive",
+     .long_text =
+         "Only a folder with an archive or a spool of Refrain is ever removed."},
+    {.name = "quiet", .type = kBool, .field = &Settings::quiet,
+     .range = "yes or no",
+     .one_line = "print no summary on stderr at the end",
+     .long_text =
+         "Warnings about lost data are still printed."},
+    {.name = "budget", .type = kBytes, .field = &Settings::budget_bytes,
+     .unit = "bytes", .range = "0 (none) or 64K and more",
+     .one_line = "size of the archive, from which the limit follows",
+     .long_text =
+         "Used instead of limit. "
+         "Of each loop, as many iterations are written as fit into an archive of this "
+         "size: at least one, and the same number on all processes. "
+         "Slow iterations and those in which a pattern broke are written in any case. "
+         "The number is found at the end of the run. "
+         "Until then the spool has about eight times as many bytes, or more if there are "
+         "many different loops.",
+     .minimum = 64 << 10, .maximum = 1e15, .or_zero = true},
+    {.name = "symbols", .type = kChoice, .field = &Settings::symbols,
+     .range = "auto, parallel or functions",
+     .one_line = "events that the loop detector gets",
+     .long_text =
+         "parallel: outermost parallel regions, as in the trace-scaling agent paper. "
+         "auto: also the regions of refrain.h, and the worksharing constructs and "
+         "explicit barriers that the primary thread meets, for programs that keep one "
+         "parallel region open. "
+         "functions: also functions compiled with -finstrument-functions, for programs "
+         "that have nothing else.",
+     .choices = "auto|parallel|functions"},
+    {.name = "mpi_frames", .type = kCount, .field = &Settings::mpi_frames,
+     .unit = "frames", .range = "0 to 16",
+     .one_line = "callers that distinguish MPI calls",
+     .long_text =
+         "For the loop detector, an MPI call is its place, procedure and communicator, "
+         "and this many frames of the stack above its place. "
+         "Frames help if a program calls MPI through functions of its own. "
+         "Each costs some instructions a call.",
+     .maximum = 16},
+    {.name = "clock_every", .type = kCount, .field = &Settings::clock_every,
+     .unit = "collectives", .range = "0 (never) or more",
+     .one_line = "how often clocks of MPI processes are compared during the run",
+     .long_text =
+         "After every N blocking collectives over MPI_COMM_WORLD, all processes measure "
+         "their clocks against that of process 0, as they do when MPI starts and ends. "
+         "This helps if clocks do not drift evenly. "
+         "It takes as long as some hundred messages.",
+     .maximum = 1e15},
+    {.name = "detector", .type = kChoice, .field = &Settings::detector,
+     .range = "nested, exact or matrix",
+     .one_line = "how loops are detected",
+     .long_text =
+         "nested: the whole loop nest, with bodies of any length. "
+         "matrix: one loop at a time, by the paper's circular distance matrix; the cost "
+         "grows with max_period. "
+         "exact: the answers of matrix in constant time.",
+     .choices = "nested|exact|matrix"},
+    {.name = "nested", .type = kChoice, .field = &Settings::nested,
+     .range = "first, each or once",
+     .one_line = "what limit counts in a nest of loops",
+     .long_text =
+         "first: the iterations of a loop's body in the whole run; also the first "
+         "iteration of each further visit, if the visit lies in a written iteration of "
+         "the outer loop, so that each written iteration can be read on its own. "
+         "each: the first iterations of every visit in a written iteration of the outer "
+         "loop (in a nest of k loops N^k). "
+         "once: only the iterations of a loop's body in the whole run; written iterations "
+         "of outer loops then lack their inner ones.",
+     .choices = "first|each|once"},
+    {.name = "window", .type = kCount, .field = &Settings::window_events,
+     .unit = "events", .range = "1 to 1000000",
+     .one_line = "events that must have repeated",
+     .long_text =
+         "N of the paper's equation 1: "
+         "the last N symbols must equal those one period before. "
+         "A loop is detected after N events and one period. "
+         "For the detectors matrix and exact.",
+     .minimum = 1, .maximum = 1e6},
+    {.name = "max_period", .type = kCount, .field = &Settings::max_period_events,
+     .unit = "events", .range = "1 to window",
+     .one_line = "longest period that is detected",
+     .long_text =
+         "M of the paper's equation 1: "
+         "a loop with more events in its body is not detected. "
+         "For the detectors matrix and exact.",
+     .minimum = 1, .maximum = 1e6},
+    {.name = "marks", .type = kChoice, .field = &Settings::marks,
+     .range = "all or summary",
+     .one_line = "marks of skipped iterations",
+     .long_text =
+         "all: begin and end of every iteration. "
+         "summary: of each gap, the number of iterations and their total, minimum and "
+         "maximum duration.",
+     .choices = "all|summary"},
+    {.name = "ranks", .type = kChoice, .field = &Settings::ranks,
+     .range = "all, representatives or representatives=K",
+     .one_line = "ranks of an MPI job whose events are written",
+     .long_text =
+         "representatives: of ranks with equal event flow graphs only the first K (1) have "
+         "their events in the archive. "
+         "The summary has all ranks. "
+         "What makes graphs differ is chosen by graph. "
+         "The choice is made at the end of the run, so spools are as large as otherwise.",
+     .choices = "all|representatives", .counted = true},
+    {.name = "slow_factor", .type = kNumber, .field = &Settings::slow_factor,
+     .unit = "MAD", .range = "0 (off) or more",
+     .one_line = "how far from its loop's median an iteration is slow",
+     .long_text =
+         "An iteration that would be skipped is written if its duration differs from the "
+         "median of its loop by more than this many median absolute deviations (after 20 "
+         "iterations).",
+     .maximum = 1e9},
+    {.name = "slow_share", .type = kNumber, .field = &Settings::slow_share,
+     .range = "0 to 1",
+     .one_line = "maximum share of events for slow iterations",
+     .long_text =
+         "As a share of all events. "
+         "Iterations that differ most, in time, come first. "
+         "In short runs the first that took twice or half as long as usual are written "
+         "beyond the share, up to 20 times the share in all. "
+         "0: none.",
+     .maximum = 1},
+    {.name = "min_gap", .type = kSeconds, .field = &Settings::min_gap_s,
+     .unit = "s", .range = "0 or more",
+     .one_line = "shortest gap worth making",
+     .long_text =
+         "Writing goes on until a gap would be this long. "
+         "Then the gap is made, from its begin on.",
+     .maximum = 1e9},
+    {.name = "from", .type = kSeconds, .field = &Settings::from_s,
+     .unit = "s", .range = "0 or more",
+     .one_line = "begin to write this long after the start",
+     .maximum = 1e9},
+    {.name = "until", .type = kSeconds, .field = &Settings::until_s,
+     .unit = "s", .range = "0 (never) or more",
+     .one_line = "stop writing this long after the start",
+     .long_text =
+         "Iterations are still marked.",
+     .maximum = 1e9},
+    {.name = "filter", .type = kText, .field = &Settings::filter_file,
+     .range = "path",
+     .one_line = "file of regions to leave out",
+     .long_text =
+         "In the syntax of Score-P's filter files. "
+         "Applied when the archive is written."},
+    {.name = "functions", .type = kBool, .field = &Settings::functions,
+     .range = "yes or no",
+     .one_line = "record functions",
+     .long_text =
+         "Of programs compiled with -finstrument-functions."},
+    {.name = "function_calls", .type = kCount, .field = &Settings::function_calls,
+     .unit = "calls", .range = "0 (never) or more",
+     .one_line = "calls after which a short function is switched off",
+     .long_text =
+         "After this many calls, a function is no longer recorded if a call took less "
+         "than function_mean on average. "
+         "The summary at the end names the functions that were switched off.",
+     .maximum = 1e15},
+    {.name = "function_mean", .type = kSeconds, .field = &Settings::function_mean_s,
+     .unit = "s", .range = "0 or more",
+     .one_line = "a function that takes less is short",
+     .maximum = 1e9},
+    {.name = "counters", .type = kText, .field = &Settings::counters,
+     .range = "names with commas between",
+     .one_line = "counters to record",
+     .long_text =
+         "Events of PAPI: "
+         "presets (PAPI_TOT_INS), native ones, software-defined ones (sde:::). "
+         "And what the system counts for each thread: "
+         "page_faults (minor_faults, major_faults), "
+         "context_switches (voluntary_switches, involuntary_switches), "
+         "migrations, user_time, system_time."},
+    {.name = "counters_at", .type = kChoice, .field = &Settings::counters_at,
+     .range = "boundaries or all",
+     .one_line = "where counters are read",
+     .long_text =
+         "boundaries: where iterations, phases and parallel regions begin and end. "
+         "all: at every recorded enter and leave.",
+     .choices = "boundaries|all"},
+    {.name = "ring", .type = kBytes, .field = &Settings::ring_bytes,
+     .unit = "bytes", .range = "24K to 1G",
+     .one_line = "maximum memory of a location while writing is suspended",
+     .long_text =
+         "The ring keeps the latest iterations until they are written or skipped. "
+         "Only as much of it is used as they need. "
+         "Of an iteration that does not fit, the latest part is kept.",
+     .minimum = 24 << 10, .maximum = 1 << 30},
+    {.name = "summary_memory", .type = kBytes, .field = &Settings::summary_bytes,
+     .unit = "bytes", .range = "0 to 1G",
+     .one_line = "memory of a location for the summary of the whole run",
+     .long_text =
+         "Counts and times of all regions by call path, written or not. "
+         "What does not fit is summed up under its parent. "
+         "0 (refrain run --no-summary): no summary.",
+     .maximum = 1 << 30},
+    {.name = "graph", .type = kList, .field = &Settings::graph,
+     .range = "of call, site, callers, partner and size, with commas between; or none",
+     .one_line = "what distinguishes the nodes of the event flow graph",
+     .long_text =
+         "Which call of MPI came after which, counted for the whole run in at most a "
+         "quarter of summary_memory. "
+         "Calls of one procedure are one node if they are equal in what is named: "
+         "site: where the call is; callers: the mpi_frames callers above it; "
+         "partner: the other rank, relative to the own one; size: bytes. "
+         "call: the procedure alone. none: no graph.",
+     .choices = "call|site|callers|partner|size|none"},
+    {.name = "summary_only", .type = kBool, .field = &Settings::summary_only,
+     .range = "yes or no",
+     .one_line = "record the summary of the run and no events",
+     .long_text =
+         "For production runs: what is recorded does not grow with the run. "
+         "The archive has the summary, profile.cubex, the loops with their iterations, and "
+         "no events. "
+         "Settings that say which events to write have no effect."},
+    {.name = "summary_iterations", .type = kCount, .field = &Settings::summary_iterations,
+     .range = "0 to 1000000",
+     .one_line = "most rows of iterations in the summary of a location",
+     .long_text =
+         "What each iteration of an outermost loop took, by class of time. Rows take up to half "
+         "of the summary's memory. Where there are more iterations, two, four, ... are one "
+         "row. 0: no rows.",
+     .maximum = 1000000},
+    {.name = "chunk", .type = kBytes, .field = &Settings::chunk_bytes,
+     .unit = "bytes", .range = "4K to 1G",
+     .one_line = "how much a spool file grows at a time",
+     .minimum = 4096, .maximum = 1 << 30},
+    {.name = "memory_limit", .type = kBytes, .field = &Settings::memory_limit_bytes,
+     .unit = "bytes", .range = "1M or more",
+     .one_line = "maximum memory of rings and chunks in the process",
+     .long_text =
+         "When half of it is used, further threads get smaller rings. "
+         "A thread that would exceed it is not recorded; its events are counted as lost.",
+     .minimum = 1 << 20, .maximum = 1e15},
+    {.name = "disk_limit", .type = kBytes, .field = &Settings::disk_limit_bytes,
+     .unit = "bytes", .range = "0 (none) or 1M and more",
+     .one_line = "maximum size of the spool of a process",
+     .long_text =
+         "What happens then: see limit_policy.",
+     .minimum = 1 << 20, .maximum = 1e18, .or_zero = true},
+    {.name = "limit_policy", .type = kChoice, .field = &Settings::limit_policy,
+     .range = "suspend or stop",
+     .one_line = "what happens when disk_limit is reached",
+     .long_text =
+         "suspend (old name: hold): events are no longer written, "
+         "iterations are still marked. "
+         "stop: nothing is recorded any more.",
+     .choices = "suspend|stop", .old_choice = {"hold", "suspend"}},
+    {.name = "keep_spool", .type = kBool, .field = &Settings::keep_spool,
+     .range = "yes or no",
+     .one_line = "keep the spool beside the archive"},
+    {.name = "format", .type = kChoice, .field = &Settings::format,
+     .range = "otf2, paraver, or both with a comma between",
+     .one_line = "what is written at the end",
+     .long_text =
+         "otf2: the archive. "
+         "paraver: also .prv, .pcf and .row, made from the archive and beside it; alone, "
+         "they take its place.",
+     .choices = "otf2|paraver|otf2,paraver|paraver,otf2"},
+    {.name = "clock", .type = kChoice, .field = &Settings::clock,
+     .range = "auto, tsc, monotonic or logical",
+     .one_line = "clock of the time stamps",
+     .long_text =
+         "auto: the time stamp counter where the kernel uses it itself, else "
+         "CLOCK_MONOTONIC_RAW. logical: the same, and in archives of MPI jobs the clocks "
+         "of ranks are corrected so that no message arrives before it was sent.",
+     .choices = "auto|tsc|monotonic|logical"},
+    {.name = "writer_threads", .type = kCount, .field = &Settings::writer_threads,
+     .unit = "threads", .range = "0 (as many as cores) to 1024",
+     .one_line = "threads that write the archive at the end",
+     .maximum = 1024},
+    {.name = "libomp", .type = kText, .field = &Settings::libomp,
+     .range = "path",
+     .one_line = "LLVM's OpenMP runtime, for programs linked with libgomp",
+     .long_text =
+         "Used by refrain run. "
+         "Empty: the one that the system finds."},
+};
+// clang-format on
+
+// Which member a type of setting needs.
+constexpr bool fits(const SettingInfo& info) {
+  switch (info.type) {
+    case kBool:
+      return std::holds_alternative<bool Settings::*>(info.field);
+    case kCount:
+    case kBytes:
+      return std::holds_alternative<std::uint64_t Settings::*>(info.field);
+    case kSeconds:
+    case kNumber:
+      return std::holds_alternative<double Settings::*>(info.field);
+    case kChoice:
+    case kList:
+    case kText:
+      return std::holds_alternative<std::string Settings::*>(info.field);
+  }
+  return false;
+}
+static_assert(std::ranges::all_of(kTable, fits));
+
+}  // namespace
+
+std::span<const SettingInfo> setting_table() { return kTable; }
+
+}  // namespace refrain::filters
