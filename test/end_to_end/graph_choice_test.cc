@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "test/end_to_end/graph_checks.h"
+#include "test/end_to_end/mpi_run.h"
 #include "test/end_to_end/traced.h"
 #include "test/support/files.h"
 #include "tools/graph/testing.h"
@@ -92,6 +93,47 @@ TEST_CASE("Graph: a region - what lies in it, and dotted what is around") {
   const json loop = graph_of(folder / "a", {"--node", "parallel @cg.c:48 > for @cg.c:48"});
   CHECK(transitions(loop) ==
         Words{"cg.c:48 > cg.c:48: 0-1|221", "cg.c:48 > cg.c:48: 0-1|221"});
+}
+
+TEST_CASE("Graph: events of a caller - calls from there, and dotted what is around") {
+  TemporaryFolder folder;
+  const MpiJob job{.program = "halo_gcc", .arguments = {"20"}, .ranks = 4};
+  trace_mpi(job, MpiWay::kOutside, folder / "a");
+  const json all = graph_of(folder / "a", {"--kind", "events"});
+  std::string caller;  // of exchange(), which has all messages
+  for (const json& node : all["nodes"])
+    if (node.value("name", "") == "MPI_Isend") caller = node["callers"];
+  REQUIRE(caller.starts_with("halo.c:"));
+  const json part = graph_of(folder / "a", {"--kind", "events", "--node", caller});
+  const auto nodes = nodes_of(part);
+  std::map<std::string, std::uint64_t> inside;
+  std::set<std::string> around;
+  for (const auto& [id, node] : nodes) {
+    const bool is_inside = node.value("callers", "") == caller;
+    CHECK(node["dotted"] == !is_inside);
+    if (is_inside)
+      inside[node["name"]] += node["count"].get<std::uint64_t>();
+    else
+      around.insert(node["name"]);
+  }
+  // Two each way in 20 iterations of 4 ranks.
+  CHECK(inside == std::map<std::string, std::uint64_t>{
+                      {"MPI_Irecv", 160}, {"MPI_Isend", 160}, {"MPI_Waitall", 80}});
+  CHECK(around.count("MPI_Allreduce") == 1);
+  // The first of them comes after something else.
+  std::uint64_t back = 0, on = 0;
+  for (const json& edge : part["edges"]) {
+    const json &from = nodes.at(edge["from"]), &to = nodes.at(edge["to"]);
+    CHECK(edge["dotted"] == (from["dotted"] || to["dotted"]));
+    CHECK_FALSE((from["dotted"] && to["dotted"]));
+    if (from["name"] == "MPI_Allreduce") back += edge["count"].get<std::uint64_t>();
+    if (to["name"] == "MPI_Allreduce") on += edge["count"].get<std::uint64_t>();
+  }
+  CHECK(on == 80);
+  CHECK(back == 76);
+  const Result none = graph(folder / "a", "dot", {"--kind", "events", "--node", "x.f"});
+  CHECK(none.exit_status == 2);
+  CHECK(none.errors == "refrain: no caller 'x.f'; callers are " + caller + "\n");
 }
 
 TEST_CASE("Graph: what cannot be drawn - one line, exit status 2") {

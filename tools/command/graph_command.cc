@@ -41,7 +41,8 @@ void GraphCommand::add_options(CLI::App& app) {
       "one level of the call tree: 0 the outermost regions, 1 what lies in these, ...");
   app.add_option("--node", region_,
                  "what lies in this region, and what comes before and after it; a name, a "
-                 "part of it, or a call path, as 'refrain profile' prints them")
+                 "part of it, or a call path, as 'refrain profile' prints them; of "
+                 "events: what is called from a caller, file:line")
       ->excludes(level);
   app.add_option("--ranks", ranks_, "of these processes only, e.g. 0-3,7");
   app.add_option("--most", most_,
@@ -121,8 +122,7 @@ std::string GraphCommand::draw(const ProfiledRun& run, Drawing& drawing) const {
 }
 
 std::string GraphCommand::draw_events(Drawing& drawing) const {
-  if (level_ || !region_.empty() || from_events_)
-    return "--level, --node and --events are for --kind control";
+  if (level_ || from_events_) return "--level and --events are for --kind control";
   std::error_code error;
   std::string folder = archive_;
   if (!std::filesystem::is_directory(folder, error))
@@ -134,14 +134,16 @@ std::string GraphCommand::draw_events(Drawing& drawing) const {
              "' has no event flow graph: it is made of MPI programs, unless with "
              "--graph none or --no-summary";
     std::string problem;
-    const std::vector<std::size_t> clusters = clusters_of(*flow, ranks_, problem);
+    EventFlowOptions options{.clusters = clusters_of(*flow, ranks_, problem),
+                             .caller = region_};
     if (!problem.empty()) return problem;
     const bool picture = format_ == "dot" || format_ == "svg";
-    drawing = event_flow_drawing(*flow, clusters, most_.value_or(picture ? kMostDrawn : 0));
+    options.most = most_.value_or(picture ? kMostDrawn : 0);
+    drawing = event_flow_drawing(*flow, options, problem);
+    return problem;
   } catch (const std::exception& problem) {
     return problem.what();
   }
-  return {};
 }
 
 std::string GraphCommand::write(const std::string& text) const {

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <utility>
 
+#include "tools/graph/event_flow_choice.h"
 #include "tools/graph/number_list.h"
 #include "writer/summary.h"
 
@@ -41,17 +42,24 @@ const char* type_of(FlowGraph::Kind kind) {
 
 class Drawer {
  public:
-  Drawer(const MergedFlow& flow, const std::vector<std::size_t>& clusters,
-         std::uint64_t most)
-      : flow_(flow), clusters_(clusters), links_(base::links(flow, clusters)) {
-    sums_.resize(flow.nodes.size());
-    for (const FlowLink& link : links_) add(sums_[link.sums.to], link.sums);
-    choose(most);
+  Drawer(const MergedFlow& flow, const EventFlowOptions& options)
+      : flow_(flow),
+        clusters_(options.clusters),
+        links_(base::links(flow, options.clusters)),
+        choice_(choose_events(flow, links_, options.caller)),
+        caller_(options.caller) {
+    sums_.resize(choice_.groups.size());
+    for (const FlowLink& link : links_)
+      if (const std::uint32_t group = choice_.places[link.sums.to]; group != kNone)
+        add(sums_[group], link.sums);
+    choose(options.most);
   }
+
+  const std::string& error() const { return choice_.error; }
 
   Drawing draw() {
     out_.kind = "event flow";
-    for (std::uint32_t i = 0; i < flow_.nodes.size(); ++i)
+    for (std::uint32_t i = 0; i < choice_.groups.size(); ++i)
       if (drawn_[i]) node(i);
     if (left_out_ != 0) rest();
     edges();
@@ -60,9 +68,11 @@ class Drawer {
   }
 
  private:
-  // Of all events of a node.
+  using Group = EventFlowChoice::Group;
+  static constexpr std::uint32_t kNone = EventFlowChoice::kNone;
+
+  // Of all events of a group.
   struct Sums {
-    bool used = false;
     std::uint64_t count = 0;
     std::uint64_t time = 0;
     std::uint64_t gap = 0;
@@ -70,7 +80,6 @@ class Drawer {
     std::uint64_t received = 0;
   };
   static void add(Sums& sums, const FlowGraph::Edge& edge) {
-    sums.used = true;
     sums.count += edge.count;
     sums.time += edge.time;
     sums.gap += edge.gap;
@@ -78,37 +87,69 @@ class Drawer {
     sums.received += edge.bytes_received;
   }
 
+  bool is_start(const Group& group) const {
+    return group.caller.empty() &&
+           flow_.nodes[group.nodes[0]].kind == FlowGraph::Kind::kStart;
+  }
+
   void choose(std::uint64_t most) {
-    drawn_.assign(flow_.nodes.size(), false);
+    drawn_.assign(choice_.groups.size(), false);
     std::vector<std::uint32_t> events;
-    for (std::uint32_t i = 0; i < flow_.nodes.size(); ++i) {
-      if (flow_.nodes[i].kind == FlowGraph::Kind::kStart) drawn_[i] = !links_.empty();
-      if (sums_[i].used) events.push_back(i);
+    for (std::uint32_t i = 0; i < choice_.groups.size(); ++i) {
+      if (is_start(choice_.groups[i]))
+        drawn_[i] = true;
+      else
+        events.push_back(i);
     }
     events_ = events.size();
+    // What comes from outside of the chosen caller is the first to be left out.
     std::stable_sort(events.begin(), events.end(), [&](std::uint32_t a, std::uint32_t b) {
-      return sums_[a].time > sums_[b].time;
+      const bool dotted_a = choice_.groups[a].dotted, dotted_b = choice_.groups[b].dotted;
+      return dotted_a != dotted_b ? dotted_b : sums_[a].time > sums_[b].time;
     });
     // One that would stand for a single call is that call.
     if (most != 0 && most + 1 < events.size()) events.resize(most);
     left_out_ = events_ - events.size();
     for (const std::uint32_t i : events) {
       drawn_[i] = true;
-      most_time_ = std::max(most_time_, sums_[i].time);
+      if (!choice_.groups[i].dotted) most_time_ = std::max(most_time_, sums_[i].time);
     }
   }
 
   void node(std::uint32_t number) {
-    const FlowGraph::Node& from = flow_.nodes[number];
+    const Group& group = choice_.groups[number];
     number_[number] = static_cast<std::uint32_t>(out_.nodes.size());
     Drawing::Node& to = out_.nodes.emplace_back();
-    to.id = from.kind == FlowGraph::Kind::kStart ? "start" : fmt::format("n{}", number);
-    to.values = {{"type", std::string(type_of(from.kind))}};
-    if (from.kind == FlowGraph::Kind::kStart) {
+    to.dotted = group.dotted;
+    if (!group.caller.empty()) {
+      caller(group, to);
+    } else if (is_start(group)) {
+      to.id = "start";
       to.shape = Drawing::Shape::kPlace;
+      to.values = {{"type", std::string("start")}};
       to.lines = {"start"};
       return;
+    } else {
+      signature(group.nodes[0], to);
     }
+    numbers(sums_[number], to);
+  }
+
+  void caller(const Group& group, Drawing::Node& to) const {
+    const std::string name = clean_text(group.caller);
+    const std::uint64_t signatures = group.nodes.size();
+    to.id = fmt::format("c{}", group.nodes[0]);
+    to.shape = Drawing::Shape::kHead;
+    to.lines = {"calls from " + name, signatures == 1
+                                          ? std::string("1 signature")
+                                          : fmt::format("{} signatures", signatures)};
+    to.values = {
+        {"type", std::string("caller")}, {"name", name}, {"signatures", signatures}};
+  }
+
+  void signature(std::uint32_t number, Drawing::Node& to) const {
+    const FlowGraph::Node& from = flow_.nodes[number];
+    to.id = fmt::format("n{}", number);
     const std::string name =
         from.kind == FlowGraph::Kind::kOther ? "other events" : clean_text(from.name);
     to.lines = {name};
@@ -120,13 +161,13 @@ class Drawer {
     std::string callers;
     for (const std::string& caller : from.callers)
       callers += (callers.empty() ? "" : " < ") + clean_text(caller);
-    to.values.insert(to.values.end(), {{"name", name},
-                                       {"site", clean_text(from.site)},
-                                       {"callers", callers},
-                                       {"partner", partners},
-                                       {"size_least", from.size_least},
-                                       {"size_greatest", from.size_greatest}});
-    numbers(sums_[number], to);
+    to.values = {{"type", std::string(type_of(from.kind))},
+                 {"name", name},
+                 {"site", clean_text(from.site)},
+                 {"callers", callers},
+                 {"partner", partners},
+                 {"size_least", from.size_least},
+                 {"size_greatest", from.size_greatest}};
   }
 
   void numbers(const Sums& sums, Drawing::Node& to) const {
@@ -144,8 +185,8 @@ class Drawer {
 
   void rest() {
     Sums sums;
-    for (std::uint32_t i = 0; i < flow_.nodes.size(); ++i) {
-      if (drawn_[i] || !sums_[i].used) continue;
+    for (std::uint32_t i = 0; i < choice_.groups.size(); ++i) {
+      if (drawn_[i]) continue;
       number_[i] = static_cast<std::uint32_t>(out_.nodes.size());
       sums.count += sums_[i].count;
       sums.time += sums_[i].time;
@@ -164,12 +205,20 @@ class Drawer {
   void edges() {
     struct Joined {
       Sums sums;
+      bool dotted = false;
       std::map<std::string, std::uint64_t> parts;  // ranks: count of each
     };
     // Those of what is left out become one.
     std::map<std::pair<std::uint32_t, std::uint32_t>, Joined> joined;
     for (const FlowLink& link : links_) {
-      Joined& to = joined[{number_.at(link.sums.from), number_.at(link.sums.to)}];
+      const std::uint32_t before = choice_.places[link.sums.from];
+      const std::uint32_t after = choice_.places[link.sums.to];
+      if (before == kNone || after == kNone) continue;
+      const bool from_outside = choice_.groups[before].dotted;
+      const bool to_outside = choice_.groups[after].dotted;
+      if (from_outside && to_outside) continue;
+      Joined& to = joined[{number_.at(before), number_.at(after)}];
+      to.dotted = from_outside || to_outside;
       add(to.sums, link.sums);
       for (const FlowLink::Weight& weight : link.weights)
         to.parts[weight.ranks.text()] += weight.count;
@@ -179,6 +228,7 @@ class Drawer {
       Drawing::Edge& to = out_.edges.emplace_back();
       to.from = ends.first;
       to.to = ends.second;
+      to.dotted = each.dotted;
       for (const auto& [ranks, count] : each.parts) to.parts.push_back({ranks, count});
       std::stable_sort(to.parts.begin(), to.parts.end(),
                        [](const auto& a, const auto& b) { return a.count > b.count; });
@@ -219,6 +269,9 @@ class Drawer {
         fmt::format("9x (0,2) at an arrow: how often each of these ranks took it; wide and "
                     "dark: {} in all",
                     most_)};
+    if (!caller_.empty())
+      out_.legend.push_back("calls from " + clean_text(caller_) +
+                            "; dotted: what comes directly before and after");
     if (chosen.size() > 1) out_.legend.push_back("equal graphs: " + alike);
     out_.values = {{"who", ranks.text()},
                    {"unit", std::string("ranks")},
@@ -236,7 +289,9 @@ class Drawer {
   const MergedFlow& flow_;
   const std::vector<std::size_t>& clusters_;
   const std::vector<FlowLink> links_;
-  std::vector<Sums> sums_;                         // by node
+  const EventFlowChoice choice_;
+  std::string caller_;
+  std::vector<Sums> sums_;                         // by group
   std::vector<bool> drawn_;                        // likewise
   std::map<std::uint32_t, std::uint32_t> number_;  // in the drawing
   std::uint64_t events_ = 0;
@@ -279,9 +334,11 @@ std::vector<std::size_t> clusters_of(const MergedFlow& flow, const std::string& 
   return clusters;
 }
 
-Drawing event_flow_drawing(const MergedFlow& flow, const std::vector<std::size_t>& clusters,
-                           std::uint64_t most) {
-  return Drawer(flow, clusters, most).draw();
+Drawing event_flow_drawing(const MergedFlow& flow, const EventFlowOptions& options,
+                           std::string& error) {
+  Drawer drawer(flow, options);
+  error = drawer.error();
+  return error.empty() ? drawer.draw() : Drawing();
 }
 
 }  // namespace refrain::tools

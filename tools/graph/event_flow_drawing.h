@@ -2,7 +2,8 @@
 //
 // Place in the flow: ARCHITECTURE.md, step 12, after base/merged_flow.h; before formats.h.
 // Source: Fuerlinger/Skinner, section 3 and Fig. 3: an edge's label is "9x (0,2)", how often, and on which
-// ranks. Thread-safety: pure. What the values are called: docs/graph.md.
+// ranks; section 4 and Fig. 6: what a caller has inside. Thread-safety: pure. What the values are called:
+// docs/graph.md.
 #pragma once
 
 #include <cstddef>
@@ -19,8 +20,18 @@ namespace refrain::tools {
 std::vector<std::size_t> clusters_of(const base::MergedFlow& flow, const std::string& ranks,
                                      std::string& error);
 
-// Of these clusters. `most`: only so many calls, those with the most time, the others as one; 0: all.
-Drawing event_flow_drawing(const base::MergedFlow& flow,
-                           const std::vector<std::size_t>& clusters, std::uint64_t most);
+struct EventFlowOptions {
+  std::vector<std::size_t> clusters{};  // indices; none: all
+  // A caller, "file:line", or a part of that; empty: all of the graph.
+  // Calls directly from there are drawn; those from deeper are replaced by the caller one deeper
+  // through which they were reached; of others only what comes directly before and after, dotted.
+  std::string caller{};
+  // Only so many calls and callers, those with the most time, the others as one; 0: all.
+  std::uint64_t most = 0;
+};
+
+// `error`: one line, if there is no such caller.
+Drawing event_flow_drawing(const base::MergedFlow& flow, const EventFlowOptions& options,
+                           std::string& error);
 
 }  // namespace refrain::tools
