@@ -249,7 +249,7 @@ constexpr SettingInfo kTable[] = {
          "Settings that say which events to write have no effect."},
     {.name = "summary_iterations", .type = kCount, .field = &Settings::summary_iterations,
      .range = "0 to 1000000",
-     .one_line = "most rows of iterations in the summary of a location",
+     .one_line = "most rows of iterations in the summary of a thread",
      .long_text =
          "What each iteration of an outermost loop took, by class of time. Rows take up to half "
          "of the summary's memory. Where there are more iterations, two, four, ... are one "
@@ -261,7 +261,7 @@ constexpr SettingInfo kTable[] = {
      .minimum = 4096, .maximum = 1 << 30},
     {.name = "memory_limit", .type = kBytes, .field = &Settings::memory_limit_bytes,
      .unit = "bytes", .range = "1M or more",
-     .one_line = "maximum memory of rings and chunks in the process",
+     .one_line = "maximum memory of the threads' rings and summaries in the process",
      .long_text =
          "When half of it is used, further threads get smaller rings. "
          "A thread that would exceed it is not recorded; its events are counted as lost.",

@@ -1,4 +1,4 @@
-// What a location spends its time for, iteration by iteration: the fourth area of its spool file
+// What a location spends its time for, iteration by iteration: the fifth area of its spool file
 // (format.h), in memory of fixed size.
 //
 // Place in the flow: ARCHITECTURE.md, steps 3 (kept by tracer/recorder/iteration_rows.h) and 7 (read

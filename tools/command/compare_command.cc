@@ -183,8 +183,8 @@ void CompareCommand::add_options(CLI::App& app) {
       "rest is estimated");
   auto* limit = app.add_option(
       "-n,--limit", limit_,
-      "instead of another archive: the same one without the iterations after the first N "
-      "of each visit of a loop (shows what the reduction itself would change)");
+      "instead of another archive: the same one without the iterations after the first N, "
+      "as `refrain run -n N` would leave them out with the archive's setting of `nested`");
   limit->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 50))->excludes(reduced);
   app.add_option("--tolerance", tolerance_,
                  "exit status 1 if a figure differs by more (5% or 0.05)");

@@ -45,9 +45,10 @@ void GraphCommand::add_options(CLI::App& app) {
                  "events: what is called from a caller, file:line")
       ->excludes(level);
   app.add_option("--ranks", ranks_, "of these processes only, e.g. 0-3,7");
-  app.add_option("--most", most_,
-                 "draw so many regions, those with the most time, 0: all (default: 100 for "
-                 "dot and svg, else all)");
+  app.add_option(
+      "--most", most_,
+      "draw only the N regions with the most time, 0: all (default: 100 for dot and svg, "
+      "else all)");
   app.add_option("-o,--output", output_, "file to write (default: -, stdout)");
   app.add_flag("--overwrite", overwrite_, "replace an existing file");
   app.add_flag("--events", from_events_,
