@@ -95,28 +95,6 @@ void FlowGraph::close() noexcept {
   region_edge_ = spool::kNoFlowEdge;
 }
 
-void FlowGraph::begin_region(std::uint64_t address, std::uint64_t ticks) noexcept {
-  if (!is_open()) return;
-  const Event call = event_;  // the region may be opened in a call that calls back
-  event_ = {};
-  event_.payload = address;
-  std::uint32_t index = *prediction_;
-  if (matches(nodes_[edges_[index].to], FlowKind::kRegion, 0) ||
-      find(FlowKind::kRegion, 0, index)) {
-    come(edges_[index], ticks);
-    region_edge_ = index;
-    region_begin_ = last_ticks_ = ticks;
-  }
-  event_ = call;
-}
-
-void FlowGraph::end_region(std::uint64_t ticks) noexcept {
-  if (region_edge_ == spool::kNoFlowEdge) return;
-  took(edges_[region_edge_], ticks - std::min(ticks, region_begin_));
-  last_ticks_ = std::max(last_ticks_, ticks);
-  region_edge_ = spool::kNoFlowEdge;
-}
-
 // The edge to take now, where it is not the predicted one. False: nothing is kept.
 __attribute__((noinline)) bool FlowGraph::find(FlowKind kind, std::uint64_t size,
                                                std::uint32_t& index) noexcept {
@@ -124,6 +102,17 @@ __attribute__((noinline)) bool FlowGraph::find(FlowKind kind, std::uint64_t size
   index = find_edge(find_node(kind, size));
   *prediction_ = index;
   return true;
+}
+
+// The same for the begin of a region, which may be opened in a call that calls back.
+__attribute__((noinline)) bool FlowGraph::find_region(std::uint64_t address,
+                                                      std::uint32_t& index) noexcept {
+  const Event call = event_;
+  event_ = {};
+  event_.payload = address;
+  const bool found = find(FlowKind::kRegion, 0, index);
+  event_ = call;
+  return found;
 }
 
 // The node of the event, a new one if there is none; kOtherEvents if there is no place.
