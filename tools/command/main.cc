@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/version.h"
+#include "tools/command/analyze_command.h"
 #include "tools/command/compare_command.h"
 #include "tools/command/config_command.h"
 #include "tools/command/convert_command.h"
@@ -46,6 +47,7 @@ int run_main(int argc, char** argv) {
   commands.push_back(std::make_unique<RunCommand>());
   commands.push_back(std::make_unique<InfoCommand>());
   commands.push_back(std::make_unique<ProfileCommand>());
+  commands.push_back(std::make_unique<AnalyzeCommand>());
   commands.push_back(std::make_unique<GraphCommand>());
   commands.push_back(std::make_unique<WatchCommand>());
   commands.push_back(std::make_unique<RecoverCommand>());

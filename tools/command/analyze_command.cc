@@ -1,0 +1,67 @@
+#include "tools/command/analyze_command.h"
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <filesystem>
+
+#include "cube/cubex_file.h"
+#include "tools/command/analyze_output.h"
+#include "tools/command/progress_bar.h"
+#include "tools/command/terminal.h"
+#include "waits/wait_analysis.h"
+#include "waits/wait_experiment.h"
+
+namespace refrain::tools {
+
+void AnalyzeCommand::add_options(CLI::App& app) {
+  app.add_option("archive", archive_, "the archive's folder, or its traces.otf2")
+      ->required();
+  app.add_flag("--all", all_, "all findings and all metrics");
+  app.add_flag("--json", json_, "metrics and findings, as JSON");
+  auto* cube = app.add_option("--cube", cube_file_,
+                              "where the severities go, for Cube's tools (.cubex); "
+                              "default: analysis.cubex beside the trace")
+                   ->type_name("FILE");
+  app.add_flag("--no-cube", no_cube_, "write no such file")->excludes(cube);
+  app.add_flag("--quiet", quiet_, "print no progress");
+}
+
+std::string AnalyzeCommand::cube_file() const {
+  if (no_cube_ || !cube_file_.empty()) return cube_file_;
+  const std::filesystem::path path(archive_);
+  std::error_code error;
+  const auto folder =
+      std::filesystem::is_directory(path, error) ? path : path.parent_path();
+  return folder / waits::kAnalysisName;
+}
+
+int AnalyzeCommand::run() {
+  const std::filesystem::path folder(archive_);
+  std::error_code error;
+  if (std::filesystem::exists(folder / "spool", error) &&
+      !std::filesystem::exists(folder / "traces.otf2", error))
+    return fail("'" + archive_ + "' is a recording without an archive: 'refrain recover " +
+                archive_ + "' makes the archive");
+  ProgressBar bar("reading " + archive_, "events");
+  reader::Progress progress;
+  if (!quiet_)
+    progress = [&bar](std::uint64_t done, std::uint64_t of) { bar.show(done, of); };
+  const waits::WaitAnalysis analysis = waits::analyze_archive(archive_, progress);
+  bar.remove();
+  if (!analysis.error.empty()) return fail(analysis.error);
+  std::string text;
+  if (json_) {
+    text = analysis_json(analysis);
+  } else {
+    for (const std::string& line :
+         analysis_screen(analysis, {.width = terminal_size().columns, .all = all_}))
+      text += line + "\n";
+  }
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  const std::string file = cube_file();
+  if (file.empty()) return kDone;
+  const std::string wrong = cube::write_cubex(waits::experiment_of(analysis), file);
+  return wrong.empty() ? kDone : fail(wrong);
+}
+
+}  // namespace refrain::tools

@@ -1,0 +1,28 @@
+// `refrain analyze ARCHIVE`: what made the program wait.
+#pragma once
+
+#include <string>
+
+#include "tools/command/subcommand.h"
+
+namespace refrain::tools {
+
+class AnalyzeCommand final : public Subcommand {
+ public:
+  const char* name() const override { return "analyze"; }
+  const char* help() const override { return "find what made the program wait"; }
+  void add_options(CLI::App& app) override;
+  int run() override;
+
+ private:
+  std::string cube_file() const;
+
+  std::string archive_;
+  std::string cube_file_;  // empty: beside the trace
+  bool no_cube_ = false;
+  bool json_ = false;
+  bool all_ = false;
+  bool quiet_ = false;
+};
+
+}  // namespace refrain::tools

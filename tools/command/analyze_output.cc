@@ -1,0 +1,209 @@
+#include "tools/command/analyze_output.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "waits/findings.h"
+
+namespace refrain::tools {
+namespace {
+
+using nlohmann::json;
+using waits::Finding;
+using waits::WaitAnalysis;
+
+constexpr double kLeastShare = 0.01;  // of findings on the screen
+constexpr std::size_t kMostFindings = 10;
+
+// Texts of an archive need not be UTF-8.
+std::string dumped(const json& value) {
+  return value.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+std::string time_text(double seconds) {
+  if (seconds >= 1) return fmt::format("{:.4g} s", seconds);
+  if (seconds >= 1e-3) return fmt::format("{:.4g} ms", seconds * 1e3);
+  return fmt::format("{:.4g} us", seconds * 1e6);
+}
+
+double all_seconds(const WaitAnalysis& analysis) {
+  return analysis.seconds(analysis.total(waits::kTime));
+}
+
+// Words that fit a line, further lines indented.
+void wrap(std::vector<std::string>& out, const std::string& text, std::size_t indent,
+          std::size_t width) {
+  width = std::max<std::size_t>(width, indent + 40);
+  std::string line(indent, ' ');
+  bool empty = true;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find(' ', at), text.size());
+    const std::size_t length = end - at;
+    if (!empty && line.size() + 1 + length > width) {
+      out.push_back(line);
+      line.assign(indent, ' ');
+      empty = true;
+    }
+    if (!empty) line += ' ';
+    line.append(text, at, length);
+    empty = false;
+    at = end + 1;
+  }
+  if (!empty) out.push_back(line);
+}
+
+std::string place_text(const Finding& finding) {
+  return finding.file.empty() ? "" : fmt::format(", {}:{}", finding.file, finding.line);
+}
+
+void add_findings(std::vector<std::string>& out, const WaitAnalysis& analysis,
+                  const AnalysisScreen& options) {
+  const auto findings = waits::findings_of(analysis, options.all ? 0 : kLeastShare);
+  if (findings.empty()) {
+    out.push_back(
+        options.all
+            ? "No waits were found."
+            : "No wait takes 1 % of the time of all threads (--all lists smaller ones).");
+    return;
+  }
+  std::size_t number = 0;
+  for (const Finding& finding : findings) {
+    if (!options.all && number == kMostFindings) {
+      out.push_back(fmt::format("and {} more (--all)", findings.size() - number));
+      break;
+    }
+    const waits::MetricInfo& metric = analysis.tree.metrics[finding.metric];
+    wrap(out,
+         fmt::format("{}. {}: {} lost, {:.1f} % of the time of all threads, by {}.",
+                     ++number, metric.title, time_text(finding.seconds),
+                     100 * finding.share, waits::ranks_text(analysis, finding)),
+         0, options.width);
+    wrap(out,
+         fmt::format("In {}{}.", waits::path_text(analysis, finding.path),
+                     place_text(finding)),
+         3, options.width);
+    wrap(out, metric.cause, 3, options.width);
+  }
+}
+
+void add_metrics(std::vector<std::string>& out, const WaitAnalysis& analysis, bool all) {
+  const double whole = analysis.total(waits::kTime);
+  out.push_back(fmt::format("{:<58} {:>12} {:>7}", "Metric", "Time", "Share"));
+  const auto& tree = analysis.tree;
+  const auto add = [&](const auto& self, std::uint32_t metric, std::size_t depth) -> void {
+    const double total = analysis.total(metric);
+    if (!all && total == 0) return;
+    const std::string name = std::string(2 * depth, ' ') + tree.metrics[metric].name;
+    out.push_back(fmt::format("  {:<56} {:>12} {:>5.1f} %", name,
+                              time_text(analysis.seconds(total)),
+                              whole > 0 ? 100 * total / whole : 0));
+    for (std::uint32_t child = metric + 1; child < tree.parents.size(); ++child)
+      if (tree.parents[child] == metric) self(self, child, depth + 1);
+  };
+  add(add, waits::kTime, 0);
+}
+
+std::vector<std::string> remarks(const WaitAnalysis& analysis) {
+  std::vector<std::string> lines;
+  const double skipped = analysis.total(waits::kSkipped);
+  if (analysis.problems.gaps != 0)
+    lines.push_back(fmt::format(
+        "The events of {:.1f} % of the time are not in the archive ({} gaps): severities are those seen in what was "
+        "written, not estimates of the whole run",
+        100 * skipped / std::max(1.0, analysis.total(waits::kTime)),
+        analysis.problems.gaps));
+  for (std::string& line : analysis.problems.lines(analysis.ticks_per_second))
+    lines.push_back(std::move(line));
+  return lines;
+}
+
+json finding_json(const WaitAnalysis& analysis, const Finding& finding) {
+  const waits::MetricInfo& metric = analysis.tree.metrics[finding.metric];
+  json ranks = json::array(), by_rank = json::array();
+  for (const Finding::Rank& each : finding.ranks) {
+    const std::uint32_t rank = analysis.processes[each.process].rank;
+    const std::uint32_t number = rank == waits::kNone ? each.process : rank;
+    ranks.push_back(number);
+    by_rank.push_back({{"rank", number}, {"seconds", each.seconds}});
+  }
+  return {{"metric", metric.name},
+          {"title", metric.title},
+          {"seconds", finding.seconds},
+          {"share", finding.share},
+          {"call_path", waits::path_text(analysis, finding.path)},
+          {"file", finding.file.empty() ? json() : json(finding.file)},
+          {"line", finding.file.empty() ? json() : json(finding.line)},
+          {"ranks", ranks},
+          {"by_rank", by_rank},
+          {"cause", metric.cause}};
+}
+
+}  // namespace
+
+std::vector<std::string> analysis_screen(const WaitAnalysis& analysis,
+                                         const AnalysisScreen& options) {
+  std::vector<std::string> out;
+  add_findings(out, analysis, options);
+  out.emplace_back();
+  out.push_back(fmt::format(
+      "Run          {} process{}, {} threads in all, {} of all threads, {} events",
+      analysis.processes.size(), analysis.processes.size() == 1 ? "" : "es",
+      analysis.locations.size(), time_text(all_seconds(analysis)), analysis.events));
+  for (const std::string& remark : remarks(analysis)) {
+    std::vector<std::string> lines;
+    wrap(lines, remark + ".", 13, options.width);
+    lines.front().replace(0, 4, "Note");
+    out.insert(out.end(), lines.begin(), lines.end());
+  }
+  out.emplace_back();
+  add_metrics(out, analysis, options.all);
+  return out;
+}
+
+std::string analysis_json(const WaitAnalysis& analysis) {
+  json metrics = json::object(), tree = json::array(), findings = json::array();
+  for (std::uint32_t i = 0; i < analysis.tree.metrics.size(); ++i) {
+    const waits::MetricInfo& metric = analysis.tree.metrics[i];
+    metrics[metric.name] = analysis.seconds(analysis.total(i));
+    tree.push_back({{"name", metric.name},
+                    {"parent", metric.parent.empty() ? json() : json(metric.parent)},
+                    {"title", metric.title},
+                    {"description", metric.description}});
+  }
+  for (const Finding& finding : waits::findings_of(analysis, 0))
+    findings.push_back(finding_json(analysis, finding));
+  json paths = json::array();
+  for (std::uint32_t i = 0; i < analysis.paths.size(); ++i) {
+    json values = json::object();
+    for (std::uint32_t metric = 0; metric < analysis.tree.metrics.size(); ++metric) {
+      const WaitAnalysis::Row& row = analysis.values[metric][i];
+      if (row.empty()) continue;
+      json& cells = values[analysis.tree.metrics[metric].name] = json::array();
+      for (const waits::Ticks each : row)
+        cells.push_back(analysis.seconds(static_cast<double>(each)));
+    }
+    paths.push_back({{"path", waits::path_text(analysis, i)}, {"exclusive", values}});
+  }
+  json locations = json::array();
+  for (const WaitAnalysis::Location& each : analysis.locations) {
+    const std::uint32_t rank = analysis.processes[each.process].rank;
+    locations.push_back({{"rank", rank == waits::kNone ? each.process : rank},
+                         {"thread", each.number},
+                         {"name", each.name}});
+  }
+  return dumped({{"format", "refrain analyze"},
+                 {"version", 1},
+                 {"seconds", all_seconds(analysis)},
+                 {"events", analysis.events},
+                 {"gaps", analysis.problems.gaps},
+                 {"metrics", metrics},
+                 {"findings", findings},
+                 {"metric_tree", tree},
+                 {"locations", locations},
+                 {"paths", paths},
+                 {"problems", remarks(analysis)}});
+}
+
+}  // namespace refrain::tools

@@ -1,0 +1,183 @@
+#include "waits/collectives.h"
+
+#include <otf2/otf2.h>
+
+#include <algorithm>
+
+namespace refrain::waits {
+namespace {
+
+CollectiveKind kind_of(std::uint32_t operation) {
+  switch (operation) {
+    case OTF2_COLLECTIVE_OP_BARRIER:
+      return CollectiveKind::kBarrier;
+    case OTF2_COLLECTIVE_OP_BCAST:
+    case OTF2_COLLECTIVE_OP_SCATTER:
+    case OTF2_COLLECTIVE_OP_SCATTERV:
+      return CollectiveKind::kOneToAll;
+    case OTF2_COLLECTIVE_OP_GATHER:
+    case OTF2_COLLECTIVE_OP_GATHERV:
+    case OTF2_COLLECTIVE_OP_REDUCE:
+      return CollectiveKind::kAllToOne;
+    case OTF2_COLLECTIVE_OP_ALLGATHER:
+    case OTF2_COLLECTIVE_OP_ALLGATHERV:
+    case OTF2_COLLECTIVE_OP_ALLTOALL:
+    case OTF2_COLLECTIVE_OP_ALLTOALLV:
+    case OTF2_COLLECTIVE_OP_ALLTOALLW:
+    case OTF2_COLLECTIVE_OP_ALLREDUCE:
+    case OTF2_COLLECTIVE_OP_REDUCE_SCATTER:
+    case OTF2_COLLECTIVE_OP_REDUCE_SCATTER_BLOCK:
+      return CollectiveKind::kAllToAll;
+    case OTF2_COLLECTIVE_OP_SCAN:
+    case OTF2_COLLECTIVE_OP_EXSCAN:
+      return CollectiveKind::kScan;
+    default:
+      return CollectiveKind::kOther;
+  }
+}
+
+// Waits are part of this one.
+std::uint32_t metric_of(CollectiveKind kind) {
+  if (kind == CollectiveKind::kBarrier) return kMpiSyncCollective;
+  const bool life = kind == CollectiveKind::kInit || kind == CollectiveKind::kFinalize;
+  return life ? kMpiInitExit : kMpiCollective;
+}
+
+}  // namespace
+
+Collectives::Collectives(const reader::TraceDefinitions& definitions, PatternSet& patterns,
+                         Problems& problems)
+    : definitions_(definitions),
+      patterns_(patterns),
+      problems_(problems),
+      pending_(definitions.locations.size()),
+      comms_(definitions.comms.size()) {
+  std::vector<std::uint32_t> ranks;
+  for (std::uint32_t i = 0; i < definitions.processes.size(); ++i)
+    if (definitions.processes[i].rank != reader::kNone) ranks.push_back(i);
+  set_members(init_, ranks);
+  set_members(finalize_, ranks);
+}
+
+void Collectives::set_members(Comm& comm, const std::vector<std::uint32_t>& processes) {
+  comm.known = true;
+  for (std::uint32_t rank = 0; rank < processes.size(); ++rank)
+    comm.ranks.emplace_back(processes[rank], rank);
+  std::ranges::sort(comm.ranks);
+  comm.next.resize(processes.size());
+}
+
+Collectives::Comm& Collectives::comm_of(std::uint32_t number) {
+  Comm& comm = comms_[number];
+  if (comm.known) return comm;
+  const reader::CommInfo& info = definitions_.comms[number];
+  const bool plain =
+      !info.self && info.remote == reader::kNone && info.group < definitions_.groups.size();
+  set_members(comm, plain ? definitions_.groups[info.group] : std::vector<std::uint32_t>());
+  return comm;
+}
+
+void Collectives::end(const reader::TraceEvent& event) {
+  if (event.ref >= comms_.size()) {
+    ++problems_.unknown_collectives;
+    return;
+  }
+  if (definitions_.comms[event.ref].self) return;
+  pending_[event.location] = {event.ref, event.peer, kind_of(event.op)};
+}
+
+void Collectives::join(const Call& call) {
+  const Pending pending = pending_[call.location];
+  pending_[call.location] = {};
+  Comm& comm = comm_of(pending.comm);
+  add(comm, call.process, pending.root, pending.kind, call);
+}
+
+void Collectives::add(Comm& comm, std::uint32_t process, std::uint32_t root,
+                      CollectiveKind kind, const Call& call) {
+  const auto own = std::ranges::lower_bound(comm.ranks, std::pair{process, 0U});
+  if (own == comm.ranks.end() || own->first != process) {
+    ++problems_.unknown_collectives;
+    return;
+  }
+  const std::uint32_t rank = own->second;
+  const std::uint64_t number = comm.next[rank]++;
+  if (number < comm.first) return;  // given up before
+  while (number - comm.first >= comm.instances.size()) {
+    Instance& fresh = comm.instances.emplace_back();
+    if (!spare_.empty()) {
+      fresh.members = std::move(spare_.back());
+      spare_.pop_back();
+    }
+  }
+  Instance& instance = comm.instances[number - comm.first];
+  if (instance.members.empty()) {
+    instance.kind = kind;
+    instance.root = root;
+  }
+  if (instance.kind != kind || instance.root != root) instance.mixed = true;
+  instance.members.push_back({call, rank});
+  if (instance.members.size() == comm.next.size()) complete(instance);
+  while (!comm.instances.empty() && comm.instances.front().done) drop_front(comm);
+  while (comm.instances.size() > kMostPending) {
+    if (!comm.instances.front().done) ++problems_.incomplete_collectives;
+    drop_front(comm);
+  }
+}
+
+void Collectives::drop_front(Comm& comm) {
+  Instance& front = comm.instances.front();
+  front.members.clear();
+  if (front.members.capacity() != 0) spare_.push_back(std::move(front.members));
+  comm.instances.pop_front();
+  ++comm.first;
+}
+
+void Collectives::complete(Instance& instance) {
+  instance.done = true;
+  if (instance.mixed) {
+    ++problems_.mixed_collectives;
+    return;
+  }
+  if (instance.kind == CollectiveKind::kOther || instance.members.size() < 2) return;
+  CollectiveMember shared{instance.members.front().call};
+  shared.kind = instance.kind;
+  shared.earliest_leave = ~Ticks{0};
+  below_.assign(instance.members.size() + 1, 0);
+  for (const Member& member : instance.members) {
+    shared.latest_enter = std::max(shared.latest_enter, member.call.enter);
+    shared.earliest_leave = std::min(shared.earliest_leave, member.call.leave);
+    if (member.rank == instance.root) shared.root_enter = member.call.enter;
+    below_[member.rank + 1] = member.call.enter;
+  }
+  for (std::size_t i = 1; i < below_.size(); ++i)
+    below_[i] = std::max(below_[i], below_[i - 1]);
+  const bool all_enter_first = instance.kind == CollectiveKind::kBarrier ||
+                               instance.kind == CollectiveKind::kAllToAll;
+  if (all_enter_first && shared.latest_enter > shared.earliest_leave) {
+    ++problems_.clock_violations;
+    problems_.worst_violation =
+        std::max(problems_.worst_violation, shared.latest_enter - shared.earliest_leave);
+  }
+  const std::uint32_t metric = metric_of(instance.kind);
+  for (Member& member : instance.members) {
+    if (member.call.metric != metric) member.call.left_over = 0;
+    CollectiveMember event{
+        member.call,         instance.kind,         member.rank == instance.root,
+        shared.latest_enter, shared.earliest_leave, shared.root_enter,
+        below_[member.rank]};
+    patterns_.collective(event);
+  }
+}
+
+void Collectives::give_up(Comm& comm) {
+  for (const Instance& instance : comm.instances)
+    if (!instance.done && !instance.members.empty()) ++problems_.incomplete_collectives;
+}
+
+void Collectives::finish() {
+  for (Comm& comm : comms_) give_up(comm);
+  // A program may be traced from after MPI_Init, or end without MPI_Finalize: no loss to report.
+}
+
+}  // namespace refrain::waits

@@ -1,0 +1,119 @@
+// What patterns are called for: events that belong together, put together once by the replay.
+//
+// Place in the flow: ARCHITECTURE.md, step 14: point_to_point.h, collectives.h, teams.h and locks.h make them,
+// patterns (pattern.h) take them. Units: ticks of the archive's clock since its begin. Ownership: valid during the call.
+// Source: Wolf et al., section 4.2 (compound events); Scalasca's definitions.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+
+#include "waits/metric.h"
+
+namespace refrain::waits {
+
+// A region that a location has left.
+struct Call {
+  std::uint32_t process = 0;
+  std::uint32_t location = 0;
+  std::uint32_t path = 0;  // of the process
+  Ticks enter = 0;
+  Ticks leave = 0;
+  std::uint32_t metric = kExecution;  // of its time
+  Ticks left_over = 0;                // of its own time, what no pattern has explained yet
+  bool multiple = false;              // MPI_Waitall, MPI_Waitany, MPI_Waitsome
+  bool test = false;                  // MPI_Test and its like: it does not wait
+
+  // As much of `wanted` as is left. No part of a call is charged twice.
+  Ticks take(Ticks wanted) {
+    const Ticks taken = std::min(wanted, left_over);
+    left_over -= taken;
+    return taken;
+  }
+};
+
+struct Received {
+  Ticks sent = 0;            // enter of the call that sends
+  std::uint32_t source = 0;  // process
+};
+
+// All messages whose receive completes in one call. Of each process in the order in which such calls are left.
+struct ReceiveCall {
+  Call& call;
+  std::span<const Received> messages;
+};
+
+struct LateSender {
+  const Call& call;
+  const Received& message;  // the one that came last
+  Ticks wait = 0;
+};
+
+struct WrongOrder {
+  std::uint32_t location = 0;
+  std::uint32_t path = 0;
+  Ticks wait = 0;
+  bool same_source = false;
+};
+
+// All messages whose send completes in one call: enters of the calls that post the receives.
+// `late_sender`: the call waited for a sender, too.
+struct SendCall {
+  Call& call;
+  std::span<const Ticks> posted;
+  bool late_sender = false;
+};
+
+enum class CollectiveKind : std::uint8_t {
+  kBarrier,
+  kOneToAll,
+  kAllToOne,
+  kAllToAll,
+  kScan,
+  kInit,
+  kFinalize,
+  kOther
+};
+
+// One member of a collective operation of which all members are known.
+struct CollectiveMember {
+  Call& call;
+  CollectiveKind kind = CollectiveKind::kOther;
+  bool root = false;
+  Ticks latest_enter = 0;
+  Ticks earliest_leave = 0;
+  Ticks root_enter = 0;
+  Ticks lower_enter = 0;  // latest of the ranks below, 0: there are none
+};
+
+// A thread that leaves a barrier of its team.
+struct TeamBarrier {
+  Call& call;
+  bool is_explicit = false;
+  Ticks latest_enter = 0;
+};
+
+// A thread in a new team: `delay` from the fork to its begin in the parallel region.
+struct TeamFork {
+  std::uint32_t location = 0;
+  std::uint32_t path = 0;  // of the parallel region
+  Ticks delay = 0;
+};
+
+// A thread that got a lock which another one had: `wait` until that one's release.
+struct LockWait {
+  std::uint32_t location = 0;
+  std::uint32_t path = 0;
+  Ticks wait = 0;
+  bool critical = false;  // else by a routine of the API
+};
+
+// A thread that took no part in a parallel region.
+struct LeftOut {
+  std::uint32_t location = 0;
+  std::uint32_t path = 0;  // of the parallel region
+  Ticks time = 0;
+};
+
+}  // namespace refrain::waits

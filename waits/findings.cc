@@ -1,0 +1,127 @@
+#include "waits/findings.h"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+
+#include "base/rank_set.h"
+
+namespace refrain::waits {
+namespace {
+
+// "dir/file.c:12"
+bool split_site(const std::string& site, std::string& file, std::uint32_t& line) {
+  const std::size_t colon = site.rfind(':');
+  if (colon == std::string::npos) return false;
+  const char* end = site.data() + site.size();
+  const auto [rest, error] = std::from_chars(site.data() + colon + 1, end, line);
+  if (error != std::errc() || rest != end) return false;
+  file = site.substr(0, colon);
+  return true;
+}
+
+// Of the call path, or of the innermost region around it that has one.
+void set_place(const WaitAnalysis& analysis, Finding& finding) {
+  for (std::uint32_t path = finding.path; path != kNone && path != 0;
+       path = analysis.paths[path].parent) {
+    const WaitAnalysis::Path& at = analysis.paths[path];
+    if (split_site(at.site, finding.file, finding.line)) return;
+    if (at.region == kNone || at.region >= analysis.regions.size()) continue;
+    const WaitAnalysis::Region& region = analysis.regions[at.region];
+    if (region.line == 0 || region.file.empty()) continue;
+    finding.file = region.file;
+    finding.line = region.line;
+    return;
+  }
+}
+
+Finding make(const WaitAnalysis& analysis, std::uint32_t metric, std::uint32_t path,
+             const WaitAnalysis::Row& row, double all) {
+  Finding finding;
+  finding.metric = metric;
+  finding.path = path;
+  std::map<std::uint32_t, Ticks> by_process;
+  Ticks sum = 0;
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    if (row[i] != 0) by_process[analysis.locations[i].process] += row[i];
+    sum += row[i];
+  }
+  finding.seconds = analysis.seconds(static_cast<double>(sum));
+  finding.share = all > 0 ? static_cast<double>(sum) / all : 0;
+  for (const auto& [process, ticks] : by_process)
+    finding.ranks.push_back({process, analysis.seconds(static_cast<double>(ticks))});
+  std::ranges::stable_sort(finding.ranks, std::greater(), &Finding::Rank::seconds);
+  set_place(analysis, finding);
+  return finding;
+}
+
+Ticks sum_of(const WaitAnalysis::Row& row) {
+  Ticks sum = 0;
+  for (const Ticks each : row) sum += each;
+  return sum;
+}
+
+}  // namespace
+
+std::vector<Finding> findings_of(const WaitAnalysis& analysis, double least_share) {
+  std::vector<Finding> found;
+  const double all = analysis.total(kTime);
+  const auto metrics = static_cast<std::uint32_t>(analysis.tree.metrics.size());
+  for (std::uint32_t path = 0; path < analysis.paths.size(); ++path) {
+    std::vector<WaitAnalysis::Row> rows(metrics);
+    std::vector<Ticks> sums(metrics);
+    for (std::uint32_t metric = 0; metric < metrics; ++metric) {
+      if (analysis.tree.metrics[metric].cause.empty()) continue;
+      rows[metric] = analysis.inclusive(metric, path);
+      sums[metric] = sum_of(rows[metric]);
+    }
+    for (std::uint32_t metric = 0; metric < metrics; ++metric) {
+      if (sums[metric] == 0 || static_cast<double>(sums[metric]) < least_share * all)
+        continue;
+      // What a special case explains to more than a half is said by it; its parent is not said again.
+      const auto explained = [&](std::uint32_t other) {
+        return analysis.tree.parents[other] == metric && 2 * sums[other] > sums[metric];
+      };
+      bool special = false;
+      for (std::uint32_t other = metric + 1; other < metrics; ++other)
+        special = special || explained(other);
+      const std::uint32_t parent = analysis.tree.parents[metric];
+      const bool small_part =
+          parent != kNone && sums[parent] != 0 && 2 * sums[metric] <= sums[parent];
+      if (!special && !small_part)
+        found.push_back(make(analysis, metric, path, rows[metric], all));
+    }
+  }
+  std::ranges::stable_sort(found, std::greater(), &Finding::seconds);
+  return found;
+}
+
+std::string path_text(const WaitAnalysis& analysis, std::uint32_t path) {
+  std::vector<std::uint32_t> steps;
+  for (; path != kNone && path != 0; path = analysis.paths[path].parent)
+    steps.push_back(path);
+  if (steps.empty()) return analysis.program.empty() ? "program" : analysis.program;
+  std::string text;
+  for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
+    const WaitAnalysis::Path& at = analysis.paths[*step];
+    if (!text.empty()) text += " > ";
+    text += at.region < analysis.regions.size() ? analysis.regions[at.region].name : "?";
+    if (!at.site.empty()) text += " (" + at.site + ")";
+  }
+  return text;
+}
+
+std::string ranks_text(const WaitAnalysis& analysis, const Finding& finding) {
+  std::vector<std::uint32_t> ranks;
+  bool mpi = true;
+  for (const Finding::Rank& each : finding.ranks) {
+    const std::uint32_t rank = analysis.processes[each.process].rank;
+    mpi = mpi && rank != kNone;
+    ranks.push_back(rank == kNone ? each.process : rank);
+  }
+  const std::string several = ranks.size() == 1 ? "" : mpi ? "s" : "es";
+  return (mpi ? "rank" : "process") + several + " " +
+         base::RankSet::of(std::move(ranks)).text();
+}
+
+}  // namespace refrain::waits

@@ -1,0 +1,39 @@
+// The findings of an analysis: what made the program wait, where and how much, ranked by time lost.
+//
+// Place in the flow: ARCHITECTURE.md, step 14; `refrain analyze` prints them. Thread-safety: pure.
+// A finding is a metric at a call path, over all locations. Where a special case (wrong order) explains most of it, that
+// is the finding. Units: seconds.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "waits/wait_analysis.h"
+
+namespace refrain::waits {
+
+struct Finding {
+  std::uint32_t metric = 0;
+  std::uint32_t path = 0;
+  double seconds = 0;  // of all locations
+  double share = 0;    // of the time of all locations
+  std::string file;    // empty: not known
+  std::uint32_t line = 0;
+  struct Rank {
+    std::uint32_t process = 0;
+    double seconds = 0;
+  };
+  std::vector<Rank> ranks;  // that waited, most time first
+};
+
+// Those of at least `least_share`, most time first.
+std::vector<Finding> findings_of(const WaitAnalysis& analysis, double least_share);
+
+// "main > solve > MPI_Recv (solve.c:12)"
+std::string path_text(const WaitAnalysis& analysis, std::uint32_t path);
+// "rank 1", "ranks 0-3,5", "process 2"
+std::string ranks_text(const WaitAnalysis& analysis, const Finding& finding);
+
+}  // namespace refrain::waits

@@ -1,0 +1,63 @@
+// Where each location is: its open regions, and where its time has gone so far.
+//
+// Place in the flow: private to waits/; replay.h keeps it up to date. Thread-safety: none.
+// Shapes: paths are those of the location's process. Units: ticks of the archive since its begin.
+// A location's time is in one of three places: a call path (its own time), a gap, or outside of all regions.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "waits/call_paths.h"
+#include "waits/metric.h"
+
+namespace refrain::waits {
+
+struct Frame {
+  std::uint32_t region = kNone;
+  std::uint32_t path = 0;
+  Ticks enter = 0;
+  Ticks inside = 0;  // of the regions in it
+};
+
+struct LocationState {
+  std::uint32_t process = kNone;
+  std::uint32_t thread = 0;
+  bool counts = false;     // a thread of a process
+  bool off = false;        // in a gap
+  bool worker = false;     // has been in a team of another thread
+  std::uint32_t base = 0;  // path below which its regions lie
+  bool begun = false;
+  Ticks last = 0;     // until here its time is accounted for
+  Ticks changed = 0;  // latest enter, leave, or end of a gap
+  Ticks outside = 0;
+  std::vector<Frame> stack;
+  std::vector<Ticks> own;      // by path
+  std::vector<Ticks> skipped;  // likewise
+
+  std::uint32_t path() const { return stack.empty() ? base : stack.back().path; }
+  static void add(std::vector<Ticks>& row, std::uint32_t path, Ticks ticks) {
+    if (path >= row.size()) row.resize(std::size_t{path} + 1);
+    row[path] += ticks;
+  }
+  // Moves time since `last` was before out of where it was put; what was there at most.
+  Ticks withdraw(Ticks ticks) {
+    Ticks& from = stack.empty() || path() >= own.size() ? outside : own[path()];
+    const Ticks taken = std::min(ticks, from);
+    from -= taken;
+    return taken;
+  }
+};
+
+struct ProcessState {
+  CallPaths paths;
+  std::uint32_t primary = kNone;  // the first location that forks
+  bool forked = false;
+  std::uint32_t forks = 0;  // open ones of the primary location
+  Ticks begin = ~Ticks{0};
+  Ticks end = 0;
+  std::vector<Ticks>
+      serial;  // own time of the primary location outside of its parallel regions, by path
+};
+
+}  // namespace refrain::waits

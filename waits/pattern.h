@@ -1,0 +1,116 @@
+// A pattern of inefficient behaviour: says which compound events it wants, charges the time lost, and passes on what it
+// has found to patterns that are special cases of it.
+//
+// Place in the flow: ARCHITECTURE.md, step 14. Adding one takes a file in waits/patterns and a line in pattern_table.cc.
+// Thread-safety: none. Ownership: a PatternSet owns its patterns; the severities are used while it is.
+// Cost: a virtual call for each pattern that wants an event.
+// Source: Wolf et al., section 4 (patterns as classes, refined by call-backs from the general to the special).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "waits/compound_events.h"
+#include "waits/metric.h"
+#include "waits/severities.h"
+
+namespace refrain::waits {
+
+enum class Compound : std::uint8_t {
+  kReceive,
+  kLateSender,
+  kWrongOrder,
+  kSend,
+  kCollective,
+  kBarrier,
+  kFork,
+  kLockWait,
+  kLeftOut,
+  kCount
+};
+
+class PatternSet;
+
+class Pattern {
+ public:
+  virtual ~Pattern() = default;
+  virtual MetricInfo metric() const = 0;
+  virtual std::vector<Compound> wants() const = 0;
+
+  // Those that wants() names are called. Patterns that take time out of a call come in the order of the table.
+  virtual void receive(ReceiveCall&) {}
+  virtual void late_sender(const LateSender&) {}
+  virtual void wrong_order(const WrongOrder&) {}
+  virtual void send(SendCall&) {}
+  virtual void collective(CollectiveMember&) {}
+  virtual void barrier(TeamBarrier&) {}
+  virtual void fork(const TeamFork&) {}
+  virtual void lock_wait(const LockWait&) {}
+  virtual void left_out(const LeftOut&) {}
+
+ protected:
+  void charge(std::uint32_t location, std::uint32_t path, Ticks ticks);
+  void charge(const Call& call, Ticks ticks) { charge(call.location, call.path, ticks); }
+  PatternSet& others() { return *set_; }
+
+ private:
+  friend class PatternSet;
+  PatternSet* set_ = nullptr;
+  std::uint32_t number_ = 0;
+};
+
+class PatternSet {
+ public:
+  // Their metrics come after the base metrics; one whose parent is not known becomes a child of `time`.
+  explicit PatternSet(std::vector<std::unique_ptr<Pattern>> patterns);
+  PatternSet(const PatternSet&) = delete;
+  PatternSet& operator=(const PatternSet&) = delete;
+
+  const MetricTree& tree() const { return tree_; }
+  // Before the first event.
+  void charge_to(Severities& severities) { severities_ = &severities; }
+  Severities& severities() { return *severities_; }
+
+  void receive(ReceiveCall& event) { notify<&Pattern::receive>(Compound::kReceive, event); }
+  void late_sender(const LateSender& event) {
+    notify<&Pattern::late_sender>(Compound::kLateSender, event);
+  }
+  void wrong_order(const WrongOrder& event) {
+    notify<&Pattern::wrong_order>(Compound::kWrongOrder, event);
+  }
+  void send(SendCall& event) { notify<&Pattern::send>(Compound::kSend, event); }
+  void collective(CollectiveMember& event) {
+    notify<&Pattern::collective>(Compound::kCollective, event);
+  }
+  void barrier(TeamBarrier& event) { notify<&Pattern::barrier>(Compound::kBarrier, event); }
+  void fork(const TeamFork& event) { notify<&Pattern::fork>(Compound::kFork, event); }
+  void lock_wait(const LockWait& event) {
+    notify<&Pattern::lock_wait>(Compound::kLockWait, event);
+  }
+  void left_out(const LeftOut& event) {
+    notify<&Pattern::left_out>(Compound::kLeftOut, event);
+  }
+
+ private:
+  template <auto kCallback, typename Event>
+  void notify(Compound compound, Event& event) {
+    for (Pattern* pattern : lists_[static_cast<std::size_t>(compound)])
+      (pattern->*kCallback)(event);
+  }
+
+  std::vector<std::unique_ptr<Pattern>> patterns_;
+  std::array<std::vector<Pattern*>, static_cast<std::size_t>(Compound::kCount)> lists_;
+  MetricTree tree_;
+  Severities* severities_ = nullptr;
+};
+
+inline void Pattern::charge(std::uint32_t location, std::uint32_t path, Ticks ticks) {
+  set_->severities().add(location, path, number_, ticks);
+}
+
+// Those of Refrain, in the order of the table.
+std::vector<std::unique_ptr<Pattern>> all_patterns();
+
+}  // namespace refrain::waits

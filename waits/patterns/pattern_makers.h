@@ -1,0 +1,53 @@
+// What the patterns' files share, and the functions that make them. Each pattern is one file beside this.
+//
+// Place in the flow: private to waits/patterns; pattern_table.cc lists them. Thread-safety: pure.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "waits/pattern.h"
+
+namespace refrain::waits {
+
+// From the call's enter until then; nothing, if that was before.
+inline Ticks wait_until(const Call& call, Ticks time) {
+  return std::min(time, call.leave) - std::min(call.enter, std::min(time, call.leave));
+}
+
+// What the operation took when everybody was there.
+inline Ticks completion(const CollectiveMember& member) {
+  const Ticks ready = std::max(member.earliest_leave, member.latest_enter);
+  return member.call.leave - std::min(member.call.leave, ready);
+}
+
+// In the order in which they are asked and listed: a parent before its children, and whoever takes time out of a call
+// before those that get what is left.
+#define REFRAIN_PATTERNS(X) \
+  X(init_completion)        \
+  X(finalize_wait)          \
+  X(barrier_wait)           \
+  X(barrier_completion)     \
+  X(late_sender)            \
+  X(wrong_order)            \
+  X(wrong_order_different)  \
+  X(wrong_order_same)       \
+  X(late_receiver)          \
+  X(early_reduce)           \
+  X(early_scan)             \
+  X(late_broadcast)         \
+  X(wait_nxn)               \
+  X(nxn_completion)         \
+  X(fork)                   \
+  X(explicit_barrier_wait)  \
+  X(implicit_barrier_wait)  \
+  X(critical_contention)    \
+  X(lock_contention)        \
+  X(limited_parallelism)
+
+#define REFRAIN_MAKER(name) std::unique_ptr<Pattern> make_##name();
+REFRAIN_PATTERNS(REFRAIN_MAKER)
+#undef REFRAIN_MAKER
+
+}  // namespace refrain::waits

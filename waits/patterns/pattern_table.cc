@@ -1,0 +1,13 @@
+#include "waits/patterns/pattern_makers.h"
+
+namespace refrain::waits {
+
+std::vector<std::unique_ptr<Pattern>> all_patterns() {
+  std::vector<std::unique_ptr<Pattern>> patterns;
+#define REFRAIN_MAKE(name) patterns.push_back(make_##name());
+  REFRAIN_PATTERNS(REFRAIN_MAKE)
+#undef REFRAIN_MAKE
+  return patterns;
+}
+
+}  // namespace refrain::waits

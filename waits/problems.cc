@@ -1,0 +1,34 @@
+#include "waits/problems.h"
+
+#include <fmt/format.h>
+
+namespace refrain::waits {
+
+std::vector<std::string> Problems::lines(double ticks_per_second) const {
+  std::vector<std::string> out;
+  const auto say = [&](std::uint64_t count, const char* what) {
+    if (count != 0) out.push_back(fmt::format("{} {}", count, what));
+  };
+  say(sends_without_receive,
+      "sends have no receive in the archive: their late receivers are not known");
+  say(receives_without_send,
+      "receives have no send in the archive: their late senders are not known");
+  say(unknown_ends, "ends of messages name a partner or communicator that is not defined");
+  say(incomplete_collectives,
+      "collective operations lack a member in the archive: their waits are not known");
+  say(mixed_collectives,
+      "collective operations are named differently by their members: they were left out");
+  say(unknown_collectives,
+      "ends of collective operations are on communicators without known members: they were left out");
+  say(leaves_without_enter, "leaves have no enter: they were ignored");
+  say(enters_without_leave,
+      "enters have no leave: their regions end with the region around them or the run");
+  if (clock_violations != 0)
+    out.push_back(fmt::format(
+        "{} times an effect comes before its cause, by {:.3g} us at most: clocks differ, waits shorter than that are "
+        "uncertain",
+        clock_violations, static_cast<double>(worst_violation) / ticks_per_second * 1e6));
+  return out;
+}
+
+}  // namespace refrain::waits

@@ -1,0 +1,168 @@
+#include "waits/wait_analysis.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+namespace refrain::waits {
+namespace {
+
+class Builder {
+ public:
+  Builder(Replay& replay, const MetricTree& tree)
+      : replay_(replay), definitions_(replay.definitions()) {
+    out_.tree = tree;
+  }
+
+  WaitAnalysis take() {
+    out_.creator = definitions_.creator;
+    out_.of_refrain = definitions_.is_refrain();
+    out_.ticks_per_second =
+        static_cast<double>(std::max<std::uint64_t>(definitions_.ticks_per_second, 1));
+    out_.problems = replay_.problems();
+    const auto command = definitions_.properties.find("REFRAIN::COMMAND");
+    if (command != definitions_.properties.end())
+      out_.program = command->second.substr(0, command->second.find(' '));
+    for (const reader::RegionInfo& region : definitions_.regions)
+      out_.regions.push_back(
+          {region.name, region.file, region.line, region.role, region.paradigm});
+    out_.paths.push_back({});
+    for (std::uint32_t i = 0; i < definitions_.processes.size(); ++i) add_process(i);
+    add_locations();
+    out_.values.resize(out_.tree.metrics.size());
+    for (auto& rows : out_.values) rows.resize(out_.paths.size());
+    for (std::size_t i = 0; i < shown_.size(); ++i) add_values(i);
+    return std::move(out_);
+  }
+
+ private:
+  void add_process(std::uint32_t number) {
+    const reader::ProcessInfo& info = definitions_.processes[number];
+    WaitAnalysis::Process& process = out_.processes.emplace_back();
+    process.name = info.name;
+    process.rank = info.rank;
+    if (info.node < definitions_.nodes.size()) process.node = definitions_.nodes[info.node];
+    const ProcessState& state = replay_.processes()[number];
+    process.begin = std::min(state.begin, state.end);
+    process.end = state.end;
+    std::vector<std::uint32_t>& of_process = paths_.emplace_back();
+    for (const CallPaths::Path& path : state.paths.paths()) {
+      if (path.parent == kNone) {
+        of_process.push_back(0);
+        continue;
+      }
+      const std::uint32_t parent = of_process[path.parent];
+      std::string site;
+      const auto place = definitions_.places.find(path.site);
+      if (path.site != kNone && place != definitions_.places.end()) site = place->second;
+      const auto next = static_cast<std::uint32_t>(out_.paths.size());
+      const auto [at, is_new] = known_.try_emplace({parent, path.region, site}, next);
+      if (is_new) out_.paths.push_back({parent, path.region, site});
+      of_process.push_back(at->second);
+    }
+  }
+
+  void add_locations() {
+    for (std::uint32_t i = 0; i < definitions_.processes.size(); ++i)
+      for (const std::uint32_t at : definitions_.processes[i].locations) {
+        if (at >= replay_.locations().size() || !replay_.locations()[at].counts) continue;
+        shown_.push_back(at);
+        out_.locations.push_back(
+            {definitions_.locations[at].name, i, definitions_.locations[at].thread});
+      }
+  }
+
+  void add(std::uint32_t metric, std::uint32_t path, std::size_t location, Ticks ticks) {
+    if (ticks == 0) return;
+    WaitAnalysis::Row& row = out_.values[metric][path];
+    if (row.empty()) row.resize(out_.locations.size());
+    row[location] += ticks;
+  }
+
+  void add_values(std::size_t location) {
+    const LocationState& at = replay_.locations()[shown_[location]];
+    const ProcessState& process = replay_.processes()[at.process];
+    const std::vector<std::uint32_t>& global = paths_[at.process];
+    const auto& paths = process.paths.paths();
+    const auto found = [&](std::uint32_t metric, std::size_t path) {
+      const auto& row = replay_.severities().of(shown_[location], metric);
+      return path < row.size() ? row[path] : Ticks{0};
+    };
+    const auto metrics = static_cast<std::uint32_t>(out_.tree.metrics.size());
+    std::vector<Ticks> exclusive(metrics);
+    for (std::size_t path = 0; path < paths.size(); ++path) {
+      for (std::uint32_t metric = 0; metric < metrics; ++metric)
+        exclusive[metric] = found(metric, path);
+      const Ticks own = path < at.own.size() ? at.own[path] : 0;
+      const std::uint32_t region = paths[path].region;
+      exclusive[region == kNone ? kExecution : replay_.kinds()[region].metric] += own;
+      if (path < at.skipped.size()) exclusive[kSkipped] += at.skipped[path];
+      // Patterns charge to what contains them. Their severities are never more than that.
+      for (std::uint32_t metric = metrics - 1; metric >= kBaseMetrics; --metric) {
+        Ticks& parent = exclusive[out_.tree.parents[metric]];
+        parent -= std::min(parent, found(metric, path));
+      }
+      for (std::uint32_t metric = 0; metric < metrics; ++metric)
+        add(metric, global[path], location, exclusive[metric]);
+    }
+    const bool primary = shown_[location] == process.primary;
+    add(primary ? kExecution : kTime, 0, location, at.outside);
+  }
+
+  Replay& replay_;
+  const reader::TraceDefinitions& definitions_;
+  WaitAnalysis out_;
+  std::vector<std::vector<std::uint32_t>> paths_;  // by process: of its paths
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::string>, std::uint32_t> known_;
+  std::vector<std::uint32_t> shown_;  // locations of the archive
+};
+
+}  // namespace
+
+WaitAnalysis::Row WaitAnalysis::inclusive(std::uint32_t metric, std::uint32_t path) const {
+  Row sum = values[metric][path];
+  for (std::uint32_t child = metric + 1; child < tree.parents.size(); ++child) {
+    if (tree.parents[child] != metric) continue;
+    const Row below = inclusive(child, path);
+    if (sum.size() < below.size()) sum.resize(below.size());
+    for (std::size_t i = 0; i < below.size(); ++i) sum[i] += below[i];
+  }
+  return sum;
+}
+
+double WaitAnalysis::total(std::uint32_t metric) const {
+  long double sum = 0;
+  for (const Row& row : values[metric])
+    for (const Ticks ticks : row) sum += static_cast<long double>(ticks);
+  auto result = static_cast<double>(sum);
+  for (std::uint32_t child = metric + 1; child < tree.parents.size(); ++child)
+    if (tree.parents[child] == metric) result += total(child);
+  return result;
+}
+
+WaitAnalysis analysis_of(Replay& replay, const MetricTree& tree) {
+  return Builder(replay, tree).take();
+}
+
+WaitAnalysis analyze_archive(const std::string& archive, const reader::Progress& progress) {
+  WaitAnalysis failed;
+  reader::ArchiveStream stream;
+  failed.error = stream.open(archive);
+  if (!failed.error.empty()) return failed;
+  if (stream.definitions().summary_only()) {
+    failed.error = "'" + archive +
+                   "' was recorded with --summary-only: there are no events to analyse "
+                   "('refrain profile' says where the time went)";
+    return failed;
+  }
+  PatternSet patterns(all_patterns());
+  Replay replay(patterns);
+  failed.error = stream.run(replay, progress);
+  if (!failed.error.empty()) return failed;
+  WaitAnalysis result = analysis_of(replay, patterns.tree());
+  result.events = stream.events();
+  if (result.locations.empty()) result.error = "'" + archive + "' has no threads";
+  return result;
+}
+
+}  // namespace refrain::waits

@@ -1,0 +1,73 @@
+// What made the program wait: severities by metric, call path and location, of all processes.
+//
+// Place in the flow: ARCHITECTURE.md, step 14: the result of replay.h, for findings.h, wait_experiment.h and
+// `refrain analyze`. Thread-safety: plain values; analyze_archive() once a process at a time (libotf2's error callback).
+// Shapes: call paths of all processes in one tree, in the order of processes and of their first appearance; path 0 is
+// the program. A value is exclusive in the tree of metrics and in the call tree: their sum is the time of all locations.
+// Units: ticks of the archive's clock. Errors: one line.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "reader/archive_stream.h"
+#include "waits/metric.h"
+#include "waits/pattern.h"
+#include "waits/problems.h"
+#include "waits/replay.h"
+
+namespace refrain::waits {
+
+struct WaitAnalysis {
+  struct Region {
+    std::string name;
+    std::string file;
+    std::uint32_t line = 0;
+    std::uint32_t role = 0;      // OTF2_RegionRole
+    std::uint32_t paradigm = 0;  // OTF2_Paradigm
+  };
+  struct Path {
+    std::uint32_t parent = kNone;
+    std::uint32_t region = kNone;  // kNone: the program
+    std::string site;              // "file:line", where it is known
+  };
+  struct Process {
+    std::string name;
+    std::string node;
+    std::uint32_t rank = kNone;
+    Ticks begin = 0, end = 0;
+  };
+  struct Location {
+    std::string name;
+    std::uint32_t process = 0;
+    std::uint32_t number = 0;  // in its process
+  };
+  using Row = std::vector<Ticks>;  // by location; empty: nothing
+
+  std::string error;
+  std::string program;
+  std::string creator;
+  bool of_refrain = false;
+  double ticks_per_second = 1e9;
+  std::uint64_t events = 0;
+  MetricTree tree;
+  std::vector<Region> regions;
+  std::vector<Path> paths;
+  std::vector<Process> processes;
+  std::vector<Location> locations;
+  std::vector<std::vector<Row>> values;  // by metric and path
+  Problems problems;
+
+  double seconds(double ticks) const { return ticks / ticks_per_second; }
+  // Of a metric with its children: at a call path, and over all of them.
+  Row inclusive(std::uint32_t metric, std::uint32_t path) const;
+  double total(std::uint32_t metric) const;  // ticks
+};
+
+WaitAnalysis analyze_archive(const std::string& archive,
+                             const reader::Progress& progress = {});
+// The same of a replay that has finished.
+WaitAnalysis analysis_of(Replay& replay, const MetricTree& tree);
+
+}  // namespace refrain::waits
