@@ -36,16 +36,17 @@ static inline double barrier_wait(int threads, int place) {
   return sum;
 }
 
-/* For a lock: the time from a call's enter to its leave in which another thread had it. */
+/* For a lock: from a call's enter until another thread released it last before the call got it. */
 static inline double contention(int threads, int place) {
   double sum = 0;
-  for (int i = 0; i < threads; ++i)
-    for (int j = 0; j < threads; ++j) {
-      const Call mine = team[i].calls[place], other = team[j].calls[place];
-      if (i == j) continue;
-      sum += larger(0, smaller(mine.leave, team[j].released[place]) -
-                           larger(mine.enter, other.leave));
-    }
+  for (int i = 0; i < threads; ++i) {
+    const Call mine = team[i].calls[place];
+    double released = mine.enter;
+    for (int j = 0; j < threads; ++j)
+      if (team[j].released[place] <= mine.leave)
+        released = larger(released, team[j].released[place]);
+    sum += released - mine.enter;
+  }
   return sum;
 }
 
