@@ -61,6 +61,42 @@ Ticks sum_of(const WaitAnalysis::Row& row) {
   return sum;
 }
 
+bool of_idle_threads(const WaitAnalysis& analysis, std::uint32_t metric) {
+  for (; metric != kNone; metric = analysis.tree.parents[metric])
+    if (metric == kOmpIdleThreads) return true;
+  return false;
+}
+
+bool starts_or_ends_mpi(const WaitAnalysis& analysis, std::uint32_t path) {
+  const std::uint32_t region = analysis.paths[path].region;
+  if (region >= analysis.regions.size()) return false;
+  const std::string& name = analysis.regions[region].name;
+  return name == "MPI_Init" || name == "MPI_Init_thread" || name == "MPI_Finalize";
+}
+
+// Threads that are idle in an MPI call which waits are no finding of their own but part of that one.
+std::vector<Finding> with_idle_threads(const WaitAnalysis& analysis,
+                                       std::vector<Finding> found) {
+  std::map<std::uint32_t, Finding*> waits;  // by call path, the one with the most time
+  for (Finding& each : found) {
+    if (of_idle_threads(analysis, each.metric)) continue;
+    Finding*& most = waits[each.path];
+    if (most == nullptr || most->seconds < each.seconds) most = &each;
+  }
+  std::vector<bool> joined(found.size());
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    if (!of_idle_threads(analysis, found[i].metric)) continue;
+    const auto wait = waits.find(found[i].path);
+    if (wait == waits.end()) continue;
+    wait->second->idle_seconds += found[i].seconds;
+    joined[i] = true;
+  }
+  std::vector<Finding> kept;
+  for (std::size_t i = 0; i < found.size(); ++i)
+    if (!joined[i]) kept.push_back(std::move(found[i]));
+  return kept;
+}
+
 }  // namespace
 
 std::vector<Finding> findings_of(const WaitAnalysis& analysis, double least_share) {
@@ -88,10 +124,14 @@ std::vector<Finding> findings_of(const WaitAnalysis& analysis, double least_shar
       const std::uint32_t parent = analysis.tree.parents[metric];
       const bool small_part =
           parent != kNone && sums[parent] != 0 && 2 * sums[metric] <= sums[parent];
-      if (!special && !small_part)
-        found.push_back(make(analysis, metric, path, rows[metric], all));
+      if (special || small_part) continue;
+      Finding finding = make(analysis, metric, path, rows[metric], all);
+      // Threads cannot work while MPI starts or ends, and that is not the program's doing.
+      if (of_idle_threads(analysis, metric) && starts_or_ends_mpi(analysis, path)) continue;
+      found.push_back(std::move(finding));
     }
   }
+  found = with_idle_threads(analysis, std::move(found));
   std::ranges::stable_sort(found, std::greater(), &Finding::seconds);
   return found;
 }
@@ -100,7 +140,10 @@ std::string path_text(const WaitAnalysis& analysis, std::uint32_t path) {
   std::vector<std::uint32_t> steps;
   for (; path != kNone && path != 0; path = analysis.paths[path].parent)
     steps.push_back(path);
-  if (steps.empty()) return analysis.program.empty() ? "program" : analysis.program;
+  if (steps.empty())
+    return analysis.program.empty()
+               ? "program"
+               : analysis.program.substr(analysis.program.rfind('/') + 1);
   std::string text;
   for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
     const WaitAnalysis::Path& at = analysis.paths[*step];

@@ -2,7 +2,8 @@
 //
 // Place in the flow: ARCHITECTURE.md, step 14; `refrain analyze` prints them. Thread-safety: pure.
 // A finding is a metric at a call path, over all locations. Where a special case (wrong order) explains most of it, that
-// is the finding. Units: seconds.
+// is the finding. Idle threads are one only where no MPI call waits meanwhile, and not while MPI starts and ends.
+// Units: seconds.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +20,9 @@ struct Finding {
   std::uint32_t path = 0;
   double seconds = 0;  // of all locations
   double share = 0;    // of the time of all locations
-  std::string file;    // empty: not known
+  double idle_seconds =
+      0;  // of a wait in MPI: of worker threads that had nothing to do meanwhile, not in `seconds`
+  std::string file;  // empty: not known
   std::uint32_t line = 0;
   struct Rank {
     std::uint32_t process = 0;

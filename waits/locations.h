@@ -45,6 +45,7 @@ struct LocationState {
     Ticks& from = stack.empty() || path() >= own.size() ? outside : own[path()];
     const Ticks taken = std::min(ticks, from);
     from -= taken;
+    if (!stack.empty()) stack.back().inside += taken;
     return taken;
   }
 };

@@ -166,6 +166,9 @@ class MadeUpTrace {
     return analysis_of(replay, patterns.tree());
   }
 
+  // To leave some out, or move them.
+  std::vector<reader::TraceEvent>& events() { return events_; }
+
   reader::TraceDefinitions d;
 
  private:

@@ -71,7 +71,9 @@ void Replay::account(LocationState& at, std::uint32_t location, Ticks now) {
 void Replay::event(const TraceEvent& event) {
   LocationState& at = locations_[event.location];
   if (!at.counts) return;
-  const Ticks now = std::min(event.ticks - std::min(event.ticks, base_), kMostTicks);
+  // A location's time does not run backwards, whatever a damaged archive says: nothing would be charged once only.
+  const Ticks now =
+      std::max(at.last, std::min(event.ticks - std::min(event.ticks, base_), kMostTicks));
   switch (event.kind) {
     case EventKind::kEnter:
       account(at, event.location, now);

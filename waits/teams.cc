@@ -101,6 +101,7 @@ void Teams::join(std::uint32_t location, Ticks time) {
     LocationState& at = locations_[member.location];
     if (!member.left || member.path == kNone || at.off || member.leave > time) continue;
     if (member.location == location) {
+      if (at.changed != member.leave) continue;  // a fork or join is missing
       const Ticks moved = at.withdraw(time - member.leave);
       patterns_.severities().add(location, member.path, kOmpManagement, moved);
     } else if (at.stack.empty() && at.changed == member.leave) {

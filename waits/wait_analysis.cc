@@ -97,10 +97,14 @@ class Builder {
       const std::uint32_t region = paths[path].region;
       exclusive[region == kNone ? kExecution : replay_.kinds()[region].metric] += own;
       if (path < at.skipped.size()) exclusive[kSkipped] += at.skipped[path];
-      // Patterns charge to what contains them. Their severities are never more than that.
-      for (std::uint32_t metric = metrics - 1; metric >= kBaseMetrics; --metric) {
+      // Patterns charge to what contains them: from parents to children, so that what is cut off is so below, too.
+      std::vector<Ticks> severity = exclusive;
+      for (std::uint32_t metric = kBaseMetrics; metric < metrics; ++metric) {
         Ticks& parent = exclusive[out_.tree.parents[metric]];
-        parent -= std::min(parent, found(metric, path));
+        const Ticks taken = std::min(parent, severity[metric]);
+        out_.overcharged += severity[metric] - taken;
+        parent -= taken;
+        exclusive[metric] = taken;
       }
       for (std::uint32_t metric = 0; metric < metrics; ++metric)
         add(metric, global[path], location, exclusive[metric]);

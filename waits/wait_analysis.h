@@ -58,6 +58,8 @@ struct WaitAnalysis {
   std::vector<Location> locations;
   std::vector<std::vector<Row>> values;  // by metric and path
   Problems problems;
+  Ticks overcharged =
+      0;  // by patterns, more than what contains them has; cut off. 0, or a pattern is wrong
 
   double seconds(double ticks) const { return ticks / ticks_per_second; }
   // Of a metric with its children: at a call path, and over all of them.

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "analysis/archive_info.h"
 #include "analysis/event_summary.h"
@@ -12,6 +13,8 @@
 #include "test/fuzz/fuzz.h"
 #include "test/support/files.h"
 #include "test/support/leaks.h"
+#include "tools/command/analyze_output.h"
+#include "waits/wait_analysis.h"
 #include "writer/convert/convert.h"
 
 namespace {
@@ -61,6 +64,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   fuzz::require(fuzz::one_line(profiled), "an error is one line", profiled);
   const std::string summarized = analysis::summarize_events(archive.string()).error;
   fuzz::require(fuzz::one_line(summarized), "an error is one line", summarized);
+  const waits::WaitAnalysis waited = waits::analyze_archive(archive.string());
+  fuzz::require(fuzz::one_line(waited.error), "an error is one line", waited.error);
+  if (waited.error.empty()) {
+    fuzz::require(waited.overcharged == 0, "no wait is more than what contains it");
+    fuzz::require(!tools::analysis_screen(waited, {.width = 80, .all = true}).empty(),
+                  "text of an analysis");
+    fuzz::require(nlohmann::json::accept(tools::analysis_json(waited)),
+                  "JSON of an analysis");
+  }
   for (const auto& entry : fs::directory_iterator(folder.path()))
     fuzz::require(entry.path().filename().string().starts_with("archive"),
                   "nothing is written anywhere else", entry.path().string());

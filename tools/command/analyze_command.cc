@@ -18,11 +18,14 @@ void AnalyzeCommand::add_options(CLI::App& app) {
       ->required();
   app.add_flag("--all", all_, "all findings and all metrics");
   app.add_flag("--json", json_, "metrics and findings, as JSON");
-  auto* cube = app.add_option("--cube", cube_file_,
-                              "where the severities go, for Cube's tools (.cubex); "
-                              "default: analysis.cubex beside the trace")
-                   ->type_name("FILE");
+  auto* cube =
+      app.add_option("--cube", cube_file_,
+                     "where the severities go, for Cube's tools (.cubex); "
+                     "default: analysis.cubex beside the trace, replaced if it exists")
+          ->type_name("FILE");
   app.add_flag("--no-cube", no_cube_, "write no such file")->excludes(cube);
+  app.add_flag("--overwrite", overwrite_, "replace an existing file of --cube")
+      ->needs(cube);
   app.add_flag("--quiet", quiet_, "print no progress");
 }
 
@@ -42,6 +45,8 @@ int AnalyzeCommand::run() {
       !std::filesystem::exists(folder / "traces.otf2", error))
     return fail("'" + archive_ + "' is a recording without an archive: 'refrain recover " +
                 archive_ + "' makes the archive");
+  if (!cube_file_.empty() && !overwrite_ && std::filesystem::exists(cube_file_, error))
+    return fail("'" + cube_file_ + "' exists; --overwrite replaces it");
   ProgressBar bar("reading " + archive_, "events");
   reader::Progress progress;
   if (!quiet_)
@@ -61,7 +66,11 @@ int AnalyzeCommand::run() {
   const std::string file = cube_file();
   if (file.empty()) return kDone;
   const std::string wrong = cube::write_cubex(waits::experiment_of(analysis), file);
-  return wrong.empty() ? kDone : fail(wrong);
+  if (wrong.empty()) return kDone;
+  if (!cube_file_.empty()) return fail(wrong);
+  // Archives of others are often read-only.
+  std::fprintf(stderr, "refrain: %s; --cube writes it elsewhere\n", wrong.c_str());
+  return kDone;
 }
 
 }  // namespace refrain::tools

@@ -20,6 +20,7 @@ class AnalyzeCommand final : public Subcommand {
   std::string archive_;
   std::string cube_file_;  // empty: beside the trace
   bool no_cube_ = false;
+  bool overwrite_ = false;
   bool json_ = false;
   bool all_ = false;
   bool quiet_ = false;

@@ -33,10 +33,10 @@ double all_seconds(const WaitAnalysis& analysis) {
 }
 
 // Words that fit a line, further lines indented.
-void wrap(std::vector<std::string>& out, const std::string& text, std::size_t indent,
-          std::size_t width) {
+void wrap(std::vector<std::string>& out, const std::string& text, std::size_t first,
+          std::size_t indent, std::size_t width) {
   width = std::max<std::size_t>(width, indent + 40);
-  std::string line(indent, ' ');
+  std::string line(first, ' ');
   bool empty = true;
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = std::min(text.find(' ', at), text.size());
@@ -54,8 +54,25 @@ void wrap(std::vector<std::string>& out, const std::string& text, std::size_t in
   if (!empty) out.push_back(line);
 }
 
-std::string place_text(const Finding& finding) {
-  return finding.file.empty() ? "" : fmt::format(", {}:{}", finding.file, finding.line);
+// Where the call path does not end with it.
+std::string where_text(const WaitAnalysis& analysis, const Finding& finding) {
+  const std::string path = waits::path_text(analysis, finding.path);
+  const std::string place = fmt::format("{}:{}", finding.file, finding.line);
+  if (finding.file.empty() || path.find(place) != std::string::npos) return path;
+  return path + ", " + place;
+}
+
+// "by ranks 0-3, most of it by rank 2", where one has more than its share.
+std::string who_text(const WaitAnalysis& analysis, const Finding& finding) {
+  std::string text = waits::ranks_text(analysis, finding);
+  if (finding.ranks.size() < 2) return text;
+  const Finding::Rank& most = finding.ranks.front();
+  const double mean = finding.seconds / static_cast<double>(finding.ranks.size());
+  if (most.seconds < 1.2 * mean) return text;
+  Finding one;
+  one.ranks = {most};
+  return text + fmt::format(", most by {} ({})", waits::ranks_text(analysis, one),
+                            time_text(most.seconds));
 }
 
 void add_findings(std::vector<std::string>& out, const WaitAnalysis& analysis,
@@ -78,13 +95,15 @@ void add_findings(std::vector<std::string>& out, const WaitAnalysis& analysis,
     wrap(out,
          fmt::format("{}. {}: {} lost, {:.1f} % of the time of all threads, by {}.",
                      ++number, metric.title, time_text(finding.seconds),
-                     100 * finding.share, waits::ranks_text(analysis, finding)),
-         0, options.width);
-    wrap(out,
-         fmt::format("In {}{}.", waits::path_text(analysis, finding.path),
-                     place_text(finding)),
-         3, options.width);
-    wrap(out, metric.cause, 3, options.width);
+                     100 * finding.share, who_text(analysis, finding)),
+         0, 3, options.width);
+    wrap(out, fmt::format("In {}.", where_text(analysis, finding)), 3, 3, options.width);
+    if (finding.idle_seconds != 0)
+      wrap(out,
+           fmt::format("Meanwhile threads without work lose {}.",
+                       time_text(finding.idle_seconds)),
+           3, 3, options.width);
+    wrap(out, metric.cause, 3, 3, options.width);
   }
 }
 
@@ -110,7 +129,7 @@ std::vector<std::string> remarks(const WaitAnalysis& analysis) {
   const double skipped = analysis.total(waits::kSkipped);
   if (analysis.problems.gaps != 0)
     lines.push_back(fmt::format(
-        "The events of {:.1f} % of the time are not in the archive ({} gaps): severities are those seen in what was "
+        "The events of {:.1f} % of the time are not in the archive ({} gaps): waits are those seen in what was "
         "written, not estimates of the whole run",
         100 * skipped / std::max(1.0, analysis.total(waits::kTime)),
         analysis.problems.gaps));
@@ -132,6 +151,7 @@ json finding_json(const WaitAnalysis& analysis, const Finding& finding) {
           {"title", metric.title},
           {"seconds", finding.seconds},
           {"share", finding.share},
+          {"idle_seconds", finding.idle_seconds},
           {"call_path", waits::path_text(analysis, finding.path)},
           {"file", finding.file.empty() ? json() : json(finding.file)},
           {"line", finding.file.empty() ? json() : json(finding.line)},
@@ -153,7 +173,7 @@ std::vector<std::string> analysis_screen(const WaitAnalysis& analysis,
       analysis.locations.size(), time_text(all_seconds(analysis)), analysis.events));
   for (const std::string& remark : remarks(analysis)) {
     std::vector<std::string> lines;
-    wrap(lines, remark + ".", 13, options.width);
+    wrap(lines, remark + ".", 13, 13, options.width);
     lines.front().replace(0, 4, "Note");
     out.insert(out.end(), lines.begin(), lines.end());
   }

@@ -1,0 +1,102 @@
+#include "waits/findings.h"
+
+#include <catch2/catch.hpp>
+
+#include "waits/made_up_trace.h"
+
+namespace refrain::waits {
+namespace {
+
+using reader::EventKind;
+
+const Finding* of(const std::vector<Finding>& findings, const WaitAnalysis& result,
+                  const std::string& metric) {
+  for (const Finding& each : findings)
+    if (result.tree.metrics[each.metric].name == metric) return &each;
+  return nullptr;
+}
+
+}  // namespace
+
+TEST_CASE("Waits: findings - the most time first, with its ranks and its place") {
+  MadeUpTrace trace(3);
+  for (std::uint32_t rank = 0; rank < 3; ++rank) trace.enter(rank, 0, rMain);
+  trace.receive(1, 100, 460, 0);
+  trace.send(0, 400, 450, 1);
+  for (std::uint32_t rank = 0; rank < 3; ++rank)
+    trace.collective(rank, 500 + 40 * rank, 600, rBarrier, OTF2_COLLECTIVE_OP_BARRIER);
+  for (std::uint32_t rank = 0; rank < 3; ++rank) trace.leave(rank, 700, rMain);
+  const WaitAnalysis result = trace.analyze();
+  const std::vector<Finding> findings = findings_of(result, 0.01);
+  REQUIRE(findings.size() >= 2);
+  const Finding& first = findings[0];
+  CHECK(result.tree.metrics[first.metric].name == "mpi_latesender");
+  CHECK(first.seconds == Approx(300e-6));
+  CHECK(first.share == Approx(300.0 / 2100));
+  CHECK(first.file == "p.c");
+  CHECK(first.line == 7);
+  CHECK(path_text(result, first.path) == "main > MPI_Recv");
+  CHECK(ranks_text(result, first) == "rank 1");
+  const Finding* barrier = of(findings, result, "mpi_barrier_wait");
+  REQUIRE(barrier != nullptr);
+  CHECK(ranks_text(result, *barrier) == "ranks 0-1");
+  CHECK(barrier->ranks[0].process == 0);
+  CHECK(barrier->ranks[0].seconds == Approx(80e-6));
+  CHECK(barrier->ranks[1].seconds == Approx(40e-6));
+}
+
+TEST_CASE("Waits: findings - none of less than the least share") {
+  MadeUpTrace trace(2);
+  trace.receive(1, 100, 460, 0);
+  trace.send(0, 400, 450, 1);
+  const WaitAnalysis result = trace.analyze();
+  CHECK(of(findings_of(result, 0.1), result, "mpi_latesender") != nullptr);
+  CHECK(findings_of(result, 0.9).empty());
+}
+
+TEST_CASE("Waits: findings - wrong order is said instead of late sender") {
+  MadeUpTrace trace(2);
+  trace.send(0, 200, 210, 1, 1);
+  trace.send(0, 400, 410, 1, 2);
+  trace.receive(1, 100, 420, 0, 2);
+  trace.receive(1, 430, 440, 0, 1);
+  const WaitAnalysis result = trace.analyze();
+  REQUIRE(total(result, "mpi_lswo_same") > 0);
+  const std::vector<Finding> findings = findings_of(result, 0.01);
+  CHECK(of(findings, result, "mpi_lswo_same") != nullptr);
+  CHECK(of(findings, result, "mpi_latesender") == nullptr);
+}
+
+TEST_CASE(
+    "Waits: findings - idle threads belong to the MPI call that waits, and not to MPI_Init") {
+  MadeUpTrace trace(2, 2);
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    trace.enter(rank, 0, rMain);
+    trace.region(rank, 10, 100, rInit);
+    trace.add(rank, 100, EventKind::kThreadFork);
+    for (std::uint32_t thread = 0; thread < 2; ++thread) {
+      trace.team_begin({rank, thread}, 100);
+      trace.region({rank, thread}, 100, 120, rParallel);
+      trace.team_end({rank, thread}, 120);
+    }
+    trace.add(rank, 120, EventKind::kThreadJoin);
+  }
+  trace.receive(1, 200, 1000, 0);
+  trace.send(0, 900, 910, 1);
+  for (std::uint32_t rank = 0; rank < 2; ++rank) trace.leave(rank, 1000, rMain);
+  const WaitAnalysis result = trace.analyze();
+  const std::vector<Finding> findings = findings_of(result, 0);
+  const Finding* wait = of(findings, result, "mpi_latesender");
+  REQUIRE(wait != nullptr);
+  CHECK(wait->seconds == Approx(700e-6));
+  CHECK(wait->idle_seconds == Approx(800e-6));
+  for (const Finding& each : findings)
+    if (result.tree.metrics[each.metric].name == "omp_idle_threads") {
+      const std::string path = path_text(result, each.path);
+      CAPTURE(path);
+      CHECK(path.find("MPI_Init") == std::string::npos);
+      CHECK(path.find("MPI_Recv") == std::string::npos);
+    }
+}
+
+}  // namespace refrain::waits

@@ -1,0 +1,203 @@
+// What holds of every analysis, of made-up programs that are drawn by chance (of fixed seeds), whole and with events
+// missing.
+#include <catch2/catch.hpp>
+#include <random>
+
+#include "waits/findings.h"
+#include "waits/made_up_trace.h"
+
+namespace refrain::waits {
+namespace {
+
+using reader::EventKind;
+
+// Ranks that work, send, synchronize and fork, each with a clock of its own. `as`: the rank that plays each part.
+class DrawnProgram {
+ public:
+  DrawnProgram(std::uint32_t seed, std::uint32_t ranks, std::uint32_t threads,
+               std::vector<std::uint32_t> as)
+      : trace_(ranks, threads),
+        ranks_(ranks),
+        threads_(threads),
+        as_(std::move(as)),
+        random_(seed),
+        now_(ranks, 10) {
+    for (std::uint32_t i = 0; i < ranks; ++i) trace_.enter(as_[i], 10, rMain);
+  }
+
+  MadeUpTrace& run(int steps) {
+    for (int i = 0; i < steps; ++i) step();
+    for (std::uint32_t i = 0; i < ranks_; ++i)
+      trace_.leave(as_[i], now_[i] + 1 + draw(50), rMain);
+    return trace_;
+  }
+
+ private:
+  std::uint64_t draw(std::uint64_t below) { return random_() % below; }
+  std::uint64_t latest() const { return *std::ranges::max_element(now_); }
+
+  void step() {
+    for (std::uint64_t& each : now_) each += 1 + draw(200);
+    switch (draw(5)) {
+      case 0:
+        return collective(rBarrier, OTF2_COLLECTIVE_OP_BARRIER);
+      case 1:
+        return collective(rAllreduce, OTF2_COLLECTIVE_OP_ALLREDUCE);
+      case 2:
+        return collective(rScan, OTF2_COLLECTIVE_OP_SCAN);
+      case 3:
+        return threads_ > 1 ? parallel() : message();
+      default:
+        return message();
+    }
+  }
+
+  void collective(std::uint32_t region, OTF2_CollectiveOp operation) {
+    const std::uint64_t all_there = latest();
+    for (std::uint32_t i = 0; i < ranks_; ++i) {
+      const std::uint64_t end = all_there + 1 + draw(30);
+      trace_.collective(as_[i], now_[i], end, region, operation);
+      now_[i] = end;
+    }
+  }
+
+  // Half of them by MPI_Irecv and MPI_Wait, a quarter of the blocking sends wait for the receive.
+  void message() {
+    if (ranks_ < 2) return;
+    const auto from = static_cast<std::uint32_t>(draw(ranks_));
+    const auto to = static_cast<std::uint32_t>((from + 1 + draw(ranks_ - 1)) % ranks_);
+    const bool waits = draw(4) == 0;
+    const bool posted_before = draw(2) == 0;
+    const std::uint64_t sent = now_[from], received = std::max(sent, now_[to]) + 3;
+    if (posted_before) {
+      trace_.enter(as_[to], now_[to], rIrecv);
+      trace_.request(as_[to], now_[to], EventKind::kMpiIrecvRequest, ++request_);
+      trace_.leave(as_[to], now_[to] + 1, rIrecv);
+      trace_.enter(as_[to], now_[to] + 1, rWait);
+      trace_.message(as_[to], received, EventKind::kMpiIrecv, as_[from], 0, request_);
+      trace_.leave(as_[to], received, rWait);
+    } else {
+      trace_.receive(as_[to], now_[to], received, as_[from]);
+    }
+    const std::uint64_t send_ends = waits ? std::max(sent, now_[to]) + 2 : sent + 2;
+    trace_.send(as_[from], sent, send_ends, as_[to]);
+    now_[to] = received;
+    now_[from] = send_ends;
+  }
+
+  void parallel() {
+    const auto rank = static_cast<std::uint32_t>(draw(ranks_));
+    const std::uint32_t as = as_[rank];
+    const std::uint64_t fork = now_[rank];
+    std::uint64_t all_there = 0;
+    std::vector<std::uint64_t> arrives;
+    for (std::uint32_t i = 0; i < threads_; ++i) {
+      arrives.push_back(fork + 5 + draw(300));
+      all_there = std::max(all_there, arrives.back());
+    }
+    trace_.add(as, fork, EventKind::kThreadFork);
+    for (std::uint32_t i = 0; i < threads_; ++i) {
+      const std::uint64_t begin = fork + (i == 0 ? 0 : 1 + draw(4));
+      trace_.team_begin({as, i}, begin);
+      trace_.enter({as, i}, begin, rParallel);
+      const std::uint64_t end = all_there + 1 + draw(5);
+      trace_.region({as, i}, arrives[i], end, rImplicit);
+      trace_.leave({as, i}, end, rParallel);
+      trace_.team_end({as, i}, end);
+    }
+    now_[rank] = all_there + 10;
+    trace_.add(as, now_[rank], EventKind::kThreadJoin);
+  }
+
+  MadeUpTrace trace_;
+  std::uint32_t ranks_, threads_;
+  std::vector<std::uint32_t> as_;
+  std::mt19937 random_;
+  std::vector<std::uint64_t> now_;
+  std::uint64_t request_ = 0;
+};
+
+std::vector<std::uint32_t> in_order(std::uint32_t ranks) {
+  std::vector<std::uint32_t> as(ranks);
+  for (std::uint32_t i = 0; i < ranks; ++i) as[i] = i;
+  return as;
+}
+
+void check(const WaitAnalysis& result) {
+  // By no pattern was more charged than what contains it has.
+  CHECK(result.overcharged == 0);
+  double time = 0;
+  for (const WaitAnalysis::Location& each : result.locations) {
+    const WaitAnalysis::Process& process = result.processes[each.process];
+    time += static_cast<double>(process.end - process.begin);
+  }
+  CHECK(result.total(kTime) == time);
+  double exclusive = 0;
+  for (const auto& rows : result.values)
+    for (const auto& row : rows)
+      for (const Ticks each : row) exclusive += static_cast<double>(each);
+  CHECK(exclusive == time);
+  for (std::uint32_t metric = 1; metric < result.tree.metrics.size(); ++metric)
+    CHECK(result.total(metric) <= result.total(result.tree.parents[metric]));
+  double before = 1e300;
+  for (const Finding& finding : findings_of(result, 0)) {
+    CHECK(finding.seconds > 0);
+    CHECK(finding.seconds <= before);
+    before = finding.seconds;
+  }
+}
+
+}  // namespace
+
+TEST_CASE("Waits: invariants - all time is charged once, a child is at most its parent") {
+  double late_senders = 0, barriers = 0, threads_waited = 0;
+  for (std::uint32_t seed = 0; seed < 60; ++seed) {
+    CAPTURE(seed);
+    const std::uint32_t ranks = 1 + seed % 4, threads = 1 + seed % 3;
+    DrawnProgram program(seed, ranks, threads, in_order(ranks));
+    const WaitAnalysis result = program.run(40).analyze();
+    check(result);
+    CHECK(result.problems.lines(1e6).empty());
+    late_senders += total(result, "mpi_latesender");
+    barriers += total(result, "mpi_barrier_wait");
+    threads_waited += total(result, "omp_ibarrier_wait");
+  }
+  CHECK(late_senders > 0);
+  CHECK(barriers > 0);
+  CHECK(threads_waited > 0);
+}
+
+TEST_CASE("Waits: invariants - also where events are missing, in each order of times") {
+  for (std::uint32_t seed = 0; seed < 60; ++seed) {
+    CAPTURE(seed);
+    const std::uint32_t ranks = 1 + seed % 4, threads = 1 + seed % 3;
+    DrawnProgram program(seed, ranks, threads, in_order(ranks));
+    MadeUpTrace& trace = program.run(40);
+    std::mt19937 random(seed);
+    std::erase_if(trace.events(),
+                  [&](const reader::TraceEvent&) { return random() % 10 == 0; });
+    for (reader::TraceEvent& event : trace.events())
+      if (random() % 20 == 0) event.ticks -= std::min<std::uint64_t>(event.ticks, 90);
+    check(trace.analyze());
+  }
+}
+
+TEST_CASE("Waits: invariants - ranks that change places change their severities") {
+  for (std::uint32_t seed = 0; seed < 30; ++seed) {
+    CAPTURE(seed);
+    const std::uint32_t ranks = 2 + seed % 3;
+    std::vector<std::uint32_t> as = in_order(ranks);
+    std::ranges::rotate(as, as.begin() + 1);
+    DrawnProgram one(seed, ranks, 1, in_order(ranks)), other(seed, ranks, 1, as);
+    const WaitAnalysis a = one.run(40).analyze(), b = other.run(40).analyze();
+    for (const MetricInfo& metric : a.tree.metrics) {
+      // A scan waits for the ranks below, so who is below matters.
+      if (metric.name == "mpi_earlyscan" || metric.name == "mpi_collective") continue;
+      CAPTURE(metric.name);
+      for (std::uint32_t i = 0; i < ranks; ++i)
+        CHECK(of_location(a, metric.name, i) == of_location(b, metric.name, as[i]));
+    }
+  }
+}
+
+}  // namespace refrain::waits
