@@ -22,6 +22,7 @@ struct Call {
   Ticks leave = 0;
   std::uint32_t metric = kExecution;  // of its time
   Ticks left_over = 0;                // of its own time, what no pattern has explained yet
+  Ticks own = 0;                      // its time without the regions inside it
   bool multiple = false;              // MPI_Waitall, MPI_Waitany, MPI_Waitsome
   bool test = false;                  // MPI_Test and its like: it does not wait
 

@@ -32,8 +32,11 @@ struct LocationState {
   Ticks changed = 0;  // latest enter, leave, or end of a gap
   Ticks outside = 0;
   std::vector<Frame> stack;
-  std::vector<Ticks> own;      // by path
-  std::vector<Ticks> skipped;  // likewise
+  std::vector<Ticks> own;             // by path
+  std::vector<Ticks> skipped;         // likewise
+  std::vector<std::uint64_t> visits;  // likewise
+  std::vector<std::uint64_t>
+      squares;  // likewise: of their own times, scaled as Severities does
 
   std::uint32_t path() const { return stack.empty() ? base : stack.back().path; }
   static void add(std::vector<Ticks>& row, std::uint32_t path, Ticks ticks) {

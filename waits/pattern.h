@@ -52,7 +52,7 @@ class Pattern {
 
  protected:
   void charge(std::uint32_t location, std::uint32_t path, Ticks ticks);
-  void charge(const Call& call, Ticks ticks) { charge(call.location, call.path, ticks); }
+  void charge(const Call& call, Ticks ticks);
   PatternSet& others() { return *set_; }
 
  private:
@@ -108,6 +108,11 @@ class PatternSet {
 
 inline void Pattern::charge(std::uint32_t location, std::uint32_t path, Ticks ticks) {
   set_->severities().add(location, path, number_, ticks);
+}
+
+inline void Pattern::charge(const Call& call, Ticks ticks) {
+  charge(call.location, call.path, ticks);
+  set_->severities().add_product(call.location, call.path, number_, ticks, call.own);
 }
 
 // Those of Refrain, in the order of the table.

@@ -32,8 +32,8 @@ std::string Replay::begin(const reader::TraceDefinitions& definitions) {
     if (at.counts && processes_[at.process].primary == kNone)
       processes_[at.process].primary = i;
   }
-  severities_ =
-      std::make_unique<Severities>(locations_.size(), patterns_.tree().metrics.size());
+  severities_ = std::make_unique<Severities>(
+      locations_.size(), patterns_.tree().metrics.size(), definitions.ticks_per_second);
   patterns_.charge_to(*severities_);
   messages_.reserve(processes_.size());
   for (std::uint32_t i = 0; i < processes_.size(); ++i)
@@ -207,7 +207,10 @@ void Replay::pop(LocationState& at, std::uint32_t location, Ticks now) {
             .multiple = kind.multiple,
             .test = kind.test};
   const Ticks duration = now - std::min(now, frame.enter);
-  call.left_over = duration - std::min(duration, frame.inside);
+  call.own = call.left_over = duration - std::min(duration, frame.inside);
+  const std::uint64_t scaled = severities_->scaled(call.own);
+  LocationState::add(at.visits, frame.path, 1);
+  LocationState::add(at.squares, frame.path, scaled * scaled);
   if (kind.special == RegionKind::Special::kParallel) teams_->leave_parallel(location, now);
   at.stack.pop_back();
   if (!at.stack.empty()) at.stack.back().inside += duration;

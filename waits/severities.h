@@ -6,6 +6,7 @@
 // Cost: O(1); memory for the metrics that occur, by call path and location.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -16,8 +17,12 @@ namespace refrain::waits {
 
 class Severities {
  public:
-  Severities(std::size_t locations, std::size_t metrics)
-      : metrics_(metrics), rows_(locations * metrics) {}
+  Severities(std::size_t locations, std::size_t metrics,
+             std::uint64_t ticks_per_second = 1'000'000)
+      : metrics_(metrics), rows_(locations * metrics), products_(locations * metrics) {
+    const std::uint64_t per_microsecond = ticks_per_second / 1'000'000;
+    while (shift_ < 40 && Ticks{2} << shift_ <= per_microsecond) ++shift_;
+  }
 
   void add(std::uint32_t location, std::uint32_t path, std::uint32_t metric, Ticks ticks) {
     if (ticks == 0) return;
@@ -25,6 +30,24 @@ class Severities {
     if (path >= row.size()) row.resize(std::size_t{path} + 1);
     row[path] += ticks;
   }
+  // The product of a call's own time and what of it is charged: how the two depend on each other.
+  void add_product(std::uint32_t location, std::uint32_t path, std::uint32_t metric,
+                   Ticks ticks, Ticks own) {
+    if (ticks == 0) return;
+    std::vector<std::uint64_t>& row = products_[location * metrics_ + metric];
+    if (path >= row.size()) row.resize(std::size_t{path} + 1);
+    row[path] += scaled(ticks) * scaled(own);
+  }
+  // About microseconds, at most a minute, so that sums of products are integers of 64 bits.
+  std::uint64_t scaled(Ticks ticks) const {
+    return std::min(ticks >> shift_, Ticks{1} << 26);
+  }
+  double ticks_of_scaled() const { return static_cast<double>(Ticks{1} << shift_); }
+  const std::vector<std::uint64_t>& products(std::uint32_t location,
+                                             std::uint32_t metric) const {
+    return products_[location * metrics_ + metric];
+  }
+
   // By call path; may be shorter than there are.
   const std::vector<Ticks>& of(std::uint32_t location, std::uint32_t metric) const {
     return rows_[location * metrics_ + metric];
@@ -32,7 +55,9 @@ class Severities {
 
  private:
   std::size_t metrics_;
+  unsigned shift_ = 0;
   std::vector<std::vector<Ticks>> rows_;
+  std::vector<std::vector<std::uint64_t>> products_;
 };
 
 }  // namespace refrain::waits

@@ -23,14 +23,20 @@ class Builder {
     const auto command = definitions_.properties.find("REFRAIN::COMMAND");
     if (command != definitions_.properties.end())
       out_.program = command->second.substr(0, command->second.find(' '));
-    for (const reader::RegionInfo& region : definitions_.regions)
-      out_.regions.push_back(
-          {region.name, region.file, region.line, region.role, region.paradigm});
+    for (std::size_t i = 0; i < definitions_.regions.size(); ++i) {
+      const reader::RegionInfo& region = definitions_.regions[i];
+      out_.regions.push_back({region.name, region.file, region.line, region.role,
+                              region.paradigm, replay_.kinds()[i].metric});
+    }
+    out_.unit = replay_.severities().ticks_of_scaled();
     out_.paths.push_back({});
     for (std::uint32_t i = 0; i < definitions_.processes.size(); ++i) add_process(i);
     add_locations();
     out_.values.resize(out_.tree.metrics.size());
     for (auto& rows : out_.values) rows.resize(out_.paths.size());
+    out_.products = out_.values;
+    out_.calls.assign(out_.paths.size(),
+                      std::vector<WaitAnalysis::Calls>(out_.locations.size()));
     for (std::size_t i = 0; i < shown_.size(); ++i) add_values(i);
     return std::move(out_);
   }
@@ -72,9 +78,10 @@ class Builder {
       }
   }
 
-  void add(std::uint32_t metric, std::uint32_t path, std::size_t location, Ticks ticks) {
+  void add(std::vector<std::vector<WaitAnalysis::Row>>& table, std::uint32_t metric,
+           std::uint32_t path, std::size_t location, Ticks ticks) {
     if (ticks == 0) return;
-    WaitAnalysis::Row& row = out_.values[metric][path];
+    WaitAnalysis::Row& row = table[metric][path];
     if (row.empty()) row.resize(out_.locations.size());
     row[location] += ticks;
   }
@@ -107,10 +114,19 @@ class Builder {
         exclusive[metric] = taken;
       }
       for (std::uint32_t metric = 0; metric < metrics; ++metric)
-        add(metric, global[path], location, exclusive[metric]);
+        add(out_.values, metric, global[path], location, exclusive[metric]);
+      WaitAnalysis::Calls& calls = out_.calls[global[path]][location];
+      calls.own += own;
+      if (path < at.visits.size()) calls.visits += at.visits[path];
+      if (path < at.squares.size()) calls.squares += at.squares[path];
+      for (std::uint32_t metric = kBaseMetrics; metric < metrics; ++metric) {
+        const auto& row = replay_.severities().products(shown_[location], metric);
+        if (path < row.size())
+          add(out_.products, metric, global[path], location, row[path]);
+      }
     }
     const bool primary = shown_[location] == process.primary;
-    add(primary ? kExecution : kTime, 0, location, at.outside);
+    add(out_.values, primary ? kExecution : kTime, 0, location, at.outside);
   }
 
   Replay& replay_;
@@ -149,6 +165,11 @@ WaitAnalysis analysis_of(Replay& replay, const MetricTree& tree) {
 }
 
 WaitAnalysis analyze_archive(const std::string& archive, const reader::Progress& progress) {
+  return analyze_archive(archive, progress, {});
+}
+
+WaitAnalysis analyze_archive(const std::string& archive, const reader::Progress& progress,
+                             const Between& between) {
   WaitAnalysis failed;
   reader::ArchiveStream stream;
   failed.error = stream.open(archive);
@@ -161,7 +182,9 @@ WaitAnalysis analyze_archive(const std::string& archive, const reader::Progress&
   }
   PatternSet patterns(all_patterns());
   Replay replay(patterns);
-  failed.error = stream.run(replay, progress);
+  const std::unique_ptr<reader::TraceSink> first = between ? between(replay) : nullptr;
+  failed.error =
+      stream.run(first ? *first : static_cast<reader::TraceSink&>(replay), progress);
   if (!failed.error.empty()) return failed;
   WaitAnalysis result = analysis_of(replay, patterns.tree());
   result.events = stream.events();

@@ -8,6 +8,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -24,8 +26,9 @@ struct WaitAnalysis {
     std::string name;
     std::string file;
     std::uint32_t line = 0;
-    std::uint32_t role = 0;      // OTF2_RegionRole
-    std::uint32_t paradigm = 0;  // OTF2_Paradigm
+    std::uint32_t role = 0;             // OTF2_RegionRole
+    std::uint32_t paradigm = 0;         // OTF2_Paradigm
+    std::uint32_t metric = kExecution;  // of its time
   };
   struct Path {
     std::uint32_t parent = kNone;
@@ -44,6 +47,20 @@ struct WaitAnalysis {
     std::uint32_t number = 0;  // in its process
   };
   using Row = std::vector<Ticks>;  // by location; empty: nothing
+  // Of the calls of a path on a location: how many, their own time, and its squares in units of `unit`.
+  struct Calls {
+    std::uint64_t visits = 0;
+    Ticks own = 0;
+    std::uint64_t squares = 0;
+  };
+
+  // Of the whole run, in seconds over all paths and locations, with the metric's children (estimates.h).
+  struct Estimate {
+    double seen = 0;
+    double whole = 0;
+    double least = 0;
+    double most = 0;
+  };
 
   std::string error;
   std::string program;
@@ -56,7 +73,13 @@ struct WaitAnalysis {
   std::vector<Path> paths;
   std::vector<Process> processes;
   std::vector<Location> locations;
-  std::vector<std::vector<Row>> values;  // by metric and path
+  std::vector<std::vector<Row>> values;   // by metric and path
+  std::vector<std::vector<Calls>> calls;  // by path and location
+  std::vector<std::vector<Row>>
+      products;     // as values: of own time and time charged, in unit^2
+  double unit = 1;  // ticks
+  std::vector<Estimate>
+      estimates;  // by metric; none: all is written, or there is no summary
   Problems problems;
   Ticks overcharged =
       0;  // by patterns, more than what contains them has; cut off. 0, or a pattern is wrong
@@ -69,6 +92,10 @@ struct WaitAnalysis {
 
 WaitAnalysis analyze_archive(const std::string& archive,
                              const reader::Progress& progress = {});
+// The same as if what the sink between them leaves out had not been written.
+using Between = std::function<std::unique_ptr<reader::TraceSink>(reader::TraceSink&)>;
+WaitAnalysis analyze_archive(const std::string& archive, const reader::Progress& progress,
+                             const Between& between);
 // The same of a replay that has finished.
 WaitAnalysis analysis_of(Replay& replay, const MetricTree& tree);
 

@@ -8,6 +8,7 @@
 #include "tools/command/analyze_output.h"
 #include "tools/command/progress_bar.h"
 #include "tools/command/terminal.h"
+#include "tools/command/whole_run.h"
 #include "waits/wait_analysis.h"
 #include "waits/wait_experiment.h"
 
@@ -26,6 +27,11 @@ void AnalyzeCommand::add_options(CLI::App& app) {
   app.add_flag("--no-cube", no_cube_, "write no such file")->excludes(cube);
   app.add_flag("--overwrite", overwrite_, "replace an existing file of --cube")
       ->needs(cube);
+  app.add_option("-n,--limit", limit_,
+                 "how good estimates are: those of the same archive without the iterations "
+                 "after the first N, beside its own waits")
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 50))
+      ->excludes(cube);
   app.add_flag("--quiet", quiet_, "print no progress");
 }
 
@@ -51,9 +57,15 @@ int AnalyzeCommand::run() {
   reader::Progress progress;
   if (!quiet_)
     progress = [&bar](std::uint64_t done, std::uint64_t of) { bar.show(done, of); };
-  const waits::WaitAnalysis analysis = waits::analyze_archive(archive_, progress);
+  waits::WaitAnalysis analysis = waits::analyze_archive(archive_, progress);
   bar.remove();
   if (!analysis.error.empty()) return fail(analysis.error);
+  std::string wrong;
+  if (limit_ != 0)
+    wrong = estimate_limited(archive_, limit_, analysis);
+  else if (analysis.problems.gaps != 0)
+    wrong = estimate_whole_run(archive_, analysis);
+  if (!wrong.empty()) return fail(wrong);
   std::string text;
   if (json_) {
     text = analysis_json(analysis);
@@ -64,8 +76,8 @@ int AnalyzeCommand::run() {
   }
   std::fwrite(text.data(), 1, text.size(), stdout);
   const std::string file = cube_file();
-  if (file.empty()) return kDone;
-  const std::string wrong = cube::write_cubex(waits::experiment_of(analysis), file);
+  if (file.empty() || limit_ != 0) return kDone;
+  wrong = cube::write_cubex(waits::experiment_of(analysis), file);
   if (wrong.empty()) return kDone;
   if (!cube_file_.empty()) return fail(wrong);
   // Archives of others are often read-only.

@@ -19,6 +19,7 @@ class AnalyzeCommand final : public Subcommand {
 
   std::string archive_;
   std::string cube_file_;  // empty: beside the trace
+  std::uint64_t limit_ = 0;
   bool no_cube_ = false;
   bool overwrite_ = false;
   bool json_ = false;

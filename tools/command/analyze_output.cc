@@ -107,21 +107,45 @@ void add_findings(std::vector<std::string>& out, const WaitAnalysis& analysis,
   }
 }
 
+// With estimates, what they say of the whole run.
 void add_metrics(std::vector<std::string>& out, const WaitAnalysis& analysis, bool all) {
   const double whole = analysis.total(waits::kTime);
-  out.push_back(fmt::format("{:<58} {:>12} {:>7}", "Metric", "Time", "Share"));
+  const bool estimated = !analysis.estimates.empty();
+  std::string head = fmt::format("{:<58} {:>12} {:>7}", "Metric", "Time", "Share");
+  if (estimated)
+    head += fmt::format(" {:>12} {:>12} {:>12}", "Whole run", "at least", "at most");
+  out.push_back(std::move(head));
   const auto& tree = analysis.tree;
   const auto add = [&](const auto& self, std::uint32_t metric, std::size_t depth) -> void {
     const double total = analysis.total(metric);
-    if (!all && total == 0) return;
+    const WaitAnalysis::Estimate estimate =
+        estimated ? analysis.estimates[metric] : WaitAnalysis::Estimate{};
+    if (!all && total == 0 && estimate.whole == 0) return;
     const std::string name = std::string(2 * depth, ' ') + tree.metrics[metric].name;
-    out.push_back(fmt::format("  {:<56} {:>12} {:>5.1f} %", name,
-                              time_text(analysis.seconds(total)),
-                              whole > 0 ? 100 * total / whole : 0));
+    std::string line =
+        fmt::format("  {:<56} {:>12} {:>5.1f} %", name, time_text(analysis.seconds(total)),
+                    whole > 0 ? 100 * total / whole : 0);
+    if (estimated)
+      line += fmt::format(" {:>12} {:>12} {:>12}", time_text(estimate.whole),
+                          time_text(estimate.least), time_text(estimate.most));
+    out.push_back(std::move(line));
     for (std::uint32_t child = metric + 1; child < tree.parents.size(); ++child)
       if (tree.parents[child] == metric) self(self, child, depth + 1);
   };
   add(add, waits::kTime, 0);
+}
+
+json estimates_json(const WaitAnalysis& analysis) {
+  if (analysis.estimates.empty()) return {};
+  json out = json::object();
+  for (std::size_t i = 0; i < analysis.estimates.size(); ++i) {
+    const WaitAnalysis::Estimate& each = analysis.estimates[i];
+    out[analysis.tree.metrics[i].name] = {{"seen", each.seen},
+                                          {"seconds", each.whole},
+                                          {"least", each.least},
+                                          {"most", each.most}};
+  }
+  return out;
 }
 
 std::vector<std::string> remarks(const WaitAnalysis& analysis) {
@@ -129,10 +153,12 @@ std::vector<std::string> remarks(const WaitAnalysis& analysis) {
   const double skipped = analysis.total(waits::kSkipped);
   if (analysis.problems.gaps != 0)
     lines.push_back(fmt::format(
-        "The events of {:.1f} % of the time are not in the archive ({} gaps): waits are those seen in what was "
-        "written, not estimates of the whole run",
-        100 * skipped / std::max(1.0, analysis.total(waits::kTime)),
-        analysis.problems.gaps));
+        "The events of {:.1f} % of the time are not in the archive ({} gaps): findings and times are those seen in what "
+        "was written{}",
+        100 * skipped / std::max(1.0, analysis.total(waits::kTime)), analysis.problems.gaps,
+        analysis.estimates.empty()
+            ? "; without a summary there is no estimate of the whole run"
+            : "; of the whole run there are estimates and bounds"));
   for (std::string& line : analysis.problems.lines(analysis.ticks_per_second))
     lines.push_back(std::move(line));
   return lines;
@@ -219,6 +245,7 @@ std::string analysis_json(const WaitAnalysis& analysis) {
                  {"events", analysis.events},
                  {"gaps", analysis.problems.gaps},
                  {"metrics", metrics},
+                 {"whole_run", estimates_json(analysis)},
                  {"findings", findings},
                  {"metric_tree", tree},
                  {"locations", locations},

@@ -1,0 +1,43 @@
+#include "tools/command/whole_run.h"
+
+#include <exception>
+
+#include "analysis/skip_plan.h"
+#include "analysis/skipping_sink.h"
+#include "base/archive_files.h"
+
+namespace refrain::tools {
+
+std::string estimate_whole_run(const std::string& archive, waits::WaitAnalysis& written) {
+  try {
+    const auto summaries = base::read_summaries(base::archive_folder(archive));
+    if (!summaries.empty())
+      written.estimates =
+          waits::estimate_waits(written, waits::calls_of(written, summaries));
+  } catch (const std::exception& problem) {
+    return archive + ": " + problem.what();
+  }
+  return {};
+}
+
+std::string estimate_limited(const std::string& archive, std::uint64_t limit,
+                             waits::WaitAnalysis& full) {
+  analysis::PlanSink planner({.limit = limit});
+  reader::ArchiveStream stream;
+  std::string error = stream.open(archive);
+  if (error.empty()) error = stream.run(planner);
+  if (!error.empty()) return error;
+  if (!planner.marks_seen())
+    return archive + ": it has no marks of iterations, so there are none to leave out" +
+           " (Refrain marks the iterations of loops that it detects)";
+  const analysis::SkipPlan plan = planner.take();
+  const waits::WaitAnalysis written =
+      waits::analyze_archive(archive, {}, [&](reader::TraceSink& sink) {
+        return std::make_unique<analysis::SkippingSink>(plan, sink);
+      });
+  if (!written.error.empty()) return written.error;
+  full.estimates = waits::estimate_waits(written, waits::calls_of(written, full));
+  return {};
+}
+
+}  // namespace refrain::tools

@@ -1,0 +1,21 @@
+// What the waits of the whole run were: from an archive's summaries, or, to see how good that is, of an archive that is
+// whole, as if iterations had been left out.
+//
+// Place in the flow: ARCHITECTURE.md, step 14. Thread-safety: as analyze_archive(). Errors: one line.
+// Cost: reads the summaries; estimate_limited() the events twice more.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "waits/estimates.h"
+
+namespace refrain::tools {
+
+// Sets `written.estimates`, if the archive has summaries.
+std::string estimate_whole_run(const std::string& archive, waits::WaitAnalysis& written);
+// Sets `full.estimates` to what they would be, had the iterations after the first `limit` not been written.
+std::string estimate_limited(const std::string& archive, std::uint64_t limit,
+                             waits::WaitAnalysis& full);
+
+}  // namespace refrain::tools

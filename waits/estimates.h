@@ -1,0 +1,40 @@
+// What the waits of a whole run were, of which not all events were written: estimates, and bounds that contain it.
+//
+// Place in the flow: ARCHITECTURE.md, step 14: of wait_analysis.h's result and of what the summaries say of all calls.
+// Thread-safety: pure. Units: seconds, over all call paths and locations, with a metric's children.
+//
+// Of the calls of a path on a location that were not written, the number and the time are known. How much of a call's
+// time was waiting is taken from those written: the straight line of waiting over own time that fits them best, of all
+// locations together, through the mean of each. Metrics without such pairs get the share of their parent that they had.
+// Bounds: what was seen, and all time in calls that can wait in this way.
+// Cost: O(call paths x locations x metrics).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/run_summary.h"
+#include "waits/wait_analysis.h"
+
+namespace refrain::waits {
+
+// All calls of a path on a location, written or not.
+struct AllCalls {
+  std::uint32_t path = kNone;    // of the analysis; kNone: none of them was written
+  std::uint32_t metric = kTime;  // of their own time
+  std::uint32_t location = 0;
+  double visits = 0;
+  double own = 0;  // ticks
+};
+
+// By metric.
+std::vector<WaitAnalysis::Estimate> estimate_waits(const WaitAnalysis& written,
+                                                   const std::vector<AllCalls>& all);
+
+// As the summaries have them; of processes without a summary nothing.
+std::vector<AllCalls> calls_of(const WaitAnalysis& written,
+                               const std::vector<base::RunSummary>& summaries);
+// As a whole archive of the same run has them.
+std::vector<AllCalls> calls_of(const WaitAnalysis& written, const WaitAnalysis& whole);
+
+}  // namespace refrain::waits
