@@ -67,6 +67,11 @@ struct ToRegion {
         index != kNone ? index : static_cast<std::uint32_t>(definitions.regions.size() - 1);
   }
 };
+struct ToGroup {
+  static void set(const TraceDefinitions& definitions, Event& event, std::uint32_t ref) {
+    event.tag = definitions.group_table.of(ref);
+  }
+};
 struct Nowhere {
   template <typename Argument>
   static void set(const TraceDefinitions&, Event&, Argument) {}
@@ -181,7 +186,7 @@ void set_process_callbacks(OTF2_EvtReaderCallbacks* c) {
   SET(RmaWinDestroy, Window);
   SET(RmaCollectiveBegin);
   SET(RmaCollectiveEnd, Op, Tag, Window, Peer, Bytes, Received);
-  SET(RmaGroupSync, Op, Window, Tag);
+  SET(RmaGroupSync, Op, Window, ToGroup);
   SET(RmaRequestLock, Window, Peer, Request, Op);
   SET(RmaAcquireLock, Window, Peer, Request, Op);
   SET(RmaTryLock, Window, Peer, Request, Op);

@@ -26,6 +26,9 @@ class Resolver {
     ranks();
     order();
     comms();
+    for (const auto& [ref, group] : raw_.groups)  // also those that only RMA events name
+      if (group.paradigm == OTF2_PARADIGM_MPI && group.type == OTF2_GROUP_TYPE_COMM_GROUP)
+        out_.group_table.add(ref, group_of(ref));
     for (const auto& [ref, from] : raw_.windows) {
       out_.window_table.add(ref, static_cast<std::uint32_t>(out_.windows.size()));
       out_.windows.push_back({out_.text(from.name), 0, out_.comm_table.of(from.comm)});

@@ -114,7 +114,7 @@ struct TraceDefinitions {
   std::unordered_map<std::uint32_t, NamedInfo> attributes;
   std::unordered_map<std::uint32_t, std::string> places;  // source code locations
   std::vector<MarkerInfo> markers;                        // by time
-  RefTable region_table, comm_table, window_table, parameter_table;
+  RefTable region_table, comm_table, window_table, parameter_table, group_table;
 
   bool is_refrain() const { return properties.contains("REFRAIN::VERSION"); }
   // Recorded by `refrain run --summary-only`: there are no events, and no marks of iterations.

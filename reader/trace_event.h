@@ -16,7 +16,7 @@ inline constexpr std::uint32_t kNone = ~std::uint32_t{0};
 // Kinds by OTF2's names. Meaning of `ref`, `op` and others, where the name does not say it:
 //   Enter, Leave            ref: index of the region (TraceDefinitions::regions)
 //   Mpi*, NonBlocking*, CommCreate   ref: index of the communicator
-//   Rma*                    ref: index of the window
+//   Rma*                    ref: index of the window; RmaGroupSync: tag: index of the group
 //   Thread*Team*, ThreadTask*   ref: index of the communicator; tag: creator; value: number
 //   Parameter*              ref: index of the parameter; value: its bits, or the string
 //   Metric                  ref: reference of class or instance; extras: the values

@@ -207,14 +207,16 @@ enum Kind : std::uint8_t {
   kMpiDone = 54,    // a send (sub 0) or a collective (sub 1) is complete: payload: request
   kMpiTested = 55,  // a request was tested, unsuccessfully: payload: request
   kMpiCancelled = 56,   // a request is cancelled: payload: request
-  kMpiCollective = 57,  // sub: MpiCollective; aux16: comm; aux32: root in it or kMpiNoRoot;
-                        // payload: request << 32 (0: blocking) | number << 1 (31 bits) |
-                        // kMpiWorldwide; then kMpiAmount. `number`: how many collectives
-                        // this process had begun on the communicator before, counted also
-                        // while skipped
-  kMpiRma = 58,         // sub: MpiRma; aux16: window; aux32: target (kMpiRmaComplete: or
-                        // kMpiNoRoot for all); payload: bytes
-  kMpiIo = 59,          // payload: bytes moved
+  kMpiCollective = 57,  // sub: MpiCollective; aux16: comm, or the window of a fence
+  // (kMpiBarrier) or of MPI_Win_free (kMpiDestroyHandle); aux32: root in it or kMpiNoRoot;
+  // payload: request << 32 (0: blocking) | number << 1 (31 bits) |
+  // kMpiWorldwide; then kMpiAmount. `number`: how many collectives
+  // this process had begun on the communicator before, counted also
+  // while skipped
+  kMpiRma = 58,  // sub: MpiRma; aux16: window; aux32: target (or kMpiNoRoot for all;
+                 // kMpiRmaGroupSync: number of the group); payload: bytes
+                 // (kMpiRmaGroupSync: MpiRmaSync; kMpiRmaRequestLock: 1 if exclusive)
+  kMpiIo = 59,   // payload: bytes moved
   // 60..79 are left for MPI, 80..95 for user regions and metrics.
 
   // --- The journal -------------------------------------------------------------------

@@ -62,6 +62,9 @@ enum MpiCommKind : std::uint8_t {
   kMpiCommInter = 3,
   kMpiCommWindow = 4,  // a window of one-sided communication, which has a number as
                        // they do; its parent is its communicator
+  kMpiCommGroup = 5,   // a group of processes that one-sided communication names: no
+                       // communicator, but it has a number as they do. Each process that
+                       // names it records its members
 };
 
 enum MpiRma : std::uint8_t {
@@ -69,6 +72,12 @@ enum MpiRma : std::uint8_t {
   kMpiRmaGet = 1,
   kMpiRmaAtomic = 2,
   kMpiRmaComplete = 3,
+  kMpiRmaGroupSync = 4,  // MPI_Win_start, MPI_Win_post; MPI_Win_complete, MPI_Win_wait
+  kMpiRmaRequestLock = 5,
+  kMpiRmaReleaseLock = 6,
 };
+
+// Payload of kMpiRmaGroupSync, as bits.
+enum MpiRmaSync : std::uint8_t { kMpiRmaSyncProcess = 1, kMpiRmaSyncMemory = 2 };
 
 }  // namespace refrain::spool

@@ -31,6 +31,24 @@ CollectiveKind kind_of(std::uint32_t operation) {
     case OTF2_COLLECTIVE_OP_SCAN:
     case OTF2_COLLECTIVE_OP_EXSCAN:
       return CollectiveKind::kScan;
+    case OTF2_COLLECTIVE_OP_CREATE_HANDLE:
+    case OTF2_COLLECTIVE_OP_CREATE_HANDLE_AND_ALLOCATE:
+      return CollectiveKind::kWindowMade;
+    default:
+      return CollectiveKind::kOther;
+  }
+}
+
+CollectiveKind window_kind_of(std::uint32_t operation) {
+  switch (operation) {
+    case OTF2_COLLECTIVE_OP_BARRIER:
+      return CollectiveKind::kFence;
+    case OTF2_COLLECTIVE_OP_CREATE_HANDLE:
+    case OTF2_COLLECTIVE_OP_CREATE_HANDLE_AND_ALLOCATE:
+      return CollectiveKind::kWindowMade;
+    case OTF2_COLLECTIVE_OP_DESTROY_HANDLE:
+    case OTF2_COLLECTIVE_OP_DESTROY_HANDLE_AND_DEALLOCATE:
+      return CollectiveKind::kWindowFreed;
     default:
       return CollectiveKind::kOther;
   }
@@ -38,6 +56,9 @@ CollectiveKind kind_of(std::uint32_t operation) {
 
 // Waits are part of this one.
 std::uint32_t metric_of(CollectiveKind kind) {
+  if (kind == CollectiveKind::kFence) return kMpiRmaSyncActive;
+  if (kind == CollectiveKind::kWindowMade || kind == CollectiveKind::kWindowFreed)
+    return kMpiMgmtWin;
   if (kind == CollectiveKind::kBarrier) return kMpiSyncCollective;
   const bool life = kind == CollectiveKind::kInit || kind == CollectiveKind::kFinalize;
   return life ? kMpiInitExit : kMpiCollective;
@@ -51,7 +72,8 @@ Collectives::Collectives(const reader::TraceDefinitions& definitions, PatternSet
       patterns_(patterns),
       problems_(problems),
       pending_(definitions.locations.size()),
-      comms_(definitions.comms.size()) {
+      comms_(definitions.comms.size()),
+      windows_(definitions.windows.size()) {
   std::vector<std::uint32_t> ranks;
   for (std::uint32_t i = 0; i < definitions.processes.size(); ++i)
     if (definitions.processes[i].rank != reader::kNone) ranks.push_back(i);
@@ -77,30 +99,68 @@ Collectives::Comm& Collectives::comm_of(std::uint32_t number) {
   return comm;
 }
 
+Collectives::Comm& Collectives::window_of(std::uint32_t number) {
+  Comm& window = windows_[number];
+  if (window.known) return window;
+  const std::uint32_t comm = definitions_.windows[number].comm;
+  std::vector<std::uint32_t> members;
+  if (comm < definitions_.comms.size()) {
+    const reader::CommInfo& info = definitions_.comms[comm];
+    if (!info.self && info.group < definitions_.groups.size())
+      members = definitions_.groups[info.group];
+  }
+  set_members(window, members);
+  window.window = true;
+  return window;
+}
+
+std::uint32_t Collectives::rank_of(const Comm& comm, std::uint32_t process) {
+  const auto own = std::ranges::lower_bound(comm.ranks, std::pair{process, 0U});
+  return own == comm.ranks.end() || own->first != process ? kNone : own->second;
+}
+
+void Collectives::end_on_window(const reader::TraceEvent& event) {
+  if (event.ref >= windows_.size()) {
+    ++problems_.unknown_collectives;
+    return;
+  }
+  const std::uint32_t comm = definitions_.windows[event.ref].comm;
+  if (comm < definitions_.comms.size() && definitions_.comms[comm].self) return;
+  pending_[event.location] = {event.ref, true, kNone, window_kind_of(event.op)};
+}
+
+void Collectives::accessed(std::uint32_t process, std::uint32_t window,
+                           std::uint32_t target, Ticks time) {
+  Ticks& latest = window_of(window).accesses[process][target];
+  latest = std::max(latest, time);
+}
+
 void Collectives::end(const reader::TraceEvent& event) {
   if (event.ref >= comms_.size()) {
     ++problems_.unknown_collectives;
     return;
   }
   if (definitions_.comms[event.ref].self) return;
-  pending_[event.location] = {event.ref, event.peer, kind_of(event.op)};
+  pending_[event.location] = {event.ref, false, event.peer, kind_of(event.op)};
 }
 
 void Collectives::join(const Call& call) {
-  const Pending pending = pending_[call.location];
+  Pending pending = pending_[call.location];
   pending_[call.location] = {};
-  Comm& comm = comm_of(pending.comm);
+  // Handles of communicators are made likewise.
+  if (pending.kind == CollectiveKind::kWindowMade && call.metric != kMpiMgmtWin)
+    pending.kind = CollectiveKind::kOther;
+  Comm& comm = pending.window ? window_of(pending.comm) : comm_of(pending.comm);
   add(comm, call.process, pending.root, pending.kind, call);
 }
 
 void Collectives::add(Comm& comm, std::uint32_t process, std::uint32_t root,
                       CollectiveKind kind, const Call& call) {
-  const auto own = std::ranges::lower_bound(comm.ranks, std::pair{process, 0U});
-  if (own == comm.ranks.end() || own->first != process) {
+  const std::uint32_t rank = rank_of(comm, process);
+  if (rank == kNone) {
     ++problems_.unknown_collectives;
     return;
   }
-  const std::uint32_t rank = own->second;
   const std::uint64_t number = comm.next[rank]++;
   if (number < comm.first) return;  // given up before
   while (number - comm.first >= comm.instances.size()) {
@@ -117,6 +177,13 @@ void Collectives::add(Comm& comm, std::uint32_t process, std::uint32_t root,
   }
   if (instance.kind != kind || instance.root != root) instance.mixed = true;
   instance.members.push_back({call, rank});
+  if (const auto own = comm.accesses.find(process); own != comm.accesses.end()) {
+    instance.accessed.resize(comm.next.size());
+    for (const auto& [target, time] : own->second)
+      if (const std::uint32_t of_target = rank_of(comm, target); of_target != kNone)
+        instance.accessed[of_target] = std::max(instance.accessed[of_target], time);
+    comm.accesses.erase(own);
+  }
   if (instance.members.size() == comm.next.size()) complete(instance);
   while (!comm.instances.empty() && comm.instances.front().done) drop_front(comm);
   while (comm.instances.size() > kMostPending) {
@@ -163,9 +230,14 @@ void Collectives::complete(Instance& instance) {
   for (Member& member : instance.members) {
     if (member.call.metric != metric) member.call.left_over = 0;
     CollectiveMember event{
-        member.call,         instance.kind,         member.rank == instance.root,
-        shared.latest_enter, shared.earliest_leave, shared.root_enter,
-        below_[member.rank]};
+        member.call,
+        instance.kind,
+        member.rank == instance.root,
+        shared.latest_enter,
+        shared.earliest_leave,
+        shared.root_enter,
+        below_[member.rank],
+        instance.accessed.empty() ? Ticks{0} : instance.accessed[member.rank]};
     patterns_.collective(event);
   }
 }
@@ -177,6 +249,7 @@ void Collectives::give_up(Comm& comm) {
 
 void Collectives::finish() {
   for (Comm& comm : comms_) give_up(comm);
+  for (Comm& window : windows_) give_up(window);
   // A program may be traced from after MPI_Init, or end without MPI_Finalize: no loss to report.
 }
 

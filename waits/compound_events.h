@@ -74,6 +74,9 @@ enum class CollectiveKind : std::uint8_t {
   kScan,
   kInit,
   kFinalize,
+  kWindowMade,
+  kWindowFreed,
+  kFence,
   kOther
 };
 
@@ -86,6 +89,56 @@ struct CollectiveMember {
   Ticks earliest_leave = 0;
   Ticks root_enter = 0;
   Ticks lower_enter = 0;  // latest of the ranks below, 0: there are none
+  Ticks accessed =
+      0;  // kFence: latest end of another's access to this process since the last one, 0: none
+};
+
+// A fence at which a process waited for others.
+struct FenceWait {
+  const CollectiveMember& member;
+  Ticks wait = 0;
+};
+
+// An access to a window; when its target had begun its exposure epoch.
+struct AccessCall {
+  Call call;
+  Ticks posted = 0;
+};
+
+// From MPI_Win_start to MPI_Win_complete, with the exposure epochs of all its targets.
+struct AccessEpoch {
+  Call& start;
+  Call& complete;
+  std::span<AccessCall> calls;
+  Ticks latest_post = 0;  // enter of MPI_Win_post
+};
+
+// From MPI_Win_post to MPI_Win_wait, with the access epochs of all its origins.
+struct ExposureEpoch {
+  Call& wait;
+  Ticks latest_complete = 0;  // enter of MPI_Win_complete
+  Ticks last_access = 0;      // leave; 0: there was none
+};
+
+struct EarlyWait {
+  const Call& call;
+  const ExposureEpoch& epoch;
+  Ticks wait = 0;
+};
+
+// A call of a process that has a lock of a window, or gets it.
+struct LockCall {
+  Call call;
+  std::uint32_t target = kNone;  // process; kNone: all
+  Ticks progress =
+      0;  // when the target, outside of MPI before, called MPI; 0: it did not, or was in MPI
+};
+
+// From MPI_Win_lock to MPI_Win_unlock.
+struct LockEpoch {
+  std::span<LockCall> calls;
+  Ticks released =
+      0;  // when another process gave up a lock, while one of the calls waited; 0: none did
 };
 
 // A thread that leaves a barrier of its team.

@@ -24,6 +24,11 @@ enum class Compound : std::uint8_t {
   kWrongOrder,
   kSend,
   kCollective,
+  kFenceWait,
+  kAccessEpoch,
+  kExposureEpoch,
+  kEarlyWait,
+  kLockEpoch,
   kBarrier,
   kFork,
   kLockWait,
@@ -45,6 +50,11 @@ class Pattern {
   virtual void wrong_order(const WrongOrder&) {}
   virtual void send(SendCall&) {}
   virtual void collective(CollectiveMember&) {}
+  virtual void fence_wait(const FenceWait&) {}
+  virtual void access_epoch(AccessEpoch&) {}
+  virtual void exposure_epoch(ExposureEpoch&) {}
+  virtual void early_wait(const EarlyWait&) {}
+  virtual void lock_epoch(LockEpoch&) {}
   virtual void barrier(TeamBarrier&) {}
   virtual void fork(const TeamFork&) {}
   virtual void lock_wait(const LockWait&) {}
@@ -83,6 +93,21 @@ class PatternSet {
   void send(SendCall& event) { notify<&Pattern::send>(Compound::kSend, event); }
   void collective(CollectiveMember& event) {
     notify<&Pattern::collective>(Compound::kCollective, event);
+  }
+  void fence_wait(const FenceWait& event) {
+    notify<&Pattern::fence_wait>(Compound::kFenceWait, event);
+  }
+  void access_epoch(AccessEpoch& event) {
+    notify<&Pattern::access_epoch>(Compound::kAccessEpoch, event);
+  }
+  void exposure_epoch(ExposureEpoch& event) {
+    notify<&Pattern::exposure_epoch>(Compound::kExposureEpoch, event);
+  }
+  void early_wait(const EarlyWait& event) {
+    notify<&Pattern::early_wait>(Compound::kEarlyWait, event);
+  }
+  void lock_epoch(LockEpoch& event) {
+    notify<&Pattern::lock_epoch>(Compound::kLockEpoch, event);
   }
   void barrier(TeamBarrier& event) { notify<&Pattern::barrier>(Compound::kBarrier, event); }
   void fork(const TeamFork& event) { notify<&Pattern::fork>(Compound::kFork, event); }

@@ -20,6 +20,8 @@ std::vector<std::string> Problems::lines(double ticks_per_second) const {
       "collective operations are named differently by their members: they were left out");
   say(unknown_collectives,
       "ends of collective operations are on communicators without known members: they were left out");
+  say(lone_epochs,
+      "epochs of one-sided communication lack the other side's: their waits are not known");
   say(leaves_without_enter, "leaves have no enter: they were ignored");
   say(enters_without_leave,
       "enters have no leave: their regions end with the region around them or the run");

@@ -18,6 +18,7 @@ struct Problems {
   std::uint64_t incomplete_collectives = 0;  // a member is missing
   std::uint64_t mixed_collectives = 0;       // members of one operation name different ones
   std::uint64_t unknown_collectives = 0;  // communicator not defined, or between two groups
+  std::uint64_t lone_epochs = 0;  // of one-sided communication: without the other side's
   std::uint64_t leaves_without_enter = 0;
   std::uint64_t enters_without_leave = 0;
   std::uint64_t clock_violations =

@@ -79,8 +79,12 @@ RegionKind mpi_kind(const std::string& procedure) {
   kind.mpi = true;
   kind.metric = mpi_metric(procedure, name);
   kind.multiple = begins_with(name, {"waitall", "waitany", "waitsome"});
-  kind.test = begins_with(name, {"test", "mpi polls", "request_get_status"});
+  kind.test = begins_with(name, {"test", "mpi polls", "request_get_status", "win_test"});
   if (name == "init" || name == "init_thread") kind.special = Special::kMpiInit;
+  if (name == "win_start") kind.special = Special::kRmaStart;
+  if (name == "win_post") kind.special = Special::kRmaPost;
+  if (name == "win_complete") kind.special = Special::kRmaComplete;
+  if (name == "win_wait" || name == "win_test") kind.special = Special::kRmaWait;
   if (name == "finalize") kind.special = Special::kMpiFinalize;
   return kind;
 }

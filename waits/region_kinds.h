@@ -22,7 +22,11 @@ struct RegionKind {
     kParallel,
     kBarrier,
     kCritical,
-    kLock
+    kLock,
+    kRmaStart,
+    kRmaPost,
+    kRmaComplete,
+    kRmaWait
   };
 
   BaseMetric metric = kExecution;

@@ -40,6 +40,7 @@ std::string Replay::begin(const reader::TraceDefinitions& definitions) {
     messages_.emplace_back(i, definitions.processes[i].locations.size(),
                            static_cast<Letters&>(*this), patterns_, problems_);
   collectives_ = std::make_unique<Collectives>(definitions, patterns_, problems_);
+  windows_ = std::make_unique<Windows>(definitions, *collectives_, patterns_, problems_);
   teams_ = std::make_unique<Teams>(locations_, processes_, patterns_);
   return {};
 }
@@ -111,6 +112,19 @@ void Replay::event(const TraceEvent& event) {
     case EventKind::kMpiCollectiveEnd:
       if (!at.stack.empty()) collectives_->end(event);
       return;
+    case EventKind::kRmaCollectiveEnd:
+      if (!at.stack.empty()) collectives_->end_on_window(event);
+      return;
+    case EventKind::kRmaPut:
+    case EventKind::kRmaGet:
+    case EventKind::kRmaAtomic:
+    case EventKind::kRmaGroupSync:
+    case EventKind::kRmaRequestLock:
+    case EventKind::kRmaReleaseLock:
+    case EventKind::kRmaOpCompleteBlocking:
+    case EventKind::kRmaOpCompleteRemote:
+      if (!at.stack.empty()) windows_->event(event);
+      return;
     default:
       return message(at, event);
   }
@@ -171,6 +185,7 @@ void Replay::enter(LocationState& at, const TraceEvent& event, Ticks now) {
   const std::uint32_t site = kind.mpi ? site_of(event) : kNone;
   const std::uint32_t path = processes_[at.process].paths.child(at.path(), event.ref, site);
   at.stack.push_back({event.ref, path, now, 0});
+  if (kind.mpi) windows_->entered(at.process, now);
   if (kind.special == RegionKind::Special::kParallel)
     teams_->enter_parallel(event.location, at.changed);
   if (kind.special == RegionKind::Special::kBarrier) teams_->enter_barrier(event.location);
@@ -216,6 +231,7 @@ void Replay::pop(LocationState& at, std::uint32_t location, Ticks now) {
   if (!at.stack.empty()) at.stack.back().inside += duration;
   at.changed = now;
   messages_[at.process].left(call, at.thread);
+  if (kind.mpi) windows_->left(call, kind.special);
   collectives_->left(call);
   if (kind.special == RegionKind::Special::kBarrier)
     teams_->leave_barrier(call, kind.explicit_barrier);
@@ -256,6 +272,7 @@ std::string Replay::finish(std::uint64_t) {
   for (MessageEnds& each : messages_) each.flush();
   for (MessageEnds& each : messages_) each.give_up();
   collectives_->finish();
+  windows_->finish();
   for (std::uint32_t i = 0; i < locations_.size(); ++i)
     if (locations_[i].worker) idle_thread(i);
   return {};

@@ -23,6 +23,7 @@
 #include "waits/region_kinds.h"
 #include "waits/severities.h"
 #include "waits/teams.h"
+#include "waits/windows.h"
 
 namespace refrain::waits {
 
@@ -69,6 +70,7 @@ class Replay final : public reader::TraceSink, private Letters {
   std::unique_ptr<Severities> severities_;
   std::vector<MessageEnds> messages_;  // by process
   std::unique_ptr<Collectives> collectives_;
+  std::unique_ptr<Windows> windows_;
   std::unique_ptr<Teams> teams_;
   Locks locks_;
   Problems problems_;

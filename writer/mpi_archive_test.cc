@@ -301,5 +301,49 @@ TEST_CASE("MPI: non-blocking collectives and one-sided operations") {
               "128 RmaOpCompleteBlocking window 0 #0"});
 }
 
+TEST_CASE("MPI: epochs, locks and fences of windows") {
+  const test::TemporaryFolder folder;
+  auto ranks = job(2);
+  const bool one_lacks_a_fence = GENERATE(false, true);
+  for (SpoolBuilder& rank : ranks) {
+    const bool first = &rank == &ranks[0];
+    const std::uint32_t other = first ? 1 : 0;
+    rank.comm(3, kMpiCommWindow, 0, 0xe000, {0, 1}, {}, 0xa000);
+    rank.comm(4, kMpiCommGroup, 0, first ? 0xf001 : 0xf003, {other});
+    const std::uint64_t window = std::uint64_t{3} << 32;
+    rank.location(0)
+        .enter_mpi(120, kTestFence, kSite, 1)
+        .add(kMpiRma, 128, window | kMpiNoRoot, 0, kMpiRmaComplete)
+        .collective(128, kMpiBarrier, 3, one_lacks_a_fence && first ? 1 : 0, false)
+        .leave_mpi(129, kTestFence, kSite)
+        .enter_mpi(130, kTestPut, kSite, 2)
+        .add(kMpiRma, 138, window | 4, kMpiRmaSyncProcess, kMpiRmaGroupSync)
+        .leave_mpi(139, kTestPut, kSite)
+        .enter_mpi(140, kTestPut, kSite, 3)
+        .add(kMpiRma, 148, window | 4, kMpiRmaSyncProcess | kMpiRmaSyncMemory,
+             kMpiRmaGroupSync)
+        .leave_mpi(149, kTestPut, kSite)
+        .enter_mpi(150, kTestPut, kSite, 4)
+        .add(kMpiRma, 150, window | other, 1, kMpiRmaRequestLock)
+        .leave_mpi(159, kTestPut, kSite)
+        .enter_mpi(160, kTestPut, kSite, 5)
+        .add(kMpiRma, 168, window | other, 0, kMpiRmaReleaseLock)
+        .leave_mpi(169, kTestPut, kSite);
+  }
+  const Written written = write_and_check(ranks, folder);
+  // Groups are in the order of their identities; one of threads and that of MPI's locations come before.
+  const std::uint32_t group = 3;
+  CHECK(written.trace.groups.at(group).members == std::vector<std::uint64_t>{0});
+  CHECK(written.trace.groups.at(group - 1).members == std::vector<std::uint64_t>{1});
+  CHECK(written.trace.comms.size() == 2);
+  Lines expected = {"138 RmaGroupSync window 0 1 3", "148 RmaGroupSync window 0 3 3",
+                    "150 RmaRequestLock window 0 0 0",
+                    "168 RmaReleaseLock window 0 0 0"};
+  if (!one_lacks_a_fence)
+    expected.insert(expected.begin(),
+                    {"120 RmaCollectiveBegin", "128 RmaCollectiveEnd 0 0"});
+  CHECK(lines_with(written.trace, 1, " Rma") == expected);
+}
+
 }  // namespace
 }  // namespace refrain::writer

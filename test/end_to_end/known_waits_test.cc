@@ -88,7 +88,7 @@ TEST_CASE("Known waits: begin and end of MPI") {
 
 TEST_CASE("Known waits: one-sided") {
   for (const std::string how :
-       {"create", "free", "fence", "late_post", "early_wait", "lock", "none"})
+       {"create", "free", "fence", "late_post", "early_wait", "lock", "progress", "none"})
     check_mpi_case("rma:" + how, 2);
 }
 

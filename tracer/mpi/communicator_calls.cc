@@ -1,10 +1,15 @@
 #include "tracer/mpi/communicator_calls.h"
 
+#include <algorithm>
+#include <array>
 #include <atomic>
+#include <mutex>
 #include <numeric>
 #include <string>
 #include <vector>
 
+#include "base/append_only_map.h"
+#include "tracer/mpi/mix.h"
 #include "tracer/mpi/mpi_queries.h"
 #include "tracer/mpi/tables_failed.h"
 #include "tracer/recorder/slow_path.h"
@@ -17,6 +22,7 @@
 #pragma weak PMPI_Comm_group
 #pragma weak PMPI_Comm_remote_group
 #pragma weak PMPI_Group_translate_ranks
+#pragma weak PMPI_Group_union
 #pragma weak PMPI_Group_size
 #pragma weak PMPI_Group_free
 #pragma weak PMPI_Topo_test
@@ -190,6 +196,33 @@ Communicator* enter(Handle handle, MPI_Comm like, std::uint64_t parent,
   return comm;
 }
 
+// Groups that one-sided communication has named: by members, their number plus one.
+base::AppendOnlyMap<std::uint64_t, std::atomic<std::uint32_t>, 4096, 16> g_groups;
+std::mutex g_groups_made;
+
+// The same for equal groups; 0: empty, or with processes of other jobs. Allocates nothing.
+std::uint64_t hash_group(MPI_Group group) noexcept {
+  constexpr int kStep = 64;
+  int size = 0;
+  if (g_world_group == MPI_GROUP_NULL || PMPI_Group_size(group, &size) != MPI_SUCCESS ||
+      size == 0)
+    return 0;
+  std::array<int, kStep> own{}, world{};
+  std::uint64_t hash = mix(0x67726f7570, static_cast<std::uint32_t>(size));
+  for (int first = 0; first < size; first += kStep) {
+    const int count = std::min(kStep, size - first);
+    std::iota(own.begin(), own.begin() + count, first);
+    if (PMPI_Group_translate_ranks(group, count, own.data(), g_world_group, world.data()) !=
+        MPI_SUCCESS)
+      return 0;
+    for (int i = 0; i < count; ++i) {
+      if (world[static_cast<std::size_t>(i)] == MPI_UNDEFINED) return 0;
+      hash = mix(hash, static_cast<std::uint32_t>(world[static_cast<std::size_t>(i)]));
+    }
+  }
+  return hash == 0 ? 1 : hash;
+}
+
 void record_made_together(Call& call) noexcept {
   const Communicator& parent = *call.comm();
   if (!parent.known()) return;
@@ -199,6 +232,50 @@ void record_made_together(Call& call) noexcept {
 }
 
 }  // namespace
+
+std::uint16_t number_of_group(MPI_Group group) noexcept {
+  const std::uint64_t members = hash_group(group);
+  auto* const known = members == 0 ? nullptr : g_groups.find_or_add(members);
+  if (known == nullptr) return kNoCommunicator;
+  // Acquire: pairs with the release below.
+  if (const std::uint32_t number = known->value.load(std::memory_order_acquire))
+    return static_cast<std::uint16_t>(number - 1);
+  const recorder::SlowPath slow_path;
+  const std::lock_guard lock(g_groups_made);
+  if (const std::uint32_t number = known->value.load())
+    return static_cast<std::uint16_t>(number - 1);
+  try {
+    Members found;
+    MPI_Group copy = MPI_GROUP_NULL;  // world_ranks() frees what it gets
+    if (PMPI_Group_union(group, MPI_GROUP_EMPTY, &copy) != MPI_SUCCESS)
+      return kNoCommunicator;
+    found.local = world_ranks(copy);
+    if (found.local.empty()) return kNoCommunicator;
+    const Communicator* entry =
+        g_communicators.add({.handle = group,
+                             .kind = spool::kMpiCommGroup,
+                             .worldwide = false,
+                             .rank = 0,
+                             .size = static_cast<int>(found.local.size()),
+                             .remote_size = 0,
+                             .parent = 0,
+                             .members = members});
+    if (entry == nullptr) return kNoCommunicator;
+    report(*entry, found, 0);
+    known->value.store(std::uint32_t{entry->number} + 1, std::memory_order_release);
+    return entry->number;
+  } catch (const std::exception&) {
+    g_tables_failed.store(true);
+    return kNoCommunicator;
+  }
+}
+
+void record_window_collective(Call& call, spool::MpiCollective operation) noexcept {
+  const Communicator& window = *call.comm();
+  call.put_at_leave(spool::kMpiCollective,
+                    std::uint64_t{window.next_collective() & 0x7fffffff} << 1, operation,
+                    comm_and_rank(window.number, -1), 0, 0);
+}
 
 bool enter_world(MPI_Comm world) noexcept {
   try {
@@ -265,6 +342,12 @@ void WinMade::after(int result) noexcept {
   } catch (const std::exception&) {
     g_tables_failed.store(true);
   }
+}
+
+void WinFreed::after(int result) noexcept {
+  if (result != MPI_SUCCESS || !call_ || !freed_->known()) return;
+  record_window_collective(call_, spool::kMpiDestroyHandle);
+  g_communicators.remove(freed_);
 }
 
 void Spawn::after(int result) noexcept {

@@ -51,7 +51,15 @@ class CommIdup {
   const MPI_Request* request_;
 };
 
-// Of communicators and windows.
+// Number of a group among the communicators, the same for equal groups; kNoCommunicator: it is not known. Another
+// group than those before costs some microseconds, and memory.
+std::uint16_t number_of_group(MPI_Group group) noexcept;
+
+// The call is one that all members of its window make: MPI_Win_fence, MPI_Win_free.
+void record_window_collective(Call& call, spool::MpiCollective operation) noexcept;
+
+// Of communicators.
+
 class HandleFreed {
  public:
   HandleFreed(Call& call, const void*) noexcept : call_(call), freed_(call.comm()) {}
@@ -84,6 +92,16 @@ class WinMade {
   Call& call_;
   MPI_Comm comm_;
   const MPI_Win* made_;
+};
+
+class WinFreed {
+ public:
+  WinFreed(Call& call, const void*) noexcept : call_(call), freed_(call.comm()) {}
+  void after(int result) noexcept;
+
+ private:
+  Call& call_;
+  const Communicator* freed_;
 };
 
 // Reports once that processes made by the program are not traced.

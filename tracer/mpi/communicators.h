@@ -47,6 +47,14 @@ struct Communicator {
     return collectives_.fetch_add(1, std::memory_order_relaxed);
   }
 
+  // Of windows: numbers of the groups of its open epochs, of access and of exposure.
+  std::uint16_t epoch_group(bool exposure) const noexcept {
+    return epoch_groups_[exposure].load(std::memory_order_relaxed);
+  }
+  void set_epoch_group(bool exposure, std::uint16_t group) const noexcept {
+    epoch_groups_[exposure].store(group, std::memory_order_relaxed);
+  }
+
   bool known() const noexcept { return number != kNoCommunicator; }
   // Those that a collective's data go to or come from.
   int peers() const noexcept { return kind == spool::kMpiCommInter ? remote_size : size; }
@@ -55,6 +63,8 @@ struct Communicator {
   friend class Communicators;
   std::atomic<Communicator*> next_{nullptr};
   mutable std::atomic<std::uint32_t> collectives_{0};
+  mutable std::array<std::atomic<std::uint16_t>, 2> epoch_groups_{kNoCommunicator,
+                                                                  kNoCommunicator};
 };
 
 // Hash of a group: ranks in MPI_COMM_WORLD, in order.

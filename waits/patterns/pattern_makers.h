@@ -24,26 +24,38 @@ inline Ticks completion(const CollectiveMember& member) {
 
 // In the order in which they are asked and listed: a parent before its children, and whoever takes time out of a call
 // before those that get what is left.
-#define REFRAIN_PATTERNS(X) \
-  X(init_completion)        \
-  X(finalize_wait)          \
-  X(barrier_wait)           \
-  X(barrier_completion)     \
-  X(late_sender)            \
-  X(wrong_order)            \
-  X(wrong_order_different)  \
-  X(wrong_order_same)       \
-  X(late_receiver)          \
-  X(early_reduce)           \
-  X(early_scan)             \
-  X(late_broadcast)         \
-  X(wait_nxn)               \
-  X(nxn_completion)         \
-  X(fork)                   \
-  X(explicit_barrier_wait)  \
-  X(implicit_barrier_wait)  \
-  X(critical_contention)    \
-  X(lock_contention)        \
+#define REFRAIN_PATTERNS(X)     \
+  X(init_completion)            \
+  X(finalize_wait)              \
+  X(barrier_wait)               \
+  X(barrier_completion)         \
+  X(late_sender)                \
+  X(wrong_order)                \
+  X(wrong_order_different)      \
+  X(wrong_order_same)           \
+  X(late_receiver)              \
+  X(early_reduce)               \
+  X(early_scan)                 \
+  X(late_broadcast)             \
+  X(wait_nxn)                   \
+  X(nxn_completion)             \
+  X(rma_wait_at_create)         \
+  X(rma_wait_at_free)           \
+  X(rma_wait_at_fence)          \
+  X(rma_early_fence)            \
+  X(rma_sync_late_post)         \
+  X(rma_comm_late_post)         \
+  X(rma_early_wait)             \
+  X(rma_late_complete)          \
+  X(rma_sync_lock_competition)  \
+  X(rma_sync_wait_for_progress) \
+  X(rma_comm_lock_competition)  \
+  X(rma_comm_wait_for_progress) \
+  X(fork)                       \
+  X(explicit_barrier_wait)      \
+  X(implicit_barrier_wait)      \
+  X(critical_contention)        \
+  X(lock_contention)            \
   X(limited_parallelism)
 
 #define REFRAIN_MAKER(name) std::unique_ptr<Pattern> make_##name();

@@ -98,6 +98,15 @@ class EventSink {
   void rma(std::uint64_t ticks, std::uint8_t operation, OTF2_RmaWinRef window,
            std::uint32_t target, std::uint64_t bytes, std::uint64_t id);
   void rma_complete(std::uint64_t ticks, OTF2_RmaWinRef window, std::uint64_t id);
+  // Those that all processes of a window take part in, and how they synchronize otherwise.
+  void rma_collective_begin(std::uint64_t ticks);
+  void rma_collective_end(std::uint64_t ticks, OTF2_CollectiveOp operation,
+                          OTF2_RmaWinRef window);
+  void rma_group_sync(std::uint64_t ticks, OTF2_RmaWinRef window, OTF2_GroupRef group,
+                      OTF2_RmaSyncLevel level);
+  void rma_request_lock(std::uint64_t ticks, OTF2_RmaWinRef window, std::uint32_t target,
+                        bool exclusive);
+  void rma_release_lock(std::uint64_t ticks, OTF2_RmaWinRef window, std::uint32_t target);
   void io_bytes(std::uint64_t ticks, std::uint64_t bytes);
 
   void parameter(std::uint64_t ticks, OTF2_ParameterRef parameter, std::int64_t value);

@@ -90,6 +90,41 @@ void EventSink::rma_complete(std::uint64_t ticks, OTF2_RmaWinRef window, std::ui
   check(OTF2_EvtWriter_RmaOpCompleteBlocking(writer_, nullptr, at(ticks), window, id));
 }
 
+void EventSink::rma_collective_begin(std::uint64_t ticks) {
+  if (!ok()) return;
+  check(OTF2_EvtWriter_RmaCollectiveBegin(writer_, nullptr, at(ticks)));
+}
+
+void EventSink::rma_collective_end(std::uint64_t ticks, OTF2_CollectiveOp operation,
+                                   OTF2_RmaWinRef window) {
+  if (!ok()) return;
+  const OTF2_RmaSyncLevel level =
+      operation == OTF2_COLLECTIVE_OP_BARRIER
+          ? OTF2_RMA_SYNC_LEVEL_PROCESS | OTF2_RMA_SYNC_LEVEL_MEMORY
+          : OTF2_RMA_SYNC_LEVEL_PROCESS;
+  check(OTF2_EvtWriter_RmaCollectiveEnd(writer_, nullptr, at(ticks), operation, level,
+                                        window, OTF2_UNDEFINED_UINT32, 0, 0));
+}
+
+void EventSink::rma_group_sync(std::uint64_t ticks, OTF2_RmaWinRef window,
+                               OTF2_GroupRef group, OTF2_RmaSyncLevel level) {
+  if (!ok()) return;
+  check(OTF2_EvtWriter_RmaGroupSync(writer_, nullptr, at(ticks), level, window, group));
+}
+
+void EventSink::rma_request_lock(std::uint64_t ticks, OTF2_RmaWinRef window,
+                                 std::uint32_t target, bool exclusive) {
+  if (!ok()) return;
+  check(OTF2_EvtWriter_RmaRequestLock(writer_, nullptr, at(ticks), window, target, 0,
+                                      exclusive ? OTF2_LOCK_EXCLUSIVE : OTF2_LOCK_SHARED));
+}
+
+void EventSink::rma_release_lock(std::uint64_t ticks, OTF2_RmaWinRef window,
+                                 std::uint32_t target) {
+  if (!ok()) return;
+  check(OTF2_EvtWriter_RmaReleaseLock(writer_, nullptr, at(ticks), window, target, 0));
+}
+
 void EventSink::polls(std::uint64_t ticks, std::uint64_t number, std::uint32_t region) {
   if (!ok() || (region < regions_.size() && regions_[region].filtered)) return;
   check(OTF2_EvtWriter_ParameterUnsignedInt(writer_, nullptr, at(ticks), kPollsParameter,

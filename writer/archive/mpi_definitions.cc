@@ -19,6 +19,9 @@ class MpiDefinitions {
         writer_, next_group_++, name, OTF2_GROUP_TYPE_COMM_LOCATIONS, OTF2_PARADIGM_MPI,
         OTF2_GROUP_FLAG_NONE, static_cast<std::uint32_t>(in_.locations.size()),
         in_.locations.data()));
+    // First, so that their references follow from the table alone (MpiContext::group_of()).
+    for (const GroupEntry& each : in_.comms->groups)
+      new_group(OTF2_GROUP_TYPE_COMM_GROUP, each.members);
     const auto& comms = in_.comms->comms;
     written_.resize(comms.size());
     for (std::size_t i = 0; i < comms.size(); ++i) comm(i);
@@ -45,8 +48,12 @@ class MpiDefinitions {
 
   // Equal groups are one.
   OTF2_GroupRef group(OTF2_GroupType type, const RankList& ranks) {
-    const auto [at, is_new] = groups_.try_emplace({type, ranks}, next_group_);
-    if (!is_new) return at->second;
+    const auto known = groups_.find({type, ranks});
+    return known != groups_.end() ? known->second : new_group(type, ranks);
+  }
+
+  OTF2_GroupRef new_group(OTF2_GroupType type, const RankList& ranks) {
+    groups_.try_emplace({type, ranks}, next_group_);
     const std::vector<std::uint64_t> members = ranks.expanded<std::uint64_t>();
     const OTF2_StringRef name = in_.text(
         type == OTF2_GROUP_TYPE_COMM_SELF ? "MPI_COMM_SELF"

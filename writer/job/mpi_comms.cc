@@ -67,7 +67,7 @@ MpiFacts mpi_facts(const spool::MpiJournal& journal) {
     known.members = RankList(comm.members);
     known.remote = RankList(comm.remote);
     // In an intercommunicator it is not known which group another process would put first.
-    if (comm.kind != spool::kMpiCommInter) {
+    if (comm.kind != spool::kMpiCommInter && comm.kind != spool::kMpiCommGroup) {
       const std::uint32_t size = std::max(comm.size, comm.rank + 1);
       if (comm.rank < size && size <= kMostProcesses)
         known.members.fill(RankList::one(size, comm.rank, journal.rank));
@@ -152,8 +152,13 @@ CartGrid cart_grid(const std::string& topology) {
 CommTable comm_table(const MpiFacts& all) {
   CommTable table;
   table.size = all.size;
-  for (const auto& [identity, facts] : all.comms)
-    if (is_complete(facts)) table.comms.push_back({identity, facts});
+  for (const auto& [identity, facts] : all.comms) {
+    if (!is_complete(facts)) continue;
+    if (facts.kind == spool::kMpiCommGroup)
+      table.groups.push_back({identity, facts.members});
+    else
+      table.comms.push_back({identity, facts});
+  }
   std::stable_sort(table.comms.begin(), table.comms.end(),
                    [&all](const CommEntry& a, const CommEntry& b) {
                      return order_of(all, a.facts) < order_of(all, b.facts);
@@ -174,7 +179,10 @@ CommTable comm_table(const MpiFacts& all) {
   }
   for (const auto& [identity, window] : all.windows) {
     const auto comm = table.index_of.find(window.comm);
-    if (comm != table.index_of.end()) table.windows.push_back({identity, comm->second});
+    if (comm == table.index_of.end()) continue;
+    table.windows.push_back({identity, comm->second});
+    const CommFacts& facts = table.comms[comm->second].facts;
+    table.members[identity] = facts.kind == spool::kMpiCommSelf ? 1 : facts.members.size();
   }
   return table;
 }
@@ -195,7 +203,10 @@ ProcessComms process_comms(const spool::MpiJournal& journal, const CommTable& ta
   for (const auto& [number, comm] : journal.comms) {
     for (std::size_t i = 0; i < table.windows.size(); ++i)
       if (table.windows[i].identity == comm.identity)
-        out.windows[number] = static_cast<std::uint32_t>(i);
+        out.windows[number] = {static_cast<std::uint32_t>(i), comm.identity};
+    for (std::size_t i = 0; i < table.groups.size(); ++i)
+      if (table.groups[i].identity == comm.identity)
+        out.groups[number] = static_cast<std::uint32_t>(i);
     const auto index = table.index_of.find(comm.identity);
     if (index == table.index_of.end()) continue;
     const CommFacts& facts = table.comms[index->second].facts;

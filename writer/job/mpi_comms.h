@@ -76,13 +76,20 @@ struct WindowEntry {
   std::uint32_t comm = 0;  // index in CommTable::comms
 };
 
+struct GroupEntry {
+  std::uint64_t identity = 0;
+  RankList members;
+};
+
 struct CommTable {
   std::uint32_t size = 0;
   std::vector<CommEntry>
       comms;  // MPI_COMM_WORLD first, MPI_COMM_SELF next, if there are any
   std::vector<WindowEntry> windows;
+  std::vector<GroupEntry> groups;  // that one-sided communication names
   std::unordered_map<std::uint64_t, std::uint32_t> index_of;  // identity -> index
-  std::unordered_map<std::uint64_t, std::uint64_t> members;   // identity -> processes in it
+  std::unordered_map<std::uint64_t, std::uint64_t>
+      members;  // identity, also of windows -> processes in it
 
   // Adds the process' number for MPI_COMM_SELF.
   void add_self_of(const spool::MpiJournal& journal);
@@ -104,10 +111,16 @@ struct LocalComm {
   }
 };
 
+struct LocalWindow {
+  std::uint32_t index = 0;  // in CommTable::windows
+  std::uint64_t identity = 0;
+};
+
 struct ProcessComms {
   std::uint32_t rank = 0;
   std::unordered_map<std::uint16_t, LocalComm> comms;
-  std::unordered_map<std::uint16_t, std::uint32_t> windows;  // number -> index in windows
+  std::unordered_map<std::uint16_t, LocalWindow> windows;
+  std::unordered_map<std::uint16_t, std::uint32_t> groups;  // number -> index in groups
 };
 
 // `table` must live longer.

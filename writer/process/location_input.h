@@ -30,6 +30,10 @@ struct MpiContext {
   ProcessComms comms;
   OTF2_CommRef first_comm = 0;        // reference of CommTable::comms[0]
   const MessagePlan* plan = nullptr;  // nullptr: not known yet
+
+  // Groups come after those of teams, of which each communicator before has one, and those of all threads and of the
+  // locations of MPI (mpi_definitions.cc).
+  OTF2_GroupRef group_of(std::uint32_t index) const { return first_comm + 2 + index; }
 };
 
 // What all locations of a process share.

@@ -83,12 +83,17 @@ void MpiInterpreter::entered(std::uint64_t ticks, std::size_t index) {
       return;
     if (record.kind != spool::kMpiCollective || request_of(record) != 0) continue;
     if (!input_.scan->has_sync && gap_begins_within(ticks, record.ticks)) return;
+    const LocalWindow* window = window_of(record);
     const LocalComm* comm = comm_of(record);
-    if (comm == nullptr || amount_after(i) == nullptr ||
-        !keeps_collective(comm->identity, collective_number(record)))
+    if ((window == nullptr && comm == nullptr) || amount_after(i) == nullptr ||
+        !keeps_collective(window != nullptr ? window->identity : comm->identity,
+                          collective_number(record)))
       return;
     begun_collective_ = i;
-    stack_.point(ticks, [&](EventSink& sink) { sink.collective_begin(ticks); });
+    stack_.point(ticks, [&](EventSink& sink) {
+      if (window != nullptr) return sink.rma_collective_begin(ticks);
+      sink.collective_begin(ticks);
+    });
     return;
   }
 }
@@ -103,6 +108,11 @@ const Record* MpiInterpreter::amount_after(std::size_t index) const {
 const LocalComm* MpiInterpreter::comm_of(const Record& record) const {
   const auto found = mpi_.comms.comms.find(record.aux16);
   return found == mpi_.comms.comms.end() ? nullptr : &found->second;
+}
+
+const LocalWindow* MpiInterpreter::window_of(const Record& record) const {
+  const auto found = mpi_.comms.windows.find(record.aux16);
+  return found == mpi_.comms.windows.end() ? nullptr : &found->second;
 }
 
 OTF2_CommRef MpiInterpreter::reference(const LocalComm& comm) const {
@@ -290,6 +300,8 @@ void MpiInterpreter::finish() {
 }
 
 void MpiInterpreter::collective(const Record& record, std::size_t index) {
+  if (const LocalWindow* window = window_of(record))
+    return window_collective(record, index, *window);
   const LocalComm* comm = comm_of(record);
   const Record* amount = amount_after(index);
   if (comm == nullptr || amount == nullptr) {
@@ -338,33 +350,6 @@ void MpiInterpreter::collective_done(std::uint64_t ticks, const Request& request
   stack_.point(ticks, [&](EventSink& sink) {
     sink.collective_complete(ticks, request.collective, id_of(request.ordinal));
   });
-}
-
-void MpiInterpreter::one_sided(const Record& record) {
-  const auto window = mpi_.comms.windows.find(record.aux16);
-  if (window == mpi_.comms.windows.end()) {
-    ++outcome_.mpi.one_sided_dropped;
-    return;
-  }
-  if (record.sub != spool::kMpiRmaComplete) {
-    const std::uint64_t id = operation_ids_++;
-    operations_.push_back({record.aux16, record.aux32, id});
-    ++outcome_.mpi.one_sided;
-    stack_.point(record.ticks, [&](EventSink& sink) {
-      sink.rma(record.ticks, record.sub, window->second, record.aux32, record.payload, id);
-    });
-    return;
-  }
-  const auto is_complete = [&record](const Operation& operation) {
-    return operation.window == record.aux16 &&
-           (record.aux32 == spool::kMpiNoRoot || operation.target == record.aux32);
-  };
-  for (const Operation& operation : operations_)
-    if (is_complete(operation))
-      stack_.point(record.ticks, [&](EventSink& sink) {
-        sink.rma_complete(record.ticks, window->second, operation.id);
-      });
-  std::erase_if(operations_, is_complete);
 }
 
 }  // namespace refrain::writer

@@ -56,6 +56,7 @@ class MpiInterpreter {
 
   const spool::Record* amount_after(std::size_t index) const;
   const LocalComm* comm_of(const spool::Record& record) const;
+  const LocalWindow* window_of(const spool::Record& record) const;
   OTF2_CommRef reference(const LocalComm& comm) const;
   Collective collective_of(const spool::Record& record, const spool::Record& amount,
                            const LocalComm& comm) const;
@@ -82,7 +83,11 @@ class MpiInterpreter {
   void cancelled(const spool::Record& record);
   void collective(const spool::Record& record, std::size_t index);
   void collective_done(std::uint64_t ticks, const Request& request);
+  // On windows (mpi_interpreter_rma.cc).
   void one_sided(const spool::Record& record);
+  void window_collective(const spool::Record& record, std::size_t index,
+                         const LocalWindow& window);
+  void operations_complete(const spool::Record& record, const LocalWindow& window);
 
   const LocationInput& input_;
   const MpiContext& mpi_;

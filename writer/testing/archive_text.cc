@@ -116,6 +116,15 @@ std::string line(const test::Trace& trace, const test::Event& event) {
              std::to_string(event.reference) + " target " + std::to_string(event.value) +
              " bytes " + std::to_string(event.sent) + " " + std::to_string(event.received) +
              " #" + std::to_string(event.request);
+    case kRmaCollectiveEnd:
+      return "RmaCollectiveEnd" + numbers;
+    case kRmaGroupSync:
+    case kRmaRequestLock:
+    case kRmaReleaseLock:
+      return std::string(test::event_name(event.type)) + " window " +
+             std::to_string(event.reference) + " " +
+             std::to_string(static_cast<std::int32_t>(event.value)) + " " +
+             std::to_string(event.extra);
     case kRmaOpCompleteBlocking:
       return "RmaOpCompleteBlocking window " + std::to_string(event.reference) + " #" +
              std::to_string(event.request);

@@ -17,7 +17,7 @@ static void run_rma(void) {
     TIMED(kB, MPI_Win_fence(0, window));
     align();
     sleep_for(sleep_of("rising", rank, size, 0));
-    MPI_Put(&value, 1, MPI_INT, rank ^ 1, 0, 1, MPI_INT, window);
+    TIMED(kD, MPI_Put(&value, 1, MPI_INT, rank ^ 1, 0, 1, MPI_INT, window));
     TIMED(kC, MPI_Win_fence(0, window));
   } else if (says(1, "late_post") || says(1, "early_wait")) {
     MPI_Group all, other;
@@ -38,6 +38,18 @@ static void run_rma(void) {
     }
     MPI_Group_free(&other);
     MPI_Group_free(&all);
+  } else if (says(1, "progress")) {
+    align();
+    if (rank % 2 == 0) {
+      sleep_for(0.25 * delay);
+      TIMED(kB, MPI_Win_lock(MPI_LOCK_EXCLUSIVE, rank ^ 1, 0, window));
+      TIMED(kC, MPI_Put(&value, 1, MPI_INT, rank ^ 1, rank, 1, MPI_INT, window));
+      TIMED(kD, MPI_Win_unlock(rank ^ 1, window));
+    } else {
+      sleep_for(delay);
+      int flag;
+      TIMED(kB, MPI_Iprobe(MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE));
+    }
   } else if (says(1, "lock")) {
     align();
     if (rank == 1) sleep_for(0.25 * delay);
@@ -59,13 +71,24 @@ static double waits_for(Call call, double until) {
   return call.enter < until && until < call.leave ? until - call.enter : 0;
 }
 
+/* Nobody waits at a fence that one left before another came. */
+static void expect_fence(int place) {
+  const double latest = latest_enter(all_ranks(), size, place);
+  for (int r = 0; r < size; ++r)
+    if (call_of(r, place).leave <= latest) return;
+  expect_wait_at("mpi_rma_wait_at_fence", all_ranks(), size, place);
+  for (int r = 0; place == kC && r < size; ++r) {
+    const double until = smaller(call_of(r ^ 1, kD).leave, latest);
+    expect("mpi_rma_early_fence", wait_in(call_of(r, place), until));
+  }
+}
+
 static void expect_rma(void) {
   expect_wait_at("mpi_rma_wait_at_create", all_ranks(), size, kA);
   expect_wait_at("mpi_rma_wait_at_free", all_ranks(), size, kE);
   if (says(1, "fence")) {
-    expect_wait_at("mpi_rma_wait_at_fence", all_ranks(), size, kB);
-    expect_wait_at("mpi_rma_wait_at_fence", all_ranks(), size, kC);
-    leave_open("mpi_rma_early_fence");
+    expect_fence(kB);
+    expect_fence(kC);
   }
   const int epochs = says(1, "late_post") || says(1, "early_wait");
   for (int r = 0; epochs && r < size; r += 2) {
@@ -80,6 +103,12 @@ static void expect_rma(void) {
   }
   if (says(1, "early_wait")) means("mpi_rma_early_wait", 1.5 * delay * size / 2);
   if (says(1, "late_post")) means("mpi_rma_sync_late_post", delay * size / 2);
+  for (int r = 0; says(1, "progress") && r < size; r += 2) {
+    const double probe = call_of(r + 1, kB).enter;
+    expect("mpi_rma_sync_wait_for_progress", waits_for(call_of(r, kB), probe));
+    expect("mpi_rma_comm_wait_for_progress", waits_for(call_of(r, kC), probe));
+    expect("mpi_rma_sync_wait_for_progress", waits_for(call_of(r, kD), probe));
+  }
   if (says(1, "lock")) {
     const double free = call_of(0, kD).enter;
     expect("mpi_rma_sync_lock_competition", waits_for(call_of(1, kB), free));

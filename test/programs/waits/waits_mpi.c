@@ -20,7 +20,7 @@
  *     sub      communicators of the even and of the odd ranks
  *   completion:OP   a rank sleeps inside of barrier or allreduce, the others leave
  *   init:LATE, finalize:LATE
- *   rma:HOW       create free fence late_post early_wait lock none */
+ *   rma:HOW       create free fence late_post early_wait lock progress none */
 #include "mpi_messages.h"
 #include "mpi_windows.h"
 
