@@ -337,8 +337,7 @@ TEST_CASE("MPI: epochs, locks and fences of windows") {
   CHECK(written.trace.groups.at(group - 1).members == std::vector<std::uint64_t>{1});
   CHECK(written.trace.comms.size() == 2);
   Lines expected = {"138 RmaGroupSync window 0 1 3", "148 RmaGroupSync window 0 3 3",
-                    "150 RmaRequestLock window 0 0 0",
-                    "168 RmaReleaseLock window 0 0 0"};
+                    "150 RmaRequestLock window 0 0 0", "168 RmaReleaseLock window 0 0 0"};
   if (!one_lacks_a_fence)
     expected.insert(expected.begin(),
                     {"120 RmaCollectiveBegin", "128 RmaCollectiveEnd 0 0"});

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <map>
@@ -21,6 +22,8 @@ namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
 constexpr double kRelative = 0.02;
+// A core that is taken away between a reading and its call makes one run wrong, a wrong analysis all of them.
+constexpr int kAttempts = 3;
 
 // What an analyser may find where there is nothing: Scalasca's names.
 constexpr std::array kWaits = std::to_array<std::string_view>({
@@ -91,20 +94,27 @@ double value_of(const std::map<std::string, double>& metrics, const std::string&
   return found == metrics.end() ? 0 : found->second;
 }
 
-void compare(const Json& known, const std::map<std::string, double>& metrics) {
+struct Difference {
+  std::string metric;
+  double expected = 0, found = 0;
+};
+
+std::vector<Difference> differences(const Json& known,
+                                    const std::map<std::string, double>& metrics) {
   const auto expected = known.at("expected").get<std::map<std::string, double>>();
   const auto open = known.at("unchecked").get<std::vector<std::string>>();
   const double small = known.at("small").get<double>();
+  std::vector<Difference> out;
   const auto check = [&](const std::string& name) {
     if (std::find(open.begin(), open.end(), name) != open.end()) return;
-    const double wanted = value_of(expected, name);
-    INFO(name << ": expected " << wanted << " s");
-    CHECK(value_of(metrics, name) ==
-          Approx(wanted).epsilon(0).margin(kRelative * wanted + small));
+    const double wanted = value_of(expected, name), found = value_of(metrics, name);
+    if (std::abs(found - wanted) > kRelative * wanted + small)
+      out.push_back({name, wanted, found});
   };
   for (const auto& [name, seconds] : expected) check(name);
   for (const std::string_view name : kWaits)
     if (!expected.contains(std::string(name))) check(std::string(name));
+  return out;
 }
 
 }  // namespace
@@ -123,8 +133,15 @@ std::string check_known_waits(const KnownWaits& known) {
     const std::size_t line = result.output.find('\n');
     REQUIRE(line != std::string::npos);
     const Json said = Json::parse(result.output.substr(0, line));
-    if (said.at("disturbed").get<bool>() && attempt < 3) continue;
-    compare(said, analyse(folder / "archive"));
+    const bool last = attempt == kAttempts;
+    if (said.at("disturbed").get<bool>() && !last) continue;
+    const std::vector<Difference> wrong = differences(said, analyse(folder / "archive"));
+    if (!wrong.empty() && !last) continue;
+    for (const Difference& each : wrong) {
+      INFO(each.metric << ": expected " << each.expected << " s, found " << each.found
+                       << " s");
+      CHECK(wrong.empty());
+    }
     return result.output.substr(line + 1);
   }
 }

@@ -18,7 +18,7 @@ struct KnownWaits {
 // expects, within 2 % and what the program says its clock readings may differ by. Each other metric
 // of wait states must be zero, but for the latter. The sum of the program's readings counts: a busy machine
 // makes the waits longer, not the test fail. A run that a busy machine made unlike its case (the
-// program says so) is repeated, at most three times in all.
+// program says so), or in which a metric is wrong, is repeated, at most three times in all.
 //
 // The analyser is `refrain analyze ARCHIVE --json`, or the command in REFRAIN_TEST_ANALYSER, which
 // gets the archive as its last argument and prints an object with "metrics".

@@ -9,14 +9,17 @@
 namespace refrain::test {
 namespace {
 
+const std::string kSleep = "25";  // ms
+
 void check_mpi_case(const std::string& name, int ranks) {
-  check_known_waits({.program = "waits_mpi_clang", .arguments = {name}, .ranks = ranks});
+  check_known_waits(
+      {.program = "waits_mpi_clang", .arguments = {name, kSleep}, .ranks = ranks});
 }
 
 void check_openmp_case(const std::string& name) {
   for (const int threads : {2, 4})
     check_known_waits({.program = "waits_omp_clang",
-                       .arguments = {name},
+                       .arguments = {name, kSleep},
                        .ranks = 0,
                        .threads = threads});
 }
