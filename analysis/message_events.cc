@@ -23,11 +23,6 @@ void set(Partner& partner, const Partner& value) {
   partner = same ? value : Partner{Partner::Kind::kSeveral, 0};
 }
 
-Partner root_of(const TraceEvent& event) {
-  if (event.peer > std::uint32_t{std::numeric_limits<std::int32_t>::max()}) return {};
-  return {Partner::Kind::kRoot, static_cast<std::int32_t>(event.peer)};
-}
-
 }  // namespace
 
 void MessageEvents::begin(const reader::TraceDefinitions& definitions) {
@@ -70,10 +65,10 @@ void MessageEvents::event(const TraceEvent& event) {
               relative(process, event.ref, event.peer));
       return moved(location, process, 0, event.bytes);
     case EventKind::kMpiCollectiveEnd:
-      if (!location.open.empty()) set(location.open.back().to, root_of(event));
+      if (!location.open.empty()) set(location.open.back().to, root_of(process, event));
       return moved(location, process, event.bytes, event.received);
     case EventKind::kNonBlockingCollectiveComplete:
-      resolve(location, process, event.request, root_of(event), {});
+      resolve(location, process, event.request, root_of(process, event), {});
       return moved(location, process, event.bytes, event.received);
     case EventKind::kMpiIrecvRequest:
     case EventKind::kNonBlockingCollectiveRequest:
@@ -185,6 +180,17 @@ Partner MessageEvents::relative(std::uint32_t process, std::uint32_t comm,
   if (own == kNone) return {};
   const std::int64_t rank = std::int64_t{peer} - std::int64_t{own};
   return {Partner::Kind::kRelative, static_cast<std::int32_t>(rank)};
+}
+
+Partner MessageEvents::root_of(std::uint32_t process, const TraceEvent& event) {
+  std::uint32_t root = event.peer;
+  if (root == OTF2_COLLECTIVE_ROOT_SELF && event.ref < definitions_->comms.size()) {
+    const reader::CommInfo& info = definitions_->comms[event.ref];
+    root = own_rank(process, info.group);
+    if (root == kNone) root = own_rank(process, info.remote);
+  }
+  if (root > std::uint32_t{std::numeric_limits<std::int32_t>::max()}) return {};
+  return {Partner::Kind::kRoot, static_cast<std::int32_t>(root)};
 }
 
 std::uint32_t MessageEvents::own_rank(std::uint32_t process, std::uint32_t group) {

@@ -80,6 +80,7 @@ class MessageEvents {
   void end(Location& location, std::uint32_t process, Call call, std::uint64_t ticks);
   void count(std::uint32_t process, const Call& call);
   Partner relative(std::uint32_t process, std::uint32_t comm, std::uint32_t peer);
+  base::FlowGraph::Partner root_of(std::uint32_t process, const reader::TraceEvent& event);
   std::uint32_t own_rank(std::uint32_t process, std::uint32_t group);
 
   const reader::TraceDefinitions* definitions_ = nullptr;

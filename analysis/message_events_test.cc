@@ -74,11 +74,12 @@ class Run {
         {.bytes = bytes, .request = request, .ref = comm, .peer = peer, .kind = kind});
   }
   Run& collective(EventKind kind, std::uint32_t peer, std::uint64_t sent,
-                  std::uint64_t received, std::uint64_t request = 0) {
+                  std::uint64_t received, std::uint64_t request = 0,
+                  std::uint32_t comm = kWorld) {
     return put({.bytes = sent,
                 .received = received,
                 .request = request,
-                .ref = kWorld,
+                .ref = comm,
                 .peer = peer,
                 .kind = kind});
   }
@@ -231,6 +232,18 @@ TEST_CASE(
   CHECK(calls[3].procedure == "MPI_Start");
   CHECK(calls[3].from == relative(2));
   CHECK(run.outside().calls == 1);
+}
+
+TEST_CASE("Message events: the root of an intercommunicator's collective") {
+  Run run;
+  run.at(3).enter(kBcast);
+  run.collective(EventKind::kMpiCollectiveEnd, OTF2_COLLECTIVE_ROOT_SELF, 1, 1, 0, kBridge);
+  run.leave(kBcast).at(2).enter(kBcast);
+  run.collective(EventKind::kMpiCollectiveEnd, OTF2_COLLECTIVE_ROOT_THIS_GROUP, 1, 1, 0,
+                 kBridge);
+  run.leave(kBcast);
+  CHECK(run.calls(3)[0].to == root(0));
+  CHECK(run.calls(2)[0].to == Partner{});
 }
 
 TEST_CASE("Message events: a collective that does not block has its root where it began") {

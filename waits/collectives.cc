@@ -7,7 +7,34 @@
 namespace refrain::waits {
 namespace {
 
-CollectiveKind kind_of(std::uint32_t operation) {
+CollectiveKind window_kind_of(std::uint32_t operation) {
+  switch (operation) {
+    case OTF2_COLLECTIVE_OP_BARRIER:
+      return CollectiveKind::kFence;
+    case OTF2_COLLECTIVE_OP_CREATE_HANDLE:
+    case OTF2_COLLECTIVE_OP_CREATE_HANDLE_AND_ALLOCATE:
+      return CollectiveKind::kWindowMade;
+    case OTF2_COLLECTIVE_OP_DESTROY_HANDLE:
+    case OTF2_COLLECTIVE_OP_DESTROY_HANDLE_AND_DEALLOCATE:
+      return CollectiveKind::kWindowFreed;
+    default:
+      return CollectiveKind::kOther;
+  }
+}
+
+// Waits are part of this one.
+std::uint32_t metric_of(CollectiveKind kind) {
+  if (kind == CollectiveKind::kFence) return kMpiRmaSyncActive;
+  if (kind == CollectiveKind::kWindowMade || kind == CollectiveKind::kWindowFreed)
+    return kMpiMgmtWin;
+  if (kind == CollectiveKind::kBarrier) return kMpiSyncCollective;
+  const bool life = kind == CollectiveKind::kInit || kind == CollectiveKind::kFinalize;
+  return life ? kMpiInitExit : kMpiCollective;
+}
+
+}  // namespace
+
+CollectiveKind Collectives::kind_of(std::uint32_t operation) {
   switch (operation) {
     case OTF2_COLLECTIVE_OP_BARRIER:
       return CollectiveKind::kBarrier;
@@ -39,33 +66,6 @@ CollectiveKind kind_of(std::uint32_t operation) {
   }
 }
 
-CollectiveKind window_kind_of(std::uint32_t operation) {
-  switch (operation) {
-    case OTF2_COLLECTIVE_OP_BARRIER:
-      return CollectiveKind::kFence;
-    case OTF2_COLLECTIVE_OP_CREATE_HANDLE:
-    case OTF2_COLLECTIVE_OP_CREATE_HANDLE_AND_ALLOCATE:
-      return CollectiveKind::kWindowMade;
-    case OTF2_COLLECTIVE_OP_DESTROY_HANDLE:
-    case OTF2_COLLECTIVE_OP_DESTROY_HANDLE_AND_DEALLOCATE:
-      return CollectiveKind::kWindowFreed;
-    default:
-      return CollectiveKind::kOther;
-  }
-}
-
-// Waits are part of this one.
-std::uint32_t metric_of(CollectiveKind kind) {
-  if (kind == CollectiveKind::kFence) return kMpiRmaSyncActive;
-  if (kind == CollectiveKind::kWindowMade || kind == CollectiveKind::kWindowFreed)
-    return kMpiMgmtWin;
-  if (kind == CollectiveKind::kBarrier) return kMpiSyncCollective;
-  const bool life = kind == CollectiveKind::kInit || kind == CollectiveKind::kFinalize;
-  return life ? kMpiInitExit : kMpiCollective;
-}
-
-}  // namespace
-
 Collectives::Collectives(const reader::TraceDefinitions& definitions, PatternSet& patterns,
                          Problems& problems)
     : definitions_(definitions),
@@ -73,7 +73,11 @@ Collectives::Collectives(const reader::TraceDefinitions& definitions, PatternSet
       problems_(problems),
       pending_(definitions.locations.size()),
       comms_(definitions.comms.size()),
-      windows_(definitions.windows.size()) {
+      windows_(definitions.windows.size()),
+      started_(definitions.comms.size()),
+      open_(definitions.processes.size()),
+      requests_(definitions.locations.size()),
+      completing_(definitions.locations.size(), kNone) {
   std::vector<std::uint32_t> ranks;
   for (std::uint32_t i = 0; i < definitions.processes.size(); ++i)
     if (definitions.processes[i].rank != reader::kNone) ranks.push_back(i);
@@ -89,13 +93,21 @@ void Collectives::set_members(Comm& comm, const std::vector<std::uint32_t>& proc
   comm.next.resize(processes.size());
 }
 
-Collectives::Comm& Collectives::comm_of(std::uint32_t number) {
-  Comm& comm = comms_[number];
+Collectives::Comm& Collectives::comm_of(std::vector<Comm>& comms, std::uint32_t number) {
+  Comm& comm = comms[number];
   if (comm.known) return comm;
   const reader::CommInfo& info = definitions_.comms[number];
-  const bool plain =
-      !info.self && info.remote == reader::kNone && info.group < definitions_.groups.size();
-  set_members(comm, plain ? definitions_.groups[info.group] : std::vector<std::uint32_t>());
+  std::vector<std::uint32_t> members;
+  if (!info.self && info.group < definitions_.groups.size())
+    members = definitions_.groups[info.group];
+  if (info.remote != reader::kNone) {
+    comm.first = members.size();
+    if (info.remote < definitions_.groups.size())
+      for (const std::uint32_t process : definitions_.groups[info.remote])
+        members.push_back(process);
+    if (comm.first == 0 || comm.first == members.size()) members.clear();
+  }
+  set_members(comm, members);
   return comm;
 }
 
@@ -150,33 +162,37 @@ void Collectives::join(const Call& call) {
   // Handles of communicators are made likewise.
   if (pending.kind == CollectiveKind::kWindowMade && call.metric != kMpiMgmtWin)
     pending.kind = CollectiveKind::kOther;
-  Comm& comm = pending.window ? window_of(pending.comm) : comm_of(pending.comm);
+  if (call.neighbours) pending.kind = CollectiveKind::kOther;
+  Comm& comm = pending.window ? window_of(pending.comm) : comm_of(comms_, pending.comm);
   add(comm, call.process, pending.root, pending.kind, call);
 }
 
 void Collectives::add(Comm& comm, std::uint32_t process, std::uint32_t root,
-                      CollectiveKind kind, const Call& call) {
+                      CollectiveKind kind, Member member) {
   const std::uint32_t rank = rank_of(comm, process);
   if (rank == kNone) {
     ++problems_.unknown_collectives;
-    return;
+    return settle(member.completion, 0);
   }
   const std::uint64_t number = comm.next[rank]++;
-  if (number < comm.first) return;  // given up before
-  while (number - comm.first >= comm.instances.size()) {
+  if (number < comm.front) return settle(member.completion, 0);  // given up before
+  while (number - comm.front >= comm.instances.size()) {
     Instance& fresh = comm.instances.emplace_back();
     if (!spare_.empty()) {
       fresh.members = std::move(spare_.back());
       spare_.pop_back();
     }
   }
-  Instance& instance = comm.instances[number - comm.first];
+  Instance& instance = comm.instances[number - comm.front];
   if (instance.members.empty()) {
     instance.kind = kind;
-    instance.root = root;
+    if (comm.first == 0) instance.root = root;
   }
-  if (instance.kind != kind || instance.root != root) instance.mixed = true;
-  instance.members.push_back({call, rank});
+  if (instance.kind != kind || (comm.first == 0 && instance.root != root))
+    instance.mixed = true;
+  if (comm.first != 0) set_root(comm, instance, rank, root);
+  member.rank = rank;
+  instance.members.push_back(member);
   if (const auto own = comm.accesses.find(process); own != comm.accesses.end()) {
     instance.accessed.resize(comm.next.size());
     for (const auto& [target, time] : own->second)
@@ -184,7 +200,7 @@ void Collectives::add(Comm& comm, std::uint32_t process, std::uint32_t root,
         instance.accessed[of_target] = std::max(instance.accessed[of_target], time);
     comm.accesses.erase(own);
   }
-  if (instance.members.size() == comm.next.size()) complete(instance);
+  if (instance.members.size() == comm.next.size()) complete(comm, instance);
   while (!comm.instances.empty() && comm.instances.front().done) drop_front(comm);
   while (comm.instances.size() > kMostPending) {
     if (!comm.instances.front().done) ++problems_.incomplete_collectives;
@@ -194,41 +210,44 @@ void Collectives::add(Comm& comm, std::uint32_t process, std::uint32_t root,
 
 void Collectives::drop_front(Comm& comm) {
   Instance& front = comm.instances.front();
+  for (const Member& member : front.members)
+    if (!front.done) settle(member.completion, 0);
   front.members.clear();
   if (front.members.capacity() != 0) spare_.push_back(std::move(front.members));
   comm.instances.pop_front();
-  ++comm.first;
+  ++comm.front;
 }
 
-void Collectives::complete(Instance& instance) {
+void Collectives::complete(Comm& comm, Instance& instance) {
   instance.done = true;
-  if (instance.mixed) {
-    ++problems_.mixed_collectives;
+  if (instance.mixed) ++problems_.mixed_collectives;
+  if (instance.mixed || instance.kind == CollectiveKind::kOther ||
+      instance.members.size() < 2) {
+    for (const Member& member : instance.members) settle(member.completion, 0);
     return;
   }
-  if (instance.kind == CollectiveKind::kOther || instance.members.size() < 2) return;
+  if (comm.first != 0) return between(comm, instance);
   CollectiveMember shared{instance.members.front().call};
   shared.kind = instance.kind;
   shared.earliest_leave = ~Ticks{0};
   below_.assign(instance.members.size() + 1, 0);
   for (const Member& member : instance.members) {
-    shared.latest_enter = std::max(shared.latest_enter, member.call.enter);
+    shared.latest_enter = std::max(shared.latest_enter, member.enter);
     shared.earliest_leave = std::min(shared.earliest_leave, member.call.leave);
-    if (member.rank == instance.root) shared.root_enter = member.call.enter;
-    below_[member.rank + 1] = member.call.enter;
+    if (member.rank == instance.root) shared.root_enter = member.enter;
+    below_[member.rank + 1] = member.enter;
   }
   for (std::size_t i = 1; i < below_.size(); ++i)
     below_[i] = std::max(below_[i], below_[i - 1]);
-  const bool all_enter_first = instance.kind == CollectiveKind::kBarrier ||
-                               instance.kind == CollectiveKind::kAllToAll;
+  const bool all_enter_first =
+      !comm.started && (instance.kind == CollectiveKind::kBarrier ||
+                        instance.kind == CollectiveKind::kAllToAll);
   if (all_enter_first && shared.latest_enter > shared.earliest_leave) {
     ++problems_.clock_violations;
     problems_.worst_violation =
         std::max(problems_.worst_violation, shared.latest_enter - shared.earliest_leave);
   }
-  const std::uint32_t metric = metric_of(instance.kind);
   for (Member& member : instance.members) {
-    if (member.call.metric != metric) member.call.left_over = 0;
     CollectiveMember event{
         member.call,
         instance.kind,
@@ -238,18 +257,70 @@ void Collectives::complete(Instance& instance) {
         shared.root_enter,
         below_[member.rank],
         instance.accessed.empty() ? Ticks{0} : instance.accessed[member.rank]};
-    patterns_.collective(event);
+    hand_out(comm, member, event);
+  }
+}
+
+void Collectives::hand_out(const Comm& comm, Member& member, CollectiveMember& event) {
+  if (comm.started) return settle(member.completion, needed(event));
+  if (member.call.metric != metric_of(event.kind)) member.call.left_over = 0;
+  patterns_.collective(event);
+}
+
+// An intercommunicator's groups: data go from one to the other, both ways where there is no root.
+void Collectives::between(Comm& comm, Instance& instance) {
+  const bool rooted = instance.kind == CollectiveKind::kOneToAll ||
+                      instance.kind == CollectiveKind::kAllToOne;
+  Sides sides;
+  Ticks root_enter = 0;
+  for (const Member& member : instance.members) {
+    const bool side = member.rank >= comm.first;
+    sides.latest_enter[side] = std::max(sides.latest_enter[side], member.enter);
+    sides.earliest_leave[side] = std::min(sides.earliest_leave[side], member.call.leave);
+    if (member.rank == instance.root) root_enter = member.enter;
+  }
+  for (Member& member : instance.members) {
+    const std::uint32_t side = member.rank >= comm.first ? 1 : 0;
+    const bool is_root = member.rank == instance.root;
+    // Of the root's group only the root takes part.
+    const bool outside =
+        rooted && (instance.root == kNone || (side == instance.root_side && !is_root));
+    if (outside) {
+      settle(member.completion, 0);
+      continue;
+    }
+    CollectiveMember event{member.call,
+                           instance.kind,
+                           is_root,
+                           sides.latest_enter[1 - side],
+                           sides.earliest_leave[side],
+                           root_enter};
+    hand_out(comm, member, event);
+  }
+}
+
+// The root itself says that it is, its group that the root is among them, the others its rank.
+void Collectives::set_root(Comm& comm, Instance& instance, std::uint32_t rank,
+                           std::uint32_t root) {
+  const std::uint32_t side = rank >= comm.first ? 1 : 0;
+  if (root == OTF2_COLLECTIVE_ROOT_SELF) {
+    instance.root = rank;
+    instance.root_side = side;
   }
 }
 
 void Collectives::give_up(Comm& comm) {
-  for (const Instance& instance : comm.instances)
-    if (!instance.done && !instance.members.empty()) ++problems_.incomplete_collectives;
+  for (const Instance& instance : comm.instances) {
+    if (instance.done || instance.members.empty()) continue;
+    ++problems_.incomplete_collectives;
+    for (const Member& member : instance.members) settle(member.completion, 0);
+  }
 }
 
 void Collectives::finish() {
   for (Comm& comm : comms_) give_up(comm);
   for (Comm& window : windows_) give_up(window);
+  finish_started();
   // A program may be traced from after MPI_Init, or end without MPI_Finalize: no loss to report.
 }
 

@@ -2,6 +2,9 @@
 //
 // Place in the flow: private to waits/. A communicator's operations are numbered on each of its processes, as MPI
 // requires them to be called in the same order; a window's likewise. MPI_Init and MPI_Finalize are operations of all ranks.
+// Of an intercommunicator each group waits for the other one.
+// Operations that do not block are numbered apart, in the order in which they begin. Of which communicator one is, the
+// archive says where it completes: so those that began after it wait for that, kMostOpen at most (collectives_started.cc).
 // Thread-safety: none. Units: ticks of the archive since its begin.
 // Memory: operations of which some members are missing yet, at most kMostPending a communicator.
 #pragma once
@@ -14,6 +17,7 @@
 
 #include "reader/trace_definitions.h"
 #include "reader/trace_event.h"
+#include "waits/flat_map.h"
 #include "waits/pattern.h"
 #include "waits/problems.h"
 
@@ -22,6 +26,7 @@ namespace refrain::waits {
 class Collectives {
  public:
   static constexpr std::size_t kMostPending = std::size_t{1} << 14;
+  static constexpr std::size_t kMostOpen = 4096;
 
   Collectives(const reader::TraceDefinitions& definitions, PatternSet& patterns,
               Problems& problems);
@@ -32,9 +37,14 @@ class Collectives {
   // An access to another process' part of a window, between two fences, has ended.
   void accessed(std::uint32_t process, std::uint32_t window, std::uint32_t target,
                 Ticks time);
+  // kNonBlockingCollectiveRequest, in a call that began at `enter`; kNonBlockingCollectiveComplete.
+  void started(const reader::TraceEvent& event, std::uint32_t process, Ticks enter,
+               bool neighbours);
+  void completed(const reader::TraceEvent& event, std::uint32_t process, bool in_call);
   // That call, or any other one, is left.
   void left(const Call& call) {
     if (pending_[call.location].comm != kNone) join(call);
+    if (completing_[call.location] != kNone) left_completing(call);
   }
   void init(const Call& call) {
     add(init_, call.process, kNone, CollectiveKind::kInit, call);
@@ -52,8 +62,10 @@ class Collectives {
     CollectiveKind kind = CollectiveKind::kOther;
   };
   struct Member {
-    Call call;
+    Call call;  // not of those that do not block
     std::uint32_t rank = 0;
+    Ticks enter = 0;                   // of the call that begins it
+    std::uint32_t completion = kNone;  // number of the call that it completes in
   };
   struct Instance {
     std::vector<Member> members;
@@ -61,28 +73,72 @@ class Collectives {
     CollectiveKind kind = CollectiveKind::kOther;
     std::uint32_t root = kNone;
     bool mixed = false;
+    std::uint32_t root_side = kNone;  // of an intercommunicator
     bool done = false;
   };
   struct Comm {
     bool known = false;
     bool window = false;
+    bool started = false;   // operations that do not block
+    std::size_t first = 0;  // members of the first group of an intercommunicator; else 0
     // By process: target and latest access since its last fence.
     std::map<std::uint32_t, std::map<std::uint32_t, Ticks>> accesses;
     std::vector<std::pair<std::uint32_t, std::uint32_t>> ranks;  // by process
     std::vector<std::uint64_t> next;                             // by rank: number
-    std::uint64_t first = 0;                                     // number of the front
+    std::uint64_t front = 0;                                     // its number
     std::deque<Instance> instances;
   };
 
+  // One that does not block, from its begin until all before it have completed.
+  struct Open {
+    std::uint32_t location = 0;
+    Ticks enter = 0;
+    bool neighbours = false;
+    bool known = false;  // it has completed
+    bool lost = false;
+    std::uint32_t comm = kNone;
+    std::uint32_t root = kNone;
+    CollectiveKind kind = CollectiveKind::kOther;
+    std::uint32_t completion = kNone;
+  };
+  struct OpenOnes {
+    std::deque<Open> queue;
+    std::uint32_t front = 0;  // its number, modulo 2^32
+  };
+  // A call in which some complete.
+  struct Completion {
+    Call call;
+    Ticks until = 0;
+    std::uint32_t open = 0;
+    bool left = false;
+  };
+  struct Sides {
+    Ticks latest_enter[2] = {0, 0};
+    Ticks earliest_leave[2] = {~Ticks{0}, ~Ticks{0}};
+  };
+
   void join(const Call& call);
-  Comm& comm_of(std::uint32_t comm);
+  void left_completing(const Call& call);
+  void release(std::uint32_t process);
+  void settle(std::uint32_t completion, Ticks until);
+  void set_root(Comm& comm, Instance& instance, std::uint32_t rank, std::uint32_t root);
+  void between(Comm& comm, Instance& instance);
+  static CollectiveKind kind_of(std::uint32_t operation);
+  static Ticks needed(const CollectiveMember& member);
+  void finish_started();
+  Comm& comm_of(std::vector<Comm>& comms, std::uint32_t comm);
   Comm& window_of(std::uint32_t window);
   static std::uint32_t rank_of(const Comm& comm,
                                std::uint32_t process);  // kNone: no member
   void set_members(Comm& comm, const std::vector<std::uint32_t>& processes);
   void add(Comm& comm, std::uint32_t process, std::uint32_t root, CollectiveKind kind,
-           const Call& call);
-  void complete(Instance& instance);
+           Member member);
+  void add(Comm& comm, std::uint32_t process, std::uint32_t root, CollectiveKind kind,
+           const Call& call) {
+    add(comm, process, root, kind, Member{call, 0, call.enter, kNone});
+  }
+  void complete(Comm& comm, Instance& instance);
+  void hand_out(const Comm& comm, Member& member, CollectiveMember& event);
   void drop_front(Comm& comm);
   void give_up(Comm& comm);
 
@@ -92,6 +148,12 @@ class Collectives {
   std::vector<Pending> pending_;  // by location
   std::vector<Comm> comms_;
   std::vector<Comm> windows_;
+  std::vector<Comm> started_;              // by communicator
+  std::vector<OpenOnes> open_;             // by process
+  std::vector<FlatMap> requests_;          // by location: numbers in open_
+  std::vector<std::uint32_t> completing_;  // by location
+  std::vector<Completion> completions_;
+  std::vector<std::uint32_t> free_completions_;
   Comm init_, finalize_;
   std::vector<std::vector<Member>> spare_;
   std::vector<Ticks> below_;

@@ -25,6 +25,7 @@ struct Call {
   Ticks own = 0;                      // its time without the regions inside it
   bool multiple = false;              // MPI_Waitall, MPI_Waitany, MPI_Waitsome
   bool test = false;                  // MPI_Test and its like: it does not wait
+  bool neighbours = false;            // a collective operation of neighbours only
 
   // As much of `wanted` as is left. No part of a call is charged twice.
   Ticks take(Ticks wanted) {
@@ -91,6 +92,13 @@ struct CollectiveMember {
   Ticks lower_enter = 0;  // latest of the ranks below, 0: there are none
   Ticks accessed =
       0;  // kFence: latest end of another's access to this process since the last one, 0: none
+};
+
+// A call in which operations complete that did not block.
+struct CollectiveCompletion {
+  Call& call;
+  Ticks until =
+      0;  // when the last one that they needed had begun its part, 0: they needed none
 };
 
 // A fence at which a process waited for others.

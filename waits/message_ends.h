@@ -65,6 +65,8 @@ class MessageEnds {
   void received(std::uint32_t thread, std::uint32_t source, std::uint32_t comm,
                 std::uint32_t tag, std::uint64_t request, Ticks enter, bool in_call);
   void cancelled(std::uint32_t thread, std::uint64_t request);
+  // Whether some message completes in the call that the thread is in.
+  bool in_call(std::uint32_t thread) const { return threads_[thread].call != kNone; }
   void left(const Call& call, std::uint32_t thread) {
     if (threads_[thread].call != kNone) end_call(thread, call);
   }

@@ -24,6 +24,7 @@ enum class Compound : std::uint8_t {
   kWrongOrder,
   kSend,
   kCollective,
+  kCollectiveCompletion,
   kFenceWait,
   kAccessEpoch,
   kExposureEpoch,
@@ -50,6 +51,7 @@ class Pattern {
   virtual void wrong_order(const WrongOrder&) {}
   virtual void send(SendCall&) {}
   virtual void collective(CollectiveMember&) {}
+  virtual void collective_completion(CollectiveCompletion&) {}
   virtual void fence_wait(const FenceWait&) {}
   virtual void access_epoch(AccessEpoch&) {}
   virtual void exposure_epoch(ExposureEpoch&) {}
@@ -93,6 +95,9 @@ class PatternSet {
   void send(SendCall& event) { notify<&Pattern::send>(Compound::kSend, event); }
   void collective(CollectiveMember& event) {
     notify<&Pattern::collective>(Compound::kCollective, event);
+  }
+  void collective_completion(CollectiveCompletion& event) {
+    notify<&Pattern::collective_completion>(Compound::kCollectiveCompletion, event);
   }
   void fence_wait(const FenceWait& event) {
     notify<&Pattern::fence_wait>(Compound::kFenceWait, event);

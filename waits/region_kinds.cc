@@ -80,6 +80,7 @@ RegionKind mpi_kind(const std::string& procedure) {
   kind.metric = mpi_metric(procedure, name);
   kind.multiple = begins_with(name, {"waitall", "waitany", "waitsome"});
   kind.test = begins_with(name, {"test", "mpi polls", "request_get_status", "win_test"});
+  kind.neighbours = begins_with(name, {"neighbor_", "ineighbor_"});
   if (name == "init" || name == "init_thread") kind.special = Special::kMpiInit;
   if (name == "win_start") kind.special = Special::kRmaStart;
   if (name == "win_post") kind.special = Special::kRmaPost;

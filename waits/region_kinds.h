@@ -34,6 +34,7 @@ struct RegionKind {
   bool mpi = false;
   bool multiple = false;          // completes several requests
   bool test = false;              // does not wait
+  bool neighbours = false;        // a collective operation of neighbours only
   bool explicit_barrier = false;  // of kBarrier
   bool ignored =
       false;  // an iteration of a loop that Refrain detected: no region of the program

@@ -112,6 +112,12 @@ void Replay::event(const TraceEvent& event) {
     case EventKind::kMpiCollectiveEnd:
       if (!at.stack.empty()) collectives_->end(event);
       return;
+    case EventKind::kNonBlockingCollectiveRequest:
+      return collectives_->started(
+          event, at.process, at.stack.empty() ? now : at.stack.back().enter,
+          !at.stack.empty() && kinds_[at.stack.back().region].neighbours);
+    case EventKind::kNonBlockingCollectiveComplete:
+      return collectives_->completed(event, at.process, !at.stack.empty());
     case EventKind::kRmaCollectiveEnd:
       if (!at.stack.empty()) collectives_->end_on_window(event);
       return;
@@ -220,7 +226,8 @@ void Replay::pop(LocationState& at, std::uint32_t location, Ticks now) {
             .leave = now,
             .metric = kind.metric,
             .multiple = kind.multiple,
-            .test = kind.test};
+            .test = kind.test,
+            .neighbours = kind.neighbours};
   const Ticks duration = now - std::min(now, frame.enter);
   call.own = call.left_over = duration - std::min(duration, frame.inside);
   const std::uint64_t scaled = severities_->scaled(call.own);
@@ -230,7 +237,10 @@ void Replay::pop(LocationState& at, std::uint32_t location, Ticks now) {
   at.stack.pop_back();
   if (!at.stack.empty()) at.stack.back().inside += duration;
   at.changed = now;
+  // What is waited for a message and what for a collective operation is not told apart.
+  const bool messages = messages_[at.process].in_call(at.thread);
   messages_[at.process].left(call, at.thread);
+  if (messages) call.left_over = 0;
   if (kind.mpi) windows_->left(call, kind.special);
   collectives_->left(call);
   if (kind.special == RegionKind::Special::kBarrier)

@@ -36,11 +36,29 @@ TEST_CASE("Known waits: messages - each way to send") {
 
 TEST_CASE("Known waits: messages - each way to receive") {
   for (const std::string how : {"any", "wait", "start", "waitall", "waitany", "waitsome",
-                                "test", "probe", "posted"})
+                                "test", "probe", "mrecv", "posted"})
     for (const std::string& late : kLate) {
       check_mpi_case("p2p:send:" + how + ":" + late, 2);
       check_mpi_case("p2p:issend:" + how + ":" + late, 2);
     }
+}
+
+TEST_CASE("Known waits: messages - partitioned") {
+  for (const std::string& late : kLate)
+    check_mpi_case("p2p:partitioned:partitioned:" + late, 2);
+}
+
+TEST_CASE("Known waits: collectives - that do not block") {
+  for (const std::string op :
+       {"barrier", "allreduce", "bcast", "reduce", "scan", "persistent"})
+    for (const std::string late : {"first", "last", "root"})
+      check_mpi_case("icoll:" + op + ":" + late, 4);
+}
+
+TEST_CASE("Known waits: collectives - between two groups") {
+  for (const std::string op : {"barrier", "allreduce", "bcast", "reduce"})
+    for (const std::string late : {"first", "last", "nobody"})
+      check_mpi_case("coll:" + op + ":" + late + ":inter", 4);
 }
 
 TEST_CASE("Known waits: messages - other communicators") {
@@ -58,8 +76,9 @@ TEST_CASE("Known waits: messages - several at once, both ways, and in wrong orde
 }
 
 TEST_CASE("Known waits: collectives - all to all") {
-  for (const std::string op : {"barrier", "allreduce", "alltoall", "allgather",
-                               "allgatherv", "reduce_scatter", "reduce_scatter_block"})
+  for (const std::string op :
+       {"barrier", "allreduce", "alltoall", "alltoallv", "alltoallw", "allgather",
+        "allgatherv", "reduce_scatter", "reduce_scatter_block"})
     for (const std::string late : {"last", "rising", "nobody"})
       check_mpi_case("coll:" + op + ":" + late, 4);
   check_mpi_case("coll:barrier:rising", 8);

@@ -4,9 +4,18 @@
 
 namespace refrain::mpi {
 
+namespace {
+
+void name_root(Call& call, int root) noexcept {
+  if (root == kRootSelf) call.has_root(call.comm()->rank);
+  if (root >= 0) call.has_root(root);
+}
+
+}  // namespace
+
 void Collective::record(const Amounts& amounts) noexcept {
   const Communicator& comm = *call_.comm();
-  if (amounts.root >= 0) call_.has_root(amounts.root);
+  name_root(call_, amounts.root);
   call_.put_at_leave(spool::kMpiCollective, collective_payload(comm, 0), amounts.operation,
                      comm_and_rank(comm.number, amounts.root), saturated(amounts.received),
                      amounts.sent);
@@ -17,7 +26,7 @@ void Collective::record(const Amounts& amounts) noexcept {
 
 void Icollective::keep(const Amounts& amounts, bool persistent) noexcept {
   const Communicator& comm = *call_.comm();
-  if (amounts.root >= 0) call_.has_root(amounts.root);
+  name_root(call_, amounts.root);
   Request request;
   request.kind = comm.known() ? RequestKind::kCollective : RequestKind::kNothing;
   request.sub = amounts.operation;

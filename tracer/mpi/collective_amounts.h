@@ -18,6 +18,10 @@
 
 namespace refrain::mpi {
 
+// Roots in intercommunicators, as in OTF2: this process, and another one of its group.
+inline constexpr int kRootSelf = -2;
+inline constexpr int kRootThisGroup = -3;
+
 struct Amounts {
   spool::MpiCollective operation = spool::kMpiBarrier;
   int root = static_cast<int>(spool::kMpiNoRoot);
@@ -32,8 +36,8 @@ struct Part {
   int rank = static_cast<int>(spool::kMpiNoRoot);
 };
 inline Part part_of(const Communicator& comm, int root) noexcept {
-  if (root == MPI_ROOT) return {true, false, comm.rank};
-  if (root == MPI_PROC_NULL) return {};
+  if (root == MPI_ROOT) return {true, false, kRootSelf};
+  if (root == MPI_PROC_NULL) return {false, false, kRootThisGroup};
   if (comm.kind == spool::kMpiCommInter) return {false, true, root};
   return {root == comm.rank, true, root};
 }

@@ -115,16 +115,17 @@ TEST_CASE("Collective amounts: prefix reductions - to the ranks after, from thos
 
 TEST_CASE("Collective amounts: intercommunicators - the others are the remote group") {
   const InterMember root(1, 2, 5);
-  check(bcast(root, 2, MPI_INT, MPI_ROOT), spool::kMpiBcast, 1, 40, 0);
-  check(bcast(root, 2, MPI_INT, MPI_PROC_NULL), spool::kMpiBcast, kNone, 0, 0);
+  check(bcast(root, 2, MPI_INT, MPI_ROOT), spool::kMpiBcast, kRootSelf, 40, 0);
+  check(bcast(root, 2, MPI_INT, MPI_PROC_NULL), spool::kMpiBcast, kRootThisGroup, 0, 0);
   check(bcast(root, 2, MPI_INT, 3), spool::kMpiBcast, 3, 0, 8);
-  check(gather(root, &kBuffer, 1, MPI_INT, 1, MPI_INT, MPI_ROOT), spool::kMpiGather, 1, 0,
-        20);
+  check(gather(root, &kBuffer, 1, MPI_INT, 1, MPI_INT, MPI_ROOT), spool::kMpiGather,
+        kRootSelf, 0, 20);
   check(allgather(root, &kBuffer, 1, MPI_INT, 1, MPI_INT), spool::kMpiAllgather, kNone, 20,
         20);
   check(allreduce(root, &kBuffer, 1, MPI_INT), spool::kMpiAllreduce, kNone, 20, 20);
-  check(reduce(root, &kBuffer, 1, MPI_INT, MPI_ROOT), spool::kMpiReduce, 1, 0, 20);
-  check(reduce(root, &kBuffer, 1, MPI_INT, MPI_PROC_NULL), spool::kMpiReduce, kNone, 0, 0);
+  check(reduce(root, &kBuffer, 1, MPI_INT, MPI_ROOT), spool::kMpiReduce, kRootSelf, 0, 20);
+  check(reduce(root, &kBuffer, 1, MPI_INT, MPI_PROC_NULL), spool::kMpiReduce,
+        kRootThisGroup, 0, 0);
   check(reduce(root, &kBuffer, 1, MPI_INT, 3), spool::kMpiReduce, 3, 4, 0);
   const std::array<int, 2> counts = {1, 2};
   check(reduce_scatter(root, &kBuffer, counts.data(), MPI_INT), spool::kMpiReduceScatter,

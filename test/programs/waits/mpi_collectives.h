@@ -38,6 +38,14 @@ static void collective(const char* op, int place, MPI_Comm comm, int root, MPI_O
   if (strcmp(op, "barrier") == 0) TIMED(place, MPI_Barrier(comm));
   if (strcmp(op, "allreduce") == 0) TIMED(place, MPI_Allreduce(in, out, 1, t, sum, comm));
   if (strcmp(op, "alltoall") == 0) TIMED(place, MPI_Alltoall(in, 1, t, out, 1, t, comm));
+  if (strcmp(op, "alltoallv") == 0)
+    TIMED(place, MPI_Alltoallv(in, counts, starts, t, out, counts, starts, t, comm));
+  if (strcmp(op, "alltoallw") == 0) {
+    MPI_Datatype types[kMaxRanks];
+    int bytes[kMaxRanks];
+    for (int i = 0; i < n; ++i) types[i] = t, bytes[i] = i * (int)sizeof(int);
+    TIMED(place, MPI_Alltoallw(in, counts, bytes, types, out, counts, bytes, types, comm));
+  }
   if (strcmp(op, "allgather") == 0) TIMED(place, MPI_Allgather(in, 1, t, out, 1, t, comm));
   if (strcmp(op, "allgatherv") == 0)
     TIMED(place, MPI_Allgatherv(in, 1, t, out, counts, starts, t, comm));
@@ -58,7 +66,96 @@ static void collective(const char* op, int place, MPI_Comm comm, int root, MPI_O
   if (strcmp(op, "exscan") == 0) TIMED(place, MPI_Exscan(in, out, 1, t, sum, comm));
 }
 
+/* Even and odd ranks; rank 0 is the root. */
+static void run_coll_between(void) {
+  MPI_Comm side, comm;
+  MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &side);
+  MPI_Intercomm_create(side, 0, MPI_COMM_WORLD, 1 - rank % 2, 9, &comm);
+  align();
+  sleep_for(sleep_of(word[2], rank, size, 0));
+  collective(word[1], kA, comm,
+             rank == 0       ? MPI_ROOT
+             : rank % 2 == 0 ? MPI_PROC_NULL
+                             : 0,
+             MPI_SUM);
+  align();
+  MPI_Comm_free(&comm);
+  MPI_Comm_free(&side);
+}
+
+static void expect_coll_between(void) {
+  const char* op = word[1];
+  const int barrier = strcmp(op, "barrier") == 0;
+  for (int half = 0; half < 2; ++half) {
+    int own[kMaxRanks], others[kMaxRanks], n = 0, m = 0;
+    for (int r = half; r < size; r += 2) own[n++] = r;
+    for (int r = 1 - half; r < size; r += 2) others[m++] = r;
+    const double latest = latest_enter(others, m, kA);
+    double earliest = call_of(own[0], kA).leave;
+    for (int i = 1; i < n; ++i) earliest = smaller(earliest, call_of(own[i], kA).leave);
+    for (int i = 0; i < n; ++i) {
+      const Call call = call_of(own[i], kA);
+      if (is_from_root(op)) {
+        if (half == 1) expect("mpi_latebroadcast", wait_in(call, call_of(0, kA).enter));
+      } else if (is_to_root(op)) {
+        if (own[i] == 0) expect("mpi_earlyreduce", wait_in(call, latest));
+      } else {
+        expect(barrier ? "mpi_barrier_wait" : "mpi_wait_nxn", wait_in(call, latest));
+        expect(barrier ? "mpi_barrier_completion" : "mpi_nxn_completion",
+               larger(0, call.leave - larger(earliest, smaller(latest, call.leave))));
+      }
+    }
+  }
+}
+
+/* kA: begins; kB: completes. */
+static void run_icoll(void) {
+  int in[kMaxRanks] = {1}, out[kMaxRanks];
+  const char* op = word[1];
+  const int root = 1 % size;
+  MPI_Request request;
+  const MPI_Comm comm = MPI_COMM_WORLD;
+  align();
+  sleep_for(sleep_of(word[2], rank, size, root));
+  if (strcmp(op, "barrier") == 0) TIMED(kA, MPI_Ibarrier(comm, &request));
+  if (strcmp(op, "allreduce") == 0)
+    TIMED(kA, MPI_Iallreduce(in, out, 1, MPI_INT, MPI_SUM, comm, &request));
+  if (strcmp(op, "bcast") == 0) TIMED(kA, MPI_Ibcast(in, 1, MPI_INT, root, comm, &request));
+  if (strcmp(op, "reduce") == 0)
+    TIMED(kA, MPI_Ireduce(in, out, 1, MPI_INT, MPI_SUM, root, comm, &request));
+  if (strcmp(op, "scan") == 0)
+    TIMED(kA, MPI_Iscan(in, out, 1, MPI_INT, MPI_SUM, comm, &request));
+  if (strcmp(op, "persistent") == 0) {
+    MPI_Barrier_init(comm, MPI_INFO_NULL, &request);
+    TIMED(kA, MPI_Start(&request));
+  }
+  sleep_for(0.2 * delay); /* work while the operation goes on */
+  TIMED(kB, MPI_Wait(&request, MPI_STATUS_IGNORE));
+  if (strcmp(op, "persistent") == 0) MPI_Request_free(&request);
+  align();
+}
+
+static void expect_icoll(void) {
+  const char* op = word[1];
+  const int root = 1 % size;
+  double below = 0;
+  for (int r = 0; r < size; ++r) {
+    double until = latest_enter(all_ranks(), size, kA);
+    if (is_from_root(op)) until = r == root ? 0 : call_of(root, kA).enter;
+    if (is_to_root(op) && r != root) until = 0;
+    if (is_scan(op)) until = below;
+    below = larger(below, call_of(r, kA).enter);
+    expect("mpi_nonblocking_collective_wait", wait_in(call_of(r, kB), until));
+  }
+  if (says(2, "last") && !is_from_root(op) && !is_to_root(op) && !is_scan(op))
+    means("mpi_nonblocking_collective_wait", 0.8 * delay * (size - 1));
+}
+
 static void run_coll(void) {
+  if (says(3, "inter")) {
+    run_coll_between();
+    return;
+  }
   MPI_Comm comm = MPI_COMM_WORLD;
   int i = rank, n = size;
   if (says(3, "sub")) {
@@ -101,6 +198,10 @@ static void expect_coll_of(const int* ranks, int n) {
 }
 
 static void expect_coll(void) {
+  if (says(3, "inter")) {
+    expect_coll_between();
+    return;
+  }
   if (!says(3, "sub")) {
     expect_coll_of(all_ranks(), size);
   } else {

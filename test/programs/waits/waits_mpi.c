@@ -4,8 +4,8 @@
  *
  *   p2p:SEND:RECEIVE:LATE[:COMM]    even ranks send to odd ones
  *     SEND     send ssend bsend isend issend start large     (isend, issend, start: then Wait)
- *     RECEIVE  recv any wait start waitall waitany waitsome test probe posted
- *              (posted: Irecv, a sleep, Wait)
+ *     RECEIVE  recv any wait start waitall waitany waitsome test probe mrecv posted
+ *              (posted: Irecv, a sleep, Wait); partitioned:partitioned
  *     LATE     sender receiver nobody
  *     COMM     world sub (ranks in reverse) inter
  *   many:HOW      two messages, the first late, the second later: waitall waitany waitsome; or two
@@ -14,10 +14,12 @@
  *   order:HOW     the message that was sent first is received last: same (source), different; right:
  *                 in the order in which they were sent
  *   coll:OP:LATE[:sub]
- *     OP       barrier allreduce alltoall allgather allgatherv reduce_scatter reduce_scatter_block
+ *     OP       barrier allreduce alltoall alltoallv alltoallw allgather allgatherv reduce_scatter reduce_scatter_block
  *              bcast scatter scatterv reduce gather gatherv scan exscan
  *     LATE     first last root others rising falling nobody
  *     sub      communicators of the even and of the odd ranks
+ *     inter    between the even and the odd ranks: barrier allreduce bcast reduce
+ *   icoll:OP:LATE   begun, then completed by MPI_Wait: barrier allreduce bcast reduce scan persistent
  *   completion:OP   a rank sleeps inside of barrier or allreduce, the others leave
  *   init:LATE, finalize:LATE
  *   rma:HOW       create free fence late_post early_wait lock progress none */
@@ -39,6 +41,7 @@ static const Family kFamilies[] = {
     {"sendrecv", 2, 1, 1, run_sendrecv, expect_sendrecv},
     {"order", 3, 0, 2, run_order, expect_order},
     {"coll", 2, 0, 3, run_coll, expect_coll},
+    {"icoll", 2, 0, 3, run_icoll, expect_icoll},
     {"completion", 2, 0, 2, run_completion, expect_completion_case},
     {"init", 1, 0, 2, run_nothing, run_nothing},
     {"finalize", 1, 0, 2, run_nothing, run_nothing},
