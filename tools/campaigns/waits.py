@@ -37,11 +37,12 @@ from campaigns.cubex import metrics_of
 BENCHMARKS = ("is", "cg", "ep", "ft", "lu", "mg", "bt", "sp")
 
 # Metrics that are seconds lost.
-WAITS = re.compile(r"mpi_(barrier|early|late|lsw|nxn|rma|wait_nxn|init_completion|finalize_wait)"
+WAITS = re.compile(r"mpi_(barrier|early|late|lsw|nonblocking|nxn|rma|wait_nxn|init_completion|finalize_wait)"
                    r"|omp_(ebarrier_wait|ibarrier_wait|management|fork|lock_contention|idle|limited)")
 
 P2P_SENDS = ("send", "ssend", "bsend", "isend", "issend", "start", "large")
-P2P_RECEIVES = ("any", "wait", "start", "waitall", "waitany", "waitsome", "test", "probe", "posted")
+P2P_RECEIVES = ("any", "wait", "start", "waitall", "waitany", "waitsome", "test", "probe", "mrecv",
+                "posted")
 ALL_TO_ALL = ("barrier", "allreduce", "alltoall", "allgather", "allgatherv", "reduce_scatter",
               "reduce_scatter_block")
 ROOTED = ("bcast", "scatter", "scatterv", "reduce", "gather", "gatherv")
@@ -54,6 +55,7 @@ def mpi_cases():
         yield from ((2, [f"p2p:{send}:{how}:{late}"]) for how in P2P_RECEIVES
                     for send in ("send", "issend"))
         yield from ((4, [f"p2p:ssend:recv:{late}:{comm}"]) for comm in ("sub", "inter"))
+        yield 2, [f"p2p:partitioned:partitioned:{late}"]
     yield from ((4, ["many:" + how]) for how in ("waitall", "waitany", "waitsome", "issends"))
     yield 4, ["sendrecv"]
     yield from ((3, ["order:" + how]) for how in ("same", "different", "right"))
@@ -65,11 +67,17 @@ def mpi_cases():
                 for late in ("first", "rising", "falling"))
     yield from ((6, [f"coll:{op}:first:sub"])
                 for op in ("barrier", "allreduce", "bcast", "reduce", "scan"))
+    yield from ((4, [f"coll:{op}:{late}:inter"]) for op in ("barrier", "allreduce", "bcast", "reduce")
+                for late in ("first", "last", "nobody"))
+    yield from ((4, [f"icoll:{op}:{late}"])
+                for op in ("barrier", "allreduce", "bcast", "reduce", "scan", "persistent")
+                for late in ("first", "last", "root"))
     yield from ((ranks, ["completion:" + op]) for ranks in (2, 4) for op in ("barrier", "allreduce"))
     yield 3, ["init:rising"]
     yield from ((3, ["finalize:" + late]) for late in ("last", "rising", "nobody"))
     yield from ((2, ["rma:" + how])
-                for how in ("create", "free", "fence", "late_post", "early_wait", "lock", "none"))
+                for how in ("create", "free", "fence", "late_post", "early_wait", "lock", "progress",
+                            "none"))
 
 
 def openmp_cases():
