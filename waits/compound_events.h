@@ -156,6 +156,12 @@ struct TeamBarrier {
   Ticks latest_enter = 0;
 };
 
+// A thread that has waited for the children of its task.
+struct TaskWait {
+  Call& call;
+  Ticks children_done = 0;  // the last one that another thread ran; 0: there was none
+};
+
 // A thread in a new team: `delay` from the fork to its begin in the parallel region.
 struct TeamFork {
   std::uint32_t location = 0;

@@ -31,6 +31,7 @@ enum class Compound : std::uint8_t {
   kEarlyWait,
   kLockEpoch,
   kBarrier,
+  kTaskWait,
   kFork,
   kLockWait,
   kLeftOut,
@@ -58,6 +59,7 @@ class Pattern {
   virtual void early_wait(const EarlyWait&) {}
   virtual void lock_epoch(LockEpoch&) {}
   virtual void barrier(TeamBarrier&) {}
+  virtual void task_wait(TaskWait&) {}
   virtual void fork(const TeamFork&) {}
   virtual void lock_wait(const LockWait&) {}
   virtual void left_out(const LeftOut&) {}
@@ -115,6 +117,9 @@ class PatternSet {
     notify<&Pattern::lock_epoch>(Compound::kLockEpoch, event);
   }
   void barrier(TeamBarrier& event) { notify<&Pattern::barrier>(Compound::kBarrier, event); }
+  void task_wait(TaskWait& event) {
+    notify<&Pattern::task_wait>(Compound::kTaskWait, event);
+  }
   void fork(const TeamFork& event) { notify<&Pattern::fork>(Compound::kFork, event); }
   void lock_wait(const LockWait& event) {
     notify<&Pattern::lock_wait>(Compound::kLockWait, event);

@@ -92,6 +92,17 @@ RegionKind mpi_kind(const std::string& procedure) {
 
 RegionKind openmp_kind(const reader::RegionInfo& region) {
   RegionKind kind;
+  const auto names = [&](const char* what) {
+    return region.name.find(what) != std::string::npos;
+  };
+  // Score-P and Refrain give them the role of a barrier, others one of their own. A taskgroup waits for its own tasks
+  // only, and theirs.
+  const bool taskwait = names("omp taskwait");
+  if (taskwait || names("omp taskgroup") || region.role == OTF2_REGION_ROLE_TASK_WAIT) {
+    kind.metric = kOmpTaskwait;
+    if (taskwait) kind.special = Special::kTaskwait;
+    return kind;
+  }
   switch (region.role) {
     case OTF2_REGION_ROLE_PARALLEL:
       kind.special = Special::kParallel;
@@ -115,9 +126,6 @@ RegionKind openmp_kind(const reader::RegionInfo& region) {
       return kind;
     case OTF2_REGION_ROLE_FLUSH:
       kind.metric = kOmpFlush;
-      return kind;
-    case OTF2_REGION_ROLE_TASK_WAIT:
-      kind.metric = kOmpTaskwait;
       return kind;
     case OTF2_REGION_ROLE_TASK_CREATE:
       kind.metric = kOmpTime;

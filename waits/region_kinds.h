@@ -23,6 +23,7 @@ struct RegionKind {
     kBarrier,
     kCritical,
     kLock,
+    kTaskwait,
     kRmaStart,
     kRmaPost,
     kRmaComplete,

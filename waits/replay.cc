@@ -41,6 +41,7 @@ std::string Replay::begin(const reader::TraceDefinitions& definitions) {
                            static_cast<Letters&>(*this), patterns_, problems_);
   collectives_ = std::make_unique<Collectives>(definitions, patterns_, problems_);
   windows_ = std::make_unique<Windows>(definitions, *collectives_, patterns_, problems_);
+  tasks_ = std::make_unique<Tasks>(locations_.size());
   teams_ = std::make_unique<Teams>(locations_, processes_, patterns_);
   return {};
 }
@@ -104,6 +105,12 @@ void Replay::event(const TraceEvent& event) {
     case EventKind::kThreadTeamEnd:
       account(at, event.location, now);
       return teams_->end(event.location);
+    case EventKind::kThreadTaskCreate:
+      return tasks_->created(at.process, event);
+    case EventKind::kThreadTaskSwitch:
+      return tasks_->switched(at.process, event);
+    case EventKind::kThreadTaskComplete:
+      return tasks_->completed(at.process, event, now);
     case EventKind::kThreadAcquireLock:
     case EventKind::kOmpAcquireLock:
     case EventKind::kThreadReleaseLock:
@@ -243,6 +250,10 @@ void Replay::pop(LocationState& at, std::uint32_t location, Ticks now) {
   if (messages) call.left_over = 0;
   if (kind.mpi) windows_->left(call, kind.special);
   collectives_->left(call);
+  if (kind.special == RegionKind::Special::kTaskwait) {
+    TaskWait event{call, tasks_->children_done(location)};
+    patterns_.task_wait(event);
+  }
   if (kind.special == RegionKind::Special::kBarrier)
     teams_->leave_barrier(call, kind.explicit_barrier);
   if (kind.special == RegionKind::Special::kMpiInit) collectives_->init(call);

@@ -22,6 +22,7 @@
 #include "waits/problems.h"
 #include "waits/region_kinds.h"
 #include "waits/severities.h"
+#include "waits/tasks.h"
 #include "waits/teams.h"
 #include "waits/windows.h"
 
@@ -72,6 +73,7 @@ class Replay final : public reader::TraceSink, private Letters {
   std::unique_ptr<Collectives> collectives_;
   std::unique_ptr<Windows> windows_;
   std::unique_ptr<Teams> teams_;
+  std::unique_ptr<Tasks> tasks_;
   Locks locks_;
   Problems problems_;
 };

@@ -123,8 +123,8 @@ TEST_CASE("Known waits: OpenMP - barriers") {
 }
 
 TEST_CASE("Known waits: OpenMP - locks, tasks, idle threads") {
-  for (const std::string name :
-       {"critical:1", "critical:0", "lock:1", "lock:0", "task", "idle", "limited"})
+  for (const std::string name : {"critical:1", "critical:0", "lock:1", "lock:0", "task",
+                                 "taskwait", "idle", "limited"})
     check_openmp_case(name);
 }
 

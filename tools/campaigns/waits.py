@@ -38,7 +38,7 @@ BENCHMARKS = ("is", "cg", "ep", "ft", "lu", "mg", "bt", "sp")
 
 # Metrics that are seconds lost.
 WAITS = re.compile(r"mpi_(barrier|early|late|lsw|nonblocking|nxn|rma|wait_nxn|init_completion|finalize_wait)"
-                   r"|omp_(ebarrier_wait|ibarrier_wait|management|fork|lock_contention|idle|limited)")
+                   r"|omp_(ebarrier_wait|ibarrier_wait|management|fork|lock_contention|taskwait_wait|idle|limited)")
 
 P2P_SENDS = ("send", "ssend", "bsend", "isend", "issend", "start", "large")
 P2P_RECEIVES = ("any", "wait", "start", "waitall", "waitany", "waitsome", "test", "probe", "mrecv",
@@ -84,7 +84,7 @@ def openmp_cases():
     yield from ([f"{kind}:{late}"] for kind in ("barrier", "parallel", "for")
                 for late in ("last", "rising", "nobody"))
     yield from ([name] for name in ("sections", "single", "critical:1", "critical:0", "lock:1",
-                                    "lock:0", "task", "idle", "limited"))
+                                    "lock:0", "task", "taskwait", "idle", "limited"))
 
 
 def test_programs(folder):

@@ -55,6 +55,7 @@ inline Ticks completion(const CollectiveMember& member) {
   X(fork)                       \
   X(explicit_barrier_wait)      \
   X(implicit_barrier_wait)      \
+  X(taskwait_wait)              \
   X(critical_contention)        \
   X(lock_contention)            \
   X(limited_parallelism)

@@ -9,6 +9,7 @@
  *   critical:N       all threads want it at once (N = 0: one after the other)
  *   lock:N           the same of omp_set_lock
  *   task             a thread runs a task while it waits at an explicit barrier
+ *   taskwait         the primary thread waits for a task that another one runs
  *   idle             the primary thread alone sleeps between two regions
  *   limited          a team of half the threads */
 #include "team.h"
@@ -178,6 +179,35 @@ static NOINLINE void run_task(void) {
   means("omp_ebarrier_wait", delay * (3 * (threads - 1) - 1));
 }
 
+static NOINLINE void run_taskwait(void) {
+  Call task = {0, 0}, wait = {0, 0};
+  int began = 0;
+#pragma omp parallel shared(task, wait, began)
+  {
+    if (omp_get_thread_num() == 0) {
+#pragma omp task shared(task, began) untied
+      {
+        task.enter = now();
+        __atomic_store_n(&began, 1, __ATOMIC_RELEASE);
+        sleep_for(2 * delay);
+        task.leave = now();
+      }
+      for (int i = 0; i < 1000 && !__atomic_load_n(&began, __ATOMIC_ACQUIRE); ++i)
+        sleep_for(0.001);
+      sleep_for(0.5 * delay);
+      wait.enter = now();
+#pragma omp taskwait
+      wait.leave = now();
+    }
+    at_barrier(kEnd);
+  }
+  const double latest = latest_thread(threads, kEnd);
+  const double ran = larger(0, smaller(latest, task.leave) - task.enter);
+  expect("omp_taskwait_wait", wait_in(wait, task.leave));
+  expect("omp_ibarrier_wait", barrier_wait(threads, kEnd) - ran);
+  means("omp_taskwait_wait", 1.5 * delay);
+}
+
 static NOINLINE void run_idle(void) {
   const double enter = now();
   sleep_for(10 * delay);
@@ -204,11 +234,12 @@ static const struct {
   int words;
   void (*run)(void);
 } kCases[] = {
-    {"barrier", 2, run_barrier}, {"parallel", 2, run_parallel},
-    {"for", 2, run_for},         {"sections", 1, run_sections},
-    {"single", 1, run_single},   {"critical", 2, run_critical},
-    {"lock", 2, run_lock},       {"task", 1, run_task},
-    {"idle", 1, run_idle},       {"limited", 1, run_limited},
+    {"barrier", 2, run_barrier},   {"parallel", 2, run_parallel},
+    {"for", 2, run_for},           {"sections", 1, run_sections},
+    {"single", 1, run_single},     {"critical", 2, run_critical},
+    {"lock", 2, run_lock},         {"task", 1, run_task},
+    {"taskwait", 1, run_taskwait}, {"idle", 1, run_idle},
+    {"limited", 1, run_limited},
 };
 
 int main(int argc, char** argv) {
