@@ -97,6 +97,21 @@ OTF2_CallbackCode on_inter_comm(void* data, OTF2_CommRef self, OTF2_StringRef na
   return with(data, [&](RawDefinitions& raw) { raw.comms[self] = {name, group, remote}; });
 }
 
+OTF2_CallbackCode on_cart_dimension(void* data, OTF2_CartDimensionRef self, OTF2_StringRef,
+                                    std::uint32_t size, OTF2_CartPeriodicity periodicity) {
+  return with(data, [&](RawDefinitions& raw) {
+    raw.cart_dimensions[self] = {size, periodicity == OTF2_CART_PERIODIC_TRUE};
+  });
+}
+
+OTF2_CallbackCode on_cart_topology(void* data, OTF2_CartTopologyRef, OTF2_StringRef,
+                                   OTF2_CommRef comm, std::uint8_t count,
+                                   const OTF2_CartDimensionRef* dimensions) {
+  return with(data, [&](RawDefinitions& raw) {
+    raw.cart_topologies[comm].assign(dimensions, dimensions + count);
+  });
+}
+
 OTF2_CallbackCode on_window(void* data, OTF2_RmaWinRef self, OTF2_StringRef name,
                             OTF2_CommRef comm, OTF2_RmaWinFlag) {
   return with(data, [&](RawDefinitions& raw) { raw.windows[self] = {name, 0, comm}; });
@@ -154,6 +169,8 @@ OTF2_GlobalDefReaderCallbacks* make_callbacks(bool groups) {
   if (groups) OTF2_GlobalDefReaderCallbacks_SetGroupCallback(c, on_group);
   OTF2_GlobalDefReaderCallbacks_SetCommCallback(c, on_comm);
   OTF2_GlobalDefReaderCallbacks_SetInterCommCallback(c, on_inter_comm);
+  OTF2_GlobalDefReaderCallbacks_SetCartDimensionCallback(c, on_cart_dimension);
+  OTF2_GlobalDefReaderCallbacks_SetCartTopologyCallback(c, on_cart_topology);
   OTF2_GlobalDefReaderCallbacks_SetRmaWinCallback(c, on_window);
   OTF2_GlobalDefReaderCallbacks_SetParameterCallback(c, on_parameter);
   OTF2_GlobalDefReaderCallbacks_SetAttributeCallback(c, on_attribute);

@@ -75,6 +75,8 @@ struct RawDefinitions {
   std::map<OTF2_RegionRef, Region> regions;
   std::map<OTF2_GroupRef, Group> groups;
   std::map<OTF2_CommRef, Comm> comms;
+  std::map<OTF2_CartDimensionRef, std::pair<std::uint32_t, bool>> cart_dimensions;
+  std::map<OTF2_CommRef, std::vector<OTF2_CartDimensionRef>> cart_topologies;
   std::map<std::uint32_t, Named> windows, parameters, attributes;
   std::map<std::uint32_t, std::pair<OTF2_StringRef, std::uint32_t>> places;
   std::map<OTF2_MetricMemberRef, MetricMember> metric_members;

@@ -189,6 +189,21 @@ class Resolver {
     return at->second;
   }
 
+  std::vector<GridDimension> grid_of(std::uint32_t comm, std::size_t members) const {
+    const auto topology = raw_.cart_topologies.find(comm);
+    if (topology == raw_.cart_topologies.end()) return {};
+    std::vector<GridDimension> grid;
+    std::uint64_t places = 1;
+    for (const OTF2_CartDimensionRef dimension : topology->second) {
+      const auto known = raw_.cart_dimensions.find(dimension);
+      if (known == raw_.cart_dimensions.end() || known->second.first == 0) return {};
+      places *= known->second.first;
+      if (places > members) return {};
+      grid.push_back({known->second.first, known->second.second});
+    }
+    return places == members ? grid : std::vector<GridDimension>();
+  }
+
   void comms() {
     for (const auto& [ref, from] : raw_.comms) {
       out_.comm_table.add(ref, static_cast<std::uint32_t>(out_.comms.size()));
@@ -201,6 +216,8 @@ class Resolver {
         comm.self = group->second.type == OTF2_GROUP_TYPE_COMM_SELF;
         if (!comm.self) comm.group = group_of(from.group);
         if (from.remote != OTF2_UNDEFINED_GROUP) comm.remote = group_of(from.remote);
+        if (comm.group != kNone && comm.remote == kNone)
+          comm.grid = grid_of(ref, out_.groups[comm.group].size());
       }
       out_.comms.push_back(std::move(comm));
     }

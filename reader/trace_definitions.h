@@ -62,12 +62,19 @@ struct ProcessInfo {
   std::vector<std::uint32_t> locations;
 };
 
+struct GridDimension {
+  std::uint32_t size = 1;
+  bool periodic = false;
+};
+
 struct CommInfo {
   std::string name;
   bool self = false;             // each process alone
   bool of_processes = false;     // MPI and the like; else a team of threads
   std::uint32_t group = kNone;   // index in `groups`
   std::uint32_t remote = kNone;  // of an intercommunicator: the other group
+  // Cartesian: ranks lie row by row, as MPI prescribes. As many places as members; else empty.
+  std::vector<GridDimension> grid;
 };
 
 struct NamedInfo {

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "waits/grid.h"
+
 namespace refrain::waits {
 namespace {
 
@@ -108,6 +110,7 @@ Collectives::Comm& Collectives::comm_of(std::vector<Comm>& comms, std::uint32_t 
     if (comm.first == 0 || comm.first == members.size()) members.clear();
   }
   set_members(comm, members);
+  comm.grid = &info.grid;
   return comm;
 }
 
@@ -162,7 +165,7 @@ void Collectives::join(const Call& call) {
   // Handles of communicators are made likewise.
   if (pending.kind == CollectiveKind::kWindowMade && call.metric != kMpiMgmtWin)
     pending.kind = CollectiveKind::kOther;
-  if (call.neighbours) pending.kind = CollectiveKind::kOther;
+  if (call.neighbours && !pending.window) pending.kind = neighbour_kind(pending.comm);
   Comm& comm = pending.window ? window_of(pending.comm) : comm_of(comms_, pending.comm);
   add(comm, call.process, pending.root, pending.kind, call);
 }
@@ -247,7 +250,14 @@ void Collectives::complete(Comm& comm, Instance& instance) {
     problems_.worst_violation =
         std::max(problems_.worst_violation, shared.latest_enter - shared.earliest_leave);
   }
+  if (instance.kind == CollectiveKind::kNeighbours) enters_of(instance);
   for (Member& member : instance.members) {
+    if (instance.kind == CollectiveKind::kNeighbours) {
+      shared.latest_enter = 0;
+      for_each_neighbour(*comm.grid, member.rank, [&](std::uint32_t rank) {
+        shared.latest_enter = std::max(shared.latest_enter, enters_[rank]);
+      });
+    }
     CollectiveMember event{
         member.call,
         instance.kind,
@@ -259,6 +269,17 @@ void Collectives::complete(Comm& comm, Instance& instance) {
         instance.accessed.empty() ? Ticks{0} : instance.accessed[member.rank]};
     hand_out(comm, member, event);
   }
+}
+
+void Collectives::enters_of(const Instance& instance) {
+  enters_.assign(instance.members.size(), 0);
+  for (const Member& member : instance.members) enters_[member.rank] = member.enter;
+}
+
+// Of graphs the archive does not say who the neighbours are.
+CollectiveKind Collectives::neighbour_kind(std::uint32_t comm) const {
+  return definitions_.comms[comm].grid.empty() ? CollectiveKind::kOther
+                                               : CollectiveKind::kNeighbours;
 }
 
 void Collectives::hand_out(const Comm& comm, Member& member, CollectiveMember& event) {

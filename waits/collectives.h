@@ -79,7 +79,8 @@ class Collectives {
   struct Comm {
     bool known = false;
     bool window = false;
-    bool started = false;   // operations that do not block
+    bool started = false;  // operations that do not block
+    const std::vector<reader::GridDimension>* grid = nullptr;
     std::size_t first = 0;  // members of the first group of an intercommunicator; else 0
     // By process: target and latest access since its last fence.
     std::map<std::uint32_t, std::map<std::uint32_t, Ticks>> accesses;
@@ -123,6 +124,8 @@ class Collectives {
   void settle(std::uint32_t completion, Ticks until);
   void set_root(Comm& comm, Instance& instance, std::uint32_t rank, std::uint32_t root);
   void between(Comm& comm, Instance& instance);
+  CollectiveKind neighbour_kind(std::uint32_t comm) const;
+  void enters_of(const Instance& instance);
   static CollectiveKind kind_of(std::uint32_t operation);
   static Ticks needed(const CollectiveMember& member);
   void finish_started();
@@ -156,7 +159,7 @@ class Collectives {
   std::vector<std::uint32_t> free_completions_;
   Comm init_, finalize_;
   std::vector<std::vector<Member>> spare_;
-  std::vector<Ticks> below_;
+  std::vector<Ticks> below_, enters_;
 };
 
 }  // namespace refrain::waits

@@ -35,7 +35,7 @@ void Collectives::completed(const reader::TraceEvent& event, std::uint32_t proce
   known.known = true;
   known.comm = event.ref;
   known.root = event.peer;
-  known.kind = known.neighbours ? CollectiveKind::kOther : kind_of(event.op);
+  known.kind = known.neighbours ? neighbour_kind(event.ref) : kind_of(event.op);
   if (definitions_.comms[event.ref].self) known.lost = true;
   if (in_call && !known.lost) {
     std::uint32_t& current = completing_[event.location];
@@ -96,6 +96,7 @@ Ticks Collectives::needed(const CollectiveMember& member) {
   switch (member.kind) {
     case CollectiveKind::kBarrier:
     case CollectiveKind::kAllToAll:
+    case CollectiveKind::kNeighbours:
       return member.latest_enter;
     case CollectiveKind::kOneToAll:
       return member.root ? 0 : member.root_enter;

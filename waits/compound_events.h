@@ -73,6 +73,7 @@ enum class CollectiveKind : std::uint8_t {
   kAllToOne,
   kAllToAll,
   kScan,
+  kNeighbours,
   kInit,
   kFinalize,
   kWindowMade,

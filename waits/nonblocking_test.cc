@@ -162,12 +162,39 @@ TEST_CASE("Waits: a message and a non-blocking collective in one call are charge
   CHECK(total(result, kWait) == 0);
 }
 
+TEST_CASE("Waits: neighbours wait for neighbours, where the archive says who they are") {
+  const bool periodic = GENERATE(true, false);
+  const bool blocks = GENERATE(true, false);
+  Trace trace(6);  // 2 rows of 3
+  trace.d.comms[0].grid = {{2, false}, {3, periodic}};
+  const char* name = blocks ? "MPI_Neighbor_alltoall" : "MPI_Ineighbor_alltoall";
+  for (std::uint32_t rank = 0; rank < 6; ++rank) {
+    const std::uint64_t begin = rank == 2 ? 400 : 100;
+    if (blocks) {
+      trace.collective(rank, begin, 420, trace.region_of(name), OTF2_COLLECTIVE_OP_ALLTOALL,
+                       99);
+    } else {
+      trace.begin(rank, begin - 50, 1, name);
+      trace.wait(rank, begin, 420, 1, OTF2_COLLECTIVE_OP_ALLTOALL);
+    }
+  }
+  const WaitAnalysis result = trace.analyze();
+  const char* metric = blocks ? "mpi_neighbor_wait" : kWait;
+  const Ticks wait = blocks ? 300 : 250;
+  for (const std::size_t rank : {1U, 5U}) CHECK(of_location(result, metric, rank) == wait);
+  CHECK(of_location(result, metric, 0) == (periodic ? wait : 0));
+  for (const std::size_t rank : {2U, 3U, 4U}) CHECK(of_location(result, metric, rank) == 0);
+  CHECK(total(result, "mpi_wait_nxn") == 0);
+}
+
 TEST_CASE("Waits: neighbours do not wait for all") {
   Trace trace(2);
   const std::uint32_t region = trace.region_of("MPI_Neighbor_alltoall");
   trace.collective(0, 100, 420, region, OTF2_COLLECTIVE_OP_ALLTOALL, 99);
   trace.collective(1, 400, 430, region, OTF2_COLLECTIVE_OP_ALLTOALL, 99);
-  CHECK(total(trace.analyze(), "mpi_wait_nxn") == 0);
+  const WaitAnalysis result = trace.analyze();
+  CHECK(total(result, "mpi_wait_nxn") == 0);
+  CHECK(total(result, "mpi_neighbor_wait") == 0);
 }
 
 TEST_CASE("Waits: operations of all with different parts are operations of all") {

@@ -37,6 +37,7 @@ constexpr std::array kWaits = std::to_array<std::string_view>({
     "mpi_latesender_wo",
     "mpi_lswo_different",
     "mpi_lswo_same",
+    "mpi_neighbor_wait",
     "mpi_nonblocking_collective_wait",
     "mpi_nxn_completion",
     "mpi_rma_comm_late_post",

@@ -82,6 +82,8 @@ TEST_CASE("Known waits: collectives - all to all") {
                                "allgatherv", "reduce_scatter", "reduce_scatter_block"})
     check_mpi_case("coll:" + op + ":last", 4);
   check_mpi_case("coll:barrier:rising", 8);
+  for (const std::string late : {"last", "rising"})
+    check_mpi_case("coll:neighbor:" + late, 4);
 }
 
 TEST_CASE("Known waits: collectives - one to all, all to one, prefixes") {

@@ -37,7 +37,7 @@ from campaigns.cubex import metrics_of
 BENCHMARKS = ("is", "cg", "ep", "ft", "lu", "mg", "bt", "sp")
 
 # Metrics that are seconds lost.
-WAITS = re.compile(r"mpi_(barrier|early|late|lsw|nonblocking|nxn|rma|wait_nxn|init_completion|finalize_wait)"
+WAITS = re.compile(r"mpi_(barrier|early|late|lsw|neighbor|nonblocking|nxn|rma|wait_nxn|init_completion|finalize_wait)"
                    r"|omp_(ebarrier_wait|ibarrier_wait|management|fork|lock_contention|taskwait_wait|idle|limited)")
 
 P2P_SENDS = ("send", "ssend", "bsend", "isend", "issend", "start", "large")
@@ -67,6 +67,7 @@ def mpi_cases():
                 for late in ("first", "rising", "falling"))
     yield from ((6, [f"coll:{op}:first:sub"])
                 for op in ("barrier", "allreduce", "bcast", "reduce", "scan"))
+    yield from ((4, [f"coll:neighbor:{late}"]) for late in ("last", "rising", "nobody"))
     yield from ((4, [f"coll:{op}:{late}:inter"]) for op in ("barrier", "allreduce", "bcast", "reduce")
                 for late in ("first", "last", "nobody"))
     yield from ((4, [f"icoll:{op}:{late}"])

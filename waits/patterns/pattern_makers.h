@@ -39,6 +39,7 @@ inline Ticks completion(const CollectiveMember& member) {
   X(late_broadcast)             \
   X(wait_nxn)                   \
   X(nxn_completion)             \
+  X(neighbor_wait)              \
   X(nonblocking_collective)     \
   X(rma_wait_at_create)         \
   X(rma_wait_at_free)           \

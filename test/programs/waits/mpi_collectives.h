@@ -46,6 +46,10 @@ static void collective(const char* op, int place, MPI_Comm comm, int root, MPI_O
     for (int i = 0; i < n; ++i) types[i] = t, bytes[i] = i * (int)sizeof(int);
     TIMED(place, MPI_Alltoallw(in, counts, bytes, types, out, counts, bytes, types, comm));
   }
+  if (strcmp(op, "neighbor") == 0) {
+    int lines[4 * kMaxRanks] = {1}, got[4 * kMaxRanks];
+    TIMED(place, MPI_Neighbor_alltoall(lines, 1, t, got, 1, t, comm));
+  }
   if (strcmp(op, "allgather") == 0) TIMED(place, MPI_Allgather(in, 1, t, out, 1, t, comm));
   if (strcmp(op, "allgatherv") == 0)
     TIMED(place, MPI_Allgatherv(in, 1, t, out, counts, starts, t, comm));
@@ -162,6 +166,10 @@ static void run_coll(void) {
     MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &comm);
     i = rank / 2, n = (size + 1 - rank % 2) / 2;
   }
+  if (strcmp(word[1], "neighbor") == 0) {
+    const int open_line = 0;
+    MPI_Cart_create(MPI_COMM_WORLD, 1, &size, &open_line, 0, &comm);
+  }
   const int root = 1 % n;
   align();
   sleep_for(sleep_of(word[2], i, n, root));
@@ -198,6 +206,13 @@ static void expect_coll_of(const int* ranks, int n) {
 }
 
 static void expect_coll(void) {
+  for (int r = 0; strcmp(word[1], "neighbor") == 0 && r < size; ++r) {
+    double latest = 0;
+    if (r > 0) latest = call_of(r - 1, kA).enter;
+    if (r + 1 < size) latest = larger(latest, call_of(r + 1, kA).enter);
+    expect("mpi_neighbor_wait", wait_in(call_of(r, kA), latest));
+    if (r + 1 == size) return;
+  }
   if (says(3, "inter")) {
     expect_coll_between();
     return;

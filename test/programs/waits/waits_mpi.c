@@ -15,7 +15,7 @@
  *                 in the order in which they were sent
  *   coll:OP:LATE[:sub]
  *     OP       barrier allreduce alltoall alltoallv alltoallw allgather allgatherv reduce_scatter reduce_scatter_block
- *              bcast scatter scatterv reduce gather gatherv scan exscan
+ *              neighbor (on a line) bcast scatter scatterv reduce gather gatherv scan exscan
  *     LATE     first last root others rising falling nobody
  *     sub      communicators of the even and of the odd ranks
  *     inter    between the even and the odd ranks: barrier allreduce bcast reduce
