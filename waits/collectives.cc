@@ -68,11 +68,33 @@ CollectiveKind Collectives::kind_of(std::uint32_t operation) {
   }
 }
 
+namespace {
+
+paths::WaitKind wait_kind(CollectiveKind kind) {
+  switch (kind) {
+    case CollectiveKind::kBarrier:
+      return paths::WaitKind::kBarrier;
+    case CollectiveKind::kOneToAll:
+      return paths::WaitKind::kOneToAll;
+    case CollectiveKind::kAllToOne:
+      return paths::WaitKind::kAllToOne;
+    case CollectiveKind::kScan:
+      return paths::WaitKind::kScan;
+    case CollectiveKind::kFinalize:
+      return paths::WaitKind::kFinalize;
+    default:
+      return paths::WaitKind::kAllToAll;
+  }
+}
+
+}  // namespace
+
 Collectives::Collectives(const reader::TraceDefinitions& definitions, PatternSet& patterns,
-                         Problems& problems)
+                         Problems& problems, paths::Recorder& recorder)
     : definitions_(definitions),
       patterns_(patterns),
       problems_(problems),
+      recorder_(recorder),
       pending_(definitions.locations.size()),
       comms_(definitions.comms.size()),
       windows_(definitions.windows.size()),
@@ -233,15 +255,19 @@ void Collectives::complete(Comm& comm, Instance& instance) {
   CollectiveMember shared{instance.members.front().call};
   shared.kind = instance.kind;
   shared.earliest_leave = ~Ticks{0};
-  below_.assign(instance.members.size() + 1, 0);
+  below_.assign(instance.members.size() + 1, {});
+  Entered latest, first;
   for (const Member& member : instance.members) {
-    shared.latest_enter = std::max(shared.latest_enter, member.enter);
+    const Entered entered = {member.enter, member.call.location};
+    if (later(entered, latest)) latest = entered;
     shared.earliest_leave = std::min(shared.earliest_leave, member.call.leave);
-    if (member.rank == instance.root) shared.root_enter = member.enter;
-    below_[member.rank + 1] = member.enter;
+    if (member.rank == instance.root) first = entered;
+    below_[member.rank + 1] = entered;
   }
+  shared.latest_enter = latest.first;
+  shared.root_enter = first.first;
   for (std::size_t i = 1; i < below_.size(); ++i)
-    below_[i] = std::max(below_[i], below_[i - 1]);
+    if (!later(below_[i], below_[i - 1])) below_[i] = below_[i - 1];
   const bool all_enter_first =
       !comm.started && (instance.kind == CollectiveKind::kBarrier ||
                         instance.kind == CollectiveKind::kAllToAll);
@@ -265,10 +291,43 @@ void Collectives::complete(Comm& comm, Instance& instance) {
         shared.latest_enter,
         shared.earliest_leave,
         shared.root_enter,
-        below_[member.rank],
+        below_[member.rank].first,
         instance.accessed.empty() ? Ticks{0} : instance.accessed[member.rank]};
+    if (member.call.metric != metric_of(instance.kind)) member.call.left_over = 0;
+    if (is_on_path(comm, instance.kind)) {
+      const bool root = event.root;
+      if (all_enter_first || instance.kind == CollectiveKind::kFinalize ||
+          (instance.kind == CollectiveKind::kAllToOne && root))
+        note_wait(instance.kind, member.call, latest);
+      if (instance.kind == CollectiveKind::kOneToAll && !root)
+        note_wait(instance.kind, member.call, first);
+      if (instance.kind == CollectiveKind::kScan)
+        note_wait(instance.kind, member.call, below_[member.rank]);
+    }
     hand_out(comm, member, event);
   }
+  const bool all_wait = all_enter_first || instance.kind == CollectiveKind::kFinalize ||
+                        instance.kind == CollectiveKind::kInit;
+  if (all_wait && is_on_path(comm, instance.kind))
+    for (const Member& member : instance.members)
+      recorder_.group(group_of(comm), member.call, shared.earliest_leave);
+}
+
+// Those that do not block, of neighbours and of windows are not.
+bool Collectives::is_on_path(const Comm& comm, CollectiveKind kind) {
+  return !comm.started && !comm.window && kind != CollectiveKind::kNeighbours;
+}
+
+// Of two at the same time, that with the lower number.
+bool Collectives::later(const Entered& a, const Entered& b) {
+  return a.first > b.first || (a.first == b.first && a.second < b.second);
+}
+
+void Collectives::note_wait(CollectiveKind kind, const Call& call, const Entered& latest) {
+  const Ticks until = std::min(latest.first, call.leave);
+  if (until > call.enter)
+    recorder_.waited(wait_kind(kind), call, std::min(until - call.enter, call.left_over),
+                     latest.second, latest.first);
 }
 
 void Collectives::enters_of(const Instance& instance) {

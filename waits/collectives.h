@@ -18,6 +18,7 @@
 #include "reader/trace_definitions.h"
 #include "reader/trace_event.h"
 #include "waits/flat_map.h"
+#include "waits/paths/recorder.h"
 #include "waits/pattern.h"
 #include "waits/problems.h"
 
@@ -29,7 +30,7 @@ class Collectives {
   static constexpr std::size_t kMostOpen = 4096;
 
   Collectives(const reader::TraceDefinitions& definitions, PatternSet& patterns,
-              Problems& problems);
+              Problems& problems, paths::Recorder& recorder);
 
   // kMpiCollectiveEnd, inside of a call; kRmaCollectiveEnd.
   void end(const reader::TraceEvent& event);
@@ -55,6 +56,8 @@ class Collectives {
   void finish();
 
  private:
+  using Entered = std::pair<Ticks, std::uint32_t>;  // when, and which location
+
   struct Pending {
     std::uint32_t comm = kNone;
     bool window = false;         // `comm` is one
@@ -118,6 +121,11 @@ class Collectives {
     Ticks earliest_leave[2] = {~Ticks{0}, ~Ticks{0}};
   };
 
+  // Those of MPI_Init and MPI_Finalize are one more.
+  std::uint32_t group_of(const Comm& comm) const {
+    const bool life = &comm == &init_ || &comm == &finalize_;
+    return static_cast<std::uint32_t>(life ? comms_.size() : &comm - comms_.data());
+  }
   void join(const Call& call);
   void left_completing(const Call& call);
   void release(std::uint32_t process);
@@ -142,12 +150,16 @@ class Collectives {
   }
   void complete(Comm& comm, Instance& instance);
   void hand_out(const Comm& comm, Member& member, CollectiveMember& event);
+  void note_wait(CollectiveKind kind, const Call& call, const Entered& latest);
+  static bool is_on_path(const Comm& comm, CollectiveKind kind);
+  static bool later(const Entered& a, const Entered& b);
   void drop_front(Comm& comm);
   void give_up(Comm& comm);
 
   const reader::TraceDefinitions& definitions_;
   PatternSet& patterns_;
   Problems& problems_;
+  paths::Recorder& recorder_;
   std::vector<Pending> pending_;  // by location
   std::vector<Comm> comms_;
   std::vector<Comm> windows_;
@@ -159,7 +171,8 @@ class Collectives {
   std::vector<std::uint32_t> free_completions_;
   Comm init_, finalize_;
   std::vector<std::vector<Member>> spare_;
-  std::vector<Ticks> below_, enters_;
+  std::vector<Entered> below_;
+  std::vector<Ticks> enters_;
 };
 
 }  // namespace refrain::waits

@@ -38,6 +38,7 @@ struct Call {
 struct Received {
   Ticks sent = 0;            // enter of the call that sends
   std::uint32_t source = 0;  // process
+  std::uint32_t sender = 0;  // its location
 };
 
 // All messages whose receive completes in one call. Of each process in the order in which such calls are left.
@@ -59,11 +60,16 @@ struct WrongOrder {
   bool same_source = false;
 };
 
-// All messages whose send completes in one call: enters of the calls that post the receives.
+struct PostedReceive {
+  Ticks enter = 0;             // of the call that posts it
+  std::uint32_t receiver = 0;  // location
+};
+
+// All messages whose send completes in one call, by their receives.
 // `late_sender`: the call waited for a sender, too.
 struct SendCall {
   Call& call;
-  std::span<const Ticks> posted;
+  std::span<const PostedReceive> posted;
   bool late_sender = false;
 };
 

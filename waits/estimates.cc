@@ -23,7 +23,7 @@ struct Fit {
 class Estimator {
  public:
   Estimator(const WaitAnalysis& written, const std::vector<AllCalls>& all)
-      : from_(written), all_(all), metrics_(written.tree.metrics.size()), out_(metrics_) {}
+      : from_(written), all_(all), metrics_(written.products.size()), out_(metrics_) {}
 
   std::vector<Estimate> take() {
     sum_up_written();

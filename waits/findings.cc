@@ -20,21 +20,6 @@ bool split_site(const std::string& site, std::string& file, std::uint32_t& line)
   return true;
 }
 
-// Of the call path, or of the innermost region around it that has one.
-void set_place(const WaitAnalysis& analysis, Finding& finding) {
-  for (std::uint32_t path = finding.path; path != kNone && path != 0;
-       path = analysis.paths[path].parent) {
-    const WaitAnalysis::Path& at = analysis.paths[path];
-    if (split_site(at.site, finding.file, finding.line)) return;
-    if (at.region == kNone || at.region >= analysis.regions.size()) continue;
-    const WaitAnalysis::Region& region = analysis.regions[at.region];
-    if (region.line == 0 || region.file.empty()) continue;
-    finding.file = region.file;
-    finding.line = region.line;
-    return;
-  }
-}
-
 Finding make(const WaitAnalysis& analysis, std::uint32_t metric, std::uint32_t path,
              const WaitAnalysis::Row& row, double all) {
   Finding finding;
@@ -51,7 +36,9 @@ Finding make(const WaitAnalysis& analysis, std::uint32_t metric, std::uint32_t p
   for (const auto& [process, ticks] : by_process)
     finding.ranks.push_back({process, analysis.seconds(static_cast<double>(ticks))});
   std::ranges::stable_sort(finding.ranks, std::greater(), &Finding::Rank::seconds);
-  set_place(analysis, finding);
+  const Place place = place_of(analysis, path);
+  finding.file = place.file;
+  finding.line = place.line;
   return finding;
 }
 
@@ -98,6 +85,18 @@ std::vector<Finding> with_idle_threads(const WaitAnalysis& analysis,
 }
 
 }  // namespace
+
+Place place_of(const WaitAnalysis& analysis, std::uint32_t path) {
+  Place place;
+  for (; path != kNone && path != 0; path = analysis.paths[path].parent) {
+    const WaitAnalysis::Path& at = analysis.paths[path];
+    if (split_site(at.site, place.file, place.line)) return place;
+    if (at.region == kNone || at.region >= analysis.regions.size()) continue;
+    const WaitAnalysis::Region& region = analysis.regions[at.region];
+    if (region.line != 0 && !region.file.empty()) return {region.file, region.line};
+  }
+  return {};
+}
 
 std::vector<Finding> findings_of(const WaitAnalysis& analysis, double least_share) {
   std::vector<Finding> found;

@@ -34,6 +34,13 @@ struct Finding {
 // Those of at least `least_share`, most time first.
 std::vector<Finding> findings_of(const WaitAnalysis& analysis, double least_share);
 
+// Where a call path is in the source: its call site, or the innermost region around it of which that is known.
+struct Place {
+  std::string file;  // empty: not known
+  std::uint32_t line = 0;
+};
+Place place_of(const WaitAnalysis& analysis, std::uint32_t path);
+
 // "main > solve > MPI_Recv (solve.c:12)"
 std::string path_text(const WaitAnalysis& analysis, std::uint32_t path);
 // "rank 1", "ranks 0-3,5", "process 2"

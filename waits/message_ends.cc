@@ -87,14 +87,15 @@ void MessageEnds::take(const Answer& answer) {
   try_finish(sent.call);
 }
 
-void MessageEnds::receive_posted(std::uint32_t thread, std::uint64_t request, Ticks enter) {
+void MessageEnds::receive_posted(std::uint32_t thread, std::uint64_t request,
+                                 const PostedReceive& posted) {
   const auto number = first_posted_ + static_cast<std::uint32_t>(posted_.size());
   if (const auto before = threads_[thread].receives.put(request, number))
     if (Posted* never = find_posted(*before); never != nullptr) {
       never->open = false;
       never->cancelled = true;
     }
-  posted_.push_back({.channel = {}, .posted = enter, .open = true});
+  posted_.push_back({.channel = {}, .posted = posted, .open = true});
   release(kMostPosted);
 }
 
@@ -104,14 +105,14 @@ MessageEnds::Posted* MessageEnds::find_posted(std::uint32_t number) {
 }
 
 void MessageEnds::received(std::uint32_t thread, std::uint32_t source, std::uint32_t comm,
-                           std::uint32_t tag, std::uint64_t request, Ticks enter,
-                           bool in_call) {
+                           std::uint32_t tag, std::uint64_t request,
+                           const PostedReceive& now, bool in_call) {
   Posted* posted = nullptr;
   if (request != kNoRequest)
     if (const auto number = threads_[thread].receives.take(request))
       posted = find_posted(*number);
   if (posted == nullptr)
-    posted = &posted_.emplace_back(Posted{.channel = {}, .posted = enter});
+    posted = &posted_.emplace_back(Posted{.channel = {}, .posted = now});
   posted->channel = {comm, source, tag};
   posted->open = false;
   posted->call = kNone;
@@ -158,20 +159,20 @@ MessageEnds::Channel& MessageEnds::channel_of(const Key& key) {
 
 void MessageEnds::take(const SendLetter& letter) {
   Channel& channel = channel_of({letter.comm, letter.source, letter.tag});
-  const InFlight send = {letter.sent, letter.ticket};
+  const InFlight send = {letter.sent, letter.ticket, letter.sender};
   if (channel.receives.size() != 0)
     return arrived(send, channel.receives.pop(), channel.source);
   channel.sends.push(send);
   if (channel.sends.size() <= kMostPending) return;
   ++problems_->sends_without_receive;
-  letters_->deliver(channel.source, Answer{channel.sends.pop().ticket, 0});
+  letters_->deliver(channel.source, Answer{channel.sends.pop().ticket, {}});
 }
 
 void MessageEnds::arrived(const InFlight& send, const Waiting& receive,
                           std::uint32_t source) {
   if (receive.call != kNone) {
     CallRecord& record = records_[receive.call];
-    record.received.push_back({send.sent, source});
+    record.received.push_back({send.sent, source, send.sender});
     --record.open_receives;
   }
   letters_->deliver(source, Answer{send.ticket, receive.posted});
@@ -220,6 +221,7 @@ void MessageEnds::hand_out() {
     ReceiveCall event{record.call, record.received};
     patterns_->receive(event);
     record.late_sender = record.call.left_over != before;
+    note_late_sender(record, before - record.call.left_over);
     record.receives_done = true;
     try_finish(number);
   }
@@ -231,8 +233,10 @@ void MessageEnds::try_finish(std::uint32_t number) {
       record.open_receives != 0)
     return;
   if (!record.posted.empty()) {
+    const Ticks before = record.call.left_over;
     SendCall event{record.call, record.posted, record.late_sender};
     patterns_->send(event);
+    note_late_receiver(record, before - record.call.left_over);
   }
   record.received.clear();
   record.posted.clear();
@@ -240,12 +244,31 @@ void MessageEnds::try_finish(std::uint32_t number) {
   free_records_.push_back(number);
 }
 
+// What patterns took out of the call was a wait for the latest of its messages.
+void MessageEnds::note_late_sender(const CallRecord& record, Ticks wait) {
+  if (wait == 0) return;
+  const auto latest = std::ranges::max_element(record.received, {}, &Received::sent);
+  recorder_->waited(paths::WaitKind::kLateSender, record.call, wait, latest->sender,
+                    latest->sent);
+}
+
+void MessageEnds::note_late_receiver(const CallRecord& record, Ticks wait) {
+  if (wait == 0) return;
+  const PostedReceive* latest = nullptr;
+  for (const PostedReceive& each : record.posted)
+    if (each.enter < record.call.leave && (latest == nullptr || each.enter > latest->enter))
+      latest = &each;
+  if (latest != nullptr)
+    recorder_->waited(paths::WaitKind::kLateReceiver, record.call, wait, latest->receiver,
+                      latest->enter);
+}
+
 void MessageEnds::give_up() {
   for (Channel& channel : channels_) {
     while (channel.receives.size() != 0) without_send(channel.receives.pop());
     while (channel.sends.size() != 0) {
       ++problems_->sends_without_receive;
-      letters_->deliver(channel.source, Answer{channel.sends.pop().ticket, 0});
+      letters_->deliver(channel.source, Answer{channel.sends.pop().ticket, {}});
     }
   }
 }

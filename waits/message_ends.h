@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "waits/flat_map.h"
+#include "waits/paths/recorder.h"
 #include "waits/pattern.h"
 #include "waits/problems.h"
 
@@ -28,11 +29,12 @@ struct SendLetter {
   std::uint32_t source = 0;  // process
   std::uint32_t ticket = 0;  // of the source, for the answer
   Ticks sent = 0;            // enter of the call that sends
+  std::uint32_t sender = 0;  // location
 };
 
 struct Answer {
   std::uint32_t ticket = 0;
-  Ticks posted = 0;  // enter of the call that posts the receive; 0: there is no receive
+  PostedReceive posted;  // enter 0: there is no receive
 };
 
 class Letters {
@@ -48,11 +50,12 @@ class MessageEnds {
   static constexpr std::size_t kMostPending = std::size_t{1} << 16;
 
   MessageEnds(std::uint32_t process, std::size_t threads, Letters& letters,
-              PatternSet& patterns, Problems& problems)
+              PatternSet& patterns, Problems& problems, paths::Recorder& recorder)
       : process_(process),
         letters_(&letters),
         patterns_(&patterns),
         problems_(&problems),
+        recorder_(&recorder),
         threads_(threads) {}
 
   // Events of a thread inside of a call that began at `enter`; `in_call`: left() comes for it.
@@ -61,9 +64,11 @@ class MessageEnds {
   void send(std::uint32_t thread, std::uint32_t to, const SendLetter& letter,
             std::uint64_t request, bool in_call);
   void send_complete(std::uint32_t thread, std::uint64_t request, bool in_call);
-  void receive_posted(std::uint32_t thread, std::uint64_t request, Ticks enter);
+  void receive_posted(std::uint32_t thread, std::uint64_t request,
+                      const PostedReceive& posted);
   void received(std::uint32_t thread, std::uint32_t source, std::uint32_t comm,
-                std::uint32_t tag, std::uint64_t request, Ticks enter, bool in_call);
+                std::uint32_t tag, std::uint64_t request, const PostedReceive& posted,
+                bool in_call);
   void cancelled(std::uint32_t thread, std::uint64_t request);
   // Whether some message completes in the call that the thread is in.
   bool in_call(std::uint32_t thread) const { return threads_[thread].call != kNone; }
@@ -84,7 +89,7 @@ class MessageEnds {
   struct CallRecord {
     Call call;
     std::vector<Received> received;
-    std::vector<Ticks> posted;  // of those to whom it sends
+    std::vector<PostedReceive> posted;  // of those to whom it sends
     std::uint32_t open_receives = 0;
     std::uint32_t open_sends = 0;
     bool left = false;
@@ -93,7 +98,7 @@ class MessageEnds {
     bool late_sender = false;
   };
   struct Sent {
-    Ticks posted = 0;
+    PostedReceive posted;
     std::uint32_t call = kNone;  // in which it completes
     bool answered = false;
   };
@@ -111,7 +116,7 @@ class MessageEnds {
   };
   struct Posted {
     Key channel;
-    Ticks posted = 0;
+    PostedReceive posted;
     std::uint32_t call = kNone;
     bool open = false;
     bool cancelled = false;
@@ -119,9 +124,10 @@ class MessageEnds {
   struct InFlight {
     Ticks sent = 0;
     std::uint32_t ticket = 0;
+    std::uint32_t sender = 0;
   };
   struct Waiting {
-    Ticks posted = 0;
+    PostedReceive posted;
     std::uint32_t call = kNone;
   };
   template <typename Item>
@@ -158,7 +164,6 @@ class MessageEnds {
   void end_call(std::uint32_t thread, const Call& call);
   std::uint32_t record_of(std::uint32_t thread);
   std::uint32_t new_sent();
-  void answer(std::uint32_t ticket, Ticks posted);
   Posted* find_posted(std::uint32_t number);
   void release(std::size_t most);
   Channel& channel_of(const Key& key);
@@ -166,11 +171,14 @@ class MessageEnds {
   void without_send(const Waiting& receive);
   void hand_out();  // calls that have all their messages, in their order
   void try_finish(std::uint32_t record);
+  void note_late_sender(const CallRecord& record, Ticks wait);
+  void note_late_receiver(const CallRecord& record, Ticks wait);
 
   std::uint32_t process_;
   Letters* letters_;
   PatternSet* patterns_;
   Problems* problems_;
+  paths::Recorder* recorder_;
   std::vector<Thread> threads_;
   std::deque<CallRecord> records_;
   std::vector<std::uint32_t> free_records_;

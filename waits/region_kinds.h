@@ -39,6 +39,14 @@ struct RegionKind {
   bool explicit_barrier = false;  // of kBarrier
   bool ignored =
       false;  // an iteration of a loop that Refrain detected: no region of the program
+
+  // Its call may wait for another location, or another one for it.
+  bool synchronises() const {
+    if (special == Special::kBarrier || special == Special::kMpiFinalize) return true;
+    return mpi && !test &&
+           (metric == kMpiPoint2Point || metric == kMpiSyncCollective ||
+            metric == kMpiCollective || special == Special::kMpiInit);
+  }
 };
 
 RegionKind kind_of(const reader::RegionInfo& region);

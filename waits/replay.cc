@@ -22,6 +22,7 @@ std::string Replay::begin(const reader::TraceDefinitions& definitions) {
   kinds_ = kinds_of(definitions);
   locations_.resize(definitions.locations.size());
   processes_.resize(definitions.processes.size());
+  recorder_.begin(locations_, processes_);
   for (std::uint32_t i = 0; i < locations_.size(); ++i) {
     const reader::LocationInfo& info = definitions.locations[i];
     LocationState& at = locations_[i];
@@ -38,11 +39,12 @@ std::string Replay::begin(const reader::TraceDefinitions& definitions) {
   messages_.reserve(processes_.size());
   for (std::uint32_t i = 0; i < processes_.size(); ++i)
     messages_.emplace_back(i, definitions.processes[i].locations.size(),
-                           static_cast<Letters&>(*this), patterns_, problems_);
-  collectives_ = std::make_unique<Collectives>(definitions, patterns_, problems_);
+                           static_cast<Letters&>(*this), patterns_, problems_, recorder_);
+  collectives_ =
+      std::make_unique<Collectives>(definitions, patterns_, problems_, recorder_);
   windows_ = std::make_unique<Windows>(definitions, *collectives_, patterns_, problems_);
   tasks_ = std::make_unique<Tasks>(locations_.size());
-  teams_ = std::make_unique<Teams>(locations_, processes_, patterns_);
+  teams_ = std::make_unique<Teams>(locations_, processes_, patterns_, recorder_);
   return {};
 }
 
@@ -52,12 +54,14 @@ void Replay::account(LocationState& at, std::uint32_t location, Ticks now) {
     at.begun = true;
     process.begin = std::min(process.begin, now);
     at.last = at.changed = process.begin;
+    recorder_.starts(location, process.begin);
   }
   process.end = std::max(process.end, now);
   if (now <= at.last) return;
   const Ticks passed = now - at.last;
   at.last = now;
   const std::uint32_t path = at.path();
+  if (!at.stack.empty() || !at.worker) recorder_.passed(location, path, passed);
   if (at.off) {
     if (!at.stack.empty()) at.stack.back().inside += passed;
     return LocationState::add(at.skipped, path, passed);
@@ -159,13 +163,15 @@ void Replay::message(LocationState& at, const TraceEvent& event) {
       const std::uint32_t to = partner();
       if (to >= processes_.size()) return;
       const bool blocks = event.kind == EventKind::kMpiSend;
-      return ends.send(at.thread, to, {.comm = event.ref, .tag = event.tag, .sent = enter},
-                       blocks ? MessageEnds::kNoRequest : event.request, in_call);
+      return ends.send(
+          at.thread, to,
+          {.comm = event.ref, .tag = event.tag, .sent = enter, .sender = event.location},
+          blocks ? MessageEnds::kNoRequest : event.request, in_call);
     }
     case EventKind::kMpiIsendComplete:
       return ends.send_complete(at.thread, event.request, in_call);
     case EventKind::kMpiIrecvRequest:
-      return ends.receive_posted(at.thread, event.request, enter);
+      return ends.receive_posted(at.thread, event.request, {enter, event.location});
     case EventKind::kMpiRecv:
     case EventKind::kMpiIrecv: {
       const bool blocks = event.kind == EventKind::kMpiRecv;
@@ -173,8 +179,8 @@ void Replay::message(LocationState& at, const TraceEvent& event) {
       if (from >= processes_.size())
         return blocks ? void() : ends.cancelled(at.thread, event.request);
       return ends.received(at.thread, from, event.ref, event.tag,
-                           blocks ? MessageEnds::kNoRequest : event.request, enter,
-                           in_call);
+                           blocks ? MessageEnds::kNoRequest : event.request,
+                           {enter, event.location}, in_call);
     }
     case EventKind::kMpiRequestCancelled:
       return ends.cancelled(at.thread, event.request);
@@ -197,6 +203,7 @@ void Replay::enter(LocationState& at, const TraceEvent& event, Ticks now) {
   const RegionKind& kind = kinds_[event.ref];
   const std::uint32_t site = kind.mpi ? site_of(event) : kNone;
   const std::uint32_t path = processes_[at.process].paths.child(at.path(), event.ref, site);
+  if (kind.synchronises()) recorder_.point(event.location, now);
   at.stack.push_back({event.ref, path, now, 0});
   if (kind.mpi) windows_->entered(at.process, now);
   if (kind.special == RegionKind::Special::kParallel)
@@ -244,7 +251,12 @@ void Replay::pop(LocationState& at, std::uint32_t location, Ticks now) {
   at.stack.pop_back();
   if (!at.stack.empty()) at.stack.back().inside += duration;
   at.changed = now;
-  // What is waited for a message and what for a collective operation is not told apart.
+  if (kind.synchronises()) {
+    // What ran inside of it is not to be taken for what came after it.
+    if (frame.inside != 0) recorder_.point(location, now);
+    recorder_.left(location, frame.enter, frame.path, now);
+  }
+  // What is waited for a message and what for a collective operation cannot be known.
   const bool messages = messages_[at.process].in_call(at.thread);
   messages_[at.process].left(call, at.thread);
   if (messages) call.left_over = 0;
@@ -285,6 +297,7 @@ std::string Replay::finish(std::uint64_t) {
     if (!at.begun) {
       at.begun = true;
       at.last = at.changed = begin;
+      recorder_.starts(i, begin);
     }
     account(at, i, end);
     problems_.enters_without_leave += at.stack.size();
@@ -294,6 +307,12 @@ std::string Replay::finish(std::uint64_t) {
   for (MessageEnds& each : messages_) each.give_up();
   collectives_->finish();
   windows_->finish();
+  for (std::uint32_t i = 0; i < locations_.size(); ++i)
+    if (locations_[i].begun) recorder_.finish(i, locations_[i].last);
+  for (const ProcessState& process : processes_)
+    if (process.forked && process.primary != kNone)
+      recorder_.fork(process.primary, locations_[process.primary].last,
+                     teams_->others(locations_[process.primary].process));
   for (std::uint32_t i = 0; i < locations_.size(); ++i)
     if (locations_[i].worker) idle_thread(i);
   return {};

@@ -18,6 +18,7 @@
 #include "waits/locations.h"
 #include "waits/locks.h"
 #include "waits/message_ends.h"
+#include "waits/paths/recorder.h"
 #include "waits/pattern.h"
 #include "waits/problems.h"
 #include "waits/region_kinds.h"
@@ -30,7 +31,9 @@ namespace refrain::waits {
 
 class Replay final : public reader::TraceSink, private Letters {
  public:
-  explicit Replay(PatternSet& patterns) : patterns_(patterns) {}
+  // `folder`: where temporary files may be made.
+  explicit Replay(PatternSet& patterns, std::string folder = {})
+      : patterns_(patterns), recorder_(std::move(folder)) {}
 
   std::string begin(const reader::TraceDefinitions& definitions) override;
   void event(const reader::TraceEvent& event) override;
@@ -44,6 +47,7 @@ class Replay final : public reader::TraceSink, private Letters {
   const std::vector<ProcessState>& processes() const { return processes_; }
   const Problems& problems() const { return problems_; }
   Severities& severities() { return *severities_; }
+  paths::Recorder& recorder() { return recorder_; }
 
  private:
   void deliver(std::uint32_t process, const SendLetter& letter) override {
@@ -76,6 +80,7 @@ class Replay final : public reader::TraceSink, private Letters {
   std::unique_ptr<Tasks> tasks_;
   Locks locks_;
   Problems problems_;
+  paths::Recorder recorder_;
 };
 
 }  // namespace refrain::waits

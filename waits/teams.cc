@@ -1,6 +1,7 @@
 #include "waits/teams.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace refrain::waits {
 
@@ -16,6 +17,7 @@ void Teams::fork(std::uint32_t location, Ticks time) {
   team->parent = at.path();
   team->time = time;
   team->outermost = location == process.primary && process.forks == 0;
+  recorder_.fork(location, time, team->outermost ? others(at.process) : 0);
   if (location == process.primary) ++process.forks;
   teams.open.push_back(std::move(team));
 }
@@ -75,6 +77,13 @@ void Teams::enter_parallel(std::uint32_t location, Ticks since) {
   at.stack.push_back(frame);
   patterns_.severities().add(location, frame.path, kOmpManagement, moved);
   patterns_.fork({location, frame.path, moved});
+  if (own.team->first == 0) own.team->first = frame.enter;
+  if (location == own.team->master)
+    recorder_.forked_master(location, own.team->parent, frame.path, own.team->time,
+                            frame.enter, own.team->first);
+  else if (at.stack.size() == 1)
+    recorder_.forked(location, frame.path, frame.enter - moved, moved, own.team->master,
+                     own.team->first);
 }
 
 void Teams::leave_parallel(std::uint32_t location, Ticks time) {
@@ -94,7 +103,7 @@ void Teams::join(std::uint32_t location, Ticks time) {
       std::find_if(teams.open.rbegin(), teams.open.rend(),
                    [&](const auto& each) { return each->master == location; });
   if (last == teams.open.rend()) return;
-  const std::shared_ptr<Team> team = *last;
+  const std::shared_ptr<Team> team = std::move(*last);
   teams.open.erase(std::next(last).base());
   if (location == process.primary && process.forks > 0) --process.forks;
   for (const Member& member : team->members) {
@@ -104,6 +113,7 @@ void Teams::join(std::uint32_t location, Ticks time) {
       if (at.changed != member.leave) continue;  // a fork or join is missing
       const Ticks moved = at.withdraw(time - member.leave);
       patterns_.severities().add(location, member.path, kOmpManagement, moved);
+      recorder_.moved(location, at.path(), member.path, moved);
     } else if (at.stack.empty() && at.changed == member.leave) {
       // A part of it may be accounted for as outside already.
       Ticks moved = at.withdraw(std::min(time, at.last) - member.leave);
@@ -112,6 +122,7 @@ void Teams::join(std::uint32_t location, Ticks time) {
       patterns_.severities().add(member.location, member.path, kOmpManagement, moved);
     }
   }
+  if (team->outermost) recorder_.join(location, time);
   if (!team->outermost || team->region == kNone) return;
   const Ticks duration = time - std::min(time, team->time);
   LocationState::add(teams.regions, team->region, duration);
@@ -127,8 +138,11 @@ void Teams::enter_barrier(std::uint32_t location) {
   const std::uint64_t at = own.barrier - team.first_barrier;
   if (at > team.barriers.size()) return;
   if (at == team.barriers.size()) team.barriers.emplace_back();
-  team.barriers[at].latest =
-      std::max(team.barriers[at].latest, locations_[location].stack.back().enter);
+  Barrier& barrier = team.barriers[at];
+  const Ticks enter = locations_[location].stack.back().enter;
+  if (barrier.last != kNone && enter <= barrier.latest) return;
+  barrier.latest = enter;
+  barrier.last = location;
 }
 
 void Teams::leave_barrier(Call& call, bool is_explicit) {
@@ -139,8 +153,12 @@ void Teams::leave_barrier(Call& call, bool is_explicit) {
   if (number < team.first_barrier || number - team.first_barrier >= team.barriers.size())
     return;
   Barrier& barrier = team.barriers[number - team.first_barrier];
+  const Ticks before = call.left_over;
   TeamBarrier event{call, is_explicit, barrier.latest};
   patterns_.barrier(event);
+  recorder_.waited(paths::WaitKind::kTeamBarrier, call, before - call.left_over,
+                   barrier.last, barrier.latest);
+  recorder_.team(call);
   ++barrier.left;
   while (!team.barriers.empty() && team.barriers.front().left >= team.members.size()) {
     team.barriers.pop_front();

@@ -6,12 +6,14 @@
 // Thread-safety: none. Units: ticks of the archive since its begin. Memory: open teams and barriers.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <memory>
 #include <vector>
 
 #include "waits/locations.h"
+#include "waits/paths/recorder.h"
 #include "waits/pattern.h"
 
 namespace refrain::waits {
@@ -19,13 +21,17 @@ namespace refrain::waits {
 class Teams {
  public:
   Teams(std::vector<LocationState>& locations, std::vector<ProcessState>& processes,
-        PatternSet& patterns)
+        PatternSet& patterns, paths::Recorder& recorder)
       : locations_(locations),
         processes_(processes),
         patterns_(patterns),
+        recorder_(recorder),
         of_(processes.size()),
         threads_(locations.size()),
-        taken_part_(locations.size()) {}
+        taken_part_(locations.size()) {
+    for (const LocationState& each : locations)
+      if (each.counts) ++of_[each.process].threads;
+  }
 
   void fork(std::uint32_t location, Ticks time);
   void join(std::uint32_t location, Ticks time);
@@ -37,6 +43,10 @@ class Teams {
   void enter_barrier(std::uint32_t location);
   void leave_barrier(Call& call, bool is_explicit);
 
+  // Threads of the process but one.
+  std::uint64_t others(std::uint32_t process) const {
+    return of_[process].threads - std::min<std::uint64_t>(of_[process].threads, 1);
+  }
   // Time in outermost parallel regions by path: of the process, and of those in which a thread took part.
   const std::vector<Ticks>& regions(std::uint32_t process) const {
     return of_[process].regions;
@@ -54,6 +64,7 @@ class Teams {
   };
   struct Barrier {
     Ticks latest = 0;
+    std::uint32_t last = kNone;  // location that entered then
     std::size_t left = 0;
   };
   struct Team {
@@ -62,6 +73,7 @@ class Teams {
     std::uint32_t comm = kNone;
     std::uint32_t region = kNone;  // path
     Ticks time = 0;
+    Ticks first = 0;  // enter of the parallel region
     bool outermost = false;
     std::vector<Member> members;
     std::deque<Barrier> barriers;
@@ -70,6 +82,7 @@ class Teams {
   struct OfProcess {
     std::vector<std::shared_ptr<Team>> open;
     std::vector<Ticks> regions;
+    std::uint64_t threads = 0;
   };
   // A member's own view: it may leave after the join.
   struct Membership {
@@ -87,6 +100,7 @@ class Teams {
   std::vector<LocationState>& locations_;
   std::vector<ProcessState>& processes_;
   PatternSet& patterns_;
+  paths::Recorder& recorder_;
   std::vector<OfProcess> of_;
   std::vector<std::vector<Membership>> threads_;
   std::vector<std::vector<Ticks>> taken_part_;

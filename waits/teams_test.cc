@@ -30,9 +30,13 @@ void add_region(MadeUpTrace& trace, const std::vector<std::uint64_t>& arrivals) 
 
 void check_sum(const WaitAnalysis& result) {
   double sum = 0;
-  for (const auto& rows : result.values)
-    for (const auto& row : rows)
+  for (std::uint32_t metric = 0; metric < result.values.size(); ++metric) {
+    std::uint32_t root = metric;
+    while (result.tree.parents[root] != kNone) root = result.tree.parents[root];
+    if (root != kTime) continue;
+    for (const auto& row : result.values[metric])
       for (const Ticks each : row) sum += static_cast<double>(each);
+  }
   double time = 0;
   for (const auto& location : result.locations)
     time += static_cast<double>(result.processes[location.process].end -

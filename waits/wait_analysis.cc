@@ -1,8 +1,11 @@
 #include "waits/wait_analysis.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <tuple>
+
+#include "waits/path_metrics.h"
 
 namespace refrain::waits {
 namespace {
@@ -38,10 +41,26 @@ class Builder {
     out_.calls.assign(out_.paths.size(),
                       std::vector<WaitAnalysis::Calls>(out_.locations.size()));
     for (std::size_t i = 0; i < shown_.size(); ++i) add_values(i);
+    add_paths_through_time();
     return std::move(out_);
   }
 
  private:
+  void add_paths_through_time() {
+    std::uint32_t last = kNone;  // location of the process that ends last
+    for (const ProcessState& process : replay_.processes())
+      if (process.primary != kNone &&
+          (last == kNone ||
+           process.end > replay_.processes()[replay_.locations()[last].process].end))
+        last = process.primary;
+    if (last == kNone) return;
+    const paths::PathResult found =
+        paths::sweep(replay_.recorder().file(), replay_.locations().size(), last,
+                     replay_.locations()[last].last);
+    out_.paths_error = found.error;
+    add_path_metrics(out_, found, {paths_, shown_});
+  }
+
   void add_process(std::uint32_t number) {
     const reader::ProcessInfo& info = definitions_.processes[number];
     WaitAnalysis::Process& process = out_.processes.emplace_back();
@@ -181,7 +200,10 @@ WaitAnalysis analyze_archive(const std::string& archive, const reader::Progress&
     return failed;
   }
   PatternSet patterns(all_patterns());
-  Replay replay(patterns);
+  const std::filesystem::path path(archive);
+  std::error_code none;
+  Replay replay(patterns,
+                std::filesystem::is_directory(path, none) ? path : path.parent_path());
   const std::unique_ptr<reader::TraceSink> first = between ? between(replay) : nullptr;
   failed.error =
       stream.run(first ? *first : static_cast<reader::TraceSink&>(replay), progress);

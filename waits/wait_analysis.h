@@ -15,6 +15,7 @@
 
 #include "reader/archive_stream.h"
 #include "waits/metric.h"
+#include "waits/paths/records.h"
 #include "waits/pattern.h"
 #include "waits/problems.h"
 #include "waits/replay.h"
@@ -46,6 +47,14 @@ struct WaitAnalysis {
     std::uint32_t process = 0;
     std::uint32_t number = 0;  // in its process
   };
+  // Waits of a kind at a path, and the location whose time on another path caused them directly.
+  struct Cause {
+    paths::WaitKind kind{};
+    std::uint32_t path = 0;
+    std::uint32_t causer = 0;  // location
+    std::uint32_t causer_path = 0;
+    double ticks = 0;
+  };
   using Row = std::vector<Ticks>;  // by location; empty: nothing
   // Of the calls of a path on a location: how many, their own time, and its squares in units of `unit`.
   struct Calls {
@@ -75,14 +84,16 @@ struct WaitAnalysis {
   std::vector<Location> locations;
   std::vector<std::vector<Row>> values;   // by metric and path
   std::vector<std::vector<Calls>> calls;  // by path and location
-  std::vector<std::vector<Row>>
-      products;     // as values: of own time and time charged, in unit^2
+  // As values, of the metrics of `time`: of own time and time charged, in unit^2.
+  std::vector<std::vector<Row>> products;
   double unit = 1;  // ticks
-  std::vector<Estimate>
-      estimates;  // by metric; none: all is written, or there is no summary
+  // By metric, of those of `time`; none: all is written, or there is no summary.
+  std::vector<Estimate> estimates;
   Problems problems;
-  Ticks overcharged =
-      0;  // by patterns, more than what contains them has; cut off. 0, or a pattern is wrong
+  // By patterns, more than what contains them has, and cut off: 0, or a pattern is wrong.
+  Ticks overcharged = 0;
+  std::vector<Cause> causes;  // the first paths::Causes::kMost different ones
+  std::string paths_error;    // why there is no critical path
 
   double seconds(double ticks) const { return ticks / ticks_per_second; }
   // Of a metric with its children: at a call path, and over all of them.

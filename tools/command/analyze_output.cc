@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "waits/causers.h"
 #include "waits/findings.h"
 
 namespace refrain::tools {
@@ -75,6 +76,19 @@ std::string who_text(const WaitAnalysis& analysis, const Finding& finding) {
                             time_text(most.seconds));
 }
 
+// Who made them wait, as far as that is a tenth of it.
+void add_causers(std::vector<std::string>& out, const WaitAnalysis& analysis,
+                 const Finding& finding, std::size_t width) {
+  std::string text;
+  for (const waits::Causer& each :
+       waits::causers_of(analysis, finding.metric, finding.path)) {
+    if (each.seconds < 0.1 * finding.seconds) break;
+    text += fmt::format("{}{} ({})", text.empty() ? "" : "; ",
+                        waits::causer_text(analysis, each), time_text(each.seconds));
+  }
+  if (!text.empty()) wrap(out, "Made to wait by " + text + ".", 3, 3, width);
+}
+
 void add_findings(std::vector<std::string>& out, const WaitAnalysis& analysis,
                   const AnalysisScreen& options) {
   const auto findings = waits::findings_of(analysis, options.all ? 0 : kLeastShare);
@@ -98,6 +112,7 @@ void add_findings(std::vector<std::string>& out, const WaitAnalysis& analysis,
                      100 * finding.share, who_text(analysis, finding)),
          0, 3, options.width);
     wrap(out, fmt::format("In {}.", where_text(analysis, finding)), 3, 3, options.width);
+    add_causers(out, analysis, finding, options.width);
     if (finding.idle_seconds != 0)
       wrap(out,
            fmt::format("Meanwhile threads without work lose {}.",
@@ -109,7 +124,7 @@ void add_findings(std::vector<std::string>& out, const WaitAnalysis& analysis,
 
 // With estimates, what they say of the whole run.
 void add_metrics(std::vector<std::string>& out, const WaitAnalysis& analysis, bool all) {
-  const double whole = analysis.total(waits::kTime);
+  double whole = analysis.total(waits::kTime);
   const bool estimated = !analysis.estimates.empty();
   std::string head = fmt::format("{:<58} {:>12} {:>7}", "Metric", "Time", "Share");
   if (estimated)
@@ -118,21 +133,27 @@ void add_metrics(std::vector<std::string>& out, const WaitAnalysis& analysis, bo
   const auto& tree = analysis.tree;
   const auto add = [&](const auto& self, std::uint32_t metric, std::size_t depth) -> void {
     const double total = analysis.total(metric);
-    const WaitAnalysis::Estimate estimate =
-        estimated ? analysis.estimates[metric] : WaitAnalysis::Estimate{};
+    const WaitAnalysis::Estimate estimate = metric < analysis.estimates.size()
+                                                ? analysis.estimates[metric]
+                                                : WaitAnalysis::Estimate{};
     if (!all && total == 0 && estimate.whole == 0) return;
     const std::string name = std::string(2 * depth, ' ') + tree.metrics[metric].name;
     std::string line =
         fmt::format("  {:<56} {:>12} {:>5.1f} %", name, time_text(analysis.seconds(total)),
                     whole > 0 ? 100 * total / whole : 0);
-    if (estimated)
+    if (metric < analysis.estimates.size())
       line += fmt::format(" {:>12} {:>12} {:>12}", time_text(estimate.whole),
                           time_text(estimate.least), time_text(estimate.most));
     out.push_back(std::move(line));
     for (std::uint32_t child = metric + 1; child < tree.parents.size(); ++child)
       if (tree.parents[child] == metric) self(self, child, depth + 1);
   };
-  add(add, waits::kTime, 0);
+  // Other views of that time are trees of their own, with shares of their own sum.
+  for (std::uint32_t root = 0; root < tree.parents.size(); ++root) {
+    if (tree.parents[root] != waits::kNone) continue;
+    whole = analysis.total(root);
+    add(add, root, 0);
+  }
 }
 
 json estimates_json(const WaitAnalysis& analysis) {
@@ -159,6 +180,8 @@ std::vector<std::string> remarks(const WaitAnalysis& analysis) {
         analysis.estimates.empty()
             ? "; without a summary there is no estimate of the whole run"
             : "; of the whole run there are estimates and bounds"));
+  if (!analysis.paths_error.empty())
+    lines.push_back("Critical path and delay costs are not known: " + analysis.paths_error);
   for (std::string& line : analysis.problems.lines(analysis.ticks_per_second))
     lines.push_back(std::move(line));
   return lines;
@@ -173,6 +196,17 @@ json finding_json(const WaitAnalysis& analysis, const Finding& finding) {
     ranks.push_back(number);
     by_rank.push_back({{"rank", number}, {"seconds", each.seconds}});
   }
+  json causers = json::array();
+  for (const waits::Causer& each :
+       waits::causers_of(analysis, finding.metric, finding.path)) {
+    const std::uint32_t rank = analysis.processes[each.process].rank;
+    const waits::Place place = waits::place_of(analysis, each.path);
+    causers.push_back({{"rank", rank == waits::kNone ? each.process : rank},
+                       {"call_path", waits::path_text(analysis, each.path)},
+                       {"file", place.file.empty() ? json() : json(place.file)},
+                       {"line", place.file.empty() ? json() : json(place.line)},
+                       {"seconds", each.seconds}});
+  }
   return {{"metric", metric.name},
           {"title", metric.title},
           {"seconds", finding.seconds},
@@ -183,6 +217,7 @@ json finding_json(const WaitAnalysis& analysis, const Finding& finding) {
           {"line", finding.file.empty() ? json() : json(finding.line)},
           {"ranks", ranks},
           {"by_rank", by_rank},
+          {"causers", causers},
           {"cause", metric.cause}};
 }
 

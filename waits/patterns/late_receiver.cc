@@ -16,8 +16,9 @@ class LateReceiver final : public Pattern {
   void send(SendCall& event) override {
     if (event.call.test || (event.call.multiple && event.late_sender)) return;
     Ticks wait = 0;
-    for (const Ticks posted : event.posted)
-      if (posted < event.call.leave) wait = std::max(wait, wait_until(event.call, posted));
+    for (const PostedReceive& posted : event.posted)
+      if (posted.enter < event.call.leave)
+        wait = std::max(wait, wait_until(event.call, posted.enter));
     // Both waits begin with the call: what lasted longer contains the other.
     const Ticks explained =
         event.late_sender ? event.call.leave - event.call.enter - event.call.left_over : 0;

@@ -1,0 +1,68 @@
+#include "waits/causers.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "waits/findings.h"
+
+namespace refrain::waits {
+namespace {
+
+using paths::WaitKind;
+
+bool is_of(const std::string& metric, WaitKind kind) {
+  switch (kind) {
+    case WaitKind::kLateSender:
+      return metric == "mpi_latesender";
+    case WaitKind::kLateReceiver:
+      return metric == "mpi_latereceiver";
+    case WaitKind::kBarrier:
+      return metric == "mpi_barrier_wait";
+    case WaitKind::kAllToAll:
+      return metric == "mpi_wait_nxn";
+    case WaitKind::kOneToAll:
+      return metric == "mpi_latebroadcast";
+    case WaitKind::kAllToOne:
+      return metric == "mpi_earlyreduce";
+    case WaitKind::kTeamBarrier:
+      return metric == "omp_ebarrier_wait" || metric == "omp_ibarrier_wait";
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+std::vector<Causer> causers_of(const WaitAnalysis& analysis, std::uint32_t metric,
+                               std::uint32_t path) {
+  std::map<std::pair<std::uint32_t, std::uint32_t>, double> sums;
+  for (const WaitAnalysis::Cause& cause : analysis.causes) {
+    if (cause.path != path) continue;
+    bool matches = false;
+    for (std::uint32_t each = metric; each != kNone; each = analysis.tree.parents[each])
+      matches = matches || is_of(analysis.tree.metrics[each].name, cause.kind);
+    if (matches)
+      sums[{analysis.locations[cause.causer].process, cause.causer_path}] += cause.ticks;
+  }
+  std::vector<Causer> causers;
+  causers.reserve(sums.size());
+  for (const auto& [who, ticks] : sums)
+    causers.push_back({who.first, who.second, analysis.seconds(ticks)});
+  std::ranges::stable_sort(causers, std::greater(), &Causer::seconds);
+  return causers;
+}
+
+std::string causer_text(const WaitAnalysis& analysis, const Causer& causer) {
+  const std::uint32_t rank = analysis.processes[causer.process].rank;
+  std::string text = rank == kNone ? "process " + std::to_string(causer.process)
+                                   : "rank " + std::to_string(rank);
+  text += " in " + path_text(analysis, causer.path);
+  const Place place = place_of(analysis, causer.path);
+  // A call site is in the path's text.
+  if (!place.file.empty() && analysis.paths[causer.path].site.empty())
+    text += ", " + place.file + ":" + std::to_string(place.line);
+  return text;
+}
+
+}  // namespace refrain::waits

@@ -1,0 +1,57 @@
+#include "waits/causers.h"
+
+#include <catch2/catch.hpp>
+
+#include "waits/findings.h"
+#include "waits/made_up_trace.h"
+
+namespace refrain::waits {
+
+TEST_CASE("Causers: who did more before a barrier, and where") {
+  MadeUpTrace trace(4);
+  for (const std::uint32_t rank : {0U, 1U, 2U, 3U}) {
+    const std::uint64_t work = rank == 3 ? 900 : 100;
+    trace.enter(rank, 0, rMain);
+    trace.region(rank, 0, work, rTask);
+    trace.collective(rank, work, 910, rBarrier, OTF2_COLLECTIVE_OP_BARRIER, 99);
+    trace.leave(rank, 910, rMain);
+  }
+  const WaitAnalysis result = trace.analyze();
+  const std::vector<Finding> findings = findings_of(result, 0);
+  REQUIRE(findings.size() == 1);
+  CHECK(ranks_text(result, findings[0]) == "ranks 0-2");
+  const auto causers = causers_of(result, findings[0].metric, findings[0].path);
+  REQUIRE(causers.size() == 1);
+  CHECK(causers[0].process == 3);
+  CHECK(causers[0].seconds == Approx(2400e-6));
+  CHECK(causer_text(result, causers[0]) == "rank 3 in main > !$omp task, p.c:7");
+}
+
+TEST_CASE("Causers: of each call path its own, also of special cases") {
+  MadeUpTrace trace(3);
+  trace.region(0, 0, 10, rInit);
+  trace.region(1, 0, 10, rInit);
+  trace.region(2, 0, 10, rInit);
+  trace.send(2, 10, 20, 0, 2);
+  trace.region(1, 10, 200, rTask);
+  trace.send(1, 200, 210, 0, 1);
+  trace.receive(0, 100, 230, 1, 1);
+  trace.receive(0, 240, 250, 2, 2);
+  trace.region(2, 20, 500, rLoop);
+  trace.collective(0, 250, 510, rBarrier, OTF2_COLLECTIVE_OP_BARRIER, 99);
+  trace.collective(1, 210, 510, rBarrier, OTF2_COLLECTIVE_OP_BARRIER, 99);
+  trace.collective(2, 500, 510, rBarrier, OTF2_COLLECTIVE_OP_BARRIER, 99);
+  const WaitAnalysis result = trace.analyze();
+  std::size_t seen = 0;
+  for (const Finding& finding : findings_of(result, 0)) {
+    const auto causers = causers_of(result, finding.metric, finding.path);
+    REQUIRE(!causers.empty());
+    const std::string& metric = result.tree.metrics[finding.metric].name;
+    if (metric == "mpi_lswo_different") CHECK(causers[0].process == 1);
+    if (metric == "mpi_barrier_wait") CHECK(causers[0].process == 2);
+    seen += metric == "mpi_lswo_different" || metric == "mpi_barrier_wait" ? 1 : 0;
+  }
+  CHECK(seen == 2);
+}
+
+}  // namespace refrain::waits

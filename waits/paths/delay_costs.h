@@ -1,0 +1,49 @@
+// Delay costs: who made others wait, directly and through waits of others.
+//
+// Place in the flow: private to waits/paths; sweep.h calls it in descending order of times. Thread-safety: none.
+// A wait is charged to what the causer did longer than the one that waits since both were synchronised last, and to what
+// the causer waited itself meanwhile, in proportion. What is charged to a wait is charged further to what caused that:
+// long-term costs, of the kind of the wait that is their last effect. Waits are handed over before those that caused them.
+// Units: ticks, as fractions. Memory: the result, and for each location the intervals for which it is charged.
+// Source: Boehme et al., TOPC 3(2), 2016, section 3; names and kinds of Scalasca 2.6.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "waits/paths/causes.h"
+#include "waits/paths/records.h"
+
+namespace refrain::waits::paths {
+
+class DelayCosts {
+ public:
+  using ByKind = std::array<double, kDelayKinds>;
+  struct Cost {
+    ByKind short_term{};
+    ByKind long_term{};
+  };
+  using Table = std::vector<std::vector<Cost>>;  // by location and path
+
+  explicit DelayCosts(std::size_t locations) : charged_(locations), costs_(locations) {}
+
+  void wait(const Wait& wait);
+  Table take() { return std::move(costs_); }
+  const Causes& causes() const { return causes_; }
+
+ private:
+  // Waits of a location since then are charged in proportion to what they last.
+  struct Charged {
+    Ticks since = 0;
+    ByKind rates{};
+  };
+
+  ByKind charged_to(const Wait& wait);
+
+  std::vector<std::vector<Charged>> charged_;
+  Table costs_;
+  Causes causes_;
+};
+
+}  // namespace refrain::waits::paths

@@ -1,0 +1,59 @@
+#include "waits/paths/record_file.h"
+
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+namespace refrain::waits::paths {
+namespace {
+
+std::string text(int number) {
+  return std::string(number % 50, 'a') + std::to_string(number);
+}
+
+void check(std::size_t block) {
+  RecordFile file("/nowhere/at/all", block);
+  for (int i = 0; i < 5000; ++i) file.append(text(i));
+  std::string_view record;
+  for (int i = 5000; i-- > 0;) {
+    REQUIRE(file.previous(record));
+    REQUIRE(record == text(i));
+  }
+  CHECK(!file.previous(record));
+  CHECK(file.error().empty());
+}
+
+}  // namespace
+
+TEST_CASE("Record file: reads backwards what it was given, from memory") {
+  check(RecordFile::kBlock);
+}
+
+TEST_CASE("Record file: reads backwards what it was given, from a file") {
+  check(4096);
+  check(1);
+}
+
+TEST_CASE("Record file: a record longer than a block, and an empty one") {
+  RecordFile file("", 64);
+  file.append("");
+  file.append(std::string(1000, 'x'));
+  file.append("end");
+  std::string_view record;
+  REQUIRE(file.previous(record));
+  CHECK(record == "end");
+  REQUIRE(file.previous(record));
+  CHECK(record == std::string(1000, 'x'));
+  REQUIRE(file.previous(record));
+  CHECK(record.empty());
+  CHECK(!file.previous(record));
+}
+
+TEST_CASE("Record file: nothing to read") {
+  RecordFile file("");
+  std::string_view record;
+  CHECK(!file.previous(record));
+}
+
+}  // namespace refrain::waits::paths

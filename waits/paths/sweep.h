@@ -1,0 +1,28 @@
+// Reads the forward pass's records backwards, puts waits where they belong in time, and hands all to who computes.
+//
+// Place in the flow: after the replay (recorder.h); path_metrics.h makes metrics of the result. Thread-safety: none.
+// Segments lie in the file in the order of their times. A wait may lie behind it, for it is known only when its call is
+// left and its message matched: it is kept until its time comes. Memory: that, and a block of the file.
+// Units: ticks. Errors: one line; the result is empty then.
+#pragma once
+
+#include <string>
+
+#include "waits/paths/critical_path.h"
+#include "waits/paths/delay_costs.h"
+#include "waits/paths/record_file.h"
+
+namespace refrain::waits::paths {
+
+struct PathResult {
+  std::string error;
+  ByPath critical;
+  DelayCosts::Table delays;
+  std::vector<Cause> causes;
+};
+
+// `location` ended last, at `end`.
+PathResult sweep(RecordFile& file, std::size_t locations, std::uint32_t location,
+                 Ticks end);
+
+}  // namespace refrain::waits::paths
