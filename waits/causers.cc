@@ -57,11 +57,7 @@ std::string causer_text(const WaitAnalysis& analysis, const Causer& causer) {
   const std::uint32_t rank = analysis.processes[causer.process].rank;
   std::string text = rank == kNone ? "process " + std::to_string(causer.process)
                                    : "rank " + std::to_string(rank);
-  text += " in " + path_text(analysis, causer.path);
-  const Place place = place_of(analysis, causer.path);
-  // A call site is in the path's text.
-  if (!place.file.empty() && analysis.paths[causer.path].site.empty())
-    text += ", " + place.file + ":" + std::to_string(place.line);
+  text += " in " + place_text(analysis, causer.path);
   return text;
 }
 

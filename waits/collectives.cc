@@ -68,27 +68,6 @@ CollectiveKind Collectives::kind_of(std::uint32_t operation) {
   }
 }
 
-namespace {
-
-paths::WaitKind wait_kind(CollectiveKind kind) {
-  switch (kind) {
-    case CollectiveKind::kBarrier:
-      return paths::WaitKind::kBarrier;
-    case CollectiveKind::kOneToAll:
-      return paths::WaitKind::kOneToAll;
-    case CollectiveKind::kAllToOne:
-      return paths::WaitKind::kAllToOne;
-    case CollectiveKind::kScan:
-      return paths::WaitKind::kScan;
-    case CollectiveKind::kFinalize:
-      return paths::WaitKind::kFinalize;
-    default:
-      return paths::WaitKind::kAllToAll;
-  }
-}
-
-}  // namespace
-
 Collectives::Collectives(const reader::TraceDefinitions& definitions, PatternSet& patterns,
                          Problems& problems, paths::Recorder& recorder)
     : definitions_(definitions),
@@ -311,23 +290,6 @@ void Collectives::complete(Comm& comm, Instance& instance) {
   if (all_wait && is_on_path(comm, instance.kind))
     for (const Member& member : instance.members)
       recorder_.group(group_of(comm), member.call, shared.earliest_leave);
-}
-
-// Those that do not block, of neighbours and of windows are not.
-bool Collectives::is_on_path(const Comm& comm, CollectiveKind kind) {
-  return !comm.started && !comm.window && kind != CollectiveKind::kNeighbours;
-}
-
-// Of two at the same time, that with the lower number.
-bool Collectives::later(const Entered& a, const Entered& b) {
-  return a.first > b.first || (a.first == b.first && a.second < b.second);
-}
-
-void Collectives::note_wait(CollectiveKind kind, const Call& call, const Entered& latest) {
-  const Ticks until = std::min(latest.first, call.leave);
-  if (until > call.enter)
-    recorder_.waited(wait_kind(kind), call, std::min(until - call.enter, call.left_over),
-                     latest.second, latest.first);
 }
 
 void Collectives::enters_of(const Instance& instance) {

@@ -153,6 +153,18 @@ std::string path_text(const WaitAnalysis& analysis, std::uint32_t path) {
   return text;
 }
 
+std::string place_text(const WaitAnalysis& analysis, std::uint32_t path) {
+  const std::string text = path_text(analysis, path);
+  const Place place = place_of(analysis, path);
+  // "!$omp barrier @work.c:12" and "MPI_Recv (dir/work.c:12)" say it.
+  const std::string name = place.file.substr(place.file.rfind('/') + 1);
+  const std::string line = name + ":" + std::to_string(place.line);
+  const bool said = text.ends_with("@" + line) || text.ends_with(line + ")");
+  return place.file.empty() || said
+             ? text
+             : text + ", " + place.file + ":" + std::to_string(place.line);
+}
+
 std::string ranks_text(const WaitAnalysis& analysis, const Finding& finding) {
   std::vector<std::uint32_t> ranks;
   bool mpi = true;

@@ -43,6 +43,8 @@ Place place_of(const WaitAnalysis& analysis, std::uint32_t path);
 
 // "main > solve > MPI_Recv (solve.c:12)"
 std::string path_text(const WaitAnalysis& analysis, std::uint32_t path);
+// The same, then ", file:line", if it does not say that.
+std::string place_text(const WaitAnalysis& analysis, std::uint32_t path);
 // "rank 1", "ranks 0-3,5", "process 2"
 std::string ranks_text(const WaitAnalysis& analysis, const Finding& finding);
 

@@ -55,14 +55,6 @@ void wrap(std::vector<std::string>& out, const std::string& text, std::size_t fi
   if (!empty) out.push_back(line);
 }
 
-// Where the call path does not end with it.
-std::string where_text(const WaitAnalysis& analysis, const Finding& finding) {
-  const std::string path = waits::path_text(analysis, finding.path);
-  const std::string place = fmt::format("{}:{}", finding.file, finding.line);
-  if (finding.file.empty() || path.find(place) != std::string::npos) return path;
-  return path + ", " + place;
-}
-
 // "by ranks 0-3, most of it by rank 2", where one has more than its share.
 std::string who_text(const WaitAnalysis& analysis, const Finding& finding) {
   std::string text = waits::ranks_text(analysis, finding);
@@ -111,7 +103,8 @@ void add_findings(std::vector<std::string>& out, const WaitAnalysis& analysis,
                      ++number, metric.title, time_text(finding.seconds),
                      100 * finding.share, who_text(analysis, finding)),
          0, 3, options.width);
-    wrap(out, fmt::format("In {}.", where_text(analysis, finding)), 3, 3, options.width);
+    wrap(out, fmt::format("In {}.", waits::place_text(analysis, finding.path)), 3, 3,
+         options.width);
     add_causers(out, analysis, finding, options.width);
     if (finding.idle_seconds != 0)
       wrap(out,
