@@ -35,22 +35,45 @@ struct Call {
   }
 };
 
+inline constexpr std::uint8_t kMostGridDimensions = 3;
+
+// From a process to its neighbour on a Cartesian communicator.
+struct GridStep {
+  std::uint8_t dimensions = 0;  // of the communicator; 0: no such step
+  std::uint8_t dimension = 0;   // along which
+  bool up = false;              // towards the higher coordinate
+  std::uint8_t at_first = 0;    // bit d: the receiver's coordinate is the lowest
+  std::uint8_t at_last = 0;     // bit d: the highest
+};
+
 struct Received {
   Ticks sent = 0;            // enter of the call that sends
   std::uint32_t source = 0;  // process
   std::uint32_t sender = 0;  // its location
+  GridStep step = {};
 };
 
 // All messages whose receive completes in one call. Of each process in the order in which such calls are left.
 struct ReceiveCall {
   Call& call;
   std::span<const Received> messages;
+  std::uint64_t sends_before =
+      0;  // how many messages the process had sent until the call's leave
 };
 
 struct LateSender {
   const Call& call;
   const Received& message;  // the one that came last
   Ticks wait = 0;
+};
+
+// A late sender in the first messages of a wavefront's new direction: bit d of it: towards higher coordinates.
+struct Refill {
+  std::uint32_t location = 0;
+  std::uint32_t path = 0;
+  Ticks wait = 0;
+  std::uint8_t dimensions = 0;
+  std::uint32_t direction = 0;
 };
 
 struct WrongOrder {

@@ -20,10 +20,20 @@ struct Fit {
   }
 };
 
+// They come first.
+std::size_t metrics_of_time(const MetricTree& tree) {
+  std::uint32_t metric = 0;
+  while (metric < tree.metrics.size() && tree.is_time(metric)) ++metric;
+  return metric;
+}
+
 class Estimator {
  public:
   Estimator(const WaitAnalysis& written, const std::vector<AllCalls>& all)
-      : from_(written), all_(all), metrics_(written.products.size()), out_(metrics_) {}
+      : from_(written),
+        all_(all),
+        metrics_(metrics_of_time(written.tree)),
+        out_(metrics_) {}
 
   std::vector<Estimate> take() {
     sum_up_written();

@@ -31,6 +31,7 @@ std::uint32_t MessageEnds::new_sent() {
 void MessageEnds::send(std::uint32_t thread, std::uint32_t to, const SendLetter& letter,
                        std::uint64_t request, bool in_call) {
   const std::uint32_t ticket = new_sent();
+  ++sends_;
   if (request != kNoRequest) {
     // One with the same number has never completed.
     if (const auto before = threads_[thread].sends.put(request, ticket)) {
@@ -142,7 +143,7 @@ void MessageEnds::release(std::size_t most) {
     Channel& channel = channel_of(posted.channel);
     const Waiting receive = {posted.posted, posted.call};
     if (channel.sends.size() != 0) {
-      arrived(channel.sends.pop(), receive, channel.source);
+      arrived(channel.sends.pop(), receive, channel);
       continue;
     }
     channel.receives.push(receive);
@@ -153,15 +154,18 @@ void MessageEnds::release(std::size_t most) {
 MessageEnds::Channel& MessageEnds::channel_of(const Key& key) {
   const auto next = static_cast<std::uint32_t>(channels_.size());
   const auto [at, is_new] = channel_numbers_.try_emplace(key, next);
-  if (is_new) channels_.emplace_back().source = key.source;
+  if (is_new) {
+    Channel& channel = channels_.emplace_back();
+    channel.source = key.source;
+    channel.step = grids_->step(key.comm, key.source, process_);
+  }
   return channels_[at->second];
 }
 
 void MessageEnds::take(const SendLetter& letter) {
   Channel& channel = channel_of({letter.comm, letter.source, letter.tag});
   const InFlight send = {letter.sent, letter.ticket, letter.sender};
-  if (channel.receives.size() != 0)
-    return arrived(send, channel.receives.pop(), channel.source);
+  if (channel.receives.size() != 0) return arrived(send, channel.receives.pop(), channel);
   channel.sends.push(send);
   if (channel.sends.size() <= kMostPending) return;
   ++problems_->sends_without_receive;
@@ -169,10 +173,11 @@ void MessageEnds::take(const SendLetter& letter) {
 }
 
 void MessageEnds::arrived(const InFlight& send, const Waiting& receive,
-                          std::uint32_t source) {
+                          const Channel& channel) {
+  const std::uint32_t source = channel.source;
   if (receive.call != kNone) {
     CallRecord& record = records_[receive.call];
-    record.received.push_back({send.sent, source, send.sender});
+    record.received.push_back({send.sent, source, send.sender, channel.step});
     --record.open_receives;
   }
   letters_->deliver(source, Answer{send.ticket, receive.posted});
@@ -196,6 +201,7 @@ void MessageEnds::end_call(std::uint32_t thread, const Call& call) {
   record.call = call;
   if (call.metric != kMpiPoint2Point) record.call.left_over = 0;
   record.left = true;
+  record.sends_before = sends_;
   if (record.receives) {
     receiving_.push_back(number);
     hand_out();
@@ -218,7 +224,7 @@ void MessageEnds::hand_out() {
           std::max(problems_->worst_violation, message.sent - record.call.leave);
     }
     const Ticks before = record.call.left_over;
-    ReceiveCall event{record.call, record.received};
+    ReceiveCall event{record.call, record.received, record.sends_before};
     patterns_->receive(event);
     record.late_sender = record.call.left_over != before;
     note_late_sender(record, before - record.call.left_over);

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "waits/flat_map.h"
+#include "waits/grid_steps.h"
 #include "waits/paths/recorder.h"
 #include "waits/pattern.h"
 #include "waits/problems.h"
@@ -50,12 +51,14 @@ class MessageEnds {
   static constexpr std::size_t kMostPending = std::size_t{1} << 16;
 
   MessageEnds(std::uint32_t process, std::size_t threads, Letters& letters,
-              PatternSet& patterns, Problems& problems, paths::Recorder& recorder)
+              PatternSet& patterns, Problems& problems, paths::Recorder& recorder,
+              GridSteps& grids)
       : process_(process),
         letters_(&letters),
         patterns_(&patterns),
         problems_(&problems),
         recorder_(&recorder),
+        grids_(&grids),
         threads_(threads) {}
 
   // Events of a thread inside of a call that began at `enter`; `in_call`: left() comes for it.
@@ -96,6 +99,7 @@ class MessageEnds {
     bool receives = false;
     bool receives_done = false;
     bool late_sender = false;
+    std::uint64_t sends_before = 0;
   };
   struct Sent {
     PostedReceive posted;
@@ -153,6 +157,7 @@ class MessageEnds {
   };
   struct Channel {
     std::uint32_t source = 0;
+    GridStep step = {};
     Queue<InFlight> sends;
     Queue<Waiting> receives;
   };
@@ -167,7 +172,7 @@ class MessageEnds {
   Posted* find_posted(std::uint32_t number);
   void release(std::size_t most);
   Channel& channel_of(const Key& key);
-  void arrived(const InFlight& send, const Waiting& receive, std::uint32_t source);
+  void arrived(const InFlight& send, const Waiting& receive, const Channel& channel);
   void without_send(const Waiting& receive);
   void hand_out();  // calls that have all their messages, in their order
   void try_finish(std::uint32_t record);
@@ -179,6 +184,8 @@ class MessageEnds {
   PatternSet* patterns_;
   Problems* problems_;
   paths::Recorder* recorder_;
+  GridSteps* grids_;
+  std::uint64_t sends_ = 0;
   std::vector<Thread> threads_;
   std::deque<CallRecord> records_;
   std::vector<std::uint32_t> free_records_;

@@ -74,6 +74,11 @@ const std::vector<MetricInfo>& base_metrics() {
   return kMetrics;
 }
 
+bool MetricTree::is_time(std::uint32_t metric) const {
+  while (parents[metric] != kNone) metric = parents[metric];
+  return metric == kTime;
+}
+
 std::uint32_t MetricTree::of(const std::string& name) const {
   const auto found = std::ranges::find(metrics, name, &MetricInfo::name);
   return found == metrics.end() ? kNone

@@ -70,6 +70,8 @@ struct MetricTree {
   std::vector<std::uint32_t> parents;
 
   std::uint32_t of(const std::string& name) const;  // kNone: there is none
+  // A part of `time`; else of another view of it.
+  bool is_time(std::uint32_t metric) const;
 };
 
 }  // namespace refrain::waits

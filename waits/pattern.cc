@@ -14,7 +14,8 @@ PatternSet::PatternSet(std::vector<std::unique_ptr<Pattern>> patterns)
     pattern->number_ = static_cast<std::uint32_t>(tree_.metrics.size());
     const MetricInfo metric = pattern->metric();
     const std::uint32_t parent = tree_.of(metric.parent);
-    tree_.parents.push_back(parent == kNone ? std::uint32_t{kTime} : parent);
+    tree_.parents.push_back(parent == kNone && !metric.parent.empty() ? std::uint32_t{kTime}
+                                                                      : parent);
     tree_.metrics.push_back(metric);
     for (const Compound compound : pattern->wants())
       lists_[static_cast<std::size_t>(compound)].push_back(pattern.get());

@@ -22,6 +22,7 @@ enum class Compound : std::uint8_t {
   kReceive,
   kLateSender,
   kWrongOrder,
+  kRefill,
   kSend,
   kCollective,
   kCollectiveCompletion,
@@ -50,6 +51,7 @@ class Pattern {
   virtual void receive(ReceiveCall&) {}
   virtual void late_sender(const LateSender&) {}
   virtual void wrong_order(const WrongOrder&) {}
+  virtual void refill(const Refill&) {}
   virtual void send(SendCall&) {}
   virtual void collective(CollectiveMember&) {}
   virtual void collective_completion(CollectiveCompletion&) {}
@@ -63,6 +65,8 @@ class Pattern {
   virtual void fork(const TeamFork&) {}
   virtual void lock_wait(const LockWait&) {}
   virtual void left_out(const LeftOut&) {}
+  // After the last event.
+  virtual void finish() {}
 
  protected:
   void charge(std::uint32_t location, std::uint32_t path, Ticks ticks);
@@ -77,7 +81,8 @@ class Pattern {
 
 class PatternSet {
  public:
-  // Their metrics come after the base metrics; one whose parent is not known becomes a child of `time`.
+  // Their metrics come after the base metrics; one whose parent is not known becomes a child of `time`. One without a
+  // parent is a view of its own, which charges time again that others have, and comes last.
   explicit PatternSet(std::vector<std::unique_ptr<Pattern>> patterns);
   PatternSet(const PatternSet&) = delete;
   PatternSet& operator=(const PatternSet&) = delete;
@@ -91,6 +96,7 @@ class PatternSet {
   void late_sender(const LateSender& event) {
     notify<&Pattern::late_sender>(Compound::kLateSender, event);
   }
+  void refill(const Refill& event) { notify<&Pattern::refill>(Compound::kRefill, event); }
   void wrong_order(const WrongOrder& event) {
     notify<&Pattern::wrong_order>(Compound::kWrongOrder, event);
   }
@@ -126,6 +132,9 @@ class PatternSet {
   }
   void left_out(const LeftOut& event) {
     notify<&Pattern::left_out>(Compound::kLeftOut, event);
+  }
+  void finish() {
+    for (const std::unique_ptr<Pattern>& pattern : patterns_) pattern->finish();
   }
 
  private:

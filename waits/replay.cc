@@ -36,10 +36,12 @@ std::string Replay::begin(const reader::TraceDefinitions& definitions) {
   severities_ = std::make_unique<Severities>(
       locations_.size(), patterns_.tree().metrics.size(), definitions.ticks_per_second);
   patterns_.charge_to(*severities_);
+  grids_ = std::make_unique<GridSteps>(definitions);
   messages_.reserve(processes_.size());
   for (std::uint32_t i = 0; i < processes_.size(); ++i)
     messages_.emplace_back(i, definitions.processes[i].locations.size(),
-                           static_cast<Letters&>(*this), patterns_, problems_, recorder_);
+                           static_cast<Letters&>(*this), patterns_, problems_, recorder_,
+                           *grids_);
   collectives_ =
       std::make_unique<Collectives>(definitions, patterns_, problems_, recorder_);
   windows_ = std::make_unique<Windows>(definitions, *collectives_, patterns_, problems_);
@@ -307,6 +309,7 @@ std::string Replay::finish(std::uint64_t) {
   for (MessageEnds& each : messages_) each.give_up();
   collectives_->finish();
   windows_->finish();
+  patterns_.finish();
   for (std::uint32_t i = 0; i < locations_.size(); ++i)
     if (locations_[i].begun) recorder_.finish(i, locations_[i].last);
   for (const ProcessState& process : processes_)

@@ -80,6 +80,7 @@ class Replay final : public reader::TraceSink, private Letters {
   std::unique_ptr<Tasks> tasks_;
   Locks locks_;
   Problems problems_;
+  std::unique_ptr<GridSteps> grids_;
   paths::Recorder recorder_;
 };
 

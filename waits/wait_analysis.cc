@@ -35,6 +35,7 @@ class Builder {
     out_.paths.push_back({});
     for (std::uint32_t i = 0; i < definitions_.processes.size(); ++i) add_process(i);
     add_locations();
+    add_grids();
     out_.values.resize(out_.tree.metrics.size());
     for (auto& rows : out_.values) rows.resize(out_.paths.size());
     out_.products = out_.values;
@@ -97,6 +98,19 @@ class Builder {
       }
   }
 
+  void add_grids() {
+    for (const reader::CommInfo& comm : definitions_.comms) {
+      if (comm.grid.empty() || comm.group >= definitions_.groups.size()) continue;
+      WaitAnalysis::Grid& grid = out_.grids.emplace_back();
+      grid.name = comm.name;
+      grid.processes = definitions_.groups[comm.group];
+      for (const reader::GridDimension& dimension : comm.grid) {
+        grid.sizes.push_back(dimension.size);
+        grid.periodic.push_back(dimension.periodic);
+      }
+    }
+  }
+
   void add(std::vector<std::vector<WaitAnalysis::Row>>& table, std::uint32_t metric,
            std::uint32_t path, std::size_t location, Ticks ticks) {
     if (ticks == 0) return;
@@ -126,6 +140,7 @@ class Builder {
       // Patterns charge to what contains them: from parents to children, so that what is cut off is so below, too.
       std::vector<Ticks> severity = exclusive;
       for (std::uint32_t metric = kBaseMetrics; metric < metrics; ++metric) {
+        if (out_.tree.parents[metric] == kNone) continue;
         Ticks& parent = exclusive[out_.tree.parents[metric]];
         const Ticks taken = std::min(parent, severity[metric]);
         out_.overcharged += severity[metric] - taken;

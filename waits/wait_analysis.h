@@ -55,6 +55,13 @@ struct WaitAnalysis {
     std::uint32_t causer_path = 0;
     double ticks = 0;
   };
+  // A Cartesian communicator.
+  struct Grid {
+    std::string name;
+    std::vector<std::uint32_t> sizes;
+    std::vector<bool> periodic;
+    std::vector<std::uint32_t> processes;  // row by row: the last dimension is the fastest
+  };
   using Row = std::vector<Ticks>;  // by location; empty: nothing
   // Of the calls of a path on a location: how many, their own time, and its squares in units of `unit`.
   struct Calls {
@@ -82,6 +89,7 @@ struct WaitAnalysis {
   std::vector<Path> paths;
   std::vector<Process> processes;
   std::vector<Location> locations;
+  std::vector<Grid> grids;
   std::vector<std::vector<Row>> values;   // by metric and path
   std::vector<std::vector<Calls>> calls;  // by path and location
   // As values, of the metrics of `time`: of own time and time charged, in unit^2.

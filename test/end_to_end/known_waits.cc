@@ -58,6 +58,7 @@ constexpr std::array kWaits = std::to_array<std::string_view>({
     "omp_lock_contention_api",
     "omp_lock_contention_critical",
     "omp_taskwait_wait",
+    "wavefront_refill",
 });
 
 Result run_traced(const KnownWaits& known, const fs::path& archive) {

@@ -40,7 +40,8 @@ BENCHMARKS = ("is", "cg", "ep", "ft", "lu", "mg", "bt", "sp")
 WAITS = re.compile(
     r"mpi_(barrier|early|late|lsw|neighbor|nonblocking|nxn|wait_nxn|init_completion|finalize_wait)"
     r"|mpi_rma_(?!communication$|sync_active$|sync_passive$|synchronization$)"
-    r"|omp_(ebarrier_wait|ibarrier_wait|management|fork|lock_contention|taskwait_wait|idle|limited)")
+    r"|omp_(ebarrier_wait|ibarrier_wait|management|fork|lock_contention|taskwait_wait|idle|limited)"
+    r"|wavefront_")
 
 P2P_SENDS = ("send", "ssend", "bsend", "isend", "issend", "start", "large")
 P2P_RECEIVES = ("any", "wait", "start", "waitall", "waitany", "waitsome", "test", "probe", "mrecv",

@@ -267,6 +267,17 @@ std::string analysis_json(const WaitAnalysis& analysis) {
                          {"thread", each.number},
                          {"name", each.name}});
   }
+  json grids = json::array();
+  for (const WaitAnalysis::Grid& grid : analysis.grids) {
+    json ranks = json::array();
+    for (const std::uint32_t process : grid.processes)
+      ranks.push_back(process < analysis.processes.size() ? analysis.processes[process].rank
+                                                          : waits::kNone);
+    grids.push_back({{"name", grid.name},
+                     {"sizes", grid.sizes},
+                     {"periodic", grid.periodic},
+                     {"ranks", ranks}});
+  }
   return dumped({{"format", "refrain analyze"},
                  {"version", 1},
                  {"seconds", all_seconds(analysis)},
@@ -277,6 +288,7 @@ std::string analysis_json(const WaitAnalysis& analysis) {
                  {"findings", findings},
                  {"metric_tree", tree},
                  {"locations", locations},
+                 {"grids", grids},
                  {"paths", paths},
                  {"problems", remarks(analysis)}});
 }

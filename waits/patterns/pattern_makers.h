@@ -61,6 +61,10 @@ inline Ticks completion(const CollectiveMember& member) {
   X(lock_contention)            \
   X(limited_parallelism)
 
+// Views of their own.
+std::unique_ptr<Pattern> make_wavefront_refill();
+void add_wavefront_directions(std::vector<std::unique_ptr<Pattern>>& patterns);
+
 #define REFRAIN_MAKER(name) std::unique_ptr<Pattern> make_##name();
 REFRAIN_PATTERNS(REFRAIN_MAKER)
 #undef REFRAIN_MAKER

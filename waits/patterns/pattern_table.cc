@@ -7,6 +7,8 @@ std::vector<std::unique_ptr<Pattern>> all_patterns() {
 #define REFRAIN_MAKE(name) patterns.push_back(make_##name());
   REFRAIN_PATTERNS(REFRAIN_MAKE)
 #undef REFRAIN_MAKE
+  patterns.push_back(make_wavefront_refill());
+  add_wavefront_directions(patterns);
   return patterns;
 }
 

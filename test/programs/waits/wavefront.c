@@ -78,6 +78,18 @@ static void look_at_grid(void) {
   }
 }
 
+/* The metric of a direction. */
+static const char* refill_of(int direction) {
+  static char names[kMaxDirections][64];
+  char* name = names[direction];
+  strcpy(name, "wavefront_refill");
+  for (int d = 0; d < dimensions; ++d) {
+    strcat(name, step_of(direction, d) > 0 ? "_plus_" : "_minus_");
+    strncat(name, &"xyz"[d], 1);
+  }
+  return name;
+}
+
 static void expect_waits(void) {
   for (int r = 0; r < size; ++r)
     for (int sweep = 0; sweep < sweeps; ++sweep)
@@ -91,8 +103,11 @@ static void expect_waits(void) {
                             call_of(r, call_place(sweep, direction, block, d, 0)));
             nodes[r].all += wait;
             nodes[r].by_direction[direction] += wait;
-            if (block == 0) nodes[r].change[direction] += wait;
             expect("mpi_latesender", wait);
+            if (block != 0) continue;
+            nodes[r].change[direction] += wait;
+            expect("wavefront_refill", wait);
+            expect(refill_of(direction), wait);
           }
   /* The corner that a direction reaches last comes after as many sleeps as there are dimensions. */
   for (int direction = 0; !together && direction < 1 << dimensions; ++direction)
