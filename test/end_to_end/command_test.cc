@@ -43,6 +43,13 @@ TEST_CASE("Command: wrong use - one line, exit status 2") {
   check_wrong_use({"info", (folder / "no-such-archive").string()});
   check_wrong_use({"info", (folder / "text").string()});
   check_wrong_use({"info", (folder / "empty").string()});
+  check_wrong_use({"analyze"});
+  check_wrong_use({"analyze", (folder / "no-such-archive").string()});
+  check_wrong_use({"analyze", (folder / "empty").string()});
+  check_wrong_use({"experiment", "mean"});
+  check_wrong_use({"experiment", "sum", (folder / "text").string()});
+  check_wrong_use({"experiment", "mean", (folder / "text").string()});
+  check_wrong_use({"experiment", "mean", (folder / "no-such.cubex").string()});
   check_wrong_use({"recover", (folder / "empty").string()});
   check_wrong_use({"recover", (folder / "no-such-archive").string()});
 }

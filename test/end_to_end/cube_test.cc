@@ -149,4 +149,45 @@ TEST_CASE("Cube: recovered after a kill - with a profile; made anew with the arc
   CHECK(cubex_problems(archive) == "");
 }
 
+TEST_CASE("Cube: analyze and experiment - waits as a file of Cube, compared with itself") {
+  TemporaryFolder folder;
+  trace_mpi({.program = "halo_gcc", .settings = {{"LIMIT", "0"}}}, MpiWay::kInside,
+            folder / "archive");
+  const std::string archive = folder / "archive", own = folder / "archive/analysis.cubex";
+  const auto refrain = [](const std::vector<std::string>& arguments) {
+    const Result result = run_refrain(arguments);
+    INFO(result.errors);
+    REQUIRE(result.ok());
+    return json::parse(result.output);
+  };
+  const json waits = refrain({"analyze", "--json", "--quiet", archive});
+  REQUIRE(fs::exists(own));
+  const json file = cubex_json(own);
+  CHECK(file["locations"].size() == waits["locations"].size());
+  // Each metric of the file is that of JSON.
+  const json mean = refrain({"experiment", "mean", "--json", "--all", own, own});
+  int compared = 0;
+  for (const auto& [metric, seconds] : waits["metrics"].items()) {
+    CAPTURE(metric);
+    REQUIRE(mean["metrics"].contains(metric));
+    CHECK(mean["metrics"][metric]["result"].get<double>() ==
+          Approx(seconds.get<double>()).margin(1e-12));
+    compared += seconds.get<double>() != 0 ? 1 : 0;
+  }
+  CHECK(compared > 5);
+  const std::string result = folder / "difference.cubex";
+  const json difference = refrain({"experiment", "diff", "--json", "-o", result, own, own});
+  for (const auto& [metric, values] : difference["metrics"].items()) {
+    CAPTURE(metric);
+    CHECK(values["result"].get<double>() == 0);
+  }
+  CHECK(cubex_json(result)["locations"] == file["locations"]);
+  // Neither an existing file nor one of those read is replaced.
+  CHECK(run_refrain({"experiment", "mean", "-o", result, own}).exit_status == 2);
+  CHECK(run_refrain({"experiment", "mean", "--overwrite", "-o", own, own}).exit_status ==
+        2);
+  CHECK(run_refrain({"experiment", "mean", "--overwrite", "-o", result, own}).ok());
+  CHECK(run_refrain({"analyze", "--cube", result, archive}).exit_status == 2);
+}
+
 }  // namespace refrain::test

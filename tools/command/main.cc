@@ -11,6 +11,7 @@
 #include "tools/command/config_command.h"
 #include "tools/command/convert_command.h"
 #include "tools/command/detect_command.h"
+#include "tools/command/experiment_command.h"
 #include "tools/command/graph_command.h"
 #include "tools/command/info_command.h"
 #include "tools/command/installation.h"
@@ -48,6 +49,7 @@ int run_main(int argc, char** argv) {
   commands.push_back(std::make_unique<InfoCommand>());
   commands.push_back(std::make_unique<ProfileCommand>());
   commands.push_back(std::make_unique<AnalyzeCommand>());
+  commands.push_back(std::make_unique<ExperimentCommand>());
   commands.push_back(std::make_unique<GraphCommand>());
   commands.push_back(std::make_unique<WatchCommand>());
   commands.push_back(std::make_unique<RecoverCommand>());

@@ -1,0 +1,240 @@
+#include "cube/cubex_reader.h"
+
+#include <bit>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <pugixml.hpp>
+
+#include "cube/cubex_file.h"
+#include "cube/metric_data.h"
+#include "cube/tar_members.h"
+
+namespace refrain::cube {
+namespace {
+
+constexpr std::size_t kMostDepth = 4096;  // of elements in each other
+
+std::string text_of(const pugi::xml_node& node, const char* name) {
+  return node.child(name).text().as_string();
+}
+
+struct Kind {
+  Metric::Type type;
+  Number number;
+};
+
+std::optional<Kind> kind_of(const std::string& type) {
+  using Type = Metric::Type;
+  static const std::map<std::string, Kind> kKinds = {
+      {"DOUBLE", {Type::kSeconds, Number::kDouble}},
+      {"FLOAT", {Type::kSeconds, Number::kDouble}},
+      {"MINDOUBLE", {Type::kMinimum, Number::kDouble}},
+      {"MAXDOUBLE", {Type::kMaximum, Number::kDouble}},
+      {"UINT64", {Type::kCount, Number::kUnsigned64}},
+      {"UNSIGNED INTEGER", {Type::kCount, Number::kUnsigned64}},
+      {"INT64", {Type::kCount, Number::kSigned64}},
+      {"INTEGER", {Type::kCount, Number::kSigned64}},
+      {"UINT32", {Type::kCount, Number::kUnsigned32}},
+      {"UNSIGNED INT", {Type::kCount, Number::kUnsigned32}},
+      {"INT32", {Type::kCount, Number::kSigned32}},
+      {"INT", {Type::kCount, Number::kSigned32}},
+      {"UINT16", {Type::kCount, Number::kUnsigned16}},
+      {"UNSIGNED SHORT INT", {Type::kCount, Number::kUnsigned16}},
+      {"INT16", {Type::kCount, Number::kSigned16}},
+      {"SHORT INT", {Type::kCount, Number::kSigned16}},
+      {"UINT8", {Type::kCount, Number::kUnsigned8}},
+      {"CHAR", {Type::kCount, Number::kUnsigned8}},
+      {"INT8", {Type::kCount, Number::kSigned8}},
+      {"SIGNED CHAR", {Type::kCount, Number::kSigned8}},
+  };
+  const auto found = kKinds.find(type);
+  return found == kKinds.end() ? std::nullopt : std::optional(found->second);
+}
+
+class Reader {
+ public:
+  explicit Reader(const std::string& file) : file_(file) {}
+
+  ReadExperiment take() {
+    out_.error = read();
+    if (!out_.error.empty()) out_.experiment = {};
+    return std::move(out_);
+  }
+
+ private:
+  std::string read() {
+    std::string error = read_tar(file_, members_);
+    if (!error.empty()) return error;
+    pugi::xml_document document;
+    const std::string& anchor = members_["anchor.xml"];
+    if (!document.load_buffer(anchor.data(), anchor.size()))
+      return file_ + ": its anchor.xml is damaged";
+    const pugi::xml_node cube = document.child("cube");
+    if (!cube) return file_ + ": not a file of Cube (.cubex)";
+    for (const pugi::xml_node& attribute : cube.children("attr"))
+      if (std::string(attribute.attribute("key").value()) == "Creator")
+        experiment_.creator = attribute.attribute("value").value();
+    error = read_metrics(cube.child("metrics"), kNone, 0);
+    if (error.empty()) error = read_program(cube.child("program"));
+    if (error.empty()) error = read_system(cube.child("system"), 0);
+    if (error.empty()) error = read_values();
+    return error.empty() ? error : file_ + ": " + error;
+  }
+
+  std::string read_metrics(const pugi::xml_node& parent_node, std::uint32_t parent,
+                           std::size_t depth) {
+    if (depth > kMostDepth) return "its metrics lie too deep in each other";
+    for (const pugi::xml_node& node : parent_node.children("metric")) {
+      const std::string form = node.attribute("type").value();
+      const std::string name = text_of(node, "uniq_name");
+      const std::optional<Kind> kind = kind_of(text_of(node, "dtype"));
+      const bool inclusive = form == "INCLUSIVE";
+      std::uint32_t number = parent;
+      if (!kind || (!inclusive && form != "EXCLUSIVE")) {
+        out_.notes.push_back(
+            "metric '" + name + "' was left out: " +
+            (kind ? "it is computed from others" : "its values are no single numbers"));
+      } else {
+        number = static_cast<std::uint32_t>(experiment_.metrics.size());
+        experiment_.metrics.push_back({.name = name,
+                                       .title = text_of(node, "disp_name"),
+                                       .unit = text_of(node, "uom"),
+                                       .description = text_of(node, "descr"),
+                                       .type = kind->type,
+                                       .inclusive = inclusive,
+                                       .parent = parent});
+        stored_.push_back({node.attribute("id").as_uint(kNone), kind->number});
+      }
+      std::string error = read_metrics(node, number, depth + 1);
+      if (!error.empty()) return error;
+    }
+    return {};
+  }
+
+  std::string read_program(const pugi::xml_node& program) {
+    for (const pugi::xml_node& node : program.children("region")) {
+      const int line = node.attribute("begin").as_int(-1);
+      regions_[node.attribute("id").as_uint(kNone)] =
+          static_cast<std::uint32_t>(experiment_.regions.size());
+      experiment_.regions.push_back(
+          {.name = text_of(node, "name"),
+           .canonical = text_of(node, "mangled_name"),
+           .file = node.attribute("mod").value(),
+           .line = line > 0 ? static_cast<std::uint32_t>(line) : 0,
+           .paradigm = text_of(node, "paradigm"),
+           .role = text_of(node, "role")});
+    }
+    return read_paths(program, kNone, 0);
+  }
+
+  std::string read_paths(const pugi::xml_node& parent_node, std::uint32_t parent,
+                         std::size_t depth) {
+    if (depth > kMostDepth) return "its call paths are too long";
+    for (const pugi::xml_node& node : parent_node.children("cnode")) {
+      const auto region = regions_.find(node.attribute("calleeId").as_uint(kNone));
+      if (region == regions_.end()) return "a call path has no region";
+      const auto number = static_cast<std::uint32_t>(experiment_.paths.size());
+      experiment_.paths.push_back({parent, region->second});
+      std::string error = read_paths(node, number, depth + 1);
+      if (!error.empty()) return error;
+    }
+    return {};
+  }
+
+  std::string read_system(const pugi::xml_node& parent_node, std::size_t depth) {
+    if (depth > kMostDepth) return "its machine's parts lie too deep in each other";
+    for (const pugi::xml_node& node : parent_node.children("systemtreenode")) {
+      if (experiment_.machine.empty()) experiment_.machine = text_of(node, "name");
+      std::uint32_t number = kNone;
+      for (const pugi::xml_node& group : node.children("locationgroup")) {
+        if (number == kNone) {
+          number = static_cast<std::uint32_t>(experiment_.nodes.size());
+          experiment_.nodes.push_back(text_of(node, "name"));
+        }
+        const auto process = static_cast<std::uint32_t>(experiment_.processes.size());
+        experiment_.processes.push_back(
+            {text_of(group, "name"), group.child("rank").text().as_uint(), number});
+        for (const pugi::xml_node& location : group.children("location")) {
+          experiment_.locations.push_back({text_of(location, "name"),
+                                           location.child("rank").text().as_uint(),
+                                           process});
+          // Values are in the order of their numbers.
+          places_[location.attribute("Id").as_uint(kNone)] =
+              static_cast<std::uint32_t>(experiment_.locations.size() - 1);
+        }
+      }
+      std::string error = read_system(node, depth + 1);
+      if (!error.empty()) return error;
+    }
+    return {};
+  }
+
+  std::string read_values() {
+    if (places_.size() != experiment_.locations.size())
+      return "two locations have the same number";
+    std::vector<std::uint32_t> order;  // in the file
+    for (const auto& [id, location] : places_) order.push_back(location);
+    experiment_.values.resize(experiment_.metrics.size());
+    const std::vector<std::uint32_t> exclusive = rows_of(experiment_, false);
+    const std::vector<std::uint32_t> inclusive = rows_of(experiment_, true);
+    for (std::uint32_t metric = 0; metric < experiment_.metrics.size(); ++metric) {
+      const std::string number = std::to_string(stored_[metric].id);
+      const auto index = members_.find(number + ".index");
+      const auto data = members_.find(number + ".data");
+      if (index == members_.end() || data == members_.end()) continue;
+      const auto& paths = experiment_.metrics[metric].inclusive ? inclusive : exclusive;
+      std::vector<MetricRow> rows;
+      const std::string error =
+          read_metric(index->second, data->second, stored_[metric].number,
+                      static_cast<std::uint32_t>(paths.size()),
+                      static_cast<std::uint32_t>(order.size()), rows);
+      if (!error.empty())
+        return "metric '" + experiment_.metrics[metric].name + "': " + error;
+      for (const MetricRow& row : rows)
+        for (std::size_t i = 0; i < order.size(); ++i)
+          set(metric, paths[row.row], order[i], row.values[i]);
+    }
+    return {};
+  }
+
+  void set(std::uint32_t metric, std::uint32_t path, std::uint32_t location, double value) {
+    // Cube's own for "none".
+    const bool none = std::isnan(value) || std::abs(value) > 1e300;
+    if (none || value == 0) return;
+    if (!experiment_.metrics[metric].is_count())
+      return experiment_.add(metric, path, location, value);
+    // Counts of a difference may be negative.
+    if (value < 0) {
+      to_real(metric);
+      return experiment_.add(metric, path, location, value);
+    }
+    experiment_.add(metric, path, location, static_cast<std::uint64_t>(value));
+  }
+
+  void to_real(std::uint32_t metric) {
+    experiment_.metrics[metric].type = Metric::Type::kSeconds;
+    for (Experiment::Row& row : experiment_.values[metric])
+      for (std::uint64_t& value : row)
+        value = std::bit_cast<std::uint64_t>(static_cast<double>(value));
+  }
+
+  struct Stored {
+    std::uint32_t id = kNone;
+    Number number = Number::kDouble;
+  };
+
+  std::string file_;
+  ReadExperiment out_;
+  Experiment& experiment_ = out_.experiment;
+  std::map<std::string, std::string> members_;
+  std::vector<Stored> stored_;                      // by metric
+  std::map<std::uint32_t, std::uint32_t> regions_;  // by number in the file
+  std::map<std::uint32_t, std::uint32_t> places_;   // locations likewise
+};
+
+}  // namespace
+
+ReadExperiment read_cubex(const std::string& file) { return Reader(file).take(); }
+
+}  // namespace refrain::cube

@@ -1,0 +1,148 @@
+#include "tools/command/experiment_command.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "cube/algebra.h"
+#include "cube/cubex_file.h"
+#include "cube/cubex_reader.h"
+
+namespace refrain::tools {
+namespace {
+
+using cube::Experiment;
+using cube::Operation;
+
+const std::map<std::string, Operation>& operations() {
+  static const std::map<std::string, Operation> kOperations = {
+      {"diff", Operation::kDifference}, {"mean", Operation::kMean},
+      {"merge", Operation::kMerge},     {"min", Operation::kLeast},
+      {"max", Operation::kGreatest},
+  };
+  return kOperations;
+}
+
+// Totals of each file and of the result, by metric of the result.
+struct Totals {
+  std::vector<std::vector<double>> files;
+  std::vector<double> result;
+};
+
+Totals totals_of(const std::vector<Experiment>& files, const Experiment& result) {
+  Totals totals;
+  totals.result = cube::totals_of(result);
+  for (const Experiment& file : files) {
+    const std::vector<double> own = cube::totals_of(file);
+    std::vector<double>& row = totals.files.emplace_back(result.metrics.size());
+    for (std::size_t i = 0; i < own.size(); ++i) {
+      const auto at =
+          std::ranges::find(result.metrics, file.metrics[i].name, &cube::Metric::name);
+      row[static_cast<std::size_t>(at - result.metrics.begin())] = own[i];
+    }
+  }
+  return totals;
+}
+
+void print_text(const std::vector<std::string>& names, const std::string& operation,
+                const Experiment& result, const Totals& totals, bool all) {
+  for (std::size_t i = 0; i < names.size(); ++i) fmt::print("{}  {}\n", i + 1, names[i]);
+  fmt::print("\n{:<40} {:<6}", "Metric, in all", "Unit");
+  for (std::size_t i = 0; i < names.size(); ++i) fmt::print(" {:>12}", i + 1);
+  fmt::print(" {:>12}\n", operation);
+  for (std::size_t metric = 0; metric < result.metrics.size(); ++metric) {
+    bool any = totals.result[metric] != 0;
+    for (const auto& row : totals.files) any = any || row[metric] != 0;
+    if (!any && !all) continue;
+    fmt::print("{:<40} {:<6}", result.metrics[metric].name, result.metrics[metric].unit);
+    for (const auto& row : totals.files) fmt::print(" {:>12.6g}", row[metric]);
+    fmt::print(" {:>12.6g}\n", totals.result[metric]);
+  }
+}
+
+void print_json(const std::vector<std::string>& names, const std::string& operation,
+                const Experiment& result, const Totals& totals,
+                const std::vector<std::string>& notes) {
+  using nlohmann::json;
+  json metrics = json::object();
+  for (std::size_t metric = 0; metric < result.metrics.size(); ++metric) {
+    json files = json::array();
+    for (const auto& row : totals.files) files.push_back(row[metric]);
+    metrics[result.metrics[metric].name] = {{"unit", result.metrics[metric].unit},
+                                            {"files", files},
+                                            {"result", totals.result[metric]}};
+  }
+  const json out = {{"format", "refrain experiment"},
+                    {"version", 1},
+                    {"operation", operation},
+                    {"files", names},
+                    {"metrics", metrics},
+                    {"call_paths", result.paths.size()},
+                    {"locations", result.locations.size()},
+                    {"notes", notes}};
+  fmt::print("{}\n", out.dump(1, ' ', false, json::error_handler_t::replace));
+}
+
+}  // namespace
+
+void ExperimentCommand::add_options(CLI::App& app) {
+  std::vector<std::string> names;
+  for (const auto& [name, operation] : operations()) names.push_back(name);
+  app.add_option("operation", operation_,
+                 "diff (the first - the second), mean, merge, min or max")
+      ->required()
+      ->check(CLI::IsMember(names));
+  app.add_option("files", files_, "files of Cube, or archives: their profile.cubex")
+      ->required();
+  app.add_option("-o,--output", output_, "write the result as a file of Cube (.cubex)")
+      ->type_name("FILE");
+  app.add_flag("--overwrite", overwrite_,
+               "replace an existing file, but none of those read");
+  app.add_flag("--all", all_, "also metrics without values");
+  app.add_flag("--json", json_, "totals by metric, as JSON");
+}
+
+int ExperimentCommand::run() {
+  namespace fs = std::filesystem;
+  const Operation operation = operations().at(operation_);
+  if (operation == Operation::kDifference && files_.size() != 2)
+    return fail("diff needs two files");
+  std::error_code error;
+  for (std::string& file : files_)
+    if (fs::is_directory(file, error)) file = (fs::path(file) / "profile.cubex").string();
+  if (!output_.empty()) {
+    for (const std::string& file : files_)
+      if (fs::equivalent(file, output_, error))
+        return fail("'" + output_ + "' is one of the files that are read");
+    if (!overwrite_ && fs::exists(output_, error))
+      return fail("'" + output_ + "' exists; --overwrite replaces it");
+  }
+  std::vector<Experiment> read;
+  std::vector<std::string> notes;
+  for (const std::string& file : files_) {
+    cube::ReadExperiment experiment = cube::read_cubex(file);
+    if (!experiment.error.empty()) return fail(experiment.error);
+    for (const std::string& note : experiment.notes) notes.push_back(file + ": " + note);
+    read.push_back(std::move(experiment.experiment));
+  }
+  const Experiment result = cube::combine(operation, read);
+  const Totals totals = totals_of(read, result);
+  if (json_) {
+    print_json(files_, operation_, result, totals, notes);
+  } else {
+    print_text(files_, operation_, result, totals, all_);
+    for (const std::string& note : notes) fmt::print("Note  {}\n", note);
+  }
+  std::fflush(stdout);
+  if (output_.empty()) return kDone;
+  const std::string wrong = cube::write_cubex(result, output_);
+  return wrong.empty() ? kDone : fail(wrong);
+}
+
+}  // namespace refrain::tools
