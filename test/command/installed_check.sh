@@ -25,7 +25,9 @@ cd "$work"
 export OMP_NUM_THREADS=2
 export PKG_CONFIG_PATH=$work/refrain/lib/pkgconfig
 refrain=$work/refrain/bin/refrain
-[ "$("$refrain" --version)" = "refrain $(pkg-config --modversion refrain)" ] || wrong "versions differ"
+[ "$("$refrain" --version | head -1)" = "refrain $(pkg-config --modversion refrain)" ] || wrong "versions differ"
+
+"$refrain" doctor >"$work/log" 2>&1 || { cat "$work/log" >&2; wrong "refrain doctor finds a problem"; }
 
 gcc -O2 -fopenmp "$here/test/programs/jacobi.c" -o plain -lm || wrong "gcc"
 expected=$(./plain 50) || wrong "the program fails"

@@ -216,6 +216,32 @@ TEST_CASE("MPI life: helpers - launchers and shells leave nothing") {
   CHECK(names_in(folder.path()) == std::vector<std::string>{"archive"});
 }
 
+TEST_CASE("MPI life: MPI in a plugin - a program that loads it late, as Python does") {
+  const bool inside = GENERATE(true, false);
+  CAPTURE(inside);
+  TemporaryFolder folder;
+  const std::vector<std::string> program{
+      "python3", "-c",
+      "import ctypes, sys; sys.exit(ctypes.CDLL('" +
+          data_file("test/tools/mpi_plugin.so").string() + "').run(20))"};
+  const std::vector<std::string> launcher{"mpirun.mpich", "-n", "2"};
+  const std::vector<std::string> traced = refrain_run({{"LIMIT", "0"}}, folder / "archive");
+  Command command;
+  for (const auto& words :
+       {inside ? launcher : traced, inside ? traced : launcher, program})
+    command.arguments.insert(command.arguments.end(), words.begin(), words.end());
+  command.environment = clean_environment();
+  put_mpi_sanitizer_first(command);
+  const Result result = run(command);
+  INFO(result.errors);
+  REQUIRE(result.exit_status == 0);
+  CHECK(result.output == "sum=" + std::to_string(2 * 190 + 20) + "\n");
+  const Trace trace = read_checked(folder / "archive");
+  CHECK(MpiProcesses(trace).size() == 2);
+  CHECK(enters_of(trace, "MPI_Allreduce") == 2 * 20);
+  CHECK(names_in(folder.path()) == std::vector<std::string>{"archive"});
+}
+
 TEST_CASE("MPI life: one untraced process among others - the waiting ones report why") {
   TemporaryFolder folder;
   const bool first = GENERATE(true, false);

@@ -5,12 +5,12 @@
 #include <memory>
 #include <vector>
 
-#include "base/version.h"
 #include "tools/command/analyze_command.h"
 #include "tools/command/compare_command.h"
 #include "tools/command/config_command.h"
 #include "tools/command/convert_command.h"
 #include "tools/command/detect_command.h"
+#include "tools/command/doctor_command.h"
 #include "tools/command/experiment_command.h"
 #include "tools/command/graph_command.h"
 #include "tools/command/info_command.h"
@@ -41,8 +41,10 @@ int parse_error(const CLI::ParseError& error) {
 int run_main(int argc, char** argv) {
   CLI::App app("Refrain traces OpenMP and MPI programs and leaves out what repeats.",
                "refrain");
-  app.set_version_flag("--version", std::string("refrain ") + kVersion);
-  app.require_subcommand(1);
+  bool print_version = false;
+  app.add_flag("--version", print_version,
+               "print the version, what it was built with, and which runtimes there are");
+  app.require_subcommand(0, 1);
   app.set_help_flag("-h,--help", "print this help");
   std::vector<std::unique_ptr<Subcommand>> commands;
   commands.push_back(std::make_unique<RunCommand>());
@@ -57,6 +59,7 @@ int run_main(int argc, char** argv) {
   commands.push_back(std::make_unique<CompareCommand>());
   commands.push_back(std::make_unique<DetectCommand>());
   commands.push_back(std::make_unique<ConfigCommand>());
+  commands.push_back(std::make_unique<DoctorCommand>());
   std::vector<CLI::App*> parsers;
   for (auto& command : commands) {
     parsers.push_back(app.add_subcommand(command->name(), command->help()));
@@ -74,6 +77,9 @@ int run_main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return parse_error(error);
   }
+  if (print_version) return std::fputs(version_text().c_str(), stdout), kDone;
+  if (app.get_subcommands().empty())
+    return fail("a command is required (see 'refrain help')");
   if (help->parsed() && print_libomp) {
     const char* wanted = std::getenv("REFRAIN_LIBOMP");
     std::printf("%s\n", find_libomp(wanted == nullptr ? "" : wanted).c_str());

@@ -18,6 +18,7 @@
 #include "spool/left_spools.h"
 #include "spool/recording_process.h"
 #include "tools/command/installation.h"
+#include "tools/command/shared_libraries.h"
 
 namespace refrain::tools {
 namespace {
@@ -199,6 +200,18 @@ std::string RunCommand::choose_runtime(const Program& program) const {
          "was not found (REFRAIN_LIBOMP)";
 }
 
+// A Python that a launcher of MPI starts: it loads MPI later, with mpi4py.
+bool RunCommand::is_python_of_mpi() const {
+  const auto begins = [](const std::string& word, const char* with) {
+    return fs::path(word).filename().string().rfind(with, 0) == 0;
+  };
+  const bool launched = std::getenv("PMI_RANK") != nullptr ||
+                        begins(command_[0], "mpirun") || begins(command_[0], "mpiexec");
+  return launched &&
+         std::any_of(command_.begin(), command_.end(),
+                     [&](const std::string& word) { return begins(word, "python"); });
+}
+
 // Of `mpirun -n 4 ./app` the app; of anything else the program itself.
 Program RunCommand::find_traced(const Program& first) const {
   if (!mpi_of(first).empty()) return first;
@@ -213,7 +226,9 @@ Program RunCommand::find_traced(const Program& first) const {
 // Of a program that uses MPI the variant of the library that has the wrappers of its MPI; it
 // needs no MPI library itself.
 std::string RunCommand::choose_library(const Program& traced, std::string& library) const {
-  const std::string mpi = mpi_ == "auto" ? mpi_of(traced) : mpi_;
+  std::string mpi = mpi_ == "auto" ? mpi_of(traced) : mpi_;
+  const std::string mpich = find_mpich();
+  if (mpi.empty() && mpi_ == "auto" && !mpich.empty() && is_python_of_mpi()) mpi = "mpich";
   if (mpi.empty() || mpi == "none") return {};
   if (mpi != "mpich") {
     std::fprintf(stderr,
@@ -227,6 +242,14 @@ std::string RunCommand::choose_library(const Program& traced, std::string& libra
     return "'" + traced.path + "' uses MPI, and librefrain_" + mpi +
            ".so was not found beside " + library;
   library = variant;
+  // What loads MPI later (mpi4py, a plugin) finds it here already: our wrappers need its procedures
+  // from the begin.
+  if (mpi_of(traced).empty()) {
+    if (mpich.empty())
+      return "--mpi mpich: '" + traced.path +
+             "' does not name MPI's library, and libmpich.so.12 was not found";
+    prepend("LD_PRELOAD", mpich);
+  }
   return {};
 }
 

@@ -1,0 +1,79 @@
+#include "tools/command/doctor_command.h"
+
+#include <fmt/format.h>
+#include <otf2/OTF2_GeneralDefinitions.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "base/version.h"
+#include "tools/doctor/machine.h"
+#include "tools/doctor/runtimes.h"
+#include "tools/doctor/trial.h"
+
+namespace refrain::tools {
+namespace {
+
+constexpr int kAnswerIsNo = 1;
+
+#if defined(__clang__)
+constexpr const char* kCompiler = "clang " __clang_version__;
+#else
+constexpr const char* kCompiler = "gcc " __VERSION__;
+#endif
+
+}  // namespace
+
+std::string version_text() {
+  return fmt::format("refrain {}\nBuilt with {}, OTF2 {}\n{}", kVersion, kCompiler,
+                     OTF2_VERSION, runtimes_text());
+}
+
+void DoctorCommand::add_options(CLI::App& app) {
+  app.add_option("program", program_, "how this program would be traced");
+  app.add_flag("--no-trial", no_trial_, "start no traced programs to see whether it works");
+  app.add_flag("--json", json_, "as JSON");
+  app.add_option("--be-traced", role_)->group("");  // for trials; not in the help
+}
+
+int DoctorCommand::print(const Checks& checks) const {
+  if (json_) {
+    nlohmann::ordered_json all = nlohmann::ordered_json::array();
+    for (const Check& check : checks)
+      all.push_back({{"name", check.name},
+                     {"state", state_name(check.state)},
+                     {"text", check.text},
+                     {"advice", check.advice}});
+    fmt::print("{}\n",
+               nlohmann::ordered_json({{"version", kVersion}, {"checks", all}})
+                   .dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+  } else {
+    for (const Check& check : checks) {
+      fmt::print("{:<8} {:<11} {}\n", state_name(check.state), check.name, check.text);
+      if (!check.advice.empty()) fmt::print("{:<20} -> {}\n", "", check.advice);
+    }
+  }
+  return has_problem(checks) ? kAnswerIsNo : kDone;
+}
+
+int DoctorCommand::run() {
+  if (role_ == "openmp") return be_traced_openmp();
+  if (role_ == "mpi") return be_traced_mpi();
+  Checks checks;
+  if (!program_.empty()) {
+    check_program(checks, program_);
+    return print(checks);
+  }
+  std::error_code error;
+  const std::string folder = std::filesystem::current_path(error);
+  check_folder(checks, folder);
+  const bool writable = !has_problem(checks);
+  check_runtimes(checks, writable && !no_trial_ ? folder : std::string());
+  check_helpers(checks);
+  check_clock(checks);
+  check_limits(checks);
+  return print(checks);
+}
+
+}  // namespace refrain::tools

@@ -1,0 +1,21 @@
+// The OpenMP runtimes and MPI libraries of this machine, and whether programs with them can be traced.
+#pragma once
+
+#include <string>
+
+#include "tools/command/elf_program.h"
+#include "tools/doctor/check.h"
+
+namespace refrain::tools {
+
+// The library of Refrain, LLVM's OpenMP runtime and the MPI libraries. With `folder`, short traced runs in
+// it show that they work together.
+void check_runtimes(Checks& checks, const std::string& folder);
+
+// How `refrain run` would trace this program.
+void check_program(Checks& checks, const std::string& command);
+
+// OpenMP runtime and MPI libraries in one line each, for `refrain --version`.
+std::string runtimes_text();
+
+}  // namespace refrain::tools
