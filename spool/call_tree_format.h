@@ -96,7 +96,7 @@ struct CallNode {
   std::uint64_t enter_ticks;  // of the latest visit
   std::uint64_t least;        // duration of a visit; meaningless before the first has ended
   std::uint64_t greatest;
-  CallEdge* entered_by;  // edge of the latest visit
+  CallEdge* entered_by;            // edge of the latest visit
   std::uint64_t visits_elsewhere;  // by edges that had no place
 
   std::uint64_t bytes_sent;  // of MPI: what a process gave to others, or got from them, in
