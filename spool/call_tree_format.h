@@ -81,6 +81,9 @@ struct CallKey {
 // Regions that found no place in their parent: their visits and times together.
 inline constexpr std::uint16_t kOtherRegions = 0xffff;
 
+struct CallEdge;
+
+// Addresses are those of the owner: nobody else reads them.
 struct CallNode {
   std::uint64_t payload;
   std::uint16_t what;
@@ -93,8 +96,7 @@ struct CallNode {
   std::uint64_t enter_ticks;  // of the latest visit
   std::uint64_t least;        // duration of a visit; meaningless before the first has ended
   std::uint64_t greatest;
-  std::uint32_t entered_by;  // edge of the latest visit
-  std::uint32_t reserved2;
+  CallEdge* entered_by;            // edge of the latest visit
   std::uint64_t visits_elsewhere;  // by edges that had no place
 
   std::uint64_t bytes_sent;  // of MPI: what a process gave to others, or got from them, in
@@ -105,7 +107,8 @@ struct CallNode {
   // Regions inside whose node had no place, not even as kOtherRegions of this one.
   std::uint64_t time_elsewhere;
   std::uint64_t regions_elsewhere;
-  std::uint64_t reserved3[2];
+  CallNode* outer;  // address of the parent
+  std::uint64_t reserved;
 };
 static_assert(sizeof(CallNode) == 128);
 
@@ -118,7 +121,7 @@ struct CallEdge {
   // the sibling after it.
   std::uint32_t first;
   std::uint32_t next;
-  std::uint64_t reserved;
+  CallNode* node;  // address of `to`
 };
 static_assert(sizeof(CallEdge) == 32);
 inline constexpr std::uint32_t kFirstChild = 0x80000000;

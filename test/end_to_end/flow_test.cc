@@ -91,6 +91,29 @@ TEST_CASE(
   CHECK(text(check_merged(*merged, base::read_summaries(folder / "archive"))) == "");
 }
 
+TEST_CASE("Flow: a grid of rings - all ranks have the same partners, so one graph") {
+  TemporaryFolder folder;
+  // Without sizes: the root of the last MPI_Reduce receives more than it sends.
+  const MpiJob job{.program = "torus_clang",
+                   .ranks = 4,
+                   .settings = {{"LIMIT", "3"}, {"GRAPH", "partner"}}};
+  trace_mpi(job, MpiWay::kOutside, folder / "archive");
+  const auto merged = base::read_merged_flow(folder / "archive");
+  REQUIRE(merged.has_value());
+  REQUIRE(merged->clusters.size() == 1);
+  CHECK(merged->clusters[0].ranks.text() == "0-3");
+  // Two by two: of either ring the two ways round are one.
+  std::vector<int> distances;
+  for (const auto& node : merged->nodes) {
+    if (node.name != "MPI_Sendrecv") continue;
+    CHECK(node.to == node.from);
+    distances.push_back(node.to.rank);
+  }
+  std::sort(distances.begin(), distances.end());
+  CHECK(distances == std::vector<int>{1, 2});
+  CHECK(text(check_merged(*merged, base::read_summaries(folder / "archive"))) == "");
+}
+
 TEST_CASE("Flow: setting - no graph, or the calls alone") {
   TemporaryFolder folder;
   MpiJob job{.program = "ring_gcc", .ranks = 2, .settings = {{"GRAPH", "none"}}};

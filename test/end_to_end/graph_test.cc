@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -347,7 +348,15 @@ TEST_CASE("Graph: events - as many calls at the nodes and edges as in the events
   };
   refused({"--kind", "events", "--level", "1"}, "are for --kind control");
   refused({"--kind", "events", "--ranks", "9"}, "there is no graph of rank 9");
-  fs::remove(folder / "a" / "summary" / "graph.json");
+  const fs::path file = folder / "a" / "summary" / "graph.json";
+  std::string good = read_file(file);
+  std::ofstream(file) << good.substr(0, good.size() / 2);
+  refused({"--kind", "events"}, "graph.json is not a graph");
+  const std::string version = "\"version\":1";
+  REQUIRE(good.find(version) != std::string::npos);
+  std::ofstream(file) << good.replace(good.find(version), version.size(), "\"version\":77");
+  refused({"--kind", "events"}, "version 77");
+  fs::remove(file);
   refused({"--kind", "events"}, "has no event flow graph");
 }
 

@@ -64,6 +64,9 @@ TEST_CASE("Summary: OpenMP programs - of a reduced run as the events of a full o
   if (!chance)  // which thread runs a task
     CHECK(text(check_summary(whole.trace, reduced, SummaryOf::kOtherRun)) == "");
   CHECK(writes_less(read_trace(folder / "reduced")));
+  // The event flow graph is of programs with MPI.
+  for (const auto& location : reduced[0].locations) CHECK(location.flow.nodes.empty());
+  CHECK_FALSE(fs::exists(folder / "reduced" / "summary" / "graph.json"));
 }
 
 TEST_CASE("Summary: MPI programs - of a reduced run as the events of a full one") {

@@ -6,11 +6,13 @@
 #include <ctime>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 
 #include "base/merged_flow.h"
 #include "test/measure/live_bytes.h"
+#include "tracer/mpi/periodic_grid.h"
 #include "writer/exchange/tree.h"
 #include "writer/job/flow_exchange.h"
 
@@ -66,8 +68,8 @@ class Letters {
 
 class Grid {
  public:
-  Grid(std::uint32_t ranks, unsigned dimensions, bool different)
-      : dimensions_(dimensions), different_(different) {
+  Grid(std::uint32_t ranks, unsigned dimensions, bool different, bool rings)
+      : dimensions_(dimensions), different_(different), rings_(rings) {
     const auto bits = static_cast<unsigned>(std::countr_zero(ranks));
     for (unsigned i = 0; i < dimensions; ++i)
       sizes_[i] = 1U << (bits + dimensions - 1 - i) / dimensions;
@@ -83,7 +85,8 @@ class Grid {
     for (const bool sends : {false, true})
       for (unsigned i = 0; i < 2 * dimensions_; ++i) {
         FlowGraph::Node node = call(sends ? "MPI_Isend" : "MPI_Irecv", 20 + i);
-        (sends ? node.to : node.from) = neighbour(rank, i);
+        (sends ? node.to : node.from) =
+            rings_ ? neighbour_in_ring(rank, i) : neighbour(rank, i);
         if (sends) node.size_least = node.size_greatest = 1024 << i / 2;
         node.callers = {"exchange.c:30", "main.c:80"};
         last = add(graph, last, node, first == 0 ? 1 : iterations);
@@ -133,15 +136,41 @@ class Grid {
     return {Partner::Kind::kRelative, up ? distance : -distance};
   }
 
+  // As the tracer computes it, from the number that MPI_Cart_shift gives.
+  Partner neighbour_in_ring(std::uint32_t rank, unsigned direction) const {
+    const unsigned moved = direction / 2;
+    std::array<int, kMostDimensions> sizes{}, own{}, rings{};
+    std::uint32_t step = 1;
+    std::uint32_t partner = rank;
+    for (unsigned i = 0; i < dimensions_; ++i) {
+      const std::uint32_t at = rank / step % sizes_[i];
+      const unsigned to = dimensions_ - 1 - i;  // MPI's first dimension is the outermost
+      sizes[to] = static_cast<int>(sizes_[i]);
+      own[to] = static_cast<int>(at);
+      rings[to] = 1;
+      const std::uint32_t next =
+          (at + (direction % 2 == 0 ? 1 : sizes_[i] - 1)) % sizes_[i];
+      if (i == moved) partner = rank - at * step + next * step;
+      step *= sizes_[i];
+    }
+    const auto used = [&](const std::array<int, kMostDimensions>& of) {
+      return std::span<const int>(of).first(dimensions_);
+    };
+    const mpi::PeriodicGrid grid(used(sizes), used(rings), used(own));
+    return {Partner::Kind::kRelative, grid.distance(static_cast<int>(partner))};
+  }
+
   unsigned dimensions_;
   bool different_;
+  bool rings_;
   std::array<std::uint32_t, kMostDimensions> sizes_{};
 };
 
 }  // namespace
 
-FlowReport simulate_flow(std::uint32_t ranks, unsigned dimensions, bool different) {
-  const Grid grid(ranks, dimensions, different);
+FlowReport simulate_flow(std::uint32_t ranks, unsigned dimensions, bool different,
+                         bool rings) {
+  const Grid grid(ranks, dimensions, different, rings);
   Letters letters(ranks);
   FlowReport report{.ranks = ranks};
   std::optional<MergedFlow> all;

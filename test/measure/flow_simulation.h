@@ -3,7 +3,8 @@
 //
 // The job: a grid whose ranks exchange halos with their neighbours in each dimension (MPI_Irecv, MPI_Isend,
 // MPI_Waitall), then MPI_Allreduce, a thousand times. The grid is open: at its ends the partner is
-// MPI_PROC_NULL, so that in d dimensions there are 3^d different graphs.
+// MPI_PROC_NULL, so that in d dimensions there are 3^d different graphs. Or it is closed to a ring in
+// each dimension: then all ranks have the same neighbours.
 #pragma once
 
 #include <cstddef>
@@ -24,6 +25,7 @@ struct FlowReport {
 
 // `ranks`: a power of two, at least 4^dimensions. `different`: the number of iterations is another one on each
 // rank.
-FlowReport simulate_flow(std::uint32_t ranks, unsigned dimensions, bool different = false);
+FlowReport simulate_flow(std::uint32_t ranks, unsigned dimensions, bool different = false,
+                         bool rings = false);
 
 }  // namespace refrain::simulation

@@ -24,6 +24,18 @@ TEST_CASE("Flow tree: grids of 64 to 16 384 ranks - as many clusters, as much me
   }
 }
 
+TEST_CASE("Flow tree: grids of rings - one cluster of all ranks") {
+  const unsigned dimensions = GENERATE(1, 2, 3);
+  CAPTURE(dimensions);
+  for (const std::uint32_t ranks : {64U, 1024U, 16384U}) {
+    const FlowReport report = simulate_flow(ranks, dimensions, false, true);
+    CHECK(report.clusters == 1);
+    CHECK(report.ranks_found == ranks);
+    // MPI_Init, MPI_Waitall, MPI_Allreduce, MPI_Finalize, the start, and both ways of each dimension.
+    CHECK(report.nodes == 5 + 4 * dimensions);
+  }
+}
+
 TEST_CASE("Flow tree: other counts on each rank - as many graphs as ranks") {
   const FlowReport few = simulate_flow(64, 1, true);
   const FlowReport many = simulate_flow(256, 1, true);

@@ -264,7 +264,7 @@ std::uint64_t Call::partner(int rank) const noexcept {
   if (rank == MPI_PROC_NULL) return FlowPartner::pack(FlowPartner::kNobody);
   if (rank == MPI_ANY_SOURCE) return FlowPartner::pack(FlowPartner::kAny);
   if (!comm_->known()) return FlowPartner::pack(FlowPartner::kNone);
-  return FlowPartner::pack(FlowPartner::kRelative, rank - comm_->rank);
+  return FlowPartner::pack(FlowPartner::kRelative, comm_->relative(rank));
 }
 
 void Call::leave() noexcept {

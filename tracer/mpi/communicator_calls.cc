@@ -118,6 +118,8 @@ void find_cart(MPI_Comm like, Communicator& comm) {
   if (PMPI_Cart_get(like, dimensions, sizes.data(), periods.data(), coordinates.data()) !=
       MPI_SUCCESS)
     return;
+  if (std::ranges::any_of(periods, [](int period) { return period != 0; }))
+    comm.grid = std::make_unique<const PeriodicGrid>(sizes, periods, coordinates);
   std::string text = std::to_string(comm.number) + " cart " + std::to_string(dimensions);
   append_numbers(text, periods);
   append_numbers(text, sizes);

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "spool/mpi_format.h"
+#include "tracer/mpi/periodic_grid.h"
 
 namespace refrain::mpi {
 
@@ -41,7 +42,12 @@ struct Communicator {
   int in_degree = 0;    // neighbours of a topology
   int out_degree = 0;
   std::uint64_t identity = 0;
+  std::unique_ptr<const PeriodicGrid> grid;  // of a Cartesian one with a ring
 
+  // Of a rank, as the event flow graph has partners.
+  int relative(int of) const noexcept {
+    return grid == nullptr ? of - rank : grid->distance(of);
+  }
   // How many collectives this process has begun on it before; counts one more.
   std::uint32_t next_collective() const noexcept {
     return collectives_.fetch_add(1, std::memory_order_relaxed);

@@ -13,9 +13,15 @@ using spool::RecordWords;
 
 // gcc's programs report the begin of a single for the thread that executes it, not the
 // end. It ended at the latest where the task reaches its next worksharing or barrier.
-void close_unended_work(ThreadRecorder& recorder, std::uint64_t ticks) noexcept {
+__attribute__((noinline)) void drop_work(ThreadRecorder& recorder,
+                                         std::uint64_t ticks) noexcept {
   while (recorder.top() != nullptr && recorder.top()->kind == spool::kWorkBegin)
     recorder.drop_top(ticks);
+}
+void close_unended_work(ThreadRecorder& recorder, std::uint64_t ticks) noexcept {
+  const Record* const top = recorder.top();
+  if (top != nullptr && top->kind == spool::kWorkBegin) [[unlikely]]
+    drop_work(recorder, ticks);
 }
 
 bool may_nest_in_work(ompt_work_t type, const Record* top) noexcept {

@@ -51,8 +51,16 @@ constexpr CallKey kOther{spool::kOtherRegions, 0};
 
 }  // namespace
 
-constinit CallNode CallTree::s_no_node{};
-constinit CallEdge CallTree::s_no_edge{};
+constinit CallNode CallTree::s_no_node = [] {
+  CallNode node{};
+  node.outer = &s_no_node;
+  return node;
+}();
+constinit CallEdge CallTree::s_no_edge = [] {
+  CallEdge edge{};
+  edge.node = &s_no_node;
+  return edge;
+}();
 
 bool CallTree::open(void* area, std::uint64_t bytes, SummaryMemory& memory,
                     std::uint64_t* times) noexcept {
@@ -91,8 +99,10 @@ bool CallTree::open(void* area, std::uint64_t bytes, SummaryMemory& memory,
     close();
     return false;
   }
-  for (const std::uint32_t edge : {spool::kNoEdge, spool::kStrayEdge})
+  for (const std::uint32_t edge : {spool::kNoEdge, spool::kStrayEdge}) {
     edges_[edge].from = spool::kUnknownPlace;
+    edges_[edge].node = nodes_;
+  }
   header_->edges.store(spool::kFirstEdge, std::memory_order_release);
   prediction_ = &edges_[spool::kNoEdge].first;
   elsewhere_ = 0;
@@ -140,6 +150,7 @@ __attribute__((noinline)) bool CallTree::find(CallKey key, std::uint32_t& index)
     if (index == spool::kNoEdge) index = add_edge(from, node);
     if (index == spool::kStrayEdge) {
       edges_[index].to = node;
+      edges_[index].node = nodes_ + node;
       ++nodes_[node].visits_elsewhere;
       header_->visits_elsewhere.store(header_->visits_elsewhere + 1,
                                       std::memory_order_relaxed);
@@ -190,6 +201,7 @@ std::uint32_t CallTree::add_node(CallKey key, MemoryFor what, CallKey before) no
   node.payload = key.payload;
   node.what = key.what;
   node.parent = parent;
+  node.outer = nodes_ + parent;
   node.around = nodes_[parent].cls;
   node.cls = index == spool::kRootNode
                  ? std::uint8_t{spool::kOutsideClass}
@@ -213,6 +225,7 @@ std::uint32_t CallTree::add_edge(std::uint32_t from, std::uint32_t to) noexcept 
                              [this](std::uint32_t edge) { return hash_of_edge(edge); }))
     return spool::kStrayEdge;
   edges_[index].to = to;
+  edges_[index].node = nodes_ + to;
   edges_[index].from = from;
   header_->edges.store(index + 1, std::memory_order_release);  // as above
   edge_index_.put(hash_of_edge(index), index);

@@ -50,16 +50,16 @@ class CallTree {
                                             std::uint64_t ticks) noexcept {
     std::uint32_t index = *prediction_;
     spool::CallEdge* edge = edges_ + index;
-    spool::CallNode* node = nodes_ + edge->to;
+    spool::CallNode* node = edge->node;
     if (node->payload != key.payload || node->what != key.what) [[unlikely]] {
       if (!find(key, index)) return keep_elsewhere(ticks);
       edge = edges_ + index;
-      node = nodes_ + edge->to;
+      node = edge->node;
     }
     ++edge->count;
     node->enter_ticks = ticks;
-    node->entered_by = index;
-    node->time += 1 - 2 * ticks;
+    node->entered_by = edge;
+    node->time -= 2 * ticks - 1;
     change_class(node->around, node->cls, ticks);
     prediction_ = &edge->first;
     current_ = node;
@@ -78,8 +78,8 @@ class CallTree {
     node->time += 2 * end - 1;
     change_class(node->cls, node->around, end);
     left_ticks_ = end;
-    prediction_ = &edges_[node->entered_by].next;
-    current_ = nodes_ + node->parent;
+    prediction_ = &node->entered_by->next;
+    current_ = node->outer;
   }
 
   // The end of the innermost region that records of this kind open, and of those inside. An end
@@ -147,9 +147,10 @@ class CallTree {
   // One class ends before the other begins.
   __attribute__((always_inline)) void change_class(std::uint8_t from, std::uint8_t to,
                                                    std::uint64_t ticks) noexcept {
-    times_[from] += ticks;
-    __asm__ volatile("" : "+m"(times_[from]));
-    times_[to] -= ticks;
+    std::uint64_t* const times = times_;
+    times[from] += ticks;
+    __asm__ volatile("" : "+m"(times[from]));
+    times[to] -= ticks;
   }
   bool find(spool::CallKey key, std::uint32_t& index) noexcept;
   std::uint32_t find_child(spool::CallKey key) noexcept;

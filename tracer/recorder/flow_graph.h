@@ -84,6 +84,7 @@ class FlowGraph {
   // An outermost parallel region. They do not lie in each other.
   __attribute__((always_inline)) void begin_region(std::uint64_t address,
                                                    std::uint64_t ticks) noexcept {
+    if (!is_open()) return;  // of programs without MPI, always
     std::uint32_t index = *prediction_;
     const spool::FlowNode& node = nodes_[edges_[index].to];
     if (node.payload != address || node.kind != spool::FlowKind::kRegion) [[unlikely]] {

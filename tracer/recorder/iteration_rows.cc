@@ -80,7 +80,7 @@ IterationRows::Sums IterationRows::sums_at(std::uint64_t ticks,
 }
 
 bool IterationRows::step(IterationStep& step, const Now& now) noexcept {
-  if (!is_open()) return false;
+  if (!is_open() || belongs_to_latest(step)) return false;
   const Sums sums = sums_at(step.ticks, now);
   step.ticks = sums.ticks;
   const bool begun = take(step, sums);
@@ -119,6 +119,13 @@ __attribute__((noinline)) void IterationRows::follow_slow(const IterationBoard& 
     take(step, pass != nullptr ? *pass : sums_at(step.ticks, now));
     set_total(step.total + (step.kind == IterationStep::Kind::kIteration ? 1 : 0));
   }
+}
+
+// Most iterations, where several share a row: nothing would change.
+bool IterationRows::belongs_to_latest(const IterationStep& step) const noexcept {
+  return step.kind == IterationStep::Kind::kIteration && !step.first &&
+         !is_multiple(step.number, level_) &&
+         spool::loop_of_row(row(rows_ - 1)->place) == loop_of(step);
 }
 
 // Whether a row has begun, or is another one now.

@@ -86,6 +86,7 @@ class IterationRows {
   void follow_slow(const IterationBoard& board, std::uint64_t epoch,
                    const Now& now) noexcept;
   bool take(const IterationStep& step, const Sums& sums) noexcept;
+  bool belongs_to_latest(const IterationStep& step) const noexcept;
   bool is_kept(std::uint64_t kind, std::uint64_t place) const noexcept;
   void add(std::uint64_t kind, std::uint64_t place, std::uint64_t total,
            const Sums& sums) noexcept;

@@ -18,12 +18,12 @@ namespace refrain::runtime {
 using recorder::Clock;
 using recorder::ThreadRecorder;
 
-Session::Session(const filters::Settings& settings)
+Session::Session(const filters::Settings& settings, bool of_job)
     : settings_(settings),
       auto_symbols_(settings.symbols != "parallel"),
       function_symbols_(settings.symbols == "functions"),
       code_(journal_, waiting_),
-      recorders_(settings),
+      recorders_(settings, of_job),
       facts_(waiting_),
       iteration_steps_(primary_, iterations_),
       gate_journal_(journal_, board_, stream_, code_, loops_, recorders_.budget(),
@@ -38,7 +38,7 @@ std::unique_ptr<Session> Session::create(const filters::Settings& settings,
                                          const char* runtime_name, bool of_job,
                                          std::string& error) {
   Clock::choose(settings.clock == "logical" ? "auto" : settings.clock);
-  std::unique_ptr<Session> session(new Session(settings));
+  std::unique_ptr<Session> session(new Session(settings, of_job));
   session->program_ = program_path();
   error = session->folder_.make(settings, session->program_, of_job);
   if (!error.empty()) return nullptr;

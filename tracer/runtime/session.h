@@ -220,7 +220,7 @@ class Session {
   void pass_anchor() noexcept { gate_journal_.pass_anchor(); }
 
  private:
-  explicit Session(const filters::Settings& settings);
+  Session(const filters::Settings& settings, bool of_job);
   std::string open_journal();
   void start_stream();
   recorder::ThreadRecorder* attach_locked(spool::LocationRole role);
