@@ -10,6 +10,7 @@
 #include <deque>
 #include <filesystem>
 #include <limits>
+#include <mutex>
 #include <numeric>
 #include <optional>
 
@@ -24,11 +25,23 @@ constexpr std::uint64_t kMostBatch = 512;
 constexpr std::uint64_t kLeastBatch = 16;
 constexpr std::uint64_t kBatchEvents = 1 << 18;  // of all locations
 
-// libotf2 reports errors by a callback of the process; the first is kept.
+// libotf2 reports errors by a callback of the process, in the thread where they happen; the first is kept.
 class Otf2Errors {
  public:
-  Otf2Errors() : previous_(OTF2_Error_RegisterCallback(take, this)) {}
-  ~Otf2Errors() { OTF2_Error_RegisterCallback(previous_, nullptr); }
+  Otf2Errors() : outer_(current_) {
+    current_ = this;
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (users_++ == 0) previous_ = OTF2_Error_RegisterCallback(take, nullptr);
+  }
+  ~Otf2Errors() {
+    for (Otf2Errors** at = &current_; *at != nullptr; at = &(*at)->outer_)
+      if (*at == this) {
+        *at = outer_;
+        break;
+      }
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (--users_ == 0) OTF2_Error_RegisterCallback(previous_, nullptr);
+  }
   Otf2Errors(const Otf2Errors&) = delete;
   Otf2Errors& operator=(const Otf2Errors&) = delete;
 
@@ -40,11 +53,12 @@ class Otf2Errors {
   }
 
  private:
-  static OTF2_ErrorCode take(void* self, const char*, std::uint64_t, const char*,
+  static OTF2_ErrorCode take(void*, const char*, std::uint64_t, const char*,
                              OTF2_ErrorCode code, const char* format, va_list arguments) {
     char text[256] = "";
     if (format != nullptr) std::vsnprintf(text, sizeof(text), format, arguments);
-    auto& errors = *static_cast<Otf2Errors*>(self);
+    if (current_ == nullptr) return code;
+    Otf2Errors& errors = *current_;
     std::string& first = errors.first_;
     if (!first.empty()) return code;
     errors.code_ = code;
@@ -54,8 +68,18 @@ class Otf2Errors {
   }
   std::string first_;
   OTF2_ErrorCode code_ = OTF2_SUCCESS;
-  OTF2_ErrorCallback previous_;
+  Otf2Errors* outer_;
+
+  static thread_local Otf2Errors* current_;
+  static std::mutex mutex_;
+  static std::size_t users_;
+  static OTF2_ErrorCallback previous_;
 };
+
+thread_local Otf2Errors* Otf2Errors::current_ = nullptr;
+std::mutex Otf2Errors::mutex_;
+std::size_t Otf2Errors::users_ = 0;
+OTF2_ErrorCallback Otf2Errors::previous_ = nullptr;
 
 std::string taken(char* text) {
   std::string result = text != nullptr ? text : "";
@@ -102,7 +126,8 @@ struct ArchiveStream::State {
   OTF2_Reader* reader = nullptr;
   TraceDefinitions definitions;
   std::deque<LocationStream> locations;
-  std::vector<std::uint32_t> heap;  // of those that have events; the earliest in front
+  std::vector<std::uint32_t> chosen;  // of these
+  std::vector<std::uint32_t> heap;    // of those that have events; the earliest in front
   std::uint64_t batch = kMostBatch;
   std::uint64_t total = 0, done = 0, next_report = kProgressEvery;
   std::uint64_t last_ns = 0;
@@ -187,13 +212,13 @@ struct ArchiveStream::State {
   }
 
   std::string open_locations() {
-    const std::size_t count = definitions.locations.size();
+    const std::size_t count = chosen.size();
     if (count != 0) batch = std::clamp(kBatchEvents / count, kLeastBatch, kMostBatch);
     const EventCallbacks callbacks = make_event_callbacks(EventChoice::kAll);
     if (callbacks == nullptr) return wrong("out of memory");
-    for (std::uint32_t i = 0; i < count; ++i)
-      if (!open_location(i, callbacks, locations.emplace_back()))
-        return named("the events of location ", i,
+    for (const std::uint32_t location : chosen)
+      if (!open_location(location, callbacks, locations.emplace_back()))
+        return named("the events of location ", location,
                      " cannot be opened; each location needs an open file (ulimit -n)");
     return {};
   }
@@ -255,7 +280,7 @@ struct ArchiveStream::State {
   std::string fill_all() {
     for (std::uint32_t i = 0; i < locations.size(); ++i) {
       if (!refill(locations[i]))
-        return named("the events of location ", i, " cannot be read");
+        return named("the events of location ", chosen[i], " cannot be read");
       if (!locations[i].empty()) heap.push_back(i);
     }
     const auto by_time = [this](std::uint32_t a, std::uint32_t b) { return later(a, b); };
@@ -273,7 +298,7 @@ struct ArchiveStream::State {
       LocationStream& location = locations[front];
       hand_over(location, sink);
       if (location.empty() && !refill(location))
-        return named("the events of location ", front, " cannot be read");
+        return named("the events of location ", chosen[front], " cannot be read");
       if (location.empty()) {
         heap[0] = heap.back();
         heap.pop_back();
@@ -351,10 +376,28 @@ std::string ArchiveStream::run(TraceSink& sink, const Progress& progress) {
   State& s = *state_;
   std::vector<std::uint32_t> all(s.definitions.locations.size());
   std::iota(all.begin(), all.end(), 0U);
-  if (std::string error = s.begin_events(all, true); !error.empty()) return error;
-  if (std::string error = s.open_locations(); !error.empty()) return error;
-  if (std::string error = s.fill_all(); !error.empty()) return error;
+  if (std::string error = open_events(all); !error.empty()) return error;
   read_markers(s.reader, s.definitions);
+  return run_opened(s.definitions.base_ticks, sink, progress);
+}
+
+std::string ArchiveStream::open_events(const std::vector<std::uint32_t>& locations) {
+  State& s = *state_;
+  s.chosen = locations;
+  std::ranges::sort(s.chosen);  // as they come where all are read
+  if (std::string error = s.begin_events(s.chosen, true); !error.empty()) return error;
+  if (std::string error = s.open_locations(); !error.empty()) return error;
+  return s.fill_all();
+}
+
+std::uint64_t ArchiveStream::base_ticks() const noexcept {
+  return state_->definitions.base_ticks;
+}
+
+std::string ArchiveStream::run_opened(std::uint64_t base_ticks, TraceSink& sink,
+                                      const Progress& progress) {
+  State& s = *state_;
+  s.definitions.base_ticks = base_ticks;
   const auto share = [&](double done) {
     const auto half = static_cast<double>(s.total) / 2;
     if (progress) progress(static_cast<std::uint64_t>(half + half * done), s.total);

@@ -3,7 +3,7 @@
 //
 // Place in the flow: ARCHITECTURE.md, steps 8 to 10. Uses libotf2's readers of single
 // locations, a batch of events each, and a heap of its own.
-// Thread-safety: one a process at a time (libotf2's error callback is global).
+// Thread-safety: one a thread at a time; several threads may each read an archive.
 // Errors: one line. Numbers and sizes in the definitions are not trusted.
 // Units: of events, as trace_event.h says.
 // Ownership: the stream owns the definitions; they and the sink are used while it runs.
@@ -42,9 +42,14 @@ class ArchiveStream {
   const TraceDefinitions& definitions() const;
   // Hands all events to the sink, from begin() to finish(). This or run_in_turn(), once.
   std::string run(TraceSink& sink, const Progress& progress = {});
-  // Hands over only the events of these locations (indices of TraceDefinitions::locations),
-  // location by location, without markers. Times are by each location's own clock, without
-  // the archive's clock offsets: ticks as recorded, nanoseconds since the location's first
+  // The same in two steps, of these locations only (indices of TraceDefinitions::locations),
+  // without markers: after the first it is known when they begin. The second is given when all begin.
+  std::string open_events(const std::vector<std::uint32_t>& locations);
+  std::uint64_t base_ticks() const noexcept;
+  std::string run_opened(std::uint64_t base_ticks, TraceSink& sink,
+                         const Progress& progress = {});
+  // Hands over only the events of these locations, location by location, without markers.
+  // Times are by each location's own clock, without the archive's clock offsets: ticks as recorded, nanoseconds since the location's first
   // event handed over. Cost: kMarks looks at each event, but keeps only marks.
   std::string run_in_turn(const std::vector<std::uint32_t>& locations, EventChoice which,
                           TraceSink& sink);

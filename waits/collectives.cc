@@ -69,11 +69,11 @@ CollectiveKind Collectives::kind_of(std::uint32_t operation) {
 }
 
 Collectives::Collectives(const reader::TraceDefinitions& definitions, PatternSet& patterns,
-                         Problems& problems, paths::Recorder& recorder)
+                         Problems& problems, paths::WaitLog& log)
     : definitions_(definitions),
       patterns_(patterns),
       problems_(problems),
-      recorder_(recorder),
+      log_(log),
       pending_(definitions.locations.size()),
       comms_(definitions.comms.size()),
       windows_(definitions.windows.size()),
@@ -289,7 +289,7 @@ void Collectives::complete(Comm& comm, Instance& instance) {
                         instance.kind == CollectiveKind::kInit;
   if (all_wait && is_on_path(comm, instance.kind))
     for (const Member& member : instance.members)
-      recorder_.group(group_of(comm), member.call, shared.earliest_leave);
+      log_.group(group_of(comm), member.call, shared.earliest_leave);
 }
 
 void Collectives::enters_of(const Instance& instance) {

@@ -18,7 +18,7 @@
 #include "reader/trace_definitions.h"
 #include "reader/trace_event.h"
 #include "waits/flat_map.h"
-#include "waits/paths/recorder.h"
+#include "waits/paths/wait_log.h"
 #include "waits/pattern.h"
 #include "waits/problems.h"
 
@@ -30,7 +30,7 @@ class Collectives {
   static constexpr std::size_t kMostOpen = 4096;
 
   Collectives(const reader::TraceDefinitions& definitions, PatternSet& patterns,
-              Problems& problems, paths::Recorder& recorder);
+              Problems& problems, paths::WaitLog& log);
 
   // kMpiCollectiveEnd, inside of a call; kRmaCollectiveEnd.
   void end(const reader::TraceEvent& event);
@@ -159,7 +159,7 @@ class Collectives {
   const reader::TraceDefinitions& definitions_;
   PatternSet& patterns_;
   Problems& problems_;
-  paths::Recorder& recorder_;
+  paths::WaitLog& log_;
   std::vector<Pending> pending_;  // by location
   std::vector<Comm> comms_;
   std::vector<Comm> windows_;

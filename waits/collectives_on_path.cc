@@ -38,8 +38,8 @@ bool Collectives::later(const Entered& a, const Entered& b) {
 void Collectives::note_wait(CollectiveKind kind, const Call& call, const Entered& latest) {
   const Ticks until = std::min(latest.first, call.leave);
   if (until > call.enter)
-    recorder_.waited(wait_kind(kind), call, std::min(until - call.enter, call.left_over),
-                     latest.second, latest.first);
+    log_.waited(wait_kind(kind), call, std::min(until - call.enter, call.left_over),
+                latest.second, latest.first);
 }
 
 }  // namespace refrain::waits

@@ -28,8 +28,10 @@ struct LocationState {
   bool worker = false;     // has been in a team of another thread
   std::uint32_t base = 0;  // path below which its regions lie
   bool begun = false;
-  Ticks last = 0;     // until here its time is accounted for
-  Ticks changed = 0;  // latest enter, leave, or end of a gap
+  bool steps = false;          // since it has left a call: joint ones (joint_steps.h)
+  bool message_steps = false;  // ends of messages
+  Ticks last = 0;              // until here its time is accounted for
+  Ticks changed = 0;           // latest enter, leave, or end of a gap
   Ticks outside = 0;
   std::vector<Frame> stack;
   std::vector<Ticks> own;             // by path

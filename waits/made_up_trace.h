@@ -8,9 +8,12 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <stdexcept>
 #include <string>
+#include <tuple>
 #include <vector>
 
+#include "waits/parallel/made_up_shares.h"
 #include "waits/pattern.h"
 #include "waits/replay.h"
 #include "waits/wait_analysis.h"
@@ -155,15 +158,21 @@ class MadeUpTrace {
     add(at, time, reader::EventKind::kThreadTeamEnd).ref = 2;
   }
 
-  // In the order of their times; each location's events in the order of their making.
+  // In the order of their times and locations; each location's events in the order of their making. Also by two readers,
+  // with the same result.
   WaitAnalysis analyze() {
-    std::ranges::stable_sort(events_, {}, &reader::TraceEvent::ticks);
+    std::ranges::stable_sort(events_, [](const auto& a, const auto& b) {
+      return std::tie(a.ticks, a.location) < std::tie(b.ticks, b.location);
+    });
     PatternSet patterns(all_patterns());
     Replay replay(patterns);
     replay.begin(d);
     for (const reader::TraceEvent& event : events_) replay.event(event);
     replay.finish(0);
-    return analysis_of(replay, patterns.tree());
+    WaitAnalysis alone = analysis_of(replay, patterns.tree());
+    const std::string differs = difference(alone, analyze_shared(d, events_, {}));
+    if (!differs.empty()) throw std::logic_error("two readers differ: " + differs);
+    return alone;
   }
 
   // To leave some out, or move them.

@@ -254,8 +254,8 @@ void MessageEnds::try_finish(std::uint32_t number) {
 void MessageEnds::note_late_sender(const CallRecord& record, Ticks wait) {
   if (wait == 0) return;
   const auto latest = std::ranges::max_element(record.received, {}, &Received::sent);
-  recorder_->waited(paths::WaitKind::kLateSender, record.call, wait, latest->sender,
-                    latest->sent);
+  log_->waited(paths::WaitKind::kLateSender, record.call, wait, latest->sender,
+               latest->sent);
 }
 
 void MessageEnds::note_late_receiver(const CallRecord& record, Ticks wait) {
@@ -265,8 +265,8 @@ void MessageEnds::note_late_receiver(const CallRecord& record, Ticks wait) {
     if (each.enter < record.call.leave && (latest == nullptr || each.enter > latest->enter))
       latest = &each;
   if (latest != nullptr)
-    recorder_->waited(paths::WaitKind::kLateReceiver, record.call, wait, latest->receiver,
-                      latest->enter);
+    log_->waited(paths::WaitKind::kLateReceiver, record.call, wait, latest->receiver,
+                 latest->enter);
 }
 
 void MessageEnds::give_up() {

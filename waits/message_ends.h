@@ -19,7 +19,7 @@
 
 #include "waits/flat_map.h"
 #include "waits/grid_steps.h"
-#include "waits/paths/recorder.h"
+#include "waits/paths/wait_log.h"
 #include "waits/pattern.h"
 #include "waits/problems.h"
 
@@ -51,13 +51,13 @@ class MessageEnds {
   static constexpr std::size_t kMostPending = std::size_t{1} << 16;
 
   MessageEnds(std::uint32_t process, std::size_t threads, Letters& letters,
-              PatternSet& patterns, Problems& problems, paths::Recorder& recorder,
+              PatternSet& patterns, Problems& problems, paths::WaitLog& log,
               GridSteps& grids)
       : process_(process),
         letters_(&letters),
         patterns_(&patterns),
         problems_(&problems),
-        recorder_(&recorder),
+        log_(&log),
         grids_(&grids),
         threads_(threads) {}
 
@@ -183,7 +183,7 @@ class MessageEnds {
   Letters* letters_;
   PatternSet* patterns_;
   Problems* problems_;
-  paths::Recorder* recorder_;
+  paths::WaitLog* log_;
   GridSteps* grids_;
   std::uint64_t sends_ = 0;
   std::vector<Thread> threads_;

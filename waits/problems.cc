@@ -2,7 +2,24 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace refrain::waits {
+
+void Problems::add(const Problems& others) {
+  sends_without_receive += others.sends_without_receive;
+  receives_without_send += others.receives_without_send;
+  unknown_ends += others.unknown_ends;
+  incomplete_collectives += others.incomplete_collectives;
+  mixed_collectives += others.mixed_collectives;
+  unknown_collectives += others.unknown_collectives;
+  lone_epochs += others.lone_epochs;
+  leaves_without_enter += others.leaves_without_enter;
+  enters_without_leave += others.enters_without_leave;
+  clock_violations += others.clock_violations;
+  worst_violation = std::max(worst_violation, others.worst_violation);
+  gaps += others.gaps;
+}
 
 std::vector<std::string> Problems::lines(double ticks_per_second) const {
   std::vector<std::string> out;

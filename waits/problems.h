@@ -26,6 +26,7 @@ struct Problems {
   Ticks worst_violation = 0;
   std::uint64_t gaps = 0;  // intervals that were not written
 
+  void add(const Problems& others);
   // A line each.
   std::vector<std::string> lines(double ticks_per_second) const;
 };

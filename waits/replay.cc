@@ -17,41 +17,22 @@ constexpr Ticks kMostTicks = Ticks{1} << 60;
 }  // namespace
 
 std::string Replay::begin(const reader::TraceDefinitions& definitions) {
-  definitions_ = &definitions;
   base_ = definitions.base_ticks;
-  kinds_ = kinds_of(definitions);
-  locations_.resize(definitions.locations.size());
-  processes_.resize(definitions.processes.size());
-  recorder_.begin(locations_, processes_);
-  for (std::uint32_t i = 0; i < locations_.size(); ++i) {
-    const reader::LocationInfo& info = definitions.locations[i];
-    LocationState& at = locations_[i];
-    at.process = info.process;
-    at.thread = info.thread;
-    at.counts =
-        info.type == OTF2_LOCATION_TYPE_CPU_THREAD && info.process < processes_.size();
-    if (at.counts && processes_[at.process].primary == kNone)
-      processes_[at.process].primary = i;
+  windows_ = !definitions.windows.empty();
+  state_.begin(definitions, patterns_);
+  if (joint_ == nullptr) {
+    own_joint_ = std::make_unique<JointReplay>(state_, patterns_, folder_);
+    joint_ = own_joint_.get();
   }
-  severities_ = std::make_unique<Severities>(
-      locations_.size(), patterns_.tree().metrics.size(), definitions.ticks_per_second);
-  patterns_.charge_to(*severities_);
-  grids_ = std::make_unique<GridSteps>(definitions);
-  messages_.reserve(processes_.size());
-  for (std::uint32_t i = 0; i < processes_.size(); ++i)
-    messages_.emplace_back(i, definitions.processes[i].locations.size(),
-                           static_cast<Letters&>(*this), patterns_, problems_, recorder_,
-                           *grids_);
-  collectives_ =
-      std::make_unique<Collectives>(definitions, patterns_, problems_, recorder_);
-  windows_ = std::make_unique<Windows>(definitions, *collectives_, patterns_, problems_);
-  tasks_ = std::make_unique<Tasks>(locations_.size());
-  teams_ = std::make_unique<Teams>(locations_, processes_, patterns_, recorder_);
+  recorder_.begin(state_.locations.size(), *joint_);
+  tasks_ = std::make_unique<Tasks>(state_.locations.size());
+  teams_ =
+      std::make_unique<Teams>(state_.locations, state_.processes, patterns_, recorder_);
   return {};
 }
 
 void Replay::account(LocationState& at, std::uint32_t location, Ticks now) {
-  ProcessState& process = processes_[at.process];
+  ProcessState& process = state_.processes[at.process];
   if (!at.begun) {
     at.begun = true;
     process.begin = std::min(process.begin, now);
@@ -77,7 +58,7 @@ void Replay::account(LocationState& at, std::uint32_t location, Ticks now) {
 }
 
 void Replay::event(const TraceEvent& event) {
-  LocationState& at = locations_[event.location];
+  LocationState& at = state_.locations[event.location];
   if (!at.counts) return;
   // A location's time does not run backwards, whatever a damaged archive says: nothing would be charged once only.
   const Ticks now =
@@ -92,7 +73,7 @@ void Replay::event(const TraceEvent& event) {
     case EventKind::kMeasurementOnOff: {
       account(at, event.location, now);
       const bool off = event.op == OTF2_MEASUREMENT_OFF;
-      if (off && !at.off) ++problems_.gaps;
+      if (off && !at.off) ++state_.problems.gaps;
       at.off = off;
       at.changed = now;
       return;
@@ -123,17 +104,9 @@ void Replay::event(const TraceEvent& event) {
     case EventKind::kOmpReleaseLock:
       return lock(at, event, now);
     case EventKind::kMpiCollectiveEnd:
-      if (!at.stack.empty()) collectives_->end(event);
-      return;
     case EventKind::kNonBlockingCollectiveRequest:
-      return collectives_->started(
-          event, at.process, at.stack.empty() ? now : at.stack.back().enter,
-          !at.stack.empty() && kinds_[at.stack.back().region].neighbours);
     case EventKind::kNonBlockingCollectiveComplete:
-      return collectives_->completed(event, at.process, !at.stack.empty());
     case EventKind::kRmaCollectiveEnd:
-      if (!at.stack.empty()) collectives_->end_on_window(event);
-      return;
     case EventKind::kRmaPut:
     case EventKind::kRmaGet:
     case EventKind::kRmaAtomic:
@@ -142,53 +115,64 @@ void Replay::event(const TraceEvent& event) {
     case EventKind::kRmaReleaseLock:
     case EventKind::kRmaOpCompleteBlocking:
     case EventKind::kRmaOpCompleteRemote:
-      if (!at.stack.empty()) windows_->event(event);
-      return;
-    default:
+      return group(at, event, now);
+    case EventKind::kMpiSend:
+    case EventKind::kMpiIsend:
+    case EventKind::kMpiIsendComplete:
+    case EventKind::kMpiIrecvRequest:
+    case EventKind::kMpiRecv:
+    case EventKind::kMpiIrecv:
+    case EventKind::kMpiRequestCancelled:
       return message(at, event);
+    default:
+      return;
   }
 }
 
 void Replay::message(LocationState& at, const TraceEvent& event) {
-  MessageEnds& ends = messages_[at.process];
-  const bool in_call = !at.stack.empty();
-  const Ticks enter = in_call ? at.stack.back().enter : at.last;
-  const auto partner = [&] {
-    const std::uint32_t process =
-        definitions_->process_of(event.ref, event.peer, at.process);
-    if (process >= processes_.size()) ++problems_.unknown_ends;
-    return process;
-  };
-  switch (event.kind) {
-    case EventKind::kMpiSend:
-    case EventKind::kMpiIsend: {
-      const std::uint32_t to = partner();
-      if (to >= processes_.size()) return;
-      const bool blocks = event.kind == EventKind::kMpiSend;
-      return ends.send(
-          at.thread, to,
-          {.comm = event.ref, .tag = event.tag, .sent = enter, .sender = event.location},
-          blocks ? MessageEnds::kNoRequest : event.request, in_call);
+  MessageStep step{.kind = event.kind,
+                   .in_call = !at.stack.empty(),
+                   .process = at.process,
+                   .location = event.location,
+                   .comm = event.ref,
+                   .tag = event.tag,
+                   .request = event.request,
+                   .enter = at.stack.empty() ? at.last : at.stack.back().enter};
+  const bool sends =
+      event.kind == EventKind::kMpiSend || event.kind == EventKind::kMpiIsend;
+  const bool receives =
+      event.kind == EventKind::kMpiRecv || event.kind == EventKind::kMpiIrecv;
+  if (sends || receives) {
+    step.partner = state_.definitions->process_of(event.ref, event.peer, at.process);
+    if (step.partner >= state_.processes.size()) {
+      ++state_.problems.unknown_ends;
+      // Of a receive that was posted its place is given up.
+      if (event.kind != EventKind::kMpiIrecv) return;
+      step.partner = kNone;
     }
-    case EventKind::kMpiIsendComplete:
-      return ends.send_complete(at.thread, event.request, in_call);
-    case EventKind::kMpiIrecvRequest:
-      return ends.receive_posted(at.thread, event.request, {enter, event.location});
-    case EventKind::kMpiRecv:
-    case EventKind::kMpiIrecv: {
-      const bool blocks = event.kind == EventKind::kMpiRecv;
-      const std::uint32_t from = partner();
-      if (from >= processes_.size())
-        return blocks ? void() : ends.cancelled(at.thread, event.request);
-      return ends.received(at.thread, from, event.ref, event.tag,
-                           blocks ? MessageEnds::kNoRequest : event.request,
-                           {enter, event.location}, in_call);
-    }
-    case EventKind::kMpiRequestCancelled:
-      return ends.cancelled(at.thread, event.request);
-    default:
-      return;
   }
+  const bool completes = sends || receives || event.kind == EventKind::kMpiIsendComplete;
+  if (step.in_call && completes) at.steps = at.message_steps = true;
+  joint_->message(step);
+}
+
+void Replay::group(LocationState& at, const TraceEvent& event, Ticks now) {
+  const bool in_call = !at.stack.empty();
+  const bool started = event.kind == EventKind::kNonBlockingCollectiveRequest;
+  if (!in_call && !started && event.kind != EventKind::kNonBlockingCollectiveComplete)
+    return;
+  if (in_call) at.steps = true;
+  joint_->group({.kind = event.kind,
+                 .in_call = in_call,
+                 .neighbours = in_call && state_.kinds[at.stack.back().region].neighbours,
+                 .process = at.process,
+                 .location = event.location,
+                 .ref = event.ref,
+                 .peer = event.peer,
+                 .op = event.op,
+                 .tag = event.tag,
+                 .request = event.request,
+                 .enter = in_call ? at.stack.back().enter : now});
 }
 
 std::uint32_t Replay::site_of(const TraceEvent& event) const {
@@ -201,13 +185,16 @@ std::uint32_t Replay::site_of(const TraceEvent& event) const {
 }
 
 void Replay::enter(LocationState& at, const TraceEvent& event, Ticks now) {
-  if (event.ref >= kinds_.size() || kinds_[event.ref].ignored) return;
-  const RegionKind& kind = kinds_[event.ref];
+  if (event.ref >= state_.kinds.size() || state_.kinds[event.ref].ignored) return;
+  const RegionKind& kind = state_.kinds[event.ref];
   const std::uint32_t site = kind.mpi ? site_of(event) : kNone;
-  const std::uint32_t path = processes_[at.process].paths.child(at.path(), event.ref, site);
+  CallPaths& paths = state_.processes[at.process].paths;
+  const std::size_t known = paths.paths().size();
+  const std::uint32_t path = paths.child(at.path(), event.ref, site);
+  if (paths.paths().size() != known) joint_->path(at.process, paths.paths().back());
   if (kind.synchronises()) recorder_.point(event.location, now);
   at.stack.push_back({event.ref, path, now, 0});
-  if (kind.mpi) windows_->entered(at.process, now);
+  if (kind.mpi && windows_) joint_->entered_mpi(at.process, now);
   if (kind.special == RegionKind::Special::kParallel)
     teams_->enter_parallel(event.location, at.changed);
   if (kind.special == RegionKind::Special::kBarrier) teams_->enter_barrier(event.location);
@@ -215,17 +202,17 @@ void Replay::enter(LocationState& at, const TraceEvent& event, Ticks now) {
 }
 
 void Replay::leave(LocationState& at, const TraceEvent& event, Ticks now) {
-  if (event.ref >= kinds_.size() || kinds_[event.ref].ignored) return;
+  if (event.ref >= state_.kinds.size() || state_.kinds[event.ref].ignored) return;
   if (at.stack.empty() || at.stack.back().region != event.ref) {
     const auto open =
         std::find_if(at.stack.rbegin(), at.stack.rend(),
                      [&](const Frame& frame) { return frame.region == event.ref; });
     if (open == at.stack.rend()) {
-      ++problems_.leaves_without_enter;
+      ++state_.problems.leaves_without_enter;
       return;
     }
     for (auto inner = std::distance(at.stack.rbegin(), open); inner > 0; --inner) {
-      ++problems_.enters_without_leave;
+      ++state_.problems.enters_without_leave;
       pop(at, event.location, now);
     }
   }
@@ -234,7 +221,7 @@ void Replay::leave(LocationState& at, const TraceEvent& event, Ticks now) {
 
 void Replay::pop(LocationState& at, std::uint32_t location, Ticks now) {
   const Frame frame = at.stack.back();
-  const RegionKind& kind = kinds_[frame.region];
+  const RegionKind& kind = state_.kinds[frame.region];
   Call call{.process = at.process,
             .location = location,
             .path = frame.path,
@@ -246,32 +233,24 @@ void Replay::pop(LocationState& at, std::uint32_t location, Ticks now) {
             .neighbours = kind.neighbours};
   const Ticks duration = now - std::min(now, frame.enter);
   call.own = call.left_over = duration - std::min(duration, frame.inside);
-  const std::uint64_t scaled = severities_->scaled(call.own);
+  const std::uint64_t scaled = state_.severities->scaled(call.own);
   LocationState::add(at.visits, frame.path, 1);
   LocationState::add(at.squares, frame.path, scaled * scaled);
   if (kind.special == RegionKind::Special::kParallel) teams_->leave_parallel(location, now);
   at.stack.pop_back();
   if (!at.stack.empty()) at.stack.back().inside += duration;
   at.changed = now;
-  if (kind.synchronises()) {
-    // What ran inside of it is not to be taken for what came after it.
-    if (frame.inside != 0) recorder_.point(location, now);
-    recorder_.left(location, frame.enter, frame.path, now);
-  }
-  // What is waited for a message and what for a collective operation cannot be known.
-  const bool messages = messages_[at.process].in_call(at.thread);
-  messages_[at.process].left(call, at.thread);
-  if (messages) call.left_over = 0;
-  if (kind.mpi) windows_->left(call, kind.special);
-  collectives_->left(call);
+  // What ran inside of it is not to be taken for what came after it.
+  if (kind.synchronises() && frame.inside != 0) recorder_.point(location, now);
+  if (at.steps || kind.synchronises() || (kind.mpi && windows_)) joint_->left(call, kind);
+  if (at.message_steps) call.left_over = 0;
+  at.steps = at.message_steps = false;
   if (kind.special == RegionKind::Special::kTaskwait) {
     TaskWait event{call, tasks_->children_done(location)};
     patterns_.task_wait(event);
   }
   if (kind.special == RegionKind::Special::kBarrier)
     teams_->leave_barrier(call, kind.explicit_barrier);
-  if (kind.special == RegionKind::Special::kMpiInit) collectives_->init(call);
-  if (kind.special == RegionKind::Special::kMpiFinalize) collectives_->finalize(call);
 }
 
 void Replay::lock(LocationState& at, const TraceEvent& event, Ticks now) {
@@ -280,7 +259,7 @@ void Replay::lock(LocationState& at, const TraceEvent& event, Ticks now) {
     return locks_.released(at.process, event.request, event.location, now);
   if (at.stack.empty()) return;
   const Frame& frame = at.stack.back();
-  const auto special = kinds_[frame.region].special;
+  const auto special = state_.kinds[frame.region].special;
   if (special != RegionKind::Special::kCritical && special != RegionKind::Special::kLock)
     return;
   const Ticks own = now - frame.enter - std::min(now - frame.enter, frame.inside);
@@ -292,40 +271,45 @@ void Replay::lock(LocationState& at, const TraceEvent& event, Ticks now) {
 }
 
 std::string Replay::finish(std::uint64_t) {
-  for (std::uint32_t i = 0; i < locations_.size(); ++i) {
-    LocationState& at = locations_[i];
-    if (!at.counts || processes_[at.process].begin > processes_[at.process].end) continue;
-    const Ticks begin = processes_[at.process].begin, end = processes_[at.process].end;
+  using Part = JointSteps::Part;
+  for (std::uint32_t i = 0; i < state_.locations.size(); ++i) {
+    LocationState& at = state_.locations[i];
+    if (!at.counts) continue;
+    const ProcessState& process = state_.processes[at.process];
+    if (process.begin > process.end) continue;
+    joint_->begins(Part::kOpenRegions, i);
     if (!at.begun) {
       at.begun = true;
-      at.last = at.changed = begin;
-      recorder_.starts(i, begin);
+      at.last = at.changed = process.begin;
+      recorder_.starts(i, process.begin);
     }
-    account(at, i, end);
-    problems_.enters_without_leave += at.stack.size();
-    while (!at.stack.empty()) pop(at, i, end);
+    account(at, i, process.end);
+    state_.problems.enters_without_leave += at.stack.size();
+    while (!at.stack.empty()) pop(at, i, process.end);
   }
-  for (MessageEnds& each : messages_) each.flush();
-  for (MessageEnds& each : messages_) each.give_up();
-  collectives_->finish();
-  windows_->finish();
-  patterns_.finish();
-  for (std::uint32_t i = 0; i < locations_.size(); ++i)
-    if (locations_[i].begun) recorder_.finish(i, locations_[i].last);
-  for (const ProcessState& process : processes_)
-    if (process.forked && process.primary != kNone)
-      recorder_.fork(process.primary, locations_[process.primary].last,
-                     teams_->others(locations_[process.primary].process));
-  for (std::uint32_t i = 0; i < locations_.size(); ++i)
-    if (locations_[i].worker) idle_thread(i);
+  joint_->all_left();
+  for (std::uint32_t i = 0; i < state_.locations.size(); ++i) {
+    if (!state_.locations[i].begun) continue;
+    joint_->begins(Part::kEnds, i);
+    recorder_.finish(i, state_.locations[i].last);
+  }
+  for (std::uint32_t i = 0; i < state_.processes.size(); ++i) {
+    const ProcessState& process = state_.processes[i];
+    if (!process.forked || process.primary == kNone) continue;
+    const LocationState& primary = state_.locations[process.primary];
+    joint_->begins(Part::kIdle, i);
+    recorder_.fork(process.primary, primary.last, teams_->others(primary.process));
+  }
+  for (std::uint32_t i = 0; i < state_.locations.size(); ++i)
+    if (state_.locations[i].worker) idle_thread(i);
   return {};
 }
 
 // Its time outside of all regions, by where the primary thread was meanwhile: outside of parallel regions, or in one
 // in which this thread took no part. What ends of regions on different threads overlap is taken from the largest part.
 void Replay::idle_thread(std::uint32_t location) {
-  LocationState& at = locations_[location];
-  const ProcessState& process = processes_[at.process];
+  LocationState& at = state_.locations[location];
+  const ProcessState& process = state_.processes[at.process];
   const std::size_t paths = process.paths.paths().size();
   std::vector<Ticks> idle = process.serial;
   idle.resize(2 * paths);  // then those of limited parallelism
@@ -344,7 +328,8 @@ void Replay::idle_thread(std::uint32_t location) {
     excess -= cut;
   }
   for (std::uint32_t path = 0; path < paths; ++path) {
-    severities_->add(location, path, kOmpIdleThreads, idle[path] + idle[paths + path]);
+    state_.severities->add(location, path, kOmpIdleThreads,
+                           idle[path] + idle[paths + path]);
     if (idle[paths + path] != 0) patterns_.left_out({location, path, idle[paths + path]});
   }
   at.outside = 0;

@@ -1,5 +1,6 @@
-// Replays the events of an archive with their state: open regions, requests, teams, barriers and collective operations
-// of each location; puts compound events together and hands them to the patterns.
+// Replays the events of processes with their state: open regions, teams, barriers, tasks and locks of each location; puts
+// compound events of one process together and hands them to the patterns, and what several processes do together to
+// joint_replay.h.
 //
 // Place in the flow: ARCHITECTURE.md, step 14: a sink of reader/archive_stream.h. wait_analysis.h makes a result of it.
 // Thread-safety: none. Units: ticks of the archive's clock since its begin.
@@ -14,26 +15,25 @@
 #include <vector>
 
 #include "reader/trace_sink.h"
-#include "waits/collectives.h"
+#include "waits/joint_replay.h"
+#include "waits/joint_steps.h"
 #include "waits/locations.h"
 #include "waits/locks.h"
-#include "waits/message_ends.h"
 #include "waits/paths/recorder.h"
 #include "waits/pattern.h"
-#include "waits/problems.h"
-#include "waits/region_kinds.h"
-#include "waits/severities.h"
+#include "waits/replay_state.h"
 #include "waits/tasks.h"
 #include "waits/teams.h"
-#include "waits/windows.h"
 
 namespace refrain::waits {
 
-class Replay final : public reader::TraceSink, private Letters {
+class Replay final : public reader::TraceSink {
  public:
-  // `folder`: where temporary files may be made.
+  // Of all processes. `folder`: where temporary files may be made.
   explicit Replay(PatternSet& patterns, std::string folder = {})
-      : patterns_(patterns), recorder_(std::move(folder)) {}
+      : patterns_(patterns), folder_(std::move(folder)) {}
+  // Of some: what they do together with others goes there.
+  Replay(PatternSet& patterns, JointSteps& joint) : patterns_(patterns), joint_(&joint) {}
 
   std::string begin(const reader::TraceDefinitions& definitions) override;
   void event(const reader::TraceEvent& event) override;
@@ -41,46 +41,30 @@ class Replay final : public reader::TraceSink, private Letters {
   std::string finish(std::uint64_t end_ns) override;
 
   // After finish().
-  const reader::TraceDefinitions& definitions() const { return *definitions_; }
-  const std::vector<RegionKind>& kinds() const { return kinds_; }
-  const std::vector<LocationState>& locations() const { return locations_; }
-  const std::vector<ProcessState>& processes() const { return processes_; }
-  const Problems& problems() const { return problems_; }
-  Severities& severities() { return *severities_; }
-  paths::Recorder& recorder() { return recorder_; }
+  ReplayState& state() { return state_; }
+  paths::RecordFile& file() { return own_joint_->file(); }  // of all processes only
 
  private:
-  void deliver(std::uint32_t process, const SendLetter& letter) override {
-    messages_[process].take(letter);
-  }
-  void deliver(std::uint32_t process, const Answer& answer) override {
-    messages_[process].take(answer);
-  }
-
   void account(LocationState& at, std::uint32_t location, Ticks now);
   void enter(LocationState& at, const reader::TraceEvent& event, Ticks now);
   void leave(LocationState& at, const reader::TraceEvent& event, Ticks now);
   void pop(LocationState& at, std::uint32_t location, Ticks now);
   void message(LocationState& at, const reader::TraceEvent& event);
+  void group(LocationState& at, const reader::TraceEvent& event, Ticks now);
   void lock(LocationState& at, const reader::TraceEvent& event, Ticks now);
   std::uint32_t site_of(const reader::TraceEvent& event) const;
   void idle_thread(std::uint32_t location);
 
   PatternSet& patterns_;
-  const reader::TraceDefinitions* definitions_ = nullptr;
+  std::string folder_;
+  std::unique_ptr<JointReplay> own_joint_;
+  JointSteps* joint_ = nullptr;
   Ticks base_ = 0;
-  std::vector<RegionKind> kinds_;
-  std::vector<LocationState> locations_;
-  std::vector<ProcessState> processes_;
-  std::unique_ptr<Severities> severities_;
-  std::vector<MessageEnds> messages_;  // by process
-  std::unique_ptr<Collectives> collectives_;
-  std::unique_ptr<Windows> windows_;
+  bool windows_ = false;  // there are some
+  ReplayState state_;
   std::unique_ptr<Teams> teams_;
   std::unique_ptr<Tasks> tasks_;
   Locks locks_;
-  Problems problems_;
-  std::unique_ptr<GridSteps> grids_;
   paths::Recorder recorder_;
 };
 

@@ -48,12 +48,24 @@ class Severities {
     return products_[location * metrics_ + metric];
   }
 
+  // What another one has found of the location.
+  void add(std::uint32_t location, std::uint32_t metric, const std::vector<Ticks>& ticks,
+           const std::vector<std::uint64_t>& products) {
+    add(rows_[location * metrics_ + metric], ticks);
+    add(products_[location * metrics_ + metric], products);
+  }
+
   // By call path; may be shorter than there are.
   const std::vector<Ticks>& of(std::uint32_t location, std::uint32_t metric) const {
     return rows_[location * metrics_ + metric];
   }
 
  private:
+  static void add(std::vector<std::uint64_t>& to, const std::vector<std::uint64_t>& from) {
+    if (to.size() < from.size()) to.resize(from.size());
+    for (std::size_t i = 0; i < from.size(); ++i) to[i] += from[i];
+  }
+
   std::size_t metrics_;
   unsigned shift_ = 0;
   std::vector<std::vector<Ticks>> rows_;

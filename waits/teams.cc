@@ -156,9 +156,7 @@ void Teams::leave_barrier(Call& call, bool is_explicit) {
   const Ticks before = call.left_over;
   TeamBarrier event{call, is_explicit, barrier.latest};
   patterns_.barrier(event);
-  recorder_.waited(paths::WaitKind::kTeamBarrier, call, before - call.left_over,
-                   barrier.last, barrier.latest);
-  recorder_.team(call);
+  recorder_.team(call, before - call.left_over, barrier.last, barrier.latest);
   ++barrier.left;
   while (!team.barriers.empty() && team.barriers.front().left >= team.members.size()) {
     team.barriers.pop_front();

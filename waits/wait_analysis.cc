@@ -12,8 +12,8 @@ namespace {
 
 class Builder {
  public:
-  Builder(Replay& replay, const MetricTree& tree)
-      : replay_(replay), definitions_(replay.definitions()) {
+  Builder(ReplayState& state, paths::RecordFile& file, const MetricTree& tree)
+      : state_(state), file_(file), definitions_(*state.definitions) {
     out_.tree = tree;
   }
 
@@ -22,16 +22,16 @@ class Builder {
     out_.of_refrain = definitions_.is_refrain();
     out_.ticks_per_second =
         static_cast<double>(std::max<std::uint64_t>(definitions_.ticks_per_second, 1));
-    out_.problems = replay_.problems();
+    out_.problems = state_.problems;
     const auto command = definitions_.properties.find("REFRAIN::COMMAND");
     if (command != definitions_.properties.end())
       out_.program = command->second.substr(0, command->second.find(' '));
     for (std::size_t i = 0; i < definitions_.regions.size(); ++i) {
       const reader::RegionInfo& region = definitions_.regions[i];
       out_.regions.push_back({region.name, region.file, region.line, region.role,
-                              region.paradigm, replay_.kinds()[i].metric});
+                              region.paradigm, state_.kinds[i].metric});
     }
-    out_.unit = replay_.severities().ticks_of_scaled();
+    out_.unit = state_.severities->ticks_of_scaled();
     out_.paths.push_back({});
     for (std::uint32_t i = 0; i < definitions_.processes.size(); ++i) add_process(i);
     add_locations();
@@ -49,15 +49,14 @@ class Builder {
  private:
   void add_paths_through_time() {
     std::uint32_t last = kNone;  // location of the process that ends last
-    for (const ProcessState& process : replay_.processes())
+    for (const ProcessState& process : state_.processes)
       if (process.primary != kNone &&
           (last == kNone ||
-           process.end > replay_.processes()[replay_.locations()[last].process].end))
+           process.end > state_.processes[state_.locations[last].process].end))
         last = process.primary;
     if (last == kNone) return;
     const paths::PathResult found =
-        paths::sweep(replay_.recorder().file(), replay_.locations().size(), last,
-                     replay_.locations()[last].last);
+        paths::sweep(file_, state_.locations.size(), last, state_.locations[last].last);
     out_.paths_error = found.error;
     add_path_metrics(out_, found, {paths_, shown_});
   }
@@ -68,7 +67,7 @@ class Builder {
     process.name = info.name;
     process.rank = info.rank;
     if (info.node < definitions_.nodes.size()) process.node = definitions_.nodes[info.node];
-    const ProcessState& state = replay_.processes()[number];
+    const ProcessState& state = state_.processes[number];
     process.begin = std::min(state.begin, state.end);
     process.end = state.end;
     std::vector<std::uint32_t>& of_process = paths_.emplace_back();
@@ -91,7 +90,7 @@ class Builder {
   void add_locations() {
     for (std::uint32_t i = 0; i < definitions_.processes.size(); ++i)
       for (const std::uint32_t at : definitions_.processes[i].locations) {
-        if (at >= replay_.locations().size() || !replay_.locations()[at].counts) continue;
+        if (at >= state_.locations.size() || !state_.locations[at].counts) continue;
         shown_.push_back(at);
         out_.locations.push_back(
             {definitions_.locations[at].name, i, definitions_.locations[at].thread});
@@ -120,12 +119,12 @@ class Builder {
   }
 
   void add_values(std::size_t location) {
-    const LocationState& at = replay_.locations()[shown_[location]];
-    const ProcessState& process = replay_.processes()[at.process];
+    const LocationState& at = state_.locations[shown_[location]];
+    const ProcessState& process = state_.processes[at.process];
     const std::vector<std::uint32_t>& global = paths_[at.process];
     const auto& paths = process.paths.paths();
     const auto found = [&](std::uint32_t metric, std::size_t path) {
-      const auto& row = replay_.severities().of(shown_[location], metric);
+      const auto& row = state_.severities->of(shown_[location], metric);
       return path < row.size() ? row[path] : Ticks{0};
     };
     const auto metrics = static_cast<std::uint32_t>(out_.tree.metrics.size());
@@ -135,7 +134,7 @@ class Builder {
         exclusive[metric] = found(metric, path);
       const Ticks own = path < at.own.size() ? at.own[path] : 0;
       const std::uint32_t region = paths[path].region;
-      exclusive[region == kNone ? kExecution : replay_.kinds()[region].metric] += own;
+      exclusive[region == kNone ? kExecution : state_.kinds[region].metric] += own;
       if (path < at.skipped.size()) exclusive[kSkipped] += at.skipped[path];
       // Patterns charge to what contains them: from parents to children, so that what is cut off is so below, too.
       std::vector<Ticks> severity = exclusive;
@@ -154,7 +153,7 @@ class Builder {
       if (path < at.visits.size()) calls.visits += at.visits[path];
       if (path < at.squares.size()) calls.squares += at.squares[path];
       for (std::uint32_t metric = kBaseMetrics; metric < metrics; ++metric) {
-        const auto& row = replay_.severities().products(shown_[location], metric);
+        const auto& row = state_.severities->products(shown_[location], metric);
         if (path < row.size())
           add(out_.products, metric, global[path], location, row[path]);
       }
@@ -163,7 +162,8 @@ class Builder {
     add(out_.values, primary ? kExecution : kTime, 0, location, at.outside);
   }
 
-  Replay& replay_;
+  ReplayState& state_;
+  paths::RecordFile& file_;
   const reader::TraceDefinitions& definitions_;
   WaitAnalysis out_;
   std::vector<std::vector<std::uint32_t>> paths_;  // by process: of its paths
@@ -195,7 +195,26 @@ double WaitAnalysis::total(std::uint32_t metric) const {
 }
 
 WaitAnalysis analysis_of(Replay& replay, const MetricTree& tree) {
-  return Builder(replay, tree).take();
+  return analysis_of(replay.state(), replay.file(), tree);
+}
+
+WaitAnalysis analysis_of(ReplayState& state, paths::RecordFile& file,
+                         const MetricTree& tree) {
+  return Builder(state, file, tree).take();
+}
+
+std::string no_events(const std::string& archive,
+                      const reader::TraceDefinitions& definitions) {
+  if (!definitions.summary_only()) return {};
+  return "'" + archive +
+         "' was recorded with --summary-only: there are no events to analyse "
+         "('refrain profile' says where the time went)";
+}
+
+std::string folder_of(const std::string& archive) {
+  const std::filesystem::path path(archive);
+  std::error_code none;
+  return std::filesystem::is_directory(path, none) ? path : path.parent_path();
 }
 
 WaitAnalysis analyze_archive(const std::string& archive, const reader::Progress& progress) {
@@ -208,17 +227,10 @@ WaitAnalysis analyze_archive(const std::string& archive, const reader::Progress&
   reader::ArchiveStream stream;
   failed.error = stream.open(archive);
   if (!failed.error.empty()) return failed;
-  if (stream.definitions().summary_only()) {
-    failed.error = "'" + archive +
-                   "' was recorded with --summary-only: there are no events to analyse "
-                   "('refrain profile' says where the time went)";
-    return failed;
-  }
+  failed.error = no_events(archive, stream.definitions());
+  if (!failed.error.empty()) return failed;
   PatternSet patterns(all_patterns());
-  const std::filesystem::path path(archive);
-  std::error_code none;
-  Replay replay(patterns,
-                std::filesystem::is_directory(path, none) ? path : path.parent_path());
+  Replay replay(patterns, folder_of(archive));
   const std::unique_ptr<reader::TraceSink> first = between ? between(replay) : nullptr;
   failed.error =
       stream.run(first ? *first : static_cast<reader::TraceSink&>(replay), progress);

@@ -115,7 +115,14 @@ WaitAnalysis analyze_archive(const std::string& archive,
 using Between = std::function<std::unique_ptr<reader::TraceSink>(reader::TraceSink&)>;
 WaitAnalysis analyze_archive(const std::string& archive, const reader::Progress& progress,
                              const Between& between);
+// Why there is nothing to analyse in it; empty: there is.
+std::string no_events(const std::string& archive,
+                      const reader::TraceDefinitions& definitions);
+// The archive's folder, for temporary files.
+std::string folder_of(const std::string& archive);
 // The same of a replay that has finished.
 WaitAnalysis analysis_of(Replay& replay, const MetricTree& tree);
+WaitAnalysis analysis_of(ReplayState& state, paths::RecordFile& file,
+                         const MetricTree& tree);
 
 }  // namespace refrain::waits

@@ -1,14 +1,19 @@
 #include "tools/command/analyze_command.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <memory>
+#include <thread>
 
 #include "cube/cubex_file.h"
 #include "tools/command/analyze_output.h"
 #include "tools/command/progress_bar.h"
 #include "tools/command/terminal.h"
 #include "tools/command/whole_run.h"
+#include "waits/parallel/parallel_archive.h"
+#include "waits/parallel/shared_analysis.h"
 #include "waits/wait_analysis.h"
 #include "waits/wait_experiment.h"
 
@@ -32,6 +37,10 @@ void AnalyzeCommand::add_options(CLI::App& app) {
                  "after the first N, beside its own waits")
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 50))
       ->excludes(cube);
+  app.add_option(
+         "--threads", threads_,
+         "how many read and analyse; the result is the same; default: one for each core")
+      ->check(CLI::Range(std::size_t{1}, std::size_t{4096}));
   app.add_flag("--quiet", quiet_, "print no progress");
 }
 
@@ -45,27 +54,60 @@ std::string AnalyzeCommand::cube_file() const {
 }
 
 int AnalyzeCommand::run() {
+  std::unique_ptr<Job> job;
+  bool first = true;
+  if (const std::string wrong = Job::join(job, first); !wrong.empty())
+    return first ? fail(wrong) : kWrongUse;
+  if (job == nullptr) return run_first(nullptr);
+  // The others print nothing, and end as the first one does.
+  if (first) return job->leave(run_first(job.get()));
+  waits::analyze_in_job(archive_, *job);
+  return job->leave(kDone);
+}
+
+std::string AnalyzeCommand::wrong_use() const {
   const std::filesystem::path folder(archive_);
   std::error_code error;
   if (std::filesystem::exists(folder / "spool", error) &&
       !std::filesystem::exists(folder / "traces.otf2", error))
-    return fail("'" + archive_ + "' is a recording without an archive: 'refrain recover " +
-                archive_ + "' makes the archive");
+    return "'" + archive_ + "' is a recording without an archive: 'refrain recover " +
+           archive_ + "' makes the archive";
   if (!cube_file_.empty() && !overwrite_ && std::filesystem::exists(cube_file_, error))
-    return fail("'" + cube_file_ + "' exists; --overwrite replaces it");
+    return "'" + cube_file_ + "' exists; --overwrite replaces it";
+  return {};
+}
+
+waits::WaitAnalysis AnalyzeCommand::analyze(Job* job) const {
   ProgressBar bar("reading " + archive_, "events");
   reader::Progress progress;
   if (!quiet_)
     progress = [&bar](std::uint64_t done, std::uint64_t of) { bar.show(done, of); };
-  waits::WaitAnalysis analysis = waits::analyze_archive(archive_, progress);
+  const std::size_t threads =
+      threads_ != 0 ? threads_ : std::max(1U, std::thread::hardware_concurrency());
+  waits::WaitAnalysis analysis =
+      job != nullptr ? waits::analyze_in_job(archive_, *job, progress)
+                     : waits::analyze_in_threads(archive_, threads, progress);
   bar.remove();
+  return analysis;
+}
+
+// The only process, or the first one of a job.
+int AnalyzeCommand::run_first(Job* job) {
+  std::string wrong = wrong_use();
+  if (!wrong.empty()) {
+    if (job != nullptr) waits::stop_readers(*job, job->size() - 1);
+    return fail(wrong);
+  }
+  waits::WaitAnalysis analysis = analyze(job);
   if (!analysis.error.empty()) return fail(analysis.error);
-  std::string wrong;
   if (limit_ != 0)
     wrong = estimate_limited(archive_, limit_, analysis);
   else if (analysis.problems.gaps != 0)
     wrong = estimate_whole_run(archive_, analysis);
-  if (!wrong.empty()) return fail(wrong);
+  return wrong.empty() ? print(analysis) : fail(wrong);
+}
+
+int AnalyzeCommand::print(const waits::WaitAnalysis& analysis) const {
   std::string text;
   if (json_) {
     text = analysis_json(analysis);
@@ -77,7 +119,7 @@ int AnalyzeCommand::run() {
   std::fwrite(text.data(), 1, text.size(), stdout);
   const std::string file = cube_file();
   if (file.empty() || limit_ != 0) return kDone;
-  wrong = cube::write_cubex(waits::experiment_of(analysis), file);
+  const std::string wrong = cube::write_cubex(waits::experiment_of(analysis), file);
   if (wrong.empty()) return kDone;
   if (!cube_file_.empty()) return fail(wrong);
   // Archives of others are often read-only.

@@ -4,6 +4,8 @@
 #include <string>
 
 #include "tools/command/subcommand.h"
+#include "tools/job/job.h"
+#include "waits/wait_analysis.h"
 
 namespace refrain::tools {
 
@@ -16,10 +18,15 @@ class AnalyzeCommand final : public Subcommand {
 
  private:
   std::string cube_file() const;
+  int run_first(Job* job);
+  std::string wrong_use() const;
+  waits::WaitAnalysis analyze(Job* job) const;
+  int print(const waits::WaitAnalysis& analysis) const;
 
   std::string archive_;
   std::string cube_file_;  // empty: beside the trace
   std::uint64_t limit_ = 0;
+  std::size_t threads_ = 0;  // 0: one for each core
   bool no_cube_ = false;
   bool overwrite_ = false;
   bool json_ = false;

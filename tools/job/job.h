@@ -1,0 +1,41 @@
+// The processes of a job in which the command was started together, by an MPI launcher.
+//
+// Place in the flow: `refrain analyze` under mpirun. The command is not linked with MPI: librefrain_job_mpich.so is, beside
+// it as installed (../lib) or as built, and is loaded only then.
+// Thread-safety: one thread. Errors: one line; send() and receive() throw.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "tools/job/job_link.h"
+#include "writer/exchange/exchange.h"
+
+namespace refrain::tools {
+
+class Job final : public writer::Exchange {
+ public:
+  // No job: this process was started alone. Of an error, all processes have the same one, and `first` is one of them.
+  static std::string join(std::unique_ptr<Job>& job, bool& first);
+
+  Job(const RefrainJobLink& link, int rank, int size)
+      : link_(link), rank_(rank), size_(size) {}
+  Job(const Job&) = delete;
+  Job& operator=(const Job&) = delete;
+
+  std::uint32_t rank() const noexcept override { return static_cast<std::uint32_t>(rank_); }
+  std::uint32_t size() const noexcept override { return static_cast<std::uint32_t>(size_); }
+  void send(std::uint32_t to, const writer::Bytes& bytes) override;
+  writer::Bytes receive(std::uint32_t from) override;
+
+  // By all, as the last: rank 0's exit status.
+  int leave(int status);
+
+ private:
+  const RefrainJobLink& link_;
+  int rank_;
+  int size_;
+};
+
+}  // namespace refrain::tools

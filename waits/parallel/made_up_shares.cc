@@ -1,0 +1,119 @@
+#include "waits/parallel/made_up_shares.h"
+
+#include <algorithm>
+#include <stdexcept>
+#include <thread>
+#include <tuple>
+#include <utility>
+
+#include "waits/findings.h"
+#include "waits/parallel/shared_analysis.h"
+#include "writer/exchange/mailboxes.h"
+
+namespace refrain::waits {
+namespace {
+
+class MadeUpSource final : public EventSource {
+ public:
+  MadeUpSource(const reader::TraceDefinitions& definitions,
+               const std::vector<reader::TraceEvent>& events, std::uint64_t fails_after)
+      : definitions_(definitions), events_(events), fails_after_(fails_after) {}
+
+  std::string open() override { return {}; }
+  const reader::TraceDefinitions& definitions() const override { return definitions_; }
+  std::string choose(const std::vector<std::uint32_t>& locations,
+                     std::uint64_t& base_ticks) override {
+    chosen_.resize(definitions_.locations.size());
+    for (const std::uint32_t each : locations) chosen_[each] = true;
+    base_ticks = definitions_.base_ticks;
+    return {};
+  }
+  // As the merge of an archive's locations does: of the same time, by location.
+  std::string run(std::uint64_t, reader::TraceSink& sink,
+                  const reader::Progress&) override {
+    sink.begin(definitions_);
+    for (const reader::TraceEvent& event : events_) {
+      if (!chosen_[event.location]) continue;
+      if (std::string error = sink.error(); !error.empty()) return error;
+      if (fails_after_ != 0 && handed_over_ == fails_after_) {
+        if (fails_after_ % 2 == 0) throw std::runtime_error("made up");
+        return "a made-up error";
+      }
+      sink.event(event);
+      ++handed_over_;
+    }
+    return sink.finish(0);
+  }
+  std::uint64_t events() const override { return handed_over_; }
+
+ private:
+  const reader::TraceDefinitions& definitions_;
+  const std::vector<reader::TraceEvent>& events_;
+  std::uint64_t fails_after_;
+  std::uint64_t handed_over_ = 0;
+  std::vector<bool> chosen_;
+};
+
+}  // namespace
+
+WaitAnalysis analyze_shared(const reader::TraceDefinitions& definitions,
+                            const std::vector<reader::TraceEvent>& events,
+                            const MadeUpShares& how) {
+  writer::Mailboxes boxes(static_cast<std::uint32_t>(how.readers + 1));
+  std::vector<std::jthread> readers;
+  for (std::uint32_t rank = 1; rank <= how.readers; ++rank)
+    readers.emplace_back([&, rank] {
+      MadeUpSource source(definitions, events, rank == how.fails ? how.after : 0);
+      read_share(*boxes.of(rank), source, how.batch);
+    });
+  MadeUpSource source(definitions, events, 0);
+  WaitAnalysis result = put_together(*boxes.of(0), source, {});
+  readers.clear();
+  if (boxes.pending() != 0) result.error += " messages are left";
+  return result;
+}
+
+std::string difference(const WaitAnalysis& a, const WaitAnalysis& b) {
+  if (a.error != b.error) return "errors: " + a.error + ", " + b.error;
+  const auto paths = [](const WaitAnalysis::Path& x, const WaitAnalysis::Path& y) {
+    return std::tie(x.parent, x.region, x.site) == std::tie(y.parent, y.region, y.site);
+  };
+  if (!std::ranges::equal(a.paths, b.paths, paths)) return "call paths";
+  const auto processes = [](const WaitAnalysis::Process& x,
+                            const WaitAnalysis::Process& y) {
+    return std::tie(x.name, x.rank, x.begin, x.end) ==
+           std::tie(y.name, y.rank, y.begin, y.end);
+  };
+  if (!std::ranges::equal(a.processes, b.processes, processes)) return "processes";
+  for (std::uint32_t metric = 0; metric < a.tree.metrics.size(); ++metric) {
+    if (a.values[metric] != b.values[metric]) return a.tree.metrics[metric].name;
+    if (metric < a.products.size() && a.products[metric] != b.products[metric])
+      return "products of " + a.tree.metrics[metric].name;
+  }
+  const auto calls = [](const std::vector<WaitAnalysis::Calls>& x,
+                        const std::vector<WaitAnalysis::Calls>& y) {
+    return std::ranges::equal(x, y, [](const auto& one, const auto& other) {
+      return std::tie(one.visits, one.own, one.squares) ==
+             std::tie(other.visits, other.own, other.squares);
+    });
+  };
+  if (!std::ranges::equal(a.calls, b.calls, calls)) return "calls";
+  const auto causes = [](const WaitAnalysis::Cause& x, const WaitAnalysis::Cause& y) {
+    return std::tie(x.kind, x.path, x.causer, x.causer_path, x.ticks) ==
+           std::tie(y.kind, y.path, y.causer, y.causer_path, y.ticks);
+  };
+  if (!std::ranges::equal(a.causes, b.causes, causes)) return "causes";
+  const auto findings = [](const Finding& x, const Finding& y) {
+    return std::tie(x.metric, x.path, x.seconds, x.idle_seconds) ==
+           std::tie(y.metric, y.path, y.seconds, y.idle_seconds);
+  };
+  if (!std::ranges::equal(findings_of(a, 0), findings_of(b, 0), findings))
+    return "findings";
+  if (a.problems.lines(1) != b.problems.lines(1) || a.problems.gaps != b.problems.gaps)
+    return "problems";
+  if (a.overcharged != b.overcharged || a.paths_error != b.paths_error)
+    return "what is wrong";
+  return {};
+}
+
+}  // namespace refrain::waits

@@ -1,0 +1,33 @@
+// A made-up trace analysed by several readers, and in what the result differs from another one. For tests.
+//
+// Thread-safety: none; starts a thread for each reader.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "reader/trace_definitions.h"
+#include "reader/trace_event.h"
+#include "waits/wait_analysis.h"
+
+namespace refrain::waits {
+
+struct MadeUpShares {
+  std::size_t readers = 2;
+  std::size_t batch = 1;  // bytes
+  // A reader that fails, and after how many events; 0: none.
+  std::uint32_t fails = 0;
+  std::uint64_t after = 0;
+};
+
+// `events` in the order of their times.
+WaitAnalysis analyze_shared(const reader::TraceDefinitions& definitions,
+                            const std::vector<reader::TraceEvent>& events,
+                            const MadeUpShares& how);
+
+// Empty: they are the same, to the last digit.
+std::string difference(const WaitAnalysis& a, const WaitAnalysis& b);
+
+}  // namespace refrain::waits

@@ -1,0 +1,23 @@
+// The search for waits in an archive by several threads, or by the processes of a job.
+//
+// Place in the flow: ARCHITECTURE.md, step 14: `refrain analyze` calls it. Thread-safety: one a process at a time.
+// The result is that of analyze_archive(), to the last digit (shared_analysis.h). Errors: one line.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "waits/wait_analysis.h"
+#include "writer/exchange/exchange.h"
+
+namespace refrain::waits {
+
+// At most this many threads, and one for each process of the archive and one more; 1: none but the caller.
+WaitAnalysis analyze_in_threads(const std::string& archive, std::size_t threads,
+                                const reader::Progress& progress = {});
+
+// By all processes of a job, two or more, each with its own end. Rank 0 gets the result, others the error that they had.
+WaitAnalysis analyze_in_job(const std::string& archive, writer::Exchange& exchange,
+                            const reader::Progress& progress = {});
+
+}  // namespace refrain::waits

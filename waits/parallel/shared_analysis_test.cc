@@ -1,0 +1,96 @@
+// The result does not depend on who replays which process, nor on how large batches are. That of each made-up trace of the
+// other tests is compared, too (made_up_trace.h).
+#include "waits/parallel/shared_analysis.h"
+
+#include <catch2/catch.hpp>
+#include <random>
+
+#include "waits/drawn_program.h"
+#include "waits/made_up_windows.h"
+#include "waits/parallel/made_up_shares.h"
+
+namespace refrain::waits {
+namespace {
+
+void check_all(MadeUpTrace& trace) {
+  const WaitAnalysis alone = trace.analyze();
+  for (const std::size_t readers : {1, 2, 3, 4, 7})
+    for (const std::size_t batch : {1, 1000, 1 << 18}) {
+      CAPTURE(readers, batch);
+      const WaitAnalysis shared =
+          analyze_shared(trace.d, trace.events(), {.readers = readers, .batch = batch});
+      CHECK(difference(alone, shared).empty());
+    }
+}
+
+}  // namespace
+
+TEST_CASE("Shared analysis: by 1 to 7 readers, in batches of each size") {
+  for (std::uint32_t seed = 0; seed < 12; ++seed) {
+    CAPTURE(seed);
+    const std::uint32_t ranks = 1 + seed % 5, threads = 1 + seed % 3;
+    DrawnProgram program(seed, ranks, threads, in_order(ranks));
+    check_all(program.run(60));
+  }
+}
+
+TEST_CASE("Shared analysis: where events are missing, in each order of times") {
+  for (std::uint32_t seed = 0; seed < 12; ++seed) {
+    CAPTURE(seed);
+    const std::uint32_t ranks = 2 + seed % 4, threads = 1 + seed % 3;
+    DrawnProgram program(seed, ranks, threads, in_order(ranks));
+    MadeUpTrace& trace = program.run(60);
+    std::mt19937 random(seed);
+    std::erase_if(trace.events(),
+                  [&](const reader::TraceEvent&) { return random() % 10 == 0; });
+    for (reader::TraceEvent& event : trace.events())
+      if (random() % 20 == 0) event.ticks -= std::min<std::uint64_t>(event.ticks, 90);
+    check_all(trace);
+  }
+}
+
+TEST_CASE("Shared analysis: a trace without events, one without processes") {
+  MadeUpTrace empty(3);
+  check_all(empty);
+  MadeUpTrace nobody(0);
+  check_all(nobody);
+}
+
+TEST_CASE("Shared analysis: windows - late posts, locks and progress of ranks elsewhere") {
+  MadeUpWindows trace(3);
+  trace.sync(1, 150, 155, "MPI_Win_post", trace.only(0));
+  trace.sync(0, 100, 200, "MPI_Win_start", trace.only(1));
+  trace.access(0, 300, 400, 1);
+  trace.sync(0, 500, 600, "MPI_Win_complete", trace.only(1));
+  trace.sync(1, 450, 610, "MPI_Win_wait", trace.only(0));
+  trace.lock(0, 1000, 1010, 2);
+  trace.lock(1, 1005, 1100, 2);
+  trace.access(0, 1020, 1080, 2);
+  trace.unlock(0, 1090, 1095, 2);
+  trace.access(1, 1100, 1300, 2);
+  trace.unlock(1, 1310, 1320, 2);
+  trace.region(2, 1250, 1260, rBarrier);
+  const WaitAnalysis alone = trace.analyze();
+  CHECK(total(alone, "mpi_rma_sync_late_post") > 0);
+  CHECK(total(alone, "mpi_rma_early_wait") > 0);
+  CHECK(total(alone, "mpi_rma_sync_lock_competition") > 0);
+  CHECK(total(alone, "mpi_rma_comm_wait_for_progress") > 0);
+  check_all(trace);
+}
+
+TEST_CASE("Shared analysis: a reader fails - one line, and all end") {
+  DrawnProgram program(5, 4, 1, in_order(4));
+  MadeUpTrace& trace = program.run(200);
+  trace.analyze();
+  for (const std::uint32_t fails : {1U, 2U, 3U})
+    for (const std::uint64_t after : {1U, 2U, 61U, 100U}) {
+      CAPTURE(fails, after);
+      const WaitAnalysis result =
+          analyze_shared(trace.d, trace.events(),
+                         {.readers = 3, .batch = 1, .fails = fails, .after = after});
+      CHECK(result.error == (after % 2 == 0 ? "the events cannot be analysed: made up"
+                                            : "a made-up error"));
+    }
+}
+
+}  // namespace refrain::waits

@@ -1,0 +1,20 @@
+// What a replay has found of its processes, as bytes, and added to the state of all.
+//
+// Place in the flow: at the end, from who replays processes to who makes the result. Call paths are known by then, for
+// they come as steps. Thread-safety: pure. Errors: false, if the bytes are damaged.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "waits/replay_state.h"
+#include "writer/exchange/bytes.h"
+
+namespace refrain::waits {
+
+// Of these processes.
+void put_state(writer::ByteWriter& out, const ReplayState& state, std::size_t metrics,
+               const std::vector<std::uint32_t>& processes);
+bool add_state(writer::ByteReader& in, ReplayState& state, std::size_t metrics);
+
+}  // namespace refrain::waits

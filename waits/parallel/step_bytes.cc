@@ -1,0 +1,244 @@
+#include "waits/parallel/step_bytes.h"
+
+#include <type_traits>
+#include <utility>
+
+namespace refrain::waits {
+namespace {
+
+enum class Type : std::uint8_t {
+  kHere,
+  kPath,
+  kMessage,
+  kGroup,
+  kEnteredMpi,
+  kLeft,
+  kSegment,
+  kForked,
+  kForkedMaster,
+  kFork,
+  kJoin,
+  kWaited,
+  kTeam,
+  kCount
+};
+
+struct Header {
+  std::uint64_t ticks;
+  std::uint32_t number;
+  std::uint32_t bytes;  // of the step
+  JointSteps::Part part;
+  Type type;
+  std::uint8_t unused[6];
+};
+
+struct Here {};
+struct Path {
+  std::uint32_t process, parent, region, site;
+};
+struct AtTime {
+  std::uint32_t number;
+  Ticks time;
+};
+struct SegmentHead {
+  std::uint32_t location;
+  bool last;
+  Ticks begin, end;
+};
+struct Forked {
+  std::uint32_t location, path, master;
+  Ticks time, management, first;
+};
+struct Fork {
+  std::uint32_t location;
+  Ticks time;
+  std::uint64_t threads;
+};
+struct Waited {
+  paths::WaitKind kind;
+  std::uint32_t causer;
+  Call call;
+  Ticks ticks, until;
+};
+
+}  // namespace
+
+template <typename Kind, typename Step>
+void StepWriter::put(Kind kind, const Step& step) {
+  static_assert(std::is_trivially_copyable_v<Step>);
+  const Header header{place_.ticks, place_.number, sizeof(Step), place_.part, kind, {}};
+  append(&header, sizeof header);
+  append(&step, sizeof step);
+  if (bytes_.size() >= batch_) flush();
+}
+
+void StepWriter::flush() {
+  events_ = 0;
+  if (bytes_.size() <= kPrefix) return;
+  send_(bytes_);
+  bytes_.resize(kPrefix);
+}
+
+void StepWriter::here() {
+  put(Type::kHere, Here{});
+  flush();
+}
+
+void StepWriter::path(std::uint32_t process, const CallPaths::Path& path) {
+  put(Type::kPath, Path{process, path.parent, path.region, path.site});
+}
+
+void StepWriter::message(const MessageStep& step) { put(Type::kMessage, step); }
+
+void StepWriter::group(const GroupStep& step) { put(Type::kGroup, step); }
+
+void StepWriter::entered_mpi(std::uint32_t process, Ticks time) {
+  put(Type::kEnteredMpi, AtTime{process, time});
+}
+
+void StepWriter::left(const Call& call, const RegionKind&) { put(Type::kLeft, call); }
+
+void StepWriter::segment(const paths::Segment& segment) {
+  const SegmentHead head{segment.location, segment.last, segment.begin, segment.end};
+  const std::size_t times = segment.times.size() * sizeof(paths::PathTime);
+  const Header header{
+      place_.ticks, place_.number,  static_cast<std::uint32_t>(sizeof head + times),
+      place_.part,  Type::kSegment, {}};
+  append(&header, sizeof header);
+  append(&head, sizeof head);
+  append(segment.times.data(), times);
+  if (bytes_.size() >= batch_) flush();
+}
+
+void StepWriter::forked(std::uint32_t location, std::uint32_t path, Ticks time,
+                        Ticks management, std::uint32_t master, Ticks first) {
+  put(Type::kForked, Forked{location, path, master, time, management, first});
+}
+
+void StepWriter::forked_master(std::uint32_t location, std::uint32_t path, Ticks time,
+                               Ticks enter, Ticks first) {
+  put(Type::kForkedMaster, Forked{location, path, 0, time, enter, first});
+}
+
+void StepWriter::fork(std::uint32_t location, Ticks time, std::uint64_t threads) {
+  put(Type::kFork, Fork{location, time, threads});
+}
+
+void StepWriter::join(std::uint32_t location, Ticks time) {
+  put(Type::kJoin, AtTime{location, time});
+}
+
+void StepWriter::waited(paths::WaitKind kind, const Call& call, Ticks ticks,
+                        std::uint32_t causer, Ticks until) {
+  put(Type::kWaited, Waited{kind, causer, call, ticks, until});
+}
+
+void StepWriter::team(std::uint32_t location, Ticks enter) {
+  put(Type::kTeam, AtTime{location, enter});
+}
+
+StepBatch::StepBatch(writer::Bytes bytes)
+    : bytes_(std::move(bytes)), at_(StepWriter::kPrefix) {
+  look();
+}
+
+void StepBatch::look() {
+  if (at_ >= bytes_.size()) return;
+  Header header;
+  if (bytes_.size() - at_ >= sizeof header) {
+    std::memcpy(&header, bytes_.data() + at_, sizeof header);
+    if (header.type < Type::kCount && bytes_.size() - at_ - sizeof header >= header.bytes) {
+      at_ += sizeof header;
+      size_ = header.bytes;
+      type_ = static_cast<std::uint8_t>(header.type);
+      place_ = {header.part, header.ticks, header.number};
+      return;
+    }
+  }
+  damaged_ = true;
+  at_ = bytes_.size();
+}
+
+template <typename Step>
+Step StepBatch::step() const {
+  Step out{};
+  if (size_ >= sizeof out) std::memcpy(&out, bytes_.data() + at_, sizeof out);
+  return out;
+}
+
+void StepBatch::take(ReplayState& state, JointSteps& to) {
+  switch (static_cast<Type>(type_)) {
+    case Type::kPath: {
+      const auto path = step<Path>();
+      state.processes[path.process].paths.child(path.parent, path.region, path.site);
+      break;
+    }
+    case Type::kMessage:
+      to.message(step<MessageStep>());
+      break;
+    case Type::kGroup:
+      to.group(step<GroupStep>());
+      break;
+    case Type::kEnteredMpi: {
+      const auto entered = step<AtTime>();
+      to.entered_mpi(entered.number, entered.time);
+      break;
+    }
+    case Type::kLeft: {
+      const auto call = step<Call>();
+      const auto& path = state.processes[call.process].paths.paths()[call.path];
+      to.left(call, state.kinds[path.region]);
+      break;
+    }
+    case Type::kSegment: {
+      const auto head = step<SegmentHead>();
+      segment_.location = head.location;
+      segment_.last = head.last;
+      segment_.begin = head.begin;
+      segment_.end = head.end;
+      segment_.times.resize((size_ - sizeof head) / sizeof(paths::PathTime));
+      if (!segment_.times.empty())
+        std::memcpy(segment_.times.data(), bytes_.data() + at_ + sizeof head,
+                    segment_.times.size() * sizeof(paths::PathTime));
+      to.segment(segment_);
+      break;
+    }
+    case Type::kForked: {
+      const auto fork = step<Forked>();
+      to.forked(fork.location, fork.path, fork.time, fork.management, fork.master,
+                fork.first);
+      break;
+    }
+    case Type::kForkedMaster: {
+      const auto fork = step<Forked>();
+      to.forked_master(fork.location, fork.path, fork.time, fork.management, fork.first);
+      break;
+    }
+    case Type::kFork: {
+      const auto fork = step<Fork>();
+      to.fork(fork.location, fork.time, fork.threads);
+      break;
+    }
+    case Type::kJoin: {
+      const auto join = step<AtTime>();
+      to.join(join.number, join.time);
+      break;
+    }
+    case Type::kWaited: {
+      const auto waited = step<Waited>();
+      to.waited(waited.kind, waited.call, waited.ticks, waited.causer, waited.until);
+      break;
+    }
+    case Type::kTeam: {
+      const auto team = step<AtTime>();
+      to.team(team.number, team.time);
+      break;
+    }
+    default:
+      break;
+  }
+  at_ += size_;
+  look();
+}
+
+}  // namespace refrain::waits

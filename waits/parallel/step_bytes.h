@@ -1,0 +1,115 @@
+// Steps of processes as bytes, from who replays the processes to who puts together what they do with each other.
+//
+// Place in the flow: between replay.h and joint_replay.h, where these are in different threads or processes.
+// Each step has the place of its event in the order of all: its part of the replay, the time, and the location. Steps of
+// several writers are merged by that, so that the joint replay sees them in the order in which one process would.
+// Shape: structures as they lie in memory, for a job runs one program. Thread-safety: none.
+// Memory: a batch. Cost: a copy of some ten bytes for each step.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <tuple>
+
+#include "waits/joint_steps.h"
+#include "waits/replay_state.h"
+#include "writer/exchange/bytes.h"
+
+namespace refrain::waits {
+
+struct StepPlace {
+  JointSteps::Part part = JointSteps::Part::kEvents;
+  std::uint64_t ticks = 0;   // of the event, as in the archive
+  std::uint32_t number = 0;  // location; of kIdle: process
+
+  bool operator<(const StepPlace& other) const {
+    return std::tie(part, ticks, number) < std::tie(other.part, other.ticks, other.number);
+  }
+};
+
+class StepWriter final : public JointSteps {
+ public:
+  // The first kPrefix bytes of a batch are the sender's.
+  using Send = std::function<void(writer::Bytes&)>;
+  static constexpr std::size_t kPrefix = 16;
+  static constexpr std::size_t kBatch = std::size_t{1} << 18;  // bytes, about
+  static constexpr std::uint32_t kMostEvents =
+      1 << 15;  // until others are told where this one is
+
+  explicit StepWriter(Send send, std::size_t batch = kBatch)
+      : send_(std::move(send)), batch_(batch) {
+    bytes_.reserve(batch + batch / 8);
+    bytes_.resize(kPrefix);
+  }
+
+  // What follows is of this event.
+  void event(std::uint64_t ticks, std::uint32_t location) {
+    place_.ticks = ticks;
+    place_.number = location;
+    if (++events_ >= kMostEvents) here();
+  }
+  void flush();
+
+  void path(std::uint32_t process, const CallPaths::Path& path) override;
+  void message(const MessageStep& step) override;
+  void group(const GroupStep& step) override;
+  void entered_mpi(std::uint32_t process, Ticks time) override;
+  void left(const Call& call, const RegionKind& kind) override;
+  void begins(Part part, std::uint32_t number) override { place_ = {part, 0, number}; }
+  void all_left() override {}
+  void segment(const paths::Segment& segment) override;
+  void forked(std::uint32_t location, std::uint32_t path, Ticks time, Ticks management,
+              std::uint32_t master, Ticks first) override;
+  void forked_master(std::uint32_t location, std::uint32_t path, Ticks time, Ticks enter,
+                     Ticks first) override;
+  void fork(std::uint32_t location, Ticks time, std::uint64_t threads) override;
+  void join(std::uint32_t location, Ticks time) override;
+  void waited(paths::WaitKind kind, const Call& call, Ticks ticks, std::uint32_t causer,
+              Ticks until) override;
+  void team(std::uint32_t location, Ticks enter) override;
+
+ private:
+  void here();
+  void append(const void* data, std::size_t bytes) {
+    const auto* from = static_cast<const std::uint8_t*>(data);
+    bytes_.insert(bytes_.end(), from, from + bytes);
+  }
+  template <typename Kind, typename Step>
+  void put(Kind kind, const Step& step);
+
+  Send send_;
+  std::size_t batch_;
+  writer::Bytes bytes_;
+  StepPlace place_;
+  std::uint32_t events_ = 0;
+};
+
+// One batch, step by step.
+class StepBatch {
+ public:
+  StepBatch() = default;
+  explicit StepBatch(writer::Bytes bytes);
+
+  // False: there is none further, or what follows is damaged.
+  bool has_step() const { return at_ < bytes_.size(); }
+  bool damaged() const { return damaged_; }
+  const StepPlace& place() const { return place_; }
+  // To the joint replay; of `state` its processes get their call paths. Then the next one.
+  void take(ReplayState& state, JointSteps& to);
+
+ private:
+  void look();
+  template <typename Step>
+  Step step() const;
+
+  writer::Bytes bytes_;
+  std::size_t at_ = 0;
+  std::size_t size_ = 0;
+  std::uint8_t type_ = 0;
+  StepPlace place_;
+  bool damaged_ = false;
+  paths::Segment segment_;
+};
+
+}  // namespace refrain::waits

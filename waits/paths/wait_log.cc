@@ -1,0 +1,68 @@
+#include "waits/paths/wait_log.h"
+
+#include <algorithm>
+
+namespace refrain::waits::paths {
+
+void WaitLog::segment(const Segment& segment) {
+  delays_.point(segment.location, segment.end, segment.times);
+  encode(segment, bytes_);
+  file_.append(bytes_);
+}
+
+void WaitLog::forked(std::uint32_t location, std::uint32_t path, Ticks time,
+                     Ticks management, std::uint32_t master, Ticks first) {
+  delays_.point(location, time, {});
+  delays_.left(location, time, path, time + management);
+  delays_.begins(location, time, first);
+  delays_.team(location, time);
+  wait_ = {.kind = WaitKind::kFork,
+           .location = location,
+           .path = path,
+           .enter = time,
+           .ticks = 0,
+           .until = time,
+           .causer = master,
+           .since = 0,
+           .waited = 0,
+           .excess = {}};
+  write_wait();
+}
+
+void WaitLog::forked_master(std::uint32_t location, std::uint32_t path, Ticks time,
+                            Ticks enter, Ticks first) {
+  delays_.left(location, time, path, enter);
+  delays_.begins(location, time, first);
+}
+
+void WaitLog::write_wait() {
+  encode(wait_, bytes_);
+  file_.append(bytes_);
+}
+
+void WaitLog::fork(std::uint32_t location, Ticks time, std::uint64_t threads) {
+  delays_.team(location, time);
+  if (threads == 0) return;
+  delays_.idle(wait_, location, time, threads);
+  if (wait_.ticks != 0) write_wait();
+}
+
+void WaitLog::waited(WaitKind kind, const Call& call, Ticks ticks, std::uint32_t causer,
+                     Ticks until) {
+  if (ticks == 0 || causer == call.location || causer >= locations_) return;
+  wait_.kind = kind;
+  wait_.location = call.location;
+  wait_.path = call.path;
+  wait_.enter = call.enter;
+  wait_.ticks = ticks;
+  wait_.until = std::min(until, call.leave);
+  wait_.causer = causer;
+  delays_.explain(wait_, until);
+  delays_.waited(wait_);
+  if (kind != WaitKind::kBarrier && kind != WaitKind::kAllToAll &&
+      kind != WaitKind::kFinalize && kind != WaitKind::kTeamBarrier)
+    delays_.pair(wait_, until, call.leave);
+  write_wait();
+}
+
+}  // namespace refrain::waits::paths
