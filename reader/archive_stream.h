@@ -3,7 +3,8 @@
 //
 // Place in the flow: ARCHITECTURE.md, steps 8 to 10. Uses libotf2's readers of single
 // locations, a batch of events each, and a heap of its own.
-// Thread-safety: one a process at a time (libotf2's error callback is global).
+// Thread-safety: a stream is used by one thread at a time. Several may be open; what libotf2 reports goes to the one
+// whose function runs on that thread. Calls of libotf2 on different threads are not known to be safe.
 // Errors: one line. Numbers and sizes in the definitions are not trusted.
 // Units: of events, as trace_event.h says.
 // Ownership: the stream owns the definitions; they and the sink are used while it runs.
@@ -40,8 +41,13 @@ class ArchiveStream {
   std::string open_anchor(const std::string& path);
   std::string read_definitions(DefinitionChoice which);
   const TraceDefinitions& definitions() const;
-  // Hands all events to the sink, from begin() to finish(). This or run_in_turn(), once.
+  // Hands all events to the sink, from begin() to finish(). This, or start(), or run_in_turn(), once.
   std::string run(TraceSink& sink, const Progress& progress = {});
+  // The same in steps: start(), advance() until at_end(), finish(). After an error nothing more.
+  std::string start(TraceSink& sink, const Progress& progress = {});
+  std::string advance(std::uint64_t events, const Progress& progress = {});
+  bool at_end() const noexcept;
+  std::string finish();
   // Hands over only the events of these locations (indices of TraceDefinitions::locations),
   // location by location, without markers. Times are by each location's own clock, without
   // the archive's clock offsets: ticks as recorded, nanoseconds since the location's first
