@@ -325,6 +325,25 @@ TEST_CASE("TraceAccess: archives - of another tool, read step by step") {
   }
 }
 
+TEST_CASE("TraceAccess: archives - whose definitions and events are false") {
+  const test::TemporaryFolder folder;
+  std::uint64_t events = 0;
+  for (std::uint32_t seed = 1; seed <= 40; ++seed) {
+    const auto archive = folder / std::to_string(seed);
+    write_foreign_archive(archive, {.more_enters = 20, .lies = seed});
+    TraceAccess access({4, 4});
+    if (!access.open(archive.string()).empty()) continue;
+    while (const StatefulEvent* event = access.next()) {
+      ++events;
+      const std::vector<OpenRegion> open = access.open_regions(*event);
+      REQUIRE(open.size() == (event->in_region ? event->region.depth + 1 : 0));
+      for (const OpenRegion& each : open) REQUIRE(each.enter_ticks <= event->event.ticks);
+    }
+    CHECK(access.error().find('\n') == std::string::npos);
+  }
+  CHECK(events > 500);
+}
+
 TEST_CASE("TraceAccess: archives - errors are one line") {
   const test::TemporaryFolder folder;
   TraceAccess none;

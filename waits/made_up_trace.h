@@ -8,7 +8,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "waits/pattern.h"
@@ -156,14 +158,17 @@ class MadeUpTrace {
   }
 
   // In the order of their times; each location's events in the order of their making.
-  WaitAnalysis analyze() {
+  // With more patterns; `error` of the result is that of the patterns.
+  WaitAnalysis analyze(std::vector<std::unique_ptr<Pattern>> more = {}) {
     std::ranges::stable_sort(events_, {}, &reader::TraceEvent::ticks);
-    PatternSet patterns(all_patterns());
+    PatternSet patterns(with_more(all_patterns(), std::move(more)));
     Replay replay(patterns);
     replay.begin(d);
     for (const reader::TraceEvent& event : events_) replay.event(event);
     replay.finish(0);
-    return analysis_of(replay, patterns.tree());
+    WaitAnalysis result = analysis_of(replay, patterns.tree());
+    result.error = patterns.error();
+    return result;
   }
 
   // To leave some out, or move them.

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "waits/replay_view.h"
+
 namespace refrain::waits {
 namespace {
 
@@ -36,6 +38,8 @@ std::string Replay::begin(const reader::TraceDefinitions& definitions) {
   severities_ = std::make_unique<Severities>(
       locations_.size(), patterns_.tree().metrics.size(), definitions.ticks_per_second);
   patterns_.charge_to(*severities_);
+  view_ = std::make_unique<ReplayView>(definitions, processes_);
+  patterns_.begin(*view_);
   grids_ = std::make_unique<GridSteps>(definitions);
   messages_.reserve(processes_.size());
   for (std::uint32_t i = 0; i < processes_.size(); ++i)
@@ -47,7 +51,7 @@ std::string Replay::begin(const reader::TraceDefinitions& definitions) {
   windows_ = std::make_unique<Windows>(definitions, *collectives_, patterns_, problems_);
   tasks_ = std::make_unique<Tasks>(locations_.size());
   teams_ = std::make_unique<Teams>(locations_, processes_, patterns_, recorder_);
-  return {};
+  return patterns_.error();
 }
 
 void Replay::account(LocationState& at, std::uint32_t location, Ticks now) {
@@ -272,6 +276,7 @@ void Replay::pop(LocationState& at, std::uint32_t location, Ticks now) {
     teams_->leave_barrier(call, kind.explicit_barrier);
   if (kind.special == RegionKind::Special::kMpiInit) collectives_->init(call);
   if (kind.special == RegionKind::Special::kMpiFinalize) collectives_->finalize(call);
+  patterns_.call(call);
 }
 
 void Replay::lock(LocationState& at, const TraceEvent& event, Ticks now) {
@@ -318,7 +323,7 @@ std::string Replay::finish(std::uint64_t) {
                      teams_->others(locations_[process.primary].process));
   for (std::uint32_t i = 0; i < locations_.size(); ++i)
     if (locations_[i].worker) idle_thread(i);
-  return {};
+  return patterns_.error();
 }
 
 // Its time outside of all regions, by where the primary thread was meanwhile: outside of parallel regions, or in one

@@ -37,7 +37,7 @@ class Replay final : public reader::TraceSink, private Letters {
 
   std::string begin(const reader::TraceDefinitions& definitions) override;
   void event(const reader::TraceEvent& event) override;
-  std::string error() const override { return {}; }
+  std::string error() const override { return patterns_.error(); }
   std::string finish(std::uint64_t end_ns) override;
 
   // After finish().
@@ -72,6 +72,7 @@ class Replay final : public reader::TraceSink, private Letters {
   std::vector<RegionKind> kinds_;
   std::vector<LocationState> locations_;
   std::vector<ProcessState> processes_;
+  std::unique_ptr<RunView> view_;
   std::unique_ptr<Severities> severities_;
   std::vector<MessageEnds> messages_;  // by process
   std::unique_ptr<Collectives> collectives_;

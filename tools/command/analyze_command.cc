@@ -9,6 +9,7 @@
 #include "tools/command/progress_bar.h"
 #include "tools/command/terminal.h"
 #include "tools/command/whole_run.h"
+#include "waits/modules/pattern_modules.h"
 #include "waits/wait_analysis.h"
 #include "waits/wait_experiment.h"
 
@@ -32,6 +33,10 @@ void AnalyzeCommand::add_options(CLI::App& app) {
                  "after the first N, beside its own waits")
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 50))
       ->excludes(cube);
+  app.add_option("--patterns", modules_,
+                 "more patterns, of a shared object (docs/patterns.md); can be repeated")
+      ->type_name("FILE")
+      ->allow_extra_args(false);
   app.add_flag("--quiet", quiet_, "print no progress");
 }
 
@@ -53,16 +58,21 @@ int AnalyzeCommand::run() {
                 archive_ + "' makes the archive");
   if (!cube_file_.empty() && !overwrite_ && std::filesystem::exists(cube_file_, error))
     return fail("'" + cube_file_ + "' exists; --overwrite replaces it");
+  waits::PatternModules modules;
+  for (const std::string& file : modules_)
+    if (const std::string wrong = modules.load(file); !wrong.empty()) return fail(wrong);
+  waits::MorePatterns more;
+  if (!modules.empty()) more = [&modules] { return modules.make(); };
   ProgressBar bar("reading " + archive_, "events");
   reader::Progress progress;
   if (!quiet_)
     progress = [&bar](std::uint64_t done, std::uint64_t of) { bar.show(done, of); };
-  waits::WaitAnalysis analysis = waits::analyze_archive(archive_, progress);
+  waits::WaitAnalysis analysis = waits::analyze_archive(archive_, progress, {}, more);
   bar.remove();
   if (!analysis.error.empty()) return fail(analysis.error);
   std::string wrong;
   if (limit_ != 0)
-    wrong = estimate_limited(archive_, limit_, analysis);
+    wrong = estimate_limited(archive_, limit_, analysis, more);
   else if (analysis.problems.gaps != 0)
     wrong = estimate_whole_run(archive_, analysis);
   if (!wrong.empty()) return fail(wrong);

@@ -1,7 +1,9 @@
 // `refrain analyze ARCHIVE`: what made the program wait.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "tools/command/subcommand.h"
 
@@ -18,7 +20,8 @@ class AnalyzeCommand final : public Subcommand {
   std::string cube_file() const;
 
   std::string archive_;
-  std::string cube_file_;  // empty: beside the trace
+  std::vector<std::string> modules_;  // of patterns
+  std::string cube_file_;             // empty: beside the trace
   std::uint64_t limit_ = 0;
   bool no_cube_ = false;
   bool overwrite_ = false;
