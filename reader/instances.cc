@@ -1,6 +1,7 @@
 #include "reader/instances.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace refrain::reader {
 
@@ -74,7 +75,7 @@ Teams::Instance Teams::join(std::uint32_t process, EventId id) {
     return team->master == id.location;
   });
   if (last == open.rend()) return nullptr;
-  const std::shared_ptr<Team> team = *last;
+  const std::shared_ptr<Team> team = std::move(*last);
   open.erase(std::next(last).base());
   team->instance->join = id;
   return team->instance;
