@@ -13,6 +13,7 @@
 #include <mutex>
 #include <numeric>
 #include <optional>
+#include <utility>
 
 #include "reader/anchor_file.h"
 #include "reader/event_callbacks.h"
@@ -25,87 +26,84 @@ constexpr std::uint64_t kMostBatch = 512;
 constexpr std::uint64_t kLeastBatch = 16;
 constexpr std::uint64_t kBatchEvents = 1 << 18;  // of all locations
 
-// libotf2 reports errors by a callback of the process, in the thread where they happen; the first is kept.
-class Otf2Errors {
+// How many streams there are: what they need of the process is set by the first and restored by the last one.
+class Shared {
  public:
-  Otf2Errors() : outer_(current_) {
-    current_ = this;
-    const std::lock_guard<std::mutex> lock(mutex_);
-    if (users_++ == 0) previous_ = OTF2_Error_RegisterCallback(take, nullptr);
+  Shared() {
+    const std::lock_guard<std::mutex> lock(mutex());
+    if (count()++ == 0) set();
   }
-  ~Otf2Errors() {
-    for (Otf2Errors** at = &current_; *at != nullptr; at = &(*at)->outer_)
-      if (*at == this) {
-        *at = outer_;
-        break;
-      }
-    const std::lock_guard<std::mutex> lock(mutex_);
-    if (--users_ == 0) OTF2_Error_RegisterCallback(previous_, nullptr);
+  ~Shared() {
+    const std::lock_guard<std::mutex> lock(mutex());
+    if (--count() == 0) restore();
   }
-  Otf2Errors(const Otf2Errors&) = delete;
-  Otf2Errors& operator=(const Otf2Errors&) = delete;
+  Shared(const Shared&) = delete;
+  Shared& operator=(const Shared&) = delete;
 
-  // " (...)" or nothing.
-  std::string text() const { return first_.empty() ? "" : " (" + first_ + ")"; }
-  // It is about what a file contains, not about the file.
-  bool of_contents() const {
-    return code_ == OTF2_ERROR_INVALID_RECORD || code_ == OTF2_ERROR_INVALID_DATA;
-  }
+  // What libotf2 reports on this thread, the first of it: from the begin of a Listening to its end.
+  struct Heard {
+    std::string text;
+    OTF2_ErrorCode code = OTF2_SUCCESS;
+  };
+  class Listening {
+   public:
+    explicit Listening(Heard& to) : before_(std::exchange(listener, &to)) {}
+    ~Listening() { listener = before_; }
+    Listening(const Listening&) = delete;
+    Listening& operator=(const Listening&) = delete;
+
+   private:
+    Heard* before_;
+  };
 
  private:
+  struct Before {
+    OTF2_ErrorCallback callback = nullptr;
+    rlimit files{};
+    bool files_known = false;
+  };
+  static std::mutex& mutex() {
+    static std::mutex one;
+    return one;
+  }
+  static std::uint64_t& count() {
+    static std::uint64_t streams = 0;
+    return streams;
+  }
+  static Before& before() {
+    static Before one;
+    return one;
+  }
+  static void set() {
+    before().callback = OTF2_Error_RegisterCallback(take, nullptr);
+    // One file is open for each location. Restored at the end: the process may be the program's.
+    before().files_known = getrlimit(RLIMIT_NOFILE, &before().files) == 0;
+    rlimit more = before().files;
+    more.rlim_cur = more.rlim_max;
+    if (before().files_known) setrlimit(RLIMIT_NOFILE, &more);
+  }
+  static void restore() {
+    OTF2_Error_RegisterCallback(before().callback, nullptr);
+    if (before().files_known) setrlimit(RLIMIT_NOFILE, &before().files);
+  }
   static OTF2_ErrorCode take(void*, const char*, std::uint64_t, const char*,
                              OTF2_ErrorCode code, const char* format, va_list arguments) {
     char text[256] = "";
     if (format != nullptr) std::vsnprintf(text, sizeof(text), format, arguments);
-    if (current_ == nullptr) return code;
-    Otf2Errors& errors = *current_;
-    std::string& first = errors.first_;
-    if (!first.empty()) return code;
-    errors.code_ = code;
-    first = OTF2_Error_GetDescription(code);
-    if (text[0] != '\0') first += std::string(": ") + text;
+    if (listener == nullptr || !listener->text.empty()) return code;
+    listener->code = code;
+    listener->text = OTF2_Error_GetDescription(code);
+    if (text[0] != '\0') listener->text += std::string(": ") + text;
     return code;
   }
-  std::string first_;
-  OTF2_ErrorCode code_ = OTF2_SUCCESS;
-  Otf2Errors* outer_;
-
-  static thread_local Otf2Errors* current_;
-  static std::mutex mutex_;
-  static std::size_t users_;
-  static OTF2_ErrorCallback previous_;
+  static inline thread_local Heard* listener = nullptr;
 };
-
-thread_local Otf2Errors* Otf2Errors::current_ = nullptr;
-std::mutex Otf2Errors::mutex_;
-std::size_t Otf2Errors::users_ = 0;
-OTF2_ErrorCallback Otf2Errors::previous_ = nullptr;
 
 std::string taken(char* text) {
   std::string result = text != nullptr ? text : "";
   std::free(text);
   return result;
 }
-
-// One file is open for each location. Restored at the end: the process may be the program's.
-class MoreFiles {
- public:
-  MoreFiles() {
-    known_ = getrlimit(RLIMIT_NOFILE, &before_) == 0;
-    rlimit more = before_;
-    more.rlim_cur = more.rlim_max;
-    if (known_) setrlimit(RLIMIT_NOFILE, &more);
-  }
-  ~MoreFiles() {
-    if (known_) setrlimit(RLIMIT_NOFILE, &before_);
-  }
-  MoreFiles(const MoreFiles&) = delete;
-  MoreFiles& operator=(const MoreFiles&) = delete;
-
- private:
-  rlimit before_{};
-  bool known_ = false;
-};
 
 // The events of one location, a batch at a time.
 struct LocationStream {
@@ -120,8 +118,8 @@ struct LocationStream {
 }  // namespace
 
 struct ArchiveStream::State {
-  Otf2Errors errors;
-  MoreFiles files;
+  Shared shared;
+  Shared::Heard heard;
   std::string path;
   OTF2_Reader* reader = nullptr;
   TraceDefinitions definitions;
@@ -131,12 +129,19 @@ struct ArchiveStream::State {
   std::uint64_t batch = kMostBatch;
   std::uint64_t total = 0, done = 0, next_report = kProgressEvery;
   std::uint64_t last_ns = 0;
+  TraceSink* sink = nullptr;  // since start()
+  std::uint64_t parts = 1;    // of the work, of which reading is one
 
   ~State() {
+    const Shared::Listening listening(heard);
     if (reader != nullptr) OTF2_Reader_Close(reader);
   }
   std::string wrong(const std::string& what) const {
-    return path + ": " + what + errors.text();
+    return path + ": " + what + (heard.text.empty() ? "" : " (" + heard.text + ")");
+  }
+  // It is about what a file contains, not about the file.
+  bool wrong_contents() const {
+    return heard.code == OTF2_ERROR_INVALID_RECORD || heard.code == OTF2_ERROR_INVALID_DATA;
   }
 
   void read_anchor() {
@@ -291,12 +296,12 @@ struct ArchiveStream::State {
     return {};
   }
 
-  // `parts`: of the work, of which reading is one.
-  std::string merge(TraceSink& sink, const Progress& progress, std::uint64_t parts) {
-    while (!heap.empty()) {
+  // Until so many events have been handed over.
+  std::string merge(std::uint64_t until, const Progress& progress) {
+    while (!heap.empty() && done < until) {
       const std::uint32_t front = heap[0];
       LocationStream& location = locations[front];
-      hand_over(location, sink);
+      hand_over(location, *sink);
       if (location.empty() && !refill(location))
         return named("the events of location ", chosen[front], " cannot be read");
       if (location.empty()) {
@@ -307,7 +312,7 @@ struct ArchiveStream::State {
       sift_down();
       if (done < next_report) continue;
       next_report += kProgressEvery;
-      if (std::string error = sink.error(); !error.empty()) return error;
+      if (std::string error = sink->error(); !error.empty()) return error;
       if (progress) progress(std::min(done, total) / parts, total);
     }
     return {};
@@ -345,6 +350,7 @@ std::string ArchiveStream::open(const std::string& path) {
 
 std::string ArchiveStream::open_anchor(const std::string& path) {
   State& s = *state_;
+  const Shared::Listening listening(s.heard);
   s.path = path;
   std::error_code error;
   std::filesystem::path anchor(path);
@@ -353,7 +359,7 @@ std::string ArchiveStream::open_anchor(const std::string& path) {
   if (const std::string wrong = anchor_complaint(anchor.string()); !wrong.empty())
     return s.wrong(wrong);
   s.reader = OTF2_Reader_Open(anchor.c_str());
-  if (s.reader == nullptr && s.errors.of_contents()) return path + ": not an OTF2 archive";
+  if (s.reader == nullptr && s.wrong_contents()) return path + ": not an OTF2 archive";
   if (s.reader == nullptr) return s.wrong("not an OTF2 archive");
   if (OTF2_Reader_SetSerialCollectiveCallbacks(s.reader) != OTF2_SUCCESS)
     return s.wrong("the archive cannot be read");
@@ -363,6 +369,7 @@ std::string ArchiveStream::open_anchor(const std::string& path) {
 
 std::string ArchiveStream::read_definitions(DefinitionChoice which) {
   State& s = *state_;
+  const Shared::Listening listening(s.heard);
   if (read_trace_definitions(s.reader, which, s.definitions) != OTF2_SUCCESS)
     return s.wrong("the definitions cannot be read");
   mark_loops(s.definitions);
@@ -372,17 +379,19 @@ std::string ArchiveStream::read_definitions(DefinitionChoice which) {
   return {};
 }
 
-std::string ArchiveStream::run(TraceSink& sink, const Progress& progress) {
+std::string ArchiveStream::start(TraceSink& sink, const Progress& progress) {
   State& s = *state_;
+  const Shared::Listening listening(s.heard);
   std::vector<std::uint32_t> all(s.definitions.locations.size());
   std::iota(all.begin(), all.end(), 0U);
   if (std::string error = open_events(all); !error.empty()) return error;
   read_markers(s.reader, s.definitions);
-  return run_opened(s.definitions.base_ticks, sink, progress);
+  return begin_sink(s.definitions.base_ticks, sink, progress);
 }
 
 std::string ArchiveStream::open_events(const std::vector<std::uint32_t>& locations) {
   State& s = *state_;
+  const Shared::Listening listening(s.heard);
   s.chosen = locations;
   std::ranges::sort(s.chosen);  // as they come where all are read
   if (std::string error = s.begin_events(s.chosen, true); !error.empty()) return error;
@@ -396,21 +405,50 @@ std::uint64_t ArchiveStream::base_ticks() const noexcept {
 
 std::string ArchiveStream::run_opened(std::uint64_t base_ticks, TraceSink& sink,
                                       const Progress& progress) {
+  if (std::string error = begin_sink(base_ticks, sink, progress); !error.empty())
+    return error;
+  if (std::string error = advance(~std::uint64_t{0}, progress); !error.empty())
+    return error;
+  return finish();
+}
+
+std::string ArchiveStream::begin_sink(std::uint64_t base_ticks, TraceSink& sink,
+                                      const Progress& progress) {
   State& s = *state_;
   s.definitions.base_ticks = base_ticks;
-  const auto share = [&](double done) {
+  const auto share = [&s, progress](double done) {
     const auto half = static_cast<double>(s.total) / 2;
     if (progress) progress(static_cast<std::uint64_t>(half + half * done), s.total);
   };
-  const std::uint64_t parts = sink.tells_share(share) ? 2 : 1;
-  if (std::string error = sink.begin(s.definitions); !error.empty()) return error;
-  if (std::string error = s.merge(sink, progress, parts); !error.empty()) return error;
-  return sink.finish(std::max(s.last_ns, s.definitions.ns(s.definitions.end_ticks)));
+  s.parts = sink.tells_share(share) ? 2 : 1;
+  s.sink = &sink;
+  return sink.begin(s.definitions);
+}
+
+std::string ArchiveStream::advance(std::uint64_t events, const Progress& progress) {
+  State& s = *state_;
+  const Shared::Listening listening(s.heard);
+  return s.merge(events > ~s.done ? ~std::uint64_t{0} : s.done + events, progress);
+}
+
+bool ArchiveStream::at_end() const noexcept { return state_->heap.empty(); }
+
+std::string ArchiveStream::finish() {
+  State& s = *state_;
+  return s.sink->finish(std::max(s.last_ns, s.definitions.ns(s.definitions.end_ticks)));
+}
+
+std::string ArchiveStream::run(TraceSink& sink, const Progress& progress) {
+  if (std::string error = start(sink, progress); !error.empty()) return error;
+  if (std::string error = advance(~std::uint64_t{0}, progress); !error.empty())
+    return error;
+  return finish();
 }
 
 std::string ArchiveStream::run_in_turn(const std::vector<std::uint32_t>& locations,
                                        EventChoice which, TraceSink& sink) {
   State& s = *state_;
+  const Shared::Listening listening(s.heard);
   // Refrain's locations have no numbers of their own, and libotf2 takes megabytes for each.
   const bool local = !s.definitions.is_refrain();
   if (std::string error = s.begin_events(locations, local); !error.empty()) return error;

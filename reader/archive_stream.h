@@ -3,7 +3,8 @@
 //
 // Place in the flow: ARCHITECTURE.md, steps 8 to 10. Uses libotf2's readers of single
 // locations, a batch of events each, and a heap of its own.
-// Thread-safety: one a thread at a time; several threads may each read an archive.
+// Thread-safety: one a thread at a time; several threads may each read an archive. What libotf2 reports goes to the
+// stream whose function runs on that thread.
 // Errors: one line. Numbers and sizes in the definitions are not trusted.
 // Units: of events, as trace_event.h says.
 // Ownership: the stream owns the definitions; they and the sink are used while it runs.
@@ -40,22 +41,29 @@ class ArchiveStream {
   std::string open_anchor(const std::string& path);
   std::string read_definitions(DefinitionChoice which);
   const TraceDefinitions& definitions() const;
-  // Hands all events to the sink, from begin() to finish(). This or run_in_turn(), once.
+  // Hands all events to the sink, from begin() to finish(). This, or start(), or run_in_turn(), once.
   std::string run(TraceSink& sink, const Progress& progress = {});
+  // The same in steps: start(), advance() until at_end(), finish(). After an error nothing more.
+  std::string start(TraceSink& sink, const Progress& progress = {});
+  std::string advance(std::uint64_t events, const Progress& progress = {});
+  bool at_end() const noexcept;
+  std::string finish();
   // The same in two steps, of these locations only (indices of TraceDefinitions::locations),
   // without markers: after the first it is known when they begin. The second is given when all begin.
   std::string open_events(const std::vector<std::uint32_t>& locations);
   std::uint64_t base_ticks() const noexcept;
   std::string run_opened(std::uint64_t base_ticks, TraceSink& sink,
                          const Progress& progress = {});
-  // Hands over only the events of these locations, location by location, without markers.
-  // Times are by each location's own clock, without the archive's clock offsets: ticks as recorded, nanoseconds since the location's first
+  // Hands over only the events of these locations, location by location, without markers. Times are by each
+  // location's own clock, without the archive's clock offsets: ticks as recorded, nanoseconds since the location's first
   // event handed over. Cost: kMarks looks at each event, but keeps only marks.
   std::string run_in_turn(const std::vector<std::uint32_t>& locations, EventChoice which,
                           TraceSink& sink);
   std::uint64_t events() const noexcept;
 
  private:
+  std::string begin_sink(std::uint64_t base_ticks, TraceSink& sink, const Progress& progress);
+
   struct State;
   std::unique_ptr<State> state_;
 };

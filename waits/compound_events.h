@@ -22,6 +22,7 @@ struct Call {
   Ticks leave = 0;
   std::uint32_t metric = kExecution;  // of its time
   Ticks left_over = 0;                // of its own time, what no pattern has explained yet
+  Ticks taken_more = 0;               // of that, what patterns of users have explained
   Ticks own = 0;                      // its time without the regions inside it
   bool multiple = false;              // MPI_Waitall, MPI_Waitany, MPI_Waitsome
   bool test = false;                  // MPI_Test and its like: it does not wait
@@ -31,6 +32,12 @@ struct Call {
   Ticks take(Ticks wanted) {
     const Ticks taken = std::min(wanted, left_over);
     left_over -= taken;
+    return taken;
+  }
+  // The same for patterns of users, of what Refrain's leave: theirs do not depend on it.
+  Ticks take_more(Ticks wanted) {
+    const Ticks taken = std::min(wanted, left_over - std::min(left_over, taken_more));
+    taken_more += taken;
     return taken;
   }
 };

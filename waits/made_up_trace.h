@@ -8,9 +8,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "waits/parallel/made_up_shares.h"
@@ -159,17 +161,20 @@ class MadeUpTrace {
   }
 
   // In the order of their times and locations; each location's events in the order of their making. Also by two readers,
-  // with the same result.
-  WaitAnalysis analyze() {
+  // with the same result. With more patterns by one alone; `error` of the result is that of the patterns.
+  WaitAnalysis analyze(std::vector<std::unique_ptr<Pattern>> more = {}) {
     std::ranges::stable_sort(events_, [](const auto& a, const auto& b) {
       return std::tie(a.ticks, a.location) < std::tie(b.ticks, b.location);
     });
-    PatternSet patterns(all_patterns());
+    const bool shared = more.empty();
+    PatternSet patterns(with_more(all_patterns(), std::move(more)));
     Replay replay(patterns);
     replay.begin(d);
     for (const reader::TraceEvent& event : events_) replay.event(event);
     replay.finish(0);
     WaitAnalysis alone = analysis_of(replay, patterns.tree());
+    alone.error = patterns.error();
+    if (!shared) return alone;
     const std::string differs = difference(alone, analyze_shared(d, events_, {}));
     if (!differs.empty()) throw std::logic_error("two readers differ: " + differs);
     return alone;

@@ -5,7 +5,7 @@
 // this analysis; nothing else of another process is looked at, so that they may as well be in different programs.
 // Messages are matched first in, first out by channel (communicator, source, destination, tag), receives in the order in
 // which they were posted. A receive waits for those posted before it, kMostPosted at most, as in
-// writer/convert/message_matcher.h.
+// reader/message_matcher.h.
 // Thread-safety: none. Units: ticks of the archive since its begin.
 // Memory: what is pending: open requests, messages in flight (kMostPending a channel), calls whose messages are.
 // Cost: O(1) a message, no allocation once pools have grown.

@@ -21,7 +21,8 @@ struct MetricInfo {
   std::string parent;  // its name; empty: none
   std::string title;
   std::string description;
-  std::string cause;  // what usually makes the program wait so; empty: it is no finding
+  std::string cause;     // what usually makes the program wait so; empty: it is no finding
+  bool of_user = false;  // of a pattern of a user: Refrain's metrics do not depend on it
 };
 
 // Metrics that sort time by the kind of region in which it passes. Patterns say which part of it was waiting.

@@ -71,6 +71,12 @@ class Adder {
       }
   }
 
+  // The metric itself, or of one of a user's pattern the one that it is a part of.
+  std::uint32_t refrains(std::uint32_t metric) const {
+    while (out_.tree.metrics[metric].of_user) metric = out_.tree.parents[metric];
+    return metric;
+  }
+
   // What is neither a wait nor idle. `overhead`: with OpenMP's thread management, ordered, and waits for locks, which are
   // no synchronisation points.
   Table active(bool overhead) const {
@@ -79,8 +85,9 @@ class Adder {
       if (metric != kSkipped && !within(metric, kExecution)) continue;
       const bool management = within(metric, kOmpManagement);
       const bool lock = within(metric, kOmpCritical) || within(metric, kOmpLockApi);
+      const std::uint32_t own = refrains(metric);
       const bool wait =
-          metric >= kBaseMetrics && !management && !out_.tree.metrics[metric].cause.empty();
+          own >= kBaseMetrics && !management && !out_.tree.metrics[own].cause.empty();
       if (wait && !(overhead && lock)) continue;
       if (!overhead && (management || within(metric, kOmpOrdered))) continue;
       for (std::size_t path = 0; path < out_.paths.size(); ++path) {

@@ -10,6 +10,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "waits/compound_events.h"
@@ -19,6 +20,7 @@
 namespace refrain::waits {
 
 enum class Compound : std::uint8_t {
+  kCall,
   kReceive,
   kLateSender,
   kWrongOrder,
@@ -41,13 +43,40 @@ enum class Compound : std::uint8_t {
 
 class PatternSet;
 
+// What a pattern may ask about the run, from begin() on.
+class RunView {
+ public:
+  struct Region {
+    const char* name = "";  // empty: the program
+    const char* file = "";
+    std::uint32_t line = 0;
+    const char* site = "";  // "file:line" of the call, where it is known
+  };
+  struct Location {
+    std::uint32_t process = kNone;
+    std::uint32_t thread = 0;
+    std::uint32_t rank = kNone;
+  };
+  virtual ~RunView() = default;
+  virtual double ticks_per_second() const = 0;
+  virtual std::uint32_t processes() const = 0;
+  virtual std::uint32_t locations() const = 0;
+  virtual bool location(std::uint32_t number, Location& to) const = 0;  // false: none such
+  virtual bool region(std::uint32_t process, std::uint32_t path, Region& to) const = 0;
+  virtual std::uint32_t parent(std::uint32_t process, std::uint32_t path) const = 0;
+};
+
 class Pattern {
  public:
   virtual ~Pattern() = default;
   virtual MetricInfo metric() const = 0;
   virtual std::vector<Compound> wants() const = 0;
 
+  virtual void begin(const RunView&) {}
+
   // Those that wants() names are called. Patterns that take time out of a call come in the order of the table.
+  // Any region that is left. What waits in it may be found later: nothing can be taken of it.
+  virtual void call(const Call&) {}
   virtual void receive(ReceiveCall&) {}
   virtual void late_sender(const LateSender&) {}
   virtual void wrong_order(const WrongOrder&) {}
@@ -72,6 +101,8 @@ class Pattern {
   void charge(std::uint32_t location, std::uint32_t path, Ticks ticks);
   void charge(const Call& call, Ticks ticks);
   PatternSet& others() { return *set_; }
+  // The analysis ends with this line; the first one counts.
+  void fail(const std::string& why);
 
  private:
   friend class PatternSet;
@@ -81,8 +112,8 @@ class Pattern {
 
 class PatternSet {
  public:
-  // Their metrics come after the base metrics; one whose parent is not known becomes a child of `time`. One without a
-  // parent is a view of its own, which charges time again that others have, and comes last.
+  // Their metrics come after the base metrics; error() says if one has a parent that is not known, or the name of another.
+  // One without a parent is a view of its own, which charges time again that others have, and comes last.
   explicit PatternSet(std::vector<std::unique_ptr<Pattern>> patterns);
   PatternSet(const PatternSet&) = delete;
   PatternSet& operator=(const PatternSet&) = delete;
@@ -92,6 +123,13 @@ class PatternSet {
   void charge_to(Severities& severities) { severities_ = &severities; }
   Severities& severities() { return *severities_; }
 
+  void begin(const RunView& run) {
+    for (const std::unique_ptr<Pattern>& pattern : patterns_) pattern->begin(run);
+  }
+  // One line: what is wrong with the metrics, or why a pattern has failed.
+  const std::string& error() const { return error_; }
+
+  void call(const Call& event) { notify<&Pattern::call>(Compound::kCall, event); }
   void receive(ReceiveCall& event) { notify<&Pattern::receive>(Compound::kReceive, event); }
   void late_sender(const LateSender& event) {
     notify<&Pattern::late_sender>(Compound::kLateSender, event);
@@ -148,7 +186,14 @@ class PatternSet {
   std::array<std::vector<Pattern*>, static_cast<std::size_t>(Compound::kCount)> lists_;
   MetricTree tree_;
   Severities* severities_ = nullptr;
+  std::string error_;
+
+  friend class Pattern;
 };
+
+inline void Pattern::fail(const std::string& why) {
+  if (set_->error_.empty()) set_->error_ = why;
+}
 
 inline void Pattern::charge(std::uint32_t location, std::uint32_t path, Ticks ticks) {
   set_->severities().add(location, path, number_, ticks);
@@ -161,5 +206,9 @@ inline void Pattern::charge(const Call& call, Ticks ticks) {
 
 // Those of Refrain, in the order of the table.
 std::vector<std::unique_ptr<Pattern>> all_patterns();
+// With others: parts of `time` before all views of their own, views at the end.
+std::vector<std::unique_ptr<Pattern>> with_more(
+    std::vector<std::unique_ptr<Pattern>> patterns,
+    std::vector<std::unique_ptr<Pattern>> more);
 
 }  // namespace refrain::waits

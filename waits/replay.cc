@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "waits/replay_view.h"
+
 namespace refrain::waits {
 namespace {
 
@@ -24,11 +26,13 @@ std::string Replay::begin(const reader::TraceDefinitions& definitions) {
     own_joint_ = std::make_unique<JointReplay>(state_, patterns_, folder_);
     joint_ = own_joint_.get();
   }
+  view_ = std::make_unique<ReplayView>(definitions, state_.processes);
+  patterns_.begin(*view_);
   recorder_.begin(state_.locations.size(), *joint_);
   tasks_ = std::make_unique<Tasks>(state_.locations.size());
   teams_ =
       std::make_unique<Teams>(state_.locations, state_.processes, patterns_, recorder_);
-  return {};
+  return patterns_.error();
 }
 
 void Replay::account(LocationState& at, std::uint32_t location, Ticks now) {
@@ -251,6 +255,7 @@ void Replay::pop(LocationState& at, std::uint32_t location, Ticks now) {
   }
   if (kind.special == RegionKind::Special::kBarrier)
     teams_->leave_barrier(call, kind.explicit_barrier);
+  patterns_.call(call);
 }
 
 void Replay::lock(LocationState& at, const TraceEvent& event, Ticks now) {
@@ -288,6 +293,7 @@ std::string Replay::finish(std::uint64_t) {
     while (!at.stack.empty()) pop(at, i, process.end);
   }
   joint_->all_left();
+  patterns_.finish();
   for (std::uint32_t i = 0; i < state_.locations.size(); ++i) {
     if (!state_.locations[i].begun) continue;
     joint_->begins(Part::kEnds, i);
@@ -302,7 +308,7 @@ std::string Replay::finish(std::uint64_t) {
   }
   for (std::uint32_t i = 0; i < state_.locations.size(); ++i)
     if (state_.locations[i].worker) idle_thread(i);
-  return {};
+  return patterns_.error();
 }
 
 // Its time outside of all regions, by where the primary thread was meanwhile: outside of parallel regions, or in one

@@ -37,7 +37,7 @@ class Replay final : public reader::TraceSink {
 
   std::string begin(const reader::TraceDefinitions& definitions) override;
   void event(const reader::TraceEvent& event) override;
-  std::string error() const override { return {}; }
+  std::string error() const override { return patterns_.error(); }
   std::string finish(std::uint64_t end_ns) override;
 
   // After finish().
@@ -62,6 +62,7 @@ class Replay final : public reader::TraceSink {
   Ticks base_ = 0;
   bool windows_ = false;  // there are some
   ReplayState state_;
+  std::unique_ptr<RunView> view_;
   std::unique_ptr<Teams> teams_;
   std::unique_ptr<Tasks> tasks_;
   Locks locks_;

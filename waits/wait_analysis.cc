@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "waits/path_metrics.h"
@@ -171,6 +172,15 @@ class Builder {
   std::vector<std::uint32_t> shown_;  // locations of the archive
 };
 
+// Patterns of others may have the name of a metric that is made at the end.
+void check_names(WaitAnalysis& analysis) {
+  std::set<std::string> names;
+  for (const MetricInfo& metric : analysis.tree.metrics)
+    if (!names.insert(metric.name).second)
+      analysis.error = "the pattern of the metric '" + metric.name +
+                       "' cannot be used: there is such a metric already";
+}
+
 }  // namespace
 
 WaitAnalysis::Row WaitAnalysis::inclusive(std::uint32_t metric, std::uint32_t path) const {
@@ -222,14 +232,16 @@ WaitAnalysis analyze_archive(const std::string& archive, const reader::Progress&
 }
 
 WaitAnalysis analyze_archive(const std::string& archive, const reader::Progress& progress,
-                             const Between& between) {
+                             const Between& between, const MorePatterns& more) {
   WaitAnalysis failed;
   reader::ArchiveStream stream;
   failed.error = stream.open(archive);
   if (!failed.error.empty()) return failed;
   failed.error = no_events(archive, stream.definitions());
   if (!failed.error.empty()) return failed;
-  PatternSet patterns(all_patterns());
+  PatternSet patterns(more ? with_more(all_patterns(), more()) : all_patterns());
+  failed.error = patterns.error();
+  if (!failed.error.empty()) return failed;
   Replay replay(patterns, folder_of(archive));
   const std::unique_ptr<reader::TraceSink> first = between ? between(replay) : nullptr;
   failed.error =
@@ -238,6 +250,7 @@ WaitAnalysis analyze_archive(const std::string& archive, const reader::Progress&
   WaitAnalysis result = analysis_of(replay, patterns.tree());
   result.events = stream.events();
   if (result.locations.empty()) result.error = "'" + archive + "' has no threads";
+  if (more) check_names(result);
   return result;
 }
 

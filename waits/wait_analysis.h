@@ -113,8 +113,10 @@ WaitAnalysis analyze_archive(const std::string& archive,
                              const reader::Progress& progress = {});
 // The same as if what the sink between them leaves out had not been written.
 using Between = std::function<std::unique_ptr<reader::TraceSink>(reader::TraceSink&)>;
+// Makes patterns besides all_patterns().
+using MorePatterns = std::function<std::vector<std::unique_ptr<Pattern>>()>;
 WaitAnalysis analyze_archive(const std::string& archive, const reader::Progress& progress,
-                             const Between& between);
+                             const Between& between, const MorePatterns& more = {});
 // Why there is nothing to analyse in it; empty: there is.
 std::string no_events(const std::string& archive,
                       const reader::TraceDefinitions& definitions);

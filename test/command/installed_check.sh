@@ -47,6 +47,20 @@ expected=""
 same "$refrain" run -o by_header -- ./own
 has by_header 'ENTER.*"one"'
 
+PYTHONPATH=$work/refrain/lib/python3/dist-packages /usr/bin/python3 -c '
+import refrain
+assert refrain.Archive("by_command").info()["threads"] == 2' || wrong "the Python module does not work"
+# shellcheck disable=SC2046
+g++ -shared -fPIC $(pkg-config --cflags refrain) -x c++ -o patterns.so - <<'CC' || wrong "refrain_patterns.h does not compile"
+#include <refrain_patterns.h>
+struct One : refrain::Pattern {
+  static refrain::Metric metric() { return {"one", "", "One", "", ""}; }
+  void finish() override { charge(0, 0, 1); }
+};
+REFRAIN_PATTERNS(One)
+CC
+"$refrain" analyze --patterns patterns.so --json by_command | grep -q '"one": ' || wrong "a pattern is not used"
+
 man -l "$work/refrain/share/man/man1/refrain.1" >"$work/page" 2>&1 || [ -z "$(command -v man)" ] || wrong "no manual page"
 
 "$here/tools/demo" "$work/demo" >"$work/log" 2>&1 || { cat "$work/log" >&2; wrong "tools/demo fails"; }

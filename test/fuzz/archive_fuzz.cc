@@ -9,6 +9,7 @@
 #include "analysis/archive_info.h"
 #include "analysis/event_summary.h"
 #include "analysis/trace_profile.h"
+#include "reader/trace_access.h"
 #include "test/fuzz/archive_files.h"
 #include "test/fuzz/fuzz.h"
 #include "test/support/files.h"
@@ -64,6 +65,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   fuzz::require(fuzz::one_line(profiled), "an error is one line", profiled);
   const std::string summarized = analysis::summarize_events(archive.string()).error;
   fuzz::require(fuzz::one_line(summarized), "an error is one line", summarized);
+  reader::TraceAccess access({.before = 8, .after = 8});
+  const std::string opened = access.open(archive.string());
+  fuzz::require(fuzz::one_line(opened), "an error is one line", opened);
+  while (const reader::StatefulEvent* event = access.next())
+    fuzz::require(access.open_regions(*event).size() ==
+                      (event->in_region ? event->region.depth + 1 : 0),
+                  "the stack of an event is as deep as it says");
+  fuzz::require(fuzz::one_line(access.error()), "an error is one line", access.error());
   const waits::WaitAnalysis waited = waits::analyze_archive(archive.string());
   fuzz::require(fuzz::one_line(waited.error), "an error is one line", waited.error);
   if (waited.error.empty()) {

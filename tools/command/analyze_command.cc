@@ -12,6 +12,7 @@
 #include "tools/command/progress_bar.h"
 #include "tools/command/terminal.h"
 #include "tools/command/whole_run.h"
+#include "waits/modules/pattern_modules.h"
 #include "waits/parallel/parallel_archive.h"
 #include "waits/parallel/shared_analysis.h"
 #include "waits/wait_analysis.h"
@@ -41,6 +42,10 @@ void AnalyzeCommand::add_options(CLI::App& app) {
          "--threads", threads_,
          "how many read and analyse; the result is the same; default: one for each core")
       ->check(CLI::Range(std::size_t{1}, std::size_t{4096}));
+  app.add_option("--patterns", modules_,
+                 "more patterns, of a shared object (docs/patterns.md); can be repeated")
+      ->type_name("FILE")
+      ->allow_extra_args(false);
   app.add_flag("--quiet", quiet_, "print no progress");
 }
 
@@ -59,6 +64,8 @@ int AnalyzeCommand::run() {
   if (const std::string wrong = Job::join(job, first); !wrong.empty())
     return first ? fail(wrong) : kWrongUse;
   if (job == nullptr) return run_first(nullptr);
+  // Patterns of users are not made for several readers: the first one works alone.
+  if (!modules_.empty()) return job->leave(first ? run_first(nullptr) : kDone);
   // The others print nothing, and end as the first one does.
   if (first) return job->leave(run_first(job.get()));
   waits::analyze_in_job(archive_, *job);
@@ -77,11 +84,18 @@ std::string AnalyzeCommand::wrong_use() const {
   return {};
 }
 
-waits::WaitAnalysis AnalyzeCommand::analyze(Job* job) const {
+waits::WaitAnalysis AnalyzeCommand::analyze(Job* job,
+                                            const waits::MorePatterns& more) const {
   ProgressBar bar("reading " + archive_, "events");
   reader::Progress progress;
   if (!quiet_)
     progress = [&bar](std::uint64_t done, std::uint64_t of) { bar.show(done, of); };
+  // Patterns of users are not made for several readers.
+  if (more) {
+    waits::WaitAnalysis analysis = waits::analyze_archive(archive_, progress, {}, more);
+    bar.remove();
+    return analysis;
+  }
   const std::size_t threads =
       threads_ != 0 ? threads_ : std::max(1U, std::thread::hardware_concurrency());
   waits::WaitAnalysis analysis =
@@ -98,10 +112,15 @@ int AnalyzeCommand::run_first(Job* job) {
     if (job != nullptr) waits::stop_readers(*job, job->size() - 1);
     return fail(wrong);
   }
-  waits::WaitAnalysis analysis = analyze(job);
+  waits::PatternModules modules;
+  for (const std::string& file : modules_)
+    if (wrong = modules.load(file); !wrong.empty()) return fail(wrong);
+  waits::MorePatterns more;
+  if (!modules.empty()) more = [&modules] { return modules.make(); };
+  waits::WaitAnalysis analysis = analyze(job, more);
   if (!analysis.error.empty()) return fail(analysis.error);
   if (limit_ != 0)
-    wrong = estimate_limited(archive_, limit_, analysis);
+    wrong = estimate_limited(archive_, limit_, analysis, more);
   else if (analysis.problems.gaps != 0)
     wrong = estimate_whole_run(archive_, analysis);
   return wrong.empty() ? print(analysis) : fail(wrong);

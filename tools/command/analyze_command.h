@@ -1,7 +1,9 @@
 // `refrain analyze ARCHIVE`: what made the program wait.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "tools/command/subcommand.h"
 #include "tools/job/job.h"
@@ -20,11 +22,12 @@ class AnalyzeCommand final : public Subcommand {
   std::string cube_file() const;
   int run_first(Job* job);
   std::string wrong_use() const;
-  waits::WaitAnalysis analyze(Job* job) const;
+  waits::WaitAnalysis analyze(Job* job, const waits::MorePatterns& more) const;
   int print(const waits::WaitAnalysis& analysis) const;
 
   std::string archive_;
-  std::string cube_file_;  // empty: beside the trace
+  std::vector<std::string> modules_;  // of patterns
+  std::string cube_file_;             // empty: beside the trace
   std::uint64_t limit_ = 0;
   std::size_t threads_ = 0;  // 0: one for each core
   bool no_cube_ = false;

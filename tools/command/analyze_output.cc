@@ -175,6 +175,10 @@ std::vector<std::string> remarks(const WaitAnalysis& analysis) {
             : "; of the whole run there are estimates and bounds"));
   if (!analysis.paths_error.empty())
     lines.push_back("Critical path and delay costs are not known: " + analysis.paths_error);
+  if (analysis.overcharged != 0)
+    lines.push_back(fmt::format(
+        "Patterns charged {} more than the metrics that contain theirs have: that was cut off",
+        time_text(analysis.seconds(static_cast<double>(analysis.overcharged)))));
   for (std::string& line : analysis.problems.lines(analysis.ticks_per_second))
     lines.push_back(std::move(line));
   return lines;

@@ -43,6 +43,27 @@ TEST_CASE("Analysis as text: the finding, its rank, its place, its cause; the me
   }
 }
 
+TEST_CASE("Analysis as text: a pattern that charges more than there is") {
+  class Greedy final : public Pattern {
+   public:
+    MetricInfo metric() const override {
+      return {"greedy", "mpi_point2point", "Greedy", "", ""};
+    }
+    std::vector<Compound> wants() const override { return {Compound::kReceive}; }
+    void receive(ReceiveCall& event) override { charge(event.call, 1000); }
+  };
+  MadeUpTrace trace(2);
+  trace.receive(1, 100, 460, 0);
+  trace.send(0, 50, 60, 1);
+  std::vector<std::unique_ptr<Pattern>> more;
+  more.push_back(std::make_unique<Greedy>());
+  const WaitAnalysis analysis = trace.analyze(std::move(more));
+  CHECK(analysis.total(analysis.tree.of("greedy")) == 360);
+  CHECK(text_of(analysis, {.width = 200, .all = true})
+            .find("Patterns charged 640 us more than the metrics that contain theirs") !=
+        std::string::npos);
+}
+
 TEST_CASE("Analysis as text: nothing found, and what is wrong with the archive") {
   MadeUpTrace trace(2);
   trace.region(0, 0, 100, rMain);

@@ -21,7 +21,7 @@ std::string estimate_whole_run(const std::string& archive, waits::WaitAnalysis& 
 }
 
 std::string estimate_limited(const std::string& archive, std::uint64_t limit,
-                             waits::WaitAnalysis& full) {
+                             waits::WaitAnalysis& full, const waits::MorePatterns& more) {
   analysis::PlanSink planner({.limit = limit});
   reader::ArchiveStream stream;
   std::string error = stream.open(archive);
@@ -31,10 +31,10 @@ std::string estimate_limited(const std::string& archive, std::uint64_t limit,
     return archive + ": it has no marks of iterations, so there are none to leave out" +
            " (Refrain marks the iterations of loops that it detects)";
   const analysis::SkipPlan plan = planner.take();
-  const waits::WaitAnalysis written =
-      waits::analyze_archive(archive, {}, [&](reader::TraceSink& sink) {
-        return std::make_unique<analysis::SkippingSink>(plan, sink);
-      });
+  const waits::Between skipping = [&](reader::TraceSink& sink) {
+    return std::make_unique<analysis::SkippingSink>(plan, sink);
+  };
+  const waits::WaitAnalysis written = waits::analyze_archive(archive, {}, skipping, more);
   if (!written.error.empty()) return written.error;
   full.estimates = waits::estimate_waits(written, waits::calls_of(written, full));
   return {};

@@ -14,8 +14,10 @@ namespace refrain::tools {
 
 // Sets `written.estimates`, if the archive has summaries.
 std::string estimate_whole_run(const std::string& archive, waits::WaitAnalysis& written);
-// Sets `full.estimates` to what they would be, had the iterations after the first `limit` not been written.
+// Sets `full.estimates` to what they would be, had the iterations after the first `limit` not been written. `more`: the patterns
+// with which `full` was made.
 std::string estimate_limited(const std::string& archive, std::uint64_t limit,
-                             waits::WaitAnalysis& full);
+                             waits::WaitAnalysis& full,
+                             const waits::MorePatterns& more = {});
 
 }  // namespace refrain::tools

@@ -48,8 +48,8 @@ std::string ChromeSink::begin(const reader::TraceDefinitions& definitions) {
                           region.line);
     places_.push_back(place + "}");
   }
-  messages_ = std::make_unique<MessageMatcher>(
-      definitions, [this](const MatchedMessage& found) { message(found); });
+  messages_ = std::make_unique<reader::MessageMatcher>(
+      definitions, [this](const reader::MatchedMessage& found) { message(found); });
   file_.text(
       fmt::format("{{\"displayTimeUnit\":\"ns\",\"otherData\":{{\"creator\":{},"
                   "\"machine\":{}}},\"traceEvents\":[\n",
@@ -199,9 +199,9 @@ void ChromeSink::on_off(const reader::TraceEvent& event, Location& location, boo
 
 // The end of an arrow lies inside the call in which the message arrived: at the end of the
 // call it would lie after it.
-void ChromeSink::message(const MatchedMessage& message) {
+void ChromeSink::message(const reader::MatchedMessage& message) {
   ++message_;
-  const auto end = [&](char phase, const MessageSide& side, std::uint64_t ns) {
+  const auto end = [&](char phase, const reader::MessageSide& side, std::uint64_t ns) {
     open(phase, locations_[side.location], ns);
     if (phase == 'f') file_.text(",\"bp\":\"e\"");
     file_.text(",\"id\":");

@@ -20,8 +20,8 @@
 #include <string>
 #include <vector>
 
+#include "reader/message_matcher.h"
 #include "reader/trace_sink.h"
-#include "writer/convert/message_matcher.h"
 #include "writer/convert/text_file.h"
 
 namespace refrain::convert {
@@ -60,7 +60,7 @@ class ChromeSink final : public reader::TraceSink {
   void leave(const reader::TraceEvent& event, Location& location);
   void end_iteration(std::uint32_t index, Location& location, std::uint64_t ns);
   void on_off(const reader::TraceEvent& event, Location& location, bool on);
-  void message(const MatchedMessage& message);
+  void message(const reader::MatchedMessage& message);
   void parameter(const reader::TraceEvent& event, Location& location);
   void metric(const reader::TraceEvent& event, const Location& location);
   void marker(const reader::MarkerInfo& marker);
@@ -72,7 +72,7 @@ class ChromeSink final : public reader::TraceSink {
   std::vector<Location> locations_;
   std::vector<std::string> regions_;  // "name":...,"cat":...
   std::vector<std::string> places_;   // ,"args":{...}
-  std::unique_ptr<MessageMatcher> messages_;
+  std::unique_ptr<reader::MessageMatcher> messages_;
   std::uint64_t message_ = 0;
   std::uint64_t not_nested_ = 0;
   std::vector<std::string> notes_;

@@ -59,12 +59,13 @@ std::string ParaverSink::begin(const reader::TraceDefinitions& definitions) {
     if (location.thread == 0 || location.name == "Master thread")
       locations_[i].base = kRunning;
   }
-  messages_ = std::make_unique<MessageMatcher>(
-      definitions, [this](const MatchedMessage& message) { communication(message); });
+  messages_ = std::make_unique<reader::MessageMatcher>(
+      definitions,
+      [this](const reader::MatchedMessage& message) { communication(message); });
   return {};
 }
 
-void ParaverSink::communication(const MatchedMessage& m) {
+void ParaverSink::communication(const reader::MatchedMessage& m) {
   records_.communication({m.send.posted_ns, m.send.done_ns, m.receive.posted_ns,
                           m.receive.done_ns, m.bytes, m.send.location, m.receive.location,
                           m.tag});

@@ -23,8 +23,8 @@
 #include <string>
 #include <vector>
 
+#include "reader/message_matcher.h"
 #include "reader/trace_sink.h"
-#include "writer/convert/message_matcher.h"
 #include "writer/convert/paraver_labels.h"
 #include "writer/convert/paraver_records.h"
 #include "writer/convert/paraver_regions.h"
@@ -85,7 +85,7 @@ class ParaverSink final : public reader::TraceSink {
   void metric(const reader::TraceEvent& event, Location& location);
   void on_off(const reader::TraceEvent& event, Location& location);
   void update_state(std::uint32_t index, Location& location, std::uint64_t ns);
-  void communication(const MatchedMessage& message);
+  void communication(const reader::MatchedMessage& message);
   std::string header(std::uint64_t end_ns) const;
 
   std::string path_;
@@ -97,7 +97,7 @@ class ParaverSink final : public reader::TraceSink {
   std::vector<std::uint32_t> metric_types_;
   std::vector<Location> locations_;
   std::vector<bool> ended_;  // processes whose end was reported
-  std::unique_ptr<MessageMatcher> messages_;
+  std::unique_ptr<reader::MessageMatcher> messages_;
   std::vector<std::string> notes_;
   Share share_;
 };

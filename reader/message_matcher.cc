@@ -1,9 +1,9 @@
-#include "writer/convert/message_matcher.h"
+#include "reader/message_matcher.h"
 
 #include <algorithm>
 #include <utility>
 
-namespace refrain::convert {
+namespace refrain::reader {
 namespace {
 
 constexpr std::uint64_t kRunning = ~std::uint64_t{0};  // the call has not returned
@@ -17,18 +17,17 @@ std::size_t MessageMatcher::Hash::operator()(const Channel& c) const noexcept {
   return hash ^ hash >> 32;
 }
 
-MessageMatcher::MessageMatcher(const reader::TraceDefinitions& definitions, Found found)
+MessageMatcher::MessageMatcher(const TraceDefinitions& definitions, Found found)
     : definitions_(definitions),
       found_(std::move(found)),
       open_sends_(definitions.locations.size()),
       processes_(definitions.processes.size()),
       requests_(definitions.locations.size()) {}
 
-bool MessageMatcher::channel_of(const reader::TraceEvent& event, bool is_send,
-                                Channel& channel) {
+bool MessageMatcher::channel_of(const TraceEvent& event, bool is_send, Channel& channel) {
   const std::uint32_t self = definitions_.locations[event.location].process;
   const std::uint32_t peer = definitions_.process_of(event.ref, event.peer, self);
-  if (peer == reader::kNone) {
+  if (peer == kNone) {
     ++unknown_;
     return false;
   }
@@ -36,10 +35,10 @@ bool MessageMatcher::channel_of(const reader::TraceEvent& event, bool is_send,
   return true;
 }
 
-void MessageMatcher::send(const reader::TraceEvent& event) {
+void MessageMatcher::send(const TraceEvent& event, std::uint64_t number) {
   Channel channel{};
   if (!channel_of(event, true, channel)) return;
-  match(channel, true, {event.location, event.ns, kRunning}, event.bytes);
+  match(channel, true, {event.location, event.ns, kRunning, number}, event.bytes);
 }
 
 void MessageMatcher::send_call_left(std::uint32_t location, std::uint64_t ns) {
@@ -61,30 +60,32 @@ MessageMatcher::Posted* MessageMatcher::find_posted(std::uint32_t location,
   return number < process.first ? nullptr : &process.posted[number - process.first];
 }
 
-void MessageMatcher::receive_posted(const reader::TraceEvent& event) {
+void MessageMatcher::receive_posted(const TraceEvent& event) {
   Process& process = processes_[definitions_.locations[event.location].process];
   cancelled(event);  // one with the same number that never ended
   requests_[event.location][event.request] = process.first + process.posted.size();
-  process.posted.emplace_back().side = {event.location, event.ns, event.ns};
+  process.posted.emplace_back().side = {event.location, event.ns, event.ns, 0};
 }
 
-void MessageMatcher::cancelled(const reader::TraceEvent& event) {
+void MessageMatcher::cancelled(const TraceEvent& event) {
   Posted* posted = find_posted(event.location, event.request);
   if (posted == nullptr) return;
   posted->open = false;
   release(processes_[definitions_.locations[event.location].process], kMostPosted);
 }
 
-void MessageMatcher::receive(const reader::TraceEvent& event, std::uint64_t call_begin_ns) {
+void MessageMatcher::receive(const TraceEvent& event, std::uint64_t call_begin_ns,
+                             std::uint64_t number) {
   Process& process = processes_[definitions_.locations[event.location].process];
   Posted* posted = nullptr;
-  if (event.kind == reader::EventKind::kMpiIrecv)
+  if (event.kind == EventKind::kMpiIrecv)
     posted = find_posted(event.location, event.request);
   if (posted == nullptr) {
     posted = &process.posted.emplace_back();
-    posted->side = {event.location, std::min(call_begin_ns, event.ns), event.ns};
+    posted->side = {event.location, std::min(call_begin_ns, event.ns), event.ns, 0};
   }
   posted->side.done_ns = event.ns;
+  posted->side.number = number;
   posted->bytes = event.bytes;
   posted->known = channel_of(event, false, posted->channel);
   posted->open = false;
@@ -108,13 +109,13 @@ void MessageMatcher::flush() {
 
 std::uint32_t MessageMatcher::keep(const MessageSide& side, std::uint64_t bytes) {
   std::uint32_t at = free_;
-  if (at == reader::kNone) {
+  if (at == kNone) {
     at = static_cast<std::uint32_t>(pool_.size());
     pool_.emplace_back();
   } else {
     free_ = pool_[at].next;
   }
-  pool_[at] = {side, bytes, next_number_++, reader::kNone};
+  pool_[at] = {side, bytes, next_number_++, kNone};
   return at;
 }
 
@@ -125,7 +126,7 @@ void MessageMatcher::match(const Channel& channel, bool is_send, const MessageSi
   if (found == queues_.end() || found->second.of_sends == is_send) {
     const std::uint32_t at = keep(side, bytes);
     Queue& queue = found == queues_.end() ? queues_[channel] : found->second;
-    if (queue.first == reader::kNone)
+    if (queue.first == kNone)
       queue = {at, at, is_send};
     else
       pool_[std::exchange(queue.last, at)].next = at;
@@ -140,7 +141,7 @@ void MessageMatcher::match(const Channel& channel, bool is_send, const MessageSi
   pool_[at].number = 0;
   pool_[at].next = free_;
   free_ = at;
-  if (queue.first == reader::kNone) queues_.erase(found);
+  if (queue.first == kNone) queues_.erase(found);
   --(is_send ? unmatched_receives_ : unmatched_sends_);
   MatchedMessage message;
   message.send = is_send ? side : waiting.side;
@@ -153,4 +154,4 @@ void MessageMatcher::match(const Channel& channel, bool is_send, const MessageSi
   found_(message);
 }
 
-}  // namespace refrain::convert
+}  // namespace refrain::reader

@@ -2,7 +2,7 @@
 // destination, communicator, tag), as MPI delivers: in the order in which sends and
 // receives were posted, whatever the order in which receives complete.
 //
-// Place in the flow: ARCHITECTURE.md, step 9, used by the sinks that draw messages.
+// Place in the flow: ARCHITECTURE.md, step 9, used by the sinks that draw messages and by event_window.h.
 // Shapes: events in the order of their times; the receive may come before the send
 // (clocks). Units: nanoseconds.
 // Times: a send is posted, and done when its call returns or the message arrives, whichever
@@ -22,12 +22,14 @@
 
 #include "reader/trace_definitions.h"
 
-namespace refrain::convert {
+namespace refrain::reader {
 
 struct MessageSide {
   std::uint32_t location = 0;
   std::uint64_t posted_ns = 0;
   std::uint64_t done_ns = 0;
+  std::uint64_t number =
+      0;  // of the event that sends or completes, as the caller counts them
 };
 
 struct MatchedMessage {
@@ -41,15 +43,17 @@ class MessageMatcher {
   static constexpr std::size_t kMostPosted = 4096;
 
   using Found = std::function<void(const MatchedMessage&)>;
-  MessageMatcher(const reader::TraceDefinitions& definitions, Found found);
+  MessageMatcher(const TraceDefinitions& definitions, Found found);
 
-  void send(const reader::TraceEvent& event);  // kMpiSend or kMpiIsend
+  // kMpiSend or kMpiIsend
+  void send(const TraceEvent& event, std::uint64_t number = 0);
   // The call in which a location's latest sends were made returns.
   void send_call_left(std::uint32_t location, std::uint64_t ns);
-  void receive_posted(const reader::TraceEvent& event);  // kMpiIrecvRequest
-  void cancelled(const reader::TraceEvent& event);
+  void receive_posted(const TraceEvent& event);  // kMpiIrecvRequest
+  void cancelled(const TraceEvent& event);
   // kMpiRecv or kMpiIrecv; `call_begin_ns`: of the blocking call.
-  void receive(const reader::TraceEvent& event, std::uint64_t call_begin_ns);
+  void receive(const TraceEvent& event, std::uint64_t call_begin_ns,
+               std::uint64_t number = 0);
   // At the end: receives wait no longer.
   void flush();
 
@@ -69,10 +73,10 @@ class MessageMatcher {
     MessageSide side;
     std::uint64_t bytes = 0;
     std::uint64_t number = 0;  // 0: free
-    std::uint32_t next = reader::kNone;
+    std::uint32_t next = kNone;
   };
   struct Queue {
-    std::uint32_t first = reader::kNone, last = reader::kNone;
+    std::uint32_t first = kNone, last = kNone;
     bool of_sends = true;
   };
   struct OpenSend {
@@ -91,18 +95,18 @@ class MessageMatcher {
     std::uint64_t first = 0;  // number of posted.front()
   };
 
-  bool channel_of(const reader::TraceEvent& event, bool is_send, Channel& channel);
+  bool channel_of(const TraceEvent& event, bool is_send, Channel& channel);
   Posted* find_posted(std::uint32_t location, std::uint64_t request);
   void release(Process& process, std::size_t most);
   void match(const Channel& channel, bool is_send, const MessageSide& side,
              std::uint64_t bytes);
   std::uint32_t keep(const MessageSide& side, std::uint64_t bytes);
 
-  const reader::TraceDefinitions& definitions_;
+  const TraceDefinitions& definitions_;
   Found found_;
   std::unordered_map<Channel, Queue, Hash> queues_;  // without empty ones
   std::vector<Waiting> pool_;
-  std::uint32_t free_ = reader::kNone;
+  std::uint32_t free_ = kNone;
   std::vector<std::vector<OpenSend>> open_sends_;  // by location, of the running call
   std::vector<Process> processes_;
   std::vector<std::unordered_map<std::uint64_t, std::uint64_t>> requests_;  // by location
@@ -110,4 +114,4 @@ class MessageMatcher {
   std::uint64_t unmatched_sends_ = 0, unmatched_receives_ = 0, unknown_ = 0;
 };
 
-}  // namespace refrain::convert
+}  // namespace refrain::reader

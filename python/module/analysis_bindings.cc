@@ -1,0 +1,96 @@
+// The search for wait states, with patterns of Python and of shared objects.
+#include <pybind11/stl.h>
+
+#include <exception>
+
+#include "python/module/experiment_bindings.h"
+#include "python/module/python_pattern.h"
+#include "python/module/reading.h"
+#include "tools/command/analyze_output.h"
+#include "tools/command/whole_run.h"
+#include "waits/modules/pattern_modules.h"
+#include "waits/wait_analysis.h"
+#include "waits/wait_experiment.h"
+
+namespace refrain::python {
+namespace {
+
+struct PyAnalysis {
+  waits::WaitAnalysis analysis;
+};
+
+std::shared_ptr<PyAnalysis> analyze(
+    const std::string& archive, const std::vector<std::shared_ptr<PythonPattern>>& patterns,
+    const std::vector<std::string>& modules) {
+  waits::PatternModules loaded;
+  for (const std::string& file : modules) require(loaded.load(file));
+  waits::MorePatterns more;
+  if (!loaded.empty() || !patterns.empty())
+    more = [&] {
+      std::vector<std::unique_ptr<waits::Pattern>> made = loaded.make();
+      for (const std::shared_ptr<PythonPattern>& each : patterns)
+        made.push_back(each->make());
+      return made;
+    };
+  auto result = std::make_shared<PyAnalysis>();
+  reading([&] {
+    result->analysis = waits::analyze_archive(archive, {}, {}, more);
+    if (result->analysis.error.empty() && result->analysis.problems.gaps != 0)
+      result->analysis.error = tools::estimate_whole_run(archive, result->analysis);
+  });
+  // What a pattern has raised, as it was raised.
+  for (const std::shared_ptr<PythonPattern>& each : patterns) each->raise();
+  require(result->analysis.error);
+  return result;
+}
+
+// Seconds by call path and location.
+py::array values(const PyAnalysis& self, std::uint32_t metric, bool with_children) {
+  const waits::WaitAnalysis& from = self.analysis;
+  if (metric >= from.tree.metrics.size()) throw py::index_error("there is no such metric");
+  const std::size_t width = from.locations.size();
+  std::vector<double> out(from.paths.size() * width);
+  for (std::uint32_t path = 0; path < from.paths.size(); ++path) {
+    const waits::WaitAnalysis::Row row =
+        with_children ? from.inclusive(metric, path) : from.values[metric][path];
+    for (std::size_t at = 0; at < row.size(); ++at)
+      out[path * width + at] = from.seconds(static_cast<double>(row[at]));
+  }
+  return array_of(std::move(out), {static_cast<py::ssize_t>(from.paths.size()),
+                                   static_cast<py::ssize_t>(width)});
+}
+
+py::list parents(const PyAnalysis& self) {
+  py::list out;
+  for (const waits::WaitAnalysis::Path& path : self.analysis.paths)
+    out.append(number(path.parent));
+  return out;
+}
+
+}  // namespace
+
+void bind_analysis(py::module_& module) {
+  py::class_<PyAnalysis, std::shared_ptr<PyAnalysis>>(module, "Analysis")
+      .def("json",
+           [](const PyAnalysis& self) { return text(tools::analysis_json(self.analysis)); })
+      .def(
+          "screen",
+          [](const PyAnalysis& self, std::size_t width, bool all) {
+            py::list lines;
+            for (const std::string& line :
+                 tools::analysis_screen(self.analysis, {.width = width, .all = all}))
+              lines.append(text(line));
+            return lines;
+          },
+          py::arg("width"), py::arg("all"))
+      .def("values", values, py::arg("metric"), py::arg("with_children"))
+      .def_property_readonly("parents", parents)
+      .def("experiment", [](const PyAnalysis& self) {
+        return std::make_shared<PyExperiment>(
+            PyExperiment{waits::experiment_of(self.analysis), {}});
+      });
+  module.def("analyze", analyze, py::arg("archive"), py::arg("patterns"),
+             py::arg("modules"));
+}
+
+}  // namespace refrain::python
