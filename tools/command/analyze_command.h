@@ -26,7 +26,7 @@ class AnalyzeCommand final : public Subcommand {
   std::string archive_;
   std::string cube_file_;  // empty: beside the trace
   std::uint64_t limit_ = 0;
-  std::size_t threads_ = 0;  // 0: one for each core
+  std::size_t threads_ = 0;  // 0: one for each core, up to a number
   bool no_cube_ = false;
   bool overwrite_ = false;
   bool json_ = false;
