@@ -1,7 +1,7 @@
 // The messages of one process: its sends and receives, and which calls they complete in.
 //
 // Place in the flow: private to waits/. What the other side of a message needs is a letter: the sender says when its call
-// began, the receiver answers when its receive was posted. point_to_point.h delivers letters between the processes of
+// began, the receiver answers when its receive was posted. joint_replay.h delivers letters between the processes of
 // this analysis; nothing else of another process is looked at, so that they may as well be in different programs.
 // Messages are matched first in, first out by channel (communicator, source, destination, tag), receives in the order in
 // which they were posted. A receive waits for those posted before it, kMostPosted at most, as in

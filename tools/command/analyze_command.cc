@@ -40,7 +40,7 @@ void AnalyzeCommand::add_options(CLI::App& app) {
       ->excludes(cube);
   app.add_option(
          "--threads", threads_,
-         "how many read and analyse; the result is the same; default: one for each core")
+         "how many read and analyse; the result is the same; default: one for each core, at most 4")
       ->check(CLI::Range(std::size_t{1}, std::size_t{4096}));
   app.add_option("--patterns", modules_,
                  "more patterns, of a shared object (docs/patterns.md); can be repeated")
@@ -57,6 +57,13 @@ std::string AnalyzeCommand::cube_file() const {
       std::filesystem::is_directory(path, error) ? path : path.parent_path();
   return folder / waits::kAnalysisName;
 }
+
+namespace {
+
+// Threads, where the user does not say: more bring little, and each has its own definitions of the archive.
+constexpr unsigned kMost = 4;
+
+}  // namespace
 
 int AnalyzeCommand::run() {
   std::unique_ptr<Job> job;
@@ -97,7 +104,7 @@ waits::WaitAnalysis AnalyzeCommand::analyze(Job* job,
     return analysis;
   }
   const std::size_t threads =
-      threads_ != 0 ? threads_ : std::max(1U, std::thread::hardware_concurrency());
+      threads_ != 0 ? threads_ : std::clamp(std::thread::hardware_concurrency(), 1U, kMost);
   waits::WaitAnalysis analysis =
       job != nullptr ? waits::analyze_in_job(archive_, *job, progress)
                      : waits::analyze_in_threads(archive_, threads, progress);

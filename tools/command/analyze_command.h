@@ -29,7 +29,7 @@ class AnalyzeCommand final : public Subcommand {
   std::vector<std::string> modules_;  // of patterns
   std::string cube_file_;             // empty: beside the trace
   std::uint64_t limit_ = 0;
-  std::size_t threads_ = 0;  // 0: one for each core
+  std::size_t threads_ = 0;  // 0: one for each core, up to a number
   bool no_cube_ = false;
   bool overwrite_ = false;
   bool json_ = false;

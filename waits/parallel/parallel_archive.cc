@@ -38,7 +38,6 @@ WaitAnalysis analyze_in_threads(const std::string& archive, std::size_t threads,
     try {
       running.emplace_back(read, rank);
     } catch (const std::system_error&) {
-      // Its share is read by this thread then, which must not wait for it: so by none of them.
       failed.error = "threads cannot be started; --threads 1 needs none";
       break;
     }

@@ -5,17 +5,15 @@
 namespace refrain::waits::paths {
 namespace {
 
+void add(TimeSum& sum, const std::vector<PathTime>& times) {
+  for (const PathTime& each : times) sum.add(each.path, each.ticks);
+}
+
 // In the order of paths, once each.
-void merge(std::vector<PathTime>& into, const std::vector<PathTime>& from) {
-  into.insert(into.end(), from.begin(), from.end());
-  std::ranges::sort(into, {}, &PathTime::path);
-  std::size_t kept = 0;
-  for (const PathTime& each : into)
-    if (kept != 0 && into[kept - 1].path == each.path)
-      into[kept - 1].ticks += each.ticks;
-    else
-      into[kept++] = each;
-  into.resize(kept);
+void take(TimeSum& sum, std::vector<PathTime>& out) {
+  out.clear();
+  sum.drain([&](std::uint32_t path, Ticks ticks) { out.push_back({path, ticks}); });
+  std::ranges::sort(out, {}, &PathTime::path);
 }
 
 }  // namespace
@@ -23,8 +21,12 @@ void merge(std::vector<PathTime>& into, const std::vector<PathTime>& from) {
 void History::point(Ticks time, const std::vector<PathTime>& times) {
   if (points_.size() >= limit_) shorten();
   Point& point = points_.emplace_back();
+  if (!spare_.empty()) {
+    point.times = std::move(spare_.back());
+    spare_.pop_back();
+  }
   point.time = points_.size() > 1 ? std::max(time, points_[points_.size() - 2].time) : time;
-  point.times = times;
+  point.times.assign(times.begin(), times.end());
 }
 
 void History::left(Ticks time, std::uint32_t path, Ticks leave) {
@@ -89,13 +91,24 @@ Ticks History::between(Ticks from, Ticks to, TimeSum& active) const {
 void History::shorten() {
   const std::size_t last = points_.size() - kKept;
   std::size_t kept = 0;
+  TimeSum times, waits;
+  bool left_out = false;
   for (std::size_t i = 0; i < points_.size(); ++i) {
     Point& point = points_[i];
-    if (i < last && point.uses == 0) {
-      Point& next = points_[i + 1];
-      merge(next.times, point.times);
-      merge(next.waits, point.waits);
+    const bool leave_out = i < last && point.uses == 0;
+    if (leave_out || left_out) {
+      add(times, point.times);
+      add(waits, point.waits);
+    }
+    if (leave_out) {
+      left_out = true;
+      spare_.push_back(std::move(point.times));
       continue;
+    }
+    if (left_out) {
+      take(times, point.times);
+      take(waits, point.waits);
+      left_out = false;
     }
     if (kept != i) points_[kept] = std::move(point);
     ++kept;

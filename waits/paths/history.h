@@ -83,6 +83,7 @@ class History {
   void shorten();
 
   std::vector<Point> points_;
+  std::vector<std::vector<PathTime>> spare_;  // of points that were left out
   std::size_t limit_ = 2 * kKept;
 };
 

@@ -69,11 +69,11 @@ TEST_CASE("Records: are read as they were written") {
             .since = 20,
             .waited = 1,
             .excess = {{1, 2}}};
-  std::string bytes;
+  std::string room;
   RecordType type{};
   Segment segment_read;
   Wait wait_read;
-  encode(segment, bytes);
+  const std::string bytes(encode(segment, room));
   REQUIRE(decode(bytes, type, segment_read, wait_read));
   CHECK(type == RecordType::kSegment);
   CHECK(segment_read.last);
@@ -82,10 +82,9 @@ TEST_CASE("Records: are read as they were written") {
   REQUIRE(segment_read.times.size() == 2);
   CHECK(segment_read.times[1].path == 70000);
   CHECK(segment_read.times[1].ticks == 1ULL << 50);
-  bytes.pop_back();
-  CHECK(!decode(bytes, type, segment_read, wait_read));
-  encode(wait, bytes);
-  REQUIRE(decode(bytes, type, segment_read, wait_read));
+  CHECK(!decode(std::string_view(bytes).substr(0, bytes.size() - 1), type, segment_read,
+                wait_read));
+  REQUIRE(decode(encode(wait, room), type, segment_read, wait_read));
   CHECK(type == RecordType::kWait);
   CHECK(wait_read.kind == WaitKind::kFork);
   CHECK(wait_read.location == kNone);

@@ -3,18 +3,34 @@
 namespace refrain::waits::paths {
 namespace {
 
-void put(std::string& out, std::uint64_t value) {
-  for (; value >= 0x80; value >>= 7) out.push_back(static_cast<char>(value | 0x80));
-  out.push_back(static_cast<char>(value));
-}
+constexpr std::size_t kMostBytes = 10;  // of a number
 
-void put(std::string& out, const std::vector<PathTime>& times) {
-  put(out, times.size());
-  for (const PathTime& each : times) {
-    put(out, each.path);
-    put(out, each.ticks);
+// Numbers one after the other, in room for all of them.
+class Target {
+ public:
+  Target(std::string& out, std::size_t numbers) : out_(out) {
+    if (out.size() < kMostBytes * numbers) out.resize(kMostBytes * numbers);
+    at_ = out.data();
   }
-}
+  void put(std::uint64_t value) {
+    for (; value >= 0x80; value >>= 7) *at_++ = static_cast<char>(value | 0x80);
+    *at_++ = static_cast<char>(value);
+  }
+  void put(const std::vector<PathTime>& times) {
+    put(times.size());
+    for (const PathTime& each : times) {
+      put(each.path);
+      put(each.ticks);
+    }
+  }
+  std::string_view bytes() const {
+    return {out_.data(), static_cast<std::size_t>(at_ - out_.data())};
+  }
+
+ private:
+  std::string& out_;
+  char* at_;
+};
 
 class Source {
  public:
@@ -58,27 +74,29 @@ Ticks share_of(Ticks ticks, Ticks part, Ticks whole) {
   return static_cast<Ticks>(static_cast<Wide>(ticks) * part / whole);
 }
 
-void encode(const Segment& segment, std::string& out) {
-  out.clear();
-  put(out, segment.last ? kLast : 0);
-  put(out, segment.location);
-  put(out, segment.begin);
-  put(out, segment.end - segment.begin);
-  put(out, segment.times);
+std::string_view encode(const Segment& segment, std::string& room) {
+  Target out(room, 5 + 2 * segment.times.size());
+  out.put(segment.last ? kLast : 0);
+  out.put(segment.location);
+  out.put(segment.begin);
+  out.put(segment.end - segment.begin);
+  out.put(segment.times);
+  return out.bytes();
 }
 
-void encode(const Wait& wait, std::string& out) {
-  out.clear();
-  put(out, kFirstWait + static_cast<std::uint64_t>(wait.kind));
-  put(out, wait.location);
-  put(out, wait.path);
-  put(out, wait.enter);
-  put(out, wait.ticks);
-  put(out, wait.until);
-  put(out, wait.causer);
-  put(out, wait.since);
-  put(out, wait.waited);
-  put(out, wait.excess);
+std::string_view encode(const Wait& wait, std::string& room) {
+  Target out(room, 10 + 2 * wait.excess.size());
+  out.put(kFirstWait + static_cast<std::uint64_t>(wait.kind));
+  out.put(wait.location);
+  out.put(wait.path);
+  out.put(wait.enter);
+  out.put(wait.ticks);
+  out.put(wait.until);
+  out.put(wait.causer);
+  out.put(wait.since);
+  out.put(wait.waited);
+  out.put(wait.excess);
+  return out.bytes();
 }
 
 bool decode(std::string_view record, RecordType& type, Segment& segment, Wait& wait) {

@@ -65,8 +65,9 @@ struct Wait {
 // `ticks` in proportion to part / whole, rounded down.
 Ticks share_of(Ticks ticks, Ticks part, Ticks whole);
 
-void encode(const Segment& segment, std::string& out);
-void encode(const Wait& wait, std::string& out);
+// In `room`, which grows as needed; valid until it is used again.
+std::string_view encode(const Segment& segment, std::string& room);
+std::string_view encode(const Wait& wait, std::string& room);
 
 // Which of them it is; the other one is left as it was. False: neither, which only happens to a damaged file.
 enum class RecordType : std::uint8_t { kSegment, kWait };

@@ -6,8 +6,7 @@ namespace refrain::waits::paths {
 
 void WaitLog::segment(const Segment& segment) {
   delays_.point(segment.location, segment.end, segment.times);
-  encode(segment, bytes_);
-  file_.append(bytes_);
+  file_.append(encode(segment, room_));
 }
 
 void WaitLog::forked(std::uint32_t location, std::uint32_t path, Ticks time,
@@ -35,10 +34,7 @@ void WaitLog::forked_master(std::uint32_t location, std::uint32_t path, Ticks ti
   delays_.begins(location, time, first);
 }
 
-void WaitLog::write_wait() {
-  encode(wait_, bytes_);
-  file_.append(bytes_);
-}
+void WaitLog::write_wait() { file_.append(encode(wait_, room_)); }
 
 void WaitLog::fork(std::uint32_t location, Ticks time, std::uint64_t threads) {
   delays_.team(location, time);

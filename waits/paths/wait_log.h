@@ -55,7 +55,7 @@ class WaitLog final : public Notes {
   std::size_t locations_;
   Delays delays_;
   Wait wait_;
-  std::string bytes_;
+  std::string room_;
 };
 
 }  // namespace refrain::waits::paths
