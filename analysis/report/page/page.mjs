@@ -4,7 +4,7 @@
 import { dataOfDocument } from './data.mjs';
 import { announce, button, choice, copyWhole, el, empty, name, replace } from './elements.mjs';
 import { count, dateText, digits, plural, shortCommand, time } from './quantities.mjs';
-import { hashOf, parseHash, Selection } from './selection.mjs';
+import { hashOf, nothingChosen, parseHash, Selection } from './selection.mjs';
 import { kViews } from './views.mjs';
 
 const byId = (id) => document.getElementById(id);
@@ -90,6 +90,7 @@ class Page {
   // What is chosen changes on all views that have been made.
   async changed(patch, from) {
     this.#filter();
+    if (!this.current) return;
     const hash = hashOf(this.current, { ...this.selection.state, run: this.run === 'a' ? null : this.run });
     history.replaceState(null, '', hash);
     const entry = this.made.get(`${this.run}/${this.current}`);
@@ -190,7 +191,7 @@ class Page {
     const { view, selection } = parseHash(location.hash);
     const { run, ...rest } = selection;
     if (run && this.report.runs.some((each) => each.key === run)) this.run = run;
-    if (view && view !== 'main') this.selection.set(rest);
+    if (view !== 'main') this.selection.set({ ...nothingChosen(), ...rest });
     this.show(view || this.views[0].id);
     this.#filter();
   }

@@ -13,18 +13,36 @@ export function lowerBound(values, value, from = 0, to = values.length) {
   return from;
 }
 
+function visitLevel(lane, number, first, last, from, to, pixel, paint) {
+  const { begin, end, color, sum } = lane.levels[number];
+  // Ends ascend as begins do: what is before `from` is left out at once.
+  let i = last - first > 8 ? lowerBound(end, from, first, last) : first;
+  if (number === 0) {
+    const { ids } = lane;
+    for (; i < last && begin[i] <= to; ++i)
+      if (end[i] >= from) paint(begin[i], end[i], color[i], end[i] - begin[i], ids[i]);
+    return;
+  }
+  const below = lane.levels[number - 1].begin.length;
+  for (; i < last && begin[i] <= to; ++i) {
+    if (end[i] < from) continue;
+    if (end[i] - begin[i] <= pixel) paint(begin[i], end[i], color[i], sum[i], -1);
+    else visitLevel(lane, number - 1, i * kFan, Math.min(i * kFan + kFan, below), from, to, pixel, paint);
+  }
+}
+
 // Spans of one depth, which do not overlap: begin (ascending), end, color of each.
 export class Lane {
   constructor(begin, end, color, ids) {
     this.levels = [{ begin, end, color, sum: null }];
     this.ids = ids;
     for (let level = this.levels[0]; level.begin.length > kFan; level = this.levels.at(-1))
-      this.levels.push(Lane.#above(level));
+      this.levels.push(Lane.above(level));
   }
 
   get size() { return this.ids.length; }
 
-  static #above(below) {
+  static above(below) {
     const n = Math.ceil(below.begin.length / kFan);
     const up = {
       begin: new Float64Array(n), end: new Float64Array(n),
@@ -54,24 +72,7 @@ export class Lane {
   // it that is parted finer than `pixel`.
   visit(from, to, pixel, paint) {
     const top = this.levels.length - 1;
-    this.#visit(top, 0, this.levels[top].begin.length, from, to, pixel, paint);
-  }
-
-  #visit(number, first, last, from, to, pixel, paint) {
-    const { begin, end, color, sum } = this.levels[number];
-    // Ends ascend as begins do: what is before `from` is left out at once.
-    let i = last - first > 8 ? lowerBound(end, from, first, last) : first;
-    if (number === 0) {
-      for (; i < last && begin[i] <= to; ++i)
-        if (end[i] >= from) paint(begin[i], end[i], color[i], end[i] - begin[i], this.ids[i]);
-      return;
-    }
-    const below = this.levels[number - 1].begin.length;
-    for (; i < last && begin[i] <= to; ++i) {
-      if (end[i] < from) continue;
-      if (end[i] - begin[i] <= pixel) paint(begin[i], end[i], color[i], sum[i], -1);
-      else this.#visit(number - 1, i * kFan, Math.min(i * kFan + kFan, below), from, to, pixel, paint);
-    }
+    visitLevel(this, top, 0, this.levels[top].begin.length, from, to, pixel, paint);
   }
 
   // The span at that time, or -1.
@@ -179,7 +180,7 @@ export class PixelLine {
     this.to = 0;
   }
 
-  #one(p, part, color) {
+  one(p, part, color) {
     const { time, best, colors } = this, at = p * colors;
     this.cover[p] += part;
     const sum = (time[at + color] += part);
@@ -195,12 +196,12 @@ export class PixelLine {
     if (first < this.from) this.from = first;
     if (last > this.to) this.to = last;
     if (last - first <= 1) {
-      if (first < width) this.#one(first, (to - from) * share, color);
+      if (first < width) this.one(first, (to - from) * share, color);
       return;
     }
-    this.#one(first, (first + 1 - from) * share, color);
-    for (let p = first + 1; p < last - 1; ++p) this.#one(p, share, color);
-    this.#one(last - 1, (to - (last - 1)) * share, color);
+    this.one(first, (first + 1 - from) * share, color);
+    for (let p = first + 1; p < last - 1; ++p) this.one(p, share, color);
+    this.one(last - 1, (to - (last - 1)) * share, color);
   }
 
   dominant(p) { return this.best[p]; }

@@ -4,7 +4,7 @@ import { button, choice, el, legend, name, replace, section } from './elements.m
 import { classColor, className, inkOn, pixel, rgb } from './palette.mjs';
 import { bytes, count, percent, place, shortSite, time } from './quantities.mjs';
 import { PixelLine } from './spans.mjs';
-import { fitText, Surface, widthOf } from './surface.mjs';
+import { fitText, setFont, Surface, widthOf } from './surface.mjs';
 import { table } from './tables.mjs';
 import { timeTicks } from './time_axis.mjs';
 import { TimelineRows } from './timeline_rows.mjs';
@@ -223,7 +223,7 @@ class TimeLine {
   #labels(c, theme, { x0, x1, y0, from, to, rowHeight, lanes, space }) {
     const { rows, zoom } = this;
     if ((rowHeight - space) / lanes < 10.5) return;
-    c.font = `${Math.min(12, Math.floor((rowHeight - space) / lanes - 1))}px system-ui, "Segoe UI", "DejaVu Sans", sans-serif`;
+    setFont(c, Math.min(12, Math.floor((rowHeight - space) / lanes - 1)));
     const [a, b] = zoom.x, px = (b - a) / (x1 - x0);
     for (let r = from; r < to; ++r) {
       const spans = rows.spans[r];
@@ -246,10 +246,12 @@ class TimeLine {
         });
       }
     }
-    c.font = '12px system-ui, "Segoe UI", "DejaVu Sans", sans-serif';
+    setFont(c, 12);
   }
 
   #waits(c, { x0, x1, y0, from, to, rowHeight, space }) {
+    // In thin rows they would hide what they are about.
+    if (rowHeight < 7) return;
     const { rows, zoom } = this, [a, b] = zoom.x;
     const key = `${this.metric}/${rows.folded}`;
     if (this.waitKey !== key) {
@@ -357,6 +359,7 @@ class TimeLine {
     for (const gap of rows.folding.gaps) {
       const a = Math.max(x0, zoom.pixel(rows.folding.show(gap.begin_ns))), b = Math.min(x1, zoom.pixel(rows.folding.show(gap.end_ns)));
       if (b <= a || b < last) continue;
+      last = b;
       if (!labels) {
         c.fillStyle = theme('hatch');
         c.fillRect(a, y0, Math.max(0.7, b - a), y1 - y0);
@@ -419,6 +422,8 @@ function searcher(line, rows, result) {
   let found = [], at = -1, timer = 0;
   const input = el('input', { type: 'search', placeholder: 'search a region', 'aria-label': 'search by region', id: 'timeline-search' });
   function find() {
+    clearTimeout(timer);
+    timer = 0;
     const text = input.value.trim().toLowerCase();
     found = [];
     at = -1;
@@ -446,10 +451,10 @@ function searcher(line, rows, result) {
   }
   input.addEventListener('input', () => { clearTimeout(timer); timer = setTimeout(find, 120); });
   input.addEventListener('keydown', (event) => {
-    if (event.key === 'Enter') { if (at < 0) find(); step(event.shiftKey ? -1 : 1); event.preventDefault(); }
+    if (event.key === 'Enter') { if (timer) find(); step(event.shiftKey ? -1 : 1); event.preventDefault(); }
     if (event.key === 'Escape') { input.value = ''; find(); line.surface.canvas.focus(); }
   });
-  return { input, next: button('next', () => step(1)) };
+  return { input, next: button('next', () => step(1)), again: () => { if (input.value && !found.length) find(); } };
 }
 
 // What the time between two points was spent in, of the spans that are here.
@@ -508,7 +513,7 @@ async function create(root, page) {
   const loading = new Promise((go) => { requestAnimationFrame(() => setTimeout(go)); setTimeout(go, 200); }).then(() => rows.load((done, of) => {
     state.textContent = done < of ? `reading ${count(done)} of ${count(of)} rows` : '';
     line.surface.change();
-  })).then(() => { root.dataset.loaded = 'yes'; if (line.pending) line.pending(); });
+  })).then(() => { root.dataset.loaded = 'yes'; line.pending?.(); search.again(); });
   loading.catch((error) => { console.error(error); state.textContent = `the spans cannot be read: ${error.message}`; });
 
   return {

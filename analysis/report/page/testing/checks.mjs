@@ -60,12 +60,10 @@ export async function checkNoErrors(browser) {
   assert.deepEqual((await browser.log()).filter((line) => line.level !== 'DEBUG').map((line) => line.message), [], 'messages in the console');
 }
 
-// Hosts that the browser's log of the network says were looked for on behalf of the page.
-export function hostsAsked(netlog) {
-  const urls = [...netlog.matchAll(/"url":"(https?|wss?):\/\/([^/"]+)/g)].map((m) => m[2]);
-  // What the browser itself wants to know, whatever page is open.
-  return [...new Set(urls)].filter((host) => !/(^|\.)(google|googleapis|gstatic|gvt1|chromium)\.[a-z.]+(:\d+)?$/.test(host));
-}
+// Hosts that pages asked for, by the browser's log of the network. What the browser itself wants to know
+// (updates, its start page) has another key there.
+export const hostsAsked = (netlog) => [...new Set(netlog.split('\n').filter((line) => line.includes('"network_isolation_key":"file://'))
+  .flatMap((line) => [...line.matchAll(/"url":"(?:https?|wss?|ftp):\/\/([^/"]+)/g)].map((found) => found[1])))];
 
 // The picture on a canvas: how many colours it has.
 export const colorsOn = (browser, selector) => browser.run(`
