@@ -64,11 +64,12 @@ export function quantity(value, unit) {
 
 export const plural = (n, one, many = one + 's') => count(n) + kNoBreak + (n === 1 ? one : many);
 
-// Control characters as in C, so that they can be seen and do nothing.
+// Control characters, also those that turn the direction of writing, as in C, so that they can be seen
+// and do nothing.
 const kEscapes = { '\n': '\\n', '\t': '\\t', '\r': '\\r' };
 export function visible(text) {
-  return String(text ?? '').replace(/[\u0000-\u001f\u007f-\u009f]/g, (c) =>
-    kEscapes[c] ?? '\\x' + c.charCodeAt(0).toString(16).padStart(2, '0'));
+  return String(text ?? '').replace(/[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g, (c) =>
+    kEscapes[c] ?? (c < '\u0100' ? '\\x' + c.charCodeAt(0).toString(16).padStart(2, '0') : '\\u' + c.charCodeAt(0).toString(16).padStart(4, '0')));
 }
 
 // A command without the folder of its program.

@@ -28,7 +28,11 @@ class TimeLine {
     });
   }
 
-  height() { return kTop + Math.max(180, Math.min(640, this.rows.count * (this.rows.count <= 10 ? 62 : 34))) + 4; }
+  // Rows of whole pixels, or they would make patterns that mean nothing.
+  height() {
+    const n = this.rows.count;
+    return kTop + Math.max(Math.min(180, n * 120), n <= 10 ? n * 62 : n * Math.max(1, Math.min(34, Math.floor(660 / n)))) + 4;
+  }
 
   makeZoom() {
     const { rows, page } = this;
@@ -121,6 +125,7 @@ class TimeLine {
 
   draw(c, width, height, theme) {
     const { rows, zoom } = this;
+    rows.palette[rows.palette.length - 1] = theme('loop');
     const { x0, x1, y0, y1 } = zoom.plot();
     const w = Math.max(1, Math.round(x1 - x0));
     const from = Math.floor(zoom.y[0]), to = Math.min(rows.count, Math.ceil(zoom.y[1]));
@@ -486,8 +491,8 @@ async function create(root, page) {
   const below = el('div'), details = el('div');
   const keys = [...new Set(about.regions.map((region) => about.classes[region.class]?.key))].filter(Boolean);
   const box = el('div');
-  const showLegend = () => replace(box, rows.byClass ? legend([...keys.filter((key) => key !== 'outside' && key !== 'skipped').map((key) => [classColor(key), className(key)]), ['#d9dde2', 'iteration of a loop'], [kWait, 'below a row: waits'], ['var(--hatch)', 'not in the archive']])
-    : legend([['var(--hatch)', 'not in the archive'], ['#d9dde2', 'iteration of a loop']]));
+  const showLegend = () => replace(box, rows.byClass ? legend([...keys.filter((key) => key !== 'outside' && key !== 'skipped').map((key) => [classColor(key), className(key)]), ['var(--loop)', 'iteration of a loop'], [kWait, 'below a row: waits'], ['var(--hatch)', 'not in the archive']])
+    : legend([['var(--hatch)', 'not in the archive'], ['var(--loop)', 'iteration of a loop']]));
   showLegend();
   line.folds = choice('gaps', [['folded', 'folded'], ['true', 'in true length']], 'folded', (v) => line.setFolded(v === 'folded'));
   line.details = (row, id, spans) => {

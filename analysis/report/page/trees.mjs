@@ -26,7 +26,7 @@ export class Tree {
   }
 
   #openDown(node, levels) {
-    if (levels <= 0 || this.forest.children[node].length > 40) return;
+    if (levels <= 0 || this.forest.children[node].length > 400) return;
     this.open.add(node);
     for (const child of this.forest.children[node]) this.#openDown(child, levels - 1);
   }

@@ -95,7 +95,7 @@ class Waits {
       dim: (i) => !this.pathShown(i), pick: (i) => this.page.selection.set({ wait_path: i }),
     });
     this.systemTree = new Tree({
-      forest: this.systemForest, title: 'ranks and threads', height: 460, open: this.nodes.length > 60 ? 1 : 3, label: (i) => `${this.nodes[i].text}, ${time(this.systemAll[i] * 1e9)}`,
+      forest: this.systemForest, title: 'ranks and threads', height: 460, open: this.nodes.length > 60 ? 1 : 2, label: (i) => `${this.nodes[i].text}, ${time(this.systemAll[i] * 1e9)}`,
       row: (i) => [swatch(this.systemAll[i] / (this.systemMost(i) || 1), this.systemAll[i]), ...figure(this.systemAll[i]), el('span', { class: 'label' }, this.nodes[i].text)],
       dim: (i) => !this.systemAll[i], pick: (i) => this.page.selection.set({ location: this.nodes[i].location >= 0 ? this.nodes[i].location : null }),
     });

@@ -6,6 +6,7 @@ import { deflateSync } from 'node:zlib';
 import { addedUp, Data } from '../data.mjs';
 import { Folding } from '../folding.mjs';
 import { HeatLevels, usualRange } from '../heat_levels.mjs';
+import { groupName } from '../locations.mjs';
 import * as q from '../quantities.mjs';
 import { hashOf, parseHash, Selection } from '../selection.mjs';
 import { histogram, quantile, Series } from '../series.mjs';
@@ -36,6 +37,10 @@ test('names are made fit to show and nothing is lost that tells them apart', () 
   assert.equal([...q.shorten('😀'.repeat(100), 11)].length, 11, 'characters are not cut in halves');
   assert.equal(q.visible('a\u0007b\nc\u001b[31m'), 'a\\x07b\\nc\\x1b[31m');
   assert.equal(q.visible(kHostile.script), kHostile.script);
+  assert.equal(q.visible('a\u202eb'), 'a\\u202eb', 'nothing turns the direction');
+  assert.equal(groupName(['rank 0.0', 'rank 0.1', 'rank 1.0', 'rank 1.1'], 0, 1), 'rank 0.0–1');
+  assert.equal(groupName(['rank 0.0', 'rank 0.1', 'rank 1.0', 'rank 1.1'], 0, 3), 'ranks 0–1');
+  assert.equal(groupName(['rank 0', 'rank 1'], 0, 1), 'ranks 0–1');
   assert.equal(q.shortCommand('/a/b/prog 3 /x/y'), 'prog 3 /x/y');
   assert.equal(q.shortCommand('mpirun -n 2 ./a'), 'mpirun -n 2 ./a');
   assert.equal(q.shortSite('test/programs/a.c:7'), 'a.c:7');
