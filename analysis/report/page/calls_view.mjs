@@ -7,7 +7,7 @@ import { FlowPicture } from './flow_picture.mjs';
 import { scaleLegend } from './heat_view.mjs';
 import { locationNames } from './locations.mjs';
 import { className, scaleColor } from './palette.mjs';
-import { bytes, count, csv, percent, place, shortSite, time } from './quantities.mjs';
+import { bytes, count, csv, percent, place, plainName, shortSite, time } from './quantities.mjs';
 import { Forest } from './severity.mjs';
 import { table } from './tables.mjs';
 import { Tree } from './trees.mjs';
@@ -18,7 +18,7 @@ const kMeasures = {
   bytes: ['bytes', (p) => p.bytes_sent + p.bytes_received, bytes, null], visits: ['visits', (p) => p.visits, count, 'visits'],
 };
 
-export const pathTitle = (path) => path.name || '(no name)';
+export const pathTitle = (path) => plainName(path.name) || '(no name)';
 
 async function create(root, page) {
   const [profile, graph, events, values] = await Promise.all([page.json('profile'), page.jsonOr('graph', null), page.jsonOr('graph/events', null), page.arrayOr('profile/values', [0, 7])]);

@@ -2,7 +2,7 @@
 
 import { button, choice, el, legend, name, replace, section } from './elements.mjs';
 import { classColor, className, inkOn, pixel, rgb } from './palette.mjs';
-import { bytes, count, percent, place, shortSite, time } from './quantities.mjs';
+import { bytes, count, percent, place, plainName, shortSite, time } from './quantities.mjs';
 import { PixelLine } from './spans.mjs';
 import { fitText, setFont, Surface, widthOf } from './surface.mjs';
 import { table } from './tables.mjs';
@@ -372,13 +372,15 @@ class TimeLine {
       }
       if (b - a < 13) continue;
       const text = `${gap.text ? gap.text + ', ' : 'not in the archive, '}${time(gap.end_ns - gap.begin_ns, 3)}`;
-      const upright = widthOf(c, text) > b - a - 10;
+      const upright = widthOf(c, text) > b - a - 10 && b - a < 120;
       c.save();
       c.fillStyle = theme('muted');
       c.translate((a + b) / 2, (y0 + y1) / 2);
       if (upright) c.rotate(-Math.PI / 2);
       c.textAlign = 'center';
-      c.fillText(fitText(c, text, upright ? y1 - y0 - 10 : b - a - 6), 0, 0.5);
+      // What does not fit is said shorter.
+      const place = upright ? y1 - y0 - 10 : b - a - 6;
+      c.fillText(widthOf(c, text) <= place ? text : fitText(c, `skipped, ${time(gap.end_ns - gap.begin_ns, 3)}`, place), 0, 0.5);
       c.restore();
     }
   }
@@ -476,7 +478,7 @@ function rangeTable(rows, begin, end) {
   const all = (end - begin) * weight || 1;
   const list = [...own].map((ns, i) => ({ ns, region: regions[i] })).filter((each) => each.ns > 0).sort((a, b) => b.ns - a.ns);
   return table('regions in the stretch', [
-    { title: 'Region', left: true, value: (r) => r.region.name, text: (r) => el('span', {}, el('i', { class: 'dot', style: { background: classColor(rows.about.classes[r.region.class]?.key) } }), ' ', name(r.region.name, 80), ' ', el('span', { class: 'hint' }, place(r.region.file, r.region.line))) },
+    { title: 'Region', left: true, value: (r) => r.region.name, text: (r) => el('span', {}, el('i', { class: 'dot', style: { background: classColor(rows.about.classes[r.region.class]?.key) } }), ' ', name(plainName(r.region.name), 80), ' ', el('span', { class: 'hint' }, place(r.region.file, r.region.line))) },
     { title: 'Own time', csv: 'own_ns', value: (r) => r.ns, text: (r) => time(r.ns) },
     { title: 'Share', csv: 'share', value: (r) => r.ns / all, text: (r) => percent(r.ns / all), bar: (r) => r.ns / (list[0]?.ns || 1), color: (r) => classColor(rows.about.classes[r.region.class]?.key) },
   ], list, { most: 10 });
@@ -494,7 +496,7 @@ async function create(root, page) {
   const showLegend = () => replace(box, rows.byClass ? legend([...keys.filter((key) => key !== 'outside' && key !== 'skipped').map((key) => [classColor(key), className(key)]), ['var(--loop)', 'iteration of a loop'], [kWait, 'below a row: waits'], ['var(--hatch)', 'not in the archive']])
     : legend([['var(--hatch)', 'not in the archive'], ['var(--loop)', 'iteration of a loop']]));
   showLegend();
-  line.folds = choice('gaps', [['folded', 'folded'], ['true', 'in true length']], 'folded', (v) => line.setFolded(v === 'folded'));
+  line.folds = choice('gaps', [['folded', 'folded'], ['true', 'true length']], 'folded', (v) => line.setFolded(v === 'folded'));
   line.details = (row, id, spans) => {
     const region = about.regions[spans.region[id]];
     replace(details, el('dl', { class: 'facts' }, [['region', name(region.name, 400)], ['place', name([place(region.file, region.line), shortSite(region.site)].filter(Boolean).join(', ') || '–', 200)],
