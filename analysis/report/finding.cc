@@ -73,14 +73,19 @@ std::string time_text(double ns) {
   return fmt::format("{:.0f} ns", ns);
 }
 
-std::string count_text(double count, const std::string& one, const std::string& more) {
+std::string digits_text(double count) {
   const std::string digits = fmt::format("{:.0f}", count);
   std::string text;
   for (std::size_t i = 0; i < digits.size(); ++i) {
     if (i != 0 && (digits.size() - i) % 3 == 0 && digits.size() > 4) text += ' ';
     text += digits[i];
   }
-  return text + " " + (digits == "1" ? one : more);
+  return text;
+}
+
+std::string count_text(double count, const std::string& one, const std::string& more) {
+  const std::string digits = digits_text(count);
+  return digits + " " + (digits == "1" ? one : more);
 }
 
 std::string place_text(const std::string& file, std::uint32_t line) {

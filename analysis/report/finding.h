@@ -34,6 +34,8 @@ std::string percent_text(double share);
 std::string time_text(double ns);
 // "1 thread", "12 400 calls".
 std::string count_text(double count, const std::string& one, const std::string& more);
+// "12 400".
+std::string digits_text(double count);
 // "cg.c:48" of a path and a line; empty: not known.
 std::string place_text(const std::string& file, std::uint32_t line);
 

@@ -161,10 +161,11 @@ class Finder {
         profile_.locations, [](const RunProfile::Location& at) { return at.worker; }));
     std::string text = fmt::format("{} is lost because threads have no work", lost(ns));
     if (workers > 0)
-      text += fmt::format(": each of {} waits {} while its program runs on one thread, or in "
-                          "regions that have work for fewer threads",
-                          count_text(workers, "other thread", "other threads"),
-                          time_text(ns / workers));
+      text += fmt::format(": {} {} while the program runs on one thread, or in regions that "
+                          "have work for fewer threads",
+                          workers == 1 ? std::string("the other thread waits")
+                                       : fmt::format("{:.0f} other threads wait", workers),
+                          workers == 1 ? time_text(ns) : time_text(ns / workers) + " each");
     add(Finding::Kind::kOverhead, "Threads without work", text + ".",
         "Make more of the program parallel, where most time passes outside of parallel regions; "
         "or use fewer threads.",

@@ -19,17 +19,29 @@ struct Part {
   double begin_ns = 0, end_ns = 0;
 };
 
+// Numbers the iterations of a loop over all its visits. Rows count them in their visit; the first ones, before the loop
+// was detected, may have none.
+class Numbering {
+ public:
+  Part part_of(const Row& row) {
+    const auto first = static_cast<double>(row.first);
+    if (base_ + first < next_) base_ = next_;  // another visit
+    const double begin = base_ + first;
+    next_ = begin + static_cast<double>(row.count);
+    return {begin, next_, row.begin_ns, row.end_ns};
+  }
+
+ private:
+  double base_ = 0;
+  double next_ = 0;
+};
+
 std::vector<Part> parts_of(const IterationProfile::Location& location,
                            std::uint32_t loop) {
   std::vector<Part> parts;
-  double before = 0;
-  for (const Row& row : location.rows) {
-    if (row.loop != loop) continue;
-    const auto count = static_cast<double>(row.count);
-    if (count == 0) continue;
-    parts.push_back({before, before + count, row.begin_ns, row.end_ns});
-    before += count;
-  }
+  Numbering numbering;
+  for (const Row& row : location.rows)
+    if (row.loop == loop && row.count != 0) parts.push_back(numbering.part_of(row));
   return parts;
 }
 
@@ -149,17 +161,16 @@ class Painter {
     const std::vector<Part>& parts = parts_[location.process];
     const bool primary = primary_[location.process] == number;
     const double size = out_.lines[line].second - out_.lines[line].first + 1;
-    double before = 0;
+    Numbering numbering;
     for (const Row& row : location.rows) {
       if (row.loop != loop_) continue;
-      const auto count = static_cast<double>(row.count);
-      if (primary && count != 0) {
-        put(row, {before, before + count}, 1 / size, line);
+      if (primary && row.count != 0) {
+        const Part part = numbering.part_of(row);
+        put(row, {part.begin, part.end}, 1 / size, line);
       } else if (!parts.empty()) {
         for (const auto& [interval, part] : iterations_of(parts, row))
           put(row, interval, part / size, line);
       }
-      before += count;
     }
   }
 

@@ -159,7 +159,7 @@ class Finder {
                      "of each loop, slow ones, and those at changes. Profile and iterations are "
                      "exact for the whole run; the time line and waits show what was written.",
                      percent_text(share),
-                     count_text(static_cast<double>(info_.events_written), "event", "events"),
+                     digits_text(static_cast<double>(info_.events_written)),
                      count_text(static_cast<double>(info_.events_seen), "event", "events")),
          "To write all events: refrain run -n 0.", {{"view", "run"}});
   }

@@ -113,7 +113,7 @@ std::string longer_text(const WaitAnalysis& analysis, std::uint32_t process,
   const double longer = others > 0 ? own[process] / others - 1 : 0;
   if (longer < 0.02) return {};
   const std::string where = where_text(analysis, path);
-  return longer < 2 ? fmt::format("takes {} longer in {}", percent_text(longer), where)
+  return longer < 1 ? fmt::format("takes {} longer in {}", percent_text(longer), where)
                     : fmt::format("takes {:.1f} times as long in {}", longer + 1, where);
 }
 

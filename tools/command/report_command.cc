@@ -9,6 +9,7 @@
 #include "analysis/report/report_file.h"
 #include "base/version.h"
 #include "tools/command/progress_bar.h"
+#include "tools/command/report_comparison.h"
 #include "tools/command/report_run.h"
 
 namespace refrain::tools {
@@ -54,6 +55,11 @@ int ReportCommand::run() {
     if (!run.error.empty()) return fail(run.error);
     runs.push_back(run.facts());
     for (const std::string& limit : run.limits) limits.push_back(limit);
+  }
+  if (archives_.size() == 2) {
+    ReportedComparison comparison = report_comparison(archives_[0], archives_[1], {});
+    if (!comparison.error.empty()) return fail(comparison.error);
+    blocks.add("compare", comparison.value);
   }
   blocks.add("report", json{{"version", 1},
                             {"made_by", std::string("refrain ") + kVersion},

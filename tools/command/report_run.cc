@@ -12,6 +12,7 @@
 #include "analysis/archive_info.h"
 #include "analysis/report/event_views.h"
 #include "analysis/report/finding.h"
+#include "analysis/report/flow_blocks.h"
 #include "analysis/report/nest_blocks.h"
 #include "analysis/report/profile_blocks.h"
 #include "analysis/report/profile_findings.h"
@@ -21,6 +22,7 @@
 #include "analysis/report/wait_blocks.h"
 #include "analysis/report/wait_findings.h"
 #include "base/archive_files.h"
+#include "base/merged_flow.h"
 #include "tools/command/analyze_output.h"
 #include "tools/command/info_data.h"
 #include "tools/command/message_output.h"
@@ -82,6 +84,7 @@ class RunReporter {
       report::add_nest(blocks_, key_, info_, marks_of_, views_.get());
     if (views_ != nullptr) put_events();
     put_findings();
+    put_graphs();
     return std::move(run_);
   }
 
@@ -186,6 +189,12 @@ class RunReporter {
     report::add_wait_values(blocks_, key_, waits_);
     report::add_matrix(blocks_, key_, *views_);
     report::add_timeline(blocks_, key_, profiled_.profile, *views_, loops_, run_.limits);
+  }
+
+  void put_graphs() {
+    report::add_control_flow(blocks_, key_, profiled_.profile, profiled_.totals);
+    const auto flow = base::read_merged_flow(base::archive_folder(archive_));
+    if (flow) report::add_event_flow(blocks_, key_, *flow, profiled_.totals.time_ns);
   }
 
   void put_findings() {
