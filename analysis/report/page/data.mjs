@@ -40,6 +40,14 @@ export async function inflate(base64, expected) {
   return out;
 }
 
+// Ascending times are stored as differences.
+export function addedUp(differences) {
+  const out = new Float64Array(differences.length);
+  let sum = 0;
+  for (let i = 0; i < out.length; ++i) out[i] = sum += differences[i];
+  return out;
+}
+
 export class Data {
   // textOf(number) gives the base64 text of a block; index is the page's index.
   constructor(index, textOf) {
@@ -75,8 +83,9 @@ export class Data {
     return this.#once(name, async () => {
       const block = this.blocks.get(name);
       const raw = await this.#bytes(name);
+      if (block.coding === 'delta') return { values: addedUp(new Uint32Array(raw.buffer)), shape: block.shape };
       const type = kArrays[block.type];
-      if (!type) throw new Error(`block ${name} is not an array`);
+      if (!type || block.coding) throw new Error(`block ${name} is not an array that this page can read`);
       const values = new type(raw.buffer, 0, raw.byteLength / type.BYTES_PER_ELEMENT);
       return { values, shape: block.shape ?? [values.length] };
     });

@@ -8,7 +8,7 @@ import { count, percent, plural, time } from './quantities.mjs';
 import { table } from './tables.mjs';
 
 const kKinds = {
-  wait: ['waiting', '#d55e00'], imbalance: ['imbalance', '#e69f00'], overhead: ['overhead', '#cc79a7'],
+  wait: ['waiting', '#d55e00'], imbalance: ['imbalance', '#e69f00'], efficiency: ['efficiency', '#7b5ea7'], overhead: ['overhead', '#cc79a7'],
   detection: ['about the loops', '#0072b2'], loss: ['not recorded', '#8a9199'],
 };
 const kFew = 8;
@@ -20,15 +20,14 @@ function card(page, finding, rank) {
   const ns = finding.seconds * 1e9;
   return el('li', { class: 'finding', style: { '--kind': color } },
     el('span', { class: 'rank' }, String(rank)),
-    el('div', {}, finding.seconds > 0
+    el('div', {}, finding.seconds != null
       ? [el('span', { class: 'lost' }, number(finding.seconds, time(ns, 3), `findings.${rank - 1}.seconds`)), ' ',
         el('span', { class: 'hint' }, percent(finding.share)),
         el('div', { class: 'meter', role: 'presentation' }, el('i', { style: { width: `${Math.min(100, 100 * finding.share)}%` } }))]
-      : el('span', { class: 'hint' }, 'no time')),
+      : el('span', { class: 'hint' }, 'to know')),
     el('div', {},
-      el('p', { class: 'sentence' }, name(finding.text, 900)),
-      finding.hint && el('p', { class: 'hint' }, name(finding.hint, 600)),
-      el('span', { class: 'kind' }, kind)),
+      el('p', { class: 'sentence' }, name(finding.text, 900), ' ', el('span', { class: 'kind' }, kind)),
+      finding.hint && el('p', { class: 'hint' }, name(finding.hint, 600))),
     evidence?.view && evidence.view !== 'findings'
       ? el('a', { class: 'see', href: page.href(evidence), data: { view: evidence.view }, on: { click: (event) => {
         event.preventDefault();

@@ -1,8 +1,8 @@
 // What the user has chosen, on all views together; it is also in the address (#view?key=value), so
 // that a place on the page can be sent and found again. Pure.
 
-const kNumbers = new Set(['first', 'last', 'begin_ns', 'end_ns', 'path', 'location', 'loop', 'row']);
-const kTexts = new Set(['metric', 'run']);
+const kNumbers = new Set(['first', 'last', 'begin_ns', 'end_ns', 'path', 'wait_path', 'location', 'rank', 'loop', 'row']);
+const kTexts = new Set(['metric', 'class', 'procedure', 'run']);
 
 export function parseHash(hash) {
   const [view, query = ''] = hash.replace(/^#/, '').split('?');

@@ -16,7 +16,7 @@ export class Tree {
     this.id = `tree-${++Tree.made}`;
     this.inner = el('div', { class: 'tree-inner', role: 'presentation' });
     this.box = el('div', { class: 'tree', role: 'tree', tabindex: 0, 'aria-label': title,
-      style: { height: typeof height === 'number' ? `${height}px` : height } }, this.inner);
+      style: { 'max-height': `${height}px` } }, this.inner);
     this.box.addEventListener('scroll', () => this.#draw());
     this.box.addEventListener('keydown', (event) => this.#key(event));
     this.box.addEventListener('click', (event) => this.#click(event));
@@ -55,7 +55,7 @@ export class Tree {
   #draw() {
     if (!this.rows) return;
     const first = Math.max(0, Math.floor(this.box.scrollTop / kRow) - 4);
-    const last = Math.min(this.rows.length, first + Math.ceil((this.box.clientHeight || 400) / kRow) + 8);
+    const last = Math.min(this.rows.length, first + Math.ceil(Math.max(this.box.clientHeight, 400) / kRow) + 8);
     if (first === this.first && last === this.last) return;
     Object.assign(this, { first, last });
     replace(this.inner, this.rows.slice(first, last).map((row, i) => this.#row(row, first + i)));
