@@ -174,22 +174,24 @@ class Painter {
     }
   }
 
-  // Divided between the columns that have these iterations. Those that the first process did not do are the last's.
+  // Divided between the columns that have these iterations; what the first process has no column for goes to the nearest.
   void put(const Row& row, const Interval& interval, double factor, std::size_t line) {
     auto column = std::upper_bound(
         out_.columns.begin(), out_.columns.end(), interval.begin,
         [](double first, const RowPicture::Column& other) { return first < other.first; });
     if (column != out_.columns.begin()) --column;
+    const auto nearest = static_cast<std::size_t>(column - out_.columns.begin());
     const double whole = interval.end - interval.begin;
+    double left = whole;
     for (; column != out_.columns.end() && column->first < interval.end; ++column) {
-      const bool last = column + 1 == out_.columns.end();
-      const double end = last ? interval.end : column->first + column->count;
-      const double part =
-          std::min(interval.end, end) - std::max(interval.begin, column->first);
-      if (part > 0)
-        add(row, factor * part / whole, line,
-            static_cast<std::size_t>(column - out_.columns.begin()));
+      const double part = std::min(interval.end, column->first + column->count) -
+                          std::max(interval.begin, column->first);
+      if (part <= 0) continue;
+      left -= part;
+      add(row, factor * part / whole, line,
+          static_cast<std::size_t>(column - out_.columns.begin()));
     }
+    if (left > 1e-9 * whole) add(row, factor * left / whole, line, nearest);
   }
 
   void add(const Row& row, double factor, std::size_t line, std::size_t column) {
