@@ -73,6 +73,7 @@ std::string EventViews::finish(std::uint64_t end_ns) {
   for (reader::TraceSink* sink : std::initializer_list<reader::TraceSink*>{
            &*timeline_, &*nest_, &*messages_, &*collectives_, next_})
     if (std::string error = sink->finish(end_ns); !error.empty()) return error;
+  waits_->finish();
   begins_.assign(profile_.processes.size(), 0);
   std::vector<bool> known(begins_.size(), false);
   for (std::size_t i = 0; i < reported_.size(); ++i) {

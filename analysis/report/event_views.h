@@ -46,7 +46,7 @@ class EventViews final : public reader::TraceSink, public waits::WaitObserver {
   const NestSink& nest() const { return *nest_; }
   const MessageSink& messages() const { return *messages_; }
   const CollectiveSink& collectives() const { return *collectives_; }
-  WaitIntervals& waits() { return *waits_; }
+  const WaitIntervals& waits() const { return *waits_; }
 
   struct Region {
     std::string name, file;

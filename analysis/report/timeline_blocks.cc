@@ -171,9 +171,8 @@ class TimelineWriter {
   }
 
   void put_waits(std::vector<std::string>& limits) {
-    const std::uint64_t seen = views_.waits().seen();
-    const auto waits = views_.waits().take();
-    tell(limits, waits.size(), seen, "waits");
+    const auto& waits = views_.waits().waits();
+    tell(limits, waits.size(), views_.waits().seen(), "waits");
     if (waits.empty()) return;
     std::vector<double> values;
     for (const WaitIntervals::Wait& wait : waits) {

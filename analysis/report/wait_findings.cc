@@ -117,7 +117,8 @@ std::string longer_text(const WaitAnalysis& analysis, std::uint32_t process,
                     : fmt::format("takes {:.1f} times as long in {}", longer + 1, where);
 }
 
-std::vector<Finding> wait_findings(const WaitAnalysis& analysis, const WaitPlaces& places) {
+std::vector<Finding> wait_findings(const WaitAnalysis& analysis, const WaitPlaces& places,
+                                   const When& when) {
   std::vector<Finding> out;
   const double all = analysis.seconds(analysis.total(waits::kTime));
   for (const waits::Finding& each : waits::findings_of(analysis, kLeastShare)) {
@@ -134,12 +135,16 @@ std::vector<Finding> wait_findings(const WaitAnalysis& analysis, const WaitPlace
     finding.what = metric.title;
     finding.seconds = seconds;
     finding.hint = metric.cause;
-    finding.text = fmt::format("{}{} of the time ({}) is lost in {}: {} wait{}{}.",
+    // When is known by metric: of the place that has most of it.
+    const double of_metric = analysis.seconds(analysis.total(each.metric));
+    const bool most = when && each.seconds >= 0.6 * of_metric;
+    finding.text = fmt::format("{}{} of the time ({}) is lost in {}: {} wait{}{}{}.",
                                factor > 1.001 ? "About " : "", percent_text(seconds / all),
                                time_text(seconds * 1e9), where_text(analysis, each.path),
                                waits::ranks_text(analysis, each),
                                each.ranks.size() == 1 ? "s" : "",
-                               because(analysis, each));
+                               because(analysis, each),
+                               most ? when(each.metric) : std::string());
     if (each.idle_seconds != 0)
       finding.text += fmt::format(" In it, {} are of threads that have no work meanwhile.",
                                   time_text(each.idle_seconds * factor * 1e9));

@@ -6,6 +6,7 @@
 // waits/estimates.h says for the metric.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -17,8 +18,10 @@
 namespace refrain::report {
 
 // Waits in barriers at the end of parallel regions are left to profile_findings.h, which knows all of them.
+// `when`: in which iterations a metric's waits are, as when_waited(); may be empty.
+using When = std::function<std::string(std::uint32_t metric)>;
 std::vector<Finding> wait_findings(const waits::WaitAnalysis& analysis,
-                                   const WaitPlaces& places);
+                                   const WaitPlaces& places, const When& when = {});
 
 // What a causer does more than others: "takes 30 % longer in solve (solve.c:112)"; empty: that is not known.
 std::string longer_text(const waits::WaitAnalysis& analysis, std::uint32_t process,

@@ -88,7 +88,8 @@ TEST_CASE("Wait intervals: each wait - from the enter of the call, on rows that 
   replay.finish(0);
   const auto nxn = patterns.tree().of("mpi_wait_nxn");
   std::size_t found = 0;
-  for (const WaitIntervals::Wait& wait : waits.take()) {
+  waits.finish();
+  for (const WaitIntervals::Wait& wait : waits.waits()) {
     if (wait.metric != nxn) continue;
     ++found;
     CHECK(wait.row != 1);

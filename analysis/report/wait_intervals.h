@@ -35,19 +35,21 @@ class WaitIntervals final : public waits::WaitObserver {
       kept_.add({rows_.row_of(call.location), metric, begin, wait});
   }
 
-  std::uint64_t seen() const { return kept_.seen(); }
-  // By row and begin.
-  std::vector<Wait> take() {
-    std::vector<Wait> out = kept_.take();
-    std::ranges::sort(out, [](const Wait& a, const Wait& b) {
+  // No more will come.
+  void finish() {
+    waits_ = kept_.take();
+    std::ranges::sort(waits_, [](const Wait& a, const Wait& b) {
       return a.row != b.row ? a.row < b.row : a.begin < b.begin;
     });
-    return out;
   }
+  std::uint64_t seen() const { return kept_.seen(); }
+  // After finish(): by row and begin.
+  const std::vector<Wait>& waits() const { return waits_; }
 
  private:
   const TimelineRows& rows_;
   Longest<Wait> kept_;
+  std::vector<Wait> waits_;
 };
 
 }  // namespace refrain::report

@@ -251,11 +251,14 @@ TEST_CASE("Report: MPI and OpenMP - messages, calls by rank, two runs side by si
 
 TEST_CASE("Report: at the end of a run - the program's output and status are its own") {
   const TemporaryFolder folder;
-  const Job job{.program = "exitcode_clang"};
+  const Job job{.program = "exitcode_clang", .arguments = {"return", "3"}};
   const Result alone = run_untraced(job);
-  const Result traced = run_job({.program = "exitcode_clang", .settings = {{"REPORT", "yes"}}},
+  const Result traced = run_job({.program = "exitcode_clang",
+                                 .arguments = {"return", "3"},
+                                 .settings = {{"REPORT", "yes"}}},
                                 Way::kRun, folder / "a");
-  CHECK(traced.exit_status == alone.exit_status);
+  CHECK(alone.exit_status == 3);
+  CHECK(traced.exit_status == 3);
   CHECK(traced.output == alone.output);
   INFO(traced.errors);
   CHECK(traced.errors.find("refrain: report: ") != std::string::npos);
@@ -273,6 +276,7 @@ TEST_CASE("Report: at the end of a run - the program's output and status are its
 TEST_CASE("Report: at the end of a run - no command, no report, one line") {
   const TemporaryFolder folder;
   const Result traced = run_job({.program = "exitcode_clang",
+                                 .arguments = {"return", "3"},
                                  .settings = {{"REPORT", "yes"}},
                                  .environment = {{"REFRAIN_COMMAND", "/nowhere/refrain"}}},
                                 Way::kPreload, folder / "a");
@@ -280,7 +284,7 @@ TEST_CASE("Report: at the end of a run - no command, no report, one line") {
                            "report ") != std::string::npos);
   CHECK(!fs::exists(folder / "a" / "report.html"));
   CHECK(fs::exists(folder / "a" / "traces.otf2"));
-  CHECK(traced.exit_status == run_untraced({.program = "exitcode_clang"}).exit_status);
+  CHECK(traced.exit_status == 3);
 }
 
 TEST_CASE("Report: what cannot be reported - one line, status 2, no file") {

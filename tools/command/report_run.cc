@@ -21,6 +21,7 @@
 #include "analysis/report/timeline_blocks.h"
 #include "analysis/report/wait_blocks.h"
 #include "analysis/report/wait_findings.h"
+#include "analysis/report/wait_times.h"
 #include "base/archive_files.h"
 #include "base/merged_flow.h"
 #include "tools/command/analyze_output.h"
@@ -178,7 +179,9 @@ class RunReporter {
 
   void put_events() {
     const report::WaitPlaces places = report::places_in(waits_, profiled_.profile);
-    findings_ = report::wait_findings(waits_, places);
+    findings_ = report::wait_findings(waits_, places, [this](std::uint32_t metric) {
+      return when_waited(metric);
+    });
     nlohmann::json value = analysis_value(waits_);
     value["paths"] = report::wait_paths_value(waits_, places);
     for (std::size_t i = 0; i < places.locations.size(); ++i)
@@ -189,6 +192,17 @@ class RunReporter {
     report::add_wait_values(blocks_, key_, waits_);
     report::add_matrix(blocks_, key_, *views_);
     report::add_timeline(blocks_, key_, profiled_.profile, *views_, loops_, run_.limits);
+  }
+
+  // In iterations of the loop that has most of them.
+  std::string when_waited(std::uint32_t metric) const {
+    const report::NestSink::Loop* most = nullptr;
+    for (const auto& [region, loop] : views_->nest().loops())
+      if (loop.outermost && (most == nullptr || loop.complete > most->complete))
+        most = &loop;
+    if (most == nullptr) return {};
+    return report::when_waited(views_->waits().waits(), metric, views_->ns_per_tick(),
+                               most->series);
   }
 
   void put_graphs() {
