@@ -7,15 +7,15 @@ import { FlowPicture } from './flow_picture.mjs';
 import { scaleLegend } from './heat_view.mjs';
 import { locationNames } from './locations.mjs';
 import { className, scaleColor } from './palette.mjs';
-import { bytes, count, csv, percent, place, time } from './quantities.mjs';
+import { bytes, count, csv, percent, place, shortSite, time } from './quantities.mjs';
 import { Forest } from './severity.mjs';
 import { table } from './tables.mjs';
 import { Tree } from './trees.mjs';
 import { kViewTitles } from './view_titles.mjs';
 
 const kMeasures = {
-  time: ['time', (p) => p.time_ns + (p.management_ns ?? 0), time, 'time_ns'], own: ['own time', (p) => p.own_ns, time, 'own_ns'],
-  bytes: ['bytes', (p) => p.bytes_sent + p.bytes_received, bytes, 'bytes'], visits: ['visits', (p) => p.visits, count, 'visits'],
+  time: ['time', (p) => p.time_ns, time, 'time_ns'], own: ['own time', (p) => p.own_ns, time, 'own_ns'],
+  bytes: ['bytes', (p) => p.bytes_sent + p.bytes_received, bytes, null], visits: ['visits', (p) => p.visits, count, 'visits'],
 };
 
 export const pathTitle = (path) => path.name || '(no name)';
@@ -39,11 +39,11 @@ async function create(root, page) {
     row: (node) => {
       const path = paths[node], [, , format, key] = kMeasures[measure], v = valueOf(node);
       return [el('i', { class: 'swatch', style: { background: scaleColor(v / most, 'cividis') } }),
-        el('span', { class: 'figure' }, number(v, format(v), `profile.paths.${path.path ?? node}.${key}`)),
+        el('span', { class: 'figure' }, number(v, format(v), key && `profile.paths.${path.path ?? node}.${key}`)),
         measure === 'time' || measure === 'own' ? el('span', { class: 'share' }, percent(v / whole)) : el('span', { class: 'share' }, ''),
-        el('span', { class: 'label' }, name(pathTitle(path), 70), ' ', el('span', { class: 'where' }, path.site || (path.name?.includes('@') ? '' : place(path.file, path.line))))];
+        el('span', { class: 'label' }, name(pathTitle(path), 70), ' ', el('span', { class: 'where' }, shortSite(path.site) || (path.name?.includes('@') ? '' : place(path.file, path.line))))];
     },
-    pick: (node) => page.selection.set({ path: node }),
+    dim: (node) => !valueOf(node), pick: (node) => page.selection.set({ path: node }),
   });
 
   const levels = graph?.levels ?? [];

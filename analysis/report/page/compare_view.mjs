@@ -2,7 +2,7 @@
 
 import { classBar, classLegend, classList } from './class_bars.mjs';
 import { el, empty, name, number, section } from './elements.mjs';
-import { count, percent, quantity, time } from './quantities.mjs';
+import { count, percent, quantity, shortCommand, time } from './quantities.mjs';
 import { table } from './tables.mjs';
 import { kViewTitles } from './view_titles.mjs';
 
@@ -29,7 +29,7 @@ async function create(root, page) {
   const { keys } = classes(profiles);
   const list = compare.differences ?? [];
   root.append(section('The two runs', null,
-    el('dl', { class: 'facts', style: { 'margin-bottom': '12px' } }, report.runs.map((run) => [el('dt', {}, run.key.toUpperCase()), el('dd', {}, name(run.command || run.name, 120), ' ', el('span', { class: 'hint' }, name(run.name, 60)))])),
+    el('dl', { class: 'facts', style: { 'margin-bottom': '12px' } }, report.runs.map((run) => [el('dt', {}, run.key.toUpperCase()), el('dd', {}, name(shortCommand(run.command) || run.name, 120), ' ', el('span', { class: 'hint' }, name(run.name, 60)))])),
     sideBySide(page, report.runs, profiles), el('div', { style: { 'margin-top': '8px' } }, classLegend(keys))));
   root.append(section('What differs', 'what differs most in time comes first', list.length ? table('differences', [
     { title: 'Figure', left: true, value: (d) => d.text ?? `${d.subject} ${d.figure}`, text: (d) => name(d.text ?? `${d.subject} ${d.figure}`, 140) },

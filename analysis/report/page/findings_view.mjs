@@ -26,7 +26,7 @@ function card(page, finding, rank) {
         el('div', { class: 'meter', role: 'presentation' }, el('i', { style: { width: `${Math.min(100, 100 * finding.share)}%` } }))]
       : el('span', { class: 'hint' }, 'to know')),
     el('div', {},
-      el('p', { class: 'sentence' }, name(finding.text, 900), ' ', el('span', { class: 'kind' }, kind)),
+      el('p', { class: 'sentence' }, name(finding.text, 460), ' ', el('span', { class: 'kind' }, kind)),
       finding.hint && el('p', { class: 'hint' }, name(finding.hint, 600))),
     evidence?.view && evidence.view !== 'findings'
       ? el('a', { class: 'see', href: page.href(evidence), data: { view: evidence.view }, on: { click: (event) => {

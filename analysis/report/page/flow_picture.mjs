@@ -4,7 +4,7 @@ import { el, replace, svg } from './elements.mjs';
 import { inkOn, scaleColor } from './palette.mjs';
 import { bytes, count, percent, shorten, time, visible } from './quantities.mjs';
 
-const kTips = (node) => [el('div', {}, el('b', {}, shorten(visible(node.label), 200))),
+const kTips = (node) => [el('div', {}, el('b', {}, shorten(visible(String(node.label).split('\n')[0]), 200))),
   node.time_ns != null && el('div', {}, `${time(node.time_ns)}${node.share != null ? `, ${percent(node.share)} of the run` : ''}`),
   node.own_ns != null && el('div', {}, `own time ${time(node.own_ns)}`),
   node.visits != null && el('div', {}, `${count(node.visits)} visits`), node.bytes > 0 && el('div', {}, bytes(node.bytes))];
@@ -46,7 +46,7 @@ export class FlowPicture {
       const plain = node.kind === 'start' || node.kind === 'end' || node.kind === 'unknown';
       const fill = plain ? 'var(--raised)' : scaleColor(share, 'cividis');
       const ink = plain ? 'var(--text)' : inkOn(fill);
-      const lines = visible(node.label ?? '').split('\u240a').slice(0, 3);
+      const lines = String(node.label ?? '').split('\n').slice(0, 3).map(visible);
       const per = Math.max(4, Math.floor(node.w / 6.1));
       const group = svg('g', { class: `node${node.path != null && node.path === this.chosen ? ' chosen' : ''}${node.kind === 'rest' ? ' away' : ''}`, tabindex: plain ? null : 0, role: 'button', 'aria-label': `${shorten(visible(node.label), 100)}, ${time(node.time_ns)}`,
         data: node.path != null ? { path: String(node.path) } : {},

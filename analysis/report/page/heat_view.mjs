@@ -117,8 +117,9 @@ class HeatMap {
     const mostRow = Math.max(...this.byRow) || 1;
     c.fillStyle = theme('accent');
     for (let r = Math.floor(zoom.y[0]); r < zoom.y[1]; ++r) {
-      const a = Math.max(y0, y0 + (r - zoom.y[0]) * rowHeight), b = Math.min(y1, a + rowHeight);
-      c.fillRect(x1 + 6, a + (rowHeight > 4 ? 1 : 0), (this.byRow[r] / mostRow) * (kSide - 12), Math.max(0.5, b - a - (rowHeight > 4 ? 2 : 0)));
+      const top = y0 + (r - zoom.y[0]) * rowHeight, gap = rowHeight > 4 ? 1 : 0;
+      const a = Math.max(y0, Math.round(top) + gap), b = Math.min(y1, Math.max(a + 1, Math.round(top + rowHeight) - gap));
+      c.fillRect(x1 + 6, a, (this.byRow[r] / mostRow) * (kSide - 12), b - a);
     }
     const mostColumn = Math.max(...this.byColumn) || 1;
     const top = 18, foot = kTop - 4;

@@ -9,7 +9,7 @@ import { classColor, className } from './palette.mjs';
 import { count, percent, plural, time } from './quantities.mjs';
 import { histogram, quantile, Series } from './series.mjs';
 import { lowerBound } from './spans.mjs';
-import { axisBelow, axisLeft, Surface } from './surface.mjs';
+import { axisBelow, axisLeft, fitText, Surface } from './surface.mjs';
 import { table } from './tables.mjs';
 import { valueTicks } from './time_axis.mjs';
 import { kViewTitles } from './view_titles.mjs';
@@ -200,6 +200,11 @@ class Charts {
         const to = Math.max(from + 1, lowerBound(first, zoom.x[0] + (x + 1 - x0) * perPixel));
         bar(x, x + 1, from, Math.min(to, n));
       }
+    }
+    const begin = Math.min(x1, zoom.pixel(first[0]));
+    if (begin - x0 > 24) {
+      c.fillStyle = theme('muted');
+      c.fillText(fitText(c, 'before the loop was detected', begin - x0 - 8), x0 + 6, (y0 + y1) / 2);
     }
     zoom.drawStretch(c, theme, this.chosen);
     axisBelow(c, theme, (v) => zoom.pixel(v), whole(zoom.x, x1 - x0), y1 + 2, count);

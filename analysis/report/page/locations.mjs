@@ -1,7 +1,5 @@
 // What locations (threads) are called on pictures.
 
-import { count } from './quantities.mjs';
-
 // Short names of the profile's locations: "rank 3, thread 1", "thread 1", "rank 3".
 export function locationNames(profile, listed = null) {
   const locations = profile?.locations ?? listed ?? [];
@@ -14,6 +12,14 @@ export function locationNames(profile, listed = null) {
     ranks > 1 && threads > 1 ? `rank ${rank}.${thread}` : ranks > 1 ? `rank ${rank}` : `thread ${thread}`);
 }
 
+// "ranks 4–7", "rank 3.0–3": locations from the first to the last.
 export function groupName(names, first, last) {
-  return first === last ? names[first] ?? `location ${first}` : `${names[first] ?? first} – ${(names[last] ?? String(last)).replace(/^(rank|thread) /, '')} (${count(last - first + 1)})`;
+  const a = names[first] ?? `location ${first}`, b = names[last] ?? `location ${last}`;
+  if (first === last) return a;
+  const [, word, rank, thread] = a.match(/^(\w+) (\d+)(?:\.(\d+))?$/) ?? [];
+  const [, , rank2, thread2] = b.match(/^(\w+) (\d+)(?:\.(\d+))?$/) ?? [];
+  if (rank === undefined || rank2 === undefined) return `${a} – ${b}`;
+  if (thread === undefined) return `${word}s ${rank}–${rank2}`;
+  if (rank === rank2) return `rank ${rank}.${thread}–${thread2}`;
+  return `ranks ${rank}–${rank2}`;
 }

@@ -3,8 +3,8 @@
 
 import { dataOfDocument } from './data.mjs';
 import { announce, button, choice, copyWhole, el, empty, name, replace } from './elements.mjs';
-import { count, digits, plural, time } from './quantities.mjs';
-import { hashOf, parseHash, Selection } from './selection.mjs';
+import { count, dateText, digits, plural, shortCommand, time } from './quantities.mjs';
+import { hashOf, nothingChosen, parseHash, Selection } from './selection.mjs';
 import { kViews } from './views.mjs';
 
 const byId = (id) => document.getElementById(id);
@@ -90,6 +90,7 @@ class Page {
   // What is chosen changes on all views that have been made.
   async changed(patch, from) {
     this.#filter();
+    if (!this.current) return;
     const hash = hashOf(this.current, { ...this.selection.state, run: this.run === 'a' ? null : this.run });
     history.replaceState(null, '', hash);
     const entry = this.made.get(`${this.run}/${this.current}`);
@@ -110,14 +111,14 @@ class Page {
 
   head() {
     const facts = this.facts;
-    document.title = `${facts.command ? facts.command.slice(0, 80) : 'Refrain report'} – Refrain report`;
+    document.title = `${facts.command ? shortCommand(facts.command).slice(0, 80) : 'Refrain report'} – Refrain report`;
     replace(byId('head'),
-      el('h1', {}, name(facts.command || facts.name || 'Refrain report', 90)),
+      el('h1', { title: facts.command }, name(shortCommand(facts.command) || facts.name || 'Refrain report', 80)),
       el('div', { class: 'facts' },
         el('span', {}, el('b', {}, `${digits(facts.seconds)}\u00a0s`)),
         facts.ranks > 0 && el('span', {}, plural(facts.ranks, 'rank')),
         el('span', {}, plural(facts.locations ?? facts.threads ?? 1, 'thread')),
-        facts.begin && el('span', {}, String(facts.begin)),
+        facts.begin && el('span', {}, dateText(facts.begin)),
         el('span', {}, 'archive ', name(facts.name, 40))),
       el('div', { class: 'tools' },
         this.report.runs.length > 1 && choice('run', this.report.runs.map((run) => [run.key, run.key.toUpperCase(), run.name]), this.run,
@@ -190,7 +191,7 @@ class Page {
     const { view, selection } = parseHash(location.hash);
     const { run, ...rest } = selection;
     if (run && this.report.runs.some((each) => each.key === run)) this.run = run;
-    if (view && view !== 'main') this.selection.set(rest);
+    if (view !== 'main') this.selection.set({ ...nothingChosen(), ...rest });
     this.show(view || this.views[0].id);
     this.#filter();
   }

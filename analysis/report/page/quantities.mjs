@@ -64,11 +64,31 @@ export function quantity(value, unit) {
 
 export const plural = (n, one, many = one + 's') => count(n) + kNoBreak + (n === 1 ? one : many);
 
-// Control characters have pictures of their own, so that they can be seen and do nothing.
+// Control characters, also those that turn the direction of writing, as in C, so that they can be seen
+// and do nothing.
+const kEscapes = { '\n': '\\n', '\t': '\\t', '\r': '\\r' };
 export function visible(text) {
-  // eslint-disable-next-line no-control-regex
-  return String(text ?? '').replace(/[\u0000-\u001f\u007f]/g, (c) =>
-    c === '\u007f' ? '\u2421' : String.fromCharCode(0x2400 + c.charCodeAt(0)));
+  return String(text ?? '').replace(/[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g, (c) =>
+    kEscapes[c] ?? (c < '\u0100' ? '\\x' + c.charCodeAt(0).toString(16).padStart(2, '0') : '\\u' + c.charCodeAt(0).toString(16).padStart(4, '0')));
+}
+
+// A command without the folder of its program.
+export const shortCommand = (command) => String(command ?? '').replace(/^(\S*\/)(?=[^\s/]+(\s|$))/, '');
+
+// "2026-11-24T23:17:28Z" for people.
+export const dateText = (iso) => String(iso ?? '').replace(/^(\d{4}-\d\d-\d\d)T(\d\d:\d\d):\d\d(\.\d+)?Z$/, '$1 $2 UTC');
+
+// A loop nest in one line, "30 × [ a; 25 × [ b; c ]; d ]", as indented lines.
+export function nestLines(text) {
+  let out = '', level = 0;
+  const line = () => '\n' + '    '.repeat(level);
+  for (const part of String(text).split(/(\[ | \]|; )/)) {
+    if (part === '[ ') { ++level; out += '[' + line(); }
+    else if (part === ' ]') { level = Math.max(0, level - 1); out += line() + ']'; }
+    else if (part === '; ') out += line();
+    else out += part;
+  }
+  return out;
 }
 
 // Long names lose their middle: what begins and ends them tells them apart best.
@@ -102,6 +122,9 @@ export function csvField(value) {
 
 export const csv = (head, rows) =>
   [head, ...rows].map((row) => row.map(csvField).join(',')).join('\n') + '\n';
+
+// Where a call is, "src/solve.c:90" or "solve (src/solve.c:90)", without folders.
+export const shortSite = (site) => String(site ?? '').replace(/[^\s()]*\/(?=[^\s()/]+$|[^\s()/]+\))/g, '');
 
 export const baseName = (path) => String(path ?? '').replace(/^.*\//, '');
 export const place = (file, line) => (file ? baseName(file) + (line ? ':' + line : '') : '');

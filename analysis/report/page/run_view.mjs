@@ -3,7 +3,7 @@
 
 import { el, empty, legend, name, section } from './elements.mjs';
 import { kSeries } from './palette.mjs';
-import { count, percent, place, time } from './quantities.mjs';
+import { count, nestLines, percent, place, time } from './quantities.mjs';
 import { axisBelow, fitText, Surface } from './surface.mjs';
 import { table } from './tables.mjs';
 import { timeTicks } from './time_axis.mjs';
@@ -139,7 +139,7 @@ async function create(root, page) {
     : section('What repeats', null, empty('No loop was detected in this run: nothing repeated often enough, or events are of another tool.')));
   if (nest.loops.length) root.append(section('Loops', 'a row chosen shows its iterations', loops(page, nest, length)));
   root.append(el('div', { class: 'columns' },
-    nest.text && section('The loop nest as text', 'what repeats how often', el('pre', { class: 'nest', tabindex: 0, dir: 'ltr' }, String(nest.text))),
+    nest.text && section('The loop nest as text', 'what repeats how often', el('pre', { class: 'nest', tabindex: 0, dir: 'ltr' }, nestLines(nest.text))),
     events.length > 0 && section('Where it changed', 'breaks of the pattern, and iterations that took unusually long',
       table('breaks and slow iterations', [
         { title: 'When', csv: 'time_ns', value: (e) => e.time_ns, text: (e) => time(e.time_ns) },

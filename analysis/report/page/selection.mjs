@@ -22,6 +22,9 @@ export function hashOf(view, selection) {
   return '#' + view + (text ? '?' + text : '');
 }
 
+// All keys that an address may have; those that are missing in one are not chosen.
+export const nothingChosen = () => Object.fromEntries([...kNumbers, ...kTexts].map((key) => [key, null]));
+
 export class Selection {
   constructor() {
     this.state = {};

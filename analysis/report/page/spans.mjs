@@ -1,7 +1,7 @@
 // The spans of one row of the time line, ready to be drawn at any zoom: for each depth a tree over
-// groups of 16 neighbours, made once. Drawing takes time by pixels, not by spans. Pure.
+// groups of four neighbours, made once. Drawing takes time by pixels, not by spans. Pure.
 
-const kFan = 16;
+const kFan = 4;
 
 // The first index whose value is not less.
 export function lowerBound(values, value, from = 0, to = values.length) {
@@ -13,18 +13,36 @@ export function lowerBound(values, value, from = 0, to = values.length) {
   return from;
 }
 
+function visitLevel(lane, number, first, last, from, to, pixel, paint) {
+  const { begin, end, color, sum } = lane.levels[number];
+  // Ends ascend as begins do: what is before `from` is left out at once.
+  let i = last - first > 8 ? lowerBound(end, from, first, last) : first;
+  if (number === 0) {
+    const { ids } = lane;
+    for (; i < last && begin[i] <= to; ++i)
+      if (end[i] >= from) paint(begin[i], end[i], color[i], end[i] - begin[i], ids[i]);
+    return;
+  }
+  const below = lane.levels[number - 1].begin.length;
+  for (; i < last && begin[i] <= to; ++i) {
+    if (end[i] < from) continue;
+    if (end[i] - begin[i] <= pixel) paint(begin[i], end[i], color[i], sum[i], -1);
+    else visitLevel(lane, number - 1, i * kFan, Math.min(i * kFan + kFan, below), from, to, pixel, paint);
+  }
+}
+
 // Spans of one depth, which do not overlap: begin (ascending), end, color of each.
 export class Lane {
   constructor(begin, end, color, ids) {
     this.levels = [{ begin, end, color, sum: null }];
     this.ids = ids;
     for (let level = this.levels[0]; level.begin.length > kFan; level = this.levels.at(-1))
-      this.levels.push(Lane.#above(level));
+      this.levels.push(Lane.above(level));
   }
 
   get size() { return this.ids.length; }
 
-  static #above(below) {
+  static above(below) {
     const n = Math.ceil(below.begin.length / kFan);
     const up = {
       begin: new Float64Array(n), end: new Float64Array(n),
@@ -50,29 +68,11 @@ export class Lane {
     return up;
   }
 
-  // Calls paint(begin, end, color, time inside) for what lies between from and to, nothing of it
-  // that is parted finer than `pixel`.
+  // Calls paint(begin, end, color, time inside, id or -1) for what lies between from and to, nothing of
+  // it that is parted finer than `pixel`.
   visit(from, to, pixel, paint) {
     const top = this.levels.length - 1;
-    this.#visit(top, 0, this.levels[top].begin.length, from, to, pixel, paint);
-  }
-
-  #visit(number, first, last, from, to, pixel, paint) {
-    const level = this.levels[number];
-    const { begin, end, color, sum } = level;
-    for (let i = first; i < last; ++i) {
-      if (end[i] < from) continue;
-      if (begin[i] > to) break;
-      if (number === 0) {
-        paint(begin[i], end[i], color[i], end[i] - begin[i], this.ids[i]);
-      } else if (end[i] - begin[i] <= pixel) {
-        paint(begin[i], end[i], color[i], sum[i], -1);
-      } else {
-        const from2 = i * kFan;
-        this.#visit(number - 1, from2, Math.min(from2 + kFan, this.levels[number - 1].begin.length),
-          from, to, pixel, paint);
-      }
-    }
+    visitLevel(this, top, 0, this.levels[top].begin.length, from, to, pixel, paint);
   }
 
   // The span at that time, or -1.
@@ -81,6 +81,20 @@ export class Lane {
     const i = lowerBound(begin, time + 1e-9) - 1;
     return i >= 0 && end[i] >= time ? this.ids[i] : -1;
   }
+}
+
+// Intervals as a lane: what overlaps is joined, and each has its index. keep(i) says which.
+export function laneOf(begin, end, keep = () => true, shown = (t) => t) {
+  const order = Array.from(begin.keys()).filter(keep).sort((a, b) => begin[a] - begin[b]);
+  const b = [], e = [], ids = [];
+  for (const i of order) {
+    const from = shown(begin[i]), to = shown(end[i]);
+    if (b.length && from <= e.at(-1)) { e[e.length - 1] = Math.max(e.at(-1), to); continue; }
+    b.push(from);
+    e.push(to);
+    ids.push(i);
+  }
+  return new Lane(Float64Array.from(b), Float64Array.from(e), new Uint8Array(b.length), Uint32Array.from(ids));
 }
 
 // All spans of a row. colorOf[region] is the number of a colour, below 256.
@@ -153,31 +167,42 @@ export class PixelLine {
     this.time = new Float32Array(width * colors);
     this.cover = new Float32Array(width);
     this.best = new Uint8Array(width);
+    this.from = width;  // what has been touched
+    this.to = 0;
   }
 
   clear() {
-    this.time.fill(0);
-    this.cover.fill(0);
+    if (this.to > this.from) {
+      this.time.fill(0, this.from * this.colors, this.to * this.colors);
+      this.cover.fill(0, this.from, this.to);
+    }
+    this.from = this.width;
+    this.to = 0;
+  }
+
+  one(p, part, color) {
+    const { time, best, colors } = this, at = p * colors;
+    this.cover[p] += part;
+    const sum = (time[at + color] += part);
+    if (sum > time[at + best[p]] || best[p] === color) best[p] = color;
   }
 
   // x0, x1 in pixels; share of it that is really time of that colour.
   add(x0, x1, color, share) {
-    if (x1 <= 0 || x0 >= this.width) return;
-    const from = Math.max(x0, 0), to = Math.min(x1, this.width);
-    let p = Math.floor(from);
-    const lastPixel = Math.min(Math.ceil(to), this.width);
-    for (; p < lastPixel; ++p) {
-      const part = (Math.min(to, p + 1) - Math.max(from, p)) * share;
-      this.cover[p] += part;
-      this.time[p * this.colors + color] += part;
+    const { width } = this;
+    if (x1 <= 0 || x0 >= width) return;
+    const from = x0 > 0 ? x0 : 0, to = x1 < width ? x1 : width;
+    const first = Math.floor(from), last = Math.min(Math.ceil(to), width);
+    if (first < this.from) this.from = first;
+    if (last > this.to) this.to = last;
+    if (last - first <= 1) {
+      if (first < width) this.one(first, (to - from) * share, color);
+      return;
     }
+    this.one(first, (first + 1 - from) * share, color);
+    for (let p = first + 1; p < last - 1; ++p) this.one(p, share, color);
+    this.one(last - 1, (to - (last - 1)) * share, color);
   }
 
-  dominant(p) {
-    const first = p * this.colors;
-    let best = 0, most = 0;
-    for (let c = 0; c < this.colors; ++c)
-      if (this.time[first + c] > most) { most = this.time[first + c]; best = c; }
-    return best;
-  }
+  dominant(p) { return this.best[p]; }
 }

@@ -52,7 +52,7 @@ export class Surface {
     this.theme = (name) => style.getPropertyValue('--' + name).trim();
     context.fillStyle = this.theme('card');
     context.fillRect(0, 0, this.width, this.height);
-    context.font = '12px system-ui, "Segoe UI", "DejaVu Sans", sans-serif';
+    setFont(context, 12);
     context.textBaseline = 'middle';
     context.textAlign = 'left';
     context.lineWidth = 1;
@@ -78,15 +78,22 @@ export class Surface {
   }
 }
 
-// Texts are cut where there is no place; measuring is slow, so widths are remembered.
+// Texts are cut where there is no place; measuring is slow, and so is asking for the font, so widths are
+// remembered by the font's size.
 const widths = new Map();
+const sizes = new WeakMap();
+
+export function setFont(context, size) {
+  context.font = `${size}px system-ui, "Segoe UI", "DejaVu Sans", sans-serif`;
+  sizes.set(context, size);
+}
+
 export function widthOf(context, text) {
-  const key = context.font + text;
-  let width = widths.get(key);
-  if (width === undefined) {
-    if (widths.size > 20000) widths.clear();
-    widths.set(key, (width = context.measureText(text).width));
-  }
+  const size = sizes.get(context);
+  let known = widths.get(size);
+  if (!known || known.size > 20000) widths.set(size, (known = new Map()));
+  let width = known.get(text);
+  if (width === undefined) known.set(text, (width = context.measureText(text).width));
   return width;
 }
 

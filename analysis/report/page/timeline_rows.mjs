@@ -4,7 +4,7 @@ import { Folding } from './folding.mjs';
 import { groupName, locationNames } from './locations.mjs';
 import { classColor, kSeries } from './palette.mjs';
 import { shorten, visible } from './quantities.mjs';
-import { Spans } from './spans.mjs';
+import { laneOf, Spans } from './spans.mjs';
 
 export class TimelineRows {
   static async read(page) {
@@ -14,7 +14,7 @@ export class TimelineRows {
     rows.names = profile ? locationNames(profile) : locationNames(null, about.locations);
     rows.count = about.rows.length;
     rows.regionNames = about.regions.map((region) => visible(region.name));
-    rows.shortNames = rows.regionNames.map((text) => shorten(text, 120));
+    rows.shortNames = about.regions.map((region, i) => (region.loop != null ? `loop ${region.loop}` : shorten(rows.regionNames[i], 120)));
     rows.byClass = true;
     rows.folded = true;
     rows.color();
@@ -50,11 +50,16 @@ export class TimelineRows {
   // Reads all rows; tell(done, of) is called on the way so that the page can be drawn meanwhile.
   async load(tell) {
     this.spans = new Array(this.count).fill(null);
-    const has = (r) => this.page.has(`timeline/${r}/begin`);
+    // Some rows ahead are being inflated while one is arranged.
+    const read = (r) => r < this.count && this.page.has(`timeline/${r}/begin`)
+      ? Promise.all(['begin', 'duration', 'region', 'depth'].map((part) => this.page.array(`timeline/${r}/${part}`))) : null;
+    const ahead = Array.from({ length: 12 }, (_, r) => read(r));
     let last = performance.now();
     for (let r = 0; r < this.count; ++r) {
-      if (has(r)) {
-        const [begin, duration, region, depth] = await Promise.all(['begin', 'duration', 'region', 'depth'].map((part) => this.page.array(`timeline/${r}/${part}`)));
+      const blocks = ahead.shift();
+      ahead.push(read(r + 12));
+      if (blocks) {
+        const [begin, duration, region, depth] = await blocks;
         this.spans[r] = new Spans(begin.values, duration.values, region.values, depth.values).arrange(this.colorOf, this.folding.follower());
       }
       if (performance.now() - last > 40) {
@@ -67,10 +72,21 @@ export class TimelineRows {
     tell(this.count, this.count);
   }
 
+  // Wait intervals of each row, of the metrics that keep(metric) says.
+  arrangeWaits(keep = () => true) {
+    const { values } = this.waits, rows = Array.from({ length: this.count }, () => [[], []]);
+    for (let i = 0; i < values.length; i += 4) {
+      if (!keep(values[i + 3])) continue;
+      rows[values[i]]?.[0].push(values[i + 1]);
+      rows[values[i]]?.[1].push(values[i + 2]);
+    }
+    this.waitLanes = rows.map(([begin, end]) => (begin.length ? laneOf(begin, end, () => true, this.folding.follower()) : null));
+  }
+
   // After colours or folding have changed.
   arrange() {
     this.color();
     const { folding, colorOf } = this;
-    for (const each of this.spans) each?.arrange(colorOf, folding.follower());
+    for (const each of this.spans ?? []) each?.arrange(colorOf, folding.follower());
   }
 }

@@ -2,9 +2,9 @@
 
 import { button, choice, el, legend, name, replace, section } from './elements.mjs';
 import { classColor, className, inkOn, pixel, rgb } from './palette.mjs';
-import { bytes, count, percent, place, time } from './quantities.mjs';
+import { bytes, count, percent, place, shortSite, time } from './quantities.mjs';
 import { PixelLine } from './spans.mjs';
-import { fitText, Surface, widthOf } from './surface.mjs';
+import { fitText, setFont, Surface, widthOf } from './surface.mjs';
 import { table } from './tables.mjs';
 import { timeTicks } from './time_axis.mjs';
 import { TimelineRows } from './timeline_rows.mjs';
@@ -28,7 +28,11 @@ class TimeLine {
     });
   }
 
-  height() { return kTop + Math.max(180, Math.min(640, this.rows.count * (this.rows.count <= 10 ? 62 : 34))) + 4; }
+  // Rows of whole pixels, or they would make patterns that mean nothing.
+  height() {
+    const n = this.rows.count;
+    return kTop + Math.max(Math.min(180, n * 120), n <= 10 ? n * 62 : n * Math.max(1, Math.min(34, Math.floor(660 / n)))) + 4;
+  }
 
   makeZoom() {
     const { rows, page } = this;
@@ -121,6 +125,7 @@ class TimeLine {
 
   draw(c, width, height, theme) {
     const { rows, zoom } = this;
+    rows.palette[rows.palette.length - 1] = theme('loop');
     const { x0, x1, y0, y1 } = zoom.plot();
     const w = Math.max(1, Math.round(x1 - x0));
     const from = Math.floor(zoom.y[0]), to = Math.min(rows.count, Math.ceil(zoom.y[1]));
@@ -135,7 +140,7 @@ class TimeLine {
     c.rect(x0, y0, x1 - x0, y1 - y0);
     c.clip();
     if (rows.spans) this.#labels(c, theme, { x0, x1, y0, from, to, rowHeight, lanes, space });
-    if (this.show.waits) this.#waits(c, { y0, from, to, rowHeight, space });
+    if (this.show.waits) this.#waits(c, { x0, x1, y0, from, to, rowHeight, space });
     if (this.show.collectives) this.#collectives(c, theme, { y0, rowHeight });
     if (this.show.messages) this.#messages(c, theme, { y0, rowHeight });
     this.#marks(c, theme, { y0, y1, rowHeight, space, lanes });
@@ -175,7 +180,7 @@ class TimeLine {
         });
         if (!touched) continue;
         const at = ((r - from) * lanes + lane) * w;
-        for (let p = 0; p < w; ++p) {
+        for (let p = line.from; p < line.to; ++p) {
           const cover = line.cover[p];
           if (cover < 0.004) continue;
           const alpha = Math.min(255, Math.round(255 * Math.min(1, 0.25 + 0.75 * cover)));
@@ -223,7 +228,7 @@ class TimeLine {
   #labels(c, theme, { x0, x1, y0, from, to, rowHeight, lanes, space }) {
     const { rows, zoom } = this;
     if ((rowHeight - space) / lanes < 10.5) return;
-    c.font = `${Math.min(12, Math.floor((rowHeight - space) / lanes - 1))}px system-ui, "Segoe UI", "DejaVu Sans", sans-serif`;
+    setFont(c, Math.min(12, Math.floor((rowHeight - space) / lanes - 1)));
     const [a, b] = zoom.x, px = (b - a) / (x1 - x0);
     for (let r = from; r < to; ++r) {
       const spans = rows.spans[r];
@@ -246,22 +251,29 @@ class TimeLine {
         });
       }
     }
-    c.font = '12px system-ui, "Segoe UI", "DejaVu Sans", sans-serif';
+    setFont(c, 12);
   }
 
-  #waits(c, { y0, from, to, rowHeight, space }) {
-    const { rows, zoom } = this, { values } = rows.waits;
-    const show = rows.folding;
+  #waits(c, { x0, x1, y0, from, to, rowHeight, space }) {
+    // In thin rows they would hide what they are about.
+    if (rowHeight < 7) return;
+    const { rows, zoom } = this, [a, b] = zoom.x;
+    const key = `${this.metric}/${rows.folded}`;
+    if (this.waitKey !== key) {
+      this.waitKey = key;
+      rows.arrangeWaits(this.metric == null ? undefined : (metric) => metric === this.metric || this.metricBelow?.[metric]);
+    }
     c.fillStyle = kWait;
-    const t0 = show.time(zoom.x[0]), t1 = show.time(zoom.x[1]);
-    const thin = Math.max(1, Math.min(4, rowHeight * 0.16));
-    for (let i = 0; i < values.length; i += 4) {
-      const r = values[i];
-      if (r < from || r >= to || values[i + 2] < t0 || values[i + 1] > t1) continue;
-      if (this.metric != null && values[i + 3] !== this.metric && !this.metricBelow?.[values[i + 3]]) continue;
-      const a = zoom.pixel(show.show(values[i + 1])), b = zoom.pixel(show.show(values[i + 2]));
-      if (b - a < 0.3) continue;
-      c.fillRect(a, y0 + (r - zoom.y[0] + 1) * rowHeight - space - thin, Math.max(0.6, b - a), thin);
+    const thin = Math.max(1, Math.min(4, rowHeight * 0.16)), scale = (x1 - x0) / (b - a);
+    for (let r = from; r < to; ++r) {
+      const y = y0 + (r - zoom.y[0] + 1) * rowHeight - space - thin;
+      let last = -1;
+      rows.waitLanes[r]?.visit(a, b, 1 / scale, (begin, end, color, inside) => {
+        const left = x0 + (begin - a) * scale, wide = (end - begin) * scale;
+        if (inside * scale < 0.25 || left + wide < last + 0.5) return;
+        last = left + Math.max(0.7, wide);
+        c.fillRect(left, y, Math.max(0.7, wide), thin);
+      });
     }
   }
 
@@ -278,14 +290,13 @@ class TimeLine {
       const members = rows.about.comms?.[values[i + 1]];
       const top = y0 + ((members?.length ? members[0] : 0) - zoom.y[0]) * rowHeight, bottom = y0 + ((members?.length ? members.at(-1) + 1 : rows.count) - zoom.y[0]) * rowHeight;
       const enter = zoom.pixel(show.show(values[i + 3])), leave = zoom.pixel(show.show(values[i + 4]));
-      c.globalAlpha = 0.1;
-      const first = zoom.pixel(show.show(values[i + 2]));
-      if (leave - first > 4) c.fillRect(first, top, leave - first, bottom - top);
-      c.globalAlpha = 0.55;
+      // From the last one's enter to the last one's leave all are in it.
+      c.globalAlpha = 0.5;
       c.setLineDash([3, 3]);
       c.beginPath();
       c.moveTo(enter, top);
       c.lineTo(enter, bottom);
+      if (leave - enter > 3) { c.moveTo(leave, top); c.lineTo(leave, bottom); }
       c.stroke();
       c.setLineDash([]);
     }
@@ -353,6 +364,7 @@ class TimeLine {
     for (const gap of rows.folding.gaps) {
       const a = Math.max(x0, zoom.pixel(rows.folding.show(gap.begin_ns))), b = Math.min(x1, zoom.pixel(rows.folding.show(gap.end_ns)));
       if (b <= a || b < last) continue;
+      last = b;
       if (!labels) {
         c.fillStyle = theme('hatch');
         c.fillRect(a, y0, Math.max(0.7, b - a), y1 - y0);
@@ -415,6 +427,8 @@ function searcher(line, rows, result) {
   let found = [], at = -1, timer = 0;
   const input = el('input', { type: 'search', placeholder: 'search a region', 'aria-label': 'search by region', id: 'timeline-search' });
   function find() {
+    clearTimeout(timer);
+    timer = 0;
     const text = input.value.trim().toLowerCase();
     found = [];
     at = -1;
@@ -442,10 +456,10 @@ function searcher(line, rows, result) {
   }
   input.addEventListener('input', () => { clearTimeout(timer); timer = setTimeout(find, 120); });
   input.addEventListener('keydown', (event) => {
-    if (event.key === 'Enter') { if (at < 0) find(); step(event.shiftKey ? -1 : 1); event.preventDefault(); }
+    if (event.key === 'Enter') { if (timer) find(); step(event.shiftKey ? -1 : 1); event.preventDefault(); }
     if (event.key === 'Escape') { input.value = ''; find(); line.surface.canvas.focus(); }
   });
-  return { input, next: button('next', () => step(1)) };
+  return { input, next: button('next', () => step(1)), again: () => { if (input.value && !found.length) find(); } };
 }
 
 // What the time between two points was spent in, of the spans that are here.
@@ -477,13 +491,13 @@ async function create(root, page) {
   const below = el('div'), details = el('div');
   const keys = [...new Set(about.regions.map((region) => about.classes[region.class]?.key))].filter(Boolean);
   const box = el('div');
-  const showLegend = () => replace(box, rows.byClass ? legend([...keys.filter((key) => key !== 'outside' && key !== 'skipped').map((key) => [classColor(key), className(key)]), ['#d9dde2', 'iteration of a loop'], [kWait, 'below a row: waits'], ['var(--hatch)', 'not in the archive']])
-    : legend([['var(--hatch)', 'not in the archive'], ['#d9dde2', 'iteration of a loop']]));
+  const showLegend = () => replace(box, rows.byClass ? legend([...keys.filter((key) => key !== 'outside' && key !== 'skipped').map((key) => [classColor(key), className(key)]), ['var(--loop)', 'iteration of a loop'], [kWait, 'below a row: waits'], ['var(--hatch)', 'not in the archive']])
+    : legend([['var(--hatch)', 'not in the archive'], ['var(--loop)', 'iteration of a loop']]));
   showLegend();
   line.folds = choice('gaps', [['folded', 'folded'], ['true', 'in true length']], 'folded', (v) => line.setFolded(v === 'folded'));
   line.details = (row, id, spans) => {
     const region = about.regions[spans.region[id]];
-    replace(details, el('dl', { class: 'facts' }, [['region', name(region.name, 400)], ['place', name([place(region.file, region.line), region.site].filter(Boolean).join(', ') || '–', 200)],
+    replace(details, el('dl', { class: 'facts' }, [['region', name(region.name, 400)], ['place', name([place(region.file, region.line), shortSite(region.site)].filter(Boolean).join(', ') || '–', 200)],
       ['where', rows.name(row)], ['from', time(spans.begin[id], 9)], ['took', time(spans.duration[id], 6)], ['class', about.classes[region.class]?.name ?? '–']].map(([a, b]) => [el('dt', {}, a), el('dd', {}, b)])));
   };
   const toggles = [['messages', 'messages', rows.messages], ['collectives', 'collectives', rows.collectives], ['waits', 'waits', rows.waits]].filter(([, , a]) => a.values.length).map(([key, text]) => {
@@ -500,10 +514,11 @@ async function create(root, page) {
     if (event.key === '/' && page.current === 'timeline' && !/^(INPUT|SELECT)$/.test(event.target.tagName)) { event.preventDefault(); search.input.focus(); }
   });
   page.jsonOr('analyze', null).then((analyze) => { if (analyze) line.metricTitle = (i) => analyze.metric_tree[i]?.title ?? analyze.metric_tree[i]?.name; line.analyze = analyze; });
-  const loading = rows.load((done, of) => {
+  // First the overview is seen.
+  const loading = new Promise((go) => { requestAnimationFrame(() => setTimeout(go)); setTimeout(go, 200); }).then(() => rows.load((done, of) => {
     state.textContent = done < of ? `reading ${count(done)} of ${count(of)} rows` : '';
     line.surface.change();
-  }).then(() => { root.dataset.loaded = 'yes'; if (line.pending) line.pending(); });
+  })).then(() => { root.dataset.loaded = 'yes'; line.pending?.(); search.again(); });
   loading.catch((error) => { console.error(error); state.textContent = `the spans cannot be read: ${error.message}`; });
 
   return {

@@ -8,8 +8,8 @@ const kRow = 26;
 export class Tree {
   // forest: see severity.mjs. row(node) -> children of the row; label(node) -> its text for readers
   // and for type-ahead; pick(node).
-  constructor({ forest, row, label, pick, title, height = 420, open = 2, order = null }) {
-    Object.assign(this, { forest, row, label, pick, order });
+  constructor({ forest, row, label, pick, title, height = 420, open = 2, order = null, dim = null }) {
+    Object.assign(this, { forest, row, label, pick, order, dim });
     this.open = new Set();
     this.chosen = -1;
     this.at = -1;
@@ -26,7 +26,7 @@ export class Tree {
   }
 
   #openDown(node, levels) {
-    if (levels <= 0 || this.forest.children[node].length > 40) return;
+    if (levels <= 0 || this.forest.children[node].length > 400) return;
     this.open.add(node);
     for (const child of this.forest.children[node]) this.#openDown(child, levels - 1);
   }
@@ -65,7 +65,7 @@ export class Tree {
   #row({ node, level, position, of }, index) {
     const children = this.forest.children[node].length;
     return el('div', {
-      class: 'tree-row', role: 'treeitem', id: `${this.id}-${node}`, data: { node: String(node) },
+      class: this.dim?.(node) ? 'tree-row none' : 'tree-row', role: 'treeitem', id: `${this.id}-${node}`, data: { node: String(node) },
       'aria-level': level, 'aria-posinset': position, 'aria-setsize': of,
       'aria-expanded': children ? String(this.open.has(node)) : null, 'aria-label': this.label(node),
       style: { top: `${index * kRow}px`, '--level': String(level - 1) },

@@ -4,7 +4,7 @@
 import { button, choice, copyText, el, empty, name, number, replace, section } from './elements.mjs';
 import { scaleLegend } from './heat_view.mjs';
 import { inkOn, scaleColor } from './palette.mjs';
-import { count, csv, percent, place, ranges, time } from './quantities.mjs';
+import { count, csv, percent, place, ranges, shortSite, time } from './quantities.mjs';
 import { Forest, Severities } from './severity.mjs';
 import { Tree } from './trees.mjs';
 import { kViewTitles } from './view_titles.mjs';
@@ -90,14 +90,14 @@ class Waits {
       forest: this.pathForest, title: 'call paths', height: 460, open: 5, order: (i) => this.pathAll?.[i] ?? 0, label: (i) => `${this.paths[i].name}, ${time(this.pathShown(i) * 1e9)}`,
       row: (i) => {
         const v = this.pathShown(i), path = this.paths[i];
-        return [swatch(v / (this.pathMost || 1), v), ...figure(v), el('span', { class: 'label' }, name(path.name || path.path || 'program', 64), ' ', el('span', { class: 'where' }, path.site || (path.name?.includes('@') ? '' : place(path.file, path.line))))];
+        return [swatch(v / (this.pathMost || 1), v), ...figure(v), el('span', { class: 'label' }, name(path.name || path.path || 'program', 64), ' ', el('span', { class: 'where' }, shortSite(path.site) || (path.name?.includes('@') ? '' : place(path.file, path.line))))];
       },
-      pick: (i) => this.page.selection.set({ wait_path: i }),
+      dim: (i) => !this.pathShown(i), pick: (i) => this.page.selection.set({ wait_path: i }),
     });
     this.systemTree = new Tree({
-      forest: this.systemForest, title: 'ranks and threads', height: 460, open: this.nodes.length > 60 ? 1 : 3, label: (i) => `${this.nodes[i].text}, ${time(this.systemAll[i] * 1e9)}`,
+      forest: this.systemForest, title: 'ranks and threads', height: 460, open: this.nodes.length > 60 ? 1 : 2, label: (i) => `${this.nodes[i].text}, ${time(this.systemAll[i] * 1e9)}`,
       row: (i) => [swatch(this.systemAll[i] / (this.systemMost(i) || 1), this.systemAll[i]), ...figure(this.systemAll[i]), el('span', { class: 'label' }, this.nodes[i].text)],
-      pick: (i) => this.page.selection.set({ location: this.nodes[i].location >= 0 ? this.nodes[i].location : null }),
+      dim: (i) => !this.systemAll[i], pick: (i) => this.page.selection.set({ location: this.nodes[i].location >= 0 ? this.nodes[i].location : null }),
     });
     this.about = el('div', { class: 'hint', 'aria-live': 'polite' });
     this.scale = el('span');
