@@ -7,6 +7,7 @@
 // Source: Wolf et al., section 4 (patterns as classes, refined by call-backs from the general to the special).
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -41,6 +42,13 @@ enum class Compound : std::uint8_t {
 
 class PatternSet;
 
+// Is informed of each wait of which it is known when it was: from `begin` to `begin` + `wait`, in the call.
+class WaitObserver {
+ public:
+  virtual ~WaitObserver() = default;
+  virtual void waited(const Call& call, std::uint32_t metric, Ticks begin, Ticks wait) = 0;
+};
+
 class Pattern {
  public:
   virtual ~Pattern() = default;
@@ -71,6 +79,8 @@ class Pattern {
  protected:
   void charge(std::uint32_t location, std::uint32_t path, Ticks ticks);
   void charge(const Call& call, Ticks ticks);
+  // What others took to go once all were there: the end of the call.
+  void charge_end(const Call& call, Ticks ticks);
   PatternSet& others() { return *set_; }
 
  private:
@@ -91,6 +101,8 @@ class PatternSet {
   // Before the first event.
   void charge_to(Severities& severities) { severities_ = &severities; }
   Severities& severities() { return *severities_; }
+  // nullptr: nobody.
+  void inform(WaitObserver* observer) { observer_ = observer; }
 
   void receive(ReceiveCall& event) { notify<&Pattern::receive>(Compound::kReceive, event); }
   void late_sender(const LateSender& event) {
@@ -138,6 +150,8 @@ class PatternSet {
   }
 
  private:
+  friend class Pattern;
+
   template <auto kCallback, typename Event>
   void notify(Compound compound, Event& event) {
     for (Pattern* pattern : lists_[static_cast<std::size_t>(compound)])
@@ -148,6 +162,7 @@ class PatternSet {
   std::array<std::vector<Pattern*>, static_cast<std::size_t>(Compound::kCount)> lists_;
   MetricTree tree_;
   Severities* severities_ = nullptr;
+  WaitObserver* observer_ = nullptr;
 };
 
 inline void Pattern::charge(std::uint32_t location, std::uint32_t path, Ticks ticks) {
@@ -157,6 +172,15 @@ inline void Pattern::charge(std::uint32_t location, std::uint32_t path, Ticks ti
 inline void Pattern::charge(const Call& call, Ticks ticks) {
   charge(call.location, call.path, ticks);
   set_->severities().add_product(call.location, call.path, number_, ticks, call.own);
+  if (set_->observer_ != nullptr && ticks != 0)
+    set_->observer_->waited(call, number_, call.enter, ticks);
+}
+
+inline void Pattern::charge_end(const Call& call, Ticks ticks) {
+  charge(call.location, call.path, ticks);
+  set_->severities().add_product(call.location, call.path, number_, ticks, call.own);
+  if (set_->observer_ != nullptr && ticks != 0)
+    set_->observer_->waited(call, number_, call.leave - std::min(call.leave, ticks), ticks);
 }
 
 // Those of Refrain, in the order of the table.

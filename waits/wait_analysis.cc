@@ -203,7 +203,7 @@ WaitAnalysis analyze_archive(const std::string& archive, const reader::Progress&
 }
 
 WaitAnalysis analyze_archive(const std::string& archive, const reader::Progress& progress,
-                             const Between& between) {
+                             const Between& between, WaitObserver* observer) {
   WaitAnalysis failed;
   reader::ArchiveStream stream;
   failed.error = stream.open(archive);
@@ -215,6 +215,7 @@ WaitAnalysis analyze_archive(const std::string& archive, const reader::Progress&
     return failed;
   }
   PatternSet patterns(all_patterns());
+  patterns.inform(observer);
   const std::filesystem::path path(archive);
   std::error_code none;
   Replay replay(patterns,

@@ -113,8 +113,9 @@ WaitAnalysis analyze_archive(const std::string& archive,
                              const reader::Progress& progress = {});
 // The same as if what the sink between them leaves out had not been written.
 using Between = std::function<std::unique_ptr<reader::TraceSink>(reader::TraceSink&)>;
+// `observer`: of waits, may be nullptr.
 WaitAnalysis analyze_archive(const std::string& archive, const reader::Progress& progress,
-                             const Between& between);
+                             const Between& between, WaitObserver* observer = nullptr);
 // The same of a replay that has finished.
 WaitAnalysis analysis_of(Replay& replay, const MetricTree& tree);
 
