@@ -6,6 +6,7 @@ import { scaleLegend } from './heat_view.mjs';
 import { inkOn, scaleColor } from './palette.mjs';
 import { count, csv, percent, place, plainName, ranges, shortSite, time } from './quantities.mjs';
 import { Forest, Severities } from './severity.mjs';
+import { stretchBox, waitTable } from './stretch.mjs';
 import { Tree } from './trees.mjs';
 import { kViewTitles } from './view_titles.mjs';
 
@@ -175,6 +176,8 @@ async function create(root, page) {
     return {};
   }
   const waits = new Waits(root, page, analyze, values);
+  const stretch = stretchBox(page, 'Waits', 'of those on the time line; one chosen is shown in the trees', (rows, begin, end) => waitTable(rows, analyze, begin, end, (metric) => page.selection.set({ metric })));
+  root.append(stretch);
   if (analyze.problems?.length) root.append(section('Notes', null, el('ul', {}, analyze.problems.map((text) => el('li', {}, name(text, 400))))));
   return {
     waits,
@@ -187,6 +190,7 @@ async function create(root, page) {
         waits.path = at;
         waits.refresh();
       }
+      stretch.follow(selection);
     },
     repaint: () => waits.refresh(true),
   };

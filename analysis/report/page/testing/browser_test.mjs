@@ -97,6 +97,10 @@ const tests = {
     assert.ok(await browser.runAsync(`return (await (await refrain.page.made.get('a/heat')).work).map.chosen.join() === '${first},${last + 1}'`), 'so does the heat map');
     await check.openView(browser, 'mpi');
     await browser.until(`return document.querySelector('#view-mpi').textContent.includes('messages on the time line from')`, 'the matrix is of these');
+    await check.openView(browser, 'waits');
+    await browser.until(`return document.querySelector('#view-waits').textContent.includes('Waits from')`, 'waits of these');
+    await check.openView(browser, 'graph');
+    await browser.until(`return document.querySelector('#view-graph').textContent.includes('Own time of regions from')`, 'regions of these');
     await browser.click('#whole-run');
     await browser.until(`return document.getElementById('filter').hidden`, 'the whole run again');
   },
