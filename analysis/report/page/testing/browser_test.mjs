@@ -196,7 +196,7 @@ const tests = {
     await browser.click('#print');
     await browser.until('return window.printed', 'all views are drawn for the paper', 90);
     const pages = (await browser.print()).toString('latin1').match(/\/Type\s*\/Page\b/g).length;
-    assert.ok(pages >= 3 && pages <= 12, `${pages} pages`);
+    assert.ok(pages >= 3 && pages <= 8, `${pages} pages`);
   },
 
   // Figures; the limits only catch what is wrong by an order of magnitude, for machines may be busy.
