@@ -178,7 +178,7 @@ async function create(root, page) {
   if (about && cells.values.length) left.push((parts.matrix = matrix(about, cells, page.has('timeline/messages') ? () => page.array('timeline/messages') : null, page)).element);
   else left.push(section('Who sends to whom', null, empty('No message between two ranks is in the archive.')));
   const rank = calls?.procedures?.length ? (parts.rank = byRank(calls, times)).element : null;
-  root.append(el('div', { class: 'columns' }, el('div', { class: 'view' }, left, rank), el('div', { class: 'view' }, profile?.mpi?.length > 0 && section('Procedures', 'of all calls of the run', procedures(profile.mpi, whole)))));
+  root.append(el('div', { class: 'columns uneven' }, el('div', { class: 'view' }, left, rank), el('div', { class: 'view' }, profile?.mpi?.length > 0 && section('Procedures', 'of all calls of the run', procedures(profile.mpi, whole)))));
   const bySize = messages?.by_size ?? profile?.mpi_by_size;
   if (bySize?.length) root.querySelector('.columns').lastChild.append(section('By message size', 'how much a call sends or receives, and how long such calls take', sizes(bySize, whole)));
   const partners = messages?.by_partner ?? profile?.mpi_by_partner;
