@@ -180,15 +180,15 @@ export class PixelLine {
     this.to = 0;
   }
 
-  one(p, part, color) {
+  one(p, part, color, weight) {
     const { time, best, colors } = this, at = p * colors;
     this.cover[p] += part;
-    const sum = (time[at + color] += part);
+    const sum = (time[at + color] += part * weight);
     if (sum > time[at + best[p]] || best[p] === color) best[p] = color;
   }
 
-  // x0, x1 in pixels; share of it that is really time of that colour.
-  add(x0, x1, color, share) {
+  // x0, x1 in pixels; share of it that is really time of that colour; weight against other colours.
+  add(x0, x1, color, share, weight = 1) {
     const { width } = this;
     if (x1 <= 0 || x0 >= width) return;
     const from = x0 > 0 ? x0 : 0, to = x1 < width ? x1 : width;
@@ -196,12 +196,12 @@ export class PixelLine {
     if (first < this.from) this.from = first;
     if (last > this.to) this.to = last;
     if (last - first <= 1) {
-      if (first < width) this.one(first, (to - from) * share, color);
+      if (first < width) this.one(first, (to - from) * share, color, weight);
       return;
     }
-    this.one(first, (first + 1 - from) * share, color);
-    for (let p = first + 1; p < last - 1; ++p) this.one(p, share, color);
-    this.one(last - 1, (to - (last - 1)) * share, color);
+    this.one(first, (first + 1 - from) * share, color, weight);
+    for (let p = first + 1; p < last - 1; ++p) this.one(p, share, color, weight);
+    this.one(last - 1, (to - (last - 1)) * share, color, weight);
   }
 
   dominant(p) { return this.best[p]; }

@@ -167,26 +167,21 @@ class TimeLine {
     for (let r = from; r < to; ++r) {
       const spans = rows.spans[r];
       if (!spans) continue;
-      for (let d = 0; d < spans.depths; ++d) {
-        // Where there is no place for all depths, the deepest lane shows the innermost of the rest.
-        const lane = Math.min(d, this.lanesOf(spans, lanes) - 1);
+      const own = this.lanesOf(spans, lanes);
+      for (let lane = 0; lane < own; ++lane) {
         line.clear();
-        let touched = false;
-        spans.lanes[d].visit(a, b, px, (begin, end, color, inside) => {
-          const p0 = (begin - a) * scale, p1 = (end - a) * scale;
-          touched = true;
-          line.add(p0, p1, color, end > begin ? Math.min(1, inside / (end - begin)) : 0);
-        });
-        if (!touched) continue;
+        // Where there is no place for all depths, the last lane shows the innermost of the rest: what is
+        // deeper weighs more.
+        const deepest = lane === own - 1 ? spans.depths - 1 : lane;
+        for (let d = lane, weight = 1; d <= deepest; ++d, weight *= 6)
+          spans.lanes[d].visit(a, b, px, (begin, end, color, inside) => {
+            line.add((begin - a) * scale, (end - a) * scale, color, end > begin ? Math.min(1, inside / (end - begin)) : 0, weight);
+          });
         const at = ((r - from) * lanes + lane) * w;
         for (let p = line.from; p < line.to; ++p) {
           const cover = line.cover[p];
           if (cover < 0.004) continue;
-          const alpha = Math.min(255, Math.round(255 * Math.min(1, 0.25 + 0.75 * cover)));
-          const under = pixels[at + p];
-          // What covers most of a pixel is what is seen.
-          if (under && cover < 0.4 && lanes === 1) continue;
-          pixels[at + p] = (paint[line.dominant(p)] | (Math.max(alpha, under >>> 24) << 24)) >>> 0;
+          pixels[at + p] = (paint[line.best[p]] | (Math.round(255 * (cover < 1 ? 0.25 + 0.75 * cover : 1)) << 24)) >>> 0;
         }
       }
     }
@@ -411,7 +406,7 @@ class TimeLine {
       const axis = timeTicks(t0, t1, Math.max(pixels, 220));
       const few = pixels < 70 ? [t0] : axis.ticks;
       for (const t of few) {
-        const x = zoom.pixel(rows.folding.show(t)), text = axis.format(t), wide = widthOf(c, text);
+        const x = zoom.pixel(rows.folding.show(t)), text = few.length === 1 ? time(t, 5) : axis.format(t), wide = widthOf(c, text);
         if (t < t0 - 1 || t > t1 + 1 || x - wide / 2 < last + 12 || x + wide / 2 > x1) continue;
         last = x + wide / 2;
         c.fillStyle = theme('muted');

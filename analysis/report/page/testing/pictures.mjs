@@ -8,7 +8,7 @@ import { openView } from './checks.mjs';
 // Of which report, which view, with what chosen, in which theme.
 const kPictures = [
   ['hybrid', 'findings', { height: 700 }], ['cg', 'run'], ['cg', 'iterations'], ['cg', 'heat'], ['hybrid', 'timeline', { zoom: 'middle' }],
-  ['cg', 'graph'], ['mpi', 'waits', { height: 700 }], ['mpi', 'mpi'], ['compare', 'compare', { height: 760 }], ['cg', 'timeline', { dark: true }], ['mpi', 'timeline', { zoom: 'middle' }],
+  ['cg', 'graph'], ['mpi', 'waits', { height: 700 }], ['mpi', 'mpi', { height: 900 }], ['compare', 'compare', { height: 760 }], ['cg', 'timeline', { dark: true }], ['mpi', 'timeline', { zoom: 'middle' }],
 ];
 const kWidth = 1180, kMostHeight = 1000, kMostBytes = 150000;
 
