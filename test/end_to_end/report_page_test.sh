@@ -7,7 +7,7 @@ for program in node chromium chromedriver; do
   command -v "$program" > /dev/null || { echo "no $program: tools/setup installs it"; exit 1; }
 done
 cd "$TEST_TMPDIR"
-export HOME="$TEST_TMPDIR" TMPDIR="$TEST_TMPDIR" OMP_NUM_THREADS=2 KMP_BLOCKTIME=0
+export OMP_NUM_THREADS=2 KMP_BLOCKTIME=0
 "$refrain" run -o openmp --quiet -- "$openmp" 30
 "$refrain" run -o mpi --quiet -- mpirun -n 2 "$mpi" 40
 "$refrain" run -o hybrid --quiet -- mpirun -n 2 "$hybrid" 30

@@ -3,7 +3,6 @@
 
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 const kElement = 'element-6066-11e4-a52e-4f735466cecf';
@@ -11,7 +10,8 @@ const kElement = 'element-6066-11e4-a52e-4f735466cecf';
 export class Browser {
   static async start({ width = 1440, height = 900, dark = false, scale = 1 } = {}) {
     const browser = new Browser();
-    browser.folder = mkdtempSync(join(tmpdir(), 'refrain-browser-'));
+    // A short path: Chromium puts a socket below it. All that it writes, also at home, goes there.
+    browser.folder = mkdtempSync('/tmp/refrain-browser-');
     browser.netlog = join(browser.folder, 'net.json');
     await browser.#driver();
     const args = ['--headless=new', '--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync', '--disable-extensions', '--disable-default-apps', '--hide-scrollbars',
@@ -27,7 +27,7 @@ export class Browser {
 
   // Waits until the driver says on which port it listens.
   async #driver() {
-    this.process = spawn('chromedriver', ['--port=0'], { stdio: ['ignore', 'pipe', 'pipe'] });
+    this.process = spawn('chromedriver', ['--port=0'], { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, HOME: this.folder, TMPDIR: this.folder } });
     this.port = await new Promise((done, failed) => {
       let text = '';
       const read = (chunk) => {

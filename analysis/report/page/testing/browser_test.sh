@@ -4,7 +4,6 @@ set -uo pipefail
 for program in node chromium chromedriver; do
   command -v "$program" > /dev/null || { echo "no $program: tools/setup installs it"; exit 1; }
 done
-export HOME="$TEST_TMPDIR"  # Chromium writes beside its profile, too
 TMPDIR="$TEST_TMPDIR" node "$1" "$2"
 status=$?
 [ $status -eq 0 ] && echo "PASS: script test"
