@@ -48,7 +48,8 @@ class Charts {
     Object.assign(this, { page, loop, list, rows });
     this.series = new Series(list.number, list.duration, list.low, list.high);
     this.end = list.n ? list.number[list.n - 1] + list.count[list.n - 1] : 1;
-    this.log = false;
+    // A few very long ones would flatten all others.
+    this.log = wideSpread(list, loop);
     this.share = true;
     const limits = [list.n ? list.number[0] : 0, this.end];
     const plot = (surface, bottom) => () => ({ x0: kLeft, x1: surface().width - kRight, y0: 8, y1: surface().height - bottom });
@@ -222,6 +223,7 @@ class Charts {
   }
 }
 
+const wideSpread = (list, loop) => list.high.reduce((a, b) => Math.max(a, b), 0) > 40 * (loop.median_ns || loop.mean_ns || Infinity);
 const percentTick = (v) => `${Math.round(100 * v)}\u00a0%`;
 const logTicks = (low, high) => d3range(Math.floor(Math.log10(low)), Math.ceil(Math.log10(high)) + 1).flatMap((e) => [10 ** e, 3 * 10 ** e]).filter((v) => v >= low && v <= high);
 const whole = ([a, b], pixels) => ticks(a, b, Math.max(2, Math.floor(pixels / 90))).filter(Number.isInteger);
@@ -250,8 +252,9 @@ async function classRows(page, id) {
 function distribution(list, loop) {
   const values = list.duration;
   const sorted = Float64Array.from(values).sort();
-  const low = sorted[0] ?? 0, high = Math.max(quantile(sorted, 0.995) * 1.15, low + 1);
-  const bins = histogram(values, 48, low, high);
+  const log = wideSpread(list, loop), map = log ? (v) => Math.log10(Math.max(v, 1)) : (v) => v, back = log ? (v) => 10 ** v : (v) => v;
+  const low = map(sorted[0] ?? 0), high = log ? map(sorted.at(-1)) + 0.01 : Math.max(quantile(sorted, 0.995) * 1.15, low + 1);
+  const bins = histogram(log ? values.map(map) : values, 48, low, high);
   const most = Math.max(1, ...bins);
   const surface = new Surface({
     height: 190, label: 'distribution of durations',
@@ -264,12 +267,12 @@ function distribution(list, loop) {
         c.fillStyle = '#0072b2';
         c.fillRect(a + 0.5, y1 - h, b - a - 1, h);
       });
-      axisBelow(c, theme, (v) => x0 + ((v - low) / (high - low)) * (x1 - x0), ticks(low, high, Math.max(2, Math.floor(width / 130))), y1 + 1, (v) => time(v, 3));
+      axisBelow(c, theme, (v) => x0 + ((map(v) - low) / (high - low)) * (x1 - x0), log ? logTicks(back(low), back(high)).filter((_, i, all) => all.length < 9 || i % 2 === 0) : ticks(low, high, Math.max(2, Math.floor(width / 130))), y1 + 1, (v) => time(v, 3));
     },
     tip: (x) => {
       const i = Math.floor(((x - 56) / (surface.width - 68)) * bins.length);
       if (i < 0 || i >= bins.length) return null;
-      const a = low + (i * (high - low)) / bins.length, b = low + ((i + 1) * (high - low)) / bins.length;
+      const a = back(low + (i * (high - low)) / bins.length), b = back(low + ((i + 1) * (high - low)) / bins.length);
       return [el('div', {}, plural(bins[i], list.per > 1 ? 'group of iterations' : 'iteration', list.per > 1 ? 'groups of iterations' : 'iterations')),
         el('div', {}, i === bins.length - 1 ? `${time(a)} and longer` : `${time(a)} – ${time(b)}`)];
     },
@@ -332,7 +335,7 @@ async function create(root, page) {
       section('How long each iteration took', list.per > 1 ? `each point is of ${count(list.per)} iterations: least, mean and greatest; drag to choose some` : 'drag to choose some: all pictures follow; the wheel zooms',
         el('div', { class: 'bar-row' },
           legend([['#0072b2', 'in the archive'], ['#56b4e9', 'partly in the archive'], ['var(--hatch)', 'skipped: only its duration is known'], ['#d55e00', '▼ slow'], ['var(--text)', '- - median']]),
-          choice('scale', [['linear', 'linear'], ['log', 'logarithmic']], 'linear', (v) => { charts.log = v === 'log'; charts.upper.change(); })),
+          choice('scale', [['linear', 'linear'], ['log', 'logarithmic']], charts.log ? 'log' : 'linear', (v) => { charts.log = v === 'log'; charts.upper.change(); })),
         charts.upper.box),
       section('What an iteration consists of', 'time of all threads by class, over the iterations',
         el('div', { class: 'bar-row' }, rows && classLegend(rows.keys), rows && choice('as', [['share', 'share'], ['time', 'time']], 'share', (v) => { charts.share = v === 'share'; charts.lower.change(); })),

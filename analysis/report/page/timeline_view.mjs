@@ -132,6 +132,9 @@ class TimeLine {
     const lanes = this.lanes(rowHeight);
     const space = rowHeight > 12 ? 3 : rowHeight > 5 ? 1 : 0;
     this.#gaps(c, theme, x0, x1, y0, y1, false);
+    // Where visits were left out, what took most of the time stands for them.
+    const whole = rows.about.detail?.all !== false;
+    if (rows.spans && !whole) this.#overview(c, { x0, x1, y0, from, to, rowHeight, space, lanes, since: rows.about.detail.until_ns ?? 0 });
     if (rows.spans) this.#spans(c, { x0, y0, w, from, to, rowHeight, lanes, space });
     else this.#overview(c, { x0, x1, y0, from, to, rowHeight, space });
     c.save();
@@ -201,21 +204,25 @@ class TimeLine {
     c.restore();
   }
 
-  // Before the spans have been read.
-  #overview(c, { x0, x1, y0, from, to, rowHeight, space }) {
+  // Before the spans have been read, and where there are none: of all events, in a thousand parts.
+  #overview(c, { x0, x1, y0, from, to, rowHeight, space, lanes = 1, since = -1 }) {
     const { rows, zoom } = this;
     if (!rows.overview) return;
     const bins = rows.overview.shape[1];
     const { begin_ns: begin, end_ns: end, classes } = rows.about;
-    for (let r = from; r < to; ++r)
-      for (let x = Math.floor(x0); x < x1; ++x) {
-        const bin = Math.floor(((rows.folding.time(zoom.at(x + 0.5)) - begin) / (end - begin)) * bins);
+    const times = Float64Array.from({ length: Math.ceil(x1 - x0) }, (_, i) => rows.folding.time(zoom.at(x0 + i + 0.5)));
+    for (let r = from; r < to; ++r) {
+      const own = rows.spans?.[r] ? this.lanesOf(rows.spans[r], lanes) : 1, height = (rowHeight - space) / own;
+      for (let i = 0, x = x0; x < x1; ++i, ++x) {
+        if (times[i] < since) continue;
+        const bin = Math.floor(((times[i] - begin) / (end - begin)) * bins);
         const cls = rows.overview.values[r * bins + bin];
-        if (cls === undefined || cls === 255 || classes[cls]?.key === 'skipped') continue;
+        if (cls === undefined || cls === 255 || ['skipped', 'outside'].includes(classes[cls]?.key)) continue;
         c.globalAlpha = 0.25 + 0.75 * ((rows.overviewShare?.values[r * bins + bin] ?? 255) / 255);
         c.fillStyle = classColor(classes[cls].key);
-        c.fillRect(x, y0 + (r - zoom.y[0]) * rowHeight, 1, rowHeight - space);
+        c.fillRect(x, y0 + (r - zoom.y[0]) * rowHeight + (own - 1) * height, 1, height);
       }
+    }
     c.globalAlpha = 1;
   }
 
