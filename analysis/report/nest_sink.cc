@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <string_view>
 
 namespace refrain::report {
@@ -198,12 +199,17 @@ void NestSink::take_markers() {
   }
 }
 
+// The marker has the time of the decision, the gap on a thread may begin some ticks before or after it.
 void NestSink::name_gap(const Moment& suspended) {
-  constexpr double kNear = 1000;  // the marker has the time of the decision
-  auto gap = std::ranges::upper_bound(gaps_, suspended.ns + kNear, {}, &Gap::begin_ns);
-  if (gap == gaps_.begin()) return;
-  --gap;
-  if (gap->text.empty() && suspended.ns < gap->end_ns) gap->text = suspended.text;
+  constexpr double kNear = 1000;
+  const auto distance = [&](const Gap& gap) { return std::abs(gap.begin_ns - suspended.ns); };
+  auto gap = std::ranges::upper_bound(gaps_, suspended.ns, {}, &Gap::begin_ns);
+  if (gap == gaps_.end() ||
+      (gap != gaps_.begin() && distance(*(gap - 1)) <= distance(*gap))) {
+    if (gap == gaps_.begin()) return;
+    --gap;
+  }
+  if (gap->text.empty() && distance(*gap) < kNear) gap->text = suspended.text;
 }
 
 // Why iterations were written; which ones gaps have.

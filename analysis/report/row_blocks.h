@@ -23,7 +23,7 @@ namespace refrain::report {
 struct RowLimits {
   std::size_t columns = 4096;
   std::size_t lines = 2048;
-  std::size_t numbers = 4'000'000;
+  std::size_t numbers = 2'000'000;
 };
 
 // Those of one loop.

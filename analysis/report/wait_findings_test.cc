@@ -44,7 +44,7 @@ TEST_CASE("Wait findings: a sentence - where, how much, who waits, and because o
   CHECK(*first.seconds == Approx(8e-3));
   CHECK(first.text.starts_with(
       "27 % of the time (8 ms) is lost in MPI_Allreduce at p.c:7: ranks 0,2 wait, because "
-      "rank 1 takes 100 % longer in task at p.c:7"));
+      "rank 1 takes 2.0 times as long in task at p.c:7"));
   CHECK(first.evidence["view"] == "waits");
   CHECK(first.evidence["metric"] == "mpi_wait_nxn");
   CHECK(!first.evidence.contains("path"));
