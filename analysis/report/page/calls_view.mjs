@@ -7,9 +7,10 @@ import { FlowPicture } from './flow_picture.mjs';
 import { scaleLegend } from './heat_view.mjs';
 import { locationNames } from './locations.mjs';
 import { className, scaleColor } from './palette.mjs';
-import { bytes, count, csv, percent, place, shortSite, time } from './quantities.mjs';
+import { bytes, count, csv, percent, place, plainName, shortSite, time } from './quantities.mjs';
 import { Forest } from './severity.mjs';
 import { table } from './tables.mjs';
+import { regionTable, stretchBox } from './stretch.mjs';
 import { Tree } from './trees.mjs';
 import { kViewTitles } from './view_titles.mjs';
 
@@ -18,7 +19,7 @@ const kMeasures = {
   bytes: ['bytes', (p) => p.bytes_sent + p.bytes_received, bytes, null], visits: ['visits', (p) => p.visits, count, 'visits'],
 };
 
-export const pathTitle = (path) => path.name || '(no name)';
+export const pathTitle = (path) => plainName(path.name) || '(no name)';
 
 async function create(root, page) {
   const [profile, graph, events, values] = await Promise.all([page.json('profile'), page.jsonOr('graph', null), page.jsonOr('graph/events', null), page.arrayOr('profile/values', [0, 7])]);
@@ -78,6 +79,7 @@ async function create(root, page) {
   }
 
   const details = el('div');
+  const stretch = stretchBox(page, 'Own time of regions', 'of the events in the archive', regionTable);
   const names = locationNames(profile);
   function showDetails(node) {
     if (node == null || !paths[node]) return details.replaceChildren();
@@ -107,7 +109,7 @@ async function create(root, page) {
     }, { title: 'to the level around it' }), events?.levels?.length ? choice('graph of', [['flow', 'regions'], ['events', 'MPI calls']], 'flow', (v) => { showEvents = v === 'events'; showLevel(Math.max(0, at)); }) : null, scale), picture.box)
     : empty(graph?.error ? `No flow graph: ${graph.error}` : 'There is no flow graph in this report.');
   root.append(el('div', { class: 'bar-row' }, by),
-    el('div', { class: 'columns' }, section('Call tree', 'regions in the context of those around them, all threads together', tree.box, el('div', { class: 'more' }, csvButton(paths))), section('Flow graph', 'what comes after what; thicker lines: more often; pressed twice: what is inside', graphBox)), details);
+    el('div', { class: 'columns' }, section('Call tree', 'regions in the context of those around them, all threads together', tree.box, el('div', { class: 'more' }, csvButton(paths))), section('Flow graph', 'what comes after what; thicker lines: more often; pressed twice: what is inside', graphBox)), details, stretch);
 
   return {
     tree, picture,
@@ -121,6 +123,7 @@ async function create(root, page) {
         showLevel(parent);
       } else showLevel(at);
       showDetails(path);
+      stretch.follow(selection);
     },
     repaint: () => picture.draw(),
   };

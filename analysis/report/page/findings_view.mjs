@@ -33,7 +33,7 @@ function card(page, finding, rank) {
         event.preventDefault();
         const { view, ...selection } = evidence;
         page.go(view, selection);
-      } } }, `see: ${(kViewTitles[evidence.view] ?? evidence.view).toLowerCase()} →`)
+      } } }, `see: ${evidence.view === 'mpi' ? 'MPI' : (kViewTitles[evidence.view] ?? evidence.view).toLowerCase()} →`)
       : el('span'));
 }
 

@@ -123,6 +123,9 @@ export function csvField(value) {
 export const csv = (head, rows) =>
   [head, ...rows].map((row) => row.map(csvField).join(',')).join('\n') + '\n';
 
+// OpenMP's regions have canonical names in archives; people need not read the sentinel.
+export const plainName = (name) => String(name ?? '').replace(/^!\$omp /, '');
+
 // Where a call is, "src/solve.c:90" or "solve (src/solve.c:90)", without folders.
 export const shortSite = (site) => String(site ?? '').replace(/[^\s()]*\/(?=[^\s()/]+$|[^\s()/]+\))/g, '');
 

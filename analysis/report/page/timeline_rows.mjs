@@ -3,7 +3,7 @@
 import { Folding } from './folding.mjs';
 import { groupName, locationNames } from './locations.mjs';
 import { classColor, kSeries } from './palette.mjs';
-import { shorten, visible } from './quantities.mjs';
+import { plainName, shorten, visible } from './quantities.mjs';
 import { laneOf, Spans } from './spans.mjs';
 
 export class TimelineRows {
@@ -14,7 +14,7 @@ export class TimelineRows {
     rows.names = profile ? locationNames(profile) : locationNames(null, about.locations);
     rows.count = about.rows.length;
     rows.regionNames = about.regions.map((region) => visible(region.name));
-    rows.shortNames = about.regions.map((region, i) => (region.loop != null ? `loop ${region.loop}` : shorten(rows.regionNames[i], 120)));
+    rows.shortNames = about.regions.map((region, i) => (region.loop != null ? `loop ${region.loop}` : shorten(plainName(rows.regionNames[i]), 120)));
     rows.byClass = true;
     rows.folded = true;
     rows.color();

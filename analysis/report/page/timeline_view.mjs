@@ -2,12 +2,11 @@
 
 import { button, choice, el, legend, name, replace, section } from './elements.mjs';
 import { classColor, className, inkOn, pixel, rgb } from './palette.mjs';
-import { bytes, count, percent, place, shortSite, time } from './quantities.mjs';
+import { count, place, shortSite, time } from './quantities.mjs';
+import { regionTable, spansOf, timelineRows } from './stretch.mjs';
 import { PixelLine } from './spans.mjs';
 import { fitText, setFont, Surface, widthOf } from './surface.mjs';
-import { table } from './tables.mjs';
 import { timeTicks } from './time_axis.mjs';
-import { TimelineRows } from './timeline_rows.mjs';
 import { kViewTitles } from './view_titles.mjs';
 import { Zoom } from './zoom.mjs';
 
@@ -372,13 +371,15 @@ class TimeLine {
       }
       if (b - a < 13) continue;
       const text = `${gap.text ? gap.text + ', ' : 'not in the archive, '}${time(gap.end_ns - gap.begin_ns, 3)}`;
-      const upright = widthOf(c, text) > b - a - 10;
+      const upright = widthOf(c, text) > b - a - 10 && b - a < 120;
       c.save();
       c.fillStyle = theme('muted');
       c.translate((a + b) / 2, (y0 + y1) / 2);
       if (upright) c.rotate(-Math.PI / 2);
       c.textAlign = 'center';
-      c.fillText(fitText(c, text, upright ? y1 - y0 - 10 : b - a - 6), 0, 0.5);
+      // What does not fit is said shorter.
+      const place = upright ? y1 - y0 - 10 : b - a - 6;
+      c.fillText(widthOf(c, text) <= place ? text : fitText(c, `skipped, ${time(gap.end_ns - gap.begin_ns, 3)}`, place), 0, 0.5);
       c.restore();
     }
   }
@@ -462,28 +463,8 @@ function searcher(line, rows, result) {
   return { input, next: button('next', () => step(1)), again: () => { if (input.value && !found.length) find(); } };
 }
 
-// What the time between two points was spent in, of the spans that are here.
-function rangeTable(rows, begin, end) {
-  const regions = rows.about.regions;
-  const own = new Float64Array(regions.length);
-  let weight = 0;
-  rows.spans.forEach((spans, r) => {
-    if (!spans) return;
-    const [first, last] = rows.about.rows[r];
-    spans.ownTimes(begin, end, regions.length).forEach((v, i) => { own[i] += v * (last - first + 1); });
-    weight += last - first + 1;
-  });
-  const all = (end - begin) * weight || 1;
-  const list = [...own].map((ns, i) => ({ ns, region: regions[i] })).filter((each) => each.ns > 0).sort((a, b) => b.ns - a.ns);
-  return table('regions in the stretch', [
-    { title: 'Region', left: true, value: (r) => r.region.name, text: (r) => el('span', {}, el('i', { class: 'dot', style: { background: classColor(rows.about.classes[r.region.class]?.key) } }), ' ', name(r.region.name, 80), ' ', el('span', { class: 'hint' }, place(r.region.file, r.region.line))) },
-    { title: 'Own time', csv: 'own_ns', value: (r) => r.ns, text: (r) => time(r.ns) },
-    { title: 'Share', csv: 'share', value: (r) => r.ns / all, text: (r) => percent(r.ns / all), bar: (r) => r.ns / (list[0]?.ns || 1), color: (r) => classColor(rows.about.classes[r.region.class]?.key) },
-  ], list, { most: 10 });
-}
-
 async function create(root, page) {
-  const rows = await TimelineRows.read(page);
+  const rows = await timelineRows(page);
   const line = new TimeLine(page, rows);
   const { about } = rows;
   const result = el('span', { class: 'hint', role: 'status' }), state = el('span', { class: 'hint', role: 'status' });
@@ -494,7 +475,7 @@ async function create(root, page) {
   const showLegend = () => replace(box, rows.byClass ? legend([...keys.filter((key) => key !== 'outside' && key !== 'skipped').map((key) => [classColor(key), className(key)]), ['var(--loop)', 'iteration of a loop'], [kWait, 'below a row: waits'], ['var(--hatch)', 'not in the archive']])
     : legend([['var(--hatch)', 'not in the archive'], ['var(--loop)', 'iteration of a loop']]));
   showLegend();
-  line.folds = choice('gaps', [['folded', 'folded'], ['true', 'in true length']], 'folded', (v) => line.setFolded(v === 'folded'));
+  line.folds = choice('gaps', [['folded', 'folded'], ['true', 'true length']], 'folded', (v) => line.setFolded(v === 'folded'));
   line.details = (row, id, spans) => {
     const region = about.regions[spans.region[id]];
     replace(details, el('dl', { class: 'facts' }, [['region', name(region.name, 400)], ['place', name([place(region.file, region.line), shortSite(region.site)].filter(Boolean).join(', ') || '–', 200)],
@@ -515,7 +496,7 @@ async function create(root, page) {
   });
   page.jsonOr('analyze', null).then((analyze) => { if (analyze) line.metricTitle = (i) => analyze.metric_tree[i]?.title ?? analyze.metric_tree[i]?.name; line.analyze = analyze; });
   // First the overview is seen.
-  const loading = new Promise((go) => { requestAnimationFrame(() => setTimeout(go)); setTimeout(go, 200); }).then(() => rows.load((done, of) => {
+  const loading = new Promise((go) => { requestAnimationFrame(() => setTimeout(go)); setTimeout(go, 200); }).then(() => spansOf(page, (done, of) => {
     state.textContent = done < of ? `reading ${count(done)} of ${count(of)} rows` : '';
     line.surface.change();
   })).then(() => { root.dataset.loaded = 'yes'; line.pending?.(); search.again(); });
@@ -536,7 +517,7 @@ async function create(root, page) {
       }
       if (moved) line.zoomTo(begin, end, 0.25);
       line.pending = () => {
-        replace(below, line.chosen && rows.spans ? section(`From ${time(begin, 6)} to ${time(end, 6)}`, `own time of regions in the stretch of ${time(end - begin)}, of the events in the archive`, rangeTable(rows, begin, end)) : null);
+        replace(below, line.chosen && rows.spans ? section(`From ${time(begin, 6)} to ${time(end, 6)}`, `own time of regions in the stretch of ${time(end - begin)}, of the events in the archive`, regionTable(rows, begin, end)) : null);
       };
       if (root.dataset.loaded) line.pending();
       line.surface.change();

@@ -4,8 +4,9 @@
 import { button, choice, copyText, el, empty, name, number, replace, section } from './elements.mjs';
 import { scaleLegend } from './heat_view.mjs';
 import { inkOn, scaleColor } from './palette.mjs';
-import { count, csv, percent, place, ranges, shortSite, time } from './quantities.mjs';
+import { count, csv, percent, place, plainName, ranges, shortSite, time } from './quantities.mjs';
 import { Forest, Severities } from './severity.mjs';
+import { stretchBox, waitTable } from './stretch.mjs';
 import { Tree } from './trees.mjs';
 import { kViewTitles } from './view_titles.mjs';
 
@@ -90,7 +91,7 @@ class Waits {
       forest: this.pathForest, title: 'call paths', height: 460, open: 5, order: (i) => this.pathAll?.[i] ?? 0, label: (i) => `${this.paths[i].name}, ${time(this.pathShown(i) * 1e9)}`,
       row: (i) => {
         const v = this.pathShown(i), path = this.paths[i];
-        return [swatch(v / (this.pathMost || 1), v), ...figure(v), el('span', { class: 'label' }, name(path.name || path.path || 'program', 64), ' ', el('span', { class: 'where' }, shortSite(path.site) || (path.name?.includes('@') ? '' : place(path.file, path.line))))];
+        return [swatch(v / (this.pathMost || 1), v), ...figure(v), el('span', { class: 'label' }, name(plainName(path.name) || path.path || 'program', 64), ' ', el('span', { class: 'where' }, shortSite(path.site) || (path.name?.includes('@') ? '' : place(path.file, path.line))))];
       },
       dim: (i) => !this.pathShown(i), pick: (i) => this.page.selection.set({ wait_path: i }),
     });
@@ -147,9 +148,10 @@ class Waits {
   #words() {
     const metric = this.tree[this.metric];
     const v = this.path >= 0 ? this.pathShown(this.path) : this.shown(this.metric);
+    const byRankMany = this.nodes.filter((node) => node.parent === 0).length > 1;
     const ranks = this.nodes.map((node, i) => ({ ...node, v: this.systemAll[i] })).filter((node) => node.parent === 0 && node.v > 0.5 * this.rankMost && node.v > 0).map((node) => node.rank).sort((a, b) => a - b);
     replace(this.about, el('p', {}, el('b', {}, metric.title || metric.name), ` (${metric.name}): ${metric.description ?? ''}`),
-      el('p', {}, `${time(v * 1e9)}, ${percent(v / this.whole)} of the time of all threads`, this.path >= 0 && [' in ', name(this.paths[this.path].name || this.paths[this.path].path, 80)], ranks.length ? `, most by rank ${ranges(ranks).slice(0, 120)}` : ''));
+      el('p', {}, `${time(v * 1e9)}, ${percent(v / this.whole)} of the time of all threads`, this.path >= 0 && [' in ', name(plainName(this.paths[this.path].name) || this.paths[this.path].path, 80)], ranks.length && byRankMany ? `, most by rank ${ranges(ranks).slice(0, 120)}` : ''));
     const est = this.analyze.whole_run?.[metric.name];
     if (this.boundsBox) replace(this.boundsBox, est ? ['seen ', number(est.seen, time(est.seen * 1e9), `analyze.whole_run.${metric.name}.seen`), ', estimated ', el('b', {}, number(est.seconds, time(est.seconds * 1e9), `analyze.whole_run.${metric.name}.seconds`)), ', at least ', number(est.least, time(est.least * 1e9), `analyze.whole_run.${metric.name}.least`), ', at most ', number(est.most, time(est.most * 1e9), `analyze.whole_run.${metric.name}.most`)] : 'No estimate of this metric.');
   }
@@ -174,6 +176,8 @@ async function create(root, page) {
     return {};
   }
   const waits = new Waits(root, page, analyze, values);
+  const stretch = stretchBox(page, 'Waits', 'of those on the time line; one chosen is shown in the trees', (rows, begin, end) => waitTable(rows, analyze, begin, end, (metric) => page.selection.set({ metric })));
+  root.append(stretch);
   if (analyze.problems?.length) root.append(section('Notes', null, el('ul', {}, analyze.problems.map((text) => el('li', {}, name(text, 400))))));
   return {
     waits,
@@ -186,6 +190,7 @@ async function create(root, page) {
         waits.path = at;
         waits.refresh();
       }
+      stretch.follow(selection);
     },
     repaint: () => waits.refresh(true),
   };

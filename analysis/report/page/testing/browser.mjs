@@ -91,7 +91,7 @@ export class Browser {
   log() { return this.post('/se/log', { type: 'browser' }); }
   async picture() { return Buffer.from(await this.get('/screenshot'), 'base64'); }
   // A PDF, as it would come out of a printer.
-  async print() { return Buffer.from(await this.post('/print', { background: true, orientation: 'landscape' }), 'base64'); }
+  async print() { return Buffer.from(await this.post('/print', { background: true, page: { width: 21, height: 29.7 } }), 'base64'); }
 
   // Ends the browser; what it did on the network is returned as text.
   async stop() {
