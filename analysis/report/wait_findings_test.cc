@@ -75,7 +75,8 @@ TEST_CASE("Wait findings: a reduced archive - about so much of the whole run") {
   CHECK(found.front().text.starts_with("About 40 % of the time (12 ms)"));
 }
 
-TEST_CASE("Wait intervals: each wait - from the enter of the call, on rows that are shown") {
+TEST_CASE(
+    "Wait intervals: each wait - from the enter of the call, on rows that are shown") {
   MadeUpTrace trace = uneven();
   std::ranges::stable_sort(trace.events(), {}, &reader::TraceEvent::ticks);
   const TimelineRows rows({0, 1, 2}, 3);

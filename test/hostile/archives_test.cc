@@ -77,8 +77,8 @@ TEST_CASE("Hostile archives: wrong definitions - read, or refused in one line") 
     summarized += events.error.empty();
     if (seed % 10 != 0) continue;
     report::Blocks blocks;
-    CHECK(one_line(
-        tools::report_run((folder / "archive").string(), "a", blocks, {}).error));
+    CHECK(
+        one_line(tools::report_run((folder / "archive").string(), "a", blocks, {}).error));
   }
   // One in eight references is wrong: neither always fatal nor always harmless.
   CHECK(converted > seeds() / 4);
