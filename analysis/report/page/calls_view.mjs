@@ -59,7 +59,7 @@ async function create(root, page) {
     if (!level) return;
     picture.by = measure === 'own' ? 'own_ns' : measure === 'bytes' ? 'bytes' : measure === 'visits' ? 'visits' : 'time_ns';
     picture.show(level, page.selection.get('path'));
-    crumbs.replaceChildren(showEvents ? 'which call of MPI came after which' : 'inside of ', ...(showEvents ? [] : [name(level.path == null ? 'the program' : level.name || pathTitle(paths[level.path] ?? {}), 60)]));
+    crumbs.replaceChildren(showEvents ? 'which call of MPI or parallel region came after which' : 'inside of ', ...(showEvents ? [] : [name(level.path == null ? 'the program' : level.name || pathTitle(paths[level.path] ?? {}), 60)]));
     const top = Math.max(...level.nodes.map((node) => node[picture.by] ?? 0), 0);
     scale.replaceChildren(scaleLegend(0, top, kMeasures[measure][2], 'cividis'));
   }
@@ -106,7 +106,7 @@ async function create(root, page) {
       const level = levels[at];
       if (!level || level.path == null) return;
       showLevel(levelFor(paths[level.path]?.parent >= 0 ? paths[level.path].parent : null));
-    }, { title: 'to the level around it' }), events?.levels?.length ? choice('graph of', [['flow', 'regions'], ['events', 'MPI calls']], 'flow', (v) => { showEvents = v === 'events'; showLevel(Math.max(0, at)); }) : null, scale), picture.box)
+    }, { title: 'to the level around it' }), events?.levels?.length ? choice('graph of', [['flow', 'regions'], ['events', 'events']], 'flow', (v) => { showEvents = v === 'events'; showLevel(Math.max(0, at)); }) : null, scale), picture.box)
     : empty(graph?.error ? `No flow graph: ${graph.error}` : 'There is no flow graph in this report.');
   root.append(el('div', { class: 'bar-row' }, by),
     el('div', { class: 'columns' }, section('Call tree', 'regions in the context of those around them, all threads together', tree.box, el('div', { class: 'more' }, csvButton(paths))), section('Flow graph', 'what comes after what; thicker lines: more often; pressed twice: what is inside', graphBox)), details, stretch);

@@ -23,6 +23,9 @@ export class FlowPicture {
     this.level = level;
     this.chosen = chosen;
     this.view = [-10, -10, level.width + 20, level.height + 20];
+    // As tall as it needs to be read, and no larger than it was made.
+    const scale = Math.min(1.2, (this.box.clientWidth || 560) / (level.width + 20));
+    this.box.style.height = `${Math.round(Math.max(260, Math.min(800, (level.height + 20) * scale)))}px`;
     this.draw();
   }
 
@@ -39,7 +42,7 @@ export class FlowPicture {
       return svg('g', { class: 'edge' },
         svg('path', { d, 'stroke-width': (0.8 + 2.4 * Math.log1p(edge.count ?? 1) / Math.log1p(weight)).toFixed(2) }),
         edge.arrow && arrow(p.at(-1), edge.arrow),
-        edge.label && svg('text', { x: (edge.label_at ?? middle(p))[0], y: (edge.label_at ?? middle(p))[1], 'font-size': 10, 'text-anchor': edge.label_at ? 'middle' : 'start', dy: '.35em' }, shorten(visible(edge.label), 40)));
+        edge.label && svg('text', { x: (edge.label_at ?? middle(p))[0], y: (edge.label_at ?? middle(p))[1], 'font-size': 10, 'text-anchor': edge.label_at ? 'middle' : 'start', dx: 5, dy: '.35em' }, shorten(visible(edge.label), 40)));
     });
     const nodes = level.nodes.map((node) => {
       const share = (node[this.by] ?? 0) / most;

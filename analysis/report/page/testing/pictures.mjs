@@ -7,8 +7,8 @@ import { openView } from './checks.mjs';
 
 // Of which report, which view, with what chosen, in which theme.
 const kPictures = [
-  ['hybrid', 'findings', { height: 720 }], ['cg', 'run'], ['cg', 'iterations'], ['cg', 'heat'], ['hybrid', 'timeline', { zoom: 'middle' }],
-  ['cg', 'graph'], ['mpi', 'waits', { height: 700 }], ['mpi', 'mpi'], ['compare', 'compare'], ['cg', 'timeline', { dark: true }], ['mpi', 'timeline', { zoom: 'middle' }],
+  ['hybrid', 'findings', { height: 700 }], ['cg', 'run'], ['cg', 'iterations'], ['cg', 'heat'], ['hybrid', 'timeline', { zoom: 'middle' }],
+  ['cg', 'graph'], ['mpi', 'waits', { height: 700 }], ['mpi', 'mpi'], ['compare', 'compare', { height: 760 }], ['cg', 'timeline', { dark: true }], ['mpi', 'timeline', { zoom: 'middle' }],
 ];
 const kWidth = 1180, kMostHeight = 1000, kMostBytes = 150000;
 
@@ -37,7 +37,6 @@ try {
         const a = loops[Math.min(5, loops.length - 1)], b = loops[Math.min(7, loops.length - 1)];
         if (a !== undefined) line.zoomTo(spans.begin[a], spans.begin[b] + spans.duration[b], 0.04);`);
     }
-    if (view === 'graph') await browser.run(`const row = [...document.querySelectorAll('#view-graph .tree-row')].find((e) => e.querySelector('.twist').textContent); row?.click()`);
     await frames();
     // As tall as what is on it.
     const height = await browser.run(`const last = document.querySelector('#view-${view}').getBoundingClientRect(); return Math.ceil(last.bottom + scrollY) + 16`);
