@@ -58,7 +58,8 @@ TEST_CASE("Report blocks: numbers - each type comes back as it was") {
   CHECK(!blocks.has("e"));
 }
 
-TEST_CASE("Report blocks: ascending numbers - differences where they fit, else as they are") {
+TEST_CASE(
+    "Report blocks: ascending numbers - differences where they fit, else as they are") {
   const std::vector<double> near = {5, 5, 4294967300.0}, far = {0, 1e10}, part = {0.5, 1};
   Blocks blocks;
   blocks.add_ascending("near", near);
@@ -74,11 +75,9 @@ TEST_CASE("Report blocks: ascending numbers - differences where they fit, else a
 }
 
 TEST_CASE("Report blocks: texts - any name stays a text") {
-  const std::string names[] = {"</script><script>alert(1)</script>",
-                               "\"'`&<!--\\u003c",
+  const std::string names[] = {"</script><script>alert(1)</script>", "\"'`&<!--\\u003c",
                                std::string("\0\x01\x1b\x7f\n", 5),
-                               "\u202Eltr\u202C \u05D0\u05D1",
-                               std::string(10'000, 'x')};
+                               "\u202Eltr\u202C \u05D0\u05D1", std::string(10'000, 'x')};
   for (const std::string& name : names) {
     Blocks blocks;
     blocks.add(name, json{{"name", name}, {name, 1}});

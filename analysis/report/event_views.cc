@@ -8,8 +8,8 @@ namespace refrain::report {
 
 std::string EventViews::begin(const reader::TraceDefinitions& definitions) {
   definitions_ = &definitions;
-  ns_per_tick_ = 1e9 / static_cast<double>(
-                           std::max<std::uint64_t>(1, definitions.ticks_per_second));
+  ns_per_tick_ =
+      1e9 / static_cast<double>(std::max<std::uint64_t>(1, definitions.ticks_per_second));
   std::unordered_map<std::uint64_t, std::uint32_t> by_reference;
   for (std::uint32_t i = 0; i < profile_.locations.size(); ++i)
     by_reference.try_emplace(profile_.locations[i].reference, i);
@@ -20,7 +20,8 @@ std::string EventViews::begin(const reader::TraceDefinitions& definitions) {
   rows_.emplace(reported_, profile_.locations.size());
   std::uint32_t process = reader::kNone;
   for (std::uint32_t i = 0; i < definitions.processes.size(); ++i)
-    if (marks_of_ != reader::kNone && definitions.processes[i].ref == marks_of_) process = i;
+    if (marks_of_ != reader::kNone && definitions.processes[i].ref == marks_of_)
+      process = i;
   timeline_.emplace(*rows_);
   nest_.emplace(process);
   messages_.emplace(*rows_);

@@ -54,7 +54,9 @@ class EventViews final : public reader::TraceSink, public waits::WaitObserver {
     bool loop = false;
   };
   const std::vector<Region>& regions() const { return regions_; }
-  const std::vector<std::string>& names() const { return names_; }  // of the profile's locations
+  const std::vector<std::string>& names() const {
+    return names_;
+  }  // of the profile's locations
   const std::vector<std::vector<std::uint32_t>>& comms() const { return comms_; }  // rows
   double ns_per_tick() const { return ns_per_tick_; }
   // When recording of a process began, by the profile's process; 0 if it has no events.

@@ -48,9 +48,8 @@ json ranked(std::vector<Finding> findings, double all_seconds, double least_shar
   const auto facts = std::ranges::stable_partition(
       findings, [](const Finding& finding) { return finding.seconds.has_value(); });
   const auto costing = std::ranges::subrange(findings.begin(), facts.begin());
-  std::ranges::stable_sort(costing, [](const Finding& a, const Finding& b) {
-    return *a.seconds > *b.seconds;
-  });
+  std::ranges::stable_sort(
+      costing, [](const Finding& a, const Finding& b) { return *a.seconds > *b.seconds; });
   json out = json::array();
   for (const Finding& finding : costing)
     if (out.size() < most && *finding.seconds >= least_share * all_seconds)

@@ -19,8 +19,10 @@ struct Finding {
   std::string what;  // a title
   std::string text;  // a sentence or two
   std::string hint;
-  std::optional<double> seconds{};    // lost; nothing: a fact that costs nothing, or of which it is not known
-  nlohmann::ordered_json evidence{};  // view and selection, docs/report-format.md; null: none
+  std::optional<double>
+      seconds{};  // lost; nothing: a fact that costs nothing, or of which it is not known
+  nlohmann::ordered_json
+      evidence{};  // view and selection, docs/report-format.md; null: none
 };
 
 // Most time first, at most `most` of those that cost time; then facts, in their order. Those of less than

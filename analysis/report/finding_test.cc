@@ -62,8 +62,7 @@ RunProfile parallel(const std::vector<std::uint64_t>& work) {
     profile.paths[path].region = path;
     profile.paths[path].parent = path == 0 ? RunProfile::kNone : 0;
     const RunProfile::Region& region = profile.regions[path];
-    profile.paths[path].cls =
-        analysis::class_of(region.role, region.paradigm, region.name);
+    profile.paths[path].cls = analysis::class_of(region.role, region.paradigm, region.name);
   }
   for (std::uint32_t i = 0; i < work.size(); ++i) {
     profile.locations.push_back({.thread = i, .primary = i == 0, .worker = i != 0});
@@ -93,10 +92,11 @@ TEST_CASE("Findings: a parallel region with uneven work - who has more, and how 
   CHECK(found[0].kind == Finding::Kind::kImbalance);
   CHECK(found[0].what == "Uneven work in a parallel region");
   CHECK(*found[0].seconds == Approx(150e-9));
-  CHECK(found[0].text ==
-        "38 % of the time (150 ns) is lost at the end of parallel @cg.c:48: threads wait for "
-        "others, because work is divided unevenly: thread 2 computes 100 ns, 60 % more than "
-        "the mean.");
+  CHECK(
+      found[0].text ==
+      "38 % of the time (150 ns) is lost at the end of parallel @cg.c:48: threads wait for "
+      "others, because work is divided unevenly: thread 2 computes 100 ns, 60 % more than "
+      "the mean.");
   CHECK(found[0].evidence["view"] == "heat");
   CHECK(found[0].evidence["class"] == "imbalance");
   CHECK(found[0].evidence["location"] == 2);

@@ -103,9 +103,8 @@ class ControlFlowLevels {
     std::vector<const ControlFlow::Level*> chosen;
     for (const ControlFlow::Level& level : flow_.levels)
       if (!level.paths.empty()) chosen.push_back(&level);
-    std::ranges::stable_sort(chosen, [&](const auto* a, const auto* b) {
-      return time_of(*a) > time_of(*b);
-    });
+    std::ranges::stable_sort(
+        chosen, [&](const auto* a, const auto* b) { return time_of(*a) > time_of(*b); });
     if (chosen.size() > limits_.levels) chosen.resize(limits_.levels);
     std::vector<Level> levels;
     for (const ControlFlow::Level* level : chosen) levels.push_back(make(*level));
@@ -121,10 +120,10 @@ class ControlFlowLevels {
   Level make(const ControlFlow::Level& from) {
     Level level;
     places_.clear();
-    level.head = {{"name", from.parent == kNone
-                               ? "the program"
-                               : analysis::path_name(profile_, from.parent)},
-                  {"path", from.parent == kNone ? json() : json(from.parent)}};
+    level.head = {
+        {"name",
+         from.parent == kNone ? "the program" : analysis::path_name(profile_, from.parent)},
+        {"path", from.parent == kNone ? json() : json(from.parent)}};
     std::vector<std::uint32_t> paths = from.paths;
     std::ranges::stable_sort(paths, [&](std::uint32_t a, std::uint32_t b) {
       return flow_.nodes[a].time_ns > flow_.nodes[b].time_ns;
@@ -207,28 +206,27 @@ Level event_level(const base::MergedFlow& flow, double time_ns, const GraphLimit
   for (std::uint32_t i = 0; i < flow.nodes.size(); ++i)
     if (sums[i].count != 0 || flow.nodes[i].kind == base::FlowGraph::Kind::kStart)
       order.push_back(i);
-  std::ranges::stable_sort(order, [&](std::uint32_t a, std::uint32_t b) {
-    return sums[a].time > sums[b].time;
-  });
+  std::ranges::stable_sort(
+      order, [&](std::uint32_t a, std::uint32_t b) { return sums[a].time > sums[b].time; });
   Level level;
   level.head = {{"name", "calls of MPI"}, {"path", nullptr}};
   std::vector<std::uint32_t> places(flow.nodes.size(), kNone);
   for (const std::uint32_t i : order) {
     const bool start = flow.nodes[i].kind == base::FlowGraph::Kind::kStart;
     if (!start && level.nodes.size() >= limits.nodes) continue;
-    places[i] =
-        level.add({{"id", "e" + std::to_string(i)},
-                   {"kind", start ? "start"
-                            : flow.nodes[i].kind == base::FlowGraph::Kind::kRegion ? "region"
-                            : flow.nodes[i].kind == base::FlowGraph::Kind::kOther  ? "rest"
-                                                                                   : "call"},
-                   {"path", nullptr},
-                   {"time_ns", sums[i].time},
-                   {"own_ns", sums[i].time},
-                   {"share", time_ns > 0 ? sums[i].time / time_ns : 0},
-                   {"visits", sums[i].count},
-                   {"bytes", sums[i].bytes}},
-                  label_of(flow.nodes[i]), start);
+    places[i] = level.add(
+        {{"id", "e" + std::to_string(i)},
+         {"kind", start                                                  ? "start"
+                  : flow.nodes[i].kind == base::FlowGraph::Kind::kRegion ? "region"
+                  : flow.nodes[i].kind == base::FlowGraph::Kind::kOther  ? "rest"
+                                                                         : "call"},
+         {"path", nullptr},
+         {"time_ns", sums[i].time},
+         {"own_ns", sums[i].time},
+         {"share", time_ns > 0 ? sums[i].time / time_ns : 0},
+         {"visits", sums[i].count},
+         {"bytes", sums[i].bytes}},
+        label_of(flow.nodes[i]), start);
   }
   std::uint32_t rest = kNone;
   const auto place = [&](std::uint32_t node) {

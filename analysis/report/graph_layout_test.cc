@@ -6,9 +6,12 @@
 namespace refrain::report {
 namespace {
 
-TEST_CASE("Graph layout: several graphs - nodes where they do not overlap, edges between them") {
+TEST_CASE(
+    "Graph layout: several graphs - nodes where they do not overlap, edges between them") {
   GraphLayout chain;
-  chain.nodes = {{.width = 80, .height = 30}, {.width = 60, .height = 20}, {.width = 60, .height = 20}};
+  chain.nodes = {{.width = 80, .height = 30},
+                 {.width = 60, .height = 20},
+                 {.width = 60, .height = 20}};
   chain.edges = {{.from = 0, .to = 1, .label = "12 400"},
                  {.from = 1, .to = 2},
                  {.from = 2, .to = 2},

@@ -65,9 +65,9 @@ SeriesRow* IterationSeries::at(double ns) {
 }
 
 SeriesRow* IterationSeries::before(const SeriesRow* row) {
-  return row == nullptr || row == rows_.data() ? nullptr
-                                               : &rows_[static_cast<std::size_t>(
-                                                     row - rows_.data() - 1)];
+  return row == nullptr || row == rows_.data()
+             ? nullptr
+             : &rows_[static_cast<std::size_t>(row - rows_.data() - 1)];
 }
 
 double IterationSeries::median_ns() const {

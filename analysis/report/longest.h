@@ -32,9 +32,8 @@ class Longest {
  private:
   void reduce() {
     const auto end = items_.begin() + static_cast<std::ptrdiff_t>(most_);
-    std::ranges::nth_element(items_, end, [](const Item& a, const Item& b) {
-      return a.length() > b.length();
-    });
+    std::ranges::nth_element(
+        items_, end, [](const Item& a, const Item& b) { return a.length() > b.length(); });
     items_.erase(end, items_.end());
     for (const Item& item : items_)
       least_ = &item == items_.data() ? item.length() : std::min(least_, item.length());

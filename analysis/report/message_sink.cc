@@ -88,8 +88,7 @@ MessageSink::Posted* MessageSink::posted_for(const TraceEvent& event, Process& o
 
 void MessageSink::receive(const TraceEvent& event, std::uint32_t process) {
   Process& of = processes_[process];
-  Posted* posted =
-      event.kind == EventKind::kMpiIrecv ? posted_for(event, of) : nullptr;
+  Posted* posted = event.kind == EventKind::kMpiIrecv ? posted_for(event, of) : nullptr;
   if (posted == nullptr) posted = &of.posted.emplace_back();
   posted->open = false;
   const std::uint32_t from = definitions_->process_of(event.ref, event.peer, process);

@@ -61,8 +61,7 @@ class MessageSink final : public reader::TraceSink {
   }
 
  private:
-  using Channel =
-      std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>;
+  using Channel = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>;
   struct Sent {
     std::uint32_t row = reader::kNone;
     double ns = 0;

@@ -10,7 +10,8 @@ namespace {
 
 using reader::EventKind;
 
-TEST_CASE("Messages: lines - from the begin of the call that sends to the end of the receive") {
+TEST_CASE(
+    "Messages: lines - from the begin of the call that sends to the end of the receive") {
   MadeUpEvents trace(2);
   trace.enter(1, 5, rRecv);
   trace.enter(0, 10, rSend);

@@ -141,14 +141,16 @@ class NestWriter {
     std::vector<std::pair<std::uint32_t, NestSink::Bar>> bars;
     for (const auto& [region, loop] : nest.loops())
       if (loops_.contains(region))
-        for (const NestSink::Bar& bar : loop.bars) bars.emplace_back(loops_.at(region), bar);
+        for (const NestSink::Bar& bar : loop.bars)
+          bars.emplace_back(loops_.at(region), bar);
     std::ranges::stable_sort(bars, [](const auto& a, const auto& b) {
       return a.second.begin_ns < b.second.begin_ns;
     });
     for (const auto& [loop, bar] : bars)
       out["bars"].push_back(
           {loop, bar.begin_ns, bar.end_ns, bar.first, bar.last, bar.visits});
-    for (const NestSink::Moment& each : nest.breaks()) out["breaks"].push_back(moment(each));
+    for (const NestSink::Moment& each : nest.breaks())
+      out["breaks"].push_back(moment(each));
     for (const NestSink::Moment& each : nest.slow()) out["slow"].push_back(moment(each));
     for (const NestSink::Gap& gap : nest.gaps()) {
       const bool known = gap.region != reader::kNone && loops_.contains(gap.region);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <string_view>
 
 namespace refrain::report {
@@ -44,10 +45,9 @@ void NestSink::event(const TraceEvent& event) {
   }
   if (event.kind != EventKind::kMeasurementOnOff) return;
   // Of the location with the marks; until it is known, of the process' first one.
-  const std::uint32_t own =
-      location_ != reader::kNone || process_ == reader::kNone
-          ? location_
-          : definitions_->processes[process_].locations.front();
+  const std::uint32_t own = location_ != reader::kNone || process_ == reader::kNone
+                                ? location_
+                                : definitions_->processes[process_].locations.front();
   if (own != event.location) return;
   if (event.op == OTF2_MEASUREMENT_OFF) {
     if (!off_since_) off_since_ = ns;
@@ -91,7 +91,8 @@ void NestSink::end_iteration(const TraceEvent& event) {
   if (!open.complete) return;
   Loop& loop = loops_[event.ref];
   ++loop.complete;
-  if (open_.empty()) loop.series.add(std::max(0.0, open.number), open.begin_ns, ns, open.state);
+  if (open_.empty())
+    loop.series.add(std::max(0.0, open.number), open.begin_ns, ns, open.state);
 }
 
 // Those at this depth, and deeper ones.
@@ -133,10 +134,10 @@ void NestSink::gap_ends(double ns) {
 
 void NestSink::keep_longest() {
   if (gaps_.size() <= kMostGaps) return;
-  std::ranges::nth_element(
-      gaps_, gaps_.begin() + kMostGaps, [](const Gap& a, const Gap& b) {
-        return a.end_ns - a.begin_ns > b.end_ns - b.begin_ns;
-      });
+  std::ranges::nth_element(gaps_, gaps_.begin() + kMostGaps,
+                           [](const Gap& a, const Gap& b) {
+                             return a.end_ns - a.begin_ns > b.end_ns - b.begin_ns;
+                           });
   gaps_.resize(kMostGaps);
 }
 
@@ -198,12 +199,19 @@ void NestSink::take_markers() {
   }
 }
 
+// The marker has the time of the decision, the gap on a thread may begin some ticks before or after it.
 void NestSink::name_gap(const Moment& suspended) {
-  constexpr double kNear = 1000;  // the marker has the time of the decision
-  auto gap = std::ranges::upper_bound(gaps_, suspended.ns + kNear, {}, &Gap::begin_ns);
-  if (gap == gaps_.begin()) return;
-  --gap;
-  if (gap->text.empty() && suspended.ns < gap->end_ns) gap->text = suspended.text;
+  constexpr double kNear = 1000;
+  const auto distance = [&](const Gap& gap) {
+    return std::abs(gap.begin_ns - suspended.ns);
+  };
+  auto gap = std::ranges::upper_bound(gaps_, suspended.ns, {}, &Gap::begin_ns);
+  if (gap == gaps_.end() ||
+      (gap != gaps_.begin() && distance(*(gap - 1)) <= distance(*gap))) {
+    if (gap == gaps_.begin()) return;
+    --gap;
+  }
+  if (gap->text.empty() && distance(*gap) < kNear) gap->text = suspended.text;
 }
 
 // Why iterations were written; which ones gaps have.

@@ -22,7 +22,7 @@ namespace refrain::report {
 
 class NestSink final : public reader::TraceSink {
  public:
-  static constexpr std::size_t kMostBars = 2000;   // of a loop
+  static constexpr std::size_t kMostBars = 2000;  // of a loop
   static constexpr std::size_t kMostGaps = 2000;
   static constexpr std::size_t kMostMarkers = 2000;
 
@@ -101,7 +101,7 @@ class NestSink final : public reader::TraceSink {
   const reader::TraceDefinitions* definitions_ = nullptr;
   std::optional<analysis::MarkAttributes> attributes_;
   std::vector<Open> open_;
-  std::vector<Visit> visits_;                // by depth
+  std::vector<Visit> visits_;                 // by depth
   std::map<std::uint32_t, double> numbered_;  // by region: iterations of finished visits
   std::map<std::uint32_t, Loop> loops_;
   std::vector<Gap> gaps_;

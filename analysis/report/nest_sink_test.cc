@@ -109,11 +109,11 @@ TEST_CASE("Nest: markers - why iterations are in the archive, and which ones are
     trace.iteration(0, 100 * i, 100 * i + 99, rOuter, i, written ? 1 : 0);
   }
   const std::string name = "loop 1 @ main p.c:2-9";
-  trace.marker(200, 400, "writing suspended", name + ": the limit of iterations is reached");
+  trace.marker(200, 400, "writing suspended",
+               name + ": the limit of iterations is reached");
   trace.marker(600, 99, "slow iteration",
                name + ": iteration 6 took 0.10 us, more than others");
-  trace.marker(950, 0, "pattern broken",
-               name + ": iteration 9 differed from those before");
+  trace.marker(950, 0, "pattern broken", name + ": iteration 9 differed from those before");
   NestSink sink(0);
   trace.feed(sink, 1000);
   const auto& rows = sink.loops().at(rOuter).series.rows();

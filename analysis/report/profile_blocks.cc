@@ -34,11 +34,11 @@ void add_path_values(Blocks& blocks, const std::string& key, const RunProfile& p
       const auto ns = [&](auto ticks) {
         return profile.nanoseconds(sums.location, static_cast<double>(ticks));
       };
-      values.insert(values.end(),
-                    {static_cast<double>(i), static_cast<double>(sums.location),
-                     static_cast<double>(sums.visits), ns(sums.own), ns(sums.time),
-                     static_cast<double>(sums.bytes_sent),
-                     static_cast<double>(sums.bytes_received)});
+      values.insert(
+          values.end(),
+          {static_cast<double>(i), static_cast<double>(sums.location),
+           static_cast<double>(sums.visits), ns(sums.own), ns(sums.time),
+           static_cast<double>(sums.bytes_sent), static_cast<double>(sums.bytes_received)});
     }
   blocks.add(key + "profile/values", values, {values.size() / 7, 7});
 }
@@ -71,9 +71,8 @@ void add_calls(Blocks& blocks, const std::string& key, const RunProfile& profile
   if (procedures.empty()) return;
   std::vector<std::pair<std::string, Procedure>> sorted(procedures.begin(),
                                                         procedures.end());
-  std::ranges::stable_sort(sorted, [](const auto& a, const auto& b) {
-    return a.second.time > b.second.time;
-  });
+  std::ranges::stable_sort(
+      sorted, [](const auto& a, const auto& b) { return a.second.time > b.second.time; });
   json names = json::array();
   std::vector<double> times, counts;
   for (const auto& [name, of] : sorted) {
@@ -89,9 +88,9 @@ void add_calls(Blocks& blocks, const std::string& key, const RunProfile& profile
 json efficiency_value(const RunEfficiencies& e) {
   json all = node("parallel", "parallel efficiency", e.parallel,
                   "The part of the time of all threads that is useful computation.");
-  json threads =
-      node("load_balance", "load balance", e.load_balance,
-           "How evenly useful computation is spread: its mean over threads by its maximum.");
+  json threads = node(
+      "load_balance", "load balance", e.load_balance,
+      "How evenly useful computation is spread: its mean over threads by its maximum.");
   json communication =
       node("communication", "communication efficiency", e.communication,
            "The part of the run in which the busiest thread computes: the rest is lost in "
@@ -109,9 +108,10 @@ json efficiency_value(const RunEfficiencies& e) {
       node("mpi_communication", "MPI communication efficiency", e.mpi_communication,
            "The part of the run in which the busiest process is outside of MPI.")};
   all["children"] = {
-      mpi, node("openmp", "thread efficiency", e.openmp,
-                "Of the time outside of MPI, the part in which threads compute: the rest is "
-                "lost in OpenMP, or because threads have no work.")};
+      mpi,
+      node("openmp", "thread efficiency", e.openmp,
+           "Of the time outside of MPI, the part in which threads compute: the rest is "
+           "lost in OpenMP, or because threads have no work.")};
   return all;
 }
 

@@ -18,8 +18,7 @@ namespace refrain::report {
 void add_path_values(Blocks& blocks, const std::string& key,
                      const analysis::RunProfile& profile);
 // calls, calls/time, calls/counts: only where MPI is called.
-void add_calls(Blocks& blocks, const std::string& key,
-               const analysis::RunProfile& profile);
+void add_calls(Blocks& blocks, const std::string& key, const analysis::RunProfile& profile);
 // The number of a process in texts and tables: its rank, or else its own.
 std::uint32_t rank_of(const analysis::RunProfile::Process& process);
 // efficiency: a tree, each the product of those below it.

@@ -99,9 +99,9 @@ class Finder {
                                    lost(ns), region_name(region.region));
     auto see = evidence("heat", path_of(region.region), TimeClass::kImbalance);
     if (explained > 0.5 * ns && more > 0.02) {
-      text += fmt::format(", because work is divided unevenly: {} computes {}, {} more than the mean.",
-                          location_name(most), time_text(region.busy_ns[most]),
-                          percent_text(more));
+      text += fmt::format(
+          ", because work is divided unevenly: {} computes {}, {} more than the mean.",
+          location_name(most), time_text(region.busy_ns[most]), percent_text(more));
       see["location"] = most;
       add(Finding::Kind::kImbalance, "Uneven work in a parallel region", std::move(text),
           "Divide the work more evenly: another schedule of the loop, smaller chunks, or other "
@@ -128,11 +128,12 @@ class Finder {
     if (share(ns) < kLeastShare || region.forks == 0) return;
     const auto forks = static_cast<double>(region.forks);
     add(Finding::Kind::kOverhead, "Starting and ending a parallel region",
-        fmt::format("{} is spent to start and end {}: it runs {} and takes {} each, of which {} "
-                    "on each thread are neither work nor waiting.",
-                    lost(ns), region_name(region.region), count_text(forks, "time", "times"),
-                    time_text(region.fork_ns / forks),
-                    time_text(ns / std::max<double>(1, static_cast<double>(region.visits)))),
+        fmt::format(
+            "{} is spent to start and end {}: it runs {} and takes {} each, of which {} "
+            "on each thread are neither work nor waiting.",
+            lost(ns), region_name(region.region), count_text(forks, "time", "times"),
+            time_text(region.fork_ns / forks),
+            time_text(ns / std::max<double>(1, static_cast<double>(region.visits)))),
         "Put several regions into one, or give the region more work; threads that sleep "
         "between regions start late (OMP_WAIT_POLICY, KMP_BLOCKTIME).",
         ns, evidence("graph", path_of(region.region), TimeClass::kThreadManagement));
@@ -161,11 +162,12 @@ class Finder {
         profile_.locations, [](const RunProfile::Location& at) { return at.worker; }));
     std::string text = fmt::format("{} is lost because threads have no work", lost(ns));
     if (workers > 0)
-      text += fmt::format(": {} {} while the program runs on one thread, or in regions that "
-                          "have work for fewer threads",
-                          workers == 1 ? std::string("the other thread waits")
-                                       : fmt::format("{:.0f} other threads wait", workers),
-                          workers == 1 ? time_text(ns) : time_text(ns / workers) + " each");
+      text += fmt::format(
+          ": {} {} while the program runs on one thread, or in regions that "
+          "have work for fewer threads",
+          workers == 1 ? std::string("the other thread waits")
+                       : fmt::format("{:.0f} other threads wait", workers),
+          workers == 1 ? time_text(ns) : time_text(ns / workers) + " each");
     add(Finding::Kind::kOverhead, "Threads without work", text + ".",
         "Make more of the program parallel, where most time passes outside of parallel regions; "
         "or use fewer threads.",
@@ -185,23 +187,23 @@ class Finder {
           procedure.cls == TimeClass::kMpiIo
               ? "Fewer and larger accesses, or collective ones."
               : "It is part of starting and ending MPI, or makes handles that can be kept.",
-          procedure.time_ns,
-          {{"view", "mpi"}, {"procedure", procedure.name}});
+          procedure.time_ns, {{"view", "mpi"}, {"procedure", procedure.name}});
     }
   }
 
   void well() {
     const double useful = totals_.efficiencies.parallel;
     if (useful < 0.95) return;
-    out_.push_back({.kind = Finding::Kind::kEfficiency,
-                    .what = "Little is lost",
-                    .text = fmt::format(
-                        "{} of the time of all threads is computation: little can be gained by "
-                        "a better distribution of work or less communication.",
-                        percent_text(useful)),
-                    .hint = {},
-                    .seconds = std::nullopt,
-                    .evidence = {}});
+    out_.push_back(
+        {.kind = Finding::Kind::kEfficiency,
+         .what = "Little is lost",
+         .text = fmt::format(
+             "{} of the time of all threads is computation: little can be gained by "
+             "a better distribution of work or less communication.",
+             percent_text(useful)),
+         .hint = {},
+         .seconds = std::nullopt,
+         .evidence = {}});
   }
 
   const RunProfile& profile_;

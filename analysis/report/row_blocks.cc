@@ -36,8 +36,7 @@ class Numbering {
   double next_ = 0;
 };
 
-std::vector<Part> parts_of(const IterationProfile::Location& location,
-                           std::uint32_t loop) {
+std::vector<Part> parts_of(const IterationProfile::Location& location, std::uint32_t loop) {
   std::vector<Part> parts;
   Numbering numbering;
   for (const Row& row : location.rows)
@@ -121,32 +120,31 @@ class Painter {
   void choose_lines() {
     const std::size_t per_line =
         std::max<std::size_t>(1, kinds() * std::max<std::size_t>(1, out_.columns.size()));
-    const std::size_t most = std::max<std::size_t>(
-        1, std::min(limits_.lines, limits_.numbers / per_line));
+    const std::size_t most =
+        std::max<std::size_t>(1, std::min(limits_.lines, limits_.numbers / per_line));
     const std::size_t together = (out_.locations.size() + most - 1) / most;
     for (std::size_t i = 0; i < out_.locations.size(); i += together)
-      out_.lines.emplace_back(
-          i, std::min(out_.locations.size(), i + together) - 1);
+      out_.lines.emplace_back(i, std::min(out_.locations.size(), i + together) - 1);
   }
 
   // The iterations of the primary thread that lie in the row's time, each with its part of the row.
   std::vector<std::pair<Interval, double>> iterations_of(const std::vector<Part>& parts,
                                                          const Row& row) const {
     const double middle = (row.begin_ns + row.end_ns) / 2;
-    auto at = std::upper_bound(
-        parts.begin(), parts.end(), middle,
-        [](double ns, const Part& part) { return ns < part.begin_ns; });
+    auto at =
+        std::upper_bound(parts.begin(), parts.end(), middle,
+                         [](double ns, const Part& part) { return ns < part.begin_ns; });
     if (at != parts.begin()) --at;
     const double own = at->end_ns - at->begin_ns;
     if (row.end_ns - row.begin_ns <= 1.5 * own) return {{{at->begin, at->end}, 1}};
     std::vector<std::pair<Interval, double>> out;
     double sum = 0;
-    auto first = std::upper_bound(
-        parts.begin(), parts.end(), row.begin_ns,
-        [](double ns, const Part& part) { return ns < part.end_ns; });
+    auto first =
+        std::upper_bound(parts.begin(), parts.end(), row.begin_ns,
+                         [](double ns, const Part& part) { return ns < part.end_ns; });
     for (; first != parts.end() && first->begin_ns < row.end_ns; ++first) {
-      const double part = std::min(row.end_ns, first->end_ns) -
-                          std::max(row.begin_ns, first->begin_ns);
+      const double part =
+          std::min(row.end_ns, first->end_ns) - std::max(row.begin_ns, first->begin_ns);
       if (part <= 0) continue;
       out.push_back({{first->begin, first->end}, part});
       sum += part;
@@ -212,8 +210,8 @@ class Painter {
   const RowLimits limits_;
   RowPicture out_;
   std::vector<double> values_;
-  std::map<std::uint32_t, std::uint32_t> primary_;        // by process: location
-  std::map<std::uint32_t, std::vector<Part>> parts_;      // by process
+  std::map<std::uint32_t, std::uint32_t> primary_;    // by process: location
+  std::map<std::uint32_t, std::vector<Part>> parts_;  // by process
 };
 
 }  // namespace
@@ -227,15 +225,14 @@ void add_rows(Blocks& blocks, const std::string& key, const IterationProfile& pr
               const std::function<std::uint32_t(std::uint32_t, std::uint32_t)>& location_of,
               const std::function<double(std::uint32_t)>& begin_ns) {
   for (std::uint32_t i = 0; i < profile.loops.size(); ++i) {
-    const std::string name =
-        key + "rows/" + std::to_string(profile.loops[i].number);
+    const std::string name = key + "rows/" + std::to_string(profile.loops[i].number);
     const RowPicture picture = row_picture(profile, i);
     if (picture.columns.empty() || blocks.has(name)) continue;
     json classes = json::array();
     for (const std::size_t cls : picture.classes) {
       const auto which = static_cast<analysis::TimeClass>(cls);
-      classes.push_back({{"name", analysis::class_title(which)},
-                         {"key", analysis::class_name(which)}});
+      classes.push_back(
+          {{"name", analysis::class_title(which)}, {"key", analysis::class_name(which)}});
     }
     const auto profiled = [&](std::uint32_t number) {
       const auto& location = profile.locations[picture.locations[number]];

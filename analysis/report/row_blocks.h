@@ -23,7 +23,7 @@ namespace refrain::report {
 struct RowLimits {
   std::size_t columns = 4096;
   std::size_t lines = 2048;
-  std::size_t numbers = 4'000'000;
+  std::size_t numbers = 2'000'000;
 };
 
 // Those of one loop.
@@ -34,9 +34,9 @@ struct RowPicture {
     double begin_ns = 0;  // since the begin of recording of the process
     double end_ns = 0;
   };
-  std::vector<std::size_t> classes;          // by TimeClass, those that occur
-  std::uint32_t process = 0;                 // whose columns they are
-  std::vector<std::uint32_t> locations;      // of IterationProfile, in lines' order
+  std::vector<std::size_t> classes;      // by TimeClass, those that occur
+  std::uint32_t process = 0;             // whose columns they are
+  std::vector<std::uint32_t> locations;  // of IterationProfile, in lines' order
   std::vector<std::pair<std::uint32_t, std::uint32_t>> lines;  // first, last in `locations`
   std::vector<Column> columns;
   std::vector<float> values;  // by class, then counter; line; column

@@ -51,8 +51,7 @@ IterationProfile profile(std::uint32_t processes, std::uint32_t threads, std::si
 
 double sum(const RowPicture& picture, std::size_t kind) {
   const std::size_t plane = picture.lines.size() * picture.columns.size();
-  const auto begin =
-      picture.values.begin() + static_cast<std::ptrdiff_t>(kind * plane);
+  const auto begin = picture.values.begin() + static_cast<std::ptrdiff_t>(kind * plane);
   return std::accumulate(begin, begin + static_cast<std::ptrdiff_t>(plane), 0.0);
 }
 
@@ -67,10 +66,10 @@ TEST_CASE("Row pictures: rows of one iteration - each number in its place") {
   CHECK(picture.columns[4].end_ns == 150);
   REQUIRE(picture.values.size() == 3 * 2 * 5);
   for (std::size_t column = 0; column < 5; ++column) {
-    CHECK(picture.values[column] == 10);           // useful, primary
-    CHECK(picture.values[5 + column] == 9);        // useful, worker
-    CHECK(picture.values[15 + column] == 1);       // imbalance, worker
-    CHECK(picture.values[20 + column] == 1);       // the counter
+    CHECK(picture.values[column] == 10);      // useful, primary
+    CHECK(picture.values[5 + column] == 9);   // useful, worker
+    CHECK(picture.values[15 + column] == 1);  // imbalance, worker
+    CHECK(picture.values[20 + column] == 1);  // the counter
   }
 }
 
@@ -100,7 +99,8 @@ TEST_CASE("Row pictures: too many columns - neighbours together, sums stay") {
   CHECK(sum(picture, 0) == made.loops[0].times[kUseful]);
 }
 
-TEST_CASE("Row pictures: 256 ranks with 8 threads - lines of several, of which it is the mean") {
+TEST_CASE(
+    "Row pictures: 256 ranks with 8 threads - lines of several, of which it is the mean") {
   const IterationProfile made = profile(256, 8, 40);
   const RowPicture picture = row_picture(made, 0, {.lines = 256});
   REQUIRE(picture.lines.size() == 256);
@@ -127,7 +127,8 @@ TEST_CASE("Row pictures: another resolution - rows are divided between columns")
   }
 }
 
-TEST_CASE("Row pictures: iterations that the first process did not do - go to the nearest column") {
+TEST_CASE(
+    "Row pictures: iterations that the first process did not do - go to the nearest column") {
   IterationProfile made = profile(1, 1, 2);
   made.locations.push_back(location(1, 0, 5, 1, 0));
   const RowPicture picture = row_picture(made, 0);

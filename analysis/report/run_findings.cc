@@ -67,7 +67,8 @@ class Finder {
     }
     if (number == 0) return;
     // Where every third one is, that is how the loop is.
-    if (static_cast<double>(number) > 0.3 * static_cast<double>(series.rows().size())) return;
+    if (static_cast<double>(number) > 0.3 * static_cast<double>(series.rows().size()))
+      return;
     const IterationSeries::Slow most = series.slowest().front();
     out_.push_back(
         {.kind = Finding::Kind::kDetection,
@@ -76,10 +77,12 @@ class Finder {
              "{} of {} in {} {} more than half as much again as the median of {}; together "
              "they cost {} of the run. The slowest is iteration {:.0f}, {:.1f} times the median.",
              number,
-             count_text(static_cast<double>(series.iterations()), "iteration", "iterations"),
+             count_text(static_cast<double>(series.iterations()), "iteration",
+                        "iterations"),
              loop_title(phase), number == 1 ? "takes" : "take", time_text(median),
              time_text(excess), most.number, most.ns / median),
-         .hint = "Look at what the slowest ones do that others do not: they are in the time line.",
+         .hint =
+             "Look at what the slowest ones do that others do not: they are in the time line.",
          .seconds = of_all_threads(excess),
          .evidence = {{"view", "iterations"},
                       {"loop", phase.id},
@@ -118,11 +121,13 @@ class Finder {
     out_.push_back(
         {.kind = Finding::Kind::kDetection,
          .what = "A loop gets slower",
-         .text = fmt::format("Iterations of {} get longer in the course of the run: the last "
-                             "tenth takes {} more than the first ({} beside {}).",
-                             loop_title(phase), percent_text(last / first - 1),
-                             time_text(last), time_text(first)),
-         .hint = "Data that grows or is scattered more and more, or cores that become slower.",
+         .text =
+             fmt::format("Iterations of {} get longer in the course of the run: the last "
+                         "tenth takes {} more than the first ({} beside {}).",
+                         loop_title(phase), percent_text(last / first - 1), time_text(last),
+                         time_text(first)),
+         .hint =
+             "Data that grows or is scattered more and more, or cores that become slower.",
          .seconds = of_all_threads(excess),
          .evidence = {{"view", "iterations"}, {"loop", phase.id}}});
   }
@@ -139,10 +144,11 @@ class Finder {
                           found[i]->iteration);
     if (!at.empty()) at += found.size() > 5 ? ", ...)" : ")";
     fact(Finding::Kind::kDetection, "The pattern changes",
-         fmt::format("What an iteration of {} consists of changed {}{}; the iterations before "
-                     "and in each change are in the archive.",
-                     loop_title(phase),
-                     count_text(static_cast<double>(found.size()), "time", "times"), at),
+         fmt::format(
+             "What an iteration of {} consists of changed {}{}; the iterations before "
+             "and in each change are in the archive.",
+             loop_title(phase),
+             count_text(static_cast<double>(found.size()), "time", "times"), at),
          "",
          {{"view", "run"},
           {"loop", phase.id},
@@ -152,15 +158,15 @@ class Finder {
 
   void left_out() {
     if (info_.events_seen == 0 || info_.events_written >= info_.events_seen) return;
-    const double share = static_cast<double>(info_.events_written) /
-                         static_cast<double>(info_.events_seen);
+    const double share =
+        static_cast<double>(info_.events_written) / static_cast<double>(info_.events_seen);
     fact(Finding::Kind::kDetection, "What is in the archive",
-         fmt::format("The archive has {} of the run's events ({} of {}): the first iterations "
-                     "of each loop, slow ones, and those at changes. Profile and iterations are "
-                     "exact for the whole run; the time line and waits show what was written.",
-                     percent_text(share),
-                     digits_text(static_cast<double>(info_.events_written)),
-                     count_text(static_cast<double>(info_.events_seen), "event", "events")),
+         fmt::format(
+             "The archive has {} of the run's events ({} of {}): the first iterations "
+             "of each loop, slow ones, and those at changes. Profile and iterations are "
+             "exact for the whole run; the time line and waits show what was written.",
+             percent_text(share), digits_text(static_cast<double>(info_.events_written)),
+             count_text(static_cast<double>(info_.events_seen), "event", "events")),
          "To write all events: refrain run -n 0.", {{"view", "run"}});
   }
 
@@ -172,17 +178,20 @@ class Finder {
                          count_text(static_cast<double>(number), "event", "events"), cause),
              "What depends on them is missing here.");
     if (info_.recovered)
-      fact(Finding::Kind::kLoss, "The program was killed",
-           "The archive was recovered from what a process left that died: it ends where that "
-           "died.",
-           "");
+      fact(
+          Finding::Kind::kLoss, "The program was killed",
+          "The archive was recovered from what a process left that died: it ends where that "
+          "died.",
+          "");
     const std::uint64_t dropped = info_.mpi.sends_dropped + info_.mpi.receives_dropped +
-                                  info_.mpi.collectives_dropped + info_.mpi.one_sided_dropped;
+                                  info_.mpi.collectives_dropped +
+                                  info_.mpi.one_sided_dropped;
     if (dropped != 0)
       fact(Finding::Kind::kLoss, "Messages without both ends",
-           fmt::format("{} left out of the archive, because only one side of them was written.",
-                       count_text(static_cast<double>(dropped), "record of MPI was",
-                                  "records of MPI were")),
+           fmt::format(
+               "{} left out of the archive, because only one side of them was written.",
+               count_text(static_cast<double>(dropped), "record of MPI was",
+                          "records of MPI were")),
            "To keep all: refrain run -n 0.");
   }
 

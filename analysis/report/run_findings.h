@@ -14,8 +14,7 @@
 namespace refrain::report {
 
 // `threads`: of the run. `views`: nullptr without events. `marks_of`: as nest_blocks.h has it.
-std::vector<Finding> run_findings(const analysis::ArchiveInfo& info,
-                                  std::uint32_t marks_of, const EventViews* views,
-                                  std::size_t threads);
+std::vector<Finding> run_findings(const analysis::ArchiveInfo& info, std::uint32_t marks_of,
+                                  const EventViews* views, std::size_t threads);
 
 }  // namespace refrain::report

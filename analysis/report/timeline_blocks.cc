@@ -28,11 +28,16 @@ class TimelineWriter {
   TimelineWriter(Blocks& blocks, const std::string& key,
                  const analysis::RunProfile& profile, EventViews& views,
                  const std::map<std::string, std::uint32_t>& loops)
-      : blocks_(blocks), key_(key + "timeline"), profile_(profile), views_(views), loops_(loops) {}
+      : blocks_(blocks),
+        key_(key + "timeline"),
+        profile_(profile),
+        views_(views),
+        loops_(loops) {}
 
   void write(std::vector<std::string>& limits) {
     TimelineSink& timeline = views_.timeline();
-    json out = {{"begin_ns", 0}, {"end_ns", timeline.end_ns()}, {"classes", class_values()}};
+    json out = {
+        {"begin_ns", 0}, {"end_ns", timeline.end_ns()}, {"classes", class_values()}};
     put_regions(out);
     put_locations(out);
     out["gaps"] = json::array();

@@ -36,8 +36,7 @@ void TimelineSink::account(Location& at, std::uint32_t location, double ns) {
   auto bin = std::min(bins_ - 1, static_cast<std::size_t>(from / bin_ns_));
   for (double begin = from; begin < ns; ++bin) {
     const bool last = bin + 1 >= bins_;
-    const double end =
-        last ? ns : std::min(ns, static_cast<double>(bin + 1) * bin_ns_);
+    const double end = last ? ns : std::min(ns, static_cast<double>(bin + 1) * bin_ns_);
     row[std::min(bin, bins_ - 1) * kClasses + cls] += static_cast<float>(end - begin);
     begin = end;
   }

@@ -68,13 +68,12 @@ TEST_CASE("Time line: overview - the class with most own time of each bin") {
   TimelineSink sink(rows, {.bins = 5});
   trace.feed(sink, 500);
   REQUIRE(sink.bins() == 5);
-  CHECK(sink.overview() ==
-        std::vector<std::uint8_t>{
-            static_cast<std::uint8_t>(cls(TimeClass::kUseful)),
-            static_cast<std::uint8_t>(cls(TimeClass::kImbalance)),
-            static_cast<std::uint8_t>(cls(TimeClass::kMpiPointToPoint)),
-            static_cast<std::uint8_t>(TimelineSink::kSkipped),
-            static_cast<std::uint8_t>(TimelineSink::kOutside)});
+  CHECK(sink.overview() == std::vector<std::uint8_t>{
+                               static_cast<std::uint8_t>(cls(TimeClass::kUseful)),
+                               static_cast<std::uint8_t>(cls(TimeClass::kImbalance)),
+                               static_cast<std::uint8_t>(cls(TimeClass::kMpiPointToPoint)),
+                               static_cast<std::uint8_t>(TimelineSink::kSkipped),
+                               static_cast<std::uint8_t>(TimelineSink::kOutside)});
   CHECK(sink.shares() == std::vector<std::uint8_t>{255, 191, 255, 255, 255});
 }
 

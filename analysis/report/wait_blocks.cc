@@ -31,8 +31,7 @@ std::vector<std::uint32_t> paths_in(const WaitAnalysis& analysis,
     // The program itself is no path of the profile.
     const std::uint32_t parent = path.parent == 0 ? kNone : out[path.parent];
     if (path.parent != 0 && parent == kNone) continue;
-    const auto found =
-        known.find({parent, analysis.regions[path.region].name, path.site});
+    const auto found = known.find({parent, analysis.regions[path.region].name, path.site});
     if (found != known.end()) out[i] = found->second;
   }
   return out;

@@ -44,7 +44,7 @@ TEST_CASE("Wait findings: a sentence - where, how much, who waits, and because o
   CHECK(*first.seconds == Approx(8e-3));
   CHECK(first.text.starts_with(
       "27 % of the time (8 ms) is lost in MPI_Allreduce at p.c:7: ranks 0,2 wait, because "
-      "rank 1 takes 100 % longer in task at p.c:7"));
+      "rank 1 takes 2.0 times as long in task at p.c:7"));
   CHECK(first.evidence["view"] == "waits");
   CHECK(first.evidence["metric"] == "mpi_wait_nxn");
   CHECK(!first.evidence.contains("path"));
@@ -75,7 +75,8 @@ TEST_CASE("Wait findings: a reduced archive - about so much of the whole run") {
   CHECK(found.front().text.starts_with("About 40 % of the time (12 ms)"));
 }
 
-TEST_CASE("Wait intervals: each wait - from the enter of the call, on rows that are shown") {
+TEST_CASE(
+    "Wait intervals: each wait - from the enter of the call, on rows that are shown") {
   MadeUpTrace trace = uneven();
   std::ranges::stable_sort(trace.events(), {}, &reader::TraceEvent::ticks);
   const TimelineRows rows({0, 1, 2}, 3);

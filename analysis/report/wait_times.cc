@@ -29,12 +29,13 @@ std::string when_waited(const std::vector<WaitIntervals::Wait>& waits, std::uint
   if (written.size() < kLeast || sum <= 0) return {};
   // A tenth of what it would be if all had the same.
   const double least = 0.1 * sum / static_cast<double>(written.size());
-  const auto with = static_cast<std::size_t>(std::ranges::count_if(
-      written, [&](const auto& each) { return each.first > least; }));
+  const auto with = static_cast<std::size_t>(
+      std::ranges::count_if(written, [&](const auto& each) { return each.first > least; }));
   if (with == written.size()) return ", in every iteration";
   if (static_cast<double>(with) >= 0.9 * static_cast<double>(written.size()))
     return ", in nearly every iteration";
-  std::ranges::stable_sort(written, std::greater(), [](const auto& each) { return each.first; });
+  std::ranges::stable_sort(written, std::greater(),
+                           [](const auto& each) { return each.first; });
   const std::size_t few = std::min<std::size_t>(3, written.size() / 5);
   double most = 0;
   for (std::size_t i = 0; i < few; ++i) {
@@ -44,7 +45,11 @@ std::string when_waited(const std::vector<WaitIntervals::Wait>& waits, std::uint
     std::ranges::sort(written, {}, [](const auto& each) { return each.second; });
     std::string text = i == 0 ? ", mostly in iteration" : ", mostly in iterations";
     for (std::size_t k = 0; k <= i; ++k)
-      text += fmt::format("{} {:.0f}", k == 0 ? "" : k == i ? " and" : ",", written[k].second);
+      text += fmt::format("{} {:.0f}",
+                          k == 0   ? ""
+                          : k == i ? " and"
+                                   : ",",
+                          written[k].second);
     return text;
   }
   return {};

@@ -51,8 +51,10 @@ void check_profile(const ReportReader& report, const fs::path& archive) {
     CHECK(values[i + 2] == each["visits"]);
     CHECK(values[i + 5] == each["bytes_sent"]);
     CHECK(values[i + 6] == each["bytes_received"]);
-    const json& process = profile["processes"][profile["locations"][static_cast<std::size_t>(
-        values[i + 1])]["process"].get<std::size_t>()];
+    const json& process =
+        profile["processes"]
+               [profile["locations"][static_cast<std::size_t>(values[i + 1])]["process"]
+                    .get<std::size_t>()];
     const double tick_ns = 1e9 / process["ticks_per_second"].get<double>();
     CHECK(values[i + 3] == Approx(each["own_ticks"].get<double>() * tick_ns));
     CHECK(values[i + 4] == Approx(each["time_ticks"].get<double>() * tick_ns));
@@ -95,8 +97,7 @@ void check_iterations(const ReportReader& report) {
   for (const json& loop : nest["loops"]) {
     if (loop["block"].is_null()) continue;
     ++outermost;
-    const auto values =
-        report.numbers(loop["block"].get<std::string>() + "/iterations");
+    const auto values = report.numbers(loop["block"].get<std::string>() + "/iterations");
     CHECK(values.size() / 5 == loop["iterations"].get<std::size_t>());
     std::map<double, std::size_t> states;
     double total = 0;
@@ -235,8 +236,8 @@ TEST_CASE("Report: MPI and OpenMP - messages, calls by rank, two runs side by si
   REQUIRE(report.has("a/graph/events"));
 
   trace_mpi(job, MpiWay::kInside, folder / "b");
-  const Result two =
-      run_refrain({"report", folder / "a", folder / "b", "-o", folder / "ab.html", "--quiet"});
+  const Result two = run_refrain(
+      {"report", folder / "a", folder / "b", "-o", folder / "ab.html", "--quiet"});
   INFO(two.errors);
   REQUIRE(two.exit_status == 0);
   const ReportReader both(read_file(folder / "ab.html"));
@@ -280,8 +281,9 @@ TEST_CASE("Report: at the end of a run - no command, no report, one line") {
                                  .settings = {{"REPORT", "yes"}},
                                  .environment = {{"REFRAIN_COMMAND", "/nowhere/refrain"}}},
                                 Way::kPreload, folder / "a");
-  CHECK(traced.errors.find("no report was made: '/nowhere/refrain' does not start; 'refrain "
-                           "report ") != std::string::npos);
+  CHECK(
+      traced.errors.find("no report was made: '/nowhere/refrain' does not start; 'refrain "
+                         "report ") != std::string::npos);
   CHECK(!fs::exists(folder / "a" / "report.html"));
   CHECK(fs::exists(folder / "a" / "traces.otf2"));
   CHECK(traced.exit_status == 3);
@@ -322,8 +324,9 @@ TEST_CASE("Report: what cannot be reported - one line, status 2, no file") {
 
 TEST_CASE("Report: without events - what the summary knows") {
   const TemporaryFolder folder;
-  run_job({.program = "cg_clang", .arguments = {"2"}, .settings = {{"SUMMARY_ONLY", "yes"}}},
-          Way::kRun, folder / "a");
+  run_job(
+      {.program = "cg_clang", .arguments = {"2"}, .settings = {{"SUMMARY_ONLY", "yes"}}},
+      Way::kRun, folder / "a");
   const ReportReader report = report_of(folder / "a", folder / "r.html");
   check_profile(report, folder / "a");
   CHECK(report.has("a/nest"));

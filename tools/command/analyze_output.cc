@@ -267,17 +267,17 @@ json analysis_value(const WaitAnalysis& analysis) {
                      {"ranks", ranks}});
   }
   return {{"format", "refrain analyze"},
-                 {"version", 1},
-                 {"seconds", all_seconds(analysis)},
-                 {"events", analysis.events},
-                 {"gaps", analysis.problems.gaps},
-                 {"metrics", metrics},
-                 {"whole_run", estimates_json(analysis)},
-                 {"findings", findings},
-                 {"metric_tree", tree},
-                 {"locations", locations},
-                 {"grids", grids},
-                 {"problems", remarks(analysis)}};
+          {"version", 1},
+          {"seconds", all_seconds(analysis)},
+          {"events", analysis.events},
+          {"gaps", analysis.problems.gaps},
+          {"metrics", metrics},
+          {"whole_run", estimates_json(analysis)},
+          {"findings", findings},
+          {"metric_tree", tree},
+          {"locations", locations},
+          {"grids", grids},
+          {"problems", remarks(analysis)}};
 }
 
 std::string analysis_json(const WaitAnalysis& analysis) {

@@ -168,9 +168,8 @@ int CompareCommand::run() {
   if (!b.error.empty()) return fail(b.error);
   const Comparison comparison = analysis::compare(a.profile, b.profile, least);
   if (json_) {
-    fmt::print("{}\n",
-               comparison_value(comparison, first_, a.profile, second_, b.profile)
-                   .dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+    fmt::print("{}\n", comparison_value(comparison, first_, a.profile, second_, b.profile)
+                           .dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
   } else {
     print_text(comparison, first_, a.profile, second_, b.profile);
   }

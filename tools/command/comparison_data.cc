@@ -69,5 +69,4 @@ nlohmann::ordered_json comparison_value(const Comparison& comparison,
   return out;
 }
 
-
 }  // namespace refrain::tools

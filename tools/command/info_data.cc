@@ -162,5 +162,4 @@ nlohmann::ordered_json info_value(const ArchiveInfo& info, const std::string& ar
   return out;
 }
 
-
 }  // namespace refrain::tools

@@ -17,8 +17,9 @@ namespace refrain::tools {
 using json = nlohmann::ordered_json;
 
 void ReportCommand::add_options(CLI::App& app) {
-  app.add_option("archive", archives_,
-                 "the archive's folder, or its traces.otf2; a second one to compare it with")
+  app.add_option(
+         "archive", archives_,
+         "the archive's folder, or its traces.otf2; a second one to compare it with")
       ->required()
       ->expected(1, 2);
   app.add_option("-o,--output", output_, "the file to write")->capture_default_str();

@@ -81,8 +81,7 @@ class RunReporter {
     put_info();
     put_profile();
     put_rows();
-    if (run_.of_refrain)
-      report::add_nest(blocks_, key_, info_, marks_of_, views_.get());
+    if (run_.of_refrain) report::add_nest(blocks_, key_, info_, marks_of_, views_.get());
     if (views_ != nullptr) put_events();
     put_findings();
     put_graphs();
@@ -96,8 +95,9 @@ class RunReporter {
     if (!profiled_.error.empty()) return profiled_.error;
     std::error_code none;
     if (!std::filesystem::exists(base::archive_folder(archive_) + "/traces.otf2", none))
-      return "'" + archive_ + "' has no traces.otf2: there is nothing to report but its summary "
-                              "('refrain profile' prints it)";
+      return "'" + archive_ +
+             "' has no traces.otf2: there is nothing to report but its summary "
+             "('refrain profile' prints it)";
     return {};
   }
 
@@ -162,8 +162,7 @@ class RunReporter {
     const RunProfile& profile = profiled_.profile;
     std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> numbers;
     for (std::uint32_t i = 0; i < profile.locations.size(); ++i)
-      numbers.try_emplace(
-          {profile.process_of(i).number, profile.locations[i].thread}, i);
+      numbers.try_emplace({profile.process_of(i).number, profile.locations[i].thread}, i);
     const auto location_of = [&](std::uint32_t process, std::uint32_t thread) {
       const auto found = numbers.find({process, thread});
       return found == numbers.end() ? 0 : found->second;
@@ -179,9 +178,8 @@ class RunReporter {
 
   void put_events() {
     const report::WaitPlaces places = report::places_in(waits_, profiled_.profile);
-    findings_ = report::wait_findings(waits_, places, [this](std::uint32_t metric) {
-      return when_waited(metric);
-    });
+    findings_ = report::wait_findings(
+        waits_, places, [this](std::uint32_t metric) { return when_waited(metric); });
     nlohmann::json value = analysis_value(waits_);
     value["paths"] = report::wait_paths_value(waits_, places);
     for (std::size_t i = 0; i < places.locations.size(); ++i)

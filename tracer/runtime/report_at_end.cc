@@ -84,9 +84,8 @@ pid_t start(const Start& what) {
   void* const stack = mmap(nullptr, kStackBytes, PROT_READ | PROT_WRITE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
   if (stack == MAP_FAILED) return -1;
-  const pid_t process =
-      clone(become_command, static_cast<char*>(stack) + kStackBytes,
-            CLONE_VM | CLONE_VFORK, const_cast<Start*>(&what));
+  const pid_t process = clone(become_command, static_cast<char*>(stack) + kStackBytes,
+                              CLONE_VM | CLONE_VFORK, const_cast<Start*>(&what));
   munmap(stack, kStackBytes);
   return process;
 }
@@ -116,12 +115,13 @@ std::string make_report(const std::string& archive) {
   std::string command = find_command();
   const std::string again = "; 'refrain report " + archive + "' makes it";
   if (command.empty()) {
-    warn("no report was made: the command refrain was not found beside the library" + again);
+    warn("no report was made: the command refrain was not found beside the library" +
+         again);
     return {};
   }
   std::string file = archive + "/report.html";
-  std::array<std::string, 6> words = {"refrain", "report", archive, "--quiet", "--output",
-                                      file};
+  std::array<std::string, 6> words = {"refrain", "report",   archive,
+                                      "--quiet", "--output", file};
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
