@@ -261,9 +261,25 @@ TEST_CASE("Report: at the end of a run - the program's output and status are its
   CHECK(alone.exit_status == 3);
   CHECK(traced.exit_status == 3);
   CHECK(traced.output == alone.output);
-  INFO(traced.errors);
-  CHECK(traced.errors.find("refrain: report: ") != std::string::npos);
+  CHECK(traced.errors.empty());  // it was to be quiet
   CHECK(ReportReader(read_file(folder / "a" / "report.html")).has("a/profile"));
+  Command command;
+  command.arguments = {data_file("tools/refrain"),
+                       "run",
+                       "--report",
+                       "-o",
+                       folder / "b",
+                       "--",
+                       data_file("test/programs/exitcode_clang"),
+                       "return",
+                       "3"};
+  command.environment = clean_environment();
+  put_sanitizer_first(command);
+  const Result spoken = run(command);
+  INFO(spoken.errors);
+  CHECK(spoken.exit_status == 3);
+  CHECK(spoken.errors.find("refrain: report: " + (folder / "b/report.html").string()) !=
+        std::string::npos);
   for (const MpiWay way : {MpiWay::kInside, MpiWay::kOutside}) {
     const fs::path archive = folder / text(way);
     const Result job_result = run_mpi(
