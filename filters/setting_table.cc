@@ -291,6 +291,13 @@ constexpr SettingInfo kTable[] = {
          "paraver: also .prv, .pcf and .row, made from the archive and beside it; alone, "
          "they take its place.",
      .choices = "otf2|paraver|otf2,paraver|paraver,otf2"},
+    {.name = "report", .type = kBool, .field = &Settings::report,
+     .range = "yes or no",
+     .one_line = "make report.html in the archive, one page that tells what the run did",
+     .long_text =
+         "As refrain report does, when the archive is written. "
+         "The program's end waits for it, a minute at most. "
+         "Not without the archive (format=paraver)."},
     {.name = "clock", .type = kChoice, .field = &Settings::clock,
      .range = "auto, tsc, monotonic or logical",
      .one_line = "clock of the time stamps",

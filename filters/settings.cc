@@ -247,6 +247,9 @@ std::string check_together(const Settings& settings) {
   if (settings.summary_only && settings.summary_bytes == 0)
     return "REFRAIN_SUMMARY_ONLY: without a summary (REFRAIN_SUMMARY_MEMORY is 0) nothing "
            "would be recorded";
+  if (settings.report && settings.format == "paraver")
+    return "REFRAIN_REPORT: a report is made from the archive, which REFRAIN_FORMAT=paraver "
+           "leaves out; use otf2,paraver";
   if (settings.summary_only && settings.format != "otf2")
     return "REFRAIN_SUMMARY_ONLY: without events there is no trace for Paraver "
            "(REFRAIN_FORMAT)";
@@ -277,6 +280,7 @@ std::vector<std::string> read_settings(Settings& settings,
     settings.max_period_events =
         std::min(settings.max_period_events, settings.window_events);
     if (settings.until_s <= settings.from_s) settings.until_s = 0;
+    if (settings.format == "paraver") settings.report = false;
     if (settings.summary_only) {
       settings.format = "otf2";
       settings.summary_only = settings.summary_bytes != 0;

@@ -57,6 +57,7 @@ struct Settings {
   std::string limit_policy = "suspend";
 
   std::string format = "otf2";
+  bool report = false;
   std::string clock = "auto";
   std::uint64_t writer_threads = 0;
   std::string libomp;

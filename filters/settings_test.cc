@@ -202,4 +202,15 @@ TEST_CASE("Settings: read - a time window must not end before it begins") {
   CHECK(s.until_s == 0);
 }
 
+TEST_CASE("Settings: read - a report needs the archive") {
+  Settings s;
+  CHECK(read(s, {{"REFRAIN_REPORT", "yes"}, {"REFRAIN_FORMAT", "otf2,paraver"}}).empty());
+  CHECK(s.report);
+  const auto complaints =
+      read(s, {{"REFRAIN_REPORT", "yes"}, {"REFRAIN_FORMAT", "paraver"}});
+  REQUIRE(complaints.size() == 1);
+  CHECK(complaints[0].starts_with("REFRAIN_REPORT: "));
+  CHECK(!s.report);
+}
+
 }  // namespace refrain::filters

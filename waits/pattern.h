@@ -7,6 +7,7 @@
 // Source: Wolf et al., section 4 (patterns as classes, refined by call-backs from the general to the special).
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -66,6 +67,13 @@ class RunView {
   virtual std::uint32_t parent(std::uint32_t process, std::uint32_t path) const = 0;
 };
 
+// Is informed of each wait of which it is known when it was: from `begin` to `begin` + `wait`, in the call.
+class WaitObserver {
+ public:
+  virtual ~WaitObserver() = default;
+  virtual void waited(const Call& call, std::uint32_t metric, Ticks begin, Ticks wait) = 0;
+};
+
 class Pattern {
  public:
   virtual ~Pattern() = default;
@@ -100,6 +108,8 @@ class Pattern {
  protected:
   void charge(std::uint32_t location, std::uint32_t path, Ticks ticks);
   void charge(const Call& call, Ticks ticks);
+  // What others took to go once all were there: the end of the call.
+  void charge_end(const Call& call, Ticks ticks);
   PatternSet& others() { return *set_; }
   // The analysis ends with this line; the first one counts.
   void fail(const std::string& why);
@@ -122,6 +132,8 @@ class PatternSet {
   // Before the first event.
   void charge_to(Severities& severities) { severities_ = &severities; }
   Severities& severities() { return *severities_; }
+  // nullptr: nobody.
+  void inform(WaitObserver* observer) { observer_ = observer; }
 
   void begin(const RunView& run) {
     for (const std::unique_ptr<Pattern>& pattern : patterns_) pattern->begin(run);
@@ -176,6 +188,8 @@ class PatternSet {
   }
 
  private:
+  friend class Pattern;
+
   template <auto kCallback, typename Event>
   void notify(Compound compound, Event& event) {
     for (Pattern* pattern : lists_[static_cast<std::size_t>(compound)])
@@ -186,9 +200,8 @@ class PatternSet {
   std::array<std::vector<Pattern*>, static_cast<std::size_t>(Compound::kCount)> lists_;
   MetricTree tree_;
   Severities* severities_ = nullptr;
+  WaitObserver* observer_ = nullptr;
   std::string error_;
-
-  friend class Pattern;
 };
 
 inline void Pattern::fail(const std::string& why) {
@@ -202,6 +215,15 @@ inline void Pattern::charge(std::uint32_t location, std::uint32_t path, Ticks ti
 inline void Pattern::charge(const Call& call, Ticks ticks) {
   charge(call.location, call.path, ticks);
   set_->severities().add_product(call.location, call.path, number_, ticks, call.own);
+  if (set_->observer_ != nullptr && ticks != 0)
+    set_->observer_->waited(call, number_, call.enter, ticks);
+}
+
+inline void Pattern::charge_end(const Call& call, Ticks ticks) {
+  charge(call.location, call.path, ticks);
+  set_->severities().add_product(call.location, call.path, number_, ticks, call.own);
+  if (set_->observer_ != nullptr && ticks != 0)
+    set_->observer_->waited(call, number_, call.leave - std::min(call.leave, ticks), ticks);
 }
 
 // Those of Refrain, in the order of the table.

@@ -232,7 +232,8 @@ WaitAnalysis analyze_archive(const std::string& archive, const reader::Progress&
 }
 
 WaitAnalysis analyze_archive(const std::string& archive, const reader::Progress& progress,
-                             const Between& between, const MorePatterns& more) {
+                             const Between& between, const MorePatterns& more,
+                             WaitObserver* observer) {
   WaitAnalysis failed;
   reader::ArchiveStream stream;
   failed.error = stream.open(archive);
@@ -242,6 +243,7 @@ WaitAnalysis analyze_archive(const std::string& archive, const reader::Progress&
   PatternSet patterns(more ? with_more(all_patterns(), more()) : all_patterns());
   failed.error = patterns.error();
   if (!failed.error.empty()) return failed;
+  patterns.inform(observer);
   Replay replay(patterns, folder_of(archive));
   const std::unique_ptr<reader::TraceSink> first = between ? between(replay) : nullptr;
   failed.error =

@@ -115,8 +115,10 @@ WaitAnalysis analyze_archive(const std::string& archive,
 using Between = std::function<std::unique_ptr<reader::TraceSink>(reader::TraceSink&)>;
 // Makes patterns besides all_patterns().
 using MorePatterns = std::function<std::vector<std::unique_ptr<Pattern>>()>;
+// `observer`: of waits, may be nullptr.
 WaitAnalysis analyze_archive(const std::string& archive, const reader::Progress& progress,
-                             const Between& between, const MorePatterns& more = {});
+                             const Between& between, const MorePatterns& more = {},
+                             WaitObserver* observer = nullptr);
 // Why there is nothing to analyse in it; empty: there is.
 std::string no_events(const std::string& archive,
                       const reader::TraceDefinitions& definitions);

@@ -17,6 +17,7 @@
 #include "reader/foreign_archive.h"
 #include "test/support/files.h"
 #include "test/support/leaks.h"
+#include "tools/command/report_run.h"
 #include "writer/convert/convert.h"
 
 namespace refrain {
@@ -74,6 +75,10 @@ TEST_CASE("Hostile archives: wrong definitions - read, or refused in one line") 
     CHECK(calls(messages.by_partner) == calls(messages.by_signature));
     with_messages += messages.by_signature.empty() ? 0 : 1;
     summarized += events.error.empty();
+    if (seed % 10 != 0) continue;
+    report::Blocks blocks;
+    CHECK(
+        one_line(tools::report_run((folder / "archive").string(), "a", blocks, {}).error));
   }
   // One in eight references is wrong: neither always fatal nor always harmless.
   CHECK(converted > seeds() / 4);

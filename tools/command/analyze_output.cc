@@ -240,7 +240,7 @@ std::vector<std::string> analysis_screen(const WaitAnalysis& analysis,
   return out;
 }
 
-std::string analysis_json(const WaitAnalysis& analysis) {
+json analysis_value(const WaitAnalysis& analysis) {
   json metrics = json::object(), tree = json::array(), findings = json::array();
   for (std::uint32_t i = 0; i < analysis.tree.metrics.size(); ++i) {
     const waits::MetricInfo& metric = analysis.tree.metrics[i];
@@ -252,18 +252,6 @@ std::string analysis_json(const WaitAnalysis& analysis) {
   }
   for (const Finding& finding : waits::findings_of(analysis, 0))
     findings.push_back(finding_json(analysis, finding));
-  json paths = json::array();
-  for (std::uint32_t i = 0; i < analysis.paths.size(); ++i) {
-    json values = json::object();
-    for (std::uint32_t metric = 0; metric < analysis.tree.metrics.size(); ++metric) {
-      const WaitAnalysis::Row& row = analysis.values[metric][i];
-      if (row.empty()) continue;
-      json& cells = values[analysis.tree.metrics[metric].name] = json::array();
-      for (const waits::Ticks each : row)
-        cells.push_back(analysis.seconds(static_cast<double>(each)));
-    }
-    paths.push_back({{"path", waits::path_text(analysis, i)}, {"exclusive", values}});
-  }
   json locations = json::array();
   for (const WaitAnalysis::Location& each : analysis.locations) {
     const std::uint32_t rank = analysis.processes[each.process].rank;
@@ -282,19 +270,36 @@ std::string analysis_json(const WaitAnalysis& analysis) {
                      {"periodic", grid.periodic},
                      {"ranks", ranks}});
   }
-  return dumped({{"format", "refrain analyze"},
-                 {"version", 1},
-                 {"seconds", all_seconds(analysis)},
-                 {"events", analysis.events},
-                 {"gaps", analysis.problems.gaps},
-                 {"metrics", metrics},
-                 {"whole_run", estimates_json(analysis)},
-                 {"findings", findings},
-                 {"metric_tree", tree},
-                 {"locations", locations},
-                 {"grids", grids},
-                 {"paths", paths},
-                 {"problems", remarks(analysis)}});
+  return {{"format", "refrain analyze"},
+          {"version", 1},
+          {"seconds", all_seconds(analysis)},
+          {"events", analysis.events},
+          {"gaps", analysis.problems.gaps},
+          {"metrics", metrics},
+          {"whole_run", estimates_json(analysis)},
+          {"findings", findings},
+          {"metric_tree", tree},
+          {"locations", locations},
+          {"grids", grids},
+          {"problems", remarks(analysis)}};
+}
+
+std::string analysis_json(const WaitAnalysis& analysis) {
+  json out = analysis_value(analysis);
+  json paths = json::array();
+  for (std::uint32_t i = 0; i < analysis.paths.size(); ++i) {
+    json values = json::object();
+    for (std::uint32_t metric = 0; metric < analysis.tree.metrics.size(); ++metric) {
+      const WaitAnalysis::Row& row = analysis.values[metric][i];
+      if (row.empty()) continue;
+      json& cells = values[analysis.tree.metrics[metric].name] = json::array();
+      for (const waits::Ticks each : row)
+        cells.push_back(analysis.seconds(static_cast<double>(each)));
+    }
+    paths.push_back({{"path", waits::path_text(analysis, i)}, {"exclusive", values}});
+  }
+  out["paths"] = std::move(paths);
+  return dumped(out);
 }
 
 }  // namespace refrain::tools

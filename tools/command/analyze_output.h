@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,9 @@ struct AnalysisScreen {
 // Lines, without their ends.
 std::vector<std::string> analysis_screen(const waits::WaitAnalysis& analysis,
                                          const AnalysisScreen& options);
+// Without the severities of call paths, which may be most of it.
+nlohmann::json analysis_value(const waits::WaitAnalysis& analysis);
+// All of it, as a text.
 std::string analysis_json(const waits::WaitAnalysis& analysis);
 
 }  // namespace refrain::tools

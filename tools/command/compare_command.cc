@@ -9,6 +9,7 @@
 
 #include "analysis/comparison.h"
 #include "analysis/trace_profile.h"
+#include "tools/command/comparison_data.h"
 #include "tools/command/progress_bar.h"
 
 namespace refrain::tools {
@@ -119,60 +120,6 @@ void print_text(const Comparison& comparison, const std::string& first,
   for (const std::string& name : comparison.only_b) fmt::print("\nOnly in B: {}\n", name);
 }
 
-const char* unit_name(Unit unit) {
-  switch (unit) {
-    case Unit::kNumber:
-      return "number";
-    case Unit::kNanoseconds:
-      return "ns";
-    case Unit::kBytes:
-      return "bytes";
-    case Unit::kShare:
-      return "share";
-    case Unit::kEfficiency:
-      return "efficiency";
-  }
-  return "";
-}
-
-nlohmann::ordered_json json_of(const TraceProfile& profile, const std::string& archive) {
-  return {{"archive", archive},
-          {"duration_ns", profile.duration_ns},
-          {"processes", profile.processes},
-          {"threads", profile.threads},
-          {"written_ns", profile.written_ns},
-          {"summarized_ns", profile.summarized_ns},
-          {"estimated_ns", profile.estimated_ns},
-          {"unexplained_ns", profile.unexplained_ns},
-          {"summaries", profile.summaries},
-          {"calls_without_region", profile.other_calls},
-          {"ns_without_region", profile.other_ns}};
-}
-
-void print_json(const Comparison& comparison, const std::string& first,
-                const TraceProfile& a, const std::string& second, const TraceProfile& b) {
-  nlohmann::ordered_json out = {{"a", json_of(a, first)}, {"b", json_of(b, second)}};
-  out["rows"] = nlohmann::ordered_json::array();
-  for (const Section& section : comparison.sections)
-    for (const Row& row : section.rows) {
-      const double difference = row.difference();
-      out["rows"].push_back(
-          {{"section", section.title},
-           {"subject", row.subject},
-           {"figure", row.figure},
-           {"unit", unit_name(row.unit)},
-           {"a", row.a},
-           {"b", row.b},
-           {"a_estimated", row.a_estimated},
-           {"b_estimated", row.b_estimated},
-           {"difference", std::isinf(difference) ? nlohmann::ordered_json()
-                                                 : nlohmann::ordered_json(difference)}});
-    }
-  out["only_a"] = comparison.only_a;
-  out["only_b"] = comparison.only_b;
-  fmt::print("{}\n", out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
-}
-
 }  // namespace
 
 void CompareCommand::add_options(CLI::App& app) {
@@ -221,7 +168,8 @@ int CompareCommand::run() {
   if (!b.error.empty()) return fail(b.error);
   const Comparison comparison = analysis::compare(a.profile, b.profile, least);
   if (json_) {
-    print_json(comparison, first_, a.profile, second_, b.profile);
+    fmt::print("{}\n", comparison_value(comparison, first_, a.profile, second_, b.profile)
+                           .dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
   } else {
     print_text(comparison, first_, a.profile, second_, b.profile);
   }

@@ -7,12 +7,12 @@
 
 #include "analysis/control_flow.h"
 #include "analysis/flow_view.h"
+#include "analysis/graphviz.h"
 #include "base/merged_flow.h"
 #include "tools/command/progress_bar.h"
 #include "tools/graph/control_flow_drawing.h"
 #include "tools/graph/event_flow_drawing.h"
 #include "tools/graph/formats.h"
-#include "tools/graph/graphviz.h"
 
 namespace refrain::tools {
 namespace {
@@ -89,9 +89,12 @@ int GraphCommand::run() {
     text = dot_text(drawing);
   }
   if (format_ == "svg") {
-    GraphvizResult picture = svg_of(text);
-    if (!picture.error.empty()) return fail(picture.error);
-    text = std::move(picture.svg);
+    analysis::GraphvizResult picture = analysis::laid_out(text, "svg");
+    if (!picture.error.empty())
+      return fail(picture.missing ? "svg needs Graphviz, and " + picture.error +
+                                        "; '--to dot' works without"
+                                  : picture.error);
+    text = std::move(picture.text);
   }
   problem = write(text);
   if (!problem.empty()) return fail(problem);

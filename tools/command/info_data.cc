@@ -121,7 +121,7 @@ nlohmann::ordered_json json_of(const analysis::RunTotals& totals, bool uses_mpi)
 
 }  // namespace
 
-std::string info_json(const ArchiveInfo& info, const std::string& archive) {
+nlohmann::ordered_json info_value(const ArchiveInfo& info, const std::string& archive) {
   nlohmann::ordered_json out = {{"archive", archive},
                                 {"version", info.version},
                                 {"command", info.command},
@@ -162,8 +162,14 @@ std::string info_json(const ArchiveInfo& info, const std::string& archive) {
     entry["bytes_received"] = location.bytes_received;
   }
   out["properties"] = info.properties;
+  return out;
+}
+
+std::string info_json(const ArchiveInfo& info, const std::string& archive) {
   // A name that is no UTF-8 must not cost the rest.
-  return out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  return info_value(info, archive)
+             .dump(2, ' ', false, nlohmann::json::error_handler_t::replace) +
+         "\n";
 }
 
 }  // namespace refrain::tools

@@ -1,14 +1,20 @@
-// What is in an archive as JSON, for scripts; docs/info.md says what the names mean.
+// What is in an archive as JSON, for scripts and reports; docs/info.md says what the names mean.
 //
-// Place in the flow: ARCHITECTURE.md, step 8, after analysis/archive_info.h. Pure. Units: in the names.
+// Place in the flow: ARCHITECTURE.md, step 8, after analysis/archive_info.h. Pure. Thread-safety: none
+// needed. Units: in the names.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "analysis/archive_info.h"
 
 namespace refrain::tools {
 
+// Texts are the archive's bytes, which need not be UTF-8. `archive`: its name, as the user gave it.
+nlohmann::ordered_json info_value(const analysis::ArchiveInfo& info,
+                                  const std::string& archive);
+// As `refrain info --json` prints it, in UTF-8.
 std::string info_json(const analysis::ArchiveInfo& info, const std::string& archive);
 
 }  // namespace refrain::tools

@@ -17,6 +17,7 @@
 #include "tools/command/installation.h"
 #include "tools/command/profile_command.h"
 #include "tools/command/recover_command.h"
+#include "tools/command/report_command.h"
 #include "tools/command/run_command.h"
 #include "tools/command/subcommand.h"
 #include "tools/command/watch_command.h"
@@ -51,6 +52,7 @@ int run_main(int argc, char** argv) {
   commands.push_back(std::make_unique<InfoCommand>());
   commands.push_back(std::make_unique<ProfileCommand>());
   commands.push_back(std::make_unique<AnalyzeCommand>());
+  commands.push_back(std::make_unique<ReportCommand>());
   commands.push_back(std::make_unique<ExperimentCommand>());
   commands.push_back(std::make_unique<GraphCommand>());
   commands.push_back(std::make_unique<WatchCommand>());

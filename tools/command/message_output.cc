@@ -306,7 +306,7 @@ json by_partner_json(const MessageTables& messages) {
   return out;
 }
 
-std::string messages_json(const ProfiledRun& run) {
+json messages_value(const ProfiledRun& run, MessageParts parts) {
   const MessageTables& messages = run.messages;
   json out = {{"format", "refrain messages"},
               {"version", 1},
@@ -328,10 +328,16 @@ std::string messages_json(const ProfiledRun& run) {
     if (messages.partners) put_partners(to, row);
     if (messages.sizes) put_size(to, row);
     put_sums(to, row, messages);
-    to["parts"] = parts_json(row, messages);
+    if (parts == MessageParts::kPut) to["parts"] = parts_json(row, messages);
   }
+  return out;
+}
+
+std::string messages_json(const ProfiledRun& run) {
   // A name that is no UTF-8 must not cost the rest.
-  return out.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
+  return messages_value(run, MessageParts::kPut)
+             .dump(1, ' ', false, json::error_handler_t::replace) +
+         "\n";
 }
 
 std::string messages_csv(const ProfiledRun& run) {

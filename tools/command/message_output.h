@@ -28,7 +28,11 @@ std::vector<std::string> message_screen(const ProfiledRun& run,
 nlohmann::ordered_json by_size_json(const analysis::MessageTables& messages);
 nlohmann::ordered_json by_partner_json(const analysis::MessageTables& messages);
 
-// Both tables, and the calls by procedure, partner and size, each with its processes.
+// Whether calls by procedure, partner and size have a list of what they are in each process.
+enum class MessageParts : bool { kLeaveOut, kPut };
+// Both tables, and the calls by procedure, partner and size.
+nlohmann::ordered_json messages_value(const ProfiledRun& run, MessageParts parts);
+// The same as a text, with all lists.
 std::string messages_json(const ProfiledRun& run);
 // A row for each procedure, partner, class of sizes, and process.
 std::string messages_csv(const ProfiledRun& run);

@@ -75,7 +75,7 @@ void put_region(json& out, const RunProfile& profile, std::uint32_t region) {
   out["paradigm"] = from.paradigm;
 }
 
-json path_json(const ProfiledRun& run, std::uint32_t number) {
+json path_json(const ProfiledRun& run, std::uint32_t number, PathLists lists) {
   const RunProfile::Path& path = run.profile.paths[number];
   const analysis::PathTotal& total = run.totals.paths[number];
   json out = {{"path", number}, {"parent", or_null(path.parent)}};
@@ -92,6 +92,7 @@ json path_json(const ProfiledRun& run, std::uint32_t number) {
   out["bytes_received"] = total.bytes_received;
   out["messages_sent"] = total.messages_sent;
   out["messages_received"] = total.messages_received;
+  if (lists == PathLists::kLeaveOut) return out;
   out["locations"] = json::array();
   for (const RunProfile::Sums& sums : path.sums) out["locations"].push_back(json_of(sums));
   return out;
@@ -198,7 +199,7 @@ class CsvWriter {
 
 }  // namespace
 
-std::string profile_json(const ProfiledRun& run) {
+json profile_value(const ProfiledRun& run, PathLists lists) {
   const analysis::ProfileTotals& totals = run.totals;
   json out = {{"format", "refrain profile"},
               {"version", 1},
@@ -224,7 +225,7 @@ std::string profile_json(const ProfiledRun& run) {
     out["locations"].push_back(location_json(run, i));
   out["paths"] = json::array();
   for (std::uint32_t i = 0; i < run.profile.paths.size(); ++i)
-    out["paths"].push_back(path_json(run, i));
+    out["paths"].push_back(path_json(run, i, lists));
   out["parallel_regions"] = json::array();
   for (const auto& region : totals.parallel_regions)
     out["parallel_regions"].push_back(region_json(run, region));
@@ -232,8 +233,14 @@ std::string profile_json(const ProfiledRun& run) {
   for (const auto& procedure : totals.mpi) out["mpi"].push_back(procedure_json(procedure));
   out["mpi_by_size"] = by_size_json(run.messages);
   out["mpi_by_partner"] = by_partner_json(run.messages);
+  return out;
+}
+
+std::string profile_json(const ProfiledRun& run) {
   // A name that is no UTF-8 must not cost the rest.
-  return out.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+  return profile_value(run, PathLists::kPut)
+             .dump(2, ' ', false, json::error_handler_t::replace) +
+         "\n";
 }
 
 std::string profile_csv(const ProfiledRun& run) { return CsvWriter(run).take(); }

@@ -303,6 +303,9 @@ void RunCommand::export_run() const {
       std::to_string(getpid()) + ' ' + std::to_string(std::time(nullptr)) + ' ' +
       std::to_string(children.ru_minflt) + ' ' + fs::current_path(ignored).string();
   setenv("REFRAIN_RUN", text.c_str(), 1);
+  // For the setting `report`.
+  const fs::path command = fs::read_symlink("/proc/self/exe", ignored);
+  if (!command.empty()) setenv("REFRAIN_COMMAND", command.c_str(), 1);
 }
 
 int RunCommand::run() {

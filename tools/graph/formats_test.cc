@@ -9,8 +9,8 @@
 #include <set>
 #include <string>
 
+#include "analysis/graphviz.h"
 #include "test/support/files.h"
-#include "tools/graph/graphviz.h"
 #include "tools/graph/number_list.h"
 #include "tools/graph/testing.h"
 
@@ -83,9 +83,9 @@ TEST_CASE("Graph formats: dot - Graphviz takes all of it, whatever names contain
 
 TEST_CASE("Graph formats: svg - well-formed, with the label of each node and edge") {
   test::TemporaryFolder folder;
-  const GraphvizResult picture = svg_of(dot_text(drawing()));
+  const analysis::GraphvizResult picture = analysis::laid_out(dot_text(drawing()), "svg");
   REQUIRE(picture.error == "");
-  const json svg = test::read_graph(file_of(folder, picture.svg));
+  const json svg = test::read_graph(file_of(folder, picture.text));
   const auto texts = svg["texts"].get<std::multiset<std::string>>();
   // Once in the node, once as a label of a cluster, once in the legend.
   CHECK(texts.count(kOdd) == 3);
@@ -97,8 +97,8 @@ TEST_CASE("Graph formats: svg - well-formed, with the label of each node and edg
 }
 
 TEST_CASE("Graph formats: svg - what Graphviz refuses is one line") {
-  const GraphvizResult refused = svg_of("digraph { a -> ");
-  CHECK(refused.svg == "");
+  const analysis::GraphvizResult refused = analysis::laid_out("digraph { a -> ", "svg");
+  CHECK(refused.text == "");
   CHECK(refused.error.starts_with("Graphviz ('dot') failed: exit status "));
   CHECK(refused.error.find('\n') == std::string::npos);
 }

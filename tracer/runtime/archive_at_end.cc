@@ -10,6 +10,7 @@
 #include "base/version.h"
 #include "tracer/recorder/no_size_signal.h"
 #include "tracer/runtime/notices.h"
+#include "tracer/runtime/report_at_end.h"
 #include "tracer/runtime/session.h"
 #include "writer/archive_writer.h"
 #include "writer/convert/formats.h"
@@ -78,10 +79,12 @@ void write_archive_at_end(const Session& session, writer::Exchange& exchange) {
   const convert::FormatsResult formats =
       convert::write_formats(session.archive(), settings.format);
   for (const std::string& line : formats.warnings) warn(line);
+  const std::string report = settings.report ? make_report(session.archive()) : "";
   if (settings.quiet) return;
   for (const std::string& line : writer::summary_lines(result, session.archive()))
     say(line);
   if (!formats.files.empty()) say("for Paraver: " + formats.files.front());
+  if (!report.empty()) say("report: " + report);
 }
 
 void take_part_in_archive(writer::Exchange& exchange) {

@@ -13,7 +13,7 @@ class InitCompletion final : public Pattern {
 
   void collective(CollectiveMember& member) override {
     if (member.kind == CollectiveKind::kInit)
-      charge(member.call, member.call.take(completion(member)));
+      charge_end(member.call, member.call.take(completion(member)));
   }
 };
 

@@ -14,7 +14,7 @@ class NxNCompletion final : public Pattern {
 
   void collective(CollectiveMember& member) override {
     if (member.kind == CollectiveKind::kAllToAll)
-      charge(member.call, member.call.take(completion(member)));
+      charge_end(member.call, member.call.take(completion(member)));
   }
 };
 

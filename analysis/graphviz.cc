@@ -1,4 +1,4 @@
-#include "tools/graph/graphviz.h"
+#include "analysis/graphviz.h"
 
 #include <spawn.h>
 #include <sys/mman.h>
@@ -13,7 +13,7 @@
 // The program's own; unistd.h has it only for GNU's.
 extern char** environ;  // NOLINT
 
-namespace refrain::tools {
+namespace refrain::analysis {
 namespace {
 
 // A file in memory: what is in it needs no second thread to be read or written.
@@ -68,7 +68,7 @@ std::string first_line(const std::string& text) { return text.substr(0, text.fin
 
 }  // namespace
 
-GraphvizResult svg_of(const std::string& dot) {
+GraphvizResult laid_out(const std::string& dot, const std::string& format) {
   GraphvizResult result;
   MemoryFile in, out, problems;
   if (!in.put(dot) || out.descriptor() < 0 || problems.descriptor() < 0) {
@@ -79,24 +79,24 @@ GraphvizResult svg_of(const std::string& dot) {
   actions.give(in, STDIN_FILENO);
   actions.give(out, STDOUT_FILENO);
   actions.give(problems, STDERR_FILENO);
-  std::string name = "dot", option = "-Tsvg";
+  std::string name = "dot", option = "-T" + format;
   char* const arguments[] = {name.data(), option.data(), nullptr};
   pid_t process = 0;
   const int error =
       posix_spawnp(&process, name.c_str(), actions.get(), nullptr, arguments, environ);
   if (error != 0) {
+    result.missing = error == ENOENT || error == EACCES;
     result.error =
-        error == ENOENT || error == EACCES
-            ? "svg needs Graphviz, and there is no 'dot' in PATH (Debian: apt install "
-              "graphviz); '--to dot' works without"
+        result.missing
+            ? "there is no 'dot' in PATH (Debian: apt install graphviz)"
             : std::string("Graphviz ('dot') does not start: ") + std::strerror(error);
     return result;
   }
   int status = 0;
   while (waitpid(process, &status, 0) < 0 && errno == EINTR) {
   }
-  result.svg = out.take();
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && !result.svg.empty()) return result;
+  result.text = out.take();
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && !result.text.empty()) return result;
   result.error = "Graphviz ('dot') failed: ";
   if (WIFSIGNALED(status))
     result.error += "signal " + std::to_string(WTERMSIG(status));
@@ -104,8 +104,8 @@ GraphvizResult svg_of(const std::string& dot) {
     result.error += "exit status " + std::to_string(WEXITSTATUS(status));
   const std::string said = first_line(problems.take());
   if (!said.empty()) result.error += ", " + said;
-  result.svg.clear();
+  result.text.clear();
   return result;
 }
 
-}  // namespace refrain::tools
+}  // namespace refrain::analysis

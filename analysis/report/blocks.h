@@ -1,0 +1,74 @@
+// The data of a report: named blocks of JSON or of numbers, each compressed by itself, so that the page
+// reads what the view in front needs, and nothing else.
+//
+// Place in the flow: ARCHITECTURE.md, step 16: collectors of this folder fill it, report_file.h writes it.
+// Format: docs/report-format.md. Thread-safety: none. Ownership: keeps compressed texts, not the data.
+// Units: bytes. Errors: none; what is no UTF-8 in JSON becomes U+FFFD.
+// Cost: zlib at its default level: some 30 MB a second.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace refrain::report {
+
+class Blocks {
+ public:
+  void add(const std::string& name, const nlohmann::ordered_json& value);
+  void add(const std::string& name, const nlohmann::json& value);
+  // Row by row; the product of `shape` is their number.
+  void add(const std::string& name, std::span<const double> values,
+           std::vector<std::size_t> shape);
+  void add(const std::string& name, std::span<const float> values,
+           std::vector<std::size_t> shape);
+  void add(const std::string& name, std::span<const std::uint8_t> values,
+           std::vector<std::size_t> shape);
+  void add(const std::string& name, std::span<const std::uint16_t> values,
+           std::vector<std::size_t> shape);
+  void add(const std::string& name, std::span<const std::uint32_t> values,
+           std::vector<std::size_t> shape);
+  // Numbers that do not fall: their differences, where these are whole and fit into 32 bits.
+  void add_ascending(const std::string& name, std::span<const double> values);
+
+  bool has(const std::string& name) const;
+  // Bytes of all texts.
+  std::size_t size() const { return size_; }
+  // As it stands in the file: an element for the index, and one for each block.
+  template <typename Write>
+  void write(Write&& write) const {
+    write(index_element());
+    for (std::size_t i = 0; i < blocks_.size(); ++i) {
+      write(opening(i));
+      write(blocks_[i].text);
+      write(std::string("</script>\n"));
+    }
+  }
+
+ private:
+  struct Block {
+    std::string name;
+    const char* type;
+    std::size_t bytes;  // uncompressed
+    std::vector<std::size_t> shape;
+    bool delta;
+    std::string text;  // base64 of zlib's
+  };
+  void put(const std::string& name, const char* type, const void* data, std::size_t bytes,
+           std::vector<std::size_t> shape, bool delta = false);
+  std::string index_element() const;
+  static std::string opening(std::size_t number);
+
+  std::vector<Block> blocks_;
+  std::size_t size_ = 0;
+};
+
+// Of any bytes, with padding.
+std::string base64(std::span<const unsigned char> bytes);
+// JSON that may stand in a script element, whatever its texts are: `<` is written as an escape.
+std::string script_text(const nlohmann::ordered_json& value);
+
+}  // namespace refrain::report

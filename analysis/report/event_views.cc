@@ -1,0 +1,92 @@
+#include "analysis/report/event_views.h"
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_map>
+
+namespace refrain::report {
+
+std::string EventViews::begin(const reader::TraceDefinitions& definitions) {
+  definitions_ = &definitions;
+  ns_per_tick_ =
+      1e9 / static_cast<double>(std::max<std::uint64_t>(1, definitions.ticks_per_second));
+  std::unordered_map<std::uint64_t, std::uint32_t> by_reference;
+  for (std::uint32_t i = 0; i < profile_.locations.size(); ++i)
+    by_reference.try_emplace(profile_.locations[i].reference, i);
+  for (const reader::LocationInfo& location : definitions.locations) {
+    const auto found = by_reference.find(location.ref);
+    reported_.push_back(found == by_reference.end() ? reader::kNone : found->second);
+  }
+  rows_.emplace(reported_, profile_.locations.size());
+  std::uint32_t process = reader::kNone;
+  for (std::uint32_t i = 0; i < definitions.processes.size(); ++i)
+    if (marks_of_ != reader::kNone && definitions.processes[i].ref == marks_of_)
+      process = i;
+  timeline_.emplace(*rows_);
+  nest_.emplace(process);
+  messages_.emplace(*rows_);
+  collectives_.emplace();
+  waits_.emplace(*rows_);
+  take_names(definitions, reported_);
+  for (reader::TraceSink* sink : std::initializer_list<reader::TraceSink*>{
+           &*timeline_, &*nest_, &*messages_, &*collectives_})
+    if (std::string error = sink->begin(definitions); !error.empty()) return error;
+  return next_->begin(definitions);
+}
+
+void EventViews::take_names(const reader::TraceDefinitions& definitions,
+                            const std::vector<std::uint32_t>& reported) {
+  for (const reader::RegionInfo& region : definitions.regions)
+    regions_.push_back({region.name, region.file, region.line, region.is_loop});
+  names_.resize(profile_.locations.size());
+  for (std::size_t i = 0; i < reported.size(); ++i)
+    if (reported[i] != reader::kNone) names_[reported[i]] = definitions.locations[i].name;
+  comms_.resize(definitions.comms.size());
+  for (std::size_t i = 0; i < definitions.comms.size(); ++i) {
+    const reader::CommInfo& comm = definitions.comms[i];
+    if (!comm.of_processes || comm.self) continue;
+    for (const std::uint32_t group : {comm.group, comm.remote}) {
+      if (group >= definitions.groups.size()) continue;
+      for (const std::uint32_t process : definitions.groups[group]) {
+        if (process >= definitions.processes.size() ||
+            definitions.processes[process].locations.empty())
+          continue;
+        const std::uint32_t row =
+            rows_->row_of(definitions.processes[process].locations.front());
+        if (row != reader::kNone) comms_[i].push_back(row);
+      }
+    }
+    std::ranges::sort(comms_[i]);
+    const auto rest = std::ranges::unique(comms_[i]);
+    comms_[i].erase(rest.begin(), rest.end());
+  }
+}
+
+void EventViews::event(const reader::TraceEvent& event) {
+  timeline_->event(event);
+  nest_->event(event);
+  messages_->event(event);
+  collectives_->event(event);
+  next_->event(event);
+}
+
+std::string EventViews::finish(std::uint64_t end_ns) {
+  for (reader::TraceSink* sink : std::initializer_list<reader::TraceSink*>{
+           &*timeline_, &*nest_, &*messages_, &*collectives_, next_})
+    if (std::string error = sink->finish(end_ns); !error.empty()) return error;
+  waits_->finish();
+  begins_.assign(profile_.processes.size(), 0);
+  std::vector<bool> known(begins_.size(), false);
+  for (std::size_t i = 0; i < reported_.size(); ++i) {
+    const double first = timeline_->first_ns()[i];
+    if (reported_[i] == reader::kNone || std::isnan(first)) continue;
+    const std::uint32_t process = profile_.locations[reported_[i]].process;
+    begins_[process] = known[process] ? std::min(begins_[process], first) : first;
+    known[process] = true;
+  }
+  if (nest_->process() < definitions_->processes.size())
+    marks_rank_ = definitions_->processes[nest_->process()].rank;
+  return {};
+}
+
+}  // namespace refrain::report

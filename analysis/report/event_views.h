@@ -1,0 +1,91 @@
+// All that a report takes from the events of an archive, in one pass: the time line, the marks of iterations, messages,
+// collective operations and waits.
+//
+// Place in the flow: ARCHITECTURE.md, step 16: a sink between reader/archive_stream.h and the replay of waits, which it
+// hands all events on to. Thread-safety: none. Ownership: `profile` and `next` are the caller's, and must live as long.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/report/collective_sink.h"
+#include "analysis/report/message_sink.h"
+#include "analysis/report/nest_sink.h"
+#include "analysis/report/timeline_rows.h"
+#include "analysis/report/timeline_sink.h"
+#include "analysis/report/wait_intervals.h"
+#include "analysis/run_profile.h"
+#include "reader/trace_sink.h"
+#include "waits/pattern.h"
+
+namespace refrain::report {
+
+class EventViews final : public reader::TraceSink, public waits::WaitObserver {
+ public:
+  // `marks_of`: reference of the location group whose iterations are shown; reader::kNone: any.
+  EventViews(const analysis::RunProfile& profile, std::uint32_t marks_of)
+      : profile_(profile), marks_of_(marks_of) {}
+  void hand_on(reader::TraceSink* next) { next_ = next; }
+
+  std::string begin(const reader::TraceDefinitions& definitions) override;
+  void event(const reader::TraceEvent& event) override;
+  std::string error() const override { return {}; }
+  std::string finish(std::uint64_t end_ns) override;
+  void waited(const waits::Call& call, std::uint32_t metric, waits::Ticks begin,
+              waits::Ticks wait) override {
+    waits_->waited(call, metric, begin, wait);
+  }
+
+  // After begin(); complete after finish(). Definitions are gone with the stream: what blocks need is in `regions`,
+  // `comms` and `ns_per_tick`.
+  bool read() const { return timeline_.has_value(); }
+  const TimelineRows& rows() const { return *rows_; }
+  TimelineSink& timeline() { return *timeline_; }
+  const NestSink& nest() const { return *nest_; }
+  const MessageSink& messages() const { return *messages_; }
+  const CollectiveSink& collectives() const { return *collectives_; }
+  const WaitIntervals& waits() const { return *waits_; }
+
+  struct Region {
+    std::string name, file;
+    std::uint32_t line = 0;
+    bool loop = false;
+  };
+  const std::vector<Region>& regions() const { return regions_; }
+  const std::vector<std::string>& names() const {
+    return names_;
+  }  // of the profile's locations
+  const std::vector<std::vector<std::uint32_t>>& comms() const { return comms_; }  // rows
+  double ns_per_tick() const { return ns_per_tick_; }
+  // When recording of a process began, by the profile's process; 0 if it has no events.
+  double begin_of(std::uint32_t process) const {
+    return process < begins_.size() ? begins_[process] : 0;
+  }
+  std::uint32_t marks_rank() const { return marks_rank_; }
+
+ private:
+  void take_names(const reader::TraceDefinitions& definitions,
+                  const std::vector<std::uint32_t>& reported);
+
+  const analysis::RunProfile& profile_;
+  std::uint32_t marks_of_;
+  reader::TraceSink* next_ = nullptr;
+  const reader::TraceDefinitions* definitions_ = nullptr;
+  std::vector<std::uint32_t> reported_;  // by location of the archive: of the profile
+  std::optional<TimelineRows> rows_;
+  std::optional<TimelineSink> timeline_;
+  std::optional<NestSink> nest_;
+  std::optional<MessageSink> messages_;
+  std::optional<CollectiveSink> collectives_;
+  std::optional<WaitIntervals> waits_;
+  std::vector<Region> regions_;
+  std::vector<std::string> names_;
+  std::vector<std::vector<std::uint32_t>> comms_;
+  std::vector<double> begins_;
+  double ns_per_tick_ = 1;
+  std::uint32_t marks_rank_ = reader::kNone;
+};
+
+}  // namespace refrain::report

@@ -1,0 +1,44 @@
+// A finding of a report: a sentence with numbers and a place, what it costs, and where to see it.
+//
+// Place in the flow: ARCHITECTURE.md, step 16: wait_findings.h, profile_findings.h and run_findings.h make them,
+// ranked() puts them in order. Thread-safety: plain values. Units: seconds of all threads.
+#pragma once
+
+#include <cstddef>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace refrain::report {
+
+struct Finding {
+  enum class Kind { kWait, kImbalance, kOverhead, kEfficiency, kDetection, kLoss };
+
+  Kind kind = Kind::kWait;
+  std::string what;  // a title
+  std::string text;  // a sentence or two
+  std::string hint;
+  std::optional<double>
+      seconds{};  // lost; nothing: a fact that costs nothing, or of which it is not known
+  nlohmann::ordered_json
+      evidence{};  // view and selection, docs/report-format.md; null: none
+};
+
+// Most time first, at most `most` of those that cost time; then facts, in their order. Those of less than
+// `least_share` of `all_seconds` are left out.
+nlohmann::ordered_json ranked(std::vector<Finding> findings, double all_seconds,
+                              double least_share = 0.005, std::size_t most = 40);
+
+// "22 %", "3.1 %", "less than 0.1 %".
+std::string percent_text(double share);
+// "1.26 s", "3.4 ms"; of nanoseconds.
+std::string time_text(double ns);
+// "1 thread", "12 400 calls".
+std::string count_text(double count, const std::string& one, const std::string& more);
+// "12 400".
+std::string digits_text(double count);
+// "cg.c:48" of a path and a line; empty: not known.
+std::string place_text(const std::string& file, std::uint32_t line);
+
+}  // namespace refrain::report

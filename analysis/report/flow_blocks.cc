@@ -1,0 +1,264 @@
+#include "analysis/report/flow_blocks.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
+
+#include "analysis/control_flow.h"
+#include "analysis/path_names.h"
+#include "analysis/report/finding.h"
+#include "analysis/report/graph_layout.h"
+
+namespace refrain::report {
+namespace {
+
+using analysis::ControlFlow;
+using analysis::RunProfile;
+using json = nlohmann::ordered_json;
+
+constexpr std::uint32_t kNone = RunProfile::kNone;
+constexpr std::size_t kLongest = 44;  // bytes of a label that its box has room for
+
+// A graph while it is made: what the page is to get, beside what is laid out.
+struct Level {
+  json head;
+  std::vector<json> nodes;
+  std::vector<std::uint64_t> counts;  // by edge
+  GraphLayout layout;
+
+  std::uint32_t add(json node, const std::string& label, bool place) {
+    const auto length = static_cast<double>(std::min(kLongest, label.size()));
+    layout.nodes.push_back({.width = place ? 52 : std::max(72.0, 6.4 * length + 16),
+                            .height = place ? 22.0 : 38.0});
+    node["label"] = label;
+    nodes.push_back(std::move(node));
+    return static_cast<std::uint32_t>(nodes.size() - 1);
+  }
+  void connect(std::uint32_t from, std::uint32_t to, std::uint64_t count) {
+    layout.edges.push_back(
+        {.from = from, .to = to, .label = digits_text(static_cast<double>(count))});
+    counts.push_back(count);
+  }
+
+  json value() const {
+    json out = head;
+    out["width"] = layout.width;
+    out["height"] = layout.height;
+    out["nodes"] = json::array();
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      json node = nodes[i];
+      node["x"] = layout.nodes[i].x;
+      node["y"] = layout.nodes[i].y;
+      node["w"] = layout.nodes[i].width;
+      node["h"] = layout.nodes[i].height;
+      out["nodes"].push_back(std::move(node));
+    }
+    out["edges"] = json::array();
+    const auto point = [](const std::vector<std::pair<double, double>>& at) {
+      return at.empty() ? json() : json{at.front().first, at.front().second};
+    };
+    for (std::size_t i = 0; i < layout.edges.size(); ++i) {
+      const GraphEdge& edge = layout.edges[i];
+      json points = json::array();
+      for (const auto& [x, y] : edge.points) points.push_back({x, y});
+      out["edges"].push_back({{"from", nodes[edge.from]["id"]},
+                              {"to", nodes[edge.to]["id"]},
+                              {"points", points},
+                              {"arrow", point(edge.arrow)},
+                              {"label", edge.label},
+                              {"label_at", point(edge.label_at)},
+                              {"count", counts[i]}});
+    }
+    return out;
+  }
+};
+
+void finish(Blocks& blocks, const std::string& name, std::vector<Level>& levels) {
+  std::vector<GraphLayout> layouts;
+  for (Level& level : levels) layouts.push_back(std::move(level.layout));
+  const std::string error = lay_out(layouts);
+  if (!error.empty()) return blocks.add(name, json{{"error", error}});
+  json out = {{"levels", json::array()}};
+  for (std::size_t i = 0; i < levels.size(); ++i) {
+    levels[i].layout = std::move(layouts[i]);
+    out["levels"].push_back(levels[i].value());
+  }
+  blocks.add(name, out);
+}
+
+class ControlFlowLevels {
+ public:
+  ControlFlowLevels(const RunProfile& profile, const analysis::ProfileTotals& totals,
+                    const GraphLimits& limits)
+      : profile_(profile),
+        totals_(totals),
+        limits_(limits),
+        flow_(analysis::control_flow(profile,
+                                     std::vector<bool>(profile.locations.size(), true))) {}
+
+  std::vector<Level> make() {
+    std::vector<const ControlFlow::Level*> chosen;
+    for (const ControlFlow::Level& level : flow_.levels)
+      if (!level.paths.empty()) chosen.push_back(&level);
+    std::ranges::stable_sort(
+        chosen, [&](const auto* a, const auto* b) { return time_of(*a) > time_of(*b); });
+    if (chosen.size() > limits_.levels) chosen.resize(limits_.levels);
+    std::vector<Level> levels;
+    for (const ControlFlow::Level* level : chosen) levels.push_back(make(*level));
+    return levels;
+  }
+
+ private:
+  // The program's own comes first.
+  double time_of(const ControlFlow::Level& level) const {
+    return level.parent == kNone ? 2 * totals_.time_ns : flow_.nodes[level.parent].time_ns;
+  }
+
+  Level make(const ControlFlow::Level& from) {
+    Level level;
+    places_.clear();
+    level.head = {
+        {"name",
+         from.parent == kNone ? "the program" : analysis::path_name(profile_, from.parent)},
+        {"path", from.parent == kNone ? json() : json(from.parent)}};
+    std::vector<std::uint32_t> paths = from.paths;
+    std::ranges::stable_sort(paths, [&](std::uint32_t a, std::uint32_t b) {
+      return flow_.nodes[a].time_ns > flow_.nodes[b].time_ns;
+    });
+    if (paths.size() > limits_.nodes) paths.resize(limits_.nodes);
+    std::ranges::sort(paths);
+    for (const std::uint32_t path : paths)
+      places_[{ControlFlow::Kind::kRegion, path}] =
+          level.add(region(path), analysis::path_name(profile_, path), false);
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> edges;
+    for (const ControlFlow::Edge& edge : from.edges)
+      edges[{place(level, edge.from), place(level, edge.to)}] += edge.count;
+    for (const auto& [ends, count] : edges) level.connect(ends.first, ends.second, count);
+    return level;
+  }
+
+  json region(std::uint32_t path) const {
+    const ControlFlow::Node& node = flow_.nodes[path];
+    const analysis::PathTotal& total = totals_.paths[path];
+    return {{"id", "p" + std::to_string(path)},
+            {"kind", "region"},
+            {"path", path},
+            {"time_ns", node.time_ns},
+            {"own_ns", node.own_ns},
+            {"share", totals_.time_ns > 0 ? node.time_ns / totals_.time_ns : 0},
+            {"visits", node.visits},
+            {"bytes", total.bytes_sent + total.bytes_received}};
+  }
+
+  // Its node, which is made when it is needed.
+  std::uint32_t place(Level& level, const ControlFlow::Place& at) {
+    using Kind = ControlFlow::Kind;
+    const std::uint32_t path = at.kind == Kind::kRegion ? at.path : kNone;
+    if (const auto known = places_.find({at.kind, path}); known != places_.end())
+      return known->second;
+    if (at.kind == Kind::kRegion) {
+      if (!places_.contains({Kind::kRegion, kNone}))
+        places_[{Kind::kRegion, kNone}] = level.add(
+            {{"id", "rest"}, {"kind", "rest"}, {"path", nullptr}}, "other regions", false);
+      return places_.at({Kind::kRegion, kNone});
+    }
+    const char* const kind = at.kind == Kind::kStart ? "start"
+                             : at.kind == Kind::kEnd ? "end"
+                                                     : "unknown";
+    return places_[{at.kind, kNone}] =
+               level.add({{"id", kind}, {"kind", kind}, {"path", nullptr}},
+                         at.kind == Kind::kUnknown ? "not known" : kind, true);
+  }
+
+  const RunProfile& profile_;
+  const analysis::ProfileTotals& totals_;
+  const GraphLimits limits_;
+  const ControlFlow flow_;
+  std::map<std::pair<ControlFlow::Kind, std::uint32_t>, std::uint32_t> places_;
+};
+
+std::string label_of(const base::FlowGraph::Node& node) {
+  std::string text = node.name.empty() ? "start" : node.name;
+  if (node.kind == base::FlowGraph::Kind::kOther) text = "other calls";
+  const std::string partners = base::partners_text(node.to, node.from);
+  if (!partners.empty()) text += " " + partners;
+  if (!node.site.empty()) text += " @" + node.site.substr(node.site.rfind('/') + 1);
+  return text;
+}
+
+Level event_level(const base::MergedFlow& flow, double time_ns, const GraphLimits& limits) {
+  const std::vector<base::FlowLink> links = base::links(flow);
+  struct Sums {
+    std::uint64_t count = 0, bytes = 0;
+    double time = 0;
+  };
+  std::vector<Sums> sums(flow.nodes.size());
+  for (const base::FlowLink& link : links) {
+    Sums& to = sums[link.sums.to];
+    to.count += link.sums.count;
+    to.time += static_cast<double>(link.sums.time);
+    to.bytes += link.sums.bytes_sent + link.sums.bytes_received;
+  }
+  std::vector<std::uint32_t> order;
+  for (std::uint32_t i = 0; i < flow.nodes.size(); ++i)
+    if (sums[i].count != 0 || flow.nodes[i].kind == base::FlowGraph::Kind::kStart)
+      order.push_back(i);
+  std::ranges::stable_sort(
+      order, [&](std::uint32_t a, std::uint32_t b) { return sums[a].time > sums[b].time; });
+  Level level;
+  level.head = {{"name", "calls of MPI"}, {"path", nullptr}};
+  std::vector<std::uint32_t> places(flow.nodes.size(), kNone);
+  for (const std::uint32_t i : order) {
+    const bool start = flow.nodes[i].kind == base::FlowGraph::Kind::kStart;
+    if (!start && level.nodes.size() >= limits.nodes) continue;
+    places[i] = level.add(
+        {{"id", "e" + std::to_string(i)},
+         {"kind", start                                                  ? "start"
+                  : flow.nodes[i].kind == base::FlowGraph::Kind::kRegion ? "region"
+                  : flow.nodes[i].kind == base::FlowGraph::Kind::kOther  ? "rest"
+                                                                         : "call"},
+         {"path", nullptr},
+         {"time_ns", sums[i].time},
+         {"own_ns", sums[i].time},
+         {"share", time_ns > 0 ? sums[i].time / time_ns : 0},
+         {"visits", sums[i].count},
+         {"bytes", sums[i].bytes}},
+        label_of(flow.nodes[i]), start);
+  }
+  std::uint32_t rest = kNone;
+  const auto place = [&](std::uint32_t node) {
+    if (places[node] != kNone) return places[node];
+    if (rest == kNone)
+      rest = level.add({{"id", "rest"}, {"kind", "rest"}, {"path", nullptr}}, "other calls",
+                       false);
+    return rest;
+  };
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> edges;
+  for (const base::FlowLink& link : links) {
+    const std::uint32_t from = place(link.sums.from);
+    edges[{from, place(link.sums.to)}] += link.sums.count;
+  }
+  for (const auto& [ends, count] : edges) level.connect(ends.first, ends.second, count);
+  return level;
+}
+
+}  // namespace
+
+void add_control_flow(Blocks& blocks, const std::string& key, const RunProfile& profile,
+                      const analysis::ProfileTotals& totals, const GraphLimits& limits) {
+  std::vector<Level> levels = ControlFlowLevels(profile, totals, limits).make();
+  if (!levels.empty()) finish(blocks, key + "graph", levels);
+}
+
+void add_event_flow(Blocks& blocks, const std::string& key, const base::MergedFlow& flow,
+                    double time_ns, const GraphLimits& limits) {
+  if (flow.nodes.empty()) return;
+  std::vector<Level> levels;
+  levels.push_back(event_level(flow, time_ns, limits));
+  finish(blocks, key + "graph/events", levels);
+}
+
+}  // namespace refrain::report

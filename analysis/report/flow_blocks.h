@@ -1,0 +1,31 @@
+// Blocks of a report that are graphs: what came after what, level by level of the call tree; of MPI, call by call.
+//
+// Place in the flow: ARCHITECTURE.md, step 16, after analysis/control_flow.h and base/merged_flow.h. Format:
+// docs/report-format.md. Thread-safety: pure, but for `blocks`; starts Graphviz. Errors: in the block.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "analysis/profile_totals.h"
+#include "analysis/report/blocks.h"
+#include "analysis/run_profile.h"
+#include "base/merged_flow.h"
+
+namespace refrain::report {
+
+struct GraphLimits {
+  std::size_t levels = 200;
+  std::size_t nodes = 60;  // of a level; the others are one node
+};
+
+// graph: only where there are transitions.
+void add_control_flow(Blocks& blocks, const std::string& key,
+                      const analysis::RunProfile& profile,
+                      const analysis::ProfileTotals& totals,
+                      const GraphLimits& limits = {});
+// graph/events.
+void add_event_flow(Blocks& blocks, const std::string& key, const base::MergedFlow& flow,
+                    double time_ns, const GraphLimits& limits = {});
+
+}  // namespace refrain::report

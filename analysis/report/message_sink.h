@@ -1,0 +1,110 @@
+// Messages of MPI in an archive: from where to where and when, the longest of them; and how many between which ranks.
+//
+// Place in the flow: ARCHITECTURE.md, step 16: a sink of reader/archive_stream.h, beside others (event_tee.h).
+// Messages are matched first in, first out by channel (communicator, source, destination, tag), receives in the order in
+// which they were posted; a receive waits for those posted before it, kMostPosted at most.
+// Thread-safety: none. Units: ns since the begin of the run; bytes.
+// Memory: does not grow with the archive: what is pending, the longest kMost messages, a cell for each pair of groups
+// of ranks that has messages.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "analysis/report/longest.h"
+#include "analysis/report/timeline_rows.h"
+#include "reader/trace_sink.h"
+
+namespace refrain::report {
+
+class MessageSink final : public reader::TraceSink {
+ public:
+  static constexpr std::size_t kMost = 100'000;
+  static constexpr std::size_t kMostGroups = 1024;
+  static constexpr std::size_t kMostPosted = 4096;
+  static constexpr std::size_t kMostPending = std::size_t{1} << 16;
+
+  struct Line {
+    std::uint32_t from = 0, to = 0;  // rows
+    double sent_ns = 0, received_ns = 0;
+    double bytes = 0;
+    double length() const { return received_ns - sent_ns; }
+  };
+  struct Cell {
+    double messages = 0;
+    double bytes = 0;
+  };
+
+  explicit MessageSink(const TimelineRows& rows) : rows_(rows), lines_(kMost) {}
+
+  std::string begin(const reader::TraceDefinitions& definitions) override;
+  void event(const reader::TraceEvent& event) override;
+  std::string error() const override { return {}; }
+  std::string finish(std::uint64_t end_ns) override;
+
+  // After finish().
+  const std::vector<Line>& lines() const { return kept_; }  // by the time of sending
+  std::uint64_t matched() const { return lines_.seen(); }
+  std::size_t ranks() const { return ranks_; }
+  // First and last rank of each group.
+  std::vector<std::pair<std::size_t, std::size_t>> groups() const;
+  // By groups: from, to. Counted where they are sent.
+  const std::map<std::pair<std::uint32_t, std::uint32_t>, Cell>& matrix() const {
+    return matrix_;
+  }
+
+ private:
+  using Channel = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>;
+  struct Sent {
+    std::uint32_t row = reader::kNone;
+    double ns = 0;
+    double bytes = 0;
+  };
+  struct Received {
+    std::uint32_t row = reader::kNone;
+    double ns = 0;
+  };
+  struct Ends {
+    std::deque<Sent> sends;
+    std::deque<Received> receives;
+  };
+  struct Posted {
+    Channel channel{};
+    Received received{};
+    bool open = true;
+    bool cancelled = false;
+  };
+  struct Process {
+    std::deque<Posted> posted;
+    std::uint64_t first = 0;  // number of the front
+    // By location and request: number of the receive.
+    std::map<std::pair<std::uint32_t, std::uint64_t>, std::uint64_t> requests;
+  };
+
+  void send(const reader::TraceEvent& event, std::uint32_t process);
+  void receive(const reader::TraceEvent& event, std::uint32_t process);
+  Posted* posted_for(const reader::TraceEvent& event, Process& of);
+  void release(Process& of, std::size_t most);
+  void match(const Sent& sent, const Received& received);
+  std::uint32_t group_of(std::uint32_t process) const;
+
+  const TimelineRows& rows_;
+  const reader::TraceDefinitions* definitions_ = nullptr;
+  std::vector<double> entered_;  // by location: the region that it is in
+  std::vector<Process> processes_;
+  std::map<Channel, Ends> channels_;
+  Longest<Line> lines_;
+  std::vector<Line> kept_;
+  std::size_t ranks_ = 0;
+  std::size_t together_ = 1;  // ranks of a group
+  std::map<std::pair<std::uint32_t, std::uint32_t>, Cell> matrix_;
+};
+
+}  // namespace refrain::report

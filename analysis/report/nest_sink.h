@@ -1,0 +1,112 @@
+// The run as a line: visits and iterations of detected loops of one process, as their marks in the archive have them;
+// gaps, breaks, slow iterations.
+//
+// Place in the flow: ARCHITECTURE.md, step 16: a sink of reader/archive_stream.h, beside others (event_tee.h);
+// nest_blocks.h makes blocks of it. Thread-safety: none. Units: ns since the begin of the run.
+// Memory: does not grow with the archive (iteration_series.h; bars are merged, the longest gaps kept).
+// Cost: O(1) an event.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/mark_attributes.h"
+#include "analysis/report/iteration_series.h"
+#include "reader/trace_sink.h"
+
+namespace refrain::report {
+
+class NestSink final : public reader::TraceSink {
+ public:
+  static constexpr std::size_t kMostBars = 2000;  // of a loop
+  static constexpr std::size_t kMostGaps = 2000;
+  static constexpr std::size_t kMostMarkers = 2000;
+
+  // One visit of a loop, or several.
+  struct Bar {
+    double begin_ns = 0, end_ns = 0;
+    double first = 0, last = 0;  // iterations
+    std::uint64_t visits = 1;
+  };
+  struct Loop {
+    std::string name;  // of its region
+    bool outermost = false;
+    std::uint64_t complete = 0;
+    IterationSeries series;  // of outermost ones: those that came to their end
+    std::vector<Bar> bars;   // by begin
+    std::uint64_t visits_per_bar = 1;
+  };
+  struct Gap {
+    double begin_ns = 0, end_ns = 0;
+    std::string text;
+    std::uint32_t region = reader::kNone;  // outermost loop of which iterations lie in it
+    double first = 0, last = 0;
+  };
+  struct Moment {
+    std::uint32_t region = reader::kNone;
+    double iteration = -1;  // -1: not known
+    double ns = 0;
+    double duration_ns = 0;
+    std::string text;
+  };
+
+  // `process`: index of TraceDefinitions::processes, whose marks are wanted; kNone: the one that has the first mark.
+  explicit NestSink(std::uint32_t process) : process_(process) {}
+
+  std::string begin(const reader::TraceDefinitions& definitions) override;
+  void event(const reader::TraceEvent& event) override;
+  std::string error() const override { return {}; }
+  std::string finish(std::uint64_t end_ns) override;
+
+  // After finish().
+  std::uint32_t process() const { return process_; }
+  std::uint32_t location() const { return location_; }
+  const std::map<std::uint32_t, Loop>& loops() const { return loops_; }  // by region
+  const std::vector<Gap>& gaps() const { return gaps_; }                 // by begin
+  const std::vector<Moment>& breaks() const { return breaks_; }
+  const std::vector<Moment>& slow() const { return slow_; }
+
+ private:
+  struct Open {
+    std::uint32_t region;
+    double begin_ns;
+    double number;
+    IterationState state;
+    bool complete;
+  };
+  struct Visit {
+    std::uint32_t region = reader::kNone;
+    Bar bar;
+    double base = 0;  // iterations of earlier visits
+  };
+
+  void begin_iteration(const reader::TraceEvent& event);
+  void end_iteration(const reader::TraceEvent& event);
+  void begin_visit(std::size_t depth, std::uint32_t region, double ns);
+  void end_visits(std::size_t depth);
+  void add_bar(Loop& loop, const Bar& bar);
+  void gap_ends(double ns);
+  void keep_longest();
+  void name_gap(const Moment& suspended);
+  void take_markers();
+  std::uint32_t region_of(const std::string& text, std::string& rest) const;
+  void explain();
+
+  std::uint32_t process_;
+  std::uint32_t location_ = reader::kNone;  // that has the marks
+  const reader::TraceDefinitions* definitions_ = nullptr;
+  std::optional<analysis::MarkAttributes> attributes_;
+  std::vector<Open> open_;
+  std::vector<Visit> visits_;                 // by depth
+  std::map<std::uint32_t, double> numbered_;  // by region: iterations of finished visits
+  std::map<std::uint32_t, Loop> loops_;
+  std::vector<Gap> gaps_;
+  std::optional<double> off_since_;
+  std::vector<Moment> breaks_, slow_;
+};
+
+}  // namespace refrain::report

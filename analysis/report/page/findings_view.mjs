@@ -1,0 +1,103 @@
+// View 1: what is wrong, in sentences, most time first; then how the time is divided and the
+// efficiencies.
+
+import { classBar, classLegend, classList, classTable } from './class_bars.mjs';
+import { button, el, empty, name, number, replace, section } from './elements.mjs';
+import { kViewTitles } from './view_titles.mjs';
+import { count, percent, plural, time } from './quantities.mjs';
+import { table } from './tables.mjs';
+
+const kKinds = {
+  wait: ['waiting', '#d55e00'], imbalance: ['imbalance', '#e69f00'], efficiency: ['efficiency', '#7b5ea7'], overhead: ['overhead', '#cc79a7'],
+  detection: ['about the loops', '#0072b2'], loss: ['not recorded', '#8a9199'],
+};
+const kFew = 8;
+
+// Names and places in a sentence may be anything: it stands isolated as a whole.
+function card(page, finding, rank) {
+  const [kind, color] = kKinds[finding.kind] ?? [finding.kind, '#8a9199'];
+  const { evidence } = finding;
+  const ns = finding.seconds * 1e9;
+  return el('li', { class: 'finding', style: { '--kind': color } },
+    el('span', { class: 'rank' }, String(rank)),
+    el('div', {}, finding.seconds != null
+      ? [el('span', { class: 'lost' }, number(finding.seconds, time(ns, 3), `findings.${rank - 1}.seconds`)), ' ',
+        el('span', { class: 'hint' }, percent(finding.share)),
+        el('div', { class: 'meter', role: 'presentation' }, el('i', { style: { width: `${Math.min(100, 100 * finding.share)}%` } }))]
+      : el('span', { class: 'hint' }, 'to know')),
+    el('div', {},
+      el('p', { class: 'sentence' }, name(finding.text, 460), ' ', el('span', { class: 'kind' }, kind)),
+      finding.hint && el('p', { class: 'hint' }, name(finding.hint, 600))),
+    evidence?.view && evidence.view !== 'findings'
+      ? el('a', { class: 'see', href: page.href(evidence), data: { view: evidence.view }, on: { click: (event) => {
+        event.preventDefault();
+        const { view, ...selection } = evidence;
+        page.go(view, selection);
+      } } }, `see: ${evidence.view === 'mpi' ? 'MPI' : (kViewTitles[evidence.view] ?? evidence.view).toLowerCase()} →`)
+      : el('span'));
+}
+
+function efficiencies(tree) {
+  const rows = [];
+  const add = (node, level) => {
+    const color = node.value >= 0.8 ? '#009e73' : node.value >= 0.6 ? '#e69f00' : '#d55e00';
+    rows.push(el('li', { style: { '--level': String(level), '--c': color } },
+      el('span', { class: level ? 'label' : 'label root' }, level ? '× ' : '', name(node.name, 60)),
+      el('span', { class: 'share' }, number(node.value, percent(node.value), node.key ? `profile.efficiencies.${node.key}` : null)),
+      el('div', { class: 'meter' }, el('i', { style: { width: `${Math.max(0, Math.min(1, node.value)) * 100}%` } })),
+      el('span', { class: 'hint' }, name(node.meaning ?? '', 300))));
+    for (const child of node.children ?? []) add(child, level + 1);
+  };
+  for (const node of Array.isArray(tree) ? tree : [tree]) if (node && node.name) add(node, 0);
+  return rows.length ? el('ul', { class: 'efficiency' }, rows) : empty('No efficiencies are known of this run.');
+}
+
+function seen(profile, info) {
+  const lines = [];
+  if (profile) lines.push(['figures', profile.source === 'summary'
+    ? `exact, of all ${count(profile.events_seen)} events of the run, written or not`
+    : `of the ${count(profile.events_written)} events that are in the archive`]);
+  if (profile?.source === 'summary' && profile.events_seen) lines.push(['events', `${count(profile.events_written)} of ${count(profile.events_seen)} are in the archive (${percent(profile.events_written / profile.events_seen)}): waits and the time line are of those`]);
+  if (info?.events_lost) lines.push(['lost', `${count(info.events_lost)} events`]);
+  if (profile?.locations_without) lines.push(['not counted', plural(profile.locations_without, 'thread') + ' had no memory for a summary']);
+  return lines;
+}
+
+async function create(root, page) {
+  const [list, tree, profile, info] = await Promise.all([
+    page.jsonOr('findings', []), page.jsonOr('efficiency', null), page.jsonOr('profile', null), page.jsonOr('info', null)]);
+  const box = el('ol', { class: 'findings' });
+  let all = list.length <= kFew + 2;
+  const more = el('div', { class: 'more' });
+  const show = () => {
+    replace(box, (all ? list : list.slice(0, kFew)).map((finding, i) => card(page, finding, i + 1)));
+    replace(more, !all && button(`${count(list.length - kFew)} smaller ones`, () => { all = true; show(); }));
+  };
+  show();
+  const classes = profile?.classes ?? {};
+  const useful = (classes.useful_ns ?? classes.useful ?? 0) / (profile?.time_ns || 1);
+  const facts = page.facts;
+  root.append(
+    el('section', { class: 'card' },
+      el('div', { class: 'big' },
+        profile && el('div', {}, el('span', { class: 'value' }, number(profile.run_ns, time(profile.run_ns), 'profile.run_ns')), el('span', { class: 'what' }, 'the run took')),
+        profile && el('div', {}, el('span', { class: 'value' }, number(profile.time_ns, time(profile.time_ns), 'profile.time_ns')), el('span', { class: 'what' }, `time of all ${plural(facts.locations ?? profile.locations?.length ?? 0, 'thread')}`)),
+        profile && el('div', {}, el('span', { class: 'value' }, percent(useful)), el('span', { class: 'what' }, 'of it is useful computation')),
+        list.length > 0 && list[0].seconds > 0 && el('div', {}, el('span', { class: 'value' }, percent(list[0].share)), el('span', { class: 'what' }, 'is lost by the first finding'))),
+      profile && classBar(classes, profile.time_ns),
+      profile && el('div', { style: { 'margin-top': '8px' } }, classLegend(classList(classes).map(({ key }) => key)))),
+    section('What takes the time', 'most time first; share of the time of all threads. The same moment may be in several sentences.',
+      list.length ? [box, more] : empty('Nothing was found that costs a notable part of the time.')),
+    el('div', { class: 'columns' },
+      section('Efficiency', 'each is the product of those below it; 100 % would be no loss', efficiencies(tree)),
+      profile && (() => {
+        const { columns, rows } = classTable(classes, 'profile.classes');
+        return section('Time by class', 'each moment of each thread is in one class', table('time by class', columns, rows));
+      })()),
+    section('What these figures are made of', null,
+      el('dl', { class: 'facts' }, seen(profile, info).map(([what, text]) => [el('dt', {}, what), el('dd', {}, text)]),
+        (page.report.limits ?? []).map((text) => [el('dt', {}, 'left out'), el('dd', {}, name(text, 300))]),
+        el('dt', {}, 'made by'), el('dd', {}, name(page.report.made_by ?? 'refrain', 80)))));
+}
+
+export const findings = { id: 'findings', title: kViewTitles.findings, print: true, create };

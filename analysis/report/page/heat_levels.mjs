@@ -1,0 +1,73 @@
+// A matrix of numbers at every zoom: each level has the means of two by two cells of the one below.
+// Made once; drawing takes time by pixels of the screen. Pure.
+
+export class HeatLevels {
+  constructor(values, rows, columns) {
+    this.levels = [{ values, rows, columns }];
+    for (let level = this.levels[0]; level.rows > 1 || level.columns > 1; level = this.levels.at(-1)) {
+      if (level.rows * level.columns < 4096) break;
+      this.levels.push(HeatLevels.#above(level));
+    }
+    this.rows = rows;
+    this.columns = columns;
+  }
+
+  static #above({ values, rows, columns }) {
+    const r = Math.ceil(rows / 2), c = Math.ceil(columns / 2);
+    const out = new Float32Array(r * c);
+    for (let i = 0; i < r; ++i) {
+      const a = 2 * i * columns, b = Math.min(2 * i + 1, rows - 1) * columns;
+      for (let j = 0; j < c; ++j) {
+        const p = 2 * j, q = Math.min(p + 1, columns - 1);
+        let sum = 0, n = 0;
+        for (const v of [values[a + p], values[a + q], values[b + p], values[b + q]])
+          if (v === v) { sum += v; ++n; }
+        out[i * c + j] = n ? sum / n : NaN;
+      }
+    }
+    return { values: out, rows: r, columns: c };
+  }
+
+  at(row, column) { return this.levels[0].values[row * this.columns + column]; }
+
+  // Fills pixels (Uint32Array of width x height) with the rows and columns of the window, by colours
+  // of table, for values from low to high. Cells without value are `none`.
+  paint(pixels, width, height, [c0, c1], [r0, r1], table, low, high, none) {
+    const perX = (c1 - c0) / width, perY = (r1 - r0) / height;
+    let number = 0;
+    while (number + 1 < this.levels.length && Math.min(perX, Math.max(perY, 1)) >= 2 ** (number + 1)) ++number;
+    const { values, rows, columns } = this.levels[number];
+    const scale = 2 ** number;
+    const of = new Uint32Array(width);
+    for (let x = 0; x < width; ++x)
+      of[x] = Math.min(columns - 1, Math.max(0, Math.floor((c0 + (x + 0.5) * perX) / scale)));
+    const factor = high > low ? 255 / (high - low) : 0;
+    let above = -1;
+    for (let y = 0; y < height; ++y) {
+      const row = Math.min(rows - 1, Math.max(0, Math.floor((r0 + (y + 0.5) * perY) / scale)));
+      const to = y * width;
+      if (row === above) {
+        pixels.copyWithin(to, to - width, to);
+        continue;
+      }
+      above = row;
+      const from = row * columns;
+      for (let x = 0; x < width; ++x) {
+        const v = values[from + of[x]];
+        pixels[to + x] = v === v ? table[Math.max(0, Math.min(255, ((v - low) * factor) | 0))] : none;
+      }
+    }
+  }
+}
+
+// The least and the greatest value, but for the greatest thousandth, which would hide the rest.
+export function usualRange(values) {
+  const step = Math.max(1, Math.floor(values.length / 50000));
+  const some = [];
+  for (let i = 0; i < values.length; i += step) if (values[i] === values[i]) some.push(values[i]);
+  if (some.length === 0) return [0, 1];
+  some.sort((a, b) => a - b);
+  const high = some[Math.min(some.length - 1, Math.floor(some.length * 0.999))];
+  const low = Math.min(0, some[0]);
+  return high > low ? [low, high] : [low, Math.max(some.at(-1), low + 1)];
+}

@@ -1,0 +1,73 @@
+// A stretch of the run that is chosen, in figures: of the spans and waits of the time line.
+
+import { el, name, replace, section } from './elements.mjs';
+import { classColor } from './palette.mjs';
+import { percent, place, plainName, time } from './quantities.mjs';
+import { table } from './tables.mjs';
+import { TimelineRows } from './timeline_rows.mjs';
+
+// Rows, and their spans, of a run are read once for all views.
+export function timelineRows(page) {
+  const known = (page.lines ??= new Map());
+  if (!known.has(page.run)) known.set(page.run, TimelineRows.read(page));
+  return known.get(page.run);
+}
+
+export async function spansOf(page, tell = () => {}) {
+  const rows = await timelineRows(page);
+  await (rows.loading ??= rows.load(tell));
+  tell(rows.count, rows.count);
+  return rows;
+}
+
+// What the time between two points was spent in, of the spans that are here.
+export function regionTable(rows, begin, end) {
+  const regions = rows.about.regions;
+  const own = new Float64Array(regions.length);
+  let weight = 0;
+  rows.spans.forEach((spans, r) => {
+    if (!spans) return;
+    const [first, last] = rows.about.rows[r];
+    spans.ownTimes(begin, end, regions.length).forEach((v, i) => { own[i] += v * (last - first + 1); });
+    weight += last - first + 1;
+  });
+  const all = (end - begin) * weight || 1;
+  const list = [...own].map((ns, i) => ({ ns, region: regions[i] })).filter((each) => each.ns > 0).sort((a, b) => b.ns - a.ns);
+  const color = (row) => classColor(rows.about.classes[row.region.class]?.key);
+  return table('regions in the stretch', [
+    { title: 'Region', left: true, value: (r) => r.region.name, text: (r) => el('span', {}, el('i', { class: 'dot', style: { background: color(r) } }), ' ', name(plainName(r.region.name), 80), ' ', r.region.name.includes('@') ? '' : el('span', { class: 'hint' }, place(r.region.file, r.region.line))) },
+    { title: 'Own time', csv: 'own_ns', value: (r) => r.ns, text: (r) => time(r.ns) },
+    { title: 'Share', csv: 'share', value: (r) => r.ns / all, text: (r) => percent(r.ns / all), bar: (r) => r.ns / (list[0]?.ns || 1), color },
+  ], list, { most: 10 });
+}
+
+// How long rows waited between two points, by metric; of waits that the time line has.
+export function waitTable(rows, analyze, begin, end, pick) {
+  const { values } = rows.waits;
+  const byMetric = new Map();
+  for (let i = 0; i < values.length; i += 4) {
+    const part = Math.min(values[i + 2], end) - Math.max(values[i + 1], begin);
+    if (part > 0) byMetric.set(values[i + 3], (byMetric.get(values[i + 3]) ?? 0) + part);
+  }
+  const list = [...byMetric].map(([metric, ns]) => ({ metric: analyze.metric_tree[metric], ns })).filter((each) => each.metric).sort((a, b) => b.ns - a.ns);
+  return table('waits in the stretch', [
+    { title: 'Metric', left: true, value: (r) => r.metric.name, text: (r) => r.metric.title || r.metric.name },
+    { title: 'Waiting', csv: 'ns', value: (r) => r.ns, text: (r) => time(r.ns), bar: (r) => r.ns / list[0].ns },
+  ], list, { most: 10, pick: (r) => pick(r.metric.name) });
+}
+
+// A place on a view that has figures of the stretch while one is chosen. make(rows, begin, end) -> element.
+export function stretchBox(page, title, hint, make) {
+  const box = el('div');
+  let shown = null;
+  box.follow = async (selection) => {
+    const { begin_ns: begin, end_ns: end } = selection.state;
+    const key = begin == null || !page.has('timeline') ? null : `${begin} ${end}`;
+    if (key === shown) return;
+    shown = key;
+    if (key === null) return replace(box);
+    const rows = await spansOf(page);
+    if (shown === key) replace(box, section(`${title} from ${time(begin, 6)} to ${time(end, 6)}`, hint, make(rows, begin, end)));
+  };
+  return box;
+}

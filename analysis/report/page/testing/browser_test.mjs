@@ -1,0 +1,246 @@
+// The page in the real Chromium: browser_test.mjs TEMPLATE. Reports that are made up are opened, and each view
+// is used as a person would: opened, clicked, zoomed, searched, chosen in; with hostile names, in both
+// themes, with few and with many threads.
+
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Browser } from './browser.mjs';
+import * as check from './checks.mjs';
+import { kHostile, madeUp, page } from './made_up_report.mjs';
+
+const template = readFileSync(process.argv[2], 'utf8');
+const folder = mkdtempSync(join(tmpdir(), 'refrain-page-'));
+
+function report(name, options) {
+  const file = join(folder, `${name}.html`);
+  const { blocks, ...about } = madeUp(options);
+  writeFileSync(file, page(template, blocks));
+  return { file, ...about, truth: truthOf(file) };
+}
+const truthOf = (file) => {
+  const blocks = check.blocksOf(file);
+  return { profile: blocks.json('a/profile'), analyze: blocks.json('a/analyze'), findings: blocks.json('a/findings') };
+};
+
+const tests = {
+  async 'every view opens, and its numbers are those of the JSON'(browser) {
+    const { file, truth } = report('plain', {});
+    await browser.open(file);
+    const keys = new Set();
+    const views = await check.viewsOf(browser);
+    assert.deepEqual(views, ['findings', 'run', 'iterations', 'heat', 'timeline', 'graph', 'waits', 'mpi']);
+    for (const view of views) {
+      await check.openView(browser, view);
+      for (const key of (await check.checkNumbers(browser, truth)).keys()) keys.add(key);
+    }
+    for (const key of ['profile.run_ns', 'profile.classes.useful', 'profile.efficiencies.parallel', 'profile.paths.1.time_ns', 'profile.mpi.MPI_Waitall.time_ns', 'analyze.metrics.mpi_latesender', 'analyze.whole_run.mpi_latesender.seconds', 'findings.0.seconds'])
+      assert.ok(keys.has(key), `the page shows ${key}`);
+    assert.ok(keys.size > 30, `${keys.size} numbers are compared`);
+    await check.checkNothingAsked(browser);
+  },
+
+  async 'a finding leads to its evidence'(browser) {
+    await browser.open(report('plain', {}).file);
+    await browser.until(`return document.documentElement.dataset.ready === 'findings'`);
+    await browser.click('.finding:nth-child(2) a.see');
+    await browser.until(`return document.documentElement.dataset.ready === 'waits'`);
+    const chosen = await browser.run(`return [...document.querySelectorAll('#view-waits [aria-selected="true"]')].map((e) => e.getAttribute('aria-label'))`);
+    assert.match(chosen[0], /^MPI late sender/);
+    assert.match(chosen[1], /^MPI_Waitall/);
+    assert.match(await browser.run('return location.hash'), /^#waits\?.*metric=mpi_latesender/);
+    // The address is enough to come back.
+    const hash = await browser.run('return location.hash');
+    await browser.post('/url', { url: 'about:blank' });
+    await browser.open(report('plain', {}).file, hash);
+    await browser.until(`return document.documentElement.dataset.ready === 'waits'`);
+    assert.match(await browser.run(`return document.querySelector('#view-waits [aria-selected="true"]').getAttribute('aria-label')`), /^MPI late sender/);
+  },
+
+  async 'trees hang together, and go by keys'(browser) {
+    const { file, truth } = report('plain', {});
+    await browser.open(file, '#waits?metric=omp_ibarrier_wait');
+    await browser.until(`return document.documentElement.dataset.ready === 'waits'`);
+    const sum = () => browser.run(`const row = document.querySelectorAll('#view-waits [role=tree]')[2].querySelector('.tree-row'); return Number(row.querySelector('[data-value]').dataset.value)`);
+    assert.ok(Math.abs((await sum()) / truth.analyze.metrics.omp_ibarrier_wait - 1) < 1e-9, 'the system has all of the metric');
+    await browser.run(`document.querySelector('#view-waits [role=tree]').focus()`);
+    await browser.keys('\uE011\uE00D');  // Home, space: the first metric
+    await browser.until(`return location.hash.includes('metric=time')`, 'a key chooses a metric');
+    assert.ok(Math.abs((await sum()) / truth.analyze.metrics.time - 1) < 1e-9);
+    await browser.run(`[...document.querySelectorAll('#view-waits [role=tree]')][1].focus()`);
+    await browser.keys('\uE011\uE015\uE015\uE007');  // Home, down, down, Enter: a call path
+    await browser.until(`return location.hash.includes('wait_path=')`, 'a key chooses a call path');
+    const part = await sum();
+    assert.ok(part > 0 && part < truth.analyze.metrics.time);
+    const before = await browser.run(`return document.querySelectorAll('#view-waits [role=tree]')[0].querySelectorAll('.tree-row').length`);
+    await browser.run(`document.querySelector('#view-waits [role=tree]').focus()`);
+    await browser.keys('\uE011\uE012');  // Home, left: closed
+    await browser.until(`return document.querySelectorAll('#view-waits [role=tree]')[0].querySelectorAll('.tree-row').length < ${before}`, 'left closes a node');
+    await browser.click('#view-waits [role=radio][data-value="ex"]');
+    assert.equal(await browser.run(`return document.querySelector('#view-waits [role=radio][data-value="ex"]').getAttribute('aria-checked')`), 'true');
+  },
+
+  async 'iterations that are chosen hold on every view'(browser) {
+    await browser.open(report('plain', {}).file, '#iterations');
+    await browser.until(`return document.documentElement.dataset.ready === 'iterations'`);
+    await check.openView(browser, 'iterations');
+    await browser.drag('#view-iterations canvas', [-200, 0], [100, 0]);
+    await browser.until(`return !document.getElementById('filter').hidden`, 'a stretch is chosen');
+    const { first, last, begin_ns: begin, end_ns: end } = await browser.run('return refrain.page.selection.state');
+    assert.ok(first > 80 && last > first && last < 320 && end > begin, `iterations ${first} to ${last}`);
+    await check.openView(browser, 'timeline');
+    await browser.until(`return document.querySelector('#view-timeline').dataset.loaded`, 'all spans are there');
+    const [a, b] = await browser.runAsync(`const { line } = await (await refrain.page.made.get('a/timeline')).work; return line.zoom.x.map((x) => line.rows.folding.time(x))`);
+    assert.ok(a <= begin && b >= end && b - a < 2 * (end - begin), 'the time line shows them');
+    await check.openView(browser, 'heat');
+    assert.ok(await browser.runAsync(`return (await (await refrain.page.made.get('a/heat')).work).map.chosen.join() === '${first},${last + 1}'`), 'so does the heat map');
+    await check.openView(browser, 'mpi');
+    await browser.until(`return document.querySelector('#view-mpi').textContent.includes('messages on the time line from')`, 'the matrix is of these');
+    await check.openView(browser, 'waits');
+    await browser.until(`return document.querySelector('#view-waits').textContent.includes('Waits from')`, 'waits of these');
+    await check.openView(browser, 'graph');
+    await browser.until(`return document.querySelector('#view-graph').textContent.includes('Own time of regions from')`, 'regions of these');
+    await browser.click('#whole-run');
+    await browser.until(`return document.getElementById('filter').hidden`, 'the whole run again');
+  },
+
+  async 'the time line zooms to a microsecond, folds, searches'(browser) {
+    await browser.open(report('gaps', { spans: 8000 }).file, '#timeline');
+    await browser.until(`return document.querySelector('#view-timeline')?.dataset.loaded`, 'all spans are there');
+    const canvas = '#view-timeline canvas';
+    assert.ok((await check.colorsOn(browser, canvas)) > 5);
+    const stretch = () => browser.runAsync(`const { line } = await (await refrain.page.made.get('a/timeline')).work; return line.zoom.x[1] - line.zoom.x[0]`);
+    const whole = await stretch();
+    await browser.wheel(canvas, -400, 12);
+    assert.ok((await stretch()) < whole / 50, 'the wheel zooms');
+    await browser.run(`document.querySelector('${canvas}').focus()`);
+    for (let i = 0; i < 12 && (await stretch()) > 1000; ++i) await browser.keys('+++++');
+    assert.ok((await stretch()) <= 1000, 'to a microsecond');
+    await browser.keys('\uE011');
+    assert.equal(await stretch(), whole);
+    await browser.keys('f');
+    await browser.until(`return document.querySelector('#view-timeline [role=radio][data-value="true"]').getAttribute('aria-checked') === 'true'`, 'f unfolds');
+    assert.ok((await stretch()) > whole * 1.5, 'gaps in their true length');
+    await browser.type('#timeline-search', 'barrier\uE007');
+    await browser.until(`return /^1 of/.test(document.querySelector('#view-timeline [role=status]').textContent)`, 'the search goes to the first');
+    assert.ok((await stretch()) < whole / 10);
+    await browser.hover(canvas, 0, -60);
+    await browser.until(`return !document.getElementById('tip').hidden`, 'what is under the pointer is said');
+  },
+
+  async 'graph and call tree go together'(browser) {
+    await browser.open(report('plain', {}).file, '#graph');
+    await browser.until(`return document.documentElement.dataset.ready === 'graph'`);
+    await browser.run(`document.querySelector('#view-graph .graph-box .node[data-path="1"]').dispatchEvent(new MouseEvent('click', { bubbles: true }))`);
+    await browser.until(`return document.querySelector('#view-graph .tree [aria-selected="true"]')?.dataset.node === '1'`, 'the tree follows the graph');
+    await browser.run(`[...document.querySelectorAll('#view-graph .tree-row')].find((e) => e.dataset.node === '3').click()`);
+    await browser.until(`return document.querySelector('#view-graph .graph-box .node.chosen')?.dataset.path === '3'`, 'the graph follows the tree');
+  },
+
+  async 'hostile names are text'(browser) {
+    const { file } = report('hostile', { hostile: true, compare: true, spans: 6000 });
+    await browser.open(file);
+    await browser.until(`return document.documentElement.dataset.ready`);
+    for (const view of await check.viewsOf(browser)) {
+      await check.openView(browser, view);
+      await browser.runAsync(`await new Promise((go) => requestAnimationFrame(() => requestAnimationFrame(go)))`);
+    }
+    await check.openView(browser, 'findings');
+    assert.equal(await browser.run('return typeof window.broken'), 'undefined', 'a name was executed');
+    assert.equal(await browser.run(`return document.querySelectorAll('main img, main script, main iframe, header script').length`), 0);
+    const text = await browser.run(`return document.body.innerText + [...document.querySelectorAll('.view')].map((e) => e.textContent).join(' ')`);
+    assert.ok(text.includes(kHostile.script), 'the name that looks like a script is shown');
+    assert.ok(text.includes('\\x1b[31mred'), 'control characters can be seen');
+    const [whole, isolated] = await browser.run(`const cut = [...document.querySelectorAll('bdi.cut')].find((e) => e.title === arguments[0]); return [!!cut && cut.whole === arguments[0], cut && getComputedStyle(cut).unicodeBidi]`, kHostile.long);
+    assert.ok(whole, 'the whole of a long name is its title, and is copied');
+    assert.equal(isolated, 'isolate');
+    assert.ok(await browser.run(`return document.documentElement.scrollWidth <= innerWidth`), 'long names do not make the page wide');
+    await browser.click('#head [role=radio][data-value="b"]');
+    await browser.until(`return document.documentElement.dataset.ready === 'findings' && location.hash.includes('run=b')`, 'the other run');
+    await check.checkNothingAsked(browser);
+  },
+
+  async 'one thread, and 256 ranks with 8 threads'(browser) {
+    for (const [name, options] of [['one', { ranks: 1, threads: 1, iterations: 30, spans: 500 }], ['many', { ranks: 256, threads: 8, iterations: 300, spans: 60000 }]]) {
+      await browser.open(report(name, options).file);
+      await browser.until(`return document.documentElement.dataset.ready`);
+      for (const view of await check.viewsOf(browser)) await check.openView(browser, view);
+      await check.openView(browser, 'timeline');
+      await browser.until(`return document.querySelector('#view-timeline').dataset.loaded`, 'all spans are there');
+      await browser.runAsync(`await new Promise((go) => requestAnimationFrame(() => requestAnimationFrame(go)))`);
+      assert.ok((await check.colorsOn(browser, '#view-timeline canvas')) > 4, `${name}: the time line has colours`);
+      await check.openView(browser, 'mpi');
+      if (name === 'one') assert.match(await browser.run(`return document.querySelector('#view-mpi').textContent`), /does not use MPI/);
+    }
+  },
+
+  async 'keys, themes, tables and paper'(browser) {
+    await browser.open(report('plain', {}).file);
+    await browser.until(`return document.documentElement.dataset.ready`);
+    await browser.run('document.body.focus()');
+    await browser.keys('3');
+    await browser.until(`return document.documentElement.dataset.ready === 'iterations'`, '3 opens the iterations');
+    const card = () => browser.run(`return getComputedStyle(document.querySelector('.card')).backgroundColor`);
+    const light = await card();
+    await browser.click('#theme');
+    assert.notEqual(await card(), light, 'the theme changes');
+    await browser.click('#theme');
+    await browser.run(`window.copied = null; navigator.clipboard.writeText = async (text) => { window.copied = text; }`);
+    await browser.keys('1');
+    await browser.until(`return document.documentElement.dataset.ready === 'findings'`);
+    await browser.run(`[...document.querySelectorAll('#view-findings button')].find((b) => b.textContent === 'copy as CSV').click()`);
+    await browser.until('return window.copied', 'a table is copied');
+    assert.match(await browser.run('return window.copied'), /^Class of time,ns,share\nuseful computation,\d+,0\.\d+/);
+    await browser.run('window.print = () => { window.printed = true; }');
+    await browser.click('#print');
+    await browser.until('return window.printed', 'all views are drawn for the paper', 90);
+    const pages = (await browser.print()).toString('latin1').match(/\/Type\s*\/Page\b/g).length;
+    assert.ok(pages >= 3 && pages <= 8, `${pages} pages`);
+  },
+
+  // Figures; the limits only catch what is wrong by an order of magnitude, for machines may be busy.
+  async 'a million spans'(browser) {
+    const { file, total } = report('large', { ranks: 8, threads: 4, iterations: 30000, spans: 1300000 });
+    assert.ok(total > 900000, `${total} spans`);
+    await browser.open(file);
+    await browser.until(`return performance.getEntriesByName('refrain-first-picture').length`, 'the first picture');
+    const first = await browser.run(`return performance.getEntriesByName('refrain-first-picture')[0].startTime`);
+    await check.openView(browser, 'timeline');
+    await browser.until(`return document.querySelector('#view-timeline').dataset.loaded`, 'all spans are there');
+    const { frames, paints } = await check.framesWhileZooming(browser, '#view-timeline canvas');
+    console.log(`    ${total} spans in ${(readFileSync(file).length / 1e6).toFixed(1)} MB: first picture after ${first.toFixed(0)} ms; while zooming a frame takes ` +
+      `${check.median(frames).toFixed(1)} ms (median; 95 of 100 below ${check.quantileOf(frames, 0.95).toFixed(1)} ms), of which drawing ${check.median(paints).toFixed(1)} ms`);
+    assert.ok(first < 15000 && check.median(frames) < 400);
+  },
+};
+
+const only = process.argv[3];
+let failed = 0;
+let browser = await Browser.start();
+try {
+  for (const [name, test] of Object.entries(tests)) {
+    if (only && !name.includes(only)) continue;
+    try {
+      await browser.post('/url', { url: 'about:blank' });
+      await test(browser);
+      await check.checkNoErrors(browser);
+      console.log(`ok      ${name}`);
+    } catch (error) {
+      ++failed;
+      console.log(`FAILED  ${name}\n${error.stack}`);
+      await browser.log().then((lines) => lines.length && console.log(lines.map((line) => line.message).join('\n')), () => {});
+    }
+  }
+  // The log of the network says it when a page asks for something.
+  writeFileSync(join(folder, 'asks.html'), '<img src="http://example.org/x.png">');
+  await browser.open(join(folder, 'asks.html'));
+} finally {
+  const hosts = check.hostsAsked(await browser.stop());
+  if (hosts.join() !== 'example.org') {
+    ++failed;
+    console.log(`FAILED  hosts asked for, of which only example.org is meant to be: ${hosts.join(', ')}`);
+  } else console.log('ok      no report asks for anything');
+  rmSync(folder, { recursive: true, force: true });
+}
+process.exit(failed ? 1 : 0);

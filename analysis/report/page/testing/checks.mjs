@@ -1,0 +1,98 @@
+// What a report must do in a browser, whatever is in it. Each check throws what is wrong.
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { inflateSync } from 'node:zlib';
+
+// The blocks of a report's file, read here and not by the page.
+export function blocksOf(file) {
+  const text = readFileSync(file, 'utf8');
+  const index = JSON.parse(text.match(/<script type="application\/json" id="refrain-index">([^<]*)<\/script>/)[1]);
+  const raw = (name) => {
+    const i = index.blocks.findIndex((block) => block.name === name);
+    if (i < 0) return null;
+    const head = `id="refrain-block-${i}">`;
+    const from = text.indexOf(head) + head.length;
+    return inflateSync(Buffer.from(text.slice(from, text.indexOf('<', from)), 'base64'));
+  };
+  return { names: index.blocks.map((block) => block.name), json: (name) => { const r = raw(name); return r && JSON.parse(r.toString('utf8')); } };
+}
+
+// What the commands print under a key that the page gives a number.
+export function lookUp(key, { profile, analyze, findings }) {
+  const [root, ...rest] = key.split('.');
+  if (root === 'findings') return findings[Number(rest[0])][rest[1]];
+  if (root === 'analyze') return rest[0] === 'metrics' ? analyze.metrics[rest[1]] : analyze.whole_run[rest[1]][rest[2]];
+  if (rest[0] === 'classes') return profile.classes[`${rest[1]}_ns`];
+  if (rest[0] === 'mpi') return profile.mpi.find((p) => p.name === rest.slice(1, -1).join('.'))[rest.at(-1)];
+  return rest.reduce((at, part) => at[part], profile);
+}
+
+const near = (a, b) => Math.abs(a - b) <= 1e-9 * Math.max(Math.abs(a), Math.abs(b), 1e-12);
+
+export async function openView(browser, view) {
+  await browser.click(`#views a[data-view="${view}"]`);
+  await browser.until(`return document.documentElement.dataset.ready === '${view}'`, `view ${view} is ready`);
+  if (await browser.run(`return !!document.querySelector('#view-${view} canvas')`))
+    await browser.until(`return [...document.querySelectorAll('#view-${view} canvas')].every((c) => c.width > 1)`, `pictures of ${view} have a size`);
+  const errors = await browser.run(`return [...document.querySelectorAll('#view-${view} .error')].map((e) => e.textContent)`);
+  assert.deepEqual(errors, [], `view ${view} shows an error`);
+}
+
+export const viewsOf = (browser) => browser.run(`return [...document.querySelectorAll('#views a')].map((a) => a.dataset.view)`);
+
+// Each number that names its place in the commands' JSON is the number that is there. Returns how many.
+export async function checkNumbers(browser, truth) {
+  const shown = await browser.run(`return [...document.querySelectorAll('[data-key]')].map((e) => [e.dataset.key, e.dataset.value, e.textContent])`);
+  for (const [key, value, text] of shown) {
+    const expected = lookUp(key, truth);
+    assert.ok(expected !== undefined && near(Number(value), Number(expected)), `${key}: the page has ${value}, the command ${expected}`);
+    assert.ok(text.trim() !== '' && text !== '?', `${key}: ${value} is shown as “${text}”`);
+  }
+  return new Map(shown.map(([key, value]) => [key, value]));
+}
+
+export async function checkNothingAsked(browser) {
+  assert.deepEqual(await browser.run(`return performance.getEntriesByType('resource').map((e) => e.name)`), [], 'the page asked for something');
+}
+
+export async function checkNoErrors(browser) {
+  assert.deepEqual((await browser.log()).filter((line) => line.level !== 'DEBUG').map((line) => line.message), [], 'messages in the console');
+}
+
+// Hosts that pages asked for, by the browser's log of the network. What the browser itself wants to know
+// (updates, its start page) has another key there.
+export const hostsAsked = (netlog) => [...new Set(netlog.split('\n').filter((line) => line.includes('"network_isolation_key":"file://'))
+  .flatMap((line) => [...line.matchAll(/"url":"(?:https?|wss?|ftp):\/\/([^/"]+)/g)].map((found) => found[1])))];
+
+// The picture on a canvas: how many colours it has.
+export const colorsOn = (browser, selector) => browser.run(`
+  const canvas = document.querySelector(arguments[0]);
+  const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+  const seen = new Set();
+  for (let i = 0; i < data.length; i += 4 * 7) seen.add((data[i] << 16) | (data[i + 1] << 8) | data[i + 2]);
+  return seen.size;`, selector);
+
+// Zooms in and out with the wheel, one step a frame, and says how long the frames took, in ms.
+export const framesWhileZooming = (browser, selector, steps = 120) => browser.runAsync(`
+  const [selector, steps] = args;
+  const canvas = document.querySelector(selector), box = canvas.getBoundingClientRect();
+  const frames = [], paints = [];
+  const { line } = await (await refrain.page.made.get(refrain.page.run + '/timeline')).work;
+  const paint = line.surface.paint.bind(line.surface);
+  line.surface.paint = () => { const a = performance.now(); paint(); paints.push(performance.now() - a); };
+  await new Promise((done) => requestAnimationFrame(done));
+  let last = performance.now();
+  for (let i = 0; i < steps; ++i) {
+    const deltaY = (i % 60) < 30 ? -120 : 120;
+    canvas.dispatchEvent(new WheelEvent('wheel', { deltaY, clientX: box.left + box.width * 0.6, clientY: box.top + box.height / 2, bubbles: true, cancelable: true }));
+    await new Promise((done) => requestAnimationFrame(done));
+    const now = performance.now();
+    frames.push(now - last);
+    last = now;
+  }
+  delete line.surface.paint;
+  return { frames, paints };`, selector, steps);
+
+export const median = (list) => [...list].sort((a, b) => a - b)[Math.floor(list.length / 2)];
+export const quantileOf = (list, q) => [...list].sort((a, b) => a - b)[Math.min(list.length - 1, Math.floor(list.length * q))];

@@ -1,0 +1,218 @@
+// Tests of the modules that need no browser: node --test.
+
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { deflateSync } from 'node:zlib';
+import { addedUp, Data } from '../data.mjs';
+import { Folding } from '../folding.mjs';
+import { HeatLevels, usualRange } from '../heat_levels.mjs';
+import { groupName } from '../locations.mjs';
+import * as q from '../quantities.mjs';
+import { hashOf, parseHash, Selection } from '../selection.mjs';
+import { histogram, quantile, Series } from '../series.mjs';
+import { Forest, Severities } from '../severity.mjs';
+import { Lane, laneOf, lowerBound, PixelLine, Spans } from '../spans.mjs';
+import { chance, kHostile, madeUp } from './made_up_report.mjs';
+
+const plain = (text) => text.replace(/[\u00a0\u2009]/g, ' ');
+
+test('numbers have units and four digits', () => {
+  const times = [[0, '0 ns'], [7, '7 ns'], [1000, '1 µs'], [281750, '281.8 µs'], [999999, '1 ms'], [8.63e8, '863 ms'], [1.0984e9, '1.098 s'], [9.8765e12, '9877 s'], [-2e6, '-2 ms'], [0.25, '0.25 ns']];
+  for (const [ns, text] of times) assert.equal(plain(q.time(ns)), text);
+  assert.equal(q.time(null), '?');
+  assert.equal(q.time(NaN), '?');
+  for (const [n, text] of [[0, '0 B'], [999, '999 B'], [526000, '526 kB'], [7.41e6, '7.41 MB']]) assert.equal(plain(q.bytes(n)), text);
+  for (const [n, text] of [[0, '0'], [999, '999'], [69162, '69 162'], [1234567, '1 234 567'], [0.5, '0.5']]) assert.equal(plain(q.count(n)), text);
+  for (const [n, text] of [[0.1208, '12.1 %'], [1, '100 %'], [0.99961, '100 %'], [0, '0.0 %']]) assert.equal(plain(q.percent(n)), text);
+  assert.equal(plain(q.quantity(1.5e9, 'ns')), '1.5 s');
+  assert.equal(plain(q.quantity(0.25, 'share')), '25.0 %');
+  assert.equal(q.quantity(null, 'ns'), '–');
+});
+
+test('names are made fit to show and nothing is lost that tells them apart', () => {
+  assert.equal(q.shorten('short', 10), 'short');
+  const cut = q.shorten('a'.repeat(50) + 'THE END', 20);
+  assert.equal([...cut].length, 20);
+  assert.ok(cut.startsWith('aaa') && cut.endsWith('THE END'));
+  assert.equal([...q.shorten('😀'.repeat(100), 11)].length, 11, 'characters are not cut in halves');
+  assert.equal(q.visible('a\u0007b\nc\u001b[31m'), 'a\\x07b\\nc\\x1b[31m');
+  assert.equal(q.visible(kHostile.script), kHostile.script);
+  assert.equal(q.visible('a\u202eb'), 'a\\u202eb', 'nothing turns the direction');
+  assert.equal(groupName(['rank 0.0', 'rank 0.1', 'rank 1.0', 'rank 1.1'], 0, 1), 'rank 0.0–1');
+  assert.equal(groupName(['rank 0.0', 'rank 0.1', 'rank 1.0', 'rank 1.1'], 0, 3), 'ranks 0–1');
+  assert.equal(groupName(['rank 0', 'rank 1'], 0, 1), 'ranks 0–1');
+  assert.equal(q.shortCommand('/a/b/prog 3 /x/y'), 'prog 3 /x/y');
+  assert.equal(q.shortCommand('mpirun -n 2 ./a'), 'mpirun -n 2 ./a');
+  assert.equal(q.shortSite('test/programs/a.c:7'), 'a.c:7');
+  assert.equal(q.shortSite('f (dir/a.c:7)'), 'f (a.c:7)');
+  assert.equal(q.ranges([0, 1, 2, 5, 7, 8]), '0–2, 5, 7–8');
+  assert.equal(q.nestLines('a; 3 × [ b; 2 × [ c ] ]'), 'a\n3 × [\n    b\n    2 × [\n        c\n    ]\n]');
+});
+
+test('tables are copied so that no field ends early or is a formula', () => {
+  assert.equal(q.csv(['a', 'b'], [['x,y', 1.5], ['say "no"', NaN], ['two\nlines', -3]]), 'a,b\n"x,y",1.5\n"say ""no""",\n"two\nlines",-3\n');
+  assert.equal(q.csvField(kHostile.formula), "'=cmd|calc!A1");
+  assert.equal(q.csvField('-5'), '-5');
+  assert.equal(q.csvField('-x'), "'-x");
+});
+
+test('the address holds what is chosen', () => {
+  const selection = { loop: 1, first: 3, last: 9, begin_ns: 1.5, metric: 'mpi_latesender', wait_path: 4 };
+  assert.deepEqual(parseHash(hashOf('heat', selection)), { view: 'heat', selection });
+  assert.deepEqual(parseHash('#waits?first=NaN&evil=1&metric=%3Cb%3E'), { view: 'waits', selection: { metric: '<b>' } });
+  const store = new Selection(), calls = [];
+  store.on((patch) => calls.push(patch));
+  store.set({ first: 3 });
+  store.set({ first: 3 });
+  store.set({ first: null });
+  assert.equal(calls.length, 2, 'who listens hears of changes only');
+  assert.deepEqual(store.state, {});
+});
+
+test('blocks are read as they were packed', async () => {
+  const raw = [Buffer.from(JSON.stringify({ text: kHostile.rightToLeft })), Buffer.from(new Float64Array([1.5, -2, NaN]).buffer), Buffer.from(new Uint32Array([5, 0, 7]).buffer)];
+  const packed = raw.map((each) => deflateSync(each).toString('base64'));
+  const blocks = [{ name: 'j', type: 'json', bytes: raw[0].length }, { name: 'f', type: 'f64', bytes: 24, shape: [3] }, { name: 'd', type: 'f64', bytes: 12, shape: [3], coding: 'delta' }, { name: 'long', type: 'u8', bytes: 3, shape: [3] }, { name: 'short', type: 'u8', bytes: 99, shape: [99] }];
+  const data = new Data({ format: 'refrain report', version: 1, blocks }, (i) => packed[Math.min(i, 2)]);
+  assert.deepEqual(await data.json('j'), { text: kHostile.rightToLeft });
+  const { values, shape } = await data.array('f');
+  assert.deepEqual([...values], [1.5, -2, NaN]);
+  assert.deepEqual(shape, [3]);
+  assert.deepEqual([...(await data.array('d')).values], [5, 5, 12]);
+  await assert.rejects(data.array('long'), /longer/);
+  await assert.rejects(data.array('short'), /shorter/);
+  await assert.rejects(data.json('none'), /no block none/);
+  assert.deepEqual(await data.jsonOr('none', 3), 3);
+  assert.throws(() => new Data({ format: 'refrain report', version: 2, blocks: [] }), /version 2/);
+  assert.throws(() => new Data({ format: 'else' }), /no report/);
+});
+
+test('times stored as differences go beyond 32 bits', () =>
+  assert.equal(addedUp(new Uint32Array([4e9, 4e9, 4e9])).at(-1), 12e9));
+
+test('binary search finds the first that is not less', () => {
+  const values = Float64Array.from([1, 3, 3, 7]);
+  for (const [v, i] of [[0, 0], [1, 0], [2, 1], [3, 1], [4, 3], [7, 3], [8, 4]]) assert.equal(lowerBound(values, v), i);
+});
+
+// What the tree of a lane paints, whatever the zoom, has the time of all spans in view.
+test('no zoom loses time of spans', () => {
+  const random = chance(7), n = 5000, begin = new Float64Array(n), end = new Float64Array(n), color = new Uint8Array(n);
+  let t = 0;
+  for (let i = 0; i < n; ++i) { begin[i] = t += 1 + random() * 50; end[i] = t += random() * 100; color[i] = i % 5; }
+  const lane = new Lane(begin, end, color, Uint32Array.from(begin.keys()));
+  const whole = begin.reduce((sum, b, i) => sum + end[i] - b, 0);
+  for (const pixel of [0, 10, 1000, 1e5, 1e9]) {
+    let sum = 0, calls = 0;
+    lane.visit(-1, t + 1, pixel, (b, e, c, inside) => { sum += inside; ++calls; });
+    assert.ok(Math.abs(sum - whole) < 1e-3 * whole, `pixel ${pixel}`);
+    if (pixel === 0) assert.equal(calls, n);
+    if (pixel === 1000) assert.ok(calls < (4 * t) / pixel, `${calls} groups of ${n} spans at ${t / 1000} pixels`);
+  }
+  const seen = [];
+  lane.visit(begin[100], end[110], 0, (b, e, c, inside, id) => seen.push(id));
+  assert.deepEqual(seen, Array.from({ length: 11 }, (_, i) => 100 + i), 'only what lies in the window');
+  assert.equal(lane.at((begin[42] + end[42]) / 2), 42);
+  assert.equal(lane.at(end[42] + (begin[43] - end[42]) / 2), -1);
+});
+
+test('spans are parted by depth, and own time is that of the innermost', () => {
+  const spans = new Spans(Float64Array.from([0, 10, 20, 100]), Float32Array.from([90, 50, 10, 20]), Uint16Array.from([0, 1, 2, 0]), Uint8Array.from([0, 1, 2, 0])).arrange(Uint8Array.from([0, 1, 2]));
+  assert.equal(spans.depths, 3);
+  assert.deepEqual(spans.lanes.map((lane) => lane.size), [2, 1, 1]);
+  assert.deepEqual([...spans.ownTimes(0, 200, 3)], [60, 40, 10]);
+  assert.deepEqual([...spans.ownTimes(15, 25, 3)], [0, 5, 5]);
+  assert.deepEqual([...spans.ownTimes(85, 105, 3)], [10, 0, 0]);
+  assert.deepEqual([...spans.ownTimes(200, 300, 3)], [0, 0, 0]);
+});
+
+test('waits that overlap are joined', () => {
+  const lane = laneOf([50, 0, 10], [60, 20, 30]);
+  assert.deepEqual([...lane.levels[0].begin], [0, 50]);
+  assert.deepEqual([...lane.levels[0].end], [30, 60]);
+});
+
+test('a pixel has the colour of most of its time', () => {
+  const line = new PixelLine(4, 3);
+  line.add(0, 0.6, 1, 1);
+  line.add(0.6, 1.9, 2, 1);
+  line.add(-5, 0.1, 0, 0.5);
+  line.add(3.9, 9, 0, 1);
+  assert.deepEqual([0, 1, 3].map((p) => line.dominant(p)), [1, 2, 0]);
+  assert.ok(Math.abs(line.cover[0] - 1.05) < 1e-6 && Math.abs(line.cover[1] - 0.9) < 1e-6 && line.cover[2] === 0);
+  line.clear();
+  assert.deepEqual([...line.cover], [0, 0, 0, 0]);
+  assert.ok(line.time.every((v) => v === 0));
+});
+
+test('folded gaps keep their order and find back', () => {
+  const folding = new Folding(0, 1000, [{ begin_ns: 400, end_ns: 900 }, { begin_ns: 100, end_ns: 101 }, { begin_ns: 850, end_ns: 920 }]);
+  assert.ok(folding.length < 1000 - 400);
+  let last = -1;
+  const follow = folding.follower();
+  for (let t = 0; t <= 1000; t += 7) {
+    const x = folding.show(t);
+    assert.ok(x >= last);
+    assert.ok(Math.abs(folding.time(x) - t) < 1e-6);
+    assert.ok(Math.abs(follow(t) - x) < 1e-9, 'the follower is the search');
+    last = x;
+  }
+  assert.equal(folding.gaps.length, 2, 'gaps that overlap are one');
+  assert.equal(folding.show(300) - folding.show(200), 100, 'time outside of gaps has its length');
+  assert.ok(folding.pieces(0, folding.length).every((piece) => piece.to <= 400 || piece.from >= 920), 'no ticks in folded gaps');
+  assert.equal(new Folding(0, 1000, [{ begin_ns: 400, end_ns: 900 }], false).length, 1000);
+  const many = new Folding(0, 1e6, Array.from({ length: 500 }, (_, i) => ({ begin_ns: i * 2000, end_ns: i * 2000 + 1500 })));
+  assert.ok(many.length < 0.45 * 1e6, 'many gaps do not take the room');
+});
+
+test('heat maps keep means, and find the cell under the pointer', () => {
+  const rows = 100, columns = 130, values = Float32Array.from({ length: rows * columns }, (_, i) => i % columns);
+  values[5 * columns + 7] = NaN;
+  const heat = new HeatLevels(values, rows, columns);
+  assert.equal(heat.at(5, 9), 9);
+  const table = Uint32Array.from({ length: 256 }, (_, i) => i), pixels = new Uint32Array(columns * rows);
+  heat.paint(pixels, columns, rows, [0, columns], [0, rows], table, 0, 129, 999);
+  assert.equal(pixels[0], 0);
+  assert.equal(pixels[129], 255);
+  assert.equal(pixels[5 * columns + 7], 999);
+  const small = new Uint32Array(13);
+  heat.paint(small, 13, 1, [0, columns], [0, rows], table, 0, 129, 999);
+  for (let i = 1; i < 13; ++i) assert.ok(small[i] > small[i - 1]);
+  assert.ok(Math.abs(small[6] - 127) < 12, 'the middle of the picture is the mean of the middle');
+  assert.deepEqual(usualRange(Float32Array.from([NaN])), [0, 1]);
+  assert.deepEqual(usualRange(Float32Array.from([0, 2, 4])), [0, 2].map((v, i) => (i ? usualRange(Float32Array.from([0, 2, 4]))[1] : v)));
+});
+
+test('least, mean and greatest of any stretch', () => {
+  const random = chance(3), value = Float64Array.from({ length: 3001 }, random), series = new Series(value.map((_, i) => i), value);
+  for (const [a, b] of [[0, 3001], [1, 2], [17, 2999], [1000, 1004], [5, 5 + 64]]) {
+    const part = value.slice(a, b), r = series.range(a, b);
+    assert.equal(r.low, Math.min(...part));
+    assert.equal(r.high, Math.max(...part));
+    assert.ok(Math.abs(r.mean - part.reduce((s, v) => s + v) / part.length) < 1e-3);
+  }
+  assert.deepEqual([...histogram([0, 1, 1, 9, 99], 3, 0, 9)], [3, 0, 2]);
+  assert.equal(quantile([1, 2, 3, 4], 0.5), 2.5);
+});
+
+test('sums over metrics, call paths and locations', () => {
+  const metrics = new Forest([-1, 0, 1, 0]), paths = new Forest([-1, 0, 0]);
+  const s = new Severities([1, 1, 0, 2, 2, 1, 1, 3, 3, 2, 0, 5], metrics, paths, 2);
+  assert.deepEqual([...metrics.inclusive(s.byMetric())], [10, 5, 3, 5]);
+  assert.deepEqual([...s.byPath(1, true)], [0, 5, 0]);
+  assert.deepEqual([...s.byPath(1, false)], [0, 2, 0]);
+  assert.deepEqual([...paths.inclusive(s.byPath(0, true))], [10, 5, 5]);
+  assert.deepEqual([...s.byLocation(1, true, -1, true)], [2, 3]);
+  assert.deepEqual([...s.byLocation(0, true, 0, true)], [7, 3]);
+  assert.deepEqual([...s.byLocation(0, true, 0, false)], [0, 0]);
+  assert.deepEqual(metrics.chain(2), [0, 1, 2]);
+  assert.deepEqual([...new Forest([1, 0]).order], [], 'a circle does not hang the page');
+});
+
+test('the made-up report holds together', () => {
+  const { profile, metrics, total } = madeUp({ ranks: 2, threads: 2, iterations: 50, spans: 2000 });
+  assert.ok(total > 500);
+  const classes = Object.values(profile.classes).reduce((a, b) => a + b);
+  assert.ok(Math.abs(classes / profile.time_ns - 1) < 1e-6);
+  assert.ok(metrics.time > 0);
+});

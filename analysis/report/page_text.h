@@ -1,0 +1,13 @@
+// The page of a report, without its data: HTML with its styles and scripts.
+//
+// Place in the flow: ARCHITECTURE.md, step 16, before report_file.h. Made by the build from analysis/report/page.
+// Thread-safety: constant.
+#pragma once
+
+#include <string_view>
+
+namespace refrain::report {
+
+std::string_view page_text();
+
+}  // namespace refrain::report

@@ -1,0 +1,27 @@
+// Blocks of a report from the profile of a run: call paths by location, calls of MPI by rank, efficiencies.
+//
+// Place in the flow: ARCHITECTURE.md, step 16, after analysis/profile_totals.h. Format: docs/report-format.md.
+// Thread-safety: pure, but for `blocks`. `key`: of the run, "a/". Units: ns, bytes.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "analysis/profile_totals.h"
+#include "analysis/report/blocks.h"
+#include "analysis/run_profile.h"
+
+namespace refrain::report {
+
+// profile/values.
+void add_path_values(Blocks& blocks, const std::string& key,
+                     const analysis::RunProfile& profile);
+// calls, calls/time, calls/counts: only where MPI is called.
+void add_calls(Blocks& blocks, const std::string& key, const analysis::RunProfile& profile);
+// The number of a process in texts and tables: its rank, or else its own.
+std::uint32_t rank_of(const analysis::RunProfile::Process& process);
+// efficiency: a tree, each the product of those below it.
+nlohmann::ordered_json efficiency_value(const analysis::RunEfficiencies& efficiencies);
+
+}  // namespace refrain::report

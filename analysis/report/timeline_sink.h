@@ -1,0 +1,105 @@
+// The time line of the events that an archive has: a span for each visit of a region, and for the picture of the whole
+// run which class took most of each bin of time.
+//
+// Place in the flow: ARCHITECTURE.md, step 16: a sink of reader/archive_stream.h, beside others (event_tee.h);
+// timeline_blocks.h makes blocks of it. Thread-safety: none. Units: ns since the begin of the run.
+// Memory: does not grow with the archive: at most 2 * SpanLimits::most spans. Where there are more, all of the begin
+// are kept, and of the rest the longest.
+// Cost: O(1) an event, and a step for each bin that it passes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "analysis/report/timeline_rows.h"
+#include "analysis/time_class.h"
+#include "reader/trace_sink.h"
+
+namespace refrain::report {
+
+struct SpanLimits {
+  std::size_t most = 1'000'000;
+  std::size_t at_begin = 400'000;  // of them, all that there are
+  std::size_t bins = 1024;
+  std::size_t cells = std::size_t{512} << 10;  // rows times bins
+};
+
+struct Span {
+  double begin_ns = 0;
+  float duration_ns = 0;
+  std::uint32_t region = 0;
+  std::uint16_t row = 0;
+  std::uint8_t depth = 0;
+};
+
+class TimelineSink final : public reader::TraceSink {
+ public:
+  // After the classes of time: in no region, and not in the archive.
+  static constexpr std::size_t kOutside = analysis::kTimeClasses;
+  static constexpr std::size_t kSkipped = kOutside + 1;
+  static constexpr std::size_t kClasses = kSkipped + 1;
+
+  explicit TimelineSink(const TimelineRows& rows, const SpanLimits& limits = {})
+      : rows_(rows), limits_(limits) {}
+
+  std::string begin(const reader::TraceDefinitions& definitions) override;
+  void event(const reader::TraceEvent& event) override;
+  std::string error() const override { return {}; }
+  std::string finish(std::uint64_t end_ns) override;
+
+  // After finish().
+  const std::vector<std::uint8_t>& classes() const { return classes_; }  // by region
+  std::vector<Span>& spans() { return spans_; }  // by row, then begin and depth
+  std::uint64_t seen() const { return seen_; }
+  bool all() const { return !reduced_; }
+  double until_ns() const { return until_ns_; }
+  double shortest_ns() const { return shortest_ns_; }
+  std::size_t bins() const { return bins_; }
+  double end_ns() const { return end_ns_; }
+  // By row and bin: the class with most time, and its share of the bin in 1/255.
+  const std::vector<std::uint8_t>& overview() const { return overview_; }
+  const std::vector<std::uint8_t>& shares() const { return shares_; }
+  // By location of the archive: of its first event; NaN: it has none.
+  const std::vector<double>& first_ns() const { return first_ns_; }
+
+ private:
+  struct Open {
+    std::uint32_t region;
+    double begin_ns;
+    bool loop;
+  };
+  struct Location {
+    std::vector<Open> open;
+    double last_ns = 0;
+    std::uint8_t cls = kOutside;  // of what is running
+    bool off = false;
+  };
+
+  void account(Location& at, std::uint32_t location, double ns);
+  void settle_class(Location& at);
+  void close(Location& at, std::uint32_t location, double ns);
+  void keep(const Span& span);
+  void reduce();
+  void make_overview();
+
+  const TimelineRows& rows_;
+  const SpanLimits limits_;
+  const reader::TraceDefinitions* definitions_ = nullptr;
+  std::vector<std::uint8_t> classes_;
+  std::vector<Location> locations_;
+  std::vector<double> first_ns_;
+  std::vector<Span> spans_;
+  std::uint64_t seen_ = 0;
+  bool reduced_ = false;
+  double until_ns_ = 0;
+  float shortest_ns_ = 0;
+  std::size_t bins_ = 0;
+  double bin_ns_ = 1;
+  double end_ns_ = 0;
+  std::vector<float> times_;  // by row, bin and class
+  std::vector<std::uint8_t> overview_, shares_;
+};
+
+}  // namespace refrain::report

@@ -1,0 +1,22 @@
+// What `refrain compare --json` says of two archives.
+//
+// Place in the flow: ARCHITECTURE.md, step 10, after analysis/comparison.h. Pure. Thread-safety: none
+// needed. Units: each row names its own.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "analysis/comparison.h"
+#include "analysis/trace_profile.h"
+
+namespace refrain::tools {
+
+// `first`, `second`: names of the archives.
+nlohmann::ordered_json comparison_value(const analysis::Comparison& comparison,
+                                        const std::string& first,
+                                        const analysis::TraceProfile& a,
+                                        const std::string& second,
+                                        const analysis::TraceProfile& b);
+
+}  // namespace refrain::tools

@@ -1,0 +1,74 @@
+#include "tools/command/report_command.h"
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "analysis/report/blocks.h"
+#include "analysis/report/page_text.h"
+#include "analysis/report/report_file.h"
+#include "base/version.h"
+#include "tools/command/progress_bar.h"
+#include "tools/command/report_comparison.h"
+#include "tools/command/report_run.h"
+
+namespace refrain::tools {
+
+using json = nlohmann::ordered_json;
+
+void ReportCommand::add_options(CLI::App& app) {
+  app.add_option(
+         "archive", archives_,
+         "the archive's folder, or its traces.otf2; a second one to compare it with")
+      ->required()
+      ->expected(1, 2);
+  app.add_option("-o,--output", output_, "the file to write")->capture_default_str();
+  app.add_flag("--overwrite", overwrite_, "replace an existing file");
+  app.add_flag("--quiet", quiet_, "print no progress");
+}
+
+std::string ReportCommand::check() const {
+  std::error_code error;
+  for (const std::string& archive : archives_) {
+    const std::filesystem::path folder(archive);
+    if (std::filesystem::exists(folder / "spool", error) &&
+        !std::filesystem::exists(folder / "traces.otf2", error))
+      return "'" + archive + "' is a recording without an archive: 'refrain recover " +
+             archive + "' makes the archive";
+  }
+  if (!overwrite_ && std::filesystem::exists(output_, error))
+    return "'" + output_ + "' exists; --overwrite replaces it";
+  return {};
+}
+
+int ReportCommand::run() {
+  if (std::string wrong = check(); !wrong.empty()) return fail(wrong);
+  report::Blocks blocks;
+  json runs = json::array(), limits = json::array();
+  const char* const keys[] = {"a", "b"};
+  for (std::size_t i = 0; i < archives_.size(); ++i) {
+    ProgressBar bar("reading " + archives_[i], "events");
+    reader::Progress progress;
+    if (!quiet_)
+      progress = [&bar](std::uint64_t done, std::uint64_t of) { bar.show(done, of); };
+    const ReportedRun run = report_run(archives_[i], keys[i], blocks, progress);
+    bar.remove();
+    if (!run.error.empty()) return fail(run.error);
+    runs.push_back(run.facts());
+    for (const std::string& limit : run.limits) limits.push_back(limit);
+  }
+  if (archives_.size() == 2) {
+    ReportedComparison comparison = report_comparison(archives_[0], archives_[1], {});
+    if (!comparison.error.empty()) return fail(comparison.error);
+    blocks.add("compare", comparison.value);
+  }
+  blocks.add("report", json{{"version", 1},
+                            {"made_by", std::string("refrain ") + kVersion},
+                            {"runs", runs},
+                            {"limits", limits}});
+  const std::string wrong =
+      report::write_report(output_, report::page_text(), blocks, overwrite_);
+  return wrong.empty() ? kDone : fail(wrong);
+}
+
+}  // namespace refrain::tools

@@ -1,0 +1,23 @@
+// Two runs side by side, for a report: what `refrain compare --json` says, and the differences in sentences, the largest
+// first.
+//
+// Place in the flow: ARCHITECTURE.md, step 16, after analysis/comparison.h. Thread-safety: one call a process at a time
+// (libotf2's error callback). Errors: one line. Cost: reads each archive twice.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "reader/archive_stream.h"
+
+namespace refrain::tools {
+
+struct ReportedComparison {
+  std::string error;
+  nlohmann::ordered_json value;  // of the block `compare`
+};
+
+ReportedComparison report_comparison(const std::string& a, const std::string& b,
+                                     const reader::Progress& progress);
+
+}  // namespace refrain::tools
