@@ -15,6 +15,7 @@
 #include "tools/command/graph_command.h"
 #include "tools/command/info_command.h"
 #include "tools/command/installation.h"
+#include "tools/command/loops_command.h"
 #include "tools/command/profile_command.h"
 #include "tools/command/recover_command.h"
 #include "tools/command/run_command.h"
@@ -51,6 +52,7 @@ int run_main(int argc, char** argv) {
   commands.push_back(std::make_unique<AnalyzeCommand>());
   commands.push_back(std::make_unique<ExperimentCommand>());
   commands.push_back(std::make_unique<GraphCommand>());
+  commands.push_back(std::make_unique<LoopsCommand>());
   commands.push_back(std::make_unique<WatchCommand>());
   commands.push_back(std::make_unique<RecoverCommand>());
   commands.push_back(std::make_unique<ConvertCommand>());
