@@ -153,7 +153,7 @@ void move_to_head(Thread* thread, Block* block) { change(thread, block, 0); }
 // ---- Loops that are found while threads are in them ----------------------------------------------------
 
 // Puts a stay in front of number `at`, in the stack of a frame that is in the loop already.
-static void insert(Thread* thread, Stack* stack, UInt frame, UInt at, Loop* loop) {
+static void insert(Thread* thread, Stack* stack, UInt frame, UInt at, Loop* loop, Bool fresh) {
   push(stack);
   for (UInt i = stack->stay_count - 1; i > at; --i) stack->stays[i] = stack->stays[i - 1];
   for (UInt f = frame + 1; f < stack->frame_count; ++f) ++stack->frames[f].stays;
@@ -174,15 +174,20 @@ static void insert(Thread* thread, Stack* stack, UInt frame, UInt at, Loop* loop
     counts->left_frame = 0;
   } else {
     for (UInt i = 0; i < kCounters; ++i) stay->from[i] = thread->counters[i];
+    if (!fresh && loop->unsettled > 0) {
+      // Its entry was counted when the loop was found, as one that had ended.
+      --loop->unsettled;
+      add_trip(loop_counts(loop, loop->unsettled_slot), NULL, 0, -1);
+    }
   }
-  ++counts->active;
+  ++loop_counts(loop, thread->slot)->active;
 }
 
-static UInt repair_frame(Thread* thread, Stack* stack, UInt frame, Loop* loop, const Block* at,
-                         UInt* position, Loop* fresh, UInt* past_head) {
+static UInt repair_frame(Thread* thread, Stack* stack, UInt frame, Loop* loop, UInt* position,
+                         Loop* fresh) {
   // From outermost to innermost; returns how many stays in `fresh` were made.
   if (loop == NULL) return 0;
-  UInt made = repair_frame(thread, stack, frame, loop->parent, at, position, fresh, past_head);
+  UInt made = repair_frame(thread, stack, frame, loop->parent, position, fresh);
   const UInt end =
       frame + 1 < stack->frame_count ? stack->frames[frame + 1].stays : stack->stay_count;
   for (UInt i = *position; i < end; ++i)
@@ -191,73 +196,80 @@ static UInt repair_frame(Thread* thread, Stack* stack, UInt frame, Loop* loop, c
       return made;
     }
   if (fresh != NULL && loop != fresh) return made;
-  insert(thread, stack, frame, *position, loop);
+  insert(thread, stack, frame, *position, loop, loop == fresh);
   ++*position;
-  if (fresh == NULL) return made;
-  if (at != loop->head) ++*past_head;
-  return made + 1;
+  return fresh == NULL ? made : made + 1;
 }
 
-static UInt repair_stack(Thread* thread, Stack* stack, const Component* component, Loop* fresh,
-                         UInt* past_head) {
+static UInt repair_stack(Thread* thread, Stack* stack, const Component* component, Loop* fresh) {
   UInt made = 0;
   for (UInt frame = 0; frame < stack->frame_count; ++frame) {
     const Block* at =
         frame + 1 < stack->frame_count ? stack->frames[frame + 1].at : stack->at;
     if (at == NULL || at->component != component || at->loop == NULL) continue;
     UInt position = stack->frames[frame].stays;
-    made += repair_frame(thread, stack, frame, at->loop, at, &position, fresh, past_head);
+    made += repair_frame(thread, stack, frame, at->loop, &position, fresh);
   }
   return made;
 }
 
-static UInt repair_threads(const Component* component, Loop* fresh, UInt* past_head) {
+static UInt repair_threads(const Component* component, Loop* fresh) {
   UInt made = 0;
   for (UInt tid = 0; tid < thread_slots; ++tid) {
     Thread* thread = threads[tid];
     if (thread == NULL) continue;
     thread->stack.at = thread->at;
-    made += repair_stack(thread, &thread->stack, component, fresh, past_head);
+    made += repair_stack(thread, &thread->stack, component, fresh);
     for (Stack* other = thread->others; other != NULL; other = other->next)
-      made += repair_stack(thread, other, component, fresh, past_head);
+      made += repair_stack(thread, other, component, fresh);
     refresh(thread);
   }
   return made;
 }
 
-// Earlier runs of the head, when it was not known as one: each was an entry that did not come back to it.
-// Those that went on into the loop left it in the first pass.
-static void count_earlier(Loop* loop, UInt inside, UInt past_head) {
-  const Block* head = loop->head;
-  ULong went_on = 0;
-  for (UInt i = 0; i < head->successors.count; ++i) {
-    const Block* next = head->successors.items[i];
-    if (next != head && next->predecessors.count == 1 && in_loop(next->loop, loop))
-      went_on += next->runs;
+// Where a block that is not in the loop is reached from the loop only: the block in it that is left.
+static const Block* left_for(const Block* outside, const Loop* loop) {
+  const Block* from = NULL;
+  for (UInt i = 0; i < outside->predecessors.count; ++i) {
+    const Block* before = outside->predecessors.items[i];
+    if (!in_loop(before->loop, loop)) return NULL;
+    from = before;
   }
-  const ULong earlier = head->runs > inside ? head->runs - inside : 0;
-  went_on = went_on > past_head ? went_on - past_head : 0;
-  if (went_on > earlier) went_on = earlier;
+  return from;
+}
+
+// Earlier runs of the head, when it was not known as one: each was an entry that did not come back to it.
+// How often what lies behind the loop ran tells where it was left.
+static void count_earlier(Loop* loop, UInt inside, const Component* component) {
   const ThreadId tid = VG_(get_running_tid)();
-  Thread* thread = tid < thread_slots ? threads[tid] : NULL;
+  const Thread* thread = tid < thread_slots ? threads[tid] : NULL;
   LoopCounts* counts = loop_counts(loop, thread == NULL ? 0 : thread->slot);
-  if (earlier > went_on) add_trip(counts, head, 0, earlier - went_on);
-  if (went_on > 0) add_trip(counts, NULL, 0, went_on);
+  ULong earlier = loop->head->runs > inside ? loop->head->runs - inside : 0;
+  for (UInt i = 0; i < component->blocks.count && earlier > 0; ++i) {
+    const Block* outside = component->blocks.items[i];
+    if (outside->runs == 0 || in_loop(outside->loop, loop)) continue;
+    const Block* from = left_for(outside, loop);
+    if (from == NULL) continue;
+    const ULong times = VG_MIN(earlier, outside->runs);
+    add_trip(counts, from, 0, times);
+    earlier -= times;
+  }
+  // By returns, or still to come back: frames that are in it without being known to be.
+  if (earlier > 0) add_trip(counts, NULL, 0, earlier);
+  loop->unsettled = earlier;
+  loop->unsettled_slot = thread == NULL ? 0 : thread->slot;
 }
 
 void repair_frames(Component* component) {
-  UInt unused = 0;
   for (UInt i = 0; i < component->blocks.count; ++i) {
     const Block* block = component->blocks.items[i];
     Loop* loop = block->is_head ? block->headed : NULL;
     if (loop == NULL || loop->known) continue;
     loop->known = True;
-    UInt past_head = 0;
-    const UInt inside = repair_threads(component, loop, &past_head);
-    count_earlier(loop, inside, past_head);
+    count_earlier(loop, repair_threads(component, loop), component);
   }
   // Loops that got blocks in which a frame is.
-  repair_threads(component, NULL, &unused);
+  repair_threads(component, NULL);
 }
 
 void split_position(Block* from, Block* to) {

@@ -7,6 +7,7 @@
 #include "loop_tool.h"
 
 Pointers all_blocks, all_loops, all_functions;
+Bool edges_are_new;
 
 // Who jumps to an address where nothing has run yet.
 typedef struct Waiting {
@@ -69,6 +70,7 @@ static Bool has(const Pointers* list, const void* item) {
 static Bool connect(Block* from, Block* to, Bool waited) {
   if (has(&from->successors, to)) return False;
   pointers_add(&from->successors, to);
+  edges_are_new = True;
   if (!waited) ++from->ways;
   pointers_add(&to->predecessors, from);
   if (from->component != to->component) {

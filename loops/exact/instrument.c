@@ -207,15 +207,14 @@ static Bool is_tail(Thread* thread, const Block* block, const Parts* parts, Addr
   return target != parts->end && leaves_function(thread, block, target);
 }
 
-// Edges of the control flow graph; True: one between known blocks is new.
-static Bool add_jumps(const IRSB* in, const Parts* parts, Thread* thread) {
-  Bool found = False;
+// Edges of the control flow graph.
+static void add_jumps(const IRSB* in, const Parts* parts, Thread* thread) {
   UInt part = 0;
   Addr instruction = parts->blocks[0]->address;
   for (UInt i = parts->first[0]; i < (UInt)in->stmts_used; ++i) {
     const IRStmt* statement = in->stmts[i];
     if (part + 1 < parts->count && i == parts->first[part + 1]) {
-      if (add_jump(parts->blocks[part], parts->blocks[part + 1]->address)) found = True;
+      add_jump(parts->blocks[part], parts->blocks[part + 1]->address);
       ++part;
     }
     if (statement->tag == Ist_IMark) instruction = statement->Ist.IMark.addr;
@@ -223,31 +222,28 @@ static Bool add_jumps(const IRSB* in, const Parts* parts, Thread* thread) {
     const Addr target = statement->Ist.Exit.dst->Ico.U64;
     if (repeats(instruction, target) || is_tail(thread, parts->blocks[part], parts, target))
       continue;
-    if (add_jump(parts->blocks[part], target)) found = True;
+    add_jump(parts->blocks[part], target);
   }
   Block* last = parts->blocks[parts->count - 1];
   Addr target;
   if (in->jumpkind == Ijk_Call) {
-    if (!begins_function(parts->end) && add_jump(last, parts->end)) found = True;
+    if (!begins_function(parts->end)) add_jump(last, parts->end);
   } else if (goes_on(in->jumpkind) && constant(in->next, &target) &&
              !repeats(parts->last, target) && !is_tail(thread, last, parts, target)) {
-    if (add_jump(last, target)) found = True;
+    add_jump(last, target);
   }
-  return found;
 }
 
+// A new loop goes along a new edge, and through one of these blocks.
 static void find_loops_of(const IRSB* in, const Parts* parts, Thread* thread) {
-  if (add_jumps(in, parts, thread)) {
-    find_loops(parts->blocks[0]->component);
-    return;
-  }
-  // Others may have waited for a block of it.
+  add_jumps(in, parts, thread);
+  if (!edges_are_new) return;
+  edges_are_new = False;
   for (UInt i = 0; i < parts->count; ++i) {
     const Block* block = parts->blocks[i];
-    if (block->loop == NULL && block->predecessors.count > 0 && block->successors.count > 0) {
-      find_loops(block->component);
-      return;
-    }
+    if (block->predecessors.count == 0 || block->successors.count == 0) continue;
+    find_loops(block->component);
+    return;
   }
 }
 

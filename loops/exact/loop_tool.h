@@ -98,6 +98,8 @@ struct Loop {
   UInt depth;  // 1: outermost
   Bool irreducible;
   Bool known;  // not only just found
+  ULong unsettled;  // entries of before, which may not have ended
+  UInt unsettled_slot;
   UInt slots;
   LoopCounts* counts;
 };
@@ -203,6 +205,7 @@ extern Thread** threads;  // by ThreadId
 extern UInt thread_slots;  // most that there were
 extern Bool in_generated_code;
 extern Pointers all_blocks, all_loops, all_functions;
+extern Bool edges_are_new;  // since loops were searched for
 
 // Of valgrind's core; its header for tools has only a variant that does not know that translating is as safe
 // a moment as any: no translated code runs then.

@@ -107,6 +107,9 @@ static void write_blocks(VgFile* file) {
                      edge->counts[slot].calls);
         write_counts(file, edge->counts[slot].total);
       }
+    if (block->loop == NULL) continue;
+    for (UInt next = 0; next < block->successors.count; ++next)
+      VG_(fprintf)(file, "jump %u %u\n", i, ((Block*)block->successors.items[next])->number);
   }
 }
 
@@ -131,10 +134,6 @@ static void write_loop(VgFile* file, UInt number) {
   if (head->successors.count == 1 && head->ways == 2) leaves = True;
   VG_(fprintf)(file, "loop %u %u %d %d %d\n", number, head->number,
                loop->parent == NULL ? -1 : (Int)loop->parent->number, loop->irreducible, leaves);
-  for (UInt i = 0; i < head->predecessors.count; ++i) {
-    const Block* from = head->predecessors.items[i];
-    if (in_loop(from->loop, loop)) VG_(fprintf)(file, "latch %u %u\n", number, from->number);
-  }
   for (UInt slot = 0; slot < loop->slots; ++slot) {
     const LoopCounts* counts = &loop->counts[slot];
     VG_(fprintf)(file, "total %u %u %llu", number, slot, counts->inherited);

@@ -27,6 +27,7 @@ class Reader {
       line();
     }
     check();
+    find_latches();
     return std::move(profile_);
   }
 
@@ -127,6 +128,8 @@ class Reader {
       edge.tail = number() != 0;
       edge.calls = calls();
       block.edges.push_back(edge);
+    } else if (kind == "jump") {
+      one_of(profile_.blocks).jumps.push_back(small());
     } else {
       loop_line(kind);
     }
@@ -163,8 +166,6 @@ class Reader {
       loop.parent = reference();
       loop.irreducible = number() != 0;
       loop.head_leaves = number() != 0;
-    } else if (kind == "latch") {
-      one_of(profile_.loops).latches.push_back(small());
     } else if (kind == "total") {
       RawLoopCounts& counted = one_of(profile_.loops).counts.emplace_back();
       counted.thread = small();
@@ -198,12 +199,12 @@ class Reader {
         fail("a block is in a loop that is none");
       for (const RawCallEdge& edge : block.edges)
         if (edge.function >= functions) fail("a call has no function");
+      for (const std::uint32_t jump : block.jumps)
+        if (jump >= blocks) fail("a jump goes nowhere");
     }
     for (const RawLoop& loop : profile_.loops) {
       if (!loop.exists) continue;
       if (loop.head >= blocks || !in(loop.parent, loops)) fail("a loop has no head");
-      for (const std::uint32_t latch : loop.latches)
-        if (latch >= blocks) fail("a loop has no end");
       for (const RawLoopCounts& counts : loop.counts)
         for (const RawTrips& trips : counts.trips)
           if (!in(trips.exit, blocks)) fail("a trip has no end");
@@ -219,6 +220,13 @@ class Reader {
       at = &profile_.loops[at->parent];
       if (!at->exists) fail("a loop is in none");
     }
+  }
+
+  void find_latches() {
+    for (std::uint32_t i = 0; i < profile_.blocks.size(); ++i)
+      for (const std::uint32_t to : profile_.blocks[i].jumps)
+        for (std::uint32_t at = profile_.blocks[i].loop; at != kNone; at = profile_.loops[at].parent)
+          if (profile_.loops[at].head == to) profile_.loops[at].latches.push_back(i);
   }
 
   std::istream& in_;

@@ -53,6 +53,7 @@ struct RawBlock {
   std::uint64_t runs = 0;
   Counts of_one_run{};
   std::vector<RawCallEdge> edges{};
+  std::vector<std::uint32_t> jumps{};  // blocks; only of blocks in loops
 };
 
 struct RawTrips {
@@ -73,7 +74,7 @@ struct RawLoop {
   std::uint32_t head = 0, parent = kNone;
   bool irreducible = false;
   bool head_leaves = false;  // its head has a way out of it
-  std::vector<std::uint32_t> latches{};
+  std::vector<std::uint32_t> latches{};  // blocks in it that jump to its head
   std::vector<RawLoopCounts> counts{};
 };
 

@@ -43,10 +43,26 @@ Place SourcePlaces::function(std::uint64_t address) {
   return place;
 }
 
+// Of the first statement that begins in the block: what goes on from the code in front of it may be anything.
+Place SourcePlaces::first_in(const RawBlock& block) {
+  const Symbol& first = resolver_.at(block.address);
+  Place place{first.function, first.file, first.line};
+  const Symbol& before = resolver_.at(block.address - 1);
+  if (before.line != place.line || before.file != place.file) return place;
+  for (std::uint32_t i = 1; i < block.bytes; ++i) {
+    const Symbol& symbol = resolver_.at(block.address + i);
+    if (symbol.line != 0 && (symbol.line != place.line || symbol.file != place.file))
+      return {symbol.function, symbol.file, symbol.line};
+  }
+  return place;
+}
+
 Place SourcePlaces::loop(std::uint32_t number) {
+  const auto [known, is_new] = loops_.try_emplace(number);
+  Place& place = known->second;
+  if (!is_new) return place;
   const RawLoop& loop = raw_.loops[number];
-  const Symbol& head = resolver_.at(raw_.blocks[loop.head].address);
-  Place place{head.function, head.file, head.line};
+  place = first_in(raw_.blocks[loop.head]);
   for (const std::uint32_t latch : loop.latches) {
     const RawBlock& block = raw_.blocks[latch];
     const Symbol& back = resolver_.at(block.address + std::max(block.bytes, 1U) - 1);
@@ -68,14 +84,22 @@ bool SourcePlaces::is_all_at(const RawBlock& block, const Place& place) {
 }
 
 bool SourcePlaces::counts_last(std::uint32_t number, const RawTrips& trips) {
-  const RawLoop& loop = raw_.loops[number];
+  const RawLoop& raw = raw_.loops[number];
   if (trips.exit == kNone) return true;
   // At its end, where it may go back.
-  if (std::ranges::find(loop.latches, trips.exit) != loop.latches.end()) return true;
-  const Place place = this->loop(number);
-  if (place.line == 0) return trips.exit != loop.head || !loop.head_leaves;
+  if (std::ranges::find(raw.latches, trips.exit) != raw.latches.end()) return true;
+  const Place place = loop(number);
+  if (place.line == 0) return trips.exit != raw.head || !raw.head_leaves;
   // The test is what is at the loop's own line, in one block or in several: `i < n && a[i] != 0`.
-  return !is_all_at(raw_.blocks[trips.exit], place) || !is_all_at(raw_.blocks[loop.head], place);
+  std::vector<std::uint32_t> test{raw.head};
+  for (std::size_t i = 0; i < test.size(); ++i) {
+    const RawBlock& block = raw_.blocks[test[i]];
+    if (!is_all_at(block, place)) continue;
+    if (test[i] == trips.exit) return false;
+    for (const std::uint32_t next : block.jumps)
+      if (std::ranges::find(test, next) == test.end()) test.push_back(next);
+  }
+  return true;
 }
 
 }  // namespace refrain::loops

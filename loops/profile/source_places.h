@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -33,10 +34,12 @@ class SourcePlaces {
   const std::vector<std::string>& complaints() const { return resolver_.complaints(); }
 
  private:
+  Place first_in(const RawBlock& block);
   bool is_all_at(const RawBlock& block, const Place& place);
 
   const RawProfile& raw_;
   writer::SymbolResolver resolver_;
+  std::map<std::uint32_t, Place> loops_;
 };
 
 }  // namespace refrain::loops
