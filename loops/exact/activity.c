@@ -152,6 +152,22 @@ void move_to_head(Thread* thread, Block* block) { change(thread, block, 0); }
 
 // ---- Loops that are found while threads are in them ----------------------------------------------------
 
+// The entry of a frame was counted when the loop was found, as one that had ended, but it had not.
+static void still_inside(Loop* loop) {
+  LoopCounts* counts = loop_counts(loop, loop->unsettled_slot);
+  for (UInt i = 0; i < loop->settled_count; ++i) {
+    Settled* settled = &loop->settled[i];
+    // What seemed to lie behind the loop is in it.
+    if (settled->times == 0 || !in_loop(settled->outside->loop, loop)) continue;
+    --settled->times;
+    add_trip(counts, settled->from, 0, -1);
+    return;
+  }
+  if (loop->unsettled == 0) return;
+  --loop->unsettled;
+  add_trip(counts, NULL, 0, -1);
+}
+
 // Puts a stay in front of number `at`, in the stack of a frame that is in the loop already.
 static void insert(Thread* thread, Stack* stack, UInt frame, UInt at, Loop* loop, Bool fresh) {
   push(stack);
@@ -174,11 +190,7 @@ static void insert(Thread* thread, Stack* stack, UInt frame, UInt at, Loop* loop
     counts->left_frame = 0;
   } else {
     for (UInt i = 0; i < kCounters; ++i) stay->from[i] = thread->counters[i];
-    if (!fresh && loop->unsettled > 0) {
-      // Its entry was counted when the loop was found, as one that had ended.
-      --loop->unsettled;
-      add_trip(loop_counts(loop, loop->unsettled_slot), NULL, 0, -1);
-    }
+    if (!fresh) still_inside(loop);
   }
   ++loop_counts(loop, thread->slot)->active;
 }
@@ -238,6 +250,14 @@ static const Block* left_for(const Block* outside, const Loop* loop) {
   return from;
 }
 
+static void settle(Loop* loop, const Block* outside, const Block* from, ULong times) {
+  if (loop->settled_count == kMostSettled) return;
+  Settled* settled = &loop->settled[loop->settled_count++];
+  settled->outside = outside;
+  settled->from = from;
+  settled->times = times;
+}
+
 // Earlier runs of the head, when it was not known as one: each was an entry that did not come back to it.
 // How often what lies behind the loop ran tells where it was left.
 static void count_earlier(Loop* loop, UInt inside, const Component* component) {
@@ -251,6 +271,7 @@ static void count_earlier(Loop* loop, UInt inside, const Component* component) {
     const Block* from = left_for(outside, loop);
     if (from == NULL) continue;
     const ULong times = VG_MIN(earlier, outside->runs);
+    settle(loop, outside, from, times);
     add_trip(counts, from, 0, times);
     earlier -= times;
   }

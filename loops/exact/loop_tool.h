@@ -91,6 +91,13 @@ typedef struct {
   ULong total[kCounters];
 } CallCounts;
 
+// Entries of before a loop was known, and where they seem to have left it.
+enum { kMostSettled = 4 };
+typedef struct {
+  const Block *outside, *from;
+  ULong times;
+} Settled;
+
 struct Loop {
   Block* head;
   Loop* parent;
@@ -99,6 +106,8 @@ struct Loop {
   Bool irreducible;
   Bool known;  // not only just found
   ULong unsettled;  // entries of before, which may not have ended
+  Settled settled[kMostSettled];
+  UInt settled_count;
   UInt unsettled_slot;
   UInt slots;
   LoopCounts* counts;

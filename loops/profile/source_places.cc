@@ -75,12 +75,10 @@ Place SourcePlaces::loop(std::uint32_t number) {
   return place;
 }
 
-bool SourcePlaces::is_all_at(const RawBlock& block, const Place& place) {
-  for (std::uint32_t i = 0; i < block.bytes; ++i) {
-    const Symbol& symbol = resolver_.at(block.address + i);
-    if (symbol.line != 0 && (symbol.line != place.line || symbol.file != place.file)) return false;
-  }
-  return true;
+// Does it end with an instruction of the line?
+bool SourcePlaces::ends_at(const RawBlock& block, const Place& place) {
+  const Symbol& last = resolver_.at(block.address + std::max(block.bytes, 1U) - 1);
+  return last.line == place.line && last.file == place.file;
 }
 
 bool SourcePlaces::counts_last(std::uint32_t number, const RawTrips& trips) {
@@ -94,7 +92,7 @@ bool SourcePlaces::counts_last(std::uint32_t number, const RawTrips& trips) {
   std::vector<std::uint32_t> test{raw.head};
   for (std::size_t i = 0; i < test.size(); ++i) {
     const RawBlock& block = raw_.blocks[test[i]];
-    if (!is_all_at(block, place)) continue;
+    if (!ends_at(block, place)) continue;
     if (test[i] == trips.exit) return false;
     for (const std::uint32_t next : block.jumps)
       if (std::ranges::find(test, next) == test.end()) test.push_back(next);

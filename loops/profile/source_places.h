@@ -35,7 +35,7 @@ class SourcePlaces {
 
  private:
   Place first_in(const RawBlock& block);
-  bool is_all_at(const RawBlock& block, const Place& place);
+  bool ends_at(const RawBlock& block, const Place& place);
 
   const RawProfile& raw_;
   writer::SymbolResolver resolver_;

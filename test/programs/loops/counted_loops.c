@@ -46,7 +46,7 @@ LOOP nest_of_five(int n) {
       for (int k = 0; k < n; k++) {
         c++;
         long d = 0;
-        for (int l = 0; l < 2; l++) {
+        for (int l = 0; l < hidden(2); l++) {
           d++;
           long e = 0;
           for (int m = 0; m < k; m++) {
@@ -254,7 +254,7 @@ LOOP recursion(int depth, int width) {
 static void other_half(int depth);
 LOOP mutual_recursion(int depth) {
   long trips = 0;
-  for (int i = 0; i < 2; i++) {
+  for (int i = 0; i < hidden(2); i++) {
     trips++;
     if (hidden(depth) > 0)
       other_half(depth - 1);
