@@ -50,7 +50,7 @@ OWN void coroutine(int which) {
 
 OWN void switching(void) {
   static char stacks[2][65536];
-  long trips = 0;
+  volatile long trips = 0;
   for (int i = 0; i < 2; i++) {
     trips++;
     getcontext(&contexts[i]);
