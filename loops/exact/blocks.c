@@ -177,6 +177,8 @@ static Block* split(Block* block, UInt first) {
   block->bytes -= tail->bytes;
   block->instructions = first;
   block->last_target = 0;
+  tail->known_targets = block->known_targets;
+  block->known_targets = NULL;
   block->edges = NULL;
   VG_(memset)(&block->successors, 0, sizeof block->successors);
   // Those who wait for what the block jumps to.

@@ -231,6 +231,9 @@ void jump_to(Thread* thread, Block* block, Addr target, Addr sp, Addr sp_before)
     add_dynamic_jump(thread->at, target);
     return;
   }
+  Addr* known = block->known_targets;
+  const UInt place = (UInt)((target ^ (target >> 8)) % kKnownTargets);
+  if (known != NULL && known[place] == target) return;
   CallEdge* edge = block->edges;
   if ((edge != NULL && edge->callee->address == target) ||
       (!is_jump(block, target) &&
@@ -238,7 +241,14 @@ void jump_to(Thread* thread, Block* block, Addr target, Addr sp, Addr sp_before)
     enter_tail(thread, block, target, sp);
     return;
   }
-  block->last_target = target;
+  // The first one is compared with in translated code, more of them here.
+  if (block->last_target == 0) {
+    block->last_target = target;
+  } else {
+    if (known == NULL)
+      known = block->known_targets = VG_(calloc)("loops.known", kKnownTargets, sizeof(Addr));
+    known[place] = target;
+  }
   add_dynamic_jump(block, target);
 }
 

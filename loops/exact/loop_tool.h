@@ -130,6 +130,9 @@ struct CallEdge {
   CallCounts* counts;
 };
 
+// Of an interpreter's dispatch.
+enum { kKnownTargets = 256 };
+
 // Straight code, disjoint from all other blocks, entered only at its begin.
 struct Block {
   struct Block* next;  // these two as VgHashNode
@@ -156,6 +159,7 @@ struct Block {
   Pointers successors, predecessors;
   CallEdge* edges;
   Block* split_from;
+  Addr* known_targets;  // of an indirect jump: kKnownTargets, by their hash
   // While loops are searched.
   UInt region, index, low, scc;
 };
