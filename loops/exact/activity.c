@@ -8,21 +8,24 @@
 
 LoopCounts* loop_counts(Loop* loop, UInt slot) {
   if (slot < loop->slots) return &loop->counts[slot];
-  loop->counts = VG_(realloc)("loops.counts", loop->counts, (slot + 1) * sizeof(LoopCounts));
+  loop->counts =
+      VG_(realloc)("loops.counts", loop->counts, (slot + 1) * sizeof(LoopCounts));
   VG_(memset)(loop->counts + loop->slots, 0, (slot + 1 - loop->slots) * sizeof(LoopCounts));
   loop->slots = slot + 1;
   return &loop->counts[slot];
 }
 
 static Trips* trips_at(LoopCounts* counts, const Block* exit) {
+  Trips** recent = &counts->recent[exit == NULL ? 0 : exit->number % kRecentTrips];
+  if (*recent != NULL && (*recent)->exit == exit) return *recent;
   Trips* first = counts->trips;
-  if (first != NULL && first->exit == exit) return first;
   for (Trips* trips = first; trips != NULL; trips = trips->next)
-    if (trips->exit == exit) return trips;
+    if (trips->exit == exit) return *recent = trips;
   Trips* trips = VG_(calloc)("loops.trips", 1, sizeof(Trips));
   trips->exit = exit;
   trips->next = first;
   counts->trips = trips;
+  *recent = trips;
   return trips;
 }
 
@@ -96,8 +99,9 @@ static UInt stays_below(const Stack* stack) {
 // What translated code needs.
 void refresh(Thread* thread) {
   Stack* stack = &thread->stack;
-  thread->stay = stack->stay_count > stays_below(stack) ? &stack->stays[stack->stay_count - 1]
-                                                        : &thread->outside;
+  thread->stay = stack->stay_count > stays_below(stack)
+                     ? &stack->stays[stack->stay_count - 1]
+                     : &thread->outside;
   thread->loop = thread->stay->loop;
 }
 
@@ -109,7 +113,8 @@ void leave_stays(Thread* thread, UInt down_to, const Block* at) {
 static Stay* push(Stack* stack) {
   if (stack->stay_count == stack->stay_room) {
     stack->stay_room = stack->stay_room == 0 ? 64 : 2 * stack->stay_room;
-    stack->stays = VG_(realloc)("loops.stays", stack->stays, stack->stay_room * sizeof(Stay));
+    stack->stays =
+        VG_(realloc)("loops.stays", stack->stays, stack->stay_room * sizeof(Stay));
   }
   return &stack->stays[stack->stay_count++];
 }
@@ -169,7 +174,8 @@ static void still_inside(Loop* loop) {
 }
 
 // Puts a stay in front of number `at`, in the stack of a frame that is in the loop already.
-static void insert(Thread* thread, Stack* stack, UInt frame, UInt at, Loop* loop, Bool fresh) {
+static void insert(Thread* thread, Stack* stack, UInt frame, UInt at, Loop* loop,
+                   Bool fresh) {
   push(stack);
   for (UInt i = stack->stay_count - 1; i > at; --i) stack->stays[i] = stack->stays[i - 1];
   for (UInt f = frame + 1; f < stack->frame_count; ++f) ++stack->frames[f].stays;
@@ -178,11 +184,13 @@ static void insert(Thread* thread, Stack* stack, UInt frame, UInt at, Loop* loop
   stay->heads = 1;
   stay->inherited = False;
   LoopCounts* counts = loop_counts(loop, thread->slot);
-  const Bool resumed = counts->left_frame != 0 && counts->left_frame == stack->frames[frame].serial;
+  const Bool resumed =
+      counts->left_frame != 0 && counts->left_frame == stack->frames[frame].serial;
   if (resumed) {
     // It was not left: the path led to its head, which was not known then.
     stay->heads = counts->left_heads;
-    add_trip(counts, counts->left_at, counts->left_heads > 0 ? counts->left_heads - 1 : 0, -1);
+    add_trip(counts, counts->left_at, counts->left_heads > 0 ? counts->left_heads - 1 : 0,
+             -1);
     for (UInt i = 0; i < kCounters; ++i) {
       stay->from[i] = counts->left_from[i];
       counts->total[i] -= counts->left_total[i];
@@ -195,8 +203,8 @@ static void insert(Thread* thread, Stack* stack, UInt frame, UInt at, Loop* loop
   ++loop_counts(loop, thread->slot)->active;
 }
 
-static UInt repair_frame(Thread* thread, Stack* stack, UInt frame, Loop* loop, UInt* position,
-                         Loop* fresh) {
+static UInt repair_frame(Thread* thread, Stack* stack, UInt frame, Loop* loop,
+                         UInt* position, Loop* fresh) {
   // From outermost to innermost; returns how many stays in `fresh` were made.
   if (loop == NULL) return 0;
   UInt made = repair_frame(thread, stack, frame, loop->parent, position, fresh);
@@ -213,7 +221,8 @@ static UInt repair_frame(Thread* thread, Stack* stack, UInt frame, Loop* loop, U
   return fresh == NULL ? made : made + 1;
 }
 
-static UInt repair_stack(Thread* thread, Stack* stack, const Component* component, Loop* fresh) {
+static UInt repair_stack(Thread* thread, Stack* stack, const Component* component,
+                         Loop* fresh) {
   UInt made = 0;
   for (UInt frame = 0; frame < stack->frame_count; ++frame) {
     const Block* at =

@@ -46,7 +46,8 @@ void blocks_init(void) {
   blocks_by_address = VG_(HT_construct)("loops.blocks");
   waiting = VG_(HT_construct)("loops.waiting");
   functions = VG_(HT_construct)("loops.functions");
-  intervals = VG_(OSetGen_Create)(0, compare_interval, VG_(malloc), "loops.intervals", VG_(free));
+  intervals =
+      VG_(OSetGen_Create)(0, compare_interval, VG_(malloc), "loops.intervals", VG_(free));
 }
 
 Block* find_block(Addr address) { return VG_(HT_lookup)(blocks_by_address, address); }
@@ -183,7 +184,8 @@ static Block* split(Block* block, UInt first) {
   VG_(memset)(&block->successors, 0, sizeof block->successors);
   // Those who wait for what the block jumps to.
   VG_(HT_ResetIter)(waiting);
-  for (Waiting* place; (place = VG_(HT_Next)(waiting)) != NULL;) replace(&place->from, block, tail);
+  for (Waiting* place; (place = VG_(HT_Next)(waiting)) != NULL;)
+    replace(&place->from, block, tail);
   tail->ways = block->ways;
   block->ways = 0;
   connect(block, tail, False);
@@ -197,7 +199,8 @@ static Block* split(Block* block, UInt first) {
 Block* block_at(Addr address) {
   Block* block = find_block(address);
   if (block != NULL) return block;
-  const Interval* around = VG_(OSetGen_LookupWithCmp)(intervals, &address, compare_interval);
+  const Interval* around =
+      VG_(OSetGen_LookupWithCmp)(intervals, &address, compare_interval);
   if (around != NULL) {
     Block* first = around->block;
     const UInt instruction = instruction_at(first, address);

@@ -39,8 +39,8 @@ typedef struct {
 static void add_region(Search* search, Pointers blocks, UInt region, Loop* parent) {
   if (search->region_count == search->region_room) {
     search->region_room = search->region_room == 0 ? 8 : 2 * search->region_room;
-    search->regions =
-        VG_(realloc)("loops.regions", search->regions, search->region_room * sizeof(Region));
+    search->regions = VG_(realloc)("loops.regions", search->regions,
+                                   search->region_room * sizeof(Region));
   }
   Region* added = &search->regions[search->region_count++];
   added->blocks = blocks;
@@ -161,7 +161,8 @@ static void search_from(Search* search, Block* root, const Region* region) {
 }
 
 static void search_region(Search* search, const Region* region) {
-  for (UInt i = 0; i < region->blocks.count; ++i) ((Block*)region->blocks.items[i])->index = 0;
+  for (UInt i = 0; i < region->blocks.count; ++i)
+    ((Block*)region->blocks.items[i])->index = 0;
   search->index = 0;
   for (UInt i = 0; i < region->blocks.count; ++i) {
     Block* block = region->blocks.items[i];
@@ -179,8 +180,7 @@ void find_loops(Component* component) {
   VG_(memset)(&search, 0, sizeof search);
   const UInt region = ++last_region;
   Pointers all = {0};
-  Loop** before =
-      VG_(malloc)("loops.before", component->blocks.count * sizeof(Loop*));
+  Loop** before = VG_(malloc)("loops.before", component->blocks.count * sizeof(Loop*));
   for (UInt i = 0; i < component->blocks.count; ++i) {
     Block* block = component->blocks.items[i];
     before[i] = block->loop;

@@ -62,7 +62,8 @@ static Frame* new_frame(Thread* thread, FrameKind kind, Addr sp) {
 
 static void push_call(Thread* thread, Block* block, Addr target, Addr sp, Bool tail) {
   CallEdge* edge = block->edges;
-  if (edge == NULL || edge->callee->address != target) edge = find_edge(block, target, tail);
+  if (edge == NULL || edge->callee->address != target)
+    edge = find_edge(block, target, tail);
   Frame* frame = new_frame(thread, tail ? kTail : kCall, sp);
   frame->edge = edge;
   Function* function = frame->function = edge->callee;
@@ -88,14 +89,17 @@ static void pop_frame(Thread* thread) {
     close_counts(thread, frame,
                  call_counts(&frame->edge->counts, &frame->edge->slots, thread->slot));
   if (frame->function != NULL)
-    close_counts(thread, frame,
-                 call_counts(&frame->function->counts, &frame->function->slots, thread->slot));
+    close_counts(
+        thread, frame,
+        call_counts(&frame->function->counts, &frame->function->slots, thread->slot));
   thread->at = frame->at;
   --stack->frame_count;
   refresh(thread);
 }
 
-static Frame* top(Thread* thread) { return &thread->stack.frames[thread->stack.frame_count - 1]; }
+static Frame* top(Thread* thread) {
+  return &thread->stack.frames[thread->stack.frame_count - 1];
+}
 
 void enter_call(Thread* thread, Block* block, Addr target, Addr sp) {
   push_call(thread, block, target, sp, False);
@@ -157,7 +161,8 @@ static void begin_stack(Thread* thread, Addr base, Addr target) {
 static Stack** stack_that_waits_for(Thread* thread, Addr sp) {
   for (Stack** place = &thread->others; *place != NULL; place = &(*place)->next) {
     const Stack* stack = *place;
-    if (stack->frame_count > 0 && stack->frames[stack->frame_count - 1].sp + 8 == sp) return place;
+    if (stack->frame_count > 0 && stack->frames[stack->frame_count - 1].sp + 8 == sp)
+      return place;
   }
   return NULL;
 }
@@ -215,7 +220,8 @@ static Bool same_function(Thread* thread, const Block* block, Addr target) {
   if (VG_(get_fnname)(now, block->address, &name)) {
     VG_(strncpy)(own, name, sizeof own - 1);
     own[sizeof own - 1] = 0;
-    return VG_(get_fnname)(now, target, &name) && VG_(strncmp)(own, name, sizeof own - 1) == 0;
+    return VG_(get_fnname)(now, target, &name) &&
+           VG_(strncmp)(own, name, sizeof own - 1) == 0;
   }
   return top(thread)->function != NULL && top(thread)->function->address == target;
 }
@@ -225,7 +231,8 @@ Bool leaves_function(Thread* thread, const Block* block, Addr target) {
 }
 
 void jump_to(Thread* thread, Block* block, Addr target, Addr sp, Addr sp_before) {
-  const Bool moved = sp > top(thread)->sp || sp + kNear < sp_before || sp > sp_before + kNear;
+  const Bool moved =
+      sp > top(thread)->sp || sp + kNear < sp_before || sp > sp_before + kNear;
   if (moved) {
     move_stack(thread, target, sp, sp_before);
     add_dynamic_jump(thread->at, target);
@@ -246,7 +253,8 @@ void jump_to(Thread* thread, Block* block, Addr target, Addr sp, Addr sp_before)
     block->last_target = target;
   } else {
     if (known == NULL)
-      known = block->known_targets = VG_(calloc)("loops.known", kKnownTargets, sizeof(Addr));
+      known = block->known_targets =
+          VG_(calloc)("loops.known", kKnownTargets, sizeof(Addr));
     known[place] = target;
   }
   add_dynamic_jump(block, target);
@@ -263,7 +271,8 @@ void thread_begins(ThreadId tid) {
   }
   begin_stack(thread, VG_(get_SP)(tid) + kNear, VG_(get_IP)(tid));
   refresh(thread);
-  VG_(set_shadow_regs_area)(tid, 1, thread_register(), sizeof thread, (const UChar*)&thread);
+  VG_(set_shadow_regs_area)
+  (tid, 1, thread_register(), sizeof thread, (const UChar*)&thread);
 }
 
 static void close_stack(Thread* thread) {

@@ -24,7 +24,9 @@ static IRTemp assign(Writer* writer, IRType type, IRExpr* value) {
   return temp;
 }
 
-static IRExpr* word(const void* address) { return IRExpr_Const(IRConst_U64((Addr)address)); }
+static IRExpr* word(const void* address) {
+  return IRExpr_Const(IRConst_U64((Addr)address));
+}
 
 static IRExpr* in_thread(Writer* writer, UInt offset) {
   return IRExpr_RdTmp(assign(writer, Ity_I64,
@@ -37,15 +39,14 @@ static IRTemp load(Writer* writer, IRExpr* address) {
 }
 
 static void add_at(Writer* writer, IRExpr* address, UInt what) {
-  const IRTemp sum =
-      assign(writer, Ity_I64,
-             IRExpr_Binop(Iop_Add64, IRExpr_RdTmp(load(writer, address)),
-                          IRExpr_Const(IRConst_U64(what))));
+  const IRTemp sum = assign(writer, Ity_I64,
+                            IRExpr_Binop(Iop_Add64, IRExpr_RdTmp(load(writer, address)),
+                                         IRExpr_Const(IRConst_U64(what))));
   addStmtToIRSB(writer->out, IRStmt_Store(Iend_LE, address, IRExpr_RdTmp(sum)));
 }
 
-static void call_helper(Writer* writer, const HChar* name, void* function, IRExpr** arguments,
-                        IRExpr* guard) {
+static void call_helper(Writer* writer, const HChar* name, void* function,
+                        IRExpr** arguments, IRExpr* guard) {
   IRDirty* dirty = unsafeIRDirty_0_N(0, name, VG_(fnptr_to_fnentry)(function), arguments);
   if (guard != NULL) dirty->guard = guard;
   addStmtToIRSB(writer->out, IRStmt_Dirty(dirty));
@@ -64,12 +65,13 @@ static void begin_block(Writer* writer, const Block* block) {
     call_helper(writer, "move_to_head", move_to_head, arguments, IRExpr_RdTmp(other));
   else
     call_helper(writer, "move_to", move_to, arguments, IRExpr_RdTmp(other));
-  addStmtToIRSB(writer->out,
-                IRStmt_Store(Iend_LE, in_thread(writer, offsetof(Thread, at)), word(block)));
+  addStmtToIRSB(writer->out, IRStmt_Store(Iend_LE, in_thread(writer, offsetof(Thread, at)),
+                                          word(block)));
   add_at(writer, word(&block->runs), 1);
   for (UInt i = 0; i < kCounters; ++i)
     if (block->counts[i] != 0)
-      add_at(writer, in_thread(writer, offsetof(Thread, counters) + i * 8), block->counts[i]);
+      add_at(writer, in_thread(writer, offsetof(Thread, counters) + i * 8),
+             block->counts[i]);
   if (!block->counts_itself) return;
   const IRTemp stay = load(writer, in_thread(writer, offsetof(Thread, stay)));
   const IRTemp heads =
@@ -83,29 +85,80 @@ static void begin_block(Writer* writer, const Block* block) {
 
 static UInt flops_of(IROp op) {
   switch (op) {
-    case Iop_AddF64: case Iop_SubF64: case Iop_MulF64: case Iop_DivF64: case Iop_SqrtF64:
-    case Iop_AddF32: case Iop_SubF32: case Iop_MulF32: case Iop_DivF32: case Iop_SqrtF32:
-    case Iop_Add64F0x2: case Iop_Sub64F0x2: case Iop_Mul64F0x2: case Iop_Div64F0x2:
-    case Iop_Sqrt64F0x2: case Iop_Max64F0x2: case Iop_Min64F0x2:
-    case Iop_Add32F0x4: case Iop_Sub32F0x4: case Iop_Mul32F0x4: case Iop_Div32F0x4:
-    case Iop_Sqrt32F0x4: case Iop_Max32F0x4: case Iop_Min32F0x4: case Iop_RSqrtEst32F0x4:
+    case Iop_AddF64:
+    case Iop_SubF64:
+    case Iop_MulF64:
+    case Iop_DivF64:
+    case Iop_SqrtF64:
+    case Iop_AddF32:
+    case Iop_SubF32:
+    case Iop_MulF32:
+    case Iop_DivF32:
+    case Iop_SqrtF32:
+    case Iop_Add64F0x2:
+    case Iop_Sub64F0x2:
+    case Iop_Mul64F0x2:
+    case Iop_Div64F0x2:
+    case Iop_Sqrt64F0x2:
+    case Iop_Max64F0x2:
+    case Iop_Min64F0x2:
+    case Iop_Add32F0x4:
+    case Iop_Sub32F0x4:
+    case Iop_Mul32F0x4:
+    case Iop_Div32F0x4:
+    case Iop_Sqrt32F0x4:
+    case Iop_Max32F0x4:
+    case Iop_Min32F0x4:
+    case Iop_RSqrtEst32F0x4:
     case Iop_RecipEst32F0x4:
-    case Iop_AtanF64: case Iop_Yl2xF64: case Iop_Yl2xp1F64: case Iop_PRemF64:
-    case Iop_PRem1F64: case Iop_SinF64: case Iop_CosF64: case Iop_TanF64: case Iop_2xm1F64:
+    case Iop_AtanF64:
+    case Iop_Yl2xF64:
+    case Iop_Yl2xp1F64:
+    case Iop_PRemF64:
+    case Iop_PRem1F64:
+    case Iop_SinF64:
+    case Iop_CosF64:
+    case Iop_TanF64:
+    case Iop_2xm1F64:
     case Iop_ScaleF64:
       return 1;
-    case Iop_MAddF64: case Iop_MSubF64: case Iop_MAddF32: case Iop_MSubF32:
-    case Iop_Add64Fx2: case Iop_Sub64Fx2: case Iop_Mul64Fx2: case Iop_Div64Fx2:
-    case Iop_Sqrt64Fx2: case Iop_Max64Fx2: case Iop_Min64Fx2:
+    case Iop_MAddF64:
+    case Iop_MSubF64:
+    case Iop_MAddF32:
+    case Iop_MSubF32:
+    case Iop_Add64Fx2:
+    case Iop_Sub64Fx2:
+    case Iop_Mul64Fx2:
+    case Iop_Div64Fx2:
+    case Iop_Sqrt64Fx2:
+    case Iop_Max64Fx2:
+    case Iop_Min64Fx2:
       return 2;
-    case Iop_Add32Fx4: case Iop_Sub32Fx4: case Iop_Mul32Fx4: case Iop_Div32Fx4:
-    case Iop_Sqrt32Fx4: case Iop_Max32Fx4: case Iop_Min32Fx4: case Iop_RSqrtEst32Fx4:
+    case Iop_Add32Fx4:
+    case Iop_Sub32Fx4:
+    case Iop_Mul32Fx4:
+    case Iop_Div32Fx4:
+    case Iop_Sqrt32Fx4:
+    case Iop_Max32Fx4:
+    case Iop_Min32Fx4:
+    case Iop_RSqrtEst32Fx4:
     case Iop_RecipEst32Fx4:
-    case Iop_Add64Fx4: case Iop_Sub64Fx4: case Iop_Mul64Fx4: case Iop_Div64Fx4:
-    case Iop_Sqrt64Fx4: case Iop_Max64Fx4: case Iop_Min64Fx4:
+    case Iop_Add64Fx4:
+    case Iop_Sub64Fx4:
+    case Iop_Mul64Fx4:
+    case Iop_Div64Fx4:
+    case Iop_Sqrt64Fx4:
+    case Iop_Max64Fx4:
+    case Iop_Min64Fx4:
       return 4;
-    case Iop_Add32Fx8: case Iop_Sub32Fx8: case Iop_Mul32Fx8: case Iop_Div32Fx8:
-    case Iop_Sqrt32Fx8: case Iop_Max32Fx8: case Iop_Min32Fx8: case Iop_RSqrtEst32Fx8:
+    case Iop_Add32Fx8:
+    case Iop_Sub32Fx8:
+    case Iop_Mul32Fx8:
+    case Iop_Div32Fx8:
+    case Iop_Sqrt32Fx8:
+    case Iop_Max32Fx8:
+    case Iop_Min32Fx8:
+    case Iop_RSqrtEst32Fx8:
     case Iop_RecipEst32Fx8:
       return 8;
     default:
@@ -115,21 +168,42 @@ static UInt flops_of(IROp op) {
 
 static void count_expression(const IRExpr* value, UInt* counts) {
   switch (value->tag) {
-    case Iex_Load: ++counts[kLoads]; break;
-    case Iex_Unop: counts[kFlops] += flops_of(value->Iex.Unop.op); break;
-    case Iex_Binop: counts[kFlops] += flops_of(value->Iex.Binop.op); break;
-    case Iex_Triop: counts[kFlops] += flops_of(value->Iex.Triop.details->op); break;
-    case Iex_Qop: counts[kFlops] += flops_of(value->Iex.Qop.details->op); break;
-    default: break;
+    case Iex_Load:
+      ++counts[kLoads];
+      break;
+    case Iex_Unop:
+      counts[kFlops] += flops_of(value->Iex.Unop.op);
+      break;
+    case Iex_Binop:
+      counts[kFlops] += flops_of(value->Iex.Binop.op);
+      break;
+    case Iex_Triop:
+      counts[kFlops] += flops_of(value->Iex.Triop.details->op);
+      break;
+    case Iex_Qop:
+      counts[kFlops] += flops_of(value->Iex.Qop.details->op);
+      break;
+    default:
+      break;
   }
 }
 
 static void count_statement(const IRStmt* statement, UInt* counts) {
   switch (statement->tag) {
-    case Ist_WrTmp: count_expression(statement->Ist.WrTmp.data, counts); break;
-    case Ist_Store: case Ist_StoreG: ++counts[kStores]; break;
-    case Ist_LoadG: ++counts[kLoads]; break;
-    case Ist_CAS: ++counts[kLoads]; ++counts[kStores]; break;
+    case Ist_WrTmp:
+      count_expression(statement->Ist.WrTmp.data, counts);
+      break;
+    case Ist_Store:
+    case Ist_StoreG:
+      ++counts[kStores];
+      break;
+    case Ist_LoadG:
+      ++counts[kLoads];
+      break;
+    case Ist_CAS:
+      ++counts[kLoads];
+      ++counts[kStores];
+      break;
     case Ist_LLSC:
       ++counts[statement->Ist.LLSC.storedata == NULL ? kLoads : kStores];
       break;
@@ -139,7 +213,8 @@ static void count_statement(const IRStmt* statement, UInt* counts) {
       if (effect == Ifx_Write || effect == Ifx_Modify) ++counts[kStores];
       break;
     }
-    default: break;
+    default:
+      break;
   }
 }
 
@@ -251,30 +326,33 @@ static IRExpr* stack_pointer(Writer* writer, const VexGuestLayout* layout) {
   return IRExpr_RdTmp(assign(writer, Ity_I64, IRExpr_Get(layout->offset_SP, Ity_I64)));
 }
 
-static void end_superblock(Writer* writer, const IRSB* in, const Parts* parts, Thread* thread,
-                           const VexGuestLayout* layout, IRExpr* sp_before) {
+static void end_superblock(Writer* writer, const IRSB* in, const Parts* parts,
+                           Thread* thread, const VexGuestLayout* layout,
+                           IRExpr* sp_before) {
   const Block* block = parts->blocks[parts->count - 1];
   IRExpr* self = IRExpr_RdTmp(writer->thread);
   Addr target = 0;
   const Bool known = constant(in->next, &target);
   if (in->jumpkind == Ijk_Call) {
     call_helper(writer, "enter_call", enter_call,
-                mkIRExprVec_4(self, word(block), in->next, stack_pointer(writer, layout)), NULL);
+                mkIRExprVec_4(self, word(block), in->next, stack_pointer(writer, layout)),
+                NULL);
   } else if (in->jumpkind == Ijk_Ret) {
-    call_helper(
-        writer, "return_to", return_to,
-        mkIRExprVec_5(self, word(block), in->next, stack_pointer(writer, layout), sp_before),
-        NULL);
+    call_helper(writer, "return_to", return_to,
+                mkIRExprVec_5(self, word(block), in->next, stack_pointer(writer, layout),
+                              sp_before),
+                NULL);
   } else if (in->jumpkind == Ijk_Boring && !known) {
     const IRTemp last = load(writer, word(&block->last_target));
     const IRTemp other = differ(writer, IRExpr_RdTmp(last), in->next);
-    call_helper(
-        writer, "jump_to", jump_to,
-        mkIRExprVec_5(self, word(block), in->next, stack_pointer(writer, layout), sp_before),
-        IRExpr_RdTmp(other));
+    call_helper(writer, "jump_to", jump_to,
+                mkIRExprVec_5(self, word(block), in->next, stack_pointer(writer, layout),
+                              sp_before),
+                IRExpr_RdTmp(other));
   } else if (in->jumpkind == Ijk_Boring && is_tail(thread, block, parts, target)) {
     call_helper(writer, "enter_tail", enter_tail,
-                mkIRExprVec_4(self, word(block), in->next, stack_pointer(writer, layout)), NULL);
+                mkIRExprVec_4(self, word(block), in->next, stack_pointer(writer, layout)),
+                NULL);
   }
 }
 
@@ -289,7 +367,8 @@ IRSB* instrument(VgCallbackClosure* closure, IRSB* in, const VexGuestLayout* lay
   if (parts.count == 0 || thread == NULL) return in;
   for (UInt i = 0; i < parts.count; ++i)
     if (parts.blocks[i]->function == NULL && thread->stack.frame_count > 0)
-      parts.blocks[i]->function = thread->stack.frames[thread->stack.frame_count - 1].function;
+      parts.blocks[i]->function =
+          thread->stack.frames[thread->stack.frame_count - 1].function;
   find_loops_of(in, &parts, thread);
 
   Writer writer = {.out = deepCopyIRSBExceptStmts(in)};

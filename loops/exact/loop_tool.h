@@ -60,7 +60,7 @@ typedef struct {
 } Component;
 
 // How many trips ended at a block: kSmall counts and a table for longer ones.
-enum { kSmallTrips = 16, kMostTrips = 4096 };
+enum { kSmallTrips = 16, kMostTrips = 4096, kRecentTrips = 32 };
 typedef struct {
   ULong value, count;
 } TripCount;
@@ -77,6 +77,7 @@ typedef struct {
   UInt active;  // on the stacks of the thread
   ULong total[kCounters];
   Trips* trips;
+  Trips* recent[kRecentTrips];  // by number of the exit
   // The latest time that the loop was left: undone if it turns out that it was not.
   ULong left_frame;  // serial of the frame, 0: none
   ULong left_heads;
@@ -104,7 +105,7 @@ struct Loop {
   UInt number;
   UInt depth;  // 1: outermost
   Bool irreducible;
-  Bool known;  // not only just found
+  Bool known;       // not only just found
   ULong unsettled;  // entries of before, which may not have ended
   Settled settled[kMostSettled];
   UInt settled_count;
@@ -146,10 +147,10 @@ struct Block {
   UInt counts[kCounters];  // of one run
   UInt number;
   UShort instructions;
-  UShort ways;  // out of it that are known
-  UChar* lengths;  // of instructions
-  Loop* loop;      // innermost
-  Loop* headed;    // loop whose head it is, or once was
+  UShort ways;                  // out of it that are known
+  UChar* lengths;               // of instructions
+  Loop* loop;                   // innermost
+  Loop* headed;                 // loop whose head it is, or once was
   Bool is_head, counts_itself;  // translated code counts iterations
   Bool called;                  // begins a function
   Bool in_set;
@@ -214,7 +215,7 @@ typedef struct {
   Stay outside;  // where no loop is
 } Thread;
 
-extern Thread** threads;  // by ThreadId
+extern Thread** threads;   // by ThreadId
 extern UInt thread_slots;  // most that there were
 extern Bool in_generated_code;
 extern Pointers all_blocks, all_loops, all_functions;
@@ -247,8 +248,9 @@ Bool in_loop(const Loop* inner, const Loop* outer);
 void discard_pending(void);
 
 // activity.c
-void move_to(Thread* thread, Block* block);         // dirty helper
-void move_to_head(Thread* thread, Block* block);    // dirty helper: translated code counts the head
+void move_to(Thread* thread, Block* block);  // dirty helper
+void move_to_head(Thread* thread,
+                  Block* block);  // dirty helper: translated code counts the head
 void leave_stays(Thread* thread, UInt down_to, const Block* at);
 void add_trip(LoopCounts* counts, const Block* exit, ULong backs, Long times);
 LoopCounts* loop_counts(Loop* loop, UInt slot);

@@ -28,7 +28,8 @@ static void before_syscall(ThreadId tid, UInt number, UWord* arguments, UInt cou
   (void)tid, (void)count;
   // A process that becomes another program does not come to its end. Paths that are tried are not
   // executable, mostly.
-  if (number == __NR_execve && VG_(access)((const HChar*)arguments[0], False, False, True) == 0)
+  if (number == __NR_execve &&
+      VG_(access)((const HChar*)arguments[0], False, False, True) == 0)
     end(0);
 }
 
@@ -55,7 +56,8 @@ static void initialise(void) {
   VG_(details_name)("refrainloops");
   VG_(details_version)(NULL);
   VG_(details_description)("loops as they run, for 'refrain loops --exact'");
-  VG_(details_copyright_author)("Part of Refrain; distributed under the GNU GPL, version 2 or later.");
+  VG_(details_copyright_author)
+  ("Part of Refrain; distributed under the GNU GPL, version 2 or later.");
   VG_(details_bug_reports_to)("the authors of Refrain");
   VG_(details_avg_translation_sizeB)(700);
   VG_(basic_tool_funcs)(begin, instrument, end);

@@ -24,8 +24,7 @@ UInt module_of(Addr address) {
   if (segment != NULL) {
     module.start = segment->start;
     module.end = segment->end + 1;
-    const HChar* path =
-        segment->kind == SkFileC ? VG_(am_get_filename)(segment) : NULL;
+    const HChar* path = segment->kind == SkFileC ? VG_(am_get_filename)(segment) : NULL;
     if (path != NULL) {
       module.offset = (ULong)segment->offset;
       module.path = VG_(strdup)("loops.path", path);
@@ -39,8 +38,7 @@ UInt module_of(Addr address) {
 }
 
 static VgFile* open_output(void) {
-  if (written != NULL)
-    return VG_(fopen)(written, VKI_O_WRONLY | VKI_O_TRUNC, 0);
+  if (written != NULL) return VG_(fopen)(written, VKI_O_WRONLY | VKI_O_TRUNC, 0);
   HChar* path = VG_(malloc)("loops.path", VG_(strlen)(output_prefix) + 40);
   for (UInt i = 0; i < 10000; ++i) {
     VG_(sprintf)(path, "%s.%d.%u", output_prefix, VG_(getpid)(), i);
@@ -71,15 +69,17 @@ static void write_head(VgFile* file) {
   }
   VG_(fprintf)(file, "\n");
   for (UInt i = 0; i < module_count; ++i)
-    VG_(fprintf)(file, "module %u %lx %lx %llx %s\n", i, modules[i].start, modules[i].end,
-                 modules[i].offset, modules[i].path == NULL ? "-" : modules[i].path);
+    VG_(fprintf)
+    (file, "module %u %lx %lx %llx %s\n", i, modules[i].start, modules[i].end,
+     modules[i].offset, modules[i].path == NULL ? "-" : modules[i].path);
 }
 
 static void write_functions(VgFile* file) {
   for (UInt i = 0; i < all_functions.count; ++i) {
     const Function* function = all_functions.items[i];
-    VG_(fprintf)(file, "function %u %lx %u %d\n", i, function->address,
-                 module_of(function->address), function->recursive);
+    VG_(fprintf)
+    (file, "function %u %lx %u %d\n", i, function->address, module_of(function->address),
+     function->recursive);
     for (UInt slot = 0; slot < function->slots; ++slot) {
       if (function->counts[slot].calls == 0) continue;
       VG_(fprintf)(file, "called %u %u %llu", i, slot, function->counts[slot].calls);
@@ -95,21 +95,23 @@ static Bool is_current(const Loop* loop) {
 static void write_blocks(VgFile* file) {
   for (UInt i = 0; i < all_blocks.count; ++i) {
     const Block* block = all_blocks.items[i];
-    VG_(fprintf)(file, "block %u %lx %u %u %d %d %llu %u %u %u %u\n", i, block->address,
-                 block->bytes, block->module,
-                 block->function == NULL ? -1 : (Int)block->function->number,
-                 block->loop == NULL ? -1 : (Int)block->loop->number, block->runs,
-                 block->counts[0], block->counts[1], block->counts[2], block->counts[3]);
+    VG_(fprintf)
+    (file, "block %u %lx %u %u %d %d %llu %u %u %u %u\n", i, block->address, block->bytes,
+     block->module, block->function == NULL ? -1 : (Int)block->function->number,
+     block->loop == NULL ? -1 : (Int)block->loop->number, block->runs, block->counts[0],
+     block->counts[1], block->counts[2], block->counts[3]);
     for (const CallEdge* edge = block->edges; edge != NULL; edge = edge->next)
       for (UInt slot = 0; slot < edge->slots; ++slot) {
         if (edge->counts[slot].calls == 0) continue;
-        VG_(fprintf)(file, "call %u %u %d %u %llu", i, edge->callee->number, edge->tail, slot,
-                     edge->counts[slot].calls);
+        VG_(fprintf)
+        (file, "call %u %u %d %u %llu", i, edge->callee->number, edge->tail, slot,
+         edge->counts[slot].calls);
         write_counts(file, edge->counts[slot].total);
       }
     if (block->loop == NULL) continue;
     for (UInt next = 0; next < block->successors.count; ++next)
-      VG_(fprintf)(file, "jump %u %u\n", i, ((Block*)block->successors.items[next])->number);
+      VG_(fprintf)
+      (file, "jump %u %u\n", i, ((Block*)block->successors.items[next])->number);
   }
 }
 
@@ -120,8 +122,9 @@ static void write_trips(VgFile* file, UInt loop, UInt slot, const Trips* trips) 
       VG_(fprintf)(file, "trips %u %u %d %u %llu\n", loop, slot, exit, i, trips->small[i]);
   for (UInt i = 0; i < trips->large_count; ++i)
     if (trips->large[i].count != 0)
-      VG_(fprintf)(file, "trips %u %u %d %llu %llu\n", loop, slot, exit, trips->large[i].value,
-                   trips->large[i].count);
+      VG_(fprintf)
+      (file, "trips %u %u %d %llu %llu\n", loop, slot, exit, trips->large[i].value,
+       trips->large[i].count);
 }
 
 static void write_loop(VgFile* file, UInt number) {
@@ -132,8 +135,9 @@ static void write_loop(VgFile* file, UInt number) {
     if (!in_loop(((Block*)head->successors.items[i])->loop, loop)) leaves = True;
   // One way out of two has never been taken: it has no block.
   if (head->successors.count == 1 && head->ways == 2) leaves = True;
-  VG_(fprintf)(file, "loop %u %u %d %d %d\n", number, head->number,
-               loop->parent == NULL ? -1 : (Int)loop->parent->number, loop->irreducible, leaves);
+  VG_(fprintf)
+  (file, "loop %u %u %d %d %d\n", number, head->number,
+   loop->parent == NULL ? -1 : (Int)loop->parent->number, loop->irreducible, leaves);
   for (UInt slot = 0; slot < loop->slots; ++slot) {
     const LoopCounts* counts = &loop->counts[slot];
     VG_(fprintf)(file, "total %u %u %llu", number, slot, counts->inherited);
@@ -146,8 +150,9 @@ static void write_loop(VgFile* file, UInt number) {
 void write_output(void) {
   VgFile* file = open_output();
   if (file == NULL) {
-    VG_(umsg)("refrain: no file %s.%d.N can be written: the loops of this process are lost\n",
-              output_prefix, VG_(getpid)());
+    VG_(umsg)
+    ("refrain: no file %s.%d.N can be written: the loops of this process are lost\n",
+     output_prefix, VG_(getpid)());
     return;
   }
   write_head(file);

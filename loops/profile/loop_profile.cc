@@ -44,9 +44,10 @@ struct ProfileBuilder::Impl {
     return node;
   }
 
-  void edge(std::uint32_t from, std::uint32_t to, std::uint64_t count, const Counts& total) {
-    const auto [entry, is_new] = edges.try_emplace(
-        {from, to}, static_cast<std::uint32_t>(profile.edges.size()));
+  void edge(std::uint32_t from, std::uint32_t to, std::uint64_t count,
+            const Counts& total) {
+    const auto [entry, is_new] =
+        edges.try_emplace({from, to}, static_cast<std::uint32_t>(profile.edges.size()));
     if (is_new) profile.edges.push_back({from, to, 0, {}});
     profile.edges[entry->second].count += count;
     add(profile.edges[entry->second].total, total);
@@ -63,7 +64,8 @@ class Adder {
 
   void add_all() {
     find_stubs();
-    for (std::uint32_t i = 0; i < raw_.functions.size(); ++i) function_nodes_.push_back(function(i));
+    for (std::uint32_t i = 0; i < raw_.functions.size(); ++i)
+      function_nodes_.push_back(function(i));
     loop_nodes_.assign(raw_.loops.size(), kNone);
     loop_self_.resize(raw_.loops.size());
     loop_calls_.resize(raw_.loops.size());
@@ -95,7 +97,8 @@ class Adder {
   }
 
   std::uint32_t callee(std::uint32_t function) const {
-    for (int i = 0; i < 4 && stub_of_[function] != kNone; ++i) function = stub_of_[function];
+    for (int i = 0; i < 4 && stub_of_[function] != kNone; ++i)
+      function = stub_of_[function];
     return function;
   }
 
@@ -104,7 +107,8 @@ class Adder {
     return of.path.empty() ? address : address - of.start + of.offset;
   }
 
-  std::uint32_t function_node(std::uint64_t address, std::uint32_t module, std::uint64_t entry) {
+  std::uint32_t function_node(std::uint64_t address, std::uint32_t module,
+                              std::uint64_t entry) {
     const std::string symbol = places_.symbol(address);
     const Key key{false, raw_.modules[module].path, symbol,
                   symbol.empty() ? in_file(entry, module) : 0};
@@ -122,7 +126,8 @@ class Adder {
 
   std::uint32_t function(std::uint32_t number) {
     const RawFunction& function = raw_.functions[callee(number)];
-    const std::uint32_t at = function_node(function.address, function.module, function.address);
+    const std::uint32_t at =
+        function_node(function.address, function.module, function.address);
     if (stub_of_[number] != kNone) return at;
     Node& node = impl_.profile.nodes[at];
     for (const RawCalls& called : function.called) {
@@ -135,7 +140,8 @@ class Adder {
   void loop(std::uint32_t number) {
     const RawLoop& loop = raw_.loops[number];
     const RawBlock& head = raw_.blocks[loop.head];
-    const Key key{true, raw_.modules[head.module].path, "", in_file(head.address, head.module)};
+    const Key key{true, raw_.modules[head.module].path, "",
+                  in_file(head.address, head.module)};
     std::uint32_t at = 0;
     Node& node = impl_.node(key, at);
     loop_nodes_[number] = at;
@@ -151,7 +157,8 @@ class Adder {
     for (const RawLoopCounts& counts : loop.counts) {
       ThreadOfLoop thread{raw_.process, counts.thread, 0, counts.inherited};
       for (const RawTrips& trips : counts.trips) {
-        const std::uint64_t trip = trips.backs + (places_.counts_last(number, trips) ? 1 : 0);
+        const std::uint64_t trip =
+            trips.backs + (places_.counts_last(number, trips) ? 1 : 0);
         node.trips[trip] += trips.times;
         thread.entries += trips.times;
         thread.iterations += trip * trips.times;
@@ -175,10 +182,10 @@ class Adder {
       add(impl_.profile.nodes[function_nodes_[block.function]].self, self);
       return;
     } else {
-      const std::uint64_t entry = block.function == kNone
-                                      ? block.address
-                                      : raw_.functions[block.function].address;
-      from = function_node(block.address, block.module, same_module(block) ? entry : block.address);
+      const std::uint64_t entry =
+          block.function == kNone ? block.address : raw_.functions[block.function].address;
+      from = function_node(block.address, block.module,
+                           same_module(block) ? entry : block.address);
     }
     add(impl_.profile.nodes[from].self, self);
     for (const RawCallEdge& edge : block.edges) {
@@ -188,13 +195,14 @@ class Adder {
   }
 
   bool same_module(const RawBlock& block) const {
-    return block.function != kNone && raw_.functions[block.function].module == block.module &&
-           places_same(block);
+    return block.function != kNone &&
+           raw_.functions[block.function].module == block.module && places_same(block);
   }
 
   bool places_same(const RawBlock& block) const {
     return const_cast<SourcePlaces&>(places_).symbol(block.address) ==
-           const_cast<SourcePlaces&>(places_).symbol(raw_.functions[block.function].address);
+           const_cast<SourcePlaces&>(places_).symbol(
+               raw_.functions[block.function].address);
   }
 
   // With loops inside and calls. Where the function calls itself, only what was measured while the loop was
@@ -269,7 +277,8 @@ LoopProfile ProfileBuilder::finish() {
     now[at] = static_cast<std::uint32_t>(out.nodes.size());
     out.nodes.push_back(node);
   }
-  for (Node& node : out.nodes) node.parent = node.parent == kNone ? kNone : now[node.parent];
+  for (Node& node : out.nodes)
+    node.parent = node.parent == kNone ? kNone : now[node.parent];
   for (Node& node : out.nodes)
     for (const Node* at = &node; at != nullptr && at->is_loop;
          at = at->parent == kNone ? nullptr : &out.nodes[at->parent])
@@ -287,7 +296,8 @@ LoopProfile ProfileBuilder::finish() {
 std::string name_of(const Node& node) {
   if (!node.is_loop) return node.function;
   if (node.file.empty()) return fmt::format("{} at 0x{:x}", node.function, node.address);
-  return fmt::format("{}:{}", std::filesystem::path(node.file).filename().string(), node.line);
+  return fmt::format("{}:{}", std::filesystem::path(node.file).filename().string(),
+                     node.line);
 }
 
 }  // namespace refrain::loops

@@ -16,13 +16,15 @@ std::string file(int recursive, int process) {
       "refrain-loops 1\nprocess " + std::to_string(process) +
       " 1\ncommand ./app\n"
       "module 0 1000 2000 0 -\n"
-      "function 0 1000 0 " + std::to_string(recursive) + "\n"
+      "function 0 1000 0 " +
+      std::to_string(recursive) +
+      "\n"
       "called 0 0 1 1000 0 0 0\n"
       "function 1 1800 0 0\n"
       "called 1 0 20 400 0 0 0\n"
       "block 0 1000 16 0 0 -1 1 10 0 0 0\n"
-      "block 1 1010 16 0 0 0 6 5 0 0 0\n"    // head of the outer loop, which tests
-      "block 2 1020 16 0 0 1 20 8 0 0 0\n"   // the inner loop, which jumps to itself
+      "block 1 1010 16 0 0 0 6 5 0 0 0\n"   // head of the outer loop, which tests
+      "block 2 1020 16 0 0 1 20 8 0 0 0\n"  // the inner loop, which jumps to itself
       "call 2 1 0 0 20 400 0 0 0\n"
       "jump 2 2\njump 2 3\n"
       "block 3 1030 16 0 0 0 5 2 0 0 0\n"
@@ -54,7 +56,8 @@ const Node& at(const LoopProfile& profile, std::uint64_t address, bool loop) {
   return profile.nodes.front();
 }
 
-TEST_CASE("Loop profile: trips - the failed test at the head is no iteration, the end of the body is") {
+TEST_CASE(
+    "Loop profile: trips - the failed test at the head is no iteration, the end of the body is") {
   const LoopProfile built = profile({file(0, 7)});
   const Node& outer = at(built, 0x1010, true);
   CHECK(outer.entries == 1);
@@ -100,7 +103,8 @@ TEST_CASE("Loop profile: printed - as text and JSON") {
   CHECK_THAT(flat_text(built, 0.99), Catch::Contains("are not shown"));
   const nlohmann::json json = nlohmann::json::parse(profile_json(built));
   REQUIRE(json.at("loops").size() == 2);
-  for (const char* key : {"file", "line", "entries", "iterations", "trip_counts", "self", "total"})
+  for (const char* key :
+       {"file", "line", "entries", "iterations", "trip_counts", "self", "total"})
     CHECK(json.at("loops")[0].contains(key));
   bool called = false;
   for (const auto& edge : json.at("edges")) called = called || edge.at("count") == 20;

@@ -24,7 +24,10 @@ std::string short_count(std::uint64_t value) {
     ++unit;
   }
   if (unit == 0) return std::to_string(value);
-  return fmt::format("{:.{}f}{}", scaled, scaled < 9.995 ? 2 : scaled < 99.95 ? 1 : 0,
+  return fmt::format("{:.{}f}{}", scaled,
+                     scaled < 9.995   ? 2
+                     : scaled < 99.95 ? 1
+                                      : 0,
                      kUnits[unit]);
 }
 
@@ -39,7 +42,8 @@ std::string trips_text(const Node& node, std::size_t most) {
       continue;
     }
     last = trips;
-    out += fmt::format("{}{} ({})", printed++ == 0 ? "" : ", ", trips, short_count(entries));
+    out +=
+        fmt::format("{}{} ({})", printed++ == 0 ? "" : ", ", trips, short_count(entries));
   }
   if (above != 0) out += fmt::format(", >{} ({})", last, short_count(above));
   return out;
@@ -80,7 +84,8 @@ json node_json(const LoopProfile& profile, const Node& node) {
   out["iterations"] = node.iterations;
   out["trip_counts"] = json::array();
   for (const auto& [trips, entries] : node.trips)
-    if (entries != 0) out["trip_counts"].push_back({{"iterations", trips}, {"entries", entries}});
+    if (entries != 0)
+      out["trip_counts"].push_back({{"iterations", trips}, {"entries", entries}});
   out["self"] = counts_json(node.self);
   out["total"] = counts_json(node.total);
   out["threads"] = json::array();
@@ -98,17 +103,19 @@ std::string flat_text(const LoopProfile& profile, double share, std::size_t trip
   const std::uint64_t all = profile.total[kInstructions];
   std::string out;
   const auto to = std::back_inserter(out);
-  fmt::format_to(to, "{} instructions, {} loads, {} stores, {} floating-point operations; {} {}\n",
-                 short_count(all), short_count(profile.total[kLoads]),
-                 short_count(profile.total[kStores]), short_count(profile.total[kFlops]),
-                 profile.commands.size(), profile.commands.size() == 1 ? "process" : "processes");
+  fmt::format_to(
+      to, "{} instructions, {} loads, {} stores, {} floating-point operations; {} {}\n",
+      short_count(all), short_count(profile.total[kLoads]),
+      short_count(profile.total[kStores]), short_count(profile.total[kFlops]),
+      profile.commands.size(), profile.commands.size() == 1 ? "process" : "processes");
   const auto part = [&](const Counts& counts) { return 100 * part_of(counts[0], all); };
   const auto is_shown = [&](const Node& node, bool loop) {
     return node.is_loop == loop && part_of(node.total[kInstructions], all) >= share;
   };
   std::size_t hidden = 0;
-  fmt::format_to(to, "\n{:>7} {:>7} {:>8} {:>10} {:>8} {:>8} {:>8} {:>8}  {}\n", "Total", "Self",
-                 "Entries", "Iterations", "Instr.", "Loads", "Stores", "Flops", "Loop");
+  fmt::format_to(to, "\n{:>7} {:>7} {:>8} {:>10} {:>8} {:>8} {:>8} {:>8}  {}\n", "Total",
+                 "Self", "Entries", "Iterations", "Instr.", "Loads", "Stores", "Flops",
+                 "Loop");
   for (const Node& node : profile.nodes) {
     if (!is_shown(node, true)) {
       hidden += node.is_loop ? 1 : 0;
@@ -133,8 +140,10 @@ std::string flat_text(const LoopProfile& profile, double share, std::size_t trip
                    short_count(node.total[kInstructions]), title(node));
   }
   if (hidden != 0)
-    fmt::format_to(to, "\n{} loops and functions with less than {:g} % of the instructions are not shown.\n",
-                   hidden, share * 100);
+    fmt::format_to(
+        to,
+        "\n{} loops and functions with less than {:g} % of the instructions are not shown.\n",
+        hidden, share * 100);
   return out;
 }
 

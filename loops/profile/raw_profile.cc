@@ -187,13 +187,16 @@ class Reader {
 
   // What was written later than what refers to it.
   void check() const {
-    const auto in = [](std::uint32_t at, std::size_t size) { return at == kNone || at < size; };
+    const auto in = [](std::uint32_t at, std::size_t size) {
+      return at == kNone || at < size;
+    };
     const std::size_t modules = profile_.modules.size(), blocks = profile_.blocks.size(),
                       functions = profile_.functions.size(), loops = profile_.loops.size();
     for (const RawFunction& function : profile_.functions)
       if (function.module >= modules) fail("a function is in no module");
     for (const RawBlock& block : profile_.blocks) {
-      if (block.module >= modules || !in(block.function, functions) || !in(block.loop, loops))
+      if (block.module >= modules || !in(block.function, functions) ||
+          !in(block.loop, loops))
         fail("a block is in no module, function or loop");
       if (block.loop != kNone && !profile_.loops[block.loop].exists)
         fail("a block is in a loop that is none");
@@ -225,7 +228,8 @@ class Reader {
   void find_latches() {
     for (std::uint32_t i = 0; i < profile_.blocks.size(); ++i)
       for (const std::uint32_t to : profile_.blocks[i].jumps)
-        for (std::uint32_t at = profile_.blocks[i].loop; at != kNone; at = profile_.loops[at].parent)
+        for (std::uint32_t at = profile_.blocks[i].loop; at != kNone;
+             at = profile_.loops[at].parent)
           if (profile_.loops[at].head == to) profile_.loops[at].latches.push_back(i);
   }
 

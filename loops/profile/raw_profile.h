@@ -73,7 +73,7 @@ struct RawLoop {
   bool exists = false;
   std::uint32_t head = 0, parent = kNone;
   bool irreducible = false;
-  bool head_leaves = false;  // its head has a way out of it
+  bool head_leaves = false;              // its head has a way out of it
   std::vector<std::uint32_t> latches{};  // blocks in it that jump to its head
   std::vector<RawLoopCounts> counts{};
 };

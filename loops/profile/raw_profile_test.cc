@@ -61,13 +61,15 @@ TEST_CASE("Raw profile: a file - is read as it was written") {
 TEST_CASE("Raw profile: damaged - one line says where and what") {
   CHECK(error_of("") == "file:1: the file ends too early: the process was killed");
   CHECK(error_of("hello\n") == "file:1: it is no file of loops");
-  CHECK(error_of("refrain-loops 2\nend\n") == "file:1: the file is of another version of Refrain");
-  CHECK(error_of(with("end\n", "")) == "file:14: the file ends too early: the process was killed");
+  CHECK(error_of("refrain-loops 2\nend\n") ==
+        "file:1: the file is of another version of Refrain");
+  CHECK(error_of(with("end\n", "")) ==
+        "file:14: the file ends too early: the process was killed");
   const std::pair<const char*, const char*> changes[] = {
-      {"function 0 1000 0", "function 0 1000 9"},   // no such module
-      {"function 0 1000 0", "function 5 1000 0"},   // lines are missing
-      {"call 0 0", "call 0 8"},                     // no such function
-      {"call 0 0", "call 7 0"},                     // no such block
+      {"function 0 1000 0", "function 0 1000 9"},  // no such module
+      {"function 0 1000 0", "function 5 1000 0"},  // lines are missing
+      {"call 0 0", "call 0 8"},                    // no such function
+      {"call 0 0", "call 7 0"},                    // no such block
       {"block 1 1010 16 0 0 0", "block 1 1010 16 0 0 4"},
       {"block 1 1010 16", "block 1 1010 99999999"},
       {"jump 1 1", "jump 1 2"},

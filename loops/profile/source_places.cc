@@ -33,7 +33,9 @@ std::string demangled(const std::string& name) {
 SourcePlaces::SourcePlaces(const RawProfile& raw)
     : raw_(raw), resolver_(module_texts(raw)) {}
 
-std::string SourcePlaces::symbol(std::uint64_t address) { return resolver_.at(address).elf_symbol; }
+std::string SourcePlaces::symbol(std::uint64_t address) {
+  return resolver_.at(address).elf_symbol;
+}
 
 Place SourcePlaces::function(std::uint64_t address) {
   const Symbol& symbol = resolver_.at(address);

@@ -43,9 +43,8 @@ struct Counted {
 Counted count(const std::string& program, const std::string& source) {
   const TemporaryFolder folder;
   const std::string file = folder / "loops.json";
-  const Result result =
-      run_refrain({"loops", "--exact", "--json", "-o", file, "--",
-                   data_file("test/programs/loops/" + program).string()});
+  const Result result = run_refrain({"loops", "--exact", "--json", "-o", file, "--",
+                                     data_file("test/programs/loops/" + program).string()});
   INFO(result.errors);
   REQUIRE(result.ok());
   CHECK(result.errors.empty());
@@ -56,7 +55,8 @@ Counted count(const std::string& program, const std::string& source) {
     if (!loop.at("file").get<std::string>().ends_with("/" + source)) continue;
     long entries = 0, iterations = 0;
     for (const json& trips : loop.at("trip_counts")) {
-      counted.exact[loop.at("line")][trips.at("iterations")] += trips.at("entries").get<long>();
+      counted.exact[loop.at("line")][trips.at("iterations")] +=
+          trips.at("entries").get<long>();
       entries += trips.at("entries").get<long>();
       iterations += trips.at("iterations").get<long>() * trips.at("entries").get<long>();
     }
@@ -144,7 +144,8 @@ TEST_CASE("Exact loops: threads, signals, coroutines, children - are counted eac
   std::set<long> threads;
   for (const json& loop : counted.profile.at("loops"))
     if (loop.at("line") == in_threads && loop.at("function") == "thread")
-      for (const json& thread : loop.at("threads")) threads.insert(thread.at("thread").get<long>());
+      for (const json& thread : loop.at("threads"))
+        threads.insert(thread.at("thread").get<long>());
   CHECK_FALSE(threads.empty());
   CHECK(counted.exact.at(in_threads) == Trips{{5, 3300}});
 }
@@ -152,13 +153,15 @@ TEST_CASE("Exact loops: threads, signals, coroutines, children - are counted eac
 TEST_CASE("Exact loops: files - kept ones are read again, text and graph come from them") {
   const TemporaryFolder folder;
   const std::string prefix = folder / "kept";
-  const Result first = run_refrain({"loops", "--exact", "--raw", prefix, "--",
-                                    data_file("test/programs/loops/counted_loops_gcc_o0").string()});
+  const Result first =
+      run_refrain({"loops", "--exact", "--raw", prefix, "--",
+                   data_file("test/programs/loops/counted_loops_gcc_o0").string()});
   REQUIRE(first.ok());
   CHECK_THAT(first.output, Catch::Contains("counted_loops.c"));
   CHECK_THAT(first.output, Catch::Contains("trip count (entries)"));
   std::string file;
-  for (const auto& entry : std::filesystem::directory_iterator(folder.path())) file = entry.path();
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path()))
+    file = entry.path();
   REQUIRE_FALSE(file.empty());
   const Result dot = run_refrain({"loops", "--to", "dot", file});
   REQUIRE(dot.ok());
@@ -177,8 +180,8 @@ TEST_CASE("Exact loops: files - kept ones are read again, text and graph come fr
 
 TEST_CASE("Exact loops: the program - gives its status, its output, its complaints") {
   const TemporaryFolder folder;
-  const Result failed =
-      run_refrain({"loops", "--exact", "-o", folder / "out", "--", "sh", "-c", "echo here; exit 7"});
+  const Result failed = run_refrain(
+      {"loops", "--exact", "-o", folder / "out", "--", "sh", "-c", "echo here; exit 7"});
   CHECK(failed.exit_status == 7);
   CHECK(failed.output == "here\n");
   CHECK(failed.errors.empty());

@@ -44,20 +44,23 @@ loops::LoopProfile profile_of(const std::vector<std::string>& files) {
 }  // namespace
 
 void LoopsCommand::add_options(CLI::App& app) {
-  app.add_option("words", words_,
-                 "with --exact the program and its arguments, after --; else files that --raw kept")
+  app.add_option(
+         "words", words_,
+         "with --exact the program and its arguments, after --; else files that --raw kept")
       ->required();
   app.add_flag("--exact", exact_,
                "run the program in valgrind and count each loop's entries and iterations");
   app.add_flag("--json", json_, "print JSON (docs/loops.md)");
   app.add_option("--to", format_, "the loop call graph; svg: a picture, by Graphviz")
       ->check(CLI::IsMember({"dot", "svg", "graphml", "json"}));
-  app.add_option("--share", share_,
-                 "print and draw what has this part of all instructions at least, in percent")
+  app.add_option(
+         "--share", share_,
+         "print and draw what has this part of all instructions at least, in percent")
       ->check(CLI::Range(0.0, 100.0))
       ->capture_default_str();
-  app.add_option("--raw", raw_,
-                 "keep what each process counted, in PREFIX.PID.N, for 'refrain loops PREFIX.*'")
+  app.add_option(
+         "--raw", raw_,
+         "keep what each process counted, in PREFIX.PID.N, for 'refrain loops PREFIX.*'")
       ->type_name("PREFIX");
   app.add_option("-o,--output", output_, "file to write (default: -, stdout)");
   app.add_flag("--overwrite", overwrite_, "replace an existing file");
@@ -65,7 +68,8 @@ void LoopsCommand::add_options(CLI::App& app) {
 
 int LoopsCommand::run() {
   std::error_code error;
-  if (json_ && !format_.empty()) return fail("--json prints the profile, --to the graph: choose one");
+  if (json_ && !format_.empty())
+    return fail("--json prints the profile, --to the graph: choose one");
   if (output_ != "-" && !overwrite_ && std::filesystem::exists(output_, error))
     return fail("'" + output_ + "' exists; --overwrite replaces it");
   if (exact_) return run_exact();
@@ -96,7 +100,8 @@ std::string LoopsCommand::print(const std::vector<std::string>& files) {
   }
 }
 
-std::string LoopsCommand::text_of(const loops::LoopProfile& profile, std::string& text) const {
+std::string LoopsCommand::text_of(const loops::LoopProfile& profile,
+                                  std::string& text) const {
   if (json_) {
     text = loops::profile_json(profile);
   } else if (format_.empty()) {

@@ -13,7 +13,9 @@ namespace refrain::tools {
 class LoopsCommand final : public Subcommand {
  public:
   const char* name() const override { return "loops"; }
-  const char* help() const override { return "the loops of a program: how often and how long"; }
+  const char* help() const override {
+    return "the loops of a program: how often and how long";
+  }
   void add_options(CLI::App& app) override;
   int run() override;
 

@@ -54,7 +54,8 @@ std::string ValgrindRun::prepare() {
     return "exact counts need valgrind: install the package 'valgrind'";
   const std::string tool = find_loop_tool();
   if (tool.empty())
-    return std::string("the tool for valgrind, ") + kTool + ", is missing: it is built with refrain";
+    return std::string("the tool for valgrind, ") + kTool +
+           ", is missing: it is built with refrain";
   std::string pattern = (fs::temp_directory_path() / "refrain-loops-XXXXXX").string();
   if (mkdtemp(pattern.data()) == nullptr)
     return "no temporary folder can be made: " + std::string(std::strerror(errno));
@@ -70,9 +71,9 @@ std::string ValgrindRun::prepare() {
 }
 
 std::string ValgrindRun::start(const std::vector<std::string>& command) {
-  std::vector<std::string> words = {valgrind_,           "--tool=refrainloops", "-q",
-                                    "--vgdb=no",         "--trace-children=yes",
-                                    "--loops-out=" + prefix_};
+  std::vector<std::string> words = {
+      valgrind_,   "--tool=refrainloops",  "-q",
+      "--vgdb=no", "--trace-children=yes", "--loops-out=" + prefix_};
   words.insert(words.end(), command.begin(), command.end());
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
@@ -100,7 +101,8 @@ std::string ValgrindRun::run(const std::vector<std::string>& command,
   if (inspect_program(command.front()).path.empty())
     return "no program '" + command.front() + "'";
   if (std::string problem = prepare(); !problem.empty()) return problem;
-  prefix_ = prefix.empty() ? (fs::path(folder_) / "loops").string() : fs::absolute(prefix).string();
+  prefix_ = prefix.empty() ? (fs::path(folder_) / "loops").string()
+                           : fs::absolute(prefix).string();
   const std::vector<std::string> before = files_of(prefix_);
   if (std::string problem = start(command); !problem.empty()) return problem;
   for (const std::string& file : files_of(prefix_))

@@ -7,8 +7,9 @@ namespace {
 
 double part_of(const loops::Counts& counts, const loops::LoopProfile& profile) {
   const std::uint64_t all = profile.total[loops::kInstructions];
-  return all == 0 ? 0
-                  : static_cast<double>(counts[loops::kInstructions]) / static_cast<double>(all);
+  return all == 0
+             ? 0
+             : static_cast<double>(counts[loops::kInstructions]) / static_cast<double>(all);
 }
 
 Drawing::Node drawn(const loops::LoopProfile& profile, std::uint32_t at) {
@@ -20,7 +21,8 @@ Drawing::Node drawn(const loops::LoopProfile& profile, std::uint32_t at) {
   out.lines = {clean_text(loops::name_of(node)),
                fmt::format("{:.1f} % total, {:.1f} % self", 100 * total, 100 * self)};
   if (node.is_loop)
-    out.lines.push_back(fmt::format("{} entries, {} iterations", node.entries, node.iterations));
+    out.lines.push_back(
+        fmt::format("{} entries, {} iterations", node.entries, node.iterations));
   out.weight = total;
   out.values = {{"kind", std::string(node.is_loop ? "loop" : "function")},
                 {"function", clean_text(node.function)},
@@ -46,8 +48,9 @@ Drawing loop_drawing(const loops::LoopProfile& profile, double share) {
     out.nodes.push_back(drawn(profile, i));
   }
   if (out.nodes.size() < profile.nodes.size())
-    out.notes.push_back(fmt::format("{} loops and functions with less than {:g} % are left out",
-                                    profile.nodes.size() - out.nodes.size(), 100 * share));
+    out.notes.push_back(
+        fmt::format("{} loops and functions with less than {:g} % are left out",
+                    profile.nodes.size() - out.nodes.size(), 100 * share));
   for (const loops::Edge& edge : profile.edges) {
     const std::uint32_t from = place[edge.from], to = place[edge.to];
     if (from == Drawing::kNone || to == Drawing::kNone) continue;

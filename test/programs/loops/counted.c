@@ -6,7 +6,9 @@ enum { kLines = 1000, kTrips = 2000 };
 static long entries_of[kLines][kTrips];
 static volatile long sum;
 
-void left(int line, long trips) { __atomic_fetch_add(&entries_of[line][trips], 1, __ATOMIC_RELAXED); }
+void left(int line, long trips) {
+  __atomic_fetch_add(&entries_of[line][trips], 1, __ATOMIC_RELAXED);
+}
 
 int hidden(int value) {
   __asm__ volatile("" : "+r"(value));
