@@ -68,10 +68,9 @@ static void write_head(VgFile* file) {
     for (; *text != 0; ++text) VG_(fprintf)(file, "%c", *text < ' ' ? ' ' : *text);
   }
   VG_(fprintf)(file, "\n");
-  for (UInt i = 0; i < module_count; ++i)
-    VG_(fprintf)
-    (file, "module %u %lx %lx %llx %s\n", i, modules[i].start, modules[i].end,
-     modules[i].offset, modules[i].path == NULL ? "-" : modules[i].path);
+  for (UInt i = 0; i < module_count; ++i) VG_(fprintf)
+  (file, "module %u %lx %lx %llx %s\n", i, modules[i].start, modules[i].end,
+   modules[i].offset, modules[i].path == NULL ? "-" : modules[i].path);
 }
 
 static void write_functions(VgFile* file) {
@@ -109,9 +108,8 @@ static void write_blocks(VgFile* file) {
         write_counts(file, edge->counts[slot].total);
       }
     if (block->loop == NULL) continue;
-    for (UInt next = 0; next < block->successors.count; ++next)
-      VG_(fprintf)
-      (file, "jump %u %u\n", i, ((Block*)block->successors.items[next])->number);
+    for (UInt next = 0; next < block->successors.count; ++next) VG_(fprintf)
+    (file, "jump %u %u\n", i, ((Block*)block->successors.items[next])->number);
   }
 }
 
@@ -121,10 +119,9 @@ static void write_trips(VgFile* file, UInt loop, UInt slot, const Trips* trips) 
     if (trips->small[i] != 0)
       VG_(fprintf)(file, "trips %u %u %d %u %llu\n", loop, slot, exit, i, trips->small[i]);
   for (UInt i = 0; i < trips->large_count; ++i)
-    if (trips->large[i].count != 0)
-      VG_(fprintf)
-      (file, "trips %u %u %d %llu %llu\n", loop, slot, exit, trips->large[i].value,
-       trips->large[i].count);
+    if (trips->large[i].count != 0) VG_(fprintf)
+  (file, "trips %u %u %d %llu %llu\n", loop, slot, exit, trips->large[i].value,
+   trips->large[i].count);
 }
 
 static void write_loop(VgFile* file, UInt number) {
