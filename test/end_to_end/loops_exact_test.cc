@@ -154,7 +154,7 @@ TEST_CASE("Exact loops: files - kept ones are read again, text and graph come fr
   const TemporaryFolder folder;
   const std::string prefix = folder / "kept";
   const Result first =
-      run_refrain({"loops", "--exact", "--raw", prefix, "--",
+      run_refrain({"loops", "--exact", "--share", "0", "--raw", prefix, "--",
                    data_file("test/programs/loops/counted_loops_gcc_o0").string()});
   REQUIRE(first.ok());
   CHECK_THAT(first.output, Catch::Contains("counted_loops.c"));
