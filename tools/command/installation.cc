@@ -31,6 +31,17 @@ std::string find_variant(const std::string& library, const std::string& mpi) {
   return fs::exists(variant, error) ? variant.string() : std::string();
 }
 
+std::string find_loop_tool() {
+  std::error_code error;
+  if (const char* given = std::getenv("REFRAIN_LOOP_TOOL"))
+    return fs::exists(given, error) ? fs::absolute(given).string() : std::string();
+  const fs::path here = fs::read_symlink("/proc/self/exe", error).parent_path();
+  for (const char* place : {"../libexec/refrain/refrainloops-amd64-linux",
+                            "../loops/exact/refrainloops-amd64-linux"})
+    if (fs::exists(here / place, error)) return (here / place).lexically_normal();
+  return {};
+}
+
 std::string find_libomp(const std::string& wanted) {
   std::error_code error;
   if (!wanted.empty())

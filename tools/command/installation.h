@@ -13,6 +13,10 @@ std::string find_library();
 // is none.
 std::string find_variant(const std::string& library, const std::string& mpi);
 
+// The tool for valgrind that counts loops: REFRAIN_LOOP_TOOL, or in ../libexec/refrain as installed, or as
+// built. Empty if there is none.
+std::string find_loop_tool();
+
 // LLVM's OpenMP runtime: `wanted` if it exists, else the newest in the usual folders.
 // Empty if there is none.
 std::string find_libomp(const std::string& wanted);

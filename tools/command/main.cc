@@ -15,6 +15,7 @@
 #include "tools/command/graph_command.h"
 #include "tools/command/info_command.h"
 #include "tools/command/installation.h"
+#include "tools/command/loops_command.h"
 #include "tools/command/profile_command.h"
 #include "tools/command/recover_command.h"
 #include "tools/command/report_command.h"
@@ -55,6 +56,7 @@ int run_main(int argc, char** argv) {
   commands.push_back(std::make_unique<ReportCommand>());
   commands.push_back(std::make_unique<ExperimentCommand>());
   commands.push_back(std::make_unique<GraphCommand>());
+  commands.push_back(std::make_unique<LoopsCommand>());
   commands.push_back(std::make_unique<WatchCommand>());
   commands.push_back(std::make_unique<RecoverCommand>());
   commands.push_back(std::make_unique<ConvertCommand>());

@@ -107,6 +107,7 @@ class Writer {
         else
           put(", fillcolor=\"{}\"", node_colour(node.weight));
         if (node.shape == Drawing::Shape::kHead) put(", penwidth=2");
+        if (node.shape == Drawing::Shape::kOval) put(", shape=oval");
     }
     put("]\n");
   }

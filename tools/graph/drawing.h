@@ -26,6 +26,7 @@ struct Drawing {
     kHead,   // of a cluster
     kPlace,  // a start or an end
     kRest,   // stands for what is left out
+    kOval,
   };
   struct Node {
     std::string id;  // letters and digits, unique

@@ -129,7 +129,9 @@ class Writer {
         : node.shape == Drawing::Shape::kRest ? "dashed"
                                               : "line",
         node.shape == Drawing::Shape::kHead ? 2 : 1, xml_lines(joined(node.lines)),
-        node.shape == Drawing::Shape::kPlace ? "ellipse" : "roundrectangle");
+        node.shape == Drawing::Shape::kPlace || node.shape == Drawing::Shape::kOval
+            ? "ellipse"
+            : "roundrectangle");
     put("    </node>\n");
   }
 

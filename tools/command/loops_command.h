@@ -1,0 +1,38 @@
+// `refrain loops --exact -- program arguments`: the loops of a program as they run, counted exactly
+// (docs/loops.md); `refrain loops FILE ...` joins what such runs have written.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "loops/profile/loop_profile.h"
+#include "tools/command/subcommand.h"
+
+namespace refrain::tools {
+
+class LoopsCommand final : public Subcommand {
+ public:
+  const char* name() const override { return "loops"; }
+  const char* help() const override {
+    return "the loops of a program: how often and how long";
+  }
+  void add_options(CLI::App& app) override;
+  int run() override;
+
+ private:
+  int run_exact();
+  std::string print(const std::vector<std::string>& files);
+  std::string text_of(const loops::LoopProfile& profile, std::string& text) const;
+  std::string write(const std::string& text) const;
+
+  std::vector<std::string> words_;  // files, or the program and its arguments
+  bool exact_ = false;
+  bool json_ = false;
+  bool overwrite_ = false;
+  std::string format_;
+  std::string output_ = "-";
+  std::string raw_;
+  double share_ = 1;
+};
+
+}  // namespace refrain::tools

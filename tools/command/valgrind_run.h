@@ -1,0 +1,39 @@
+// Runs a program in valgrind with the tool that counts its loops (loops/exact).
+//
+// Nothing is installed for it: valgrind looks for its tools in the folder that VALGRIND_LIB names, and gets a
+// temporary one with links to its own files and to the tool.
+// Thread-safety: one at a time; signals for the terminal's group go to the program alone meanwhile.
+// Ownership: the temporary folder is removed with the object, and with it files that were not to be kept.
+// Errors: one line.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace refrain::tools {
+
+class ValgrindRun {
+ public:
+  ValgrindRun() = default;
+  ~ValgrindRun();
+  ValgrindRun(const ValgrindRun&) = delete;
+  ValgrindRun& operator=(const ValgrindRun&) = delete;
+
+  // Runs the program to its end. Files are PREFIX.PID.N; with an empty prefix they are temporary.
+  std::string run(const std::vector<std::string>& command, const std::string& prefix);
+
+  // As a shell has it: 128 and more if a signal ended the program.
+  int status() const { return status_; }
+  // Those that were written, in the order of their names.
+  const std::vector<std::string>& files() const { return files_; }
+
+ private:
+  std::string prepare();
+  std::string start(const std::vector<std::string>& command);
+
+  std::string valgrind_, folder_, prefix_;
+  int status_ = 0;
+  std::vector<std::string> files_;
+};
+
+}  // namespace refrain::tools
