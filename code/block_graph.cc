@@ -293,9 +293,11 @@ class FlowReader::Builder {
     }
   }
 
-  // Not a call through a pointer at the end of the function: something was not reached.
+  // Not a call through a pointer at the end of the function: something was not reached, or
+  // there are other tables.
   bool may_be_switch(std::uint32_t number) {
-    return !all_[number].instruction.through_slot && first_gap().has_value();
+    return !all_[number].instruction.through_slot &&
+           (!tables_.empty() || first_gap().has_value());
   }
 
   // The first instruction that nothing leads to and that is no padding. What lies before it

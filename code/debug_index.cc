@@ -104,11 +104,11 @@ std::vector<Dwarf_Die> FunctionIndex::scopes(Dwarf_Die* unit, std::uint64_t addr
 
 const Dwarf_Die* FunctionIndex::function(Dwarf_Die* unit, std::uint64_t address) {
   Unit& known = units_[unit->addr];
-  if (!std::exchange(known.looked_through, true)) add(unit, false, known);
   const Function* found = known.find(address);
-  if (found == nullptr && !std::exchange(known.looked_into_classes, true)) {
+  while (found == nullptr && known.looked != Depth::kFunctions) {
+    known.looked = static_cast<Depth>(static_cast<int>(known.looked) + 1);
     known.functions.clear();
-    add(unit, true, known);
+    add(unit, known);
     found = known.find(address);
   }
   return found == nullptr ? nullptr : &found->die;
@@ -124,14 +124,15 @@ const FunctionIndex::Function* FunctionIndex::Unit::find(std::uint64_t address) 
 }
 
 // Namespaces and modules are searched at once. Classes are many, and their functions are
-// mostly defined outside of them.
-void FunctionIndex::add(Dwarf_Die* unit, bool classes, Unit& to) {
-  walk(unit, classes, to);
+// mostly defined outside of them. In functions are those of Fortran's `contains`, and what
+// gcc has made of OpenMP's regions.
+void FunctionIndex::add(Dwarf_Die* unit, Unit& to) {
+  walk(unit, to);
   std::sort(to.functions.begin(), to.functions.end(),
             [](const Function& a, const Function& b) { return a.begin < b.begin; });
 }
 
-void FunctionIndex::walk(Dwarf_Die* around, bool classes, Unit& to) {
+void FunctionIndex::walk(Dwarf_Die* around, Unit& to) {
   Dwarf_Die child;
   if (dwarf_child(around, &child) != 0) return;
   do {
@@ -145,9 +146,12 @@ void FunctionIndex::walk(Dwarf_Die* around, bool classes, Unit& to) {
       while ((at = dwarf_ranges(&child, at, &base, &begin, &end)) > 0)
         if (begin < end) to.functions.push_back({begin, end, child});
     }
-    if (tag == DW_TAG_namespace || tag == DW_TAG_module || (classes && is_class)) {
+    const bool is_function = tag == DW_TAG_subprogram || tag == DW_TAG_lexical_block;
+    if (tag == DW_TAG_namespace || tag == DW_TAG_module ||
+        (is_class && to.looked >= Depth::kClasses) ||
+        (is_function && to.looked >= Depth::kFunctions)) {
       Dwarf_Die inside = child;
-      walk(&inside, classes, to);
+      walk(&inside, to);
     }
   } while (dwarf_siblingof(&child, &child) == 0);
 }

@@ -81,16 +81,17 @@ class FunctionIndex {
     std::uint64_t end;
     Dwarf_Die die;
   };
+  // How far a unit was searched: what most functions need comes first.
+  enum class Depth { kNothing, kUnit, kClasses, kFunctions };
   struct Unit {
-    bool looked_through = false;
-    bool looked_into_classes = false;
+    Depth looked = Depth::kNothing;
     std::vector<Function> functions;  // by begin
 
     const Function* find(std::uint64_t address) const;
   };
 
-  static void add(Dwarf_Die* unit, bool classes, Unit& to);
-  static void walk(Dwarf_Die* around, bool classes, Unit& to);
+  static void add(Dwarf_Die* unit, Unit& to);
+  static void walk(Dwarf_Die* around, Unit& to);
   static void add_inlined(Dwarf_Die* around, std::uint64_t address,
                           std::vector<Dwarf_Die>& out);
 

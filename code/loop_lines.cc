@@ -29,9 +29,19 @@ class Lines {
     std::uint32_t turn = 0;
     for (const Frames& frames : turns) lower(turn, line_in(frames));
     std::uint32_t first = turn;
-    for (const Node node : inside_) lower(first, first_line(node));
+    std::uint32_t last = turn;
+    for (const Node node : inside_)
+      for (const std::uint64_t address : instructions(node)) {
+        const std::uint32_t line = line_in(scopes_.at(address));
+        lower(first, line);
+        last = std::max(last, line);
+      }
     if (turn == 0) return out;
-    out.line = first < turn && !entered_from(turn) ? first : turn;
+    const std::vector<std::uint32_t> before = lines_before();
+    const bool entered = std::find(before.begin(), before.end(), turn) != before.end();
+    out.line = first < turn && !entered ? first : turn;
+    if (first == last && !entered && scopes_.loops_begin_outside(shared_.back()))
+      out.line = begin_outside(before, turn);
     out.scope = shared_.back();
     out.depth = static_cast<std::uint32_t>(shared_.size() - 1);
     out.function = scopes_.function(out.scope);
@@ -86,21 +96,15 @@ class Lines {
     return std::strcmp(frame->file, file_) == 0 ? frame->line : 0;
   }
 
-  std::uint32_t first_line(Node node) {
-    std::uint32_t line = 0;
-    for (const std::uint64_t address : instructions(node))
-      lower(line, line_in(scopes_.at(address)));
-    return line;
-  }
-
   std::span<const std::uint64_t> instructions(Node node) const {
     const Block& block = blocks_.blocks[node];
     return std::span(blocks_.instructions).subspan(block.first, block.count);
   }
 
-  // Whether what runs last before the loop comes from this line.
-  bool entered_from(std::uint32_t line) {
+  // Of what runs last before the loop.
+  std::vector<std::uint32_t> lines_before() {
     constexpr std::size_t kLast = 8;
+    std::vector<std::uint32_t> lines;
     for (Node node = 0; node < blocks_.blocks.size(); ++node) {
       bool enters = false;
       for (const Node to : blocks_.next.next(node))
@@ -108,9 +112,19 @@ class Lines {
       if (!enters || forest_.contains(loop_, node)) continue;
       const auto all = instructions(node);
       for (const std::uint64_t address : all.last(std::min(kLast, all.size())))
-        if (line_in(scopes_.at(address)) == line) return true;
+        lines.push_back(line_in(scopes_.at(address)));
     }
-    return false;
+    return lines;
+  }
+
+  // The nearest line above, if it is near.
+  static std::uint32_t begin_outside(const std::vector<std::uint32_t>& before,
+                                     std::uint32_t line) {
+    constexpr std::uint32_t kNear = 5;
+    std::uint32_t found = 0;
+    for (const std::uint32_t one : before)
+      if (one < line && line - one <= kNear) found = std::max(found, one);
+    return found == 0 ? line : found;
   }
 
   const BlockGraph& blocks_;

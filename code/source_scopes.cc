@@ -117,4 +117,22 @@ std::string SourceScopes::function(const void* scope) const {
   return function_of(&die);
 }
 
+bool SourceScopes::loops_begin_outside(const void* scope) const {
+  const auto known = scopes_.find(scope);
+  if (known == scopes_.end()) return false;
+  Dwarf_Die die = known->second;
+  Dwarf_Die unit;
+  if (dwarf_diecu(&die, &unit, nullptr, nullptr) == nullptr) return false;
+  switch (dwarf_srclang(&unit)) {
+    case DW_LANG_Fortran77:
+    case DW_LANG_Fortran90:
+    case DW_LANG_Fortran95:
+    case DW_LANG_Fortran03:
+    case DW_LANG_Fortran08:
+      return true;
+    default:
+      return false;
+  }
+}
+
 }  // namespace refrain::code
