@@ -63,10 +63,22 @@ class Lines {
       if (blocks_.blocks[node].branches)
         for (const Node to : blocks_.next.next(node)) turns |= !forest_.contains(loop_, to);
       if (!turns) continue;
-      Frames frames = scopes_.at(blocks_.blocks[node].last);
+      Frames frames = frames_at_end(node);
       if (!frames.empty()) out.push_back(std::move(frames));
     }
     return out;
+  }
+
+  // Of a block's last instruction, or, where it has no line, of one just before it.
+  Frames frames_at_end(Node node) {
+    constexpr std::size_t kLast = 3;
+    const auto all = instructions(node);
+    Frames frames;
+    for (std::size_t i = 0; i < std::min(kLast, all.size()); ++i) {
+      frames = scopes_.at(all[all.size() - 1 - i]);
+      if (!frames.empty() && frames.back().line != 0) break;
+    }
+    return frames;
   }
 
   // The functions around all turns.
