@@ -4,7 +4,10 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <string>
+#include <vector>
 
+#include "code/made_up_program.h"
 #include "reader/foreign_archive.h"
 #include "test/fuzz/archive_files.h"
 #include "test/support/files.h"
@@ -113,6 +116,30 @@ void streams(const fs::path& folder) {
   }
 }
 
+void programs(const fs::path& folder) {
+  const std::vector<std::uint8_t> nest{0x90, 0x75, 0xfd, 0x75, 0xfb, 0xe8,
+                                       0,    0,    0,    0,    0xc3};
+  // A switch with a table of offsets, in a loop: code/block_graph_test.cc.
+  const std::vector<std::uint8_t> switched{
+      0x83, 0xf8, 0x01, 0x77, 0x12, 0x48, 0x8d, 0x15, 0x14, 0,    0,    0,    0x48, 0x63,
+      0x04, 0x82, 0x48, 0x01, 0xd0, 0xff, 0xe0, 0xeb, 0xe9, 0xc3, 0x90, 0x90, 0x90, 0x90,
+      0x90, 0x90, 0x90, 0x90, 0xf5, 0xff, 0xff, 0xff, 0xf7, 0xff, 0xff, 0xff};
+  const auto text = [](const std::vector<std::uint8_t>& bytes) {
+    return std::string(bytes.begin(), bytes.end());
+  };
+  save(folder / "nest", std::string(2, '\0') + text(nest));
+  save(folder / "switch", std::string("\0 ", 2) + text(switched));
+  save(folder / "jump", std::string(2, '\0') + text({0xff, 0xe0, 0x90, 0x90, 0xeb, 0xfa}));
+  code::MadeUpProgram program;
+  program.add("function", switched);
+  program.add("second", nest, false);
+  program.add("function.cold", {0x90, 0xeb, 0xf8});
+  program.add_frames({16,   0,    0, 0, 0, 0,  0, 0, 1, 'z', 'R', 0, 1, 0x78, 16,
+                      1,    0x1b, 0, 0, 0, 16, 0, 0, 0, 24,  0,   0, 0, 0xb0, 0xff,
+                      0xff, 0xff, 3, 0, 0, 0,  0, 0, 0, 0,   0,   0, 0, 0});
+  save(folder / "file", "f" + text(program.file()));
+}
+
 }  // namespace
 }  // namespace refrain
 
@@ -125,5 +152,6 @@ int main(int argc, char** argv) {
   refrain::spools(folder / "spool");
   refrain::archives(folder / "archive");
   refrain::streams(folder / "detector");
+  refrain::programs(folder / "code");
   return 0;
 }

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <utility>
 
+#include "code/program_loops.h"
 #include "writer/symbols/code_sites.h"
-#include "writer/symbols/machine_code.h"
 #include "writer/symbols/short_name.h"
 
 namespace refrain::writer {
@@ -109,16 +109,32 @@ class PlaceFinder {
     for (const Candidate& candidate : candidates(chains)) {
       const CodeSite& site = *candidate.sites.front();
       if (site.frames.empty()) continue;
-      std::vector<std::uint64_t> calls = candidate.returns;
-      for (std::uint64_t& call : calls) --call;
-      const CodeLoops loops =
-          loops_around(disassembler_, sites_.code(site), site.begin, calls);
-      for (const CodeLoop& loop : loops.loops)
-        out.loops.push_back({loop.entry, place_of(candidate, &loop)});
-      if (!out.fallback.known() || (!several && calls.size() > 1))
+      const code::FunctionLoops* const function = sites_.loops(site);
+      for (const code::CodeLoop* loop : loops_around(function, candidate))
+        out.loops.push_back({loop->header, place_of(candidate, loop)});
+      const bool calls = candidate.returns.size() > 1;
+      if (!out.fallback.known() || (!several && calls))
         out.fallback = place_of(candidate, nullptr);
-      several |= calls.size() > 1;
+      several |= calls;
     }
+    return out;
+  }
+
+  // The loops of the function around all of the calls, innermost first.
+  static std::vector<const code::CodeLoop*> loops_around(
+      const code::FunctionLoops* function, const Candidate& candidate) {
+    std::vector<const code::CodeLoop*> out;
+    if (function == nullptr) return out;
+    const auto holds_all = [&](std::uint32_t loop) {
+      return std::all_of(
+          candidate.sites.begin(), candidate.sites.end(), [&](const CodeSite* site) {
+            const code::Node node = function->blocks.at(site->address);
+            return node != code::kNoNode && function->forest.contains(loop, node);
+          });
+    };
+    std::uint32_t loop = function->innermost(candidate.sites.front()->address);
+    for (; loop != code::CodeLoop::kNone; loop = function->loops[loop].parent)
+      if (holds_all(loop)) out.push_back(&function->loops[loop]);
     return out;
   }
 
@@ -186,8 +202,8 @@ class PlaceFinder {
     to.sites.push_back(&sites_.at_call(address));
   }
 
-  // The innermost inlined function around all calls and the loop's closing jumps.
-  LoopPlace place_of(const Candidate& candidate, const CodeLoop* loop) {
+  // How many functions, from the outermost inwards, are around all of the calls.
+  static std::size_t shared_functions(const Candidate& candidate) {
     const std::vector<CodeFrame>& frames = candidate.sites.front()->frames;
     std::size_t depth = frames.size();
     for (const CodeSite* site : candidate.sites) {
@@ -197,17 +213,26 @@ class PlaceFinder {
         ++same;
       depth = same;
     }
+    return depth;
+  }
+
+  // From the loop's own line to that of the last call in it. Where its line is not known,
+  // from the first call, in the innermost function around all of them.
+  static LoopPlace place_of(const Candidate& candidate, const code::CodeLoop* loop) {
+    std::size_t depth = shared_functions(candidate);
     if (depth == 0) return {};
-    const auto closes_in = [&](const CodeFrame& frame) {
-      return std::all_of(loop->closes.begin(), loop->closes.end(),
-                         [&](std::uint64_t jump) { return sites_.contains(frame, jump); });
-    };
-    while (loop != nullptr && depth > 1 && !closes_in(frames[depth - 1])) --depth;
+    const std::vector<CodeFrame>& frames = candidate.sites.front()->frames;
+    const code::SourcePlace* const known =
+        loop != nullptr && loop->place.known() && loop->place.depth < depth &&
+                frames[loop->place.depth].scope == loop->place.scope
+            ? &loop->place
+            : nullptr;
+    if (known != nullptr) depth = known->depth + 1;
     const CodeFrame& frame = frames[depth - 1];
     LoopPlace out{.function = short_name(frame.function),
-                  .file = frame.file,
-                  .first_line = frame.line,
-                  .last_line = frame.line,
+                  .file = known != nullptr ? known->file : frame.file,
+                  .first_line = known != nullptr ? known->line : frame.line,
+                  .last_line = known != nullptr ? known->line : frame.line,
                   .code = {}};
     for (const CodeSite* site : candidate.sites) {
       const CodeFrame& call = site->frames[depth - 1];
@@ -216,11 +241,10 @@ class PlaceFinder {
       out.last_line = std::max(out.last_line, call.line);
     }
     if (loop != nullptr) {
-      const CodeSite& site = *candidate.sites.front();
-      const std::uint64_t offset = loop->entry - site.begin + site.offset;
       char text[32];
-      std::snprintf(text, sizeof text, "+0x%llx", static_cast<unsigned long long>(offset));
-      out.code = site.module + text;
+      std::snprintf(text, sizeof text, "+0x%llx",
+                    static_cast<unsigned long long>(loop->header));
+      out.code = candidate.sites.front()->module + text;
     }
     return out;
   }
@@ -228,7 +252,6 @@ class PlaceFinder {
   const spool::Journal& journal_;
   const std::vector<LoopNode>& tree_;
   CodeSites sites_;
-  const Disassembler disassembler_;
   std::vector<Options> options_;
   std::map<std::uint32_t, LoopPlace> out_;
 };

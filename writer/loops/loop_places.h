@@ -1,16 +1,16 @@
-// Where the loops of a program are: the function that contains the loop, and the lines of
-// the calls in an iteration.
+// Where the loops of a program are: the function that contains the loop, the line of its
+// `for`, and that of the last call in an iteration.
 //
 // Place in the flow: ARCHITECTURE.md, step 7, from the call chains in the journal
 // (kTextCallers).
 //
 // How. The chains of a loop's events share their outer frames; the last shared frame is the
 // innermost function through which all events come. Whether the loop is in this function,
-// or in one that calls it, follows from the instructions (writer/symbols/machine_code.h):
-// of the machine code loops there that lie around all of the calls, and of those around the
+// or in one that calls it, follows from the loops of the machine code (code/program_loops.h):
+// of those that lie around all of the calls, and of those around the
 // call in its callers, it is the innermost that does not already belong to an inner loop
-// (or is shared with it, where the next one belongs to a loop around both). Inlined
-// functions count: the jump that closes the loop says which one it is in. Frames of
+// (or is shared with it, where the next one belongs to a loop around both). The loop's line
+// and function, inlined or not, are those of code/loop_lines.h. Frames of
 // runtimes (OpenMP's, MPI's, Refrain's) are skipped.
 // Where the instructions do not decide, it is the innermost shared function with calls on
 // several lines.

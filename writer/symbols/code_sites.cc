@@ -1,39 +1,12 @@
 #include "writer/symbols/code_sites.h"
 
+#include <dwarf.h>
+
 #include "writer/symbols/resolver_impl.h"
 
 namespace refrain::writer {
 
-// Debug information of the returned frames, by their scope.
-struct CodeSites::Scopes {
-  struct Scope {
-    Dwarf_Die die{};
-    Dwarf_Addr bias = 0;
-  };
-  std::unordered_map<std::uint64_t, Scope> all;
-};
-
-namespace {
-
-// Where an inlined call is in the source.
-void call_place(Dwarf_Die* unit, Dwarf_Die* scope, CodeFrame& frame) {
-  Dwarf_Attribute attribute;
-  Dwarf_Word value = 0;
-  if (dwarf_formudata(dwarf_attr(scope, DW_AT_call_line, &attribute), &value) == 0)
-    frame.line = static_cast<std::uint32_t>(value);
-  Dwarf_Files* files = nullptr;
-  std::size_t count = 0;
-  if (dwarf_formudata(dwarf_attr(scope, DW_AT_call_file, &attribute), &value) != 0 ||
-      dwarf_getsrcfiles(unit, &files, &count) != 0 || value >= count)
-    return;
-  const char* name = dwarf_filesrc(files, value, nullptr, nullptr);
-  if (name != nullptr) frame.file = name;
-}
-
-}  // namespace
-
-CodeSites::CodeSites(SymbolResolver& symbols)
-    : symbols_(symbols), scopes_(std::make_unique<Scopes>()) {}
+CodeSites::CodeSites(SymbolResolver& symbols) : symbols_(symbols) {}
 
 CodeSites::~CodeSites() = default;
 
@@ -50,32 +23,31 @@ const CodeSite& CodeSites::at_call(std::uint64_t return_address) {
   Dwfl_Module* const module =
       impl.dwfl != nullptr ? dwfl_addrmodule(impl.dwfl, address) : nullptr;
   if (module == nullptr || !impl.trusted(module)) return site;
+  site.path = loaded->module.path;
+  site.bias = loaded->bias;
+  site.address = address - loaded->bias;
   GElf_Off offset = 0;
   GElf_Sym symbol{};
   if (dwfl_module_addrinfo(module, address, &offset, &symbol, nullptr, nullptr, nullptr) !=
-          nullptr &&
-      offset < symbol.st_size) {
+      nullptr)
     site.begin = address - offset;
-    site.end = site.begin + symbol.st_size;
-    site.offset = site.begin - loaded->module.start + loaded->module.offset;
-  }
   Dwarf_Addr bias = 0;
   Dwarf_Die* const unit = impl.units.find(module, address, bias);
   if (unit == nullptr) return site;
   std::vector<Dwarf_Die> scopes = impl.functions.scopes(unit, address - bias);
   CodeFrame next;  // the call is known before its function
-  Symbol here;
-  resolving::resolve_line(unit, address - bias, here);
-  next.file = here.file;
+  const code::SourceLine here = code::line_of(unit, address - bias);
+  if (here.file != nullptr) next.file = here.file;
   next.line = here.line;
   for (Dwarf_Die& scope : scopes) {
-    next.function = resolving::function_of(&scope);
-    next.scope = reinterpret_cast<std::uint64_t>(scope.addr);
-    scopes_->all[next.scope] = {scope, bias};
+    next.function = code::function_of(&scope);
+    next.scope = scope.addr;
     site.frames.insert(site.frames.begin(), next);
     next = {};
     if (dwarf_tag(&scope) == DW_TAG_subprogram) break;
-    call_place(unit, &scope, next);
+    const code::SourceLine call = code::call_of(unit, &scope);
+    if (call.file != nullptr) next.file = call.file;
+    next.line = call.line;
   }
   return site;
 }
@@ -85,26 +57,16 @@ std::string CodeSites::module_of(std::uint64_t address) const {
   return loaded == nullptr ? std::string() : resolving::base_name(loaded->module.path);
 }
 
-bool CodeSites::contains(const CodeFrame& frame, std::uint64_t address) const {
-  const auto found = scopes_->all.find(frame.scope);
-  if (found == scopes_->all.end()) return false;
-  Dwarf_Die die = found->second.die;
-  return dwarf_haspc(&die, address - found->second.bias) == 1;
-}
-
-std::vector<std::uint8_t> CodeSites::code(const CodeSite& site) const {
-  constexpr std::uint64_t kMost = 512 << 10;
-  std::vector<std::uint8_t> bytes;
-  SymbolResolver::Impl::Loaded* const loaded = symbols_.impl_->find(site.begin);
-  if (loaded == nullptr || site.end <= site.begin || site.end - site.begin > kMost)
-    return bytes;
-  const resolving::FileDescriptor file(loaded->module.path);
-  bytes.resize(site.end - site.begin);
-  if (file.get() < 0 ||
-      ::pread(file.get(), bytes.data(), bytes.size(), static_cast<off_t>(site.offset)) !=
-          static_cast<ssize_t>(bytes.size()))
-    bytes.clear();
-  return bytes;
+const code::FunctionLoops* CodeSites::loops(const CodeSite& site) {
+  if (site.path.empty()) return nullptr;
+  const auto [at, is_new] = programs_.try_emplace(site.path);
+  Dwfl* const all = symbols_.impl_->dwfl;
+  if (is_new)
+    at->second = code::ProgramLoops::open(
+        site.path,
+        all == nullptr ? nullptr : dwfl_addrmodule(all, site.address + site.bias),
+        site.bias);
+  return at->second == nullptr ? nullptr : at->second->at(site.address);
 }
 
 }  // namespace refrain::writer

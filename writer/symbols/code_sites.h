@@ -1,4 +1,5 @@
-// The functions around a call in the program: its function, and those inlined there.
+// The functions around a call in the program: its function, and those inlined there; and the
+// loops of its function.
 //
 // Place in the flow: ARCHITECTURE.md, step 7, for where a loop is (writer/loops/loop_places.h).
 // Thread-safety: none; uses the resolver that it was made with, which must live longer.
@@ -12,6 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "code/program_loops.h"
 #include "writer/symbols/symbol_resolver.h"
 
 namespace refrain::writer {
@@ -20,16 +22,17 @@ namespace refrain::writer {
 struct CodeFrame {
   std::string function;
   std::string file;
-  std::uint32_t line = 0;   // of what it calls
-  std::uint64_t scope = 0;  // equal for equal instances of it
+  std::uint32_t line = 0;       // of what it calls
+  const void* scope = nullptr;  // equal for equal instances of it; as in code::SourcePlace
 };
 
 struct CodeSite {
-  std::string module;  // file name
-  // The function's code as it ran, and its place in the module.
-  std::uint64_t begin = 0;
-  std::uint64_t end = 0;
-  std::uint64_t offset = 0;
+  std::string module;       // file name
+  std::uint64_t begin = 0;  // of the function's code, as it ran
+  std::string path;
+  // The call's address in the module's file, and what addresses had more when it ran.
+  std::uint64_t address = 0;
+  std::uint64_t bias = 0;
   std::vector<CodeFrame> frames;  // outermost (the function itself) first
 };
 
@@ -44,15 +47,12 @@ class CodeSites {
   const CodeSite& at_call(std::uint64_t return_address);
   // The file name of the module at an address; does not open the module.
   std::string module_of(std::uint64_t address) const;
-  // Whether an instruction belongs to a frame's function, or to one inlined into it.
-  bool contains(const CodeFrame& frame, std::uint64_t address) const;
-  // The bytes of the function; empty if they are not available.
-  std::vector<std::uint8_t> code(const CodeSite& site) const;
+  // The loops of the site's function in the machine code; null if they are not known.
+  const code::FunctionLoops* loops(const CodeSite& site);
 
  private:
-  struct Scopes;
   SymbolResolver& symbols_;
-  std::unique_ptr<Scopes> scopes_;
+  std::unordered_map<std::string, std::unique_ptr<code::ProgramLoops>> programs_;
   std::unordered_map<std::uint64_t, CodeSite> sites_;
 };
 

@@ -4,8 +4,6 @@
 // Thread-safety, errors: see symbol_resolver.h.
 #pragma once
 
-#include <cxxabi.h>
-#include <dwarf.h>
 #include <elf.h>
 #include <elfutils/libdw.h>
 #include <elfutils/libdwfl.h>
@@ -19,6 +17,7 @@
 #include <optional>
 #include <utility>
 
+#include "code/debug_index.h"
 #include "writer/symbols/symbol_resolver.h"
 
 namespace refrain::writer {
@@ -32,21 +31,6 @@ inline std::string hex(std::uint64_t value) {
 
 inline std::string base_name(const std::string& path) {
   return path.substr(path.find_last_of('/') + 1);
-}
-
-// Names of C++, and of procedures in gfortran's modules: "__solver_MOD_step" is
-// solver::step.
-inline std::string demangled(const char* name) {
-  const std::string_view mangled(name);
-  const std::size_t procedure = mangled.find("_MOD_");
-  if (mangled.starts_with("__") && procedure != std::string_view::npos && procedure > 2)
-    return std::string(mangled.substr(2, procedure - 2)) +
-           "::" + std::string(mangled.substr(procedure + 5));
-  int status = 0;
-  char* text = abi::__cxa_demangle(name, nullptr, nullptr, &status);
-  std::string result = status == 0 && text != nullptr ? text : name;
-  std::free(text);
-  return result;
 }
 
 inline const Dwfl_Callbacks kCallbacks = {
@@ -96,189 +80,19 @@ inline std::optional<std::uint64_t> load_bias(int fd, const Module& module) {
   return bias;
 }
 
-inline const char* attribute_text(Dwarf_Die* die, unsigned name) {
-  Dwarf_Attribute attribute;
-  return dwarf_formstring(dwarf_attr_integrate(die, name, &attribute));
-}
-
-// Finds the compilation unit of an address. libdwfl looks only into .debug_aranges, which
-// clang does not write: where that fails, the ranges of all units are read, once a module.
-class UnitIndex {
- public:
-  Dwarf_Die* find(Dwfl_Module* module, std::uint64_t address, Dwarf_Addr& bias) {
-    Dwarf_Die* unit = dwfl_module_addrdie(module, address, &bias);
-    if (unit != nullptr) return unit;
-    const auto [at, is_new] = modules_.try_emplace(module);
-    if (is_new) read(module, at->second);
-    bias = at->second.bias;
-    const auto& ranges = at->second.ranges;
-    auto range = std::upper_bound(
-        ranges.begin(), ranges.end(), address - bias,
-        [](std::uint64_t value, const Range& r) { return value < r.begin; });
-    if (range == ranges.begin()) return nullptr;
-    --range;
-    if (address - bias >= range->end) return nullptr;
-    unit_ = range->unit;
-    return &unit_;
-  }
-
- private:
-  struct Range {
-    std::uint64_t begin;
-    std::uint64_t end;
-    Dwarf_Die unit;
-  };
-  struct Units {
-    Dwarf_Addr bias = 0;
-    std::vector<Range> ranges;
-  };
-
-  static void read(Dwfl_Module* module, Units& units) {
-    if (dwfl_module_getdwarf(module, &units.bias) == nullptr) return;
-    Dwarf_Addr bias = 0;
-    for (Dwarf_Die* unit = dwfl_module_nextcu(module, nullptr, &bias); unit != nullptr;
-         unit = dwfl_module_nextcu(module, unit, &bias)) {
-      Dwarf_Addr base = 0;
-      Dwarf_Addr begin = 0;
-      Dwarf_Addr end = 0;
-      std::ptrdiff_t at = 0;
-      while ((at = dwarf_ranges(unit, at, &base, &begin, &end)) > 0)
-        if (begin < end) units.ranges.push_back({begin, end, *unit});
-    }
-    std::sort(units.ranges.begin(), units.ranges.end(),
-              [](const Range& a, const Range& b) { return a.begin < b.begin; });
-  }
-
-  std::unordered_map<Dwfl_Module*, Units> modules_;
-  Dwarf_Die unit_{};
-};
-
-// The name as in the source: with namespace or module; Fortran's external procedures
-// without the underscore that the linker sees.
-inline std::string function_of(Dwarf_Die* scope) {
-  const char* linkage = attribute_text(scope, DW_AT_linkage_name);
-  const char* name = attribute_text(scope, DW_AT_name);
-  if (linkage == nullptr) return name == nullptr ? std::string() : demangled(name);
-  if (name != nullptr && linkage == std::string(name) + '_') return name;
-  return demangled(linkage);
-}
-
-// The functions of units by their code. A unit is read once, when the first of its
-// addresses is asked for: that passes over all of its entries, because few compilers say
-// where the next sibling is. (libdw's dwarf_getscopes() does so for each address, and does
-// not look into gfortran's modules.)
-class FunctionIndex {
- public:
-  // The functions around an address of the debug information, innermost first, up to the
-  // one whose code it is.
-  std::vector<Dwarf_Die> scopes(Dwarf_Die* unit, std::uint64_t address) {
-    Unit& known = units_[unit->addr];
-    if (!std::exchange(known.looked_through, true)) add(unit, false, known);
-    const Function* function = known.find(address);
-    if (function == nullptr && !std::exchange(known.looked_into_classes, true)) {
-      known.functions.clear();
-      add(unit, true, known);
-      function = known.find(address);
-    }
-    std::vector<Dwarf_Die> out;
-    if (function == nullptr) return out;
-    Dwarf_Die die = function->die;
-    add_inlined(&die, address, out);
-    out.push_back(function->die);
-    return out;
-  }
-
- private:
-  struct Function {
-    std::uint64_t begin;
-    std::uint64_t end;
-    Dwarf_Die die;
-  };
-  struct Unit {
-    bool looked_through = false;
-    bool looked_into_classes = false;
-    std::vector<Function> functions;  // by begin
-
-    const Function* find(std::uint64_t address) const {
-      auto at = std::upper_bound(
-          functions.begin(), functions.end(), address,
-          [](std::uint64_t value, const Function& f) { return value < f.begin; });
-      if (at == functions.begin()) return nullptr;
-      --at;
-      return at->end <= address ? nullptr : &*at;
-    }
-  };
-
-  // Namespaces and modules are searched at once. Classes are many, and their functions are
-  // mostly defined outside of them.
-  static void add(Dwarf_Die* unit, bool classes, Unit& to) {
-    walk(unit, classes, to);
-    std::sort(to.functions.begin(), to.functions.end(),
-              [](const Function& a, const Function& b) { return a.begin < b.begin; });
-  }
-  static void walk(Dwarf_Die* around, bool classes, Unit& to) {
-    Dwarf_Die child;
-    if (dwarf_child(around, &child) != 0) return;
-    do {
-      const int tag = dwarf_tag(&child);
-      const bool is_class = tag == DW_TAG_class_type || tag == DW_TAG_structure_type;
-      if (tag == DW_TAG_subprogram) {
-        Dwarf_Addr base = 0;
-        Dwarf_Addr begin = 0;
-        Dwarf_Addr end = 0;
-        std::ptrdiff_t at = 0;
-        while ((at = dwarf_ranges(&child, at, &base, &begin, &end)) > 0)
-          if (begin < end) to.functions.push_back({begin, end, child});
-      }
-      if (tag == DW_TAG_namespace || tag == DW_TAG_module || (classes && is_class)) {
-        Dwarf_Die inside = child;
-        walk(&inside, classes, to);
-      }
-    } while (dwarf_siblingof(&child, &child) == 0);
-  }
-
-  // Adds the functions inlined at an address.
-  static void add_inlined(Dwarf_Die* around, std::uint64_t address,
-                          std::vector<Dwarf_Die>& out) {
-    Dwarf_Die child;
-    if (dwarf_child(around, &child) != 0) return;
-    do {
-      const int tag = dwarf_tag(&child);
-      if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_lexical_block) continue;
-      if (dwarf_haspc(&child, address) != 1) continue;
-      Dwarf_Die inside = child;
-      add_inlined(&inside, address, out);
-      if (tag == DW_TAG_inlined_subroutine) out.push_back(child);
-      return;
-    } while (dwarf_siblingof(&child, &child) == 0);
-  }
-
-  std::unordered_map<const void*, Unit> units_;
-};
-
-// `address`: in the debug information.
-inline void resolve_line(Dwarf_Die* unit, std::uint64_t address, Symbol& symbol) {
-  Dwarf_Line* line = dwarf_getsrc_die(unit, address);
-  if (line == nullptr) return;
-  const char* file = dwarf_linesrc(line, nullptr, nullptr);
-  int number = 0;
-  if (file == nullptr || dwarf_lineno(line, &number) != 0) return;
-  symbol.file = file;
-  symbol.line = number > 0 ? static_cast<std::uint32_t>(number) : 0;
-}
-
 }  // namespace resolving
 
 struct SymbolResolver::Impl {
   struct Loaded {
     Module module;
     bool tried = false;
+    std::uint64_t bias = 0;  // what addresses have more than in the file
   };
   std::vector<Loaded> modules;
   std::vector<std::pair<std::string, std::uint64_t>> reported;  // path, bias
   std::vector<std::string> complaints;
-  resolving::UnitIndex units;
-  resolving::FunctionIndex functions;
+  code::UnitIndex units;
+  code::FunctionIndex functions;
   Dwfl* dwfl = nullptr;
 
   ~Impl() {
@@ -303,6 +117,7 @@ struct SymbolResolver::Impl {
     if (file.get() < 0) return complain(module, "cannot be opened to look up names");
     const auto bias = resolving::load_bias(file.get(), module);
     if (!bias) return complain(module, "is not the file that ran");
+    loaded.bias = *bias;
     const auto key = std::make_pair(module.path, *bias);
     if (std::find(reported.begin(), reported.end(), key) != reported.end()) return;
     if (dwfl == nullptr) {

@@ -1,23 +1,22 @@
 #include "writer/symbols/symbol_resolver.h"
 
+#include <dwarf.h>
+
 #include <charconv>
 
 #include "writer/symbols/resolver_impl.h"
 
 namespace refrain::writer {
 
-using resolving::attribute_text;
 using resolving::base_name;
-using resolving::demangled;
 using resolving::hex;
-using resolving::resolve_line;
 
 namespace {
 
 void resolve_function(std::vector<Dwarf_Die> scopes, Symbol& symbol) {
   if (scopes.empty()) return;
-  const char* linkage = attribute_text(&scopes.front(), DW_AT_linkage_name);
-  symbol.function = resolving::function_of(&scopes.front());
+  const char* linkage = code::attribute_text(&scopes.front(), DW_AT_linkage_name);
+  symbol.function = code::function_of(&scopes.front());
   if (linkage != nullptr) symbol.linkage = linkage;
 }
 
@@ -49,7 +48,7 @@ SymbolResolver::SymbolResolver(const std::vector<std::string>& module_texts)
   for (const std::string& text : module_texts) {
     Module module;
     if (parse_module(text, module)) {
-      impl_->modules.push_back({std::move(module), false});
+      impl_->modules.push_back({std::move(module)});
     } else {
       impl_->complaints.push_back("damaged entry in the table of modules");
     }
@@ -84,11 +83,15 @@ const Symbol& SymbolResolver::at(std::uint64_t address) {
     Dwarf_Addr bias = 0;
     Dwarf_Die* unit = impl_->units.find(module, address, bias);
     if (unit != nullptr) {
-      resolve_line(unit, address - bias, symbol);
+      const code::SourceLine line = code::line_of(unit, address - bias);
+      if (line.file != nullptr) {
+        symbol.file = line.file;
+        symbol.line = line.line;
+      }
       resolve_function(impl_->functions.scopes(unit, address - bias), symbol);
     }
     if (symbol.function.empty() && name != nullptr)
-      symbol.function = demangled(name) + "+" + hex(offset);
+      symbol.function = code::demangled(name) + "+" + hex(offset);
   }
   if (symbol.function.empty())
     symbol.function =

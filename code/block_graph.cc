@@ -1,0 +1,549 @@
+#include "code/block_graph.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "code/jump_table.h"
+#include "code/no_return.h"
+
+namespace refrain::code {
+namespace {
+
+using Flow = Instruction::Flow;
+
+constexpr std::uint64_t kMostBytes = 4 << 20;
+constexpr std::size_t kMostSteps = 64;
+constexpr unsigned kMostDepth = 8;
+constexpr std::uint64_t kMostCalleeBytes = 16 << 10;
+
+}  // namespace
+
+// Decodes a function. Instructions have numbers, in the order in which they are found.
+class FlowReader::Builder {
+ public:
+  Builder(FlowReader& reader, const FunctionRange& function, unsigned depth)
+      : reader_(reader), function_(function), depth_(depth) {
+    add_part(function);
+  }
+
+  BlockGraph build() {
+    if (function_.end - function_.begin > kMostBytes) return {};
+    todo_.push_back({function_.begin, kNone});
+    do {
+      follow();
+    } while (read_tables() || guess());
+    connect_tables();
+    drop_ends_of_calls();
+    make_blocks();
+    count_undecoded();
+    return std::move(out_);
+  }
+
+ private:
+  static constexpr std::uint32_t kNone = ~std::uint32_t{0};
+
+  struct Decoded {
+    std::uint64_t address;
+    Instruction instruction;
+    std::uint32_t before = kNone;  // the instruction that runs into it
+    std::uint32_t jumper = kNone;  // the first one that jumps to it
+    bool ends = false;             // a call that does not come back
+    bool settled = false;          // a jump through a register whose targets are known
+  };
+  struct Part {
+    std::uint64_t begin;
+    std::span<const std::uint8_t> bytes;
+    std::vector<std::uint32_t> numbers;  // of the instruction that begins at each byte
+    std::vector<bool> covered;
+    std::vector<HandlerEntry> handlers;
+  };
+  struct ReadTable {
+    std::uint32_t jump;
+    JumpTable table;
+    std::vector<TableEntry> entries;
+  };
+  struct Target {
+    std::uint64_t address;
+    std::uint32_t from;
+  };
+
+  void add_part(const FunctionRange& range) {
+    Part& part = parts_.emplace_back();
+    part.begin = range.begin;
+    part.bytes = reader_.image_.bytes(range.begin);
+    part.bytes = part.bytes.first(std::min<std::uint64_t>(
+        part.bytes.size(), std::min(range.end - range.begin, kMostBytes)));
+    part.numbers.assign(part.bytes.size(), kNone);
+    part.covered.assign(part.bytes.size(), false);
+    part.handlers = reader_.image_.handlers(range.begin);
+    out_.parts.emplace_back(part.begin, part.begin + part.bytes.size());
+  }
+
+  Part* part_at(std::uint64_t address) {
+    for (Part& part : parts_)
+      if (address >= part.begin && address - part.begin < part.bytes.size()) return &part;
+    return nullptr;
+  }
+
+  // The part of an address, also if it is one that was moved away.
+  Part* own_part(std::uint64_t address) {
+    if (Part* const part = part_at(address); part != nullptr) return part;
+    constexpr std::size_t kMostParts = 8;
+    const FunctionRange* const other = reader_.image_.function_at(address);
+    if (other == nullptr || parts_.size() == kMostParts) return nullptr;
+    const bool named = !other->name.empty() && !function_.name.empty() &&
+                       other->name.starts_with(function_.name) &&
+                       other->name.substr(function_.name.size()).starts_with(".cold");
+    if (!named && (!other->name.empty() || !jumps_back(*other))) return nullptr;
+    add_part(*other);
+    return &parts_.back();
+  }
+
+  // Whether a function without a name jumps into the midst of this one: then it is a part of it.
+  bool jumps_back(const FunctionRange& other) {
+    const auto [known, is_new] = foreign_.try_emplace(other.begin, false);
+    if (!is_new || other.end - other.begin > kMostCalleeBytes) return known->second;
+    const auto bytes = reader_.image_.bytes(other.begin);
+    std::uint64_t at = 0;
+    while (at < other.end - other.begin && at < bytes.size()) {
+      const Instruction one = reader_.disassembler_.decode(bytes.subspan(at));
+      if (one.bytes == 0) break;
+      const std::uint64_t target =
+          other.begin + at + static_cast<std::uint64_t>(one.target);
+      const bool jumps = one.flow == Flow::kJump || one.flow == Flow::kBranch;
+      if (jumps && target != function_.begin && part_at(target) != nullptr)
+        return known->second = true;
+      at += one.bytes;
+    }
+    return false;
+  }
+
+  std::uint32_t number_at(std::uint64_t address) {
+    const Part* const part = part_at(address);
+    return part == nullptr ? kNone : part->numbers[address - part->begin];
+  }
+
+  void follow() {
+    while (!todo_.empty()) {
+      const Target target = todo_.back();
+      todo_.pop_back();
+      if (own_part(target.address) == nullptr) {
+        if (target.from != kNone) leaving_.push_back(target.from);
+        continue;
+      }
+      decode(target.address, target.from);
+      const std::uint32_t number = number_at(target.address);
+      if (number == kNone) continue;
+      leaders_.push_back(number);
+      if (target.from == kNone) continue;
+      edges_.emplace_back(target.from, number);
+      if (all_[number].jumper == kNone) all_[number].jumper = target.from;
+    }
+  }
+
+  // Instructions from an address on, until control goes elsewhere.
+  void decode(std::uint64_t address, std::uint32_t from) {
+    std::uint32_t before = kNone;
+    while (true) {
+      Part* const part = part_at(address);
+      if (part == nullptr) return;  // it runs out of the function: after a call of abort()
+      const std::size_t offset = address - part->begin;
+      if (part->numbers[offset] != kNone) {
+        Decoded& known = all_[part->numbers[offset]];
+        if (known.before == kNone) known.before = before;
+        if (before != kNone) leaders_.push_back(part->numbers[offset]);
+        return;
+      }
+      const Instruction one = reader_.disassembler_.decode(part->bytes.subspan(offset));
+      if (one.bytes == 0) {
+        undecoded_.push_back(before != kNone ? before : from);
+        return;
+      }
+      const auto number = static_cast<std::uint32_t>(all_.size());
+      all_.push_back({.address = address, .instruction = one, .before = before});
+      part->numbers[offset] = number;
+      for (std::size_t i = 0; i < one.bytes; ++i) part->covered[offset + i] = true;
+      if (!goes_on(number, *part)) return;
+      before = number;
+      address += one.bytes;
+    }
+  }
+
+  // Notes where else control goes; whether it goes to the next instruction.
+  bool goes_on(std::uint32_t number, const Part& part) {
+    const std::uint64_t at = all_[number].address;
+    const Instruction one = all_[number].instruction;
+    switch (one.flow) {
+      case Flow::kNext:
+        return true;
+      case Flow::kEnd:
+        return false;
+      case Flow::kUnknown:
+        unknown_.push_back(number);
+        return false;
+      case Flow::kCall:
+        for (const HandlerEntry& entry : part.handlers)
+          if (at >= entry.begin && at < entry.end && part_at(entry.handler) != nullptr)
+            todo_.push_back({entry.handler, number});
+        all_[number].ends = reader_.known_not_to_return(one, at);
+        return !all_[number].ends;
+      case Flow::kJump:
+      case Flow::kBranch:
+        todo_.push_back({at + static_cast<std::uint64_t>(one.target), number});
+        return one.flow == Flow::kBranch;
+    }
+    return false;
+  }
+
+  // The instructions before one, in their order.
+  std::vector<Step> steps_to(std::uint32_t number) const {
+    std::vector<Step> steps;
+    bool taken = false;
+    for (std::uint32_t at = number; at != kNone && steps.size() < kMostSteps;) {
+      const Decoded& one = all_[at];
+      steps.push_back({one.address, one.instruction, taken});
+      taken = one.before == kNone;
+      at = taken ? one.jumper : one.before;
+    }
+    std::reverse(steps.begin(), steps.end());
+    return steps;
+  }
+
+  // The addresses that the function puts into registers, each once.
+  std::vector<std::pair<std::int8_t, std::uint64_t>> constants() const {
+    std::vector<std::pair<std::int8_t, std::uint64_t>> known;
+    for (const Decoded& one : all_) {
+      const Operation operation =
+          reader_.disassembler_.operation(reader_.image_.bytes(one.address));
+      if (operation.kind != Operation::Kind::kAddress || !operation.from_next ||
+          operation.to < 0)
+        continue;
+      known.emplace_back(operation.to, one.address + one.instruction.bytes +
+                                           static_cast<std::uint64_t>(operation.offset));
+    }
+    std::sort(known.begin(), known.end());
+    known.erase(std::unique(known.begin(), known.end()), known.end());
+    return known;
+  }
+
+  // The address of the table may be in a register since long before: one of those that the
+  // function puts there, if only one of them gives a table.
+  std::optional<ReadTable> table_by_constants(const std::vector<Step>& steps) {
+    constexpr std::size_t kMostTries = 64;
+    if (!constants_) constants_ = constants();
+    std::optional<ReadTable> found;
+    if (constants_->size() > kMostTries) return found;
+    for (const auto& [number, value] : *constants_) {
+      KnownRegisters known;
+      known[static_cast<std::size_t>(number)] = value;
+      std::optional<ReadTable> table = table_of(steps, known);
+      if (!table) continue;
+      if (found) return {};
+      found = std::move(table);
+    }
+    return found;
+  }
+
+  // Whether new targets were found.
+  bool read_tables() {
+    constants_.reset();
+    for (std::size_t i = 0; i < unknown_.size(); ++i) {
+      const std::uint32_t number = unknown_[i];
+      if (all_[number].settled) continue;
+      const std::vector<Step> steps = steps_to(number);
+      std::optional<ReadTable> table = table_of(steps, {});
+      if (!table && may_be_switch(number)) table = table_by_constants(steps);
+      if (!table) continue;
+      all_[number].settled = true;
+      ++out_.tables;
+      for (const TableEntry& entry : table->entries) todo_.push_back({entry.target, kNone});
+      table->jump = number;
+      tables_.push_back(std::move(*table));
+    }
+    return !todo_.empty();
+  }
+
+  std::optional<ReadTable> table_of(const std::vector<Step>& steps,
+                                    const KnownRegisters& known) {
+    const auto table = find_jump_table(reader_.disassembler_, reader_.image_, steps, known);
+    if (!table) return {};
+    ReadTable out{kNone, *table, {}};
+    out.entries = read_jump_table(reader_.image_, *table, [this](std::uint64_t target) {
+      const Part* const part = own_part(target);
+      if (part == nullptr) return false;
+      const std::size_t offset = target - part->begin;
+      return part->numbers[offset] != kNone || !part->covered[offset];
+    });
+    if (out.entries.empty()) return {};
+    return out;
+  }
+
+  // A table whose length is not certain ends at the latest where the next one begins.
+  void connect_tables() {
+    for (const ReadTable& table : tables_) {
+      std::uint64_t end = ~std::uint64_t{0};
+      for (const ReadTable& other : tables_)
+        if (!table.table.exact && other.table.address > table.table.address)
+          end = std::min(end, other.table.address);
+      for (const TableEntry& entry : table.entries) {
+        if (table.table.entry(entry.number) >= end) break;
+        if (const std::uint32_t to = number_at(entry.target); to != kNone)
+          edges_.emplace_back(table.jump, to);
+      }
+    }
+  }
+
+  // Not a call through a pointer at the end of the function: something was not reached, or
+  // there are other tables.
+  bool may_be_switch(std::uint32_t number) {
+    return !all_[number].instruction.through_slot &&
+           (!tables_.empty() || first_gap().has_value());
+  }
+
+  // The first instruction that nothing leads to and that is no padding. What lies before it
+  // need not be looked at again: more and more is reached.
+  std::optional<std::uint64_t> first_gap() {
+    for (; gap_part_ < parts_.size(); ++gap_part_, gap_offset_ = 0) {
+      const Part& part = parts_[gap_part_];
+      while (gap_offset_ < part.bytes.size()) {
+        if (part.covered[gap_offset_] || part.bytes[gap_offset_] == 0) {
+          ++gap_offset_;
+          continue;
+        }
+        const Instruction one =
+            reader_.disassembler_.decode(part.bytes.subspan(gap_offset_));
+        if (one.bytes != 0 && !one.padding) return part.begin + gap_offset_;
+        gap_offset_ += std::max<std::size_t>(one.bytes, 1);
+      }
+    }
+    return {};
+  }
+
+  // Takes unknown jumps to go where nothing else goes.
+  bool guess() {
+    constexpr std::size_t kMostGuesses = 4096;
+    const auto open =
+        std::find_if(unknown_.begin(), unknown_.end(), [this](std::uint32_t i) {
+          return !all_[i].settled && !all_[i].instruction.through_slot;
+        });
+    if (open == unknown_.end() || guesses_.size() == kMostGuesses) return connect_guesses();
+    const auto gap = first_gap();
+    if (!gap || (!guesses_.empty() && guesses_.back() == *gap)) return connect_guesses();
+    guesses_.push_back(*gap);
+    todo_.push_back({*gap, kNone});
+    return true;
+  }
+
+  bool connect_guesses() {
+    if (guesses_.empty()) return false;
+    for (const std::uint32_t from : unknown_) {
+      if (all_[from].settled || all_[from].instruction.through_slot) continue;
+      all_[from].settled = true;
+      ++out_.guessed;
+      for (const std::uint64_t target : guesses_)
+        if (const std::uint32_t to = number_at(target); to != kNone)
+          edges_.emplace_back(from, to);
+    }
+    guesses_.clear();
+    return false;
+  }
+
+  // Where a call is followed by what others jump to, it matters whether it comes back.
+  void drop_ends_of_calls() {
+    std::vector<bool> target(all_.size());
+    for (const auto& [from, to] : edges_) target[to] = true;
+    for (Decoded& one : all_) {
+      if (one.instruction.flow != Flow::kCall || one.ends || !one.instruction.direct)
+        continue;
+      const std::uint32_t after = number_at(one.address + one.instruction.bytes);
+      if (after != kNone && !target[after]) continue;
+      one.ends = !reader_.comes_back(
+          one.address + static_cast<std::uint64_t>(one.instruction.target), depth_);
+    }
+  }
+
+  bool runs_on(const Decoded& one) const {
+    switch (one.instruction.flow) {
+      case Flow::kNext:
+      case Flow::kBranch:
+        return true;
+      case Flow::kCall:
+        return !one.ends;
+      default:
+        return false;
+    }
+  }
+
+  void make_blocks() {
+    std::vector<bool> leads(all_.size());
+    std::vector<bool> closes(all_.size());
+    for (const std::uint32_t leader : leaders_) leads[leader] = true;
+    for (const auto& [from, to] : edges_) leads[to] = closes[from] = true;
+    for (std::size_t i = 0; i < all_.size(); ++i) leads[i] = leads[i] || starts(i, closes);
+    std::vector<std::uint32_t> begins;
+    for (std::uint32_t i = 0; i < all_.size(); ++i)
+      if (leads[i]) begins.push_back(i);
+    std::sort(begins.begin(), begins.end(), [this](std::uint32_t a, std::uint32_t b) {
+      return all_[a].address < all_[b].address;
+    });
+    std::vector<Node> block_of(all_.size(), kNoNode);
+    std::vector<std::pair<Node, Node>> edges;
+    std::vector<std::uint32_t> ends;
+    for (Node block = 0; block < begins.size(); ++block) {
+      std::uint32_t at = begins[block];
+      Block& made = out_.blocks.emplace_back();
+      made.begin = all_[at].address;
+      made.first = static_cast<std::uint32_t>(out_.instructions.size());
+      while (true) {
+        block_of[at] = block;
+        ++made.count;
+        out_.instructions.push_back(all_[at].address);
+        made.last = all_[at].address;
+        made.end = made.last + all_[at].instruction.bytes;
+        made.leaves |= all_[at].instruction.returns;
+        if (!runs_on(all_[at]) || closes[at]) break;
+        const std::uint32_t after = number_at(made.end);
+        if (after == kNone || leads[after]) break;
+        at = after;
+      }
+      made.branches = all_[at].instruction.flow == Flow::kBranch;
+      ends.push_back(at);
+    }
+    for (Node block = 0; block < ends.size(); ++block) {
+      const Decoded& last = all_[ends[block]];
+      const std::uint32_t after =
+          runs_on(last) ? number_at(last.address + last.instruction.bytes) : kNone;
+      if (after != kNone) edges.emplace_back(block, block_of[after]);
+      if (last.instruction.flow == Flow::kUnknown && !last.settled)
+        out_.blocks[block].leaves = true;
+    }
+    for (const auto& [from, to] : edges_)
+      if (block_of[from] != kNoNode) edges.emplace_back(block_of[from], block_of[to]);
+    for (const std::uint32_t from : leaving_) note_leaving(from, block_of[from]);
+    std::sort(edges.begin(), edges.end());
+    edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
+    out_.next = Digraph(out_.blocks.size(), edges);
+    const std::uint32_t first = number_at(function_.begin);
+    if (first != kNone) out_.entry = block_of[first];
+  }
+
+  // What cannot be reached after all does not count.
+  void count_undecoded() {
+    if (undecoded_.empty()) return;
+    if (out_.entry == kNoNode) {
+      ++out_.undecoded;
+      return;
+    }
+    const Dominators reached(out_.next, out_.entry);
+    for (const std::uint32_t from : undecoded_) {
+      const Node node = from == kNone ? kNoNode : out_.at(all_[from].address);
+      out_.undecoded += node != kNoNode && reached.reachable(node);
+    }
+  }
+
+  // A block begins after one that jumps, calls for good, or is where an edge starts.
+  bool starts(std::size_t number, const std::vector<bool>& closes) const {
+    const std::uint32_t before = all_[number].before;
+    return before == kNone || !runs_on(all_[before]) || closes[before] ||
+           all_[before].instruction.flow == Flow::kBranch;
+  }
+
+  void note_leaving(std::uint32_t from, Node block) {
+    if (block == kNoNode) return;
+    const Decoded& one = all_[from];
+    const bool back =
+        !one.instruction.direct ||
+        reader_.comes_back(one.address + static_cast<std::uint64_t>(one.instruction.target),
+                           depth_);
+    out_.blocks[block].leaves |= back;
+  }
+
+  FlowReader& reader_;
+  const FunctionRange function_;
+  const unsigned depth_;
+  BlockGraph out_;
+  std::vector<Part> parts_;
+  std::unordered_map<std::uint64_t, bool> foreign_;  // parts without a name, by their begin
+  std::vector<Decoded> all_;
+  std::vector<Target> todo_;
+  std::vector<std::uint32_t> leaders_;
+  std::vector<std::uint32_t> unknown_;  // jumps through registers and memory
+  std::vector<std::uint32_t> leaving_;  // jumps to other functions
+  std::optional<std::vector<std::pair<std::int8_t, std::uint64_t>>> constants_;
+  std::vector<ReadTable> tables_;
+  std::vector<std::uint32_t> undecoded_;  // what runs or jumps to what is no instruction
+  std::vector<std::uint64_t> guesses_;
+  std::size_t gap_part_ = 0;
+  std::size_t gap_offset_ = 0;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>>
+      edges_;  // but to the next instruction
+};
+
+BlockGraph FlowReader::read(const FunctionRange& function, unsigned depth) {
+  return Builder(*this, function, depth).build();
+}
+
+bool FlowReader::known_not_to_return(const Instruction& call, std::uint64_t at) {
+  if (call.through_slot)
+    return never_returns(image_.imported(at + static_cast<std::uint64_t>(call.slot)));
+  if (!call.direct) return false;
+  const std::uint64_t callee = at + static_cast<std::uint64_t>(call.target);
+  const FunctionRange* const function = image_.function_at(callee);
+  if (function != nullptr && function->begin == callee && !function->name.empty())
+    return never_returns(function->name);
+  const auto slot = slot_of_stub(callee);
+  return slot && never_returns(image_.imported(*slot));
+}
+
+// The slot that the linker's stub at an address jumps through, after at most two other
+// instructions.
+std::optional<std::uint64_t> FlowReader::slot_of_stub(std::uint64_t address) {
+  for (int i = 0; i < 3; ++i) {
+    const Instruction one = disassembler_.decode(image_.bytes(address));
+    if (one.bytes == 0) return {};
+    if (one.flow == Flow::kUnknown && one.through_slot)
+      return address + static_cast<std::uint64_t>(one.slot);
+    if (one.flow != Flow::kNext) return {};
+    address += one.bytes;
+  }
+  return {};
+}
+
+bool FlowReader::comes_back(std::uint64_t callee, unsigned depth) {
+  Instruction call;
+  call.direct = true;
+  if (known_not_to_return(call, callee)) return false;
+  const FunctionRange* function = image_.function_at(callee);
+  if (function == nullptr || function->begin != callee) {
+    // Perhaps a stub for a function of the same file.
+    if (const auto slot = slot_of_stub(callee); slot && !image_.imported(*slot).empty())
+      callee = image_.word(*slot).value_or(0);
+    function = image_.function_at(callee);
+  }
+  if (depth >= kMostDepth || function == nullptr || function->begin != callee ||
+      function->end - function->begin > kMostCalleeBytes)
+    return true;
+  if (const auto known = comes_back_.find(callee); known != comes_back_.end())
+    return known->second;
+  comes_back_[callee] = true;
+  const BlockGraph graph = read(*function, depth + 1);
+  if (graph.entry == kNoNode || !graph.whole()) return true;
+  const Dominators reached(graph.next, graph.entry);
+  bool comes_back = false;
+  for (const Node node : reached.order()) comes_back |= graph.blocks[node].leaves;
+  return comes_back_[callee] = comes_back;
+}
+
+Node BlockGraph::at(std::uint64_t address) const {
+  auto after =
+      std::upper_bound(blocks.begin(), blocks.end(), address,
+                       [](std::uint64_t a, const Block& b) { return a < b.begin; });
+  // Blocks may overlap, seldom, and then by less than an instruction.
+  for (int i = 0; i < 2 && after != blocks.begin(); ++i) {
+    --after;
+    if (address < after->end) return static_cast<Node>(after - blocks.begin());
+  }
+  return kNoNode;
+}
+
+}  // namespace refrain::code

@@ -1,0 +1,175 @@
+#include "code/debug_index.h"
+
+#include <cxxabi.h>
+#include <dwarf.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <string_view>
+#include <utility>
+
+namespace refrain::code {
+
+std::string demangled(const char* name) {
+  const std::string_view mangled(name);
+  const std::size_t procedure = mangled.find("_MOD_");
+  if (mangled.starts_with("__") && procedure != std::string_view::npos && procedure > 2)
+    return std::string(mangled.substr(2, procedure - 2)) +
+           "::" + std::string(mangled.substr(procedure + 5));
+  int status = 0;
+  char* text = abi::__cxa_demangle(name, nullptr, nullptr, &status);
+  std::string result = status == 0 && text != nullptr ? text : name;
+  std::free(text);
+  return result;
+}
+
+const char* attribute_text(Dwarf_Die* die, unsigned name) {
+  Dwarf_Attribute attribute;
+  return dwarf_formstring(dwarf_attr_integrate(die, name, &attribute));
+}
+
+std::string function_of(Dwarf_Die* scope) {
+  const char* linkage = attribute_text(scope, DW_AT_linkage_name);
+  const char* name = attribute_text(scope, DW_AT_name);
+  if (linkage == nullptr) return name == nullptr ? std::string() : demangled(name);
+  if (name != nullptr && linkage == std::string(name) + '_') return name;
+  return demangled(linkage);
+}
+
+SourceLine line_of(Dwarf_Die* unit, std::uint64_t address) {
+  Dwarf_Line* line = dwarf_getsrc_die(unit, address);
+  if (line == nullptr) return {};
+  const char* file = dwarf_linesrc(line, nullptr, nullptr);
+  int number = 0;
+  if (file == nullptr || dwarf_lineno(line, &number) != 0) return {};
+  return {file, number > 0 ? static_cast<std::uint32_t>(number) : 0};
+}
+
+SourceLine call_of(Dwarf_Die* unit, Dwarf_Die* inlined) {
+  SourceLine out;
+  Dwarf_Attribute attribute;
+  Dwarf_Word value = 0;
+  if (dwarf_formudata(dwarf_attr(inlined, DW_AT_call_line, &attribute), &value) == 0)
+    out.line = static_cast<std::uint32_t>(value);
+  Dwarf_Files* files = nullptr;
+  std::size_t count = 0;
+  if (dwarf_formudata(dwarf_attr(inlined, DW_AT_call_file, &attribute), &value) == 0 &&
+      dwarf_getsrcfiles(unit, &files, &count) == 0 && value < count)
+    out.file = dwarf_filesrc(files, value, nullptr, nullptr);
+  return out;
+}
+
+Dwarf_Die* UnitIndex::find(Dwfl_Module* module, std::uint64_t address, Dwarf_Addr& bias) {
+  Dwarf_Die* unit = dwfl_module_addrdie(module, address, &bias);
+  if (unit != nullptr) return unit;
+  const auto [at, is_new] = modules_.try_emplace(module);
+  if (is_new) read(module, at->second);
+  bias = at->second.bias;
+  const auto& ranges = at->second.ranges;
+  auto range =
+      std::upper_bound(ranges.begin(), ranges.end(), address - bias,
+                       [](std::uint64_t value, const Range& r) { return value < r.begin; });
+  if (range == ranges.begin()) return nullptr;
+  --range;
+  if (address - bias >= range->end) return nullptr;
+  unit_ = range->unit;
+  return &unit_;
+}
+
+void UnitIndex::read(Dwfl_Module* module, Units& units) {
+  if (dwfl_module_getdwarf(module, &units.bias) == nullptr) return;
+  Dwarf_Addr bias = 0;
+  for (Dwarf_Die* unit = dwfl_module_nextcu(module, nullptr, &bias); unit != nullptr;
+       unit = dwfl_module_nextcu(module, unit, &bias)) {
+    Dwarf_Addr base = 0;
+    Dwarf_Addr begin = 0;
+    Dwarf_Addr end = 0;
+    std::ptrdiff_t at = 0;
+    while ((at = dwarf_ranges(unit, at, &base, &begin, &end)) > 0)
+      if (begin < end) units.ranges.push_back({begin, end, *unit});
+  }
+  std::sort(units.ranges.begin(), units.ranges.end(),
+            [](const Range& a, const Range& b) { return a.begin < b.begin; });
+}
+
+std::vector<Dwarf_Die> FunctionIndex::scopes(Dwarf_Die* unit, std::uint64_t address) {
+  std::vector<Dwarf_Die> out;
+  const Dwarf_Die* const around = function(unit, address);
+  if (around == nullptr) return out;
+  Dwarf_Die die = *around;
+  add_inlined(&die, address, out);
+  out.push_back(*around);
+  return out;
+}
+
+const Dwarf_Die* FunctionIndex::function(Dwarf_Die* unit, std::uint64_t address) {
+  Unit& known = units_[unit->addr];
+  const Function* found = known.find(address);
+  while (found == nullptr && known.looked != Depth::kFunctions) {
+    known.looked = static_cast<Depth>(static_cast<int>(known.looked) + 1);
+    known.functions.clear();
+    add(unit, known);
+    found = known.find(address);
+  }
+  return found == nullptr ? nullptr : &found->die;
+}
+
+const FunctionIndex::Function* FunctionIndex::Unit::find(std::uint64_t address) const {
+  auto at = std::upper_bound(
+      functions.begin(), functions.end(), address,
+      [](std::uint64_t value, const Function& f) { return value < f.begin; });
+  if (at == functions.begin()) return nullptr;
+  --at;
+  return at->end <= address ? nullptr : &*at;
+}
+
+// Namespaces and modules are searched at once. Classes are many, and their functions are
+// mostly defined outside of them. In functions are those of Fortran's `contains`, and what
+// gcc has made of OpenMP's regions.
+void FunctionIndex::add(Dwarf_Die* unit, Unit& to) {
+  walk(unit, to);
+  std::sort(to.functions.begin(), to.functions.end(),
+            [](const Function& a, const Function& b) { return a.begin < b.begin; });
+}
+
+void FunctionIndex::walk(Dwarf_Die* around, Unit& to) {
+  Dwarf_Die child;
+  if (dwarf_child(around, &child) != 0) return;
+  do {
+    const int tag = dwarf_tag(&child);
+    const bool is_class = tag == DW_TAG_class_type || tag == DW_TAG_structure_type;
+    if (tag == DW_TAG_subprogram) {
+      Dwarf_Addr base = 0;
+      Dwarf_Addr begin = 0;
+      Dwarf_Addr end = 0;
+      std::ptrdiff_t at = 0;
+      while ((at = dwarf_ranges(&child, at, &base, &begin, &end)) > 0)
+        if (begin < end) to.functions.push_back({begin, end, child});
+    }
+    const bool is_function = tag == DW_TAG_subprogram || tag == DW_TAG_lexical_block;
+    if (tag == DW_TAG_namespace || tag == DW_TAG_module ||
+        (is_class && to.looked >= Depth::kClasses) ||
+        (is_function && to.looked >= Depth::kFunctions)) {
+      Dwarf_Die inside = child;
+      walk(&inside, to);
+    }
+  } while (dwarf_siblingof(&child, &child) == 0);
+}
+
+// Adds the functions inlined at an address.
+void FunctionIndex::add_inlined(Dwarf_Die* around, std::uint64_t address,
+                                std::vector<Dwarf_Die>& out) {
+  Dwarf_Die child;
+  if (dwarf_child(around, &child) != 0) return;
+  do {
+    const int tag = dwarf_tag(&child);
+    if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_lexical_block) continue;
+    if (dwarf_haspc(&child, address) != 1) continue;
+    Dwarf_Die inside = child;
+    add_inlined(&inside, address, out);
+    if (tag == DW_TAG_inlined_subroutine) out.push_back(child);
+    return;
+  } while (dwarf_siblingof(&child, &child) == 0);
+}
+
+}  // namespace refrain::code

@@ -1,0 +1,91 @@
+// Decodes the instructions of x86-64: where control goes after each of them, and, for those
+// before a jump through a table, what they compute.
+//
+// Place in the flow: ARCHITECTURE.md, step 7, under code/block_graph.h and code/jump_table.h.
+//
+// How: by Capstone. Its shared library is loaded when the first function is looked
+// at, because most runs need none and its tables take a millisecond to relocate.
+// Thread-safety: none; one user at a time. Owns Capstone's handle.
+// Errors: without the library, or for invalid instructions, `bytes` is 0.
+// Cost: 1 ms once; then about a microsecond an instruction.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+namespace refrain::code {
+
+struct Instruction {
+  enum class Flow : std::uint8_t {
+    kNext,    // to the next instruction
+    kCall,    // the same, after a call
+    kJump,    // to `target`
+    kBranch,  // to `target` or to the next one
+    kEnd,     // it returns or traps
+    kUnknown  // a jump to an address in a register or in memory
+  };
+  enum class Condition : std::uint8_t { kOther, kAbove, kAboveEqual, kBelow, kBelowEqual };
+
+  std::uint8_t bytes = 0;  // 0: not understood
+  Flow flow = Flow::kNext;
+  Condition condition = Condition::kOther;  // of kBranch; unsigned ones only
+  bool padding = false;                     // does nothing: nop, int3
+  bool returns = false;                     // of kEnd
+  // Of kJump, kBranch and direct calls: where to; `slot`, of calls and jumps through a word
+  // at a fixed address: where that word is. Relative to the instruction's begin.
+  bool direct = false;
+  bool through_slot = false;
+  std::int64_t target = 0;
+  std::int64_t slot = 0;
+};
+
+// What an instruction computes, if it is one of those that compilers use to find the target
+// of a jump table. Registers have the numbers of the machine (rax 0, ..., r15 15).
+struct Operation {
+  static constexpr std::int8_t kNone = -1;
+  enum class Kind : std::uint8_t {
+    kOther,    // something else; `written` says what it overwrites
+    kMove,     // to = from, or = constant (from is none)
+    kAddress,  // to = base + index * scale + offset
+    kLoad,     // to = word of `width` bytes there; also "jmp *(...)" and "call *(...)"
+    kAdd,      // to += from, or the constant
+    kScale,    // to <<= constant
+    kAnd,      // to &= constant
+    kCompare,  // a register or word in memory with a constant
+    kWiden,    // sign extension of eax to rax
+    kJump      // to the address in `from`
+  };
+  Kind kind = Kind::kOther;
+  std::int8_t to = kNone;
+  std::int8_t from = kNone;
+  std::int8_t base = kNone;
+  std::int8_t index = kNone;
+  std::uint8_t scale = 1;
+  std::uint8_t width = 8;     // bytes read by kLoad and kMove
+  bool from_next = false;     // `offset` counts from the end of the instruction (rip)
+  std::int64_t offset = 0;    // of the address, or the constant
+  std::int64_t limit = 0;     // the constant of kCompare
+  std::uint32_t written = 0;  // bits of registers
+};
+
+class Disassembler {
+ public:
+  Disassembler();
+  ~Disassembler();
+  Disassembler(const Disassembler&) = delete;
+  Disassembler& operator=(const Disassembler&) = delete;
+
+  bool available() const noexcept { return state_ != nullptr; }
+
+  // The instruction at the begin of `code`.
+  Instruction decode(std::span<const std::uint8_t> code) const;
+  Operation operation(std::span<const std::uint8_t> code) const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace refrain::code

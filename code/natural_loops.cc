@@ -1,0 +1,259 @@
+#include "code/natural_loops.h"
+
+#include <algorithm>
+
+namespace refrain::code {
+namespace {
+
+// While it works, loops are in the order in which they are found: inner ones first.
+class Finder {
+ public:
+  Finder(const Digraph& graph, Node entry)
+      : graph_(graph), back_(graph.reversed()), dominators_(graph, entry) {
+    out_.loop_of.assign(graph.size(), kNoNode);
+  }
+
+  LoopForest find() {
+    const auto order = dominators_.order();
+    for (auto header = order.rbegin(); header != order.rend(); ++header) add_loop(*header);
+    add_regions();
+    for (std::uint32_t i = 0; i < out_.loops.size(); ++i) {
+      if (out_.loops[i].irreducible) continue;
+      out_.loops[i].entries = {out_.loops[i].header};
+      for (const Node from : back_.next(out_.loops[i].header))
+        if (dominators_.dominates(out_.loops[i].header, from))
+          out_.loops[i].closes.push_back(from);
+    }
+    put_outer_first();
+    return std::move(out_);
+  }
+
+ private:
+  // The outermost loop so far around a node.
+  std::uint32_t outermost(Node node) {
+    std::uint32_t loop = out_.loop_of[node];
+    if (loop == kNoNode) return loop;
+    while (out_.loops[loop].parent != kNoNode) loop = out_.loops[loop].parent;
+    return loop;
+  }
+
+  // Headers come after those that they dominate, so all inner loops are known.
+  void add_loop(Node header) {
+    std::vector<Node> todo;
+    for (const Node from : back_.next(header))
+      if (dominators_.dominates(header, from)) todo.push_back(from);
+    if (todo.empty()) return;
+    const auto loop = static_cast<std::uint32_t>(out_.loops.size());
+    out_.loops.push_back({.header = header, .entries = {}, .closes = {}});
+    out_.loop_of[header] = out_.loop_of[header] == kNoNode ? loop : out_.loop_of[header];
+    while (!todo.empty()) {
+      Node node = todo.back();
+      todo.pop_back();
+      if (node == header) continue;
+      const std::uint32_t inner = outermost(node);
+      if (inner == loop) continue;
+      if (inner == kNoNode) {
+        out_.loop_of[node] = loop;
+      } else {
+        out_.loops[inner].parent = loop;
+        node = out_.loops[inner].header;
+      }
+      for (const Node from : back_.next(node))
+        if (dominators_.reachable(from) &&
+            !(inner != kNoNode && dominators_.dominates(node, from)))
+          todo.push_back(from);
+    }
+  }
+
+  std::vector<std::uint32_t> depths() const {
+    std::vector<std::uint32_t> depth(out_.loops.size(), 0);
+    std::vector<std::uint32_t> path;
+    for (std::uint32_t i = 0; i < depth.size(); ++i) {
+      std::uint32_t at = i;
+      for (; at != kNoNode && depth[at] == 0; at = out_.loops[at].parent)
+        path.push_back(at);
+      std::uint32_t above = at == kNoNode ? 0 : depth[at];
+      for (; !path.empty(); path.pop_back()) depth[path.back()] = ++above;
+    }
+    return depth;
+  }
+
+  void add_regions();
+  void add_region(std::uint32_t around, const std::vector<std::uint32_t>& parts);
+  void put_outer_first();
+
+  const Digraph& graph_;
+  const Digraph back_;
+  const Dominators dominators_;
+  LoopForest out_;
+};
+
+// Strongly connected components with more than one node (Tarjan), without recursion.
+class Components {
+ public:
+  explicit Components(const Digraph& graph)
+      : graph_(graph),
+        number_(graph.size(), kNoNode),
+        low_(graph.size()),
+        done_(graph.size()) {}
+
+  std::vector<std::vector<Node>> find() {
+    for (Node node = 0; node < graph_.size(); ++node)
+      if (number_[node] == kNoNode) search(node);
+    return std::move(found_);
+  }
+
+ private:
+  void search(Node from) {
+    open(from);
+    while (!open_.empty()) {
+      const Node node = open_.back().first;
+      const auto next = graph_.next(node);
+      if (open_.back().second < next.size()) {
+        const Node to = next[open_.back().second++];
+        if (number_[to] == kNoNode)
+          open(to);
+        else if (!done_[to])
+          low_[node] = std::min(low_[node], number_[to]);
+        continue;
+      }
+      open_.pop_back();
+      if (!open_.empty())
+        low_[open_.back().first] = std::min(low_[open_.back().first], low_[node]);
+      if (low_[node] == number_[node]) take(node);
+    }
+  }
+  void open(Node node) {
+    number_[node] = low_[node] = count_++;
+    stack_.push_back(node);
+    open_.emplace_back(node, 0);
+  }
+  void take(Node root) {
+    std::vector<Node> nodes;
+    Node node = kNoNode;
+    do {
+      node = stack_.back();
+      stack_.pop_back();
+      done_[node] = true;
+      nodes.push_back(node);
+    } while (node != root);
+    if (nodes.size() > 1) found_.push_back(std::move(nodes));
+  }
+
+  const Digraph& graph_;
+  std::vector<Node> number_;
+  std::vector<Node> low_;
+  std::vector<bool> done_;
+  std::vector<Node> stack_;
+  std::vector<std::pair<Node, std::uint32_t>> open_;
+  std::vector<std::vector<Node>> found_;
+  Node count_ = 0;
+};
+
+// One graph has the levels of all loops side by side: its nodes are the blocks, then the
+// loops. An edge belongs to the level at which its two ends are different nodes of one loop.
+// Nodes of a level: blocks directly in a loop (or in none), and its inner loops.
+void Finder::add_regions() {
+  const auto natural = static_cast<std::uint32_t>(out_.loops.size());
+  const std::vector<std::uint32_t> depth = depths();
+  const auto blocks = static_cast<Node>(graph_.size());
+  std::vector<std::pair<Node, Node>> edges;
+  for (Node from = 0; from < blocks; ++from) {
+    if (!dominators_.reachable(from)) continue;
+    for (const Node to : graph_.next(from)) {
+      Node a = from;
+      Node b = to;
+      std::uint32_t in_a = out_.loop_of[a];
+      std::uint32_t in_b = out_.loop_of[b];
+      const auto up = [&](Node& node, std::uint32_t& in) {
+        node = blocks + in;
+        in = out_.loops[in].parent;
+      };
+      while (in_a != in_b) {
+        const std::uint32_t depth_a = in_a == kNoNode ? 0 : depth[in_a];
+        const std::uint32_t depth_b = in_b == kNoNode ? 0 : depth[in_b];
+        if (depth_a >= depth_b) up(a, in_a);
+        if (depth_b >= depth_a) up(b, in_b);
+      }
+      if (a == b || (in_b != kNoNode && to == out_.loops[in_b].header)) continue;
+      edges.emplace_back(a, b);
+    }
+  }
+  const Digraph levels(blocks + natural, edges);
+  for (const std::vector<Node>& parts : Components(levels).find()) {
+    const Node one = parts.front();
+    const std::uint32_t around =
+        one < blocks ? out_.loop_of[one] : out_.loops[one - blocks].parent;
+    add_region(around, parts);
+  }
+}
+
+void Finder::add_region(std::uint32_t around, const std::vector<std::uint32_t>& parts) {
+  const auto region = static_cast<std::uint32_t>(out_.loops.size());
+  const auto blocks = static_cast<Node>(graph_.size());
+  NaturalLoop loop{.header = kNoNode, .entries = {}, .closes = {}, .parent = around};
+  loop.irreducible = true;
+  out_.loops.push_back(loop);
+  for (const Node part : parts) {
+    if (part < blocks)
+      out_.loop_of[part] = region;
+    else
+      out_.loops[part - blocks].parent = region;
+  }
+  // It is entered at a block of its own, or at the header of a loop in it.
+  for (const Node part : parts) {
+    const Node node = part < blocks ? part : out_.loops[part - blocks].header;
+    bool from_outside = false;
+    for (const Node from : back_.next(node))
+      from_outside |= dominators_.reachable(from) && !out_.contains(region, from);
+    if (from_outside) out_.loops[region].entries.push_back(node);
+  }
+  NaturalLoop& added = out_.loops[region];
+  std::sort(added.entries.begin(), added.entries.end());
+  if (!added.entries.empty()) added.header = added.entries.front();
+  for (const Node node : added.entries)
+    for (const Node from : back_.next(node))
+      if (dominators_.reachable(from) && out_.contains(region, from) &&
+          !dominators_.dominates(node, from))
+        added.closes.push_back(from);
+  std::sort(added.closes.begin(), added.closes.end());
+  added.closes.erase(std::unique(added.closes.begin(), added.closes.end()),
+                     added.closes.end());
+}
+
+void Finder::put_outer_first() {
+  const auto count = static_cast<std::uint32_t>(out_.loops.size());
+  const std::vector<std::uint32_t> depth = depths();
+  std::vector<std::uint32_t> order(count);
+  for (std::uint32_t i = 0; i < count; ++i) order[i] = i;
+  std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return depth[a] != depth[b] ? depth[a] < depth[b]
+                                : out_.loops[a].header < out_.loops[b].header;
+  });
+  std::vector<std::uint32_t> place(count);
+  for (std::uint32_t i = 0; i < count; ++i) place[order[i]] = i;
+  std::vector<NaturalLoop> sorted;
+  sorted.reserve(count);
+  for (const std::uint32_t old : order) {
+    NaturalLoop& loop = sorted.emplace_back(std::move(out_.loops[old]));
+    loop.depth = depth[old];
+    if (loop.parent != kNoNode) loop.parent = place[loop.parent];
+  }
+  out_.loops = std::move(sorted);
+  for (std::uint32_t& loop : out_.loop_of)
+    if (loop != kNoNode) loop = place[loop];
+}
+
+}  // namespace
+
+bool LoopForest::contains(std::uint32_t loop, Node node) const {
+  std::uint32_t at = loop_of[node];
+  while (at != kNoNode && at != loop) at = loops[at].parent;
+  return at == loop && loop != kNoNode;
+}
+
+LoopForest natural_loops(const Digraph& graph, Node entry) {
+  return Finder(graph, entry).find();
+}
+
+}  // namespace refrain::code

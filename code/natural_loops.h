@@ -1,0 +1,41 @@
+// The loops of a graph with one entry: natural loops, how they nest, and irreducible regions.
+//
+// Place in the flow: ARCHITECTURE.md, step 7, from the blocks of a function
+// (code/block_graph.h) to its loops (code/program_loops.h).
+//
+// A back edge leads to a node that dominates its origin. The natural loop of a node (its
+// header) consists of what reaches the back edges to it without passing through it; back edges to one
+// header make one loop. Natural loops are disjoint or nested. What cycles remain inside of a loop,
+// or outside of all, with its inner loops taken as one node each, have several entries: such a strongly
+// connected part is an irreducible region, and lies in the nest where it is found. It is not
+// taken apart further.
+// Thread-safety: pure. Ownership: plain values. Cost: linear, but for the dominators and
+// for blocks that lie in many loops.
+// Source: A. V. Aho et al.: Compilers, 9.6; nesting as LLVM's LoopInfo.
+#pragma once
+
+#include <vector>
+
+#include "code/dominators.h"
+
+namespace refrain::code {
+
+struct NaturalLoop {
+  Node header = kNoNode;           // of an irreducible region: its first entry
+  std::vector<Node> entries;       // the header alone, but in an irreducible region
+  std::vector<Node> closes;        // where the jumps back to an entry start
+  std::uint32_t parent = kNoNode;  // loop around it; index, always before this one
+  std::uint32_t depth = 1;         // 1: outermost
+  bool irreducible = false;
+};
+
+struct LoopForest {
+  std::vector<NaturalLoop> loops;      // outer ones before inner ones
+  std::vector<std::uint32_t> loop_of;  // of each node, the innermost; kNoNode: none
+
+  bool contains(std::uint32_t loop, Node node) const;
+};
+
+LoopForest natural_loops(const Digraph& graph, Node entry);
+
+}  // namespace refrain::code

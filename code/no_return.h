@@ -1,0 +1,13 @@
+// Functions that never return to who calls them, by the names that they have.
+//
+// Place in the flow: ARCHITECTURE.md, step 7, under code/block_graph.h. Pure. Cost: logarithmic.
+#pragma once
+
+#include <string_view>
+
+namespace refrain::code {
+
+// Of C, C++, Fortran, and what their compilers call; `name` as the linker has it.
+bool never_returns(std::string_view name);
+
+}  // namespace refrain::code

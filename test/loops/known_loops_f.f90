@@ -1,0 +1,73 @@
+! Loops whose lines are known: each is marked with its depth in its procedure. Not run.
+module known
+  implicit none
+contains
+  subroutine nest(n)
+    integer, intent(in) :: n
+    integer :: i, j
+    external :: use_it
+    do i = 1, n  ! loop 1
+      call use_it(i)
+      do j = i, 1, -1  ! loop 2
+        call use_it(j)
+      end do
+    end do
+  end subroutine nest
+
+  subroutine until()
+    integer, external :: next_value
+    external :: use_it
+    do
+      call use_it(1)  ! loop 1 or beside
+      if (next_value() == 3) exit
+      call use_it(2)
+    end do
+  end subroutine until
+
+  subroutine whilst()
+    integer, external :: next_value
+    external :: use_it
+    do while (next_value() /= 0)  ! loop 1
+      call use_it(3)
+    end do
+  end subroutine whilst
+
+  subroutine saxpy(to, from, factor, n)
+    integer, intent(in) :: n
+    real, intent(inout) :: to(n)
+    real, intent(in) :: from(n), factor
+    integer :: i
+    do i = 1, n  ! loop 1 or beside
+      to(i) = to(i) + factor * from(i)
+    end do
+  end subroutine saxpy
+
+  subroutine matrix(to, a, b, n)
+    integer, intent(in) :: n
+    real(8), intent(inout) :: to(n, n)
+    real(8), intent(in) :: a(n, n), b(n, n)
+    integer :: i, j, k
+    do j = 1, n  ! loop 1
+      do k = 1, n  ! loop 2
+        do i = 1, n  ! loop 3 or beside
+          to(i, j) = to(i, j) + a(i, k) * b(k, j)
+        end do
+      end do
+    end do
+  end subroutine matrix
+
+  subroutine parallel(to, n)
+    integer, intent(in) :: n
+    real(8), intent(inout) :: to(n)
+    integer :: i, step
+    external :: use_it
+    do step = 1, n  ! loop 1
+      call use_it(step)
+      !$omp parallel do
+      do i = 1, n  ! loop 1 or beside
+        to(i) = to(i) + step
+      end do
+      !$omp end parallel do
+    end do
+  end subroutine parallel
+end module known
