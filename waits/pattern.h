@@ -70,6 +70,8 @@ class Pattern {
 
  protected:
   void charge(std::uint32_t location, std::uint32_t path, Ticks ticks);
+  // Of a call's `own` time.
+  void charge(std::uint32_t location, std::uint32_t path, Ticks ticks, Ticks own);
   void charge(const Call& call, Ticks ticks);
   PatternSet& others() { return *set_; }
 
@@ -154,9 +156,14 @@ inline void Pattern::charge(std::uint32_t location, std::uint32_t path, Ticks ti
   set_->severities().add(location, path, number_, ticks);
 }
 
+inline void Pattern::charge(std::uint32_t location, std::uint32_t path, Ticks ticks,
+                            Ticks own) {
+  charge(location, path, ticks);
+  set_->severities().add_product(location, path, number_, ticks, own);
+}
+
 inline void Pattern::charge(const Call& call, Ticks ticks) {
-  charge(call.location, call.path, ticks);
-  set_->severities().add_product(call.location, call.path, number_, ticks, call.own);
+  charge(call.location, call.path, ticks, call.own);
 }
 
 // Those of Refrain, in the order of the table.

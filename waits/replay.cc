@@ -130,6 +130,7 @@ void Replay::event(const TraceEvent& event) {
           event, at.process, at.stack.empty() ? now : at.stack.back().enter,
           !at.stack.empty() && kinds_[at.stack.back().region].neighbours);
     case EventKind::kNonBlockingCollectiveComplete:
+      if (!at.stack.empty()) at.stack.back().completes = true;
       return collectives_->completed(event, at.process, !at.stack.empty());
     case EventKind::kRmaCollectiveEnd:
       if (!at.stack.empty()) collectives_->end_on_window(event);
@@ -206,7 +207,7 @@ void Replay::enter(LocationState& at, const TraceEvent& event, Ticks now) {
   const std::uint32_t site = kind.mpi ? site_of(event) : kNone;
   const std::uint32_t path = processes_[at.process].paths.child(at.path(), event.ref, site);
   if (kind.synchronises()) recorder_.point(event.location, now);
-  at.stack.push_back({event.ref, path, now, 0});
+  at.stack.push_back({.region = event.ref, .path = path, .enter = now});
   if (kind.mpi) windows_->entered(at.process, now);
   if (kind.special == RegionKind::Special::kParallel)
     teams_->enter_parallel(event.location, at.changed);
@@ -246,9 +247,15 @@ void Replay::pop(LocationState& at, std::uint32_t location, Ticks now) {
             .neighbours = kind.neighbours};
   const Ticks duration = now - std::min(now, frame.enter);
   call.own = call.left_over = duration - std::min(duration, frame.inside);
-  const std::uint64_t scaled = severities_->scaled(call.own);
+  const bool messages = messages_[at.process].in_call(at.thread);
   LocationState::add(at.visits, frame.path, 1);
-  LocationState::add(at.squares, frame.path, scaled * scaled);
+  if (kind.metric == kMpiPoint2Point && !messages && !frame.completes) {
+    LocationState::add(at.without_message, frame.path, 1);
+    LocationState::add(at.own_without_message, frame.path, call.own);
+  } else {
+    const std::uint64_t scaled = severities_->scaled(call.own);
+    LocationState::add(at.squares, frame.path, scaled * scaled);
+  }
   if (kind.special == RegionKind::Special::kParallel) teams_->leave_parallel(location, now);
   at.stack.pop_back();
   if (!at.stack.empty()) at.stack.back().inside += duration;
@@ -259,7 +266,6 @@ void Replay::pop(LocationState& at, std::uint32_t location, Ticks now) {
     recorder_.left(location, frame.enter, frame.path, now);
   }
   // What is waited for a message and what for a collective operation cannot be known.
-  const bool messages = messages_[at.process].in_call(at.thread);
   messages_[at.process].left(call, at.thread);
   if (messages) call.left_over = 0;
   if (kind.mpi) windows_->left(call, kind.special);
