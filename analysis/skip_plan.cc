@@ -147,4 +147,19 @@ void PlanSink::keep(Process& process, std::vector<Fate>& fates,
   process.visits[slow.level].keep_next = true;
 }
 
+SkipPlan written_by_all(SkipPlan plan) {
+  for (const std::vector<Fate>& fates : plan)
+    if (fates.size() != plan.front().size()) return plan;
+  for (std::size_t i = 0; !plan.empty() && i < plan.front().size(); ++i) {
+    Fate common = plan.front()[i];
+    for (const std::vector<Fate>& fates : plan) {
+      if (fates[i] == common) continue;
+      const bool skipped = common == Fate::kSkipped || fates[i] == Fate::kSkipped;
+      common = skipped ? Fate::kSkipped : Fate::kInside;
+    }
+    for (std::vector<Fate>& fates : plan) fates[i] = common;
+  }
+  return plan;
+}
+
 }  // namespace refrain::analysis

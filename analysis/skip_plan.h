@@ -38,6 +38,9 @@ struct SkipRule {
   std::optional<filters::Nested> nested{};  // likewise
 };
 
+// What all processes would have written: the archive of a job has only those iterations, where all have as many marks.
+SkipPlan written_by_all(SkipPlan plan);
+
 class PlanSink final : public reader::TraceSink {
  public:
   explicit PlanSink(const SkipRule& rule) : rule_(rule) {}

@@ -119,4 +119,15 @@ TEST_CASE("SkipPlan: slow iterations of an inner loop - written alone, and count
   CHECK(calls(reduced, "barrier") == Approx(calls(whole, "barrier")));
 }
 
+TEST_CASE("SkipPlan: of all processes - only what each would have written") {
+  using enum Fate;
+  const SkipPlan plan = {{kWritten, kWritten, kSkipped, kAlone, kWritten},
+                         {kWritten, kSkipped, kSkipped, kAlone, kInside}};
+  const std::vector<Fate> common = {kWritten, kSkipped, kSkipped, kAlone, kInside};
+  CHECK(written_by_all(plan) == SkipPlan{common, common});
+  CHECK(written_by_all({{kWritten}, {kSkipped, kSkipped}}) ==
+        SkipPlan{{kWritten}, {kSkipped, kSkipped}});
+  CHECK(written_by_all({}).empty());
+}
+
 }  // namespace refrain::analysis

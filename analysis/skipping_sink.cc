@@ -13,6 +13,7 @@ std::string SkippingSink::begin(const TraceDefinitions& definitions) {
   for (std::size_t i = 0; i < threads_.size(); ++i)
     threads_[i].process = definitions.locations[i].process;
   processes_.resize(definitions.processes.size());
+  if (messages_ != nullptr) messages_->begin(definitions);
   return sink_.begin(definitions);
 }
 
@@ -20,7 +21,14 @@ void SkippingSink::event(const TraceEvent& event) {
   Thread& thread = threads_[event.location];
   if (attributes_->is_mark(event)) return mark(event);
   const Process& process = processes_[thread.process];
-  if (process.skipped_at == 0 || process.alone_at != 0) return sink_.event(event);
+  const bool written = process.skipped_at == 0 || process.alone_at != 0;
+  if (messages_ != nullptr && !messages_->keeps(event, written)) {
+    if (!written || event.kind != EventKind::kMpiIrecv) return;
+    TraceEvent never = event;  // so that its request does not stay open
+    never.kind = EventKind::kMpiRequestCancelled;
+    return sink_.event(never);
+  }
+  if (written) return sink_.event(event);
   in_gap(thread, event);
 }
 

@@ -6,7 +6,8 @@
 // (skip_plan.h) become marks of skipped ones, and what happened in them is left out as Refrain
 // does: on all threads of the process, but for the ends of regions that began before, the
 // begins of those that end after it, and marks with their values of counters. Of inner loops
-// in skipped iterations only slow iterations are kept, without a mark.
+// in skipped iterations only slow iterations are kept, without a mark. With `messages`, those of which
+// not both ends are written are left out, too, in the second of its two passes.
 // Thread-safety: none. Cost: as the sink, and the depth of stacks.
 #pragma once
 
@@ -15,13 +16,16 @@
 #include <vector>
 
 #include "analysis/skip_plan.h"
+#include "analysis/written_messages.h"
 
 namespace refrain::analysis {
 
 class SkippingSink final : public reader::TraceSink {
  public:
-  // Both must outlive it.
-  SkippingSink(const SkipPlan& plan, reader::TraceSink& sink) : plan_(plan), sink_(sink) {}
+  // All must outlive it.
+  SkippingSink(const SkipPlan& plan, reader::TraceSink& sink,
+               WrittenMessages* messages = nullptr)
+      : plan_(plan), sink_(sink), messages_(messages) {}
 
   std::string begin(const reader::TraceDefinitions& definitions) override;
   void event(const reader::TraceEvent& event) override;
@@ -52,6 +56,7 @@ class SkippingSink final : public reader::TraceSink {
 
   const SkipPlan& plan_;
   reader::TraceSink& sink_;
+  WrittenMessages* messages_;
   const reader::TraceDefinitions* definitions_ = nullptr;
   std::optional<MarkAttributes> attributes_;
   std::vector<Thread> threads_;

@@ -87,6 +87,7 @@ struct WrongOrder {
   std::uint32_t location = 0;
   std::uint32_t path = 0;
   Ticks wait = 0;
+  Ticks own = 0;  // of the call
   bool same_source = false;
 };
 

@@ -1,24 +1,45 @@
 #include "waits/estimates.h"
 
 #include <algorithm>
-#include <map>
+#include <cmath>
 #include <string>
-#include <tuple>
 
 namespace refrain::waits {
 namespace {
 
 using Estimate = WaitAnalysis::Estimate;
 
-// Of a call path and a metric: of the calls written, about each location's mean.
+// Of a call path and a metric: of the calls known, about each location's mean.
 struct Fit {
-  double squares = 0;
+  double calls = 0;
+  double free = 0;     // calls less means
+  double squares = 0;  // of own time
   double products = 0;
+  double waits = 0;        // squares of waits
+  double own_squares = 0;  // about zero
   // How much longer a call waits that takes longer; 1: what it takes longer, it waits.
   double slope() const {
     return squares > 0 ? std::clamp(products / squares, 0.0, 1.0) : 0;
   }
+  // Of a call about the line: at least as if one more had been there that waits all the time.
+  double variance() const {
+    const double rest = waits - 2 * slope() * products + slope() * slope() * squares;
+    const double one_more = calls > 0 ? own_squares / calls / (calls + 2) : 0;
+    return std::max(std::max(rest, 0.0) / std::max(free - 1, 1.0), one_more);
+  }
 };
+
+// Calls whose waits are known.
+struct Known {
+  double calls = 0;
+  double own = 0;
+};
+
+// Of a call of several messages some may be missing.
+bool has_several(const std::string& region) {
+  return region.starts_with("MPI_Waita") || region.starts_with("MPI_Waits") ||
+         region.starts_with("MPI_Sendrecv");
+}
 
 // They come first.
 std::size_t metrics_of_time(const MetricTree& tree) {
@@ -33,18 +54,27 @@ class Estimator {
       : from_(written),
         all_(all),
         metrics_(metrics_of_time(written.tree)),
+        late_sender_(written.tree.of("mpi_latesender")),
+        gaps_(written.problems.gaps != 0),
         out_(metrics_) {}
 
   std::vector<Estimate> take() {
     sum_up_written();
     for (const AllCalls& calls : all_) add(calls);
     for (const AllCalls& calls : all_) add_threads(calls);
-    for (std::uint32_t metric = kBaseMetrics; metric < metrics_; ++metric)
+    for (std::uint32_t metric = kBaseMetrics; metric < metrics_; ++metric) {
+      const std::uint32_t parent = from_.tree.parents[metric];
       if (!of_call_[metric]) by_parent(metric);
+      // A part by another rule: which part of what was seen cannot always be seen.
+      if (parent >= kBaseMetrics && out_[parent].most > out_[parent].seen)
+        out_[metric].most = std::max(out_[metric].most, out_[parent].most);
+    }
     add_gaps();
     for (Estimate& each : out_) {
+      each.error = std::sqrt(each.error);
+      each.least = std::max(each.least, 0.0);
       each.whole = std::clamp(each.whole, each.least, each.most);
-      for (double* value : {&each.seen, &each.whole, &each.least, &each.most})
+      for (double* value : {&each.seen, &each.whole, &each.error, &each.least, &each.most})
         *value = from_.seconds(*value);
     }
     return std::move(out_);
@@ -67,13 +97,21 @@ class Estimator {
     return false;
   }
 
+  Known known(std::uint32_t path, std::uint32_t location) const {
+    const WaitAnalysis::Calls& calls = from_.calls[path][location];
+    return {static_cast<double>(calls.visits - calls.without_message),
+            static_cast<double>(calls.own - calls.own_without_message)};
+  }
+
   void sum_up_written() {
     inclusive_.resize(metrics_);
     of_call_.resize(metrics_);
     fits_.resize(metrics_);
+    of_region_.resize(metrics_);
     for (std::uint32_t metric = 0; metric < metrics_; ++metric) {
       inclusive_[metric].resize(from_.paths.size());
       fits_[metric].resize(from_.paths.size());
+      of_region_[metric].resize(from_.regions.size());
       for (std::uint32_t path = 0; path < from_.paths.size(); ++path) {
         inclusive_[metric][path] = from_.inclusive(metric, path);
         for (const Ticks each : inclusive_[metric][path])
@@ -86,27 +124,44 @@ class Estimator {
 
   void fit(std::uint32_t metric, std::uint32_t path) {
     const WaitAnalysis::Row& products = from_.products[metric][path];
+    const WaitAnalysis::Row& squares = from_.squares[metric][path];
     const double square = from_.unit * from_.unit;
+    Fit& fit = fits_[metric][path];
+    const std::uint32_t region = from_.paths[path].region;
     for (std::uint32_t location = 0; location < from_.locations.size(); ++location) {
-      const WaitAnalysis::Calls& calls = from_.calls[path][location];
-      const auto own = static_cast<double>(calls.own);
-      if (calls.visits == 0) continue;
-      const auto visits = static_cast<double>(calls.visits);
-      Fit& fit = fits_[metric][path];
-      fit.squares += square * static_cast<double>(calls.squares) - own * own / visits;
-      const double product = products.empty() ? 0 : static_cast<double>(products[location]);
-      fit.products += square * product - own * seen(metric, path, location) / visits;
+      const Known calls = known(path, location);
+      if (calls.calls == 0) continue;
+      const double waited = seen(metric, path, location);
+      const double own = square * static_cast<double>(from_.calls[path][location].squares);
+      const double product =
+          products.empty() ? 0 : square * static_cast<double>(products[location]);
+      const double wait =
+          squares.empty() ? 0 : square * static_cast<double>(squares[location]);
+      fit.calls += calls.calls;
+      fit.free += calls.calls - 1;
+      fit.own_squares += own;
+      fit.squares += own - calls.own * calls.own / calls.calls;
+      fit.products += product - calls.own * waited / calls.calls;
+      fit.waits += wait - waited * waited / calls.calls;
       if (product != 0) of_call_[metric] = true;
+      if (region == kNone) continue;
+      of_region_[metric][region].own += calls.own;
+      if (product != 0) of_region_[metric][region].waited += waited;
     }
   }
 
-  // Of calls that were not written: their time, and what of it was waiting.
+  // Of calls of which nothing is known but their time, and what of it was waiting.
   void add(const AllCalls& calls) {
     const WaitAnalysis::Calls none;
+    const bool seen_path = calls.path != kNone;
     const WaitAnalysis::Calls& written =
-        calls.path == kNone ? none : from_.calls[calls.path][calls.location];
+        seen_path ? from_.calls[calls.path][calls.location] : none;
+    const Known here = seen_path ? known(calls.path, calls.location) : Known{};
     const double own = std::max(0.0, calls.own - static_cast<double>(written.own));
-    const double visits = std::max(0.0, calls.visits - static_cast<double>(written.visits));
+    const double not_known = std::max(0.0, calls.own - here.own);
+    const double visits = std::max(0.0, calls.visits - here.calls);
+    const bool several = gaps_ && seen_path && calls.region != kNone &&
+                         has_several(from_.regions[calls.region].name);
     std::vector<double> waits(metrics_);
     for (std::uint32_t metric = 0; metric < metrics_; ++metric) {
       if (metric < kBaseMetrics) {
@@ -116,23 +171,42 @@ class Estimator {
           out_[metric].*value += own;
         continue;
       }
-      if (!is_below(calls.metric, base_of(metric))) continue;
-      out_[metric].most += own;
-      if (calls.path != kNone && written.visits != 0 && own > 0)
-        waits[metric] = waited(metric, calls, written, visits, own);
+      if (!gaps_ || !is_below(calls.metric, base_of(metric))) continue;
+      const double waited = seen_path ? seen(metric, calls.path, calls.location) : 0;
+      out_[metric].most += several ? std::max(0.0, calls.own - waited) : not_known;
+      // A message that is missing can only have made a late sender later.
+      if (several && metric != late_sender_) out_[metric].least -= waited;
+      if (not_known <= 0) continue;
+      if (here.calls > 0)
+        waits[metric] = waited_by_line(metric, calls, here, {visits, not_known});
+      else
+        waits[metric] = waited_by_region(metric, calls, not_known);
     }
-    fit_into_parents(waits, own);
+    fit_into_parents(waits, not_known);
     for (std::uint32_t metric = kBaseMetrics; metric < metrics_; ++metric)
       out_[metric].whole += waits[metric];
   }
 
-  double waited(std::uint32_t metric, const AllCalls& calls,
-                const WaitAnalysis::Calls& written, double visits, double own) const {
-    const auto count = static_cast<double>(written.visits);
-    const double mean = seen(metric, calls.path, calls.location) / count;
-    const double mean_own = static_cast<double>(written.own) / count;
-    const double slope = fits_[metric][calls.path].slope();
-    return std::clamp(visits * mean + slope * (own - visits * mean_own), 0.0, own);
+  double waited_by_line(std::uint32_t metric, const AllCalls& calls, const Known& here,
+                        const Known& others) {
+    const Fit& fit = fits_[metric][calls.path];
+    const double mean = seen(metric, calls.path, calls.location) / here.calls;
+    const double further = others.own - others.calls * here.own / here.calls;
+    if (calls.region != kNone && of_region_[metric][calls.region].waited > 0) {
+      const double lever = fit.squares > 0 ? further * further / fit.squares : 0;
+      out_[metric].error += fit.variance() * (others.calls * others.calls / here.calls +
+                                              others.calls + lever);
+    }
+    return std::clamp(others.calls * mean + fit.slope() * further, 0.0, others.own);
+  }
+
+  double waited_by_region(std::uint32_t metric, const AllCalls& calls, double own) {
+    if (calls.region == kNone) return 0;
+    const OfRegion& region = of_region_[metric][calls.region];
+    if (region.own <= 0) return 0;
+    const double share = std::min(region.waited / region.own, 1.0);
+    out_[metric].error += own * own * share * (1 - share);
+    return own * share;
   }
 
   // Parts are not more than the whole.
@@ -189,42 +263,27 @@ class Estimator {
 
   void by_parent(std::uint32_t metric) {
     const Estimate& parent = out_[from_.tree.parents[metric]];
-    out_[metric].whole =
-        parent.seen > 0 ? out_[metric].seen * parent.whole / parent.seen : 0;
+    const double share = parent.seen > 0 ? out_[metric].seen / parent.seen : 0;
+    out_[metric].whole = share * parent.whole;
+    out_[metric].error = share * share * parent.error;
     out_[metric].most = std::max(out_[metric].most, out_[metric].seen);
   }
+
+  struct OfRegion {
+    double own = 0;
+    double waited = 0;
+  };
 
   const WaitAnalysis& from_;
   const std::vector<AllCalls>& all_;
   std::size_t metrics_;
+  std::uint32_t late_sender_;
+  bool gaps_;  // not all is written
   std::vector<Estimate> out_;
   std::vector<std::vector<WaitAnalysis::Row>> inclusive_;  // by metric and path
   std::vector<bool> of_call_;           // there are products of its time and the calls' own
   std::vector<std::vector<Fit>> fits_;  // by metric and path
-};
-
-// Call paths by their parent, their region's name and their place.
-class PathFinder {
- public:
-  explicit PathFinder(const WaitAnalysis& written) {
-    for (std::uint32_t i = 1; i < written.paths.size(); ++i) {
-      const WaitAnalysis::Path& path = written.paths[i];
-      if (path.region < written.regions.size())
-        known_.try_emplace({path.parent, key(written.regions[path.region]), path.site}, i);
-    }
-  }
-  std::uint32_t find(std::uint32_t parent, const std::string& region,
-                     const std::string& site) const {
-    const auto found = known_.find({parent, region, site});
-    return found == known_.end() ? kNone : found->second;
-  }
-  template <typename Region>
-  static std::string key(const Region& region) {
-    return region.name + '\n' + region.file + ':' + std::to_string(region.line);
-  }
-
- private:
-  std::map<std::tuple<std::uint32_t, std::string, std::string>, std::uint32_t> known_;
+  std::vector<std::vector<OfRegion>> of_region_;  // by metric and region
 };
 
 }  // namespace
@@ -232,80 +291,6 @@ class PathFinder {
 std::vector<WaitAnalysis::Estimate> estimate_waits(const WaitAnalysis& written,
                                                    const std::vector<AllCalls>& all) {
   return Estimator(written, all).take();
-}
-
-std::vector<AllCalls> calls_of(const WaitAnalysis& written, const WaitAnalysis& whole) {
-  const PathFinder finder(written);
-  std::vector<AllCalls> out;
-  std::vector<std::uint32_t> same = {0};
-  for (std::uint32_t i = 1; i < whole.paths.size(); ++i) {
-    const WaitAnalysis::Path& path = whole.paths[i];
-    const WaitAnalysis::Region& region = whole.regions[path.region];
-    const std::uint32_t parent = same[path.parent];
-    same.push_back(
-        parent == kNone ? kNone : finder.find(parent, PathFinder::key(region), path.site));
-    for (std::uint32_t location = 0; location < whole.locations.size(); ++location) {
-      const WaitAnalysis::Calls& calls = whole.calls[i][location];
-      if (calls.visits != 0)
-        out.push_back({same.back(), region.metric, location,
-                       static_cast<double>(calls.visits), static_cast<double>(calls.own)});
-    }
-  }
-  return out;
-}
-
-std::vector<AllCalls> calls_of(const WaitAnalysis& written,
-                               const std::vector<base::RunSummary>& summaries) {
-  using base::RunSummary;
-  const PathFinder finder(written);
-  std::map<std::string, std::uint32_t> metrics;  // by region
-  for (const WaitAnalysis::Region& region : written.regions)
-    metrics.try_emplace(PathFinder::key(region), region.metric);
-  std::vector<AllCalls> out;
-  for (const RunSummary& summary : summaries) {
-    std::vector<std::uint32_t> paths;
-    for (const RunSummary::Node& node : summary.nodes) {
-      const std::uint32_t parent =
-          node.parent == RunSummary::kNone ? 0 : paths[node.parent];
-      if (node.kind == RunSummary::Kind::kFork)
-        paths.push_back(parent);
-      else if (parent == kNone || node.region == RunSummary::kNone)
-        paths.push_back(kNone);
-      else
-        paths.push_back(finder.find(
-            parent, PathFinder::key(summary.regions[node.region]),
-            node.site == RunSummary::kNone ? std::string() : summary.sites[node.site]));
-    }
-    const double scale = written.ticks_per_second / summary.ticks_per_second;
-    for (const RunSummary::Location& at : summary.locations) {
-      const auto location =
-          std::ranges::find_if(written.locations, [&](const WaitAnalysis::Location& each) {
-            return each.process == summary.process && each.number == at.number;
-          });
-      if (location == written.locations.end()) continue;
-      std::vector<double> own(summary.nodes.size());
-      for (std::size_t i = 0; i < own.size() && i < at.sums.size(); ++i) {
-        const RunSummary::Node& node = summary.nodes[i];
-        const auto time = static_cast<double>(at.sums[i].time);
-        own[i] += time - static_cast<double>(at.sums[i].time_elsewhere);
-        if (node.parent != RunSummary::kNone) own[node.parent] -= time;
-      }
-      for (std::size_t i = 0; i < own.size() && i < at.sums.size(); ++i) {
-        const RunSummary::Node& node = summary.nodes[i];
-        if (at.sums[i].visits == 0 || node.kind == RunSummary::Kind::kFork) continue;
-        std::uint32_t metric = kExecution;
-        if (node.region != RunSummary::kNone) {
-          const auto found = metrics.find(PathFinder::key(summary.regions[node.region]));
-          if (found != metrics.end()) metric = found->second;
-        }
-        out.push_back({paths[i], metric,
-                       static_cast<std::uint32_t>(location - written.locations.begin()),
-                       static_cast<double>(at.sums[i].visits),
-                       std::max(0.0, own[i]) * scale});
-      }
-    }
-  }
-  return out;
 }
 
 }  // namespace refrain::waits

@@ -5,7 +5,10 @@
 //
 // Of the calls of a path on a location that were not written, the number and the time are known. How much of a call's
 // time was waiting is taken from those written: the straight line of waiting over own time that fits them best, of all
-// locations together, through the mean of each. Metrics without such pairs get the share of their parent that they had.
+// locations together, through the mean of each. Where none were, calls of the same region from elsewhere stand for them.
+// Calls of which a message may be missing (WaitAnalysis::Calls::without_message) count as not written. Metrics without
+// such pairs get the share of their parent that they had.
+// Error: that of the line's mean and slope and of single calls about it, as if calls were independent of each other.
 // Bounds: what was seen, and all time in calls that can wait in this way.
 // Cost: O(call paths x locations x metrics).
 #pragma once
@@ -22,6 +25,7 @@ namespace refrain::waits {
 struct AllCalls {
   std::uint32_t path = kNone;    // of the analysis; kNone: none of them was written
   std::uint32_t metric = kTime;  // of their own time
+  std::uint32_t region = kNone;  // of the analysis, if it has it
   std::uint32_t location = 0;
   double visits = 0;
   double own = 0;  // ticks

@@ -1,6 +1,9 @@
 #include "waits/estimates.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <cmath>
+#include <functional>
 #include <random>
 
 #include "waits/made_up_trace.h"
@@ -45,6 +48,101 @@ const WaitAnalysis::Estimate& of(const WaitAnalysis& analysis,
                                  const std::string& metric) {
   return estimates[analysis.tree.of(metric)];
 }
+
+// A job in iterations, of which some are written: rank 0 sends to all others, which answer; messages are received one
+// by one or together. Of messages `lost`, by their number, neither end is written.
+class Job {
+ public:
+  Job(std::uint32_t seed, int iterations) {
+    std::mt19937 random(seed);
+    const auto up_to = [&](std::uint64_t most) { return random() % most; };
+    for (std::uint32_t rank = 0; rank < kRanks; ++rank) trace_.enter(rank, 0, rMain);
+    std::uint64_t now[kRanks] = {10, 10, 10};
+    for (int i = 0; i < iterations; ++i) {
+      for (std::uint32_t rank = 0; rank < kRanks; ++rank) now[rank] += 1 + up_to(400);
+      std::uint64_t sent[kRanks] = {};
+      for (std::uint32_t rank = 1; rank < kRanks; ++rank) {
+        const std::uint64_t length = 1 + up_to(200);
+        sent[rank] = now[rank];
+        trace_.enter(rank, now[rank], rSend);
+        message(rank, now[rank], reader::EventKind::kMpiSend, 0, 2 * i * kRanks + rank);
+        trace_.leave(rank, now[rank] += length, rSend);
+      }
+      receive_all(now[0], sent, i, random);
+      for (std::uint32_t rank = 1; rank < kRanks; ++rank) {
+        trace_.enter(0, now[0], rSend);
+        message(0, now[0], reader::EventKind::kMpiSend, rank, (2 * i + 1) * kRanks + rank);
+        trace_.leave(0, now[0] + 3, rSend);
+        const std::uint64_t end = std::max(now[rank], now[0]) + 1 + up_to(50);
+        trace_.enter(rank, now[rank], rRecv);
+        message(rank, end, reader::EventKind::kMpiRecv, 0, (2 * i + 1) * kRanks + rank);
+        trace_.leave(rank, now[rank] = end, rRecv);
+        now[0] += 4;
+      }
+      const std::uint64_t latest = *std::max_element(now, now + kRanks);
+      ends_.push_back(latest);
+      std::fill(now, now + kRanks, latest + 1);
+    }
+    for (std::uint32_t rank = 0; rank < kRanks; ++rank)
+      trace_.leave(rank, now[rank] + 10, rMain);
+  }
+
+  WaitAnalysis full() { return trace_.analyze(); }
+  // Iterations [first, last) are not written, nor messages for which `lost` is true.
+  WaitAnalysis part(std::size_t first, std::size_t last,
+                    const std::function<bool(std::uint32_t)>& lost) const {
+    MadeUpTrace trace = trace_;
+    const std::uint64_t off = first == 0 ? 5 : ends_[first - 1] + 1, on = ends_[last - 1];
+    std::erase_if(trace.events(), [&](const reader::TraceEvent& event) {
+      const bool end = event.peer != reader::kNone;
+      return (event.ticks >= off && event.ticks <= on) || (end && lost(event.tag));
+    });
+    for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
+      trace.add(rank, off, reader::EventKind::kMeasurementOnOff).op = OTF2_MEASUREMENT_OFF;
+      trace.add(rank, on, reader::EventKind::kMeasurementOnOff).op = OTF2_MEASUREMENT_ON;
+    }
+    return trace.analyze();
+  }
+
+ private:
+  static constexpr std::uint32_t kRanks = 3;
+
+  // Each message has a tag of its own.
+  void message(std::uint32_t rank, std::uint64_t time, reader::EventKind kind,
+               std::uint32_t peer, std::uint32_t number, std::uint64_t request = 0) {
+    trace_.message(rank, time, kind, peer, number, request);
+  }
+  void receive_all(std::uint64_t& now, const std::uint64_t* sent, int i,
+                   std::mt19937& random) {
+    const bool together = random() % 2 == 0;
+    const auto first = static_cast<std::uint32_t>(random() % 2);
+    std::uint64_t latest = now;
+    if (together) {
+      trace_.enter(0, now, rIrecv);
+      for (std::uint32_t rank = 1; rank < kRanks; ++rank)
+        trace_.request(0, now, reader::EventKind::kMpiIrecvRequest, rank);
+      trace_.leave(0, ++now, rIrecv);
+      trace_.enter(0, now, rWaitall);
+    }
+    for (std::uint32_t k = 1; k < kRanks; ++k) {
+      const std::uint32_t rank = first == 0 ? k : kRanks - k;
+      const auto number = static_cast<std::uint32_t>(2 * i) * kRanks + rank;
+      latest = std::max(latest, sent[rank]) + 1 + random() % 30;
+      if (together) {
+        message(0, latest, reader::EventKind::kMpiIrecv, rank, number, rank);
+        continue;
+      }
+      trace_.enter(0, now, rRecv);
+      message(0, latest, reader::EventKind::kMpiRecv, rank, number);
+      trace_.leave(0, now = latest, rRecv);
+    }
+    if (together) trace_.leave(0, now = latest, rWaitall);
+    ++now;
+  }
+
+  MadeUpTrace trace_{kRanks};
+  std::vector<std::uint64_t> ends_;  // of the iterations
+};
 
 std::vector<OneReceive> drawn(std::size_t count, std::uint64_t longest) {
   std::mt19937 random(7);
@@ -114,6 +212,89 @@ TEST_CASE("Estimates: bounds contain the whole run, whatever was skipped") {
   }
 }
 
+TEST_CASE("Estimates: bounds contain the whole run, whatever messages are missing") {
+  std::mt19937 random(5);
+  int waits = 0, missing = 0;
+  for (std::uint32_t seed = 1; seed <= 200; ++seed) {
+    CAPTURE(seed);
+    Job job(seed, 20);
+    const std::size_t first = random() % 19, last = first + 1 + random() % (19 - first);
+    const WaitAnalysis full = job.full();
+    const WaitAnalysis part = job.part(first, last, [&](std::uint32_t number) {
+      return (number * 2654435761U ^ seed * 40503U) % 5 == 0;
+    });
+    REQUIRE(part.problems.sends_without_receive == 0);
+    REQUIRE(part.problems.receives_without_send == 0);
+    REQUIRE(part.problems.gaps == 3);
+    const auto estimates = estimate_waits(part, calls_of(part, full));
+    for (std::uint32_t metric = kBaseMetrics; metric < estimates.size(); ++metric) {
+      CAPTURE(full.tree.metrics[metric].name);
+      const double all = full.seconds(full.total(metric));
+      CHECK(estimates[metric].least <= all * (1 + 1e-12));
+      CHECK(estimates[metric].most >= all * (1 - 1e-12));
+      CHECK(estimates[metric].whole >= estimates[metric].least);
+      CHECK(estimates[metric].whole <= estimates[metric].most);
+      waits += all > 0;
+    }
+    for (const auto& path : part.calls)
+      for (const WaitAnalysis::Calls& calls : path) missing += calls.without_message != 0;
+  }
+  CHECK(waits > 400);
+  CHECK(missing > 400);
+}
+
+// Half of the calls that were written lack their message: what they waited is not known, which is not that it was none.
+TEST_CASE(
+    "Estimates: calls whose message is missing are not taken for calls without a wait") {
+  const auto analyze = [](std::size_t with, std::size_t without, std::size_t skipped) {
+    MadeUpTrace made(2);
+    for (std::uint32_t rank = 0; rank < 2; ++rank) made.enter(rank, 0, rMain);
+    std::uint64_t now = 10;
+    for (std::size_t i = 0; i < with + without; ++i) {
+      const bool known = i < with;
+      if (known)
+        made.receive(1, now, now + 100, 0), made.send(0, now + 60, now + 61, 1);
+      else
+        made.region(1, now, now + 100, rRecv), made.region(0, now + 60, now + 61, rSend);
+      now += 110;
+    }
+    const std::uint64_t end = now + 110 * skipped;
+    for (std::uint32_t rank = 0; rank < 2 && skipped != 0; ++rank) {
+      made.add(rank, now, reader::EventKind::kMeasurementOnOff).op = OTF2_MEASUREMENT_OFF;
+      made.add(rank, end, reader::EventKind::kMeasurementOnOff).op = OTF2_MEASUREMENT_ON;
+    }
+    for (std::uint32_t rank = 0; rank < 2; ++rank) made.leave(rank, end + 10, rMain);
+    return made.analyze();
+  };
+  const WaitAnalysis full = analyze(200, 0, 0), part = analyze(10, 10, 180);
+  const auto estimates = estimate_waits(part, calls_of(part, full));
+  const double all = full.seconds(total(full, "mpi_latesender"));
+  CHECK(of(part, estimates, "mpi_latesender").whole == Approx(all));
+  CHECK(of(part, estimates, "mpi_latesender").most >= all);
+}
+
+TEST_CASE("Estimates: the error is that of chance") {
+  int within_one = 0, within_two = 0;
+  constexpr int kRounds = 300;
+  for (int round = 0; round < kRounds; ++round) {
+    std::mt19937 random(static_cast<std::uint32_t>(1000 + round));
+    std::vector<OneReceive> calls;
+    for (int i = 0; i < 400; ++i) {
+      const bool waits = random() % 3 == 0;
+      calls.push_back({waits ? random() % 1000 : 0, waits ? 40 : random() % 1000 + 1});
+    }
+    const WaitAnalysis full = received(calls, calls.size()), part = received(calls, 40);
+    const auto late =
+        of(part, estimate_waits(part, calls_of(part, full)), "mpi_latesender");
+    const double off = std::abs(late.whole - full.seconds(total(full, "mpi_latesender")));
+    within_one += off <= late.error;
+    within_two += off <= 2 * late.error;
+  }
+  CHECK(within_one > 0.60 * kRounds);
+  CHECK(within_one < 0.80 * kRounds);
+  CHECK(within_two > 0.92 * kRounds);
+}
+
 TEST_CASE("Estimates: calls of a summary are found by their path, place and location") {
   const std::vector<OneReceive> calls = drawn(20, 100);
   const WaitAnalysis part = received(calls, 10);
@@ -137,6 +318,7 @@ TEST_CASE("Estimates: calls of a summary are found by their path, place and loca
   CHECK(all[0].own == Approx(20'000));
   CHECK(part.regions[part.paths[all[1].path].region].name == "MPI_Recv");
   CHECK(all[1].metric == kMpiPoint2Point);
+  CHECK(part.regions[all[2].region].name == "MPI_Recv");
   CHECK(all[1].location == 1);
   CHECK(all[1].visits == 500);
   CHECK(all[1].own == Approx(30'000));

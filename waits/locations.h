@@ -17,7 +17,8 @@ struct Frame {
   std::uint32_t region = kNone;
   std::uint32_t path = 0;
   Ticks enter = 0;
-  Ticks inside = 0;  // of the regions in it
+  Ticks inside = 0;        // of the regions in it
+  bool completes = false;  // a collective operation that does not block
 };
 
 struct LocationState {
@@ -39,6 +40,10 @@ struct LocationState {
   std::vector<std::uint64_t> visits;  // likewise
   std::vector<std::uint64_t>
       squares;  // likewise: of their own times, scaled as Severities does
+  // Likewise, of point-to-point calls in which no message completes. In a reduced archive it may be one of which the
+  // other end was not written: what they waited is not known.
+  std::vector<std::uint64_t> without_message;
+  std::vector<Ticks> own_without_message;
 
   std::uint32_t path() const { return stack.empty() ? base : stack.back().path; }
   static void add(std::vector<Ticks>& row, std::uint32_t path, Ticks ticks) {

@@ -107,6 +107,8 @@ class Pattern {
 
  protected:
   void charge(std::uint32_t location, std::uint32_t path, Ticks ticks);
+  // Of a call's `own` time.
+  void charge(std::uint32_t location, std::uint32_t path, Ticks ticks, Ticks own);
   void charge(const Call& call, Ticks ticks);
   // What others took to go once all were there: the end of the call.
   void charge_end(const Call& call, Ticks ticks);
@@ -212,16 +214,20 @@ inline void Pattern::charge(std::uint32_t location, std::uint32_t path, Ticks ti
   set_->severities().add(location, path, number_, ticks);
 }
 
+inline void Pattern::charge(std::uint32_t location, std::uint32_t path, Ticks ticks,
+                            Ticks own) {
+  charge(location, path, ticks);
+  set_->severities().add_product(location, path, number_, ticks, own);
+}
+
 inline void Pattern::charge(const Call& call, Ticks ticks) {
-  charge(call.location, call.path, ticks);
-  set_->severities().add_product(call.location, call.path, number_, ticks, call.own);
+  charge(call.location, call.path, ticks, call.own);
   if (set_->observer_ != nullptr && ticks != 0)
     set_->observer_->waited(call, number_, call.enter, ticks);
 }
 
 inline void Pattern::charge_end(const Call& call, Ticks ticks) {
-  charge(call.location, call.path, ticks);
-  set_->severities().add_product(call.location, call.path, number_, ticks, call.own);
+  charge(call.location, call.path, ticks, call.own);
   if (set_->observer_ != nullptr && ticks != 0)
     set_->observer_->waited(call, number_, call.leave - std::min(call.leave, ticks), ticks);
 }

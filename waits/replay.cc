@@ -166,6 +166,8 @@ void Replay::group(LocationState& at, const TraceEvent& event, Ticks now) {
   if (!in_call && !started && event.kind != EventKind::kNonBlockingCollectiveComplete)
     return;
   if (in_call) at.steps = true;
+  if (in_call && event.kind == EventKind::kNonBlockingCollectiveComplete)
+    at.stack.back().completes = true;
   joint_->group({.kind = event.kind,
                  .in_call = in_call,
                  .neighbours = in_call && state_.kinds[at.stack.back().region].neighbours,
@@ -197,7 +199,7 @@ void Replay::enter(LocationState& at, const TraceEvent& event, Ticks now) {
   const std::uint32_t path = paths.child(at.path(), event.ref, site);
   if (paths.paths().size() != known) joint_->path(at.process, paths.paths().back());
   if (kind.synchronises()) recorder_.point(event.location, now);
-  at.stack.push_back({event.ref, path, now, 0});
+  at.stack.push_back({.region = event.ref, .path = path, .enter = now});
   if (kind.mpi && windows_) joint_->entered_mpi(at.process, now);
   if (kind.special == RegionKind::Special::kParallel)
     teams_->enter_parallel(event.location, at.changed);
@@ -237,9 +239,15 @@ void Replay::pop(LocationState& at, std::uint32_t location, Ticks now) {
             .neighbours = kind.neighbours};
   const Ticks duration = now - std::min(now, frame.enter);
   call.own = call.left_over = duration - std::min(duration, frame.inside);
-  const std::uint64_t scaled = state_.severities->scaled(call.own);
+  const bool messages = at.message_steps;
   LocationState::add(at.visits, frame.path, 1);
-  LocationState::add(at.squares, frame.path, scaled * scaled);
+  if (kind.metric == kMpiPoint2Point && !messages && !frame.completes) {
+    LocationState::add(at.without_message, frame.path, 1);
+    LocationState::add(at.own_without_message, frame.path, call.own);
+  } else {
+    const std::uint64_t scaled = state_.severities->scaled(call.own);
+    LocationState::add(at.squares, frame.path, scaled * scaled);
+  }
   if (kind.special == RegionKind::Special::kParallel) teams_->leave_parallel(location, now);
   at.stack.pop_back();
   if (!at.stack.empty()) at.stack.back().inside += duration;
@@ -247,7 +255,7 @@ void Replay::pop(LocationState& at, std::uint32_t location, Ticks now) {
   // What ran inside of it is not to be taken for what came after it.
   if (kind.synchronises() && frame.inside != 0) recorder_.point(location, now);
   if (at.steps || kind.synchronises() || (kind.mpi && windows_)) joint_->left(call, kind);
-  if (at.message_steps) call.left_over = 0;
+  if (messages) call.left_over = 0;
   at.steps = at.message_steps = false;
   if (kind.special == RegionKind::Special::kTaskwait) {
     TaskWait event{call, tasks_->children_done(location)};

@@ -19,24 +19,25 @@ class Severities {
  public:
   Severities(std::size_t locations, std::size_t metrics,
              std::uint64_t ticks_per_second = 1'000'000)
-      : metrics_(metrics), rows_(locations * metrics), products_(locations * metrics) {
+      : metrics_(metrics),
+        rows_(locations * metrics),
+        products_(locations * metrics),
+        squares_(locations * metrics) {
     const std::uint64_t per_microsecond = ticks_per_second / 1'000'000;
     while (shift_ < 40 && Ticks{2} << shift_ <= per_microsecond) ++shift_;
   }
 
   void add(std::uint32_t location, std::uint32_t path, std::uint32_t metric, Ticks ticks) {
     if (ticks == 0) return;
-    std::vector<Ticks>& row = rows_[location * metrics_ + metric];
-    if (path >= row.size()) row.resize(std::size_t{path} + 1);
-    row[path] += ticks;
+    add_to(rows_[location * metrics_ + metric], path, ticks);
   }
-  // The product of a call's own time and what of it is charged: how the two depend on each other.
+  // The product of a call's own time and what of it is charged, and the square of the latter: how the two depend on
+  // each other, and how closely.
   void add_product(std::uint32_t location, std::uint32_t path, std::uint32_t metric,
                    Ticks ticks, Ticks own) {
     if (ticks == 0) return;
-    std::vector<std::uint64_t>& row = products_[location * metrics_ + metric];
-    if (path >= row.size()) row.resize(std::size_t{path} + 1);
-    row[path] += scaled(ticks) * scaled(own);
+    add_to(products_[location * metrics_ + metric], path, scaled(ticks) * scaled(own));
+    add_to(squares_[location * metrics_ + metric], path, scaled(ticks) * scaled(ticks));
   }
   // About microseconds, at most a minute, so that sums of products are integers of 64 bits.
   std::uint64_t scaled(Ticks ticks) const {
@@ -48,11 +49,18 @@ class Severities {
     return products_[location * metrics_ + metric];
   }
 
+  const std::vector<std::uint64_t>& squares(std::uint32_t location,
+                                            std::uint32_t metric) const {
+    return squares_[location * metrics_ + metric];
+  }
+
   // What another one has found of the location.
   void add(std::uint32_t location, std::uint32_t metric, const std::vector<Ticks>& ticks,
-           const std::vector<std::uint64_t>& products) {
+           const std::vector<std::uint64_t>& products,
+           const std::vector<std::uint64_t>& squares) {
     add(rows_[location * metrics_ + metric], ticks);
     add(products_[location * metrics_ + metric], products);
+    add(squares_[location * metrics_ + metric], squares);
   }
 
   // By call path; may be shorter than there are.
@@ -61,6 +69,11 @@ class Severities {
   }
 
  private:
+  static void add_to(std::vector<std::uint64_t>& row, std::uint32_t path,
+                     std::uint64_t value) {
+    if (path >= row.size()) row.resize(std::size_t{path} + 1);
+    row[path] += value;
+  }
   static void add(std::vector<std::uint64_t>& to, const std::vector<std::uint64_t>& from) {
     if (to.size() < from.size()) to.resize(from.size());
     for (std::size_t i = 0; i < from.size(); ++i) to[i] += from[i];
@@ -70,6 +83,7 @@ class Severities {
   unsigned shift_ = 0;
   std::vector<std::vector<Ticks>> rows_;
   std::vector<std::vector<std::uint64_t>> products_;
+  std::vector<std::vector<std::uint64_t>> squares_;
 };
 
 }  // namespace refrain::waits

@@ -39,7 +39,7 @@ class Builder {
     add_grids();
     out_.values.resize(out_.tree.metrics.size());
     for (auto& rows : out_.values) rows.resize(out_.paths.size());
-    out_.products = out_.values;
+    out_.products = out_.squares = out_.values;
     out_.calls.assign(out_.paths.size(),
                       std::vector<WaitAnalysis::Calls>(out_.locations.size()));
     for (std::size_t i = 0; i < shown_.size(); ++i) add_values(i);
@@ -153,10 +153,16 @@ class Builder {
       calls.own += own;
       if (path < at.visits.size()) calls.visits += at.visits[path];
       if (path < at.squares.size()) calls.squares += at.squares[path];
+      if (path < at.without_message.size()) {
+        calls.without_message += at.without_message[path];
+        calls.own_without_message += at.own_without_message[path];
+      }
       for (std::uint32_t metric = kBaseMetrics; metric < metrics; ++metric) {
-        const auto& row = state_.severities->products(shown_[location], metric);
-        if (path < row.size())
-          add(out_.products, metric, global[path], location, row[path]);
+        const auto& products = state_.severities->products(shown_[location], metric);
+        const auto& squares = state_.severities->squares(shown_[location], metric);
+        if (path >= products.size()) continue;
+        add(out_.products, metric, global[path], location, products[path]);
+        add(out_.squares, metric, global[path], location, squares[path]);
       }
     }
     const bool primary = shown_[location] == process.primary;

@@ -63,17 +63,22 @@ struct WaitAnalysis {
     std::vector<std::uint32_t> processes;  // row by row: the last dimension is the fastest
   };
   using Row = std::vector<Ticks>;  // by location; empty: nothing
-  // Of the calls of a path on a location: how many, their own time, and its squares in units of `unit`.
+  // Of the calls of a path on a location: how many, their own time, and its squares in units of `unit`. Of those
+  // without a message (locations.h) the squares are left out.
   struct Calls {
     std::uint64_t visits = 0;
     Ticks own = 0;
     std::uint64_t squares = 0;
+    std::uint64_t without_message = 0;
+    Ticks own_without_message = 0;
   };
 
-  // Of the whole run, in seconds over all paths and locations, with the metric's children (estimates.h).
+  // Of the whole run, in seconds over all paths and locations, with the metric's children (estimates.h). `error`: how
+  // far the estimate is off by chance, the standard error.
   struct Estimate {
     double seen = 0;
     double whole = 0;
+    double error = 0;
     double least = 0;
     double most = 0;
   };
@@ -92,8 +97,9 @@ struct WaitAnalysis {
   std::vector<Grid> grids;
   std::vector<std::vector<Row>> values;   // by metric and path
   std::vector<std::vector<Calls>> calls;  // by path and location
-  // As values, of the metrics of `time`: of own time and time charged, in unit^2.
+  // As values, of the metrics of `time`: of own time and time charged, and squares of the latter, in unit^2.
   std::vector<std::vector<Row>> products;
+  std::vector<std::vector<Row>> squares;
   double unit = 1;  // ticks
   // By metric, of those of `time`; none: all is written, or there is no summary.
   std::vector<Estimate> estimates;

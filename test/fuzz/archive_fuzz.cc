@@ -15,6 +15,7 @@
 #include "test/support/files.h"
 #include "test/support/leaks.h"
 #include "tools/command/analyze_output.h"
+#include "waits/estimates.h"
 #include "waits/wait_analysis.h"
 #include "writer/convert/convert.h"
 
@@ -77,6 +78,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   fuzz::require(fuzz::one_line(waited.error), "an error is one line", waited.error);
   if (waited.error.empty()) {
     fuzz::require(waited.overcharged == 0, "no wait is more than what contains it");
+    for (const auto& each : waits::estimate_waits(waited, waits::calls_of(waited, waited)))
+      fuzz::require(each.least <= each.whole && each.whole <= each.most,
+                    "bounds contain the estimate");
     fuzz::require(!tools::analysis_screen(waited, {.width = 80, .all = true}).empty(),
                   "text of an analysis");
     fuzz::require(nlohmann::json::accept(tools::analysis_json(waited)),

@@ -1,6 +1,7 @@
 // Archives whose definitions and events contradict each other, or have dangling references:
 // every reader of archives returns, with an error or without.
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -18,6 +19,8 @@
 #include "test/support/files.h"
 #include "test/support/leaks.h"
 #include "tools/command/report_run.h"
+#include "waits/estimates.h"
+#include "waits/wait_analysis.h"
 #include "writer/convert/convert.h"
 
 namespace refrain {
@@ -38,6 +41,15 @@ std::uint64_t calls(const std::vector<analysis::MessageTables::Row>& rows) {
   return sum;
 }
 
+// Nothing is counted twice, and of all that is in the archive the estimates are what was seen.
+bool waits_fit_together(const waits::WaitAnalysis& waited) {
+  const auto estimates = waits::estimate_waits(waited, waits::calls_of(waited, waited));
+  for (const waits::WaitAnalysis::Estimate& each : estimates)
+    if (!std::isfinite(each.whole) || each.least > each.whole || each.whole > each.most)
+      return false;
+  return true;
+}
+
 }  // namespace
 
 TEST_CASE("Hostile archives: wrong definitions - read, or refused in one line") {
@@ -45,6 +57,7 @@ TEST_CASE("Hostile archives: wrong definitions - read, or refused in one line") 
   std::uint32_t profiled = 0;
   std::uint32_t summarized = 0;
   std::uint32_t with_messages = 0;
+  std::uint32_t analyzed = 0;
   for (std::uint32_t seed = 1; seed <= seeds(); ++seed) {
     CAPTURE(seed);
     const test::TemporaryFolder folder;
@@ -74,6 +87,12 @@ TEST_CASE("Hostile archives: wrong definitions - read, or refused in one line") 
     CHECK(calls(messages.by_size) == calls(messages.by_signature));
     CHECK(calls(messages.by_partner) == calls(messages.by_signature));
     with_messages += messages.by_signature.empty() ? 0 : 1;
+    const waits::WaitAnalysis waited =
+        waits::analyze_archive((folder / "archive").string());
+    CHECK(one_line(waited.error));
+    CHECK(waited.overcharged == 0);
+    CHECK(waits_fit_together(waited));
+    analyzed += waited.error.empty();
     summarized += events.error.empty();
     if (seed % 10 != 0) continue;
     report::Blocks blocks;
@@ -87,6 +106,8 @@ TEST_CASE("Hostile archives: wrong definitions - read, or refused in one line") 
   CHECK(summarized > seeds() / 10);
   CHECK(summarized < seeds());
   CHECK(with_messages > seeds() / 10);
+  CHECK(analyzed > seeds() / 10);
+  CHECK(analyzed < seeds());
 }
 
 // libotf2 trusts the number, and searches that many for minutes.

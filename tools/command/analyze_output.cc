@@ -121,7 +121,8 @@ void add_metrics(std::vector<std::string>& out, const WaitAnalysis& analysis, bo
   const bool estimated = !analysis.estimates.empty();
   std::string head = fmt::format("{:<58} {:>12} {:>7}", "Metric", "Time", "Share");
   if (estimated)
-    head += fmt::format(" {:>12} {:>12} {:>12}", "Whole run", "at least", "at most");
+    head += fmt::format(" {:>12} {:>12} {:>12} {:>12}", "Whole run", "+-", "at least",
+                        "at most");
   out.push_back(std::move(head));
   const auto& tree = analysis.tree;
   const auto add = [&](const auto& self, std::uint32_t metric, std::size_t depth) -> void {
@@ -135,8 +136,9 @@ void add_metrics(std::vector<std::string>& out, const WaitAnalysis& analysis, bo
         fmt::format("  {:<56} {:>12} {:>5.1f} %", name, time_text(analysis.seconds(total)),
                     whole > 0 ? 100 * total / whole : 0);
     if (metric < analysis.estimates.size())
-      line += fmt::format(" {:>12} {:>12} {:>12}", time_text(estimate.whole),
-                          time_text(estimate.least), time_text(estimate.most));
+      line += fmt::format(" {:>12} {:>12} {:>12} {:>12}", time_text(estimate.whole),
+                          time_text(2 * estimate.error), time_text(estimate.least),
+                          time_text(estimate.most));
     out.push_back(std::move(line));
     for (std::uint32_t child = metric + 1; child < tree.parents.size(); ++child)
       if (tree.parents[child] == metric) self(self, child, depth + 1);
@@ -156,6 +158,7 @@ json estimates_json(const WaitAnalysis& analysis) {
     const WaitAnalysis::Estimate& each = analysis.estimates[i];
     out[analysis.tree.metrics[i].name] = {{"seen", each.seen},
                                           {"seconds", each.whole},
+                                          {"error", each.error},
                                           {"least", each.least},
                                           {"most", each.most}};
   }

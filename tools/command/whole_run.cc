@@ -7,6 +7,17 @@
 #include "base/archive_files.h"
 
 namespace refrain::tools {
+namespace {
+
+class Nothing final : public reader::TraceSink {
+ public:
+  std::string begin(const reader::TraceDefinitions&) override { return {}; }
+  void event(const reader::TraceEvent&) override {}
+  std::string error() const override { return {}; }
+  std::string finish(std::uint64_t) override { return {}; }
+};
+
+}  // namespace
 
 std::string estimate_whole_run(const std::string& archive, waits::WaitAnalysis& written) {
   try {
@@ -30,9 +41,17 @@ std::string estimate_limited(const std::string& archive, std::uint64_t limit,
   if (!planner.marks_seen())
     return archive + ": it has no marks of iterations, so there are none to leave out" +
            " (Refrain marks the iterations of loops that it detects)";
-  const analysis::SkipPlan plan = planner.take();
+  const analysis::SkipPlan plan = analysis::written_by_all(planner.take());
+  analysis::WrittenMessages messages;
+  Nothing nothing;
+  analysis::SkippingSink learning(plan, nothing, &messages);
+  reader::ArchiveStream again;
+  error = again.open(archive);
+  if (error.empty()) error = again.run(learning);
+  if (!error.empty()) return error;
+  messages.finish();
   const waits::Between skipping = [&](reader::TraceSink& sink) {
-    return std::make_unique<analysis::SkippingSink>(plan, sink);
+    return std::make_unique<analysis::SkippingSink>(plan, sink, &messages);
   };
   const waits::WaitAnalysis written = waits::analyze_archive(archive, {}, skipping, more);
   if (!written.error.empty()) return written.error;

@@ -89,12 +89,16 @@ std::string difference(const WaitAnalysis& a, const WaitAnalysis& b) {
     if (a.values[metric] != b.values[metric]) return a.tree.metrics[metric].name;
     if (metric < a.products.size() && a.products[metric] != b.products[metric])
       return "products of " + a.tree.metrics[metric].name;
+    if (metric < a.squares.size() && a.squares[metric] != b.squares[metric])
+      return "squares of " + a.tree.metrics[metric].name;
   }
   const auto calls = [](const std::vector<WaitAnalysis::Calls>& x,
                         const std::vector<WaitAnalysis::Calls>& y) {
     return std::ranges::equal(x, y, [](const auto& one, const auto& other) {
-      return std::tie(one.visits, one.own, one.squares) ==
-             std::tie(other.visits, other.own, other.squares);
+      return std::tie(one.visits, one.own, one.squares, one.without_message,
+                      one.own_without_message) ==
+             std::tie(other.visits, other.own, other.squares, other.without_message,
+                      other.own_without_message);
     });
   };
   if (!std::ranges::equal(a.calls, b.calls, calls)) return "calls";

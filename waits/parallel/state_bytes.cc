@@ -35,10 +35,13 @@ void put_location(writer::ByteWriter& out, const ReplayState& state, std::size_t
   out.number(at.begun ? 1 : 0);
   out.number(at.last);
   out.number(at.outside);
-  for (const Row* row : {&at.own, &at.skipped, &at.visits, &at.squares}) put(out, *row);
+  for (const Row* row : {&at.own, &at.skipped, &at.visits, &at.squares,
+                         &at.without_message, &at.own_without_message})
+    put(out, *row);
   for (std::uint32_t metric = 0; metric < metrics; ++metric) {
     put(out, state.severities->of(number, metric));
     put(out, state.severities->products(number, metric));
+    put(out, state.severities->squares(number, metric));
   }
 }
 
@@ -49,10 +52,13 @@ bool add_location(writer::ByteReader& in, ReplayState& state, std::size_t metric
   at.begun = in.number() != 0;
   at.last = in.number();
   at.outside = in.number();
-  for (Row* row : {&at.own, &at.skipped, &at.visits, &at.squares}) *row = row_of(in);
+  for (Row* row : {&at.own, &at.skipped, &at.visits, &at.squares, &at.without_message,
+                   &at.own_without_message})
+    *row = row_of(in);
   for (std::uint32_t metric = 0; metric < metrics; ++metric) {
     const Row ticks = row_of(in);
-    state.severities->add(number, metric, ticks, row_of(in));
+    const Row products = row_of(in);
+    state.severities->add(number, metric, ticks, products, row_of(in));
   }
   return in.ok();
 }

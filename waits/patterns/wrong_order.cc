@@ -27,9 +27,9 @@ class WrongOrderPattern final : public Pattern {
       if (message.sent >= state.latest) continue;
       std::erase_if(state.waits, [&](const Wait& wait) {
         if (wait.sent <= message.sent) return false;
-        charge(wait.location, wait.path, wait.ticks);
-        others().wrong_order(
-            {wait.location, wait.path, wait.ticks, wait.source == message.source});
+        charge(wait.location, wait.path, wait.ticks, wait.own);
+        others().wrong_order({wait.location, wait.path, wait.ticks, wait.own,
+                              wait.source == message.source});
         return true;
       });
       state.find_latest();
@@ -43,8 +43,8 @@ class WrongOrderPattern final : public Pattern {
 
   void late_sender(const LateSender& found) override {
     of(found.call.process).of_this_call =
-        Wait{found.message.sent, found.wait, found.message.source, found.call.location,
-             found.call.path};
+        Wait{found.message.sent,  found.wait,      found.message.source,
+             found.call.location, found.call.path, found.call.own};
   }
 
  private:
@@ -57,6 +57,7 @@ class WrongOrderPattern final : public Pattern {
     std::uint32_t source = 0;
     std::uint32_t location = 0;
     std::uint32_t path = 0;
+    Ticks own = 0;
   };
   struct State {
     std::deque<Wait> waits;

@@ -14,7 +14,7 @@ class WrongOrderSame final : public Pattern {
   std::vector<Compound> wants() const override { return {Compound::kWrongOrder}; }
 
   void wrong_order(const WrongOrder& found) override {
-    if (found.same_source) charge(found.location, found.path, found.wait);
+    if (found.same_source) charge(found.location, found.path, found.wait, found.own);
   }
 };
 
