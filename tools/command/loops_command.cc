@@ -5,11 +5,11 @@
 #include <filesystem>
 #include <fstream>
 
+#include "analysis/graphviz.h"
 #include "loops/profile/loop_text.h"
 #include "loops/profile/raw_profile.h"
 #include "tools/command/valgrind_run.h"
 #include "tools/graph/formats.h"
-#include "tools/graph/graphviz.h"
 #include "tools/graph/loop_drawing.h"
 
 namespace refrain::tools {
@@ -117,9 +117,9 @@ std::string LoopsCommand::text_of(const loops::LoopProfile& profile,
     }
   }
   if (format_ != "svg") return {};
-  GraphvizResult picture = svg_of(text);
-  text = std::move(picture.svg);
-  return picture.error;
+  analysis::GraphvizResult picture = analysis::laid_out(text, "svg");
+  text = std::move(picture.text);
+  return picture.missing ? "svg needs Graphviz, and " + picture.error : picture.error;
 }
 
 std::string LoopsCommand::write(const std::string& text) const {
