@@ -62,7 +62,8 @@ class ArchiveStream {
   std::uint64_t events() const noexcept;
 
  private:
-  std::string begin_sink(std::uint64_t base_ticks, TraceSink& sink, const Progress& progress);
+  std::string begin_sink(std::uint64_t base_ticks, TraceSink& sink,
+                         const Progress& progress);
 
   struct State;
   std::unique_ptr<State> state_;

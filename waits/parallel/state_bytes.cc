@@ -35,8 +35,8 @@ void put_location(writer::ByteWriter& out, const ReplayState& state, std::size_t
   out.number(at.begun ? 1 : 0);
   out.number(at.last);
   out.number(at.outside);
-  for (const Row* row : {&at.own, &at.skipped, &at.visits, &at.squares,
-                         &at.without_message, &at.own_without_message})
+  for (const Row* row : {&at.own, &at.skipped, &at.visits, &at.squares, &at.without_message,
+                         &at.own_without_message})
     put(out, *row);
   for (std::uint32_t metric = 0; metric < metrics; ++metric) {
     put(out, state.severities->of(number, metric));
