@@ -1,5 +1,4 @@
-// Lines count their own distances: clang-format off
-// clang-format off: lines count.
+// clang-format off
 // Loops that are interrupted: by signals, by other threads, by coroutines, on other stacks, in children.
 #define _GNU_SOURCE
 #include <pthread.h>

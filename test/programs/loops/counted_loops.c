@@ -1,5 +1,4 @@
-// Lines count their own distances: clang-format off
-// clang-format off: lines count.
+// clang-format off
 // Loops of all shapes, each with the line on which it begins.
 #include <setjmp.h>
 #include <stdlib.h>
