@@ -73,6 +73,8 @@ class Estimator {
     for (Estimate& each : out_) {
       each.error = std::sqrt(each.error);
       each.least = std::max(each.least, 0.0);
+      // A summary may say more than the archive has room for.
+      each.most = std::max(each.most, each.least);
       each.whole = std::clamp(each.whole, each.least, each.most);
       for (double* value : {&each.seen, &each.whole, &each.error, &each.least, &each.most})
         *value = from_.seconds(*value);
@@ -290,6 +292,7 @@ class Estimator {
 
 std::vector<WaitAnalysis::Estimate> estimate_waits(const WaitAnalysis& written,
                                                    const std::vector<AllCalls>& all) {
+  if (written.tree.metrics.empty()) return {};  // of an archive that could not be read
   return Estimator(written, all).take();
 }
 

@@ -301,7 +301,6 @@ std::string Replay::finish(std::uint64_t) {
     while (!at.stack.empty()) pop(at, i, process.end);
   }
   joint_->all_left();
-  patterns_.finish();
   for (std::uint32_t i = 0; i < state_.locations.size(); ++i) {
     if (!state_.locations[i].begun) continue;
     joint_->begins(Part::kEnds, i);

@@ -122,9 +122,8 @@ std::string make_report(const std::string& archive) {
   std::string file = archive + "/report.html";
   std::array<std::string, 6> words = {"refrain", "report",   archive,
                                       "--quiet", "--output", file};
-  std::vector<char*> arguments;
-  for (std::string& word : words) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
+  std::array<char*, words.size() + 1> arguments = {};
+  for (std::size_t i = 0; i < words.size(); ++i) arguments[i] = words[i].data();
   const std::vector<char*> variables = environment();
   const pid_t process = start({command.c_str(), arguments.data(), variables.data()});
   const Ended ended = process < 0 ? Ended::kNotStarted : wait_for(process);
