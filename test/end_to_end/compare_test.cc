@@ -291,7 +291,7 @@ TEST_CASE("Compare, info: summaries that cannot be used - a line on stderr") {
         CHECK(out.at("phases").size() == 2);
       } else {
         CHECK(info.output.find("Whole run") == std::string::npos);
-        CHECK(info.output.find("main cg.c:106") != std::string::npos);
+        CHECK(info.output.find("main cg.c:105") != std::string::npos);
       }
     }
     CHECK(run_refrain({"compare", a, "--limit", "3", "--no-summary"}).exit_status == 0);

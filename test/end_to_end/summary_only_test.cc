@@ -161,7 +161,7 @@ TEST_CASE("Summary only: the commands say that there are no events") {
   const Result info = run_refrain({"info", archive});
   CHECK(info.exit_status == 0);
   CHECK(info.output.find("(--summary-only), no events") != std::string::npos);
-  CHECK(info.output.find("main cg.c:106-118") != std::string::npos);
+  CHECK(info.output.find("main cg.c:105-118") != std::string::npos);
   const Result profile = run_refrain({"profile", archive});
   CHECK(profile.exit_status == 0);
   CHECK(profile.output.find("of which none are in the archive") != std::string::npos);
