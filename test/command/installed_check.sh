@@ -59,7 +59,8 @@ struct One : refrain::Pattern {
 };
 REFRAIN_PATTERNS(One)
 CC
-"$refrain" analyze --patterns patterns.so --json by_command | grep -q '"one": ' || wrong "a pattern is not used"
+"$refrain" analyze --patterns patterns.so --json by_command >"$work/waits" || wrong "refrain analyze fails with patterns"
+grep -q '"one": ' "$work/waits" || wrong "a pattern is not used"
 
 man -l "$work/refrain/share/man/man1/refrain.1" >"$work/page" 2>&1 || [ -z "$(command -v man)" ] || wrong "no manual page"
 
