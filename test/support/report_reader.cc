@@ -49,7 +49,8 @@ std::string inflated(const std::string& text, std::size_t bytes) {
 template <typename Number>
 std::vector<double> as(const std::string& bytes) {
   std::vector<Number> values(bytes.size() / sizeof(Number));
-  std::memcpy(values.data(), bytes.data(), values.size() * sizeof(Number));
+  if (!values.empty())
+    std::memcpy(values.data(), bytes.data(), values.size() * sizeof(Number));
   return {values.begin(), values.end()};
 }
 
