@@ -60,12 +60,7 @@ TEST_CASE("Waits: invariants - also where events are missing, in each order of t
     CAPTURE(seed);
     const std::uint32_t ranks = 1 + seed % 4, threads = 1 + seed % 3;
     DrawnProgram program(seed, ranks, threads, in_order(ranks));
-    MadeUpTrace& trace = program.run(40);
-    std::mt19937 random(seed);
-    std::erase_if(trace.events(),
-                  [&](const reader::TraceEvent&) { return random() % 10 == 0; });
-    for (reader::TraceEvent& event : trace.events())
-      if (random() % 20 == 0) event.ticks -= std::min<std::uint64_t>(event.ticks, 90);
+    MadeUpTrace& trace = program.run_damaged(40, seed);
     check(trace.analyze());
   }
 }

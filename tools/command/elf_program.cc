@@ -25,16 +25,6 @@ bool executable_file(const fs::path& path) {
   return fs::is_regular_file(path, error) && access(path.c_str(), X_OK) == 0;
 }
 
-std::string find_in_path(const std::string& command) {
-  if (command.find('/') != std::string::npos)
-    return executable_file(command) ? command : std::string();
-  const char* path = std::getenv("PATH");
-  std::istringstream folders(path == nullptr ? "/usr/local/bin:/usr/bin:/bin" : path);
-  for (std::string folder; std::getline(folders, folder, ':');)
-    if (executable_file(fs::path(folder) / command)) return fs::path(folder) / command;
-  return {};
-}
-
 // A 64-bit ELF file, as far as what it asks of the loader.
 class ElfFile {
  public:
@@ -152,9 +142,19 @@ std::string output_of(std::vector<const char*> arguments) {
 
 }  // namespace
 
+std::string find_program(const std::string& command) {
+  if (command.find('/') != std::string::npos)
+    return executable_file(command) ? command : std::string();
+  const char* path = std::getenv("PATH");
+  std::istringstream folders(path == nullptr ? "/usr/local/bin:/usr/bin:/bin" : path);
+  for (std::string folder; std::getline(folders, folder, ':');)
+    if (executable_file(fs::path(folder) / command)) return fs::path(folder) / command;
+  return {};
+}
+
 Program inspect_program(const std::string& command) {
   Program program;
-  program.path = find_in_path(command);
+  program.path = find_program(command);
   if (program.path.empty()) return program;
   ElfFile file(program.path);
   const std::string loader = file.interpreter();

@@ -16,6 +16,9 @@ struct Program {
   std::vector<std::string> libraries;
 };
 
+// The path of a program as execvp would find it; empty if there is none.
+std::string find_program(const std::string& command);
+
 // Finds `command` as execvp would, and asks its own loader what it would load (so that
 // RPATH, LD_LIBRARY_PATH and libraries of libraries count), if it has to be asked.
 Program inspect_program(const std::string& command);

@@ -1,8 +1,13 @@
 #include "tools/command/elf_program.h"
 
+#include <sys/stat.h>
+
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+
+#include "test/support/files.h"
 
 namespace refrain::tools {
 
@@ -36,6 +41,18 @@ TEST_CASE("Program: what is no dynamic program - has no libraries") {
   CHECK_FALSE(script.dynamic);
   CHECK(script.libraries.empty());
   CHECK(inspect_program("/no/such/file").path.empty());
+}
+
+TEST_CASE("Program: found - in PATH, if they can be run") {
+  const test::TemporaryFolder folder;
+  const std::string path = folder / "tool_of_no_package";
+  std::ofstream(path) << "#!/bin/sh\n";
+  const std::string before = getenv("PATH");
+  setenv("PATH", (before + ":" + folder.path().string()).c_str(), 1);
+  CHECK(find_program("tool_of_no_package").empty());
+  chmod(path.c_str(), 0755);
+  CHECK(find_program("tool_of_no_package") == path);
+  setenv("PATH", before.c_str(), 1);
 }
 
 }  // namespace refrain::tools

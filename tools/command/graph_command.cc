@@ -3,16 +3,14 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 
 #include "analysis/control_flow.h"
 #include "analysis/flow_view.h"
-#include "analysis/graphviz.h"
 #include "base/merged_flow.h"
+#include "tools/command/drawing_output.h"
 #include "tools/command/progress_bar.h"
 #include "tools/graph/control_flow_drawing.h"
 #include "tools/graph/event_flow_drawing.h"
-#include "tools/graph/formats.h"
 
 namespace refrain::tools {
 namespace {
@@ -81,22 +79,8 @@ int GraphCommand::run() {
   }
   if (!problem.empty()) return fail(problem);
   std::string text;
-  if (format_ == "json") {
-    text = json_text(drawing);
-  } else if (format_ == "graphml") {
-    text = graphml_text(drawing);
-  } else {
-    text = dot_text(drawing);
-  }
-  if (format_ == "svg") {
-    analysis::GraphvizResult picture = analysis::laid_out(text, "svg");
-    if (!picture.error.empty())
-      return fail(picture.missing ? "svg needs Graphviz, and " + picture.error +
-                                        "; '--to dot' works without"
-                                  : picture.error);
-    text = std::move(picture.text);
-  }
-  problem = write(text);
+  problem = text_of(drawing, format_, text);
+  if (problem.empty()) problem = write_text(text, output_);
   if (!problem.empty()) return fail(problem);
   if (!quiet_)
     for (const std::string& note : drawing.notes) fail(note);
@@ -148,17 +132,6 @@ std::string GraphCommand::draw_events(Drawing& drawing) const {
   } catch (const std::exception& problem) {
     return problem.what();
   }
-}
-
-std::string GraphCommand::write(const std::string& text) const {
-  if (output_ == "-") {
-    std::fwrite(text.data(), 1, text.size(), stdout);
-    return std::fflush(stdout) == 0 ? std::string() : "stdout cannot be written";
-  }
-  std::ofstream file(output_, std::ios::binary);
-  file << text;
-  file.close();
-  return file ? std::string() : "'" + output_ + "' cannot be written";
 }
 
 }  // namespace refrain::tools

@@ -24,7 +24,6 @@ class GraphCommand final : public Subcommand {
   // What is wrong, or nothing.
   std::string draw(const ProfiledRun& run, Drawing& drawing) const;
   std::string draw_events(Drawing& drawing) const;
-  std::string write(const std::string& text) const;
 
   std::string archive_;
   std::string format_;

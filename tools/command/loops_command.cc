@@ -3,13 +3,11 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 
-#include "analysis/graphviz.h"
 #include "loops/profile/loop_text.h"
 #include "loops/profile/raw_profile.h"
+#include "tools/command/drawing_output.h"
 #include "tools/command/valgrind_run.h"
-#include "tools/graph/formats.h"
 #include "tools/graph/loop_drawing.h"
 
 namespace refrain::tools {
@@ -94,7 +92,7 @@ std::string LoopsCommand::print(const std::vector<std::string>& files) {
       std::fprintf(stderr, "refrain: %s\n", complaint.c_str());
     std::string text;
     if (std::string problem = text_of(profile, text); !problem.empty()) return problem;
-    return write(text);
+    return write_text(text, output_);
   } catch (const std::exception& problem) {
     return problem.what();
   }
@@ -107,30 +105,9 @@ std::string LoopsCommand::text_of(const loops::LoopProfile& profile,
   } else if (format_.empty()) {
     text = loops::flat_text(profile, share_ / 100);
   } else {
-    const Drawing drawing = loop_drawing(profile, share_ / 100);
-    if (format_ == "json") {
-      text = json_text(drawing);
-    } else if (format_ == "graphml") {
-      text = graphml_text(drawing);
-    } else {
-      text = dot_text(drawing);
-    }
+    return tools::text_of(loop_drawing(profile, share_ / 100), format_, text);
   }
-  if (format_ != "svg") return {};
-  analysis::GraphvizResult picture = analysis::laid_out(text, "svg");
-  text = std::move(picture.text);
-  return picture.missing ? "svg needs Graphviz, and " + picture.error : picture.error;
-}
-
-std::string LoopsCommand::write(const std::string& text) const {
-  if (output_ == "-") {
-    std::fwrite(text.data(), 1, text.size(), stdout);
-    return std::fflush(stdout) == 0 ? std::string() : "stdout cannot be written";
-  }
-  std::ofstream file(output_, std::ios::binary);
-  file << text;
-  file.close();
-  return file ? std::string() : "'" + output_ + "' cannot be written";
+  return {};
 }
 
 }  // namespace refrain::tools

@@ -23,7 +23,6 @@ class LoopsCommand final : public Subcommand {
   int run_exact();
   std::string print(const std::vector<std::string>& files);
   std::string text_of(const loops::LoopProfile& profile, std::string& text) const;
-  std::string write(const std::string& text) const;
 
   std::vector<std::string> words_;  // files, or the program and its arguments
   bool exact_ = false;

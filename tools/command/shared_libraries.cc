@@ -64,8 +64,4 @@ std::string find_mpich() {
   return {};
 }
 
-std::string find_program(const std::string& name) {
-  return first_with(words_of(std::getenv("PATH")), name, X_OK);
-}
-
 }  // namespace refrain::tools

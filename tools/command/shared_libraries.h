@@ -15,7 +15,4 @@ std::string find_shared_library(const std::string& name);
 // The library of an MPI of MPICH's ABI; empty if there is none.
 std::string find_mpich();
 
-// The path of a program in PATH; empty if there is none.
-std::string find_program(const std::string& name);
-
 }  // namespace refrain::tools

@@ -11,6 +11,7 @@
 #include <fstream>
 
 #include "spool/left_spools.h"
+#include "tools/command/elf_program.h"
 #include "tools/command/shared_libraries.h"
 
 namespace refrain::tools {

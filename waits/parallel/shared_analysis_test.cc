@@ -39,12 +39,7 @@ TEST_CASE("Shared analysis: where events are missing, in each order of times") {
     CAPTURE(seed);
     const std::uint32_t ranks = 2 + seed % 4, threads = 1 + seed % 3;
     DrawnProgram program(seed, ranks, threads, in_order(ranks));
-    MadeUpTrace& trace = program.run(60);
-    std::mt19937 random(seed);
-    std::erase_if(trace.events(),
-                  [&](const reader::TraceEvent&) { return random() % 10 == 0; });
-    for (reader::TraceEvent& event : trace.events())
-      if (random() % 20 == 0) event.ticks -= std::min<std::uint64_t>(event.ticks, 90);
+    MadeUpTrace& trace = program.run_damaged(60, seed);
     check_all(trace);
   }
 }

@@ -1,0 +1,19 @@
+// A drawing, or another text, to where the user wants it: a format, and a file or standard output.
+//
+// Place in the flow: ARCHITECTURE.md, step 12, after a drawing was made. Thread-safety: none needed.
+// Errors: one line. Cost: of svg, Graphviz' layout (analysis/graphviz.h).
+#pragma once
+
+#include <string>
+
+#include "tools/graph/drawing.h"
+
+namespace refrain::tools {
+
+// `format`: dot, svg, graphml or json.
+std::string text_of(const Drawing& drawing, const std::string& format, std::string& text);
+
+// `output`: a file, which is replaced; "-": standard output.
+std::string write_text(const std::string& text, const std::string& output);
+
+}  // namespace refrain::tools
