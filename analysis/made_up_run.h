@@ -79,6 +79,8 @@ class MadeUpRun {
       definitions.region_table.add(kFirstReference + i, i);
   }
   static constexpr std::uint32_t kFirstReference = 40;
+  // A tick is a nanosecond, but they do not begin at 0.
+  static constexpr std::uint64_t kTicksAtBegin = 1000;
 
   void enter(std::uint32_t location, std::uint32_t region) {
     put(location, EventKind::kEnter, region);
@@ -165,6 +167,7 @@ class MadeUpRun {
     static constexpr ExtraValue kIsWritten{kWritten, OTF2_TYPE_UINT8, 1};
     TraceEvent event;
     event.ns = now_;
+    event.ticks = now_ + kTicksAtBegin;
     event.location = location;
     event.kind = kind;
     event.ref = ref;

@@ -46,6 +46,21 @@ double exclusive(const TraceProfile& profile, const std::string& name) {
   return -1;
 }
 
+// Gaps that are handed on, and whether all have the same time in ticks as in nanoseconds.
+struct Gaps final : reader::TraceSink {
+  std::string begin(const reader::TraceDefinitions&) override { return {}; }
+  void event(const reader::TraceEvent& event) override {
+    if (event.kind != reader::EventKind::kMeasurementOnOff) return;
+    ++count;
+    timed = timed && event.ticks == event.ns + MadeUpRun::kTicksAtBegin;
+  }
+  std::string error() const override { return {}; }
+  std::string finish(std::uint64_t) override { return {}; }
+
+  int count = 0;
+  bool timed = true;
+};
+
 double calls(const TraceProfile& profile, const std::string& name) {
   for (const RegionProfile& region : profile.regions)
     if (region.name == name) return region.calls;
@@ -128,6 +143,17 @@ TEST_CASE("SkipPlan: of all processes - only what each would have written") {
   CHECK(written_by_all({{kWritten}, {kSkipped, kSkipped}}) ==
         SkipPlan{{kWritten}, {kSkipped, kSkipped}});
   CHECK(written_by_all({}).empty());
+}
+
+TEST_CASE("Skipping: gaps - at the time of the mark, in ticks and in nanoseconds") {
+  const MadeUpRun run = flat(30, {}, false);
+  const SkipPlan plan = run.plan_of(3);
+  Gaps gaps;
+  SkippingSink skipping(plan, gaps);
+  REQUIRE(skipping.begin(run.definitions).empty());
+  for (const reader::TraceEvent& event : run.events) skipping.event(event);
+  CHECK(gaps.count == 2 * 2 * 27);  // off and on, of two threads
+  CHECK(gaps.timed);
 }
 
 }  // namespace refrain::analysis

@@ -108,6 +108,7 @@ void SkippingSink::switch_all(const TraceEvent& mark, std::uint32_t mode) {
     for (const TraceEvent& entered : threads_[location].entered) sink_.event(entered);
     threads_[location].entered.clear();
     TraceEvent event;
+    event.ticks = mark.ticks;
     event.ns = mark.ns;
     event.location = location;
     event.kind = EventKind::kMeasurementOnOff;

@@ -32,6 +32,51 @@ class PathFinder {
   std::map<std::tuple<std::uint32_t, std::string, std::string>, std::uint32_t> known_;
 };
 
+using base::RunSummary;
+
+// How often and how long teams of a region were open, from fork to join.
+struct Forks {
+  double count = 0;
+  double time = 0;
+};
+
+std::map<std::uint32_t, Forks> forks_of(const RunSummary& summary) {
+  std::map<std::uint32_t, Forks> forks;
+  for (const RunSummary::Location& at : summary.locations)
+    for (std::size_t i = 0; i < summary.nodes.size() && i < at.sums.size(); ++i)
+      if (summary.nodes[i].kind == RunSummary::Kind::kFork) {
+        Forks& of = forks[summary.nodes[i].region];
+        of.count += static_cast<double>(at.sums[i].visits);
+        of.time += static_cast<double>(at.sums[i].time);
+      }
+  return forks;
+}
+
+// By node, ticks of the summary; negative: not known. Of the thread that forks what the fork's node has to itself. Of others
+// the mean time that teams of the region were open, for each visit, less their time in it.
+std::vector<double> management_of(const RunSummary& summary, const RunSummary::Location& at,
+                                  const std::map<std::uint32_t, Forks>& forks,
+                                  const std::vector<double>& own) {
+  std::vector<double> out(summary.nodes.size(), -1);
+  for (std::size_t i = 0; i < out.size() && i < at.sums.size(); ++i) {
+    const RunSummary::Node& node = summary.nodes[i];
+    if (node.kind != RunSummary::Kind::kRegion || node.region == RunSummary::kNone ||
+        at.sums[i].visits == 0)
+      continue;
+    if (node.parent != RunSummary::kNone &&
+        summary.nodes[node.parent].kind == RunSummary::Kind::kFork)
+      out[i] = std::max(0.0, own[node.parent]);
+    const auto of = forks.find(node.region);
+    if (at.primary || node.parent != RunSummary::kNone || of == forks.end() ||
+        of->second.count == 0)
+      continue;
+    const double open =
+        static_cast<double>(at.sums[i].visits) / of->second.count * of->second.time;
+    out[i] = std::max(0.0, open - static_cast<double>(at.sums[i].time));
+  }
+  return out;
+}
+
 }  // namespace
 
 std::vector<AllCalls> calls_of(const WaitAnalysis& written, const WaitAnalysis& whole) {
@@ -44,15 +89,18 @@ std::vector<AllCalls> calls_of(const WaitAnalysis& written, const WaitAnalysis& 
     const std::uint32_t parent = same[path.parent];
     same.push_back(
         parent == kNone ? kNone : finder.find(parent, PathFinder::key(region), path.site));
+    const WaitAnalysis::Row management = whole.inclusive(kOmpManagement, i);
     for (std::uint32_t location = 0; location < whole.locations.size(); ++location) {
       const WaitAnalysis::Calls& calls = whole.calls[i][location];
-      if (calls.visits != 0)
-        out.push_back({.path = same.back(),
-                       .metric = region.metric,
-                       .region = path.region,
-                       .location = location,
-                       .visits = static_cast<double>(calls.visits),
-                       .own = static_cast<double>(calls.own)});
+      if (calls.visits == 0) continue;
+      const Ticks of = management.empty() ? 0 : management[location];
+      out.push_back({.path = same.back(),
+                     .metric = region.metric,
+                     .region = path.region,
+                     .location = location,
+                     .visits = static_cast<double>(calls.visits),
+                     .own = static_cast<double>(calls.own),
+                     .management = of != 0 ? static_cast<double>(of) : -1});
     }
   }
   return out;
@@ -60,13 +108,13 @@ std::vector<AllCalls> calls_of(const WaitAnalysis& written, const WaitAnalysis& 
 
 std::vector<AllCalls> calls_of(const WaitAnalysis& written,
                                const std::vector<base::RunSummary>& summaries) {
-  using base::RunSummary;
   const PathFinder finder(written);
   std::map<std::string, std::uint32_t> regions;
   for (std::uint32_t i = 0; i < written.regions.size(); ++i)
     regions.try_emplace(PathFinder::key(written.regions[i]), i);
   std::vector<AllCalls> out;
   for (const RunSummary& summary : summaries) {
+    const std::map<std::uint32_t, Forks> forks = forks_of(summary);
     std::vector<std::uint32_t> paths;
     for (const RunSummary::Node& node : summary.nodes) {
       const std::uint32_t parent =
@@ -95,6 +143,7 @@ std::vector<AllCalls> calls_of(const WaitAnalysis& written,
         own[i] += time - static_cast<double>(at.sums[i].time_elsewhere);
         if (node.parent != RunSummary::kNone) own[node.parent] -= time;
       }
+      const std::vector<double> management = management_of(summary, at, forks, own);
       for (std::size_t i = 0; i < own.size() && i < at.sums.size(); ++i) {
         const RunSummary::Node& node = summary.nodes[i];
         if (at.sums[i].visits == 0 || node.kind == RunSummary::Kind::kFork) continue;
@@ -104,6 +153,7 @@ std::vector<AllCalls> calls_of(const WaitAnalysis& written,
         calls.location = static_cast<std::uint32_t>(location - written.locations.begin());
         calls.visits = static_cast<double>(at.sums[i].visits);
         calls.own = std::max(0.0, own[i]) * scale;
+        calls.management = management[i] * scale;
         if (node.region == RunSummary::kNone) continue;
         const auto found = regions.find(PathFinder::key(summary.regions[node.region]));
         if (found == regions.end()) continue;

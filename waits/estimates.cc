@@ -75,7 +75,10 @@ class Estimator {
       each.least = std::max(each.least, 0.0);
       // A summary may say more than the archive has room for.
       each.most = std::max(each.most, each.least);
+      const double before = each.whole;
       each.whole = std::clamp(each.whole, each.least, each.most);
+      const double limited = before > 0 ? each.whole / before : 1;
+      for (double& value : each.paths) value = from_.seconds(value * limited);
       for (double* value : {&each.seen, &each.whole, &each.error, &each.least, &each.most})
         *value = from_.seconds(*value);
     }
@@ -114,10 +117,12 @@ class Estimator {
       inclusive_[metric].resize(from_.paths.size());
       fits_[metric].resize(from_.paths.size());
       of_region_[metric].resize(from_.regions.size());
+      out_[metric].paths.resize(from_.paths.size());
       for (std::uint32_t path = 0; path < from_.paths.size(); ++path) {
         inclusive_[metric][path] = from_.inclusive(metric, path);
         for (const Ticks each : inclusive_[metric][path])
-          out_[metric].seen += static_cast<double>(each);
+          out_[metric].paths[path] += static_cast<double>(each);
+        out_[metric].seen += out_[metric].paths[path];
         if (metric >= kBaseMetrics) fit(metric, path);
       }
       out_[metric].least = out_[metric].whole = out_[metric].most = out_[metric].seen;
@@ -185,8 +190,10 @@ class Estimator {
         waits[metric] = waited_by_region(metric, calls, not_known);
     }
     fit_into_parents(waits, not_known);
-    for (std::uint32_t metric = kBaseMetrics; metric < metrics_; ++metric)
+    for (std::uint32_t metric = kBaseMetrics; metric < metrics_; ++metric) {
       out_[metric].whole += waits[metric];
+      if (seen_path) out_[metric].paths[calls.path] += waits[metric];
+    }
   }
 
   double waited_by_line(std::uint32_t metric, const AllCalls& calls, const Known& here,
@@ -224,13 +231,17 @@ class Estimator {
     }
   }
 
-  // Thread management by the visits of a parallel region, idle threads by the primary thread's time where it is.
+  // Thread management, if it is not known, by the visits of a parallel region; idle threads by the primary thread's time where it is.
   void add_threads(const AllCalls& calls) {
-    if (calls.path == kNone) return;
+    if (calls.path == kNone) return raise(kOmpManagement, kNone, calls.management);
     const WaitAnalysis::Calls& written = from_.calls[calls.path][calls.location];
-    if (written.visits != 0) {
+    if (calls.management >= 0) {
+      raise(kOmpManagement, calls.path,
+            calls.management - seen(kOmpManagement, calls.path, calls.location));
+    } else if (written.visits != 0) {
       const double more = calls.visits / static_cast<double>(written.visits) - 1;
-      raise(kOmpManagement, more * seen(kOmpManagement, calls.path, calls.location));
+      raise(kOmpManagement, calls.path,
+            more * seen(kOmpManagement, calls.path, calls.location));
     }
     const std::uint32_t process = from_.locations[calls.location].process;
     const bool primary =
@@ -239,12 +250,14 @@ class Estimator {
     const double more = calls.own / static_cast<double>(written.own) - 1;
     for (std::uint32_t i = calls.location;
          i < from_.locations.size() && from_.locations[i].process == process; ++i)
-      raise(kOmpIdleThreads, more * seen(kOmpIdleThreads, calls.path, i));
+      raise(kOmpIdleThreads, calls.path, more * seen(kOmpIdleThreads, calls.path, i));
   }
-  void raise(std::uint32_t metric, double ticks) {
+  void raise(std::uint32_t metric, std::uint32_t path, double ticks) {
     if (ticks <= 0) return;
-    for (; metric != kTime; metric = from_.tree.parents[metric])
+    for (; metric != kTime; metric = from_.tree.parents[metric]) {
       out_[metric].whole += ticks;
+      if (path != kNone) out_[metric].paths[path] += ticks;
+    }
   }
   // Of what is not a call's time, and of calls that the summaries do not have, all gaps are the bound.
   void add_gaps() {
@@ -255,7 +268,7 @@ class Estimator {
           is_below(kOmpManagement, base))
         out_[metric].most = out_[metric].seen + gaps;
     }
-    out_[kSkipped] = {.seen = gaps};
+    out_[kSkipped] = {.seen = gaps, .paths = {}};
     // The program's own time is what is left.
     const double idle = out_[kOmpIdleThreads].whole - out_[kOmpIdleThreads].seen;
     Estimate& execution = out_[kExecution];
@@ -267,6 +280,8 @@ class Estimator {
     const Estimate& parent = out_[from_.tree.parents[metric]];
     const double share = parent.seen > 0 ? out_[metric].seen / parent.seen : 0;
     out_[metric].whole = share * parent.whole;
+    for (double& value : out_[metric].paths)
+      if (out_[metric].seen > 0) value *= out_[metric].whole / out_[metric].seen;
     out_[metric].error = share * share * parent.error;
     out_[metric].most = std::max(out_[metric].most, out_[metric].seen);
   }

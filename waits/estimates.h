@@ -8,6 +8,7 @@
 // locations together, through the mean of each. Where none were, calls of the same region from elsewhere stand for them.
 // Calls of which a message may be missing (WaitAnalysis::Calls::without_message) count as not written. Metrics without
 // such pairs get the share of their parent that they had.
+// Thread management is known where the summary has the forks, and else estimated by visits.
 // Error: that of the line's mean and slope and of single calls about it, as if calls were independent of each other.
 // Bounds: what was seen, and all time in calls that can wait in this way.
 // Cost: O(call paths x locations x metrics).
@@ -29,6 +30,8 @@ struct AllCalls {
   std::uint32_t location = 0;
   double visits = 0;
   double own = 0;  // ticks
+  // Ticks of thread management, which is not part of `own`: of parallel regions. Negative: not known.
+  double management = -1;
 };
 
 // By metric.

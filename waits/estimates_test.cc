@@ -4,8 +4,10 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <functional>
+#include <numeric>
 #include <random>
 
+#include "waits/findings.h"
 #include "waits/made_up_trace.h"
 
 namespace refrain::waits {
@@ -170,6 +172,34 @@ TEST_CASE("Estimates: what calls take longer they wait - exact from the first te
   CHECK(of(part, estimates, "skipped").whole == 0);
 }
 
+TEST_CASE("Estimates: call paths - together the whole run; findings are of that") {
+  std::vector<OneReceive> calls = drawn(200, 100);
+  for (std::size_t i = 100; i < calls.size(); ++i) calls[i].wait += 300;
+  const WaitAnalysis full = received(calls, calls.size());
+  WaitAnalysis part = received(calls, 10);
+  REQUIRE(part.problems.gaps != 0);
+  const double all = full.seconds(total(full, "mpi_latesender"));
+  const double seen = part.seconds(total(part, "mpi_latesender"));
+  CHECK_FALSE(of_whole_run(part));
+  CHECK(findings_of(part, 0)[0].whole_seconds == Approx(seen));
+
+  part.estimates = estimate_waits(part, calls_of(part, full));
+  const auto& late = of(part, part.estimates, "mpi_latesender");
+  CHECK(std::accumulate(late.paths.begin(), late.paths.end(), 0.0) == Approx(late.whole));
+  CHECK(of_whole_run(part));
+  const std::vector<Finding> findings = findings_of(part, 0);
+  REQUIRE(!findings.empty());
+  CHECK(part.tree.metrics[findings[0].metric].name == "mpi_latesender");
+  CHECK(findings[0].seconds == Approx(seen));
+  CHECK(findings[0].whole_seconds == Approx(all).epsilon(0.001));
+  CHECK(findings[0].whole_share > findings[0].share);
+  // Little of it is seen, and it is a finding nevertheless.
+  const double between = (findings[0].share + findings[0].whole_share) / 2;
+  CHECK_FALSE(findings_of(part, between).empty());
+  part.estimates.clear();
+  CHECK(findings_of(part, between).empty());
+}
+
 TEST_CASE("Estimates: longer calls that do not wait longer are no waits") {
   std::vector<OneReceive> calls = drawn(200, 10);
   for (std::size_t i = 0; i < calls.size(); ++i)
@@ -325,6 +355,43 @@ TEST_CASE("Estimates: calls of a summary are found by their path, place and loca
   // Called from elsewhere, where nothing was written.
   CHECK(all[2].path == kNone);
   CHECK(all[2].metric == kMpiPoint2Point);
+}
+
+TEST_CASE("Estimates: thread management - as the summary's forks have it") {
+  MadeUpTrace trace(1, 2);
+  for (std::uint32_t thread = 0; thread < 2; ++thread) {
+    trace.enter({0, thread}, 10, rParallel);
+    trace.leave({0, thread}, 80, rParallel);
+    trace.add({0, thread}, 100, reader::EventKind::kMeasurementOnOff).op =
+        OTF2_MEASUREMENT_OFF;
+    trace.add({0, thread}, 5000, reader::EventKind::kMeasurementOnOff).op =
+        OTF2_MEASUREMENT_ON;
+  }
+  const WaitAnalysis part = trace.analyze();
+  RunSummary summary;
+  summary.rank = 0;
+  summary.ticks_per_second = 1'000'000;
+  summary.regions = {{.name = "!$omp parallel", .file = "p.c", .line = 7}};
+  using Kind = RunSummary::Kind;
+  summary.nodes = {{.parent = RunSummary::kNone, .region = 0, .kind = Kind::kFork},
+                   {.parent = 0, .region = 0},
+                   {.parent = RunSummary::kNone, .region = 0}};
+  summary.locations.resize(2);
+  summary.locations[0].primary = true;
+  summary.locations[1].number = 1;
+  for (RunSummary::Location& each : summary.locations) each.sums.resize(3);
+  summary.locations[0].sums[0] = {.visits = 10, .time = 1000};
+  summary.locations[0].sums[1] = {.visits = 10, .time = 700};
+  summary.locations[1].sums[2] = {.visits = 5, .time = 400};
+  const std::vector<AllCalls> all = calls_of(part, {summary});
+  REQUIRE(all.size() == 2);
+  CHECK(all[0].management == Approx(300));
+  CHECK(all[1].management == Approx(100));  // in half of the forks, each 100 ticks long
+  const auto estimates = estimate_waits(part, all);
+  CHECK(of(part, estimates, "omp_management").whole == Approx(part.seconds(400)));
+  // Nothing is made up where the summary has no forks.
+  summary.nodes[0].kind = Kind::kRegion;
+  for (const AllCalls& each : calls_of(part, {summary})) CHECK(each.management < 0);
 }
 
 }  // namespace refrain::waits

@@ -42,6 +42,15 @@ Finding make(const WaitAnalysis& analysis, std::uint32_t metric, std::uint32_t p
   return finding;
 }
 
+// Of the whole run where that is estimated, in ticks.
+double whole_of(const WaitAnalysis& analysis, std::uint32_t metric, std::uint32_t path,
+                Ticks seen) {
+  if (!of_whole_run(analysis) || metric >= analysis.estimates.size() ||
+      path >= analysis.estimates[metric].paths.size())
+    return static_cast<double>(seen);
+  return analysis.estimates[metric].paths[path] * analysis.ticks_per_second;
+}
+
 Ticks sum_of(const WaitAnalysis::Row& row) {
   Ticks sum = 0;
   for (const Ticks each : row) sum += each;
@@ -68,7 +77,7 @@ std::vector<Finding> with_idle_threads(const WaitAnalysis& analysis,
   for (Finding& each : found) {
     if (of_idle_threads(analysis, each.metric)) continue;
     Finding*& most = waits[each.path];
-    if (most == nullptr || most->seconds < each.seconds) most = &each;
+    if (most == nullptr || most->whole_seconds < each.whole_seconds) most = &each;
   }
   std::vector<bool> joined(found.size());
   for (std::size_t i = 0; i < found.size(); ++i) {
@@ -76,6 +85,7 @@ std::vector<Finding> with_idle_threads(const WaitAnalysis& analysis,
     const auto wait = waits.find(found[i].path);
     if (wait == waits.end()) continue;
     wait->second->idle_seconds += found[i].seconds;
+    wait->second->whole_idle_seconds += found[i].whole_seconds;
     joined[i] = true;
   }
   std::vector<Finding> kept;
@@ -98,21 +108,25 @@ Place place_of(const WaitAnalysis& analysis, std::uint32_t path) {
   return {};
 }
 
+bool of_whole_run(const WaitAnalysis& analysis) {
+  return analysis.problems.gaps != 0 && !analysis.estimates.empty();
+}
+
 std::vector<Finding> findings_of(const WaitAnalysis& analysis, double least_share) {
   std::vector<Finding> found;
   const double all = analysis.total(kTime);
   const auto metrics = static_cast<std::uint32_t>(analysis.tree.metrics.size());
   for (std::uint32_t path = 0; path < analysis.paths.size(); ++path) {
     std::vector<WaitAnalysis::Row> rows(metrics);
-    std::vector<Ticks> sums(metrics);
+    std::vector<double> sums(metrics);  // of the whole run
     for (std::uint32_t metric = 0; metric < metrics; ++metric) {
       if (analysis.tree.metrics[metric].cause.empty()) continue;
       rows[metric] = analysis.inclusive(metric, path);
-      sums[metric] = sum_of(rows[metric]);
+      const Ticks seen = sum_of(rows[metric]);
+      if (seen != 0) sums[metric] = whole_of(analysis, metric, path, seen);
     }
     for (std::uint32_t metric = 0; metric < metrics; ++metric) {
-      if (sums[metric] == 0 || static_cast<double>(sums[metric]) < least_share * all)
-        continue;
+      if (sums[metric] == 0 || sums[metric] < least_share * all) continue;
       // What a special case explains to more than a half is said by it; its parent is not said again.
       const auto explained = [&](std::uint32_t other) {
         return analysis.tree.parents[other] == metric && 2 * sums[other] > sums[metric];
@@ -125,13 +139,15 @@ std::vector<Finding> findings_of(const WaitAnalysis& analysis, double least_shar
           parent != kNone && sums[parent] != 0 && 2 * sums[metric] <= sums[parent];
       if (special || small_part) continue;
       Finding finding = make(analysis, metric, path, rows[metric], all);
+      finding.whole_seconds = analysis.seconds(sums[metric]);
+      finding.whole_share = all > 0 ? sums[metric] / all : 0;
       // Threads cannot work while MPI starts or ends, and that is not the program's doing.
       if (of_idle_threads(analysis, metric) && starts_or_ends_mpi(analysis, path)) continue;
       found.push_back(std::move(finding));
     }
   }
   found = with_idle_threads(analysis, std::move(found));
-  std::ranges::stable_sort(found, std::greater(), &Finding::seconds);
+  std::ranges::stable_sort(found, std::greater(), &Finding::whole_seconds);
   return found;
 }
 

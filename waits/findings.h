@@ -18,10 +18,14 @@ namespace refrain::waits {
 struct Finding {
   std::uint32_t metric = 0;
   std::uint32_t path = 0;
-  double seconds = 0;  // of all locations
+  double seconds = 0;  // of all locations, in what is written
   double share = 0;    // of the time of all locations
+  // The same of the whole run: estimates (estimates.h) where not all is written and there are some; else as above.
+  double whole_seconds = 0;
+  double whole_share = 0;
   double idle_seconds =
       0;  // of a wait in MPI: of worker threads that had nothing to do meanwhile, not in `seconds`
+  double whole_idle_seconds = 0;
   std::string file;  // empty: not known
   std::uint32_t line = 0;
   struct Rank {
@@ -30,6 +34,9 @@ struct Finding {
   };
   std::vector<Rank> ranks;  // that waited, most time first
 };
+
+// Where not all is written, `least_share` and the order are those of the whole run, as far as it is estimated.
+bool of_whole_run(const WaitAnalysis& analysis);
 
 // Those of at least `least_share`, most time first.
 std::vector<Finding> findings_of(const WaitAnalysis& analysis, double least_share);

@@ -81,6 +81,8 @@ struct WaitAnalysis {
     double error = 0;
     double least = 0;
     double most = 0;
+    // `whole` by call path, as far as something of the path is written; of metrics whose waits are findings.
+    std::vector<double> paths;
   };
 
   std::string error;

@@ -128,8 +128,7 @@ std::vector<Finding> wait_findings(const WaitAnalysis& analysis, const WaitPlace
         is_below(analysis, each.metric, "omp_idle_threads"))
       continue;
     const waits::MetricInfo& metric = analysis.tree.metrics[each.metric];
-    const double factor = estimated(analysis, each.metric);
-    const double seconds = std::min(all, (each.seconds + each.idle_seconds) * factor);
+    const double seconds = std::min(all, each.whole_seconds + each.whole_idle_seconds);
     Finding finding;
     finding.kind = Finding::Kind::kWait;
     finding.what = metric.title;
@@ -138,15 +137,15 @@ std::vector<Finding> wait_findings(const WaitAnalysis& analysis, const WaitPlace
     // When is known by metric: of the place that has most of it.
     const double of_metric = analysis.seconds(analysis.total(each.metric));
     const bool most = when && each.seconds >= 0.6 * of_metric;
-    finding.text =
-        fmt::format("{}{} of the time ({}) is lost in {}: {} wait{}{}{}.",
-                    factor > 1.001 ? "About " : "", percent_text(seconds / all),
-                    time_text(seconds * 1e9), where_text(analysis, each.path),
-                    waits::ranks_text(analysis, each), each.ranks.size() == 1 ? "s" : "",
-                    because(analysis, each), most ? when(each.metric) : std::string());
+    finding.text = fmt::format(
+        "{}{} of the time ({}) is lost in {}: {} wait{}{}{}.",
+        waits::of_whole_run(analysis) ? "About " : "", percent_text(seconds / all),
+        time_text(seconds * 1e9), where_text(analysis, each.path),
+        waits::ranks_text(analysis, each), each.ranks.size() == 1 ? "s" : "",
+        because(analysis, each), most ? when(each.metric) : std::string());
     if (each.idle_seconds != 0)
       finding.text += fmt::format(" In it, {} are of threads that have no work meanwhile.",
-                                  time_text(each.idle_seconds * factor * 1e9));
+                                  time_text(each.whole_idle_seconds * 1e9));
     finding.evidence = {
         {"view", "waits"}, {"metric", metric.name}, {"wait_path", each.path}};
     const std::uint32_t path = places.paths[each.path];

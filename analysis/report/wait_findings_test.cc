@@ -2,6 +2,7 @@
 #include "analysis/report/wait_findings.h"
 
 #include <catch2/catch.hpp>
+#include <numeric>
 
 #include "analysis/report/wait_intervals.h"
 #include "waits/made_up_trace.h"
@@ -68,8 +69,17 @@ TEST_CASE("Wait findings: a reduced archive - about so much of the whole run") {
   MadeUpTrace trace = uneven();
   WaitAnalysis analysis = trace.analyze();
   analysis.estimates.resize(analysis.tree.metrics.size());
-  analysis.estimates[analysis.tree.of("mpi_wait_nxn")] = {
-      .seen = 8e-3, .whole = 12e-3, .least = 8e-3, .most = 20e-3};
+  analysis.problems.gaps = 1;
+  const std::uint32_t metric = analysis.tree.of("mpi_wait_nxn");
+  WaitAnalysis::Estimate& estimate = analysis.estimates[metric];
+  estimate.seen = estimate.least = 8e-3;
+  estimate.whole = 12e-3;
+  estimate.most = 20e-3;
+  for (std::uint32_t path = 0; path < analysis.paths.size(); ++path) {
+    const auto row = analysis.inclusive(metric, path);
+    estimate.paths.push_back(
+        1.5 * analysis.seconds(std::accumulate(row.begin(), row.end(), 0.0)));
+  }
   const auto found = wait_findings(analysis, nowhere(analysis));
   CHECK(*found.front().seconds == Approx(12e-3));
   CHECK(found.front().text.starts_with("About 40 % of the time (12 ms)"));

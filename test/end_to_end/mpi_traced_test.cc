@@ -299,7 +299,7 @@ TEST_CASE("MPI traced: completions in a row - become a loop") {
   const MpiJob job{.program = "timing_gcc",
                    .arguments = {"1", "1", "0", "0", "3000"},
                    .ranks = 2,
-                   .settings = reduced()};
+                   .settings = {{"LIMIT", "3"}, {"MIN_GAP", "0"}, {"SLOW_FACTOR", "0"}}};
   const Traced traced = trace_mpi(job, MpiWay::kInside, folder / "archive");
   for (std::uint32_t rank = 0; rank != 2; ++rank) {
     const std::uint64_t waits = enters(traced.trace, rank)["MPI_Wait"];

@@ -181,7 +181,7 @@ void check_same(const json& profile, const json& events, double margin_ns) {
 
 TEST_CASE("Profile: OpenMP, most events skipped - counts of all, times to the tick") {
   TemporaryFolder folder;
-  const Job job{.program = "cg_clang", .settings = {{"LIMIT", "10"}}};
+  const Job job{.program = "cg_clang", .settings = {{"LIMIT", "10"}, {"SLOW_FACTOR", "0"}}};
   trace(job, folder / "a");
   const Counts counts(job);
   const json profile = profile_of(folder / "a");

@@ -9,4 +9,5 @@ for source in test/loops/switches.c test/programs/cg.c; do
     python3 test/loops/compare_with_llvm.py test/loops/print_loops clang-19 "$folder" "$source" "$level" -fPIC -fopenmp || status=1
   done
 done
+[ $status -eq 0 ] && echo "PASS: script test"
 exit $status

@@ -16,4 +16,5 @@ for level in -O0 -O1 -O2 -O3; do
   check known_loops_cc.cc clang++-19 -std=c++20 "$level"
   check known_loops_f.f90 gfortran "$level" "-J$folder"
 done
+[ $status -eq 0 ] && echo "PASS: script test"
 exit $status

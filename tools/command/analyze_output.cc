@@ -55,6 +55,25 @@ void wrap(std::vector<std::string>& out, const std::string& text, std::size_t fi
   if (!empty) out.push_back(line);
 }
 
+// Of a finding, a part that was seen: its time, or its share where the finding is of the whole run.
+std::string part_text(const WaitAnalysis& analysis, const Finding& finding,
+                      double seconds) {
+  if (!waits::of_whole_run(analysis)) return time_text(seconds);
+  return fmt::format("{:.0f} % of it", 100 * seconds / finding.seconds);
+}
+
+// What is lost: of the whole run, as far as that is estimated.
+std::string lost_text(const WaitAnalysis& analysis, const Finding& finding) {
+  if (!waits::of_whole_run(analysis))
+    return fmt::format("{} lost, {:.1f} % of the time of all threads",
+                       time_text(finding.seconds), 100 * finding.share);
+  return fmt::format(
+      "about {} lost in the whole run, {:.1f} % of the time of all threads ({} of it is in "
+      "the archive)",
+      time_text(finding.whole_seconds), 100 * finding.whole_share,
+      time_text(finding.seconds));
+}
+
 // "by ranks 0-3, most of it by rank 2", where one has more than its share.
 std::string who_text(const WaitAnalysis& analysis, const Finding& finding) {
   std::string text = waits::ranks_text(analysis, finding);
@@ -65,7 +84,7 @@ std::string who_text(const WaitAnalysis& analysis, const Finding& finding) {
   Finding one;
   one.ranks = {most};
   return text + fmt::format(", most by {} ({})", waits::ranks_text(analysis, one),
-                            time_text(most.seconds));
+                            part_text(analysis, finding, most.seconds));
 }
 
 // Who made them wait, as far as that is a tenth of it.
@@ -76,7 +95,8 @@ void add_causers(std::vector<std::string>& out, const WaitAnalysis& analysis,
        waits::causers_of(analysis, finding.metric, finding.path)) {
     if (each.seconds < 0.1 * finding.seconds) break;
     text += fmt::format("{}{} ({})", text.empty() ? "" : "; ",
-                        waits::causer_text(analysis, each), time_text(each.seconds));
+                        waits::causer_text(analysis, each),
+                        part_text(analysis, finding, each.seconds));
   }
   if (!text.empty()) wrap(out, "Made to wait by " + text + ".", 3, 3, width);
 }
@@ -99,9 +119,8 @@ void add_findings(std::vector<std::string>& out, const WaitAnalysis& analysis,
     }
     const waits::MetricInfo& metric = analysis.tree.metrics[finding.metric];
     wrap(out,
-         fmt::format("{}. {}: {} lost, {:.1f} % of the time of all threads, by {}.",
-                     ++number, metric.title, time_text(finding.seconds),
-                     100 * finding.share, who_text(analysis, finding)),
+         fmt::format("{}. {}: {}, by {}.", ++number, metric.title,
+                     lost_text(analysis, finding), who_text(analysis, finding)),
          0, 3, options.width);
     wrap(out, fmt::format("In {}.", waits::place_text(analysis, finding.path)), 3, 3,
          options.width);
@@ -109,7 +128,7 @@ void add_findings(std::vector<std::string>& out, const WaitAnalysis& analysis,
     if (finding.idle_seconds != 0)
       wrap(out,
            fmt::format("Meanwhile threads without work lose {}.",
-                       time_text(finding.idle_seconds)),
+                       time_text(finding.whole_idle_seconds)),
            3, 3, options.width);
     wrap(out, metric.cause, 3, 3, options.width);
   }
@@ -170,12 +189,12 @@ std::vector<std::string> remarks(const WaitAnalysis& analysis) {
   const double skipped = analysis.total(waits::kSkipped);
   if (analysis.problems.gaps != 0)
     lines.push_back(fmt::format(
-        "The events of {:.1f} % of the time are not in the archive ({} gaps): findings and times are those seen in what "
-        "was written{}",
+        "The events of {:.1f} % of the time are not in the archive ({} gaps): times are those seen in what was "
+        "written{}",
         100 * skipped / std::max(1.0, analysis.total(waits::kTime)), analysis.problems.gaps,
         analysis.estimates.empty()
             ? "; without a summary there is no estimate of the whole run"
-            : "; of the whole run there are estimates and bounds"));
+            : "; findings, and further columns, are estimates of the whole run"));
   if (!analysis.paths_error.empty())
     lines.push_back("Critical path and delay costs are not known: " + analysis.paths_error);
   if (analysis.overcharged != 0)
@@ -212,6 +231,8 @@ json finding_json(const WaitAnalysis& analysis, const Finding& finding) {
           {"seconds", finding.seconds},
           {"share", finding.share},
           {"idle_seconds", finding.idle_seconds},
+          {"whole_run_seconds", finding.whole_seconds},
+          {"whole_run_share", finding.whole_share},
           {"call_path", waits::path_text(analysis, finding.path)},
           {"file", finding.file.empty() ? json() : json(finding.file)},
           {"line", finding.file.empty() ? json() : json(finding.line)},
