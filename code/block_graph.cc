@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "code/followed_code.h"
 #include "code/jump_table.h"
 #include "code/no_return.h"
 
@@ -34,29 +35,18 @@ class FlowReader::Builder {
     } while (read_tables() || guess());
     connect_tables();
     drop_ends_of_calls();
-    make_blocks();
+    make_blocks(
+        code_, function_.begin,
+        [this](std::uint64_t callee) { return reader_.comes_back(callee, depth_); }, out_);
     count_undecoded();
     return std::move(out_);
   }
 
  private:
-  static constexpr std::uint32_t kNone = ~std::uint32_t{0};
+  static constexpr std::uint32_t kNone = FollowedCode::kNone;
+  using Decoded = FollowedCode::Decoded;
+  using Part = FollowedCode::Part;
 
-  struct Decoded {
-    std::uint64_t address;
-    Instruction instruction;
-    std::uint32_t before = kNone;  // the instruction that runs into it
-    std::uint32_t jumper = kNone;  // the first one that jumps to it
-    bool ends = false;             // a call that does not come back
-    bool settled = false;          // a jump through a register whose targets are known
-  };
-  struct Part {
-    std::uint64_t begin;
-    std::span<const std::uint8_t> bytes;
-    std::vector<std::uint32_t> numbers;  // of the instruction that begins at each byte
-    std::vector<bool> covered;
-    std::vector<HandlerEntry> handlers;
-  };
   struct ReadTable {
     std::uint32_t jump;
     JumpTable table;
@@ -68,7 +58,7 @@ class FlowReader::Builder {
   };
 
   void add_part(const FunctionRange& range) {
-    Part& part = parts_.emplace_back();
+    Part& part = code_.parts.emplace_back();
     part.begin = range.begin;
     part.bytes = reader_.image_.bytes(range.begin);
     part.bytes = part.bytes.first(std::min<std::uint64_t>(
@@ -79,24 +69,18 @@ class FlowReader::Builder {
     out_.parts.emplace_back(part.begin, part.begin + part.bytes.size());
   }
 
-  Part* part_at(std::uint64_t address) {
-    for (Part& part : parts_)
-      if (address >= part.begin && address - part.begin < part.bytes.size()) return &part;
-    return nullptr;
-  }
-
   // The part of an address, also if it is one that was moved away.
   Part* own_part(std::uint64_t address) {
-    if (Part* const part = part_at(address); part != nullptr) return part;
+    if (Part* const part = code_.part_at(address); part != nullptr) return part;
     constexpr std::size_t kMostParts = 8;
     const FunctionRange* const other = reader_.image_.function_at(address);
-    if (other == nullptr || parts_.size() == kMostParts) return nullptr;
+    if (other == nullptr || code_.parts.size() == kMostParts) return nullptr;
     const bool named = !other->name.empty() && !function_.name.empty() &&
                        other->name.starts_with(function_.name) &&
                        other->name.substr(function_.name.size()).starts_with(".cold");
     if (!named && (!other->name.empty() || !jumps_back(*other))) return nullptr;
     add_part(*other);
-    return &parts_.back();
+    return &code_.parts.back();
   }
 
   // Whether a function without a name jumps into the midst of this one: then it is a part of it.
@@ -111,16 +95,11 @@ class FlowReader::Builder {
       const std::uint64_t target =
           other.begin + at + static_cast<std::uint64_t>(one.target);
       const bool jumps = one.flow == Flow::kJump || one.flow == Flow::kBranch;
-      if (jumps && target != function_.begin && part_at(target) != nullptr)
+      if (jumps && target != function_.begin && code_.part_at(target) != nullptr)
         return known->second = true;
       at += one.bytes;
     }
     return false;
-  }
-
-  std::uint32_t number_at(std::uint64_t address) {
-    const Part* const part = part_at(address);
-    return part == nullptr ? kNone : part->numbers[address - part->begin];
   }
 
   void follow() {
@@ -128,16 +107,16 @@ class FlowReader::Builder {
       const Target target = todo_.back();
       todo_.pop_back();
       if (own_part(target.address) == nullptr) {
-        if (target.from != kNone) leaving_.push_back(target.from);
+        if (target.from != kNone) code_.leaving.push_back(target.from);
         continue;
       }
       decode(target.address, target.from);
-      const std::uint32_t number = number_at(target.address);
+      const std::uint32_t number = code_.number_at(target.address);
       if (number == kNone) continue;
-      leaders_.push_back(number);
+      code_.leaders.push_back(number);
       if (target.from == kNone) continue;
-      edges_.emplace_back(target.from, number);
-      if (all_[number].jumper == kNone) all_[number].jumper = target.from;
+      code_.edges.emplace_back(target.from, number);
+      if (code_.all[number].jumper == kNone) code_.all[number].jumper = target.from;
     }
   }
 
@@ -145,13 +124,13 @@ class FlowReader::Builder {
   void decode(std::uint64_t address, std::uint32_t from) {
     std::uint32_t before = kNone;
     while (true) {
-      Part* const part = part_at(address);
+      Part* const part = code_.part_at(address);
       if (part == nullptr) return;  // it runs out of the function: after a call of abort()
       const std::size_t offset = address - part->begin;
       if (part->numbers[offset] != kNone) {
-        Decoded& known = all_[part->numbers[offset]];
+        Decoded& known = code_.all[part->numbers[offset]];
         if (known.before == kNone) known.before = before;
-        if (before != kNone) leaders_.push_back(part->numbers[offset]);
+        if (before != kNone) code_.leaders.push_back(part->numbers[offset]);
         return;
       }
       const Instruction one = reader_.disassembler_.decode(part->bytes.subspan(offset));
@@ -159,8 +138,8 @@ class FlowReader::Builder {
         undecoded_.push_back(before != kNone ? before : from);
         return;
       }
-      const auto number = static_cast<std::uint32_t>(all_.size());
-      all_.push_back({.address = address, .instruction = one, .before = before});
+      const auto number = static_cast<std::uint32_t>(code_.all.size());
+      code_.all.push_back({.address = address, .instruction = one, .before = before});
       part->numbers[offset] = number;
       for (std::size_t i = 0; i < one.bytes; ++i) part->covered[offset + i] = true;
       if (!goes_on(number, *part)) return;
@@ -171,8 +150,8 @@ class FlowReader::Builder {
 
   // Notes where else control goes; whether it goes to the next instruction.
   bool goes_on(std::uint32_t number, const Part& part) {
-    const std::uint64_t at = all_[number].address;
-    const Instruction one = all_[number].instruction;
+    const std::uint64_t at = code_.all[number].address;
+    const Instruction one = code_.all[number].instruction;
     switch (one.flow) {
       case Flow::kNext:
         return true;
@@ -183,10 +162,11 @@ class FlowReader::Builder {
         return false;
       case Flow::kCall:
         for (const HandlerEntry& entry : part.handlers)
-          if (at >= entry.begin && at < entry.end && part_at(entry.handler) != nullptr)
+          if (at >= entry.begin && at < entry.end &&
+              code_.part_at(entry.handler) != nullptr)
             todo_.push_back({entry.handler, number});
-        all_[number].ends = reader_.known_not_to_return(one, at);
-        return !all_[number].ends;
+        code_.all[number].ends = reader_.known_not_to_return(one, at);
+        return !code_.all[number].ends;
       case Flow::kJump:
       case Flow::kBranch:
         todo_.push_back({at + static_cast<std::uint64_t>(one.target), number});
@@ -200,7 +180,7 @@ class FlowReader::Builder {
     std::vector<Step> steps;
     bool taken = false;
     for (std::uint32_t at = number; at != kNone && steps.size() < kMostSteps;) {
-      const Decoded& one = all_[at];
+      const Decoded& one = code_.all[at];
       steps.push_back({one.address, one.instruction, taken});
       taken = one.before == kNone;
       at = taken ? one.jumper : one.before;
@@ -212,7 +192,7 @@ class FlowReader::Builder {
   // The addresses that the function puts into registers, each once.
   std::vector<std::pair<std::int8_t, std::uint64_t>> constants() const {
     std::vector<std::pair<std::int8_t, std::uint64_t>> known;
-    for (const Decoded& one : all_) {
+    for (const Decoded& one : code_.all) {
       const Operation operation =
           reader_.disassembler_.operation(reader_.image_.bytes(one.address));
       if (operation.kind != Operation::Kind::kAddress || !operation.from_next ||
@@ -249,12 +229,12 @@ class FlowReader::Builder {
     constants_.reset();
     for (std::size_t i = 0; i < unknown_.size(); ++i) {
       const std::uint32_t number = unknown_[i];
-      if (all_[number].settled) continue;
+      if (code_.all[number].settled) continue;
       const std::vector<Step> steps = steps_to(number);
       std::optional<ReadTable> table = table_of(steps, {});
       if (!table && may_be_switch(number)) table = table_by_constants(steps);
       if (!table) continue;
-      all_[number].settled = true;
+      code_.all[number].settled = true;
       ++out_.tables;
       for (const TableEntry& entry : table->entries) todo_.push_back({entry.target, kNone});
       table->jump = number;
@@ -287,8 +267,8 @@ class FlowReader::Builder {
           end = std::min(end, other.table.address);
       for (const TableEntry& entry : table.entries) {
         if (table.table.entry(entry.number) >= end) break;
-        if (const std::uint32_t to = number_at(entry.target); to != kNone)
-          edges_.emplace_back(table.jump, to);
+        if (const std::uint32_t to = code_.number_at(entry.target); to != kNone)
+          code_.edges.emplace_back(table.jump, to);
       }
     }
   }
@@ -296,15 +276,15 @@ class FlowReader::Builder {
   // Not a call through a pointer at the end of the function: something was not reached, or
   // there are other tables.
   bool may_be_switch(std::uint32_t number) {
-    return !all_[number].instruction.through_slot &&
+    return !code_.all[number].instruction.through_slot &&
            (!tables_.empty() || first_gap().has_value());
   }
 
   // The first instruction that nothing leads to and that is no padding. What lies before it
   // need not be looked at again: more and more is reached.
   std::optional<std::uint64_t> first_gap() {
-    for (; gap_part_ < parts_.size(); ++gap_part_, gap_offset_ = 0) {
-      const Part& part = parts_[gap_part_];
+    for (; gap_part_ < code_.parts.size(); ++gap_part_, gap_offset_ = 0) {
+      const Part& part = code_.parts[gap_part_];
       while (gap_offset_ < part.bytes.size()) {
         if (part.covered[gap_offset_] || part.bytes[gap_offset_] == 0) {
           ++gap_offset_;
@@ -324,7 +304,7 @@ class FlowReader::Builder {
     constexpr std::size_t kMostGuesses = 4096;
     const auto open =
         std::find_if(unknown_.begin(), unknown_.end(), [this](std::uint32_t i) {
-          return !all_[i].settled && !all_[i].instruction.through_slot;
+          return !code_.all[i].settled && !code_.all[i].instruction.through_slot;
         });
     if (open == unknown_.end() || guesses_.size() == kMostGuesses) return connect_guesses();
     const auto gap = first_gap();
@@ -337,12 +317,12 @@ class FlowReader::Builder {
   bool connect_guesses() {
     if (guesses_.empty()) return false;
     for (const std::uint32_t from : unknown_) {
-      if (all_[from].settled || all_[from].instruction.through_slot) continue;
-      all_[from].settled = true;
+      if (code_.all[from].settled || code_.all[from].instruction.through_slot) continue;
+      code_.all[from].settled = true;
       ++out_.guessed;
       for (const std::uint64_t target : guesses_)
-        if (const std::uint32_t to = number_at(target); to != kNone)
-          edges_.emplace_back(from, to);
+        if (const std::uint32_t to = code_.number_at(target); to != kNone)
+          code_.edges.emplace_back(from, to);
     }
     guesses_.clear();
     return false;
@@ -350,81 +330,16 @@ class FlowReader::Builder {
 
   // Where a call is followed by what others jump to, it matters whether it comes back.
   void drop_ends_of_calls() {
-    std::vector<bool> target(all_.size());
-    for (const auto& [from, to] : edges_) target[to] = true;
-    for (Decoded& one : all_) {
+    std::vector<bool> target(code_.all.size());
+    for (const auto& [from, to] : code_.edges) target[to] = true;
+    for (Decoded& one : code_.all) {
       if (one.instruction.flow != Flow::kCall || one.ends || !one.instruction.direct)
         continue;
-      const std::uint32_t after = number_at(one.address + one.instruction.bytes);
+      const std::uint32_t after = code_.number_at(one.address + one.instruction.bytes);
       if (after != kNone && !target[after]) continue;
       one.ends = !reader_.comes_back(
           one.address + static_cast<std::uint64_t>(one.instruction.target), depth_);
     }
-  }
-
-  bool runs_on(const Decoded& one) const {
-    switch (one.instruction.flow) {
-      case Flow::kNext:
-      case Flow::kBranch:
-        return true;
-      case Flow::kCall:
-        return !one.ends;
-      default:
-        return false;
-    }
-  }
-
-  void make_blocks() {
-    std::vector<bool> leads(all_.size());
-    std::vector<bool> closes(all_.size());
-    for (const std::uint32_t leader : leaders_) leads[leader] = true;
-    for (const auto& [from, to] : edges_) leads[to] = closes[from] = true;
-    for (std::size_t i = 0; i < all_.size(); ++i) leads[i] = leads[i] || starts(i, closes);
-    std::vector<std::uint32_t> begins;
-    for (std::uint32_t i = 0; i < all_.size(); ++i)
-      if (leads[i]) begins.push_back(i);
-    std::sort(begins.begin(), begins.end(), [this](std::uint32_t a, std::uint32_t b) {
-      return all_[a].address < all_[b].address;
-    });
-    std::vector<Node> block_of(all_.size(), kNoNode);
-    std::vector<std::pair<Node, Node>> edges;
-    std::vector<std::uint32_t> ends;
-    for (Node block = 0; block < begins.size(); ++block) {
-      std::uint32_t at = begins[block];
-      Block& made = out_.blocks.emplace_back();
-      made.begin = all_[at].address;
-      made.first = static_cast<std::uint32_t>(out_.instructions.size());
-      while (true) {
-        block_of[at] = block;
-        ++made.count;
-        out_.instructions.push_back(all_[at].address);
-        made.last = all_[at].address;
-        made.end = made.last + all_[at].instruction.bytes;
-        made.leaves |= all_[at].instruction.returns;
-        if (!runs_on(all_[at]) || closes[at]) break;
-        const std::uint32_t after = number_at(made.end);
-        if (after == kNone || leads[after]) break;
-        at = after;
-      }
-      made.branches = all_[at].instruction.flow == Flow::kBranch;
-      ends.push_back(at);
-    }
-    for (Node block = 0; block < ends.size(); ++block) {
-      const Decoded& last = all_[ends[block]];
-      const std::uint32_t after =
-          runs_on(last) ? number_at(last.address + last.instruction.bytes) : kNone;
-      if (after != kNone) edges.emplace_back(block, block_of[after]);
-      if (last.instruction.flow == Flow::kUnknown && !last.settled)
-        out_.blocks[block].leaves = true;
-    }
-    for (const auto& [from, to] : edges_)
-      if (block_of[from] != kNoNode) edges.emplace_back(block_of[from], block_of[to]);
-    for (const std::uint32_t from : leaving_) note_leaving(from, block_of[from]);
-    std::sort(edges.begin(), edges.end());
-    edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
-    out_.next = Digraph(out_.blocks.size(), edges);
-    const std::uint32_t first = number_at(function_.begin);
-    if (first != kNone) out_.entry = block_of[first];
   }
 
   // What cannot be reached after all does not count.
@@ -436,47 +351,25 @@ class FlowReader::Builder {
     }
     const Dominators reached(out_.next, out_.entry);
     for (const std::uint32_t from : undecoded_) {
-      const Node node = from == kNone ? kNoNode : out_.at(all_[from].address);
+      const Node node = from == kNone ? kNoNode : out_.at(code_.all[from].address);
       out_.undecoded += node != kNoNode && reached.reachable(node);
     }
-  }
-
-  // A block begins after one that jumps, calls for good, or is where an edge starts.
-  bool starts(std::size_t number, const std::vector<bool>& closes) const {
-    const std::uint32_t before = all_[number].before;
-    return before == kNone || !runs_on(all_[before]) || closes[before] ||
-           all_[before].instruction.flow == Flow::kBranch;
-  }
-
-  void note_leaving(std::uint32_t from, Node block) {
-    if (block == kNoNode) return;
-    const Decoded& one = all_[from];
-    const bool back =
-        !one.instruction.direct ||
-        reader_.comes_back(one.address + static_cast<std::uint64_t>(one.instruction.target),
-                           depth_);
-    out_.blocks[block].leaves |= back;
   }
 
   FlowReader& reader_;
   const FunctionRange function_;
   const unsigned depth_;
   BlockGraph out_;
-  std::vector<Part> parts_;
+  FollowedCode code_;
   std::unordered_map<std::uint64_t, bool> foreign_;  // parts without a name, by their begin
-  std::vector<Decoded> all_;
   std::vector<Target> todo_;
-  std::vector<std::uint32_t> leaders_;
   std::vector<std::uint32_t> unknown_;  // jumps through registers and memory
-  std::vector<std::uint32_t> leaving_;  // jumps to other functions
   std::optional<std::vector<std::pair<std::int8_t, std::uint64_t>>> constants_;
   std::vector<ReadTable> tables_;
   std::vector<std::uint32_t> undecoded_;  // what runs or jumps to what is no instruction
   std::vector<std::uint64_t> guesses_;
   std::size_t gap_part_ = 0;
   std::size_t gap_offset_ = 0;
-  std::vector<std::pair<std::uint32_t, std::uint32_t>>
-      edges_;  // but to the next instruction
 };
 
 BlockGraph FlowReader::read(const FunctionRange& function, unsigned depth) {

@@ -22,6 +22,8 @@ except ImportError as problem:
         + str(problem)
     ) from problem
 
+from ._experiments import Experiment, Metric, combine, read_experiment
+from ._frames import _pandas, _path_texts
 from ._refrain import Error, __version__
 
 # What the methods of a pattern get.
@@ -100,14 +102,6 @@ __all__ = [
     "combine",
     "read_experiment",
 ]
-
-
-def _pandas() -> Any:
-    try:
-        import pandas
-    except ImportError as problem:
-        raise Error("frames need pandas, which is not installed (Debian: python3-pandas)") from problem
-    return pandas
 
 
 class Region(NamedTuple):
@@ -507,74 +501,3 @@ def analyze(
     finally:
         for each in objects:
             each._host = None
-
-
-class Metric(NamedTuple):
-    name: str
-    title: str
-    unit: str
-    description: str
-    parent: Optional[int]
-    inclusive: bool  #: values of a call path contain those of the paths below it
-
-
-class Experiment:
-    """Values of metrics by call path and location, as Cube's files have them."""
-
-    def __init__(self, read: _refrain.Experiment) -> None:
-        self._read = read
-        self.metrics: List[Metric] = [Metric(*each) for each in read.metrics]
-        #: (name, rank, number in the process)
-        self.locations: List[Tuple[str, int, int]] = read.locations
-        self.notes: List[str] = read.notes
-
-    @property
-    def call_paths(self) -> List[str]:
-        return _path_texts([(parent, name, "") for parent, name, _, _ in self._read.paths])
-
-    def values(self, metric: str) -> Array:
-        """By call path and location, as the file has them (Metric.inclusive)."""
-        for number, each in enumerate(self.metrics):
-            if each.name == metric:
-                return self._read.values(number)
-        raise KeyError(metric)
-
-    def totals(self) -> Dict[str, float]:
-        """Over all call paths and locations, by metric."""
-        return {each.name: total for each, total in zip(self.metrics, self._read.totals())}
-
-    def frame(self, metric: str) -> pd.DataFrame:
-        pandas = _pandas()
-        columns = pandas.MultiIndex.from_tuples(
-            [(rank, number) for _, rank, number in self.locations], names=["rank", "thread"]
-        )
-        return pandas.DataFrame(self.values(metric), index=self.call_paths, columns=columns)
-
-    def write(self, file: Path) -> None:
-        """As a file of Cube; an existing one is replaced."""
-        self._read.write(os.fspath(file))
-
-    def __sub__(self, other: Experiment) -> Experiment:
-        return combine("diff", [self, other])
-
-
-def read_experiment(path: Path) -> Experiment:
-    """Of a file of Cube (.cubex) of any tool, or of an archive: its profile.cubex."""
-    file = os.fspath(path)
-    if os.path.isdir(file):
-        file = os.path.join(file, "profile.cubex")
-    return Experiment(_refrain.read_experiment(file))
-
-
-def combine(operation: str, experiments: Sequence[Experiment]) -> Experiment:
-    """`diff` (the first - the second), `mean`, `min`, `max` or `merge`, as `refrain experiment`."""
-    return Experiment(_refrain.combine(operation, [each._read for each in experiments]))
-
-
-def _path_texts(paths: Sequence[Tuple[Optional[int], str, str]]) -> List[str]:
-    """ "main > solve > MPI_Recv (solve.c:12)"; a parent stands before its children. """
-    texts: List[str] = []
-    for parent, name, site in paths:
-        own = f"{name} ({site})" if site else name
-        texts.append(own if parent is None else f"{texts[parent]} > {own}")
-    return texts
