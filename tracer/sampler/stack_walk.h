@@ -1,0 +1,42 @@
+// Who called whom: the return addresses on an interrupted thread's stack, found in a signal handler.
+//
+// Place in the flow: ARCHITECTURE.md, step 3: what a sample of the program is made of.
+// How: from frame to frame by the unwind tables that compilers write for exceptions (.eh_frame), read
+// with an interpreter of our own: `_dl_find_object()` finds the object of an address without a lock
+// (frame_rules.h, rule_cache.h). Where there are no tables: by the frame pointer (frame_guess.h); a C
+// library older than glibc 2.35 has no such function, and all goes by frame pointers.
+// Thread-safety: all; safe in signal handlers on any stack with 4 KiB left. No allocation, no lock,
+// no stdio; errno is kept. It does not trust what is on the stack (stack_memory.h).
+// Errors: a walk that cannot go on ends with kUnknownCaller. Code that is being unloaded by another
+// thread while it is on this stack is the program's error, and ours.
+// Cost: docs/cost.md; about 0.1 us a frame, 1 us a frame whose rule is not yet in the cache.
+// x86-64 only: elsewhere nothing is found.
+// Source: psABI for AMD64; DWARF 5, section 6.4; Linux Standard Base.
+#pragma once
+
+#include <ucontext.h>
+
+#include <cstdint>
+
+#include "tracer/sampler/stack_memory.h"
+
+namespace refrain::sampler {
+
+enum class WalkEnd : std::uint8_t {
+  kOutermost,      // of the thread: all callers are there
+  kUnknownCaller,  // no tables, or no sense
+  kTooDeep,        // there is at least one more
+};
+
+struct Walk {
+  unsigned count = 0;
+  WalkEnd end = WalkEnd::kUnknownCaller;
+};
+
+// `frames`, room for `most` (at least 1): first the instruction that was about to run, then return
+// addresses from the inside to the outside. `bounds`: of the thread that was interrupted, the
+// calling one.
+Walk walk_stack(const ucontext_t& context, StackBounds bounds, std::uint64_t* frames,
+                unsigned most) noexcept;
+
+}  // namespace refrain::sampler
