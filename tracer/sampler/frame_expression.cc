@@ -99,18 +99,39 @@ class Machine {
     if (operation >= kBreg0 && operation <= kBreg31)
       return push_register(operation - kBreg0), true;
     switch (operation) {
-      case kConst1u: push(cursor_.byte()); return true;
-      case kConst1s: push_signed(cursor_.fixed<std::int8_t>()); return true;
-      case kConst2u: push(cursor_.fixed<std::uint16_t>()); return true;
-      case kConst2s: push_signed(cursor_.fixed<std::int16_t>()); return true;
-      case kConst4u: push(cursor_.fixed<std::uint32_t>()); return true;
-      case kConst4s: push_signed(cursor_.fixed<std::int32_t>()); return true;
+      case kConst1u:
+        push(cursor_.byte());
+        return true;
+      case kConst1s:
+        push_signed(cursor_.fixed<std::int8_t>());
+        return true;
+      case kConst2u:
+        push(cursor_.fixed<std::uint16_t>());
+        return true;
+      case kConst2s:
+        push_signed(cursor_.fixed<std::int16_t>());
+        return true;
+      case kConst4u:
+        push(cursor_.fixed<std::uint32_t>());
+        return true;
+      case kConst4s:
+        push_signed(cursor_.fixed<std::int32_t>());
+        return true;
       case kConst8u:
-      case kConst8s: push(cursor_.fixed<std::uint64_t>()); return true;
-      case kConstu: push(cursor_.uleb()); return true;
-      case kConsts: push_signed(cursor_.sleb()); return true;
-      case kBregx: push_register(cursor_.uleb()); return true;
-      default: return false;
+      case kConst8s:
+        push(cursor_.fixed<std::uint64_t>());
+        return true;
+      case kConstu:
+        push(cursor_.uleb());
+        return true;
+      case kConsts:
+        push_signed(cursor_.sleb());
+        return true;
+      case kBregx:
+        push_register(cursor_.uleb());
+        return true;
+      default:
+        return false;
     }
   }
 
@@ -122,8 +143,12 @@ class Machine {
     const std::uint64_t top = depth_ == 0 ? 0 : stack_[depth_ - 1];
     std::uint64_t word = 0;
     switch (operation) {
-      case kDup: push(top); return depth_ != 1;
-      case kDrop: pop(); return true;
+      case kDup:
+        push(top);
+        return depth_ != 1;
+      case kDrop:
+        pop();
+        return true;
       case kOver:
         if (depth_ < 2) return false;
         push(stack_[depth_ - 2]);
@@ -132,15 +157,22 @@ class Machine {
         if (!memory_.read(pop(), word)) return false;
         push(word);
         return true;
-      case kNeg: push(0 - pop()); return true;
-      case kNot: push(~pop()); return true;
-      case kPlusUconst: push(pop() + cursor_.uleb()); return true;
+      case kNeg:
+        push(0 - pop());
+        return true;
+      case kNot:
+        push(~pop());
+        return true;
+      case kPlusUconst:
+        push(pop() + cursor_.uleb());
+        return true;
       case kBra: {
         const auto distance = cursor_.fixed<std::int16_t>();
         if (pop() != 0) jump(distance);
         return true;
       }
-      default: return false;
+      default:
+        return false;
     }
   }
 
@@ -156,22 +188,53 @@ class Machine {
         push(right);
         push(left);
         return true;
-      case kAnd: push(left & right); return true;
-      case kOr: push(left | right); return true;
-      case kXor: push(left ^ right); return true;
-      case kPlus: push(left + right); return true;
-      case kMinus: push(left - right); return true;
-      case kMul: push(left * right); return true;
-      case kShl: push(right > 63 ? 0 : left << bits); return true;
-      case kShr: push(right > 63 ? 0 : left >> bits); return true;
-      case kShra: push_signed(a >> (right > 63 ? 63 : bits)); return true;
-      case kEq: push(left == right); return true;
-      case kNe: push(left != right); return true;
-      case kGe: push(a >= b); return true;
-      case kGt: push(a > b); return true;
-      case kLe: push(a <= b); return true;
-      case kLt: push(a < b); return true;
-      default: return false;
+      case kAnd:
+        push(left & right);
+        return true;
+      case kOr:
+        push(left | right);
+        return true;
+      case kXor:
+        push(left ^ right);
+        return true;
+      case kPlus:
+        push(left + right);
+        return true;
+      case kMinus:
+        push(left - right);
+        return true;
+      case kMul:
+        push(left * right);
+        return true;
+      case kShl:
+        push(right > 63 ? 0 : left << bits);
+        return true;
+      case kShr:
+        push(right > 63 ? 0 : left >> bits);
+        return true;
+      case kShra:
+        push_signed(a >> (right > 63 ? 63 : bits));
+        return true;
+      case kEq:
+        push(left == right);
+        return true;
+      case kNe:
+        push(left != right);
+        return true;
+      case kGe:
+        push(a >= b);
+        return true;
+      case kGt:
+        push(a > b);
+        return true;
+      case kLe:
+        push(a <= b);
+        return true;
+      case kLt:
+        push(a < b);
+        return true;
+      default:
+        return false;
     }
   }
 

@@ -8,7 +8,7 @@ namespace refrain::sampler {
 namespace {
 
 constexpr std::uint64_t kWord = 8;
-constexpr std::uint64_t kLowest = 4096;  // nothing is mapped below
+constexpr std::uint64_t kLowest = 4096;           // nothing is mapped below
 constexpr std::uint64_t kLargestFrame = 1 << 20;  // where the stack is not known
 constexpr unsigned kBefore = 8;
 
@@ -36,7 +36,8 @@ bool is_return_address(std::uint64_t address) noexcept {
 }
 
 // Not on another stack: a coroutine's functions may have their creator's frame pointer.
-bool may_be_frame(std::uint64_t stack, std::uint64_t frame, const StackMemory& memory) noexcept {
+bool may_be_frame(std::uint64_t stack, std::uint64_t frame,
+                  const StackMemory& memory) noexcept {
   if (frame < stack || frame % kWord != 0) return false;
   const bool on_stack = memory.on_stack(stack);
   return memory.on_stack(frame) == on_stack && (on_stack || frame - stack <= kLargestFrame);
@@ -72,7 +73,8 @@ bool guess_caller(bool innermost, StackMemory& memory, FrameRegisters& registers
   std::uint64_t top = 0;
   std::uint64_t caller = 0;
   if (innermost && memory.read(stack, top)) {
-    if (is_return_address(top)) return return_to(top, stack + kWord, frame, registers), true;
+    if (is_return_address(top))
+      return return_to(top, stack + kWord, frame, registers), true;
     // The frame pointer has just been saved, or is about to be restored.
     if (top == frame && memory.read(stack + kWord, caller) && is_return_address(caller))
       return return_to(caller, stack + 2 * kWord, frame, registers), true;

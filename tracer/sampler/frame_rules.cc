@@ -41,7 +41,8 @@ enum Instruction : std::uint8_t {
 
 class Interpreter {
  public:
-  Interpreter(const FrameProgram& program, std::uintptr_t address, FrameRules& rules) noexcept
+  Interpreter(const FrameProgram& program, std::uintptr_t address,
+              FrameRules& rules) noexcept
       : program_(program), left_(address - program.function_begin), rules_(rules) {}
 
   bool run() noexcept {
@@ -59,9 +60,15 @@ class Interpreter {
       const std::uint8_t code = cursor.byte();
       const std::uint8_t low = code & 0x3f;
       switch (code & 0xc0) {
-        case kAdvanceLoc: advance(low); break;
-        case kOffset: set(low, RuleKind::kAtCfa, factored(cursor.uleb())); break;
-        case kRestore: restore(low); break;
+        case kAdvanceLoc:
+          advance(low);
+          break;
+        case kOffset:
+          set(low, RuleKind::kAtCfa, factored(cursor.uleb()));
+          break;
+        case kRestore:
+          restore(low);
+          break;
         default:
           if (!locations(code, cursor) && !cfa(code, cursor) && !rule(code, cursor))
             return false;
@@ -98,10 +105,17 @@ class Interpreter {
 
   bool locations(std::uint8_t code, TableCursor& cursor) noexcept {
     switch (code) {
-      case kNop: return true;
-      case kAdvanceLoc1: advance(cursor.byte()); return true;
-      case kAdvanceLoc2: advance(cursor.fixed<std::uint16_t>()); return true;
-      case kAdvanceLoc4: advance(cursor.fixed<std::uint32_t>()); return true;
+      case kNop:
+        return true;
+      case kAdvanceLoc1:
+        advance(cursor.byte());
+        return true;
+      case kAdvanceLoc2:
+        advance(cursor.fixed<std::uint16_t>());
+        return true;
+      case kAdvanceLoc4:
+        advance(cursor.fixed<std::uint32_t>());
+        return true;
       case kRememberState:
         if (depth_ == kRemembered) return false;
         remembered_[depth_++] = rules_;
@@ -110,8 +124,11 @@ class Interpreter {
         if (depth_ == 0) return false;
         rules_ = remembered_[--depth_];
         return true;
-      case kGnuArgsSize: cursor.uleb(); return true;
-      default: return false;
+      case kGnuArgsSize:
+        cursor.uleb();
+        return true;
+      default:
+        return false;
     }
   }
 
@@ -136,7 +153,8 @@ class Interpreter {
         rules_.cfa_expression = cursor.at();
         cursor.block();
         return true;
-      default: return false;
+      default:
+        return false;
     }
   }
 
@@ -145,26 +163,42 @@ class Interpreter {
       return false;
     const std::uint64_t number = cursor.uleb();
     switch (code) {
-      case kOffsetExtended: set(number, RuleKind::kAtCfa, factored(cursor.uleb())); break;
+      case kOffsetExtended:
+        set(number, RuleKind::kAtCfa, factored(cursor.uleb()));
+        break;
       case kOffsetExtendedSf:
         set(number, RuleKind::kAtCfa, factored(static_cast<std::uint64_t>(cursor.sleb())));
         break;
       case kGnuNegativeOffset:
         set(number, RuleKind::kAtCfa, factored(0 - cursor.uleb()));
         break;
-      case kValOffset: set(number, RuleKind::kCfaPlus, factored(cursor.uleb())); break;
-      case kValOffsetSf:
-        set(number, RuleKind::kCfaPlus, factored(static_cast<std::uint64_t>(cursor.sleb())));
+      case kValOffset:
+        set(number, RuleKind::kCfaPlus, factored(cursor.uleb()));
         break;
-      case kRestoreExtended: restore(number); break;
-      case kUndefined: set(number, RuleKind::kUndefined, 0); break;
-      case kSameValue: set(number, RuleKind::kSame, 0); break;
+      case kValOffsetSf:
+        set(number, RuleKind::kCfaPlus,
+            factored(static_cast<std::uint64_t>(cursor.sleb())));
+        break;
+      case kRestoreExtended:
+        restore(number);
+        break;
+      case kUndefined:
+        set(number, RuleKind::kUndefined, 0);
+        break;
+      case kSameValue:
+        set(number, RuleKind::kSame, 0);
+        break;
       case kRegister:
         set(number, RuleKind::kRegister, static_cast<std::int64_t>(cursor.uleb()));
         break;
-      case kExpression: set_expression(number, RuleKind::kAtExpression, cursor); break;
-      case kValExpression: set_expression(number, RuleKind::kExpression, cursor); break;
-      default: return false;
+      case kExpression:
+        set_expression(number, RuleKind::kAtExpression, cursor);
+        break;
+      case kValExpression:
+        set_expression(number, RuleKind::kExpression, cursor);
+        break;
+      default:
+        return false;
     }
     return true;
   }
@@ -189,27 +223,55 @@ bool find_cfa(const FrameRules& rules, StackMemory& memory, const FrameRegisters
   return true;
 }
 
+bool same_value(unsigned number, std::uint64_t cfa, const FrameRegisters& registers,
+                std::uint64_t& value) noexcept {
+  value = number == kRsp ? cfa : registers.values[number];
+  return number == kRsp || registers.knows(number);
+}
+
+// A function saves registers in its own frame. gcc keeps the rule "saved where %rbp points to" for
+// the instructions behind `pop %rbp` where a function aligned its stack: the register is the caller's again.
+bool outside_of_frame(std::uint64_t place, std::uint64_t cfa,
+                      const FrameRegisters& registers) noexcept {
+  constexpr std::uint64_t kRedZone = 128;
+  return place >= cfa || place < registers.values[kRsp] - kRedZone;
+}
+
+bool find_by_expression(RegisterRule rule, bool signal_frame, unsigned number,
+                        std::uint64_t cfa, StackMemory& memory,
+                        const FrameRegisters& registers, std::uint64_t& value) noexcept {
+  const auto* place = reinterpret_cast<const std::uint8_t*>(rule.operand());
+  if (!evaluate(expression_at(place), registers, memory, true, cfa, value)) return false;
+  if (rule.kind() == RuleKind::kExpression) return true;
+  if (!signal_frame && outside_of_frame(value, cfa, registers))
+    return same_value(number, cfa, registers, value);
+  return memory.read(value, value);
+}
+
 // The caller's value of a register. False: lost.
-bool find_value(RegisterRule rule, unsigned number, std::uint64_t cfa, StackMemory& memory,
-                const FrameRegisters& registers, std::uint64_t& value) noexcept {
+bool find_value(const FrameRules& rules, unsigned number, std::uint64_t cfa,
+                StackMemory& memory, const FrameRegisters& registers,
+                std::uint64_t& value) noexcept {
+  const RegisterRule rule = rules.registers[number];
   const auto operand = static_cast<std::uint64_t>(rule.operand());
   switch (rule.kind()) {
     case RuleKind::kSame:
-      value = number == kRsp ? cfa : registers.values[number];
-      return number == kRsp || registers.knows(number);
-    case RuleKind::kAtCfa: return memory.read(cfa + operand, value);
-    case RuleKind::kCfaPlus: value = cfa + operand; return true;
+      return same_value(number, cfa, registers, value);
+    case RuleKind::kAtCfa:
+      return memory.read(cfa + operand, value);
+    case RuleKind::kCfaPlus:
+      value = cfa + operand;
+      return true;
     case RuleKind::kRegister:
       if (!registers.knows(operand)) return false;
       value = registers.values[operand];
       return true;
     case RuleKind::kAtExpression:
     case RuleKind::kExpression:
-      if (!evaluate(expression_at(reinterpret_cast<const std::uint8_t*>(operand)), registers,
-                    memory, true, cfa, value))
-        return false;
-      return rule.kind() == RuleKind::kExpression || memory.read(value, value);
-    default: return false;
+      return find_by_expression(rule, rules.signal_frame, number, cfa, memory, registers,
+                                value);
+    default:
+      return false;
   }
 }
 
@@ -225,6 +287,7 @@ ByteRange expression_at(const std::uint8_t* place) noexcept {
 bool find_rules(const FrameProgram& program, std::uintptr_t address,
                 FrameRules& rules) noexcept {
   rules = {};
+  rules.signal_frame = program.signal_frame;
   return program.return_register == kRip && Interpreter(program, address, rules).run();
 }
 
@@ -235,10 +298,10 @@ bool apply_rules(const FrameRules& rules, StackMemory& memory,
   FrameRegisters callers;
   for (unsigned number = 0; number != kRegisters; ++number) {
     std::uint64_t value = 0;
-    const RegisterRule rule = rules.registers[number];
     // That a function leaves its own address in place means nothing.
-    if (number == kRip && rule.kind() == RuleKind::kSame) return false;
-    if (find_value(rule, number, cfa, memory, registers, value)) callers.set(number, value);
+    if (number == kRip && rules.registers[number].kind() == RuleKind::kSame) return false;
+    if (find_value(rules, number, cfa, memory, registers, value))
+      callers.set(number, value);
   }
   registers = callers;
   return callers.knows(kRip) && callers.knows(kRsp);

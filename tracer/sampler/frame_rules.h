@@ -41,8 +41,10 @@ struct RegisterRule {
 struct FrameRules {
   std::uint64_t cfa_register = kRsp;
   std::int64_t cfa_offset = 0;
-  const std::uint8_t* cfa_expression = nullptr;  // its length first; null: register and offset
+  const std::uint8_t* cfa_expression =
+      nullptr;  // its length first; null: register and offset
   RegisterRule registers[kRegisters];
+  bool signal_frame = false;
 };
 
 // The block that begins there; those that rules refer to were checked against the tables' end.

@@ -34,7 +34,8 @@ bool make_base(const FrameRules& rules, CompactRule& compact) noexcept {
   return compact.offset == simple.offset;
 }
 
-bool make_saved(RegisterRule rule, const CompactRule& compact, std::int8_t& saved) noexcept {
+bool make_saved(RegisterRule rule, const CompactRule& compact,
+                std::int8_t& saved) noexcept {
   std::int64_t offset = rule.operand();
   if (rule.kind() == RuleKind::kSame) return true;
   if (rule.kind() == RuleKind::kAtExpression) {
@@ -62,8 +63,8 @@ bool make_compact(const FrameRules& rules, CompactRule& compact) noexcept {
     compact.form = CompactRule::kOutermost;
     return true;
   }
-  if (returns.kind() != RuleKind::kAtCfa || returns.operand() != kReturnAddress ||
-      !make_base(rules, compact))
+  if (rules.signal_frame || returns.kind() != RuleKind::kAtCfa ||
+      returns.operand() != kReturnAddress || !make_base(rules, compact))
     return false;
   for (unsigned number = 0; number != kRip; ++number)
     if (!is_saved_kind(number) && rules.registers[number].kind() != RuleKind::kSame)

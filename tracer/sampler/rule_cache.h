@@ -43,7 +43,8 @@ bool apply_compact(const CompactRule& rule, StackMemory& memory,
 
 class RuleCache {
  public:
-  bool find(std::uintptr_t address, std::uintptr_t object, CompactRule& rule) const noexcept {
+  bool find(std::uintptr_t address, std::uintptr_t object,
+            CompactRule& rule) const noexcept {
     const Entry& entry = entries_[place_of(address)];
     const Words words{entry.words[0].load(std::memory_order_relaxed),
                       entry.words[1].load(std::memory_order_relaxed)};
@@ -53,7 +54,8 @@ class RuleCache {
     rule = std::bit_cast<CompactRule>(words);
     return true;
   }
-  void keep(std::uintptr_t address, std::uintptr_t object, const CompactRule& rule) noexcept {
+  void keep(std::uintptr_t address, std::uintptr_t object,
+            const CompactRule& rule) noexcept {
     Entry& entry = entries_[place_of(address)];
     const auto words = std::bit_cast<Words>(rule);
     entry.address.store(address, std::memory_order_relaxed);

@@ -40,8 +40,8 @@ StackBounds bounds_of_this_thread() noexcept {
 // frame in it, so all further out is mapped, too.
 StackMemory::StackMemory(StackBounds bounds, std::uintptr_t stack_pointer,
                          std::uintptr_t own_frame) noexcept {
-  if (own_frame < bounds.begin || own_frame >= stack_pointer || stack_pointer >= bounds.end ||
-      bounds.end - stack_pointer < kWord)
+  if (own_frame < bounds.begin || own_frame >= stack_pointer ||
+      stack_pointer >= bounds.end || bounds.end - stack_pointer < kWord)
     return;
   begin_ = std::max(own_frame, stack_pointer - kRedZone);
   end_ = bounds.end - kWord + 1;

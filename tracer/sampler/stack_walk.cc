@@ -27,7 +27,8 @@ FrameRegisters registers_of(const ucontext_t& context) noexcept {
   return registers;
 }
 
-Step follow(const CompactRule& rule, StackMemory& memory, FrameRegisters& registers) noexcept {
+Step follow(const CompactRule& rule, StackMemory& memory,
+            FrameRegisters& registers) noexcept {
   if (rule.form == CompactRule::kOutermost) return Step::kOutermost;
   return apply_compact(rule, memory, registers) ? Step::kCaller : Step::kUnknown;
 }
@@ -40,7 +41,7 @@ __attribute__((noinline)) Step step_slow(std::uintptr_t address, const CodeObjec
   if (!find_frame_program(object, address, program)) return Step::kNoTables;
   if (!find_rules(program, address, rules)) return Step::kUnknown;
   CompactRule compact;
-  if (!program.signal_frame && make_compact(rules, compact)) {
+  if (make_compact(rules, compact)) {
     g_rules.keep(address, object.identity, compact);
     return follow(compact, memory, registers);
   }
@@ -76,6 +77,14 @@ Step step_out(bool exact, bool innermost, StackMemory& memory,
   return guess_caller(innermost, memory, registers) ? Step::kCaller : Step::kUnknown;
 }
 
+// Callers lie further out on a stack; only a signal may come from anywhere. In longjmp() the innermost
+// frame may have its caller's stack pointer already.
+bool further_out(std::uint64_t callers, std::uint64_t stack, bool innermost,
+                 const StackMemory& memory) noexcept {
+  return callers > stack || (callers == stack && innermost) ||
+         memory.on_stack(callers) != memory.on_stack(stack);
+}
+
 }  // namespace
 
 Walk walk_stack(const ucontext_t& context, StackBounds bounds, std::uint64_t* frames,
@@ -95,10 +104,8 @@ Walk walk_stack(const ucontext_t& context, StackBounds bounds, std::uint64_t* fr
       walk.end = WalkEnd::kOutermost;
       break;
     }
-    // Callers lie further out on a stack; only a signal may come from another one.
-    const std::uint64_t callers = registers.values[kRsp];
-    if (step == Step::kCaller && callers <= stack &&
-        memory.on_stack(callers) == memory.on_stack(stack))
+    if (step == Step::kCaller &&
+        !further_out(registers.values[kRsp], stack, innermost, memory))
       break;
     if (walk.count == most) {
       walk.end = WalkEnd::kTooDeep;

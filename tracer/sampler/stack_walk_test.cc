@@ -82,7 +82,8 @@ std::vector<std::uint64_t> walked() {
 std::vector<std::uint64_t> truth() {
   std::vector<std::uint64_t> all;
   for (int i = 0; i != g_found.truths; ++i)
-    all.push_back(reinterpret_cast<std::uint64_t>(g_found.truth[static_cast<std::size_t>(i)]));
+    all.push_back(
+        reinterpret_cast<std::uint64_t>(g_found.truth[static_cast<std::size_t>(i)]));
   const auto begin = std::find(all.begin(), all.end(), g_found.frames[0]);
   REQUIRE(begin != all.end());
   return {begin, all.end()};
@@ -157,7 +158,8 @@ TEST_CASE("Stack walk: functions - the number of frames, known by the program") 
   }
 }
 
-TEST_CASE("Stack walk: functions - neither tables nor frame pointers: it ends, and says so") {
+TEST_CASE(
+    "Stack walk: functions - neither tables nor frame pointers: it ends, and says so") {
   const Traps traps;
   kNothing.recursion(10, trap_here);
   REQUIRE(g_found.traps == 1);
@@ -276,7 +278,8 @@ TEST_CASE("Stack walk: coroutines - to the begin of their own stack") {
   REQUIRE(swapcontext(&g_main_context, &g_coroutine) == 0);
   REQUIRE(g_found.traps == 1);
   check_all_callers();
-  CHECK(g_found.walk.count == 13);  // trap_here(), ten times recursion(), run_coroutine(), the C library
+  CHECK(g_found.walk.count ==
+        13);  // trap_here(), ten times recursion(), run_coroutine(), the C library
 }
 
 namespace {
@@ -285,7 +288,8 @@ namespace {
 class MadeCode {
  public:
   explicit MadeCode(std::initializer_list<unsigned char> code) {
-    memory_ = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    memory_ =
+        mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     std::copy(code.begin(), code.end(), static_cast<unsigned char*>(memory_));
     mprotect(memory_, kBytes, PROT_READ | PROT_EXEC);
   }
@@ -302,13 +306,16 @@ class MadeCode {
   void* memory_;
 };
 
-__attribute__((noinline)) int call_made(const MadeCode& code, AtEnd at_end) { return code.call(at_end) + 1; }
+__attribute__((noinline)) int call_made(const MadeCode& code, AtEnd at_end) {
+  return code.call(at_end) + 1;
+}
 
 }  // namespace
 
 TEST_CASE("Stack walk: code without an object - by its frame pointer") {
   // push rbp; mov rbp,rsp; sub rsp,32; call rsi; leave; ret
-  const MadeCode code{0x55, 0x48, 0x89, 0xe5, 0x48, 0x83, 0xec, 0x20, 0xff, 0xd6, 0xc9, 0xc3};
+  const MadeCode code{0x55, 0x48, 0x89, 0xe5, 0x48, 0x83,
+                      0xec, 0x20, 0xff, 0xd6, 0xc9, 0xc3};
   const Traps traps;
   call_made(code, trap_here);
   REQUIRE(g_found.traps == 1);
@@ -320,7 +327,8 @@ TEST_CASE("Stack walk: code without an object - by its frame pointer") {
   CHECK(g_found.walk.count == static_cast<unsigned>(count) + 3);
 }
 
-TEST_CASE("Stack walk: code without an object - a function that was just called, and one that returns") {
+TEST_CASE(
+    "Stack walk: code without an object - a function that was just called, and one that returns") {
   // int3; ret - int3; push rbp; int3; ...
   const MadeCode leaf{0xcc, 0x90, 0xc3};
   const MadeCode pushed{0x55, 0xcc, 0x48, 0x89, 0xe5, 0x5d, 0xc3};

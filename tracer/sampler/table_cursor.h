@@ -45,7 +45,8 @@ class TableCursor {
   std::int64_t sleb() noexcept {
     int shift = 0;
     std::uint64_t number = leb(shift);
-    if (shift < 64 && (number >> (shift - 1) & 1) != 0) number |= ~std::uint64_t{0} << shift;
+    if (shift < 64 && (number >> (shift - 1) & 1) != 0)
+      number |= ~std::uint64_t{0} << shift;
     return static_cast<std::int64_t>(number);
   }
 
@@ -67,19 +68,38 @@ class TableCursor {
     switch (encoding & 0x0f) {
       case 0x00:  // absptr
       case 0x04:
-      case 0x0c: value = fixed<std::uint64_t>(); break;
-      case 0x01: value = uleb(); break;
-      case 0x02: value = fixed<std::uint16_t>(); break;
-      case 0x03: value = fixed<std::uint32_t>(); break;
-      case 0x09: value = static_cast<std::uint64_t>(sleb()); break;
-      case 0x0a: value = extended(fixed<std::int16_t>()); break;
-      case 0x0b: value = extended(fixed<std::int32_t>()); break;
-      default: ok_ = false;
+      case 0x0c:
+        value = fixed<std::uint64_t>();
+        break;
+      case 0x01:
+        value = uleb();
+        break;
+      case 0x02:
+        value = fixed<std::uint16_t>();
+        break;
+      case 0x03:
+        value = fixed<std::uint32_t>();
+        break;
+      case 0x09:
+        value = static_cast<std::uint64_t>(sleb());
+        break;
+      case 0x0a:
+        value = extended(fixed<std::int16_t>());
+        break;
+      case 0x0b:
+        value = extended(fixed<std::int32_t>());
+        break;
+      default:
+        ok_ = false;
     }
     switch (encoding & 0x70) {
-      case 0x00: return value;
-      case 0x10: return value + here;  // pcrel
-      default: ok_ = false; return 0;
+      case 0x00:
+        return value;
+      case 0x10:
+        return value + here;  // pcrel
+      default:
+        ok_ = false;
+        return 0;
     }
   }
 

@@ -57,7 +57,8 @@ std::uintptr_t search_index(const CodeObject& object, std::uintptr_t address) no
 }
 
 // What an entry of .eh_frame holds behind its length.
-bool entry_at(const CodeObject& object, std::uintptr_t address, ByteRange& content) noexcept {
+bool entry_at(const CodeObject& object, std::uintptr_t address,
+              ByteRange& content) noexcept {
   if (address < object.begin || address >= object.end) return false;
   TableCursor cursor(range(address, object.end));
   std::uint64_t bytes = cursor.fixed<std::uint32_t>();
@@ -76,11 +77,20 @@ bool read_augmentation(TableCursor& cursor, const std::uint8_t* text, CommonPart
   TableCursor data(cursor.block());
   for (++text; *text != 0; ++text) {
     switch (*text) {
-      case 'R': parts.pointers = data.byte(); break;
-      case 'L': data.byte(); break;
-      case 'P': data.encoded(data.byte() & 0x0f); break;
-      case 'S': program.signal_frame = true; break;
-      default: return false;
+      case 'R':
+        parts.pointers = data.byte();
+        break;
+      case 'L':
+        data.byte();
+        break;
+      case 'P':
+        data.encoded(data.byte() & 0x0f);
+        break;
+      case 'S':
+        program.signal_frame = true;
+        break;
+      default:
+        return false;
     }
   }
   return data.ok();
@@ -122,7 +132,8 @@ bool have_object_lookup() noexcept {
 bool find_object(std::uintptr_t address, CodeObject& object) noexcept {
 #if defined(DLFO_STRUCT_HAS_EH_DBASE)
   dl_find_object found;
-  if (!have_object_lookup() || _dl_find_object(reinterpret_cast<void*>(address), &found) != 0)
+  if (!have_object_lookup() ||
+      _dl_find_object(reinterpret_cast<void*>(address), &found) != 0)
     return false;
   object.begin = reinterpret_cast<std::uintptr_t>(found.dlfo_map_start);
   object.end = reinterpret_cast<std::uintptr_t>(found.dlfo_map_end);

@@ -9,7 +9,9 @@ namespace {
 
 volatile int g_one = 1;
 
-__attribute__((noinline)) void use(void* memory) { asm volatile("" : : "r"(memory) : "memory"); }
+__attribute__((noinline)) void use(void* memory) {
+  asm volatile("" : : "r"(memory) : "memory");
+}
 
 int recursion(int depth, AtEnd at_end);
 int variable_length(int depth, AtEnd at_end);
@@ -24,7 +26,8 @@ __attribute__((noinline)) int recursion(int depth, AtEnd at_end) {
 __attribute__((noinline)) int variable_length(int depth, AtEnd at_end) {
   const int count = depth * 7 + g_one;
   int numbers[count];
-  char* more = static_cast<char*>(__builtin_alloca(static_cast<unsigned>(depth * 100 + 16)));
+  char* more =
+      static_cast<char*>(__builtin_alloca(static_cast<unsigned>(depth * 100 + 16)));
   numbers[count - 1] = depth;
   more[depth] = static_cast<char>(depth);
   use(numbers);
@@ -51,8 +54,8 @@ __attribute__((noinline)) int many_registers(int depth, AtEnd at_end) {
   return got + g_one * (a ^ b) + g_one * (c ^ d) + g_one * (e ^ f) + a + b + c + d + e + f;
 }
 
-__attribute__((noinline)) int with_arguments(int a, int b, int c, int d, int e, int f, int g,
-                                             int h, AtEnd at_end, int depth) {
+__attribute__((noinline)) int with_arguments(int a, int b, int c, int d, int e, int f,
+                                             int g, int h, AtEnd at_end, int depth) {
   use(&h);
   const int got = depth == 0 ? at_end(5) : many_arguments(depth - 1, at_end);
   return got + a + b + c + d + e + f + g + h;

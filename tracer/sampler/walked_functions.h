@@ -11,11 +11,12 @@ using AtEnd = int (*)(int);
 struct WalkedFunctions {
   const char* name;
   int (*recursion)(int depth, AtEnd at_end);
-  int (*variable_length)(int depth, AtEnd at_end);   // arrays of variable length, alloca
-  int (*aligned_locals)(int depth, AtEnd at_end);    // with a stack that is aligned to 64 bytes
-  int (*many_registers)(int depth, AtEnd at_end);    // all that callees save are in use
-  int (*many_arguments)(int depth, AtEnd at_end);    // some of them on the stack
-  int (*sorting)(int depth, AtEnd at_end);           // called by qsort()
+  int (*variable_length)(int depth, AtEnd at_end);  // arrays of variable length, alloca
+  int (*aligned_locals)(int depth,
+                        AtEnd at_end);  // with a stack that is aligned to 64 bytes
+  int (*many_registers)(int depth, AtEnd at_end);  // all that callees save are in use
+  int (*many_arguments)(int depth, AtEnd at_end);  // some of them on the stack
+  int (*sorting)(int depth, AtEnd at_end);         // called by qsort()
 };
 
 extern const WalkedFunctions kWithFramePointer;
