@@ -71,12 +71,17 @@ NOT_SANITIZED std::uint64_t StackMemory::load(std::uintptr_t address) noexcept {
 bool StackMemory::read_slow(std::uintptr_t address, std::uint64_t& word) noexcept {
   if (address < kPage || address > UINTPTR_MAX - kWindowBytes) return false;
   if (address < window_ || address + kWord > window_ + window_bytes_) {
-    // Not over the end of a page, if it can be: the next may be unmapped.
-    const std::uintptr_t page_end = (address | (kPage - 1)) + 1;
-    const std::size_t bytes = std::clamp(page_end - address, kWord, kWindowBytes);
+    // Not over the borders of a page, if it can be: the next may be unmapped. A function's saved
+    // registers are just below its return address, which is read first.
+    constexpr std::uintptr_t kBelow = 128;
+    const std::uintptr_t page = address & ~(kPage - 1);
+    const bool crosses = address + kWord > page + kPage;
+    const std::uintptr_t begin = crosses ? address : std::max(page, address - kBelow);
+    const std::size_t bytes =
+        crosses ? kWord : std::min(page + kPage - begin, kWindowBytes);
     window_bytes_ = 0;
-    if (!read_checked(address, bytes_, bytes)) return false;
-    window_ = address;
+    if (!read_checked(begin, bytes_, bytes)) return false;
+    window_ = begin;
     window_bytes_ = bytes;
   }
   __builtin_memcpy(&word, bytes_ + (address - window_), kWord);
