@@ -9,7 +9,8 @@
 // no stdio; errno is kept. It does not trust what is on the stack (stack_memory.h).
 // Errors: a walk that cannot go on ends with kUnknownCaller. Code that is being unloaded by another
 // thread while it is on this stack is the program's error, and ours.
-// Cost: docs/cost.md; about 0.1 us a frame, 1 us a frame whose rule is not yet in the cache.
+// Cost (//test/measure:walk_report, stack of 33 frames): 20 ns a frame; 0.3 us where the processor's
+// caches hold nothing of it; 2.3 us the first time. 0.2 us where the stack is read by system calls. 3 KiB of stack.
 // x86-64 only: elsewhere nothing is found.
 // Source: psABI for AMD64; DWARF 5, section 6.4; Linux Standard Base.
 #pragma once
