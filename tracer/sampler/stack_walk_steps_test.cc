@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "tracer/sampler/stack_walk.h"
+#include "tracer/sampler/unwind_lookup.h"
 #include "tracer/sampler/walked_functions.h"
 
 using namespace refrain::sampler;
@@ -61,6 +62,7 @@ struct Steps {
   unsigned calls = 0;
   std::array<Call, kMost> callers;  // outermost first
   unsigned wrong = 0;
+  unsigned wrong_with_tables = 0;  // where the code has unwind tables
   std::array<Wrong, 4096> examples;
 };
 Steps g_steps;
@@ -73,6 +75,10 @@ void note_wrong(std::uint64_t address, const Walk& walk) {
   if (g_steps.wrong < g_steps.examples.size())
     g_steps.examples[g_steps.wrong] = {address, walk.count, g_steps.calls + 1, walk.end};
   ++g_steps.wrong;
+  CodeObject object;
+  FrameProgram program;
+  if (find_object(address, object) && find_frame_program(object, address, program))
+    ++g_steps.wrong_with_tables;
 }
 
 // What the last instruction did to the callers.
@@ -268,4 +274,20 @@ TEST_CASE("Stack walk: every instruction - the dynamic linker finds a function")
   // Its first call; nothing else here calls it.
   check_steps(200, [] { g_sink = static_cast<int>(wcsspn(L"aab", L"a")); });
   CHECK(g_steps.steps_in_linker > 100);
+}
+
+TEST_CASE("Stack walk: every instruction - a library is loaded and unloaded") {
+  // One of the C library's that nobody needs any more. Its _init and _fini have no tables.
+  void* library = nullptr;
+  step_through(
+      [&] {
+        library = dlopen("librt.so.1", RTLD_NOW);
+        if (library != nullptr) dlclose(library);
+      },
+      Truth::kAllCallers);
+  REQUIRE(library != nullptr);
+  CHECK(g_steps.steps > 5000);
+  INFO(wrong_places());
+  CHECK(g_steps.wrong_with_tables == 0);
+  CHECK(g_steps.wrong < 20);
 }
