@@ -1,50 +1,17 @@
-// Values of a summary's JSON, of which nothing is believed; private to base.
+// Parts of a summary's JSON; private to base.
 //
 // Place in the flow: ARCHITECTURE.md, step 11. Thread-safety: pure.
 // Errors: std::runtime_error, what is wrong in one line.
 #pragma once
 
-#include <cstdint>
-#include <limits>
-#include <nlohmann/json.hpp>
-#include <stdexcept>
-#include <string>
+#include <cstddef>
 
 #include "base/iteration_rows.h"
+#include "base/json_values.h"
 
 namespace refrain::base::summary_json {
 
-using nlohmann::json;
-
-[[noreturn]] inline void fail(const std::string& what) { throw std::runtime_error(what); }
-
-inline const json& member(const json& object, const char* name) {
-  if (!object.is_object() || !object.contains(name))
-    fail(std::string("has no '") + name + "'");
-  return object[name];
-}
-
-inline std::uint64_t number(const json& value, const char* name) {
-  if (!value.is_number_unsigned()) fail(std::string("'") + name + "' is not a number");
-  return value.get<std::uint64_t>();
-}
-
-inline std::uint32_t small(const json& value, const char* name) {
-  const std::uint64_t n = number(value, name);
-  if (n >= std::numeric_limits<std::uint32_t>::max())
-    fail(std::string("'") + name + "' is too large");
-  return static_cast<std::uint32_t>(n);
-}
-
-inline std::string text(const json& value, const char* name) {
-  if (!value.is_string()) fail(std::string("'") + name + "' is not a text");
-  return value.get<std::string>();
-}
-
-inline const json& list(const json& value, const char* name) {
-  if (!value.is_array()) fail(std::string("'") + name + "' is not a list");
-  return value;  // NOLINT(bugprone-return-const-ref-from-parameter): it lives on
-}
+using namespace json_values;
 
 // The rows of a location. `loops`, `counters`: how many there are in the summary.
 json to_json(const IterationRows& rows);

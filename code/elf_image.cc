@@ -116,7 +116,7 @@ void ElfImage::read_symbols(Elf* elf, unsigned type) {
 void ElfImage::read_frames() {
   std::size_t names = 0;
   if (elf_getshdrstrndx(elf_, &names) != 0) return;
-  for_sections(elf_, SHT_PROGBITS, [&](Elf_Scn*, const GElf_Shdr& header) {
+  const auto read_from = [&](Elf_Scn*, const GElf_Shdr& header) {
     const char* const name = elf_strptr(elf_, names, header.sh_name);
     if (name == nullptr || std::strcmp(name, ".eh_frame") != 0) return;
     const auto there = bytes(header.sh_addr);
@@ -124,7 +124,10 @@ void ElfImage::read_frames() {
              there.first(std::min<std::uint64_t>(there.size(), header.sh_size)),
              header.sh_addr))
       if (executable(entry.begin)) frames_.push_back(entry);
-  });
+  };
+  // GNU's linker and LLVM's do not agree on what kind of section it is.
+  for_sections(elf_, SHT_PROGBITS, read_from);
+  for_sections(elf_, SHT_X86_64_UNWIND, read_from);
   std::sort(frames_.begin(), frames_.end(),
             [](const UnwindEntry& a, const UnwindEntry& b) { return a.begin < b.begin; });
 }

@@ -38,8 +38,9 @@ class MadeUpProgram {
     std::memcpy(bytes.data(), words.data(), bytes.size());
     return add({}, bytes);
   }
-  // The table for exceptions.
-  void add_frames(const std::vector<std::uint8_t>& frames) {
+  // The table for exceptions, in a section as GNU's linker makes it, or LLVM's (SHT_X86_64_UNWIND).
+  void add_frames(const std::vector<std::uint8_t>& frames, unsigned type = SHT_PROGBITS) {
+    frames_type_ = type;
     frames_at_ = here();
     frames_ = frames.size();
     bytes_.insert(bytes_.end(), frames.begin(), frames.end());
@@ -82,7 +83,7 @@ class MadeUpProgram {
     append(out, names.data(), names.size());
     for (std::size_t i = 0; i < sections.size(); ++i)
       sections[i].sh_name += static_cast<Elf64_Word>(texts.size());
-    section(4, static_cast<unsigned>(texts.size()) + 23, SHT_PROGBITS, frames_at_, frames_);
+    section(4, static_cast<unsigned>(texts.size()) + 23, frames_type_, frames_at_, frames_);
     sections[4].sh_addr = frames_at_;
     sections[4].sh_flags = SHF_ALLOC;
     out.resize((out.size() + 7) / 8 * 8);
@@ -135,6 +136,7 @@ class MadeUpProgram {
   std::vector<std::uint8_t> bytes_;
   std::vector<Symbol> symbols_;
   std::uint64_t frames_at_ = 0;
+  unsigned frames_type_ = SHT_PROGBITS;
   std::size_t frames_ = 0;
 };
 

@@ -56,7 +56,7 @@ struct SampleHeader {
   std::atomic<std::uint32_t> nodes;  // numbers given, may be more than `capacity`
   std::atomic<std::uint64_t> taken;  // samples, all
   std::atomic<std::uint64_t>
-      shortened;  // of them, counted in a frame further out: no node was left
+      shortened;                    // of them, in a frame further out: no node was left
   std::atomic<std::uint64_t> lost;  // of them, counted nowhere
   std::atomic<std::uint64_t>
       missed;  // periods that passed without one (signals were blocked)

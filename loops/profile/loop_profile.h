@@ -1,10 +1,12 @@
 // The loops and functions of a run, of all its processes and threads: names, source lines, counts, and who
 // is in whom or calls whom.
 //
-// Place in the flow: made of raw_profile.h, printed by loop_text.h, drawn by tools/graph/loop_drawing.h.
+// Place in the flow: made of raw_profile.h, or of samples (loops/samples/sampled_profile.h), printed by loop_text.h,
+// drawn by tools/graph/loop_drawing.h. candidates.h chooses loops of it.
 // Processes are merged by module and place in its file, so that addresses need not be the same.
 // Thread-safety: plain values; add_process() from one thread.
-// Units: counts are of instructions that ran (a repeated string instruction counts once a repetition).
+// Units: counts are of instructions that ran (a repeated string instruction counts once a repetition); in
+// profiles of samples the first one is of samples, the others are 0.
 // Errors: modules whose file is not there have addresses instead of names.
 // Source: Moseley et al., section 3.2 (terms), 3.4 (self, total), 3.5 (graph).
 #pragma once
@@ -22,6 +24,7 @@ struct ThreadOfLoop {
   std::uint64_t process = 0;
   std::uint32_t thread = 0;
   std::uint64_t entries = 0, iterations = 0;
+  std::uint64_t samples = 0;  // total
 };
 
 struct Node {
@@ -32,7 +35,10 @@ struct Node {
   std::string module;         // path
   std::uint64_t address = 0;  // in the module's file
   Counts self{}, total{};
-  std::uint64_t entries = 0;  // of a function: calls
+  std::uint64_t entries = 0;  // of a function: calls; not known of samples
+  bool unknown = false;       // stands for code that was not found: "[unknown]"
+  // Samples of its total while a parallel region that was begun in it ran, and while one around it did.
+  std::uint64_t parallel_inside = 0, parallel_around = 0;
   // Of loops.
   std::uint64_t iterations = 0;
   std::map<std::uint64_t, std::uint64_t> trips{};  // iterations of an entry: how often
@@ -49,7 +55,19 @@ struct Edge {
   Counts total{};
 };
 
+enum class Unit : std::uint8_t { kInstructions, kSamples };
+
+// How samples were taken, of all processes.
+struct Sampling {
+  std::uint64_t period_ns = 0;  // of a thread's CPU time
+  std::uint64_t taken = 0, shortened = 0, lost = 0, missed = 0, not_followed = 0;
+  std::uint64_t threads = 0, threads_without = 0;
+  std::map<std::string, std::uint64_t> not_placed{};  // innermost frames, by name
+};
+
 struct LoopProfile {
+  Unit unit = Unit::kInstructions;
+  Sampling sampling{};
   std::vector<std::string> commands;  // of the processes
   std::vector<Node> nodes;
   std::vector<Edge> edges;

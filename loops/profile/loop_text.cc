@@ -2,34 +2,20 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iterator>
 #include <nlohmann/json.hpp>
+
+#include "loops/profile/candidates.h"
+#include "loops/profile/text_parts.h"
 
 namespace refrain::loops {
 namespace {
 
 using json = nlohmann::ordered_json;
+using namespace text_parts;
 
-double part_of(std::uint64_t what, std::uint64_t all) {
-  return all == 0 ? 0 : static_cast<double>(what) / static_cast<double>(all);
-}
-
-// "312", "52.1k", "1.20G".
-std::string short_count(std::uint64_t value) {
-  constexpr std::array<const char*, 5> kUnits = {"", "k", "M", "G", "T"};
-  auto scaled = static_cast<double>(value);
-  std::size_t unit = 0;
-  while (scaled >= 999.5 && unit + 1 < kUnits.size()) {
-    scaled /= 1000;
-    ++unit;
-  }
-  if (unit == 0) return std::to_string(value);
-  return fmt::format("{:.{}f}{}", scaled,
-                     scaled < 9.995   ? 2
-                     : scaled < 99.95 ? 1
-                                      : 0,
-                     kUnits[unit]);
-}
+constexpr std::size_t kMostCandidates = 10;  // printed
 
 std::string trips_text(const Node& node, std::size_t most) {
   std::string out;
@@ -49,14 +35,9 @@ std::string trips_text(const Node& node, std::size_t most) {
   return out;
 }
 
-std::string title(const Node& node) {
-  std::string out = name_of(node);
-  if (node.is_loop && !node.file.empty()) out += " in " + node.function;
-  if (node.irreducible) out += " (irreducible)";
-  return out;
-}
-
-json counts_json(const Counts& counts) {
+json counts_json(const LoopProfile& profile, const Counts& counts) {
+  if (profile.unit == Unit::kSamples)
+    return {{"samples", counts[0]}, {"seconds", seconds(profile, counts[0])}};
   return {{"instructions", counts[kInstructions]},
           {"loads", counts[kLoads]},
           {"stores", counts[kStores]},
@@ -71,35 +52,90 @@ json node_json(const LoopProfile& profile, const Node& node) {
   out["function"] = node.function;
   out["module"] = node.module;
   out["address"] = fmt::format("0x{:x}", node.address);
+  const bool sampled = profile.unit == Unit::kSamples;
   if (!node.is_loop) {
-    out["calls"] = node.entries;
-    out["self"] = counts_json(node.self);
-    out["total"] = counts_json(node.total);
+    if (!sampled) out["calls"] = node.entries;
+    out["self"] = counts_json(profile, node.self);
+    out["total"] = counts_json(profile, node.total);
     return out;
   }
   out["parent"] = node.parent == kNone ? json(nullptr) : json(node.parent);
   out["depth"] = node.depth;
   out["irreducible"] = node.irreducible;
-  out["entries"] = node.entries;
-  out["iterations"] = node.iterations;
-  out["trip_counts"] = json::array();
-  for (const auto& [trips, entries] : node.trips)
-    if (entries != 0)
-      out["trip_counts"].push_back({{"iterations", trips}, {"entries", entries}});
-  out["self"] = counts_json(node.self);
-  out["total"] = counts_json(node.total);
+  if (!sampled) {
+    out["entries"] = node.entries;
+    out["iterations"] = node.iterations;
+    out["trip_counts"] = json::array();
+    for (const auto& [trips, entries] : node.trips)
+      if (entries != 0)
+        out["trip_counts"].push_back({{"iterations", trips}, {"entries", entries}});
+  }
+  out["self"] = counts_json(profile, node.self);
+  out["total"] = counts_json(profile, node.total);
   out["threads"] = json::array();
-  for (const ThreadOfLoop& thread : node.threads)
-    out["threads"].push_back({{"process", thread.process},
-                              {"thread", thread.thread},
-                              {"entries", thread.entries},
-                              {"iterations", thread.iterations}});
+  for (const ThreadOfLoop& thread : node.threads) {
+    json& of = out["threads"].emplace_back(
+        json{{"process", thread.process}, {"thread", thread.thread}});
+    if (sampled) {
+      of["samples"] = thread.samples;
+    } else {
+      of["entries"] = thread.entries;
+      of["iterations"] = thread.iterations;
+    }
+  }
   return out;
 }
 
-}  // namespace
+json candidate_json(const LoopProfile& profile, const Candidate& candidate) {
+  const Node& node = profile.nodes[candidate.node];
+  return {{"node", candidate.node},
+          {"file", node.file},
+          {"line", node.line},
+          {"function", node.function},
+          {"share", part_of(node.total[0], profile.total[0])},
+          {"level", candidate.level},
+          {"for", candidate.in_favour},
+          {"against", candidate.against}};
+}
 
-std::string flat_text(const LoopProfile& profile, double share, std::size_t trips) {
+json sampling_json(const Sampling& sampling) {
+  return {{"period_ns", sampling.period_ns},  {"taken", sampling.taken},
+          {"shortened", sampling.shortened},  {"lost", sampling.lost},
+          {"missed", sampling.missed},        {"not_followed", sampling.not_followed},
+          {"threads", sampling.threads},      {"threads_without", sampling.threads_without},
+          {"not_placed", sampling.not_placed}};
+}
+
+std::string listed(const std::vector<std::string>& words) {
+  std::string out;
+  for (const std::string& word : words) out += (out.empty() ? "" : ", ") + word;
+  return out;
+}
+
+std::string candidates_text(const LoopProfile& profile, double share) {
+  const std::vector<Candidate> chosen = candidates(profile, share);
+  if (chosen.empty()) return {};
+  std::string out =
+      "\nLoops that could run in parallel (whether their iterations depend on each other is "
+      "not known):\n";
+  for (std::size_t i = 0; i < std::min(chosen.size(), kMostCandidates); ++i) {
+    const Node& node = profile.nodes[chosen[i].node];
+    out += fmt::format("{:>6.1f}%  {}\n", 100 * part_of(node.total[0], profile.total[0]),
+                       title(node));
+    if (!chosen[i].in_favour.empty())
+      out += fmt::format("{:>9}for: {}\n", "", listed(chosen[i].in_favour));
+    if (!chosen[i].against.empty())
+      out += fmt::format("{:>9}against: {}\n", "", listed(chosen[i].against));
+  }
+  if (chosen.size() > kMostCandidates)
+    out += fmt::format("{:>9}and {} more with a smaller total\n", "",
+                       chosen.size() - kMostCandidates);
+  return out;
+}
+
+// The flat profile of what was counted exactly; `hidden`: how many loops and functions it leaves out.
+std::string exact_tables(const LoopProfile& profile, double share, std::size_t trips,
+                         std::size_t& hidden) {
   const std::uint64_t all = profile.total[kInstructions];
   std::string out;
   const auto to = std::back_inserter(out);
@@ -112,7 +148,6 @@ std::string flat_text(const LoopProfile& profile, double share, std::size_t trip
   const auto is_shown = [&](const Node& node, bool loop) {
     return node.is_loop == loop && part_of(node.total[kInstructions], all) >= share;
   };
-  std::size_t hidden = 0;
   fmt::format_to(to, "\n{:>7} {:>7} {:>8} {:>10} {:>8} {:>8} {:>8} {:>8}  {}\n", "Total",
                  "Self", "Entries", "Iterations", "Instr.", "Loads", "Stores", "Flops",
                  "Loop");
@@ -139,28 +174,44 @@ std::string flat_text(const LoopProfile& profile, double share, std::size_t trip
                    part(node.self), short_count(node.entries), "",
                    short_count(node.total[kInstructions]), title(node));
   }
-  if (hidden != 0)
-    fmt::format_to(
-        to,
-        "\n{} loops and functions with less than {:g} % of the instructions are not shown.\n",
-        hidden, share * 100);
   return out;
 }
 
-std::string profile_json(const LoopProfile& profile) {
-  json out = {{"format", "refrain loops"}, {"version", 1}, {"source", "exact"}};
+}  // namespace
+
+std::string flat_text(const LoopProfile& profile, double share, std::size_t trips) {
+  const bool sampled = profile.unit == Unit::kSamples;
+  std::size_t hidden = 0;
+  std::string out = sampled ? sample_tables(profile, share, hidden)
+                            : exact_tables(profile, share, trips, hidden);
+  if (hidden != 0)
+    out += fmt::format(
+        "\n{} loops and functions with less than {:g} % of the {} are not shown.\n", hidden,
+        share * 100, sampled ? "samples" : "instructions");
+  return out + candidates_text(profile, share);
+}
+
+std::string profile_json(const LoopProfile& profile, double share) {
+  const bool sampled = profile.unit == Unit::kSamples;
+  json out = {{"format", "refrain loops"},
+              {"version", 1},
+              {"source", sampled ? "samples" : "exact"}};
   out["commands"] = profile.commands;
-  out["total"] = counts_json(profile.total);
+  if (sampled) out["sampling"] = sampling_json(profile.sampling);
+  out["total"] = counts_json(profile, profile.total);
   out["loops"] = json::array();
   out["functions"] = json::array();
   for (const Node& node : profile.nodes)
     out[node.is_loop ? "loops" : "functions"].push_back(node_json(profile, node));
   out["edges"] = json::array();
-  for (const Edge& edge : profile.edges)
-    out["edges"].push_back({{"from", edge.from},
-                            {"to", edge.to},
-                            {"count", edge.count},
-                            {"total", counts_json(edge.total)}});
+  for (const Edge& edge : profile.edges) {
+    json& made = out["edges"].emplace_back(json{{"from", edge.from}, {"to", edge.to}});
+    if (!sampled) made["count"] = edge.count;
+    made["total"] = counts_json(profile, edge.total);
+  }
+  out["candidates"] = json::array();
+  for (const Candidate& candidate : candidates(profile, share))
+    out["candidates"].push_back(candidate_json(profile, candidate));
   out["notes"] = profile.complaints;
   return out.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
 }

@@ -1,5 +1,5 @@
-// A profile of loops as text (the flat profile of the paper's Fig. 5, and functions) and as JSON
-// (docs/loops.md has the format).
+// A profile of loops as text (the flat profile of the paper's Fig. 5, functions, and candidates for parallelism) and
+// as JSON (docs/loops.md has the format).
 //
 // Place in the flow: after loop_profile.h. Thread-safety: pure.
 #pragma once
@@ -10,9 +10,9 @@
 
 namespace refrain::loops {
 
-// `share`: only loops and functions with this part of all instructions at least, in the text. A trip count is
+// `share`: only loops and functions with this part of all at least, in the text, and among the candidates. A trip count is
 // printed for at most `trips` different numbers of iterations of a loop.
 std::string flat_text(const LoopProfile& profile, double share, std::size_t trips = 10);
-std::string profile_json(const LoopProfile& profile);
+std::string profile_json(const LoopProfile& profile, double share = 0.01);
 
 }  // namespace refrain::loops

@@ -8,10 +8,12 @@
 #include <vector>
 
 #include "code/made_up_program.h"
+#include "loops/samples/sample_file.h"
 #include "reader/foreign_archive.h"
 #include "test/fuzz/archive_files.h"
 #include "test/support/files.h"
 #include "test/support/loop_nest.h"
+#include "writer/testing/sample_builder.h"
 #include "writer/testing/spool_builder.h"
 
 namespace refrain {
@@ -140,6 +142,47 @@ void programs(const fs::path& folder) {
   save(folder / "file", "f" + text(program.file()));
 }
 
+void samples(const fs::path& folder) {
+  spool::SampleBuilder builder;
+  builder.add({0, 0x1010, 0x1020, 0x3010 | std::uint64_t{1} << 63}, 5)
+      .add({0, 0x1010, 0x1010, 0x1010}, 3)
+      .add({1, 1, 0x5000 | std::uint64_t{1} << 63}, 2);
+  save(folder / "spool", std::string(1, '\0') + builder.file(0));
+  spool::SampleBuilder deep(1'000'000);
+  std::vector<std::uint64_t> stack{0, 2};
+  for (std::uint64_t i = 0; i < 40; ++i) {
+    stack.push_back(0x1000 + i % 3 * 0x800);
+    deep.add(stack, i);
+  }
+  save(folder / "deep", std::string(1, '\0') + deep.counters(1, 2, 3, 4, 5).file());
+  using Kind = loops::SamplePlace::Kind;
+  loops::PlacedSamples placed;
+  placed.command = "./app";
+  placed.period_ns = 10'000'000;
+  placed.taken = 10;
+  placed.threads = 1;
+  placed.places = {
+      {.function = "main", .file = "a.c", .line = 1, .module = "/a", .address = 1},
+      {.kind = Kind::kLoop, .function = "main", .module = "/a", .address = 2},
+      {.kind = Kind::kLoop,
+       .function = "main",
+       .file = "a.c",
+       .line = 3,
+       .module = "/a",
+       .address = 3,
+       .parent = 1},
+      {.kind = Kind::kUnknown, .function = "[vdso]"},
+      {.function = "GOMP_parallel", .module = "/b", .address = 1}};
+  placed.nodes = {{loops::SampleNode::kThread, 0, 0},
+                  {0, 0, 1},
+                  {1, 1, 2},
+                  {2, 2, 3},
+                  {3, 0, 1},
+                  {4, 3, 2},
+                  {2, 4, 1}};
+  save(folder / "archive", "1" + loops::to_text(placed));
+}
+
 }  // namespace
 }  // namespace refrain
 
@@ -153,5 +196,6 @@ int main(int argc, char** argv) {
   refrain::archives(folder / "archive");
   refrain::streams(folder / "detector");
   refrain::programs(folder / "code");
+  refrain::samples(folder / "samples");
   return 0;
 }

@@ -1,14 +1,19 @@
 #include "tools/command/loops_command.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 
+#include "base/archive_files.h"
 #include "loops/profile/loop_text.h"
 #include "loops/profile/raw_profile.h"
+#include "loops/samples/sample_file.h"
+#include "loops/samples/sampled_profile.h"
 #include "tools/command/drawing_output.h"
 #include "tools/command/valgrind_run.h"
 #include "tools/graph/loop_drawing.h"
+#include "tools/graph/number_list.h"
 
 namespace refrain::tools {
 namespace {
@@ -39,12 +44,35 @@ loops::LoopProfile profile_of(const std::vector<std::string>& files) {
   return builder.finish();
 }
 
+bool is_archive(const std::string& path) {
+  std::error_code error;
+  return path.ends_with(".otf2") || std::filesystem::is_directory(path, error);
+}
+
+// Of these processes alone. What is wrong with the list, or nothing.
+std::string choose(std::vector<loops::PlacedSamples>& processes, const std::string& ranks) {
+  const auto wanted = parse_number_list(ranks);
+  if (!wanted) return "'" + ranks + "' is no list of ranks, as 0-3,7";
+  for (const NumberRange& range : *wanted)
+    if (std::ranges::none_of(processes, [&](const loops::PlacedSamples& process) {
+          return process.process >= range.first && process.process <= range.last;
+        }))
+      return "there are no samples of rank " + std::to_string(range.first);
+  std::erase_if(processes, [&](const loops::PlacedSamples& process) {
+    return std::ranges::none_of(*wanted, [&](const NumberRange& range) {
+      return process.process >= range.first && process.process <= range.last;
+    });
+  });
+  return {};
+}
+
 }  // namespace
 
 void LoopsCommand::add_options(CLI::App& app) {
   app.add_option(
          "words", words_,
-         "with --exact the program and its arguments, after --; else files that --raw kept")
+         "an archive of a run with 'refrain run --loops'; with --exact the program and its "
+         "arguments, after --; or files that --raw kept")
       ->required();
   app.add_flag("--exact", exact_,
                "run the program in valgrind and count each loop's entries and iterations");
@@ -53,13 +81,14 @@ void LoopsCommand::add_options(CLI::App& app) {
       ->check(CLI::IsMember({"dot", "svg", "graphml", "json"}));
   app.add_option(
          "--share", share_,
-         "print and draw what has this part of all instructions at least, in percent")
+         "print and draw what has this part of all instructions or samples at least, in percent")
       ->check(CLI::Range(0.0, 100.0))
       ->capture_default_str();
   app.add_option(
          "--raw", raw_,
          "keep what each process counted, in PREFIX.PID.N, for 'refrain loops PREFIX.*'")
       ->type_name("PREFIX");
+  app.add_option("--ranks", ranks_, "of an archive: these processes only, e.g. 0-3,7");
   app.add_option("-o,--output", output_, "file to write (default: -, stdout)");
   app.add_flag("--overwrite", overwrite_, "replace an existing file");
 }
@@ -70,38 +99,59 @@ int LoopsCommand::run() {
     return fail("--json prints the profile, --to the graph: choose one");
   if (output_ != "-" && !overwrite_ && std::filesystem::exists(output_, error))
     return fail("'" + output_ + "' exists; --overwrite replaces it");
+  const bool archive = !exact_ && words_.size() == 1 && is_archive(words_.front());
+  if (!ranks_.empty() && !archive) return fail("--ranks is for archives");
   if (exact_) return run_exact();
   if (!raw_.empty()) return fail("--raw is for --exact");
-  const std::string problem = print(words_);
+  const std::string problem = archive ? print_samples(words_.front()) : print_exact(words_);
   return problem.empty() ? kDone : fail(problem);
 }
 
 int LoopsCommand::run_exact() {
   ValgrindRun valgrind;
   std::string problem = valgrind.run(words_, raw_);
-  if (problem.empty()) problem = print(valgrind.files());
+  if (problem.empty()) problem = print_exact(valgrind.files());
   if (!problem.empty()) return fail(problem);
   // The program's own, as if it had run alone.
   return valgrind.status();
 }
 
-std::string LoopsCommand::print(const std::vector<std::string>& files) {
+std::string LoopsCommand::print_exact(const std::vector<std::string>& files) {
   try {
-    const loops::LoopProfile profile = profile_of(files);
-    for (const std::string& complaint : profile.complaints)
-      std::fprintf(stderr, "refrain: %s\n", complaint.c_str());
-    std::string text;
-    if (std::string problem = text_of(profile, text); !problem.empty()) return problem;
-    return write_text(text, output_);
+    return print(profile_of(files));
   } catch (const std::exception& problem) {
     return problem.what();
   }
 }
 
+std::string LoopsCommand::print_samples(const std::string& archive) {
+  try {
+    const std::string folder = base::archive_folder(archive);
+    std::vector<loops::PlacedSamples> processes = loops::read_sample_files(folder);
+    if (processes.empty())
+      return base::holds_archive(folder)
+                 ? "'" + archive + "' was not sampled; 'refrain run --loops' samples"
+                 : "'" + archive + "' is no archive";
+    if (!ranks_.empty())
+      if (std::string problem = choose(processes, ranks_); !problem.empty()) return problem;
+    return print(loops::sampled_profile(processes));
+  } catch (const std::exception& problem) {
+    return problem.what();
+  }
+}
+
+std::string LoopsCommand::print(const loops::LoopProfile& profile) const {
+  for (const std::string& complaint : profile.complaints)
+    std::fprintf(stderr, "refrain: %s\n", complaint.c_str());
+  std::string text;
+  if (std::string problem = text_of(profile, text); !problem.empty()) return problem;
+  return write_text(text, output_);
+}
+
 std::string LoopsCommand::text_of(const loops::LoopProfile& profile,
                                   std::string& text) const {
   if (json_) {
-    text = loops::profile_json(profile);
+    text = loops::profile_json(profile, share_ / 100);
   } else if (format_.empty()) {
     text = loops::flat_text(profile, share_ / 100);
   } else {

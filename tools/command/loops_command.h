@@ -1,5 +1,6 @@
-// `refrain loops --exact -- program arguments`: the loops of a program as they run, counted exactly
-// (docs/loops.md); `refrain loops FILE ...` joins what such runs have written.
+// `refrain loops ARCHIVE`: the loops of a program that was sampled while it was traced; `refrain loops --exact --
+// program arguments`: as they run, counted exactly (docs/loops.md); `refrain loops FILE ...` joins what such runs
+// have written.
 #pragma once
 
 #include <string>
@@ -21,16 +22,20 @@ class LoopsCommand final : public Subcommand {
 
  private:
   int run_exact();
-  std::string print(const std::vector<std::string>& files);
+  // What went wrong, or nothing.
+  std::string print_exact(const std::vector<std::string>& files);
+  std::string print_samples(const std::string& archive);
+  std::string print(const loops::LoopProfile& profile) const;
   std::string text_of(const loops::LoopProfile& profile, std::string& text) const;
 
-  std::vector<std::string> words_;  // files, or the program and its arguments
+  std::vector<std::string> words_;  // an archive, files, or the program and its arguments
   bool exact_ = false;
   bool json_ = false;
   bool overwrite_ = false;
   std::string format_;
   std::string output_ = "-";
   std::string raw_;
+  std::string ranks_;
   double share_ = 1;
 };
 

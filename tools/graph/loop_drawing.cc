@@ -20,17 +20,23 @@ Drawing::Node drawn(const loops::LoopProfile& profile, std::uint32_t at) {
   out.shape = node.is_loop ? Drawing::Shape::kOval : Drawing::Shape::kBox;
   out.lines = {clean_text(loops::name_of(node)),
                fmt::format("{:.1f} % total, {:.1f} % self", 100 * total, 100 * self)};
-  if (node.is_loop)
+  const bool sampled = profile.unit == loops::Unit::kSamples;
+  if (node.is_loop && !sampled)
     out.lines.push_back(
         fmt::format("{} entries, {} iterations", node.entries, node.iterations));
   out.weight = total;
   out.values = {{"kind", std::string(node.is_loop ? "loop" : "function")},
                 {"function", clean_text(node.function)},
                 {"file", clean_text(node.file)},
-                {"line", std::uint64_t{node.line}},
-                {node.is_loop ? "entries" : "calls", node.entries},
-                {"total_instructions", node.total[loops::kInstructions]},
-                {"self_instructions", node.self[loops::kInstructions]}};
+                {"line", std::uint64_t{node.line}}};
+  if (sampled) {
+    out.values.emplace_back("total_samples", node.total[0]);
+    out.values.emplace_back("self_samples", node.self[0]);
+    return out;
+  }
+  out.values.emplace_back(node.is_loop ? "entries" : "calls", node.entries);
+  out.values.emplace_back("total_instructions", node.total[loops::kInstructions]);
+  out.values.emplace_back("self_instructions", node.self[loops::kInstructions]);
   if (node.is_loop) out.values.emplace_back("iterations", node.iterations);
   return out;
 }
@@ -40,7 +46,9 @@ Drawing::Node drawn(const loops::LoopProfile& profile, std::uint32_t at) {
 Drawing loop_drawing(const loops::LoopProfile& profile, double share) {
   Drawing out;
   out.kind = "loops";
-  out.legend = {"Loops are oval, functions boxes; parts of all instructions"};
+  const bool sampled = profile.unit == loops::Unit::kSamples;
+  out.legend = {sampled ? "Loops are oval, functions boxes; parts of all samples"
+                        : "Loops are oval, functions boxes; parts of all instructions"};
   std::vector<std::uint32_t> place(profile.nodes.size(), Drawing::kNone);
   for (std::uint32_t i = 0; i < profile.nodes.size(); ++i) {
     if (part_of(profile.nodes[i].total, profile) < share) continue;
@@ -57,8 +65,13 @@ Drawing loop_drawing(const loops::LoopProfile& profile, double share) {
     Drawing::Edge& drawn = out.edges.emplace_back();
     drawn.from = from;
     drawn.to = to;
-    drawn.lines = {fmt::format("{}x", edge.count)};
     drawn.weight = part_of(edge.total, profile);
+    if (sampled) {
+      drawn.lines = {fmt::format("{:.1f} %", 100 * drawn.weight)};
+      drawn.values = {{"total_samples", edge.total[0]}};
+      continue;
+    }
+    drawn.lines = {fmt::format("{}x", edge.count)};
     drawn.values = {{"count", edge.count},
                     {"total_instructions", edge.total[loops::kInstructions]}};
   }

@@ -8,7 +8,7 @@
 
 namespace refrain::tools {
 
-// Only what has this part of all instructions at least.
+// Only what has this part of all instructions, or samples, at least.
 Drawing loop_drawing(const loops::LoopProfile& profile, double share);
 
 }  // namespace refrain::tools

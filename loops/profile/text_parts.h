@@ -1,0 +1,26 @@
+// Numbers and names as profiles print them; private to loops/profile.
+//
+// Thread-safety: pure.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "loops/profile/loop_profile.h"
+
+namespace refrain::loops::text_parts {
+
+double part_of(std::uint64_t what, std::uint64_t all);
+// "312", "52.1k", "1.20G".
+std::string short_count(std::uint64_t value);
+// "nest.c:9 in main (irreducible)".
+std::string title(const Node& node);
+// "3 processes", "1 process".
+std::string counted(std::uint64_t count, const char* one, const char* several);
+// Of so many samples.
+double seconds(const LoopProfile& profile, std::uint64_t samples);
+
+// The flat profile of samples, without candidates; `hidden`: how many loops and functions it leaves out.
+std::string sample_tables(const LoopProfile& profile, double share, std::size_t& hidden);
+
+}  // namespace refrain::loops::text_parts

@@ -1,0 +1,167 @@
+// refrain loops ARCHIVE, as a user calls it; with --exact: test/end_to_end/loops_exact_test.cc.
+#include "tools/command/loops_command.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "loops/samples/sample_file.h"
+#include "test/support/files.h"
+
+namespace refrain::tools {
+
+// What tools/command/main.cc has.
+int fail(const std::string& line) {
+  std::fprintf(stderr, "refrain: %s\n", line.c_str());
+  return kWrongUse;
+}
+
+namespace {
+
+using loops::PlacedSamples;
+using loops::SampleNode;
+using loops::SamplePlace;
+
+// main with a loop, 30 of 40 samples in it.
+PlacedSamples samples(std::uint32_t process) {
+  PlacedSamples out;
+  out.process = process;
+  out.command = "./app";
+  out.period_ns = 10'000'000;
+  out.taken = 40;
+  out.threads = 1;
+  out.places = {
+      {.function = "main", .file = "/src/app.c", .line = 1, .module = "/app", .address = 1},
+      {.kind = SamplePlace::Kind::kLoop,
+       .function = "main",
+       .file = "/src/app.c",
+       .line = 7,
+       .module = "/app",
+       .address = 2}};
+  out.nodes = {{SampleNode::kThread, 0, 0}, {0, 0, 10}, {1, 1, 30}};
+  return out;
+}
+
+struct Answer {
+  int status = 0;
+  std::string text, problem;
+};
+
+// Standard error of the process, while it lives.
+class Errors {
+ public:
+  explicit Errors(const std::string& path) : path_(path), kept_(dup(2)) {
+    std::fflush(stderr);
+    const int file = open(path.c_str(), O_CREAT | O_TRUNC | O_WRONLY, 0600);
+    dup2(file, 2);
+    close(file);
+  }
+  ~Errors() {
+    std::fflush(stderr);
+    dup2(kept_, 2);
+    close(kept_);
+  }
+  Errors(const Errors&) = delete;
+  Errors& operator=(const Errors&) = delete;
+
+ private:
+  std::string path_;
+  int kept_;
+};
+
+Answer loops_of(std::vector<std::string> arguments) {
+  const test::TemporaryFolder folder;
+  Answer answer;
+  LoopsCommand command;
+  CLI::App app;
+  command.add_options(app);
+  arguments.insert(arguments.end(), {"-o", folder / "out"});
+  std::ranges::reverse(arguments);
+  app.parse(arguments);
+  {
+    const Errors errors(folder / "errors");
+    answer.status = command.run();
+  }
+  if (std::filesystem::exists(folder / "out"))
+    answer.text = test::read_file(folder / "out");
+  answer.problem = test::read_file(folder / "errors");
+  return answer;
+}
+
+std::string archive_in(const test::TemporaryFolder& folder) {
+  const std::string archive = folder.path().string();
+  REQUIRE(loops::write_sample_file(archive, samples(0)).empty());
+  REQUIRE(loops::write_sample_file(archive, samples(1)).empty());
+  return archive;
+}
+
+void refused(const std::vector<std::string>& arguments, const std::string& why) {
+  const Answer answer = loops_of(arguments);
+  CHECK(answer.status == kWrongUse);
+  CHECK(answer.text.empty());
+  CHECK_THAT(answer.problem, Catch::Contains(why));
+  CHECK(std::ranges::count(answer.problem, '\n') == 1);
+}
+
+TEST_CASE("refrain loops: an archive - all processes as text, JSON, graph") {
+  const test::TemporaryFolder folder;
+  const std::string archive = archive_in(folder);
+  const Answer text = loops_of({archive});
+  CHECK(text.status == kDone);
+  CHECK(text.problem.empty());
+  CHECK_THAT(text.text, Catch::Contains("80 samples") && Catch::Contains("0.80 s") &&
+                            Catch::Contains("2 processes, 2 threads"));
+  CHECK_THAT(
+      text.text,
+      Catch::Contains(" 75.0%   75.0%       0.60       0.60       60  app.c:7 in main"));
+  const nlohmann::json json = nlohmann::json::parse(loops_of({archive, "--json"}).text);
+  CHECK(json.at("loops")[0].at("total").at("samples") == 60);
+  for (const char* format : {"dot", "graphml", "json"}) {
+    const Answer graph = loops_of({archive, "--to", format});
+    CHECK(graph.status == kDone);
+    CHECK_THAT(graph.text, Catch::Contains("app.c:7"));
+    CHECK_THAT(graph.text, !Catch::Contains("entries"));
+  }
+  // By its anchor file.
+  std::ofstream(folder / "traces.otf2") << "";
+  CHECK(loops_of({folder / "traces.otf2"}).status == kDone);
+}
+
+TEST_CASE("refrain loops: some processes - and lists that are none") {
+  const test::TemporaryFolder folder;
+  const std::string archive = archive_in(folder);
+  CHECK_THAT(loops_of({archive, "--ranks", "1"}).text, Catch::Contains("40 samples"));
+  CHECK_THAT(loops_of({archive, "--ranks", "0-1"}).text, Catch::Contains("80 samples"));
+  refused({archive, "--ranks", "2"}, "no samples of rank 2");
+  refused({archive, "--ranks", "x"}, "no list of ranks");
+  refused({"file", "--ranks", "1"}, "--ranks is for archives");
+}
+
+TEST_CASE("refrain loops: archives without samples, or with damaged ones - one line") {
+  const test::TemporaryFolder folder;
+  const std::string archive = folder.path().string();
+  refused({archive}, "is no archive");
+  std::ofstream(folder / "traces.otf2") << "";
+  refused({archive}, "was not sampled; 'refrain run --loops' samples");
+  archive_in(folder);
+  const std::string file = loops::sample_file_path(archive, 1);
+  const std::string whole = test::read_file(file);
+  for (const std::size_t length : {std::size_t{0}, std::size_t{1}, whole.size() / 2}) {
+    std::ofstream(file) << whole.substr(0, length);
+    refused({archive}, "process-1.json has no samples");
+  }
+  PlacedSamples other = samples(1);
+  other.period_ns = 1;
+  REQUIRE(loops::write_sample_file(archive, other).empty());
+  refused({archive}, "another rate");
+}
+
+}  // namespace
+}  // namespace refrain::tools
