@@ -11,8 +11,9 @@
 namespace refrain::base {
 
 // In the order of publication: the one that readers look for comes last.
-inline constexpr std::array<const char*, 6> kArchiveFiles = {
-    "profile.cubex", "summary", "traces", "traces.def", "traces.marker", "traces.otf2"};
+inline constexpr std::array<const char*, 7> kArchiveFiles = {
+    "profile.cubex", "summary",       "samples",    "traces",
+    "traces.def",    "traces.marker", "traces.otf2"};
 
 // The folder of an archive that is given by it or by its anchor file.
 std::string archive_folder(const std::string& path);

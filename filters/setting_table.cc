@@ -255,6 +255,15 @@ constexpr SettingInfo kTable[] = {
          "of the summary's memory. Where there are more iterations, two, four, ... are one "
          "row. 0: no rows.",
      .maximum = 1000000},
+    {.name = "loops", .type = kCount, .field = &Settings::loops_hz,
+     .unit = "Hz", .range = "0 (off) to 10000",
+     .one_line = "sample the call stacks, to see in which loops of the code the time goes",
+     .long_text =
+         "So often a second of CPU time the stack of each thread is noted, from the begin of the "
+         "recording to its end, in skipped iterations, too. refrain loops ARCHIVE prints the "
+         "loops of the program with their shares of time. Memory: 2 MiB a process. "
+         "100 Hz cost nothing that can be measured.",
+     .given_alone = "100", .maximum = 10000},
     {.name = "chunk", .type = kBytes, .field = &Settings::chunk_bytes,
      .unit = "bytes", .range = "4K to 1G",
      .one_line = "how much a spool file grows at a time",

@@ -51,6 +51,7 @@ struct Settings {
   std::string graph = "site,callers,partner,size";
   bool summary_only = false;
   std::uint64_t summary_iterations = 4096;
+  std::uint64_t loops_hz = 0;
   std::uint64_t chunk_bytes = 1 << 20;
   std::uint64_t memory_limit_bytes = std::uint64_t{1} << 30;
   std::uint64_t disk_limit_bytes = std::uint64_t{4} << 30;
@@ -95,7 +96,8 @@ struct SettingInfo {
   const char* choices = "";    // of a choice or list: the values allowed, separated by '|'
   bool counted = false;        // of a choice: the last one may be "choice=N", N from 1 on
   OldChoice old_choice = {};
-  double minimum = 0;  // of numbers
+  const char* given_alone = "";  // of an option that needs no value: what it means then
+  double minimum = 0;            // of numbers
   double maximum = 0;
   bool or_zero = false;  // 0 is allowed, too
 };

@@ -17,6 +17,7 @@
 #include "base/run_summary.h"
 #include "cube/write_cube.h"
 #include "filters/region_filter.h"
+#include "loops/samples/write_samples.h"
 #include "writer/archive/archive_events.h"
 #include "writer/archive/archive_folder.h"
 #include "writer/archive/archive_markers.h"
@@ -100,6 +101,7 @@ class ArchiveJob {
     require(archive.error());
     write_local_definitions(archive);
     write_summaries(folder);
+    write_samples(folder);
     if (!first_) {
       archive.close();
       require(archive.error());
@@ -315,6 +317,24 @@ class ArchiveJob {
       if (summary.locations.empty() && summary.locations_without.empty()) continue;
       if (!summary.locations.empty()) flows_.push_back(flow_of(summary));
       require(base::write_summary(folder, summary));
+    }
+  }
+
+  static std::string command_of(const spool::Journal& journal) {
+    std::string command;
+    for (const std::string& word : program_texts(journal))
+      command += (command.empty() ? "" : " ") + word;
+    return command;
+  }
+
+  // The archive is complete without them.
+  void write_samples(const std::string& folder) {
+    for (const auto& model : models_) {
+      const std::string& archive = options_.archive;
+      const std::string error = loops::write_samples(
+          spool::process_path(archive, model->spool().process), model->journal().modules,
+          command_of(model->journal()), folder, model->context().process);
+      if (!error.empty()) result_.complaints.push_back(error);
     }
   }
 

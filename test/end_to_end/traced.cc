@@ -92,8 +92,8 @@ std::vector<std::string> refrain_run(const std::map<std::string, std::string>& s
   std::vector<std::string> words = {data_file("tools/refrain"), "run", "--quiet", "-o",
                                     archive};
   for (const auto& [name, value] : settings) {
-    words.push_back(flag_of(name));
-    if (value != "yes") words.push_back(value);  // a switch
+    // "yes": a switch.
+    words.push_back(value == "yes" ? flag_of(name) : flag_of(name) + '=' + value);
   }
   words.push_back("--");
   return words;

@@ -81,9 +81,14 @@ void RunCommand::add_options(CLI::App& app) {
     if (std::string_view(info.name) == "enabled") continue;
     std::string help = info.one_line;
     if (*info.unit != 0) help += std::string(" (") + info.unit + ")";
-    CLI::Option* option = info.type == filters::SettingType::kBool
-                              ? app.add_flag(flag_of(info), switches_[info.name], help)
-                              : app.add_option(flag_of(info), values_[info.name], help);
+    CLI::Option* option = nullptr;
+    if (info.type == filters::SettingType::kBool)
+      option = app.add_flag(flag_of(info), switches_[info.name], help);
+    else if (*info.given_alone != 0)  // "--loops", "--loops=1000"
+      option = app.add_flag(flag_of(info) + '{' + info.given_alone + '}',
+                            values_[info.name], help);
+    else
+      option = app.add_option(flag_of(info), values_[info.name], help);
     if (info.type != filters::SettingType::kBool) option->type_name(value_name(info));
     option->group("Settings (see 'refrain config')");
   }
@@ -333,6 +338,11 @@ int RunCommand::run() {
   remove_old_archive();
   report_left_recordings();
   export_run();
+  // Of a job, the processes that start MPI are sampled, and no launcher.
+  if (mpi_of(traced).empty() && !is_python_of_mpi())
+    setenv("REFRAIN_SAMPLED_PROCESS", std::to_string(getpid()).c_str(), 1);
+  else
+    unsetenv("REFRAIN_SAMPLED_PROCESS");
   execv(program.path.c_str(), arguments.data());
   if (errno == ENOEXEC) execvp(arguments[0], arguments.data());
   return fail("cannot run '" + command_[0] + "': " + std::strerror(errno));

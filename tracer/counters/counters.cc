@@ -270,7 +270,7 @@ void on_start(runtime::Session& session) {
   session.set_metrics(text, static_cast<unsigned>(setup->counters.size()), on_thread);
 }
 
-__attribute__((constructor)) void at_load() { runtime::set_start_hook(on_start); }
+__attribute__((constructor(1000))) void at_load() { runtime::set_start_hook(on_start); }
 
 }  // namespace
 }  // namespace refrain::counters

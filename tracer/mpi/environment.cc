@@ -225,7 +225,7 @@ Finalize::Finalize(Call& call) noexcept {
 }
 
 namespace {
-__attribute__((constructor)) void at_load() {
+__attribute__((constructor(1000))) void at_load() {
   if (PMPI_Init == nullptr) return;
   // The launcher (PMI) marks processes that MPI_Comm_spawn makes.
   if (std::getenv("PMI_SPAWNED") != nullptr) return runtime::stay_out();

@@ -2,7 +2,8 @@
 //
 // 1. Start. An event source starts the session when its runtime starts, on the thread
 //    that started it. Nothing is made before: a process that loads us and never starts a
-//    runtime (a shell, a launcher) leaves no files. If anything fails, one line
+//    runtime (a shell, a launcher) leaves no files, but for the one whose stacks are to be
+//    sampled in any case (tracer/sampler/sampling_source.h). If anything fails, one line
 //    goes to stderr and the program runs untraced.
 //
 // 2. The orderly end. OMPT's finalize callback comes after the last thread's events, from
@@ -50,6 +51,7 @@
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cinttypes>
@@ -89,7 +91,9 @@ std::atomic<bool> g_ended{false};
 std::atomic<bool> g_job{false};
 std::atomic<bool> g_out{false};
 std::atomic<bool> g_orphan{false};  // a forked child that has no session of its own
-std::string g_runtime_name;
+// Nothing here may need a constructor: a session may start before those of this library
+// (tracer/sampler/sampling_source.cc).
+std::array<char, 64> g_runtime_name{};
 std::atomic<void (*)()> g_end_runtime{nullptr};
 std::atomic<void (*)(Session&)> g_start_hook{nullptr};
 
@@ -133,6 +137,12 @@ void in_forked_child() {
   g_ended.store(true);
 }
 
+void keep_runtime_name(std::string_view name) noexcept {
+  name = name.substr(0, g_runtime_name.size() - 1);
+  g_runtime_name = {};
+  std::copy(name.begin(), name.end(), g_runtime_name.begin());
+}
+
 // Null, and a line on stderr, if it cannot be. Of a forked child: not the parent's archive again,
 // and no counters, whose libraries do not go on there.
 std::unique_ptr<Session> make_session(const char* runtime_name, bool of_child) noexcept {
@@ -147,7 +157,7 @@ std::unique_ptr<Session> make_session(const char* runtime_name, bool of_child) n
     const auto hook = g_start_hook.load();
     if (session != nullptr && hook != nullptr && !of_child) hook(*session);
     if (session != nullptr) session->begin();
-    if (!of_child) g_runtime_name = runtime_name;
+    if (!of_child) keep_runtime_name(runtime_name);
     if (session != nullptr) return session;
     warn({error, who});
   } catch (const std::exception& problem) {
@@ -241,7 +251,7 @@ Session* start_session(Source source, const char* runtime_name) noexcept {
 bool start_in_child(Source source) noexcept {
   if (!g_orphan.exchange(false)) return false;
   const recorder::SlowPath slow_path;
-  std::unique_ptr<Session> session = make_session(g_runtime_name.c_str(), true);
+  std::unique_ptr<Session> session = make_session(g_runtime_name.data(), true);
   if (session == nullptr) return false;
   g_session = session.release();
   g_sources.store(static_cast<unsigned>(source));

@@ -31,7 +31,7 @@ const filters::Settings& wanted_settings() noexcept;
 void stay_out() noexcept;
 
 // Who feeds the session; it ends with the last of them.
-enum class Source : unsigned { kOpenMp = 1, kMpi = 2, kUser = 4 };
+enum class Source : unsigned { kOpenMp = 1, kMpi = 2, kUser = 4, kSamples = 8 };
 
 // Starts recording, or joins what another source has started; null if that cannot be (reported on
 // stderr), or if `source` has been here before. The session lives until the process ends.

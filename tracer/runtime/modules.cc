@@ -58,7 +58,8 @@ struct Found {
 void collect_from(const dl_phdr_info* info, std::vector<Found>& out) {
   std::string path = info->dlpi_name;
   if (path.empty()) path = executable_path();
-  if (path.empty() || path[0] != '/') return;  // the kernel's own page
+  if (path.starts_with("linux-vdso")) path = "[vdso]";  // the kernel's: there is no file
+  if (path.empty() || (path[0] != '/' && path[0] != '[')) return;
   for (int i = 0; i < info->dlpi_phnum; ++i) {
     const ElfW(Phdr)& header = info->dlpi_phdr[i];
     if (header.p_type != PT_LOAD || (header.p_flags & PF_X) == 0) continue;

@@ -12,6 +12,7 @@
 #include "tracer/recorder/slow_path.h"
 #include "tracer/runtime/notices.h"
 #include "tracer/runtime/preamble.h"
+#include "tracer/sampler/sampler.h"
 
 namespace refrain::runtime {
 
@@ -81,8 +82,17 @@ void Session::start_stream() {
 }
 
 void Session::begin() noexcept {
+  if (settings_.loops_hz != 0) start_samples();
   start_.take();
   start_.fill_times(journal_.file().header());
+}
+
+void Session::start_samples() noexcept {
+  std::string error = "no memory left";
+  recorder::attempted([&] {
+    error = sampler::start_sampling(folder_.spool() + "/samples", settings_.loops_hz);
+  });
+  if (!error.empty()) warn({"stacks are not sampled: ", error});
 }
 
 std::string Session::settle(const std::string& archive, std::uint32_t rank,
@@ -284,6 +294,7 @@ void Session::space_ran_out(ThreadRecorder& recorder, std::uint64_t ticks) noexc
 void Session::finish() noexcept {
   const recorder::LongPath long_path;
   state_.stop();
+  sampler::stop_sampling();
   const std::lock_guard lock(mutex_);
   if (finished_) return;
   finished_ = true;
@@ -314,6 +325,7 @@ void Session::finish_gate(ThreadRecorder* primary) noexcept {
 
 void Session::abandon() noexcept {
   state_.stop();
+  sampler::abandon_sampling();
   finished_ = true;
   recorders_.abandon();
   journal_.file().abandon();

@@ -222,6 +222,7 @@ class Session {
  private:
   Session(const filters::Settings& settings, bool of_job);
   std::string open_journal();
+  void start_samples() noexcept;
   void start_stream();
   recorder::ThreadRecorder* attach_locked(spool::LocationRole role);
   void report_not_attached(spool::LossCause cause) noexcept;

@@ -30,7 +30,7 @@ constinit NameTable g_regions(kMostNames);
 constinit NameTable g_parameters(kMostNames);
 constinit NameTable g_strings(kMostStrings);
 
-__attribute__((constructor)) void at_load() {
+__attribute__((constructor(1000))) void at_load() {
   for (NameTable* table : {&g_names, &g_regions, &g_parameters, &g_strings})
     runtime::lock_at_fork(table->mutex());
 }

@@ -26,8 +26,8 @@ std::string part_folder(const std::string& work_folder, std::uint32_t rank) {
 std::string move_part(const std::string& work_folder, std::uint32_t rank) {
   const fs::path part = part_folder(work_folder, rank);
   std::error_code error;
-  for (const char* folder : {"traces", "summary"}) {
-    if (!fs::exists(part / folder)) continue;  // there may be no summary
+  for (const char* folder : {"traces", "summary", "samples"}) {
+    if (!fs::exists(part / folder)) continue;  // there may be no summary or samples
     fs::create_directory(fs::path(work_folder) / folder, error);
     const std::vector<std::string> files = base::names_in((part / folder).string(), error);
     if (error) return (part / folder).string() + ": " + error.message();

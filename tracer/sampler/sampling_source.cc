@@ -1,0 +1,36 @@
+#include "tracer/sampler/sampling_source.h"
+
+#include <unistd.h>
+
+#include <charconv>
+#include <cstdlib>
+#include <string_view>
+
+#include "filters/settings.h"
+#include "tracer/recorder/slow_path.h"
+#include "tracer/runtime/lifecycle.h"
+#include "tracer/runtime/session.h"
+#include "tracer/runtime/this_thread.h"
+
+namespace refrain::sampler {
+namespace {
+
+bool is_meant() noexcept {
+  const char* const text = std::getenv(kSampledProcess);
+  if (text == nullptr) return false;
+  const std::string_view word = text;
+  pid_t process = 0;
+  const auto read = std::from_chars(word.data(), word.data() + word.size(), process);
+  return read.ec == std::errc{} && process == getpid();
+}
+
+// After what the other parts of the library do when they are loaded, for theirs have a priority.
+__attribute__((constructor)) void at_load() {
+  if (!is_meant() || !runtime::wanted() || runtime::wanted_settings().loops_hz == 0) return;
+  const recorder::SlowPath slow_path;
+  if (runtime::start_session(runtime::Source::kSamples, nullptr) != nullptr)
+    runtime::attach_thread(spool::kRoleRoot, false);
+}
+
+}  // namespace
+}  // namespace refrain::sampler
