@@ -1,5 +1,6 @@
 #include "loops/profile/raw_profile.h"
 
+#include <algorithm>
 #include <charconv>
 #include <fstream>
 #include <stdexcept>
@@ -28,6 +29,7 @@ class Reader {
     }
     check();
     find_latches();
+    leave_out_open_loops();
     return std::move(profile_);
   }
 
@@ -231,6 +233,37 @@ class Reader {
         for (std::uint32_t at = profile_.blocks[i].loop; at != kNone;
              at = profile_.loops[at].parent)
           if (profile_.loops[at].head == to) profile_.loops[at].latches.push_back(i);
+  }
+
+  // What only a call that never returned would have closed, as in the C library's code around main:
+  // the tool takes it that calls return.
+  bool is_open(const RawLoop& loop) const {
+    for (const RawLoopCounts& counts : loop.counts) {
+      if (counts.inherited != 0) return false;
+      for (const RawTrips& trips : counts.trips)
+        if (trips.backs != 0) return false;
+    }
+    return !loop.latches.empty() &&
+           std::ranges::all_of(loop.latches, [&](std::uint32_t latch) {
+             return std::ranges::any_of(profile_.blocks[latch].edges,
+                                        [](const RawCallEdge& edge) { return !edge.tail; });
+           });
+  }
+
+  void leave_out_open_loops() {
+    std::vector<std::uint32_t> now(profile_.loops.size());
+    for (std::uint32_t i = 0; i < now.size(); ++i) {
+      now[i] = i;
+      while (now[i] != kNone && is_open(profile_.loops[now[i]]))
+        now[i] = profile_.loops[now[i]].parent;
+    }
+    for (RawBlock& block : profile_.blocks)
+      if (block.loop != kNone) block.loop = now[block.loop];
+    for (std::uint32_t i = 0; i < now.size(); ++i) {
+      RawLoop& loop = profile_.loops[i];
+      if (now[i] != i) loop = {};
+      if (loop.exists && loop.parent != kNone) loop.parent = now[loop.parent];
+    }
   }
 
   std::istream& in_;

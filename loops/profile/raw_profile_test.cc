@@ -43,6 +43,32 @@ std::string with(const std::string& old, const std::string& now) {
   return text.replace(at, old.size(), now);
 }
 
+TEST_CASE("Raw profile: a call that never returns - does not close a loop") {
+  // Around the loop of kFile another one, whose last block calls something and does not come back.
+  const std::string text =
+      "refrain-loops 1\nprocess 1 1\ncommand a\nmodule 0 1000 2000 0 -\n"
+      "function 0 1000 0 0\nfunction 1 1800 0 0\n"
+      "block 0 1000 16 0 0 1 1 4 1 1 0\njump 0 1\n"
+      "block 1 1010 16 0 0 0 100 5 1 0 2\njump 1 1\njump 1 2\n"
+      "block 2 1020 16 0 0 1 1 4 1 1 0\ncall 2 1 0 0 1 30 4 1 0\njump 2 0\n"
+      "loop 0 1 1 0 1\ntotal 0 0 0 500 100 0 200\ntrips 0 0 1 99 1\n"
+      "loop 1 0 -1 0 0\ntotal 1 0 0 538 100 0 200\ntrips 1 0 2 BACKS 1\nend\n";
+  const auto with_backs = [&](const char* backs) {
+    std::string now = text;
+    return read(now.replace(now.find("BACKS"), 5, backs));
+  };
+  const RawProfile closed = with_backs("1");
+  CHECK(closed.loops[1].exists);
+  CHECK(closed.loops[0].parent == 1);
+  CHECK(closed.blocks[2].loop == 1);
+  const RawProfile open = with_backs("0");
+  CHECK_FALSE(open.loops[1].exists);
+  CHECK(open.loops[0].exists);
+  CHECK(open.loops[0].parent == kNone);
+  CHECK(open.blocks[1].loop == 0);
+  CHECK(open.blocks[2].loop == kNone);
+}
+
 TEST_CASE("Raw profile: a file - is read as it was written") {
   const RawProfile raw = read(kFile);
   CHECK(raw.process == 12);
