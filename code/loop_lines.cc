@@ -30,18 +30,21 @@ class Lines {
     for (const Frames& frames : turns) lower(turn, line_in(frames));
     std::uint32_t first = turn;
     std::uint32_t last = turn;
+    // What the compiler keeps in registers for a whole function may be loaded in a loop.
+    const std::uint32_t declared = scopes_.declared_at(shared_.back());
     for (const Node node : inside_)
       for (const std::uint64_t address : instructions(node)) {
         const std::uint32_t line = line_in(scopes_.at(address));
-        lower(first, line);
+        if (line > declared) lower(first, line);
         last = std::max(last, line);
       }
     if (turn == 0) return out;
     const std::vector<std::uint32_t> before = lines_before();
     const bool entered = std::find(before.begin(), before.end(), turn) != before.end();
-    out.line = first < turn && !entered ? first : turn;
-    if (first == last && !entered && scopes_.loops_begin_outside(shared_.back()))
-      out.line = begin_outside(before, turn);
+    const bool fortran = scopes_.loops_begin_outside(shared_.back());
+    const bool counted = fortran && closes_at(turn);
+    out.line = first < turn && !entered && !counted ? first : turn;
+    if (first == last && !entered && fortran) out.line = begin_outside(before, turn);
     out.scope = shared_.back();
     out.depth = static_cast<std::uint32_t>(shared_.size() - 1);
     out.function = scopes_.function(out.scope);
@@ -67,6 +70,12 @@ class Lines {
       if (!frames.empty()) out.push_back(std::move(frames));
     }
     return out;
+  }
+
+  bool closes_at(std::uint32_t line) {
+    return std::ranges::any_of(forest_.loops[loop_].closes, [&](Node node) {
+      return line_in(frames_at_end(node)) == line;
+    });
   }
 
   // Of a block's last instruction, or, where it has no line, of one just before it.

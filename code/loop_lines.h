@@ -7,7 +7,8 @@
 // is the first one of these, in this function: in `for` and `while`, the condition and the step are
 // there. If instructions of the loop come from a line before it, it is a loop that ends with its condition,
 // or without one (`do`, `for (;;)`): then it is named by its first line; unless the way
-// into the loop comes from the condition's line. A loop of Fortran with instructions of one line only is
+// into the loop comes from the condition's line, or, in Fortran, the jump back does, as in a counted `do`. Lines up to the
+// function's declaration do not count. A loop of Fortran with instructions of one line only is
 // named by the line of `do` before it, where the way into the loop comes from there.
 // Thread-safety: none; uses the scopes. Ownership: plain values.
 // Errors: without debug information, the place is not known.

@@ -117,6 +117,14 @@ std::string SourceScopes::function(const void* scope) const {
   return function_of(&die);
 }
 
+std::uint32_t SourceScopes::declared_at(const void* scope) const {
+  const auto known = scopes_.find(scope);
+  if (known == scopes_.end()) return 0;
+  Dwarf_Die die = known->second;
+  int line = 0;
+  return dwarf_decl_line(&die, &line) == 0 ? static_cast<std::uint32_t>(line) : 0;
+}
+
 bool SourceScopes::loops_begin_outside(const void* scope) const {
   const auto known = scopes_.find(scope);
   if (known == scopes_.end()) return false;

@@ -36,6 +36,8 @@ class SourceScopes {
   // called, or the instruction itself.
   std::vector<SourceFrame> at(std::uint64_t address);
   std::string function(const void* scope) const;
+  // The line of its declaration; 0: unknown.
+  std::uint32_t declared_at(const void* scope) const;
   // Whether the line with which a loop begins may be left out of the loop: in Fortran.
   bool loops_begin_outside(const void* scope) const;
 

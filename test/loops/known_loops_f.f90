@@ -56,6 +56,30 @@ contains
     end do
   end subroutine matrix
 
+  ! As in NPB's BT: values that are kept in registers, and a call whose arguments take several lines.
+  subroutine lines(rhs, lhs, u, n)
+    integer, intent(in) :: n
+    real(8), intent(inout) :: rhs(5, 0:n, 0:n, 0:n), lhs(5, 5, 3, 0:n)
+    real(8), intent(in) :: u(0:n, 0:n, 0:n)
+    integer :: i, j, k
+    external :: solve_it
+    do k = 1, n - 2  ! loop 1
+      do i = 1, n - 2  ! loop 2
+        do j = 0, n  ! loop 3 or beside
+          lhs(1, 1, 1, j) = (u(i, j, k) * 0.25d0 - 0.5d0) * 1.4d0 + rhs(1, i, j, k) * 0.7d0
+        end do
+        call solve_it(lhs(1, 1, 2, 0), &
+                      lhs(1, 1, 3, 0), &
+                      rhs(1, i, 0, k))
+        do j = 1, n - 1  ! loop 3
+          call solve_it(lhs(1, 1, 1, j), &
+                        rhs(1, i, j - 1, k), &
+                        rhs(1, i, j, k))
+        end do
+      end do
+    end do
+  end subroutine lines
+
   subroutine parallel(to, n)
     integer, intent(in) :: n
     real(8), intent(inout) :: to(n)
