@@ -36,3 +36,4 @@ expect other.json "| exact.json | 2 | 100 | 0.500 | 0.743 | 0.250 | 0.571 |"
 "$accuracy" exact.json same.json --without a | tail -n 1 | grep -qF "| - | - |"
 if "$accuracy" same.json exact.json 2> errors; then exit 1; fi
 grep -q "no file of" errors
+echo "PASS: script test"

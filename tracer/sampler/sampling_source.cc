@@ -15,9 +15,10 @@
 namespace refrain::sampler {
 namespace {
 
+// Before anything is allocated: what the C++ library keeps for exceptions without memory comes first.
 bool is_meant() noexcept {
   const char* const text = std::getenv(kSampledProcess);
-  if (text == nullptr) return false;
+  if (text == nullptr || std::getenv("REFRAIN_LOOPS") == nullptr) return false;
   const std::string_view word = text;
   pid_t process = 0;
   const auto read = std::from_chars(word.data(), word.data() + word.size(), process);
