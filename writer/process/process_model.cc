@@ -176,7 +176,9 @@ void ProcessModel::date_process() {
   if (facts.start_ticks != 0) start = std::min(start, facts.start_ticks);
   if (start == kNever) start = end;
   context_.start_ticks = start;
-  context_.end_ticks = end;
+  // What the journal says of the process was written before its part of the recording began: of
+  // one that died before its first event there is nothing later.
+  context_.end_ticks = end == 0 ? 0 : std::max(end, start);
   ticks_per_second_ = measured_rate(journal_, facts.ticks_per_second);
 }
 
