@@ -2,8 +2,8 @@
 // are parallel or not, killed, forked, without symbols.
 //
 // Programs work until their threads have used a certain CPU time, so how busy the machine is does not
-// matter. At a thousand samples a second the kernel's tick may allow fewer, 250 or 100: of a second a share of a
-// quarter has a standard error of 2.7 to 4.3 %, and the rounds of the program are longer than a tick.
+// matter. At a thousand samples a second the kernel's tick may allow fewer, 250 or 100: of two seconds a share of a
+// quarter has a standard error of 1.9 to 3.1 %, and the rounds of the program are longer than a tick.
 #include <signal.h>
 
 #include <algorithm>
@@ -71,7 +71,7 @@ double whole(const Seconds& seconds) {
 TEST_CASE("Sampled loops: serial and with threads - have the time that they took") {
   const std::string how = GENERATE("serial", "threads");
   const TemporaryFolder folder;
-  const Result result = run_sampled(folder / "run", {"1000", how});
+  const Result result = run_sampled(folder / "run", {"2000", how});
   INFO(result.errors);
   REQUIRE(result.ok());
   const Seconds own = own_seconds(result.output);
