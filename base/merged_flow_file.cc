@@ -2,10 +2,10 @@
 #include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <stdexcept>
 #include <system_error>
 
+#include "base/file_text.h"
 #include "base/flow_json.h"
 #include "base/merged_flow.h"
 
@@ -128,11 +128,7 @@ std::optional<MergedFlow> read_merged_flow(const std::string& archive) {
   std::error_code error;
   if (!std::filesystem::exists(path, error)) return std::nullopt;
   try {
-    std::ifstream file(path, std::ios::binary);
-    std::ostringstream text;
-    if (file.peek() != std::ifstream::traits_type::eof()) text << file.rdbuf();
-    if (!file.is_open() || file.bad() || !text) fail("cannot be read");
-    return merged_flow_from_text(text.str());
+    return merged_flow_from_text(file_text(path));
   } catch (const std::runtime_error& problem) {
     throw std::runtime_error(path + " " + problem.what());
   }

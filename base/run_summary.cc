@@ -6,10 +6,10 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <stdexcept>
 #include <system_error>
 
+#include "base/file_text.h"
 #include "base/flow_json.h"
 #include "base/folder.h"
 #include "base/summary_json.h"
@@ -149,14 +149,6 @@ RunSummary::Location location_of(const json& from, const RunSummary& summary) {
   return location;
 }
 
-std::string contents_of(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  if (file.peek() != std::ifstream::traits_type::eof()) text << file.rdbuf();
-  if (!file.is_open() || file.bad() || !text) fail("cannot be read");
-  return text.str();
-}
-
 }  // namespace
 
 std::string to_text(const RunSummary& summary) {
@@ -274,7 +266,7 @@ std::vector<RunSummary> read_summaries(const std::string& archive, Iterations it
     std::string path = folder;
     path.append("/").append(name);
     try {
-      summaries.push_back(summary_from_text(contents_of(path), iterations));
+      summaries.push_back(summary_from_text(file_text(path), iterations));
     } catch (const std::exception& problem) {
       fail(path + " " + problem.what());
     }

@@ -262,7 +262,7 @@ constexpr SettingInfo kTable[] = {
          "So often a second of CPU time the stack of each thread is noted, from the begin of the "
          "recording to its end, in skipped iterations, too. refrain loops ARCHIVE prints the "
          "loops of the program with their shares of time. Memory: 2 MiB a process. "
-         "100 Hz cost nothing that can be measured.",
+         "docs/loops.md has what it costs.",
      .given_alone = "100", .maximum = 10000},
     {.name = "chunk", .type = kBytes, .field = &Settings::chunk_bytes,
      .unit = "bytes", .range = "4K to 1G",

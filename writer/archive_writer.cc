@@ -14,10 +14,8 @@
 #include "base/archive_files.h"
 #include "base/folder.h"
 #include "base/merged_flow.h"
-#include "base/run_summary.h"
 #include "cube/write_cube.h"
 #include "filters/region_filter.h"
-#include "loops/samples/write_samples.h"
 #include "writer/archive/archive_events.h"
 #include "writer/archive/archive_folder.h"
 #include "writer/archive/archive_markers.h"
@@ -27,6 +25,7 @@
 #include "writer/archive/properties.h"
 #include "writer/archive/shared_definitions.h"
 #include "writer/archive/short_properties.h"
+#include "writer/archive_summaries.h"
 #include "writer/budget/budget_trim.h"
 #include "writer/budget/run_settings.h"
 #include "writer/exchange/tree.h"
@@ -37,7 +36,6 @@
 #include "writer/job/representatives.h"
 #include "writer/loops/loop_summaries.h"
 #include "writer/process/process_model.h"
-#include "writer/process/process_summary.h"
 
 namespace refrain::writer {
 namespace {
@@ -100,8 +98,9 @@ class ArchiveJob {
                              first_location_, threads_);
     require(archive.error());
     write_local_definitions(archive);
-    write_summaries(folder);
-    write_samples(folder);
+    summaries_ = write_summaries(folder, options_, exchange_.size(), models_, regions_,
+                                 outcomes_, first_location_);
+    result_.sampled = summaries_.sampled;
     if (!first_) {
       archive.close();
       require(archive.error());
@@ -276,66 +275,21 @@ class ArchiveJob {
       facts.functions_off = functions_off(model);
       if (i == 0 && first_) facts.structure = structure_line(model);
       if (i == 0) facts.spool_bytes = spool_.disk_bytes;
-      if (i == 0) facts.complaints = spool_.complaints;
+      if (i == 0) facts.complaints = own_complaints();
       const auto& complaints = model.symbols().complaints();
       facts.complaints.insert(facts.complaints.end(), complaints.begin(), complaints.end());
       job.processes.push_back(std::move(facts));
     }
-    job.flow = merge_in_tree(std::move(flows_));
+    job.flow = merge_in_tree(std::move(summaries_.flows));
     if (mpi_) job.iterations_given_up = mpi_->iterations_given_up();
     if (mpi_) job.iterations_alone = mpi_->iterations_alone();
     return job;
   }
 
-  // Of its locations together.
-  static base::MergedFlow flow_of(const base::RunSummary& summary) {
-    base::FlowGraph all;
-    for (const base::RunSummary::Location& location : summary.locations)
-      all = base::sum(all, location.flow);
-    const bool ranked = summary.rank != base::RunSummary::kNone;
-    return base::merged_flow(all, ranked ? summary.rank : summary.process,
-                             summary.ticks_per_second);
-  }
-
-  // Rows of iterations leave most of a budget to the events.
-  void fit_rows(base::RunSummary& summary) const {
-    const std::uint64_t bytes =
-        rows_budget(options_.budget_bytes, exchange_.size(), models_.size());
-    if (bytes == 0) return;
-    constexpr std::uint64_t kRow = 75;
-    for (base::RunSummary::Location& location : summary.locations)
-      base::merge_rows(location.iterations, bytes / kRow / summary.locations.size());
-  }
-
-  void write_summaries(const std::string& folder) {
-    std::uint64_t first = first_location_;
-    for (std::size_t i = 0; i < models_.size(); ++i) {
-      base::RunSummary summary =
-          summarize_process(*models_[i], regions_, outcomes_[i], first);
-      fit_rows(summary);
-      first += models_[i]->locations();
-      if (summary.locations.empty() && summary.locations_without.empty()) continue;
-      if (!summary.locations.empty()) flows_.push_back(flow_of(summary));
-      require(base::write_summary(folder, summary));
-    }
-  }
-
-  static std::string command_of(const spool::Journal& journal) {
-    std::string command;
-    for (const std::string& word : program_texts(journal))
-      command += (command.empty() ? "" : " ") + word;
-    return command;
-  }
-
-  // The archive is complete without them.
-  void write_samples(const std::string& folder) {
-    for (const auto& model : models_) {
-      const std::string& archive = options_.archive;
-      const std::string error = loops::write_samples(
-          spool::process_path(archive, model->spool().process), model->journal().modules,
-          command_of(model->journal()), folder, model->context().process);
-      if (!error.empty()) result_.complaints.push_back(error);
-    }
+  std::vector<std::string> own_complaints() const {
+    std::vector<std::string> all = spool_.complaints;
+    all.insert(all.end(), summaries_.complaints.begin(), summaries_.complaints.end());
+    return all;
   }
 
   void write_local_definitions(Otf2Archive& archive) {
@@ -439,13 +393,13 @@ class ArchiveJob {
   RegionTable regions_;
   StringTable strings_;
   SharedDefinitions shared_;
-  std::vector<std::unique_ptr<ProcessModel>> models_;
+  ProcessModels models_;
   std::vector<std::vector<LocationOutcome>> outcomes_;
   std::array<std::uint64_t, kEventKinds> by_kind_{};
   std::optional<MpiJob> mpi_;
-  std::vector<base::MergedFlow> flows_;  // of the processes here
-  std::uint64_t first_location_ = 0;     // number of locations before the first one here
-  OTF2_CommRef first_comm_ = 0;          // of the communicators of MPI
+  WrittenSummaries summaries_;        // of the processes here
+  std::uint64_t first_location_ = 0;  // number of locations before the first one here
+  OTF2_CommRef first_comm_ = 0;       // of the communicators of MPI
   std::uint64_t longest_definition_ = 0;
   unsigned threads_ = 1;
   WriteResult result_;

@@ -97,6 +97,17 @@ TEST_CASE("Recovery: killed while resuming - a ring that was not copied yet coun
   CHECK(outline(written.trace, 1) == kFourSkippedPlain);
 }
 
+TEST_CASE("Recovery: killed before the first event - the end is not before the begin") {
+  const test::TemporaryFolder folder;
+  SpoolBuilder builder(1);
+  // What the journal says of the process comes before its recording begins.
+  builder.journal().add(spool::kMpiWorld, 300, 0, 1).not_ended().start_ticks = 500;
+  builder.location(0).not_ended().start_ticks = 500;
+  const Written written = write_and_check(builder, folder, after_a_kill());
+  CHECK(written.trace.clock.global_offset >= 500);
+  CHECK(written.trace.clock.trace_length <= 1);
+}
+
 TEST_CASE("Recovery: open regions - closed at the last recorded time") {
   const test::TemporaryFolder folder;
   SpoolBuilder builder(2);

@@ -12,6 +12,8 @@
 namespace refrain::writer {
 namespace {
 
+constexpr const char* kSeeLoops = "loops of the code: refrain loops ";
+
 // The outermost loop that has most of the time, on the first process that has loops.
 const LoopSummary* main_loop(const WriteResult& result) {
   const LoopSummary* best = nullptr;
@@ -52,6 +54,13 @@ std::string summarized_line(const WriteResult& result, const std::string& who) {
   return fmt::format("wrote the summary of {} events of {} in {}: {}", result.events_seen,
                      who, duration_text(result.writing_ns),
                      bytes_text(result.archive_bytes));
+}
+
+// Where nothing else was recorded.
+std::string sampled_line(const WriteResult& result, const std::string& who) {
+  return fmt::format(
+      "no events of OpenMP or MPI; wrote the samples of call stacks of {} in {}: {}", who,
+      duration_text(result.writing_ns), bytes_text(result.archive_bytes));
 }
 
 std::string written_line(const WriteResult& result, const std::string& who) {
@@ -132,9 +141,15 @@ std::uint64_t full_bytes(const Volume& volume) {
 
 std::vector<std::string> summary_lines(const WriteResult& result,
                                        const std::string& archive) {
-  if (result.summary_only)
-    return {loops_line(result), summarized_line(result, who(result)),
-            "see it with: refrain profile " + archive};
+  if (result.summary_only) {
+    std::vector<std::string> lines = {loops_line(result),
+                                      summarized_line(result, who(result)),
+                                      "see it with: refrain profile " + archive};
+    if (result.sampled) lines.push_back(kSeeLoops + archive);
+    return lines;
+  }
+  if (result.sampled && result.events_seen == 0)  // a program that is not parallel
+    return {sampled_line(result, who(result)), kSeeLoops + archive};
   std::vector<std::string> lines = {loops_line(result), written_line(result, who(result))};
   std::string budget = budget_line(bytes_text(result.budget_bytes), result.budget_bytes,
                                    result.budget_limit, result.archive_bytes);
@@ -145,6 +160,7 @@ std::vector<std::string> summary_lines(const WriteResult& result,
     lines.push_back(messages_line(result));
   if (!result.functions_off.empty()) lines.push_back(functions_line(result));
   lines.push_back("see it with: refrain info " + archive);
+  if (result.sampled) lines.push_back(kSeeLoops + archive);
   return lines;
 }
 

@@ -23,6 +23,24 @@ TEST_CASE("Summary: without a loop - everything is written, except coalesced pol
         "no loop detected: everything is written, but for coalesced polls");
 }
 
+TEST_CASE("Summary: samples - the next command; alone where there are no events") {
+  WriteResult result;
+  result.sampled = true;
+  result.locations = 1;
+  result.archive_bytes = 17'300;
+  result.writing_ns = 95.5e6;
+  CHECK(summary_lines(result, "a") ==
+        std::vector<std::string>{
+            "no events of OpenMP or MPI; wrote the samples of call stacks of 1 thread in "
+            "95.5 ms: 17.3 kB",
+            "loops of the code: refrain loops a"});
+  result.events_seen = result.events_written = 5;
+  CHECK(summary_lines(result, "a").back() == "loops of the code: refrain loops a");
+  CHECK(summary_lines(result, "a").size() == 4);
+  result.summary_only = true;
+  CHECK(summary_lines(result, "a").back() == "loops of the code: refrain loops a");
+}
+
 TEST_CASE("Summary: ranks - which have events") {
   WriteResult result;
   result.ranks = {.policy = "representatives=1",

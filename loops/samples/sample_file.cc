@@ -4,9 +4,9 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <system_error>
 
+#include "base/file_text.h"
 #include "base/folder.h"
 #include "base/json_values.h"
 
@@ -89,14 +89,6 @@ SampleNode node_of(const json& from, std::size_t before, std::size_t places) {
   node.samples = number(from[2], "node");
   if (node.samples > kMostSamples) fail("has too many samples");
   return node;
-}
-
-std::string contents_of(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  if (file.peek() != std::ifstream::traits_type::eof()) text << file.rdbuf();
-  if (!file.is_open() || file.bad() || !text) fail("cannot be read");
-  return text.str();
 }
 
 }  // namespace
@@ -186,7 +178,7 @@ std::vector<PlacedSamples> read_sample_files(const std::string& archive) {
     std::string path = folder;
     path.append("/").append(name);
     try {
-      all.push_back(samples_from_text(contents_of(path)));
+      all.push_back(samples_from_text(base::file_text(path)));
     } catch (const std::exception& problem) {
       fail(path + " " + problem.what());
     }

@@ -9,13 +9,14 @@
 
 namespace refrain::loops {
 
-std::string write_samples(const std::string& spool_process_folder,
-                          const std::vector<std::string>& module_texts,
-                          const std::string& command, const std::string& archive_folder,
-                          std::uint32_t process) {
+std::optional<std::string> write_samples(const std::string& spool_process_folder,
+                                         const std::vector<std::string>& module_texts,
+                                         const std::string& command,
+                                         const std::string& archive_folder,
+                                         std::uint32_t process) {
   const std::string path = spool_process_folder + "/" + kSpooledSamples;
   std::error_code error;
-  if (!std::filesystem::exists(path, error)) return {};
+  if (!std::filesystem::exists(path, error)) return std::nullopt;
   spool::SampleTree tree;
   if (std::string problem = spool::read_samples(path, tree); !problem.empty())
     return problem;

@@ -1,11 +1,11 @@
 // The samples of a process' spool into its archive.
 //
 // Place in the flow: ARCHITECTURE.md, step 7: called by the writer, also after the process was killed.
-// Thread-safety: one caller for each process. Errors: one line; without samples there is nothing to
-// do. Throws only when memory runs out. Cost: that of sample_placement.h.
+// Thread-safety: one caller for each process. Errors: one line. Throws only when memory runs out. Cost: that of sample_placement.h.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,10 +14,11 @@ namespace refrain::loops {
 // The name of the file in the process' spool folder.
 inline constexpr const char* kSpooledSamples = "samples";
 
-// What went wrong, or nothing. `module_texts`: as in the journal.
-std::string write_samples(const std::string& spool_process_folder,
-                          const std::vector<std::string>& module_texts,
-                          const std::string& command, const std::string& archive_folder,
-                          std::uint32_t process);
+// What went wrong, or an empty text; nothing if there are no samples. `module_texts`: as in the journal.
+std::optional<std::string> write_samples(const std::string& spool_process_folder,
+                                         const std::vector<std::string>& module_texts,
+                                         const std::string& command,
+                                         const std::string& archive_folder,
+                                         std::uint32_t process);
 
 }  // namespace refrain::loops

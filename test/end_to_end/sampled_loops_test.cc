@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "test/end_to_end/mpi_run.h"
 #include "test/end_to_end/traced.h"
 #include "test/support/files.h"
 
@@ -169,6 +170,41 @@ TEST_CASE("Sampled loops: OpenMP - loops in parallel regions, on all threads") {
   CHECK_FALSE(found.empty());
   // The archive is as it would be without samples.
   read_checked(folder / "run");
+}
+
+TEST_CASE(
+    "Sampled loops: MPI and OpenMP - of all ranks and their threads, and of no launcher") {
+  const MpiWay way = GENERATE(MpiWay::kInside, MpiWay::kOutside);
+  INFO(text(way));
+  const TemporaryFolder folder;
+  const MpiJob job{.program = "hybrid_gcc",
+                   .arguments = {"400", "20000"},
+                   .threads = 2,
+                   .settings = {{"LOOPS", "1000"}}};
+  const Result result = run_mpi(job, way, folder / "run");
+  INFO(result.errors);
+  REQUIRE(result.ok());
+  const json profile = profile_of(folder / "run");
+  CHECK(profile.at("commands").size() == 2);
+  CHECK(profile.at("sampling").at("threads") >= 4);
+  for (int rank : {0, 1}) {
+    INFO("rank " << rank);
+    bool sampled = false;
+    for (const json& loop : profile.at("loops"))
+      for (const json& thread : loop.at("threads"))
+        sampled |= thread.at("process") == rank &&
+                   loop.at("file").get<std::string>().ends_with("hybrid.c");
+    CHECK(sampled);
+  }
+  // Beside it there is nothing: the launcher has no archive.
+  std::size_t entries = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path()))
+    entries += entry.path().empty() ? 0 : 1;
+  CHECK(entries == 1);
+}
+
+TEST_CASE("Sampled loops: --loops with a value after a space - is told what to type") {
+  check_refused({"run", "--loops", "1000", "--", "true"}, "--loops=1000");
 }
 
 TEST_CASE("Sampled loops: an archive without samples - is refused in a line") {

@@ -265,11 +265,15 @@ void RunCommand::remove_old_archive() const {
     fs::remove_all(archive_, ignored);
 }
 
-// "refrain run --overwrite yes -- program" would run yes, for ever.
+// "refrain run --overwrite yes -- program" would run yes, for ever; "--loops 1000 --" 1000.
 std::string RunCommand::check_switch_value() const {
   if (command_.size() < 2 || command_[1] != "--") return {};
   filters::Settings ignored;
   for (const filters::SettingInfo& info : filters::setting_table()) {
+    if (*info.given_alone != 0 && values_.at(info.name) == info.given_alone &&
+        filters::set_value(ignored, info, command_[0]).empty())
+      return flag_of(info) + " takes its value behind '=': " + flag_of(info) + '=' +
+             command_[0];
     const auto given = switches_.find(info.name);
     if (given != switches_.end() && given->second &&
         filters::set_value(ignored, info, command_[0]).empty())

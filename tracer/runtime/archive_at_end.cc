@@ -83,7 +83,6 @@ void write_archive_at_end(const Session& session, writer::Exchange& exchange) {
   if (settings.quiet) return;
   for (const std::string& line : writer::summary_lines(result, session.archive()))
     say(line);
-  if (settings.loops_hz != 0) say("loops of the code: refrain loops " + session.archive());
   if (!formats.files.empty()) say("for Paraver: " + formats.files.front());
   if (!report.empty()) say("report: " + report);
 }

@@ -3,7 +3,7 @@
 // 1. Start. An event source starts the session when its runtime starts, on the thread
 //    that started it. Nothing is made before: a process that loads us and never starts a
 //    runtime (a shell, a launcher) leaves no files, but for the one whose stacks are to be
-//    sampled in any case (tracer/sampler/sampling_source.h). If anything fails, one line
+//    sampled in any case (tracer/sampler/sampling_source.cc). If anything fails, one line
 //    goes to stderr and the program runs untraced.
 //
 // 2. The orderly end. OMPT's finalize callback comes after the last thread's events, from

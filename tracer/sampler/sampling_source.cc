@@ -1,5 +1,8 @@
-#include "tracer/sampler/sampling_source.h"
-
+// Starts the session of a program that nothing else starts: one that `refrain run --loops` has become,
+// whether it is parallel or not. The main thread is recorded then, from before main on.
+//
+// Place in the flow: ARCHITECTURE.md, step 2. Children that it starts are left to their own event
+// sources: a launcher or a shell makes many that nobody asked for.
 #include <unistd.h>
 
 #include <charconv>
@@ -14,6 +17,9 @@
 
 namespace refrain::sampler {
 namespace {
+
+// The variable with the number of the process that is to be sampled in any case (tools/command/run_command.cc).
+constexpr const char* kSampledProcess = "REFRAIN_SAMPLED_PROCESS";
 
 // Before anything is allocated: what the C++ library keeps for exceptions without memory comes first.
 bool is_meant() noexcept {

@@ -121,6 +121,7 @@ struct WriteResult {
   bool ok = false;
   std::string error;           // one line, empty if ok
   bool summary_only = false;   // recorded without events
+  bool sampled = false;        // has samples of call stacks
   bool others_failed = false;  // of write_archive_together(): other processes failed
   std::vector<std::string> complaints;  // what was wrong with the spool, a line each
   std::vector<LoopSummary> loops;

@@ -25,7 +25,7 @@ void fill_header(Header& header, const RecordBuilder& from, FileKind kind) {
   header.ring_offset = kHeaderBytes + kStageBytes;
   header.clock_kind = kClockMonotonicRaw;
   header.ticks_per_second = static_cast<double>(kTestTicksPerSecond);
-  header.start_ticks = 1;
+  header.start_ticks = from.start_ticks;
   header.start_epoch_ns = 1'700'000'000'000'000'000;
   // The latest records stay in the stage, as in a process that was killed.
   const std::uint64_t staged = std::min<std::uint64_t>(from.log.size() / 3, kStageRecords);

@@ -86,6 +86,7 @@ class RecordBuilder {
   bool suspended = false;
   bool ended = true;
   std::uint64_t lost[kLossCauses] = {};
+  std::uint64_t start_ticks = 1;
 
  private:
   RecordBuilder& work(std::uint64_t epoch, std::uint64_t begin, std::uint64_t end,

@@ -1,0 +1,36 @@
+// What an archive has beside the events: the summary of each process, and its samples.
+//
+// Place in the flow: ARCHITECTURE.md, step 7, behind the writing of the events; part of archive_writer.h.
+// Thread-safety: none. Errors: std::runtime_error where a summary cannot be written, for it is part
+// of the archive; samples that cannot are a complaint. Cost: linear in the call trees and samples.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/merged_flow.h"
+#include "writer/archive/region_table.h"
+#include "writer/archive/write_options.h"
+#include "writer/process/process_model.h"
+
+namespace refrain::writer {
+
+using ProcessModels = std::vector<std::unique_ptr<ProcessModel>>;
+
+struct WrittenSummaries {
+  std::vector<base::MergedFlow> flows;  // event flow graphs, a process each
+  std::vector<std::string> complaints;
+  bool sampled = false;  // there were samples of call stacks
+};
+
+// Of the processes of `models`, of `all` in the job, into `folder`. `first_location`: of theirs,
+// counted through all processes. `outcomes`: of the locations of each.
+WrittenSummaries write_summaries(const std::string& folder, const WriteOptions& options,
+                                 std::uint32_t all, const ProcessModels& models,
+                                 const RegionTable& regions,
+                                 const std::vector<std::vector<LocationOutcome>>& outcomes,
+                                 std::uint64_t first_location);
+
+}  // namespace refrain::writer
