@@ -80,6 +80,32 @@ contains
     end do
   end subroutine lines
 
+  ! As in NPB's FT: the step is a variable, and values of the function are loaded in the loop.
+  subroutine blocks(x, y, n, m, block)
+    integer, intent(in) :: n, m, block
+    complex(8), intent(inout) :: x(n + 1, m, m), y((n + 1) * m)
+    integer :: i, j, k, first, last, width
+    external :: swap_it
+    width = block + 1
+    do k = 1, m  ! loop 1
+      do first = 1, m, block  ! loop 2
+        last = first + block - 1
+        if (last > m) last = m
+        do j = first, last  ! loop 3
+          do i = 1, n  ! loop 4 or beside
+            y(j - first + 1 + width * (i - 1)) = x(i, j, k)
+          end do
+        end do
+        call swap_it(1, n, block, x, y)
+        do j = first, last  ! loop 3
+          do i = 1, n  ! loop 4 or beside
+            x(i, j, k) = y(j - first + 1 + width * (i - 1))
+          end do
+        end do
+      end do
+    end do
+  end subroutine blocks
+
   subroutine parallel(to, n)
     integer, intent(in) :: n
     real(8), intent(inout) :: to(n)
