@@ -193,4 +193,37 @@ TEST_CASE("Exact loops: the program - gives its status, its output, its complain
 }
 
 }  // namespace
+TEST_CASE("Exact loops: the detector's - have the same place, entries and iterations") {
+  const std::string name = GENERATE("cg", "jacobi", "converge", "phases");
+  INFO(name);
+  const TemporaryFolder folder;
+  const Job job{.program = name + "_clang", .arguments = {"20"}, .threads = 1};
+  REQUIRE(run_job(job, Way::kRun, folder / "run").ok());
+  const Result info = run_refrain({"info", folder / "run", "--json"});
+  REQUIRE(info.ok());
+  const std::string file = folder / "loops.json";
+  const Result counted = run_refrain({"loops", "--exact", "--json", "-o", file, "--",
+                                      data_file("test/programs/" + job.program), "20"});
+  INFO(counted.errors);
+  REQUIRE(counted.ok());
+  const json exact = json::parse(read_file(file));
+  const json detected = json::parse(info.output).at("phases");
+  CHECK_FALSE(detected.empty());
+  for (const json& loop : detected) {
+    INFO(loop.at("name"));
+    std::size_t found = 0;
+    for (const json& code : exact.at("loops")) {
+      if (code.at("line") != loop.at("line") ||
+          !code.at("file").get<std::string>().ends_with(name + ".c"))
+        continue;
+      ++found;
+      // In a parallel region each thread runs it.
+      const json& thread = code.at("threads").at(0);
+      CHECK(thread.at("entries") == loop.at("visits"));
+      CHECK(thread.at("iterations") == loop.at("iterations"));
+    }
+    CHECK(found == 1);
+  }
+}
+
 }  // namespace refrain::test
