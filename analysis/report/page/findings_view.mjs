@@ -54,7 +54,7 @@ function efficiencies(tree) {
 
 function seen(profile, info) {
   const lines = [];
-  if (profile) lines.push(['figures', profile.source === 'summary'
+  if (profile) lines.push(['figures', profile.source === 'summary' && !profile.events_seen ? 'nothing of OpenMP or MPI ran, and no region of the program’s own: all time is that of the program itself' : profile.source === 'summary'
     ? `exact, of all ${count(profile.events_seen)} events of the run, written or not`
     : `of the ${count(profile.events_written)} events that are in the archive`]);
   if (profile?.source === 'summary' && profile.events_seen) lines.push(['events', `${count(profile.events_written)} of ${count(profile.events_seen)} are in the archive (${percent(profile.events_written / profile.events_seen)}): waits and the time line are of those`]);
@@ -81,7 +81,7 @@ async function create(root, page) {
     el('section', { class: 'card' },
       el('div', { class: 'big' },
         profile && el('div', {}, el('span', { class: 'value' }, number(profile.run_ns, time(profile.run_ns), 'profile.run_ns')), el('span', { class: 'what' }, 'the run took')),
-        profile && el('div', {}, el('span', { class: 'value' }, number(profile.time_ns, time(profile.time_ns), 'profile.time_ns')), el('span', { class: 'what' }, `time of all ${plural(facts.locations ?? profile.locations?.length ?? 0, 'thread')}`)),
+        profile && el('div', {}, el('span', { class: 'value' }, number(profile.time_ns, time(profile.time_ns), 'profile.time_ns')), el('span', { class: 'what' }, (facts.locations ?? 0) === 1 ? 'time of its thread' : `time of all ${plural(facts.locations ?? profile.locations?.length ?? 0, 'thread')}`)),
         profile && el('div', {}, el('span', { class: 'value' }, percent(useful)), el('span', { class: 'what' }, 'of it is useful computation')),
         list.length > 0 && list[0].seconds > 0 && el('div', {}, el('span', { class: 'value' }, percent(list[0].share)), el('span', { class: 'what' }, 'is lost by the first finding'))),
       profile && classBar(classes, profile.time_ns),

@@ -21,7 +21,7 @@ function report(name, options) {
 }
 const truthOf = (file) => {
   const blocks = check.blocksOf(file);
-  return { profile: blocks.json('a/profile'), analyze: blocks.json('a/analyze'), findings: blocks.json('a/findings') };
+  return { profile: blocks.json('a/profile'), analyze: blocks.json('a/analyze'), findings: blocks.json('a/findings'), loops: blocks.json('a/loops') };
 };
 
 const tests = {
@@ -138,8 +138,31 @@ const tests = {
     await browser.until(`return document.querySelector('#view-graph .graph-box .node.chosen')?.dataset.path === '3'`, 'the graph follows the tree');
   },
 
+  async 'loops of the code: numbers, tables, tree, keys'(browser) {
+    const { file, truth } = report('loops', { loops: true });
+    await browser.open(file);
+    assert.deepEqual((await check.viewsOf(browser)).slice(-2), ['mpi', 'loops'], 'a view more');
+    await browser.until(`return document.documentElement.dataset.ready`);
+    await browser.keys('9');
+    await browser.until(`return document.documentElement.dataset.ready === 'loops'`, '9 opens the loops');
+    const numbers = await check.checkNumbers(browser, truth);
+    for (const key of ['loops.total.seconds', 'loops.nodes.2.total.seconds', 'loops.nodes.2.self.seconds', 'loops.nodes.0.total.samples', 'loops.candidates.0.share'])
+      assert.ok(numbers.has(key), `the page shows ${key}`);
+    // The first candidate, by keys.
+    await browser.run(`document.querySelector('#view-loops tr[tabindex]').focus()`);
+    await browser.keys('\uE007');
+    await browser.until(`return location.hash.includes('node=2')`, 'Enter chooses a loop');
+    assert.match(await browser.run(`return document.querySelector('#view-loops .tree [aria-selected="true"]').getAttribute('aria-label')`), /^solve.c:41/);
+    assert.match(await browser.run(`return document.querySelector('#view-loops').textContent`), /The chosen loop.*Where its samples come from.*What is in it/s);
+    await browser.run(`window.copied = null; navigator.clipboard.writeText = async (text) => { window.copied = text; }; [...document.querySelectorAll('#view-loops button')].filter((b) => b.textContent === 'copy as CSV')[1].click()`);
+    await browser.until('return window.copied', 'the flat profile is copied');
+    assert.match(await browser.run('return window.copied'), /^place,function,total_s,total_share,self_s,self_share,samples\n\/src\/solve.c:41,solve,8,0.8,1,0.1,800\n/);
+    await browser.run(`refrain.page.selection.set({ first: 3, last: 9, begin_ns: 1e6, end_ns: 9e6 })`);
+    await browser.until(`return document.querySelector('#view-loops [role=status]').textContent.includes('does not apply')`, 'it is said that a stretch has no samples');
+  },
+
   async 'hostile names are text'(browser) {
-    const { file } = report('hostile', { hostile: true, compare: true, spans: 6000 });
+    const { file } = report('hostile', { hostile: true, compare: true, loops: true, spans: 6000 });
     await browser.open(file);
     await browser.until(`return document.documentElement.dataset.ready`);
     for (const view of await check.viewsOf(browser)) {

@@ -1,5 +1,5 @@
-// A report that the command has made, in Chromium: check_report.mjs REPORT [PROFILE_JSON ANALYZE_JSON]. Each view
-// opens, its numbers are those of `refrain profile --json` and `refrain analyze --json` (or else of the
+// A report that the command has made, in Chromium: check_report.mjs REPORT [PROFILE_JSON ANALYZE_JSON [LOOPS_JSON]]. Each view
+// opens, its numbers are those of `refrain profile`, `refrain analyze` and `refrain loops --json` (or else of the
 // report's own blocks), nothing is asked for, and the console stays empty.
 
 import assert from 'node:assert/strict';
@@ -8,10 +8,10 @@ import { resolve } from 'node:path';
 import { Browser } from './browser.mjs';
 import * as check from './checks.mjs';
 
-const [report, profile, analyze] = process.argv.slice(2).map((file) => resolve(file));
+const [report, profile, analyze, loops] = process.argv.slice(2).map((file) => resolve(file));
 const blocks = check.blocksOf(report);
 const json = (file, block) => (file ? JSON.parse(readFileSync(file, 'utf8')) : blocks.json(block));
-const truth = { profile: json(profile, 'a/profile'), analyze: json(analyze, 'a/analyze'), findings: blocks.json('a/findings') };
+const truth = { profile: json(profile, 'a/profile'), analyze: json(analyze, 'a/analyze'), findings: blocks.json('a/findings'), loops: json(loops, 'a/loops') };
 
 const browser = await Browser.start();
 let numbers = new Set();
@@ -37,5 +37,6 @@ try {
   const hosts = check.hostsAsked(await browser.stop());
   assert.deepEqual(hosts, [], 'hosts that the report asked for');
 }
+if (loops) assert.ok([...numbers].filter((key) => key.startsWith('loops.nodes.')).length >= 4 && numbers.has('loops.total.samples'), 'the page has numbers of loops');
 assert.ok(numbers.size >= 10, `only ${numbers.size} numbers were compared`);
 console.log(`${report}: all views open, ${numbers.size} numbers are those of the command`);
