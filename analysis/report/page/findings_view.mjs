@@ -77,7 +77,8 @@ async function create(root, page) {
   const classes = profile?.classes ?? {};
   const useful = (classes.useful_ns ?? classes.useful ?? 0) / (profile?.time_ns || 1);
   const facts = page.facts;
-  root.append(
+  const note = el('p', { class: 'hint', role: 'status', hidden: true }, 'Findings and efficiencies are of the whole run: the chosen stretch does not apply to them.');
+  root.append(note,
     el('section', { class: 'card' },
       el('div', { class: 'big' },
         profile && el('div', {}, el('span', { class: 'value' }, number(profile.run_ns, time(profile.run_ns), 'profile.run_ns')), el('span', { class: 'what' }, 'the run took')),
@@ -98,6 +99,7 @@ async function create(root, page) {
       el('dl', { class: 'facts' }, seen(profile, info).map(([what, text]) => [el('dt', {}, what), el('dd', {}, text)]),
         (page.report.limits ?? []).map((text) => [el('dt', {}, 'left out'), el('dd', {}, name(text, 300))]),
         el('dt', {}, 'made by'), el('dd', {}, name(page.report.made_by ?? 'refrain', 80)))));
+  return { update: ({ state }) => { note.hidden = state.begin_ns == null && state.first == null; } };
 }
 
 export const findings = { id: 'findings', title: kViewTitles.findings, print: true, create };

@@ -25,7 +25,8 @@ class HeatMap {
     Object.assign(this, { page, ...rows });
     this.levels = new Map();
     this.buffer = document.createElement('canvas');
-    const tall = Math.max(200, Math.min(620, this.m * (this.m <= 4 ? 48 : 26)));
+    // Of many rows the same number in each pixel.
+    const tall = Math.max(200, this.m > 620 ? Math.floor(this.m / Math.ceil(this.m / 620)) : Math.min(620, this.m * (this.m <= 4 ? 48 : 26)));
     this.surface = new Surface({ height: tall + kTop + kBottom, label: 'heat map of locations and iterations', draw: (...all) => this.draw(...all), tip: (x, y) => this.tip(x, y),
       describe: 'Plus and minus zoom, arrows move, Shift with up and down zooms rows, Home shows everything' });
     this.zoom = new Zoom(this.surface, { limits: [0, this.n], least: Math.min(this.n, 4), rows: this.m, fewest: 2, plot: () => ({ x0: kLeft, x1: this.surface.width - kSide, y0: kTop, y1: this.surface.height - kBottom }), choose: (a, b) => this.choose(a, b) });

@@ -22,6 +22,7 @@ function matrix(about, cells, messages, page) {
     height: size + top + 8, label: 'matrix of senders and receivers',
     draw(c, width, height, theme) {
       const side = Math.min(size, width - left - 10), cell = side / n;
+      if (height !== Math.round(side) + top + 8) return requestAnimationFrame(() => surface.setHeight(Math.round(side) + top + 8));
       if (cell >= 1) {
         for (const [key, v] of sums) {
           const from = Math.floor(key / n), to = key % n;
@@ -42,7 +43,7 @@ function matrix(about, cells, messages, page) {
       }
       c.strokeStyle = theme('line');
       c.strokeRect(left - 0.5, top - 0.5, side + 1, side + 1);
-      const step = Math.max(1, Math.ceil(26 / cell));
+      const step = Math.max(1, Math.ceil((n > 99 ? 36 : 26) / cell));
       c.fillStyle = theme('muted');
       for (let i = 0; i < n; i += step) {
         c.textAlign = 'center';
@@ -178,7 +179,8 @@ async function create(root, page) {
   if (about && cells.values.length) left.push((parts.matrix = matrix(about, cells, page.has('timeline/messages') ? () => page.array('timeline/messages') : null, page)).element);
   else left.push(section('Who sends to whom', null, empty('No message between two ranks is in the archive.')));
   const rank = calls?.procedures?.length ? (parts.rank = byRank(calls, times)).element : null;
-  root.append(el('div', { class: 'columns uneven' }, el('div', { class: 'view' }, left, rank), el('div', { class: 'view' }, profile?.mpi?.length > 0 && section('Procedures', 'of all calls of the run', procedures(profile.mpi, whole)))));
+  const note = el('p', { class: 'hint', role: 'status', hidden: true }, 'The matrix follows the chosen stretch, where the time line has its messages; procedures, sizes, partners and times by rank are of the whole run.');
+  root.append(note, el('div', { class: 'columns uneven' }, el('div', { class: 'view' }, left, rank), el('div', { class: 'view' }, profile?.mpi?.length > 0 && section('Procedures', 'of all calls of the run', procedures(profile.mpi, whole)))));
   const bySize = messages?.by_size ?? profile?.mpi_by_size;
   if (bySize?.length) root.querySelector('.columns').lastChild.append(section('By message size', 'how much a call sends or receives, and how long such calls take', sizes(bySize, whole)));
   const partners = messages?.by_partner ?? profile?.mpi_by_partner;
@@ -192,7 +194,11 @@ async function create(root, page) {
     ], partners, { most: 10 })));
   }
   return {
-    update(selection) { const { begin_ns: begin, end_ns: end } = selection.state; parts.matrix?.during(begin, end); },
+    update(selection) {
+      const { begin_ns: begin, end_ns: end } = selection.state;
+      parts.matrix?.during(begin, end);
+      note.hidden = begin == null;
+    },
     repaint: () => { parts.matrix?.surface.paint(); parts.rank?.surface.paint(); },
   };
 }

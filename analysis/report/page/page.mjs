@@ -106,7 +106,8 @@ class Page {
     const text = first != null
       ? `iterations ${count(first)}–${count(last ?? first)}${loop != null ? ` of loop ${loop}` : ''}`
       : `${time(begin)} – ${time(end)} of the run`;
-    replace(byId('filter'), el('span', { class: 'chip' }, el('span', {}, 'Only ', el('b', {}, text), ' on every picture'),
+    // What cannot follow, findings above all, says so on its view, or is of the whole run by its title.
+    replace(byId('filter'), el('span', { class: 'chip' }, el('span', {}, 'chosen: ', el('b', {}, text)),
       button('whole run', () => this.selection.set({ first: null, last: null, begin_ns: null, end_ns: null }), { class: 'quiet', id: 'whole-run' })));
   }
 

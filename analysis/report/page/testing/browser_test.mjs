@@ -82,7 +82,8 @@ const tests = {
   },
 
   async 'iterations that are chosen hold on every view'(browser) {
-    await browser.open(report('plain', {}).file, '#iterations');
+    const { file, truth } = report('plain', {}), blocks = check.blocksOf(file);
+    await browser.open(file, '#iterations');
     await browser.until(`return document.documentElement.dataset.ready === 'iterations'`);
     await check.openView(browser, 'iterations');
     await browser.drag('#view-iterations canvas', [-200, 0], [100, 0]);
@@ -98,11 +99,28 @@ const tests = {
     await check.openView(browser, 'mpi');
     await browser.until(`return document.querySelector('#view-mpi').textContent.includes('messages on the time line from')`, 'the matrix is of these');
     await check.openView(browser, 'waits');
-    await browser.until(`return document.querySelector('#view-waits').textContent.includes('Waits from')`, 'waits of these');
+    await browser.until(`return document.querySelector('#view-waits').textContent.includes('Waits only. Of the events in the archive from')`, 'waits of these');
     await check.openView(browser, 'graph');
     await browser.until(`return document.querySelector('#view-graph').textContent.includes('Own time of regions from')`, 'regions of these');
+    await browser.until(`return document.querySelector('#view-graph [role=status]').textContent.includes('Of the events in the archive')`, 'the call tree is of these');
+    const tree = () => browser.run(`return [...document.querySelectorAll('#view-graph .tree [data-value]')].map((e) => Number(e.dataset.value))`);
+    const part = await tree();
+    assert.ok(Math.max(...part) > 0 && Math.max(...part) <= (end - begin) * 8, 'at most the time of all threads');
+    // Waits of the stretch, added up here from the time line's.
+    const barrier = truth.analyze.metric_tree.findIndex((each) => each.name === 'omp_ibarrier_wait');
+    const { values } = blocks.numbers('a/timeline/waits');
+    let waited = 0;
+    for (let i = 0; i < values.length; i += 4) if (values[i + 3] === barrier) waited += Math.max(0, Math.min(values[i + 2], end) - Math.max(values[i + 1], begin)) / 1e9;
+    await browser.run(`refrain.page.go('waits', { metric: 'omp_ibarrier_wait' })`);
+    await browser.until(`return document.documentElement.dataset.ready === 'waits' && location.hash.includes('omp_ibarrier_wait')`);
+    const trees = await browser.run(`return [...document.querySelectorAll('#view-waits [role=tree]')].map((tree) => Number((tree.querySelector('[aria-selected="true"]') ?? tree.querySelector('.tree-row')).querySelector('[data-value]').dataset.value))`);
+    assert.ok(waited > 0);
+    for (const value of trees) assert.ok(Math.abs(value / waited - 1) < 1e-9, `each tree has the ${waited} s of the stretch: ${trees}`);
+    await check.openView(browser, 'graph');
     await browser.click('#whole-run');
     await browser.until(`return document.getElementById('filter').hidden`, 'the whole run again');
+    await browser.until(`return document.querySelector('#view-graph [role=status]').hidden`);
+    assert.ok(Math.max(...(await tree())) > Math.max(...part), 'the call tree is of the whole run again');
   },
 
   async 'the time line zooms to a microsecond, folds, searches'(browser) {

@@ -23,6 +23,7 @@ try {
     if (view === 'timeline' && blocks.names.includes('a/timeline'))
       await browser.until(`return document.querySelector('#view-timeline').dataset.loaded`, 'all spans are there');
     for (const key of (await check.checkNumbers(browser, truth)).keys()) numbers.add(key);
+    await check.checkReadable(browser, view);
   }
   // Any metric, chosen as a user does.
   for (const name of Object.keys(truth.analyze?.metrics ?? {}).filter((each) => truth.analyze.metrics[each] > 0).slice(0, 12)) {

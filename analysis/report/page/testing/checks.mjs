@@ -15,7 +15,9 @@ export function blocksOf(file) {
     const from = text.indexOf(head) + head.length;
     return inflateSync(Buffer.from(text.slice(from, text.indexOf('<', from)), 'base64'));
   };
-  return { names: index.blocks.map((block) => block.name), json: (name) => { const r = raw(name); return r && JSON.parse(r.toString('utf8')); } };
+  return { names: index.blocks.map((block) => block.name), json: (name) => { const r = raw(name); return r && JSON.parse(r.toString('utf8')); },
+    // Of type f64.
+    numbers: (name) => { const r = raw(name); return { values: new Float64Array(r.buffer.slice(r.byteOffset, r.byteOffset + r.length)) }; } };
 }
 
 // What the commands print under a key that the page gives a number.
@@ -52,6 +54,21 @@ export async function checkNumbers(browser, truth) {
     assert.ok(text.trim() !== '' && text !== '?', `${key}: ${value} is shown as “${text}”`);
   }
   return new Map(shown.map(([key, value]) => [key, value]));
+}
+
+// Whatever the run's size: nothing is wider than the page, and what there may be thousands of is put together.
+export async function checkReadable(browser, view) {
+  assert.ok(await browser.run('return document.documentElement.scrollWidth <= innerWidth'), `view ${view} is wider than the window`);
+  const { rows, tables, trees } = await browser.runAsync(`
+    const page = refrain.page, root = document.getElementById('view-${view}');
+    const line = page.has('timeline') ? await page.json('timeline') : null;
+    return { rows: line && { rows: line.rows, locations: line.locations.length, kept: line.kept }, tables: Math.max(0, ...[...root.querySelectorAll('tbody')].map((e) => e.rows.length)), trees: Math.max(0, ...[...root.querySelectorAll('[role=tree]')].map((e) => e.querySelectorAll('.tree-row').length)) };`);
+  assert.ok(tables <= 40 && trees <= 80, `view ${view}: a table has ${tables} rows, a tree ${trees}, in the document`);
+  if (!rows) return;
+  assert.ok(rows.rows.length <= 512, `the time line has ${rows.rows.length} rows`);
+  rows.rows.forEach(([first, last, shown], i) => assert.ok(first === (i ? rows.rows[i - 1][1] + 1 : 0) && first <= shown && shown <= last, `row ${i} follows the one before`));
+  assert.equal(rows.rows.at(-1)[1], rows.locations - 1, 'rows have all threads');
+  if ((view === 'timeline' && rows.kept > 0) || (view === 'heat' && (await browser.run(`return !!document.querySelector('#view-heat canvas')`)))) assert.ok((await colorsOn(browser, `#view-${view} canvas`)) > 3, `view ${view} has a picture`);
 }
 
 export async function checkNothingAsked(browser) {
