@@ -125,7 +125,7 @@ async function create(root, page) {
     }, { title: 'to the level around it' }), events?.levels?.length ? choice('graph of', [['flow', 'regions'], ['events', 'events']], 'flow', (v) => { showEvents = v === 'events'; showLevel(Math.max(0, at)); }) : null, scale), picture.box)
     : empty(graph?.error ? `No flow graph: ${graph.error}` : 'There is no flow graph in this report.');
   root.append(el('div', { class: 'bar-row' }, by),
-    el('div', { class: 'columns' }, section('Call tree', 'regions in the context of those around them, all threads together', note, tree.box, el('div', { class: 'more' }, csvButton(paths))), section('Flow graph', 'what comes after what; thicker lines: more often; pressed twice: what is inside', graphBox)), details, stretch);
+    el('div', { class: 'columns' }, section('Call tree', 'regions in the context of those around them, all threads together', note, tree.box, el('div', { class: 'more' }, csvButton(paths))), section('Flow graph', 'what comes after what; thicker lines: more often; pressed twice: what is inside; Home: all of it', graphBox)), details, stretch);
 
   return {
     tree, picture,

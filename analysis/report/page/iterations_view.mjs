@@ -334,7 +334,7 @@ async function create(root, page) {
     replace(body,
       section('How long each iteration took', list.per > 1 ? `each point is of ${count(list.per)} iterations: least, mean and greatest; drag to choose some` : 'drag to choose some: all pictures follow; the wheel zooms',
         el('div', { class: 'bar-row' },
-          legend([['#0072b2', 'in the archive'], ['#56b4e9', 'partly in the archive'], ['var(--hatch)', 'skipped: only its duration is known'], ['#d55e00', '▼ slow'], ['var(--text)', '- - median']]),
+          legend([['#0072b2', 'in the archive'], ['#56b4e9', 'partly in the archive'], ['var(--hatch)', 'skipped: only its duration is known'], ['#d55e00', '▼ unusually long or short'], ['var(--text)', '- - median']]),
           choice('scale', [['linear', 'linear'], ['log', 'logarithmic']], charts.log ? 'log' : 'linear', (v) => { charts.log = v === 'log'; charts.upper.change(); })),
         charts.upper.box),
       section('What an iteration consists of', 'time of all threads by class, over the iterations',

@@ -13,7 +13,7 @@ import { kViewTitles } from './view_titles.mjs';
 const seconds = (counts) => time(counts.seconds * 1e9);
 
 // "solve.c:42", "main", and what it is called where there is no line.
-const titleOf = (node) => (node.loop ? place(node.file, node.line) || `loop at ${node.address}` : node.function || '(no name)');
+const titleOf = (node) => (node.loop ? place(node.file, node.line) || node.address : node.function || '(no name)');
 
 // What was sampled, and what of it is missing.
 function about({ sampling, total, commands }) {
@@ -59,7 +59,7 @@ class Loops {
       kind === 'functions' ? { title: 'Place', left: true, csv: 'place', value: (r) => (r.file ? `${r.file}:${r.line}` : ''), text: (r) => name(place(r.file, r.line) || place(r.module), 40) } : null,
       ...this.#columns('Total', 'total', (r) => r.total), ...this.#columns('Self', 'self', (r) => r.self),
       { title: 'Samples', csv: 'samples', hint: 'total', value: (r) => r.total.samples, key: (r) => `loops.nodes.${r.node}.total.samples` },
-    ].filter(Boolean), rows, { most: 14, pick: (r) => this.pick(r.node), chosen: (r) => r.node === this.chosen });
+    ].filter(Boolean), rows, { most: 10, pick: (r) => this.pick(r.node), chosen: (r) => r.node === this.chosen });
   }
 
   candidates() {
@@ -84,7 +84,7 @@ class Loops {
     this.index = index;
     const of = (i) => this.nodes.get(numbers[i]);
     return new Tree({
-      forest: this.forest, title: 'loops and functions in each other', height: 520, open: 12, order: (i) => of(i).total.samples, label: (i) => `${titleOf(of(i))}, ${seconds(of(i).total)}`,
+      forest: this.forest, title: 'loops and functions in each other', height: 460, open: 12, order: (i) => of(i).total.samples, label: (i) => `${titleOf(of(i))}, ${seconds(of(i).total)}`,
       row: (i) => {
         const node = of(i), share = this.share(node.total);
         return [el('i', { class: node.loop ? 'swatch round' : 'swatch', style: { background: scaleColor(share, 'cividis') } }),
@@ -135,8 +135,8 @@ async function create(root, page) {
   const stretch = el('p', { class: 'hint', role: 'status' });
   const candidates = loops.candidates(), flat = loops.flat('loops'), functions = loops.flat('functions'), tree = loops.tree();
   root.append(stretch, section('Loops that could run in parallel', 'without OpenMP in or around them, largest first; whether their iterations depend on each other is not known', candidates),
-    el('div', { class: 'columns' }, section('Loops', 'total: with what they call; self: without inner loops and what they call', flat),
-      section('In each other', 'loops and functions, each once: under the one from which most of its samples come', tree.box)),
+    section('Loops', 'total: with what they call; self: without inner loops and what they call', flat),
+    section('In each other', 'loops and functions, each once: under the one from which most of its samples come', tree.box),
     loops.details, section('Functions', 'self: in no loop of theirs', functions), section('How it was sampled', null, about(data), data.notes?.length ? el('ul', { class: 'hint' }, data.notes.map((text) => el('li', {}, name(text, 300)))) : null));
   return {
     loops, tree,

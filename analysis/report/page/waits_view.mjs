@@ -174,7 +174,7 @@ class Waits {
     const ranks = this.nodes.map((node, i) => ({ ...node, v: this.systemAll[i] })).filter((node) => node.parent === 0 && node.v > 0.5 * this.rankMost && node.v > 0).map((node) => node.rank).sort((a, b) => a - b);
     replace(this.about, el('p', {}, el('b', {}, metric.title || metric.name), ` (${metric.name}): ${metric.description ?? ''}`),
       el('p', {}, `${time(v * 1e9)}, ${percent(v / this.whole)} of the time of all threads`, this.path >= 0 && [' in ', name(plainName(this.paths[this.path].name) || this.paths[this.path].path, 80)], ranks.length && byRankMany ? `, most by rank ${ranges(ranks).slice(0, 120)}` : ''));
-    const est = this.inStretch ? null : this.analyze.whole_run?.[metric.name];
+    const est = this.analyze.whole_run?.[metric.name];
     if (this.boundsBox) replace(this.boundsBox, est ? ['seen ', number(est.seen, time(est.seen * 1e9), `analyze.whole_run.${metric.name}.seen`), ', estimated ', el('b', {}, number(est.seconds, time(est.seconds * 1e9), `analyze.whole_run.${metric.name}.seconds`)), ', at least ', number(est.least, time(est.least * 1e9), `analyze.whole_run.${metric.name}.least`), ', at most ', number(est.most, time(est.most * 1e9), `analyze.whole_run.${metric.name}.most`)] : 'No estimate of this metric.');
   }
 

@@ -1,6 +1,6 @@
 // A report that the command has made, in Chromium: check_report.mjs REPORT [PROFILE_JSON ANALYZE_JSON [LOOPS_JSON]]. Each view
 // opens, its numbers are those of `refrain profile`, `refrain analyze` and `refrain loops --json` (or else of the
-// report's own blocks), nothing is asked for, and the console stays empty.
+// report's own blocks), rows of iterations are those of their iterations, nothing is asked for, and the console stays empty.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -39,5 +39,6 @@ try {
   assert.deepEqual(hosts, [], 'hosts that the report asked for');
 }
 if (loops) assert.ok([...numbers].filter((key) => key.startsWith('loops.nodes.')).length >= 4 && numbers.has('loops.total.samples'), 'the page has numbers of loops');
+const rows = check.checkRows(blocks);
 assert.ok(numbers.size >= 10, `only ${numbers.size} numbers were compared`);
-console.log(`${report}: all views open, ${numbers.size} numbers are those of the command`);
+console.log(`${report}: all views open, ${numbers.size} numbers are those of the command, ${rows} rows are below their iterations`);

@@ -71,6 +71,27 @@ export async function checkReadable(browser, view) {
   if ((view === 'timeline' && rows.kept > 0) || (view === 'heat' && (await browser.run(`return !!document.querySelector('#view-heat canvas')`)))) assert.ok((await colorsOn(browser, `#view-${view} canvas`)) > 3, `view ${view} has a picture`);
 }
 
+// What an iteration consists of stands below its duration: columns of one iteration begin when that does. How many are compared.
+export function checkRows(blocks) {
+  let compared = 0;
+  for (const name of blocks.names) {
+    const loop = name.match(/^a\/rows\/(\d+)\/columns$/)?.[1];
+    if (!loop || !blocks.names.includes(`a/loop/${loop}/iterations`)) continue;
+    const { values: columns } = blocks.numbers(name), { values } = blocks.numbers(`a/loop/${loop}/iterations`), of = new Map();
+    for (let i = 0; i < values.length; i += 5) of.set(values[i], i);
+    for (let j = 0; j < columns.length; j += 4) {
+      const [first, count, begin] = columns.subarray(j, j + 3), i = of.get(first);
+      if (count !== 1) continue;
+      assert.ok(i !== undefined, `loop ${loop}: there is no iteration ${first}`);
+      // The first row of a visit begins after a quarter of its iteration at the latest.
+      const late = begin - values[i + 1];
+      assert.ok(late > -1000 && late < Math.max(1000, 0.5 * values[i + 2]), `loop ${loop}, iteration ${first}: its row begins ${late} ns after it`);
+      ++compared;
+    }
+  }
+  return compared;
+}
+
 export async function checkNothingAsked(browser) {
   assert.deepEqual(await browser.run(`return performance.getEntriesByType('resource').map((e) => e.name)`), [], 'the page asked for something');
 }
