@@ -217,8 +217,7 @@ json profile_value(const LoopProfile& profile, double share) {
 }
 
 std::string profile_json(const LoopProfile& profile, double share) {
-  return profile_value(profile, share)
-             .dump(2, ' ', false, json::error_handler_t::replace) +
+  return profile_value(profile, share).dump(2, ' ', false, json::error_handler_t::replace) +
          "\n";
 }
 
