@@ -47,7 +47,7 @@ class Loops {
 
   // Columns of a part of all samples.
   #columns(title, csv, counts) {
-    return [{ title, csv: `${csv}_s`, value: (r) => counts(r).seconds, text: (r) => number(counts(r).seconds, counts(r).samples ? seconds(counts(r)) : '–', `loops.nodes.${r.node}.${csv}.seconds`), bar: (r) => this.share(counts(r)), color: () => (csv === 'total' ? '#0072b2' : '#009e73') },
+    return [{ title, csv: `${csv}_s`, value: (r) => counts(r).seconds, text: (r) => number(counts(r).seconds, counts(r).samples ? seconds(counts(r)) : '–', `loops.nodes.${r.node}.${csv}.seconds`), bar: (r) => this.share(counts(r)), color: () => (csv === 'total' ? 'var(--accent)' : '#009e73') },
       { title: '%', csv: `${csv}_share`, hint: `part of all samples, ${csv}`, value: (r) => this.share(counts(r)), text: (r) => (counts(r).samples ? percent(this.share(counts(r))) : '–') }];
   }
 

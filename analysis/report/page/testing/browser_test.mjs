@@ -98,6 +98,9 @@ const tests = {
     assert.ok(await browser.runAsync(`return (await (await refrain.page.made.get('a/heat')).work).map.chosen.join() === '${first},${last + 1}'`), 'so does the heat map');
     await check.openView(browser, 'mpi');
     await browser.until(`return document.querySelector('#view-mpi').textContent.includes('messages on the time line from')`, 'the matrix is of these');
+    await browser.until(`return document.querySelector('#view-mpi [role=status]').textContent.includes('the matrix and the time by rank')`, 'so is the time by rank');
+    const byRank = await browser.runAsync(`return [...(await (await refrain.page.made.get('a/mpi')).work).parts.rank.total]`);
+    assert.ok(byRank.length === 4 && byRank.every((ns) => ns > 0 && ns < end - begin), `time in MPI of each rank: ${byRank}`);
     await check.openView(browser, 'waits');
     await browser.until(`return document.querySelector('#view-waits').textContent.includes('Waits only. Of the events in the archive from')`, 'waits of these');
     await check.openView(browser, 'graph');
