@@ -2,6 +2,10 @@
 #include "tools/command/report_loops.h"
 
 #include <catch2/catch.hpp>
+#include <fstream>
+
+#include "loops/samples/sample_file.h"
+#include "test/support/files.h"
 
 namespace refrain::tools {
 namespace {
@@ -88,6 +92,22 @@ TEST_CASE(
   CHECK(out.value.at("candidates").size() == 1);
   REQUIRE(out.limits.size() == 1);
   CHECK_THAT(out.limits[0], Catch::Contains("Of 3 loops and functions of the code the 2"));
+}
+
+TEST_CASE("a report's loops: no samples, none; damaged ones, a line that says so") {
+  const test::TemporaryFolder folder;
+  const std::string archive = folder.path().string();
+  CHECK(report_loops(archive).error.empty());
+  CHECK(report_loops(archive).value.is_null());
+  loops::PlacedSamples samples;
+  samples.period_ns = 10'000'000;
+  REQUIRE(loops::write_sample_file(archive, samples).empty());
+  CHECK(report_loops(archive).value.at("format") == "refrain loops");
+  std::ofstream(loops::sample_file_path(archive, 0)) << "{\"format\":";
+  const ReportedLoops damaged = report_loops(archive);
+  CHECK_THAT(damaged.error, Catch::Contains("process-0.json"));
+  CHECK(damaged.error.find('\n') == std::string::npos);
+  CHECK(damaged.value.is_null());
 }
 
 }  // namespace
