@@ -13,6 +13,9 @@ const kKinds = {
 };
 const kFew = 8;
 
+// A number and its unit stand in one line.
+const unbroken = (text) => String(text ?? '').replace(/(\d) (?=(%|s|ms|us|ns)(?![\w]))/g, '$1\u00a0');
+
 // Names and places in a sentence may be anything: it stands isolated as a whole.
 function card(page, finding, rank) {
   const [kind, color] = kKinds[finding.kind] ?? [finding.kind, '#8a9199'];
@@ -26,8 +29,8 @@ function card(page, finding, rank) {
         el('div', { class: 'meter', role: 'presentation' }, el('i', { style: { width: `${Math.min(100, 100 * finding.share)}%` } }))]
       : el('span', { class: 'hint' }, 'to know')),
     el('div', {},
-      el('p', { class: 'sentence' }, name(finding.text, 460), ' ', el('span', { class: 'kind' }, kind)),
-      finding.hint && el('p', { class: 'hint' }, name(finding.hint, 600))),
+      el('p', { class: 'sentence' }, name(unbroken(finding.text), 460), ' ', el('span', { class: 'kind' }, kind)),
+      finding.hint && el('p', { class: 'hint' }, name(unbroken(finding.hint), 600))),
     evidence?.view && evidence.view !== 'findings'
       ? el('a', { class: 'see', href: page.href(evidence), data: { view: evidence.view }, on: { click: (event) => {
         event.preventDefault();

@@ -138,8 +138,11 @@ class HeatMap {
     c.textAlign = 'left';
     c.fillText('mean', x1 + 6, kTop - 10);
     zoom.drawStretch(c, theme, this.chosen);
-    const labels = ticks(zoom.x[0], zoom.x[1], Math.max(2, Math.floor((x1 - x0) / 90))).filter((j) => Number.isInteger(j) && j < this.n);
-    axisBelow(c, theme, (j) => zoom.pixel(j + 0.5), labels, y1 + 1, (j) => count(this.first[j]));
+    // Round numbers of iterations, in the column that has them.
+    const seen = [Math.floor(zoom.x[0]), Math.min(this.n - 1, Math.ceil(zoom.x[1]) - 1)];
+    const labels = ticks(this.first[seen[0]], this.first[seen[1]] + this.count[seen[1]] - 1, Math.max(2, Math.floor((x1 - x0) / 90))).filter(Number.isInteger);
+    const at = (v) => { const j = this.columnOf(v); return j + Math.min(1, Math.max(0, (v + 0.5 - this.first[j]) / this.count[j])); };
+    axisBelow(c, theme, (v) => zoom.pixel(at(v)), labels.filter((v) => at(v) >= zoom.x[0] && at(v) <= zoom.x[1]), y1 + 1, count);
     c.textAlign = 'right';
     c.fillStyle = theme('muted');
     c.fillText('iteration', x0 - 7, y1 + 14);
