@@ -65,12 +65,30 @@ struct Sampling {
   std::map<std::string, std::uint64_t> not_placed{};  // innermost frames, by name
 };
 
+// A loop that the detector found while the program ran, and what lies in it.
+struct DetectedLoop {
+  std::uint32_t number = 0;  // as `refrain info` has it
+  std::string name;
+  std::string file;  // as a loop of the code has it
+  std::uint32_t line = 0;
+  std::uint64_t iterations = 0;  // of all processes
+  double elapsed_ns = 0;         // of these
+  struct Part {
+    std::uint32_t node = 0;
+    std::uint64_t samples = 0;  // with the loop and the node on the stack
+  };
+  std::uint64_t samples = 0;  // with the loop on the stack
+  std::vector<Part>
+      parts{};  // the loop itself and all that lies in it or is called by it, by samples
+};
+
 struct LoopProfile {
   Unit unit = Unit::kInstructions;
   Sampling sampling{};
   std::vector<std::string> commands;  // of the processes
   std::vector<Node> nodes;
   std::vector<Edge> edges;
+  std::vector<DetectedLoop> detected;  // of samples: those that are a loop of the code
   Counts total{};
   std::vector<std::string> complaints;
 };

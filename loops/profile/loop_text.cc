@@ -86,6 +86,21 @@ json node_json(const LoopProfile& profile, const Node& node) {
   return out;
 }
 
+json detected_json(const LoopProfile& profile, const DetectedLoop& loop) {
+  json out = {{"loop", loop.number},
+              {"name", loop.name},
+              {"file", loop.file},
+              {"line", loop.line},
+              {"iterations", loop.iterations},
+              {"elapsed_s", loop.elapsed_ns * 1e-9},
+              {"total", counts_json(profile, Counts{loop.samples})},
+              {"parts", json::array()}};
+  for (const DetectedLoop::Part& part : loop.parts)
+    out["parts"].push_back(
+        {{"node", part.node}, {"total", counts_json(profile, Counts{part.samples})}});
+  return out;
+}
+
 json candidate_json(const LoopProfile& profile, const Candidate& candidate) {
   const Node& node = profile.nodes[candidate.node];
   return {{"node", candidate.node},
@@ -188,7 +203,7 @@ std::string flat_text(const LoopProfile& profile, double share, std::size_t trip
     out += fmt::format(
         "\n{} loops and functions with less than {:g} % of the {} are not shown.\n", hidden,
         share * 100, sampled ? "samples" : "instructions");
-  return out + candidates_text(profile, share);
+  return out + detected_text(profile, share) + candidates_text(profile, share);
 }
 
 json profile_value(const LoopProfile& profile, double share) {
@@ -208,6 +223,11 @@ json profile_value(const LoopProfile& profile, double share) {
     json& made = out["edges"].emplace_back(json{{"from", edge.from}, {"to", edge.to}});
     if (!sampled) made["count"] = edge.count;
     made["total"] = counts_json(profile, edge.total);
+  }
+  if (sampled) {
+    out["detected"] = json::array();
+    for (const DetectedLoop& loop : profile.detected)
+      out["detected"].push_back(detected_json(profile, loop));
   }
   out["candidates"] = json::array();
   for (const Candidate& candidate : candidates(profile, share))

@@ -4,9 +4,13 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <iterator>
 #include <utility>
 #include <vector>
+
+#include "loops/profile/parallel_regions.h"
+#include "writer/symbols/short_name.h"
 
 namespace refrain::loops::text_parts {
 
@@ -31,14 +35,34 @@ std::string short_count(std::uint64_t value) {
 }
 
 std::string title(const Node& node) {
-  std::string out = name_of(node);
-  if (node.is_loop && !node.file.empty()) out += " in " + node.function;
+  std::string function = writer::short_name(node.function);
+  if (function.empty()) function = node.function;
+  std::string out = node.is_loop && !node.file.empty() ? name_of(node) + " in " + function
+                    : node.is_loop                     ? name_of(node)
+                                                       : function;
+  if (!node.is_loop && is_outlined(node.function)) {
+    out += " (OpenMP region";
+    if (!node.file.empty())
+      out += fmt::format(", {}:{}", std::filesystem::path(node.file).filename().string(),
+                         node.line);
+    out += ')';
+  }
   if (node.irreducible) out += " (irreducible)";
   return out;
 }
 
 std::string counted(std::uint64_t count, const char* one, const char* several) {
   return fmt::format("{} {}", count, count == 1 ? one : several);
+}
+
+std::string duration(double seconds) {
+  constexpr std::array<const char*, 4> kUnits = {"s", "ms", "us", "ns"};
+  std::size_t unit = 0;
+  while (seconds < 1 && unit + 1 < kUnits.size()) {
+    seconds *= 1000;
+    ++unit;
+  }
+  return fmt::format("{:.3g} {}", seconds, kUnits[unit]);
 }
 
 double seconds(const LoopProfile& profile, std::uint64_t samples) {
@@ -122,6 +146,34 @@ std::string sample_tables(const LoopProfile& profile, double share, std::size_t&
   out += losses(profile);
   table(out, profile, true, share, hidden);
   table(out, profile, false, share, hidden);
+  return out;
+}
+
+std::string detected_text(const LoopProfile& profile, double share) {
+  constexpr std::size_t kMostLoops = 5, kMostParts = 10;
+  std::string out;
+  const auto to = std::back_inserter(out);
+  std::size_t printed = 0;
+  for (const DetectedLoop& loop : profile.detected) {
+    if (part_of(loop.samples, profile.total[0]) < share || printed == kMostLoops) continue;
+    if (printed++ == 0)
+      out +=
+          "\nIn an iteration of the loops that were detected (CPU time of the threads that run "
+          "them):\n";
+    const auto iterations = static_cast<double>(loop.iterations);
+    fmt::format_to(to, "\n{}: {}, {} each\n", loop.name,
+                   counted(loop.iterations, "iteration", "iterations"),
+                   duration(loop.elapsed_ns * 1e-9 / iterations));
+    std::size_t parts = 0;
+    for (const DetectedLoop::Part& part : loop.parts) {
+      const Node& node = profile.nodes[part.node];
+      if (!node.is_loop) continue;
+      if (part_of(part.samples, loop.samples) < share || parts++ == kMostParts) break;
+      fmt::format_to(to, "{:>6.1f}% {:>10}  {}\n",
+                     100 * part_of(part.samples, loop.samples),
+                     duration(seconds(profile, part.samples) / iterations), title(node));
+    }
+  }
   return out;
 }
 

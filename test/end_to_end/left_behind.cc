@@ -64,11 +64,6 @@ const std::vector<Victim>& mpi_victims() {
   return kAll;
 }
 
-long number_from_environment(const char* name, long otherwise) {
-  const char* text = std::getenv(name);
-  return text ? std::atol(text) : otherwise;
-}
-
 void recover_and_check(const fs::path& archive, const std::string& limit) {
   if (!left_events(archive)) {  // killed before anything was recorded
     // A journal alone gives an archive without events; without one there can be no archive,

@@ -19,9 +19,6 @@ struct Victim {
 const std::vector<Victim>& openmp_victims();
 const std::vector<Victim>& mpi_victims();  // one of them with OpenMP
 
-// A number from the environment, e.g. REFRAIN_TEST_KILLS.
-long number_from_environment(const char* name, long otherwise);
-
 // For a program without MPI that was recorded with this limit: `refrain recover`, and every
 // committed record compared with the archive. If nothing was recorded yet, that this is reported.
 void recover_and_check(const std::filesystem::path& archive, const std::string& limit);

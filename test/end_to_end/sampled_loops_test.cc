@@ -168,6 +168,21 @@ TEST_CASE("Sampled loops: OpenMP - loops in parallel regions, on all threads") {
   CHECK(profile.at("sampling").at("taken") > 20);
   const Seconds found = totals(profile, "cg.c");
   CHECK_FALSE(found.empty());
+  // The loop of 60 iterations that the detector found is one of the code.
+  std::uint64_t iterations = 0;
+  for (const json& loop : profile.at("detected")) {
+    if (loop.at("iterations") != 60 ||
+        !loop.at("file").get<std::string>().ends_with("cg.c"))
+      continue;
+    iterations = loop.at("iterations");
+    CHECK(loop.at("total").at("samples") > 10);
+    CHECK(loop.at("parts").size() > 1);
+    const std::size_t node = loop.at("parts")[0].at("node");
+    CHECK(std::ranges::any_of(profile.at("loops"), [&](const json& code) {
+      return code.at("node") == node && code.at("line") == loop.at("line");
+    }));
+  }
+  CHECK(iterations == 60);
   // The archive is as it would be without samples.
   read_checked(folder / "run");
 }

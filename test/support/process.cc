@@ -208,4 +208,9 @@ long output_number(const std::string& output, const std::string& key) {
   return value.empty() || *end ? -1 : number;
 }
 
+long number_from_environment(const char* name, long otherwise) {
+  const char* text = std::getenv(name);
+  return text ? std::atol(text) : otherwise;
+}
+
 }  // namespace refrain::test

@@ -43,6 +43,9 @@ struct Result {
 
 Result run(const Command& command);
 
+// A number from this process' environment, e.g. REFRAIN_TEST_KILLS.
+long number_from_environment(const char* name, long otherwise);
+
 // The value of `key=` in the last line of a program's output that has one; empty: none.
 std::string output_value(const std::string& output, const std::string& key);
 // The same as a number; -1: none.

@@ -17,7 +17,8 @@ std::size_t end_of_operator(std::string_view name, std::size_t at) {
       (std::isalnum(static_cast<unsigned char>(name[at - 1])) || name[at - 1] == '_');
   std::size_t end = at + kOperator.size();
   if (inside_word || end == name.size()) return at;
-  if (name.substr(end).starts_with("()")) return end + 2;
+  for (const std::string_view word : {"()", " new[]", " new", " delete[]", " delete"})
+    if (name.substr(end).starts_with(word)) return end + word.size();
   const std::string_view signs = "<>=!+-*/%^&|~,[]";
   const std::size_t begin = end;
   while (end < name.size() && signs.find(name[end]) != std::string_view::npos) ++end;

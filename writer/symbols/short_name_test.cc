@@ -27,6 +27,8 @@ TEST_CASE("Short name: C++ - without parameters, arguments of templates and resu
   CHECK(short_name("Functor<int>::operator()(int) const") == "Functor::operator()");
   CHECK(short_name("ns::operator<<(std::ostream&, X)") == "ns::operator<<");
   CHECK(short_name("my_operator(int)") == "my_operator");
+  CHECK(short_name("operator new(unsigned long)") == "operator new");
+  CHECK(short_name("void* Pool::operator new[](unsigned long)") == "Pool::operator new[]");
   CHECK(short_name("main::{lambda(int)#1}::operator()(int) const") ==
         "main::{lambda}::operator()");
 }
