@@ -11,7 +11,7 @@
 #include "loops/profile/candidates.h"
 #include "loops/profile/loop_text.h"
 #include "loops/samples/sample_file.h"
-#include "loops/samples/sampled_profile.h"
+#include "tools/command/sampled_loops.h"
 
 namespace refrain::tools {
 namespace {
@@ -96,6 +96,8 @@ void keep_first(json& value, std::size_t most) {
     only(value[nodes], [&](const json& each) { return kept(each["node"]); });
   for (json& loop : value["loops"])
     if (!kept(loop["parent"])) loop["parent"] = json();
+  for (json& detected : value["detected"])
+    only(detected["parts"], [&](const json& part) { return kept(part["node"]); });
   only(value["edges"],
        [&](const json& edge) { return kept(edge["from"]) && kept(edge["to"]); });
 }
@@ -116,12 +118,12 @@ ReportedLoops reported_loops(const LoopProfile& profile, std::size_t most) {
   return out;
 }
 
-ReportedLoops report_loops(const std::string& archive) {
+ReportedLoops report_loops(const std::string& archive, const analysis::ArchiveInfo& info) {
   try {
     const std::vector<loops::PlacedSamples> processes =
         loops::read_sample_files(base::archive_folder(archive));
     if (processes.empty()) return {};
-    return reported_loops(loops::sampled_profile(processes));
+    return reported_loops(sampled_loops(processes, info));
   } catch (const std::exception& problem) {
     ReportedLoops failed;
     failed.error = problem.what();

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/archive_info.h"
 #include "analysis/report/finding.h"
 #include "loops/profile/loop_profile.h"
 
@@ -21,7 +22,8 @@ struct ReportedLoops {
   std::vector<std::string> limits;  // what was left out for size
 };
 
-ReportedLoops report_loops(const std::string& archive);
+// `info`: of the archive.
+ReportedLoops report_loops(const std::string& archive, const analysis::ArchiveInfo& info);
 // Of loops and functions the first `most`, which are those with the largest totals.
 ReportedLoops reported_loops(const loops::LoopProfile& profile, std::size_t most = 4000);
 

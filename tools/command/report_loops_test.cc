@@ -45,6 +45,14 @@ LoopProfile profile(std::uint64_t samples, std::uint64_t share) {
   out.edges = {{.from = 0, .to = 1, .total = {in}},
                {.from = 1, .to = 2, .total = {in / 10}}};
   out.total = {samples};
+  out.detected = {{.number = 4,
+                   .name = "loop 4 @ main app.c:7-9",
+                   .file = "/src/app.c",
+                   .line = 7,
+                   .iterations = 20,
+                   .elapsed_ns = 1e9,
+                   .samples = in,
+                   .parts = {{.node = 1, .samples = in}, {.node = 2, .samples = in / 10}}}};
   return out;
 }
 
@@ -54,6 +62,7 @@ TEST_CASE("a report's loops: the profile as refrain loops --json has it") {
   CHECK(out.value.at("loops").size() == 2);
   CHECK(out.value.at("loops")[0].at("total").at("samples") == 600);
   CHECK(out.value.at("candidates").size() == 2);
+  CHECK(out.value.at("detected")[0].at("parts").size() == 2);
   CHECK(out.limits.empty());
 }
 
@@ -90,6 +99,7 @@ TEST_CASE(
   CHECK(out.value.at("functions").size() == 1);
   CHECK(out.value.at("edges").size() == 1);
   CHECK(out.value.at("candidates").size() == 1);
+  CHECK(out.value.at("detected")[0].at("parts").size() == 1);
   REQUIRE(out.limits.size() == 1);
   CHECK_THAT(out.limits[0], Catch::Contains("Of 3 loops and functions of the code the 2"));
 }
@@ -97,14 +107,14 @@ TEST_CASE(
 TEST_CASE("a report's loops: no samples, none; damaged ones, a line that says so") {
   const test::TemporaryFolder folder;
   const std::string archive = folder.path().string();
-  CHECK(report_loops(archive).error.empty());
-  CHECK(report_loops(archive).value.is_null());
+  CHECK(report_loops(archive, {}).error.empty());
+  CHECK(report_loops(archive, {}).value.is_null());
   loops::PlacedSamples samples;
   samples.period_ns = 10'000'000;
   REQUIRE(loops::write_sample_file(archive, samples).empty());
-  CHECK(report_loops(archive).value.at("format") == "refrain loops");
+  CHECK(report_loops(archive, {}).value.at("format") == "refrain loops");
   std::ofstream(loops::sample_file_path(archive, 0)) << "{\"format\":";
-  const ReportedLoops damaged = report_loops(archive);
+  const ReportedLoops damaged = report_loops(archive, {});
   CHECK_THAT(damaged.error, Catch::Contains("process-0.json"));
   CHECK(damaged.error.find('\n') == std::string::npos);
   CHECK(damaged.value.is_null());

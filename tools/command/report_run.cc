@@ -130,7 +130,7 @@ class RunReporter {
   }
 
   std::string read_loops() {
-    loops_of_code_ = report_loops(archive_);
+    loops_of_code_ = report_loops(archive_, info_);
     return loops_of_code_.error;
   }
 

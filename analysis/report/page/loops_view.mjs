@@ -1,7 +1,7 @@
 // View 9: the loops of the program's code, where stacks were sampled: which could run in parallel, how long each is, in
 // what it lies, and who calls whom (Moseley et al., sections 3 and 5). Numbers are those of `refrain loops --json`.
 
-import { el, empty, name, number, replace, section } from './elements.mjs';
+import { button, el, empty, name, number, replace, section } from './elements.mjs';
 import { spanningParents } from './loop_forest.mjs';
 import { scaleColor } from './palette.mjs';
 import { count, percent, place, plural, time } from './quantities.mjs';
@@ -76,6 +76,29 @@ class Loops {
     ], rows, { most: 8, pick: (r) => this.pick(r.node), chosen: (r) => r.node === this.chosen });
   }
 
+  // What an iteration of a loop that the detector found is made of.
+  detected() {
+    const list = (this.data.detected ?? []).filter((each) => each.iterations > 0);
+    if (!list.length) return null;
+    const box = el('div'), mean = (seconds, of) => time((seconds * 1e9) / of.iterations);
+    const select = el('select', { 'aria-label': 'detected loop', on: { change: () => show(Number(select.value)) } }, list.map((each, i) => el('option', { value: i }, `${each.name.slice(0, 80)} – ${count(each.iterations)} iterations`)));
+    const show = (at) => {
+      const of = list[at], i = this.data.detected.indexOf(of);
+      const rows = of.parts.map((part, j) => ({ ...part, j, of: this.nodes.get(part.node) })).filter((part) => part.of);
+      replace(box, el('div', { class: 'bar-row' }, list.length > 1 ? select : el('b', {}, name(of.name, 80)),
+        el('span', { class: 'hint' }, `${count(of.iterations)} iterations of ${mean(of.elapsed_s, of)}, CPU time in it ${mean(of.total.seconds, of)}`),
+        this.page.has('nest') && button('its iterations', () => this.page.go('iterations', { loop: of.loop }), { class: 'quiet' })),
+      table('an iteration of a detected loop', [
+        { title: 'Loop or function', left: true, csv: 'name', value: (r) => titleOf(r.of), text: (r) => el('span', {}, r.of.loop ? el('b', {}, 'loop ') : null, this.label(r.of)) },
+        { title: 'CPU time of an iteration', csv: 'iteration_s', value: (r) => r.total.seconds / of.iterations, text: (r) => mean(r.total.seconds, of), bar: (r) => r.total.samples / Math.max(1, of.total.samples) },
+        { title: 'Share of it', csv: 'share', value: (r) => r.total.samples / Math.max(1, of.total.samples), text: (r) => percent(r.total.samples / Math.max(1, of.total.samples)) },
+        { title: 'Samples', csv: 'samples', value: (r) => r.total.samples, key: (r) => `loops.detected.${i}.parts.${r.j}.total.samples` },
+      ], rows, { most: 10, pick: (r) => this.pick(r.node), chosen: (r) => r.node === this.chosen }));
+    };
+    show(0);
+    return section('In an iteration', 'what an iteration of a loop that repeated in the run is made of; of the threads that have it on their stack', box);
+  }
+
   tree() {
     const numbers = [...this.nodes.keys()].sort((a, b) => a - b), index = new Map(numbers.map((node, i) => [node, i]));
     const total = (node) => this.nodes.get(node).total.samples;
@@ -134,7 +157,7 @@ async function create(root, page) {
   const loops = new Loops(page, data);
   const stretch = el('p', { class: 'hint', role: 'status' });
   const candidates = loops.candidates(), flat = loops.flat('loops'), functions = loops.flat('functions'), tree = loops.tree();
-  root.append(stretch, section('Loops that could run in parallel', 'without OpenMP in or around them, largest first; whether their iterations depend on each other is not known', candidates),
+  root.append(stretch, section('Loops that could run in parallel', 'without OpenMP in or around them, largest first; whether their iterations depend on each other is not known', candidates), loops.detected() ?? '',
     section('Loops', 'total: with what they call; self: without inner loops and what they call', flat),
     section('In each other', 'loops and functions, each once: under the one from which most of its samples come', tree.box),
     loops.details, section('Functions', 'self: in no loop of theirs', functions), section('How it was sampled', null, about(data), data.notes?.length ? el('ul', { class: 'hint' }, data.notes.map((text) => el('li', {}, name(text, 300)))) : null));

@@ -167,15 +167,16 @@ const tests = {
     await browser.keys('9');
     await browser.until(`return document.documentElement.dataset.ready === 'loops'`, '9 opens the loops');
     const numbers = await check.checkNumbers(browser, truth);
-    for (const key of ['loops.total.seconds', 'loops.nodes.2.total.seconds', 'loops.nodes.2.self.seconds', 'loops.nodes.0.total.samples', 'loops.candidates.0.share'])
+    for (const key of ['loops.total.seconds', 'loops.nodes.2.total.seconds', 'loops.nodes.2.self.seconds', 'loops.nodes.0.total.samples', 'loops.candidates.0.share', 'loops.detected.0.parts.1.total.samples'])
       assert.ok(numbers.has(key), `the page shows ${key}`);
     // The first candidate, by keys.
     await browser.run(`document.querySelector('#view-loops tr[tabindex]').focus()`);
     await browser.keys('\uE007');
     await browser.until(`return location.hash.includes('node=2')`, 'Enter chooses a loop');
     assert.match(await browser.run(`return document.querySelector('#view-loops .tree [aria-selected="true"]').getAttribute('aria-label')`), /^solve.c:41/);
+    assert.match(await browser.run(`return document.querySelector('#view-loops').textContent`), /400 iterations of 25.ms, CPU time in it 20.ms/);
     assert.match(await browser.run(`return document.querySelector('#view-loops').textContent`), /The chosen loop.*Where its samples come from.*What is in it/s);
-    await browser.run(`window.copied = null; navigator.clipboard.writeText = async (text) => { window.copied = text; }; [...document.querySelectorAll('#view-loops button')].filter((b) => b.textContent === 'copy as CSV')[1].click()`);
+    await browser.run(`window.copied = null; navigator.clipboard.writeText = async (text) => { window.copied = text; }; [...document.querySelectorAll('#view-loops button')].filter((b) => b.textContent === 'copy as CSV')[2].click()`);
     await browser.until('return window.copied', 'the flat profile is copied');
     assert.match(await browser.run('return window.copied'), /^place,function,total_s,total_share,self_s,self_share,samples\n\/src\/solve.c:41,solve,8,0.8,1,0.1,800\n/);
     await browser.run(`refrain.page.selection.set({ first: 3, last: 9, begin_ns: 1e6, end_ns: 9e6 })`);

@@ -66,6 +66,7 @@ function madeUpLoops(names, hostile) {
     functions: [place(0, 'main', 7, 50, 1000), place(1, solve, 30, 0, 900), place(4, hostile ? kHostile.rightToLeft : 'visit', 90, 100, 100)],
     edges: [edge(0, 1, 900), edge(1, 2, 800), edge(2, 3, 700), edge(3, 4, 90), edge(4, 4, 40), edge(4, 1, 10), edge(0, 5, 50)],
     candidates: [{ node: 2, file: '/src/solve.c', line: 41, function: solve, share: 0.8, level: 0, for: ['no loop around it'], against: [] }, { node: 3, file: '/src/solve.c', line: 44, function: solve, share: 0.7, level: 1, for: [], against: [hostile ? kHostile.quotes : 'inside of solve.c:41'] }],
+    detected: [{ loop: 1, name: hostile ? kHostile.long : 'loop 1 @ main solve.c:41-60', file: '/src/solve.c', line: 41, iterations: 400, elapsed_s: 10, total: counts(800), parts: [{ node: 2, total: counts(800) }, { node: 3, total: counts(700) }] }],
     notes: [hostile ? kHostile.control : 'libz.so is not there any more'],
   };
 }
