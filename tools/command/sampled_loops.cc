@@ -42,6 +42,7 @@ std::vector<loops::DetectedLoop> detected_in(
     loop.elapsed_ns += phase.total_ns;
   }
   std::vector<loops::DetectedLoop> found;
+  found.reserve(by_place.size());
   for (auto& [place, loop] : by_place) found.push_back(std::move(loop));
   return found;
 }
