@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <unordered_map>
+#include <utility>
 
 namespace refrain::report {
 
@@ -62,6 +63,17 @@ void EventViews::take_names(const reader::TraceDefinitions& definitions,
   }
 }
 
+void EventViews::take_calls() {
+  for (std::size_t i = 0; i < regions_.size(); ++i)
+    regions_[i].cls = timeline_->classes()[i];
+  for (const TimelineSink::Call& call : timeline_->calls()) {
+    Region region = regions_[call.region];
+    const auto place = definitions_->places.find(call.site);
+    if (place != definitions_->places.end()) region.site = place->second;
+    regions_.push_back(std::move(region));
+  }
+}
+
 void EventViews::event(const reader::TraceEvent& event) {
   timeline_->event(event);
   nest_->event(event);
@@ -74,6 +86,7 @@ std::string EventViews::finish(std::uint64_t end_ns) {
   for (reader::TraceSink* sink : std::initializer_list<reader::TraceSink*>{
            &*timeline_, &*nest_, &*messages_, &*collectives_, next_})
     if (std::string error = sink->finish(end_ns); !error.empty()) return error;
+  take_calls();
   waits_->finish();
   begins_.assign(profile_.processes.size(), 0);
   std::vector<bool> known(begins_.size(), false);

@@ -52,7 +52,10 @@ class EventViews final : public reader::TraceSink, public waits::WaitObserver {
     std::string name, file;
     std::uint32_t line = 0;
     bool loop = false;
+    std::uint8_t cls = 0;   // of TimelineSink
+    std::string site = {};  // of a call of MPI; empty: any
   };
+  // Those of the archive, and after them the calls of the time line.
   const std::vector<Region>& regions() const { return regions_; }
   const std::vector<std::string>& names() const {
     return names_;
@@ -66,6 +69,7 @@ class EventViews final : public reader::TraceSink, public waits::WaitObserver {
   std::uint32_t marks_rank() const { return marks_rank_; }
 
  private:
+  void take_calls();
   void take_names(const reader::TraceDefinitions& definitions,
                   const std::vector<std::uint32_t>& reported);
 

@@ -99,6 +99,16 @@ class MadeUpEvents {
     enter(location, begin, which);
     leave(location, end, which);
   }
+  // A procedure of MPI, called at a place.
+  void call(std::uint32_t location, std::uint64_t begin, std::uint64_t end,
+            std::uint32_t which, std::uint32_t site) {
+    enter(location, begin, which);
+    std::vector<reader::ExtraValue>& values = values_.emplace_back();
+    values.push_back({0, OTF2_TYPE_SOURCE_CODE_LOCATION, site});
+    events.back().extras = values.data();
+    events.back().attributes = 1;
+    leave(location, end, which);
+  }
   // The mark of an iteration; `written`: 0 skipped, 1 all, 2 partial.
   void begin_iteration(std::uint32_t location, std::uint64_t ns, std::uint32_t loop,
                        std::uint64_t number, std::uint8_t written = 1,

@@ -59,13 +59,13 @@ class TimelineWriter {
  private:
   void put_regions(json& out) const {
     json& list = out["regions"] = json::array();
-    for (std::size_t i = 0; i < views_.regions().size(); ++i) {
-      const EventViews::Region& region = views_.regions()[i];
+    for (const EventViews::Region& region : views_.regions()) {
       const auto loop = region.loop ? loops_.find(region.name) : loops_.end();
       list.push_back({{"name", region.name},
                       {"file", region.file},
                       {"line", region.line},
-                      {"class", views_.timeline().classes()[i]},
+                      {"class", region.cls},
+                      {"site", region.site},
                       {"loop", loop == loops_.end() ? json() : json(loop->second)}});
     }
   }

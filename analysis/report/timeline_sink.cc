@@ -50,6 +50,22 @@ void TimelineSink::settle_class(Location& at) {
                                      : classes_[running->region];
 }
 
+// Calls of MPI are told apart by where they are, as call paths are.
+std::uint32_t TimelineSink::number_of(const TraceEvent& enter) {
+  if (definitions_->regions[enter.ref].paradigm != OTF2_PARADIGM_MPI) return enter.ref;
+  for (std::uint32_t i = 0; i < enter.attributes; ++i) {
+    const reader::ExtraValue& value = enter.extras[enter.metrics + i];
+    if (value.type != OTF2_TYPE_SOURCE_CODE_LOCATION) continue;
+    const auto site = static_cast<std::uint32_t>(value.bits);
+    const auto next = static_cast<std::uint32_t>(classes_.size() + calls_.size());
+    const auto [at, is_new] =
+        numbers_.try_emplace(std::uint64_t{enter.ref} << 32 | site, next);
+    if (is_new) calls_.push_back({enter.ref, site});
+    return at->second;
+  }
+  return enter.ref;
+}
+
 void TimelineSink::event(const TraceEvent& event) {
   if (rows_.row_of(event.location) == reader::kNone) return;
   Location& at = locations_[event.location];
@@ -67,7 +83,8 @@ void TimelineSink::event(const TraceEvent& event) {
   if (event.ref >= classes_.size()) return;
   account(at, event.location, ns);
   if (event.kind == EventKind::kEnter) {
-    at.open.push_back({event.ref, ns, definitions_->regions[event.ref].is_loop});
+    at.open.push_back(
+        {event.ref, number_of(event), ns, definitions_->regions[event.ref].is_loop});
   } else {
     const auto open = std::find_if(at.open.rbegin(), at.open.rend(),
                                    [&](const Open& o) { return o.region == event.ref; });
@@ -87,7 +104,7 @@ void TimelineSink::close(Location& at, std::uint32_t location, double ns) {
   constexpr std::size_t kDeepest = 255;
   keep({.begin_ns = open.begin_ns,
         .duration_ns = static_cast<float>(ns - open.begin_ns),
-        .region = open.region,
+        .region = open.number,
         .row = static_cast<std::uint16_t>(rows_.row_of(location)),
         .depth = static_cast<std::uint8_t>(std::min(kDeepest, at.open.size()))});
 }

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "analysis/report/timeline_rows.h"
@@ -29,7 +30,7 @@ struct SpanLimits {
 struct Span {
   double begin_ns = 0;
   float duration_ns = 0;
-  std::uint32_t region = 0;
+  std::uint32_t region = 0;  // of the archive, or TimelineSink::calls() after them
   std::uint16_t row = 0;
   std::uint8_t depth = 0;
 };
@@ -49,7 +50,14 @@ class TimelineSink final : public reader::TraceSink {
   std::string error() const override { return {}; }
   std::string finish(std::uint64_t end_ns) override;
 
+  // A procedure of MPI and where it was called.
+  struct Call {
+    std::uint32_t region = 0;
+    std::uint32_t site = 0;  // reference of a source code location
+  };
+
   // After finish().
+  const std::vector<Call>& calls() const { return calls_; }
   const std::vector<std::uint8_t>& classes() const { return classes_; }  // by region
   std::vector<Span>& spans() { return spans_; }  // by row, then begin and depth
   std::uint64_t seen() const { return seen_; }
@@ -67,6 +75,7 @@ class TimelineSink final : public reader::TraceSink {
  private:
   struct Open {
     std::uint32_t region;
+    std::uint32_t number;  // of the span
     double begin_ns;
     bool loop;
   };
@@ -77,6 +86,7 @@ class TimelineSink final : public reader::TraceSink {
     bool off = false;
   };
 
+  std::uint32_t number_of(const reader::TraceEvent& enter);
   void account(Location& at, std::uint32_t location, double ns);
   void settle_class(Location& at);
   void close(Location& at, std::uint32_t location, double ns);
@@ -88,6 +98,9 @@ class TimelineSink final : public reader::TraceSink {
   const SpanLimits limits_;
   const reader::TraceDefinitions* definitions_ = nullptr;
   std::vector<std::uint8_t> classes_;
+  std::vector<Call> calls_;
+  std::unordered_map<std::uint64_t, std::uint32_t>
+      numbers_;  // of calls, by region and site
   std::vector<Location> locations_;
   std::vector<double> first_ns_;
   std::vector<Span> spans_;

@@ -38,6 +38,28 @@ TEST_CASE("Time line: spans - one for each visit, outer before inner, by row") {
   CHECK(sink.seen() == 4);
 }
 
+TEST_CASE("Time line: calls of MPI - told apart by where they are, each of its region") {
+  MadeUpEvents trace(1);
+  trace.call(0, 10, 20, rSend, 4);
+  trace.call(0, 30, 40, rSend, 5);
+  trace.call(0, 50, 60, rSend, 4);
+  trace.region(0, 70, 80, rSend);
+  trace.call(0, 90, 95, rWork, 4);  // no procedure of MPI
+  const TimelineRows rows(trace.reported(), 1);
+  TimelineSink sink(rows);
+  trace.feed(sink, 100);
+  REQUIRE(sink.calls().size() == 2);
+  CHECK(sink.calls()[0].region == rSend);
+  CHECK(sink.calls()[1].site == 5);
+  const auto regions = static_cast<std::uint32_t>(trace.d.regions.size());
+  REQUIRE(sink.spans().size() == 5);
+  CHECK(sink.spans()[0].region == regions);
+  CHECK(sink.spans()[1].region == regions + 1);
+  CHECK(sink.spans()[2].region == regions);
+  CHECK(sink.spans()[3].region == rSend);
+  CHECK(sink.spans()[4].region == rWork);
+}
+
 TEST_CASE("Time line: what is open at the end, or never left - ends there") {
   MadeUpEvents trace(1);
   trace.enter(0, 10, rMain);

@@ -206,7 +206,7 @@ std::string flat_text(const LoopProfile& profile, double share, std::size_t trip
   return out + detected_text(profile, share) + candidates_text(profile, share);
 }
 
-std::string profile_json(const LoopProfile& profile, double share) {
+json profile_value(const LoopProfile& profile, double share) {
   const bool sampled = profile.unit == Unit::kSamples;
   json out = {{"format", "refrain loops"},
               {"version", 1},
@@ -233,7 +233,12 @@ std::string profile_json(const LoopProfile& profile, double share) {
   for (const Candidate& candidate : candidates(profile, share))
     out["candidates"].push_back(candidate_json(profile, candidate));
   out["notes"] = profile.complaints;
-  return out.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+  return out;
+}
+
+std::string profile_json(const LoopProfile& profile, double share) {
+  return profile_value(profile, share).dump(2, ' ', false, json::error_handler_t::replace) +
+         "\n";
 }
 
 }  // namespace refrain::loops

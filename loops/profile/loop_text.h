@@ -4,6 +4,7 @@
 // Place in the flow: after loop_profile.h. Thread-safety: pure.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "loops/profile/loop_profile.h"
@@ -13,6 +14,7 @@ namespace refrain::loops {
 // `share`: only loops and functions with this part of all at least, in the text, and among the candidates. A trip count is
 // printed for at most `trips` different numbers of iterations of a loop.
 std::string flat_text(const LoopProfile& profile, double share, std::size_t trips = 10);
+nlohmann::ordered_json profile_value(const LoopProfile& profile, double share = 0.01);
 std::string profile_json(const LoopProfile& profile, double share = 0.01);
 
 }  // namespace refrain::loops

@@ -1,21 +1,29 @@
 #!/usr/bin/env bash
-# Reports of real runs in the real Chromium: each view opens, its numbers are those that `refrain profile --json` and
-# `refrain analyze --json` print, nothing is asked for. report_page_test.sh REFRAIN CHECK OPENMP MPI HYBRID
+# Reports of real runs in the real Chromium: each view opens, its numbers are those that `refrain profile --json`,
+# `refrain analyze --json` and `refrain loops --json` print, nothing is asked for. report_page_test.sh REFRAIN CHECK OPENMP MPI HYBRID PHASES
 set -euo pipefail
-refrain=$(realpath "$1") check=$(realpath "$2") openmp=$(realpath "$3") mpi=$(realpath "$4") hybrid=$(realpath "$5")
+refrain=$(realpath "$1") check=$(realpath "$2") openmp=$(realpath "$3") mpi=$(realpath "$4") hybrid=$(realpath "$5") phases=$(realpath "$6")
 for program in node chromium chromedriver; do
   command -v "$program" > /dev/null || { echo "no $program: tools/setup installs it"; exit 1; }
 done
 cd "$TEST_TMPDIR"
 export OMP_NUM_THREADS=2 KMP_BLOCKTIME=0
-"$refrain" run -o openmp --quiet -- "$openmp" 30
+"$refrain" run -o openmp --quiet --loops=200 -- "$openmp" 60 30000
 "$refrain" run -o mpi --quiet -- mpirun -n 2 "$mpi" 40
 "$refrain" run -o hybrid --quiet -- mpirun -n 2 "$hybrid" 30
-for run in openmp mpi hybrid; do
+# Two visits of one loop.
+"$refrain" run -o visits --quiet -- "$phases"
+for run in openmp mpi hybrid visits; do
   "$refrain" report "$run" -o "$run.html" --quiet
   "$refrain" profile "$run" --json > "$run.profile.json"
   "$refrain" analyze "$run" --json --no-cube > "$run.analyze.json"
-  node "$check" "$run.html" "$run.profile.json" "$run.analyze.json"
+  loops=
+  if [ "$run" = openmp ]; then
+    loops=$run.loops.json
+    "$refrain" loops "$run" --json > "$loops"
+  fi
+  node "$check" "$run.html" "$run.profile.json" "$run.analyze.json" ${loops:+"$loops"} | tee said
+  grep -Eq ", [1-9][0-9]+ rows are below" said
 done
 # A number that is not the command's is found.
 sed 's/"run_ns": *[0-9.]*/"run_ns": 1/' openmp.profile.json > wrong.json

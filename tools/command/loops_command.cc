@@ -4,18 +4,14 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <map>
-#include <set>
-#include <utility>
 
 #include "analysis/archive_info.h"
 #include "base/archive_files.h"
 #include "loops/profile/loop_text.h"
 #include "loops/profile/raw_profile.h"
-#include "loops/samples/detected_loops.h"
 #include "loops/samples/sample_file.h"
-#include "loops/samples/sampled_profile.h"
 #include "tools/command/drawing_output.h"
+#include "tools/command/sampled_loops.h"
 #include "tools/command/valgrind_run.h"
 #include "tools/graph/loop_drawing.h"
 #include "tools/graph/number_list.h"
@@ -69,41 +65,6 @@ std::string choose(std::vector<loops::PlacedSamples>& processes, const std::stri
     });
   });
   return {};
-}
-
-// What the detector found in these processes, by the place in the source. Where the loop around another one has the same
-// place (iterations of several kinds in turn), only the outer one.
-std::vector<loops::DetectedLoop> detected_in(
-    const std::string& archive, const std::vector<loops::PlacedSamples>& processes) {
-  const analysis::ArchiveInfo info = analysis::read_archive_info(archive);
-  std::set<std::uint32_t> sampled;
-  for (const loops::PlacedSamples& process : processes) sampled.insert(process.process);
-  using Place = std::pair<std::string, std::uint32_t>;
-  std::map<Place, loops::DetectedLoop> by_place;
-  const auto place_of = [](const analysis::PhaseInfo& phase) {
-    return Place{phase.file, phase.line};
-  };
-  for (const analysis::PhaseInfo& phase : info.phases) {
-    if (phase.line == 0 || phase.iterations == 0 || !sampled.contains(phase.process))
-      continue;
-    const auto lies_in = [&](const analysis::PhaseInfo& other) {
-      return other.process == phase.process && phase.parent == std::int64_t{other.id} &&
-             place_of(other) == place_of(phase);
-    };
-    if (std::ranges::any_of(info.phases, lies_in)) continue;
-    loops::DetectedLoop& loop = by_place[place_of(phase)];
-    if (loop.iterations == 0) {
-      loop.number = phase.id;
-      loop.name = phase.name;
-      loop.file = phase.file;
-      loop.line = phase.line;
-    }
-    loop.iterations += phase.iterations;
-    loop.elapsed_ns += phase.total_ns;
-  }
-  std::vector<loops::DetectedLoop> found;
-  for (auto& [place, loop] : by_place) found.push_back(std::move(loop));
-  return found;
 }
 
 }  // namespace
@@ -174,10 +135,7 @@ std::string LoopsCommand::print_samples(const std::string& archive) {
                  : "'" + archive + "' is no archive";
     if (!ranks_.empty())
       if (std::string problem = choose(processes, ranks_); !problem.empty()) return problem;
-    loops::LoopProfile profile = loops::sampled_profile(processes);
-    profile.detected =
-        loops::joined_loops(profile, processes, detected_in(archive, processes));
-    return print(profile);
+    return print(sampled_loops(processes, analysis::read_archive_info(archive)));
   } catch (const std::exception& problem) {
     return problem.what();
   }

@@ -29,6 +29,7 @@
 #include "tools/command/message_output.h"
 #include "tools/command/profile_data.h"
 #include "tools/command/profile_source.h"
+#include "tools/command/report_loops.h"
 #include "tools/command/whole_run.h"
 #include "waits/wait_analysis.h"
 
@@ -76,6 +77,7 @@ class RunReporter {
     run_.error = read_profile(progress);
     if (run_.error.empty()) run_.error = read_info();
     if (run_.error.empty() && !profiled_.summary_only) run_.error = read_events(progress);
+    if (run_.error.empty()) run_.error = read_loops();
     if (!run_.error.empty()) return std::move(run_);
     take_facts();
     put_info();
@@ -83,6 +85,7 @@ class RunReporter {
     put_rows();
     if (run_.of_refrain) report::add_nest(blocks_, key_, info_, marks_of_, views_.get());
     if (views_ != nullptr) put_events();
+    put_loops();
     put_findings();
     put_graphs();
     return std::move(run_);
@@ -124,6 +127,11 @@ class RunReporter {
         {}, views_.get());
     if (!waits_.error.empty()) return waits_.error;
     return waits_.problems.gaps != 0 ? estimate_whole_run(archive_, waits_) : std::string();
+  }
+
+  std::string read_loops() {
+    loops_of_code_ = report_loops(archive_, info_);
+    return loops_of_code_.error;
   }
 
   void take_facts() {
@@ -209,6 +217,13 @@ class RunReporter {
     if (flow) report::add_event_flow(blocks_, key_, *flow, profiled_.totals.time_ns);
   }
 
+  void put_loops() {
+    if (loops_of_code_.value.is_null()) return;
+    blocks_.add(key_ + "loops", loops_of_code_.value);
+    std::ranges::move(loops_of_code_.limits, std::back_inserter(run_.limits));
+    std::ranges::move(loops_of_code_.findings, std::back_inserter(findings_));
+  }
+
   void put_findings() {
     const auto add = [&](std::vector<report::Finding> more) {
       std::ranges::move(more, std::back_inserter(findings_));
@@ -231,6 +246,7 @@ class RunReporter {
   std::map<std::string, std::uint32_t> loops_;  // numbers, by their region's name
   std::unique_ptr<report::EventViews> views_;
   waits::WaitAnalysis waits_;
+  ReportedLoops loops_of_code_;
   std::vector<report::Finding> findings_;
 };
 

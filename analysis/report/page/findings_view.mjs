@@ -13,6 +13,9 @@ const kKinds = {
 };
 const kFew = 8;
 
+// A number and its unit stand in one line.
+const unbroken = (text) => String(text ?? '').replace(/(\d) (?=(%|s|ms|us|ns)(?![\w]))/g, '$1\u00a0');
+
 // Names and places in a sentence may be anything: it stands isolated as a whole.
 function card(page, finding, rank) {
   const [kind, color] = kKinds[finding.kind] ?? [finding.kind, '#8a9199'];
@@ -26,8 +29,8 @@ function card(page, finding, rank) {
         el('div', { class: 'meter', role: 'presentation' }, el('i', { style: { width: `${Math.min(100, 100 * finding.share)}%` } }))]
       : el('span', { class: 'hint' }, 'to know')),
     el('div', {},
-      el('p', { class: 'sentence' }, name(finding.text, 460), ' ', el('span', { class: 'kind' }, kind)),
-      finding.hint && el('p', { class: 'hint' }, name(finding.hint, 600))),
+      el('p', { class: 'sentence' }, name(unbroken(finding.text), 460), ' ', el('span', { class: 'kind' }, kind)),
+      finding.hint && el('p', { class: 'hint' }, name(unbroken(finding.hint), 600))),
     evidence?.view && evidence.view !== 'findings'
       ? el('a', { class: 'see', href: page.href(evidence), data: { view: evidence.view }, on: { click: (event) => {
         event.preventDefault();
@@ -54,7 +57,7 @@ function efficiencies(tree) {
 
 function seen(profile, info) {
   const lines = [];
-  if (profile) lines.push(['figures', profile.source === 'summary'
+  if (profile) lines.push(['figures', profile.source === 'summary' && !profile.events_seen ? 'nothing of OpenMP or MPI ran, and no region of the program’s own: all time is that of the program itself' : profile.source === 'summary'
     ? `exact, of all ${count(profile.events_seen)} events of the run, written or not`
     : `of the ${count(profile.events_written)} events that are in the archive`]);
   if (profile?.source === 'summary' && profile.events_seen) lines.push(['events', `${count(profile.events_written)} of ${count(profile.events_seen)} are in the archive (${percent(profile.events_written / profile.events_seen)}): waits and the time line are of those`]);
@@ -77,11 +80,12 @@ async function create(root, page) {
   const classes = profile?.classes ?? {};
   const useful = (classes.useful_ns ?? classes.useful ?? 0) / (profile?.time_ns || 1);
   const facts = page.facts;
-  root.append(
+  const note = el('p', { class: 'hint', role: 'status', hidden: true }, 'Findings and efficiencies are of the whole run: the chosen stretch does not apply to them.');
+  root.append(note,
     el('section', { class: 'card' },
       el('div', { class: 'big' },
         profile && el('div', {}, el('span', { class: 'value' }, number(profile.run_ns, time(profile.run_ns), 'profile.run_ns')), el('span', { class: 'what' }, 'the run took')),
-        profile && el('div', {}, el('span', { class: 'value' }, number(profile.time_ns, time(profile.time_ns), 'profile.time_ns')), el('span', { class: 'what' }, `time of all ${plural(facts.locations ?? profile.locations?.length ?? 0, 'thread')}`)),
+        profile && el('div', {}, el('span', { class: 'value' }, number(profile.time_ns, time(profile.time_ns), 'profile.time_ns')), el('span', { class: 'what' }, (facts.locations ?? 0) === 1 ? 'time of its thread' : `time of all ${plural(facts.locations ?? profile.locations?.length ?? 0, 'thread')}`)),
         profile && el('div', {}, el('span', { class: 'value' }, percent(useful)), el('span', { class: 'what' }, 'of it is useful computation')),
         list.length > 0 && list[0].seconds > 0 && el('div', {}, el('span', { class: 'value' }, percent(list[0].share)), el('span', { class: 'what' }, 'is lost by the first finding'))),
       profile && classBar(classes, profile.time_ns),
@@ -98,6 +102,7 @@ async function create(root, page) {
       el('dl', { class: 'facts' }, seen(profile, info).map(([what, text]) => [el('dt', {}, what), el('dd', {}, text)]),
         (page.report.limits ?? []).map((text) => [el('dt', {}, 'left out'), el('dd', {}, name(text, 300))]),
         el('dt', {}, 'made by'), el('dd', {}, name(page.report.made_by ?? 'refrain', 80)))));
+  return { update: ({ state }) => { note.hidden = state.begin_ns == null && state.first == null; } };
 }
 
 export const findings = { id: 'findings', title: kViewTitles.findings, print: true, create };

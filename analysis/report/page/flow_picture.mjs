@@ -9,6 +9,8 @@ const kTips = (node) => [el('div', {}, el('b', {}, shorten(visible(String(node.l
   node.own_ns != null && el('div', {}, `own time ${time(node.own_ns)}`),
   node.visits != null && el('div', {}, `${count(node.visits)} visits`), node.bytes > 0 && el('div', {}, bytes(node.bytes))];
 
+const kReadable = 0.75;
+
 export class FlowPicture {
   // pick(node), enter(node): when it is pressed, and twice.
   constructor(label, pick, enter) {
@@ -22,12 +24,24 @@ export class FlowPicture {
   show(level, chosen) {
     this.level = level;
     this.chosen = chosen;
-    this.view = [-10, -10, level.width + 20, level.height + 20];
     // As tall as it needs to be read, and no larger than it was made.
-    const scale = Math.min(1.2, (this.box.clientWidth || 560) / (level.width + 20));
-    this.box.style.height = `${Math.round(Math.max(260, Math.min(800, (level.height + 20) * scale)))}px`;
+    const wide = this.box.clientWidth || 560, w = level.width + 20, h = level.height + 20;
+    const height = Math.round(Math.max(260, Math.min(800, h * Math.min(1.2, wide / w))));
+    this.box.style.height = `${height}px`;
+    this.whole();
+    // What would be too small to read is begun where most time is, or at what is chosen.
+    const fit = Math.min(wide / w, height / h);
+    if (fit < kReadable) {
+      const value = (node) => (node.path != null && node.path === chosen ? Infinity : node[this.by] ?? 0);
+      const at = level.nodes.reduce((a, b) => (value(b) > value(a) ? b : a), level.nodes[0]);
+      const [vw, vh] = [wide / kReadable, height / kReadable];
+      const begin = (middle, seen, all) => (seen >= all ? -10 - (seen - all) / 2 : Math.max(-10, Math.min(all - 10 - seen, middle - seen / 2)));
+      this.view = [begin(at.x, vw, w), begin(at.y, vh, h), vw, vh];
+    }
     this.draw();
   }
+
+  whole() { this.view = [-10, -10, this.level.width + 20, this.level.height + 20]; }
 
   draw() {
     const { level } = this;
@@ -106,7 +120,7 @@ export class FlowPicture {
       if (step) { this.view[0] += step[0] * this.view[2] * 0.1; this.view[1] += step[1] * this.view[3] * 0.1; this.#apply(); }
       else if (event.key === '+' || event.key === '=') this.#zoom(0.75);
       else if (event.key === '-') this.#zoom(1 / 0.75);
-      else if (event.key === 'Home') { this.view = [-10, -10, this.level.width + 20, this.level.height + 20]; this.#apply(); }
+      else if (event.key === 'Home') { this.whole(); this.#apply(); }
       else return;
       event.preventDefault();
       event.stopPropagation();

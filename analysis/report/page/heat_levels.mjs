@@ -1,5 +1,5 @@
 // A matrix of numbers at every zoom: each level has the means of two by two cells of the one below.
-// Made once; drawing takes time by pixels of the screen. Pure.
+// Made once; drawing takes time by pixels of the screen, a few cells each. Pure.
 
 export class HeatLevels {
   constructor(values, rows, columns) {
@@ -35,29 +35,44 @@ export class HeatLevels {
   paint(pixels, width, height, [c0, c1], [r0, r1], table, low, high, none) {
     const perX = (c1 - c0) / width, perY = (r1 - r0) / height;
     let number = 0;
-    while (number + 1 < this.levels.length && Math.min(perX, Math.max(perY, 1)) >= 2 ** (number + 1)) ++number;
-    const { values, rows, columns } = this.levels[number];
-    const scale = 2 ** number;
-    const of = new Uint32Array(width);
-    for (let x = 0; x < width; ++x)
-      of[x] = Math.min(columns - 1, Math.max(0, Math.floor((c0 + (x + 0.5) * perX) / scale)));
+    while (number + 1 < this.levels.length && Math.min(perX, perY) >= 2 ** (number + 1)) ++number;
+    const { values, rows, columns } = this.levels[number], scale = 2 ** number;
+    const fromX = edges(c0 / scale, perX / scale, width, columns), fromY = edges(r0 / scale, perY / scale, height, rows);
     const factor = high > low ? 255 / (high - low) : 0;
-    let above = -1;
     for (let y = 0; y < height; ++y) {
-      const row = Math.min(rows - 1, Math.max(0, Math.floor((r0 + (y + 0.5) * perY) / scale)));
-      const to = y * width;
-      if (row === above) {
+      const first = fromY[2 * y], last = fromY[2 * y + 1], to = y * width;
+      if (y > 0 && first === fromY[2 * y - 2] && last === fromY[2 * y - 1]) {
         pixels.copyWithin(to, to - width, to);
         continue;
       }
-      above = row;
-      const from = row * columns;
       for (let x = 0; x < width; ++x) {
-        const v = values[from + of[x]];
-        pixels[to + x] = v === v ? table[Math.max(0, Math.min(255, ((v - low) * factor) | 0))] : none;
+        const a = fromX[2 * x], b = fromX[2 * x + 1];
+        let value = values[first * columns + a];
+        if (b - a > 1 || last - first > 1) {
+          let sum = 0, n = 0;
+          for (let at = first * columns; at < last * columns; at += columns)
+            for (let j = at + a; j < at + b; ++j) {
+              const v = values[j];
+              if (v === v) { sum += v; ++n; }
+            }
+          value = sum / n;
+        }
+        pixels[to + x] = value === value ? table[Math.max(0, Math.min(255, ((value - low) * factor) | 0))] : none;
       }
     }
   }
+}
+
+// Which cells each pixel is the mean of: from, and before which. Every cell in the window is in one pixel, and a pixel smaller than a
+// cell in the one below its middle.
+function edges(begin, per, pixels, cells) {
+  const out = new Uint32Array(2 * pixels), within = (at) => Math.min(cells - 1, Math.max(0, Math.floor(at + 1e-9)));
+  for (let p = 0; p < pixels; ++p) {
+    const from = begin + p * per;
+    out[2 * p] = within(per <= 1 ? from + per / 2 : from);
+    out[2 * p + 1] = Math.max(out[2 * p] + 1, per <= 1 ? 0 : Math.min(cells, Math.floor(from + per + 1e-9)));
+  }
+  return out;
 }
 
 // The least and the greatest value, but for the greatest thousandth, which would hide the rest.

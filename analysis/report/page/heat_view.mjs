@@ -25,7 +25,8 @@ class HeatMap {
     Object.assign(this, { page, ...rows });
     this.levels = new Map();
     this.buffer = document.createElement('canvas');
-    const tall = Math.max(200, Math.min(620, this.m * (this.m <= 4 ? 48 : 26)));
+    // Of many rows the same number in each pixel.
+    const tall = Math.max(200, this.m > 620 ? Math.floor(this.m / Math.ceil(this.m / 620)) : Math.min(620, this.m * (this.m <= 4 ? 48 : 26)));
     this.surface = new Surface({ height: tall + kTop + kBottom, label: 'heat map of locations and iterations', draw: (...all) => this.draw(...all), tip: (x, y) => this.tip(x, y),
       describe: 'Plus and minus zoom, arrows move, Shift with up and down zooms rows, Home shows everything' });
     this.zoom = new Zoom(this.surface, { limits: [0, this.n], least: Math.min(this.n, 4), rows: this.m, fewest: 2, plot: () => ({ x0: kLeft, x1: this.surface.width - kSide, y0: kTop, y1: this.surface.height - kBottom }), choose: (a, b) => this.choose(a, b) });
@@ -137,8 +138,11 @@ class HeatMap {
     c.textAlign = 'left';
     c.fillText('mean', x1 + 6, kTop - 10);
     zoom.drawStretch(c, theme, this.chosen);
-    const labels = ticks(zoom.x[0], zoom.x[1], Math.max(2, Math.floor((x1 - x0) / 90))).filter((j) => Number.isInteger(j) && j < this.n);
-    axisBelow(c, theme, (j) => zoom.pixel(j + 0.5), labels, y1 + 1, (j) => count(this.first[j]));
+    // Round numbers of iterations, in the column that has them.
+    const seen = [Math.floor(zoom.x[0]), Math.min(this.n - 1, Math.ceil(zoom.x[1]) - 1)];
+    const labels = ticks(this.first[seen[0]], this.first[seen[1]] + this.count[seen[1]] - 1, Math.max(2, Math.floor((x1 - x0) / 90))).filter(Number.isInteger);
+    const at = (v) => { const j = this.columnOf(v); return j + Math.min(1, Math.max(0, (v + 0.5 - this.first[j]) / this.count[j])); };
+    axisBelow(c, theme, (v) => zoom.pixel(at(v)), labels.filter((v) => at(v) >= zoom.x[0] && at(v) <= zoom.x[1]), y1 + 1, count);
     c.textAlign = 'right';
     c.fillStyle = theme('muted');
     c.fillText('iteration', x0 - 7, y1 + 14);

@@ -9,7 +9,7 @@ import { classColor, className } from './palette.mjs';
 import { count, percent, plural, time } from './quantities.mjs';
 import { histogram, quantile, Series } from './series.mjs';
 import { lowerBound } from './spans.mjs';
-import { axisBelow, axisLeft, fitText, Surface } from './surface.mjs';
+import { axisBelow, axisLeft, Surface, widthOf } from './surface.mjs';
 import { table } from './tables.mjs';
 import { valueTicks } from './time_axis.mjs';
 import { kViewTitles } from './view_titles.mjs';
@@ -203,9 +203,12 @@ class Charts {
       }
     }
     const begin = Math.min(x1, zoom.pixel(first[0]));
-    if (begin - x0 > 24) {
+    const text = 'before the loop was detected';
+    if (begin > x0 + 2) {
+      c.fillStyle = theme('hatch');
+      c.fillRect(x0, y0, begin - x0, y1 - y0);
       c.fillStyle = theme('muted');
-      c.fillText(fitText(c, 'before the loop was detected', begin - x0 - 8), x0 + 6, (y0 + y1) / 2);
+      if (widthOf(c, text) < begin - x0 - 8) c.fillText(text, x0 + 6, (y0 + y1) / 2);
     }
     zoom.drawStretch(c, theme, this.chosen);
     axisBelow(c, theme, (v) => zoom.pixel(v), whole(zoom.x, x1 - x0), y1 + 2, count);
@@ -334,10 +337,10 @@ async function create(root, page) {
     replace(body,
       section('How long each iteration took', list.per > 1 ? `each point is of ${count(list.per)} iterations: least, mean and greatest; drag to choose some` : 'drag to choose some: all pictures follow; the wheel zooms',
         el('div', { class: 'bar-row' },
-          legend([['#0072b2', 'in the archive'], ['#56b4e9', 'partly in the archive'], ['var(--hatch)', 'skipped: only its duration is known'], ['#d55e00', '▼ slow'], ['var(--text)', '- - median']]),
+          legend([['#0072b2', 'in the archive'], ['#56b4e9', 'partly in the archive'], ['var(--hatch)', 'skipped: only its duration is known'], ['#d55e00', '▼ unusually long or short'], ['var(--text)', '- - median']]),
           choice('scale', [['linear', 'linear'], ['log', 'logarithmic']], charts.log ? 'log' : 'linear', (v) => { charts.log = v === 'log'; charts.upper.change(); })),
         charts.upper.box),
-      section('What an iteration consists of', 'time of all threads by class, over the iterations',
+      section('What an iteration consists of', `time of all threads by class, over the iterations${rows && rows.first[0] > list.number[0] ? `; known from iteration ${count(rows.first[0])} on, when the loop was detected` : ''}`,
         el('div', { class: 'bar-row' }, rows && classLegend(rows.keys), rows && choice('as', [['share', 'share'], ['time', 'time']], 'share', (v) => { charts.share = v === 'share'; charts.lower.change(); })),
         charts.lower.box),
       box,

@@ -5,6 +5,7 @@ import { choice, el, empty, legend, name, number, replace, section } from './ele
 import { scaleLegend } from './heat_view.mjs';
 import { kSeries, scaleColor, scalePixels } from './palette.mjs';
 import { bytes, count, percent, rate, time } from './quantities.mjs';
+import { stretchFollower, stretchHint } from './stretch.mjs';
 import { axisBelow, axisLeft, Surface } from './surface.mjs';
 import { table } from './tables.mjs';
 import { valueTicks } from './time_axis.mjs';
@@ -22,6 +23,7 @@ function matrix(about, cells, messages, page) {
     height: size + top + 8, label: 'matrix of senders and receivers',
     draw(c, width, height, theme) {
       const side = Math.min(size, width - left - 10), cell = side / n;
+      if (height !== Math.round(side) + top + 8) return requestAnimationFrame(() => surface.setHeight(Math.round(side) + top + 8));
       if (cell >= 1) {
         for (const [key, v] of sums) {
           const from = Math.floor(key / n), to = key % n;
@@ -42,7 +44,7 @@ function matrix(about, cells, messages, page) {
       }
       c.strokeStyle = theme('line');
       c.strokeRect(left - 0.5, top - 0.5, side + 1, side + 1);
-      const step = Math.max(1, Math.ceil(26 / cell));
+      const step = Math.max(1, Math.ceil((n > 99 ? 36 : 26) / cell));
       c.fillStyle = theme('muted');
       for (let i = 0; i < n; i += step) {
         c.textAlign = 'center';
@@ -138,9 +140,15 @@ function procedures(list, whole) {
 function byRank(calls, times) {
   const n = calls.ranks, p = Math.min(calls.procedures.length, 8);
   const rest = new Float64Array(n), total = new Float64Array(n);
-  calls.procedures.forEach((_, i) => { for (let r = 0; r < n; ++r) { total[r] += times.values[i * n + r]; if (i >= p) rest[r] += times.values[i * n + r]; } });
-  const most = Math.max(1, ...total) * 1.04;
-  const stack = (r) => [...Array.from({ length: p }, (_, i) => [calls.procedures[i], times.values[i * n + r], kSeries[i]]), ['others', rest[r], '#8a9199']];
+  let values = times.values, most = 1;
+  function add() {
+    rest.fill(0);
+    total.fill(0);
+    calls.procedures.forEach((_, i) => { for (let r = 0; r < n; ++r) { total[r] += values[i * n + r]; if (i >= p) rest[r] += values[i * n + r]; } });
+    most = Math.max(1, ...total) * 1.04;
+  }
+  add();
+  const stack = (r) => [...Array.from({ length: p }, (_, i) => [calls.procedures[i], values[i * n + r], kSeries[i]]), ['others', rest[r], '#8a9199']];
   const surface = new Surface({
     height: 250, label: 'time in MPI of each rank',
     draw(c, width, height, theme) {
@@ -168,7 +176,21 @@ function byRank(calls, times) {
       return [el('div', {}, el('b', {}, `rank ${r}`), ` ${time(total[r])} in MPI`), ...stack(r).filter(([, v]) => v > 0).map(([text, v, color]) => el('div', {}, el('i', { class: 'dot', style: { background: color } }), ' ', name(text, 40), ` ${time(v)}`))];
     },
   });
-  return { surface, element: section('Time in MPI by rank', null, el('div', { class: 'bar-row' }, legend([...Array.from({ length: p }, (_, i) => [kSeries[i], name(calls.procedures[i], 32)]), ...(calls.procedures.length > p ? [['#8a9199', 'others']] : [])])), surface.box) };
+  // Of a stretch: [procedure, rank] like `times`; null: of the whole run.
+  const use = (other) => { values = other ?? times.values; add(); surface.change(); };
+  return { surface, use, total, element: section('Time in MPI by rank', null, el('div', { class: 'bar-row' }, legend([...Array.from({ length: p }, (_, i) => [kSeries[i], name(calls.procedures[i], 32)]), ...(calls.procedures.length > p ? [['#8a9199', 'others']] : [])])), surface.box) };
+}
+
+// Time of each procedure on each rank between two times, of the spans of the time line.
+export function timesOfStretch(rows, calls, begin, end) {
+  const { regions } = rows.about, index = new Map(calls.procedures.map((procedure, i) => [procedure, i]));
+  const of = regions.map((region) => index.get(region.name) ?? -1), out = new Float64Array(calls.procedures.length * calls.ranks);
+  rows.spans.forEach((spans, r) => {
+    const rank = rows.about.locations[rows.about.rows[r][2]]?.rank ?? -1;
+    if (!spans || rank < 0 || rank >= calls.ranks) return;
+    spans.ownTimes(begin, end, regions.length).forEach((ns, i) => { if (of[i] >= 0) out[of[i] * calls.ranks + rank] += ns; });
+  });
+  return out;
 }
 
 async function create(root, page) {
@@ -178,7 +200,13 @@ async function create(root, page) {
   if (about && cells.values.length) left.push((parts.matrix = matrix(about, cells, page.has('timeline/messages') ? () => page.array('timeline/messages') : null, page)).element);
   else left.push(section('Who sends to whom', null, empty('No message between two ranks is in the archive.')));
   const rank = calls?.procedures?.length ? (parts.rank = byRank(calls, times)).element : null;
-  root.append(el('div', { class: 'columns uneven' }, el('div', { class: 'view' }, left, rank), el('div', { class: 'view' }, profile?.mpi?.length > 0 && section('Procedures', 'of all calls of the run', procedures(profile.mpi, whole)))));
+  const note = el('p', { class: 'hint', role: 'status', hidden: true }, '');
+  // Where a row stands for several threads, what others do is not known.
+  const follow = parts.rank && stretchFollower(page, (rows, begin, end) => (rows.count < rows.about.locations.length ? null : timesOfStretch(rows, calls, begin, end)), (figures, rows, begin, end) => {
+    parts.rank.use(figures);
+    if (rows) note.textContent = `${stretchHint(rows, begin, end)}: the matrix${figures ? ' and the time by rank' : ''}. Procedures, sizes${figures ? ' and partners' : ', partners and times by rank'} are of the whole run.`;
+  });
+  root.append(note, el('div', { class: 'columns uneven' }, el('div', { class: 'view' }, left, rank), el('div', { class: 'view' }, profile?.mpi?.length > 0 && section('Procedures', 'of all calls of the run', procedures(profile.mpi, whole)))));
   const bySize = messages?.by_size ?? profile?.mpi_by_size;
   if (bySize?.length) root.querySelector('.columns').lastChild.append(section('By message size', 'how much a call sends or receives, and how long such calls take', sizes(bySize, whole)));
   const partners = messages?.by_partner ?? profile?.mpi_by_partner;
@@ -192,7 +220,13 @@ async function create(root, page) {
     ], partners, { most: 10 })));
   }
   return {
-    update(selection) { const { begin_ns: begin, end_ns: end } = selection.state; parts.matrix?.during(begin, end); },
+    parts,
+    update(selection) {
+      const { begin_ns: begin, end_ns: end } = selection.state;
+      parts.matrix?.during(begin, end);
+      follow?.(selection);
+      note.hidden = begin == null;
+    },
     repaint: () => { parts.matrix?.surface.paint(); parts.rank?.surface.paint(); },
   };
 }

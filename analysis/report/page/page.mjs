@@ -14,7 +14,8 @@ class Page {
     Object.assign(this, { data, report });
     this.selection = new Selection();
     this.run = report.runs[0]?.key ?? 'a';
-    this.views = kViews.filter((view) => view.id !== 'compare' || data.has('compare'));
+    // Views that few runs have are there only where one has them.
+    this.views = kViews.filter((view) => (view.id !== 'compare' || data.has('compare')) && (!view.only || report.runs.some(({ key }) => data.has(`${key}/${view.only}`))));
     this.made = new Map();
     this.current = null;
   }
@@ -105,7 +106,8 @@ class Page {
     const text = first != null
       ? `iterations ${count(first)}–${count(last ?? first)}${loop != null ? ` of loop ${loop}` : ''}`
       : `${time(begin)} – ${time(end)} of the run`;
-    replace(byId('filter'), el('span', { class: 'chip' }, el('span', {}, 'Only ', el('b', {}, text), ' on every picture'),
+    // What cannot follow, findings above all, says so on its view, or is of the whole run by its title.
+    replace(byId('filter'), el('span', { class: 'chip' }, el('span', {}, 'chosen: ', el('b', {}, text)),
       button('whole run', () => this.selection.set({ first: null, last: null, begin_ns: null, end_ns: null }), { class: 'quiet', id: 'whole-run' })));
   }
 
@@ -116,7 +118,7 @@ class Page {
       el('h1', { title: facts.command }, name(shortCommand(facts.command) || facts.name || 'Refrain report', 80)),
       el('div', { class: 'facts' },
         el('span', {}, el('b', {}, `${digits(facts.seconds)}\u00a0s`)),
-        facts.ranks > 0 && el('span', {}, plural(facts.ranks, 'rank')),
+        facts.ranks > 1 && el('span', {}, plural(facts.ranks, 'rank')),
         el('span', {}, plural(facts.locations ?? facts.threads ?? 1, 'thread')),
         facts.begin && el('span', {}, dateText(facts.begin)),
         el('span', {}, 'archive ', name(facts.name, 40))),
@@ -131,7 +133,7 @@ class Page {
   change(run) {
     this.run = run;
     this.head();
-    this.selection.set({ path: null, metric: null, location: null, first: null, last: null, begin_ns: null, end_ns: null, loop: null });
+    this.selection.set({ path: null, node: null, metric: null, location: null, first: null, last: null, begin_ns: null, end_ns: null, loop: null });
     this.show(this.current);
   }
 
@@ -158,7 +160,7 @@ class Page {
   }
 
   keys() {
-    const list = [['1 – 9', 'findings, run, iterations, …: the views'], ['Tab', 'to the next picture, tree or table'],
+    const list = [['1 – 9, 0', 'findings, run, iterations, …: the views'], ['Tab', 'to the next picture, tree or table'],
       ['+  −', 'zoom in and out in a picture'], ['←  →', 'move in a picture; open and close in a tree'],
       ['↑  ↓', 'rows of a picture; nodes of a tree'], ['Home', 'the whole picture again'],
       ['wheel, pinch', 'zoom at the pointer'], ['drag', 'move; with Shift: choose a stretch'],
@@ -177,7 +179,7 @@ class Page {
       el('a', { href: `#${view.id}`, data: { view: view.id }, on: { click: (event) => {
         event.preventDefault();
         this.show(view.id, false);
-      } } }, el('kbd', { 'aria-hidden': 'true' }, String(i + 1)), view.title)))));
+      } } }, el('kbd', { 'aria-hidden': 'true' }, String((i + 1) % 10)), view.title)))));
     document.addEventListener('keydown', (event) => this.#key(event));
     window.addEventListener('hashchange', () => this.#open());
     matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.#repaint());
@@ -199,12 +201,12 @@ class Page {
   #key(event) {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (/^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) return;
-    if (/^[1-9]$/.test(event.key)) {
-      const view = this.views[Number(event.key) - 1];
+    if (/^[0-9]$/.test(event.key)) {
+      const view = this.views[(Number(event.key) + 9) % 10];
       if (view) this.show(view.id, true);
     } else if (event.key === '?') this.keys();
     else if (event.key === 'Escape')
-      this.selection.set({ first: null, last: null, begin_ns: null, end_ns: null, path: null, location: null, metric: null });
+      this.selection.set({ first: null, last: null, begin_ns: null, end_ns: null, path: null, node: null, location: null, metric: null });
   }
 }
 

@@ -131,16 +131,16 @@ function loops(page, nest, length) {
 async function create(root, page) {
   const nest = await page.json('nest');
   const length = (page.facts.seconds ?? 0) * 1e9 || Math.max(1, ...nest.bars.map((bar) => bar[2]));
-  const events = [...(nest.breaks ?? []).map((each) => ({ ...each, what: 'break' })), ...(nest.slow ?? []).map((each) => ({ ...each, what: 'slow iteration' }))].sort((a, b) => a.time_ns - b.time_ns);
+  const events = [...(nest.breaks ?? []).map((each) => ({ ...each, what: 'break' })), ...(nest.slow ?? []).map((each) => ({ ...each, what: each.ns < (nest.loops.find((l) => l.loop === each.loop)?.median_ns ?? 0) ? 'short iteration' : 'slow iteration' }))].sort((a, b) => a.time_ns - b.time_ns);
   let line = null;
   root.append(nest.loops.length ? section('What repeats', `each bar is the time in a loop; below, what of it is in the archive${nest.rank != null ? `; rank ${nest.rank}` : ''}`,
     (line = new RunLine(page, nest, length)).surface.box,
-    legend([['#009e73', 'in the archive'], ['var(--hatch)', 'skipped: only counts and times are known'], ['#e69f00', '▼ slow iteration'], ['#d55e00', '◆ the loop changes (break)']]))
+    legend([['#009e73', 'in the archive'], ['var(--hatch)', 'skipped: only counts and times are known'], ['#e69f00', '▼ iteration of unusual length'], ['#d55e00', '◆ the loop changes (break)']]))
     : section('What repeats', null, empty('No loop was detected in this run: nothing repeated often enough, or events are of another tool.')));
   if (nest.loops.length) root.append(section('Loops', 'a row chosen shows its iterations', loops(page, nest, length)));
   root.append(el('div', { class: 'columns' },
     nest.text && section('The loop nest as text', 'what repeats how often', el('pre', { class: 'nest', tabindex: 0, dir: 'ltr' }, nestLines(nest.text))),
-    events.length > 0 && section('Where it changed', 'breaks of the pattern, and iterations that took unusually long',
+    events.length > 0 && section('Where it changed', 'breaks of the pattern, and iterations that took unusually long or short',
       table('breaks and slow iterations', [
         { title: 'When', csv: 'time_ns', value: (e) => e.time_ns, text: (e) => time(e.time_ns) },
         { title: 'What', left: true, value: (e) => e.what },

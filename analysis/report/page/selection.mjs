@@ -1,7 +1,7 @@
 // What the user has chosen, on all views together; it is also in the address (#view?key=value), so
 // that a place on the page can be sent and found again. Pure.
 
-const kNumbers = new Set(['first', 'last', 'begin_ns', 'end_ns', 'path', 'wait_path', 'location', 'rank', 'loop', 'row']);
+const kNumbers = new Set(['first', 'last', 'begin_ns', 'end_ns', 'path', 'wait_path', 'location', 'rank', 'loop', 'row', 'node']);
 const kTexts = new Set(['metric', 'class', 'procedure', 'run']);
 
 export function parseHash(hash) {

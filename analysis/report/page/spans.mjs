@@ -129,9 +129,9 @@ export class Spans {
     return this;
   }
 
-  // Time of each region between two times, each moment given to the innermost span.
-  ownTimes(from, to, regions) {
-    const own = new Float64Array(regions);
+  // Time between two times by key (its region, or what else a span has there), each moment given to the innermost span.
+  ownTimes(from, to, keys, keyOf = this.region) {
+    const own = new Float64Array(keys);
     const open = [];
     let at = from;
     const until = (t) => {
@@ -139,7 +139,7 @@ export class Spans {
       while (open.length > 0) {
         const top = open.at(-1);
         const end = Math.min(top.end, stop);
-        if (end > at) { own[top.region] += end - at; at = end; }
+        if (end > at) { if (top.key >= 0) own[top.key] += end - at; at = end; }
         if (top.end > stop) return;
         open.pop();
       }
@@ -151,7 +151,7 @@ export class Spans {
       if (end <= from) continue;
       until(begin);
       at = Math.max(at, Math.min(begin, to), from);
-      open.push({ end, region: this.region[i] });
+      open.push({ end, key: keyOf[i] });
     }
     until(to);
     return own;

@@ -41,20 +41,23 @@ export function regionTable(rows, begin, end) {
   ], list, { most: 10 });
 }
 
-// How long rows waited between two points, by metric; of waits that the time line has.
-export function waitTable(rows, analyze, begin, end, pick) {
-  const { values } = rows.waits;
-  const byMetric = new Map();
-  for (let i = 0; i < values.length; i += 4) {
-    const part = Math.min(values[i + 2], end) - Math.max(values[i + 1], begin);
-    if (part > 0) byMetric.set(values[i + 3], (byMetric.get(values[i + 3]) ?? 0) + part);
-  }
-  const list = [...byMetric].map(([metric, ns]) => ({ metric: analyze.metric_tree[metric], ns })).filter((each) => each.metric).sort((a, b) => b.ns - a.ns);
-  return table('waits in the stretch', [
-    { title: 'Metric', left: true, value: (r) => r.metric.name, text: (r) => r.metric.title || r.metric.name },
-    { title: 'Waiting', csv: 'ns', value: (r) => r.ns, text: (r) => time(r.ns), bar: (r) => r.ns / list[0].ns },
-  ], list, { most: 10, pick: (r) => pick(r.metric.name) });
+// Keeps a view with the chosen stretch: show(figures) once what compute(rows, begin, end) gives is there, show(null) for the
+// whole run. Nothing of it without events.
+export function stretchFollower(page, compute, show) {
+  let shown = null;
+  return async ({ state: { begin_ns: begin, end_ns: end } }) => {
+    const key = begin == null || !page.has('timeline') ? null : `${begin} ${end}`;
+    if (key === shown) return;
+    shown = key;
+    if (key === null) return show(null);
+    const rows = await spansOf(page);
+    if (shown === key) show(compute(rows, begin, end), rows, begin, end);
+  };
 }
+
+// What a tree of a stretch is made of, in words.
+export const stretchHint = (rows, begin, end) => `Of the events in the archive from ${time(begin, 6)} to ${time(end, 6)}` +
+  (rows.about.detail?.all === false ? ', as far as the time line has them' : '') + (rows.about.gaps?.some((gap) => gap.begin_ns < end && gap.end_ns > begin) ? '; iterations that were skipped are not in it' : '');
 
 // A place on a view that has figures of the stretch while one is chosen. make(rows, begin, end) -> element.
 export function stretchBox(page, title, hint, make) {

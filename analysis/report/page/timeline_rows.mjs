@@ -50,6 +50,7 @@ export class TimelineRows {
   // Reads all rows; tell(done, of) is called on the way so that the page can be drawn meanwhile.
   async load(tell) {
     this.spans = new Array(this.count).fill(null);
+    this.loaded = 0;
     // Some rows ahead are being inflated while one is arranged.
     const read = (r) => r < this.count && this.page.has(`timeline/${r}/begin`)
       ? Promise.all(['begin', 'duration', 'region', 'depth'].map((part) => this.page.array(`timeline/${r}/${part}`))) : null;
@@ -62,6 +63,7 @@ export class TimelineRows {
         const [begin, duration, region, depth] = await blocks;
         this.spans[r] = new Spans(begin.values, duration.values, region.values, depth.values).arrange(this.colorOf, this.folding.follower());
       }
+      this.loaded = r + 1;
       if (performance.now() - last > 40) {
         tell(r + 1, this.count);
         last = performance.now();

@@ -6,7 +6,8 @@ import { scaleLegend } from './heat_view.mjs';
 import { inkOn, scaleColor } from './palette.mjs';
 import { count, csv, percent, place, plainName, ranges, shortSite, time } from './quantities.mjs';
 import { Forest, Severities } from './severity.mjs';
-import { stretchBox, waitTable } from './stretch.mjs';
+import { stretchFollower, stretchHint } from './stretch.mjs';
+import { PathFinder, waitsOfStretch } from './stretch_paths.mjs';
 import { Tree } from './trees.mjs';
 import { kViewTitles } from './view_titles.mjs';
 
@@ -52,15 +53,39 @@ class Waits {
     this.pathForest = new Forest(this.paths.map((path) => path.parent ?? -1));
     this.nodes = system(analyze.locations);
     this.systemForest = new Forest(this.nodes.map((node) => node.parent));
-    this.severities = new Severities(values.values, this.metrics, this.pathForest, analyze.locations.length);
+    this.all = values.values;
+    this.note = el('p', { class: 'hint', role: 'status', hidden: true });
     this.inclusive = true;
     this.metric = index.get(analyze.findings?.[0]?.metric) ?? 0;
     this.path = -1;
     this.location = 0;
     this.systemAll = new Float64Array(this.nodes.length);
-    this.#sumMetrics();
+    this.#take(this.all);
     this.#make(root);
     this.refresh();
+  }
+
+  #take(values) {
+    this.severities = new Severities(values, this.metrics, this.pathForest, this.analyze.locations.length);
+    this.#sumMetrics();
+  }
+
+  // Severities of a stretch: its waits only; null: of the whole run.
+  stretch(values, rows, begin, end) {
+    this.inStretch = values != null;
+    this.#take(values ?? this.all);
+    this.whole = this.inStretch ? ((end - begin) / 1e9) * this.analyze.locations.length : this.metricAll[this.index.get('time') ?? 0] || 1;
+    this.note.hidden = !this.inStretch;
+    this.note.textContent = this.inStretch ? `Waits only. ${stretchHint(rows, begin, end)}. ${rows.count < this.analyze.locations.length ? 'Of each group of threads one is counted. ' : ''}Other time (of execution, MPI, OpenMP) and what is estimated are of the whole run: choose that to see them.` : '';
+    this.#hide();
+    this.refresh(true);
+  }
+
+  // Metrics that are 0, with all below them, are left out of the tree.
+  #hide() {
+    const shown = (i) => this.metricAll[i] !== 0;
+    this.metricForest.roots = this.metrics.roots.filter(shown);
+    this.metricForest.children = this.metrics.children.map((list) => list.filter(shown));
   }
 
   #sumMetrics() {
@@ -73,16 +98,13 @@ class Waits {
   #make(root) {
     const whole = this.metricAll[this.index.get('time') ?? 0] || 1;
     this.whole = whole;
-    const figure = (v, key) => [el('span', { class: 'figure' }, number(v, time(v * 1e9, 3), key)), el('span', { class: 'share' }, percent(v / whole))];
-    const hidden = new Set(this.tree.map((_, i) => i).filter((i) => this.metricAll[i] === 0));
-    // Metrics that are 0, with all below them, are left out of the tree.
+    const figure = (v, key) => [el('span', { class: 'figure' }, number(v, time(v * 1e9, 3), key)), el('span', { class: 'share' }, percent(v / this.whole))];
     this.metricForest = new Forest(this.metrics.parents);
-    this.metricForest.roots = this.metrics.roots.filter((i) => !hidden.has(i));
-    this.metricForest.children = this.metrics.children.map((list) => list.filter((i) => !hidden.has(i)));
+    this.#hide();
     this.metricTree = new Tree({
       forest: this.metricForest, title: 'metrics', height: 460, open: 4, label: (i) => `${this.tree[i].title}, ${time(this.shown(i) * 1e9)}`,
       row: (i) => {
-        const v = this.shown(i), key = this.inclusive ? `analyze.metrics.${this.tree[i].name}` : null;
+        const v = this.shown(i), key = this.inclusive && !this.inStretch ? `analyze.metrics.${this.tree[i].name}` : null;
         return [swatch(v / (this.metricAll[i] > 0 ? Math.max(...this.metricForest.roots.map((r) => this.metricAll[r])) : 1), v), ...figure(v, key), el('span', { class: 'label', title: this.tree[i].description }, this.tree[i].title || this.tree[i].name)];
       },
       pick: (i) => this.page.selection.set({ metric: this.tree[i].name }),
@@ -106,7 +128,7 @@ class Waits {
     const switcher = choice('values', [['in', 'inclusive', 'with all below'], ['ex', 'exclusive', 'without what is below']], 'in', (v) => { this.inclusive = v === 'in'; this.refresh(true); });
     root.append(el('div', { class: 'bar-row' }, switcher, this.scale,
       button('copy as CSV', () => this.copy(), { class: 'quiet' }), button('on the time line', () => this.page.go('timeline', { metric: this.tree[this.metric].name }), { class: 'quiet' })),
-    el('div', { class: 'three' },
+    this.note, el('div', { class: 'three' },
       section('Metric', 'what kind of waiting', this.metricTree.box), section('Call path', 'where in the program', this.pathTree.box), section('System', 'on which rank and thread', this.systemTree.box)),
     el('section', { class: 'card' }, this.about));
     if (this.analyze.grids?.length) root.append(section('Topology', 'the chosen metric and call path over the Cartesian communicator', this.topologyBox));
@@ -176,8 +198,12 @@ async function create(root, page) {
     return {};
   }
   const waits = new Waits(root, page, analyze, values);
-  const stretch = stretchBox(page, 'Waits', 'of those on the time line; one chosen is shown in the trees', (rows, begin, end) => waitTable(rows, analyze, begin, end, (metric) => page.selection.set({ metric })));
-  root.append(stretch);
+  let finder = null;
+  const locations = new Map(analyze.locations.map((each, i) => [each.location, i]));
+  const follow = stretchFollower(page, (rows, begin, end) => {
+    finder ??= new PathFinder(analyze.paths, rows.about.regions, 0);
+    return waitsOfStretch(rows, finder, (r) => locations.get(rows.about.rows[r][2]) ?? -1, begin, end);
+  }, (values, rows, begin, end) => waits.stretch(values, rows, begin, end));
   if (analyze.problems?.length) root.append(section('Notes', null, el('ul', {}, analyze.problems.map((text) => el('li', {}, name(text, 400))))));
   return {
     waits,
@@ -190,7 +216,7 @@ async function create(root, page) {
         waits.path = at;
         waits.refresh();
       }
-      stretch.follow(selection);
+      follow(selection);
     },
     repaint: () => waits.refresh(true),
   };

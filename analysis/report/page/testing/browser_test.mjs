@@ -21,7 +21,7 @@ function report(name, options) {
 }
 const truthOf = (file) => {
   const blocks = check.blocksOf(file);
-  return { profile: blocks.json('a/profile'), analyze: blocks.json('a/analyze'), findings: blocks.json('a/findings') };
+  return { profile: blocks.json('a/profile'), analyze: blocks.json('a/analyze'), findings: blocks.json('a/findings'), loops: blocks.json('a/loops') };
 };
 
 const tests = {
@@ -82,7 +82,8 @@ const tests = {
   },
 
   async 'iterations that are chosen hold on every view'(browser) {
-    await browser.open(report('plain', {}).file, '#iterations');
+    const { file, truth } = report('plain', {}), blocks = check.blocksOf(file);
+    await browser.open(file, '#iterations');
     await browser.until(`return document.documentElement.dataset.ready === 'iterations'`);
     await check.openView(browser, 'iterations');
     await browser.drag('#view-iterations canvas', [-200, 0], [100, 0]);
@@ -97,12 +98,32 @@ const tests = {
     assert.ok(await browser.runAsync(`return (await (await refrain.page.made.get('a/heat')).work).map.chosen.join() === '${first},${last + 1}'`), 'so does the heat map');
     await check.openView(browser, 'mpi');
     await browser.until(`return document.querySelector('#view-mpi').textContent.includes('messages on the time line from')`, 'the matrix is of these');
+    await browser.until(`return document.querySelector('#view-mpi [role=status]').textContent.includes('the matrix and the time by rank')`, 'so is the time by rank');
+    const byRank = await browser.runAsync(`return [...(await (await refrain.page.made.get('a/mpi')).work).parts.rank.total]`);
+    assert.ok(byRank.length === 4 && byRank.every((ns) => ns > 0 && ns < end - begin), `time in MPI of each rank: ${byRank}`);
     await check.openView(browser, 'waits');
-    await browser.until(`return document.querySelector('#view-waits').textContent.includes('Waits from')`, 'waits of these');
+    await browser.until(`return document.querySelector('#view-waits').textContent.includes('Waits only. Of the events in the archive from')`, 'waits of these');
     await check.openView(browser, 'graph');
     await browser.until(`return document.querySelector('#view-graph').textContent.includes('Own time of regions from')`, 'regions of these');
+    await browser.until(`return document.querySelector('#view-graph [role=status]').textContent.includes('Of the events in the archive')`, 'the call tree is of these');
+    const tree = () => browser.run(`return [...document.querySelectorAll('#view-graph .tree [data-value]')].map((e) => Number(e.dataset.value))`);
+    const part = await tree();
+    assert.ok(Math.max(...part) > 0 && Math.max(...part) <= (end - begin) * 8, 'at most the time of all threads');
+    // Waits of the stretch, added up here from the time line's.
+    const barrier = truth.analyze.metric_tree.findIndex((each) => each.name === 'omp_ibarrier_wait');
+    const { values } = blocks.numbers('a/timeline/waits');
+    let waited = 0;
+    for (let i = 0; i < values.length; i += 4) if (values[i + 3] === barrier) waited += Math.max(0, Math.min(values[i + 2], end) - Math.max(values[i + 1], begin)) / 1e9;
+    await browser.run(`refrain.page.go('waits', { metric: 'omp_ibarrier_wait' })`);
+    await browser.until(`return document.documentElement.dataset.ready === 'waits' && location.hash.includes('omp_ibarrier_wait')`);
+    const trees = await browser.run(`return [...document.querySelectorAll('#view-waits [role=tree]')].map((tree) => Number((tree.querySelector('[aria-selected="true"]') ?? tree.querySelector('.tree-row')).querySelector('[data-value]').dataset.value))`);
+    assert.ok(waited > 0);
+    for (const value of trees) assert.ok(Math.abs(value / waited - 1) < 1e-9, `each tree has the ${waited} s of the stretch: ${trees}`);
+    await check.openView(browser, 'graph');
     await browser.click('#whole-run');
     await browser.until(`return document.getElementById('filter').hidden`, 'the whole run again');
+    await browser.until(`return document.querySelector('#view-graph [role=status]').hidden`);
+    assert.ok(Math.max(...(await tree())) > Math.max(...part), 'the call tree is of the whole run again');
   },
 
   async 'the time line zooms to a microsecond, folds, searches'(browser) {
@@ -138,8 +159,32 @@ const tests = {
     await browser.until(`return document.querySelector('#view-graph .graph-box .node.chosen')?.dataset.path === '3'`, 'the graph follows the tree');
   },
 
+  async 'loops of the code: numbers, tables, tree, keys'(browser) {
+    const { file, truth } = report('loops', { loops: true });
+    await browser.open(file);
+    assert.deepEqual((await check.viewsOf(browser)).slice(-2), ['mpi', 'loops'], 'a view more');
+    await browser.until(`return document.documentElement.dataset.ready`);
+    await browser.keys('9');
+    await browser.until(`return document.documentElement.dataset.ready === 'loops'`, '9 opens the loops');
+    const numbers = await check.checkNumbers(browser, truth);
+    for (const key of ['loops.total.seconds', 'loops.nodes.2.total.seconds', 'loops.nodes.2.self.seconds', 'loops.nodes.0.total.samples', 'loops.candidates.0.share', 'loops.detected.0.parts.1.total.samples'])
+      assert.ok(numbers.has(key), `the page shows ${key}`);
+    // The first candidate, by keys.
+    await browser.run(`document.querySelector('#view-loops tr[tabindex]').focus()`);
+    await browser.keys('\uE007');
+    await browser.until(`return location.hash.includes('node=2')`, 'Enter chooses a loop');
+    assert.match(await browser.run(`return document.querySelector('#view-loops .tree [aria-selected="true"]').getAttribute('aria-label')`), /^solve.c:41/);
+    assert.match(await browser.run(`return document.querySelector('#view-loops').textContent`), /400 iterations of 25.ms, CPU time in it 20.ms/);
+    assert.match(await browser.run(`return document.querySelector('#view-loops').textContent`), /The chosen loop.*Where its samples come from.*What is in it/s);
+    await browser.run(`window.copied = null; navigator.clipboard.writeText = async (text) => { window.copied = text; }; [...document.querySelectorAll('#view-loops button')].filter((b) => b.textContent === 'copy as CSV')[2].click()`);
+    await browser.until('return window.copied', 'the flat profile is copied');
+    assert.match(await browser.run('return window.copied'), /^place,function,total_s,total_share,self_s,self_share,samples\n\/src\/solve.c:41,solve,8,0.8,1,0.1,800\n/);
+    await browser.run(`refrain.page.selection.set({ first: 3, last: 9, begin_ns: 1e6, end_ns: 9e6 })`);
+    await browser.until(`return document.querySelector('#view-loops [role=status]').textContent.includes('does not apply')`, 'it is said that a stretch has no samples');
+  },
+
   async 'hostile names are text'(browser) {
-    const { file } = report('hostile', { hostile: true, compare: true, spans: 6000 });
+    const { file } = report('hostile', { hostile: true, compare: true, loops: true, spans: 6000 });
     await browser.open(file);
     await browser.until(`return document.documentElement.dataset.ready`);
     for (const view of await check.viewsOf(browser)) {

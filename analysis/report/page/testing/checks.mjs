@@ -15,12 +15,16 @@ export function blocksOf(file) {
     const from = text.indexOf(head) + head.length;
     return inflateSync(Buffer.from(text.slice(from, text.indexOf('<', from)), 'base64'));
   };
-  return { names: index.blocks.map((block) => block.name), json: (name) => { const r = raw(name); return r && JSON.parse(r.toString('utf8')); } };
+  return { names: index.blocks.map((block) => block.name), json: (name) => { const r = raw(name); return r && JSON.parse(r.toString('utf8')); },
+    // Of type f64.
+    numbers: (name) => { const r = raw(name); return { values: new Float64Array(r.buffer.slice(r.byteOffset, r.byteOffset + r.length)) }; } };
 }
 
 // What the commands print under a key that the page gives a number.
-export function lookUp(key, { profile, analyze, findings }) {
+export function lookUp(key, { profile, analyze, findings, loops }) {
   const [root, ...rest] = key.split('.');
+  if (root === 'loops' && rest[0] === 'nodes') return rest.slice(2).reduce((at, part) => at[part], [...loops.loops, ...loops.functions].find((each) => String(each.node) === rest[1]));
+  if (root === 'loops') return rest.reduce((at, part) => at[part], loops);
   if (root === 'findings') return findings[Number(rest[0])][rest[1]];
   if (root === 'analyze') return rest[0] === 'metrics' ? analyze.metrics[rest[1]] : analyze.whole_run[rest[1]][rest[2]];
   if (rest[0] === 'classes') return profile.classes[`${rest[1]}_ns`];
@@ -50,6 +54,42 @@ export async function checkNumbers(browser, truth) {
     assert.ok(text.trim() !== '' && text !== '?', `${key}: ${value} is shown as “${text}”`);
   }
   return new Map(shown.map(([key, value]) => [key, value]));
+}
+
+// Whatever the run's size: nothing is wider than the page, and what there may be thousands of is put together.
+export async function checkReadable(browser, view) {
+  assert.ok(await browser.run('return document.documentElement.scrollWidth <= innerWidth'), `view ${view} is wider than the window`);
+  const { rows, tables, trees } = await browser.runAsync(`
+    const page = refrain.page, root = document.getElementById('view-${view}');
+    const line = page.has('timeline') ? await page.json('timeline') : null;
+    return { rows: line && { rows: line.rows, locations: line.locations.length, kept: line.kept }, tables: Math.max(0, ...[...root.querySelectorAll('tbody')].map((e) => e.rows.length)), trees: Math.max(0, ...[...root.querySelectorAll('[role=tree]')].map((e) => e.querySelectorAll('.tree-row').length)) };`);
+  assert.ok(tables <= 40 && trees <= 80, `view ${view}: a table has ${tables} rows, a tree ${trees}, in the document`);
+  if (!rows) return;
+  assert.ok(rows.rows.length <= 512, `the time line has ${rows.rows.length} rows`);
+  rows.rows.forEach(([first, last, shown], i) => assert.ok(first === (i ? rows.rows[i - 1][1] + 1 : 0) && first <= shown && shown <= last, `row ${i} follows the one before`));
+  assert.equal(rows.rows.at(-1)[1], rows.locations - 1, 'rows have all threads');
+  if ((view === 'timeline' && rows.kept > 0) || (view === 'heat' && (await browser.run(`return !!document.querySelector('#view-heat canvas')`)))) assert.ok((await colorsOn(browser, `#view-${view} canvas`)) > 3, `view ${view} has a picture`);
+}
+
+// What an iteration consists of stands below its duration: columns of one iteration begin when that does. How many are compared.
+export function checkRows(blocks) {
+  let compared = 0;
+  for (const name of blocks.names) {
+    const loop = name.match(/^a\/rows\/(\d+)\/columns$/)?.[1];
+    if (!loop || !blocks.names.includes(`a/loop/${loop}/iterations`)) continue;
+    const { values: columns } = blocks.numbers(name), { values } = blocks.numbers(`a/loop/${loop}/iterations`), of = new Map();
+    for (let i = 0; i < values.length; i += 5) of.set(values[i], i);
+    for (let j = 0; j < columns.length; j += 4) {
+      const [first, count, begin] = columns.subarray(j, j + 3), i = of.get(first);
+      if (count !== 1) continue;
+      assert.ok(i !== undefined, `loop ${loop}: there is no iteration ${first}`);
+      // The first row of a visit begins after a quarter of its iteration at the latest.
+      const late = begin - values[i + 1];
+      assert.ok(late > -1000 && late < Math.max(1000, 0.5 * values[i + 2]), `loop ${loop}, iteration ${first}: its row begins ${late} ns after it`);
+      ++compared;
+    }
+  }
+  return compared;
 }
 
 export async function checkNothingAsked(browser) {

@@ -52,6 +52,25 @@ export const page = (template, blocks) => template.replace('<!-- refrain:data --
 
 const kClasses = [['useful', 'useful computation'], ['synchronization', 'OpenMP, synchronization'], ['imbalance', 'OpenMP, imbalance'], ['thread_management', 'OpenMP, thread management'], ['mpi_point_to_point', 'MPI, point-to-point'], ['mpi_collective', 'MPI, collective']];
 
+// What `refrain loops --json` would print: a recursion, a loop in a loop, one without a line.
+function madeUpLoops(names, hostile) {
+  const counts = (samples) => ({ samples, seconds: samples / 100 });
+  const place = (node, name, line, self, total) => ({ node, file: line ? (hostile ? kHostile.script : '/src/solve.c') : '', line, function: name, module: hostile ? kHostile.image : '/bin/halo', address: `0x${(4096 + node).toString(16)}`, self: counts(self), total: counts(total) });
+  const loop = (node, name, line, self, total, parent) => ({ ...place(node, name, line, self, total), parent, depth: parent == null ? 1 : 2, irreducible: node === 5, threads: [{ process: 0, thread: 0, samples: total - 5 }, { process: 1, thread: 0, samples: 5 }] });
+  const edge = (from, to, samples) => ({ from, to, total: counts(samples) });
+  const solve = hostile ? names[1] : 'solve';
+  return {
+    format: 'refrain loops', version: 1, source: 'samples', commands: [hostile ? kHostile.quotes : './halo'], total: counts(1000),
+    sampling: { period_ns: 1e7, taken: 1000, shortened: 0, lost: 0, missed: 3, not_followed: 2, threads: 2, threads_without: 1, not_placed: { [hostile ? kHostile.script : '[unknown]']: 7 } },
+    loops: [loop(2, solve, 41, 100, 800, null), loop(3, solve, 44, 600, 700, 2), loop(5, hostile ? kHostile.long : 'tail', 0, 50, 50, null)],
+    functions: [place(0, 'main', 7, 50, 1000), place(1, solve, 30, 0, 900), place(4, hostile ? kHostile.rightToLeft : 'visit', 90, 100, 100)],
+    edges: [edge(0, 1, 900), edge(1, 2, 800), edge(2, 3, 700), edge(3, 4, 90), edge(4, 4, 40), edge(4, 1, 10), edge(0, 5, 50)],
+    candidates: [{ node: 2, file: '/src/solve.c', line: 41, function: solve, share: 0.8, level: 0, for: ['no loop around it'], against: [] }, { node: 3, file: '/src/solve.c', line: 44, function: solve, share: 0.7, level: 1, for: [], against: [hostile ? kHostile.quotes : 'inside of solve.c:41'] }],
+    detected: [{ loop: 1, name: hostile ? kHostile.long : 'loop 1 @ main solve.c:41-60', file: '/src/solve.c', line: 41, iterations: 400, elapsed_s: 10, total: counts(800), parts: [{ node: 2, total: counts(800) }, { node: 3, total: counts(700) }] }],
+    notes: [hostile ? kHostile.control : 'libz.so is not there any more'],
+  };
+}
+
 export function madeUp(options = {}) {
   const { ranks = 4, threads = 2, iterations = 400, spans = 60000, hostile = false, compare = false, key = 'a', blocks = new Blocks(), slower = 1, limitRows = 512 } = options;
   const random = chance(ranks * 1000 + threads * 100 + iterations);
@@ -241,6 +260,8 @@ export function madeUp(options = {}) {
   const top = [node('s', null, 120, 20, 'start'), node('n1', 1, 120, 110), ...(mpi ? [node('n4', 4, 120, 200), node('n5', 5, 120, 290)] : []), node('e', null, 120, 380, 'end')];
   const edges = top.slice(1).map((to, i) => edge(top[i].id, to.id, [top[i].x, top[i].y + 20], [to.x, to.y - 20], `${iterations}x`));
   blocks.json(put('graph'), { levels: [{ name: 'program', path: null, width: 240, height: 400, nodes: [node('n0', 0, 120, 60)], edges: [] }, { name: 'main', path: 0, width: 240, height: 400, nodes: top, edges }, { name: paths[1].name, path: 1, width: 240, height: 320, nodes: [node('n2', 2, 120, 110), node('n3', 3, 120, 210)], edges: [edge('n2', 'n3', [120, 130], [120, 190], `${iterations}x`)] }] });
+
+  if (options.loops) blocks.json(put('loops'), madeUpLoops(names, hostile));
 
   if (key === 'a') {
     const runs = [facts];

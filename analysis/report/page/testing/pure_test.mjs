@@ -11,6 +11,8 @@ import * as q from '../quantities.mjs';
 import { hashOf, parseHash, Selection } from '../selection.mjs';
 import { histogram, quantile, Series } from '../series.mjs';
 import { Forest, Severities } from '../severity.mjs';
+import { PathFinder, pathsOfStretch, waitsOfStretch } from '../stretch_paths.mjs';
+import { spanningParents } from '../loop_forest.mjs';
 import { Lane, laneOf, lowerBound, PixelLine, Spans } from '../spans.mjs';
 import { chance, kHostile, madeUp } from './made_up_report.mjs';
 
@@ -183,6 +185,22 @@ test('heat maps keep means, and find the cell under the pointer', () => {
   assert.deepEqual(usualRange(Float32Array.from([0, 2, 4])), [0, 2].map((v, i) => (i ? usualRange(Float32Array.from([0, 2, 4]))[1] : v)));
 });
 
+test('a tall matrix: no pixel leaves out rows that lie between it and the next', () => {
+  // Of each eight rows one has 0: whole groups are equal, however many rows a pixel has.
+  const rows = 2048, columns = 30, values = Float32Array.from({ length: rows * columns }, (_, i) => (Math.floor(i / columns) % 8 === 0 ? 0 : 1));
+  const heat = new HeatLevels(values, rows, columns), table = Uint32Array.from({ length: 256 }, (_, i) => i);
+  for (const height of [64, 150, 200, 250]) {
+    const pixels = new Uint32Array(100 * height);
+    heat.paint(pixels, 100, height, [0, columns], [0, rows], table, 0, 1, 999);
+    assert.ok(pixels.every((v) => v > 0.75 * 255 && v < 0.96 * 255), `${height} pixels: none is a single row`);
+    assert.ok(Math.abs(pixels.reduce((s, v) => s + v, 0) / pixels.length - 0.875 * 255) < 2);
+  }
+  // And zoomed to single rows they are there again.
+  const near = new Uint32Array(10 * 16);
+  heat.paint(near, 10, 16, [0, 4], [8, 24], table, 0, 1, 999);
+  assert.deepEqual([0, 1, 8, 9].map((y) => near[10 * y]), [0, 255, 0, 255]);
+});
+
 test('least, mean and greatest of any stretch', () => {
   const random = chance(3), value = Float64Array.from({ length: 3001 }, random), series = new Series(value.map((_, i) => i), value);
   for (const [a, b] of [[0, 3001], [1, 2], [17, 2999], [1000, 1004], [5, 5 + 64]]) {
@@ -215,4 +233,26 @@ test('the made-up report holds together', () => {
   const classes = Object.values(profile.classes).reduce((a, b) => a + b);
   assert.ok(Math.abs(classes / profile.time_ns - 1) < 1e-6);
   assert.ok(metrics.time > 0);
+});
+
+test('spans of a stretch by call path: call sites, iterations, rows of several threads', () => {
+  const regions = [{ name: 'solve', site: '', loop: null }, { name: 'loop 1', site: '', loop: 1 }, { name: 'MPI_Send', site: 'a.c:1', loop: null }, { name: 'MPI_Send', site: 'a.c:2', loop: null }, { name: 'stranger', site: '', loop: null }];
+  const paths = [{ parent: null, name: 'main', site: '' }, { parent: 0, name: 'solve', site: '' }, { parent: 1, name: 'MPI_Send', site: 'a.c:1' }, { parent: 1, name: 'MPI_Send', site: 'a.c:2' }];
+  // solve [0, 100] { iteration [10, 60] { send 1 [20, 30], send 2 [40, 50] }, iteration [60, 100] { stranger [70, 80] } }
+  const spans = new Spans(Float64Array.of(0, 10, 20, 40, 60, 70), Float32Array.of(100, 50, 10, 10, 40, 10), Uint16Array.of(0, 1, 2, 3, 1, 4), Uint8Array.of(0, 1, 2, 2, 1, 2));
+  const rows = { spans: [spans, null], about: { rows: [[0, 1, 0], [2, 2, 2]], regions }, waits: { values: Float64Array.of(0, 22, 28, 7, 0, 41, 49, 8, 0, 71, 79, 8) } };
+  const finder = new PathFinder(paths, regions);
+  assert.deepEqual([...finder.of(spans)], [1, 1, 2, 3, 1, 1], 'main is missing around them, iterations are no paths');
+  const { own, visits } = pathsOfStretch(rows, finder, 4, 25, 90);
+  assert.deepEqual([...own], [0, 2 * 50, 2 * 5, 2 * 10]);
+  assert.deepEqual([...visits], [0, 2, 0, 2], 'what begins in it');
+  const waits = waitsOfStretch(rows, new PathFinder(paths, regions, 0), (r) => r + 5, 25, 45);
+  assert.deepEqual([...waits].map((v, i) => (i % 4 === 3 ? Math.round(v * 1e9) : v)), [7, 2, 5, 3, 8, 3, 5, 4]);
+});
+
+test('loops and functions, each under the one with most of its samples, without circles', () => {
+  const total = [100, 90, 80, 70, 60, 50, 40];
+  const edges = [[0, 1, 90], [1, 2, 30], [0, 2, 50], [2, 3, 70], [3, 1, 60], [5, 6, 40], [6, 5, 45], [4, 4, 9], [3, 9, 99]].map(([from, to, weight]) => ({ from, to, weight }));
+  const parents = spanningParents([0, 1, 2, 3, 4, 5, 6], edges, (node) => total[node]);
+  assert.deepEqual([0, 1, 2, 3, 4, 5, 6].map((node) => parents.get(node)), [-1, 0, 0, 2, -1, -1, 5]);
 });

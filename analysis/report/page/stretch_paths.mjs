@@ -1,0 +1,89 @@
+// Which call path each span of the time line is on, and so what a stretch of the run is by call path. Pure.
+
+// Finds call paths by their regions: those of the profile, or of the analysis of waits, whose path 0 is the program.
+export class PathFinder {
+  // paths: [{parent, name, site}]; regions: those of the time line; root: of what the outermost regions are children (null or 0).
+  constructor(paths, regions, root = null) {
+    this.regions = regions;
+    this.root = root ?? -1;
+    this.children = new Map();
+    const named = new Map();
+    paths.forEach((path, i) => {
+      const key = JSON.stringify([path.name, path.site ?? '']);
+      this.children.set(`${path.parent ?? -1} ${key}`, i);
+      named.set(key, named.has(key) ? -1 : i);
+    });
+    this.keys = regions.map((region) => JSON.stringify([region.name, region.site ?? '']));
+    // Where regions around it are missing, the only path of that name.
+    this.only = this.keys.map((key) => named.get(key) ?? -1);
+    this.known = new Map();
+  }
+
+  child(parent, region) {
+    if (this.regions[region]?.loop != null) return parent;
+    const at = parent * this.regions.length + region;
+    let found = this.known.get(at);
+    if (found === undefined) {
+      found = this.children.get(`${parent} ${this.keys[region]}`) ?? this.only[region];
+      this.known.set(at, found < 0 ? (found = parent) : found);
+    }
+    return found;
+  }
+
+  // The path of each span of a row; iterations of loops are on that around them.
+  of(spans) {
+    const out = new Int32Array(spans.size);
+    const open = [];
+    for (let i = 0; i < spans.size; ++i) {
+      // Durations have seven digits.
+      const begin = spans.begin[i], end = begin + spans.duration[i] * (1 - 1e-7), depth = spans.depth[i];
+      while (open.length && (open.at(-1).depth >= depth || open.at(-1).end <= begin)) open.pop();
+      out[i] = this.child(open.length ? open.at(-1).path : this.root, spans.region[i]);
+      open.push({ end, depth, path: out[i] });
+    }
+    return out;
+  }
+}
+
+// Own time and visits of each path between two times, of all rows; a row of several threads counts for all of them.
+export function pathsOfStretch(rows, finder, paths, from, to) {
+  const own = new Float64Array(paths), visits = new Float64Array(paths);
+  rows.spans.forEach((spans, r) => {
+    if (!spans) return;
+    const known = (finder.rows ??= []), of = (known[r] ??= finder.of(spans));
+    const [first, last] = rows.about.rows[r], weight = last - first + 1;
+    spans.ownTimes(from, to, paths, of).forEach((ns, i) => { own[i] += ns * weight; });
+    for (let i = 0; i < spans.size && spans.begin[i] < to; ++i)
+      if (spans.begin[i] >= from && of[i] >= 0 && rows.about.regions[spans.region[i]].loop == null) visits[of[i]] += weight;
+  });
+  return { own, visits };
+}
+
+// The waits between two times as severities: metric, path, location (of the analysis), seconds. locationOf: by row.
+export function waitsOfStretch(rows, finder, locationOf, from, to) {
+  const { values } = rows.waits, out = [], byRow = new Map();
+  for (let i = 0; i < values.length; i += 4) {
+    const part = Math.min(values[i + 2], to) - Math.max(values[i + 1], from);
+    if (part <= 0) continue;
+    if (!byRow.has(values[i])) byRow.set(values[i], []);
+    byRow.get(values[i]).push({ middle: (values[i + 1] + values[i + 2]) / 2, metric: values[i + 3], part });
+  }
+  for (const [r, list] of byRow) {
+    const spans = rows.spans[r], location = locationOf(r);
+    if (location < 0) continue;
+    list.sort((a, b) => a.middle - b.middle);
+    const known = (finder.rows ??= []), of = spans ? (known[r] ??= finder.of(spans)) : [];
+    const open = [];
+    let next = 0;
+    for (const { middle, metric, part } of list) {
+      for (; spans && next < spans.size && spans.begin[next] <= middle; ++next) {
+        while (open.length && spans.depth[open.at(-1)] >= spans.depth[next]) open.pop();
+        open.push(next);
+      }
+      while (open.length && spans.begin[open.at(-1)] + spans.duration[open.at(-1)] < middle) open.pop();
+      const path = open.length ? of[open.at(-1)] : finder.root;
+      if (path >= 0) out.push(metric, path, location, part / 1e9);
+    }
+  }
+  return Float64Array.from(out);
+}
