@@ -13,7 +13,7 @@ static void print_debug_usage(void) { VG_(printf)("    (none)\n"); }
 
 static void begin(void) {
   threads = VG_(calloc)("loops.threads", VG_N_THREADS + 1, sizeof(Thread*));
-  // A block for each stretch of straight code: no jumps followed, no loops unrolled.
+  // A block for each piece of straight code: no jumps followed, no loops unrolled.
   VG_(clo_vex_control).iropt_unroll_thresh = 0;
   VG_(clo_vex_control).guest_chase = False;
 }

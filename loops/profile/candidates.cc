@@ -204,11 +204,12 @@ class Chooser {
     if (const std::uint32_t inner = only_loop_in(at); inner != kNone)
       against.push_back("nearly all of it is in the loop " +
                         name_of(profile_.nodes[inner]));
+    const std::size_t threads = threads_of(node);
     if (waits_[at]) against.emplace_back("calls MPI");
     if (files_[at]) against.emplace_back("reads or writes files");
     if (node.irreducible) against.emplace_back("entered at several places");
-    if (const std::size_t threads = threads_of(node); threads > 1)
-      against.push_back(fmt::format("runs on {} threads already", threads));
+    if (threads > 1) against.push_back(fmt::format("runs on {} threads already", threads));
+    candidate.doubtful = waits_[at] || files_[at] || node.irreducible || threads > 1;
   }
 
   // The most of one process.

@@ -20,6 +20,8 @@ struct Candidate {
   std::uint32_t node = 0;
   std::uint32_t level =
       0;  // how many loops are around it at least, also in functions that call it
+  // Calls MPI, uses files, is entered at several places, or runs on several threads already.
+  bool doubtful = false;
   // A few words each.
   std::vector<std::string> in_favour{}, against{};
 };

@@ -3,11 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "loops/profile/candidates.h"
+#include "loops/profile/parallel_regions.h"
 #include "loops/profile/text_parts.h"
+#include "writer/symbols/short_name.h"
 
 namespace refrain::loops {
 namespace {
@@ -136,7 +139,7 @@ std::string candidates_text(const LoopProfile& profile, double share) {
   for (std::size_t i = 0; i < std::min(chosen.size(), kMostCandidates); ++i) {
     const Node& node = profile.nodes[chosen[i].node];
     out += fmt::format("{:>6.1f}%  {}\n", 100 * part_of(node.total[0], profile.total[0]),
-                       title(node));
+                       title_of(node));
     if (!chosen[i].in_favour.empty())
       out += fmt::format("{:>9}for: {}\n", "", listed(chosen[i].in_favour));
     if (!chosen[i].against.empty())
@@ -175,7 +178,7 @@ std::string exact_tables(const LoopProfile& profile, double share, std::size_t t
                    part(node.total), part(node.self), short_count(node.entries),
                    short_count(node.iterations), short_count(node.total[kInstructions]),
                    short_count(node.total[kLoads]), short_count(node.total[kStores]),
-                   short_count(node.total[kFlops]), title(node));
+                   short_count(node.total[kFlops]), title_of(node));
     fmt::format_to(to, "{:>16}trip count (entries): {}\n", "", trips_text(node, trips));
   }
   fmt::format_to(to, "\n{:>7} {:>7} {:>8} {:>10} {:>8}  {}\n", "Total", "Self", "Calls", "",
@@ -187,12 +190,29 @@ std::string exact_tables(const LoopProfile& profile, double share, std::size_t t
     }
     fmt::format_to(to, "{:>6.1f}% {:>6.1f}% {:>8} {:>10} {:>8}  {}\n", part(node.total),
                    part(node.self), short_count(node.entries), "",
-                   short_count(node.total[kInstructions]), title(node));
+                   short_count(node.total[kInstructions]), title_of(node));
   }
   return out;
 }
 
 }  // namespace
+
+std::string title_of(const Node& node) {
+  std::string function = writer::short_name(node.function);
+  if (function.empty()) function = node.function;
+  std::string out = node.is_loop && !node.file.empty() ? name_of(node) + " in " + function
+                    : node.is_loop                     ? name_of(node)
+                                                       : function;
+  if (!node.is_loop && is_outlined(node.function)) {
+    out += " (OpenMP region";
+    if (!node.file.empty())
+      out += fmt::format(", {}:{}", std::filesystem::path(node.file).filename().string(),
+                         node.line);
+    out += ')';
+  }
+  if (node.irreducible) out += " (irreducible)";
+  return out;
+}
 
 std::string flat_text(const LoopProfile& profile, double share, std::size_t trips) {
   const bool sampled = profile.unit == Unit::kSamples;

@@ -11,6 +11,9 @@
 
 namespace refrain::loops {
 
+// "nest.c:9 in main (irreducible)"; functions without parameters.
+std::string title_of(const Node& node);
+
 // `share`: only loops and functions with this part of all at least, in the text, and among the candidates. A trip count is
 // printed for at most `trips` different numbers of iterations of a loop.
 std::string flat_text(const LoopProfile& profile, double share, std::size_t trips = 10);

@@ -4,13 +4,11 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
 #include <iterator>
 #include <utility>
 #include <vector>
 
-#include "loops/profile/parallel_regions.h"
-#include "writer/symbols/short_name.h"
+#include "loops/profile/loop_text.h"
 
 namespace refrain::loops::text_parts {
 
@@ -32,23 +30,6 @@ std::string short_count(std::uint64_t value) {
                      : scaled < 99.95 ? 1
                                       : 0,
                      kUnits[unit]);
-}
-
-std::string title(const Node& node) {
-  std::string function = writer::short_name(node.function);
-  if (function.empty()) function = node.function;
-  std::string out = node.is_loop && !node.file.empty() ? name_of(node) + " in " + function
-                    : node.is_loop                     ? name_of(node)
-                                                       : function;
-  if (!node.is_loop && is_outlined(node.function)) {
-    out += " (OpenMP region";
-    if (!node.file.empty())
-      out += fmt::format(", {}:{}", std::filesystem::path(node.file).filename().string(),
-                         node.line);
-    out += ')';
-  }
-  if (node.irreducible) out += " (irreducible)";
-  return out;
 }
 
 std::string counted(std::uint64_t count, const char* one, const char* several) {
@@ -129,7 +110,7 @@ void table(std::string& out, const LoopProfile& profile, bool loops, double shar
     fmt::format_to(to, "{:>6.1f}% {:>6.1f}% {:>10.2f} {:>10.2f} {:>8}  {}\n",
                    100 * part_of(node.total[0], all), 100 * part_of(node.self[0], all),
                    seconds(profile, node.total[0]), seconds(profile, node.self[0]),
-                   short_count(node.total[0]), title(node));
+                   short_count(node.total[0]), title_of(node));
   }
 }
 
@@ -171,7 +152,7 @@ std::string detected_text(const LoopProfile& profile, double share) {
       if (part_of(part.samples, loop.samples) < share || parts++ == kMostParts) break;
       fmt::format_to(to, "{:>6.1f}% {:>10}  {}\n",
                      100 * part_of(part.samples, loop.samples),
-                     duration(seconds(profile, part.samples) / iterations), title(node));
+                     duration(seconds(profile, part.samples) / iterations), title_of(node));
     }
   }
   return out;

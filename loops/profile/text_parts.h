@@ -13,8 +13,6 @@ namespace refrain::loops::text_parts {
 double part_of(std::uint64_t what, std::uint64_t all);
 // "312", "52.1k", "1.20G".
 std::string short_count(std::uint64_t value);
-// "nest.c:9 in main (irreducible)".
-std::string title(const Node& node);
 // "3 processes", "1 process".
 std::string counted(std::uint64_t count, const char* one, const char* several);
 // "7.51 ms".

@@ -3,35 +3,24 @@
 #include <algorithm>
 #include <map>
 #include <set>
-#include <string>
-#include <tuple>
+
+#include "loops/samples/place_key.h"
 
 namespace refrain::loops {
 namespace {
 
-using Key = std::tuple<SamplePlace::Kind, std::string, std::uint64_t>;
-
-std::map<Key, std::uint32_t> numbers_of(const std::vector<Node>& nodes) {
-  using Kind = SamplePlace::Kind;
-  std::map<Key, std::uint32_t> numbers;
-  for (std::uint32_t i = 0; i < nodes.size(); ++i) {
-    const Node& node = nodes[i];
-    const Kind kind = node.unknown   ? Kind::kUnknown
-                      : node.is_loop ? Kind::kLoop
-                                     : Kind::kFunction;
-    numbers.emplace(Key{kind, node.unknown ? node.function : node.module, node.address}, i);
-  }
+std::map<PlaceKey, std::uint32_t> numbers_of(const std::vector<Node>& nodes) {
+  std::map<PlaceKey, std::uint32_t> numbers;
+  for (std::uint32_t i = 0; i < nodes.size(); ++i) numbers.emplace(key_of(nodes[i]), i);
   return numbers;
 }
 
 // The node of the profile of each place of a process; kNone: it has no samples.
 std::vector<std::uint32_t> nodes_of(const PlacedSamples& process,
-                                    const std::map<Key, std::uint32_t>& numbers) {
+                                    const std::map<PlaceKey, std::uint32_t>& numbers) {
   std::vector<std::uint32_t> nodes;
   for (const SamplePlace& place : process.places) {
-    const bool unknown = place.kind == SamplePlace::Kind::kUnknown;
-    const auto found = numbers.find(
-        Key{place.kind, unknown ? place.function : place.module, place.address});
+    const auto found = numbers.find(key_of(place));
     nodes.push_back(found == numbers.end() ? kNone : found->second);
   }
   return nodes;
@@ -74,7 +63,7 @@ std::uint64_t add_parts(const PlacedSamples& process,
 std::vector<DetectedLoop> joined_loops(const LoopProfile& profile,
                                        const std::vector<PlacedSamples>& processes,
                                        std::vector<DetectedLoop> found) {
-  const std::map<Key, std::uint32_t> numbers = numbers_of(profile.nodes);
+  const std::map<PlaceKey, std::uint32_t> numbers = numbers_of(profile.nodes);
   for (DetectedLoop& loop : found) {
     std::vector<bool> within;
     for (const Node& node : profile.nodes) within.push_back(is_one(node, loop));

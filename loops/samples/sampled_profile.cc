@@ -6,18 +6,15 @@
 #include <set>
 #include <stdexcept>
 #include <string>
-#include <tuple>
 #include <utility>
 
 #include "loops/profile/parallel_regions.h"
+#include "loops/samples/place_key.h"
 
 namespace refrain::loops {
 namespace {
 
 using Kind = SamplePlace::Kind;
-
-// Kind, module or name, address: what is one in all processes.
-using Key = std::tuple<Kind, std::string, std::uint64_t>;
 
 class Builder {
  public:
@@ -72,8 +69,7 @@ class Builder {
     for (const SamplePlace& place : process.places) {
       const bool unknown = place.kind == Kind::kUnknown;
       const auto [entry, is_new] = known_.try_emplace(
-          Key{place.kind, unknown ? place.function : place.module, place.address},
-          static_cast<std::uint32_t>(profile_.nodes.size()));
+          key_of(place), static_cast<std::uint32_t>(profile_.nodes.size()));
       nodes_of_.push_back(entry->second);
       if (!is_new) continue;
       Node& node = profile_.nodes.emplace_back();
@@ -204,7 +200,7 @@ class Builder {
   std::uint64_t period_ = 0;
   LoopProfile profile_;
   std::set<std::string> complaints_;
-  std::map<Key, std::uint32_t> known_;
+  std::map<PlaceKey, std::uint32_t> known_;
   std::vector<std::uint32_t> nodes_of_;   // of the process' places
   std::vector<std::uint32_t> times_;      // how often each node is on the stack
   std::vector<std::uint64_t> by_place_;   // totals in one thread, by node

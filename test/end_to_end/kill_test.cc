@@ -1,6 +1,6 @@
 // Killed at a random moment: everything recorded up to then becomes a valid archive.
 //
-// REFRAIN_TEST_KILLS: how often each signal is sent (default 3). REFRAIN_TEST_SEED: of the
+// REFRAIN_TEST_KILLS: how often each signal is sent (default 3; 6 in tools/test --all). REFRAIN_TEST_SEED: of the
 // moments (default: another one each time; printed when a test fails).
 // REFRAIN_TEST_VICTIM: the only program that is killed at random moments.
 #include <signal.h>
@@ -20,7 +20,8 @@ namespace {
 namespace fs = std::filesystem;
 
 void kill_many_times(int signal, const std::string& limit) {
-  const long kills = number_from_environment("REFRAIN_TEST_KILLS", 3);
+  const long kills = number_from_environment("REFRAIN_TEST_KILLS",
+                                             std::getenv("REFRAIN_TEST_RANKS") ? 6 : 3);
   const long seed = number_from_environment("REFRAIN_TEST_SEED",
                                             static_cast<long>(std::random_device()()));
   std::mt19937_64 random(static_cast<std::uint64_t>(seed) + static_cast<unsigned>(signal));

@@ -135,7 +135,10 @@ std::string LoopsCommand::print_samples(const std::string& archive) {
                  : "'" + archive + "' is no archive";
     if (!ranks_.empty())
       if (std::string problem = choose(processes, ranks_); !problem.empty()) return problem;
-    return print(sampled_loops(processes, analysis::read_archive_info(archive)));
+    // Samples can be read without the archive around them.
+    const bool whole = std::filesystem::exists(folder + "/traces.otf2");
+    return print(sampled_loops(
+        processes, whole ? analysis::read_archive_info(archive) : analysis::ArchiveInfo{}));
   } catch (const std::exception& problem) {
     return problem.what();
   }

@@ -110,6 +110,16 @@ void refused(const std::vector<std::string>& arguments, const std::string& why) 
   CHECK(std::ranges::count(answer.problem, '\n') == 1);
 }
 
+TEST_CASE("refrain loops: an archive that is damaged - samples, and what is not known") {
+  const test::TemporaryFolder folder;
+  const std::string archive = archive_in(folder);
+  std::ofstream(archive + "/traces.otf2") << "no archive";
+  const Answer text = loops_of({archive});
+  CHECK(text.status == kDone);
+  CHECK_THAT(text.text, Catch::Contains("80 samples"));
+  CHECK_THAT(text.problem, Catch::Contains("which loops were detected is not known: "));
+}
+
 TEST_CASE("refrain loops: an archive - all processes as text, JSON, graph") {
   const test::TemporaryFolder folder;
   const std::string archive = archive_in(folder);

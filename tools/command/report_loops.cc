@@ -41,22 +41,10 @@ std::vector<Candidate> certain(const LoopProfile& profile) {
   for (Candidate& candidate : loops::candidates(profile, kLeastShare)) {
     const double share = share_of(profile, candidate);
     const double error = std::sqrt(share * (1 - share) / samples);
-    const bool doubtful =
-        std::ranges::any_of(candidate.against, [](const std::string& word) {
-          return word == "calls MPI" || word == "reads or writes files" ||
-                 word == "entered at several places" ||
-                 word.find("threads already") != std::string::npos;
-        });
-    if (share - 2 * error >= kLargeShare && !doubtful) out.push_back(std::move(candidate));
+    if (share - 2 * error >= kLargeShare && !candidate.doubtful)
+      out.push_back(std::move(candidate));
   }
   return out;
-}
-
-std::string loop_text(const loops::Node& node) {
-  const std::string name = loops::name_of(node);
-  return node.function.empty() || name == node.function
-             ? name
-             : fmt::format("{} in {}", name, node.function);
 }
 
 void add_finding(const LoopProfile& profile, std::vector<report::Finding>& findings) {
@@ -65,7 +53,7 @@ void add_finding(const LoopProfile& profile, std::vector<report::Finding>& findi
   std::string list;
   for (std::size_t i = 0; i < std::min(large.size(), kNamed); ++i)
     list += fmt::format("{}{} ({})", i == 0 ? "" : ", ",
-                        loop_text(profile.nodes[large[i].node]),
+                        loops::title_of(profile.nodes[large[i].node]),
                         report::percent_text(share_of(profile, large[i])));
   const bool one = large.size() == 1;
   findings.push_back(

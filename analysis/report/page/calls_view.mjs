@@ -10,8 +10,8 @@ import { className, scaleColor } from './palette.mjs';
 import { bytes, count, csv, percent, place, plainName, shortSite, time } from './quantities.mjs';
 import { Forest } from './severity.mjs';
 import { table } from './tables.mjs';
-import { regionTable, stretchBox, stretchFollower, stretchHint } from './stretch.mjs';
-import { PathFinder, pathsOfStretch } from './stretch_paths.mjs';
+import { regionTable, rangeBox, rangeFollower, rangeHint } from './chosen_range.mjs';
+import { PathFinder, pathsOfRange } from './range_paths.mjs';
 import { Tree } from './trees.mjs';
 import { kViewTitles } from './view_titles.mjs';
 
@@ -31,8 +31,8 @@ async function create(root, page) {
   }
   const forest = new Forest(paths.map((path) => path.parent ?? -1));
   let whole = profile.time_ns || 1;
-  let measure = 'time', inStretch = null;  // figures of a chosen stretch, by path
-  const valueOf = (node) => (inStretch ? inStretch[measure]?.[node] : kMeasures[measure][1](paths[node])) || 0;
+  let measure = 'time', inRange = null;  // figures of a chosen range, by path
+  const valueOf = (node) => (inRange ? inRange[measure]?.[node] : kMeasures[measure][1](paths[node])) || 0;
   let most = 1;
   const largest = () => { most = Math.max(1e-9, ...paths.map((_, i) => valueOf(i))); };
   largest();
@@ -41,7 +41,7 @@ async function create(root, page) {
     row: (node) => {
       const path = paths[node], [, , format, key] = kMeasures[measure], v = valueOf(node);
       return [el('i', { class: 'swatch', style: { background: scaleColor(v / most, 'cividis') } }),
-        el('span', { class: 'figure' }, number(v, format(v), !inStretch && key && `profile.paths.${path.path ?? node}.${key}`)),
+        el('span', { class: 'figure' }, number(v, format(v), !inRange && key && `profile.paths.${path.path ?? node}.${key}`)),
         measure === 'time' || measure === 'own' ? el('span', { class: 'share' }, percent(v / whole)) : el('span', { class: 'share' }, ''),
         el('span', { class: 'label' }, name(pathTitle(path), 70), ' ', el('span', { class: 'where' }, shortSite(path.site) || (path.name?.includes('@') ? '' : place(path.file, path.line))))];
     },
@@ -80,22 +80,22 @@ async function create(root, page) {
   }
 
   const note = el('p', { class: 'hint', role: 'status', hidden: true });
-  const follow = stretchFollower(page, (rows, begin, end) => {
+  const follow = rangeFollower(page, (rows, begin, end) => {
     const finder = (page.callPaths ??= new Map()).get(page.run) ?? new PathFinder(paths, rows.about.regions);
     page.callPaths.set(page.run, finder);
-    const { own, visits } = pathsOfStretch(rows, finder, paths.length, begin, end);
+    const { own, visits } = pathsOfRange(rows, finder, paths.length, begin, end);
     return { own, visits, time: forest.inclusive(own) };
   }, (figures, rows, begin, end) => {
-    inStretch = figures;
+    inRange = figures;
     whole = figures ? (end - begin) * Math.max(1, rows.about.locations.length) : profile.time_ns || 1;
     note.hidden = !figures;
-    note.textContent = figures ? `${stretchHint(rows, begin, end)}. The flow graph and the figures of a chosen node are of the whole run, bytes are not known of a stretch.` : '';
+    note.textContent = figures ? `${rangeHint(rows, begin, end)}. The flow graph and the figures of a chosen node are of the whole run, bytes are not known of a range.` : '';
     largest();
     tree.change();
   });
 
   const details = el('div');
-  const stretch = stretchBox(page, 'Own time of regions', 'of the events in the archive', regionTable);
+  const range = rangeBox(page, 'Own time of regions', 'of the events in the archive', regionTable);
   const names = locationNames(profile);
   function showDetails(node) {
     if (node == null || !paths[node]) return details.replaceChildren();
@@ -125,7 +125,7 @@ async function create(root, page) {
     }, { title: 'to the level around it' }), events?.levels?.length ? choice('graph of', [['flow', 'regions'], ['events', 'events']], 'flow', (v) => { showEvents = v === 'events'; showLevel(Math.max(0, at)); }) : null, scale), picture.box)
     : empty(graph?.error ? `No flow graph: ${graph.error}` : 'There is no flow graph in this report.');
   root.append(el('div', { class: 'bar-row' }, by),
-    el('div', { class: 'columns' }, section('Call tree', 'regions in the context of those around them, all threads together', note, tree.box, el('div', { class: 'more' }, csvButton(paths))), section('Flow graph', 'what comes after what; thicker lines: more often; pressed twice: what is inside; Home: all of it', graphBox)), details, stretch);
+    el('div', { class: 'columns' }, section('Call tree', 'regions in the context of those around them, all threads together', note, tree.box, el('div', { class: 'more' }, csvButton(paths))), section('Flow graph', 'what comes after what; thicker lines: more often; pressed twice: what is inside; Home: all of it', graphBox)), details, range);
 
   return {
     tree, picture,
@@ -139,7 +139,7 @@ async function create(root, page) {
         showLevel(parent);
       } else showLevel(at);
       showDetails(path);
-      stretch.follow(selection);
+      range.follow(selection);
       follow(selection);
     },
     repaint: () => picture.draw(),

@@ -80,7 +80,7 @@ async function create(root, page) {
   const classes = profile?.classes ?? {};
   const useful = (classes.useful_ns ?? classes.useful ?? 0) / (profile?.time_ns || 1);
   const facts = page.facts;
-  const note = el('p', { class: 'hint', role: 'status', hidden: true }, 'Findings and efficiencies are of the whole run: the chosen stretch does not apply to them.');
+  const note = el('p', { class: 'hint', role: 'status', hidden: true }, 'Findings and efficiencies are of the whole run: the chosen range does not apply to them.');
   root.append(note,
     el('section', { class: 'card' },
       el('div', { class: 'big' },

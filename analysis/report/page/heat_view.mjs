@@ -137,7 +137,7 @@ class HeatMap {
     c.fillText(this.format(mostColumn), x0 - 7, top + 2);
     c.textAlign = 'left';
     c.fillText('mean', x1 + 6, kTop - 10);
-    zoom.drawStretch(c, theme, this.chosen);
+    zoom.drawRange(c, theme, this.chosen);
     // Round numbers of iterations, in the column that has them.
     const seen = [Math.floor(zoom.x[0]), Math.min(this.n - 1, Math.ceil(zoom.x[1]) - 1)];
     const labels = ticks(this.first[seen[0]], this.first[seen[1]] + this.count[seen[1]] - 1, Math.max(2, Math.floor((x1 - x0) / 90))).filter(Number.isInteger);

@@ -1,5 +1,5 @@
 // View 3: how long each iteration of a loop took, also of those that are not in the archive, and of what
-// it consists (Furlinger and Moore, figure 4). A stretch of iterations chosen here holds on all views.
+// it consists (Furlinger and Moore, figure 4). A range of iterations chosen here holds on all views.
 
 import { range as d3range, ticks } from 'd3-array';
 import { classLegend } from './class_bars.mjs';
@@ -155,7 +155,7 @@ class Charts {
       c.stroke();
       c.setLineDash([]);
     }
-    zoom.drawStretch(c, theme, this.chosen);
+    zoom.drawRange(c, theme, this.chosen);
     axisBelow(c, theme, (v) => zoom.pixel(v), whole(zoom.x, x1 - x0), y1 + 10, count);
   }
 
@@ -210,7 +210,7 @@ class Charts {
       c.fillStyle = theme('muted');
       if (widthOf(c, text) < begin - x0 - 8) c.fillText(text, x0 + 6, (y0 + y1) / 2);
     }
-    zoom.drawStretch(c, theme, this.chosen);
+    zoom.drawRange(c, theme, this.chosen);
     axisBelow(c, theme, (v) => zoom.pixel(v), whole(zoom.x, x1 - x0), y1 + 2, count);
   }
 

@@ -155,9 +155,9 @@ async function create(root, page) {
     return {};
   }
   const loops = new Loops(page, data);
-  const stretch = el('p', { class: 'hint', role: 'status' });
+  const range = el('p', { class: 'hint', role: 'status' });
   const candidates = loops.candidates(), flat = loops.flat('loops'), functions = loops.flat('functions'), tree = loops.tree();
-  root.append(stretch, section('Loops that could run in parallel', 'without OpenMP in or around them, largest first; whether their iterations depend on each other is not known', candidates), loops.detected() ?? '',
+  root.append(range, section('Loops that could run in parallel', 'without OpenMP in or around them, largest first; whether their iterations depend on each other is not known', candidates), loops.detected() ?? '',
     section('Loops', 'total: with what they call; self: without inner loops and what they call', flat),
     section('In each other', 'loops and functions, each once: under the one from which most of its samples come', tree.box),
     loops.details, section('Functions', 'self: in no loop of theirs', functions), section('How it was sampled', null, about(data), data.notes?.length ? el('ul', { class: 'hint' }, data.notes.map((text) => el('li', {}, name(text, 300)))) : null));
@@ -165,8 +165,8 @@ async function create(root, page) {
     loops, tree,
     update(selection) {
       const { node, begin_ns: begin, first } = selection.state;
-      stretch.textContent = begin != null || first != null ? 'Samples are counted over the whole run: the chosen stretch does not apply to this view.' : '';
-      stretch.hidden = stretch.textContent === '';
+      range.textContent = begin != null || first != null ? 'Samples are counted over the whole run: the chosen range does not apply to this view.' : '';
+      range.hidden = range.textContent === '';
       if ((node ?? -1) === loops.chosen) return;
       loops.show(node);
       const at = loops.index.get(node) ?? -1;

@@ -5,7 +5,7 @@ import { choice, el, empty, legend, name, number, replace, section } from './ele
 import { scaleLegend } from './heat_view.mjs';
 import { kSeries, scaleColor, scalePixels } from './palette.mjs';
 import { bytes, count, percent, rate, time } from './quantities.mjs';
-import { stretchFollower, stretchHint } from './stretch.mjs';
+import { rangeFollower, rangeHint } from './chosen_range.mjs';
 import { axisBelow, axisLeft, Surface } from './surface.mjs';
 import { table } from './tables.mjs';
 import { valueTicks } from './time_axis.mjs';
@@ -79,7 +79,7 @@ function matrix(about, cells, messages, page) {
     replace(scale, scaleLegend(0, most, format), el('span', { class: 'hint' }, ' logarithmic'));
     surface.change();
   }
-  // Of a stretch of the run: the messages that are in it.
+  // Of a range of the run: the messages that are in it.
   async function during(begin, end) {
     if (begin == null || !messages) {
       source = cells.values;
@@ -176,13 +176,13 @@ function byRank(calls, times) {
       return [el('div', {}, el('b', {}, `rank ${r}`), ` ${time(total[r])} in MPI`), ...stack(r).filter(([, v]) => v > 0).map(([text, v, color]) => el('div', {}, el('i', { class: 'dot', style: { background: color } }), ' ', name(text, 40), ` ${time(v)}`))];
     },
   });
-  // Of a stretch: [procedure, rank] like `times`; null: of the whole run.
+  // Of a range: [procedure, rank] like `times`; null: of the whole run.
   const use = (other) => { values = other ?? times.values; add(); surface.change(); };
   return { surface, use, total, element: section('Time in MPI by rank', null, el('div', { class: 'bar-row' }, legend([...Array.from({ length: p }, (_, i) => [kSeries[i], name(calls.procedures[i], 32)]), ...(calls.procedures.length > p ? [['#8a9199', 'others']] : [])])), surface.box) };
 }
 
 // Time of each procedure on each rank between two times, of the spans of the time line.
-export function timesOfStretch(rows, calls, begin, end) {
+export function timesOfRange(rows, calls, begin, end) {
   const { regions } = rows.about, index = new Map(calls.procedures.map((procedure, i) => [procedure, i]));
   const of = regions.map((region) => index.get(region.name) ?? -1), out = new Float64Array(calls.procedures.length * calls.ranks);
   rows.spans.forEach((spans, r) => {
@@ -202,9 +202,9 @@ async function create(root, page) {
   const rank = calls?.procedures?.length ? (parts.rank = byRank(calls, times)).element : null;
   const note = el('p', { class: 'hint', role: 'status', hidden: true }, '');
   // Where a row stands for several threads, what others do is not known.
-  const follow = parts.rank && stretchFollower(page, (rows, begin, end) => (rows.count < rows.about.locations.length ? null : timesOfStretch(rows, calls, begin, end)), (figures, rows, begin, end) => {
+  const follow = parts.rank && rangeFollower(page, (rows, begin, end) => (rows.count < rows.about.locations.length ? null : timesOfRange(rows, calls, begin, end)), (figures, rows, begin, end) => {
     parts.rank.use(figures);
-    if (rows) note.textContent = `${stretchHint(rows, begin, end)}: the matrix${figures ? ' and the time by rank' : ''}. Procedures, sizes${figures ? ' and partners' : ', partners and times by rank'} are of the whole run.`;
+    if (rows) note.textContent = `${rangeHint(rows, begin, end)}: the matrix${figures ? ' and the time by rank' : ''}. Procedures, sizes${figures ? ' and partners' : ', partners and times by rank'} are of the whole run.`;
   });
   root.append(note, el('div', { class: 'columns uneven' }, el('div', { class: 'view' }, left, rank), el('div', { class: 'view' }, profile?.mpi?.length > 0 && section('Procedures', 'of all calls of the run', procedures(profile.mpi, whole)))));
   const bySize = messages?.by_size ?? profile?.mpi_by_size;

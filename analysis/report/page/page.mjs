@@ -163,7 +163,7 @@ class Page {
     const list = [['1 – 9, 0', 'findings, run, iterations, …: the views'], ['Tab', 'to the next picture, tree or table'],
       ['+  −', 'zoom in and out in a picture'], ['←  →', 'move in a picture; open and close in a tree'],
       ['↑  ↓', 'rows of a picture; nodes of a tree'], ['Home', 'the whole picture again'],
-      ['wheel, pinch', 'zoom at the pointer'], ['drag', 'move; with Shift: choose a stretch'],
+      ['wheel, pinch', 'zoom at the pointer'], ['drag', 'move; with Shift: choose a range'],
       ['f', 'time line: fold or unfold gaps'], ['/', 'time line: search'], ['Esc', 'nothing chosen: the whole run'], ['?', 'these keys']];
     const dialog = el('dialog', { 'aria-label': 'keys' }, el('h2', {}, 'Keys'),
       el('ul', { class: 'keys' }, list.map(([key, what]) => el('li', {}, el('kbd', {}, key), el('span', {}, what)))),

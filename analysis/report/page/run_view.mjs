@@ -105,7 +105,7 @@ class RunLine {
         c.fill();
       }
     }
-    zoom.drawStretch(c, theme, this.chosen);
+    zoom.drawRange(c, theme, this.chosen);
     const axis = timeTicks(...zoom.x, x1 - x0);
     axisBelow(c, theme, (t) => zoom.pixel(t), axis.ticks, this.bottom + 24, axis.format);
   }

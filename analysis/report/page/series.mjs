@@ -1,4 +1,4 @@
-// Long rows of numbers: least, mean and greatest of any stretch in time that does not grow with it,
+// Long rows of numbers: least, mean and greatest of any range in time that does not grow with it,
 // and their distribution. Pure.
 
 export class Series {

@@ -146,7 +146,7 @@ export class TimeLine {
     drawPicked(this, c, theme, { y0, y1, rowHeight, space, lanes });
     c.restore();
     drawGaps(this, c, theme, x0, x1, y0, y1, true);
-    zoom.drawStretch(c, theme, this.chosen?.map((t) => rows.folding.show(t)));
+    zoom.drawRange(c, theme, this.chosen?.map((t) => rows.folding.show(t)));
     drawNames(this, c, theme, { x0, y0, y1, rowHeight });
     drawAxis(this, c, theme, x0, x1);
   }

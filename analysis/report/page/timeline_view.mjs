@@ -3,7 +3,7 @@
 import { button, choice, el, legend, name, replace, section } from './elements.mjs';
 import { classColor, className } from './palette.mjs';
 import { count, place, shortSite, time } from './quantities.mjs';
-import { regionTable, spansOf, timelineRows } from './stretch.mjs';
+import { regionTable, spansOf, timelineRows } from './chosen_range.mjs';
 import { kWait } from './timeline_overlays.mjs';
 import { TimeLine } from './timeline_picture.mjs';
 import { searcher } from './timeline_search.mjs';
@@ -63,7 +63,7 @@ async function create(root, page) {
       }
       if (moved) line.zoomTo(begin, end, 0.25);
       line.pending = () => {
-        replace(below, line.chosen && rows.spans ? section(`From ${time(begin, 6)} to ${time(end, 6)}`, `own time of regions in the stretch of ${time(end - begin)}, of the events in the archive`, regionTable(rows, begin, end)) : null);
+        replace(below, line.chosen && rows.spans ? section(`From ${time(begin, 6)} to ${time(end, 6)}`, `own time of regions in the range of ${time(end - begin)}, of the events in the archive`, regionTable(rows, begin, end)) : null);
       };
       if (root.dataset.loaded) line.pending();
       line.surface.change();

@@ -6,8 +6,8 @@ import { scaleLegend } from './heat_view.mjs';
 import { inkOn, scaleColor } from './palette.mjs';
 import { count, csv, percent, place, plainName, ranges, shortSite, time } from './quantities.mjs';
 import { Forest, Severities } from './severity.mjs';
-import { stretchFollower, stretchHint } from './stretch.mjs';
-import { PathFinder, waitsOfStretch } from './stretch_paths.mjs';
+import { rangeFollower, rangeHint } from './chosen_range.mjs';
+import { PathFinder, waitsOfRange } from './range_paths.mjs';
 import { Tree } from './trees.mjs';
 import { kViewTitles } from './view_titles.mjs';
 
@@ -70,13 +70,13 @@ class Waits {
     this.#sumMetrics();
   }
 
-  // Severities of a stretch: its waits only; null: of the whole run.
-  stretch(values, rows, begin, end) {
-    this.inStretch = values != null;
+  // Severities of a range: its waits only; null: of the whole run.
+  range(values, rows, begin, end) {
+    this.inRange = values != null;
     this.#take(values ?? this.all);
-    this.whole = this.inStretch ? ((end - begin) / 1e9) * this.analyze.locations.length : this.metricAll[this.index.get('time') ?? 0] || 1;
-    this.note.hidden = !this.inStretch;
-    this.note.textContent = this.inStretch ? `Waits only. ${stretchHint(rows, begin, end)}. ${rows.count < this.analyze.locations.length ? 'Of each group of threads one is counted. ' : ''}Other time (of execution, MPI, OpenMP) and what is estimated are of the whole run: choose that to see them.` : '';
+    this.whole = this.inRange ? ((end - begin) / 1e9) * this.analyze.locations.length : this.metricAll[this.index.get('time') ?? 0] || 1;
+    this.note.hidden = !this.inRange;
+    this.note.textContent = this.inRange ? `Waits only. ${rangeHint(rows, begin, end)}. ${rows.count < this.analyze.locations.length ? 'Of each group of threads one is counted. ' : ''}Other time (of execution, MPI, OpenMP) and what is estimated are of the whole run: choose that to see them.` : '';
     this.#hide();
     this.refresh(true);
   }
@@ -104,7 +104,7 @@ class Waits {
     this.metricTree = new Tree({
       forest: this.metricForest, title: 'metrics', height: 460, open: 4, label: (i) => `${this.tree[i].title}, ${time(this.shown(i) * 1e9)}`,
       row: (i) => {
-        const v = this.shown(i), key = this.inclusive && !this.inStretch ? `analyze.metrics.${this.tree[i].name}` : null;
+        const v = this.shown(i), key = this.inclusive && !this.inRange ? `analyze.metrics.${this.tree[i].name}` : null;
         return [swatch(v / (this.metricAll[i] > 0 ? Math.max(...this.metricForest.roots.map((r) => this.metricAll[r])) : 1), v), ...figure(v, key), el('span', { class: 'label', title: this.tree[i].description }, this.tree[i].title || this.tree[i].name)];
       },
       pick: (i) => this.page.selection.set({ metric: this.tree[i].name }),
@@ -200,10 +200,10 @@ async function create(root, page) {
   const waits = new Waits(root, page, analyze, values);
   let finder = null;
   const locations = new Map(analyze.locations.map((each, i) => [each.location, i]));
-  const follow = stretchFollower(page, (rows, begin, end) => {
+  const follow = rangeFollower(page, (rows, begin, end) => {
     finder ??= new PathFinder(analyze.paths, rows.about.regions, 0);
-    return waitsOfStretch(rows, finder, (r) => locations.get(rows.about.rows[r][2]) ?? -1, begin, end);
-  }, (values, rows, begin, end) => waits.stretch(values, rows, begin, end));
+    return waitsOfRange(rows, finder, (r) => locations.get(rows.about.rows[r][2]) ?? -1, begin, end);
+  }, (values, rows, begin, end) => waits.range(values, rows, begin, end));
   if (analyze.problems?.length) root.append(section('Notes', null, el('ul', {}, analyze.problems.map((text) => el('li', {}, name(text, 400))))));
   return {
     waits,

@@ -1,15 +1,15 @@
-// Which part of a picture is seen: a stretch of its x axis and, if it has rows, some of them. Kept in the
+// Which part of a picture is seen: a range of its x axis and, if it has rows, some of them. Kept in the
 // units of the data, so that from a run of hours to a microsecond no digits are lost. Wheel and pinch zoom at
-// the pointer, dragging moves, dragging with Shift (or always, where `chooses`) chooses a stretch; and keys.
+// the pointer, dragging moves, dragging with Shift (or always, where `chooses`) chooses a range; and keys.
 
 export class Zoom {
-  // limits: [least, greatest] of x; least: shortest stretch; rows: number of rows or 0;
+  // limits: [least, greatest] of x; least: shortest range; rows: number of rows or 0;
   // plot(): {x0, x1, y0, y1} in pixels; choose(from, to).
   constructor(surface, { limits, least, rows = 0, fewest = 4, plot, choose = null, chooses = false, press = null }) {
     Object.assign(this, { surface, limits, least, rows, fewest, plot, choose, chooses, press });
     this.x = [...limits];
     this.y = [0, rows];
-    this.stretch = null;
+    this.range = null;
     this.pointers = new Map();
     const { canvas } = surface;
     canvas.classList.add(chooses ? 'picks' : 'zooms');
@@ -91,7 +91,7 @@ export class Zoom {
     this.start = { x: event.offsetX, y: event.offsetY };
     this.moved = false;
     this.choosing = this.choose && (event.shiftKey !== this.chooses) && this.pointers.size === 1;
-    if (this.choosing) this.stretch = [this.at(event.offsetX), this.at(event.offsetX)];
+    if (this.choosing) this.range = [this.at(event.offsetX), this.at(event.offsetX)];
   }
 
   #move(event) {
@@ -104,7 +104,7 @@ export class Zoom {
       const before = Math.abs(last.x - other.x), after = Math.abs(now.x - other.x);
       if (before > 8 && after > 8) this.by(before / after, this.at((now.x + other.x) / 2));
     } else if (this.choosing) {
-      this.stretch[1] = this.at(now.x);
+      this.range[1] = this.at(now.x);
       this.surface.change();
     } else if (this.moved) {
       const { x0, x1, y0, y1 } = this.plot();
@@ -121,10 +121,10 @@ export class Zoom {
   #up(event) {
     if (!this.pointers.delete(event.pointerId)) return;
     if (this.choosing && this.moved) {
-      const [a, b] = this.stretch;
+      const [a, b] = this.range;
       this.choose(Math.min(a, b), Math.max(a, b));
     } else if (!this.moved) this.press?.(event.offsetX, event.offsetY);
-    this.stretch = null;
+    this.range = null;
     this.choosing = false;
     this.surface.change();
   }
@@ -146,13 +146,13 @@ export class Zoom {
     event.stopPropagation();
   }
 
-  // The stretch that is being chosen, and the one that is chosen.
-  drawStretch(context, theme, chosen) {
+  // The range that is being chosen, and the one that is chosen.
+  drawRange(context, theme, chosen) {
     const { x0, x1, y0, y1 } = this.plot();
-    for (const [stretch, strong] of [[chosen, false], [this.stretch, true]]) {
-      if (!stretch) continue;
-      const a = Math.max(x0, Math.min(x1, this.pixel(Math.min(...stretch))));
-      const b = Math.max(x0, Math.min(x1, this.pixel(Math.max(...stretch))));
+    for (const [range, strong] of [[chosen, false], [this.range, true]]) {
+      if (!range) continue;
+      const a = Math.max(x0, Math.min(x1, this.pixel(Math.min(...range))));
+      const b = Math.max(x0, Math.min(x1, this.pixel(Math.max(...range))));
       if (!strong) {
         context.save();
         context.fillStyle = theme('card');

@@ -87,7 +87,7 @@ const tests = {
     await browser.until(`return document.documentElement.dataset.ready === 'iterations'`);
     await check.openView(browser, 'iterations');
     await browser.drag('#view-iterations canvas', [-200, 0], [100, 0]);
-    await browser.until(`return !document.getElementById('filter').hidden`, 'a stretch is chosen');
+    await browser.until(`return !document.getElementById('filter').hidden`, 'a range is chosen');
     const { first, last, begin_ns: begin, end_ns: end } = await browser.run('return refrain.page.selection.state');
     assert.ok(first > 80 && last > first && last < 320 && end > begin, `iterations ${first} to ${last}`);
     await check.openView(browser, 'timeline');
@@ -109,7 +109,7 @@ const tests = {
     const tree = () => browser.run(`return [...document.querySelectorAll('#view-graph .tree [data-value]')].map((e) => Number(e.dataset.value))`);
     const part = await tree();
     assert.ok(Math.max(...part) > 0 && Math.max(...part) <= (end - begin) * 8, 'at most the time of all threads');
-    // Waits of the stretch, added up here from the time line's.
+    // Waits of the range, added up here from the time line's.
     const barrier = truth.analyze.metric_tree.findIndex((each) => each.name === 'omp_ibarrier_wait');
     const { values } = blocks.numbers('a/timeline/waits');
     let waited = 0;
@@ -118,7 +118,7 @@ const tests = {
     await browser.until(`return document.documentElement.dataset.ready === 'waits' && location.hash.includes('omp_ibarrier_wait')`);
     const trees = await browser.run(`return [...document.querySelectorAll('#view-waits [role=tree]')].map((tree) => Number((tree.querySelector('[aria-selected="true"]') ?? tree.querySelector('.tree-row')).querySelector('[data-value]').dataset.value))`);
     assert.ok(waited > 0);
-    for (const value of trees) assert.ok(Math.abs(value / waited - 1) < 1e-9, `each tree has the ${waited} s of the stretch: ${trees}`);
+    for (const value of trees) assert.ok(Math.abs(value / waited - 1) < 1e-9, `each tree has the ${waited} s of the range: ${trees}`);
     await check.openView(browser, 'graph');
     await browser.click('#whole-run');
     await browser.until(`return document.getElementById('filter').hidden`, 'the whole run again');
@@ -131,21 +131,21 @@ const tests = {
     await browser.until(`return document.querySelector('#view-timeline')?.dataset.loaded`, 'all spans are there');
     const canvas = '#view-timeline canvas';
     assert.ok((await check.colorsOn(browser, canvas)) > 5);
-    const stretch = () => browser.runAsync(`const { line } = await (await refrain.page.made.get('a/timeline')).work; return line.zoom.x[1] - line.zoom.x[0]`);
-    const whole = await stretch();
+    const range = () => browser.runAsync(`const { line } = await (await refrain.page.made.get('a/timeline')).work; return line.zoom.x[1] - line.zoom.x[0]`);
+    const whole = await range();
     await browser.wheel(canvas, -400, 12);
-    assert.ok((await stretch()) < whole / 50, 'the wheel zooms');
+    assert.ok((await range()) < whole / 50, 'the wheel zooms');
     await browser.run(`document.querySelector('${canvas}').focus()`);
-    for (let i = 0; i < 12 && (await stretch()) > 1000; ++i) await browser.keys('+++++');
-    assert.ok((await stretch()) <= 1000, 'to a microsecond');
+    for (let i = 0; i < 12 && (await range()) > 1000; ++i) await browser.keys('+++++');
+    assert.ok((await range()) <= 1000, 'to a microsecond');
     await browser.keys('\uE011');
-    assert.equal(await stretch(), whole);
+    assert.equal(await range(), whole);
     await browser.keys('f');
     await browser.until(`return document.querySelector('#view-timeline [role=radio][data-value="true"]').getAttribute('aria-checked') === 'true'`, 'f unfolds');
-    assert.ok((await stretch()) > whole * 1.5, 'gaps in their true length');
+    assert.ok((await range()) > whole * 1.5, 'gaps in their true length');
     await browser.type('#timeline-search', 'barrier\uE007');
     await browser.until(`return /^1 of/.test(document.querySelector('#view-timeline [role=status]').textContent)`, 'the search goes to the first');
-    assert.ok((await stretch()) < whole / 10);
+    assert.ok((await range()) < whole / 10);
     await browser.hover(canvas, 0, -60);
     await browser.until(`return !document.getElementById('tip').hidden`, 'what is under the pointer is said');
   },
@@ -180,7 +180,7 @@ const tests = {
     await browser.until('return window.copied', 'the flat profile is copied');
     assert.match(await browser.run('return window.copied'), /^place,function,total_s,total_share,self_s,self_share,samples\n\/src\/solve.c:41,solve,8,0.8,1,0.1,800\n/);
     await browser.run(`refrain.page.selection.set({ first: 3, last: 9, begin_ns: 1e6, end_ns: 9e6 })`);
-    await browser.until(`return document.querySelector('#view-loops [role=status]').textContent.includes('does not apply')`, 'it is said that a stretch has no samples');
+    await browser.until(`return document.querySelector('#view-loops [role=status]').textContent.includes('does not apply')`, 'it is said that a range has no samples');
   },
 
   async 'hostile names are text'(browser) {

@@ -11,7 +11,7 @@ import * as q from '../quantities.mjs';
 import { hashOf, parseHash, Selection } from '../selection.mjs';
 import { histogram, quantile, Series } from '../series.mjs';
 import { Forest, Severities } from '../severity.mjs';
-import { PathFinder, pathsOfStretch, waitsOfStretch } from '../stretch_paths.mjs';
+import { PathFinder, pathsOfRange, waitsOfRange } from '../range_paths.mjs';
 import { spanningParents } from '../loop_forest.mjs';
 import { Lane, laneOf, lowerBound, PixelLine, Spans } from '../spans.mjs';
 import { chance, kHostile, madeUp } from './made_up_report.mjs';
@@ -201,7 +201,7 @@ test('a tall matrix: no pixel leaves out rows that lie between it and the next',
   assert.deepEqual([0, 1, 8, 9].map((y) => near[10 * y]), [0, 255, 0, 255]);
 });
 
-test('least, mean and greatest of any stretch', () => {
+test('least, mean and greatest of any range', () => {
   const random = chance(3), value = Float64Array.from({ length: 3001 }, random), series = new Series(value.map((_, i) => i), value);
   for (const [a, b] of [[0, 3001], [1, 2], [17, 2999], [1000, 1004], [5, 5 + 64]]) {
     const part = value.slice(a, b), r = series.range(a, b);
@@ -235,7 +235,7 @@ test('the made-up report holds together', () => {
   assert.ok(metrics.time > 0);
 });
 
-test('spans of a stretch by call path: call sites, iterations, rows of several threads', () => {
+test('spans of a range by call path: call sites, iterations, rows of several threads', () => {
   const regions = [{ name: 'solve', site: '', loop: null }, { name: 'loop 1', site: '', loop: 1 }, { name: 'MPI_Send', site: 'a.c:1', loop: null }, { name: 'MPI_Send', site: 'a.c:2', loop: null }, { name: 'stranger', site: '', loop: null }];
   const paths = [{ parent: null, name: 'main', site: '' }, { parent: 0, name: 'solve', site: '' }, { parent: 1, name: 'MPI_Send', site: 'a.c:1' }, { parent: 1, name: 'MPI_Send', site: 'a.c:2' }];
   // solve [0, 100] { iteration [10, 60] { send 1 [20, 30], send 2 [40, 50] }, iteration [60, 100] { stranger [70, 80] } }
@@ -243,10 +243,10 @@ test('spans of a stretch by call path: call sites, iterations, rows of several t
   const rows = { spans: [spans, null], about: { rows: [[0, 1, 0], [2, 2, 2]], regions }, waits: { values: Float64Array.of(0, 22, 28, 7, 0, 41, 49, 8, 0, 71, 79, 8) } };
   const finder = new PathFinder(paths, regions);
   assert.deepEqual([...finder.of(spans)], [1, 1, 2, 3, 1, 1], 'main is missing around them, iterations are no paths');
-  const { own, visits } = pathsOfStretch(rows, finder, 4, 25, 90);
+  const { own, visits } = pathsOfRange(rows, finder, 4, 25, 90);
   assert.deepEqual([...own], [0, 2 * 50, 2 * 5, 2 * 10]);
   assert.deepEqual([...visits], [0, 2, 0, 2], 'what begins in it');
-  const waits = waitsOfStretch(rows, new PathFinder(paths, regions, 0), (r) => r + 5, 25, 45);
+  const waits = waitsOfRange(rows, new PathFinder(paths, regions, 0), (r) => r + 5, 25, 45);
   assert.deepEqual([...waits].map((v, i) => (i % 4 === 3 ? Math.round(v * 1e9) : v)), [7, 2, 5, 3, 8, 3, 5, 4]);
 });
 

@@ -1,4 +1,4 @@
-// A stretch of the run that is chosen, in figures: of the spans and waits of the time line.
+// A range of the run that is chosen, in figures: of the spans and waits of the time line.
 
 import { el, name, replace, section } from './elements.mjs';
 import { classColor } from './palette.mjs';
@@ -34,16 +34,16 @@ export function regionTable(rows, begin, end) {
   const all = (end - begin) * weight || 1;
   const list = [...own].map((ns, i) => ({ ns, region: regions[i] })).filter((each) => each.ns > 0).sort((a, b) => b.ns - a.ns);
   const color = (row) => classColor(rows.about.classes[row.region.class]?.key);
-  return table('regions in the stretch', [
+  return table('regions in the range', [
     { title: 'Region', left: true, value: (r) => r.region.name, text: (r) => el('span', {}, el('i', { class: 'dot', style: { background: color(r) } }), ' ', name(plainName(r.region.name), 80), ' ', r.region.name.includes('@') ? '' : el('span', { class: 'hint' }, place(r.region.file, r.region.line))) },
     { title: 'Own time', csv: 'own_ns', value: (r) => r.ns, text: (r) => time(r.ns) },
     { title: 'Share', csv: 'share', value: (r) => r.ns / all, text: (r) => percent(r.ns / all), bar: (r) => r.ns / (list[0]?.ns || 1), color },
   ], list, { most: 10 });
 }
 
-// Keeps a view with the chosen stretch: show(figures) once what compute(rows, begin, end) gives is there, show(null) for the
+// Keeps a view with the chosen range: show(figures) once what compute(rows, begin, end) gives is there, show(null) for the
 // whole run. Nothing of it without events.
-export function stretchFollower(page, compute, show) {
+export function rangeFollower(page, compute, show) {
   let shown = null;
   return async ({ state: { begin_ns: begin, end_ns: end } }) => {
     const key = begin == null || !page.has('timeline') ? null : `${begin} ${end}`;
@@ -55,12 +55,12 @@ export function stretchFollower(page, compute, show) {
   };
 }
 
-// What a tree of a stretch is made of, in words.
-export const stretchHint = (rows, begin, end) => `Of the events in the archive from ${time(begin, 6)} to ${time(end, 6)}` +
+// What a tree of a range is made of, in words.
+export const rangeHint = (rows, begin, end) => `Of the events in the archive from ${time(begin, 6)} to ${time(end, 6)}` +
   (rows.about.detail?.all === false ? ', as far as the time line has them' : '') + (rows.about.gaps?.some((gap) => gap.begin_ns < end && gap.end_ns > begin) ? '; iterations that were skipped are not in it' : '');
 
-// A place on a view that has figures of the stretch while one is chosen. make(rows, begin, end) -> element.
-export function stretchBox(page, title, hint, make) {
+// A place on a view that has figures of the range while one is chosen. make(rows, begin, end) -> element.
+export function rangeBox(page, title, hint, make) {
   const box = el('div');
   let shown = null;
   box.follow = async (selection) => {

@@ -1,4 +1,4 @@
-// Which call path each span of the time line is on, and so what a stretch of the run is by call path. Pure.
+// Which call path each span of the time line is on, and so what a range of the run is by call path. Pure.
 
 // Finds call paths by their regions: those of the profile, or of the analysis of waits, whose path 0 is the program.
 export class PathFinder {
@@ -46,7 +46,7 @@ export class PathFinder {
 }
 
 // Own time and visits of each path between two times, of all rows; a row of several threads counts for all of them.
-export function pathsOfStretch(rows, finder, paths, from, to) {
+export function pathsOfRange(rows, finder, paths, from, to) {
   const own = new Float64Array(paths), visits = new Float64Array(paths);
   rows.spans.forEach((spans, r) => {
     if (!spans) return;
@@ -60,7 +60,7 @@ export function pathsOfStretch(rows, finder, paths, from, to) {
 }
 
 // The waits between two times as severities: metric, path, location (of the analysis), seconds. locationOf: by row.
-export function waitsOfStretch(rows, finder, locationOf, from, to) {
+export function waitsOfRange(rows, finder, locationOf, from, to) {
   const { values } = rows.waits, out = [], byRow = new Map();
   for (let i = 0; i < values.length; i += 4) {
     const part = Math.min(values[i + 2], to) - Math.max(values[i + 1], from);
