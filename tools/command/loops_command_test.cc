@@ -14,6 +14,7 @@
 
 #include "loops/samples/sample_file.h"
 #include "test/support/files.h"
+#include "tools/command/sampled_loops.h"
 
 namespace refrain::tools {
 
@@ -108,6 +109,37 @@ void refused(const std::vector<std::string>& arguments, const std::string& why) 
   CHECK(answer.text.empty());
   CHECK_THAT(answer.problem, Catch::Contains(why));
   CHECK(std::ranges::count(answer.problem, '\n') == 1);
+}
+
+TEST_CASE("refrain loops: detected loops - of one place added up, those in it left out") {
+  analysis::ArchiveInfo info;
+  const auto add = [&](std::uint32_t id, std::int64_t parent, std::uint32_t line,
+                       std::uint64_t iterations, std::uint32_t process = 0) {
+    analysis::PhaseInfo& phase = info.phases.emplace_back();
+    phase.name = "loop " + std::to_string(id);
+    phase.file = "/src/app.c";
+    phase.line = line;
+    phase.process = process;
+    phase.id = id;
+    phase.parent = parent;
+    phase.iterations = iterations;
+    phase.total_ns = 1e6 * static_cast<double>(iterations);
+  };
+  add(1, -1, 7, 10);
+  add(2, 1, 9, 20);
+  add(3, 2, 7, 1000);  // iterations of another kind of loop 1
+  add(4, -1, 7, 5);    // found again
+  add(1, -1, 7, 100, 1);
+  add(1, -1, 7, 5000, 2);  // of which there are no samples
+  add(6, 5, 7, 1);
+  add(5, 6, 11, 1);  // a circle
+  const loops::LoopProfile profile = sampled_loops({samples(0), samples(1)}, info);
+  REQUIRE(profile.detected.size() == 1);
+  CHECK(profile.detected[0].number == 1);
+  CHECK(profile.detected[0].line == 7);
+  CHECK(profile.detected[0].iterations == 115);
+  CHECK(profile.detected[0].elapsed_ns == 115e6);
+  CHECK(profile.detected[0].samples == 60);
 }
 
 TEST_CASE("refrain loops: an archive that is damaged - samples, and what is not known") {
