@@ -1,5 +1,6 @@
 #include "filters/region_filter.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <utility>
 
@@ -241,6 +242,24 @@ bool RegionFilter::excludes(std::string_view region_name, std::string_view mangl
       excluded = rule.exclude;
   }
   return excluded;
+}
+
+bool RegionFilter::may_exclude(std::string_view name_begin) const noexcept {
+  const auto may_match = [name_begin](const Rule& rule) {
+    if (rule.mangled) return true;
+    // A name that begins so is at least as long.
+    for (std::size_t i = 0; i != name_begin.size(); ++i) {
+      if (i == rule.pattern.size()) return false;
+      if (std::string_view("*?[\\").find(rule.pattern[i]) != std::string_view::npos)
+        return true;
+      if (rule.pattern[i] != name_begin[i]) return false;
+    }
+    return true;
+  };
+  return std::ranges::any_of(file_rules_, &Rule::exclude) ||
+         std::ranges::any_of(region_rules_, [&](const Rule& rule) {
+           return rule.exclude && may_match(rule);
+         });
 }
 
 }  // namespace refrain::filters

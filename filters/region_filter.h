@@ -43,6 +43,8 @@ class RegionFilter {
 
   bool excludes(std::string_view region_name, std::string_view mangled_name,
                 std::string_view file) const noexcept;
+  // Whether there may be a region that it excludes whose name begins so.
+  bool may_exclude(std::string_view name_begin) const noexcept;
   bool empty() const noexcept { return file_rules_.empty() && region_rules_.empty(); }
 
  private:

@@ -108,4 +108,27 @@ TEST_CASE("RegionFilter: errors - each names its line") {
 }
 
 }  // namespace
+TEST_CASE("RegionFilter: begin of a name - whether it may be one that is excluded") {
+  const auto may = [](const char* rules, const char* begin) {
+    RegionFilter filter;
+    REQUIRE(filter.parse(rules) == "");
+    return filter.may_exclude(begin);
+  };
+  const auto regions = [&](const std::string& rules, const char* begin) {
+    const std::string text =
+        "SCOREP_REGION_NAMES_BEGIN " + rules + " SCOREP_REGION_NAMES_END";
+    return may(text.c_str(), begin);
+  };
+  CHECK_FALSE(may("", "!$omp"));
+  CHECK_FALSE(regions("EXCLUDE MPI_Test*", "!$omp barrier"));
+  CHECK_FALSE(regions("EXCLUDE !$omp", "!$omp barrier"));  // a longer name
+  CHECK_FALSE(regions("INCLUDE *", "!$omp barrier"));
+  CHECK(regions("EXCLUDE MPI_Test* *barrier*", "!$omp barrier"));
+  CHECK(regions("EXCLUDE !$omp\\ barrier*", "!$omp barrier"));
+  CHECK(regions("EXCLUDE omp_set_lock?@a.c:1", "omp_set_lock"));
+  CHECK(regions("EXCLUDE omp_set_lock", "omp_set_lock"));
+  CHECK(regions("EXCLUDE MANGLED main", "!$omp barrier"));
+  CHECK(may("SCOREP_FILE_NAMES_BEGIN EXCLUDE */lib/* SCOREP_FILE_NAMES_END", "!$omp"));
+}
+
 }  // namespace refrain::filters

@@ -177,7 +177,8 @@ constexpr SettingInfo kTable[] = {
      .one_line = "file of regions to leave out",
      .long_text =
          "In the syntax of Score-P's filter files. "
-         "Applied when the archive is written."},
+         "They are in neither the archive's events nor the summary. "
+         "Applied when the archive is written, and to functions and the summary before."},
     {.name = "functions", .type = kBool, .field = &Settings::functions,
      .range = "yes or no",
      .one_line = "record functions",

@@ -4,6 +4,8 @@
 #include <chrono>
 #include <exception>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -146,6 +148,7 @@ class ArchiveJob {
       folder_.emplace(options_.archive);
       require(folder_->prepare(options_.overwrite));
       if (options_.recovered) take_settings_of_run();
+      wanted.options.filter = options_.filter;
       wanted.options.budget_bytes = options_.budget_bytes;
       wanted.options.representatives = options_.representatives;
       wanted.work_folder = folder_->work_folder();
@@ -177,7 +180,22 @@ class ArchiveJob {
       if (options_.budget_bytes == 0) options_.budget_bytes = settings.budget_bytes;
       if (options_.representatives == 0 && !settings.summary_only)
         options_.representatives = filters::representatives(settings);
+      if (options_.filter_of_run) take_filter(settings.filter_file);
     }
+  }
+
+  // The summary's graph and rows were kept with it. That of the first process is that of all.
+  void take_filter(const std::string& path) {
+    options_.filter_of_run = false;
+    if (path.empty()) return;
+    std::ifstream file(path);
+    options_.filter.assign(std::istreambuf_iterator<char>(file), {});
+    const std::string problem = file ? filter_.parse(options_.filter) : "cannot be read";
+    if (problem.empty()) return;
+    options_.filter.clear();
+    result_.complaints.push_back("the run's filter file '" + path + "': " + problem +
+                                 "; nothing is filtered, but rows of iterations and event "
+                                 "flow graphs of the summary are");
   }
 
   void parse_filter() {

@@ -72,8 +72,9 @@ Edges edges_of(const FlowGraph& graph) {
 
 class Counter {
  public:
-  Counter(const Trace& trace, const MpiProcesses& processes, int rank)
-      : trace_(trace), processes_(processes), rank_(rank) {}
+  Counter(const Trace& trace, const MpiProcesses& processes, int rank,
+          const LeftOut& left_out)
+      : trace_(trace), processes_(processes), rank_(rank), left_out_(left_out) {}
 
   Edges count(const Location& location) {
     for (const Event& event : location.events) take(event);
@@ -101,18 +102,22 @@ class Counter {
         return;
       case EventType::kMpiSend:
       case EventType::kMpiIsend:
+        if (in_left_out_) return;
         set(call_->to, relative(event));
         return move(event);
       case EventType::kMpiRecv:
+        if (in_left_out_) return;
         set(call_->from, relative(event));
         return move(event);
       case EventType::kMpiCollectiveEnd:
+        if (in_left_out_) return;
         if (event.extra < OTF2_COLLECTIVE_ROOT_THIS_GROUP)
           call_->to = {Partner::Kind::kRoot, static_cast<std::int32_t>(event.extra)};
         return move(event);
       case EventType::kMpiIrecv:
       case EventType::kMpiCollectiveComplete:
-        return move(event);
+        if (!in_left_out_) move(event);
+        return;
       default:
         return;
     }
@@ -136,7 +141,10 @@ class Counter {
 
   void enter(const Event& event) {
     const Region& region = trace_.regions.at(event.reference);
-    if (region.paradigm == OTF2_PARADIGM_MPI) {
+    if (left_out_.has(region)) {
+      in_left_out_ = region.paradigm == OTF2_PARADIGM_MPI;
+      if (region.role == OTF2_REGION_ROLE_PARALLEL && forks_ == 1) fork_ = 0;
+    } else if (region.paradigm == OTF2_PARADIGM_MPI) {
       call_ = Call{.name = region.name, .begin = event.time};
     } else if (region.role == OTF2_REGION_ROLE_PARALLEL && forks_ == 1 && fork_ != 0) {
       region_ = &come(Node{Kind::kRegion, region.name, {}, {}, 0}, fork_);
@@ -153,7 +161,8 @@ class Counter {
   }
 
   void leave(const Event& event) {
-    if (trace_.regions.at(event.reference).paradigm != OTF2_PARADIGM_MPI || !call_) return;
+    if (trace_.regions.at(event.reference).paradigm != OTF2_PARADIGM_MPI) return;
+    if (std::exchange(in_left_out_, false) || !call_) return;
     const Call& call = *call_;
     const Partner to = known(call.name, call.to);
     const Partner from = known(call.name, call.from);
@@ -190,6 +199,8 @@ class Counter {
   const Trace& trace_;
   const MpiProcesses& processes_;
   int rank_;
+  const LeftOut& left_out_;
+  bool in_left_out_ = false;  // a call of MPI
   std::optional<Call> call_;
   Node before_{};
   std::uint64_t last_ = 0;
@@ -271,7 +282,7 @@ class Comparer {
 }  // namespace
 
 Problems check_flow(const Trace& trace, const std::vector<RunSummary>& summaries,
-                    SummaryOf of) {
+                    SummaryOf of, const LeftOut& left_out) {
   Problems problems;
   const MpiProcesses processes(trace);
   Comparer comparer(of, problems);
@@ -290,7 +301,7 @@ Problems check_flow(const Trace& trace, const std::vector<RunSummary>& summaries
       const Edges graph = found == known.end() ? Edges{} : edges_of(*found->second);
       for (const auto& [ends, sums] : graph) events += sums.count;
       comparer.compare(location.name + " of rank " + std::to_string(rank),
-                       Counter(trace, processes, rank).count(location), graph);
+                       Counter(trace, processes, rank, left_out).count(location), graph);
     }
   if (events == 0) problems.emplace_back("there are no events in any graph");
   return problems;

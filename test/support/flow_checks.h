@@ -11,15 +11,16 @@
 
 #include "base/merged_flow.h"
 #include "base/run_summary.h"
+#include "test/support/left_out.h"
 #include "test/support/summary_checks.h"
 #include "test/support/trace.h"
 #include "test/support/trace_checks.h"
 
 namespace refrain::test {
 
-// `of`: kSameRun or kOtherRun.
+// `of`: kSameRun or kOtherRun. `left_out`: as in check_summary(); it did not happen.
 Problems check_flow(const Trace& trace, const std::vector<base::RunSummary>& summaries,
-                    SummaryOf of);
+                    SummaryOf of, const LeftOut& left_out = {});
 
 // That the job's graph is what its processes' graphs are together.
 Problems check_merged(const base::MergedFlow& flow,

@@ -180,13 +180,15 @@ struct Piece {
 // The time of a location, piece by piece.
 class Integrator {
  public:
-  Integrator(const Trace& trace, const std::set<std::uint64_t>& forks)
-      : trace_(trace), forks_(forks) {}
+  Integrator(const Trace& trace, const std::set<std::uint64_t>& forks,
+             const LeftOut& left_out)
+      : trace_(trace), forks_(forks), left_out_(left_out) {}
 
   std::vector<Piece> pieces(const Location& location, std::uint64_t begin,
                             std::uint64_t end) {
     since_ = begin;
-    for (const Event& event : location.events) take(event);
+    events_ = &location.events;
+    for (at_ = 0; at_ != location.events.size(); ++at_) take(location.events[at_]);
     change(end);
     return std::move(pieces_);
   }
@@ -197,6 +199,7 @@ class Integrator {
     std::string name;
     std::string before;  // the sibling that has ended last
     std::string path;
+    bool left_out = false;
   };
 
   void change(std::uint64_t time) {
@@ -205,7 +208,7 @@ class Integrator {
   }
 
   void take(const Event& event) {
-    if (event.type == EventType::kThreadFork) return push(event.time, kManagement, "fork");
+    if (event.type == EventType::kThreadFork) return fork(event.time);
     if (event.type == EventType::kThreadJoin) return pop(event.time);
     if (event.type != EventType::kEnter && event.type != EventType::kLeave) return;
     const Region& region = trace_.regions.at(event.reference);
@@ -214,7 +217,23 @@ class Integrator {
     enter(event.time, region);
   }
 
+  // Of the region that is entered next.
+  void fork(std::uint64_t time) {
+    const auto next =
+        std::find_if(events_->begin() + static_cast<std::ptrdiff_t>(at_), events_->end(),
+                     [](const Event& e) { return e.type == EventType::kEnter; });
+    if (next != events_->end() && left_out_.has(trace_.regions.at(next->reference)))
+      return push_left_out(time, "fork");
+    push(time, kManagement, "fork");
+  }
+  // As if it were not there: but what comes first in it, or after it, has no predecessor.
+  void push_left_out(std::uint64_t time, const std::string& name) {
+    push(time, open_.back().cls, name);
+    open_.back().left_out = true;
+  }
+
   void enter(std::uint64_t time, const Region& region) {
+    if (left_out_.has(region)) return push_left_out(time, region.name);
     if (open_.size() == 1 && region.role == OTF2_REGION_ROLE_PARALLEL) late(time);
     Class cls = class_of(region.name, region.paradigm == OTF2_PARADIGM_MPI,
                          region.paradigm == OTF2_PARADIGM_OPENMP);
@@ -225,9 +244,11 @@ class Integrator {
   // What came before it the first time decides.
   Class barrier(const std::string& name) {
     const Open& parent = open_.back();
-    if (parent.name.find("barrier") != std::string::npos &&
-        (parent.cls == kBarrier || parent.cls == kSingle))
-      return parent.cls;
+    const auto around = std::find_if(open_.rbegin(), open_.rend(),
+                                     [](const Open& open) { return !open.left_out; });
+    if (around->name.find("barrier") != std::string::npos &&
+        (around->cls == kBarrier || around->cls == kSingle))
+      return around->cls;
     const Class cls = is_single(parent.before) ? kSingle : kBarrier;
     return barriers_.try_emplace(parent.path + "/" + name, cls).first->second;
   }
@@ -250,13 +271,16 @@ class Integrator {
   void pop(std::uint64_t time) {
     change(time);
     if (open_.size() == 1) return;
-    const std::string name = open_.back().name;
+    const Open ended = open_.back();
     open_.pop_back();
-    open_.back().before = name;
+    open_.back().before = ended.left_out ? "" : ended.name;
   }
 
   const Trace& trace_;
   const std::set<std::uint64_t>& forks_;
+  const LeftOut& left_out_;
+  const std::vector<Event>* events_ = nullptr;
+  std::size_t at_ = 0;
   std::uint64_t since_ = 0;
   std::vector<Open> open_{{kOutside, "", "", ""}};
   std::map<std::string, Class> barriers_;
@@ -320,8 +344,8 @@ Problems check_rows(const std::vector<RunSummary>& summaries) {
   return complaints.problems;
 }
 
-Problems check_rows_by_events(const Trace& trace,
-                              const std::vector<RunSummary>& summaries) {
+Problems check_rows_by_events(const Trace& trace, const std::vector<RunSummary>& summaries,
+                              const LeftOut& left_out) {
   Complaints complaints;
   Forks forks = forks_of(trace);
   // Ticks by which an archive moves an event; the rate of another rank's clock.
@@ -333,7 +357,7 @@ Problems check_rows_by_events(const Trace& trace,
                        [&](const Location& l) { return l.reference == of.reference; });
       if (location == trace.locations.end() || of.iterations.rows.empty()) continue;
       const std::string name = where(summary, of);
-      const std::vector<Piece> pieces = Integrator(trace, forks[location->group])
+      const std::vector<Piece> pieces = Integrator(trace, forks[location->group], left_out)
                                             .pieces(*location, summary.begin, summary.end);
       if (&summary != &summaries.front()) {
         Times events{}, rows{};

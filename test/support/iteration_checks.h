@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/run_summary.h"
+#include "test/support/left_out.h"
 #include "test/support/trace.h"
 #include "test/support/trace_checks.h"
 
@@ -17,9 +18,11 @@ namespace refrain::test {
 Problems check_rows(const std::vector<base::RunSummary>& summaries);
 
 // Of a run that was recorded in full: time by class in each row. Ranks but the first have clocks of
-// their own: of them the sum of all rows.
+// their own: of them the sum of all rows. `left_out`: by the filter of the summary's run, the archive is
+// that of the same run without a filter: that time is of the class around it.
 Problems check_rows_by_events(const Trace& trace,
-                              const std::vector<base::RunSummary>& summaries);
+                              const std::vector<base::RunSummary>& summaries,
+                              const LeftOut& left_out = {});
 
 // Iterations in rows of a location, of all loops.
 std::uint64_t iterations_in(const base::IterationRows& rows);

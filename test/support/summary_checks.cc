@@ -35,7 +35,8 @@ bool is_loop(const Region& region) { return (region.flags & OTF2_REGION_FLAG_PHA
 
 class Counter {
  public:
-  explicit Counter(const Trace& trace) : trace_(trace) {}
+  Counter(const Trace& trace, const LeftOut& left_out)
+      : trace_(trace), left_out_(left_out) {}
 
   Paths count(const Location& location) {
     for (const Event& event : location.events) take(event);
@@ -45,7 +46,8 @@ class Counter {
  private:
   struct Open {
     std::uint64_t begin;
-    std::string before;  // the sibling that has ended last
+    bool left_out;
+    std::optional<std::string> before;  // the sibling that has ended last; none: left out
   };
 
   void take(const Event& event) {
@@ -71,15 +73,21 @@ class Counter {
   void enter(const Event& event) {
     const Region& region = trace_.regions.at(event.reference);
     if (is_loop(region)) return;
+    if (left_out_.has(region)) return open_.push_back({event.time, true, {}});
     path_.push_back(name_of(region));
     Sums& sums = paths_[path_];
     ++sums.visits;
-    ++sums.before[open_.back().before];
-    open_.push_back({event.time, ""});
+    if (open_.back().before) ++sums.before[*open_.back().before];
+    open_.push_back({event.time, false, ""});
   }
 
   void leave(const Event& event) {
-    if (is_loop(trace_.regions.at(event.reference)) || path_.empty()) return;
+    if (is_loop(trace_.regions.at(event.reference)) || open_.size() == 1) return;
+    if (open_.back().left_out) {
+      open_.pop_back();
+      open_.back().before.reset();
+      return;
+    }
     Sums& sums = paths_[path_];
     const std::uint64_t duration = event.time - open_.back().begin;
     sums.time += duration;
@@ -91,6 +99,7 @@ class Counter {
   }
 
   void moved(std::uint64_t sent, std::uint64_t received, int sends, int receives) {
+    if (open_.back().left_out) return;
     Sums& sums = paths_[path_];
     sums.sent += sent;
     sums.received += received;
@@ -99,8 +108,9 @@ class Counter {
   }
 
   const Trace& trace_;
+  const LeftOut& left_out_;
   Path path_;
-  std::vector<Open> open_{{0, ""}};
+  std::vector<Open> open_{{0, false, ""}};
   Paths paths_;
 };
 
@@ -197,8 +207,10 @@ class Comparer {
     for (const Path& path : paths) {
       where_ = location;
       for (const std::string& name : path) where_ += " / " + name;
-      ends_team_ = path.back().find("omp parallel @") != std::string::npos ||
-                   path.back().find("omp implicit barrier") != std::string::npos;
+      // Empty: messages outside of all regions, of calls that a filter left out.
+      const std::string last = path.empty() ? std::string() : path.back();
+      ends_team_ = last.find("omp parallel @") != std::string::npos ||
+                   last.find("omp implicit barrier") != std::string::npos;
       const auto a = events.find(path);
       const auto b = summary.find(path);
       const Sums none;
@@ -303,7 +315,7 @@ std::string property(const Trace& trace, const std::string& name) {
 }  // namespace
 
 Problems check_summary(const Trace& trace, const std::vector<RunSummary>& summaries,
-                       SummaryOf of, Ended ended) {
+                       SummaryOf of, Ended ended, const LeftOut& left_out) {
   Problems problems;
   const std::string moved = property(trace, "MOVED_TICKS");
   Comparer comparer(of, ended, moved.empty() ? 0 : std::stoull(moved), problems);
@@ -327,7 +339,7 @@ Problems check_summary(const Trace& trace, const std::vector<RunSummary>& summar
       elsewhere = elsewhere_of(*run, *of_location);
     }
     comparer.compare(location.name + " " + std::to_string(location.reference),
-                     Counter(trace).count(location), summary, primary, elsewhere);
+                     Counter(trace, left_out).count(location), summary, primary, elsewhere);
     known.erase(location.reference);
   }
   for (const auto& [reference, what] : known)

@@ -26,7 +26,8 @@ namespace fs = std::filesystem;
 void RecoverCommand::add_options(CLI::App& app) {
   app.add_option("archive", archive_, "the archive's folder, with a spool in it")
       ->required();
-  app.add_option("--filter", filter_, "file of regions to leave out");
+  app.add_option("--filter", filter_,
+                 "file of regions to leave out; default: the one that the run had");
   app.add_option(
          "--clock", clock_,
          "offsets, as measured; logical: corrected so that no message arrives before "
@@ -59,6 +60,7 @@ int RecoverCommand::run() {
   options.keep_spool = keep_spool_;
   options.version = kVersion;
   options.logical_clock = clock_ == "logical";
+  options.filter_of_run = filter_.empty();
   if (!filter_.empty()) {
     std::ifstream file(filter_);
     if (!file) return fail("cannot read '" + filter_ + "': " + std::strerror(errno));

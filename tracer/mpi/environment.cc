@@ -25,6 +25,7 @@
 #include "tracer/recorder/region_class.h"
 #include "tracer/recorder/slow_path.h"
 #include "tracer/runtime/lifecycle.h"
+#include "tracer/runtime/live_filter.h"
 #include "tracer/runtime/notices.h"
 #include "tracer/runtime/search_order.h"
 
@@ -89,12 +90,14 @@ std::string agree_on_archive(int rank) noexcept {
   return archive;
 }
 
-// So that time in calls is of the same class in iterations as in a profile.
+// So that time in calls is of the same class in iterations as in a profile, and the filter knows them.
 void classify_procedures() noexcept {
   static constinit std::array<base::TimeClass, kProcedureNumbers + 1> classes{};
   classes.fill(base::TimeClass::kMpiManagement);
-  for (const ProcedureInfo& procedure : kProcedureTable)
+  for (const ProcedureInfo& procedure : kProcedureTable) {
     classes[procedure.number] = base::class_of_mpi(procedure.name);
+    runtime::name_procedure(static_cast<std::uint16_t>(procedure.number), procedure.name);
+  }
   classes[kProcedureNumbers] = base::class_of_mpi(kPollsName);
   recorder::set_mpi_classes({classes.data(), static_cast<std::uint32_t>(classes.size())});
 }

@@ -92,6 +92,13 @@ bool begin_in_child() noexcept {
   return t_thread.recorder != nullptr;
 }
 
+// The innermost region is one.
+bool opens_league(const ThreadRecorder& recorder) noexcept {
+  const spool::Record* const top = recorder.top();
+  return top != nullptr && top->kind == spool::kParallelBegin &&
+         (top->sub & spool::kTeamLeague) != 0;
+}
+
 void on_parallel_begin(ompt_data_t* task, const ompt_frame_t* frame, ompt_data_t* parallel,
                        unsigned requested, int flags, const void* code) noexcept {
   Scope scope;
@@ -125,7 +132,8 @@ void on_parallel_begin(ompt_data_t* task, const ompt_frame_t* frame, ompt_data_t
   scope->begin(make(spool::kParallelBegin, ticks,
                     address | std::uint64_t{std::min(requested, 0xffffu)} << 48, sub,
                     word.instance));
-  if ((word.flags & spool::kTeamNested) == 0) scope->flow().begin_region(address, ticks);
+  if ((word.flags & spool::kTeamNested) == 0)
+    scope->flow().begin_region(address, ticks, [&scope] { return opens_league(*scope); });
 }
 
 // The region that ends here. It is looked up on this thread's own stack: LLVM's runtime gives the

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "spool/ompt_values.h"
-#include "tracer/recorder/region_class.h"
 
 namespace refrain::recorder {
 
@@ -203,11 +202,8 @@ std::uint32_t CallTree::add_node(CallKey key, MemoryFor what, CallKey before) no
   node.parent = parent;
   node.outer = nodes_ + parent;
   node.around = nodes_[parent].cls;
-  node.cls = index == spool::kRootNode
-                 ? std::uint8_t{spool::kOutsideClass}
-                 : static_cast<std::uint8_t>(
-                       class_of_region(key, {nodes_[parent].what, nodes_[parent].payload},
-                                       static_cast<base::TimeClass>(node.around), before));
+  node.cls = index == spool::kRootNode ? std::uint8_t{spool::kOutsideClass}
+                                       : class_of_node(key, parent, before);
   node.least = ~std::uint64_t{0};
   // Release: complete before it counts, for who reads it meanwhile or after a kill.
   header_->nodes.store(index + 1, std::memory_order_release);

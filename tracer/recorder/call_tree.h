@@ -16,6 +16,8 @@
 // one event apart. Ownership: of its index, not of the area. Units: ticks.
 // Memory: that of SummaryMemory. What finds no place goes to a node of the same parent for all such regions, and
 // where that has none either, into time_elsewhere of the parent; both are counted.
+// The filter is applied to what was kept, when the archive is written; only time by class has to be
+// right at once: that of a region that the filter leaves out is of the class around it.
 // Errors: without an area (open() was not called, or failed) nothing is kept.
 // Cost: an enter and a leave together 5 ns where what comes next is what came last time, about 15
 // where it has to be looked up. No lock, no system call, but for more memory.
@@ -131,7 +133,7 @@ class CallTree {
   // The thread has begun its part of a team at `begin`, which was opened at `fork`: the time
   // between is management.
   void began_late(std::uint64_t fork, std::uint64_t begin) noexcept {
-    if (!is_open() || fork >= begin) return;
+    if (!is_open() || fork >= begin || is_in_filtered()) return;
     times_[spool::kOutsideClass] -= begin - fork;
     times_[static_cast<std::size_t>(base::TimeClass::kThreadManagement)] += begin - fork;
   }
@@ -152,6 +154,16 @@ class CallTree {
     __asm__ volatile("" : "+m"(times[from]));
     times[to] -= ticks;
   }
+  // The outermost region that is open is one that the filter leaves out: its time is outside.
+  bool is_in_filtered() const noexcept {
+    const spool::CallNode* node = current_;
+    while (node->outer != nodes_) node = node->outer;
+    return node != nodes_ && node->cls == spool::kOutsideClass;
+  }
+  std::uint64_t team_around(std::uint32_t node) const noexcept;
+  bool is_filtered(std::uint32_t node) const noexcept;
+  std::uint8_t class_of_node(spool::CallKey key, std::uint32_t parent,
+                             spool::CallKey before) const noexcept;
   bool find(spool::CallKey key, std::uint32_t& index) noexcept;
   std::uint32_t find_child(spool::CallKey key) noexcept;
   std::uint32_t find_edge(std::uint32_t from, spool::CallKey key) noexcept;

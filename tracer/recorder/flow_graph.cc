@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "tracer/recorder/excluded_regions.h"
+
 namespace refrain::recorder {
 
 using spool::FlowEdge;
@@ -99,24 +101,35 @@ void FlowGraph::close() noexcept {
 __attribute__((noinline)) bool FlowGraph::find(FlowKind kind, std::uint64_t size,
                                                std::uint32_t& index) noexcept {
   if (!is_open()) return false;
-  index = find_edge(find_node(kind, size));
+  const auto key = spool::CallKey::make(spool::kMpiEnter, 0, event_.payload);
+  return take_edge(find_node(kind, size, key), index);
+}
+
+// False: the filter leaves the event out.
+bool FlowGraph::take_edge(std::uint32_t node, std::uint32_t& index) noexcept {
+  if (node == spool::kStartNode) return false;
+  index = find_edge(node);
   *prediction_ = index;
   return true;
 }
 
 // The same for the begin of a region, which may be opened in a call that calls back.
-__attribute__((noinline)) bool FlowGraph::find_region(std::uint64_t address,
+__attribute__((noinline)) bool FlowGraph::find_region(std::uint64_t address, bool league,
                                                       std::uint32_t& index) noexcept {
   const Event call = event_;
   event_ = {};
   event_.payload = address;
-  const bool found = find(FlowKind::kRegion, 0, index);
+  const auto key =
+      spool::CallKey::make(spool::kParallelBegin, league ? spool::kTeamLeague : 0, address);
+  const bool found = take_edge(find_node(FlowKind::kRegion, 0, key), index);
   event_ = call;
   return found;
 }
 
-// The node of the event, a new one if there is none; kOtherEvents if there is no place.
-std::uint32_t FlowGraph::find_node(FlowKind kind, std::uint64_t size) noexcept {
+// The node of the event, a new one if there is none; kOtherEvents if there is no place, kStartNode if
+// the filter leaves it out. `key`: of its region.
+std::uint32_t FlowGraph::find_node(FlowKind kind, std::uint64_t size,
+                                   spool::CallKey key) noexcept {
   FlowNode node{};
   node.payload = event_.payload;
   node.kind = kind;
@@ -133,6 +146,8 @@ std::uint32_t FlowGraph::find_node(FlowKind kind, std::uint64_t size) noexcept {
     exact += nodes_[i].size_least == nodes_[i].size_greatest ? 1 : 0;
     last = i;
   }
+  // Those of one group have one name.
+  if (group == 0 && is_excluded(key, 0)) return spool::kStartNode;
   if (exact >= kExactSizes && size != 0) {
     node.size_least = std::bit_floor(size);
     node.size_greatest = node.size_least + (node.size_least - 1);

@@ -14,6 +14,9 @@
 // predecessor is the one that began last before it, and the time between them counts from the
 // latest begin of a region or end of an event.
 //
+// Events that the run's filter leaves out (excluded_regions.h) do not happen here: what comes next
+// follows what was before, and the time between has theirs in it.
+//
 // Thread-safety: one owner; others may read the area at any time and find sums that are at most
 // one event apart. Ownership: of its index, not of the area. Units: ticks, bytes.
 // Memory: that of SummaryMemory. Events that find no place go to spool::kOtherEvents, so that all sums are exact.
@@ -26,6 +29,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "spool/call_tree_format.h"
 #include "spool/flow_graph_format.h"
 #include "tracer/recorder/summary_index.h"
 #include "tracer/recorder/summary_memory.h"
@@ -81,14 +85,17 @@ class FlowGraph {
     took(*edge, last_ticks_ - begin_ticks_);
   }
 
-  // An outermost parallel region. They do not lie in each other.
+  // An outermost parallel region, or a league, which is asked where it has to be looked up. They do
+  // not lie in each other.
+  template <typename IsLeague>
   __attribute__((always_inline)) void begin_region(std::uint64_t address,
-                                                   std::uint64_t ticks) noexcept {
+                                                   std::uint64_t ticks,
+                                                   IsLeague is_league) noexcept {
     if (!is_open()) return;  // of programs without MPI, always
     std::uint32_t index = *prediction_;
     const spool::FlowNode& node = nodes_[edges_[index].to];
     if (node.payload != address || node.kind != spool::FlowKind::kRegion) [[unlikely]] {
-      if (!find_region(address, index)) return;
+      if (!find_region(address, is_league(), index)) return;
     }
     come(edges_[index], ticks);
     region_edge_ = index;
@@ -149,8 +156,10 @@ class FlowGraph {
   }
 
   bool find(spool::FlowKind kind, std::uint64_t size, std::uint32_t& index) noexcept;
-  bool find_region(std::uint64_t address, std::uint32_t& index) noexcept;
-  std::uint32_t find_node(spool::FlowKind kind, std::uint64_t size) noexcept;
+  bool find_region(std::uint64_t address, bool league, std::uint32_t& index) noexcept;
+  bool take_edge(std::uint32_t node, std::uint32_t& index) noexcept;
+  std::uint32_t find_node(spool::FlowKind kind, std::uint64_t size,
+                          spool::CallKey key) noexcept;
   std::uint32_t add_node(const spool::FlowNode& node, bool indexed) noexcept;
   std::uint32_t find_edge(std::uint32_t to) noexcept;
   std::uint32_t add_edge(std::uint32_t from, std::uint32_t to, MemoryFor what) noexcept;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "spool/flow_graph_reader.h"
+#include "tracer/recorder/excluded_regions.h"
 #include "tracer/recorder/summary_area.h"
 
 namespace refrain::recorder {
@@ -115,6 +116,9 @@ void make(FlowGraph& graph, const Call& call, std::uint64_t begin, std::uint64_t
   graph.end(end);
 }
 
+constexpr bool team() { return false; }
+constexpr bool league() { return true; }
+
 constexpr std::uint64_t procedure(std::uint64_t number, std::uint64_t site = 0x4000) {
   return number << 48 | site;
 }
@@ -211,7 +215,7 @@ TEST_CASE("FlowGraph: regions - around the calls that are made in them") {
   Area area(64 << 10);
   FlowGraph& graph = area.graph;
   make(graph, {.payload = procedure(1)}, 10, 20);
-  graph.begin_region(0x77, 25);
+  graph.begin_region(0x77, 25, team);
   make(graph, {.payload = procedure(2)}, 40, 60);
   graph.end_region(100);
   make(graph, {.payload = procedure(1)}, 130, 131);
@@ -230,11 +234,50 @@ TEST_CASE("FlowGraph: regions - around the calls that are made in them") {
   CHECK(read.nodes[read.edges[1].to].kind == FlowKind::kRegion);
 }
 
+TEST_CASE("FlowGraph: left out by the filter - what is around it follows each other") {
+  set_excluded([](spool::CallKey key, std::uint64_t) noexcept {
+    return key == spool::CallKey::make(spool::kMpiEnter, 0, procedure(2)) ||
+           key == spool::CallKey::make(spool::kParallelBegin, 0, 0x77) ||
+           key == spool::CallKey::make(spool::kParallelBegin, spool::kTeamLeague, 0x88);
+  });
+  Area area(64 << 10);
+  FlowGraph& graph = area.graph;
+  for (std::uint64_t i = 0; i < 2; ++i) {
+    const std::uint64_t at = 1000 * i;
+    make(graph, {.payload = procedure(2), .sent = 8}, at + 5, at + 9);
+    make(graph, {.payload = procedure(1)}, at + 10, at + 20);
+    graph.begin_region(0x77, at + 25, team);
+    make(graph, {.payload = procedure(3)}, at + 40, at + 60);
+    graph.end_region(at + 100);
+    graph.begin_region(0x88, at + 110, league);
+    make(graph, {.payload = procedure(2), .sent = 8}, at + 120, at + 130);
+    graph.end_region(at + 140);
+    graph.begin_region(0x99, at + 150, team);
+    graph.end_region(at + 160);
+  }
+  set_excluded(nullptr);
+  const spool::FlowGraph read = area.read();
+  REQUIRE(read.edges.size() == 4);
+  const auto is = [&](std::size_t i, std::uint64_t payload, std::uint64_t count,
+                      std::uint64_t gap, std::uint64_t time) {
+    CHECK(read.nodes[read.edges[i].to].payload == payload);
+    CHECK(read.edges[i].count == count);
+    CHECK(read.edges[i].gap == gap);
+    CHECK(read.edges[i].time == time);
+    CHECK(read.edges[i].bytes_sent == 0);
+  };
+  is(0, procedure(1), 1, 0, 10);
+  is(1, procedure(3), 2, 2 * 20, 2 * 20);
+  is(2, 0x99, 2, 2 * 90, 2 * 10);
+  is(3, procedure(1), 1, 850, 10);
+  CHECK(read.nodes_elsewhere == 0);
+}
+
 TEST_CASE("FlowGraph: region in a call that calls back - the call is as it was") {
   Area area(64 << 10);
   area.graph.begin(procedure(1), spool::kNoPath, 10);
   area.graph.moved(8, 0);
-  area.graph.begin_region(0x77, 20);
+  area.graph.begin_region(0x77, 20, team);
   area.graph.end_region(30);
   area.graph.end(40);
   const spool::FlowGraph read = area.read();
@@ -304,7 +347,7 @@ TEST_CASE("FlowGraph: paths of callers - found by their hash, until there is no 
 TEST_CASE("FlowGraph: not open - nothing is kept, and nothing breaks") {
   FlowGraph graph;
   make(graph, {.payload = procedure(1), .sent = 8}, 1, 2);
-  graph.begin_region(1, 2);
+  graph.begin_region(1, 2, team);
   graph.end_region(3);
   CHECK(graph.find_path(1) == spool::kNoPath);
   CHECK(graph.add_path(1, nullptr, 0) == spool::kNoPath);

@@ -68,6 +68,7 @@
 #include "tracer/recorder/handler_safe_mutex.h"
 #include "tracer/recorder/slow_path.h"
 #include "tracer/runtime/archive_at_end.h"
+#include "tracer/runtime/live_filter.h"
 #include "tracer/runtime/notices.h"
 #include "tracer/runtime/recording_folder.h"
 #include "tracer/runtime/run_report.h"
@@ -143,6 +144,12 @@ void keep_runtime_name(std::string_view name) noexcept {
   std::copy(name.begin(), name.end(), g_runtime_name.begin());
 }
 
+// A child has its parent's.
+void begin_filter(const std::string& path) {
+  [[maybe_unused]] static const bool once = (lock_at_fork(live_filter_mutex()), true);
+  begin_live_filter(path);
+}
+
 // Null, and a line on stderr, if it cannot be. Of a forked child: not the parent's archive again,
 // and no counters, whose libraries do not go on there.
 std::unique_ptr<Session> make_session(const char* runtime_name, bool of_child) noexcept {
@@ -155,6 +162,7 @@ std::unique_ptr<Session> make_session(const char* runtime_name, bool of_child) n
     std::unique_ptr<Session> session =
         Session::create(wanted, runtime_name, !of_child && g_job.load(), error);
     const auto hook = g_start_hook.load();
+    if (session != nullptr && !of_child) begin_filter(wanted.filter_file);
     if (session != nullptr && hook != nullptr && !of_child) hook(*session);
     if (session != nullptr) session->begin();
     if (!of_child) keep_runtime_name(runtime_name);

@@ -23,8 +23,8 @@
 #include "tracer/recorder/clock.h"
 #include "tracer/recorder/slow_path.h"
 #include "tracer/runtime/lifecycle.h"
+#include "tracer/runtime/live_filter.h"
 #include "tracer/user/call_stack.h"
-#include "tracer/user/function_filter.h"
 #include "tracer/user/function_table.h"
 #include "tracer/user/user_thread.h"
 
@@ -125,7 +125,7 @@ __attribute__((noinline, cold)) FunctionThread* make_thread() noexcept {
 }
 
 __attribute__((noinline, cold)) FunctionState look_at(Function& function) noexcept {
-  const bool out = filter_excludes(function.key());
+  const bool out = runtime::filter_excludes_function(function.key());
   FunctionState now = FunctionState::kNew;
   function.value.state.compare_exchange_strong(
       now, out ? FunctionState::kFiltered : FunctionState::kRecorded);

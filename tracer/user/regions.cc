@@ -8,6 +8,7 @@
 #include "tracer/recorder/clock.h"
 #include "tracer/recorder/slow_path.h"
 #include "tracer/runtime/lifecycle.h"
+#include "tracer/runtime/live_filter.h"
 #include "tracer/runtime/notices.h"
 #include "tracer/user/names.h"
 #include "tracer/user/user_thread.h"
@@ -117,6 +118,7 @@ RegionId region_of(const ThreadRecorder& recorder, std::string_view name,
   id = {region, named};
   if (!is_new) return id;
   try {
+    runtime::name_user_region(region, one_line(name), one_line(file));
     report(
         recorder, spool::kTextUserRegion,
         std::to_string(region) + " " + std::to_string(named) + " " + std::to_string(line),

@@ -31,25 +31,7 @@ RegionDef define_procedure(std::string name) {
   def.cls = RegionClass::kMpi;
   def.canonical = name;
   def.name = std::move(name);
-  def.file = "MPI";
-  return def;
-}
-
-RegionDef define(RegionKey key, const Symbol& symbol) {
-  RegionDef def;
-  def.cls = key.cls;
-  def.name = class_name(key.cls);
-  const std::string place = place_of(symbol);
-  if (!place.empty()) def.name += " @" + place;
-  // Readers of OpenMP traces know a region by its canonical name, `!$omp ...`, or otherwise
-  // by the file "OMP".
-  def.canonical = def.name;
-  const bool directive = def.name.starts_with("!$omp");
-  def.file = symbol.file.empty() || !directive ? "OMP" : symbol.file;
-  def.linkage_name = symbol.elf_symbol;
-  def.source_file = symbol.file;
-  def.line = symbol.line;
-  if (!symbol.function.empty()) def.description = "in " + symbol.function;
+  def.file = kMpiFile;
   return def;
 }
 
@@ -79,6 +61,26 @@ RegionDef define_user(const spool::UserRegion& region) {
   return def;
 }
 
+}  // namespace
+
+RegionDef define_construct(RegionKey key, const Symbol& symbol) {
+  RegionDef def;
+  def.cls = key.cls;
+  def.name = class_name(key.cls);
+  const std::string place = place_of(symbol);
+  if (!place.empty()) def.name += " @" + place;
+  // Readers of OpenMP traces know a region by its canonical name, `!$omp ...`, or otherwise
+  // by the file "OMP".
+  def.canonical = def.name;
+  const bool directive = def.name.starts_with("!$omp");
+  def.file = symbol.file.empty() || !directive ? "OMP" : symbol.file;
+  def.linkage_name = symbol.elf_symbol;
+  def.source_file = symbol.file;
+  def.line = symbol.line;
+  if (!symbol.function.empty()) def.description = "in " + symbol.function;
+  return def;
+}
+
 RegionDef define_function(const Symbol& symbol, std::uint64_t address) {
   RegionDef def;
   def.cls = RegionClass::kFunction;
@@ -89,7 +91,14 @@ RegionDef define_function(const Symbol& symbol, std::uint64_t address) {
   return def;
 }
 
-}  // namespace
+// Iterations are explicitly wanted: no filter removes them. The program is never entered.
+bool is_left_out(const filters::RegionFilter& filter, const RegionDef& region) {
+  return region.cls != RegionClass::kNone && region.cls != RegionClass::kProgram &&
+         filter.excludes(
+             region.name,
+             region.linkage_name.empty() ? region.canonical : region.linkage_name,
+             region.source_file.empty() ? region.file : region.source_file);
+}
 
 std::vector<std::string> program_texts(const spool::Journal& journal) {
   std::vector<std::string> texts{journal.text(spool::kTextProgram)};
@@ -194,11 +203,7 @@ std::uint32_t RegionTable::intern_parameter(ParameterDef def) {
 }
 
 std::uint32_t RegionTable::intern(RegionDef def) {
-  // Iterations are explicitly wanted: no filter removes them. The program is never entered.
-  def.filtered = def.cls != RegionClass::kNone && def.cls != RegionClass::kProgram &&
-                 filter_.excludes(
-                     def.name, def.linkage_name.empty() ? def.canonical : def.linkage_name,
-                     def.source_file.empty() ? def.file : def.source_file);
+  def.filtered = is_left_out(filter_, def);
   const auto [at, is_new] =
       ids_.try_emplace(def.identity(), static_cast<std::uint32_t>(regions_.size()));
   if (is_new) regions_.push_back(std::move(def));
@@ -249,7 +254,7 @@ ProcessRegions RegionTable::add_process(std::vector<std::uint64_t> keys,
       out.by_parameter_[packed] =
           intern_parameter({journal.user.parameter(number), key.cls == RegionClass::kText});
     if (class_name(key.cls) == nullptr) continue;
-    RegionDef def = define(key, symbols.at_call(key.address));
+    RegionDef def = define_construct(key, symbols.at_call(key.address));
     const auto body = inner.find(key.address);
     if (key.cls == RegionClass::kParallel && body != inner.end()) {
       const Symbol& outlined = symbols.at_call(body->second);

@@ -119,6 +119,16 @@ class RegionTable {
 // The texts that ProgramBegin refers to: the program's path and its arguments.
 std::vector<std::string> program_texts(const spool::Journal& journal);
 
+// The file of MPI's regions.
+inline constexpr const char* kMpiFile = "MPI";
+
+// A construct of OpenMP by the place that it is called from, and a function by its own address.
+RegionDef define_construct(RegionKey key, const Symbol& symbol);
+RegionDef define_function(const Symbol& symbol, std::uint64_t address);
+
+// Whether the filter leaves the region out.
+bool is_left_out(const filters::RegionFilter& filter, const RegionDef& region);
+
 // Where a symbol is, as users write it: "cg.c:120", or "main+0x12".
 std::string place_of(const Symbol& symbol);
 

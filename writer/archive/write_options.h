@@ -22,8 +22,9 @@ struct WriteOptions {
   std::uint64_t budget_bytes = 0;  // of the archive; 0: none; see budget_trim.h
   // Ranks of each cluster whose events are written; 0: all ranks; see writer/job/rank_choice.h.
   std::uint64_t representatives = 0;
-  std::string filter;   // text of a filter file, see filters/region_filter.h
-  std::string version;  // of Refrain, if the spool does not say
+  std::string filter;          // text of a filter file, see filters/region_filter.h
+  bool filter_of_run = false;  // of one that died: instead, the file that its settings name
+  std::string version;         // of Refrain, if the spool does not say
 };
 
 // A counter in the iterations of a loop, of the thread that feeds the detector.

@@ -151,24 +151,29 @@ class Summarizer {
     const RegionKeys keys = keys_of_node(node.key);
     const bool block = node.key.kind() == spool::kMutexAcquired;
     const bool call = node.key.kind() == spool::kMpiEnter;
-    const std::uint32_t region = find(keys[block ? 1 : 0], team);
-    if (region == kNoRegion || table_.regions()[region].filtered)
-      return {parent, RunSummary::kNone, true};
+    std::uint32_t region = find_wanted(keys[block ? 1 : 0], team);
+    // The thread that executes a single has two regions with it.
+    const bool single =
+        node.key.kind() == spool::kWorkBegin && keys[1].cls != RegionClass::kNone;
+    std::uint32_t inner = single ? find_wanted(keys[1], team) : kNoRegion;
+    if (region == kNoRegion) region = std::exchange(inner, kNoRegion);
+    if (region == kNoRegion) return {parent, RunSummary::kNone, true};
     RunSummary::Node out{parent, region_index(region), RunSummary::Kind::kRegion,
                          RunSummary::kNone};
     if (node.key.kind() == spool::kParallelBegin) out.kind = RunSummary::Kind::kFork;
     if (call) out.site = site_index(node.key.payload & spool::kAddressMask);
     Place place;
     place.node = add_node(out);
-    const bool single =
-        node.key.kind() == spool::kWorkBegin && keys[1].cls != RegionClass::kNone;
-    if (single) {
-      const std::uint32_t inner = find(keys[1], team);
-      if (inner != kNoRegion)
-        place.inner = add_node({place.node, region_index(inner), RunSummary::Kind::kRegion,
-                                RunSummary::kNone});
-    }
+    if (inner != kNoRegion)
+      place.inner = add_node(
+          {place.node, region_index(inner), RunSummary::Kind::kRegion, RunSummary::kNone});
     return place;
+  }
+
+  // kNoRegion: the filter leaves it out.
+  std::uint32_t find_wanted(RegionKey key, std::uint64_t team) const {
+    const std::uint32_t region = find(key, team);
+    return region == kNoRegion || table_.regions()[region].filtered ? kNoRegion : region;
   }
 
   // As RecordInterpreter::region().

@@ -1,0 +1,184 @@
+#include "tracer/runtime/live_filter.h"
+
+#include <array>
+#include <atomic>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "base/append_only_map.h"
+#include "filters/region_filter.h"
+#include "spool/mpi_format.h"
+#include "tracer/recorder/attempt.h"
+#include "tracer/recorder/excluded_regions.h"
+#include "tracer/recorder/handler_safe_mutex.h"
+#include "tracer/recorder/slow_path.h"
+#include "tracer/runtime/modules.h"
+#include "writer/archive/region_table.h"
+#include "writer/process/call_keys.h"
+
+namespace refrain::runtime {
+namespace {
+
+using writer::RegionKey;
+
+constinit recorder::HandlerSafeMutex g_mutex;
+
+class LiveFilter {
+ public:
+  explicit LiveFilter(filters::RegionFilter filter) : filter_(std::move(filter)) {}
+
+  bool excludes(std::string_view name, std::string_view file) const noexcept {
+    return filter_.excludes(name, name, file);
+  }
+  bool may_exclude(RegionKey key) const noexcept {
+    const char* const name = writer::class_name(key.cls);
+    return name != nullptr && filter_.may_exclude(name);
+  }
+
+  // With the lock.
+  bool excludes_construct(RegionKey key) {
+    return writer::is_left_out(
+        filter_, writer::define_construct(key, symbols(key.address).at_call(key.address)));
+  }
+  bool excludes_function(std::uint64_t address) {
+    return writer::is_left_out(
+        filter_, writer::define_function(symbols(address).at(address), address));
+  }
+
+ private:
+  writer::SymbolResolver& symbols(std::uint64_t address) {
+    std::vector<std::string> more;
+    if (address != 0 && !modules_.covers(address)) more = modules_.scan_new();
+    texts_.insert(texts_.end(), more.begin(), more.end());
+    if (symbols_ == nullptr || !more.empty())
+      symbols_ = std::make_unique<writer::SymbolResolver>(texts_);
+    return *symbols_;
+  }
+
+  const filters::RegionFilter filter_;
+  Modules modules_;
+  std::vector<std::string> texts_;
+  std::unique_ptr<writer::SymbolResolver> symbols_;
+};
+
+// Numbers of what is left out.
+template <std::size_t kMost>
+class NumberSet {
+ public:
+  void add(std::uint64_t number) noexcept {
+    if (number < kMost)
+      words_[number / 64].fetch_or(std::uint64_t{1} << number % 64,
+                                   std::memory_order_relaxed);
+  }
+  bool has(std::uint64_t number) const noexcept {
+    return number < kMost &&
+           (words_[number / 64].load(std::memory_order_relaxed) >> number % 64 & 1) != 0;
+  }
+
+ private:
+  std::array<std::atomic<std::uint64_t>, kMost / 64> words_{};
+};
+
+constexpr std::size_t kMostProcedures = 1 << 16;
+constexpr std::size_t kMostUserRegions = 1 << 20;
+constinit NumberSet<kMostProcedures> g_procedures;
+constinit NumberSet<kMostUserRegions> g_user_regions;
+
+enum class Answer : std::uint8_t { kUnknown, kIn, kOut };
+struct Known {
+  std::atomic<Answer> answer{Answer::kUnknown};
+};
+constinit base::AppendOnlyMap<std::uint64_t, Known, 8192, 32> g_constructs;
+
+// Never destroyed: threads may ask until the very end.
+constinit std::atomic<LiveFilter*> g_filter{nullptr};
+
+bool look_up(LiveFilter& filter, RegionKey key) noexcept {
+  const recorder::SlowPath slow_path;
+  bool out = false;
+  recorder::attempted([&] {
+    const std::lock_guard lock(g_mutex);
+    out = filter.excludes_construct(key);
+  });
+  return out;
+}
+
+bool excludes_construct(RegionKey key) noexcept {
+  LiveFilter& filter = *g_filter.load(std::memory_order_acquire);
+  if (!filter.may_exclude(key)) return false;
+  auto* const known = g_constructs.find_or_add(key.packed());
+  if (known == nullptr) return look_up(filter, key);  // the table is full
+  Answer answer = known->value.answer.load(std::memory_order_relaxed);
+  if (answer == Answer::kUnknown) {
+    answer = look_up(filter, key) ? Answer::kOut : Answer::kIn;
+    known->value.answer.store(answer, std::memory_order_relaxed);
+  }
+  return answer == Answer::kOut;
+}
+
+bool excludes(spool::CallKey key, std::uint64_t team) noexcept {
+  switch (key.kind()) {
+    case spool::kMpiEnter:
+      return g_procedures.has(key.payload >> spool::kMpiProcedureShift);
+    case spool::kUserEnter:
+      return g_user_regions.has(key.payload & 0xffffffff);
+    case spool::kFunctionEnter:
+      return false;  // would not have been recorded
+    case spool::kMutexAcquired:
+      return excludes_construct(writer::keys_of_node(key)[1]);
+    default:
+      break;
+  }
+  auto [region, inner] = writer::keys_of_node(key);
+  if (region.address == 0 && writer::is_implicit_barrier(region.cls)) region.address = team;
+  // A single of the thread that executes it is two regions.
+  const bool is_two =
+      key.kind() == spool::kWorkBegin && inner.cls != writer::RegionClass::kNone;
+  return excludes_construct(region) && (!is_two || excludes_construct(inner));
+}
+
+}  // namespace
+
+void begin_live_filter(const std::string& path) {
+  if (path.empty() || g_filter.load() != nullptr) return;
+  std::ifstream file(path);
+  filters::RegionFilter filter;
+  if (!file ||
+      !filter.parse(std::string(std::istreambuf_iterator<char>(file), {})).empty() ||
+      filter.empty())
+    return;
+  g_filter.store(new LiveFilter(std::move(filter)), std::memory_order_release);
+  recorder::set_excluded(excludes);
+}
+
+void name_procedure(std::uint16_t number, std::string_view name) noexcept {
+  const LiveFilter* const filter = g_filter.load(std::memory_order_acquire);
+  if (filter != nullptr && filter->excludes(name, writer::kMpiFile))
+    g_procedures.add(number);
+}
+
+void name_user_region(std::uint32_t number, std::string_view name,
+                      std::string_view file) noexcept {
+  const LiveFilter* const filter = g_filter.load(std::memory_order_acquire);
+  if (filter != nullptr && filter->excludes(name, file)) g_user_regions.add(number);
+}
+
+bool filter_excludes_function(std::uint64_t address) noexcept {
+  LiveFilter* const filter = g_filter.load(std::memory_order_acquire);
+  if (filter == nullptr) return false;
+  const recorder::SlowPath slow_path;
+  bool out = false;
+  recorder::attempted([&] {
+    const std::lock_guard lock(g_mutex);
+    out = filter->excludes_function(address);
+  });
+  return out;
+}
+
+recorder::HandlerSafeMutex& live_filter_mutex() noexcept { return g_mutex; }
+
+}  // namespace refrain::runtime
