@@ -1,36 +1,12 @@
 #include <algorithm>
 #include <map>
 #include <string>
-#include <tuple>
 
 #include "waits/estimates.h"
+#include "waits/path_finder.h"
 
 namespace refrain::waits {
 namespace {
-
-// Call paths by their parent, their region's name and their place.
-class PathFinder {
- public:
-  explicit PathFinder(const WaitAnalysis& written) {
-    for (std::uint32_t i = 1; i < written.paths.size(); ++i) {
-      const WaitAnalysis::Path& path = written.paths[i];
-      if (path.region < written.regions.size())
-        known_.try_emplace({path.parent, key(written.regions[path.region]), path.site}, i);
-    }
-  }
-  std::uint32_t find(std::uint32_t parent, const std::string& region,
-                     const std::string& site) const {
-    const auto found = known_.find({parent, region, site});
-    return found == known_.end() ? kNone : found->second;
-  }
-  template <typename Region>
-  static std::string key(const Region& region) {
-    return region.name + '\n' + region.file + ':' + std::to_string(region.line);
-  }
-
- private:
-  std::map<std::tuple<std::uint32_t, std::string, std::string>, std::uint32_t> known_;
-};
 
 using base::RunSummary;
 

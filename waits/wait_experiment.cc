@@ -1,17 +1,24 @@
 #include "waits/wait_experiment.h"
 
+#include <algorithm>
 #include <map>
 #include <string>
+#include <tuple>
+#include <utility>
 
 #include "base/version.h"
 #include "cube/region_words.h"
+#include "waits/path_finder.h"
 
 namespace refrain::waits {
 namespace {
 
+using base::RunSummary;
+
 class Builder {
  public:
-  explicit Builder(const WaitAnalysis& from) : from_(from) {}
+  Builder(const WaitAnalysis& from, const std::vector<RunSummary>& summaries)
+      : from_(from), summaries_(summaries), finder_(from) {}
 
   cube::Experiment take() {
     out_.creator = std::string("Refrain ") + kVersion;
@@ -26,8 +33,17 @@ class Builder {
                               .inclusive = false,
                               .parent = from_.tree.parents[i]});
     }
+    visits_ = static_cast<std::uint32_t>(out_.metrics.size());
+    out_.metrics.push_back({.name = "visits",
+                            .title = "Visits",
+                            .unit = "occ",
+                            .description = "Number of visits",
+                            .type = cube::Metric::Type::kCount,
+                            .inclusive = false});
     add_paths();
+    for (const RunSummary& summary : summaries_) paths_of_.push_back(paths_of(summary));
     add_system();
+    add_visits();
     for (std::uint32_t metric = 0; metric < from_.tree.metrics.size(); ++metric)
       for (std::uint32_t path = 0; path < from_.paths.size(); ++path) {
         const WaitAnalysis::Row row = from_.inclusive(metric, path);
@@ -41,12 +57,115 @@ class Builder {
  private:
   // A region of MPI is one for each call site, which is its place in the file.
   void add_paths() {
-    std::map<std::pair<std::uint32_t, std::string>, std::uint32_t> known;
-    for (const WaitAnalysis::Path& path : from_.paths) {
-      const auto next = static_cast<std::uint32_t>(out_.regions.size());
-      const auto [at, is_new] = known.try_emplace({path.region, path.site}, next);
-      if (is_new) out_.regions.push_back(region_of(path));
-      out_.paths.push_back({path.parent, at->second});
+    for (const WaitAnalysis::Path& path : from_.paths)
+      out_.paths.push_back({path.parent, region(region_of(path))});
+  }
+
+  std::uint32_t region(const cube::Region& region) {
+    const auto next = static_cast<std::uint32_t>(out_.regions.size());
+    const auto [at, is_new] = regions_.try_emplace(
+        std::tuple{region.canonical, region.file, region.line, region.role}, next);
+    if (is_new) out_.regions.push_back(region);
+    return at->second;
+  }
+
+  // --- Visits: call paths of a summary, and what found no place there -----------------------
+
+  struct SummaryPaths {
+    std::vector<std::uint32_t> of_node;
+    std::vector<std::uint32_t> other;  // below a node; last: outside of all regions
+  };
+
+  SummaryPaths paths_of(const RunSummary& summary) {
+    SummaryPaths paths;
+    for (const RunSummary::Node& node : summary.nodes) {
+      const std::uint32_t parent =
+          node.parent == RunSummary::kNone ? 0 : paths.of_node[node.parent];
+      paths.of_node.push_back(
+          node.kind == RunSummary::Kind::kFork ? parent : path_of(summary, node, parent));
+    }
+    paths.other.assign(summary.nodes.size() + 1, kNone);
+    for (const RunSummary::Location& at : summary.locations) {
+      for (std::size_t i = 0; i < at.sums.size() && i < summary.nodes.size(); ++i)
+        if (at.sums[i].regions_elsewhere != 0)
+          paths.other[i] = added(paths.of_node[i], other_region());
+      if (at.outside.regions_elsewhere != 0) paths.other.back() = added(0, other_region());
+    }
+    return paths;
+  }
+
+  std::uint32_t path_of(const RunSummary& summary, const RunSummary::Node& node,
+                        std::uint32_t parent) {
+    if (node.region >= summary.regions.size()) return added(parent, other_region());
+    const RunSummary::Region& region = summary.regions[node.region];
+    const std::string site =
+        node.site < summary.sites.size() ? summary.sites[node.site] : std::string();
+    const std::uint32_t known = finder_.find(parent, PathFinder::key(region), site);
+    if (known != kNone) return known;
+    return added(parent, at_site({.name = region.name,
+                                  .canonical = region.name,
+                                  .file = region.file,
+                                  .line = region.line,
+                                  .paradigm = cube::paradigm_word(region.paradigm),
+                                  .role = cube::role_word(region.role)},
+                                 site));
+  }
+
+  // A call path that is not in the analysis.
+  std::uint32_t added(std::uint32_t parent, const cube::Region& of) {
+    const std::uint32_t number = region(of);
+    const auto next = static_cast<std::uint32_t>(out_.paths.size());
+    const auto [at, is_new] = added_.try_emplace(std::pair{parent, number}, next);
+    if (is_new) out_.paths.push_back({parent, number});
+    return at->second;
+  }
+
+  static cube::Region other_region() {
+    return {.name = "other",
+            .canonical = "other",
+            .file = "",
+            .line = 0,
+            .paradigm = "measurement",
+            .role = "artificial"};
+  }
+
+  void add_visits() {
+    std::vector<bool> summed(from_.processes.size());
+    for (std::size_t i = 0; i < summaries_.size(); ++i) {
+      const RunSummary& summary = summaries_[i];
+      if (summary.process < summed.size()) summed[summary.process] = true;
+      for (const RunSummary::Location& at : summary.locations)
+        add_visits(summary, at, paths_of_[i]);
+    }
+    for (std::uint32_t i = 0; i < from_.locations.size(); ++i) {
+      const WaitAnalysis::Location& location = from_.locations[i];
+      if (location.process < summed.size() && summed[location.process]) continue;
+      // The program is visited by the first thread of a process.
+      if (location.number == 0 && !from_.paths.empty())
+        out_.add(visits_, 0, i, std::uint64_t{1});
+      for (std::uint32_t path = 1; path < from_.calls.size(); ++path)
+        if (i < from_.calls[path].size() && from_.calls[path][i].visits != 0)
+          out_.add(visits_, path, i, from_.calls[path][i].visits);
+    }
+  }
+
+  void add_visits(const RunSummary& summary, const RunSummary::Location& at,
+                  const SummaryPaths& paths) {
+    const auto found =
+        std::ranges::find_if(from_.locations, [&](const WaitAnalysis::Location& each) {
+          return each.process == summary.process && each.number == at.number;
+        });
+    if (found == from_.locations.end()) return;
+    const auto location = static_cast<std::uint32_t>(found - from_.locations.begin());
+    const auto add = [&](std::uint32_t path, std::uint64_t visits) {
+      if (visits != 0) out_.add(visits_, path, location, visits);
+    };
+    if (at.primary) add(0, 1);
+    add(paths.other.back(), at.outside.regions_elsewhere);
+    for (std::size_t i = 0; i < at.sums.size() && i < summary.nodes.size(); ++i) {
+      if (summary.nodes[i].kind != RunSummary::Kind::kFork)
+        add(paths.of_node[i], at.sums[i].visits);
+      add(paths.other[i], at.sums[i].regions_elsewhere);
     }
   }
 
@@ -67,11 +186,15 @@ class Builder {
                      .line = region.line,
                      .paradigm = cube::paradigm_word(region.paradigm),
                      .role = cube::role_word(region.role)};
-    const std::size_t colon = path.site.rfind(':');
+    return at_site(std::move(out), path.site);
+  }
+
+  static cube::Region at_site(cube::Region out, const std::string& site) {
+    const std::size_t colon = site.rfind(':');
     if (colon == std::string::npos) return out;
-    out.file = path.site.substr(0, colon);
+    out.file = site.substr(0, colon);
     out.line = 0;
-    for (const char c : path.site.substr(colon + 1))
+    for (const char c : site.substr(colon + 1))
       if (c >= '0' && c <= '9' && out.line < 100'000'000)
         out.line = 10 * out.line + static_cast<std::uint32_t>(c - '0');
     return out;
@@ -94,13 +217,21 @@ class Builder {
   }
 
   const WaitAnalysis& from_;
+  const std::vector<RunSummary>& summaries_;
+  const PathFinder finder_;
   cube::Experiment out_;
+  std::uint32_t visits_ = 0;
+  std::vector<SummaryPaths> paths_of_;  // of each summary
+  std::map<std::tuple<std::string, std::string, std::uint32_t, std::string>, std::uint32_t>
+      regions_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> added_;
 };
 
 }  // namespace
 
-cube::Experiment experiment_of(const WaitAnalysis& analysis) {
-  return Builder(analysis).take();
+cube::Experiment experiment_of(const WaitAnalysis& analysis,
+                               const std::vector<RunSummary>& summaries) {
+  return Builder(analysis, summaries).take();
 }
 
 }  // namespace refrain::waits

@@ -10,12 +10,12 @@
 #include "tools/command/whole_run.h"
 #include "waits/modules/pattern_modules.h"
 #include "waits/wait_analysis.h"
-#include "waits/wait_experiment.h"
 
 namespace refrain::python {
 namespace {
 
 struct PyAnalysis {
+  std::string archive;
   waits::WaitAnalysis analysis;
 };
 
@@ -33,6 +33,7 @@ std::shared_ptr<PyAnalysis> analyze(
       return made;
     };
   auto result = std::make_shared<PyAnalysis>();
+  result->archive = archive;
   reading([&] {
     result->analysis = waits::analyze_archive(archive, {}, {}, more);
     if (result->analysis.error.empty() && result->analysis.problems.gaps != 0)
@@ -86,8 +87,10 @@ void bind_analysis(py::module_& module) {
       .def("values", values, py::arg("metric"), py::arg("with_children"))
       .def_property_readonly("parents", parents)
       .def("experiment", [](const PyAnalysis& self) {
-        return std::make_shared<PyExperiment>(
-            PyExperiment{waits::experiment_of(self.analysis), {}});
+        auto result = std::make_shared<PyExperiment>();
+        require(
+            tools::experiment_of_waits(self.archive, self.analysis, result->experiment));
+        return result;
       });
   module.def("analyze", analyze, py::arg("archive"), py::arg("patterns"),
              py::arg("modules"));

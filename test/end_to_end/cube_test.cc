@@ -1,10 +1,13 @@
 // profile.cubex of traced programs, read by a reader of another make and compared with the summary:
 // the program's time is the run time of each location; visits, bytes and times of all regions.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "cube/testing.h"
 #include "test/end_to_end/mpi_run.h"
@@ -23,6 +26,19 @@ json visits_of(const json& profile, const std::string& region) {
     const std::string id = std::to_string(path["id"].get<int>());
     if (path["region"] == region && profile["values"]["visits"].contains(id))
       result.push_back(profile["values"]["visits"][id]);
+  }
+  return result;
+}
+
+// The same of all regions that were visited. Workers have other call paths in the analysis of events.
+std::map<std::string, std::vector<std::uint64_t>> visits_by_region(const json& file) {
+  std::map<std::string, std::vector<std::uint64_t>> result;
+  for (const auto& [path, row] : file["values"]["visits"].items()) {
+    if (std::ranges::all_of(row, [](const json& value) { return value == 0; })) continue;
+    std::vector<std::uint64_t>& sums =
+        result[file["paths"][std::stoul(path)]["region"].get<std::string>()];
+    sums.resize(row.size());
+    for (std::size_t i = 0; i < row.size(); ++i) sums[i] += row[i].get<std::uint64_t>();
   }
   return result;
 }
@@ -188,6 +204,30 @@ TEST_CASE("Cube: analyze and experiment - waits as a file of Cube, compared with
         2);
   CHECK(run_refrain({"experiment", "mean", "--overwrite", "-o", result, own}).ok());
   CHECK(run_refrain({"analyze", "--cube", result, archive}).exit_status == 2);
+}
+
+TEST_CASE("Cube: analyze - visits are those of the profile, of the whole run") {
+  const auto [program, threads, limit] = GENERATE(table<const char*, int, const char*>(
+      {{"halo_gcc", 1, "0"}, {"halo_gcc", 1, "5"}, {"hybrid_clang", 2, "5"}}));
+  CAPTURE(program, limit);
+  TemporaryFolder folder;
+  const fs::path archive = folder / "archive";
+  trace_mpi({.program = program, .threads = threads, .settings = {{"LIMIT", limit}}},
+            MpiWay::kInside, archive);
+  const auto visits = [&] {
+    const Result result = run_refrain({"analyze", "--quiet", archive.string()});
+    INFO(result.errors);
+    REQUIRE(result.ok());
+    return visits_by_region(cubex_json(archive / "analysis.cubex"));
+  };
+  const auto profile = visits_by_region(cubex_json(archive / "profile.cubex"));
+  CHECK(profile.size() > 8);
+  CHECK(visits() == profile);
+  // Without the summary those of the events, which were all written or not.
+  fs::remove_all(archive / "summary");
+  const auto seen = visits();
+  CHECK(seen.size() == profile.size());
+  CHECK((seen == profile) == (std::string(limit) == "0"));
 }
 
 }  // namespace refrain::test

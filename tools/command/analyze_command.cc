@@ -145,7 +145,10 @@ int AnalyzeCommand::print(const waits::WaitAnalysis& analysis) const {
   std::fwrite(text.data(), 1, text.size(), stdout);
   const std::string file = cube_file();
   if (file.empty() || limit_ != 0) return kDone;
-  const std::string wrong = cube::write_cubex(waits::experiment_of(analysis), file);
+  cube::Experiment experiment;
+  std::string wrong = experiment_of_waits(archive_, analysis, experiment);
+  if (!wrong.empty()) return fail(wrong);
+  wrong = cube::write_cubex(experiment, file);
   if (wrong.empty()) return kDone;
   if (!cube_file_.empty()) return fail(wrong);
   // Archives of others are often read-only.

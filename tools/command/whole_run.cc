@@ -5,6 +5,8 @@
 #include "analysis/skip_plan.h"
 #include "analysis/skipping_sink.h"
 #include "base/archive_files.h"
+#include "base/run_summary.h"
+#include "waits/wait_experiment.h"
 
 namespace refrain::tools {
 namespace {
@@ -18,6 +20,18 @@ class Nothing final : public reader::TraceSink {
 };
 
 }  // namespace
+
+std::string experiment_of_waits(const std::string& archive,
+                                const waits::WaitAnalysis& analysis,
+                                cube::Experiment& out) {
+  try {
+    out = waits::experiment_of(analysis, base::read_summaries(base::archive_folder(archive),
+                                                              base::Iterations::kLeave));
+  } catch (const std::exception& problem) {
+    return archive + ": " + problem.what();
+  }
+  return {};
+}
 
 std::string estimate_whole_run(const std::string& archive, waits::WaitAnalysis& written) {
   try {

@@ -8,10 +8,14 @@
 #include <cstdint>
 #include <string>
 
+#include "cube/experiment.h"
 #include "waits/estimates.h"
 
 namespace refrain::tools {
 
+// As cube/experiment.h, with the visits of the whole run.
+std::string experiment_of_waits(const std::string& archive,
+                                const waits::WaitAnalysis& analysis, cube::Experiment& out);
 // Sets `written.estimates`, if the archive has summaries.
 std::string estimate_whole_run(const std::string& archive, waits::WaitAnalysis& written);
 // Sets `full.estimates` to what they would be, had the iterations after the first `limit` not been written. `more`: the patterns
