@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 void RecoverCommand::add_options(CLI::App& app) {
   app.add_option("archive", archive_, "the archive's folder, with a spool in it")
       ->required();
-  app.add_option("--filter", filter_, "file of regions to leave out");
+  app.add_option("--filter", filter_, "file of regions to leave out")->type_name("FILE");
   app.add_option(
          "--clock", clock_,
          "offsets, as measured; logical: corrected so that no message arrives before "
