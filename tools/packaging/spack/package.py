@@ -1,7 +1,7 @@
 # Copyright (c) 2026, the Refrain authors
 #
 # SPDX-License-Identifier: BSD-3-Clause
-"""Recipe for Spack; `tools/package --spack FOLDER` writes it with version, address and checksum."""
+"""Recipe for Spack, with version, address and checksum of `tools/package --spack FOLDER`."""
 
 import os
 
@@ -30,7 +30,11 @@ class Refrain(Package):
 
     def install(self, spec, prefix):
         # Bazel starts compilers without Spack's variables, which Spack's own wrappers need.
-        plain = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": self.stage.path, "LANG": "C.UTF-8"}
+        plain = {
+            "PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
+            "HOME": self.stage.path,
+            "LANG": "C.UTF-8",
+        }
         try:
             Executable(os.path.join(self.stage.source_path, "tools", "install"))(prefix, env=plain)
         finally:
