@@ -134,9 +134,11 @@ void CompareCommand::add_options(CLI::App& app) {
       "as `refrain run -n N` would leave them out with the archive's setting of `nested`");
   limit->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 50))->excludes(reduced);
   app.add_option("--tolerance", tolerance_,
-                 "exit status 1 if a figure differs by more (5% or 0.05)");
+                 "exit status 1 if a figure differs by more (5% or 0.05)")
+      ->type_name("SHARE");
   app.add_option("--least", least_,
                  "leave out regions and loops with a smaller share of the time")
+      ->type_name("SHARE")
       ->capture_default_str();
   app.add_flag("--no-summary", no_summary_,
                "leave the archives' summaries alone: estimate all that was skipped");

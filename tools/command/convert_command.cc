@@ -20,7 +20,8 @@ void ConvertCommand::add_options(CLI::App& app) {
       ->check(CLI::IsMember({"paraver", "chrome", "csv"}));
   app.add_option("-o,--output", output_,
                  "file to write, - for stdout; default: traces.prv, traces.json or "
-                 "traces.csv beside traces.otf2");
+                 "traces.csv beside traces.otf2")
+      ->type_name("FILE");
   app.add_flag("--overwrite", overwrite_, "replace existing files");
   app.add_flag("--quiet", quiet_,
                "print no progress, and nothing unless something is wrong");

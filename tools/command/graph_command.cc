@@ -41,13 +41,16 @@ void GraphCommand::add_options(CLI::App& app) {
                  "what lies in this region, and what comes before and after it; a name, a "
                  "part of it, or a call path, as 'refrain profile' prints them; of "
                  "events: what is called from a caller, file:line")
+      ->type_name("REGION")
       ->excludes(level);
-  app.add_option("--ranks", ranks_, "of these processes only, e.g. 0-3,7");
+  app.add_option("--ranks", ranks_, "of these processes only, e.g. 0-3,7")
+      ->type_name("LIST");
   app.add_option(
       "--most", most_,
       "draw only the N regions with the most time, 0: all (default: 100 for dot and svg, "
       "else all)");
-  app.add_option("-o,--output", output_, "file to write (default: -, stdout)");
+  app.add_option("-o,--output", output_, "file to write (default: -, stdout)")
+      ->type_name("FILE");
   app.add_flag("--overwrite", overwrite_, "replace an existing file");
   app.add_flag("--events", from_events_,
                "from the events in the archive, although it has a summary");

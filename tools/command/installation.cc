@@ -19,8 +19,8 @@ std::string find_library() {
   if (const char* given = std::getenv("REFRAIN_LIBRARY"))
     return fs::exists(given, error) ? fs::absolute(given).string() : std::string();
   const fs::path here = fs::read_symlink("/proc/self/exe", error).parent_path();
-  for (const char* place :
-       {"../lib/librefrain.so", "../tracer/librefrain.so", "../../tracer/librefrain.so"})
+  for (const char* place : {"../lib/librefrain.so", "../lib/refrain/librefrain.so",
+                            "../tracer/librefrain.so", "../../tracer/librefrain.so"})
     if (fs::exists(here / place, error)) return (here / place).lexically_normal();
   return {};
 }

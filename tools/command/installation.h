@@ -5,8 +5,8 @@
 
 namespace refrain::tools {
 
-// librefrain.so: REFRAIN_LIBRARY, or beside this command as installed (../lib) or as
-// built (../tracer). Empty if there is none.
+// librefrain.so: REFRAIN_LIBRARY, or beside this command as installed (../lib, in
+// Debian's package ../lib/refrain) or as built (../tracer). Empty if there is none.
 std::string find_library();
 
 // The variant of the library for an MPI library ("mpich"), beside `library`. Empty if there

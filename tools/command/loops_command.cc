@@ -89,8 +89,10 @@ void LoopsCommand::add_options(CLI::App& app) {
          "--raw", raw_,
          "keep what each process counted, in PREFIX.PID.N, for 'refrain loops PREFIX.*'")
       ->type_name("PREFIX");
-  app.add_option("--ranks", ranks_, "of an archive: these processes only, e.g. 0-3,7");
-  app.add_option("-o,--output", output_, "file to write (default: -, stdout)");
+  app.add_option("--ranks", ranks_, "of an archive: these processes only, e.g. 0-3,7")
+      ->type_name("LIST");
+  app.add_option("-o,--output", output_, "file to write (default: -, stdout)")
+      ->type_name("FILE");
   app.add_flag("--overwrite", overwrite_, "replace an existing file");
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tools/command/analyze_command.h"
+#include "tools/command/command_description.h"
 #include "tools/command/compare_command.h"
 #include "tools/command/config_command.h"
 #include "tools/command/convert_command.h"
@@ -74,6 +75,8 @@ int run_main(int argc, char** argv) {
   help->add_option("command", topic, "what to explain");
   bool print_libomp = false;
   help->add_flag("--libomp", print_libomp, "print which OpenMP runtime replaces libgomp");
+  bool describe = false;
+  help->add_flag("--json", describe, "print all commands and options, as JSON");
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& wish) {  // --help, --version
@@ -89,10 +92,13 @@ int run_main(int argc, char** argv) {
     std::printf("%s\n", find_libomp(wanted == nullptr ? "" : wanted).c_str());
     return kDone;
   }
+  if (help->parsed() && describe)
+    return std::fputs(describe_command(app).c_str(), stdout), kDone;
   if (help->parsed()) {
     for (std::size_t i = 0; i < commands.size(); ++i)
       if (topic == commands[i]->name())
         return std::printf("%s", parsers[i]->help().c_str()), kDone;
+    if (topic == help->get_name()) return std::printf("%s", help->help().c_str()), kDone;
     if (!topic.empty()) return fail("no command '" + topic + "'");
     // CLI11 would print the help of `help`, which was given.
     std::printf("%s\nUsage: refrain COMMAND ...\n\nCommands:\n",

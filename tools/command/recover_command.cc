@@ -27,7 +27,8 @@ void RecoverCommand::add_options(CLI::App& app) {
   app.add_option("archive", archive_, "the archive's folder, with a spool in it")
       ->required();
   app.add_option("--filter", filter_,
-                 "file of regions to leave out; default: the one that the run had");
+                 "file of regions to leave out; default: the one that the run had")
+      ->type_name("FILE");
   app.add_option(
          "--clock", clock_,
          "offsets, as measured; logical: corrected so that no message arrives before "

@@ -22,7 +22,9 @@ void ReportCommand::add_options(CLI::App& app) {
          "the archive's folder, or its traces.otf2; a second one to compare it with")
       ->required()
       ->expected(1, 2);
-  app.add_option("-o,--output", output_, "the file to write")->capture_default_str();
+  app.add_option("-o,--output", output_, "the file to write")
+      ->type_name("FILE")
+      ->capture_default_str();
   app.add_flag("--overwrite", overwrite_, "replace an existing file");
   app.add_flag("--quiet", quiet_, "print no progress");
 }

@@ -20,7 +20,7 @@ int number_of(const char* variable) {
 std::string find_link() {
   std::error_code error;
   const fs::path here = fs::read_symlink("/proc/self/exe", error).parent_path();
-  for (const char* place : {"../lib", "job", "../tools/job"})
+  for (const char* place : {"../lib", "../lib/refrain", "job", "../tools/job"})
     if (const fs::path file = here / place / "librefrain_job_mpich.so";
         fs::exists(file, error))
       return file.lexically_normal();
