@@ -92,6 +92,9 @@ OTF2_RegionRole collective_role(std::string_view name) {
 
 OTF2_RegionRole role_of_mpi(std::string_view procedure) noexcept {
   std::array<char, 64> lower{};
+  // Open MPI 4 has MPI-4's persistent collectives as MPIX_X_init.
+  if (procedure.starts_with("MPIX_") && procedure.ends_with("_init"))
+    procedure.remove_prefix(5);
   if (procedure.starts_with("MPI_")) procedure.remove_prefix(4);
   if (procedure.size() > lower.size()) return OTF2_REGION_ROLE_FUNCTION;
   std::transform(procedure.begin(), procedure.end(), lower.begin(), [](char c) {

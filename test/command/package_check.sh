@@ -36,7 +36,7 @@ same CITATION.cff "$(sed -n 's/^version: //p' CITATION.cff)"
 while read -r file; do
   compgen -G "$usr/$file" >/dev/null || wrong "$file is not in the package"
 done <"$work/wanted"
-for library in librefrain.so librefrain.so.0 librefrain_mpich.so librefrain_job_mpich.so; do
+for library in librefrain.so librefrain.so.0 librefrain_{,job_}{mpich,openmpi}.so; do
   [ -e "$usr/lib/refrain/$library" ] || wrong "no $library"
 done
 [ "$(find "$work/root" -name '*modulefiles*')" = "" ] || wrong "a modulefile is in the package"

@@ -37,15 +37,17 @@ Answer doctor(const std::vector<std::string>& words,
 }  // namespace
 
 TEST_CASE("Doctor: machine - trials with OpenMP and MPI record what they do") {
-  const Answer answer = doctor({});
+  const Answer answer = doctor(
+      {}, {{"OMPI_ALLOW_RUN_AS_ROOT", "1"}, {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"}});
   INFO(answer.result.output);
   CHECK(answer.result.exit_status == 0);
-  for (const char* name : {"library", "OpenMP", "MPI", "folder"})
+  for (const char* name : {"library", "OpenMP", "MPICH", "Open MPI", "folder"})
     CHECK(answer.checks.at(name)["state"] != "problem");
   CHECK_THAT(answer.checks.at("OpenMP")["text"].get<std::string>(),
              Catch::Contains("events of 2 threads"));
-  CHECK_THAT(answer.checks.at("MPI")["text"].get<std::string>(),
-             Catch::Contains("events of 2 processes"));
+  for (const char* name : {"MPICH", "Open MPI"})
+    CHECK_THAT(answer.checks.at(name)["text"].get<std::string>(),
+               Catch::Contains("events of 2 processes"));
 }
 
 TEST_CASE("Doctor: machine - what is missing is a problem, with advice") {
@@ -89,7 +91,10 @@ TEST_CASE(
   CHECK_THAT(result.output, Catch::Contains("\nBuilt with "));
   CHECK_THAT(result.output, Catch::Contains("OTF2 "));
   CHECK_THAT(result.output, Catch::Contains("\nOpenMP runtime: "));
-  CHECK_THAT(result.output, Catch::Contains("libmpich.so.12"));
+  CHECK_THAT(result.output,
+             Catch::Contains("\nMPICH: /") && Catch::Contains("libmpich.so.12"));
+  CHECK_THAT(result.output, Catch::Contains("\nOpen MPI: /"));
+  CHECK(result.output.find("not traced") == std::string::npos);
 }
 
 }  // namespace refrain::test

@@ -22,6 +22,23 @@ const char* text(MpiWay way) {
   }
 }
 
+std::string tested_mpi() {
+  const char* given = std::getenv("REFRAIN_TEST_MPI");
+  return given == nullptr ? "mpich" : given;
+}
+
+std::vector<std::string> mpirun(int ranks, const std::string& mpi) {
+  std::vector<std::string> words{"mpirun." + mpi, "-n", std::to_string(ranks)};
+  if (mpi == "openmpi") words.emplace_back("--oversubscribe");
+  return words;
+}
+
+void set_mpirun_environment(Command& command) {
+  // Open MPI's mpirun does not run as root otherwise.
+  for (const char* name : {"OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"})
+    command.environment[name] = "1";
+}
+
 void put_mpi_sanitizer_first(Command& command) {
   put_sanitizer_first(command);
   // Callers of a library that has been unloaded are not found by frame pointers, and so
@@ -39,12 +56,14 @@ Result run_mpi(const MpiJob& job, MpiWay way, const fs::path& archive) {
     command.arguments.insert(command.arguments.end(), words.begin(), words.end());
   };
   if (way == MpiWay::kOutside) add(refrain_run(job.settings, archive));
-  add({"mpirun.mpich", "-n", std::to_string(job.ranks)});
+  add(mpirun(job.ranks, job.mpi));
   if (way == MpiWay::kInside) add(refrain_run(job.settings, archive));
   const bool elsewhere = job.program.find('/') != std::string::npos;
-  add({data_file(elsewhere ? job.program : "test/programs/mpi/" + job.program)});
+  const std::string end = job.mpi == "mpich" ? "" : "_" + job.mpi;
+  add({data_file((elsewhere ? "" : "test/programs/mpi/") + job.program + end)});
   add(job.arguments);
   command.environment = clean_environment();
+  set_mpirun_environment(command);
   command.environment["OMP_NUM_THREADS"] = std::to_string(job.threads);
   command.environment["MESSAGE_LOG"] = std::nullopt;
   if (!job.message_log.empty()) command.environment["MESSAGE_LOG"] = job.message_log;
@@ -79,7 +98,9 @@ std::uint64_t MpiCounts::of(int rank, const std::string& procedure) const {
 MpiCounts count_mpi(const MpiJob& job) {
   TemporaryFolder folder;
   MpiJob counted = job;
-  counted.environment["LD_PRELOAD"] = data_file("test/tools/mpi_counting_tool.so");
+  const std::string end = job.mpi == "mpich" ? "" : "_" + job.mpi;
+  counted.environment["LD_PRELOAD"] =
+      data_file("test/tools/mpi_counting_tool" + end + ".so");
   counted.environment["MPI_COUNTING_TOOL_OUTPUT"] = folder / "counts.%r";
   const Result result = run_mpi(counted);
   INFO(job.program << " under the counting tool: " << result.errors);

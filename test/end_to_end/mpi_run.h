@@ -1,4 +1,5 @@
-// Runs of the MPI test programs, traced and untraced, by mpirun of any number of ranks.
+// Runs of the MPI test programs, traced and untraced, by mpirun of any number of ranks: of MPICH, or with
+// REFRAIN_TEST_MPI=openmpi in the environment of Open MPI.
 //
 // MPICH's ranks spin while they wait: more of them than cores is slow, and runs are short.
 #pragma once
@@ -22,8 +23,15 @@ enum class MpiWay {
 };
 const char* text(MpiWay way);
 
+// The MPI of this test: "mpich", "openmpi".
+std::string tested_mpi();
+// mpirun and its options, for `ranks` processes; and what it needs in the environment.
+std::vector<std::string> mpirun(int ranks, const std::string& mpi = tested_mpi());
+void set_mpirun_environment(Command& command);
+
 struct MpiJob {
-  std::string program;  // of //test/programs/mpi, e.g. "halo_gcc"; with a slash: of data
+  // Of //test/programs/mpi, e.g. "halo_gcc", with a slash: of data; of Open MPI that with _openmpi behind it.
+  std::string program;
   std::vector<std::string> arguments{};
   int ranks = 2;
   int threads = 1;
@@ -34,6 +42,7 @@ struct MpiJob {
   int kill_signal = 0;                  // for mpirun and all ranks
   std::chrono::microseconds kill_after{0};
   std::chrono::seconds time_limit{120};
+  std::string mpi = tested_mpi();
 };
 
 Result run_mpi(const MpiJob& job, MpiWay way, const std::filesystem::path& archive);

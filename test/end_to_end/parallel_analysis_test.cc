@@ -23,10 +23,11 @@ Result analyze(const fs::path& archive, int processes, int threads,
       "analyze", archive, output, "--no-cube", "--threads", std::to_string(threads)};
   if (processes == 1) return run_refrain(arguments);
   Command command;
-  command.arguments = {"mpirun.mpich", "-n", std::to_string(processes),
-                       data_file("tools/refrain")};
+  command.arguments = mpirun(processes);
+  command.arguments.push_back(data_file("tools/refrain"));
   command.arguments.insert(command.arguments.end(), arguments.begin(), arguments.end());
   command.environment = clean_environment();
+  set_mpirun_environment(command);
   return run(command);
 }
 

@@ -4,6 +4,8 @@ Compilers are named explicitly, so that a sanitizer or optimisation configuratio
 Refrain itself does not touch the programs that it traces.
 """
 
+load("@mpis//:mpis.bzl", "MPIS")
+
 _COMPILERS = {
     "c": {
         "clang": "clang-19 -std=gnu11",
@@ -21,16 +23,27 @@ _COMPILERS = {
     },
 }
 
-# MPICH's, by names that Debian's alternatives do not redirect to another MPI. Two of
+# By names that Debian's alternatives do not redirect to another MPI (Open MPI's Fortran libraries have to be named). Two of
 # gcc's warnings do not understand MPI: MPI_STATUSES_IGNORE is no array, and mpif.h defines
 # more than a program uses.
 _MPI_COMPILERS = {
-    "c": {
-        "clang": "mpicc.mpich -cc=clang-19 -std=gnu11",
-        "gcc": "mpicc.mpich -cc=gcc -std=gnu11 -Wno-stringop-overflow",
+    "mpich": {
+        "c": {
+            "clang": "mpicc.mpich -cc=clang-19 -std=gnu11",
+            "gcc": "mpicc.mpich -cc=gcc -std=gnu11 -Wno-stringop-overflow",
+        },
+        "f90": {
+            "gfortran": "mpifort.mpich -Wno-unused-parameter",
+        },
     },
-    "f90": {
-        "gfortran": "mpifort.mpich -Wno-unused-parameter",
+    "openmpi": {
+        "c": {
+            "clang": "OMPI_CC=clang-19 mpicc.openmpi -std=gnu11",
+            "gcc": "OMPI_CC=gcc mpicc.openmpi -std=gnu11",
+        },
+        "f90": {
+            "gfortran": "OMPI_FC=gfortran mpifort.openmpi -L/usr/lib/x86_64-linux-gnu/openmpi/lib -Wno-unused-parameter",
+        },
     },
 }
 
@@ -97,13 +110,24 @@ def openmp_program(name, src, suffix = "", flags = "", linkopts = [], **kwargs):
     """
     _programs(_COMPILERS, _OPENMP + " " + flags, name, src, suffix, linkopts, **kwargs)
 
-def mpi_program(name, src, openmp = False, suffix = "", flags = "", linkopts = [], **kwargs):
+def mpi_program(
+        name,
+        src,
+        openmp = False,
+        mpis = ["mpich"],
+        suffix = "",
+        flags = "",
+        linkopts = [],
+        **kwargs):
     """The same of a program that uses MPI; pure MPI, or with OpenMP, too.
+
+    Linked with MPICH it has that name, with Open MPI `_openmpi` behind it (where that is installed).
 
     Args:
       name: as above.
       src: as above.
       openmp: whether it uses OpenMP.
+      mpis: the MPI libraries that it is made for.
       suffix: as above.
       flags: further ones of the compiler.
       linkopts: as above.
@@ -112,7 +136,9 @@ def mpi_program(name, src, openmp = False, suffix = "", flags = "", linkopts = [
     flags = (_OPENMP if openmp else "") + " " + flags
     deps = kwargs.pop("deps", []) + [_YIELD]
     linkopts = ["$(location %s)" % _YIELD] + linkopts
-    _programs(_MPI_COMPILERS, flags, name, src, suffix, linkopts, deps = deps, **kwargs)
+    for mpi in [mpi for mpi in MPIS if mpi in mpis]:
+        end = suffix + ("" if mpi == "mpich" else "_" + mpi)
+        _programs(_MPI_COMPILERS[mpi], flags, name, src, end, linkopts, deps = deps, **kwargs)
 
 def _programs(compilers, flags, name, src, suffix, linkopts, **kwargs):
     for compiler, command in compilers[src.rpartition(".")[2]].items():

@@ -1,7 +1,7 @@
 // Preloaded into a program, makes it die at a given moment, whatever the program does there.
 //
 //   DEATH_PROGRAM   the program that is to die; others (commands, shells) are left alone
-//   DEATH_RANK      of an MPI program: the rank (PMI_RANK) that dies; without: all of them
+//   DEATH_RANK      of an MPI program: the rank that dies; without: all of them
 //   DEATH_AFTER     when: microseconds after the program was loaded
 //   DEATH_SEED      which thread dies
 //   DEATH           how:
@@ -95,7 +95,9 @@ void wait_and_kill(long after, long later, unsigned seed) {
 __attribute__((constructor)) void begin() {
   if (from_environment("DEATH_PROGRAM") != program_invocation_short_name) return;
   const std::string rank = from_environment("DEATH_RANK");
-  if (!rank.empty() && rank != from_environment("PMI_RANK")) return;
+  if (!rank.empty() && rank != from_environment("PMI_RANK") &&
+      rank != from_environment("OMPI_COMM_WORLD_RANK"))
+    return;
   way();
   struct sigaction action {};
   action.sa_handler = die;

@@ -10,7 +10,7 @@
  *          names. Most of Fortran's procedures are built on C's, some not; so "calls", what
  *          the program called, is Fortran's count where there is one, else C's. (A program
  *          that calls a procedure from both languages is counted short there.) "%r" in the
- *          file's name becomes the rank (PMI_RANK), without a launcher the process' number.
+ *          file's name becomes the rank, without a launcher the process' number.
  * Threads: counters are atomic. x86-64 only.
  *
  * PROCEDURES(X) is made from mpi.h and the Fortran library when this is built (BUILD). */
@@ -130,6 +130,7 @@ __attribute__((destructor)) static void end(void) {
   if (!any) return;
   char rank[32], path[4096];
   const char* given = getenv("PMI_RANK");
+  if (!given) given = getenv("OMPI_COMM_WORLD_RANK");
   snprintf(rank, sizeof rank, "%s", given ? given : "");
   if (!given) snprintf(rank, sizeof rank, "%d", (int)owner);
   const char* mark = strstr(output, "%r");

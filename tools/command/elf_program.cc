@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <utility>
 
 extern char** environ;
 
@@ -34,6 +35,9 @@ class ElfFile {
         std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
         header.e_ident[EI_CLASS] != ELFCLASS64)
       return;
+    sections_at_ = header.e_shoff;
+    sections_ = header.e_shnum;
+    section_bytes_ = header.e_shentsize;
     for (int i = 0; i < header.e_phnum; ++i) {
       Elf64_Phdr segment{};
       if (!read(header.e_phoff + std::uint64_t(i) * header.e_phentsize, &segment,
@@ -48,6 +52,20 @@ class ElfFile {
     for (const Elf64_Phdr& segment : segments_)
       if (segment.p_type == PT_INTERP) return text_at(segment.p_offset);
     return {};
+  }
+
+  // One of its tables of symbols has it, and not as another file's.
+  bool defines(const std::string& name) {
+    for (int i = 0; i < sections_; ++i) {
+      Elf64_Shdr table{};
+      Elf64_Shdr texts{};
+      if (!read_section(i, table)) return false;
+      if (table.sh_type != SHT_SYMTAB && table.sh_type != SHT_DYNSYM) continue;
+      if (read_section(static_cast<int>(table.sh_link), texts) &&
+          defines(table, texts, name))
+        return true;
+    }
+    return false;
   }
 
   // The libraries that it names itself; none if that is not known.
@@ -74,6 +92,26 @@ class ElfFile {
   }
 
  private:
+  bool read_section(int number, Elf64_Shdr& section) {
+    return number < sections_ && read(sections_at_ + std::uint64_t(number) * section_bytes_,
+                                      &section, sizeof section);
+  }
+  bool defines(const Elf64_Shdr& table, const Elf64_Shdr& texts, const std::string& name) {
+    constexpr std::uint64_t kMost = std::uint64_t{1} << 30;
+    if (texts.sh_size > kMost || table.sh_size > kMost) return false;
+    std::string names(texts.sh_size, '\0');
+    if (!read(texts.sh_offset, names.data(), names.size())) return false;
+    // Most programs do not have the name at all.
+    const std::size_t found = names.find('\0' + name + '\0');
+    if (found == std::string::npos) return false;
+    std::vector<Elf64_Sym> symbols(table.sh_size / sizeof(Elf64_Sym));
+    if (!read(table.sh_offset, symbols.data(), symbols.size() * sizeof(Elf64_Sym)))
+      return false;
+    return std::any_of(symbols.begin(), symbols.end(), [&](const Elf64_Sym& symbol) {
+      return symbol.st_shndx != SHN_UNDEF && symbol.st_name < names.size() &&
+             names.compare(symbol.st_name, name.size() + 1, name + '\0') == 0;
+    });
+  }
   bool read(std::uint64_t offset, void* to, std::size_t bytes) {
     file_.clear();
     file_.seekg(static_cast<std::streamoff>(offset));
@@ -98,6 +136,9 @@ class ElfFile {
 
   std::ifstream file_;
   std::vector<Elf64_Phdr> segments_;
+  std::uint64_t sections_at_ = 0;
+  int sections_ = 0;
+  std::uint64_t section_bytes_ = 0;
 };
 
 // Of libraries of compilers, and of MPI and OpenMP themselves, it is known that no other runtime of
@@ -107,7 +148,8 @@ bool brings_nothing(const std::string& library) {
       "libc.so.",      "libm.so.",        "libpthread.so.", "libdl.so.",
       "librt.so.",     "libutil.so.",     "libgcc_s.so.",   "libstdc++.so.",
       "libatomic.so.", "libgfortran.so.", "libquadmath.so", "ld-linux-x86-64.so.",
-      "libgomp.so.",   "libomp.so",       "libiomp5.so",    "libmpich.so.12"};
+      "libgomp.so.",   "libomp.so",       "libiomp5.so",    "libmpich.so.12",
+      "libmpi.so.40"};
   return std::any_of(kKnown.begin(), kKnown.end(),
                      [&](const char* known) { return library.rfind(known, 0) == 0; });
 }
@@ -165,6 +207,7 @@ Program inspect_program(const std::string& command) {
   if (!program.libraries.empty() && !is_set("LD_PRELOAD") && !is_set("LD_AUDIT") &&
       std::all_of(program.libraries.begin(), program.libraries.end(), brings_nothing))
     return program;
+  const std::vector<std::string> own = std::move(program.libraries);
   program.libraries.clear();
   const std::string absolute = fs::absolute(program.path);
   std::istringstream lines(output_of({loader.c_str(), "--list", absolute.c_str()}));
@@ -173,6 +216,8 @@ Program inspect_program(const std::string& command) {
     std::string name;
     if (words >> name) program.libraries.push_back(fs::path(name).filename());
   }
+  // It does not answer where it misses a library.
+  if (program.libraries.empty()) program.libraries = own;
   return program;
 }
 
@@ -182,10 +227,8 @@ bool loads(const Program& program, const std::string& library_prefix) {
   return false;
 }
 
-std::string mpi_of(const Program& program) {
-  if (loads(program, "libmpich.so.12") || loads(program, "libmpi.so.12")) return "mpich";
-  if (loads(program, "libmpi.so.40") || loads(program, "libmpi.so.20")) return "openmpi";
-  return {};
+bool defines(const std::string& path, const std::string& symbol) {
+  return ElfFile(path).defines(symbol);
 }
 
 }  // namespace refrain::tools

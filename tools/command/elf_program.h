@@ -25,8 +25,7 @@ Program inspect_program(const std::string& command);
 
 bool loads(const Program& program, const std::string& library_prefix);
 
-// The ABI of the MPI library that it will load: "mpich" (and what has the same ABI),
-// "openmpi", or empty for none.
-std::string mpi_of(const Program& program);
+// Whether the file at `path` defines a symbol, as far as its tables of symbols say.
+bool defines(const std::string& path, const std::string& symbol);
 
 }  // namespace refrain::tools

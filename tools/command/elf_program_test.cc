@@ -29,9 +29,9 @@ TEST_CASE("Program: libraries - the same from the file as from the loader") {
     CHECK(asked.dynamic);
     CHECK(quick.libraries.size() <= asked.libraries.size());
     CHECK(loads(quick, "libc.so.6"));
-    for (const char* library : {"libomp.so", "libgomp.so", "libmpich.so", "libiomp5.so"})
+    for (const char* library :
+         {"libomp.so", "libgomp.so", "libmpich.so", "libiomp5.so", "libmpi.so.40"})
       CHECK(loads(quick, library) == loads(asked, library));
-    CHECK(mpi_of(quick) == mpi_of(asked));
   }
 }
 

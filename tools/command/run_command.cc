@@ -14,11 +14,13 @@
 #include <filesystem>
 #include <utility>
 
+#include "base/launcher.h"
 #include "filters/settings.h"
 #include "spool/left_spools.h"
 #include "spool/recording_process.h"
 #include "tools/command/installation.h"
-#include "tools/command/shared_libraries.h"
+#include "tools/command/mpi_abi.h"
+#include "tools/command/mpi_choice.h"
 
 namespace refrain::tools {
 namespace {
@@ -97,9 +99,9 @@ void RunCommand::add_options(CLI::App& app) {
       ->excludes("--summary-only")
       ->group("Settings (see 'refrain config')");
   app.add_option("--mpi", mpi_,
-                 "MPI library of the program: mpich, none, or auto: that of the first "
-                 "program in the command that uses one")
-      ->check(CLI::IsMember({"auto", "mpich", "none"}));
+                 "MPI library of the program: mpich, openmpi, none, or auto: that of the "
+                 "first program in the command that uses one")
+      ->check(CLI::IsMember({"auto", "mpich", "openmpi", "none"}));
   app.add_option("program", command_, "the program and its arguments, after --")
       ->required();
   app.positionals_at_end();
@@ -205,56 +207,23 @@ std::string RunCommand::choose_runtime(const Program& program) const {
          "was not found (REFRAIN_LIBOMP)";
 }
 
-// A Python that a launcher of MPI starts: it loads MPI later, with mpi4py.
-bool RunCommand::is_python_of_mpi() const {
-  const auto begins = [](const std::string& word, const char* with) {
-    return fs::path(word).filename().string().rfind(with, 0) == 0;
-  };
-  const bool launched = std::getenv("PMI_RANK") != nullptr ||
-                        begins(command_[0], "mpirun") || begins(command_[0], "mpiexec");
-  return launched &&
-         std::any_of(command_.begin(), command_.end(),
-                     [&](const std::string& word) { return begins(word, "python"); });
-}
-
-// Of `mpirun -n 4 ./app` the app; of anything else the program itself.
-Program RunCommand::find_traced(const Program& first) const {
-  if (!mpi_of(first).empty()) return first;
-  for (std::size_t i = 1; i < command_.size(); ++i) {
-    if (command_[i].empty() || command_[i][0] == '-') continue;
-    const Program word = inspect_program(command_[i]);
-    if (!mpi_of(word).empty()) return word;
-  }
-  return first;
-}
-
 // Of a program that uses MPI the variant of the library that has the wrappers of its MPI; it
 // needs no MPI library itself.
-std::string RunCommand::choose_library(const Program& traced, std::string& library) const {
-  std::string mpi = mpi_ == "auto" ? mpi_of(traced) : mpi_;
-  const std::string mpich = find_mpich();
-  if (mpi.empty() && mpi_ == "auto" && !mpich.empty() && is_python_of_mpi()) mpi = "mpich";
-  if (mpi.empty() || mpi == "none") return {};
-  if (mpi != "mpich") {
-    std::fprintf(stderr,
-                 "refrain: '%s' uses another MPI library than MPICH: its MPI calls are not "
-                 "traced, and each process gets an archive of its own\n",
-                 traced.path.c_str());
-    return {};
-  }
-  const std::string variant = find_variant(library, mpi);
+std::string RunCommand::choose_library(const Program& first, const Program& traced,
+                                       std::string& library) const {
+  const MpiChoice choice = choose_mpi(mpi_, command_, first, traced);
+  if (!choice.error.empty()) return choice.error;
+  if (!choice.report.empty() && !quiet_ && base::is_first_of_job())
+    std::fprintf(stderr, "refrain: %s\n", choice.report.c_str());
+  if (choice.mpi.empty()) return {};
+  const std::string variant = find_variant(library, choice.mpi);
   if (variant.empty())
-    return "'" + traced.path + "' uses MPI, and librefrain_" + mpi +
+    return "'" + traced.path + "' uses MPI, and librefrain_" + choice.mpi +
            ".so was not found beside " + library;
   library = variant;
   // What loads MPI later (mpi4py, a plugin) finds it here already: our wrappers need its procedures
   // from the begin.
-  if (mpi_of(traced).empty()) {
-    if (mpich.empty())
-      return "--mpi mpich: '" + traced.path +
-             "' does not name MPI's library, and libmpich.so.12 was not found";
-    prepend("LD_PRELOAD", mpich);
-  }
+  if (!choice.preload.empty()) prepend("LD_PRELOAD", choice.preload);
   return {};
 }
 
@@ -284,9 +253,7 @@ std::string RunCommand::check_switch_value() const {
 
 // A run that was killed cannot say that its recording can be recovered; the next one does.
 void RunCommand::report_left_recordings() const {
-  const char* const rank = std::getenv("PMI_RANK");
-  const bool first = rank == nullptr || std::string_view(rank) == "0";
-  if (quiet_ || !first) return;
+  if (quiet_ || !base::is_first_of_job()) return;
   std::error_code ignored;
   const fs::path folder =
       archive_.empty() ? fs::current_path(ignored) : fs::path(archive_).parent_path();
@@ -325,8 +292,8 @@ int RunCommand::run() {
     return fail("librefrain.so was not found beside this command (REFRAIN_LIBRARY)");
   const Program program = inspect_program(command_[0]);
   if (program.path.empty()) return fail("no program '" + command_[0] + "'");
-  const Program traced = find_traced(program);
-  if (std::string wrong = choose_library(traced, library); !wrong.empty())
+  const Program traced = find_traced(command_, program);
+  if (std::string wrong = choose_library(program, traced, library); !wrong.empty())
     return fail(wrong);
   if (std::string wrong = choose_runtime(traced); !wrong.empty()) return fail(wrong);
   // Preloaded for what the program itself reports (refrain.h), whether it uses OpenMP or not.
@@ -343,7 +310,7 @@ int RunCommand::run() {
   report_left_recordings();
   export_run();
   // Of a job, the processes that start MPI are sampled, and no launcher.
-  if (mpi_of(traced).empty() && !is_python_of_mpi())
+  if (mpi_of(traced).empty() && !is_python_of_mpi(command_))
     setenv("REFRAIN_SAMPLED_PROCESS", std::to_string(getpid()).c_str(), 1);
   else
     unsetenv("REFRAIN_SAMPLED_PROCESS");

@@ -29,9 +29,8 @@ class RunCommand final : public Subcommand {
   void report_left_recordings() const;
   void export_run() const;
   std::string choose_runtime(const Program& program) const;
-  bool is_python_of_mpi() const;
-  Program find_traced(const Program& first) const;
-  std::string choose_library(const Program& traced, std::string& library) const;
+  std::string choose_library(const Program& first, const Program& traced,
+                             std::string& library) const;
 
   std::map<std::string, std::string> values_;  // of settings, by name, as given
   std::map<std::string, bool> switches_;

@@ -58,10 +58,4 @@ std::string find_shared_library(const std::string& name) {
   return first_with(folders, name, R_OK);
 }
 
-std::string find_mpich() {
-  for (const char* name : {"libmpich.so.12", "libmpi.so.12"})
-    if (std::string path = find_shared_library(name); !path.empty()) return path;
-  return {};
-}
-
 }  // namespace refrain::tools

@@ -12,7 +12,4 @@ namespace refrain::tools {
 // of the loader's configuration (/etc/ld.so.conf.d), and the usual ones. Empty if there is none.
 std::string find_shared_library(const std::string& name);
 
-// The library of an MPI of MPICH's ABI; empty if there is none.
-std::string find_mpich();
-
 }  // namespace refrain::tools

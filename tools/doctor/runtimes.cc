@@ -1,11 +1,14 @@
 #include "tools/doctor/runtimes.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cstdlib>
+#include <string_view>
 
+#include "tools/command/elf_program.h"
 #include "tools/command/installation.h"
-#include "tools/command/shared_libraries.h"
+#include "tools/command/mpi_abi.h"
 #include "tools/doctor/trial.h"
 
 namespace refrain::tools {
@@ -13,24 +16,9 @@ namespace {
 
 using State = Check::State;
 
-constexpr const char* kOpenMpiLibraries[] = {"libmpi.so.40", "libmpi.so.20"};
-
-std::string find_any(std::initializer_list<const char*> names,
-                     std::string (*find)(const std::string&)) {
-  for (const char* name : names)
-    if (std::string path = find(name); !path.empty()) return path;
-  return {};
-}
-
 std::string libomp() {
   const char* wanted = std::getenv("REFRAIN_LIBOMP");
   return find_libomp(wanted == nullptr ? "" : wanted);
-}
-
-// Names that are MPICH's come before those that may be any MPI's.
-std::string find_launcher() {
-  return find_any({"mpiexec.mpich", "mpirun.mpich", "mpiexec.hydra", "mpiexec"},
-                  find_program);
 }
 
 void check_openmp(Checks& checks, const std::string& folder) {
@@ -55,44 +43,51 @@ void check_openmp(Checks& checks, const std::string& folder) {
   checks.push_back(check);
 }
 
-void check_mpich(Checks& checks, const std::string& library, const std::string& folder) {
-  const std::string mpich = find_mpich();
-  if (mpich.empty()) {
-    checks.push_back({State::kAbsent, "MPI",
-                      "no library of MPICH's ABI (libmpich.so.12, libmpi.so.12)",
-                      "only programs without MPI can be traced"});
-    return;
-  }
-  if (find_variant(library, "mpich").empty()) {
-    checks.push_back({State::kProblem, "MPI",
-                      mpich + ", but librefrain_mpich.so is not there",
-                      "install Refrain again; the file belongs beside librefrain.so"});
-    return;
-  }
-  Check check{State::kWorks, "MPI", mpich, ""};
-  const std::string launcher = find_launcher();
-  if (!folder.empty() && launcher.empty()) {
-    check.text += "; not tried, for there is no mpiexec in PATH";
-  } else if (!folder.empty()) {
-    const Trial trial = try_mpi(folder, launcher);
-    check.text += fmt::format("; {} ({})", trial.text, launcher);
-    if (!trial.works) {
-      check.state = State::kProblem;
-      check.advice = "try it by hand: mpiexec -n 2 refrain run -- ./app";
-    }
-  }
-  checks.push_back(check);
+// Open MPI's mpirun refuses to be started by root, unless two variables say that it may.
+bool refuses_root(const MpiAbi& abi) {
+  return std::string_view(abi.name) == "openmpi" && geteuid() == 0 &&
+         std::getenv("OMPI_ALLOW_RUN_AS_ROOT") == nullptr;
 }
 
-void check_openmpi(Checks& checks) {
-  for (const char* name : kOpenMpiLibraries)
-    if (const std::string path = find_shared_library(name); !path.empty()) {
-      checks.push_back(
-          {State::kNote, "Open MPI", path,
-           "its programs get an archive for each process, without MPI calls; MPICH and "
-           "libraries of its ABI are traced"});
-      return;
-    }
+void try_launcher(Check& check, const MpiAbi& abi, const std::string& folder) {
+  const std::string launcher = find_launcher(abi);
+  if (launcher.empty()) {
+    check.text +=
+        std::string("; not tried, for there is no mpiexec of ") + abi.title + " in PATH";
+    return;
+  }
+  if (refuses_root(abi)) {
+    check.text +=
+        "; not tried, for its mpiexec does not run as root (OMPI_ALLOW_RUN_AS_ROOT)";
+    return;
+  }
+  const Trial trial = try_mpi(folder, launcher, abi.name);
+  check.text += fmt::format("; {} ({})", trial.text, launcher);
+  if (trial.works) return;
+  check.state = State::kProblem;
+  check.advice = fmt::format("try it by hand: {} -n 2 refrain run -- ./app", launcher);
+}
+
+void check_mpi(Checks& checks, const MpiAbi& abi, const std::string& library,
+               const std::string& folder) {
+  const std::string path = find_mpi_library(abi);
+  if (path.empty()) {
+    checks.push_back({State::kAbsent, abi.title,
+                      fmt::format("no library of its ABI ({})", abi.libraries[0]),
+                      "programs with it can be neither run nor traced here"});
+    return;
+  }
+  if (find_variant(library, abi.name).empty()) {
+    checks.push_back(
+        {State::kProblem, abi.title,
+         fmt::format("{}, but librefrain_{}.so is not there", path, abi.name),
+         "its MPI calls cannot be traced; the file belongs beside librefrain.so: install "
+         "Refrain again, built where this MPI is"});
+    return;
+  }
+  Check check{State::kWorks, abi.title, path, ""};
+  if (!folder.empty()) try_launcher(check, abi, folder);
+  checks.push_back(check);
 }
 
 Check openmp_of(const Program& program) {
@@ -114,14 +109,21 @@ Check openmp_of(const Program& program) {
 Check mpi_of_program(const Program& program, const std::string& library) {
   const char* name = "its MPI";
   const std::string mpi = mpi_of(program);
+  const std::string other = other_mpi_of(program);
+  if (!other.empty())
+    return {State::kProblem, name, other + ", which is not known",
+            "its MPI calls are not traced; link it with MPICH or Open MPI"};
+  if (has_mpi_inside(program))
+    return {State::kProblem, name, "linked into it statically",
+            "its MPI calls are not traced; link it with the shared library"};
   if (mpi.empty()) return {State::kWorks, name, "none", ""};
-  if (mpi != "mpich")
-    return {State::kProblem, name, "another library than MPICH",
-            "its MPI calls are not traced; link it with MPICH or a library of its ABI"};
+  const MpiAbi& abi = *find_mpi_abi(mpi);
   if (find_variant(library, mpi).empty())
-    return {State::kProblem, name, "MPICH, but librefrain_mpich.so was not found",
-            "install Refrain again"};
-  return {State::kWorks, name, "MPICH, or a library of its ABI: traced", ""};
+    return {State::kProblem, name,
+            fmt::format("{}, but librefrain_{}.so was not found", abi.title, mpi),
+            "install Refrain again, built where this MPI is"};
+  return {State::kWorks, name,
+          fmt::format("{}, or a library of its ABI: traced", abi.title), ""};
 }
 
 }  // namespace
@@ -136,8 +138,7 @@ void check_runtimes(Checks& checks, const std::string& folder) {
   }
   checks.push_back({State::kWorks, "library", library, ""});
   check_openmp(checks, folder);
-  check_mpich(checks, library, folder);
-  check_openmpi(checks);
+  for (const MpiAbi& abi : kMpiAbis) check_mpi(checks, abi, library, folder);
 }
 
 void check_program(Checks& checks, const std::string& command) {
@@ -159,13 +160,15 @@ void check_program(Checks& checks, const std::string& command) {
 
 std::string runtimes_text() {
   const std::string runtime = libomp();
-  const std::string mpich = find_mpich();
   std::string text =
       fmt::format("OpenMP runtime: {}\n", runtime.empty() ? "none found" : runtime);
-  text += fmt::format("MPI: {}\n", mpich.empty() ? "none found" : mpich);
-  for (const char* name : kOpenMpiLibraries)
-    if (const std::string path = find_shared_library(name); !path.empty())
-      text += fmt::format("MPI: {} (not traced)\n", path);
+  const std::string library = find_library();
+  for (const MpiAbi& abi : kMpiAbis) {
+    const std::string path = find_mpi_library(abi);
+    const bool traced = !find_variant(library, abi.name).empty();
+    text += fmt::format("{}: {}{}\n", abi.title, path.empty() ? "none found" : path,
+                        path.empty() || traced ? "" : " (not traced)");
+  }
   return text;
 }
 

@@ -38,12 +38,15 @@ int be_traced_openmp() {
 int be_traced_mpi() {
   auto* init = find<int(int*, char***)>("MPI_Init");
   auto* barrier = find<int(int)>("MPI_Barrier");
+  auto* barrier_of = find<int(void*)>("MPI_Barrier");
   auto* finalize = find<int()>("MPI_Finalize");
   if (init == nullptr || barrier == nullptr || finalize == nullptr)
     return missing("MPI_Init");
-  constexpr int kWorld = 0x44000000;  // MPI_COMM_WORLD in MPICH's ABI
+  // MPI_COMM_WORLD is a variable of Open MPI's library, and a number in MPICH's ABI.
+  void* const world = dlsym(RTLD_DEFAULT, "ompi_mpi_comm_world");
+  constexpr int kWorld = 0x44000000;
   if (init(nullptr, nullptr) != 0) return 1;
-  for (int i = 0; i < 3; ++i) barrier(kWorld);
+  for (int i = 0; i < 3; ++i) world != nullptr ? barrier_of(world) : barrier(kWorld);
   return finalize();
 }
 

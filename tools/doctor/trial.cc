@@ -151,12 +151,15 @@ Trial try_openmp(const std::string& folder) {
                    1);
 }
 
-Trial try_mpi(const std::string& folder, const std::string& launcher) {
+Trial try_mpi(const std::string& folder, const std::string& launcher,
+              const std::string& mpi) {
   const std::string refrain = own_path();
-  return run_trial(folder,
-                   {launcher, "-n", "2", refrain, "run", "--mpi", "mpich", "-n", "0", "-o",
-                    "ARCHIVE", "--", refrain, "doctor", "--be-traced", "mpi"},
-                   2);
+  std::vector<std::string> words{launcher, "-n", "2"};
+  if (mpi == "openmpi")
+    words.emplace_back("--oversubscribe");  // else it asks for a core each
+  words.insert(words.end(), {refrain, "run", "--mpi", mpi, "-n", "0", "-o", "ARCHIVE", "--",
+                             refrain, "doctor", "--be-traced", "mpi"});
+  return run_trial(folder, words, 2);
 }
 
 }  // namespace refrain::tools

@@ -18,7 +18,9 @@ struct Trial {
 Trial try_openmp(const std::string& folder);
 
 // Two processes that exchange something, started by `launcher` (a path of mpirun or mpiexec).
-Trial try_mpi(const std::string& folder, const std::string& launcher);
+// `mpi`: whose it is, a name of --mpi.
+Trial try_mpi(const std::string& folder, const std::string& launcher,
+              const std::string& mpi);
 
 // What the traced process does; its exit status.
 int be_traced_openmp();

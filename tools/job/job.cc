@@ -5,24 +5,20 @@
 #include <cstdlib>
 #include <filesystem>
 #include <stdexcept>
+#include <string_view>
+
+#include "base/launcher.h"
 
 namespace refrain::tools {
 namespace {
 
 namespace fs = std::filesystem;
 
-// 0: not said.
-int number_of(const char* variable) {
-  const char* text = std::getenv(variable);
-  return text == nullptr ? 0 : std::atoi(text);
-}
-
-std::string find_link() {
+std::string find_link(const std::string& name) {
   std::error_code error;
   const fs::path here = fs::read_symlink("/proc/self/exe", error).parent_path();
   for (const char* place : {"../lib", "../lib/refrain", "job", "../tools/job"})
-    if (const fs::path file = here / place / "librefrain_job_mpich.so";
-        fs::exists(file, error))
+    if (const fs::path file = here / place / name; fs::exists(file, error))
       return file.lexically_normal();
   return {};
 }
@@ -34,20 +30,19 @@ void check(int result) {
 }  // namespace
 
 std::string Job::join(std::unique_ptr<Job>& job, bool& first) {
-  first = true;
-  if (number_of("OMPI_COMM_WORLD_SIZE") > 1) {
-    first = number_of("OMPI_COMM_WORLD_RANK") == 0;
-    return "several processes can share an analysis with MPICH only, not with Open MPI: "
-           "start it with MPICH's mpirun, or once, with --threads";
-  }
-  if (number_of("PMI_SIZE") < 2) return {};
-  first = number_of("PMI_RANK") == 0;
-  const std::string file = find_link();
+  first = base::is_first_of_job();
+  if (base::launched_size() < 2) return {};
+  const char* launcher = base::launching_mpi();
+  const bool openmpi = launcher != nullptr && std::string_view(launcher) == "openmpi";
+  const std::string name =
+      std::string("librefrain_job_") + (openmpi ? "openmpi" : "mpich") + ".so";
+  const std::string file = find_link(name);
   if (file.empty())
-    return "librefrain_job_mpich.so, with which several processes share an analysis, is not there: install it, or "
+    return name +
+           ", with which several processes share an analysis, is not there: install it, or "
            "start the command once, with --threads";
   const char* wanted = std::getenv("REFRAIN_MPI_LIBRARY");
-  if (wanted == nullptr) wanted = "libmpich.so.12";
+  if (wanted == nullptr) wanted = openmpi ? "libmpi.so.40" : "libmpich.so.12";
   void* mpi = dlopen(wanted, RTLD_NOW | RTLD_GLOBAL);
   void* library = mpi == nullptr ? nullptr : dlopen(file.c_str(), RTLD_NOW);
   if (library == nullptr) {

@@ -12,20 +12,27 @@ from measure.common import (BIN, REFRAIN, bazel, environment, fail, percent, qua
                             run_program)
 
 PROGRAM = os.path.join(BIN, "test/programs/mpi/shortring_gcc")
+# By names that Debian's alternatives do not redirect.
+LAUNCH = {"mpich": ["mpirun.mpich"], "openmpi": ["mpirun.openmpi", "--oversubscribe"]}
 RING_CALLS = 2  # an iteration: Sendrecv, Allreduce
+
+
+def program_of(mpi):
+    return PROGRAM if mpi == "mpich" else f"{PROGRAM}_{mpi}"
 
 
 class Variant:
     """One way to run the program: as it is, under Refrain, or as --peer says."""
 
-    def __init__(self, name, command, variables=None, program=PROGRAM):
+    def __init__(self, mpi, name, command, variables=None, program=None):
+        self.launch = LAUNCH[mpi]
         self.name = name
         self.command = command  # before `mpirun -n 2 PROGRAM`, or before PROGRAM
         self.variables = variables or {}
-        self.program = program
+        self.program = program or program_of(mpi)
 
     def words(self, ranks, arguments, archive):
-        launch = ["mpirun", "-n", str(ranks)] if ranks > 1 else []
+        launch = self.launch + ["-n", str(ranks)] if ranks > 1 else []
         word = {"{archive}": archive, "{ranks}": str(ranks), "{program}": self.program}
         before = [re.sub(r"{\w+}", lambda m: word.get(m[0], m[0]), w) for w in self.command]
         # A peer that starts the ranks itself, or stands between the launcher and the program.
@@ -40,19 +47,19 @@ def refrain(limit):
 
 
 def variants_of(options):
-    all_of_them = [Variant("untraced", []), Variant("recording", refrain("0")),
-                   Variant("suspended", refrain("10"))]
+    ways = [("untraced", []), ("recording", refrain("0")), ("suspended", refrain("10"))]
+    all_of_them = [Variant(options.mpi, *way) for way in ways]
     for text in options.peer:
         name, _, rest = text.partition("=")
         if not name or name in [v.name for v in all_of_them]:
             fail(f"--peer: no name, or one that is taken: {text}")
         words = shlex.split(rest)
-        variables = {"program": PROGRAM}
+        variables = {"program": program_of(options.mpi)}
         while words and re.match(r"\w+=", words[0]):
             key, _, text = words.pop(0).partition("=")
             variables[key] = text
         program = variables.pop("program")
-        all_of_them.append(Variant(name, words, variables, program))
+        all_of_them.append(Variant(options.mpi, name, words, variables, program))
     return all_of_them
 
 
@@ -95,7 +102,7 @@ def value(one_round, variant, key="ns_per_iteration"):
 
 
 def ring(options, scratch):
-    units = max(int(run_program([PROGRAM, "calibrate", "5000"], environment(1))["units"])
+    units = max(int(run_program([program_of(options.mpi), "calibrate", "5000"], environment(1))["units"])
                 for _ in range(5))
     iterations = 20000
     rounds = rounds_of(options, scratch, 2, ["ring", str(iterations), str(units)], "ring")
@@ -139,8 +146,8 @@ def single(options, scratch, mode, count, calls, what):
 
 
 def mpi(options):
-    bazel("build", "//tools:refrain", "//tracer:librefrain_mpich.so",
-          "//test/programs/mpi:shortring_gcc")
+    bazel("build", "//tools:refrain",
+          "//test/programs/mpi:" + os.path.basename(program_of(options.mpi)))
     scratch = tempfile.mkdtemp(prefix="refrain-bench-")
     try:
         for mode, count, calls, what in SINGLE:

@@ -31,13 +31,12 @@ bool in_order(const ThreadRecorder& recorder) noexcept {
          (top->kind == spool::kImplicitTaskBegin || top->kind == spool::kMaskedBegin);
 }
 
-// Handles are reused when their object is freed, so a loop that makes and frees a
-// communicator repeats itself.
-periodicity::Symbol symbol_of(std::uint64_t payload, Handle handle,
+// A communicator counts by its place, which is used again when it is freed, so a loop that makes and frees
+// one repeats itself.
+periodicity::Symbol symbol_of(std::uint64_t payload, const Communicator& comm,
                               std::uint64_t callers) noexcept {
   std::uint64_t hash =
-      (payload ^ callers ^ std::uint64_t{static_cast<std::uint32_t>(handle)} << 24) *
-      0x9E3779B97F4A7C15u;
+      (payload ^ callers ^ std::uint64_t{comm.place} << 24) * 0x9E3779B97F4A7C15u;
   hash = (hash ^ hash >> 29) * 0xBF58476D1CE4E5B9u;
   return std::uint64_t{spool::kMpiEnter} << runtime::kPlaceKindShift | hash >> 6;
 }
@@ -218,7 +217,7 @@ __attribute__((always_inline)) inline void Call::feed(ThreadRecorder& recorder,
   const std::uint64_t callers = g_frames == 0 ? 0 : g_callers.hash(site, g_frames);
   const filters::Communication communication = communication_of(stream, *comm_);
   const periodicity::Symbol number =
-      g_session->on_symbol(recorder, symbol_of(payload_, handle, callers),
+      g_session->on_symbol(recorder, symbol_of(payload_, *comm_, callers),
                            place_of(payload_), ticks_, communication);
   fed_ = true;
   if (number == 0 || g_frames == 0 || t_thread.teams_open != 0) return;

@@ -21,7 +21,7 @@ void Collective::record(const Amounts& amounts) noexcept {
                      amounts.sent);
   if (comm.worldwide) pass_anchor();
   // Its cost is not part of the call, whose leave already has its time.
-  if (comm.handle == MPI_COMM_WORLD) pass_world_collective();
+  if (comm.handle == handle_of(MPI_COMM_WORLD)) pass_world_collective();
 }
 
 void Icollective::keep(const Amounts& amounts, bool persistent) noexcept {

@@ -169,10 +169,10 @@ Amounts alltoall_of(spool::MpiCollective operation, const Communicator& comm,
   Amounts result{.operation = operation};
   result.received = sum_bytes(recv_counts, n, recv_types);
   if (send == MPI_IN_PLACE) {
-    if constexpr (std::is_pointer_v<Types>)
-      result.received -= data_bytes(recv_counts[comm.rank], recv_types[comm.rank]);
-    else
+    if constexpr (std::is_same_v<Types, MPI_Datatype>)
       result.received -= data_bytes(recv_counts[comm.rank], recv_types);
+    else
+      result.received -= data_bytes(recv_counts[comm.rank], recv_types[comm.rank]);
     result.sent = result.received;
   } else {
     result.sent = sum_bytes(send_counts, n, send_types);

@@ -254,7 +254,7 @@ std::uint16_t number_of_group(MPI_Group group) noexcept {
     found.local = world_ranks(copy);
     if (found.local.empty()) return kNoCommunicator;
     const Communicator* entry =
-        g_communicators.add({.handle = group,
+        g_communicators.add({.handle = kNameless,
                              .kind = spool::kMpiCommGroup,
                              .worldwide = false,
                              .rank = 0,
@@ -284,19 +284,19 @@ bool enter_world(MPI_Comm world) noexcept {
     if (PMPI_Comm_group(world, &g_world_group) != MPI_SUCCESS ||
         PMPI_Comm_size(world, &g_world_size) != MPI_SUCCESS)
       return false;
-    return enter(world, world, 0, spool::kMpiCommWorld) != nullptr &&
-           (world != MPI_COMM_WORLD ||
-            enter(MPI_COMM_SELF, MPI_COMM_SELF, 0, spool::kMpiCommSelf) != nullptr);
+    return enter(handle_of(world), world, 0, spool::kMpiCommWorld) != nullptr &&
+           (world != MPI_COMM_WORLD || enter(handle_of(MPI_COMM_SELF), MPI_COMM_SELF, 0,
+                                             spool::kMpiCommSelf) != nullptr);
   } catch (const std::exception&) {
     g_tables_failed.store(true);
     return false;
   }
 }
 
-const Communicator* enter_communicator(Call& call, Handle handle, MPI_Comm like) noexcept {
+const Communicator* enter_communicator(Call& call, MPI_Comm made, MPI_Comm like) noexcept {
   const recorder::SlowPath slow_path;
   try {
-    return enter(handle, like, call.comm()->identity, spool::kMpiCommIntra);
+    return enter(handle_of(made), like, call.comm()->identity, spool::kMpiCommIntra);
   } catch (const std::exception&) {
     g_tables_failed.store(true);
     return nullptr;
@@ -335,7 +335,8 @@ void WinMade::after(int result) noexcept {
   const recorder::SlowPath slow_path;
   try {
     Members members;
-    const Communicator* window = add(*made_, comm_, call_.comm()->identity, members);
+    const Communicator* window =
+        add(handle_of(*made_), comm_, call_.comm()->identity, members);
     if (window != nullptr && call_.comm()->known()) {
       put(spool::kMpiComm, window->identity, spool::kMpiCommWindow,
           comm_and_rank(window->number, call_.comm()->rank));

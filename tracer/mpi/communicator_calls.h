@@ -17,7 +17,7 @@ namespace refrain::mpi {
 bool enter_world(MPI_Comm world) noexcept;
 
 // `call` has made a communicator (or window) with the members of `like`.
-const Communicator* enter_communicator(Call& call, Handle handle, MPI_Comm like) noexcept;
+const Communicator* enter_communicator(Call& call, MPI_Comm made, MPI_Comm like) noexcept;
 
 class CommMade {
  public:

@@ -44,6 +44,9 @@ Communicator* Communicators::add_locked(const Facts& facts) {
   const std::uint64_t family = mix(facts.parent, facts.members);
   auto entry = std::make_unique<Communicator>();
   if (all_.size() == all_.capacity()) all_.reserve(2 * all_.size() + 16);
+  std::size_t place = free_place_;
+  while (place < places_.size() && places_[place]) ++place;
+  if (place == places_.size()) places_.push_back(false);
   entry->handle = facts.handle;
   entry->number = static_cast<std::uint16_t>(all_.size());
   entry->kind = facts.kind;
@@ -53,6 +56,9 @@ Communicator* Communicators::add_locked(const Facts& facts) {
   entry->remote_size = facts.remote_size;
   // 0 means "no parent" in the journal.
   entry->identity = mix(family, made_[family]++) | 1;
+  entry->place = static_cast<std::uint16_t>(place);
+  places_[place] = true;
+  free_place_ = place + 1;
   std::atomic<Communicator*>& head = slots_[slot(facts.handle)];
   entry->next_.store(head.load(std::memory_order_relaxed), std::memory_order_relaxed);
   // Release: pairs with find().
@@ -69,6 +75,8 @@ void Communicators::remove(const Communicator* entry) noexcept {
        link = &at->next_, at = link->load()) {
     if (at != entry) continue;
     link->store(at->next_.load(), std::memory_order_release);
+    places_[entry->place] = false;
+    free_place_ = std::min<std::size_t>(free_place_, entry->place);
     generation_.fetch_add(1, std::memory_order_release);
     return;
   }

@@ -26,14 +26,21 @@
 
 namespace refrain::mpi {
 
-using Handle =
-    int;  // of MPICH: communicators, windows and requests have numbers of their own
+// What an MPI library knows an object by, as a number: MPICH's handles are numbers, Open MPI's are
+// addresses (mpi_header.h makes one of the other). Communicators, windows and requests that exist at a time have
+// different ones.
+using Handle = std::uintptr_t;
 inline constexpr Handle kNoHandle = 0;
+// Of what is not looked up by a handle.
+inline constexpr Handle kNameless = ~Handle{0};
 inline constexpr std::uint16_t kNoCommunicator = 0xffff;
 
 struct Communicator {
   Handle handle = kNoHandle;
   std::uint16_t number = kNoCommunicator;  // in this process, in the order of creation
+  // The smallest that no other one has which is not freed: a loop that makes and frees a communicator gives the
+  // same in each iteration. 0: not known.
+  std::uint16_t place = 0;
   spool::MpiCommKind kind = spool::kMpiCommIntra;
   bool worldwide = false;  // all processes are members
   int rank = 0;
@@ -111,10 +118,8 @@ class Communicators {
  private:
   Communicator* add_locked(const Facts& facts);
   static constexpr std::size_t kSlots = 1024;
-  // Predefined handles differ in their low bits, others too; the kind is in the high ones.
   static std::size_t slot(Handle handle) noexcept {
-    const auto bits = static_cast<std::uint32_t>(handle);
-    return (bits ^ bits >> 24 ^ bits >> 12) % kSlots;
+    return handle * 0x9E3779B97F4A7C15u >> 54 & (kSlots - 1);
   }
 
   // No AppendOnlyMap: communicators are removed.
@@ -124,6 +129,8 @@ class Communicators {
   std::mutex mutex_;  // of what follows, and of changes
   std::vector<std::unique_ptr<Communicator>> all_;
   std::unordered_map<std::uint64_t, std::uint64_t> made_;  // by parent and members
+  std::vector<bool> places_{true};                         // that are taken
+  std::size_t free_place_ = 1;                             // none below it is free
 };
 
 // The process' own. Never destroyed. Made when tracing starts: throws std::bad_alloc.

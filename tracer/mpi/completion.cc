@@ -22,7 +22,7 @@ void Start::after(int result) noexcept {
     Request* entry;
     {
       const TablesLock lock;
-      entry = g_tables.requests.find(requests_[i], requests_ + i);
+      entry = g_tables.requests.find(handle_of(requests_[i]), requests_ + i);
     }
     // No other thread may use a request while it is started.
     if (entry != nullptr && entry->persistent) begin(call_, *entry);
@@ -33,7 +33,7 @@ void Test::record_unsuccessful() noexcept {
   std::uint32_t id = 0;
   {
     const TablesLock lock;
-    const Request* entry = g_tables.requests.find(handle_, place_);
+    const Request* entry = g_tables.requests.find(handle_of(handle_), place_);
     if (entry != nullptr && entry->active && entry->kind != RequestKind::kNothing)
       id = entry->id;
   }
@@ -90,13 +90,13 @@ void Waitany::after(int result) noexcept {
       handles_.data() == nullptr)
     return;
   if (handles_[*index_] != MPI_REQUEST_NULL)
-    complete(call_, handles_[*index_], places_ + *index_, *status_);
+    complete(call_, handle_of(handles_[*index_]), places_ + *index_, *status_);
 }
 
 void Cancel::after(int result) noexcept {
   if (result != MPI_SUCCESS || !call_) return;
   const TablesLock lock;
-  Request* entry = g_tables.requests.find(*request_, request_);
+  Request* entry = g_tables.requests.find(handle_of(*request_), request_);
   if (entry != nullptr) entry->cancelled = true;
 }
 
@@ -105,7 +105,7 @@ void RequestFree::after(int result) noexcept {
   Request freed;
   {
     const TablesLock lock;
-    Request* entry = g_tables.requests.find(handle_, place_);
+    Request* entry = g_tables.requests.find(handle_of(handle_), place_);
     if (entry == nullptr) return;
     freed = *entry;
     g_tables.requests.remove(entry);

@@ -59,7 +59,7 @@ class Wait {
   MPI_Status* status() noexcept { return status_.get(); }
   void after(int result) noexcept {
     if (result == MPI_SUCCESS && call_ && handle_ != MPI_REQUEST_NULL)
-      complete(call_, handle_, place_, *status_);
+      complete(call_, handle_of(handle_), place_, *status_);
   }
 
  protected:
@@ -97,7 +97,7 @@ class Several {
   // That with this index is complete, with the i-th status.
   void complete_one(int index, const MPI_Status& status) noexcept {
     if (handles_[index] != MPI_REQUEST_NULL)
-      complete(call_, handles_[index], places_ + index, status);
+      complete(call_, handle_of(handles_[index]), places_ + index, status);
   }
   bool usable() noexcept {
     return call_ && handles_.data() != nullptr && statuses_ != nullptr;

@@ -233,7 +233,7 @@ __attribute__((constructor(1000))) void at_load() {
   // The launcher (PMI) marks processes that MPI_Comm_spawn makes.
   if (std::getenv("PMI_SPAWNED") != nullptr) return runtime::stay_out();
   runtime::expect_job();
-  redirect_fortran_library();
+  redirect_fortran_libraries();
 }
 
 __attribute__((destructor)) void at_unload() {

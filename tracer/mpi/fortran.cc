@@ -15,13 +15,14 @@
 extern "C" {
 constinit thread_local refrain::mpi::FortranCall refrain_fortran_call
     __attribute__((tls_model("initial-exec"))) = {{nullptr, nullptr}, 0};
-// Of the Fortran library, if the program has it.
+// Of the Fortran libraries, if the program has them.
 void pmpi_init_(int*) __attribute__((weak));
+void pmpi_init_f08_(int*) __attribute__((weak));
 }
 
 namespace refrain::mpi {
 
-FortranLibrary g_fortran_library;
+std::array<FortranLibrary, 2> g_fortran_libraries;
 
 namespace {
 
@@ -138,17 +139,27 @@ Site fortran_site(Procedure procedure) noexcept {
 #endif
 }
 
-void redirect_fortran_library() noexcept {
-  if (pmpi_init_ == nullptr || g_fortran_library.size != 0) return;
-  const recorder::SlowPath slow_path;
-  Library library{.address = reinterpret_cast<std::uintptr_t>(&pmpi_init_)};
+namespace {
+
+void redirect_library(FortranLibrary& known, void (*init)(int*)) noexcept {
+  if (init == nullptr || known.size != 0) return;
+  Library library{.address = reinterpret_cast<std::uintptr_t>(init)};
   dl_iterate_phdr(find_library, &library);
   if (library.found == nullptr) return;
   const Relocations all = read_dynamic(library.info);
-  g_fortran_library = library.code;
+  known = library.code;
   if (all.symbols == nullptr || all.names == nullptr) return;
   redirect(library.info, all, all.plt, all.plt_bytes);
   redirect(library.info, all, all.others, all.others_bytes);
+}
+
+}  // namespace
+
+void redirect_fortran_libraries() noexcept {
+  if (pmpi_init_ == nullptr && pmpi_init_f08_ == nullptr) return;
+  const recorder::SlowPath slow_path;
+  redirect_library(g_fortran_libraries[0], &pmpi_init_);
+  redirect_library(g_fortran_libraries[1], &pmpi_init_f08_);
 }
 
 }  // namespace refrain::mpi

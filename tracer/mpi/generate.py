@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """Makes the wrappers of MPI's procedures from the tables beside this file.
 
-    generate.py FOLDER OUTPUT...      writes each OUTPUT; its name says which one it is
-    generate.py FOLDER --wrapper X    prints the wrapper of procedure X
+    generate.py FOLDER MPI OUTPUT...      writes each OUTPUT; its name says which one it is
+    generate.py FOLDER MPI --wrapper X    prints the wrapper of procedure X
+
+MPI is mpich or openmpi: a column of procedures.tsv. procedures.h is the same for all.
 
 Reads FOLDER/procedures.tsv (what MPI declares), FOLDER/semantics.tsv (what it means to us;
 both say how they are read) and FOLDER/templates. A procedure without semantics, semantics
@@ -25,11 +27,20 @@ STREAMS = {
     "local": "Stream::kLocal",
     "convert": "Stream::kConvert",
     "start": "Stream::kStart",
-    "absent": None,
 }
 # Of a symbol, by its role: the communication with other processes.
 COMMUNICATION = {"p2p": "Stream::kMessage", "rma": "Stream::kMessage"} | dict.fromkeys(
     ("barrier", "one2all", "all2one", "all2all", "coll_other"), "Stream::kCollective")
+
+
+# In the order of their columns.
+MPIS = ("mpich", "openmpi")
+# Of the Fortran symbols of 2008: what is before and after a procedure's name in the symbol, and in the
+# profiling name that it goes on to.
+F08 = {
+    "mpich": {"8": ("pmpi{}r_", "f08"), "t": ("pmpi{}r_", "f08ts")},
+    "openmpi": {"8": ("pmpi{}_", "f08")},
+}
 
 
 class TableError(Exception):
@@ -41,7 +52,7 @@ class Procedure:
     number: int
     name: str
     version: str
-    fortran: str
+    symbols: dict  # by MPI; x: its library does not have the procedure
     result: str
     parameters: str
 
@@ -95,8 +106,9 @@ def read_table(path, columns):
 
 
 def read_procedures(folder):
-    rows = read_table(os.path.join(folder, "procedures.tsv"), 5)
-    return [Procedure(i, *row) for i, row in enumerate(rows)]
+    rows = read_table(os.path.join(folder, "procedures.tsv"), 4 + len(MPIS))
+    return [Procedure(i, *row[:2], dict(zip(MPIS, row[2:-2])), *row[-2:])
+            for i, row in enumerate(rows)]
 
 
 def check(procedure, semantics):
@@ -123,12 +135,11 @@ def read_semantics(folder, procedures):
     result = {}
     for procedure in procedures:
         name = procedure.name
-        if name not in given and name.endswith("_c") and name[:-2] in given:
-            result[name] = given[name[:-2]]
-        elif name in given:
-            result[name] = given[name]
-        else:
+        like = [name, re.sub(r"_c$", "", name), re.sub(r"^MPIX_(\w+_init)$", r"MPI_\1", name)]
+        found = [given[n] for n in like if n in given]
+        if not found:
             raise TableError(f"{name}: semantics.tsv does not have it")
+        result[name] = found[0]
         check(procedure, result[name])
     unknown = sorted(set(given) - set(result))
     if unknown:
@@ -137,13 +148,17 @@ def read_semantics(folder, procedures):
 
 
 class Generator:
-    def __init__(self, folder):
+    def __init__(self, folder, mpi):
         self.folder = folder
+        self.mpi = mpi
         self.procedures = read_procedures(folder)
         self.semantics = read_semantics(folder, self.procedures)
-        self.wrapped = [
-            p for p in self.procedures if self.semantics[p.name].stream != "absent"
-        ]
+        self.wrapped = [p for p in self.procedures if p.symbols[mpi] != "x"]
+        self.numbers = {p.name: p.number for p in self.procedures}
+
+    def has(self, procedure, letter):
+        """Whether the library has these Fortran symbols of the procedure."""
+        return letter in procedure.symbols[self.mpi]
 
     def fill(self, template, **values):
         path = os.path.join(self.folder, "templates", template + ".tmpl")
@@ -193,22 +208,23 @@ class Generator:
             fortran_wrappers="\n".join(
                 self.fill("fortran_wrapper", name=name, original=original, procedure=p.name,
                           stream=stream_of(self.semantics[p.name]))
-                for p in self.wrapped if "w" in p.fortran
+                for p in self.wrapped if self.has(p, "w")
                 for name, original, _ in self.fortran_symbols([p])))
 
     def base(self, procedure):
         """The procedure without _c, if it has such a twin."""
-        numbers = {p.name: p.number for p in self.procedures}
-        return numbers.get(re.sub(r"_c$", "", procedure.name), procedure.number)
+        return self.numbers.get(re.sub(r"_c$", "", procedure.name), procedure.number)
 
     def header(self):
         return self.fill(
             "procedures.h",
-            numbers="\n".join(f"  k{p.name} = {p.number}," for p in self.wrapped),
-            count=len(self.wrapped), numbers_end=len(self.procedures))
+            numbers="\n".join(f"  k{p.name} = {p.number}," for p in self.procedures),
+            numbers_end=len(self.procedures))
 
     def tables(self):
-        redirected = [p for p in self.wrapped if "8" in p.fortran or "t" in p.fortran]
+        # MPICH's older Fortran interfaces call MPI_X, all other ones PMPI_X.
+        letters = "8t" if self.mpi == "mpich" else "f8c"
+        redirected = [p for p in self.wrapped if any(self.has(p, letter) for letter in letters)]
         return self.fill(
             "procedures.cc",
             infos="\n".join(
@@ -226,26 +242,29 @@ class Generator:
         result = []
         for p in procedures or self.wrapped:
             name = p.name.lower()
-            if "f" in p.fortran:
+            if self.has(p, "f"):
                 result += [(name + end, f"p{name}_", p.number) for end in ("_", "__")]
-            large = "L" in p.fortran
+            if self.has(p, "c"):
+                result += [(f"{name}_cptr" + end, f"p{name}_cptr_", p.number)
+                           for end in ("_", "__")]
+            large = self.has(p, "L")
             base = name[:-2] if large else name
-            for letter, kind in (("8", "f08"), ("t", "f08ts")):
-                if letter in p.fortran:
+            for letter, (begin, kind) in F08[self.mpi].items():
+                if self.has(p, letter):
                     end = f"_{kind}_large_" if large else f"_{kind}_"
-                    original = re.sub(r"^(mpix?)_", r"p\1r_", base) + end
-                    result.append((base + end, original, self.base(p)))
+                    x, rest = re.fullmatch(r"mpi(x?)_(\w+)", base).groups()
+                    result.append((base + end, begin.format(x) + rest + end, self.base(p)))
         return result
 
     def fortran(self):
         return self.fill("fortran.S", trampolines="".join(
             self.fill("trampoline", name=name, original=original, number=number)
-            for p in self.wrapped if "w" not in p.fortran
+            for p in self.wrapped if not self.has(p, "w")
             for name, original, number in self.fortran_symbols([p])))
 
     def exports(self):
         names = [p.name for p in self.wrapped] + [row[0] for row in self.fortran_symbols()]
-        return self.fill("exports.map", symbols="\n".join(f"    {name};" for name in names))
+        return self.fill("exports.map", mpi=self.mpi, symbols="\n".join(f"    {name};" for name in names))
 
 
 def procedure_has_window(procedure, parameter):
@@ -254,9 +273,9 @@ def procedure_has_window(procedure, parameter):
 
 
 def main(arguments):
-    generator = Generator(arguments[0])
-    if len(arguments) == 3 and arguments[1] == "--wrapper":
-        print(generator.wrapper(next(p for p in generator.procedures if p.name == arguments[2])),
+    generator = Generator(*arguments[:2])
+    if len(arguments) == 4 and arguments[2] == "--wrapper":
+        print(generator.wrapper(next(p for p in generator.procedures if p.name == arguments[3])),
               end="")
         return
     outputs = {
@@ -266,9 +285,9 @@ def main(arguments):
         "fortran.S": generator.fortran,
         "exports.map": generator.exports,
     }
-    for path in arguments[1:]:
+    for path in arguments[2:]:
         with open(path, "w", encoding="utf-8") as file:
-            file.write(outputs[os.path.basename(path)]())
+            file.write(outputs[os.path.basename(path).replace("_" + generator.mpi, "")]())
 
 
 if __name__ == "__main__":

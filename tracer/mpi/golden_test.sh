@@ -8,9 +8,9 @@ status=0
 for golden in "$folder"/golden/*.txt; do
   name=$(basename "$golden" .txt)
   if [ "${1:-}" = --accept ]; then
-    python3 "$folder/generate.py" "$folder" --wrapper "$name" >"$golden"
+    python3 "$folder/generate.py" "$folder" mpich --wrapper "$name" >"$golden"
   else
-    diff -u "$golden" <(python3 "$folder/generate.py" "$folder" --wrapper "$name") || status=1
+    diff -u "$golden" <(python3 "$folder/generate.py" "$folder" mpich --wrapper "$name") || status=1
   fi
 done
 [ $status -eq 0 ] && echo "PASS: script test"

@@ -13,13 +13,13 @@
 
 namespace refrain::mpi {
 
-inline Handle communicator_of(MPI_Comm comm) noexcept { return comm; }
+inline Handle communicator_of(MPI_Comm comm) noexcept { return handle_of(comm); }
 inline Handle communicator_of(const MPI_Comm* comm) noexcept {
-  return comm == nullptr ? kNoHandle : *comm;
+  return comm == nullptr ? kNoHandle : handle_of(*comm);
 }
-inline Handle window_of(MPI_Win window) noexcept { return window; }
+inline Handle window_of(MPI_Win window) noexcept { return handle_of(window); }
 inline Handle window_of(const MPI_Win* window) noexcept {
-  return window == nullptr ? kNoHandle : *window;
+  return window == nullptr ? kNoHandle : handle_of(*window);
 }
 
 }  // namespace refrain::mpi

@@ -163,7 +163,7 @@ void drop_receive(const Request& request) noexcept {
 
 void keep_request(const MPI_Request* handle, const Request& request) noexcept {
   const TablesLock lock;
-  g_tables.requests.add(*handle, handle, request);
+  g_tables.requests.add(handle_of(*handle), handle, request);
 }
 
 void complete(Call& call, Handle handle, const MPI_Request* place,

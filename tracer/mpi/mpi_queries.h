@@ -8,16 +8,12 @@
 
 #include "tracer/mpi/mpi_header.h"
 
-#pragma weak PMPI_Type_size_x
-
 namespace refrain::mpi {
 
-// Bytes of one element. The size of a predefined type is in its handle (MPICH's ABI: mpi.h).
+// Bytes of one element.
 inline std::uint64_t type_bytes(MPI_Datatype type) noexcept {
-  const auto bits = static_cast<std::uint32_t>(type);
-  constexpr std::uint32_t kBasic = 0x4c000000;
-  if ((bits & 0xff000000) == kBasic) [[likely]]
-    return bits >> 8 & 0xff;
+  if (const std::int64_t bytes = bytes_in_handle(type); bytes >= 0) [[likely]]
+    return static_cast<std::uint64_t>(bytes);
   if (type == MPI_DATATYPE_NULL) return 0;
   MPI_Count bytes = 0;
   PMPI_Type_size_x(type, &bytes);
@@ -26,18 +22,6 @@ inline std::uint64_t type_bytes(MPI_Datatype type) noexcept {
 
 inline std::uint64_t data_bytes(MPI_Count count, MPI_Datatype type) noexcept {
   return count > 0 ? static_cast<std::uint64_t>(count) * type_bytes(type) : 0;
-}
-
-// Bytes of the message that a status is of, and whether the operation was cancelled: MPICH
-// keeps both in two words of the status (mpi.h; MPI_Get_count and MPI_Test_cancelled read
-// them).
-inline std::uint64_t status_bytes(const MPI_Status& status) noexcept {
-  return std::uint64_t{static_cast<std::uint32_t>(status.count_hi_and_cancelled)} >>
-             1 << 32 |
-         static_cast<std::uint32_t>(status.count_lo);
-}
-inline bool status_cancelled(const MPI_Status& status) noexcept {
-  return (status.count_hi_and_cancelled & 1) != 0;
 }
 
 }  // namespace refrain::mpi

@@ -6,7 +6,7 @@ namespace {
 // Takes a message that a matched probe has found from the table.
 bool take_matched(MPI_Message message, Request& found) noexcept {
   const TablesLock lock;
-  Request* entry = g_tables.matched.find(message, nullptr);
+  Request* entry = g_tables.matched.find(handle_of(message), nullptr);
   if (entry == nullptr) return false;
   found = *entry;
   g_tables.matched.remove(entry);
@@ -70,7 +70,7 @@ void Mprobe::after(int result) noexcept {
   found.tag = (*status_).MPI_TAG;
   found.number = count_receive(found.comm, found.peer, found.tag);
   const TablesLock lock;
-  g_tables.matched.add(*message_, nullptr, found);
+  g_tables.matched.add(handle_of(*message_), nullptr, found);
 }
 
 void Mrecv::after(int result) noexcept {

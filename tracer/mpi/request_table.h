@@ -3,7 +3,7 @@
 // Place in the flow: ARCHITECTURE.md, step 2. Calls that make requests enter them here, calls
 // that complete them take them out.
 //
-// Several requests may share a handle: MPICH gives the same one to all operations that are complete
+// Several requests may share a handle: MPICH and Open MPI give the same one to all operations that are complete
 // at once. Of those with one handle the one at the same place in the program's memory is taken,
 // else the oldest.
 //
@@ -75,7 +75,7 @@ class RequestTable {
     Request* last = nullptr;
   };
   std::size_t slot_of(Handle handle) const noexcept {
-    return (static_cast<std::uint32_t>(handle) * 0x9E3779B1u >> 8) & (slots_.size() - 1);
+    return (handle * 0x9E3779B97F4A7C15u >> 32) & (slots_.size() - 1);
   }
   // The handle's slot, or the empty one where it would be.
   std::size_t find_slot(Handle handle) const noexcept {

@@ -163,6 +163,40 @@ TEST_CASE("Communicators: handles - found until freed, and used again") {
   CHECK(communicators.find(0x44000000) == again);
 }
 
+TEST_CASE("Communicators: places - the smallest that is free, whatever the handles are") {
+  Communicators communicators;
+  CHECK(communicators.find(0x7f0000001000)->place == 0);
+  std::vector<const Communicator*> made;
+  for (std::uint16_t i = 0; i < 5; ++i) {
+    made.push_back(communicators.add(facts(0x7f0000001000 + 64 * Handle{i}, 0, 1)));
+    CHECK(made.back()->place == i + 1);
+  }
+  communicators.remove(made[3]);
+  communicators.remove(made[1]);
+  CHECK(communicators.add(facts(0x7f1111111110, 0, 1))->place == 2);
+  CHECK(communicators.add(facts(0x7f2222222220, 0, 1))->place == 4);
+  CHECK(communicators.add(facts(0x7f3333333330, 0, 1))->place == 6);
+}
+
+TEST_CASE("Communicators: handles - those that differ above 32 bits are different ones") {
+  Communicators communicators;
+  const Communicator* low = communicators.add(facts(0x0000000055601000, 0, 1));
+  const Communicator* high = communicators.add(facts(0x0000555555601000, 0, 1));
+  CHECK(communicators.find(0x0000000055601000) == low);
+  CHECK(communicators.find(0x0000555555601000) == high);
+  CHECK_FALSE(communicators.find(0x0000666655601000)->known());
+}
+
+TEST_CASE("RequestTable: handles - those that differ above 32 bits are different ones") {
+  RequestTable table;
+  int place = 0;
+  table.add(0x0000000055601000, &place, request_with(1));
+  table.add(0x0000555555601000, &place, request_with(2));
+  CHECK(table.find(0x0000000055601000, &place)->id == 1);
+  CHECK(table.find(0x0000555555601000, &place)->id == 2);
+  CHECK(table.find(0x0000666655601000, &place) == nullptr);
+}
+
 TEST_CASE("Communicators: numbers - when there are no more, communicators are not known") {
   Communicators communicators;
   for (int i = 0; i < kNoCommunicator; ++i) {

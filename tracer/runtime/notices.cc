@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <cstring>
 
+#include "base/launcher.h"
 #include "tracer/recorder/slow_path.h"
 
 namespace refrain::runtime {
@@ -26,9 +26,6 @@ void say(std::initializer_list<std::string_view> parts) noexcept {
   if (write(STDERR_FILENO, text.data(), size) < 0) return;
 }
 
-bool speaks_for_job() noexcept {
-  const char* rank = std::getenv("PMI_RANK");
-  return rank == nullptr || std::string_view(rank) == "0";
-}
+bool speaks_for_job() noexcept { return base::is_first_of_job(); }
 
 }  // namespace refrain::runtime

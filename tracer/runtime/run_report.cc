@@ -61,7 +61,7 @@ void report() {
   if (found.any) return;
   if (had_children(run))
     return warn(
-        "no archive: no process of the command used OpenMP, MPI (MPICH) or regions of "
+        "no archive: no process of the command used OpenMP, MPI (MPICH, Open MPI) or regions of "
         "refrain.h, or those that did are statically linked");
   warn(
       "no archive: the program used no OpenMP and no MPI, and has no regions of its own "

@@ -248,7 +248,9 @@ constexpr std::uint32_t kPresetBase = 42'000'000;
 constexpr std::uint32_t kNativeBase = 44'000'000;
 
 std::string lower_name(std::string_view procedure) {
-  const std::size_t prefix = procedure.starts_with("MPI_") ? 4 : 0;
+  const std::size_t prefix = procedure.starts_with("MPI_")    ? 4
+                             : procedure.starts_with("MPIX_") ? 5
+                                                              : 0;
   std::string name(procedure.substr(prefix));
   std::transform(name.begin(), name.end(), name.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });

@@ -1,7 +1,12 @@
-/* One call of many kinds, for the events that each gives. Prints its result.
+/* One call of many kinds, for the events that each gives. Prints its result. A library of MPI-3 has plain messages
+ * instead of those that came with MPI-4.
  *
  *     calls [kill]     with a word: every rank ends by SIGKILL before MPI_Finalize */
 #include <mpi.h>
+#if defined(OPEN_MPI) && MPI_VERSION < 4
+#include <mpi-ext.h>
+#define MPI_Allreduce_init MPIX_Allreduce_init
+#endif
 #include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -38,6 +43,7 @@ static void persistent(void) {
   }
   MPI_Request_free(&request[0]);
   MPI_Request_free(&request[1]);
+#if MPI_VERSION >= 4
   MPI_Psend_init(out, 4, 1, MPI_DOUBLE, next, 9, world, MPI_INFO_NULL, &request[0]);
   MPI_Precv_init(in, 4, 1, MPI_DOUBLE, previous, 9, world, MPI_INFO_NULL, &request[1]);
   for (int i = 0; i < 2; ++i) {
@@ -48,6 +54,11 @@ static void persistent(void) {
   }
   MPI_Request_free(&request[0]);
   MPI_Request_free(&request[1]);
+#else
+  for (int i = 0; i < 2; ++i)
+    MPI_Sendrecv(out, 4, MPI_DOUBLE, next, 9, in, 4, MPI_DOUBLE, previous, 9, world,
+                 MPI_STATUS_IGNORE);
+#endif
   MPI_Allreduce_init(out, in, 1, MPI_DOUBLE, MPI_SUM, world, MPI_INFO_NULL, &request[0]);
   for (int i = 0; i < 2; ++i) {
     MPI_Start(&request[0]);
@@ -71,10 +82,18 @@ static void other_messages(void) {
   MPI_Mprobe(previous, 6, world, &message, MPI_STATUS_IGNORE);
   MPI_Mrecv(in, 7, MPI_CHAR, &message, MPI_STATUS_IGNORE);
   MPI_Wait(&request, MPI_STATUS_IGNORE);
+#if MPI_VERSION >= 4
   MPI_Isendrecv(out, 2, MPI_INT, next, 8, in, 2, MPI_INT, previous, 8, world, &request);
   while (!done) MPI_Test(&request, &done, MPI_STATUS_IGNORE);
   MPI_Send_c(out, 1, MPI_INT, next, 10, world);
   MPI_Recv_c(in, 1, MPI_INT, previous, 10, world, MPI_STATUS_IGNORE);
+#else
+  MPI_Isend(out, 2, MPI_INT, next, 8, world, &request);
+  MPI_Recv(in, 2, MPI_INT, previous, 8, world, MPI_STATUS_IGNORE);
+  while (!done) MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+  MPI_Send(out, 1, MPI_INT, next, 10, world);
+  MPI_Recv(in, 1, MPI_INT, previous, 10, world, MPI_STATUS_IGNORE);
+#endif
 }
 
 static void communicators(void) {

@@ -1,8 +1,9 @@
-// Bytes between the processes of a job, over MPICH or a library of its ABI.
+// Bytes between the processes of a job, over the MPI library that it is built for.
 //
 // Place in the flow: job_link.h. Who waits sleeps, up to 200 us at a time, so that those that work have the processors.
 // Shape: a message is its length, and then its bytes in parts.
 #define MPICH_SKIP_MPICXX 1
+#define OMPI_SKIP_MPICXX 1
 #include <mpi.h>
 #include <sched.h>
 #include <stdint.h>

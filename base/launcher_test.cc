@@ -1,0 +1,54 @@
+#include "base/launcher.h"
+
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace refrain::base {
+namespace {
+
+// The environment of a process as these launchers leave it.
+void be_launched(const std::vector<std::pair<const char*, const char*>>& variables) {
+  for (const char* name : {"PMI_RANK", "PMI_SIZE", "OMPI_COMM_WORLD_RANK",
+                           "OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "HYDI_CONTROL_FD"})
+    unsetenv(name);
+  for (const auto& [name, value] : variables) setenv(name, value, 1);
+}
+
+}  // namespace
+
+TEST_CASE("Launcher: none - the process speaks for itself") {
+  be_launched({});
+  CHECK(launched_rank() == nullptr);
+  CHECK(is_first_of_job());
+  CHECK(launched_size() == 0);
+  CHECK(launching_mpi() == nullptr);
+}
+
+TEST_CASE("Launcher: of each MPI - rank, size and whose it is") {
+  be_launched({{"PMI_RANK", "3"}, {"PMI_SIZE", "8"}, {"HYDI_CONTROL_FD", "7"}});
+  CHECK(launched_rank() == std::string("3"));
+  CHECK_FALSE(is_first_of_job());
+  CHECK(launched_size() == 8);
+  CHECK(launching_mpi() == std::string("mpich"));
+
+  be_launched(
+      {{"OMPI_COMM_WORLD_RANK", "0"}, {"OMPI_COMM_WORLD_SIZE", "4"}, {"PMIX_RANK", "0"}});
+  CHECK(launched_rank() == std::string("0"));
+  CHECK(is_first_of_job());
+  CHECK(launched_size() == 4);
+  CHECK(launching_mpi() == std::string("openmpi"));
+}
+
+TEST_CASE("Launcher: of a batch system - rank alone") {
+  be_launched({{"PMIX_RANK", "2"}});
+  CHECK_FALSE(is_first_of_job());
+  CHECK(launching_mpi() == nullptr);
+  be_launched({{"PMI_RANK", "1"}, {"PMI_SIZE", "2"}});
+  CHECK_FALSE(is_first_of_job());
+  CHECK(launching_mpi() == nullptr);
+}
+
+}  // namespace refrain::base

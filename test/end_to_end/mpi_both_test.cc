@@ -1,0 +1,139 @@
+// The same programs with MPICH and with Open MPI: their archives tell the same.
+#include <catch2/catch.hpp>
+#include <csignal>
+#include <nlohmann/json.hpp>
+
+#include "test/end_to_end/left_behind.h"
+#include "test/end_to_end/mpi_run.h"
+#include "test/support/files.h"
+#include "test/support/mpi_checks.h"
+
+namespace refrain::test {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+struct Same {
+  const char* program;
+  const char* limit;
+};
+
+bool is_count(const json& row) {
+  const std::string figure = row.at("figure");
+  return figure == "calls" || figure == "iterations" || figure == "sent" ||
+         figure == "received" || figure == "ends" || figure == "messages an iteration";
+}
+
+void check_same_counts(const fs::path& a, const fs::path& b) {
+  const Result result = run_refrain({"compare", "--json", "--least", "0", a, b});
+  INFO(result.errors);
+  REQUIRE(result.exit_status == 0);
+  const json compared = json::parse(result.output);
+  CHECK(compared.at("only_a").empty());
+  CHECK(compared.at("only_b").empty());
+  int counts = 0;
+  for (const json& row : compared.at("rows")) {
+    if (!is_count(row)) continue;
+    INFO(row.dump());
+    CHECK(row.at("difference") == 0.0);
+    ++counts;
+  }
+  CHECK(counts > 5);
+}
+
+std::size_t count(const std::string& text, const std::string& part) {
+  std::size_t found = 0;
+  for (std::size_t at = 0; (at = text.find(part, at)) != std::string::npos; ++at) ++found;
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("MPI both: the same program - archives that tell the same") {
+  // Requests, persistent ones, communicators, collectives that do not block, one-sided; each kind of Fortran.
+  const Same same =
+      GENERATE(Same{"halo_gcc", "0"}, Same{"rowcol_cg_gcc", "0"},
+               Same{"icollective_gcc", "0"}, Same{"heat_mpif_gfortran", "5"},
+               Same{"persistent_gcc", "5"}, Same{"onesided_gcc", "0"},
+               Same{"wave_mpi_gfortran", "0"}, Same{"ring_f08_gfortran", "5"});
+  CAPTURE(same.program, same.limit);
+  TemporaryFolder folder;
+  MpiJob job{.program = same.program,
+             .settings = {{"LIMIT", same.limit}, {"MIN_GAP", "0"}, {"SLOW_FACTOR", "0"}}};
+  job.mpi = "mpich";
+  const Result mpich = run_mpi(job, MpiWay::kInside, folder / "mpich");
+  REQUIRE(mpich.exit_status == 0);
+  job.mpi = "openmpi";
+  const Traced openmpi = trace_mpi(job, MpiWay::kOutside, folder / "openmpi");
+  CHECK(openmpi.result.output == mpich.output);
+  CHECK(openmpi.result.errors == "");
+  check_same_counts(folder / "mpich", folder / "openmpi");
+}
+
+TEST_CASE("MPI both: a killed rank - the job's archive is recovered") {
+  TemporaryFolder folder;
+  const fs::path archive = folder / "archive";
+  MpiJob job{.program = "ring_gcc",
+             .arguments = {"400", "100", "4", "1", "30"},
+             .settings = {{"LIMIT", "0"}}};
+  job.mpi = "openmpi";
+  const Result result = run_mpi(job, MpiWay::kInside, archive);
+  CHECK_FALSE(result.timed_out);
+  CHECK(result.exit_status != 0);
+  REQUIRE(fs::exists(archive / "spool"));
+  const Trace trace = recover_job(archive);
+  REQUIRE(MpiProcesses(trace).size() == 2);
+  CHECK(replay(trace).pairs() >= 2 * 29);
+}
+
+TEST_CASE("MPI both: several processes share an analysis - the output is that of one") {
+  TemporaryFolder folder;
+  MpiJob job{.program = "halo_gcc", .settings = {{"LIMIT", "0"}}};
+  job.mpi = "openmpi";
+  REQUIRE(run_mpi(job, MpiWay::kInside, folder / "archive").exit_status == 0);
+  const std::vector<std::string> words = {"analyze",   folder / "archive", "--json",
+                                          "--no-cube", "--threads",        "1"};
+  const Result alone = run_refrain(words);
+  REQUIRE(alone.exit_status == 0);
+  REQUIRE(alone.output.size() > 1000);
+  for (const std::string mpi : {"mpich", "openmpi"}) {
+    Command command;
+    command.arguments = mpirun(2, mpi);
+    command.arguments.push_back(data_file("tools/refrain"));
+    command.arguments.insert(command.arguments.end(), words.begin(), words.end());
+    command.environment = clean_environment();
+    set_mpirun_environment(command);
+    const Result result = run(command);
+    INFO(mpi << ": " << result.errors);
+    CHECK(result.exit_status == 0);
+    CHECK(result.errors == "");
+    CHECK((result.output == alone.output));
+  }
+}
+
+TEST_CASE("MPI both: --mpi of the other one - is refused, with what would work") {
+  const std::string program = data_file("test/programs/mpi/ring_gcc_openmpi");
+  const Result refused = run_refrain({"run", "--mpi", "mpich", "--", program});
+  CHECK(refused.exit_status == 2);
+  CHECK_THAT(refused.errors, Catch::Contains("uses Open MPI; say --mpi openmpi"));
+}
+
+TEST_CASE("MPI both: the launcher of the other one - is reported in one line") {
+  TemporaryFolder folder;
+  Command command;
+  command.arguments = mpirun(2, "mpich");
+  for (const std::string word :
+       {"tools/refrain", "run", "--", "test/programs/mpi/ring_gcc_openmpi", "4"})
+    command.arguments.push_back(
+        word.find('/') == std::string::npos ? word : data_file(word).string());
+  command.environment = clean_environment();
+  set_mpirun_environment(command);
+  command.folder = folder.path();
+  const Result result = run(command);
+  CHECK(result.exit_status == 0);
+  CHECK(count(result.output, "ranks=1 ") == 2);
+  CHECK(count(result.errors, "and the launcher of MPICH starts it") == 1);
+}
+
+}  // namespace refrain::test

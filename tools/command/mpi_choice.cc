@@ -1,0 +1,118 @@
+#include "tools/command/mpi_choice.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/launcher.h"
+#include "tools/command/mpi_abi.h"
+
+namespace refrain::tools {
+namespace {
+
+bool begins(const std::string& word, const char* with) {
+  return std::filesystem::path(word).filename().string().rfind(with, 0) == 0;
+}
+
+bool starts_mpi(const std::vector<std::string>& command) {
+  return begins(command[0], "mpirun") || begins(command[0], "mpiexec");
+}
+
+// Whose launcher has started this process, or is started by it; empty: none, or one of any MPI.
+std::string launcher_of(const std::vector<std::string>& command, const Program& first) {
+  if (const char* mpi = base::launching_mpi()) return mpi;
+  return starts_mpi(command) ? mpi_of_launcher(first) : std::string();
+}
+
+// "MPICH (libmpich.so.12) or Open MPI (libmpi.so.40)"
+std::string known_libraries() {
+  std::string text;
+  for (const MpiAbi& abi : kMpiAbis)
+    text +=
+        std::string(text.empty() ? "" : " or ") + abi.title + " (" + abi.libraries[0] + ")";
+  return text;
+}
+
+std::string not_traced(const Program& traced) {
+  const std::string other = other_mpi_of(traced);
+  std::string what;
+  if (!other.empty())
+    what = "uses an MPI library that is not known (" + other + ")";
+  else if (has_mpi_inside(traced))
+    what = "has its MPI library linked into it statically";
+  else
+    return {};
+  return "'" + traced.path + "' " + what +
+         ": its MPI calls are not traced, and each process gets an archive of its own; "
+         "linked with the shared library of " +
+         known_libraries() + " it is traced";
+}
+
+// Of a program that names no MPI: that of its launcher, else the one that there is.
+std::string mpi_of_python(const std::vector<std::string>& command, const Program& first) {
+  if (std::string mpi = launcher_of(command, first); !mpi.empty()) return mpi;
+  for (const MpiAbi& abi : kMpiAbis)
+    if (!find_mpi_library(abi).empty()) return abi.name;
+  return {};
+}
+
+}  // namespace
+
+bool is_python_of_mpi(const std::vector<std::string>& command) {
+  return (base::launched_rank() != nullptr || starts_mpi(command)) &&
+         std::any_of(command.begin(), command.end(),
+                     [](const std::string& word) { return begins(word, "python"); });
+}
+
+Program find_traced(const std::vector<std::string>& command, const Program& first) {
+  const auto uses_mpi = [](const Program& program) {
+    return !mpi_of(program).empty() || !other_mpi_of(program).empty() ||
+           has_mpi_inside(program);
+  };
+  if (!mpi_of(first).empty()) return first;
+  for (std::size_t i = 1; i < command.size(); ++i) {
+    if (command[i].empty() || command[i][0] == '-') continue;
+    Program word = inspect_program(command[i]);
+    if (!mpi_of(word).empty() || (starts_mpi(command) && uses_mpi(word))) return word;
+  }
+  return first;
+}
+
+MpiChoice choose_mpi(const std::string& wanted, const std::vector<std::string>& command,
+                     const Program& first, const Program& traced) {
+  MpiChoice choice;
+  if (wanted == "none") return choice;
+  const std::string own = mpi_of(traced);
+  choice.mpi = wanted == "auto" ? own : wanted;
+  if (choice.mpi.empty() && is_python_of_mpi(command))
+    choice.mpi = mpi_of_python(command, first);
+  const bool launched = base::launched_rank() != nullptr || starts_mpi(command);
+  if (choice.mpi.empty()) {
+    if (launched || !other_mpi_of(traced).empty()) choice.report = not_traced(traced);
+    return choice;
+  }
+  const MpiAbi& abi = *find_mpi_abi(choice.mpi);
+  if (!own.empty() && own != choice.mpi) {
+    const MpiAbi& its = *find_mpi_abi(own);
+    choice.error = std::string("--mpi ") + abi.name + ": '" + traced.path + "' uses " +
+                   its.title + "; say --mpi " + its.name + ", or nothing";
+    return choice;
+  }
+  if (own.empty()) {
+    choice.preload = find_mpi_library(abi);
+    if (choice.preload.empty())
+      choice.error = std::string("--mpi ") + abi.name + ": '" + traced.path +
+                     "' does not name MPI's library, and " + abi.libraries[0] +
+                     " was not found";
+    return choice;
+  }
+  const std::string launcher = launcher_of(command, first);
+  if (!launcher.empty() && launcher != choice.mpi)
+    choice.report = "'" + traced.path + "' uses " + abi.title + ", and the launcher of " +
+                    find_mpi_abi(launcher)->title +
+                    " starts it: each process is a job of its own, traced or not; start "
+                    "it with the mpirun of " +
+                    abi.title;
+  return choice;
+}
+
+}  // namespace refrain::tools
