@@ -36,7 +36,7 @@ void fill_header(Header& header, const RecordBuilder& from, FileKind kind) {
     header.lost[cause] = from.lost[cause];
   std::uint64_t events = 0;
   for (const Record& record : from.log)
-    if ((record.kind >= kThreadBegin && record.kind <= kCancel) ||
+    if ((record.kind >= kFirstEvent && record.kind <= kCancel) ||
         record.kind == kMpiEnter || record.kind == kMpiLeave)
       events += (record.kind == kSyncRegionBegin || record.kind == kSyncRegionEnd) &&
                         record.aux16 == kWaitToo
