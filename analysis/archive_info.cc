@@ -104,15 +104,24 @@ class InfoReader {
         static_cast<double>(definitions_.end_ticks - definitions_.base_ticks) * ns_ / 1e9;
     info_.start_epoch_ns = definitions_.realtime_ns;
     info_.processes = definitions_.location_groups;
-    for (const reader::LocationInfo& from : definitions_.locations) {
+    info_of_.assign(definitions_.locations.size(), 0);
+    for (std::uint32_t i = 0; i < definitions_.locations.size(); ++i) {
+      const reader::LocationInfo& from = definitions_.locations[i];
+      info_.archive_events += from.events;
+      if (from.type == OTF2_LOCATION_TYPE_ACCELERATOR_STREAM) {
+        // Those of a device are a group of their own; the first one's upper half is 0.
+        if (from.ref >> 32 == 0) --info_.processes;
+        continue;
+      }
       const reader::ProcessInfo& process = definitions_.processes[from.process];
+      info_of_[i] = static_cast<std::uint32_t>(info_.locations.size());
+      threads_.push_back(i);
       LocationInfo& location = info_.locations.emplace_back();
       location.reference = from.ref;
       location.name = from.name;
       location.process = process.name;
       location.archive_events = from.events;
       location.group = process.ref;
-      info_.archive_events += from.events;
       for (const reader::ExtraValue& property : from.properties)
         if (property.type == OTF2_TYPE_UINT64)
           take_location_property(definitions_.text(property.ref), property.bits, location);
@@ -194,10 +203,11 @@ class InfoReader {
   std::string take_marks() {
     std::vector<std::uint32_t> primary;
     for (std::uint32_t i = 0; i < info_.locations.size(); ++i)
-      if (info_.locations[i].primary) primary.push_back(i);
+      if (info_.locations[i].primary) primary.push_back(threads_[i]);
     MarkSumsSink sink(
         [this](std::uint32_t location, std::uint32_t region, const MarkSums& sums) {
-          take_marks(info_.locations[location].group, definitions_.regions[region], sums);
+          take_marks(info_.locations[info_of_[location]].group,
+                     definitions_.regions[region], sums);
         });
     return stream_.run_in_turn(primary, reader::EventChoice::kMarks, sink);
   }
@@ -256,6 +266,8 @@ class InfoReader {
   const reader::TraceDefinitions& definitions_ = stream_.definitions();
   double ns_ = 1;  // of a tick
   ArchiveInfo info_;
+  std::vector<std::uint32_t> threads_;  // definition of each of info_.locations
+  std::vector<std::uint32_t> info_of_;  // the reverse
 };
 
 }  // namespace

@@ -92,6 +92,8 @@ class TreeSink final : public reader::TraceSink {
         return moved(thread, event.bytes, 0, 0, 0);
       case EventKind::kRmaGet:
         return moved(thread, 0, 0, event.bytes, 0);
+      case EventKind::kParameterUnsignedInt:
+        return parameter(thread, event);
       default:
         return;
     }
@@ -227,6 +229,18 @@ class TreeSink final : public reader::TraceSink {
     sums.messages_sent += messages_sent;
     sums.bytes_received += received;
     sums.messages_received += messages_received;
+  }
+
+  // Of Refrain's archives: what an operation on data of a device has moved.
+  void parameter(Thread& thread, const TraceEvent& event) const {
+    const bool bytes = event.ref < definitions_->parameters.size() &&
+                       definitions_->parameters[event.ref].name == "bytes moved";
+    if (!bytes || thread.stack.empty() || thread.stack.back().fork) return;
+    const std::string& region = definitions_->regions[thread.stack.back().region].name;
+    if (region.starts_with("!$omp target data to device"))
+      moved(thread, event.value, 0, 0, 0);
+    if (region.starts_with("!$omp target data from device"))
+      moved(thread, 0, 0, event.value, 0);
   }
 
   static std::uint32_t node_index(Tree& tree, std::uint32_t parent, std::uint32_t region,

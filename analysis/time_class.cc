@@ -24,6 +24,9 @@ constexpr std::array<Names, kTimeClasses> kNames = {{
     {"mpi_one_sided", "MPI, one-sided"},
     {"mpi_io", "MPI, file I/O"},
     {"mpi_management", "MPI, management"},
+    {"target_wait", "devices, waiting and management"},
+    {"target_data", "devices, data"},
+    {"target_kernels", "devices, submission of kernels"},
     {"unknown", "regions without a place"},
 }};
 
@@ -40,6 +43,21 @@ const char* class_title(TimeClass cls) noexcept {
 bool is_mpi(TimeClass cls) noexcept {
   return cls >= TimeClass::kMpiPointToPoint && cls <= TimeClass::kMpiManagement;
 }
+
+namespace {
+
+// What OpenMP's target constructs do, by the names that they have in the field.
+TimeClass class_of_target(std::string_view name) noexcept {
+  constexpr std::string_view kPrefix = "!$omp target";
+  std::string_view what = name.substr(kPrefix.size());
+  what = what.substr(0, what.find(" @"));
+  if (what == " submit" || what == " kernel") return TimeClass::kTargetKernels;
+  for (const std::string_view construct : {"", " enter data", " exit data", " update"})
+    if (what == construct) return TimeClass::kTargetWait;
+  return TimeClass::kTargetData;
+}
+
+}  // namespace
 
 TimeClass class_of(std::uint32_t role, std::uint32_t paradigm,
                    std::string_view name) noexcept {
@@ -62,6 +80,7 @@ TimeClass class_of(std::uint32_t role, std::uint32_t paradigm,
       break;
   }
   if (paradigm != OTF2_PARADIGM_OPENMP) return TimeClass::kUseful;
+  if (name.starts_with("!$omp target")) return class_of_target(name);
   if (role == OTF2_REGION_ROLE_ARTIFICIAL || name.starts_with("omp_unset_"))
     return TimeClass::kThreadManagement;
   if (name.starts_with("omp_set_") || name.starts_with("omp_test_"))

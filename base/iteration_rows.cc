@@ -19,6 +19,9 @@ constexpr std::array<const char*, IterationRows::kClasses> kNames = {
     "mpi_one_sided",
     "mpi_io",
     "mpi_management",
+    "target_wait",
+    "target_data",
+    "target_kernels",
     "unknown",
     "outside",
 };

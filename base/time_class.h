@@ -1,4 +1,4 @@
-// What time is spent for: work, one of OpenMP's overheads, or one of MPI's kinds of calls.
+// What time is spent for: work, one of OpenMP's overheads, one of MPI's kinds of calls, or devices.
 //
 // Place in the flow: ARCHITECTURE.md, steps 3 (kept by iteration) and 11 (of a profile).
 // Source: OpenMP's four classes of overhead are those of ompP (Furlinger and Moore, OpenMP-centric
@@ -23,8 +23,11 @@ enum class TimeClass : std::uint8_t {
   kMpiOneSided,
   kMpiIo,
   kMpiManagement,
-  kUnknown,  // of regions that found no place in the summary
+  kTargetWait,     // target constructs themselves: waiting for the device, management
+  kTargetData,     // operations on data of devices
+  kTargetKernels,  // submitting kernels
+  kUnknown,        // of regions that found no place in the summary
 };
-inline constexpr std::size_t kTimeClasses = 12;
+inline constexpr std::size_t kTimeClasses = 15;
 
 }  // namespace refrain::base

@@ -64,6 +64,8 @@ const char* role_word(std::uint32_t role) noexcept {
       return "point2point";
     case OTF2_REGION_ROLE_RMA:
       return "rma";
+    case OTF2_REGION_ROLE_DATA_TRANSFER:
+      return "data transfer";
     case OTF2_REGION_ROLE_ARTIFICIAL:
       return "artificial";
     case OTF2_REGION_ROLE_THREAD_CREATE:

@@ -61,6 +61,8 @@ struct CallKey {
       case kParallelBegin:
       case kImplicitTaskBegin:
         return make(kind, sub & kTeamLeague, begin.payload & kAddressMask);
+      case kTargetBegin:
+        return make(kind, sub & kTargetKinds, begin.payload & kAddressMask);
       case kMpiEnter:
       case kUserEnter:
       case kFunctionEnter:
@@ -101,7 +103,7 @@ struct CallNode {
 
   std::uint64_t bytes_sent;  // of MPI: what a process gave to others, or got from them, in
   std::uint64_t
-      bytes_received;  // messages and collectives; for I/O what was written and read
+      bytes_received;  // messages and collectives; of target constructs: to, from devices
   std::uint64_t messages_sent;
   std::uint64_t messages_received;
   // Regions inside whose node had no place, not even as kOtherRegions of this one.

@@ -54,7 +54,7 @@
 namespace refrain::spool {
 
 inline constexpr char kMagic[8] = {'R', 'F', 'R', 'S', 'P', 'O', 'O', 'L'};
-inline constexpr std::uint32_t kVersion = 13;
+inline constexpr std::uint32_t kVersion = 14;
 inline constexpr std::uint32_t kByteOrder = 0x01020304;
 inline constexpr std::size_t kHeaderBytes = 4096;
 inline constexpr std::size_t kRecordBytes = 24;
@@ -136,6 +136,19 @@ enum Kind : std::uint8_t {
   kSuspend = 2,  // a48: gap; payload: epoch. The log has nothing from there on...
   kResume = 3,   // a48: gap; payload: epoch from which on it is again; a cut follows.
                  // Between the two are only the ends of regions open at the kSuspend.
+
+  // --- Events of OpenMP's target constructs, on the thread that encounters them --------
+  kTargetBegin = 10,  // sub: ompt_target_t, kTeamCut, then a48: epoch; payload: code
+                      // address | number of the device << 48
+  kTargetEnd = 11,    // sub: ompt_target_t; payload as its begin
+  // An operation on data (to_target_operation() of ompt_target_data_op_t), inside of a target
+  // construct or by a routine.
+  kTargetDataBegin = 12,  // sub: the operation; a48: the other side's number, as below;
+                          // payload: code address | number of the device << 48
+  kTargetDataEnd = 13,    // sub: the operation; a48: number of the device; payload: bytes
+  // A kernel is submitted: payload: as of the target construct around it
+  kTargetSubmitBegin = 14,
+  kTargetSubmitEnd = 15,  // a48: number of the device; payload: requested teams, 0: any
 
   // --- Events of OpenMP threads (payload: code address, unless said otherwise) -------
   kThreadBegin = 16,  // sub: ompt_thread_t; payload: kernel's thread id
@@ -288,12 +301,16 @@ inline constexpr std::uint8_t kTeamCut = 16;  // of a begin: a48 is a new epoch,
                                               // lies just before this record, no region
                                               // is open there
 
+inline constexpr std::uint8_t kTargetKinds = 15;  // bits of sub of kTargetBegin
+inline constexpr unsigned kDeviceShift = 48;      // in payloads: the number of a device
+inline constexpr std::uint16_t kNoDevice = 0xffff;
+
 // Whether a cut may lie just before this record, at the epoch a48(); and the number of
 // snapshots that follow.
 inline bool is_cut(const Record& record) noexcept {
   const bool begins = record.kind == kParallelBegin || record.kind == kImplicitTaskBegin ||
                       record.kind == kMpiEnter || record.kind == kUserEnter ||
-                      record.kind == kFunctionEnter;
+                      record.kind == kFunctionEnter || record.kind == kTargetBegin;
   return record.kind == kSync || (begins && (record.sub & kTeamCut) != 0);
 }
 // How many records after this one are the bytes of a text, whatever kinds they look like.
@@ -303,6 +320,9 @@ inline std::uint64_t text_records(const Record& record) noexcept {
 inline std::uint64_t open_at_cut(const Record& record) noexcept {
   return record.kind == kSync ? record.payload : 0;
 }
+
+// Kinds below are of the log's structure.
+inline constexpr std::uint8_t kFirstEvent = kTargetBegin;
 
 // aux16 of sync regions: the wait begins (ends) with the region, in the same instant,
 // and has no record of its own.

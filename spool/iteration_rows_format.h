@@ -60,7 +60,7 @@ struct IterationRow {
   std::uint64_t times[kRowClasses - 1];
   // The values of the counters follow.
 };
-static_assert(sizeof(IterationRow) == 128);
+static_assert(sizeof(IterationRow) == 152);
 
 struct IterationRowsHeader {
   std::uint32_t capacity;  // rows

@@ -47,6 +47,25 @@ inline constexpr std::uint8_t kTaskComplete = 1;
 inline constexpr std::uint8_t kTaskCancel = 3;
 inline constexpr std::uint8_t kTaskDetach = 4;
 
+// ompt_target_t: with kTargetNowait, of those with a nowait clause
+inline constexpr std::uint8_t kTarget = 1;
+inline constexpr std::uint8_t kTargetEnterData = 2;
+inline constexpr std::uint8_t kTargetExitData = 3;
+inline constexpr std::uint8_t kTargetUpdate = 4;
+inline constexpr std::uint8_t kTargetNowait = 8;
+
+// ompt_target_data_op_t
+inline constexpr std::uint8_t kDataAlloc = 1;
+inline constexpr std::uint8_t kDataToDevice = 2;
+inline constexpr std::uint8_t kDataFromDevice = 3;
+inline constexpr std::uint8_t kDataDelete = 4;
+inline constexpr std::uint8_t kDataAssociate = 5;
+inline constexpr std::uint8_t kDataDisassociate = 6;
+// Without whether it is asynchronous (16 more).
+constexpr std::uint8_t to_target_operation(unsigned operation) noexcept {
+  return static_cast<std::uint8_t>(operation & 15);
+}
+
 // ompt_scope_endpoint_t
 inline constexpr std::uint8_t kScopeBegin = 1;
 

@@ -63,6 +63,13 @@ const std::vector<MetricInfo>& base_metrics() {
       {"omp_ordered", "omp_synchronization", "OpenMP ordered", "Time to enter ordered", ""},
       {"omp_taskwait", "omp_synchronization", "OpenMP taskwait",
        "Time in taskwait and taskgroup", ""},
+      {"omp_target", "omp_time", "OpenMP target constructs",
+       "Time in target constructs: waiting for the device, and the runtime's management",
+       ""},
+      {"omp_target_data", "omp_target", "OpenMP data of devices",
+       "Time in operations on data of devices: allocation, transfers", ""},
+      {"omp_target_submit", "omp_target", "OpenMP submission of kernels",
+       "Time to submit kernels, or to run them where a device works at once", ""},
       {"omp_idle_threads", "time", "OpenMP idle threads",
        "Time of worker threads while the program is outside of parallel regions, or in one that they take no "
        "part in; its call path is where the primary thread is",

@@ -58,6 +58,9 @@ enum BaseMetric : std::uint32_t {
   kOmpLockApi,
   kOmpOrdered,
   kOmpTaskwait,
+  kOmpTarget,
+  kOmpTargetData,
+  kOmpTargetSubmit,
   kOmpIdleThreads,
   kSkipped,
   kBaseMetrics

@@ -97,6 +97,16 @@ RegionKind openmp_kind(const reader::RegionInfo& region) {
   };
   // Score-P and Refrain give them the role of a barrier, others one of their own. A taskgroup waits for its own tasks
   // only, and theirs.
+  if (names("omp target")) {
+    const std::string what = region.name.substr(0, region.name.find(" @"));
+    const bool construct = what.ends_with(" target") || what.ends_with(" enter data") ||
+                           what.ends_with(" exit data") || what.ends_with(" update");
+    kind.metric = construct ? kOmpTarget
+                  : what.ends_with(" submit") || what.ends_with(" kernel")
+                      ? kOmpTargetSubmit
+                      : kOmpTargetData;
+    return kind;
+  }
   const bool taskwait = names("omp taskwait");
   if (taskwait || names("omp taskgroup") || region.role == OTF2_REGION_ROLE_TASK_WAIT) {
     kind.metric = kOmpTaskwait;

@@ -50,6 +50,9 @@ Shares shares_of(const ClassTimes& times) {
       case TimeClass::kSynchronization:
       case TimeClass::kImbalance:
       case TimeClass::kLimitedParallelism:
+      case TimeClass::kTargetWait:
+      case TimeClass::kTargetData:
+      case TimeClass::kTargetKernels:
         shares.openmp_waits += share;
         break;
       case TimeClass::kThreadManagement:

@@ -79,7 +79,7 @@ struct RunState {
 // Shares of the time of a rank or thread; all zeros if there is no time.
 struct Shares {
   double useful = 0;
-  double openmp_waits = 0;  // synchronization, imbalance, limited parallelism
+  double openmp_waits = 0;  // synchronization, imbalance, limited parallelism, devices
   double management = 0;    // of threads
   double mpi = 0;
   double unknown = 0;

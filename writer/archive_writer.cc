@@ -23,6 +23,7 @@
 #include "writer/archive/archive_markers.h"
 #include "writer/archive/definitions.h"
 #include "writer/archive/local_definitions.h"
+#include "writer/archive/location_reference.h"
 #include "writer/archive/otf2_archive.h"
 #include "writer/archive/properties.h"
 #include "writer/archive/shared_definitions.h"
@@ -96,8 +97,10 @@ class ArchiveJob {
         first_ ? work_folder_ : part_folder(work_folder_, exchange_.rank());
     Otf2Archive archive(folder, models_.front()->journal().text(spool::kTextHost),
                         longest_definition_);
+    const FirstNumbers first_numbers{first_location_, first_stream_,
+                                     shared_.total().locations};
     outcomes_ = write_events(archive, models_, mpi_ ? &*mpi_ : nullptr, regions_,
-                             first_location_, threads_);
+                             first_numbers, threads_);
     require(archive.error());
     write_local_definitions(archive);
     summaries_ = write_summaries(folder, options_, exchange_.size(), models_, regions_,
@@ -252,7 +255,7 @@ class ArchiveJob {
         own.metrics.push_back(model->journal().user.metrics);
       const std::uint64_t locations = model->locations();
       own.add({locations, model->teams().teams().size(),
-               model->journal().mpi.known ? locations : 0});
+               model->journal().mpi.known ? locations : 0, model->streams().size()});
     }
     shared_ = agree(exchange_, merge(SharedDefinitions{}, own));
     longest_definition_ = shared_.longest();
@@ -263,6 +266,7 @@ class ArchiveJob {
     // A process' number is its rank, where all have one.
     const std::uint32_t number = exchange_.rank();
     first_location_ = shared_.before(number).locations;
+    first_stream_ = shared_.before(number).streams;
     first_comm_ = static_cast<OTF2_CommRef>(shared_.total().teams);
     for (std::size_t i = 0; i < models_.size(); ++i) {
       ProcessModel& model = *models_[i];
@@ -313,10 +317,18 @@ class ArchiveJob {
   void write_local_definitions(Otf2Archive& archive) {
     std::vector<LocalDefinitions> processes;
     processes.reserve(models_.size());
-    for (std::size_t i = 0; i < models_.size(); ++i)
-      processes.push_back(
-          {models_[i]->locations(), mpi_ ? &mpi_->clock(i).offsets() : nullptr});
-    writer::write_local_definitions(archive, first_location_, processes);
+    std::uint64_t location = first_location_, stream = first_stream_;
+    for (std::size_t i = 0; i < models_.size(); ++i) {
+      LocalDefinitions& process = processes.emplace_back();
+      if (mpi_) process.offsets = &mpi_->clock(i).offsets();
+      for (std::size_t j = 0; j < models_[i]->locations(); ++j)
+        process.locations.push_back(location_reference(location, j));
+      for (const DeviceStream& each : models_[i]->streams())
+        process.locations.push_back(
+            stream_reference(shared_.total().locations, stream++, each.number));
+      location += models_[i]->locations();
+    }
+    writer::write_local_definitions(archive, processes);
     require(archive.error());
   }
 
@@ -417,6 +429,7 @@ class ArchiveJob {
   std::optional<MpiJob> mpi_;
   WrittenSummaries summaries_;        // of the processes here
   std::uint64_t first_location_ = 0;  // number of locations before the first one here
+  std::uint64_t first_stream_ = 0;    // likewise, of streams
   OTF2_CommRef first_comm_ = 0;       // of the communicators of MPI
   std::uint64_t longest_definition_ = 0;
   unsigned threads_ = 1;

@@ -12,13 +12,15 @@ using spool::Record;
 constexpr std::uint64_t kForEver = ~std::uint64_t{0};
 constexpr std::uint8_t kLastBarrier = 9;     // ompt_sync_region_barrier_implicit_parallel
 constexpr std::uint8_t kTeamsBarrier = 10;   // ompt_sync_region_barrier_teams
+constexpr std::uint8_t kCpuThread = 1;       // OTF2_LOCATION_TYPE_...
 constexpr std::uint8_t kSingleExecutor = 3;  // ompt_work_single_executor
 constexpr std::uint8_t kCritical = 5, kOrdered = 7;  // ompt_mutex_...
 
 // Where a cut may lie: a Sync, or the begin of a team where no region is open.
 bool cut_before(const Record& record) {
-  const bool team =
-      record.kind == spool::kParallelBegin || record.kind == spool::kImplicitTaskBegin;
+  const bool team = record.kind == spool::kParallelBegin ||
+                    record.kind == spool::kImplicitTaskBegin ||
+                    record.kind == spool::kTargetBegin;
   return record.kind == spool::kSync || (team && (record.sub & spool::kTeamCut) != 0);
 }
 
@@ -32,6 +34,9 @@ bool begins_region(const Record& record) {
     case spool::kWaitBegin:
     case spool::kMaskedBegin:
     case spool::kReductionBegin:
+    case spool::kTargetBegin:
+    case spool::kTargetDataBegin:
+    case spool::kTargetSubmitBegin:
       return true;
     default:
       return false;
@@ -381,9 +386,13 @@ std::vector<SkippedInterval> skipped_intervals(const RawSpool& spool, bool died)
 
 Committed check_committed(const RawSpool& spool, const Trace& trace, bool died) {
   Committed result;
-  if (spool.locations.size() != trace.locations.size()) {
+  // Streams of devices come after the threads, whose they are.
+  const auto threads = static_cast<std::size_t>(
+      std::count_if(trace.locations.begin(), trace.locations.end(),
+                    [](const Location& each) { return each.type == kCpuThread; }));
+  if (spool.locations.size() != threads) {
     result.problems.push_back(std::to_string(spool.locations.size()) + " spools gave " +
-                              std::to_string(trace.locations.size()) + " locations");
+                              std::to_string(threads) + " locations");
     return result;
   }
   const std::vector<SkippedInterval> skipped = skipped_intervals(spool, died);

@@ -95,7 +95,7 @@ RawSpool read_raw_spool(const std::filesystem::path& archive) {
 }
 
 bool is_event(const Record& record) {
-  return record.kind >= spool::kThreadBegin && record.kind < spool::kText;
+  return record.kind >= spool::kFirstEvent && record.kind < spool::kText;
 }
 
 std::uint64_t logged_events(const RawSpool& spool) {

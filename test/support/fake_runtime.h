@@ -12,7 +12,11 @@ namespace refrain::test {
 
 inline std::array<ompt_callback_t, 64> g_callbacks{};
 
+// Callbacks that the runtime does not have.
+inline std::array<bool, 64> g_missing{};
+
 inline ompt_set_result_t set_callback(ompt_callbacks_t which, ompt_callback_t callback) {
+  if (g_missing.at(which)) return ompt_set_never;
   g_callbacks.at(which) = callback;
   return ompt_set_always;
 }

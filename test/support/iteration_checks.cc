@@ -32,6 +32,9 @@ enum Class : std::size_t {
   kOneSided,
   kIo,
   kMpiManagement,
+  kTargetWait,
+  kTargetData,
+  kTargetKernels,
   kUnknown,
   kOutside
 };
@@ -41,8 +44,9 @@ constexpr const char* kNames[] = {"useful",         "synchronization",
                                   "management",     "point-to-point",
                                   "collective",     "MPI synchronization",
                                   "one-sided",      "I/O",
-                                  "MPI management", "unknown",
-                                  "outside"};
+                                  "MPI management", "target constructs",
+                                  "target data",    "target submit",
+                                  "unknown",        "outside"};
 
 bool any_of(const std::string& name, std::initializer_list<const char*> parts) {
   return std::any_of(parts.begin(), parts.end(), [&](const char* part) {
@@ -74,6 +78,10 @@ Class class_of(const std::string& name, bool mpi, bool openmp) {
   if (mpi) return mpi_class(name);
   if (!openmp) return kUseful;
   if (any_of(name, {"sblock"})) return kUseful;
+  if (any_of(name, {"omp target submit", "omp target kernel"})) return kTargetKernels;
+  if (any_of(name, {"omp target data", "omp target alloc", "omp target free", "associate"}))
+    return kTargetData;
+  if (any_of(name, {"omp target"})) return kTargetWait;
   if (any_of(name, {"implicit barrier", "implementation barrier", "teams barrier",
                     "reduction sync", "reduction wait"}))
     return kBarrier;

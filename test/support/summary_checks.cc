@@ -22,6 +22,9 @@ struct Sums {
   std::uint64_t sent = 0, received = 0, messages_sent = 0, messages_received = 0;
   std::map<std::string, std::uint64_t> before;  // "": it was the first in its parent
 };
+// OTF2_LOCATION_TYPE_ACCELERATOR_STREAM: what threads gave devices to do, which is in theirs.
+constexpr std::uint8_t kStream = 2;
+
 using Path = std::vector<std::string>;
 using Paths = std::map<Path, Sums>;
 
@@ -65,9 +68,22 @@ class Counter {
       case EventType::kMpiCollectiveEnd:
       case EventType::kMpiCollectiveComplete:
         return moved(event.sent, event.received, 0, 0);
+      case EventType::kParameterUnsigned:
+        return parameter(event);
       default:
         return;
     }
+  }
+
+  // What an operation on data of a device has moved.
+  void parameter(const Event& event) {
+    if (path_.empty() || trace_.parameters.at(event.reference).name != "bytes moved")
+      return;
+    const auto bytes = static_cast<std::uint64_t>(event.value);
+    if (path_.back().find("omp target data to device") != std::string::npos)
+      moved(bytes, 0, 0, 0);
+    if (path_.back().find("omp target data from device") != std::string::npos)
+      moved(0, bytes, 0, 0);
   }
 
   void enter(const Event& event) {
@@ -128,9 +144,10 @@ class Unfolder {
       if (node.kind == RunSummary::Kind::kOther) path.push_back("other");
       paths_.push_back(std::move(path));
     }
-    for (std::size_t i = 0; i < paths_.size(); ++i)
+    // From the inside: a serialised league is a fork that has nothing but the next one in it.
+    for (std::size_t i = paths_.size(); i-- > 0;)
       if (is_fork(summary.nodes[i].parent) && location.sums[i].visits != 0)
-        inside_[summary.nodes[i].parent] = paths_[i].back();
+        inside_[summary.nodes[i].parent] = is_fork(i) ? inside_[i] : paths_[i].back();
   }
 
   Paths unfold() {
@@ -327,6 +344,7 @@ Problems check_summary(const Trace& trace, const std::vector<RunSummary>& summar
   for (const RunSummary& summary : summaries)
     without.insert(summary.locations_without.begin(), summary.locations_without.end());
   for (const Location& location : trace.locations) {
+    if (location.type == kStream) continue;
     const auto found = known.find(location.reference);
     Paths summary;
     bool primary = true;

@@ -241,7 +241,9 @@ std::uint64_t kinds_of(const std::string& where) {
   std::uint64_t kinds = boundaries;
   for (std::uint8_t kind :
        {spool::kWorkBegin, spool::kSyncRegionBegin, spool::kWaitBegin, spool::kMaskedBegin,
-        spool::kReductionBegin, spool::kUserEnter, spool::kFunctionEnter, spool::kMpiEnter})
+        spool::kReductionBegin, spool::kTargetBegin, spool::kTargetDataBegin,
+        spool::kTargetSubmitBegin, spool::kUserEnter, spool::kFunctionEnter,
+        spool::kMpiEnter})
     kinds |= bit(kind) | bit(kind + 1);
   return kinds;
 }

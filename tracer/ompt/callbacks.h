@@ -1,7 +1,8 @@
 // What the callbacks of the OMPT source share; private to tracer/ompt.
 //
 // Place in the flow: ARCHITECTURE.md, step 3. Team callbacks are in ompt_source.cc, those of
-// worksharing and synchronisation in sync_callbacks.cc, the others in task_callbacks.cc.
+// worksharing and synchronisation in sync_callbacks.cc, of devices in target_callbacks.cc, the others in
+// task_callbacks.cc.
 #pragma once
 
 #include <omp-tools.h>
@@ -82,6 +83,9 @@ inline void count_fork(recorder::ThreadRecorder& recorder, Membership& member) n
 // Registers our callbacks with the runtime; in the file that has them.
 void set_sync_callbacks(ompt_set_callback_t set) noexcept;
 void set_task_callbacks(ompt_set_callback_t set) noexcept;
+void set_target_callbacks(ompt_set_callback_t set) noexcept;
+// There are devices: their tasks are looked at.
+void expect_devices() noexcept;
 
 template <typename Function>
 ompt_callback_t callback(Function* function) noexcept {

@@ -270,6 +270,7 @@ int initialize(ompt_function_lookup_t lookup, int, ompt_data_t* tool) noexcept {
   set(ompt_callback_implicit_task, callback(on_implicit_task));
   set_sync_callbacks(set);
   set_task_callbacks(set);
+  set_target_callbacks(set);
   return 1;
 }
 

@@ -6,6 +6,8 @@ namespace {
 
 using recorder::Clock;
 
+ompt_set_callback_t g_set = nullptr;
+
 void on_task_create(ompt_data_t*, const ompt_frame_t*, ompt_data_t* created, int flags, int,
                     const void* code) noexcept {
   Scope scope;
@@ -34,6 +36,22 @@ void on_task_schedule(ompt_data_t* prior, ompt_task_status_t status,
            static_cast<std::uint8_t>(status), next_word == 0 ? 0 : task.id());
   scope->append(record);
   scope->tree().task_schedule(record);
+}
+
+// The same in programs with devices. LLVM's threads for target constructs with nowait are a team that lasts
+// as long as the program, and is not cut where its threads stand together: they come to the primary
+// thread's epoch between tasks.
+void on_task_schedule_with_devices(ompt_data_t* prior, ompt_task_status_t status,
+                                   ompt_data_t* next) noexcept {
+  if (word_of(prior) == 0 && word_of(next) != 0) {
+    const Scope scope;
+    const Membership* const team = t_state.team();
+    if (scope) scope->uncount_event();  // it is counted below
+    if (scope && team != nullptr && team->team.flags == spool::kTeamForeign &&
+        scope->epoch() != g_session->epoch())
+      g_session->reach_epoch(*scope, g_session->epoch(), Clock::now());
+  }
+  on_task_schedule(prior, status, next);
 }
 
 // --- Mutual exclusion, flush, cancel ------------------------------------------------
@@ -96,7 +114,12 @@ void on_cancel(ompt_data_t*, int flags, const void* code) noexcept {
 
 }  // namespace
 
+void expect_devices() noexcept {
+  g_set(ompt_callback_task_schedule, callback(on_task_schedule_with_devices));
+}
+
 void set_task_callbacks(ompt_set_callback_t set) noexcept {
+  g_set = set;
   set(ompt_callback_task_create, callback(on_task_create));
   set(ompt_callback_task_schedule, callback(on_task_schedule));
   set(ompt_callback_mutex_acquire, callback(on_mutex_acquire));

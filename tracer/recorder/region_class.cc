@@ -74,6 +74,12 @@ TimeClass class_of_region(CallKey key, CallKey parent_key, TimeClass parent,
                                       : TimeClass::kThreadManagement;
     case spool::kMpiEnter:
       return class_of_procedure(key.payload);
+    case spool::kTargetBegin:
+      return TimeClass::kTargetWait;
+    case spool::kTargetDataBegin:
+      return TimeClass::kTargetData;
+    case spool::kTargetSubmitBegin:
+      return TimeClass::kTargetKernels;
     default:
       return TimeClass::kUseful;
   }

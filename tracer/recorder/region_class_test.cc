@@ -31,7 +31,8 @@ TEST_CASE("Region class: every kind of region - as in a profile") {
        {spool::kImplicitTaskBegin, spool::kWorkBegin, spool::kSyncRegionBegin,
         spool::kWaitBegin, spool::kMaskedBegin, spool::kReductionBegin, spool::kTaskCreate,
         spool::kTaskSchedule, spool::kMutexAcquire, spool::kNestLock, spool::kFlush,
-        spool::kCancel, spool::kUserEnter, spool::kFunctionEnter}) {
+        spool::kCancel, spool::kTargetBegin, spool::kTargetDataBegin,
+        spool::kTargetSubmitBegin, spool::kUserEnter, spool::kFunctionEnter}) {
     for (unsigned sub = 0; sub < 16; ++sub) {
       const CallKey key = CallKey::make(kind, static_cast<std::uint8_t>(sub), 5);
       CAPTURE(static_cast<int>(kind), sub);

@@ -24,6 +24,9 @@ bool is_begin(std::uint8_t kind) {
     case spool::kWaitBegin:
     case spool::kMaskedBegin:
     case spool::kReductionBegin:
+    case spool::kTargetBegin:
+    case spool::kTargetDataBegin:
+    case spool::kTargetSubmitBegin:
     case spool::kUserEnter:
     case spool::kFunctionEnter:
     case spool::kMpiEnter:

@@ -1,5 +1,7 @@
 #include "writer/archive/archive_events.h"
 
+#include <deque>
+
 #include "writer/archive/event_sink.h"
 #include "writer/archive/location_reference.h"
 #include "writer/process/location_writer.h"
@@ -10,46 +12,94 @@ namespace {
 
 constexpr const char* kWhat = "cannot write events";
 
+struct Stream {
+  std::uint16_t device;
+  OTF2_LocationRef reference;
+};
+
 struct Task {
   std::size_t process;
   std::size_t location;
   OTF2_LocationRef reference;
+  std::vector<Stream> streams;
+};
+
+std::vector<Task> tasks_of(const MpiJob::Models& models, const FirstNumbers& first) {
+  std::vector<Task> tasks;
+  std::uint64_t stream_index = first.stream;
+  for (std::size_t i = 0; i < models.size(); ++i) {
+    const std::size_t begin = tasks.size();
+    for (std::size_t j = 0; j < models[i]->locations(); ++j)
+      tasks.push_back({i, j, location_reference(first.location + begin, j), {}});
+    for (const DeviceStream& stream : models[i]->streams())
+      tasks[begin + stream.thread].streams.push_back(
+          {stream.device,
+           stream_reference(first.locations, stream_index++, stream.number)});
+  }
+  return tasks;
+}
+
+// The writer of a location, with what goes into it; closed at the end.
+class Output {
+ public:
+  Output(Otf2Archive& archive, OTF2_LocationRef reference, const RegionTable& regions,
+         std::uint64_t spacing)
+      : archive_(archive),
+        writer_(OTF2_Archive_GetEvtWriter(archive.get(), reference)),
+        sink_(writer_, regions.regions()) {
+    if (writer_ == nullptr) archive.check(OTF2_ERROR_FILE_CAN_NOT_OPEN, kWhat);
+    sink_.set_spacing(spacing);
+  }
+  Output(const Output&) = delete;
+  Output& operator=(const Output&) = delete;
+
+  bool is_open() const noexcept { return writer_ != nullptr; }
+  EventSink& sink() noexcept { return sink_; }
+  void close() {
+    if (archive_.check(sink_.error(), kWhat))
+      archive_.check(OTF2_Archive_CloseEvtWriter(archive_.get(), writer_), kWhat);
+  }
+
+ private:
+  Otf2Archive& archive_;
+  OTF2_EvtWriter* writer_;
+  EventSink sink_;
 };
 
 }  // namespace
 
 std::vector<std::vector<LocationOutcome>> write_events(
     Otf2Archive& archive, const MpiJob::Models& models, const MpiJob* mpi,
-    const RegionTable& regions, std::uint64_t first_location, unsigned threads) {
+    const RegionTable& regions, const FirstNumbers& first, unsigned threads) {
   std::vector<std::vector<LocationOutcome>> outcomes(models.size());
-  std::vector<Task> tasks;
-  for (std::size_t i = 0; i < models.size(); ++i) {
-    const std::uint64_t first = first_location + tasks.size();
+  for (std::size_t i = 0; i < models.size(); ++i)
     outcomes[i].resize(models[i]->locations());
-    for (std::size_t j = 0; j < models[i]->locations(); ++j)
-      tasks.push_back({i, j, location_reference(first, j)});
-  }
+  const std::vector<Task> tasks = tasks_of(models, first);
   if (!archive.error().empty() ||
       !archive.check(OTF2_Archive_OpenEvtFiles(archive.get()), kWhat))
     return outcomes;
   parallel_for(tasks.size(), threads, [&](std::size_t i) {
     const Task& task = tasks[i];
-    OTF2_EvtWriter* writer = OTF2_Archive_GetEvtWriter(archive.get(), task.reference);
-    if (writer == nullptr) {
-      archive.check(OTF2_ERROR_FILE_CAN_NOT_OPEN, kWhat);
-      return;
+    const bool offsets = mpi != nullptr && !mpi->clock(task.process).offsets().empty();
+    const std::uint64_t spacing = offsets ? 2 : 1;
+    Output own(archive, task.reference, regions, spacing);
+    std::deque<Output> streams;
+    LocationInput input = models[task.process]->input(task.location);
+    for (const Stream& stream : task.streams) {
+      Output& output = streams.emplace_back(archive, stream.reference, regions, spacing);
+      if (!output.is_open()) return;
+      input.streams.push_back({stream.device, &output.sink()});
     }
-    {
-      EventSink sink(writer, regions.regions());
-      sink.set_metric(models[task.process]->context().metric);
-      if (mpi != nullptr && !mpi->clock(task.process).offsets().empty())
-        sink.set_spacing(2);
-      LocationInput input = models[task.process]->input(task.location);
-      if (mpi != nullptr) input.decided = &mpi->decided(task.process, task.location);
-      outcomes[task.process][task.location] = write_location(input, sink);
-      if (!archive.check(sink.error(), kWhat)) return;
+    if (!own.is_open()) return;
+    own.sink().set_metric(models[task.process]->context().metric);
+    if (mpi != nullptr) input.decided = &mpi->decided(task.process, task.location);
+    LocationOutcome& outcome = outcomes[task.process][task.location];
+    outcome = write_location(input, own.sink());
+    own.close();
+    for (Output& stream : streams) {
+      outcome.stream_events.push_back(stream.sink().count());
+      stream.close();
     }
-    archive.check(OTF2_Archive_CloseEvtWriter(archive.get(), writer), kWhat);
   });
   if (archive.error().empty())
     archive.check(OTF2_Archive_CloseEvtFiles(archive.get()), kWhat);

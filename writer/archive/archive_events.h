@@ -15,10 +15,16 @@
 
 namespace refrain::writer {
 
-// By process and location. `mpi`: nullptr without MPI. `first_location`: the number of
-// locations before those of `models`.
+// How locations are numbered: through all processes of the archive, threads before streams.
+struct FirstNumbers {
+  std::uint64_t location = 0;   // of these processes
+  std::uint64_t stream = 0;     // likewise
+  std::uint64_t locations = 0;  // of all
+};
+
+// By process and location. `mpi`: nullptr without MPI.
 std::vector<std::vector<LocationOutcome>> write_events(
     Otf2Archive& archive, const MpiJob::Models& models, const MpiJob* mpi,
-    const RegionTable& regions, std::uint64_t first_location, unsigned threads);
+    const RegionTable& regions, const FirstNumbers& first, unsigned threads);
 
 }  // namespace refrain::writer

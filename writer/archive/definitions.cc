@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/mpi_roles.h"
 #include "writer/archive/location_reference.h"
 #include "writer/archive/mpi_definitions.h"
 
@@ -45,6 +44,7 @@ class DefinitionWriter {
     attributes();
     system_tree();
     for (std::size_t i = 0; i < processes().size(); ++i) process(i);
+    for (std::size_t i = 0; i < processes().size(); ++i) streams(i);
     regions();
     metrics();
     teams();
@@ -100,9 +100,9 @@ class DefinitionWriter {
     check_(OTF2_GlobalDefWriter_WriteParameter(
         writer_, kIterationParameter, text("iteration"), OTF2_PARAMETER_TYPE_INT64));
     // Readers expect consecutive references.
-    if (in_.comms != nullptr || !in_.regions->parameters().empty()) {
+    if (in_.comms != nullptr || !in_.regions->parameters().empty() || moves_data()) {
       check_(OTF2_GlobalDefWriter_WriteParameter(
-          writer_, kIoBytesParameter, text("bytes moved"), OTF2_PARAMETER_TYPE_UINT64));
+          writer_, kBytesParameter, text("bytes moved"), OTF2_PARAMETER_TYPE_UINT64));
       check_(OTF2_GlobalDefWriter_WriteParameter(writer_, kPollsParameter, text("polls"),
                                                  OTF2_PARAMETER_TYPE_UINT64));
     }
@@ -124,6 +124,11 @@ class DefinitionWriter {
         text(
             "1: inside of a gap, where a region that lies partly in the gap begins or ends"),
         OTF2_TYPE_UINT8));
+  }
+
+  bool moves_data() const {
+    return std::any_of(processes().begin(), processes().end(),
+                       [](const ProcessFacts& each) { return !each.streams.empty(); });
   }
 
   void system_tree() {
@@ -164,6 +169,26 @@ class DefinitionWriter {
       check_(OTF2_GlobalDefWriter_WriteLocation(
           writer_, locations_.back(), text(name), OTF2_LOCATION_TYPE_CPU_THREAD,
           process.locations[i].archive_events, group));
+    }
+  }
+
+  // Devices come after all processes, in the order of their process.
+  void streams(std::size_t index) {
+    const ProcessFacts& process = processes()[index];
+    for (const StreamFacts& stream : process.streams) {
+      if (stream.number == 0) {
+        const std::string name = "Device " + std::to_string(stream.device);
+        check_(OTF2_GlobalDefWriter_WriteLocationGroup(
+            writer_, static_cast<OTF2_LocationGroupRef>(processes().size() + devices_++),
+            text(name), OTF2_LOCATION_GROUP_TYPE_ACCELERATOR, nodes_[host_name(process)],
+            static_cast<OTF2_LocationGroupRef>(index)));
+      }
+      check_(OTF2_GlobalDefWriter_WriteLocation(
+          writer_, stream_reference(locations_.size(), streams_++, stream.number),
+          text("Device " + std::to_string(stream.device) + ", from " +
+               thread_name(process, stream.thread)),
+          OTF2_LOCATION_TYPE_ACCELERATOR_STREAM, stream.events,
+          static_cast<OTF2_LocationGroupRef>(processes().size() + devices_ - 1)));
     }
   }
 
@@ -301,6 +326,8 @@ class DefinitionWriter {
   Checked check_;
   std::size_t written_ = 0;
   std::vector<OTF2_LocationRef> locations_;  // process by process
+  std::size_t devices_ = 0;
+  std::uint64_t streams_ = 0;
   std::unordered_map<std::string, OTF2_SystemTreeNodeRef> nodes_;
 };
 
@@ -311,89 +338,6 @@ OTF2_StringRef StringTable::intern(const std::string& text) {
       ids_.try_emplace(text, static_cast<OTF2_StringRef>(order_.size()));
   if (is_new) order_.push_back(&at->first);
   return at->second;
-}
-
-OTF2_Paradigm paradigm_of(RegionClass cls) noexcept {
-  if (cls == RegionClass::kNone || cls == RegionClass::kUser) return OTF2_PARADIGM_USER;
-  if (cls == RegionClass::kFunction) return OTF2_PARADIGM_COMPILER;
-  if (cls == RegionClass::kProgram) return OTF2_PARADIGM_MEASUREMENT_SYSTEM;
-  return cls == RegionClass::kMpi ? OTF2_PARADIGM_MPI : OTF2_PARADIGM_OPENMP;
-}
-
-OTF2_RegionRole role_of(const RegionDef& region) noexcept {
-  return region.cls == RegionClass::kMpi ? base::role_of_mpi(region.name)
-                                         : role_of(region.cls);
-}
-
-OTF2_RegionRole role_of(RegionClass cls) noexcept {
-  switch (cls) {
-    case RegionClass::kParallel:
-    case RegionClass::kTeams:
-      return OTF2_REGION_ROLE_PARALLEL;
-    case RegionClass::kLoop:
-    case RegionClass::kDistribute:
-    case RegionClass::kTaskloop:
-      return OTF2_REGION_ROLE_LOOP;
-    case RegionClass::kSections:
-      return OTF2_REGION_ROLE_SECTIONS;
-    case RegionClass::kSingle:
-      return OTF2_REGION_ROLE_SINGLE;
-    case RegionClass::kSingleBlock:
-      return OTF2_REGION_ROLE_SINGLE_SBLOCK;
-    case RegionClass::kWorkshare:
-    case RegionClass::kScope:
-      return OTF2_REGION_ROLE_WORKSHARE;
-    case RegionClass::kMasked:
-      return OTF2_REGION_ROLE_MASTER;
-    // Also for taskwait and taskgroup, as in Score-P. A wait has the same role as its
-    // region, so that a reader counts all of it as a barrier's time.
-    case RegionClass::kBarrier:
-    case RegionClass::kTaskwait:
-    case RegionClass::kTaskgroup:
-    case RegionClass::kBarrierWait:
-    case RegionClass::kTaskwaitWait:
-    case RegionClass::kTaskgroupWait:
-      return OTF2_REGION_ROLE_BARRIER;
-    case RegionClass::kImplicitBarrier:
-    case RegionClass::kImplementationBarrier:
-    case RegionClass::kTeamsBarrier:
-    case RegionClass::kReductionSync:
-    case RegionClass::kImplicitBarrierWait:
-    case RegionClass::kImplementationBarrierWait:
-    case RegionClass::kTeamsBarrierWait:
-    case RegionClass::kReductionWait:
-      return OTF2_REGION_ROLE_IMPLICIT_BARRIER;
-    case RegionClass::kTask:
-      return OTF2_REGION_ROLE_TASK;
-    case RegionClass::kTaskCreate:
-      return OTF2_REGION_ROLE_TASK_CREATE;
-    case RegionClass::kCritical:
-      return OTF2_REGION_ROLE_CRITICAL;
-    case RegionClass::kCriticalBlock:
-      return OTF2_REGION_ROLE_CRITICAL_SBLOCK;
-    case RegionClass::kOrdered:
-      return OTF2_REGION_ROLE_ORDERED;
-    case RegionClass::kOrderedBlock:
-      return OTF2_REGION_ROLE_ORDERED_SBLOCK;
-    case RegionClass::kAtomic:
-      return OTF2_REGION_ROLE_ATOMIC;
-    case RegionClass::kFlush:
-      return OTF2_REGION_ROLE_FLUSH;
-    case RegionClass::kSetLock:
-    case RegionClass::kTestLock:
-    case RegionClass::kSetNestLock:
-    case RegionClass::kTestNestLock:
-    case RegionClass::kRelockNestLock:
-    case RegionClass::kUnlockNestLock:
-    case RegionClass::kFunction:
-      return OTF2_REGION_ROLE_FUNCTION;
-    case RegionClass::kNone:  // iterations of a loop
-    case RegionClass::kReduction:
-    case RegionClass::kUser:
-      return OTF2_REGION_ROLE_CODE;
-    default:  // the program
-      return OTF2_REGION_ROLE_ARTIFICIAL;
-  }
 }
 
 OTF2_ErrorCode write_definitions(OTF2_GlobalDefWriter* writer,

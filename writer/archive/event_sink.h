@@ -28,7 +28,7 @@ inline constexpr OTF2_AttributeRef kWrittenAttribute = 0;
 inline constexpr OTF2_AttributeRef kCompleteAttribute = 1;
 inline constexpr OTF2_AttributeRef kEdgeAttribute = 2;
 inline constexpr OTF2_AttributeRef kCallSiteAttribute = 3;
-inline constexpr OTF2_ParameterRef kIoBytesParameter = 1;
+inline constexpr OTF2_ParameterRef kBytesParameter = 1;
 inline constexpr OTF2_ParameterRef kPollsParameter = 2;
 inline constexpr OTF2_ParameterRef kFirstUserParameter = 3;
 
@@ -107,7 +107,8 @@ class EventSink {
   void rma_request_lock(std::uint64_t ticks, OTF2_RmaWinRef window, std::uint32_t target,
                         bool exclusive);
   void rma_release_lock(std::uint64_t ticks, OTF2_RmaWinRef window, std::uint32_t target);
-  void io_bytes(std::uint64_t ticks, std::uint64_t bytes);
+  // What the innermost region, `region`, has moved.
+  void bytes_moved(std::uint64_t ticks, std::uint64_t bytes, std::uint32_t region);
 
   void parameter(std::uint64_t ticks, OTF2_ParameterRef parameter, std::int64_t value);
   void parameter_text(std::uint64_t ticks, OTF2_ParameterRef parameter,

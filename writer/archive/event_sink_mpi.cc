@@ -131,9 +131,10 @@ void EventSink::polls(std::uint64_t ticks, std::uint64_t number, std::uint32_t r
                                             number));
 }
 
-void EventSink::io_bytes(std::uint64_t ticks, std::uint64_t bytes) {
-  if (!ok()) return;
-  check(OTF2_EvtWriter_ParameterUnsignedInt(writer_, nullptr, at(ticks), kIoBytesParameter,
+void EventSink::bytes_moved(std::uint64_t ticks, std::uint64_t bytes,
+                            std::uint32_t region) {
+  if (!ok() || (region < regions_.size() && regions_[region].filtered)) return;
+  check(OTF2_EvtWriter_ParameterUnsignedInt(writer_, nullptr, at(ticks), kBytesParameter,
                                             bytes));
 }
 

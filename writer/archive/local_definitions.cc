@@ -1,7 +1,5 @@
 #include "writer/archive/local_definitions.h"
 
-#include "writer/archive/location_reference.h"
-
 namespace refrain::writer {
 namespace {
 
@@ -25,15 +23,12 @@ void write_location(Otf2Archive& archive, std::uint64_t ref,
 
 }  // namespace
 
-void write_local_definitions(Otf2Archive& archive, std::uint64_t first_location,
+void write_local_definitions(Otf2Archive& archive,
                              const std::vector<LocalDefinitions>& processes) {
   archive.check(OTF2_Archive_OpenDefFiles(archive.get()), kWhat);
-  std::uint64_t first = first_location;
-  for (const LocalDefinitions& process : processes) {
-    for (std::uint64_t i = 0; i < process.locations && archive.error().empty(); ++i)
-      write_location(archive, location_reference(first, i), process);
-    first += process.locations;
-  }
+  for (const LocalDefinitions& process : processes)
+    for (const OTF2_LocationRef location : process.locations)
+      if (archive.error().empty()) write_location(archive, location, process);
   if (archive.error().empty())
     archive.check(OTF2_Archive_CloseDefFiles(archive.get()), kWhat);
 }

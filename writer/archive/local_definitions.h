@@ -15,14 +15,13 @@ namespace refrain::writer {
 
 // Of one process.
 struct LocalDefinitions {
-  std::uint64_t locations = 0;
+  std::vector<OTF2_LocationRef> locations;
   const std::vector<spool::JournalClockOffset>* offsets =
       nullptr;  // nullptr: its clock is the archive's
 };
 
-// `first_location`: the number of locations before them. Writes nothing more after an
-// error.
-void write_local_definitions(Otf2Archive& archive, std::uint64_t first_location,
+// Writes nothing more after an error.
+void write_local_definitions(Otf2Archive& archive,
                              const std::vector<LocalDefinitions>& processes);
 
 }  // namespace refrain::writer

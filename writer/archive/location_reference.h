@@ -20,4 +20,11 @@ constexpr OTF2_LocationRef location_reference(std::uint64_t first,
   return thread << 32 | (first + thread);
 }
 
+// Of a device's streams, which come after all threads of the archive. `locations`: of all processes;
+// `index`: of the stream, counted through all processes; `number`: among those of its device.
+constexpr OTF2_LocationRef stream_reference(std::uint64_t locations, std::uint64_t index,
+                                            std::uint64_t number) noexcept {
+  return number << 32 | (locations + index);
+}
+
 }  // namespace refrain::writer

@@ -69,6 +69,18 @@ const char* kind_name(std::size_t kind) {
       return "flush";
     case spool::kCancel:
       return "cancel";
+    case spool::kTargetBegin:
+      return "target_begin";
+    case spool::kTargetEnd:
+      return "target_end";
+    case spool::kTargetDataBegin:
+      return "target_data_op_begin";
+    case spool::kTargetDataEnd:
+      return "target_data_op_end";
+    case spool::kTargetSubmitBegin:
+      return "target_submit_begin";
+    case spool::kTargetSubmitEnd:
+      return "target_submit_end";
     case spool::kMpiEnter:
       return "mpi_enter";
     case spool::kMpiLeave:

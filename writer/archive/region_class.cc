@@ -51,6 +51,18 @@ constexpr std::array<const char*, static_cast<std::size_t>(RegionClass::kCount)>
     "omp_unset_nest_lock inner",
     "!$omp flush",
     "!$omp cancel",
+    "!$omp target",
+    "!$omp target enter data",
+    "!$omp target exit data",
+    "!$omp target update",
+    "!$omp target alloc",
+    "!$omp target data to device",
+    "!$omp target data from device",
+    "!$omp target free",
+    "!$omp target associate",
+    "!$omp target disassociate",
+    "!$omp target submit",
+    "!$omp target kernel",
     nullptr,
     nullptr,
     nullptr,
@@ -143,6 +155,36 @@ RegionClass parallel_class(std::uint8_t sub) noexcept {
   return (sub & spool::kTeamLeague) != 0 ? RegionClass::kTeams : RegionClass::kParallel;
 }
 
+RegionClass target_class(std::uint8_t sub) noexcept {
+  switch (sub & spool::kTargetKinds & ~ompt::kTargetNowait) {
+    case ompt::kTargetEnterData:
+      return RegionClass::kTargetEnterData;
+    case ompt::kTargetExitData:
+      return RegionClass::kTargetExitData;
+    case ompt::kTargetUpdate:
+      return RegionClass::kTargetUpdate;
+    default:
+      return RegionClass::kTarget;
+  }
+}
+
+RegionClass target_data_class(std::uint8_t sub) noexcept {
+  switch (sub) {
+    case ompt::kDataToDevice:
+      return RegionClass::kTargetToDevice;
+    case ompt::kDataFromDevice:
+      return RegionClass::kTargetFromDevice;
+    case ompt::kDataDelete:
+      return RegionClass::kTargetDelete;
+    case ompt::kDataAssociate:
+      return RegionClass::kTargetAssociate;
+    case ompt::kDataDisassociate:
+      return RegionClass::kTargetDisassociate;
+    default:
+      return RegionClass::kTargetAlloc;
+  }
+}
+
 bool is_implicit_barrier(RegionClass cls) noexcept {
   return cls == RegionClass::kImplicitBarrier || cls == RegionClass::kImplicitBarrierWait;
 }
@@ -185,6 +227,12 @@ RegionKeys keys_opened_by(const spool::Record& record) noexcept {
       return one(RegionClass::kFlush);
     case spool::kCancel:
       return one(RegionClass::kCancel);
+    case spool::kTargetBegin:
+      return one(target_class(record.sub));
+    case spool::kTargetDataBegin:
+      return one(target_data_class(record.sub));
+    case spool::kTargetSubmitBegin:
+      return two(RegionClass::kTargetSubmit, RegionClass::kTargetKernel);
     case spool::kMpiEnter:
       return {RegionKey{RegionClass::kMpi, record.payload >> spool::kMpiProcedureShift},
               RegionKey{RegionClass::kCallSite, address}};

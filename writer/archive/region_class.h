@@ -57,13 +57,25 @@ enum class RegionClass : std::uint8_t {
   kUnlockNestLock,
   kFlush,
   kCancel,
-  kMpi,       // a call of MPI: the key's address is the procedure's number
-  kCallSite,  // no region: where a call of MPI was made
-  kUser,      // a region of refrain.h: the key's address is its number
-  kFunction,  // a function: the key's address is its own
-  kNumber,    // no region: a parameter whose values are numbers, by its number
-  kText,      // no region: one whose values are strings
-  kProgram,   // the program, for its begin and end
+  kTarget,
+  kTargetEnterData,
+  kTargetExitData,
+  kTargetUpdate,
+  kTargetAlloc,
+  kTargetToDevice,
+  kTargetFromDevice,
+  kTargetDelete,
+  kTargetAssociate,
+  kTargetDisassociate,
+  kTargetSubmit,
+  kTargetKernel,  // on the device
+  kMpi,           // a call of MPI: the key's address is the procedure's number
+  kCallSite,      // no region: where a call of MPI was made
+  kUser,          // a region of refrain.h: the key's address is its number
+  kFunction,      // a function: the key's address is its own
+  kNumber,        // no region: a parameter whose values are numbers, by its number
+  kText,          // no region: one whose values are strings
+  kProgram,       // the program, for its begin and end
   kCount
 };
 
@@ -87,6 +99,8 @@ RegionClass wait_class(std::uint8_t sub) noexcept;
 RegionClass mutex_class(std::uint8_t sub) noexcept;        // acquire .. acquired/released
 RegionClass mutex_block_class(std::uint8_t sub) noexcept;  // acquired .. released, or kNone
 RegionClass parallel_class(std::uint8_t sub) noexcept;
+RegionClass target_class(std::uint8_t sub) noexcept;       // of a construct
+RegionClass target_data_class(std::uint8_t sub) noexcept;  // of an operation
 
 bool is_implicit_barrier(RegionClass cls) noexcept;  // or the wait in one
 

@@ -38,6 +38,7 @@ ProcessSize SharedDefinitions::before(std::uint64_t process) const noexcept {
     out.locations += count * run.size.locations;
     out.teams += count * run.size.teams;
     out.mpi_locations += count * run.size.mpi_locations;
+    out.streams += count * run.size.streams;
     process -= count;
   }
   return out;
@@ -111,8 +112,8 @@ void put(ByteWriter& out, const SharedDefinitions& all) {
   for (const std::string& text : all.strings) out.text(text);
   out.number(all.sizes.size());
   for (const SharedDefinitions::Run& run : all.sizes)
-    for (const std::uint64_t value :
-         {run.processes, run.size.locations, run.size.teams, run.size.mpi_locations})
+    for (const std::uint64_t value : {run.processes, run.size.locations, run.size.teams,
+                                      run.size.mpi_locations, run.size.streams})
       out.number(value);
 }
 
@@ -148,8 +149,8 @@ void take(ByteReader& in, SharedDefinitions& all) {
     all.strings.push_back(in.text());
   for (std::size_t left = in.count(); left != 0 && in.ok(); --left) {
     SharedDefinitions::Run& run = all.sizes.emplace_back();
-    for (std::uint64_t* value :
-         {&run.processes, &run.size.locations, &run.size.teams, &run.size.mpi_locations})
+    for (std::uint64_t* value : {&run.processes, &run.size.locations, &run.size.teams,
+                                 &run.size.mpi_locations, &run.size.streams})
       *value = in.number();
   }
 }

@@ -25,6 +25,7 @@ struct ProcessSize {
   std::uint64_t locations = 0;
   std::uint64_t teams = 0;
   std::uint64_t mpi_locations = 0;  // of a process that uses MPI: all of them
+  std::uint64_t streams = 0;        // of devices
   bool operator==(const ProcessSize&) const = default;
 };
 

@@ -48,8 +48,8 @@ std::uint64_t bytes_of(const Record& record) {
     case spool::kNestLock:
       return 0;
     default:
-      return record.kind >= spool::kThreadBegin && record.kind <= spool::kMpiLeave ? kEdge
-                                                                                   : 0;
+      return record.kind >= spool::kFirstEvent && record.kind <= spool::kMpiLeave ? kEdge
+                                                                                  : 0;
   }
 }
 

@@ -34,7 +34,8 @@ constexpr State kStates[] = {{"Idle", 117, 195, 255},
                              {"Group Communication", 255, 144, 26},
                              {"Tracing Disabled", 2, 255, 177},
                              {"Others", 192, 224, 0},
-                             {"Send Receive", 66, 66, 66}};
+                             {"Send Receive", 66, 66, 66},
+                             {"Memory transfer", 255, 0, 96}};
 
 // A label is the rest of its line.
 std::string label(std::string text) {
@@ -159,6 +160,12 @@ class PcfWriter {
     functions(kTypeFunction, "Executed OpenMP parallel function");
     functions(kTypeTask, "Executed OpenMP task function");
     functions(kTypeTaskCreate, "Instantiated OpenMP task function");
+    functions(kTypeTarget, "OpenMP target construct");
+    functions(kTypeTargetData, "OpenMP operation on data of a device");
+    functions(kTypeKernel, "OpenMP kernel of a device");
+    if (std::any_of(regions_.regions.begin(), regions_.regions.end(),
+                    [](const auto& region) { return region.type == kTypeTargetData; }))
+      types({{kTypeTargetBytes, "Bytes moved to or from a device"}}, {});
     functions(kTypeOtherOmp, "Other OpenMP construct");
   }
 

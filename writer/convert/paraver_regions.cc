@@ -55,7 +55,25 @@ class Classifier {
             .state = static_cast<std::uint8_t>(call.state)};
   }
 
+  // What threads do for devices, and devices themselves.
+  static ParaverRegion device(const reader::RegionInfo& region, std::uint64_t number) {
+    const std::string what = region.name.substr(0, region.name.find(" @"));
+    ParaverRegion out{.type = kTypeTarget, .value = number, .has_line = true};
+    if (what.ends_with(" target") || what.ends_with(" enter data") ||
+        what.ends_with(" exit data") || what.ends_with(" update")) {
+      out.state = kSynchronisation;
+    } else if (what.ends_with(" submit") || what.ends_with(" kernel")) {
+      out.type = kTypeKernel;
+      if (what.ends_with(" submit")) out.state = kForkJoin;
+    } else {
+      out.type = kTypeTargetData;
+      out.state = kMemoryTransfer;
+    }
+    return out;
+  }
+
   static ParaverRegion openmp(const reader::RegionInfo& region, std::uint64_t number) {
+    if (region.name.starts_with("!$omp target")) return device(region, number);
     switch (region.role) {
       case OTF2_REGION_ROLE_PARALLEL:
         return {.type = kTypeFunction, .value = number, .has_line = true};

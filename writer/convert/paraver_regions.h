@@ -25,6 +25,7 @@ enum ParaverState : std::uint8_t {
   kForkJoin = 7,
   kIoState = 12,
   kTracingDisabled = 14,
+  kMemoryTransfer = 17,
 };
 
 // Event types.
@@ -53,6 +54,10 @@ enum ParaverType : std::uint32_t {
   kTypeMaster = 60'000'056,
   kTypeTaskgroup = 60'000'057,
   kTypeOtherOmp = 60'000'099,
+  kTypeTarget = 60'000'300,  // target constructs; plus 100 more: the line
+  kTypeTargetData = 60'000'301,
+  kTypeKernel = 60'000'302,  // its submission, and itself on the device's stream
+  kTypeTargetBytes = 60'000'310,
   kTypePeriod = 666'001,
   kTypeDetail = 666'002,
   kTypeInnerIteration = 666'100,  // plus the level of the loop

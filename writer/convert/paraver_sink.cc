@@ -180,6 +180,12 @@ void ParaverSink::iteration_number(const reader::TraceEvent& event,
                  event.value + 1);
 }
 
+void ParaverSink::device_bytes(const reader::TraceEvent& event, const Location& location) {
+  if (location.frames.empty() || location.frames.back().region == reader::kNone) return;
+  if (regions_.regions[location.frames.back().region].type == kTypeTargetData)
+    records_.event(event.location, event.ns, kTypeTargetBytes, event.value);
+}
+
 void ParaverSink::other(const reader::TraceEvent& event, Location& location) {
   const std::uint64_t begin_ns =
       location.frames.empty() ? event.ns : location.frames.back().begin_ns;
@@ -213,8 +219,10 @@ void ParaverSink::other(const reader::TraceEvent& event, Location& location) {
           break;
         }
       return;
-    case Kind::kParameterInt:
     case Kind::kParameterUnsignedInt:
+      device_bytes(event, location);
+      [[fallthrough]];
+    case Kind::kParameterInt:
       return iteration_number(event, location);
     case Kind::kMetric:
       return metric(event, location);

@@ -77,6 +77,7 @@ class ParaverSink final : public reader::TraceSink {
   void leave(const reader::TraceEvent& event, Location& location);
   void enter_iteration(const reader::TraceEvent& event, Location& location);
   void leave_iteration(std::uint64_t ns, Location& location);
+  void device_bytes(const reader::TraceEvent& event, const Location& location);
   void close_level(std::uint32_t location, std::size_t level, std::uint64_t ns);
   void iteration_number(const reader::TraceEvent& event, const Location& location);
   void other(const reader::TraceEvent& event, Location& location);

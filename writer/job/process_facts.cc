@@ -51,6 +51,14 @@ void each_number(Of& of, Work work) requires requires {
   for (auto& value : of.by_kind) work(value);
 }
 
+template <typename Of, typename Work>
+void each_number(Of& of, Work work) requires requires {
+  of.device;
+}
+{
+  for (auto* value : {&of.device, &of.thread, &of.number, &of.events}) work(*value);
+}
+
 void put_double(ByteWriter& out, double value) {
   out.word(std::bit_cast<std::uint64_t>(value));
 }
@@ -124,6 +132,9 @@ void put_process(ByteWriter& out, const ProcessFacts& process) {
   out.number(process.locations.size());
   for (const LocationFacts& location : process.locations)
     each_number(location, [&out](std::uint64_t value) { out.number(value); });
+  out.number(process.streams.size());
+  for (const StreamFacts& stream : process.streams)
+    each_number(stream, [&out](std::uint64_t value) { out.number(value); });
   out.number(process.teams.size());
   for (const auto& team : process.teams) {
     out.number(team.size());
@@ -160,6 +171,9 @@ ProcessFacts take_process(ByteReader& in) {
   process.duration_s = take_double(in);
   for (std::size_t left = in.count(); left != 0 && in.ok(); --left)
     each_number(process.locations.emplace_back(),
+                [&in](std::uint64_t& value) { value = in.number(); });
+  for (std::size_t left = in.count(); left != 0 && in.ok(); --left)
+    each_number(process.streams.emplace_back(),
                 [&in](std::uint64_t& value) { value = in.number(); });
   for (std::size_t left = in.count(); left != 0 && in.ok(); --left) {
     auto& team = process.teams.emplace_back();
@@ -225,6 +239,18 @@ void add_locations(const ProcessModel& process,
   }
 }
 
+// Of each thread they come in the order of its devices.
+void add_streams(const ProcessModel& process, const std::vector<LocationOutcome>& outcomes,
+                 ProcessFacts& out) {
+  std::vector<std::size_t> next(outcomes.size());
+  for (const DeviceStream& stream : process.streams()) {
+    const std::vector<std::uint64_t>& events = outcomes[stream.thread].stream_events;
+    const std::size_t at = next[stream.thread]++;
+    out.streams.push_back(
+        {stream.device, stream.thread, stream.number, at < events.size() ? events[at] : 0});
+  }
+}
+
 }  // namespace
 
 ProcessFacts process_facts(const ProcessModel& process,
@@ -253,6 +279,7 @@ ProcessFacts process_facts(const ProcessModel& process,
   for (const auto& team : process.teams().teams())
     out.teams.emplace_back(team.begin(), team.end());
   add_locations(process, outcomes, out);
+  add_streams(process, outcomes, out);
   // The journal has the losses of threads without a location.
   const spool::SpoolFile& journal = process.spool().journal;
   if (!journal.usable()) return out;
@@ -282,6 +309,8 @@ void add_up(JobFacts& job, WriteResult& result,
       result.archive_events += location.archive_events;
       result.mpi.counts.add(location.mpi);
     }
+    for (const StreamFacts& stream : process.streams)
+      result.archive_events += stream.events;
     for (std::size_t cause = 0; cause < spool::kLossCauses; ++cause)
       result.lost[cause] += process.lost[cause];
     for (std::size_t kind = 0; kind < kEventKinds; ++kind)

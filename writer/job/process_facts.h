@@ -37,6 +37,14 @@ struct LocationFacts {
   std::array<std::uint64_t, spool::kLossCauses> lost{};
 };
 
+// A stream of a device (writer/process/device_streams.h).
+struct StreamFacts {
+  std::uint64_t device = 0;
+  std::uint64_t thread = 0;
+  std::uint64_t number = 0;
+  std::uint64_t events = 0;  // in the archive
+};
+
 struct MarkerFacts {
   std::uint32_t marker = 0;
   std::uint64_t global_ticks = 0;
@@ -68,6 +76,7 @@ struct ProcessFacts {
   std::array<std::uint64_t, spool::kLossCauses> lost{};
   std::array<std::uint64_t, kEventKinds> by_kind{};
   std::vector<LocationFacts> locations;
+  std::vector<StreamFacts> streams;               // device by device
   std::vector<std::vector<std::uint64_t>> teams;  // locations of the process
   std::vector<MarkerFacts> markers;
   std::vector<LoopSummary> loops;

@@ -18,6 +18,7 @@
 #include "writer/job/message_plan.h"
 #include "writer/job/message_times.h"
 #include "writer/job/mpi_comms.h"
+#include "writer/process/device_streams.h"
 #include "writer/process/gap_plan.h"
 #include "writer/process/location_scan.h"
 #include "writer/process/lock_table.h"
@@ -67,9 +68,10 @@ struct LocationInput {
   const ProcessContext* process = nullptr;
   const spool::RecordSequence* records = nullptr;
   const LocationScan* scan = nullptr;
-  std::uint32_t index = 0;  // in the process
-  bool primary = false;     // shows iterations, begin and end of the program
-  bool died = false;        // it was not closed in an orderly way
+  std::uint32_t index = 0;              // in the process
+  bool primary = false;                 // shows iterations, begin and end of the program
+  bool died = false;                    // it was not closed in an orderly way
+  std::vector<StreamOutput> streams{};  // of the devices that it gave something to do
   // For MPI, see mpi_interpreter.h; nullptr where a pass does not need it.
   MessageLog* collect = nullptr;
   std::vector<bool>* decide = nullptr;         // by request, to be filled
@@ -88,6 +90,7 @@ struct LocationOutcome {
   std::uint64_t team_end = kNever;   // of its last team, if the end was not recorded
   std::uint64_t unmatched = 0;       // ends whose begin is not known
   std::array<std::uint64_t, kEventKinds> by_kind{};  // events_written by record kind
+  std::vector<std::uint64_t> stream_events;          // records in the archive, by device
   MpiCounts mpi;
   std::string error;
 };

@@ -72,6 +72,16 @@ void note_thread(const Record& record, LocationScan& scan) {
   }
 }
 
+void note_device(const Record& record, LocationScan& scan) {
+  constexpr std::size_t kMost =
+      64;  // what a damaged spool says must not make files without end
+  const auto device = static_cast<std::uint16_t>(record.payload >> spool::kDeviceShift);
+  const auto at = std::lower_bound(scan.devices.begin(), scan.devices.end(), device);
+  if (scan.devices.size() != kMost && device != spool::kNoDevice &&
+      (at == scan.devices.end() || *at != device))
+    scan.devices.insert(at, device);
+}
+
 // Iterations repeat the same keys: a small direct-mapped cache keeps the hash set out of
 // the inner loop.
 void note_keys(const Record& record, LocationScan& scan) {
@@ -120,6 +130,11 @@ void scan_record(const Record& record, std::size_t position, LocationScan& scan)
     case spool::kSyncRegionBegin:
     case spool::kMaskedBegin:
       note_inner(record, scan);
+      note_keys(record, scan);
+      break;
+    case spool::kTargetDataBegin:
+    case spool::kTargetSubmitBegin:
+      note_device(record, scan);
       note_keys(record, scan);
       break;
     default:

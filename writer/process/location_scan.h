@@ -54,6 +54,7 @@ struct LocationScan {
   std::vector<NestedMember> nested_members;
   std::vector<std::uint64_t> nested_open;     // instances begun here and not ended
   std::vector<std::uint64_t> nested_waiting;  // joined as a worker, end not reported
+  std::vector<std::uint16_t> devices;         // that it gave something to do, sorted
   EpochIndex epochs;
   bool has_sync = false;
   std::uint64_t first_ticks = kNever;

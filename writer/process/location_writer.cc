@@ -21,7 +21,8 @@ class LocationWriter {
         timeline_(sink, *process_.regions, input.primary ? process_.journal : nullptr,
                   process_.iteration_ends, *process_.gaps),
         stack_(timeline_),
-        interpreter_(input, stack_, outcome_) {}
+        streams_(input.streams, *process_.regions, *process_.gaps),
+        interpreter_(input, stack_, streams_, outcome_) {}
 
   LocationOutcome write() {
     const bool program = input_.primary && process_.end_ticks != 0;
@@ -117,11 +118,15 @@ class LocationWriter {
   void enter_gap(std::uint64_t own_ticks) {
     // Ends inside the gap must come after OFF: a location may pass the cut a little before
     // the one that dated it.
-    stack_.begin_gap(std::min(own_ticks, next_gap()->suspend_ticks));
+    const std::uint64_t ticks = std::min(own_ticks, next_gap()->suspend_ticks);
+    stack_.begin_gap(ticks);
+    streams_.begin_gap(ticks);
   }
 
   void leave_gap(std::uint64_t own_ticks) {
-    stack_.end_gap(std::min(own_ticks, next_gap()->resume_ticks));
+    const std::uint64_t ticks = std::min(own_ticks, next_gap()->resume_ticks);
+    stack_.end_gap(ticks);
+    streams_.end_gap(ticks);
     gap_by_epoch_ = false;
     ++next_gap_;
   }
@@ -138,7 +143,7 @@ class LocationWriter {
       // over between the two.
       const bool more = index + 1 < records_.size() &&
                         records_[index + 1].kind < kEventKinds &&
-                        records_[index + 1].kind >= spool::kThreadBegin;
+                        records_[index + 1].kind >= spool::kFirstEvent;
       enter_gap(more ? records_[index + 1].ticks : gap->suspend_ticks);
       gap_by_epoch_ = true;
     }
@@ -248,6 +253,7 @@ class LocationWriter {
   LocationOutcome outcome_;
   Timeline timeline_;
   ShadowStack stack_;
+  DeviceStreams streams_;
   RecordInterpreter interpreter_;
   std::size_t next_gap_ = 0;   // the next gap, or the current one
   bool gap_by_epoch_ = false;  // in a gap that this location's own records have

@@ -53,7 +53,7 @@ void MpiInterpreter::take(const Record& record, std::size_t index) {
       return one_sided(record);
     case spool::kMpiIo:
       return stack_.point(record.ticks, [&](EventSink& sink) {
-        sink.io_bytes(record.ticks, record.payload);
+        sink.bytes_moved(record.ticks, record.payload, kNoRegion);
       });
     default:
       return;

@@ -202,6 +202,19 @@ void ProcessModel::date_nested_teams(unsigned threads) {
       context_.nested_ends.erase(instance);
 }
 
+std::vector<DeviceStream> ProcessModel::streams() const {
+  std::vector<DeviceStream> all;
+  for (std::uint32_t thread = 0; thread < scans_.size(); ++thread)
+    for (const std::uint16_t device : scans_[thread].devices)
+      all.push_back({device, thread, 0});
+  std::stable_sort(
+      all.begin(), all.end(),
+      [](const DeviceStream& a, const DeviceStream& b) { return a.device < b.device; });
+  for (std::size_t i = 1; i < all.size(); ++i)
+    if (all[i].device == all[i - 1].device) all[i].number = all[i - 1].number + 1;
+  return all;
+}
+
 void ProcessModel::leave_out() {
   Gap gap;
   gap.suspend_ticks = context_.start_ticks;

@@ -40,6 +40,8 @@ class ProcessModel {
   }
   const LocationScan& scan(std::size_t location) const { return scans_[location]; }
   std::size_t locations() const noexcept { return scans_.size(); }
+  // Device by device, thread by thread.
+  std::vector<DeviceStream> streams() const;
   // Index of the location that feeds the detector.
   std::size_t primary() const noexcept { return primary_; }
   // In MPI_COMM_WORLD; kNever without one, so that such processes come last.

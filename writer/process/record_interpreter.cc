@@ -70,10 +70,11 @@ bool closes(const Frame& frame, const Record& end) {
 }  // namespace
 
 RecordInterpreter::RecordInterpreter(const LocationInput& input, ShadowStack& stack,
-                                     LocationOutcome& outcome)
+                                     DeviceStreams& streams, LocationOutcome& outcome)
     : input_(input),
       process_(*input.process),
       stack_(stack),
+      streams_(streams),
       mpi_(input, stack, outcome),
       outcome_(outcome) {}
 
@@ -102,9 +103,13 @@ void RecordInterpreter::take(const Record& record, std::size_t index) {
     case spool::kWaitEnd:
     case spool::kMaskedEnd:
     case spool::kReductionEnd:
+    case spool::kTargetEnd:
+    case spool::kTargetSubmitEnd:
     case spool::kUserLeave:
     case spool::kFunctionLeave:
       return end(record);
+    case spool::kTargetDataEnd:
+      return end_target_data(record);
     case spool::kUserParameter:
       return parameter(record);
     case spool::kTaskCreate:
@@ -144,6 +149,10 @@ void RecordInterpreter::begin(const Record& record) {
       return begin_region(record, RegionClass::kMasked);
     case spool::kReductionBegin:
       return begin_region(record, RegionClass::kReduction);
+    case spool::kTargetBegin:
+    case spool::kTargetDataBegin:
+    case spool::kTargetSubmitBegin:
+      return begin_target(record);
     case spool::kTaskSchedule:
       return push_task(record);
     case spool::kMutexAcquire:

@@ -25,7 +25,7 @@ namespace refrain::writer {
 
 class RecordInterpreter {
  public:
-  RecordInterpreter(const LocationInput& input, ShadowStack& stack,
+  RecordInterpreter(const LocationInput& input, ShadowStack& stack, DeviceStreams& streams,
                     LocationOutcome& outcome);
 
   // `index`: of the record in the location's sequence.
@@ -59,6 +59,8 @@ class RecordInterpreter {
   void begin_mpi(const spool::Record& record);
   void begin_user(const spool::Record& record);
   void parameter(const spool::Record& record);
+  void begin_target(const spool::Record& record);
+  void end_target_data(const spool::Record& record);
   void begin_region(const spool::Record& record, RegionClass cls);
   void end(const spool::Record& record);
 
@@ -83,6 +85,7 @@ class RecordInterpreter {
   const LocationInput& input_;
   const ProcessContext& process_;
   ShadowStack& stack_;
+  DeviceStreams& streams_;
   MpiInterpreter mpi_;
   Frame left_task_;  // the latest explicit task that was suspended for another
   LocationOutcome& outcome_;

@@ -12,6 +12,7 @@ void ShadowStack::close_to(std::size_t size, std::uint64_t ticks) {
   while (frames_.size() > size) {
     const Frame frame = frames_.back();
     frames_.pop_back();
+    if (frame.stream != nullptr) frame.stream->close_to(frame.stream->size() - 1, ticks);
     if (!frame.emitted) continue;
     if (in_gap_) {
       edges_.push_back({false, ticks, 0, 0, frame});

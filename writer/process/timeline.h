@@ -38,6 +38,8 @@ enum class FrameKind : std::uint8_t {
   kRegion,  // everything else
 };
 
+class ShadowStack;
+
 // A region that is open on a location.
 struct Frame {
   FrameKind kind = FrameKind::kRegion;
@@ -55,6 +57,7 @@ struct Frame {
   std::uint64_t id = 0;       // instance of the region, task or lock
   std::uint64_t address = 0;  // kFork, kTeam: of the parallel region
   std::uint64_t begin_ticks = 0;
+  ShadowStack* stream = nullptr;  // of the device that does it: the innermost region there
 };
 
 class Timeline {

@@ -35,13 +35,15 @@ void fill_header(Header& header, const RecordBuilder& from, FileKind kind) {
   for (std::size_t cause = 0; cause < kLossCauses; ++cause)
     header.lost[cause] = from.lost[cause];
   std::uint64_t events = 0;
-  for (const Record& record : from.log)
-    if ((record.kind >= kThreadBegin && record.kind <= kCancel) ||
+  for (std::size_t i = 0; i < from.log.size(); i += 1 + text_records(from.log[i])) {
+    const Record& record = from.log[i];
+    if ((record.kind >= kFirstEvent && record.kind <= kCancel) ||
         record.kind == kMpiEnter || record.kind == kMpiLeave)
       events += (record.kind == kSyncRegionBegin || record.kind == kSyncRegionEnd) &&
                         record.aux16 == kWaitToo
                     ? 2
                     : 1;
+  }
   header.events_seen = events;
 }
 
