@@ -18,6 +18,7 @@
 #include "filters/settings.h"
 #include "spool/left_spools.h"
 #include "spool/recording_process.h"
+#include "tools/command/device_tools.h"
 #include "tools/command/installation.h"
 #include "tools/command/mpi_abi.h"
 #include "tools/command/mpi_choice.h"
@@ -227,6 +228,12 @@ std::string RunCommand::choose_library(const Program& first, const Program& trac
   return {};
 }
 
+void RunCommand::report_devices(const Program& program) const {
+  if (quiet_ || !base::is_first_of_job()) return;
+  if (const std::string why = why_devices_are_not_traced(program); !why.empty())
+    std::fprintf(stderr, "refrain: '%s': %s\n", program.path.c_str(), why.c_str());
+}
+
 // Other processes of a job may do the same at the same time, and may have begun already.
 void RunCommand::remove_old_archive() const {
   std::error_code ignored;
@@ -296,6 +303,7 @@ int RunCommand::run() {
   if (std::string wrong = choose_library(program, traced, library); !wrong.empty())
     return fail(wrong);
   if (std::string wrong = choose_runtime(traced); !wrong.empty()) return fail(wrong);
+  report_devices(traced);
   // Preloaded for what the program itself reports (refrain.h), whether it uses OpenMP or not.
   // It does nothing before it is asked for, so it does no harm to a launcher or a shell. Before
   // the runtime: so the process ends with us first (tracer/runtime/lifecycle.cc, 2).

@@ -29,6 +29,7 @@ class RunCommand final : public Subcommand {
   void report_left_recordings() const;
   void export_run() const;
   std::string choose_runtime(const Program& program) const;
+  void report_devices(const Program& program) const;
   std::string choose_library(const Program& first, const Program& traced,
                              std::string& library) const;
 

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "tools/command/device_tools.h"
 #include "tools/command/elf_program.h"
 #include "tools/command/installation.h"
 #include "tools/command/mpi_abi.h"
@@ -92,6 +93,8 @@ void check_mpi(Checks& checks, const MpiAbi& abi, const std::string& library,
 
 Check openmp_of(const Program& program) {
   const char* name = "its OpenMP";
+  if (const std::string why = why_devices_are_not_traced(program); !why.empty())
+    return {State::kProblem, name, "LLVM's runtime, with devices", why};
   if (loads(program, "libomp.so") || loads(program, "libiomp5.so"))
     return {State::kWorks, name, "LLVM's or Intel's runtime: traced as it is", ""};
   if (!loads(program, "libgomp.so"))
