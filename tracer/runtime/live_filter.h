@@ -1,5 +1,5 @@
 // The region filter while the program runs: what has to know at once which regions it leaves out, for
-// it cannot be told afterwards (tracer/recorder/excluded_regions.h; functions that are to cost nothing).
+// it cannot be found out afterwards (tracer/recorder/excluded_regions.h; functions that are to cost nothing).
 //
 // Place in the flow: ARCHITECTURE.md, steps 2 and 3. The filter is applied to what was recorded when the
 // archive is written; regions have the same names here and there (writer/archive/region_table.h).
