@@ -9,7 +9,7 @@
 #include "test/support/leaks.h"
 #include "writer/testing/archive_text.h"
 
-namespace refrain::analysis {
+namespace refrain::analysis::archive_info_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -140,4 +140,4 @@ TEST_CASE("ArchiveInfo: a job - messages, those left out, figures of each rank")
 }
 
 }  // namespace
-}  // namespace refrain::analysis
+}  // namespace refrain::analysis::archive_info_test

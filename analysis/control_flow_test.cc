@@ -8,7 +8,7 @@
 
 #include "analysis/made_up_flow.h"
 
-namespace refrain::analysis {
+namespace refrain::analysis::control_flow_test {
 namespace {
 
 using Texts = std::vector<std::string>;
@@ -151,4 +151,4 @@ TEST_CASE("Control flow: edges as one - counts of each location are added") {
   CHECK(sum_of_parts({}).empty());
 }
 
-}  // namespace refrain::analysis
+}  // namespace refrain::analysis::control_flow_test

@@ -7,7 +7,7 @@
 #include "analysis/comparison.h"
 #include "analysis/made_up_run.h"
 
-namespace refrain::analysis {
+namespace refrain::analysis::counter_readings_test {
 namespace {
 
 // A counter and a metric that is none: a level.
@@ -160,4 +160,4 @@ TEST_CASE("Profile: counters - what values refer to") {
   CHECK(readings.totals() == std::vector<double>{31, 5, 1.75});
 }
 
-}  // namespace refrain::analysis
+}  // namespace refrain::analysis::counter_readings_test

@@ -12,7 +12,7 @@
 #include "reader/foreign_archive.h"
 #include "test/support/files.h"
 
-namespace refrain::analysis {
+namespace refrain::analysis::event_summary_test {
 
 TEST_CASE("Event summary: an archive of another tool - all of its threads' time") {
   test::TemporaryFolder folder;
@@ -82,4 +82,4 @@ TEST_CASE("Event summary: no archive - one line") {
   CHECK(events.processes.empty());
 }
 
-}  // namespace refrain::analysis
+}  // namespace refrain::analysis::event_summary_test

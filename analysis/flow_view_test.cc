@@ -8,7 +8,7 @@
 
 #include "analysis/made_up_flow.h"
 
-namespace refrain::analysis {
+namespace refrain::analysis::flow_view_test {
 namespace {
 
 using Texts = std::vector<std::string>;
@@ -202,4 +202,4 @@ TEST_CASE("Flow view: no visits - one line") {
   CHECK(view_of(profile, flow, {.level = 1}).error != "");
 }
 
-}  // namespace refrain::analysis
+}  // namespace refrain::analysis::flow_view_test

@@ -4,7 +4,7 @@
 
 #include <catch2/catch.hpp>
 
-namespace refrain::analysis {
+namespace refrain::analysis::iteration_profile_test {
 namespace {
 
 using base::IterationRows;
@@ -123,4 +123,4 @@ TEST_CASE("Iteration profile: without rows - nothing") {
   CHECK(iteration_profile({}, 3).loops.empty());
 }
 
-}  // namespace refrain::analysis
+}  // namespace refrain::analysis::iteration_profile_test

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace refrain::analysis {
+namespace refrain::analysis::message_events_test {
 namespace {
 
 using reader::EventKind;
@@ -314,4 +314,4 @@ TEST_CASE("Message events: calls in each other, without an end or a begin, and n
   CHECK(run.outside().bytes_sent == 50);
 }
 
-}  // namespace refrain::analysis
+}  // namespace refrain::analysis::message_events_test

@@ -11,7 +11,7 @@
 #include <tuple>
 #include <vector>
 
-namespace refrain::analysis {
+namespace refrain::analysis::message_tables_test {
 namespace {
 
 using base::FlowGraph;
@@ -322,4 +322,4 @@ TEST_CASE("Message tables: no graph - not known where MPI was called, else nothi
   CHECK(profile_of({}).complete());
 }
 
-}  // namespace refrain::analysis
+}  // namespace refrain::analysis::message_tables_test

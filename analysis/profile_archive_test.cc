@@ -5,7 +5,7 @@
 #include "reader/foreign_archive.h"
 #include "test/support/files.h"
 
-namespace refrain::analysis {
+namespace refrain::analysis::profile_archive_test {
 
 TEST_CASE("Profile: an archive of another tool - a GPU's stream is no thread") {
   test::TemporaryFolder folder;
@@ -32,4 +32,4 @@ TEST_CASE("Profile: a limit without marks of iterations - an error") {
   CHECK(result.error.find("no marks of iterations") != std::string::npos);
 }
 
-}  // namespace refrain::analysis
+}  // namespace refrain::analysis::profile_archive_test

@@ -4,7 +4,7 @@
 #include "analysis/made_up_run.h"
 #include "analysis/profile_checks.h"
 
-namespace refrain::analysis {
+namespace refrain::analysis::profile_gaps_test {
 
 TEST_CASE("Profile: slow iterations that were written - represent no others") {
   // The first three and two slow ones are written; the slow ones wait in the barrier.
@@ -189,4 +189,4 @@ TEST_CASE("Profile: skipped without anything to estimate from - reported") {
   CHECK(region(profile, "work").calls == 1);
 }
 
-}  // namespace refrain::analysis
+}  // namespace refrain::analysis::profile_gaps_test

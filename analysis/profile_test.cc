@@ -8,7 +8,7 @@
 #include "analysis/made_up_run.h"
 #include "analysis/profile_checks.h"
 
-namespace refrain::analysis {
+namespace refrain::analysis::profile_test {
 
 // Time that grew with the square of the depth would take days here.
 TEST_CASE("Profile: 100 000 nested regions - each has its time") {
@@ -212,4 +212,4 @@ TEST_CASE("Comparison: regions of one trace only, and differences") {
   CHECK(compare(a, b, 0.9).only_a.empty());
 }
 
-}  // namespace refrain::analysis
+}  // namespace refrain::analysis::profile_test

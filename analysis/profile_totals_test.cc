@@ -7,7 +7,7 @@
 #include "analysis/made_up_summary.h"
 #include "analysis/profile_checks.h"
 
-namespace refrain::analysis {
+namespace refrain::analysis::profile_totals_test {
 namespace {
 
 constexpr std::uint64_t kLimit = 3;
@@ -215,4 +215,4 @@ TEST_CASE("Profile: a skipped iteration that was broken off is none") {
   CHECK(run.profile(kLimit).loops.at(0).iterations == 19);
 }
 
-}  // namespace refrain::analysis
+}  // namespace refrain::analysis::profile_totals_test

@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-namespace refrain::analysis {
+namespace refrain::analysis::rank_phases_test {
 namespace {
 
 PhaseInfo phase(std::uint32_t rank, std::uint32_t line, std::uint64_t iterations,
@@ -50,4 +50,4 @@ TEST_CASE("RankPhases: ranks that do not agree - a row for each way") {
   CHECK_FALSE(ranks_agree(rows, 6));
 }
 
-}  // namespace refrain::analysis
+}  // namespace refrain::analysis::rank_phases_test

@@ -9,7 +9,7 @@
 
 #include "analysis/profile_totals.h"
 
-namespace refrain::analysis {
+namespace refrain::analysis::run_profile_test {
 namespace {
 
 using base::RunSummary;
@@ -311,4 +311,4 @@ TEST_CASE("Run profile: nothing at all") {
   CHECK(totals.paths.empty());
 }
 
-}  // namespace refrain::analysis
+}  // namespace refrain::analysis::run_profile_test

@@ -5,7 +5,7 @@
 
 #include "analysis/made_up_run.h"
 
-namespace refrain::analysis {
+namespace refrain::analysis::skip_plan_test {
 namespace {
 
 constexpr filters::SlowSettings kSlow{.factor = 5, .share = 0.2, .apart_ticks = 0};
@@ -156,4 +156,4 @@ TEST_CASE("Skipping: gaps - at the time of the mark, in ticks and in nanoseconds
   CHECK(gaps.timed);
 }
 
-}  // namespace refrain::analysis
+}  // namespace refrain::analysis::skip_plan_test

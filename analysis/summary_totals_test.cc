@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-namespace refrain::analysis {
+namespace refrain::analysis::summary_totals_test {
 namespace {
 
 using base::RunSummary;
@@ -174,4 +174,4 @@ TEST_CASE("SummaryTotals: of another archive - refused in a line") {
   CHECK_FALSE(process_totals({}, archive.definitions)[0].has_value());
 }
 
-}  // namespace refrain::analysis
+}  // namespace refrain::analysis::summary_totals_test

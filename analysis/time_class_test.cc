@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 
-namespace refrain::analysis {
+namespace refrain::analysis::time_class_test {
 namespace {
 
 TimeClass of_mpi(const char* name) {
@@ -71,4 +71,4 @@ TEST_CASE("Time class: each has a name and a title of its own") {
   CHECK(of_mpi == 6);
 }
 
-}  // namespace refrain::analysis
+}  // namespace refrain::analysis::time_class_test

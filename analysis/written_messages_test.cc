@@ -4,7 +4,7 @@
 #include <catch2/catch.hpp>
 #include <random>
 
-namespace refrain::analysis {
+namespace refrain::analysis::written_messages_test {
 namespace {
 
 using reader::EventKind;
@@ -111,4 +111,4 @@ TEST_CASE("Written messages: without another end, in channels of their own - lef
   CHECK(program.kept() == std::vector<bool>{false, false, true, true, true});
 }
 
-}  // namespace refrain::analysis
+}  // namespace refrain::analysis::written_messages_test

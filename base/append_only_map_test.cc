@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
-namespace refrain::base {
+namespace refrain::base::append_only_map_test {
 namespace {
 
 struct Nothing {};
@@ -172,4 +172,4 @@ TEST_CASE("AppendOnlyMap: threads - a full map gives all of them the same answer
   }
 }
 
-}  // namespace refrain::base
+}  // namespace refrain::base::append_only_map_test

@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 #include <cstdint>
 
-namespace refrain::base {
+namespace refrain::base::flow_graph_test {
 namespace {
 
 using Kind = FlowGraph::Kind;
@@ -75,4 +75,4 @@ TEST_CASE("FlowGraph: partners in words") {
   CHECK(partners_text({Partner::Kind::kRoot, 3}, none) == "root 3");
 }
 
-}  // namespace refrain::base
+}  // namespace refrain::base::flow_graph_test

@@ -11,7 +11,7 @@
 
 #include "test/support/files.h"
 
-namespace refrain::base {
+namespace refrain::base::folder_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -74,4 +74,4 @@ TEST_CASE("Folder: not removed - an error, the rest is removed") {
   CHECK(!fs::exists(folder / "tree" / "open"));
 }
 
-}  // namespace refrain::base
+}  // namespace refrain::base::folder_test

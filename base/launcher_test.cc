@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-namespace refrain::base {
+namespace refrain::base::launcher_test {
 namespace {
 
 // The environment of a process as these launchers leave it.
@@ -51,4 +51,4 @@ TEST_CASE("Launcher: of a batch system - rank alone") {
   CHECK(launching_mpi() == nullptr);
 }
 
-}  // namespace refrain::base
+}  // namespace refrain::base::launcher_test

@@ -11,7 +11,7 @@
 #include "test/support/files.h"
 #include "test/support/texts.h"
 
-namespace refrain::base {
+namespace refrain::base::merged_flow_test {
 namespace {
 
 using Kind = FlowGraph::Kind;
@@ -192,4 +192,4 @@ TEST_CASE("MergedFlow: file - written and read, absent, damaged") {
                     merged_flow_path(archive) + " is not a graph");
 }
 
-}  // namespace refrain::base
+}  // namespace refrain::base::merged_flow_test

@@ -4,7 +4,7 @@
 
 #include "base/mpi_time_class.h"
 
-namespace refrain::base {
+namespace refrain::base::mpi_roles_test {
 
 TEST_CASE("Roles of MPI: variants of a procedure - have its role") {
   for (const char* name :
@@ -18,4 +18,4 @@ TEST_CASE("Roles of MPI: variants of a procedure - have its role") {
   CHECK(role_of_mpi("MPIX_Comm_revoke") == OTF2_REGION_ROLE_FUNCTION);
 }
 
-}  // namespace refrain::base
+}  // namespace refrain::base::mpi_roles_test

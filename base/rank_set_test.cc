@@ -7,7 +7,7 @@
 #include <set>
 #include <vector>
 
-namespace refrain::base {
+namespace refrain::base::rank_set_test {
 namespace {
 
 RankSet make(const std::vector<std::uint32_t>& ranks) {
@@ -113,4 +113,4 @@ TEST_CASE("RankSet: sections of a file - what is out of order is refused") {
   CHECK_FALSE(takes({{.first = 3, .dimensions = {{{4, 1}, {2, 10}}}}, {.first = 16}}));
 }
 
-}  // namespace refrain::base
+}  // namespace refrain::base::rank_set_test

@@ -9,7 +9,7 @@
 #include "test/support/files.h"
 #include "test/support/texts.h"
 
-namespace refrain::base {
+namespace refrain::base::run_summary_test {
 namespace {
 
 using test::TemporaryFolder;
@@ -223,4 +223,4 @@ TEST_CASE("RunSummary: files - in the order of processes, and which one is wrong
 }
 
 }  // namespace
-}  // namespace refrain::base
+}  // namespace refrain::base::run_summary_test

@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 #include <string>
 
-namespace refrain::base {
+namespace refrain::base::xml_text_test {
 
 TEST_CASE("XML text: what XML has for itself is escaped, control characters are replaced") {
   CHECK(xml_text("a<b>&& \"x\" 'y'") == "a&lt;b&gt;&amp;&amp; &quot;x&quot; &apos;y&apos;");
@@ -12,4 +12,4 @@ TEST_CASE("XML text: what XML has for itself is escaped, control characters are 
   CHECK(xml_text("").empty());
 }
 
-}  // namespace refrain::base
+}  // namespace refrain::base::xml_text_test

@@ -6,7 +6,7 @@
 #include "code/made_up_program.h"
 #include "code/program_loops.h"
 
-namespace refrain::code {
+namespace refrain::code::block_graph_test {
 namespace {
 
 using Bytes = std::vector<std::uint8_t>;
@@ -265,4 +265,4 @@ TEST_CASE("Machine code: tables of handlers - calls and where their exceptions g
   CHECK(read_handlers({}, 0x5000, 0x1000).empty());
 }
 
-}  // namespace refrain::code
+}  // namespace refrain::code::block_graph_test

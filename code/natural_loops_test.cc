@@ -6,7 +6,7 @@
 #include <random>
 #include <set>
 
-namespace refrain::code {
+namespace refrain::code::natural_loops_test {
 namespace {
 
 using Edges = std::vector<std::pair<Node, Node>>;
@@ -181,4 +181,4 @@ TEST_CASE("Natural loops: ten thousand in each other - without recursion") {
   CHECK(forest.loops.back().depth == kDepth);
 }
 
-}  // namespace refrain::code
+}  // namespace refrain::code::natural_loops_test

@@ -14,7 +14,7 @@
 #include "cube/cubex_reader.h"
 #include "test/support/files.h"
 
-namespace refrain::cube {
+namespace refrain::cube::algebra_test {
 namespace {
 
 using test::TemporaryFolder;
@@ -263,4 +263,4 @@ TEST_CASE("Reader of cubex files: damaged ones are refused in one line, or read"
   CHECK(read_cubex(folder / "none.cubex").error.ends_with("no such file"));
 }
 
-}  // namespace refrain::cube
+}  // namespace refrain::cube::algebra_test

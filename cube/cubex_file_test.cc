@@ -12,7 +12,7 @@
 #include "cube/testing.h"
 #include "test/support/files.h"
 
-namespace refrain::cube {
+namespace refrain::cube::cubex_file_test {
 namespace {
 
 using nlohmann::json;
@@ -189,4 +189,4 @@ TEST_CASE("Cubex file: cannot be written - an error with its name") {
   CHECK(std::filesystem::exists("/dev/full"));
 }
 
-}  // namespace refrain::cube
+}  // namespace refrain::cube::cubex_file_test

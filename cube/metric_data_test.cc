@@ -6,7 +6,7 @@
 #include <catch2/catch.hpp>
 #include <cstring>
 
-namespace refrain::cube {
+namespace refrain::cube::metric_data_test {
 namespace {
 
 template <typename T>
@@ -101,4 +101,4 @@ TEST_CASE("Values of a metric: an index or values that do not fit are refused") 
                   .empty());
 }
 
-}  // namespace refrain::cube
+}  // namespace refrain::cube::metric_data_test

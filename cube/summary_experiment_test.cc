@@ -14,7 +14,7 @@
 #include "cube/write_cube.h"
 #include "test/support/files.h"
 
-namespace refrain::cube {
+namespace refrain::cube::summary_experiment_test {
 namespace {
 
 using base::RunSummary;
@@ -225,4 +225,4 @@ TEST_CASE("Summary to profile: nothing or damaged files - an error") {
   CHECK(!std::filesystem::exists(folder / "a.cubex"));
 }
 
-}  // namespace refrain::cube
+}  // namespace refrain::cube::summary_experiment_test

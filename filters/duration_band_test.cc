@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-namespace refrain::filters {
+namespace refrain::filters::duration_band_test {
 namespace {
 
 struct Naive {
@@ -119,4 +119,4 @@ TEST_CASE("DurationBand: add - a lasting change is accepted") {
   }
 }
 
-}  // namespace refrain::filters
+}  // namespace refrain::filters::duration_band_test

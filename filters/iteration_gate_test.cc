@@ -9,7 +9,7 @@
 #include "periodicity/exact_detector.h"
 #include "periodicity/flat_loop_detector.h"
 
-namespace refrain::filters {
+namespace refrain::filters::iteration_gate_test {
 namespace {
 
 struct Cut {
@@ -243,4 +243,4 @@ TEST_CASE("IterationGate: marks=summary - skipped iterations are summed up") {
   CHECK(skipped.total_ticks == skipped.count * 400 - 40);
 }
 
-}  // namespace refrain::filters
+}  // namespace refrain::filters::iteration_gate_test

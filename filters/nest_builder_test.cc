@@ -10,7 +10,7 @@
 #include "test/support/loop_nest.h"
 #include "test/support/streams.h"
 
-namespace refrain::filters {
+namespace refrain::filters::nest_builder_test {
 namespace {
 
 using periodicity::kNoLoop;
@@ -286,4 +286,4 @@ TEST_CASE("WrittenIterations: with few waiting iterations the answer is the same
   }
 }
 
-}  // namespace refrain::filters
+}  // namespace refrain::filters::nest_builder_test

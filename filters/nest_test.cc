@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-namespace refrain::filters {
+namespace refrain::filters::nest_test {
 namespace {
 
 NestPiece event(std::uint64_t symbol, std::uint64_t times = 1) {
@@ -111,4 +111,4 @@ TEST_CASE("Nest: text - of very many loops in a row, those at its ends") {
         "H; 9 × [ … ]; I; 10 × [ … ]; Z");
 }
 
-}  // namespace refrain::filters
+}  // namespace refrain::filters::nest_test

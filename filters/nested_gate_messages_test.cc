@@ -6,7 +6,7 @@
 #include "filters/iteration_gate.h"
 #include "periodicity/nested_detector.h"
 
-namespace refrain::filters {
+namespace refrain::filters::nested_gate_messages_test {
 namespace {
 
 constexpr std::uint64_t kSteps = 60, kInner = 60, kStepEvents = 2 * kInner + 2;
@@ -79,4 +79,4 @@ TEST_CASE("Gate: messages by chance - no inner loop of a written iteration is cu
   }
 }
 
-}  // namespace refrain::filters
+}  // namespace refrain::filters::nested_gate_messages_test

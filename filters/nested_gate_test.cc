@@ -13,7 +13,7 @@
 #include "test/support/loop_nest.h"
 #include "test/support/streams.h"
 
-namespace refrain::filters {
+namespace refrain::filters::nested_gate_test {
 namespace {
 
 using periodicity::NestedDetector;
@@ -420,4 +420,4 @@ TEST_CASE("NestedGate: time window - counts begin when it opens") {
   CHECK(skipped.back().first == 53 * 14 + 1);
 }
 
-}  // namespace refrain::filters
+}  // namespace refrain::filters::nested_gate_test

@@ -5,7 +5,7 @@
 #include "filters/nested_policy.h"
 #include "filters/skipped_intervals.h"
 
-namespace refrain::filters {
+namespace refrain::filters::nested_policy_messages_test {
 namespace {
 
 using periodicity::LoopEventKind;
@@ -78,4 +78,4 @@ TEST_CASE("NestedPolicy: messages alone - outside other loops N iterations a vis
         Intervals{{30, 60}, {130, 160}, {230, 260}, {300, 360}, {400, 460}});
 }
 
-}  // namespace refrain::filters
+}  // namespace refrain::filters::nested_policy_messages_test

@@ -6,7 +6,7 @@
 
 #include "filters/skipped_intervals.h"
 
-namespace refrain::filters {
+namespace refrain::filters::nested_policy_test {
 namespace {
 
 using periodicity::kNoLoop;
@@ -383,4 +383,4 @@ TEST_CASE("NestedPolicy: break - inside an inner loop keeps its last two iterati
 
 }  // namespace
 
-}  // namespace refrain::filters
+}  // namespace refrain::filters::nested_policy_test

@@ -5,7 +5,7 @@
 #include "periodicity/nested_detector.h"
 #include "periodicity/phase_detector.h"
 
-namespace refrain::filters {
+namespace refrain::filters::phase_gate_test {
 namespace {
 
 using periodicity::PhaseDetector;
@@ -107,4 +107,4 @@ TEST_CASE("IterationGate: pause - a break does not resume what was left out") {
   CHECK(bench.skipped()[0].second == resumed);
 }
 
-}  // namespace refrain::filters
+}  // namespace refrain::filters::phase_gate_test

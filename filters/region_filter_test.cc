@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-namespace refrain::filters {
+namespace refrain::filters::region_filter_test {
 namespace {
 
 RegionFilter parsed(std::string_view text) {
@@ -131,4 +131,4 @@ TEST_CASE("RegionFilter: begin of a name - whether it may be one that is exclude
   CHECK(may("SCOREP_FILE_NAMES_BEGIN EXCLUDE */lib/* SCOREP_FILE_NAMES_END", "!$omp"));
 }
 
-}  // namespace refrain::filters
+}  // namespace refrain::filters::region_filter_test

@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-namespace refrain::filters {
+namespace refrain::filters::rolling_limit_test {
 
 TEST_CASE("RollingLimit: no budget - never due") {
   CHECK_FALSE(RollingLimit().due(std::uint64_t{1} << 50, 1));
@@ -49,4 +49,4 @@ TEST_CASE("RollingLimit: nests - N falls to one, not below") {
   CHECK_FALSE(rolling.due(std::uint64_t{1} << 50, 1));
 }
 
-}  // namespace refrain::filters
+}  // namespace refrain::filters::rolling_limit_test

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace refrain::filters {
+namespace refrain::filters::settings_test {
 namespace {
 
 std::map<std::string, std::string> g_environment;
@@ -213,4 +213,4 @@ TEST_CASE("Settings: read - a report needs the archive") {
   CHECK(!s.report);
 }
 
-}  // namespace refrain::filters
+}  // namespace refrain::filters::settings_test

@@ -4,7 +4,7 @@
 #include <catch2/catch.hpp>
 #include <random>
 
-namespace refrain::filters {
+namespace refrain::filters::slow_iterations_test {
 namespace {
 
 constexpr std::uint64_t kEvents = 5;    // an iteration
@@ -212,4 +212,4 @@ TEST_CASE("SlowIterations: choose - rare ones are kept when many are slow") {
   CHECK(kept <= kIterations / 200);
 }
 
-}  // namespace refrain::filters
+}  // namespace refrain::filters::slow_iterations_test

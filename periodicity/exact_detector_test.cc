@@ -9,7 +9,7 @@
 #include "periodicity/matrix_detector.h"
 #include "test/support/streams.h"
 
-namespace refrain::periodicity {
+namespace refrain::periodicity::exact_detector_test {
 namespace {
 
 using test::Stream;
@@ -167,4 +167,4 @@ TEST_CASE("ExactDetector: lock - comes with the sample that completes N + m") {
 }
 
 }  // namespace
-}  // namespace refrain::periodicity
+}  // namespace refrain::periodicity::exact_detector_test

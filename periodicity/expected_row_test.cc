@@ -3,7 +3,7 @@
 #include <array>
 #include <catch2/catch.hpp>
 
-namespace refrain::periodicity {
+namespace refrain::periodicity::expected_row_test {
 namespace {
 
 constexpr std::array<Item, 3> kItems{{{.id = 1}, {.id = 2}, {.id = 3}}};
@@ -47,4 +47,4 @@ TEST_CASE("ExpectedRow: repeat - begins again at its end only") {
 }
 
 }  // namespace
-}  // namespace refrain::periodicity
+}  // namespace refrain::periodicity::expected_row_test

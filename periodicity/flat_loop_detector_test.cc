@@ -10,7 +10,7 @@
 #include "periodicity/matrix_detector.h"
 #include "test/support/streams.h"
 
-namespace refrain::periodicity {
+namespace refrain::periodicity::flat_loop_detector_test {
 namespace {
 
 using test::Stream;
@@ -280,4 +280,4 @@ TEST_CASE("FlatLoopDetector: real programs - the same loops over matrix and exac
 }
 
 }  // namespace
-}  // namespace refrain::periodicity
+}  // namespace refrain::periodicity::flat_loop_detector_test

@@ -4,7 +4,7 @@
 
 #include "test/support/streams.h"
 
-namespace refrain::periodicity {
+namespace refrain::periodicity::header_search_test {
 namespace {
 
 // How often a header is seen if no event is explained by anything else.
@@ -65,4 +65,4 @@ TEST_CASE("HeaderSearch: none - in kinds that come in turn") {
 }
 
 }  // namespace
-}  // namespace refrain::periodicity
+}  // namespace refrain::periodicity::header_search_test

@@ -6,7 +6,7 @@
 #include "test/support/loop_record.h"
 #include "test/support/streams.h"
 
-namespace refrain::periodicity {
+namespace refrain::periodicity::irregular_visits_test {
 namespace {
 
 // Reads events none of which an exact loop explains.
@@ -108,4 +108,4 @@ TEST_CASE("IrregularVisits: none - when they are not enabled, or given up") {
 }
 
 }  // namespace
-}  // namespace refrain::periodicity
+}  // namespace refrain::periodicity::irregular_visits_test

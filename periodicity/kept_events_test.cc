@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-namespace refrain::periodicity {
+namespace refrain::periodicity::kept_events_test {
 namespace {
 
 TEST_CASE("KeptEvents: all - nothing is left out until messages are") {
@@ -38,4 +38,4 @@ TEST_CASE("KeptEvents: positions - symbols are compared without their highest bi
 }
 
 }  // namespace
-}  // namespace refrain::periodicity
+}  // namespace refrain::periodicity::kept_events_test

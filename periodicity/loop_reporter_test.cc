@@ -6,7 +6,7 @@
 
 #include "test/support/loop_record.h"
 
-namespace refrain::periodicity {
+namespace refrain::periodicity::loop_reporter_test {
 namespace {
 
 // A loop of three events, known to the store, that is not yet open.
@@ -125,4 +125,4 @@ TEST_CASE("LoopReporter: end_stream - what is left then is marked so") {
 }
 
 }  // namespace
-}  // namespace refrain::periodicity
+}  // namespace refrain::periodicity::loop_reporter_test

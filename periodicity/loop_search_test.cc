@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 #include <vector>
 
-namespace refrain::periodicity {
+namespace refrain::periodicity::loop_search_test {
 namespace {
 
 class Search {
@@ -98,4 +98,4 @@ TEST_CASE("LoopSearch: of_run - says when there is no room for another body") {
 }
 
 }  // namespace
-}  // namespace refrain::periodicity
+}  // namespace refrain::periodicity::loop_search_test

@@ -5,7 +5,7 @@
 
 #include "test/support/streams.h"
 
-namespace refrain::periodicity {
+namespace refrain::periodicity::message_filter_test {
 namespace {
 
 class Filter {
@@ -111,4 +111,4 @@ TEST_CASE("MessageFilter: read_again - a loop with messages is read again as its
 }
 
 }  // namespace
-}  // namespace refrain::periodicity
+}  // namespace refrain::periodicity::message_filter_test

@@ -12,7 +12,7 @@
 #include "test/support/loop_record.h"
 #include "test/support/streams.h"
 
-namespace refrain::periodicity {
+namespace refrain::periodicity::nested_detector_messages_test {
 namespace {
 
 using test::Stream;
@@ -166,4 +166,4 @@ TEST_CASE("NestedDetector: messages - any stream with little memory") {
 }
 
 }  // namespace
-}  // namespace refrain::periodicity
+}  // namespace refrain::periodicity::nested_detector_messages_test

@@ -13,7 +13,7 @@
 #include "test/support/streams.h"
 #include "test/support/visit_nesting.h"
 
-namespace refrain::periodicity {
+namespace refrain::periodicity::nested_detector_nesting_test {
 namespace {
 
 using test::LoopRecord;
@@ -170,4 +170,4 @@ TEST_CASE("Nesting: noise") {
                  test::random_stream(50000, symbols, seed));
 }
 
-}  // namespace refrain::periodicity
+}  // namespace refrain::periodicity::nested_detector_nesting_test

@@ -9,7 +9,7 @@
 #include "test/support/loop_record.h"
 #include "test/support/streams.h"
 
-namespace refrain::periodicity {
+namespace refrain::periodicity::nested_detector_parts_test {
 namespace {
 
 using test::LoopRecord;
@@ -113,4 +113,4 @@ TEST_CASE("NestedDetector: parts - one that comes alone is the same loop") {
 }
 
 }  // namespace
-}  // namespace refrain::periodicity
+}  // namespace refrain::periodicity::nested_detector_parts_test

@@ -35,7 +35,7 @@ void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 
-namespace refrain::periodicity {
+namespace refrain::periodicity::nested_detector_programs_test {
 namespace {
 
 using test::LoopRecord;
@@ -347,4 +347,4 @@ TEST_CASE("NestedDetector: random nests - as much is skipped as the truth allows
 }
 
 }  // namespace
-}  // namespace refrain::periodicity
+}  // namespace refrain::periodicity::nested_detector_programs_test

@@ -14,7 +14,7 @@
 #include "test/support/loop_record.h"
 #include "test/support/streams.h"
 
-namespace refrain::periodicity {
+namespace refrain::periodicity::nested_detector_streams_test {
 namespace {
 
 using test::LoopRecord;
@@ -220,4 +220,4 @@ TEST_CASE("NestedDetector: streams - share skipped of streams of 1000 events or 
 }
 
 }  // namespace
-}  // namespace refrain::periodicity
+}  // namespace refrain::periodicity::nested_detector_streams_test

@@ -13,7 +13,7 @@
 #include "test/support/loop_record.h"
 #include "test/support/streams.h"
 
-namespace refrain::periodicity {
+namespace refrain::periodicity::nested_detector_test {
 namespace {
 
 using test::LoopRecord;
@@ -398,4 +398,4 @@ TEST_CASE("NestedDetector: breaks - one like an earlier one is reported as such"
 }
 
 }  // namespace
-}  // namespace refrain::periodicity
+}  // namespace refrain::periodicity::nested_detector_test

@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 #include <vector>
 
-namespace refrain::periodicity {
+namespace refrain::periodicity::open_loops_test {
 namespace {
 
 // Bodies 0: events 1 2 3; and 1: event 8, a visit of body 0, event 9.
@@ -127,4 +127,4 @@ TEST_CASE("OpenLoops: put_back - what there is of an iteration is read again") {
 }
 
 }  // namespace
-}  // namespace refrain::periodicity
+}  // namespace refrain::periodicity::open_loops_test

@@ -6,7 +6,7 @@
 
 #include "periodicity/nested_detector.h"
 
-namespace refrain::periodicity {
+namespace refrain::periodicity::phase_detector_test {
 namespace {
 
 // What is reported, in short: "found 0@3" (level, position), "it 5@12", "end 5@13", "left 6@14".
@@ -273,4 +273,4 @@ TEST_CASE("PhaseDetector: push_expected - the short way ends where a phase begin
   CHECK(taken > 500);
 }
 
-}  // namespace refrain::periodicity
+}  // namespace refrain::periodicity::phase_detector_test

@@ -8,7 +8,7 @@
 #include "periodicity/nested_detector.h"
 #include "test/support/loop_record.h"
 
-namespace refrain::periodicity {
+namespace refrain::periodicity::symbol_numbers_test {
 namespace {
 
 // The parallel regions of an adaptive mesh, as addresses in a program that is loaded at
@@ -98,4 +98,4 @@ TEST_CASE("SymbolNumbers: loops - do not depend on where a program is loaded") {
   CHECK(differ > 0);  // else numbers are not needed
 }
 
-}  // namespace refrain::periodicity
+}  // namespace refrain::periodicity::symbol_numbers_test

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace refrain::periodicity {
+namespace refrain::periodicity::zeroed_array_test {
 namespace {
 
 std::size_t resident_bytes() {
@@ -59,4 +59,4 @@ TEST_CASE("ZeroedArray: more than there is - std::bad_alloc") {
 }
 #endif
 
-}  // namespace refrain::periodicity
+}  // namespace refrain::periodicity::zeroed_array_test

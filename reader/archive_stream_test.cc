@@ -5,7 +5,7 @@
 #include "reader/foreign_archive.h"
 #include "test/support/files.h"
 
-namespace refrain::reader {
+namespace refrain::reader::archive_stream_test {
 namespace {
 
 class Collected final : public TraceSink {
@@ -96,4 +96,4 @@ TEST_CASE("ArchiveStream: without groups - processes by reference, no ranks") {
 }
 
 }  // namespace
-}  // namespace refrain::reader
+}  // namespace refrain::reader::archive_stream_test

@@ -10,7 +10,7 @@
 #include "reader/foreign_archive.h"
 #include "test/support/files.h"
 
-namespace refrain::reader {
+namespace refrain::reader::trace_access_test {
 namespace {
 
 enum : std::uint32_t { rMain, rSend, rRecv, rWait, rBarrier, rTeamBarrier };
@@ -362,4 +362,4 @@ TEST_CASE("TraceAccess: archives - errors are one line") {
   CHECK(cut.error().find('\n') == std::string::npos);
 }
 
-}  // namespace refrain::reader
+}  // namespace refrain::reader::trace_access_test

@@ -9,7 +9,7 @@
 #include "test/support/files.h"
 #include "writer/testing/sample_builder.h"
 
-namespace refrain::spool {
+namespace refrain::spool::sample_reader_test {
 namespace {
 
 std::string problem_of(const std::string& file, SampleTree& tree) {
@@ -133,4 +133,4 @@ TEST_CASE("Sample reader: from disk - and what is not there") {
 }
 
 }  // namespace
-}  // namespace refrain::spool
+}  // namespace refrain::spool::sample_reader_test

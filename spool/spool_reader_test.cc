@@ -8,7 +8,7 @@
 #include "test/support/files.h"
 #include "writer/testing/spool_builder.h"
 
-namespace refrain::spool {
+namespace refrain::spool::spool_reader_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -227,4 +227,4 @@ TEST_CASE("IterationStream: skipped without marks - the last one ends with the w
 }
 
 }  // namespace
-}  // namespace refrain::spool
+}  // namespace refrain::spool::spool_reader_test

@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-namespace refrain::spool {
+namespace refrain::spool::visit_tree_test {
 namespace {
 
 // Reported by the journal's records [first, end), lasts for ticks [begin, left).
@@ -56,4 +56,4 @@ TEST_CASE("VisitTree: equal begins - the longer loop is the outer one") {
   CHECK(visits[1].parent == 1);
 }
 
-}  // namespace refrain::spool
+}  // namespace refrain::spool::visit_tree_test

@@ -5,7 +5,7 @@
 #include "waits/findings.h"
 #include "waits/made_up_trace.h"
 
-namespace refrain::waits {
+namespace refrain::waits::causers_test {
 
 TEST_CASE("Causers: who did more before a barrier, and where") {
   MadeUpTrace trace(4);
@@ -54,4 +54,4 @@ TEST_CASE("Causers: of each call path its own, also of special cases") {
   CHECK(seen == 2);
 }
 
-}  // namespace refrain::waits
+}  // namespace refrain::waits::causers_test

@@ -2,7 +2,7 @@
 
 #include "waits/made_up_trace.h"
 
-namespace refrain::waits {
+namespace refrain::waits::collectives_test {
 
 TEST_CASE("Waits: barrier - until the last one enters, and what it takes then") {
   MadeUpTrace trace(3);
@@ -99,4 +99,4 @@ TEST_CASE("Waits: collectives - left before the last one entered: clocks are rep
   CHECK(of_location(result, "mpi_barrier_wait", 0) == 100);
 }
 
-}  // namespace refrain::waits
+}  // namespace refrain::waits::collectives_test

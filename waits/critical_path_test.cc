@@ -2,7 +2,7 @@
 
 #include "waits/made_up_trace.h"
 
-namespace refrain::waits {
+namespace refrain::waits::critical_path_test {
 namespace {
 
 double at(const WaitAnalysis& analysis, const std::string& metric, std::uint32_t region,
@@ -214,4 +214,4 @@ TEST_CASE("Critical path: what only some ranks do is imbalance between partition
   CHECK(total(result, "intra_partition_imbalance") == 0);
 }
 
-}  // namespace refrain::waits
+}  // namespace refrain::waits::critical_path_test

@@ -2,7 +2,7 @@
 
 #include "waits/made_up_trace.h"
 
-namespace refrain::waits {
+namespace refrain::waits::delay_costs_test {
 namespace {
 
 double at(const WaitAnalysis& analysis, const std::string& metric, std::uint32_t region,
@@ -220,4 +220,4 @@ TEST_CASE("Delay costs: of many messages - all waiting is charged, nothing twice
         static_cast<double>(std::max({now[0], now[1], now[2]})));
 }
 
-}  // namespace refrain::waits
+}  // namespace refrain::waits::delay_costs_test

@@ -10,7 +10,7 @@
 #include "waits/findings.h"
 #include "waits/made_up_trace.h"
 
-namespace refrain::waits {
+namespace refrain::waits::estimates_test {
 namespace {
 
 using base::RunSummary;
@@ -394,4 +394,4 @@ TEST_CASE("Estimates: thread management - as the summary's forks have it") {
   for (const AllCalls& each : calls_of(part, {summary})) CHECK(each.management < 0);
 }
 
-}  // namespace refrain::waits
+}  // namespace refrain::waits::estimates_test

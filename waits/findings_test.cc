@@ -4,7 +4,7 @@
 
 #include "waits/made_up_trace.h"
 
-namespace refrain::waits {
+namespace refrain::waits::findings_test {
 namespace {
 
 using reader::EventKind;
@@ -99,4 +99,4 @@ TEST_CASE(
     }
 }
 
-}  // namespace refrain::waits
+}  // namespace refrain::waits::findings_test

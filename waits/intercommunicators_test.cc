@@ -2,7 +2,7 @@
 
 #include "waits/made_up_trace.h"
 
-namespace refrain::waits {
+namespace refrain::waits::intercommunicators_test {
 namespace {
 
 // Ranks 0 and 1 are one group, 2 and 3 the other.
@@ -94,4 +94,4 @@ TEST_CASE("Waits: intercommunicator - a root that nobody names") {
   CHECK(total(trace.analyze(), "mpi_latebroadcast") == 0);
 }
 
-}  // namespace refrain::waits
+}  // namespace refrain::waits::intercommunicators_test

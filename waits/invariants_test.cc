@@ -6,7 +6,7 @@
 #include "waits/drawn_program.h"
 #include "waits/findings.h"
 
-namespace refrain::waits {
+namespace refrain::waits::invariants_test {
 namespace {
 
 void check(const WaitAnalysis& result) {
@@ -85,4 +85,4 @@ TEST_CASE("Waits: invariants - ranks that change places change their severities"
   }
 }
 
-}  // namespace refrain::waits
+}  // namespace refrain::waits::invariants_test

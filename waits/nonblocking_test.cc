@@ -3,7 +3,7 @@
 
 #include "waits/made_up_trace.h"
 
-namespace refrain::waits {
+namespace refrain::waits::nonblocking_test {
 namespace {
 
 constexpr const char* kWait = "mpi_nonblocking_collective_wait";
@@ -206,4 +206,4 @@ TEST_CASE("Waits: operations of all with different parts are operations of all")
   CHECK(total(trace.analyze(), "mpi_wait_nxn") == 200);
 }
 
-}  // namespace refrain::waits
+}  // namespace refrain::waits::nonblocking_test

@@ -2,7 +2,7 @@
 
 #include "waits/made_up_trace.h"
 
-namespace refrain::waits {
+namespace refrain::waits::point_to_point_test {
 
 using reader::EventKind;
 
@@ -220,4 +220,4 @@ TEST_CASE("Waits: messages - many in flight, and memory for what is pending only
   CHECK(result.problems.sends_without_receive == 0);
 }
 
-}  // namespace refrain::waits
+}  // namespace refrain::waits::point_to_point_test

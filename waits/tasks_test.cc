@@ -2,7 +2,7 @@
 
 #include "waits/made_up_trace.h"
 
-namespace refrain::waits {
+namespace refrain::waits::tasks_test {
 namespace {
 
 class Trace : public MadeUpTrace {
@@ -119,4 +119,4 @@ TEST_CASE("Waits: taskwait - tasks whose creation is not in the archive") {
   CHECK(total(trace.analyze(), kWait) == 0);
 }
 
-}  // namespace refrain::waits
+}  // namespace refrain::waits::tasks_test

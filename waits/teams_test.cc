@@ -2,7 +2,7 @@
 
 #include "waits/made_up_trace.h"
 
-namespace refrain::waits {
+namespace refrain::waits::teams_test {
 
 using reader::EventKind;
 using At = MadeUpTrace::At;
@@ -190,4 +190,4 @@ TEST_CASE("Waits: gaps - their time is known to be unknown") {
   check_sum(result);
 }
 
-}  // namespace refrain::waits
+}  // namespace refrain::waits::teams_test

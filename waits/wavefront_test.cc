@@ -4,7 +4,7 @@
 
 #include "waits/made_up_trace.h"
 
-namespace refrain::waits {
+namespace refrain::waits::wavefront_test {
 namespace {
 
 // Ranks on a grid of `columns` x `rows` (x is dimension 0), swept from corner to corner, block by block: a rank
@@ -127,4 +127,4 @@ TEST_CASE("Waits: wavefront - none without a grid, or where it is periodic") {
   }
 }
 
-}  // namespace refrain::waits
+}  // namespace refrain::waits::wavefront_test

@@ -2,7 +2,7 @@
 
 #include "waits/made_up_windows.h"
 
-namespace refrain::waits {
+namespace refrain::waits::windows_test {
 namespace {
 
 // Every metric of a wait in one-sided communication.
@@ -252,4 +252,4 @@ TEST_CASE("Waits: windows that are not defined are left out") {
   CHECK(result.problems.unknown_collectives == 1);
 }
 
-}  // namespace refrain::waits
+}  // namespace refrain::waits::windows_test

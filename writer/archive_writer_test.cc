@@ -11,7 +11,7 @@
 #include "writer/testing/archive_text.h"
 #include "writer/testing/ten_iterations.h"
 
-namespace refrain::writer {
+namespace refrain::writer::archive_writer_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -294,4 +294,4 @@ TEST_CASE("Archive: an empty process - still a valid archive") {
 }
 
 }  // namespace
-}  // namespace refrain::writer
+}  // namespace refrain::writer::archive_writer_test

@@ -10,7 +10,7 @@
 #include "test/support/trace_checks.h"
 #include "writer/testing/archive_text.h"
 
-namespace refrain::writer {
+namespace refrain::writer::constructs_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -357,4 +357,4 @@ TEST_CASE("Fuzz: damaged files - no crash, and what is written is valid") {
 }
 
 }  // namespace
-}  // namespace refrain::writer
+}  // namespace refrain::writer::constructs_test

@@ -4,7 +4,7 @@
 
 #include "writer/testing/ten_iterations.h"
 
-namespace refrain::writer {
+namespace refrain::writer::gaps_test {
 namespace {
 
 using spool::make_record;
@@ -286,4 +286,4 @@ TEST_CASE("Gaps: marks=summary - the last written iteration ends at the gap") {
 }
 
 }  // namespace
-}  // namespace refrain::writer
+}  // namespace refrain::writer::gaps_test

@@ -5,7 +5,7 @@
 #include "writer/testing/archive_text.h"
 #include "writer/testing/job_builder.h"
 
-namespace refrain::writer {
+namespace refrain::writer::job_spools_test {
 namespace {
 
 using namespace spool;  // NOLINT: names of test builders
@@ -147,4 +147,4 @@ TEST_CASE("Job: rank 0 is missing - the messages of the others are kept") {
 }
 
 }  // namespace
-}  // namespace refrain::writer
+}  // namespace refrain::writer::job_spools_test

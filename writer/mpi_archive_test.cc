@@ -7,7 +7,7 @@
 #include "writer/testing/archive_text.h"
 #include "writer/testing/job_builder.h"
 
-namespace refrain::writer {
+namespace refrain::writer::mpi_archive_test {
 namespace {
 
 using namespace spool;  // NOLINT: names of test builders
@@ -345,4 +345,4 @@ TEST_CASE("MPI: epochs, locks and fences of windows") {
 }
 
 }  // namespace
-}  // namespace refrain::writer
+}  // namespace refrain::writer::mpi_archive_test

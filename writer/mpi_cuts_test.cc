@@ -5,7 +5,7 @@
 #include "writer/testing/archive_text.h"
 #include "writer/testing/job_builder.h"
 
-namespace refrain::writer {
+namespace refrain::writer::mpi_cuts_test {
 namespace {
 
 using namespace spool;  // NOLINT: names of test builders
@@ -386,4 +386,4 @@ TEST_CASE("MPI clocks: logical - readers see no message arrive before it was sen
 }
 
 }  // namespace
-}  // namespace refrain::writer
+}  // namespace refrain::writer::mpi_cuts_test

@@ -10,7 +10,7 @@
 #include "writer/archive_writer.h"
 #include "writer/testing/ten_iterations.h"
 
-namespace refrain::writer {
+namespace refrain::writer::publication_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -138,4 +138,4 @@ TEST_CASE("Archive: full disk - the spool is kept, the archive removed") {
 }
 
 }  // namespace
-}  // namespace refrain::writer
+}  // namespace refrain::writer::publication_test

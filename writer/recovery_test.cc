@@ -8,7 +8,7 @@
 #include "writer/process/process_model.h"
 #include "writer/testing/ten_iterations.h"
 
-namespace refrain::writer {
+namespace refrain::writer::recovery_test {
 namespace {
 
 using spool::SpoolBuilder;
@@ -261,4 +261,4 @@ TEST_CASE("Recovery: time window - nothing outside of it") {
 }
 
 }  // namespace
-}  // namespace refrain::writer
+}  // namespace refrain::writer::recovery_test

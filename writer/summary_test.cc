@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
-namespace refrain::writer {
+namespace refrain::writer::summary_test {
 
 TEST_CASE("Summary: bytes - three digits, in the unit that the rounded value reaches") {
   CHECK(bytes_text(0) == "0 bytes");
@@ -124,4 +124,4 @@ TEST_CASE("Summary: durations - four digits, long ones in whole seconds") {
   CHECK(duration_text(86'400e9) == "86400 s");
 }
 
-}  // namespace refrain::writer
+}  // namespace refrain::writer::summary_test

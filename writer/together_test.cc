@@ -8,7 +8,7 @@
 #include "writer/testing/forked_job.h"
 #include "writer/testing/job_builder.h"
 
-namespace refrain::writer {
+namespace refrain::writer::together_test {
 namespace {
 
 using namespace spool;  // NOLINT: names of test builders
@@ -121,4 +121,4 @@ TEST_CASE("Together: no spool - all fail") {
     CHECK(error.starts_with("failed: "));
 }
 
-}  // namespace refrain::writer
+}  // namespace refrain::writer::together_test

@@ -12,7 +12,7 @@
 #include "test/support/files.h"
 #include "test/support/report_reader.h"
 
-namespace refrain::report {
+namespace refrain::report::blocks_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -139,4 +139,4 @@ TEST_CASE("Report file: what cannot be written - one line, and no file") {
 }
 
 }  // namespace
-}  // namespace refrain::report
+}  // namespace refrain::report::blocks_test

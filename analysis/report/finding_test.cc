@@ -7,7 +7,7 @@
 
 #include "analysis/report/profile_findings.h"
 
-namespace refrain::report {
+namespace refrain::report::finding_test {
 namespace {
 
 using analysis::RunProfile;
@@ -121,4 +121,4 @@ TEST_CASE("Findings: nothing is lost - that is said, and nothing else") {
 }
 
 }  // namespace
-}  // namespace refrain::report
+}  // namespace refrain::report::finding_test

@@ -3,7 +3,7 @@
 
 #include <catch2/catch.hpp>
 
-namespace refrain::report {
+namespace refrain::report::graph_layout_test {
 namespace {
 
 TEST_CASE(
@@ -45,4 +45,4 @@ TEST_CASE(
 }
 
 }  // namespace
-}  // namespace refrain::report
+}  // namespace refrain::report::graph_layout_test

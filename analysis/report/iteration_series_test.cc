@@ -3,7 +3,7 @@
 
 #include <catch2/catch.hpp>
 
-namespace refrain::report {
+namespace refrain::report::iteration_series_test {
 namespace {
 
 TEST_CASE("Iteration series: few iterations - each has its row") {
@@ -55,4 +55,4 @@ TEST_CASE("Iteration series: many iterations - neighbours are merged, sums stay"
 }
 
 }  // namespace
-}  // namespace refrain::report
+}  // namespace refrain::report::iteration_series_test

@@ -5,7 +5,7 @@
 #include "analysis/report/made_up_events.h"
 #include "analysis/report/message_sink.h"
 
-namespace refrain::report {
+namespace refrain::report::message_sinks_test {
 namespace {
 
 using reader::EventKind;
@@ -121,4 +121,4 @@ TEST_CASE("Collective operations: members - first, last, and the end") {
 }
 
 }  // namespace
-}  // namespace refrain::report
+}  // namespace refrain::report::message_sinks_test

@@ -5,7 +5,7 @@
 
 #include "analysis/report/made_up_events.h"
 
-namespace refrain::report {
+namespace refrain::report::nest_sink_test {
 namespace {
 
 // Three iterations of the outer loop, with two of the inner one each; the last one is skipped.
@@ -149,4 +149,4 @@ TEST_CASE("Nest: another process - its marks are not taken") {
 }
 
 }  // namespace
-}  // namespace refrain::report
+}  // namespace refrain::report::nest_sink_test

@@ -4,7 +4,7 @@
 #include <catch2/catch.hpp>
 #include <numeric>
 
-namespace refrain::report {
+namespace refrain::report::row_blocks_test {
 namespace {
 
 using analysis::IterationProfile;
@@ -144,4 +144,4 @@ TEST_CASE("Row pictures: a loop without rows - nothing") {
 }
 
 }  // namespace
-}  // namespace refrain::report
+}  // namespace refrain::report::row_blocks_test

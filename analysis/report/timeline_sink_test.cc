@@ -5,7 +5,7 @@
 
 #include "analysis/report/made_up_events.h"
 
-namespace refrain::report {
+namespace refrain::report::timeline_sink_test {
 namespace {
 
 using analysis::TimeClass;
@@ -164,4 +164,4 @@ TEST_CASE("Time line: a location that the profile has not - has no row") {
 }
 
 }  // namespace
-}  // namespace refrain::report
+}  // namespace refrain::report::timeline_sink_test

@@ -7,7 +7,7 @@
 #include "analysis/report/wait_intervals.h"
 #include "waits/made_up_trace.h"
 
-namespace refrain::report {
+namespace refrain::report::wait_findings_test {
 namespace {
 
 using namespace waits;  // NOLINT: names of made_up_trace.h
@@ -111,4 +111,4 @@ TEST_CASE(
 }
 
 }  // namespace
-}  // namespace refrain::report
+}  // namespace refrain::report::wait_findings_test

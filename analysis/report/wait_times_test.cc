@@ -3,7 +3,7 @@
 
 #include <catch2/catch.hpp>
 
-namespace refrain::report {
+namespace refrain::report::wait_times_test {
 namespace {
 
 IterationSeries twenty() {
@@ -48,4 +48,4 @@ TEST_CASE("When: neither, or too few to say") {
 }
 
 }  // namespace
-}  // namespace refrain::report
+}  // namespace refrain::report::wait_times_test

@@ -6,7 +6,7 @@
 #include "loops/profile/loop_text.h"
 #include "loops/profile/parallel_regions.h"
 
-namespace refrain::loops {
+namespace refrain::loops::candidates_test {
 namespace {
 
 // Profiles of exact loops by hand.
@@ -175,4 +175,4 @@ TEST_CASE(
 }
 
 }  // namespace
-}  // namespace refrain::loops
+}  // namespace refrain::loops::candidates_test

@@ -6,7 +6,7 @@
 
 #include "loops/profile/loop_text.h"
 
-namespace refrain::loops {
+namespace refrain::loops::loop_profile_test {
 namespace {
 
 // A function at 0x1000 with a nest of two loops, the inner one with a call of the function at 0x1800. No
@@ -112,4 +112,4 @@ TEST_CASE("Loop profile: printed - as text and JSON") {
 }
 
 }  // namespace
-}  // namespace refrain::loops
+}  // namespace refrain::loops::loop_profile_test

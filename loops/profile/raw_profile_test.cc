@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 #include <sstream>
 
-namespace refrain::loops {
+namespace refrain::loops::raw_profile_test {
 namespace {
 
 const char* const kFile =
@@ -120,4 +120,4 @@ TEST_CASE("Raw profile: damaged - one line says where and what") {
 }
 
 }  // namespace
-}  // namespace refrain::loops
+}  // namespace refrain::loops::raw_profile_test

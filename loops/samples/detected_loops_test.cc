@@ -4,7 +4,7 @@
 
 #include "loops/samples/sampled_profile.h"
 
-namespace refrain::loops {
+namespace refrain::loops::detected_loops_test {
 namespace {
 
 using Kind = SamplePlace::Kind;
@@ -105,4 +105,4 @@ TEST_CASE("Detected loops: order - by time; those without samples are left out")
 }
 
 }  // namespace
-}  // namespace refrain::loops
+}  // namespace refrain::loops::detected_loops_test

@@ -8,7 +8,7 @@
 
 #include "test/support/files.h"
 
-namespace refrain::loops {
+namespace refrain::loops::sample_file_test {
 namespace {
 
 using nlohmann::json;
@@ -140,4 +140,4 @@ TEST_CASE("Sample file: in an archive - the message has the file's name") {
 }
 
 }  // namespace
-}  // namespace refrain::loops
+}  // namespace refrain::loops::sample_file_test

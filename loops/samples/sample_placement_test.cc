@@ -11,7 +11,7 @@
 #include "test/support/process.h"
 #include "writer/testing/sample_builder.h"
 
-namespace refrain::loops {
+namespace refrain::loops::sample_placement_test {
 namespace {
 
 using spool::kInnermost;
@@ -188,4 +188,4 @@ TEST_CASE("Write samples: from the spool into the archive - nothing, or one line
 }
 
 }  // namespace
-}  // namespace refrain::loops
+}  // namespace refrain::loops::sample_placement_test

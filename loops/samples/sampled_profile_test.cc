@@ -7,7 +7,7 @@
 #include "loops/profile/candidates.h"
 #include "loops/profile/loop_text.h"
 
-namespace refrain::loops {
+namespace refrain::loops::sampled_profile_test {
 namespace {
 
 using Kind = SamplePlace::Kind;
@@ -226,4 +226,4 @@ TEST_CASE("Sampled profile: no samples - is no error") {
 }
 
 }  // namespace
-}  // namespace refrain::loops
+}  // namespace refrain::loops::sampled_profile_test

@@ -10,7 +10,7 @@
 #include "test/support/files.h"
 #include "test/support/process.h"
 
-namespace refrain::test {
+namespace refrain::test::detect_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -316,4 +316,4 @@ TEST_CASE("Detect: help - lists every option") {
     CHECK(help.output.find(option) != std::string::npos);
 }
 
-}  // namespace refrain::test
+}  // namespace refrain::test::detect_test

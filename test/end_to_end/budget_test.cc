@@ -9,7 +9,7 @@
 #include "test/support/mpi_checks.h"
 #include "test/support/trace_checks.h"
 
-namespace refrain::test {
+namespace refrain::test::budget_test {
 namespace {
 
 using Settings = std::map<std::string, std::string>;
@@ -148,4 +148,4 @@ TEST_CASE("Budget: recovered - the archive has the size, too") {
   CHECK(std::abs(bytes_of(folder / "archive") / 500000 - 1) <= 0.2);
 }
 
-}  // namespace refrain::test
+}  // namespace refrain::test::budget_test

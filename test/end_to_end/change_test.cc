@@ -6,7 +6,7 @@
 #include "test/support/files.h"
 #include "test/support/trace_checks.h"
 
-namespace refrain::test {
+namespace refrain::test::change_test {
 namespace {
 
 constexpr long kLengths[] = {40, 60, 50, 30};  // A, B, C, A again: test/programs/phases.c
@@ -131,4 +131,4 @@ TEST_CASE(
   CHECK_FALSE(regions_opened(traced.trace, last.begin, last.end).empty());
 }
 
-}  // namespace refrain::test
+}  // namespace refrain::test::change_test

@@ -7,7 +7,7 @@
 #include "test/end_to_end/traced.h"
 #include "test/support/files.h"
 
-namespace refrain::test {
+namespace refrain::test::command_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -181,4 +181,4 @@ TEST_CASE("Command: config and help - every setting is listed") {
     CHECK(help.output.find(name) != std::string::npos);
 }
 
-}  // namespace refrain::test
+}  // namespace refrain::test::command_test

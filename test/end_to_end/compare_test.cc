@@ -10,7 +10,7 @@
 #include "test/end_to_end/traced.h"
 #include "test/support/files.h"
 
-namespace refrain::test {
+namespace refrain::test::compare_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -347,4 +347,4 @@ TEST_CASE("Info, recover: totals of the whole run - those of a full trace's even
   check();
 }
 
-}  // namespace refrain::test
+}  // namespace refrain::test::compare_test

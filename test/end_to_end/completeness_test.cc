@@ -8,7 +8,7 @@
 #include "test/support/files.h"
 #include "test/support/trace_checks.h"
 
-namespace refrain::test {
+namespace refrain::test::completeness_test {
 namespace {
 
 // Enters by the region's name without its place: "!$omp for @cg.c:54" is "!$omp for".
@@ -211,4 +211,4 @@ TEST_CASE("Completeness: no repetition - nothing is skipped, whatever the limit"
       }
 }
 
-}  // namespace refrain::test
+}  // namespace refrain::test::completeness_test

@@ -13,7 +13,7 @@
 #include "test/support/paraver.h"
 #include "test/support/trace_checks.h"
 
-namespace refrain::test {
+namespace refrain::test::convert_command_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -358,4 +358,4 @@ TEST_CASE("Convert: not an archive - an error of one line") {
              Catch::Contains("three files"));
 }
 
-}  // namespace refrain::test
+}  // namespace refrain::test::convert_command_test

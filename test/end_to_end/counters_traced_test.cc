@@ -10,7 +10,7 @@
 #include "test/support/files.h"
 #include "test/support/trace_checks.h"
 
-namespace refrain::test {
+namespace refrain::test::counters_traced_test {
 namespace {
 
 constexpr std::uint64_t kAll = 100;
@@ -282,4 +282,4 @@ TEST_CASE("Counters: unavailable ones - reported in one line, the others recorde
   CHECK(count_by_type(none.trace).count(EventType::kMetric) == 0);
 }
 
-}  // namespace refrain::test
+}  // namespace refrain::test::counters_traced_test

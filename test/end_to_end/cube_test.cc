@@ -13,7 +13,7 @@
 #include "test/end_to_end/mpi_run.h"
 #include "test/support/files.h"
 
-namespace refrain::test {
+namespace refrain::test::cube_test {
 namespace {
 
 using nlohmann::json;
@@ -233,4 +233,4 @@ TEST_CASE("Cube: analyze - visits are those of the profile, of the whole run") {
   CHECK((seen == profile) == (std::string(limit) == "0"));
 }
 
-}  // namespace refrain::test
+}  // namespace refrain::test::cube_test

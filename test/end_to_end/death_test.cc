@@ -17,7 +17,7 @@
 #include "test/support/mpi_checks.h"
 #include "test/support/trace_checks.h"
 
-namespace refrain::test {
+namespace refrain::test::death_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -178,4 +178,4 @@ TEST_CASE("Death: MPI - one rank by itself, or all, at any moment") {
     }
 }
 
-}  // namespace refrain::test
+}  // namespace refrain::test::death_test

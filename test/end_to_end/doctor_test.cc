@@ -7,7 +7,7 @@
 #include "test/support/files.h"
 #include "test/support/process.h"
 
-namespace refrain::test {
+namespace refrain::test::doctor_test {
 namespace {
 
 using nlohmann::json;
@@ -97,4 +97,4 @@ TEST_CASE(
   CHECK(result.output.find("not traced") == std::string::npos);
 }
 
-}  // namespace refrain::test
+}  // namespace refrain::test::doctor_test

@@ -22,7 +22,7 @@
 #include "test/support/left_out.h"
 #include "test/support/summary_checks.h"
 
-namespace refrain::test {
+namespace refrain::test::filter_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -176,4 +176,4 @@ TEST_CASE("Filter: killed - recover has the run's filter, or that there is none 
   CHECK(visits_of(read_trace(folder / "copy"), left_out) > 20);
 }
 
-}  // namespace refrain::test
+}  // namespace refrain::test::filter_test

@@ -15,7 +15,7 @@
 #include "test/support/files.h"
 #include "test/support/flow_checks.h"
 
-namespace refrain::test {
+namespace refrain::test::flow_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -155,4 +155,4 @@ TEST_CASE("Flow: killed - recover has the graphs up to then, of all ranks") {
   CHECK(text(check_merged(*merged, summaries)) == "");
 }
 
-}  // namespace refrain::test
+}  // namespace refrain::test::flow_test

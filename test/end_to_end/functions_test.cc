@@ -7,7 +7,7 @@
 #include "test/support/files.h"
 #include "test/support/trace_checks.h"
 
-namespace refrain::test {
+namespace refrain::test::functions_test {
 namespace {
 
 Job job_of(const std::string& program, std::vector<std::string> arguments, int limit) {
@@ -194,4 +194,4 @@ TEST_CASE("Functions: killed - the recording becomes an archive") {
   CHECK(counts(read_checked(folder / "archive"))["step"] >= 5);
 }
 
-}  // namespace refrain::test
+}  // namespace refrain::test::functions_test

@@ -16,7 +16,7 @@
 #include "test/support/files.h"
 #include "tools/graph/testing.h"
 
-namespace refrain::test {
+namespace refrain::test::graph_choice_test {
 
 TEST_CASE("Graph: formats - all have the same nodes and edges") {
   TemporaryFolder folder;
@@ -203,4 +203,4 @@ TEST_CASE("Graph: without Graphviz - what is missing, and dot works") {
   CHECK(broken.errors == "refrain: Graphviz ('dot') failed: exit status 3, it is broken\n");
 }
 
-}  // namespace refrain::test
+}  // namespace refrain::test::graph_choice_test

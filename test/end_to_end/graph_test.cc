@@ -17,7 +17,7 @@
 #include "test/end_to_end/traced.h"
 #include "test/support/files.h"
 
-namespace refrain::test {
+namespace refrain::test::graph_test {
 namespace {
 
 // By names: region around, region before, region. Of threads, counted in the events; regions
@@ -360,4 +360,4 @@ TEST_CASE("Graph: events - as many calls at the nodes and edges as in the events
   refused({"--kind", "events"}, "has no event flow graph");
 }
 
-}  // namespace refrain::test
+}  // namespace refrain::test::graph_test

@@ -17,7 +17,7 @@
 #include "test/support/files.h"
 #include "test/support/iteration_checks.h"
 
-namespace refrain::test {
+namespace refrain::test::iteration_rows_test {
 namespace {
 
 using base::IterationRows;
@@ -264,4 +264,4 @@ TEST_CASE("Iteration rows: switched off - none, and a summary all the same") {
     CHECK(location.iterations.rows.empty());
 }
 
-}  // namespace refrain::test
+}  // namespace refrain::test::iteration_rows_test

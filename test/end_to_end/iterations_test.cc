@@ -9,7 +9,7 @@
 #include "test/support/files.h"
 #include "test/support/trace_checks.h"
 
-namespace refrain::test {
+namespace refrain::test::iterations_test {
 namespace {
 
 struct Case {
@@ -219,4 +219,4 @@ TEST_CASE("Iterations: marks - the table of `info` agrees") {
   CHECK(text.output.find("750") != std::string::npos);
 }
 
-}  // namespace refrain::test
+}  // namespace refrain::test::iterations_test

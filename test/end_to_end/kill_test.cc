@@ -14,7 +14,7 @@
 #include "test/support/files.h"
 #include "test/support/trace_checks.h"
 
-namespace refrain::test {
+namespace refrain::test::kill_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -90,4 +90,4 @@ TEST_CASE("Kill: ends without exit handlers - recovered or written") {
   }
 }
 
-}  // namespace refrain::test
+}  // namespace refrain::test::kill_test

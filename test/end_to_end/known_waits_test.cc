@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace refrain::test {
+namespace refrain::test::known_waits_test {
 namespace {
 
 const std::string kSleep = "20";  // ms
@@ -168,4 +168,4 @@ TEST_CASE("Known waits: wavefront - the corner that it reaches last waits longes
   CHECK(directions == 1U << dimensions);
 }
 
-}  // namespace refrain::test
+}  // namespace refrain::test::known_waits_test

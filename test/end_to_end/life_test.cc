@@ -12,7 +12,7 @@
 #include "test/support/files.h"
 #include "test/support/trace_checks.h"
 
-namespace refrain::test {
+namespace refrain::test::life_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -277,4 +277,4 @@ TEST_CASE("Life: a library with OpenMP - loaded late, unloaded, and loaded again
   }
 }
 
-}  // namespace refrain::test
+}  // namespace refrain::test::life_test

@@ -7,7 +7,7 @@
 #include "test/end_to_end/traced.h"
 #include "test/support/files.h"
 
-namespace refrain::test {
+namespace refrain::test::loop_places_test {
 namespace {
 
 using nlohmann::json;
@@ -171,4 +171,4 @@ TEST_CASE(
   CHECK(after.errors.find("recover") == std::string::npos);
 }
 
-}  // namespace refrain::test
+}  // namespace refrain::test::loop_places_test

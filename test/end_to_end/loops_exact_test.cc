@@ -12,7 +12,7 @@
 #include "test/end_to_end/traced.h"
 #include "test/support/files.h"
 
-namespace refrain::test {
+namespace refrain::test::loops_exact_test {
 namespace {
 
 using nlohmann::json;
@@ -226,4 +226,4 @@ TEST_CASE("Exact loops: the detector's - have the same place, entries and iterat
   }
 }
 
-}  // namespace refrain::test
+}  // namespace refrain::test::loops_exact_test

@@ -17,7 +17,7 @@
 #include "test/end_to_end/traced.h"
 #include "test/support/files.h"
 
-namespace refrain::test {
+namespace refrain::test::messages_test {
 namespace {
 
 using nlohmann::json;
@@ -315,4 +315,4 @@ TEST_CASE("Messages: what cannot be read or asked for - one line, exit status 2"
   check_refused({"profile", folder / "a", "--messages", "--json"}, "is not a summary");
 }
 
-}  // namespace refrain::test
+}  // namespace refrain::test::messages_test

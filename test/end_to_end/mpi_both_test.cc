@@ -9,7 +9,7 @@
 #include "test/support/files.h"
 #include "test/support/mpi_checks.h"
 
-namespace refrain::test {
+namespace refrain::test::mpi_both_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -152,4 +152,4 @@ TEST_CASE("MPI both: the launcher of the other one - is reported in one line") {
   CHECK(count(result.errors, "and the launcher of MPICH starts it") == 1);
 }
 
-}  // namespace refrain::test
+}  // namespace refrain::test::mpi_both_test

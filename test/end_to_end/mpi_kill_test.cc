@@ -13,7 +13,7 @@
 #include "test/support/mpi_checks.h"
 #include "test/support/trace_checks.h"
 
-namespace refrain::test {
+namespace refrain::test::mpi_kill_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -139,4 +139,4 @@ TEST_CASE("MPI killed: the whole job at any moment - an archive of what was reco
   CHECK(begun > 0);
 }
 
-}  // namespace refrain::test
+}  // namespace refrain::test::mpi_kill_test

@@ -12,7 +12,7 @@
 #include "test/support/mpi_checks.h"
 #include "test/support/trace_checks.h"
 
-namespace refrain::test {
+namespace refrain::test::mpi_life_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -414,4 +414,4 @@ TEST_CASE("MPI life: callers - not known for programs without unwind tables") {
   CHECK(iterations_of_ranks(traced.trace) == std::vector<long>{20, 40, 40, 20});
 }
 
-}  // namespace refrain::test
+}  // namespace refrain::test::mpi_life_test

@@ -12,7 +12,7 @@
 #include "test/support/mpi_checks.h"
 #include "test/support/trace_checks.h"
 
-namespace refrain::test {
+namespace refrain::test::mpi_polls_test {
 namespace {
 
 constexpr long kIterations = 3;
@@ -160,4 +160,4 @@ TEST_CASE("MPI polls: in skipped iterations - those before the break are whole")
   CHECK(marks.back().said_written == 1);
 }
 
-}  // namespace refrain::test
+}  // namespace refrain::test::mpi_polls_test

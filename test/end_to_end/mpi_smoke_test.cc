@@ -8,7 +8,7 @@
 #include "test/support/files.h"
 #include "test/support/mpi_checks.h"
 
-namespace refrain::test {
+namespace refrain::test::mpi_smoke_test {
 namespace {
 
 std::map<std::string, int> enters(const Trace& trace) {
@@ -85,4 +85,4 @@ TEST_CASE("MPI smoke: collectives - bytes count once for each partner, itself in
   CHECK(found == expected);
 }
 
-}  // namespace refrain::test
+}  // namespace refrain::test::mpi_smoke_test

@@ -4,7 +4,7 @@
 #include "test/end_to_end/mpi_run.h"
 #include "test/support/files.h"
 
-namespace refrain::test {
+namespace refrain::test::mpi_test {
 
 TEST_CASE("MPI programs: untraced - results, iterations and logs") {
   for (const MpiProgram& program : mpi_programs())
@@ -89,4 +89,4 @@ TEST_CASE("MPI programs: counting tool - every call, without disturbing the prog
   }
 }
 
-}  // namespace refrain::test
+}  // namespace refrain::test::mpi_test

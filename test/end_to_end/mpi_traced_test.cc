@@ -14,7 +14,7 @@
 #include "test/support/mpi_checks.h"
 #include "test/support/trace_checks.h"
 
-namespace refrain::test {
+namespace refrain::test::mpi_traced_test {
 namespace {
 
 bool ranks_are(std::string_view which) {
@@ -88,7 +88,7 @@ std::vector<std::vector<Mark>> outermost(const Trace& trace) {
   return result;
 }
 
-std::string text(const std::vector<Mark>& marks) {
+std::string marks_as_text(const std::vector<Mark>& marks) {
   std::string result;
   for (const Mark& mark : marks)
     result += std::to_string(mark.number) + (mark.written ? "+ " : "- ");
@@ -155,7 +155,8 @@ TEST_CASE("MPI traced: reduced - messages with both ends, one cut for all ranks"
             const auto taking_part =
                 static_cast<std::size_t>(iterating_ranks(program, ranks));
             for (std::size_t rank = 0; rank < marks.size(); ++rank)
-              CHECK(text(marks[rank]) == (rank < taking_part ? text(marks.front()) : ""));
+              CHECK(marks_as_text(marks[rank]) ==
+                    (rank < taking_part ? marks_as_text(marks.front()) : ""));
           }
   }
 }
@@ -203,7 +204,7 @@ TEST_CASE("MPI traced: slow iterations - those of one rank are written by all") 
   CHECK(replay(traced.trace).unmatched() == 0);
   const auto marks = outermost(traced.trace);
   REQUIRE(marks.size() == 2);
-  CHECK(text(marks[0]) == text(marks[1]));
+  CHECK(marks_as_text(marks[0]) == marks_as_text(marks[1]));
   REQUIRE(marks[0].size() == 700);
   for (std::size_t k = kEvery; k < 700; k += kEvery)
     for (const std::size_t each : {k - 1, k}) {
@@ -282,7 +283,7 @@ TEST_CASE("MPI traced: calls that depend on timing - do not affect loops") {
   const auto marks = outermost(traced.trace);
   REQUIRE(marks.size() == static_cast<std::size_t>(ranks));
   for (const auto& mine : marks) {
-    CHECK(text(mine) == text(marks.front()));
+    CHECK(marks_as_text(mine) == marks_as_text(marks.front()));
     CHECK(std::count_if(mine.begin(), mine.end(),
                         [](const Mark& m) { return m.complete; }) == 20);
   }
@@ -308,4 +309,4 @@ TEST_CASE("MPI traced: completions in a row - become a loop") {
   }
 }
 
-}  // namespace refrain::test
+}  // namespace refrain::test::mpi_traced_test

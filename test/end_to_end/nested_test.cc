@@ -8,7 +8,7 @@
 #include "test/support/files.h"
 #include "test/support/trace_checks.h"
 
-namespace refrain::test {
+namespace refrain::test::nested_test {
 namespace {
 
 using nlohmann::json;
@@ -212,4 +212,4 @@ TEST_CASE("Nested: change of phase - every loop is detected and the change is ke
   CHECK(lengths == std::map<std::size_t, int>{{30, 1}, {40, 1}, {50, 1}, {60, 1}});
 }
 
-}  // namespace refrain::test
+}  // namespace refrain::test::nested_test

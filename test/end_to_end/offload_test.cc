@@ -15,7 +15,7 @@
 #include "test/support/files.h"
 #include "test/support/trace_checks.h"
 
-namespace refrain::test {
+namespace refrain::test::offload_test {
 namespace {
 
 const std::string kConstructs[] = {"!$omp target", "!$omp target enter data",
@@ -202,4 +202,4 @@ TEST_CASE("Offload: a killed process - what there was becomes an archive") {
   recover_and_check(folder / "archive", "3");
 }
 
-}  // namespace refrain::test
+}  // namespace refrain::test::offload_test

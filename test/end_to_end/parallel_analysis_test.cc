@@ -11,7 +11,7 @@
 #include "test/end_to_end/traced.h"
 #include "test/support/files.h"
 
-namespace refrain::test {
+namespace refrain::test::parallel_analysis_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -142,4 +142,4 @@ TEST_CASE("Parallel analysis: what cannot be read ends all, with one line") {
   check_line("definitions");
 }
 
-}  // namespace refrain::test
+}  // namespace refrain::test::parallel_analysis_test

@@ -15,7 +15,7 @@
 #include "test/support/files.h"
 #include "test/support/trace.h"
 
-namespace refrain::test {
+namespace refrain::test::profile_test {
 namespace {
 
 using nlohmann::json;
@@ -343,4 +343,4 @@ TEST_CASE("Profile: what cannot be read - one line, exit status 2") {
   CHECK(events.output.find("which has no summary") != std::string::npos);
 }
 
-}  // namespace refrain::test
+}  // namespace refrain::test::profile_test

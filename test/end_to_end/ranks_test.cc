@@ -22,7 +22,7 @@
 #include "test/support/mpi_checks.h"
 #include "test/support/summary_checks.h"
 
-namespace refrain::test {
+namespace refrain::test::ranks_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -441,4 +441,4 @@ TEST_CASE("Ranks: command line - wrong values") {
   }
 }
 
-}  // namespace refrain::test
+}  // namespace refrain::test::ranks_test

@@ -12,7 +12,7 @@
 #include "test/support/files.h"
 #include "test/support/report_reader.h"
 
-namespace refrain::test {
+namespace refrain::test::report_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -351,4 +351,4 @@ TEST_CASE("Report: without events - what the summary knows") {
 }
 
 }  // namespace
-}  // namespace refrain::test
+}  // namespace refrain::test::report_test

@@ -13,7 +13,7 @@
 #include "test/support/files.h"
 #include "test/support/trace_checks.h"
 
-namespace refrain::test {
+namespace refrain::test::resources_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -179,4 +179,4 @@ TEST_CASE("Resources: full disk - at the start, and during the run") {
   }
 }
 
-}  // namespace refrain::test
+}  // namespace refrain::test::resources_test

@@ -17,7 +17,7 @@
 #include "test/end_to_end/traced.h"
 #include "test/support/files.h"
 
-namespace refrain::test {
+namespace refrain::test::sampled_loops_test {
 namespace {
 
 using nlohmann::json;
@@ -237,4 +237,4 @@ TEST_CASE("Sampled loops: an archive without samples - is refused in a line") {
 }
 
 }  // namespace
-}  // namespace refrain::test
+}  // namespace refrain::test::sampled_loops_test

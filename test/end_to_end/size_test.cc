@@ -9,7 +9,7 @@
 #include "test/end_to_end/traced.h"
 #include "test/support/files.h"
 
-namespace refrain::test {
+namespace refrain::test::size_test {
 namespace {
 
 std::uintmax_t archive_bytes(Job job, long iterations, int limit) {
@@ -57,4 +57,4 @@ TEST_CASE("Size: length of the run - only the marks grow, by OTF2's size of a ma
   CHECK(a_mark(small_iterations(3000, 10), small_iterations(9000, 10)) < kMarkBytes + 0.5);
 }
 
-}  // namespace refrain::test
+}  // namespace refrain::test::size_test

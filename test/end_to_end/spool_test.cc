@@ -7,7 +7,7 @@
 #include "test/end_to_end/traced.h"
 #include "test/support/files.h"
 
-namespace refrain::test {
+namespace refrain::test::spool_test {
 namespace {
 
 // Returns the skipped intervals.
@@ -65,4 +65,4 @@ TEST_CASE("Spool: skipped intervals - cut exactly where the journal says") {
   CHECK(skipped >= 20);
 }
 
-}  // namespace refrain::test
+}  // namespace refrain::test::spool_test

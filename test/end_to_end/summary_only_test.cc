@@ -16,7 +16,7 @@
 #include "test/support/files.h"
 #include "test/support/summary_checks.h"
 
-namespace refrain::test {
+namespace refrain::test::summary_only_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -213,4 +213,4 @@ TEST_CASE("Summary only: what does not go together; and no summary") {
   CHECK_FALSE(fs::exists(archive + "/profile.cubex"));
 }
 
-}  // namespace refrain::test
+}  // namespace refrain::test::summary_only_test

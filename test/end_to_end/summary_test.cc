@@ -14,7 +14,7 @@
 #include "test/support/files.h"
 #include "test/support/summary_checks.h"
 
-namespace refrain::test {
+namespace refrain::test::summary_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -141,4 +141,4 @@ TEST_CASE("Summary: memory - none, and too little") {
   }));
 }
 
-}  // namespace refrain::test
+}  // namespace refrain::test::summary_test

@@ -6,7 +6,7 @@
 #include "test/support/files.h"
 #include "test/support/trace_checks.h"
 
-namespace refrain::test {
+namespace refrain::test::transparency_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -129,4 +129,4 @@ TEST_CASE("Transparency: source - regions know their file and line") {
   }
 }
 
-}  // namespace refrain::test
+}  // namespace refrain::test::transparency_test

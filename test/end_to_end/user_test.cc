@@ -8,7 +8,7 @@
 #include "test/support/files.h"
 #include "test/support/trace_checks.h"
 
-namespace refrain::test {
+namespace refrain::test::user_test {
 namespace {
 
 const std::string kPrograms = "test/programs/user/";
@@ -370,4 +370,4 @@ TEST_CASE("User: killed - recorded events are in the archive") {
   CHECK(count_by_name(trace)["setup"] == 1);
 }
 
-}  // namespace refrain::test
+}  // namespace refrain::test::user_test

@@ -23,7 +23,7 @@
 #include "test/support/files.h"
 #include "test/support/process.h"
 
-namespace refrain::test {
+namespace refrain::test::watch_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -329,4 +329,4 @@ TEST_CASE("Watch: what cannot be read - one line, exit status 2") {
   with(good.substr(0, spool::kHeaderBytes + 1000), "records");
 }
 
-}  // namespace refrain::test
+}  // namespace refrain::test::watch_test

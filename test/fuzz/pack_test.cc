@@ -4,7 +4,7 @@
 
 #include "test/support/files.h"
 
-namespace refrain::fuzz {
+namespace refrain::fuzz::pack_test {
 namespace {
 
 // Two inputs, "one\n" and 600 times "2", as `tar --format=ustar` packs them.
@@ -34,4 +34,4 @@ TEST_CASE("Fuzz: a damaged pack is an error, never fewer inputs") {
   }
 }
 
-}  // namespace refrain::fuzz
+}  // namespace refrain::fuzz::pack_test

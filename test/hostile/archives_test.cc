@@ -23,7 +23,7 @@
 #include "waits/wait_analysis.h"
 #include "writer/convert/convert.h"
 
-namespace refrain {
+namespace refrain::archives_test {
 namespace {
 
 bool one_line(const std::string& error) { return error.find('\n') == std::string::npos; }
@@ -139,4 +139,4 @@ TEST_CASE("Hostile archives: an anchor file that claims more than it has - refus
   CHECK(reader::anchor_complaint(anchor.string()) == "damaged anchor file");
 }
 
-}  // namespace refrain
+}  // namespace refrain::archives_test

@@ -4,7 +4,7 @@
 
 #include "test/measure/flow_simulation.h"
 
-namespace refrain::simulation {
+namespace refrain::simulation::flow_tree_test {
 
 TEST_CASE("Flow tree: grids of 64 to 16 384 ranks - as many clusters, as much memory") {
   const unsigned dimensions = GENERATE(1, 2, 3);
@@ -45,4 +45,4 @@ TEST_CASE("Flow tree: other counts on each rank - as many graphs as ranks") {
   CHECK(many.root_bytes > 3 * few.root_bytes);
 }
 
-}  // namespace refrain::simulation
+}  // namespace refrain::simulation::flow_tree_test

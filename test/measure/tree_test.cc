@@ -3,7 +3,7 @@
 
 #include "test/measure/job_simulation.h"
 
-namespace refrain::simulation {
+namespace refrain::simulation::tree_test {
 
 TEST_CASE("Tree: 64 and 1024 ranks - the same cut, every message, and logarithmic cost") {
   const Report few = simulate(64);
@@ -29,4 +29,4 @@ TEST_CASE("Tree: 64 and 1024 ranks - the same cut, every message, and logarithmi
   CHECK(many.costs[2].root_bytes < 8 * few.costs[2].root_bytes);
 }
 
-}  // namespace refrain::simulation
+}  // namespace refrain::simulation::tree_test

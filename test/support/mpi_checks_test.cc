@@ -6,7 +6,7 @@
 #include "test/support/message_log.h"
 #include "test/support/mpi_archive.h"
 
-namespace refrain::test {
+namespace refrain::test::mpi_checks_test {
 namespace {
 
 // Expects that a check finds one problem, with this text.
@@ -302,4 +302,4 @@ TEST_CASE("Message log: archive - an undefined communicator is reported") {
   check_finds(compare_with_log(a.finish(), log, Extent::kReduced), "no such communicator");
 }
 
-}  // namespace refrain::test
+}  // namespace refrain::test::mpi_checks_test

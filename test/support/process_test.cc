@@ -4,7 +4,7 @@
 
 #include <catch2/catch.hpp>
 
-namespace refrain::test {
+namespace refrain::test::process_test {
 
 TEST_CASE("Process: run - output, errors and exit status") {
   const Result result = run({{"sh", "-c", "echo out; echo err >&2; exit 3"}});
@@ -82,4 +82,4 @@ TEST_CASE("Process: output values") {
   CHECK(output_value(output, "sum") == "");
 }
 
-}  // namespace refrain::test
+}  // namespace refrain::test::process_test

@@ -8,7 +8,7 @@
 #include "test/support/leaks.h"
 #include "test/support/trace_checks.h"
 
-namespace refrain::test {
+namespace refrain::test::trace_test {
 namespace {
 
 OTF2_FlushType pre_flush(void*, OTF2_FileType, OTF2_LocationRef, void*, bool) {
@@ -300,4 +300,4 @@ TEST_CASE("Trace: read - not an archive") {
   CHECK_FALSE(check_otf2_print(folder.path()).empty());
 }
 
-}  // namespace refrain::test
+}  // namespace refrain::test::trace_test

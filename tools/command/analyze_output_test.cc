@@ -5,7 +5,7 @@
 
 #include "waits/made_up_trace.h"
 
-namespace refrain::tools {
+namespace refrain::tools::analyze_output_test {
 namespace {
 
 using namespace waits;
@@ -101,4 +101,4 @@ TEST_CASE("Analysis as JSON: metrics by name, findings with place and ranks, pat
   CHECK(out["metric_tree"].size() == out["metrics"].size());
 }
 
-}  // namespace refrain::tools
+}  // namespace refrain::tools::analyze_output_test

@@ -8,7 +8,7 @@
 
 #include "test/support/files.h"
 
-namespace refrain::tools {
+namespace refrain::tools::device_tools_test {
 
 TEST_CASE("Devices: libomp.so not in the search path - said, with the folder that has it") {
   const test::TemporaryFolder folder;
@@ -30,4 +30,4 @@ TEST_CASE("Devices: libomp.so not in the search path - said, with the folder tha
   CHECK(why_devices_are_not_traced(offload).empty());
 }
 
-}  // namespace refrain::tools
+}  // namespace refrain::tools::device_tools_test

@@ -9,7 +9,7 @@
 
 #include "test/support/files.h"
 
-namespace refrain::tools {
+namespace refrain::tools::elf_program_test {
 
 // The libraries found without the loader must be those that the loader finds: with LD_PRELOAD it
 // is asked.
@@ -55,4 +55,4 @@ TEST_CASE("Program: found - in PATH, if they can be run") {
   setenv("PATH", before.c_str(), 1);
 }
 
-}  // namespace refrain::tools
+}  // namespace refrain::tools::elf_program_test

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
-namespace refrain::tools {
+namespace refrain::tools::info_screen_test {
 namespace {
 
 using analysis::ArchiveInfo;
@@ -233,4 +233,4 @@ TEST_CASE("Info screen: ranks - one row a loop, with the range where they differ
   CHECK(line_with(lines, "ranks 1: 96 iterations") < lines.size());
 }
 
-}  // namespace refrain::tools
+}  // namespace refrain::tools::info_screen_test

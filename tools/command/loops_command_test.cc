@@ -16,14 +16,13 @@
 #include "test/support/files.h"
 #include "tools/command/sampled_loops.h"
 
-namespace refrain::tools {
-
 // What tools/command/main.cc has.
-int fail(const std::string& line) {
+int refrain::tools::fail(const std::string& line) {
   std::fprintf(stderr, "refrain: %s\n", line.c_str());
   return kWrongUse;
 }
 
+namespace refrain::tools::loops_command_test {
 namespace {
 
 using loops::PlacedSamples;
@@ -206,4 +205,4 @@ TEST_CASE("refrain loops: archives without samples, or with damaged ones - one l
 }
 
 }  // namespace
-}  // namespace refrain::tools
+}  // namespace refrain::tools::loops_command_test

@@ -9,7 +9,7 @@
 #include "tools/command/profile_data.h"
 #include "tools/command/profile_screen.h"
 
-namespace refrain::tools {
+namespace refrain::tools::message_output_test {
 namespace {
 
 using analysis::CallSums;
@@ -255,4 +255,4 @@ TEST_CASE(
   CHECK(lines_with(alone, "Time of all threads").empty());
 }
 
-}  // namespace refrain::tools
+}  // namespace refrain::tools::message_output_test

@@ -7,7 +7,7 @@
 
 #include "tools/command/mpi_abi.h"
 
-namespace refrain::tools {
+namespace refrain::tools::mpi_choice_test {
 namespace {
 
 using Words = std::vector<std::string>;
@@ -93,4 +93,4 @@ TEST_CASE("MPI of a program: a Python - that of its launcher, whose library is p
   CHECK(choice_of({"python3", "a.py"}, "openmpi").mpi == "openmpi");
 }
 
-}  // namespace refrain::tools
+}  // namespace refrain::tools::mpi_choice_test

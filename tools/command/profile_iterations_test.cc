@@ -8,7 +8,7 @@
 
 #include "test/support/files.h"
 
-namespace refrain::tools {
+namespace refrain::tools::profile_iterations_test {
 namespace {
 
 using analysis::IterationProfile;
@@ -119,4 +119,4 @@ TEST_CASE("Iterations: no archive, no rows, a bad file - one line") {
         archive + "/summary/process-0.json is not a summary");
 }
 
-}  // namespace refrain::tools
+}  // namespace refrain::tools::profile_iterations_test

@@ -9,7 +9,7 @@
 
 #include "tools/command/profile_data.h"
 
-namespace refrain::tools {
+namespace refrain::tools::profile_screen_test {
 namespace {
 
 using base::RunSummary;
@@ -160,4 +160,4 @@ TEST_CASE("Profile data: bytes that are no text - replaced") {
   CHECK(nlohmann::json::parse(profile_json(run))["paths"].size() == 3);
 }
 
-}  // namespace refrain::tools
+}  // namespace refrain::tools::profile_screen_test

@@ -7,7 +7,7 @@
 #include "loops/samples/sample_file.h"
 #include "test/support/files.h"
 
-namespace refrain::tools {
+namespace refrain::tools::report_loops_test {
 namespace {
 
 using loops::LoopProfile;
@@ -121,4 +121,4 @@ TEST_CASE("a report's loops: no samples, none; damaged ones, a line that says so
 }
 
 }  // namespace
-}  // namespace refrain::tools
+}  // namespace refrain::tools::report_loops_test

@@ -7,7 +7,7 @@
 
 #include "test/support/files.h"
 
-namespace refrain::tools {
+namespace refrain::tools::shared_libraries_test {
 
 TEST_CASE("Libraries: places - LD_LIBRARY_PATH first, then the loader's") {
   const test::TemporaryFolder folder;
@@ -22,4 +22,4 @@ TEST_CASE("Libraries: places - LD_LIBRARY_PATH first, then the loader's") {
   CHECK_FALSE(find_shared_library("libc.so.6").empty());
 }
 
-}  // namespace refrain::tools
+}  // namespace refrain::tools::shared_libraries_test

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-namespace refrain::tools {
+namespace refrain::tools::watch_screen_test {
 namespace {
 
 using analysis::TimeClass;
@@ -192,4 +192,4 @@ TEST_CASE("WatchData: JSON - one line with all figures") {
         Approx(3.0 * 2 / (2 * 3 + 8)));
 }
 
-}  // namespace refrain::tools
+}  // namespace refrain::tools::watch_screen_test

@@ -13,7 +13,7 @@
 #include "test/support/files.h"
 #include "tools/detect/distinct_symbols.h"
 
-namespace refrain::tools {
+namespace refrain::tools::symbol_reader_test {
 namespace {
 
 using periodicity::Symbol;
@@ -324,4 +324,4 @@ TEST_CASE("DistinctSymbols: counts as a set does") {
   }
 }
 
-}  // namespace refrain::tools
+}  // namespace refrain::tools::symbol_reader_test

@@ -8,7 +8,7 @@
 
 #include "analysis/made_up_flow.h"
 
-namespace refrain::tools {
+namespace refrain::tools::control_flow_drawing_test {
 namespace {
 
 using analysis::MadeUpProcess;
@@ -177,4 +177,4 @@ TEST_CASE("Ranks: a choice, and what is wrong with one") {
   chosen("x", "'x' is not a list of ranks, such as 0-3,7");
 }
 
-}  // namespace refrain::tools
+}  // namespace refrain::tools::control_flow_drawing_test

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace refrain::tools {
+namespace refrain::tools::event_flow_drawing_test {
 namespace {
 
 using base::FlowGraph;
@@ -198,4 +198,4 @@ TEST_CASE("EventFlowDrawing: a caller - one that is not there") {
   CHECK(error == "the graph has no callers: record with --mpi-frames 4 or more");
 }
 
-}  // namespace refrain::tools
+}  // namespace refrain::tools::event_flow_drawing_test

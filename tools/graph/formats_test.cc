@@ -14,7 +14,7 @@
 #include "tools/graph/number_list.h"
 #include "tools/graph/testing.h"
 
-namespace refrain::tools {
+namespace refrain::tools::formats_test {
 namespace {
 
 using nlohmann::json;
@@ -237,4 +237,4 @@ TEST_CASE("Number lists: written and read") {
   }
 }
 
-}  // namespace refrain::tools
+}  // namespace refrain::tools::formats_test

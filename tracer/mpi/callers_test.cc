@@ -9,7 +9,7 @@
 
 #include "catch2/catch.hpp"
 
-namespace refrain::mpi {
+namespace refrain::mpi::callers_test {
 namespace {
 
 #define NOINLINE __attribute__((noinline, noclone))
@@ -203,4 +203,4 @@ TEST_CASE("Callers: table - what does not fit is unwound and right") {
 }
 
 }  // namespace
-}  // namespace refrain::mpi
+}  // namespace refrain::mpi::callers_test

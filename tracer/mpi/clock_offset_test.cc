@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-namespace refrain::mpi {
+namespace refrain::mpi::clock_offset_test {
 namespace {
 
 // A network: what one rank sends to another arrives in order.
@@ -152,4 +152,4 @@ TEST_CASE("Clock offsets: patience - a slow pair does not take all its trips") {
   CHECK(std::abs(found[1].ticks) <= static_cast<std::int64_t>(found[1].error));
 }
 
-}  // namespace refrain::mpi
+}  // namespace refrain::mpi::clock_offset_test

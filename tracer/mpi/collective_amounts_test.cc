@@ -5,7 +5,7 @@
 #include <array>
 #include <catch2/catch.hpp>
 
-namespace refrain::mpi {
+namespace refrain::mpi::collective_amounts_test {
 namespace {
 
 struct Member : Communicator {
@@ -146,4 +146,4 @@ TEST_CASE("Collective amounts: neighbours - as many as come in and go out") {
         spool::kMpiAlltoallv, kNone, 24, 12);
 }
 
-}  // namespace refrain::mpi
+}  // namespace refrain::mpi::collective_amounts_test

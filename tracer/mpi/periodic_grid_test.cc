@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-namespace refrain::mpi {
+namespace refrain::mpi::periodic_grid_test {
 namespace {
 
 struct Shape {
@@ -71,4 +71,4 @@ TEST_CASE("PeriodicGrid: different partners - different distances") {
   }
 }
 
-}  // namespace refrain::mpi
+}  // namespace refrain::mpi::periodic_grid_test

@@ -4,7 +4,7 @@
 #include <catch2/catch.hpp>
 #include <string>
 
-namespace refrain::mpi {
+namespace refrain::mpi::poll_run_test {
 namespace {
 
 constexpr PollRun::Limits kThree{.in_full = 3, .most_between = 10};
@@ -92,4 +92,4 @@ TEST_CASE("Polls: of several procedures - in turns they are one row") {
 }
 
 }  // namespace
-}  // namespace refrain::mpi
+}  // namespace refrain::mpi::poll_run_test

@@ -9,7 +9,7 @@
 #include "spool/message_numbers.h"
 #include "tracer/mpi/channel_counters.h"
 
-namespace refrain::mpi {
+namespace refrain::mpi::posting_order_test {
 namespace {
 
 constexpr int kAny = -1;
@@ -187,4 +187,4 @@ TEST_CASE("PostingOrder: one open for ever - memory is bounded, the latest are i
   CHECK(order.close(order.open(), {0, 1, 2}) == 0);
 }
 
-}  // namespace refrain::mpi
+}  // namespace refrain::mpi::posting_order_test

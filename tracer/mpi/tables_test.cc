@@ -11,7 +11,7 @@
 #include "tracer/mpi/communicators.h"
 #include "tracer/mpi/request_table.h"
 
-namespace refrain::mpi {
+namespace refrain::mpi::tables_test {
 namespace {
 
 TEST_CASE("ChannelCounters: numbers - each channel has its own, from 0") {
@@ -209,4 +209,4 @@ TEST_CASE("Communicators: numbers - when there are no more, communicators are no
 }
 
 }  // namespace
-}  // namespace refrain::mpi
+}  // namespace refrain::mpi::tables_test

@@ -8,7 +8,7 @@
 
 extern "C" ompt_start_tool_result_t* ompt_start_tool(unsigned, const char*);
 
-namespace refrain {
+namespace refrain::ompt_source_test {
 namespace {
 
 // A parallel region of this thread, and what lies in it.
@@ -56,4 +56,4 @@ TEST_CASE(
   CHECK(std::filesystem::exists(folder / "archive" / "traces.otf2"));
 }
 
-}  // namespace refrain
+}  // namespace refrain::ompt_source_test

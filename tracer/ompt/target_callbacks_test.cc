@@ -12,7 +12,7 @@
 
 extern "C" ompt_start_tool_result_t* ompt_start_tool(unsigned, const char*);
 
-namespace refrain {
+namespace refrain::target_callbacks_test {
 namespace {
 
 constexpr int kDevice = 3, kHost = 4;
@@ -101,4 +101,4 @@ TEST_CASE("OMPT: a runtime of OpenMP 5.0 - target constructs, operations without
   CHECK(std::filesystem::exists(folder / "archive" / "traces.otf2"));
 }
 
-}  // namespace refrain
+}  // namespace refrain::target_callbacks_test

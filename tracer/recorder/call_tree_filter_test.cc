@@ -7,7 +7,7 @@
 #include "tracer/recorder/excluded_regions.h"
 #include "tracer/recorder/summary_area.h"
 
-namespace refrain::recorder {
+namespace refrain::recorder::call_tree_filter_test {
 
 using spool::CallKey;
 
@@ -56,4 +56,4 @@ TEST_CASE("CallTree: left out by the filter - time is that of what is around") {
   set_excluded(nullptr);
 }
 
-}  // namespace refrain::recorder
+}  // namespace refrain::recorder::call_tree_filter_test

@@ -12,7 +12,7 @@
 #include "spool/call_tree_reader.h"
 #include "tracer/recorder/summary_area.h"
 
-namespace refrain::recorder {
+namespace refrain::recorder::call_tree_test {
 namespace {
 
 using spool::CallKey;
@@ -378,4 +378,4 @@ TEST_CASE("CallTree: damaged areas - what fits together is read") {
 }
 
 }  // namespace
-}  // namespace refrain::recorder
+}  // namespace refrain::recorder::call_tree_test

@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
-namespace refrain::recorder {
+namespace refrain::recorder::clock_test {
 namespace {
 
 // By both clocks, where reading them took least time of many.
@@ -41,4 +41,4 @@ TEST_CASE("Clock: calibrate - the rate agrees with the kernel's clock") {
   }
 }
 
-}  // namespace refrain::recorder
+}  // namespace refrain::recorder::clock_test

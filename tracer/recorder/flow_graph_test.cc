@@ -15,7 +15,7 @@
 #include "tracer/recorder/excluded_regions.h"
 #include "tracer/recorder/summary_area.h"
 
-namespace refrain::recorder {
+namespace refrain::recorder::flow_graph_test {
 namespace {
 
 using spool::FlowKind;
@@ -377,4 +377,4 @@ TEST_CASE("FlowGraph reader: damaged areas - what does not fit is left out") {
   CHECK(damaged > 100);
 }
 
-}  // namespace refrain::recorder
+}  // namespace refrain::recorder::flow_graph_test

@@ -8,7 +8,7 @@
 #include <catch2/catch.hpp>
 #include <cstdint>
 
-namespace refrain::recorder {
+namespace refrain::recorder::frame_mark_test {
 namespace {
 
 const int g_user = 0;
@@ -85,4 +85,4 @@ TEST_CASE("FrameMark: memory that is not there - is no frame that is gone") {
   CHECK(after == EDOM);
 }
 
-}  // namespace refrain::recorder
+}  // namespace refrain::recorder::frame_mark_test

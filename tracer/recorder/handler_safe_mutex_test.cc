@@ -4,7 +4,7 @@
 #include <csignal>
 #include <mutex>
 
-namespace refrain::recorder {
+namespace refrain::recorder::handler_safe_mutex_test {
 namespace {
 
 HandlerSafeMutex g_mutex;
@@ -51,4 +51,4 @@ TEST_CASE("HandlerSafeMutex: signals that were blocked before - stay blocked") {
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
-}  // namespace refrain::recorder
+}  // namespace refrain::recorder::handler_safe_mutex_test

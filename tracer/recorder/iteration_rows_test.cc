@@ -12,7 +12,7 @@
 #include "tracer/recorder/call_tree.h"
 #include "tracer/recorder/summary_area.h"
 
-namespace refrain::recorder {
+namespace refrain::recorder::iteration_rows_test {
 namespace {
 
 using Kind = IterationStep::Kind;
@@ -495,4 +495,4 @@ TEST_CASE("IterationRows: no room - nothing is kept, nothing happens") {
 }
 
 }  // namespace
-}  // namespace refrain::recorder
+}  // namespace refrain::recorder::iteration_rows_test

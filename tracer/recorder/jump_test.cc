@@ -12,7 +12,7 @@
 
 #include "tracer/recorder/recorder_bench.h"
 
-namespace refrain::recorder {
+namespace refrain::recorder::jump_test {
 namespace {
 
 constexpr greg_t kTrapFlag = 0x100;
@@ -134,4 +134,4 @@ TEST_CASE(
   check_log(all, sure);
 }
 
-}  // namespace refrain::recorder
+}  // namespace refrain::recorder::jump_test

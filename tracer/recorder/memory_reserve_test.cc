@@ -9,7 +9,7 @@
 #include <fstream>
 #include <new>
 
-namespace refrain::recorder {
+namespace refrain::recorder::memory_reserve_test {
 namespace {
 
 bool new_fails() {
@@ -57,4 +57,4 @@ TEST_CASE("Memory reserve: no memory left - gives its pieces and no more") {
   CHECK(in_child(false) == 0);
 }
 
-}  // namespace refrain::recorder
+}  // namespace refrain::recorder::memory_reserve_test

@@ -8,7 +8,7 @@
 #include "writer/archive/definitions.h"
 #include "writer/process/call_keys.h"
 
-namespace refrain::recorder {
+namespace refrain::recorder::region_class_test {
 namespace {
 
 using base::TimeClass;
@@ -82,4 +82,4 @@ TEST_CASE("Region class: MPI - by the procedure's number") {
 }
 
 }  // namespace
-}  // namespace refrain::recorder
+}  // namespace refrain::recorder::region_class_test

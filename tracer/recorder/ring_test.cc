@@ -4,7 +4,7 @@
 
 #include "tracer/recorder/recorder_bench.h"
 
-namespace refrain::recorder {
+namespace refrain::recorder::ring_test {
 namespace {
 
 std::uint64_t ring_class(Bench& bench) {
@@ -197,4 +197,4 @@ TEST_CASE("ThreadRecorder: ring - a cut is found where epochs fell") {
 }
 
 }  // namespace
-}  // namespace refrain::recorder
+}  // namespace refrain::recorder::ring_test

@@ -14,7 +14,7 @@
 
 #include "test/support/files.h"
 
-namespace refrain::recorder {
+namespace refrain::recorder::spool_file_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -134,4 +134,4 @@ TEST_CASE("SpoolFile: a ring that is not used - has no pages in memory") {
   file.close();
 }
 
-}  // namespace refrain::recorder
+}  // namespace refrain::recorder::spool_file_test

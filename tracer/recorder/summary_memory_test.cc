@@ -10,7 +10,7 @@
 #include "tracer/recorder/summary_area.h"
 #include "tracer/recorder/summary_index.h"
 
-namespace refrain::recorder {
+namespace refrain::recorder::summary_memory_test {
 namespace {
 
 constexpr auto kAnything = MemoryFor::kAnything;
@@ -108,4 +108,4 @@ TEST_CASE("SummaryIndex: random keys - as a map has them, while memory lasts") {
 }
 
 }  // namespace
-}  // namespace refrain::recorder
+}  // namespace refrain::recorder::summary_memory_test

@@ -13,7 +13,7 @@
 
 #include "tracer/recorder/recorder_bench.h"
 
-namespace refrain::recorder {
+namespace refrain::recorder::thread_recorder_test {
 namespace {
 
 using spool::kStageRecords;
@@ -509,4 +509,4 @@ TEST_CASE("ThreadRecorder: summary only - the call tree, and no records") {
   }
 }
 
-}  // namespace refrain::recorder
+}  // namespace refrain::recorder::thread_recorder_test

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace refrain::runtime {
+namespace refrain::runtime::call_chains_test {
 namespace {
 
 struct Chain {
@@ -107,4 +107,4 @@ TEST_CASE("CallChains: loops in each other - one text for both") {
   CHECK(parsed(event(chains, 6)).loops == "2");
 }
 
-}  // namespace refrain::runtime
+}  // namespace refrain::runtime::call_chains_test

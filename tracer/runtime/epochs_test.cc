@@ -4,7 +4,7 @@
 
 #include "tracer/runtime/join_table.h"
 
-namespace refrain::runtime {
+namespace refrain::runtime::epochs_test {
 
 TEST_CASE("Epochs: numbers - one more each time") {
   Epochs epochs;
@@ -44,4 +44,4 @@ TEST_CASE("JoinTable: a late join - does not touch a younger instance") {
   CHECK(joins.joined(old, 500) == 500);
 }
 
-}  // namespace refrain::runtime
+}  // namespace refrain::runtime::epochs_test

@@ -28,7 +28,7 @@ extern "C" int posix_fallocate(int fd, off_t offset, off_t bytes) {
   return result;
 }
 
-namespace refrain::runtime {
+namespace refrain::runtime::fork_test {
 
 TEST_CASE("Fork: while a thread gets its recorder - waits until that is done") {
   // Not removed: the session is there until the process ends.
@@ -55,4 +55,4 @@ TEST_CASE("Fork: while a thread gets its recorder - waits until that is done") {
   CHECK(g_session->recording());
 }
 
-}  // namespace refrain::runtime
+}  // namespace refrain::runtime::fork_test

@@ -4,7 +4,7 @@
 
 #include "tracer/runtime/journal_bench.h"
 
-namespace refrain::runtime {
+namespace refrain::runtime::gate_journal_test {
 namespace {
 
 struct Bench : JournalBench {
@@ -134,4 +134,4 @@ TEST_CASE("GateJournal: given up - nothing open, nothing to end") {
   CHECK(bench.board.count() == 2);
 }
 
-}  // namespace refrain::runtime
+}  // namespace refrain::runtime::gate_journal_test

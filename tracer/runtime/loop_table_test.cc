@@ -6,7 +6,7 @@
 
 #include "spool/loop_table.h"
 
-namespace refrain::runtime {
+namespace refrain::runtime::loop_table_test {
 namespace {
 
 struct Bench {
@@ -130,4 +130,4 @@ TEST_CASE("LoopTable: no area - iterations are counted nowhere") {
   table.end_visit(0);
 }
 
-}  // namespace refrain::runtime
+}  // namespace refrain::runtime::loop_table_test

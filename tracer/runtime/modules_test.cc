@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <filesystem>
 
-namespace refrain::runtime {
+namespace refrain::runtime::modules_test {
 namespace {
 
 std::uint64_t address_of_this_code() {
@@ -50,4 +50,4 @@ TEST_CASE("Modules: scan - a library that comes later is new, and alone") {
 }
 
 }  // namespace
-}  // namespace refrain::runtime
+}  // namespace refrain::runtime::modules_test

@@ -9,7 +9,7 @@
 #include "tracer/runtime/process_folder.h"
 #include "tracer/runtime/recorder_pool.h"
 
-namespace refrain::runtime {
+namespace refrain::runtime::session_parts_test {
 namespace {
 
 std::uint64_t address_of_this_code() {
@@ -136,4 +136,4 @@ TEST_CASE("ProcessFolder: discard - nothing is left of a process that never sett
 }
 
 }  // namespace
-}  // namespace refrain::runtime
+}  // namespace refrain::runtime::session_parts_test

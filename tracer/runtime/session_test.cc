@@ -26,7 +26,7 @@
 #include "tracer/recorder/clock.h"
 #include "writer/archive_writer.h"
 
-namespace refrain::runtime {
+namespace refrain::runtime::session_test {
 namespace {
 
 using recorder::Clock;
@@ -360,4 +360,4 @@ TEST_CASE("Session: the end - in the middle of a symbol of the primary thread") 
   }
 }
 
-}  // namespace refrain::runtime
+}  // namespace refrain::runtime::session_test

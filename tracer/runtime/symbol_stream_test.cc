@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 #include <vector>
 
-namespace refrain::runtime {
+namespace refrain::runtime::symbol_stream_test {
 namespace {
 
 // Counts what the gate decides.
@@ -133,4 +133,4 @@ TEST_CASE("SymbolStream: a jump out of the gate - it is not used again") {
   CHECK_FALSE(bench.push(3));
 }
 
-}  // namespace refrain::runtime
+}  // namespace refrain::runtime::symbol_stream_test

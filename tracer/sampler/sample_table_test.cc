@@ -13,7 +13,7 @@
 
 #include "test/support/files.h"
 
-namespace refrain::sampler {
+namespace refrain::sampler::sample_table_test {
 namespace {
 
 using Stack = std::vector<std::uint64_t>;  // outermost first, with the thread
@@ -163,4 +163,4 @@ TEST_CASE("SampleTable: no file - said in a line") {
 }
 
 }  // namespace
-}  // namespace refrain::sampler
+}  // namespace refrain::sampler::sample_table_test

@@ -5,7 +5,7 @@
 
 #include "tracer/user/function_table.h"
 
-namespace refrain::user {
+namespace refrain::user::call_stack_test {
 namespace {
 
 using Stack = CallStack<int>;
@@ -133,4 +133,4 @@ TEST_CASE("FunctionTable: the rule - many calls, and short ones") {
   CHECK_FALSE(FunctionTable::add(*slow, 100000, 100000 * 10, {0, 50}));
 }
 
-}  // namespace refrain::user
+}  // namespace refrain::user::call_stack_test

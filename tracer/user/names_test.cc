@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-namespace refrain::user {
+namespace refrain::user::names_test {
 
 TEST_CASE("NameTable: numbers - equal texts, and only those") {
   static NameTable table(100);  // as all are: their texts stay
@@ -58,4 +58,4 @@ TEST_CASE("NameTable: threads - agree, and each name is new to one of them") {
   CHECK(std::set<std::uint32_t>(numbers[0].begin(), numbers[0].end()).size() == kTexts);
 }
 
-}  // namespace refrain::user
+}  // namespace refrain::user::names_test

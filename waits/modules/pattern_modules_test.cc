@@ -6,7 +6,7 @@
 #include "test/support/files.h"
 #include "waits/made_up_trace.h"
 
-namespace refrain::waits {
+namespace refrain::waits::pattern_modules_test {
 namespace {
 
 std::string module(const std::string& name) {
@@ -100,4 +100,4 @@ TEST_CASE("PatternModules: errors - of metrics and of patterns that fail") {
         std::string::npos);
 }
 
-}  // namespace refrain::waits
+}  // namespace refrain::waits::pattern_modules_test

@@ -9,7 +9,7 @@
 #include "waits/made_up_windows.h"
 #include "waits/parallel/made_up_shares.h"
 
-namespace refrain::waits {
+namespace refrain::waits::shared_analysis_test {
 namespace {
 
 void check_all(MadeUpTrace& trace) {
@@ -88,4 +88,4 @@ TEST_CASE("Shared analysis: a reader fails - one line, and all end") {
     }
 }
 
-}  // namespace refrain::waits
+}  // namespace refrain::waits::shared_analysis_test

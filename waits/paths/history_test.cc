@@ -5,7 +5,7 @@
 
 #include "waits/paths/records.h"
 
-namespace refrain::waits::paths {
+namespace refrain::waits::paths::history_test {
 namespace {
 
 std::map<std::uint32_t, Ticks> active(const History& history, Ticks from, Ticks to,
@@ -93,4 +93,4 @@ TEST_CASE("Records: are read as they were written") {
   CHECK(wait_read.excess[0].ticks == 2);
 }
 
-}  // namespace refrain::waits::paths
+}  // namespace refrain::waits::paths::history_test

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace refrain::waits::paths {
+namespace refrain::waits::paths::record_file_test {
 namespace {
 
 std::string text(int number) {
@@ -56,4 +56,4 @@ TEST_CASE("Record file: nothing to read") {
   CHECK(!file.previous(record));
 }
 
-}  // namespace refrain::waits::paths
+}  // namespace refrain::waits::paths::record_file_test

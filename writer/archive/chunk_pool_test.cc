@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-namespace refrain::writer {
+namespace refrain::writer::chunk_pool_test {
 
 constexpr std::size_t kChunk = 256 << 10;
 
@@ -59,4 +59,4 @@ TEST_CASE("Chunk pool: no memory - null") {
 }
 #endif
 
-}  // namespace refrain::writer
+}  // namespace refrain::writer::chunk_pool_test

@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 
-namespace refrain::writer {
+namespace refrain::writer::properties_test {
 namespace {
 
 // The names in properties.h: the first words of its lines that are indented by five blanks.
@@ -82,4 +82,4 @@ TEST_CASE("Properties: description - says what the program uses") {
         "trace of an OpenMP program, recorded by Refrain");
 }
 
-}  // namespace refrain::writer
+}  // namespace refrain::writer::properties_test

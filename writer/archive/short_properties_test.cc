@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
-namespace refrain::writer {
+namespace refrain::writer::short_properties_test {
 namespace {
 
 std::string value_of(const Properties& properties, const std::string& name) {
@@ -83,4 +83,4 @@ TEST_CASE("ShortProperties: long texts - cut after whole characters") {
   CHECK(text.starts_with(command.substr(0, command.size() - 4)));
 }
 
-}  // namespace refrain::writer
+}  // namespace refrain::writer::short_properties_test

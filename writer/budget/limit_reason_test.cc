@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-namespace refrain::writer {
+namespace refrain::writer::limit_reason_test {
 namespace {
 
 bool has(const std::string& text, const char* part) {
@@ -76,4 +76,4 @@ TEST_CASE("LimitReason: breaks and slow iterations - says that they are written"
   CHECK(has(limit_reason(run(1, 1000, 1e6)), "1000 of the main loop's 1000 iterations"));
 }
 
-}  // namespace refrain::writer
+}  // namespace refrain::writer::limit_reason_test

@@ -14,7 +14,7 @@
 #include "test/support/paraver.h"
 #include "writer/testing/ten_iterations.h"
 
-namespace refrain::convert {
+namespace refrain::convert::convert_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -247,4 +247,4 @@ TEST_CASE("Convert: damaged files - an error or a conversion, never a crash") {
 }
 
 }  // namespace
-}  // namespace refrain::convert
+}  // namespace refrain::convert::convert_test

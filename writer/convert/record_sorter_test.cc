@@ -5,7 +5,7 @@
 
 #include "test/support/files.h"
 
-namespace refrain::convert {
+namespace refrain::convert::record_sorter_test {
 namespace {
 
 struct Entry {
@@ -47,4 +47,4 @@ TEST_CASE("RecordSorter: no temporary file - an error that says where") {
 }
 
 }  // namespace
-}  // namespace refrain::convert
+}  // namespace refrain::convert::record_sorter_test

@@ -8,7 +8,7 @@
 #include "writer/exchange/mailboxes.h"
 #include "writer/exchange/tree.h"
 
-namespace refrain::writer {
+namespace refrain::writer::exchange_test {
 namespace {
 
 // Which ranks have reported, in order.
@@ -188,4 +188,4 @@ TEST_CASE("Tree: damaged bytes - as if the process had failed") {
   CHECK_FALSE(from_bytes<Report>(longer));
 }
 
-}  // namespace refrain::writer
+}  // namespace refrain::writer::exchange_test

@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 #include <vector>
 
-namespace refrain::writer {
+namespace refrain::writer::job_world_test {
 namespace {
 
 // Everything that one flipped bit can damage in one process' journal.
@@ -49,4 +49,4 @@ TEST_CASE("Job: size - no journal has it") {
 }
 
 }  // namespace
-}  // namespace refrain::writer
+}  // namespace refrain::writer::job_world_test

@@ -5,7 +5,7 @@
 #include <catch2/catch.hpp>
 #include <random>
 
-namespace refrain::writer {
+namespace refrain::writer::logical_clock_test {
 namespace {
 
 using Times = std::vector<std::vector<std::uint64_t>>;
@@ -142,4 +142,4 @@ TEST_CASE(
   }
 }
 
-}  // namespace refrain::writer
+}  // namespace refrain::writer::logical_clock_test

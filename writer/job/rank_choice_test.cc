@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace refrain::writer {
+namespace refrain::writer::rank_choice_test {
 namespace {
 
 using base::FlowGraph;
@@ -97,4 +97,4 @@ TEST_CASE("RankChoice: many clusters - the line names the first") {
   CHECK(std::count(lines.begin(), lines.end(), '\n') == 999);
 }
 
-}  // namespace refrain::writer
+}  // namespace refrain::writer::rank_choice_test

@@ -7,7 +7,7 @@
 #include "writer/job/message_plan.h"
 #include "writer/job/mpi_comms.h"
 
-namespace refrain::writer {
+namespace refrain::writer::rank_cuts_test {
 namespace {
 
 using Range = NumberRanges::Range;
@@ -306,4 +306,4 @@ TEST_CASE("CommTable: merging - in any order, unknown members are filled in") {
   CHECK(table.comms[1].parent == 0);
 }
 
-}  // namespace refrain::writer
+}  // namespace refrain::writer::rank_cuts_test

@@ -18,7 +18,7 @@
 #include "writer/job/rank_cuts.h"
 #include "writer/process/clock_map.h"
 
-namespace refrain::writer {
+namespace refrain::writer::summaries_test {
 namespace {
 
 class Random {
@@ -396,4 +396,4 @@ TEST_CASE("MessageSettlement: a rank that fails - all learn of it") {
   }
 }
 
-}  // namespace refrain::writer
+}  // namespace refrain::writer::summaries_test

@@ -4,7 +4,7 @@
 
 #include "writer/exchange/tree.h"
 
-namespace refrain::writer {
+namespace refrain::writer::loop_numbers_test {
 namespace {
 
 spool::LoopVisit visit(std::uint32_t loop, std::uint64_t first_ticks,
@@ -125,4 +125,4 @@ TEST_CASE("LoopNumbers: names - of the program's phases, and where nothing is kn
   CHECK(label.region().description == "phase that the program names");
 }
 
-}  // namespace refrain::writer
+}  // namespace refrain::writer::loop_numbers_test

@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-namespace refrain::writer {
+namespace refrain::writer::short_name_test {
 
 TEST_CASE("Short name: C and Fortran - unchanged") {
   CHECK(short_name("main") == "main");
@@ -33,4 +33,4 @@ TEST_CASE("Short name: C++ - without parameters, arguments of templates and resu
         "main::{lambda}::operator()");
 }
 
-}  // namespace refrain::writer
+}  // namespace refrain::writer::short_name_test
