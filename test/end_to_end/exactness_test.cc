@@ -85,7 +85,9 @@ TEST_CASE(
 
 TEST_CASE(
     "Exactness: MPI programs - a reduced run's call tree and flow as the events of a full one") {
-  for (const MpiProgram& program : mpi_programs()) {
+  std::vector<MpiProgram> programs = mpi_programs();
+  programs.push_back({"torus", 20, false, true, true});
+  for (const MpiProgram& program : programs) {
     if (!wanted(program.name)) continue;
     std::vector<std::string> names = compiled_names(program);
     if (!is_set("REFRAIN_TEST_RANKS", "all")) names.resize(1);
