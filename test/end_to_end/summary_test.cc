@@ -12,12 +12,15 @@
 #include "test/end_to_end/mpi_run.h"
 #include "test/end_to_end/traced.h"
 #include "test/support/files.h"
+#include "test/support/summary_bytes.h"
 #include "test/support/summary_checks.h"
 
 namespace refrain::test::summary_test {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::uint64_t kDefaultMemory = 1 << 20;
 
 std::vector<base::RunSummary> record(Job job, const char* limit, const fs::path& archive) {
   job.settings["LIMIT"] = limit;
@@ -40,6 +43,19 @@ std::uint64_t regions_of(const base::RunSummary& summary) {
     }
   }
   return count;
+}
+
+// Of the threads' files that a run has kept: the most that a summary takes of the disk.
+std::uint64_t most_on_disk(const fs::path& archive, std::size_t at_least) {
+  std::size_t files = 0;
+  std::uint64_t most = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(archive / "spool")) {
+    if (!entry.path().filename().string().starts_with("location-")) continue;
+    ++files;
+    most = std::max(most, summary_bytes_of(entry.path()).on_disk);
+  }
+  CHECK(files >= at_least);
+  return most;
 }
 
 bool writes_less(const Trace& trace) {
@@ -139,6 +155,49 @@ TEST_CASE("Summary: memory - none, and too little") {
   CHECK(std::any_of(little[0].nodes.begin(), little[0].nodes.end(), [](const auto& node) {
     return node.kind == base::RunSummary::Kind::kOther;
   }));
+}
+
+// Indices beside it are the process' own memory: recorder_pool_test.
+TEST_CASE("Summary: memory - at most 1 MiB a thread by default") {
+  TemporaryFolder folder;
+  const char* program =
+      GENERATE("cg_clang", "constructs_clang", "irregular_clang", "jacobi_clang",
+               "mutexes_clang", "nested_clang", "particles_clang", "phases_gcc",
+               "tasks_clang", "threads_clang", "heat_gfortran");
+  CAPTURE(program);
+  const Job job{.program = program, .threads = 3, .settings = {{"KEEP_SPOOL", "yes"}}};
+  record(job, "10", folder / "archive");
+  const std::uint64_t bytes = most_on_disk(folder / "archive", 3);
+  CHECK(bytes > 0);
+  CHECK(bytes <= kDefaultMemory);
+}
+
+TEST_CASE("Summary: memory - at most 1 MiB with all tables full") {
+  TemporaryFolder folder;
+  const char* order = GENERATE("0", "1");
+  CAPTURE(order);
+  MpiJob job{.program = "tables_gcc", .arguments = {order}, .ranks = 1};
+  job.settings = {{"LIMIT", "10"}, {"KEEP_SPOOL", "yes"}};
+  const Result result = run_mpi(job, MpiWay::kInside, folder / "archive");
+  INFO(result.errors);
+  REQUIRE(result.exit_status == 0);
+  const std::uint64_t bytes = most_on_disk(folder / "archive", 1);
+  CHECK(bytes <= kDefaultMemory);
+  CHECK(bytes > kDefaultMemory / 4 * 3);
+  const auto summaries = base::read_summaries(folder / "archive", base::Iterations::kRead);
+  REQUIRE(summaries.size() == 1);
+  REQUIRE(summaries[0].locations.size() == 1);
+  const auto& location = summaries[0].locations[0];
+  CHECK(std::ranges::any_of(summaries[0].nodes, [](const auto& node) {
+    return node.kind == base::RunSummary::Kind::kOther;
+  }));
+  CHECK(location.flow.nodes_elsewhere > 0);
+  // Who comes later gets what the others have left.
+  CHECK(location.iterations.rows.size() > (std::string(order) == "1" ? 500 : 5));
+  CHECK(std::ranges::any_of(location.iterations.rows,
+                            [](const auto& row) { return row.count > 1; }));
+  // All 7000 calls, and two for each iteration.
+  CHECK(regions_of(summaries[0]) >= 47'000);
 }
 
 }  // namespace refrain::test::summary_test

@@ -44,9 +44,10 @@ void add(Sums& to, const FlowGraph::Edge& edge) {
   to.received += edge.bytes_received;
 }
 
-// Of these calls no event has the partner.
+// Of these calls no event has the partner, or (one-sided) it is not looked for.
 bool silent(const std::string& name) {
   return name.ends_with("_init") || name.starts_with("MPI_Start") || name == "MPI_Irecv" ||
+         name == "MPI_Put" || name == "MPI_Get" || name == "MPI_Accumulate" ||
          name == "MPI_Ibcast" || name == "MPI_Ireduce" || name.starts_with("MPI_Igather") ||
          name.starts_with("MPI_Iscatter");
 }
@@ -72,9 +73,14 @@ Edges edges_of(const FlowGraph& graph) {
 
 class Counter {
  public:
+  // `partners`: the graph has them.
   Counter(const Trace& trace, const MpiProcesses& processes, int rank,
-          const LeftOut& left_out)
-      : trace_(trace), processes_(processes), rank_(rank), left_out_(left_out) {}
+          const LeftOut& left_out, bool partners)
+      : trace_(trace),
+        processes_(processes),
+        rank_(rank),
+        left_out_(left_out),
+        partners_(partners) {}
 
   Edges count(const Location& location) {
     for (const Event& event : location.events) take(event);
@@ -164,8 +170,8 @@ class Counter {
     if (trace_.regions.at(event.reference).paradigm != OTF2_PARADIGM_MPI) return;
     if (std::exchange(in_left_out_, false) || !call_) return;
     const Call& call = *call_;
-    const Partner to = known(call.name, call.to);
-    const Partner from = known(call.name, call.from);
+    const Partner to = partners_ ? known(call.name, call.to) : Partner{};
+    const Partner from = partners_ ? known(call.name, call.from) : Partner{};
     std::uint64_t size = std::max(call.sent, call.received);
     std::set<std::uint64_t>& exact = exact_[{call.name, to, from}];
     if (exact.size() < 8)
@@ -200,6 +206,7 @@ class Counter {
   const MpiProcesses& processes_;
   int rank_;
   const LeftOut& left_out_;
+  bool partners_;
   bool in_left_out_ = false;  // a call of MPI
   std::optional<Call> call_;
   Node before_{};
@@ -300,8 +307,12 @@ Problems check_flow(const Trace& trace, const std::vector<RunSummary>& summaries
       const auto found = known.find(location.reference);
       const Edges graph = found == known.end() ? Edges{} : edges_of(*found->second);
       for (const auto& [ends, sums] : graph) events += sums.count;
+      const bool partners =
+          found == known.end() || std::ranges::find(found->second->components, "partner") !=
+                                      found->second->components.end();
+      Counter counter(trace, processes, rank, left_out, partners);
       comparer.compare(location.name + " of rank " + std::to_string(rank),
-                       Counter(trace, processes, rank, left_out).count(location), graph);
+                       counter.count(location), graph);
     }
   if (events == 0) problems.emplace_back("there are no events in any graph");
   return problems;

@@ -134,9 +134,10 @@ class FlowGraph {
     return node.payload == event_.payload && node.path == event_.path &&
            node.to == event_.to && node.from == event_.from && node.kind == kind;
   }
+  // A range is looked up: a size in it may be one of the exact ones.
   bool matches(const spool::FlowNode& node, spool::FlowKind kind,
                std::uint64_t size) const noexcept {
-    return same_group(node, kind) && size >= node.size_least && size <= node.size_greatest;
+    return same_group(node, kind) && size == node.size_least && size == node.size_greatest;
   }
   // The event of this edge begins.
   void come(spool::FlowEdge& edge, std::uint64_t ticks) noexcept {

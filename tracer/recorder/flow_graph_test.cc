@@ -178,6 +178,20 @@ TEST_CASE("FlowGraph: sizes - eight exact ones of a signature, then powers of tw
   CHECK(ranges == expected);
 }
 
+TEST_CASE("FlowGraph: sizes - an exact one is not taken for the range that is predicted") {
+  Area area(64 << 10);
+  for (std::uint64_t size = 100; size < 108; ++size)
+    make(area.graph, {.payload = procedure(1), .sent = size}, 1, 2);
+  for (int i = 0; i < 3; ++i)  // the range follows itself
+    make(area.graph, {.payload = procedure(1), .sent = 120}, 1, 2);
+  make(area.graph, {.payload = procedure(1), .sent = 103}, 1, 2);
+  const spool::FlowGraph read = area.read();
+  std::uint64_t exact = 0;
+  for (const spool::FlowEdge& edge : read.edges)
+    if (read.nodes[edge.to].size_least == 103) exact += edge.count;
+  CHECK(exact == 2);
+}
+
 TEST_CASE("FlowGraph: components - what is not chosen makes no nodes") {
   const auto nodes = [](std::uint32_t components) {
     Area area(64 << 10, components);
