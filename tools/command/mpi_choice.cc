@@ -47,9 +47,18 @@ std::string not_traced(const Program& traced) {
          known_libraries() + " it is traced";
 }
 
-// Of a program that names no MPI: that of its launcher, else the one that there is.
+bool is_launched() {
+  return base::launched_rank() != nullptr &&
+         base::srun_interface() != base::SrunInterface::kNone;
+}
+
+// Of a program that names no MPI: that of its launcher, else the one that there is. Of srun's interfaces MPICH knows
+// PMI and Open MPI PMIx, as they are built by default.
 std::string mpi_of_python(const std::vector<std::string>& command, const Program& first) {
   if (std::string mpi = launcher_of(command, first); !mpi.empty()) return mpi;
+  if (base::srun_interface() == base::SrunInterface::kPmix &&
+      !find_mpi_library(*find_mpi_abi("openmpi")).empty())
+    return "openmpi";
   for (const MpiAbi& abi : kMpiAbis)
     if (!find_mpi_library(abi).empty()) return abi.name;
   return {};
@@ -58,7 +67,7 @@ std::string mpi_of_python(const std::vector<std::string>& command, const Program
 }  // namespace
 
 bool is_python_of_mpi(const std::vector<std::string>& command) {
-  return (base::launched_rank() != nullptr || starts_mpi(command)) &&
+  return (is_launched() || starts_mpi(command)) &&
          std::any_of(command.begin(), command.end(),
                      [](const std::string& word) { return begins(word, "python"); });
 }
@@ -85,7 +94,7 @@ MpiChoice choose_mpi(const std::string& wanted, const std::vector<std::string>& 
   choice.mpi = wanted == "auto" ? own : wanted;
   if (choice.mpi.empty() && is_python_of_mpi(command))
     choice.mpi = mpi_of_python(command, first);
-  const bool launched = base::launched_rank() != nullptr || starts_mpi(command);
+  const bool launched = is_launched() || starts_mpi(command);
   if (choice.mpi.empty()) {
     if (launched || !other_mpi_of(traced).empty()) choice.report = not_traced(traced);
     return choice;

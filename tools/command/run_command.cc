@@ -18,6 +18,7 @@
 #include "filters/settings.h"
 #include "spool/left_spools.h"
 #include "spool/recording_process.h"
+#include "spool/spool_folder.h"
 #include "tools/command/device_tools.h"
 #include "tools/command/installation.h"
 #include "tools/command/mpi_abi.h"
@@ -156,6 +157,12 @@ std::string RunCommand::export_settings() {
   } else if (access(".", W_OK) != 0) {
     return std::string("cannot write to the current folder: ") + std::strerror(errno);
   }
+  if (!settings.spool_dir.empty()) {
+    // Where it is not, each process makes it: this may be another node.
+    if (fs::exists(settings.spool_dir) && access(settings.spool_dir.c_str(), W_OK) != 0)
+      return "cannot write to '" + settings.spool_dir + "': " + std::strerror(errno);
+    setenv("REFRAIN_SPOOL_DIR", fs::absolute(settings.spool_dir).c_str(), 1);
+  }
   if (!settings.filter_file.empty()) {
     if (access(settings.filter_file.c_str(), R_OK) != 0)
       return "cannot read '" + settings.filter_file + "': " + std::strerror(errno);
@@ -237,8 +244,9 @@ void RunCommand::report_devices(const Program& program) const {
 // Other processes of a job may do the same at the same time, and may have begun already.
 void RunCommand::remove_old_archive() const {
   std::error_code ignored;
-  if (overwrite_ && !archive_.empty() && spool::recording_process(archive_) == 0)
-    fs::remove_all(archive_, ignored);
+  if (!overwrite_ || archive_.empty() || spool::recording_process(archive_) != 0) return;
+  spool::remove_spools(archive_, ignored);
+  fs::remove_all(archive_, ignored);
 }
 
 // "refrain run --overwrite yes -- program" would run yes, for ever; "--loops 1000 --" 1000.

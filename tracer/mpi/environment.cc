@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <stdexcept>
 #include <string>
@@ -11,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/launcher.h"
 #include "base/mpi_time_class.h"
 #include "tracer/mpi/call.h"
 #include "tracer/mpi/clocks.h"
@@ -73,6 +75,25 @@ bool wait_for_all(int rank, int size) noexcept {
     runtime::warn(
         "MPI_Init waits for processes of the job that are not traced: "
         "trace all processes of the job, or none");
+  }
+}
+
+std::atomic<bool> g_in_init{false};  // and has not come back
+
+// What the launcher's processes are not, as far as MPI knows: one job. In one line, by the first of them.
+void report_no_job(std::string_view what) noexcept {
+  if (base::launched_size() < 2 || !runtime::speaks_for_job()) return;
+  std::array<char, 32> count{};
+  std::snprintf(count.data(), count.size(), "%d processes, ", base::launched_size());
+  switch (base::srun_interface()) {
+    case base::SrunInterface::kNotSrun:
+      return runtime::warn({"the launcher has started ", count.data(), what,
+                            "start it with the mpirun of ", kMpiTitle});
+    case base::SrunInterface::kNone:
+    case base::SrunInterface::kPmi:
+    case base::SrunInterface::kPmix:
+      return runtime::warn({"srun has started ", count.data(), what, "start it with srun ",
+                            kSrunOption, ", or with the mpirun of ", kMpiTitle});
   }
 }
 
@@ -158,7 +179,12 @@ void SessionInit::after(int result) noexcept {
   if (result == MPI_SUCCESS) g_sessions.store(true, std::memory_order_relaxed);
 }
 
+Init::Init(Call& call) noexcept : call_(call) {
+  g_in_init.store(true, std::memory_order_relaxed);
+}
+
 void Init::after(int result) noexcept {
+  g_in_init.store(false, std::memory_order_relaxed);
   g_initialized = true;
   if (g_member || !runtime::takes_part()) return;
   const recorder::LongPath long_path;
@@ -176,6 +202,8 @@ void Init::after(int result) noexcept {
     return;
   }
   g_member = true;
+  if (size == 1)
+    report_no_job("and MPI has made each a job of its own, with an archive of its own: ");
   if (rank == 0)
     for (const std::string& line : g_other_tools) runtime::warn(line);
   if (!wait_for_all(rank, size)) {
@@ -240,6 +268,8 @@ __attribute__((destructor)) void at_unload() {
   if (PMPI_Init == nullptr || g_initialized || !runtime::wanted() ||
       !runtime::speaks_for_job())
     return;
+  if (g_in_init.load(std::memory_order_relaxed))
+    return report_no_job("and they ended in MPI_Init, traced or not: ");
   if (g_sessions.load(std::memory_order_relaxed))
     return runtime::warn(
         "MPI calls are not traced: the program uses sessions and no MPI_Init");
