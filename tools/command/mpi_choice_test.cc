@@ -113,6 +113,10 @@ TEST_CASE("MPI of a program: srun - the program's own; of a Python by srun's int
     CHECK(choice_of({of_tests("ring_gcc_openmpi")}, "auto", variables).mpi == "openmpi");
     CHECK(choice_of({of_tests("ring_gcc")}, "auto", variables).report.empty());
   }
+  CHECK(choice_of({of_tests("ring_gcc_openmpi")}, "auto", pmix).report.empty());
+  CHECK_THAT(choice_of({of_tests("ring_gcc_openmpi")}, "auto", none).report,
+             Catch::Contains("no interface (--mpi=none)") &&
+                 Catch::Contains("start it with srun --mpi=pmix"));
 }
 
 }  // namespace refrain::tools

@@ -149,6 +149,7 @@ std::string RunCommand::export_settings() {
            settings, [](const char* name) -> const char* { return std::getenv(name); }))
     return as_typed(line);
   if (!settings.archive.empty()) {
+    settings.archive += task_;
     // The program may change its folder before it starts OpenMP.
     setenv("REFRAIN_ARCHIVE", fs::absolute(settings.archive).c_str(), 1);
     if (std::string wrong = check_archive(settings.archive, overwrite_); !wrong.empty())
@@ -217,9 +218,8 @@ std::string RunCommand::choose_runtime(const Program& program) const {
 
 // Of a program that uses MPI the variant of the library that has the wrappers of its MPI; it
 // needs no MPI library itself.
-std::string RunCommand::choose_library(const Program& first, const Program& traced,
+std::string RunCommand::choose_library(const MpiChoice& choice, const Program& traced,
                                        std::string& library) const {
-  const MpiChoice choice = choose_mpi(mpi_, command_, first, traced);
   if (!choice.error.empty()) return choice.error;
   if (!choice.report.empty() && !quiet_ && base::is_first_of_job())
     std::fprintf(stderr, "refrain: %s\n", choice.report.c_str());
@@ -301,14 +301,18 @@ void RunCommand::export_run() const {
 
 int RunCommand::run() {
   if (std::string wrong = check_switch_value(); !wrong.empty()) return fail(wrong);
+  const Program program = inspect_program(command_[0]);
+  const Program traced = find_traced(command_, program);
+  const MpiChoice choice = choose_mpi(mpi_, command_, program, traced);
+  // Those that begin later would find the archives of others, or replace them.
+  if (is_task_of_its_own(choice, command_))
+    task_ = std::string(".task-") + base::launched_rank();
   if (std::string wrong = export_settings(); !wrong.empty()) return fail(wrong);
   std::string library = find_library();
   if (library.empty())
     return fail("librefrain.so was not found beside this command (REFRAIN_LIBRARY)");
-  const Program program = inspect_program(command_[0]);
   if (program.path.empty()) return fail("no program '" + command_[0] + "'");
-  const Program traced = find_traced(command_, program);
-  if (std::string wrong = choose_library(program, traced, library); !wrong.empty())
+  if (std::string wrong = choose_library(choice, traced, library); !wrong.empty())
     return fail(wrong);
   if (std::string wrong = choose_runtime(traced); !wrong.empty()) return fail(wrong);
   report_devices(traced);

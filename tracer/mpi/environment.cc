@@ -78,23 +78,23 @@ bool wait_for_all(int rank, int size) noexcept {
   }
 }
 
-std::atomic<bool> g_in_init{false};  // and has not come back
-
-// What the launcher's processes are not, as far as MPI knows: one job. In one line, by the first of them.
-void report_no_job(std::string_view what) noexcept {
-  if (base::launched_size() < 2 || !runtime::speaks_for_job()) return;
+// The launcher's processes are no job to MPI. In one line, by the first of them. Where srun has not the interface of Open
+// MPI, `refrain run` has reported it: MPI_Init ends the process there.
+void report_no_job() noexcept {
+  const int processes = base::launched_size();
+  if (processes < 2 || !runtime::speaks_for_job()) return;
+  const base::SrunInterface srun = base::srun_interface();
+  if (kEndsWithoutPmix &&
+      (srun == base::SrunInterface::kNone || srun == base::SrunInterface::kPmi))
+    return;
   std::array<char, 32> count{};
-  std::snprintf(count.data(), count.size(), "%d processes, ", base::launched_size());
-  switch (base::srun_interface()) {
-    case base::SrunInterface::kNotSrun:
-      return runtime::warn({"the launcher has started ", count.data(), what,
-                            "start it with the mpirun of ", kMpiTitle});
-    case base::SrunInterface::kNone:
-    case base::SrunInterface::kPmi:
-    case base::SrunInterface::kPmix:
-      return runtime::warn({"srun has started ", count.data(), what, "start it with srun ",
-                            kSrunOption, ", or with the mpirun of ", kMpiTitle});
-  }
+  std::snprintf(count.data(), count.size(), "%d processes", processes);
+  const bool by_srun = srun != base::SrunInterface::kNotSrun;
+  runtime::warn({by_srun ? "srun" : "the launcher", " has started ", count.data(),
+                 ", and MPI has made each a job of its own, with an archive of its own: "
+                 "start it with ",
+                 by_srun ? kSrunCommand : "", by_srun ? ", or with " : "", "the mpirun of ",
+                 kMpiTitle});
 }
 
 // Rank 0 has made the folder; an empty name says that it could not.
@@ -179,12 +179,7 @@ void SessionInit::after(int result) noexcept {
   if (result == MPI_SUCCESS) g_sessions.store(true, std::memory_order_relaxed);
 }
 
-Init::Init(Call& call) noexcept : call_(call) {
-  g_in_init.store(true, std::memory_order_relaxed);
-}
-
 void Init::after(int result) noexcept {
-  g_in_init.store(false, std::memory_order_relaxed);
   g_initialized = true;
   if (g_member || !runtime::takes_part()) return;
   const recorder::LongPath long_path;
@@ -202,8 +197,7 @@ void Init::after(int result) noexcept {
     return;
   }
   g_member = true;
-  if (size == 1)
-    report_no_job("and MPI has made each a job of its own, with an archive of its own: ");
+  if (size == 1) report_no_job();
   if (rank == 0)
     for (const std::string& line : g_other_tools) runtime::warn(line);
   if (!wait_for_all(rank, size)) {
@@ -268,8 +262,6 @@ __attribute__((destructor)) void at_unload() {
   if (PMPI_Init == nullptr || g_initialized || !runtime::wanted() ||
       !runtime::speaks_for_job())
     return;
-  if (g_in_init.load(std::memory_order_relaxed))
-    return report_no_job("and they ended in MPI_Init, traced or not: ");
   if (g_sessions.load(std::memory_order_relaxed))
     return runtime::warn(
         "MPI calls are not traced: the program uses sessions and no MPI_Init");

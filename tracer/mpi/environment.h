@@ -22,7 +22,7 @@ class SessionInit {
 // MPI_Init, MPI_Init_thread: when it is done the process knows its number in the job.
 class Init {
  public:
-  explicit Init(Call& call) noexcept;
+  explicit Init(Call& call) noexcept : call_(call) {}
   void after(int result) noexcept;
 
  private:

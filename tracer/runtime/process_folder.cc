@@ -47,7 +47,7 @@ void ProcessFolder::remove_empty() noexcept {
     if (settled() && !archive_.empty()) spool::remove_place(archive_, 0);
     spool::remove_placed({{}, elsewhere_.spool});
   }
-  runtime::remove_empty({archive_, spool_, {}});
+  if (!archive_.empty()) runtime::remove_empty({archive_, spool_, {}});
 }
 
 std::string ProcessFolder::settle(const std::string& archive, std::uint32_t rank,
