@@ -156,6 +156,7 @@ class ArchiveJob {
       wanted.options.filter = options_.filter;
       wanted.options.budget_bytes = options_.budget_bytes;
       wanted.options.representatives = options_.representatives;
+      wanted.options.keep_spool = options_.keep_spool;
       wanted.work_folder = folder_->work_folder();
     }
     wanted = agree(exchange_, std::move(wanted));

@@ -1,6 +1,6 @@
 """Jobs of a batch system: Slurm of Debian, on this machine, in a folder of the campaign's own.
 
-Usage: tools/campaign batch-system [--refrain COMMAND] [--keep FOLDER] [--install] [--short]
+Usage: tools/campaign batch-system [--refrain COMMAND] [--only TEXT] [--keep FOLDER] [--install] [--short]
 
 Starts munge, slurmctld and slurmd (tools/campaigns/slurm.py) and runs
   - programs of MPICH and Open MPI, started by srun with each interface, by mpiexec.hydra and by Open MPI's mpirun
@@ -45,7 +45,8 @@ class Wrong(Exception):
 
 
 class Campaign:
-    def __init__(self, slurm, folder, refrain):
+    def __init__(self, slurm, folder, refrain, only):
+        self.only = only
         self.slurm, self.folder, self.refrain, self.passed, self.failed = slurm, folder, refrain, 0, 0
         self.environment = {**slurm.environment, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
                             "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMP_NUM_THREADS": "2",
@@ -53,6 +54,8 @@ class Campaign:
         slurm.environment = self.environment
 
     def check(self, name, trial, *arguments):
+        if self.only not in name:
+            return
         began = time.monotonic()
         try:
             text = trial(*arguments)
@@ -72,10 +75,6 @@ class Campaign:
         if status is not None and done.returncode != status:
             raise Wrong(f"{' '.join(words)}: exit status {done.returncode}: {done.stdout[-800:]}")
         return done.stdout
-
-    def in_job(self, *words):
-        """The same, inside of an allocation."""
-        return self.run("salloc", "--quiet", f"--ntasks={RANKS}", *words)
 
     def steps(self, archive):
         """How many steps of steps.c the summary has, by all ranks."""
@@ -286,6 +285,7 @@ def main():
     parser = argparse.ArgumentParser(prog="tools/campaign batch-system", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--refrain", help="this command, instead of one that is built")
+    parser.add_argument("--only", default="", metavar="TEXT", help="trials whose name has this text")
     parser.add_argument("--keep", help="work in this folder, and keep it")
     parser.add_argument("--install", action="store_true", help="install Slurm, if it is not there (13 MB)")
     parser.add_argument("--short", action="store_true", help="without time limits")
@@ -305,7 +305,7 @@ def main():
         refrain = os.path.abspath(options.refrain) if options.refrain else build()
         programs = build_programs(folder)
         with Slurm(os.path.join(folder, "slurm")) as slurm:
-            campaign = Campaign(slurm, folder, refrain)
+            campaign = Campaign(slurm, folder, refrain, options.only)
             print(f"| trial ({slurm.say('sinfo', '--version')}, {RANKS} ranks) | result | time |"
                   "\n| --- | --- | --- |")
             trials(campaign, programs, options.short)

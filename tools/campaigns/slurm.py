@@ -132,7 +132,7 @@ class Slurm:
         end = time.monotonic() + patience_s
         while time.monotonic() < end:
             words = dict(word.split("=", 1) for word in self.say("scontrol", "show", "job", job).split() if "=" in word)
-            if words.get("JobState") not in ("PENDING", "RUNNING", "COMPLETING"):
-                return words.get("JobState")
+            if words.get("JobState", "PENDING") not in ("PENDING", "RUNNING", "COMPLETING"):
+                return words["JobState"]
             time.sleep(0.2)
         raise RuntimeError(f"Slurm: job {job} does not end")
