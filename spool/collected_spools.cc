@@ -46,6 +46,7 @@ std::string places_text(const std::vector<DistantSpool>& distant) {
   if (distant.empty()) return {};
   constexpr std::size_t kMostHosts = 8;
   std::vector<std::string> hosts;
+  hosts.reserve(distant.size());
   for (const DistantSpool& spool : distant) hosts.push_back(spool.place.host);
   std::sort(hosts.begin(), hosts.end());
   hosts.erase(std::unique(hosts.begin(), hosts.end()), hosts.end());

@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMostText = 2 * PATH_MAX;  // of a note
+constexpr std::size_t kMostText = std::size_t{2} * PATH_MAX;  // of a note
 
 fs::path note_of(const std::string& archive, std::uint32_t process) {
   return fs::path(archive) / "spool" /

@@ -90,9 +90,9 @@ void report_no_job() noexcept {
   std::array<char, 32> count{};
   std::snprintf(count.data(), count.size(), "%d processes", processes);
   const bool by_srun = srun != base::SrunInterface::kNotSrun;
-  runtime::warn({by_srun ? "srun" : "the launcher", " has started ", count.data(),
-                 ", and MPI has made each a job of its own, with an archive of its own: "
-                 "start it with ",
+  constexpr std::string_view kWhat =
+      ", and MPI has made each a job of its own, with an archive of its own: start it with ";
+  runtime::warn({by_srun ? "srun" : "the launcher", " has started ", count.data(), kWhat,
                  by_srun ? kSrunCommand : "", by_srun ? ", or with " : "", "the mpirun of ",
                  kMpiTitle});
 }
