@@ -115,10 +115,11 @@ def refrain_lines(text):
 
 # --- Launchers.
 
-def one_archive(campaign, name, words, program):
+def one_archive(campaign, name, words, program, outside=False):
     """A whole run by a launcher, of a program that ends."""
     archive, prefix = campaign.place(name), campaign.place(name + ".done")
-    said = campaign.run(*words, campaign.refrain, "run", "-o", archive, "--", program, prefix, "300", "0")
+    traced = [campaign.refrain, "run", "-o", archive, "--"]
+    said = campaign.run(*(traced + words if outside else words + traced), program, prefix, "300", "0")
     if os.path.exists(archive + ".2") or f"of {RANKS} processes" not in said:
         raise Wrong(f"not one archive of {RANKS} processes: {said[-800:]}")
     return campaign.whole(archive, prefix)
@@ -257,6 +258,8 @@ def trials(campaign, programs, short):
     for interface, program, name in (("pmi2", mpich, "MPICH"), ("pmix", openmpi, "Open MPI")):
         check(f"`srun --mpi={interface}`, {name}", one_archive, campaign, f"srun-{interface}",
               [*srun, f"--mpi={interface}"], program)
+        check(f"`refrain run -- srun --mpi={interface}`, {name}", one_archive, campaign, f"outside-{interface}",
+              [*srun, f"--mpi={interface}"], program, True)
     allocation = ["salloc", "--quiet", f"--ntasks={RANKS}"]
     check("`mpiexec.hydra` in a job, MPICH", one_archive, campaign, "hydra",
           [*allocation, "mpiexec.hydra", "-n", str(RANKS)], mpich)
