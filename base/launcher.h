@@ -1,7 +1,9 @@
 // What the launcher of a parallel job has put into the environment of the processes that it starts.
 //
 // Launchers that are known, in the order in which they are asked: MPICH's Hydra and others that speak PMI (PMI_RANK),
-// Open MPI's (OMPI_COMM_WORLD_RANK), what speaks PMIx (PMIX_RANK).
+// Open MPI's (OMPI_COMM_WORLD_RANK), what speaks PMIx (PMIX_RANK), Slurm's srun (SLURM_PROCID, in a step). The script of a
+// batch job has srun's variables, but for those of a step. Hydra and Open MPI's mpirun start their own helpers by srun there,
+// whose step the processes inherit.
 //
 // Thread-safety: as getenv. Cost: looks at the environment; allocates nothing.
 #pragma once
@@ -19,5 +21,9 @@ int launched_size() noexcept;
 
 // The MPI whose launcher it was: "mpich", "openmpi"; null: none, or one that starts programs of both.
 const char* launching_mpi() noexcept;
+
+// The processes of a step that srun itself started, and the interface by which they find each other (srun --mpi=).
+enum class SrunInterface { kNotSrun, kNone, kPmi, kPmix };
+SrunInterface srun_interface() noexcept;
 
 }  // namespace refrain::base

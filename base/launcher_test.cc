@@ -11,8 +11,10 @@ namespace {
 
 // The environment of a process as these launchers leave it.
 void be_launched(const std::vector<std::pair<const char*, const char*>>& variables) {
-  for (const char* name : {"PMI_RANK", "PMI_SIZE", "OMPI_COMM_WORLD_RANK",
-                           "OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "HYDI_CONTROL_FD"})
+  for (const char* name :
+       {"PMI_RANK", "PMI_SIZE", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "PMIX_RANK",
+        "HYDI_CONTROL_FD", "MPI_LOCALNRANKS", "SLURM_STEP_ID", "SLURM_STEP_NUM_TASKS",
+        "SLURM_PROCID"})
     unsetenv(name);
   for (const auto& [name, value] : variables) setenv(name, value, 1);
 }
@@ -49,6 +51,52 @@ TEST_CASE("Launcher: of a batch system - rank alone") {
   be_launched({{"PMI_RANK", "1"}, {"PMI_SIZE", "2"}});
   CHECK_FALSE(is_first_of_job());
   CHECK(launching_mpi() == nullptr);
+}
+
+TEST_CASE("Launcher: srun - rank, size and interface of the step, with or without MPI's") {
+  be_launched(
+      {{"SLURM_PROCID", "2"}, {"SLURM_STEP_ID", "0"}, {"SLURM_STEP_NUM_TASKS", "4"}});
+  CHECK(launched_rank() == std::string("2"));
+  CHECK_FALSE(is_first_of_job());
+  CHECK(launched_size() == 4);
+  CHECK(launching_mpi() == nullptr);
+  CHECK(srun_interface() == SrunInterface::kNone);
+  setenv("PMIX_RANK", "2", 1);
+  CHECK(launched_size() == 4);
+  CHECK(srun_interface() == SrunInterface::kPmix);
+  unsetenv("PMIX_RANK");
+  setenv("PMI_RANK", "2", 1);
+  setenv("PMI_SIZE", "4", 1);
+  CHECK(srun_interface() == SrunInterface::kPmi);
+}
+
+TEST_CASE("Launcher: srun - the script of a batch job is nobody's process") {
+  be_launched({{"SLURM_PROCID", "0"}});
+  CHECK(launched_rank() == nullptr);
+  CHECK(launched_size() == 0);
+  CHECK(srun_interface() == SrunInterface::kNotSrun);
+}
+
+TEST_CASE("Launcher: srun - what MPI's launcher starts by it is that launcher's") {
+  // As Hydra in a job of Slurm: one helper on each of two nodes.
+  be_launched({{"SLURM_PROCID", "1"},
+               {"SLURM_STEP_ID", "0"},
+               {"SLURM_STEP_NUM_TASKS", "2"},
+               {"PMI_RANK", "5"},
+               {"PMI_SIZE", "8"},
+               {"MPI_LOCALNRANKS", "4"}});
+  CHECK(launched_rank() == std::string("5"));
+  CHECK(launched_size() == 8);
+  CHECK(launching_mpi() == std::string("mpich"));
+  CHECK(srun_interface() == SrunInterface::kNotSrun);
+  be_launched({{"SLURM_PROCID", "0"},
+               {"SLURM_STEP_ID", "0"},
+               {"SLURM_STEP_NUM_TASKS", "2"},
+               {"OMPI_COMM_WORLD_RANK", "5"},
+               {"OMPI_COMM_WORLD_SIZE", "8"},
+               {"PMIX_RANK", "5"}});
+  CHECK(launched_size() == 8);
+  CHECK(srun_interface() == SrunInterface::kNotSrun);
 }
 
 }  // namespace refrain::base::launcher_test

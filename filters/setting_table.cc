@@ -30,6 +30,14 @@ constexpr SettingInfo kTable[] = {
          "Empty: refrain-<program>-<date> in the folder where the program starts. "
          "An existing folder is not replaced: the next free of NAME.2, NAME.3, ... "
          "is taken."},
+    {.name = "spool_dir", .type = kText, .field = &Settings::spool_dir,
+     .range = "path",
+     .one_line = "folder of the node for what is recorded until the archive is written",
+     .long_text =
+         "Empty: in the folder of the archive. "
+         "For jobs whose archive is on a shared file system: /tmp, $TMPDIR. "
+         "Each process makes a folder refrain-spool-... in it, which goes when the archive is "
+         "complete. After a kill the archive's folder says where they are (docs/batch.md)."},
     {.name = "overwrite", .type = kBool, .field = &Settings::overwrite,
      .range = "yes or no",
      .one_line = "replace an existing archive",

@@ -21,6 +21,7 @@ struct Settings {
   bool overwrite = false;
   bool keep_spool = false;
   std::string archive;
+  std::string spool_dir;
   std::string filter_file;
   bool functions = true;
   std::uint64_t function_calls = 10000;

@@ -6,6 +6,7 @@
 
 #include "base/folder.h"
 #include "spool/recording_process.h"
+#include "spool/spool_place.h"
 
 namespace refrain::spool {
 namespace {
@@ -19,6 +20,7 @@ void look_at(const std::string& archive, std::int64_t since, FoundArchives& foun
   struct stat info {};
   if (stat(archive.c_str(), &info) != 0 || !S_ISDIR(info.st_mode) || info.st_mtime < since)
     return;
+  if (!archive_of_place(archive).empty()) return;  // a part of one
   const bool written = exists(archive + "/traces.otf2") || exists(archive + "/traces.prv");
   const bool spool = exists(archive + "/spool");
   found.any |= written || spool;

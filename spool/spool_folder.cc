@@ -45,6 +45,7 @@ std::vector<fs::path> entries_of(const fs::path& folder, SpoolFolder& out) {
 void open_process(const fs::path& folder, std::uint32_t number, SpoolFolder& out) {
   ProcessSpool process;
   process.process = number;
+  process.folder = folder.string();
   std::vector<std::pair<std::uint32_t, SpoolFile>> locations;
   for (const fs::path& path : entries_of(folder, out)) {
     const std::string name = path.filename().string();
@@ -75,7 +76,55 @@ std::string spool_path(const std::string& archive) {
 }
 
 std::string process_path(const std::string& archive, std::uint32_t process) {
-  return (fs::path(spool_path(archive)) / ("process-" + std::to_string(process))).string();
+  const fs::path own =
+      fs::path(spool_path(archive)) / ("process-" + std::to_string(process));
+  std::error_code error;
+  if (fs::exists(own / "journal.spool", error)) return own.string();
+  const std::optional<SpoolPlace> place = read_place(archive, process);
+  return place ? place->folder : own.string();
+}
+
+std::vector<std::uint32_t> process_numbers(const std::string& archive,
+                                           std::error_code& error) {
+  std::vector<std::uint32_t> numbers;
+  for (const std::string& name : base::names_in(spool_path(archive), error)) {
+    auto number = number_in(name, "process-", "");
+    if (!number) number = number_in(name, "process-", kPlaceSuffix);
+    if (number) numbers.push_back(*number);
+  }
+  std::sort(numbers.begin(), numbers.end());
+  numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
+  return numbers;
+}
+
+std::optional<SpoolPlace> distant_place(const std::string& archive, std::uint32_t process) {
+  std::error_code error;
+  std::optional<SpoolPlace> place = read_place(archive, process);
+  if (!place || place->host == own_host() ||
+      fs::is_directory(process_path(archive, process), error))
+    return std::nullopt;
+  return place;
+}
+
+void remove_spool_of(const std::string& archive, std::uint32_t process) noexcept {
+  try {
+    base::remove_tree(
+        (fs::path(spool_path(archive)) / ("process-" + std::to_string(process))).string());
+    if (const std::optional<SpoolPlace> place = read_place(archive, process))
+      remove_placed(*place);
+  } catch (const std::exception&) {
+    // No memory: it stays.
+  }
+}
+
+void remove_spools(const std::string& archive, std::error_code& error) noexcept {
+  try {
+    for (const std::uint32_t process : process_numbers(archive, error))
+      remove_spool_of(archive, process);
+    base::remove_tree(spool_path(archive), error);
+  } catch (const std::exception&) {
+    error = std::make_error_code(std::errc::not_enough_memory);
+  }
 }
 
 SpoolFolder open_spool_of(const std::string& archive, std::uint32_t process) {
@@ -88,12 +137,18 @@ SpoolFolder open_spool_of(const std::string& archive, std::uint32_t process) {
 
 SpoolFolder open_spool_folder(const std::string& archive) {
   SpoolFolder out;
-  for (const fs::path& path : entries_of(spool_path(archive), out)) {
-    const auto number = number_in(path.filename().string(), "process-", "");
-    if (number) open_process(path, *number, out);
+  std::error_code error;
+  for (const std::uint32_t number : process_numbers(archive, error)) {
+    const fs::path folder = process_path(archive, number);
+    std::error_code ignored;
+    if (const auto place = distant_place(archive, number))
+      out.distant.push_back({number, *place});
+    else if (read_place(archive, number) && !fs::is_directory(folder, ignored))
+      out.complaints.push_back(folder.string() + ": is gone");
+    else
+      open_process(folder, number, out);
   }
-  std::sort(out.processes.begin(), out.processes.end(),
-            [](const auto& a, const auto& b) { return a.process < b.process; });
+  if (error) out.complaints.push_back(spool_path(archive) + ": " + error.message());
   return out;
 }
 

@@ -178,21 +178,18 @@ std::string LiveRun::open(const std::string& archive) {
 std::string LiveRun::find_processes() {
   std::string problem;
   std::error_code error;
-  for (const std::string& name : base::names_in(spool::spool_path(archive_), error)) {
-    if (!name.starts_with("process-")) continue;
-    const bool known =
-        std::any_of(processes_.begin(), processes_.end(),
-                    [&](const auto& p) { return p->folder.filename() == name; });
+  for (const std::uint32_t number : spool::process_numbers(archive_, error)) {
+    const bool known = std::any_of(processes_.begin(), processes_.end(),
+                                   [&](const auto& p) { return p->number == number; });
     if (known) continue;
     auto process = std::make_unique<Process>();
-    process->folder = fs::path(spool::spool_path(archive_)) / name;
+    process->number = number;
+    process->folder = spool::process_path(archive_, number);
     const std::string wrong = process->open();
     if (!wrong.empty()) {
       if (problem.empty()) problem = wrong;
       continue;
     }
-    process->number =
-        static_cast<std::uint32_t>(std::strtoul(name.c_str() + 8, nullptr, 10));
     processes_.push_back(std::move(process));
   }
   std::sort(processes_.begin(), processes_.end(),

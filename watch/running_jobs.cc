@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "base/folder.h"
+#include "spool/spool_place.h"
 
 namespace refrain::watch {
 namespace {
@@ -35,7 +36,9 @@ std::string archive_of_file(const fs::path& file) {
   const fs::path spool = process.parent_path();
   if (!process.filename().string().starts_with("process-") || spool.filename() != "spool")
     return {};
-  return spool.parent_path().string();
+  const std::string folder = spool.parent_path().string();
+  std::string archive = spool::archive_of_place(folder);
+  return archive.empty() ? folder : archive;
 }
 
 // That this process itself records.

@@ -18,6 +18,7 @@
 #include "base/merged_flow.h"
 #include "cube/write_cube.h"
 #include "filters/region_filter.h"
+#include "spool/collected_spools.h"
 #include "writer/archive/archive_events.h"
 #include "writer/archive/archive_folder.h"
 #include "writer/archive/archive_markers.h"
@@ -146,6 +147,7 @@ class ArchiveJob {
     if (first_) {
       parse_filter();
       spool_ = open_job_spools(options_.archive, own_rank());
+      check_distant();
       if (spool_.processes.empty())
         throw Failure(options_.archive + ": no spool to make an archive from");
       folder_.emplace(options_.archive);
@@ -154,6 +156,7 @@ class ArchiveJob {
       wanted.options.filter = options_.filter;
       wanted.options.budget_bytes = options_.budget_bytes;
       wanted.options.representatives = options_.representatives;
+      wanted.options.keep_spool = options_.keep_spool;
       wanted.work_folder = folder_->work_folder();
     }
     wanted = agree(exchange_, std::move(wanted));
@@ -174,6 +177,15 @@ class ArchiveJob {
     std::error_code problem;
     std::filesystem::create_directory(part_folder(work_folder_, exchange_.rank()), problem);
     require(problem ? work_folder_ + ": " + problem.message() : std::string());
+  }
+
+  // What is on other hosts would be lost.
+  void check_distant() {
+    if (spool_.distant.empty()) return;
+    const std::string where = "the spools of " + spool::places_text(spool_.distant);
+    if (!options_.incomplete) throw Failure(where);
+    spool_.complaints.push_back(where + ", and not in the archive");
+    options_.keep_spool = true;
   }
 
   void take_settings_of_run() {
@@ -400,11 +412,11 @@ class ArchiveJob {
   // errors are only complaints now.
   void remove_spool() {
     if (options_.keep_spool) return;
-    if (!first_) base::remove_tree(spool::process_path(options_.archive, exchange_.rank()));
+    if (!first_) spool::remove_spool_of(options_.archive, exchange_.rank());
     agree(exchange_, Nothing{});
     if (!first_) return;
     std::error_code error;
-    base::remove_tree(spool::spool_path(options_.archive), error);
+    spool::remove_spools(options_.archive, error);
     if (error)
       result_.complaints.push_back(spool::spool_path(options_.archive) +
                                    " cannot be removed: " + error.message());

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <string_view>
+#include <system_error>
 
 #include "base/launcher.h"
 #include "tools/command/mpi_abi.h"
@@ -47,20 +49,61 @@ std::string not_traced(const Program& traced) {
          known_libraries() + " it is traced";
 }
 
-// Of a program that names no MPI: that of its launcher, else the one that there is.
+bool is_launched() {
+  return base::launched_rank() != nullptr &&
+         base::srun_interface() != base::SrunInterface::kNone;
+}
+
+// Of a program that names no MPI: that of its launcher, else the one that there is. Of srun's interfaces MPICH knows
+// PMI and Open MPI PMIx, as they are built by default.
 std::string mpi_of_python(const std::vector<std::string>& command, const Program& first) {
   if (std::string mpi = launcher_of(command, first); !mpi.empty()) return mpi;
+  if (base::srun_interface() == base::SrunInterface::kPmix &&
+      !find_mpi_library(*find_mpi_abi("openmpi")).empty())
+    return "openmpi";
   for (const MpiAbi& abi : kMpiAbis)
     if (!find_mpi_library(abi).empty()) return abi.name;
   return {};
 }
 
+// Open MPI 4 knows srun's PMI only if it was built with it: by a plugin beside its library, as most of it.
+bool may_know_pmi() {
+  const std::filesystem::path folder =
+      std::filesystem::path(find_mpi_library(*find_mpi_abi("openmpi"))).parent_path();
+  std::error_code error;
+  bool pmix = false;
+  for (const char* place : {"openmpi", "openmpi/lib/openmpi3"}) {
+    for (const char* name : {"mca_pmix_s1.so", "mca_pmix_s2.so"})
+      if (std::filesystem::exists(folder / place / name, error)) return true;
+    pmix |= std::filesystem::exists(folder / place / "mca_pmix_isolated.so", error);
+  }
+  return !pmix;  // not built as plugins
+}
+
+// Of Open MPI under srun without the interface that it knows: it ends in MPI_Init, before any of ours can say so.
+std::string srun_report(const MpiAbi& abi, const Program& traced) {
+  const base::SrunInterface srun = base::srun_interface();
+  const bool none = srun == base::SrunInterface::kNone;
+  if (std::string_view(abi.name) != "openmpi" || base::launched_size() < 2 ||
+      (!none && (srun != base::SrunInterface::kPmi || may_know_pmi())))
+    return {};
+  return "'" + traced.path + "' uses Open MPI, which needs srun's PMIx and has " +
+         (none ? "no interface (--mpi=none)" : "PMI") +
+         ": its processes end in MPI_Init, or each is a job of its own, traced or not; start "
+         "it with srun --mpi=pmix, or with the mpirun of Open MPI";
+}
+
 }  // namespace
 
 bool is_python_of_mpi(const std::vector<std::string>& command) {
-  return (base::launched_rank() != nullptr || starts_mpi(command)) &&
+  return (is_launched() || starts_mpi(command)) &&
          std::any_of(command.begin(), command.end(),
                      [](const std::string& word) { return begins(word, "python"); });
+}
+
+bool is_task_of_its_own(const MpiChoice& choice, const std::vector<std::string>& command) {
+  return choice.mpi.empty() && base::launched_rank() != nullptr &&
+         base::launched_size() > 1 && !starts_mpi(command);
 }
 
 Program find_traced(const std::vector<std::string>& command, const Program& first) {
@@ -85,7 +128,7 @@ MpiChoice choose_mpi(const std::string& wanted, const std::vector<std::string>& 
   choice.mpi = wanted == "auto" ? own : wanted;
   if (choice.mpi.empty() && is_python_of_mpi(command))
     choice.mpi = mpi_of_python(command, first);
-  const bool launched = base::launched_rank() != nullptr || starts_mpi(command);
+  const bool launched = is_launched() || starts_mpi(command);
   if (choice.mpi.empty()) {
     if (launched || !other_mpi_of(traced).empty()) choice.report = not_traced(traced);
     return choice;
@@ -112,6 +155,8 @@ MpiChoice choose_mpi(const std::string& wanted, const std::vector<std::string>& 
                     " starts it: each process is a job of its own, traced or not; start "
                     "it with the mpirun of " +
                     abi.title;
+  else
+    choice.report = srun_report(abi, traced);
   return choice;
 }
 

@@ -27,6 +27,9 @@ MpiChoice choose_mpi(const std::string& wanted, const std::vector<std::string>& 
 // A Python that a launcher of MPI starts: it loads MPI later, with mpi4py.
 bool is_python_of_mpi(const std::vector<std::string>& command);
 
+// One of several that a launcher has started, and no process of MPI: each has an archive of its own.
+bool is_task_of_its_own(const MpiChoice& choice, const std::vector<std::string>& command);
+
 // Of `mpirun -n 4 ./app` the app; of anything else the program itself.
 Program find_traced(const std::vector<std::string>& command, const Program& first);
 

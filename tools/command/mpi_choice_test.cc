@@ -16,10 +16,14 @@ std::string of_tests(const std::string& program) {
   return std::filesystem::absolute("test/programs/mpi/" + program);
 }
 
-MpiChoice choice_of(const Words& command, const std::string& wanted = "auto") {
+// `by_srun`: variables that srun has set.
+MpiChoice choice_of(const Words& command, const std::string& wanted = "auto",
+                    std::initializer_list<const char*> by_srun = {}) {
   for (const char* name :
-       {"PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "HYDI_CONTROL_FD"})
+       {"PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "HYDI_CONTROL_FD",
+        "MPI_LOCALNRANKS", "SLURM_STEP_ID", "SLURM_STEP_NUM_TASKS", "SLURM_PROCID"})
     unsetenv(name);
+  for (const char* name : by_srun) setenv(name, "2", 1);
   const Program first = inspect_program(command[0]);
   return choose_mpi(wanted, command, first, find_traced(command, first));
 }
@@ -91,6 +95,28 @@ TEST_CASE("MPI of a program: a Python - that of its launcher, whose library is p
   CHECK_THAT(mpich.preload, Catch::Contains("/libmpich.so.12"));
   CHECK(choice_of({"python3", "a.py"}).mpi.empty());
   CHECK(choice_of({"python3", "a.py"}, "openmpi").mpi == "openmpi");
+}
+
+TEST_CASE("MPI of a program: srun - the program's own; of a Python by srun's interface") {
+  using Variables = std::initializer_list<const char*>;
+  const Variables none = {"SLURM_STEP_ID", "SLURM_STEP_NUM_TASKS", "SLURM_PROCID"};
+  const Variables pmi = {"SLURM_STEP_ID", "SLURM_STEP_NUM_TASKS", "SLURM_PROCID",
+                         "PMI_RANK"};
+  const Variables pmix = {"SLURM_STEP_ID", "SLURM_STEP_NUM_TASKS", "SLURM_PROCID",
+                          "PMIX_RANK"};
+  const Words python = {"python3", "a.py"};
+  CHECK(choice_of(python, "auto", none).mpi.empty());
+  CHECK(choice_of(python, "auto", pmi).mpi == "mpich");
+  CHECK(choice_of(python, "auto", pmix).mpi == "openmpi");
+  for (const Variables& variables : {none, pmi, pmix}) {
+    CHECK(choice_of({of_tests("ring_gcc")}, "auto", variables).mpi == "mpich");
+    CHECK(choice_of({of_tests("ring_gcc_openmpi")}, "auto", variables).mpi == "openmpi");
+    CHECK(choice_of({of_tests("ring_gcc")}, "auto", variables).report.empty());
+  }
+  CHECK(choice_of({of_tests("ring_gcc_openmpi")}, "auto", pmix).report.empty());
+  CHECK_THAT(choice_of({of_tests("ring_gcc_openmpi")}, "auto", none).report,
+             Catch::Contains("no interface (--mpi=none)") &&
+                 Catch::Contains("start it with srun --mpi=pmix"));
 }
 
 }  // namespace refrain::tools::mpi_choice_test

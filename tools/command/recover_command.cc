@@ -13,7 +13,9 @@
 
 #include "analysis/run_totals.h"
 #include "base/version.h"
+#include "spool/collected_spools.h"
 #include "spool/recording_process.h"
+#include "spool/spool_place.h"
 #include "tools/command/info_screen.h"
 #include "writer/archive_writer.h"
 #include "writer/convert/formats.h"
@@ -38,14 +40,43 @@ void RecoverCommand::add_options(CLI::App& app) {
          "--format", format_,
          "otf2: the archive; paraver: .prv, .pcf and .row instead; otf2,paraver: both")
       ->check(CLI::IsMember({"otf2", "paraver", "otf2,paraver", "paraver,otf2"}));
+  app.add_option(
+         "--spool-dir", spool_dirs_,
+         "folder with spools of a run with --spool-dir that are not where they were: "
+         "folders refrain-spool-...")
+      ->type_name("FOLDER")
+      ->allow_extra_args(false);
+  app.add_flag(
+      "--collect", collect_,
+      "only move the spools that are on this host into the archive's folder (of a run "
+      "with --spool-dir, once on each node)");
+  app.add_flag("--incomplete", incomplete_,
+               "go without spools that are on other hosts; keeps the spool");
   app.add_flag("--overwrite", overwrite_, "replace an existing archive");
   app.add_flag("--keep-spool", keep_spool_, "keep the spool beside the archive");
   app.add_flag("--quiet", quiet_, "print nothing unless something is wrong");
 }
 
+int RecoverCommand::collect() {
+  const spool::Collected collected = spool::collect_spools(archive_);
+  if (!collected.error.empty()) return fail(collected.error);
+  if (quiet_) return kDone;
+  const auto distant = spool::distant_spools(archive_);
+  fmt::print("{} {} moved into '{}'; {}\n", collected.spools,
+             collected.spools == 1 ? "spool" : "spools", archive_,
+             distant.empty() ? "'refrain recover " + archive_ + "' makes the archive"
+                             : "those of " + spool::places_text(distant));
+  return kDone;
+}
+
 int RecoverCommand::run() {
   std::error_code error;
   if (!fs::is_directory(archive_, error)) return fail("'" + archive_ + "' is no folder");
+  if (const std::string whole = spool::archive_of_place(archive_);
+      !whole.empty() && fs::exists(fs::path(whole) / "spool", error))
+    return fail(
+        fmt::format("'{}' is the spool of one process of '{}': 'refrain recover {}'",
+                    archive_, whole, whole));
   if (!fs::exists(fs::path(archive_) / "spool", error)) {
     if (fs::exists(fs::path(archive_) / "traces.otf2", error))
       return fail("'" + archive_ +
@@ -54,8 +85,21 @@ int RecoverCommand::run() {
   }
   if (const long pid = spool::recording_process(archive_); pid != 0)
     return fail(fmt::format("process {} still writes to '{}'", pid, archive_));
+  for (const std::string& folder : spool_dirs_) {
+    if (!fs::is_directory(folder, error)) return fail("'" + folder + "' is no folder");
+    spool::find_moved_spools(archive_, folder);
+  }
+  if (collect_) return collect();
+  if (const auto distant = spool::distant_spools(archive_);
+      !distant.empty() && !incomplete_)
+    return fail(fmt::format(
+        "the spools of {}, not to be seen from here: 'refrain recover --collect {}' on each "
+        "of these hosts brings them; --spool-dir says where they are else; --incomplete goes "
+        "without them",
+        spool::places_text(distant), archive_));
   writer::WriteOptions options;
   options.archive = archive_;
+  options.incomplete = incomplete_;
   options.recovered = true;
   options.overwrite = overwrite_;
   options.keep_spool = keep_spool_;

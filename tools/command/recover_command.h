@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "tools/command/subcommand.h"
 
@@ -17,11 +18,16 @@ class RecoverCommand final : public Subcommand {
   int run() override;
 
  private:
+  int collect();
+
   std::string archive_;
   std::string filter_;
   std::string clock_ = "offsets";
   std::string format_ = "otf2";
   bool overwrite_ = false;
+  bool collect_ = false;
+  bool incomplete_ = false;
+  std::vector<std::string> spool_dirs_;
   bool keep_spool_ = false;
   bool quiet_ = false;
 };

@@ -18,6 +18,7 @@
 #include "filters/settings.h"
 #include "spool/left_spools.h"
 #include "spool/recording_process.h"
+#include "spool/spool_folder.h"
 #include "tools/command/device_tools.h"
 #include "tools/command/installation.h"
 #include "tools/command/mpi_abi.h"
@@ -148,6 +149,7 @@ std::string RunCommand::export_settings() {
            settings, [](const char* name) -> const char* { return std::getenv(name); }))
     return as_typed(line);
   if (!settings.archive.empty()) {
+    settings.archive += task_;
     // The program may change its folder before it starts OpenMP.
     setenv("REFRAIN_ARCHIVE", fs::absolute(settings.archive).c_str(), 1);
     if (std::string wrong = check_archive(settings.archive, overwrite_); !wrong.empty())
@@ -155,6 +157,12 @@ std::string RunCommand::export_settings() {
     archive_ = fs::absolute(settings.archive);
   } else if (access(".", W_OK) != 0) {
     return std::string("cannot write to the current folder: ") + std::strerror(errno);
+  }
+  if (!settings.spool_dir.empty()) {
+    // Where it is not, each process makes it: this may be another node.
+    if (fs::exists(settings.spool_dir) && access(settings.spool_dir.c_str(), W_OK) != 0)
+      return "cannot write to '" + settings.spool_dir + "': " + std::strerror(errno);
+    setenv("REFRAIN_SPOOL_DIR", fs::absolute(settings.spool_dir).c_str(), 1);
   }
   if (!settings.filter_file.empty()) {
     if (access(settings.filter_file.c_str(), R_OK) != 0)
@@ -210,9 +218,8 @@ std::string RunCommand::choose_runtime(const Program& program) const {
 
 // Of a program that uses MPI the variant of the library that has the wrappers of its MPI; it
 // needs no MPI library itself.
-std::string RunCommand::choose_library(const Program& first, const Program& traced,
+std::string RunCommand::choose_library(const MpiChoice& choice, const Program& traced,
                                        std::string& library) const {
-  const MpiChoice choice = choose_mpi(mpi_, command_, first, traced);
   if (!choice.error.empty()) return choice.error;
   if (!choice.report.empty() && !quiet_ && base::is_first_of_job())
     std::fprintf(stderr, "refrain: %s\n", choice.report.c_str());
@@ -237,8 +244,9 @@ void RunCommand::report_devices(const Program& program) const {
 // Other processes of a job may do the same at the same time, and may have begun already.
 void RunCommand::remove_old_archive() const {
   std::error_code ignored;
-  if (overwrite_ && !archive_.empty() && spool::recording_process(archive_) == 0)
-    fs::remove_all(archive_, ignored);
+  if (!overwrite_ || archive_.empty() || spool::recording_process(archive_) != 0) return;
+  spool::remove_spools(archive_, ignored);
+  fs::remove_all(archive_, ignored);
 }
 
 // "refrain run --overwrite yes -- program" would run yes, for ever; "--loops 1000 --" 1000.
@@ -293,14 +301,18 @@ void RunCommand::export_run() const {
 
 int RunCommand::run() {
   if (std::string wrong = check_switch_value(); !wrong.empty()) return fail(wrong);
+  const Program program = inspect_program(command_[0]);
+  const Program traced = find_traced(command_, program);
+  const MpiChoice choice = choose_mpi(mpi_, command_, program, traced);
+  // Those that begin later would find the archives of others, or replace them.
+  if (is_task_of_its_own(choice, command_))
+    task_ = std::string(".task-") + base::launched_rank();
   if (std::string wrong = export_settings(); !wrong.empty()) return fail(wrong);
   std::string library = find_library();
   if (library.empty())
     return fail("librefrain.so was not found beside this command (REFRAIN_LIBRARY)");
-  const Program program = inspect_program(command_[0]);
   if (program.path.empty()) return fail("no program '" + command_[0] + "'");
-  const Program traced = find_traced(command_, program);
-  if (std::string wrong = choose_library(program, traced, library); !wrong.empty())
+  if (std::string wrong = choose_library(choice, traced, library); !wrong.empty())
     return fail(wrong);
   if (std::string wrong = choose_runtime(traced); !wrong.empty()) return fail(wrong);
   report_devices(traced);

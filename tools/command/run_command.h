@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tools/command/elf_program.h"
+#include "tools/command/mpi_choice.h"
 #include "tools/command/subcommand.h"
 
 namespace refrain::tools {
@@ -30,12 +31,13 @@ class RunCommand final : public Subcommand {
   void export_run() const;
   std::string choose_runtime(const Program& program) const;
   void report_devices(const Program& program) const;
-  std::string choose_library(const Program& first, const Program& traced,
+  std::string choose_library(const MpiChoice& choice, const Program& traced,
                              std::string& library) const;
 
   std::map<std::string, std::string> values_;  // of settings, by name, as given
   std::map<std::string, bool> switches_;
   std::string archive_;  // absolute path; empty: no name was given
+  std::string task_;     // behind the archive's name: ".task-3"
   bool overwrite_ = false;
   bool quiet_ = false;
   bool no_summary_ = false;

@@ -32,8 +32,13 @@ void check(int result) {
 std::string Job::join(std::unique_ptr<Job>& job, bool& first) {
   first = base::is_first_of_job();
   if (base::launched_size() < 2) return {};
+  const base::SrunInterface srun = base::srun_interface();
+  if (srun == base::SrunInterface::kNone)
+    return "srun has started several processes that cannot find each other: start them with srun --mpi=pmi2 "
+           "(MPICH) or --mpi=pmix (Open MPI), or one";
   const char* launcher = base::launching_mpi();
-  const bool openmpi = launcher != nullptr && std::string_view(launcher) == "openmpi";
+  const bool openmpi = (launcher != nullptr && std::string_view(launcher) == "openmpi") ||
+                       srun == base::SrunInterface::kPmix;
   const std::string name =
       std::string("librefrain_job_") + (openmpi ? "openmpi" : "mpich") + ".so";
   const std::string file = find_link(name);

@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <stdexcept>
 #include <string>
@@ -11,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/launcher.h"
 #include "base/mpi_time_class.h"
 #include "tracer/mpi/call.h"
 #include "tracer/mpi/clocks.h"
@@ -74,6 +76,25 @@ bool wait_for_all(int rank, int size) noexcept {
         "MPI_Init waits for processes of the job that are not traced: "
         "trace all processes of the job, or none");
   }
+}
+
+// The launcher's processes are no job to MPI. In one line, by the first of them. Where srun has not the interface of Open
+// MPI, `refrain run` has reported it: MPI_Init ends the process there.
+void report_no_job() noexcept {
+  const int processes = base::launched_size();
+  if (processes < 2 || !runtime::speaks_for_job()) return;
+  const base::SrunInterface srun = base::srun_interface();
+  if (kEndsWithoutPmix &&
+      (srun == base::SrunInterface::kNone || srun == base::SrunInterface::kPmi))
+    return;
+  std::array<char, 32> count{};
+  std::snprintf(count.data(), count.size(), "%d processes", processes);
+  const bool by_srun = srun != base::SrunInterface::kNotSrun;
+  constexpr std::string_view kWhat =
+      ", and MPI has made each a job of its own, with an archive of its own: start it with ";
+  runtime::warn({by_srun ? "srun" : "the launcher", " has started ", count.data(), kWhat,
+                 by_srun ? kSrunCommand : "", by_srun ? ", or with " : "", "the mpirun of ",
+                 kMpiTitle});
 }
 
 // Rank 0 has made the folder; an empty name says that it could not.
@@ -176,6 +197,7 @@ void Init::after(int result) noexcept {
     return;
   }
   g_member = true;
+  if (size == 1) report_no_job();
   if (rank == 0)
     for (const std::string& line : g_other_tools) runtime::warn(line);
   if (!wait_for_all(rank, size)) {

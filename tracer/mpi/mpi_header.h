@@ -53,6 +53,11 @@ Handle handle_of(Object object) noexcept {
 
 #if defined(OPEN_MPI)
 
+// For people, and how srun starts its processes.
+inline constexpr const char* kMpiTitle = "Open MPI";
+inline constexpr const char* kSrunCommand = "srun --mpi=pmix";
+inline constexpr bool kEndsWithoutPmix = true;  // where srun starts it
+
 // Bytes of one element, where the handle says them; else negative.
 inline std::int64_t bytes_in_handle(MPI_Datatype) noexcept { return -1; }
 
@@ -66,6 +71,10 @@ inline bool status_cancelled(const MPI_Status& status) noexcept {
 }
 
 #else
+
+inline constexpr const char* kMpiTitle = "MPICH";
+inline constexpr const char* kSrunCommand = "srun --mpi=pmi2";
+inline constexpr bool kEndsWithoutPmix = false;
 
 inline std::int64_t bytes_in_handle(MPI_Datatype type) noexcept {
   const auto bits = static_cast<std::uint32_t>(type);

@@ -283,8 +283,10 @@ std::string make_job_archive() noexcept {
   if (g_session == nullptr) return {};
   try {
     const filters::Settings& wanted = g_session->settings();
+    const auto make =
+        wanted.spool_dir.empty() ? make_archive_folder : make_bare_archive_folder;
     const ArchiveFolder folder =
-        make_archive_folder(wanted.archive, g_session->program(), 0, wanted.overwrite);
+        make(wanted.archive, g_session->program(), wanted.overwrite);
     if (folder.error.empty()) return folder.archive;
     warn({folder.error, "; the job runs untraced"});
   } catch (const std::exception& problem) {

@@ -1,7 +1,8 @@
 // Where this process' spool lies, and which process of its job it is.
 //
 // Place in the flow: ARCHITECTURE.md, step 2. A process of a job begins in a provisional folder, and
-// moves to the job's archive when its rank is known.
+// moves to the job's archive when its rank is known. With the setting spool_dir the spool stays where it is, and the
+// archive's folder gets a note (spool/spool_place.h).
 // Thread-safety: make() before there are other threads; settle() and spool() under the session's lock,
 // the others from the thread that settles, or after that.
 // Errors: one line of text. Cost: system calls and allocations, except for the getters.
@@ -20,7 +21,7 @@ class ProcessFolder {
   // Makes the archive's folder, or a provisional one if the process is `of_job`. Empty, or an error.
   std::string make(const filters::Settings& settings, const std::string& program,
                    bool of_job);
-  // Removes it again, as far as it is empty.
+  // Removes it again, as far as nothing is recorded in it.
   void remove_empty() noexcept;
 
   // This is process `rank` of `size`: moves the spool to `archive`. Empty, or an error.
@@ -35,9 +36,13 @@ class ProcessFolder {
   std::uint32_t size() const noexcept { return size_; }
 
  private:
+  std::string make_elsewhere(const filters::Settings& settings, const std::string& program,
+                             bool of_job);
+
   std::string archive_;
   std::string spool_;
-  ArchiveFolder provisional_;
+  ArchiveFolder provisional_;  // until the rank is known
+  ArchiveFolder elsewhere_;    // with spool_dir
   std::uint32_t rank_ = 0;
   std::uint32_t size_ = 1;
 };

@@ -1,6 +1,5 @@
 #include "tracer/runtime/recording_folder.h"
 
-#include <limits.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -13,6 +12,9 @@
 
 #include "base/folder.h"
 #include "spool/recording_process.h"
+#include "spool/spool_folder.h"
+#include "spool/spool_place.h"
+#include "tracer/recorder/no_size_signal.h"
 
 namespace refrain::runtime {
 namespace {
@@ -35,10 +37,26 @@ bool is_ours(const fs::path& folder) {
          fs::exists(folder / "traces.prv", ignored);
 }
 
+std::string with_host_and_process(const std::string& prefix, const std::string& program) {
+  return prefix + fs::path(program).filename().string() + "-" + spool::own_host() + "-" +
+         std::to_string(getpid());
+}
+
+// The spool of process 0 in a folder that is ours.
+void make_spool(ArchiveFolder& folder) {
+  if (!folder.error.empty()) return;
+  const fs::path spool = fs::path(folder.archive) / "spool" / "process-0";
+  std::error_code error;
+  fs::create_directories(spool, error);
+  if (error)
+    folder.error = "cannot make the folder '" + spool.string() + "': " + error.message();
+  folder.spool = spool.string();
+}
+
 }  // namespace
 
-ArchiveFolder make_archive_folder(const std::string& wanted, const std::string& program,
-                                  std::uint32_t process, bool overwrite) {
+ArchiveFolder make_bare_archive_folder(const std::string& wanted,
+                                       const std::string& program, bool overwrite) {
   ArchiveFolder out;
   std::error_code error;
   const fs::path base =
@@ -48,8 +66,10 @@ ArchiveFolder make_archive_folder(const std::string& wanted, const std::string& 
     return out;
   }
   // An archive that a parent of this process is just making is none to be replaced.
-  if (overwrite && is_ours(base) && spool::recording_process(base) == 0)
+  if (overwrite && is_ours(base) && spool::recording_process(base) == 0) {
+    spool::remove_spools(base.string(), error);
     base::remove_tree(base.string());
+  }
   fs::create_directories(base.parent_path(), error);
   // The spool folder is the token: whoever makes it owns the archive's folder.
   fs::path folder = base;
@@ -66,13 +86,34 @@ ArchiveFolder make_archive_folder(const std::string& wanted, const std::string& 
     }
     folder = base.string() + "." + std::to_string(i);
   }
-  const fs::path spool = folder / "spool" / ("process-" + std::to_string(process));
-  error.clear();
-  fs::create_directories(spool, error);
-  if (error)
-    out.error = "cannot make the folder '" + spool.string() + "': " + error.message();
   out.archive = folder.string();
-  out.spool = spool.string();
+  return out;
+}
+
+ArchiveFolder make_archive_folder(const std::string& wanted, const std::string& program,
+                                  bool overwrite) {
+  ArchiveFolder out = make_bare_archive_folder(wanted, program, overwrite);
+  make_spool(out);
+  return out;
+}
+
+// What a killed process with the same number has left is kept: it belongs to an archive.
+ArchiveFolder make_spool_elsewhere(const std::string& spool_dir,
+                                   const std::string& program) {
+  const std::string name = with_host_and_process(spool::kPlacePrefix, program);
+  return make_archive_folder((fs::absolute(spool_dir) / name).lexically_normal().string(),
+                             program, false);
+}
+
+ArchiveFolder place_spool(const ArchiveFolder& from, const std::string& archive,
+                          std::uint32_t process) {
+  const recorder::NoSizeSignal no_signal;
+  ArchiveFolder out;
+  out.error = spool::write_place(archive, process, {spool::own_host(), from.spool});
+  if (!out.error.empty()) return out;
+  spool::name_archive(from.archive, archive);
+  out.archive = archive;
+  out.spool = from.spool;
   return out;
 }
 
@@ -81,11 +122,8 @@ ArchiveFolder make_provisional_folder(const std::string& wanted,
   std::error_code error;
   const fs::path where =
       wanted.empty() ? fs::path(".") : fs::absolute(wanted, error).parent_path();
-  char host[HOST_NAME_MAX + 1] = {};
-  gethostname(host, sizeof host - 1);
-  const std::string name = ".refrain-" + fs::path(program).filename().string() + "-" +
-                           host + "-" + std::to_string(getpid());
-  return make_archive_folder((where / name).string(), program, 0, true);
+  const std::string name = with_host_and_process(".refrain-", program);
+  return make_archive_folder((where / name).string(), program, true);
 }
 
 void remove_empty(const ArchiveFolder& folder) noexcept {

@@ -11,15 +11,29 @@ namespace refrain::runtime {
 
 struct ArchiveFolder {
   std::string archive;  // absolute path
-  std::string spool;    // <archive>/spool/process-<P>
+  std::string spool;    // <archive>/spool/process-<P>, or elsewhere
   std::string error;    // one line; empty if all is well
 };
 
 // `wanted` empty: refrain-<program>-<date> in the current folder. Takes the next free
 // NAME.2, NAME.3, ... if the name is in use and `overwrite` is not set, or another process
-// is still recording under that name.
+// is still recording under that name. The spool folder of process 0 is made in it.
 ArchiveFolder make_archive_folder(const std::string& wanted, const std::string& program,
-                                  std::uint32_t process, bool overwrite);
+                                  bool overwrite);
+
+// The same for processes whose spools are elsewhere: without a folder for one.
+ArchiveFolder make_bare_archive_folder(const std::string& wanted,
+                                       const std::string& program, bool overwrite);
+
+// A folder of this process in `spool_dir`, `refrain-spool-<program>-<host>-<pid>`, which looks like an
+// archive's with the spool of process 0 (spool/spool_place.h).
+ArchiveFolder make_spool_elsewhere(const std::string& spool_dir,
+                                   const std::string& program);
+
+// Makes the spool of such a folder that of `process` in `archive`, and leaves it where it is. The result
+// has no `archive` if it cannot be.
+ArchiveFolder place_spool(const ArchiveFolder& from, const std::string& archive,
+                          std::uint32_t process);
 
 // For a process of a job that does not know its number yet: a hidden folder of its own
 // where the archive will be, `.refrain-<program>-<host>-<pid>`.
@@ -35,7 +49,8 @@ ArchiveFolder move_spool(const ArchiveFolder& from, const std::string& archive,
 // Removes the spool of process 0 of a folder of make_provisional_folder(), and that.
 void remove_spool(const ArchiveFolder& folder) noexcept;
 
-// Removes what make_archive_folder() has made, as far as nothing is in it.
+// Removes what make_archive_folder() has made, as far as nothing is in it. A spool elsewhere, where
+// `folder` names one, is removed by remove_spool().
 void remove_empty(const ArchiveFolder& folder) noexcept;
 
 }  // namespace refrain::runtime

@@ -1,8 +1,10 @@
 // Parts of the session that need files and nothing else.
 #include <catch2/catch.hpp>
 #include <filesystem>
+#include <fstream>
 #include <string>
 
+#include "spool/spool_place.h"
 #include "tracer/runtime/code_places.h"
 #include "tracer/runtime/fact_queue.h"
 #include "tracer/runtime/journal_bench.h"
@@ -122,6 +124,54 @@ TEST_CASE("ProcessFolder: of a job - moves once its rank is known") {
   CHECK_FALSE(std::filesystem::exists(provisional));
   folder.discard();  // it has settled: nothing goes
   CHECK(std::filesystem::exists(folder.spool()));
+}
+
+TEST_CASE(
+    "ProcessFolder: elsewhere - the spool stays there, the archive's folder has a note") {
+  const test::TemporaryFolder temporary;
+  filters::Settings settings;
+  settings.archive = (temporary / "archive").string();
+  settings.spool_dir = (temporary / "node").string();
+  ProcessFolder folder;
+  REQUIRE(folder.make(settings, "/bin/program", true) == "");
+  CHECK_FALSE(folder.settled());
+  const std::string spool = folder.spool();
+  CHECK(spool.starts_with(settings.spool_dir + "/refrain-spool-program-"));
+  CHECK(folder.settle((temporary / "nowhere").string(), 3, 8) != "");
+  std::filesystem::create_directories(temporary / "job/spool");
+  REQUIRE(folder.settle((temporary / "job").string(), 3, 8) == "");
+  CHECK(folder.archive() == (temporary / "job").string());
+  CHECK(folder.spool() == spool);
+  REQUIRE(spool::read_place(folder.archive(), 3));
+  CHECK(spool::read_place(folder.archive(), 3)->folder == spool);
+  CHECK(spool::archive_of_place(spool::place_root(spool)) == folder.archive());
+  folder.discard();  // it has settled: nothing goes
+  CHECK(std::filesystem::exists(spool));
+}
+
+TEST_CASE(
+    "ProcessFolder: elsewhere - of one process, and nothing left of what is not used") {
+  const test::TemporaryFolder temporary;
+  filters::Settings settings;
+  settings.archive = (temporary / "archive").string();
+  settings.spool_dir = (temporary / "node").string();
+  ProcessFolder alone;
+  REQUIRE(alone.make(settings, "/bin/program", false) == "");
+  CHECK(alone.settled());
+  CHECK(spool::read_place(settings.archive, 0)->folder == alone.spool());
+  CHECK_FALSE(std::filesystem::exists(settings.archive + "/spool/process-0"));
+  alone.remove_empty();
+  CHECK_FALSE(std::filesystem::exists(settings.archive));
+  ProcessFolder of_job;
+  REQUIRE(of_job.make(settings, "/bin/program", true) == "");
+  of_job.discard();
+  CHECK(std::filesystem::is_empty(settings.spool_dir));
+  // Where there can be no archive.
+  std::ofstream(temporary / "file") << "?";
+  settings.archive = (temporary / "file/archive").string();
+  ProcessFolder none;
+  CHECK(none.make(settings, "/bin/program", false) != "");
+  CHECK(std::filesystem::is_empty(settings.spool_dir));
 }
 
 TEST_CASE("ProcessFolder: discard - nothing is left of a process that never settled") {

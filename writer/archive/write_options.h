@@ -17,6 +17,7 @@ struct WriteOptions {
   unsigned threads = 0;        // 0: one for each processor
   bool recovered = false;      // the process died: use its rings, too
   bool keep_spool = false;     // else it is removed after success
+  bool incomplete = false;     // without spools that are on other hosts; keeps the spool
   bool overwrite = false;      // replace traces.* that are there
   bool logical_clock = false;  // no message arrives before it was sent, see clock_repair.h
   std::uint64_t budget_bytes = 0;  // of the archive; 0: none; see budget_trim.h

@@ -1,0 +1,126 @@
+#include "spool/spool_place.h"
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+
+#include "spool/collected_spools.h"
+#include "spool/left_spools.h"
+#include "spool/spool_folder.h"
+#include "test/support/files.h"
+#include "writer/testing/spool_builder.h"
+
+namespace refrain::spool::spool_place_test {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The folder of a node with the spool of a process, as the tracer makes it.
+std::string placed_spool(const fs::path& node, const std::string& name) {
+  const fs::path root = node / (kPlacePrefix + name);
+  SpoolBuilder(1).write(root);
+  return (root / "spool" / "process-0").string();
+}
+
+struct Job {
+  test::TemporaryFolder folder;
+  std::string archive = (folder / "run").string();
+  std::string near = placed_spool(folder / "here", "app-here-1");
+  std::string far = placed_spool(folder / "there", "app-there-2");
+  std::string unseen =
+      (folder / "unseen/refrain-spool-app-there-2/spool/process-0").string();
+
+  Job() {
+    fs::create_directories(fs::path(archive) / "spool");
+    REQUIRE(write_place(archive, 0, {own_host(), near}) == "");
+    REQUIRE(write_place(archive, 1, {"there", unseen}) == "");
+  }
+};
+
+}  // namespace
+
+TEST_CASE("SpoolPlace: note - says where the spool is; nonsense counts as absent") {
+  const Job job;
+  CHECK(read_place(job.archive, 1)->host == "there");
+  CHECK(read_place(job.archive, 1)->folder == job.unseen);
+  CHECK_FALSE(read_place(job.archive, 2));
+  const fs::path note = fs::path(job.archive) / "spool/process-2.place";
+  for (const char* text : {"", "host a", "host a\nspool /etc\n",
+                           "host a\nspool refrain-spool-a/spool/process-0\n",
+                           "host a\nspool /x/refrain-spool-a/../b/spool/process-0\n",
+                           "spool /x/refrain-spool-a/spool/process-0\n",
+                           "host a\nspool /x/refrain-spool-a/spool/process-0"}) {
+    std::ofstream(note, std::ios::trunc) << text;
+    INFO(text);
+    CHECK_FALSE(read_place(job.archive, 2));
+  }
+  std::ofstream(note, std::ios::trunc)
+      << "host a\nspool /x/refrain-spool-a/spool/process-0\n";
+  CHECK(read_place(job.archive, 2));
+}
+
+TEST_CASE("SpoolPlace: spools - read where they are, listed where they cannot be seen") {
+  const Job job;
+  const SpoolFolder found = open_spool_folder(job.archive);
+  REQUIRE(found.processes.size() == 1);
+  CHECK(found.processes[0].process == 0);
+  CHECK(found.processes[0].folder == job.near);
+  CHECK(found.complaints.empty());
+  REQUIRE(found.distant.size() == 1);
+  CHECK(found.distant[0].process == 1);
+  CHECK(places_text(found.distant) ==
+        "1 process is on there (process 1: " + job.unseen + ")");
+  // On this host it would be there: it is gone.
+  REQUIRE(write_place(job.archive, 1, {own_host(), job.unseen}) == "");
+  const SpoolFolder gone = open_spool_folder(job.archive);
+  CHECK(gone.distant.empty());
+  REQUIRE(gone.complaints.size() == 1);
+  CHECK_THAT(gone.complaints[0], Catch::EndsWith(": is gone"));
+}
+
+TEST_CASE("SpoolPlace: a folder that was moved - found by its name") {
+  const Job job;
+  CHECK(find_moved_spools(job.archive, (job.folder / "here").string()) == 0);
+  CHECK(find_moved_spools(job.archive, (job.folder / "there").string()) == 1);
+  CHECK(read_place(job.archive, 1)->folder == job.far);
+  CHECK(distant_spools(job.archive).empty());
+  CHECK(open_spool_folder(job.archive).processes.size() == 2);
+}
+
+TEST_CASE("SpoolPlace: collected - in the archive's folder, and gone from the node") {
+  const Job job;
+  const Collected collected = collect_spools(job.archive);
+  CHECK(collected.error == "");
+  CHECK(collected.spools == 1);
+  CHECK_FALSE(fs::exists(place_root(job.near)));
+  CHECK_FALSE(read_place(job.archive, 0));
+  CHECK(process_path(job.archive, 0) ==
+        (fs::path(job.archive) / "spool/process-0").string());
+  CHECK(open_spool_folder(job.archive).processes.size() == 1);
+  CHECK(distant_spools(job.archive).size() == 1);
+  CHECK(collect_spools(job.archive).spools == 0);
+}
+
+TEST_CASE("SpoolPlace: removed - with the node's folder, and nothing else") {
+  const Job job;
+  name_archive(place_root(job.near), job.archive);
+  CHECK(archive_of_place(place_root(job.near)) == job.archive);
+  std::error_code error;
+  remove_spools(job.archive, error);
+  CHECK_FALSE(error);
+  CHECK_FALSE(fs::exists(fs::path(job.archive) / "spool"));
+  CHECK(fs::is_empty(job.folder / "here"));
+  CHECK(fs::exists(job.far));
+}
+
+TEST_CASE("SpoolPlace: recordings that were left - the job's, not those of its processes") {
+  const Job job;
+  name_archive(place_root(job.near), job.archive);
+  const auto left = [](const fs::path& in) {
+    return find_archives("", in.string(), 0).left;
+  };
+  CHECK(left(job.folder / "here").empty());
+  CHECK(left(job.folder / "there").size() == 1);  // killed before it knew its job
+}
+
+}  // namespace refrain::spool::spool_place_test
