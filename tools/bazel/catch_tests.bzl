@@ -40,6 +40,7 @@ _catch_test = rule(
     test = True,
     attrs = {
         "data": attr.label_list(allow_files = True),
+        "files": attr.string_list(doc = "The test files."),
         "program": attr.label(executable = True, cfg = "target", mandatory = True),
     },
 )
@@ -74,6 +75,7 @@ def catch_test(name, srcs, deps = [], data = [], linkopts = [], **kwargs):
         # Catch2's tags of a test file: "#" and its name.
         args = ["--warn", "NoTests", "--filenames-as-tags", ",".join(["[#%s]" % file[:-len(".cc")] for file in files])],
         data = data,
+        files = files,
         program = ":tests",
         **kwargs
     )
@@ -83,7 +85,7 @@ def catch_tests():
     tests = [rule for rule in native.existing_rules().values() if rule["kind"] == "_catch_test"]
     files = []
     for test in tests:
-        files += [tag[2:-1] + ".cc" for tag in test["args"][3].split(",")]
+        files += list(test["files"])
     files = sorted(files)
     parts = []
     for begin in range(0, len(files), _FILES_AT_A_TIME):
