@@ -43,6 +43,11 @@ const char* components_for(std::string_view program) {
   return std::ranges::find(kOther, program) != std::end(kOther) ? "size" : "partner,size";
 }
 
+// Open MPI 4.1 has no one-sided communication for a single process: MPI_Win_create ends the program, traced or not.
+int fewest_ranks(std::string_view program) {
+  return program == "onesided" && tested_mpi() == "openmpi" ? 2 : 1;
+}
+
 // With so much work that there are some thousands of events.
 struct OpenMpProgram {
   const char* name;
@@ -119,7 +124,7 @@ TEST_CASE(
     if (!is_set("REFRAIN_TEST_RANKS", "all")) names.resize(1);
     const bool chance = std::ranges::find(kChance, program.name) != std::end(kChance);
     for (const std::string& name : names)
-      for (int ranks = 1; ranks <= 8; ++ranks)
+      for (int ranks = fewest_ranks(program.name); ranks <= 8; ++ranks)
         DYNAMIC_SECTION(name << " " << ranks << " ranks") {
           TemporaryFolder folder;
           MpiJob job{.program = name, .ranks = ranks, .threads = program.threads};
