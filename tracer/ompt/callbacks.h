@@ -75,8 +75,9 @@ inline std::uint64_t true_end(const Membership& member, std::uint64_t ticks) noe
 // What a worker waited from the fork to its begin in the region is thread management.
 inline void count_fork(recorder::ThreadRecorder& recorder, Membership& member) noexcept {
   if (member.begin_ticks == 0) return;
-  recorder.tree().began_late(g_joins.forked(member.team.instance, member.begin_ticks),
-                             member.begin_ticks);
+  recorder.tree().began_late(
+      g_joins.forked(member.team.instance, member.after, member.begin_ticks),
+      member.begin_ticks);
   member.begin_ticks = 0;
 }
 

@@ -14,6 +14,7 @@
 #include <atomic>
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include "tracer/ompt/callbacks.h"
 #include "tracer/ompt/other_ompt_tools.h"
@@ -157,7 +158,7 @@ void on_parallel_end(ompt_data_t* parallel, ompt_data_t*, int, const void* code)
   const std::uint64_t ticks = Clock::now();
   const TeamWord word = ending_team(*scope, parallel);
   // At once: a worker may be learning of the end now.
-  if (word.counts_epochs()) g_joins.join(word.instance, ticks);
+  if (word.counts_epochs()) g_joins.join(word.instance, ticks, g_session->epoch() + 1);
   scope->end(make(spool::kParallelEnd, ticks, address_of(code), word.flags, word.instance));
   if ((word.flags & spool::kTeamNested) == 0) scope->flow().end_region(ticks);
   if (word.counts_epochs()) {
@@ -189,7 +190,12 @@ void begin_implicit_task(ThreadRecorder& recorder, ompt_data_t* parallel, unsign
     cut = g_session->join_epoch(recorder, word.instance, ticks);
   else if (index != 0)
     g_session->reach_epoch(recorder, g_session->instance_epoch(word.instance), ticks);
-  t_state.enter_team({word, index, index != 0 && word.counts_epochs() ? ticks : 0});
+  Membership member{.team = word, .index = index};
+  if (index != 0 && word.counts_epochs()) {
+    member.begin_ticks = ticks;
+    member.after = std::exchange(t_state.latest_outermost, word.instance);
+  }
+  t_state.enter_team(member);
   recorder.begin(make(spool::kImplicitTaskBegin, ticks, std::uint64_t{size} << 32 | index,
                       word.flags | cut, word.instance),
                  region_of_task(recorder, word, index));

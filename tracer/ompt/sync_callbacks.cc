@@ -153,6 +153,9 @@ void on_sync_region_wait(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint
     return scope->begin(make(spool::kWaitBegin, Clock::now(), address_of(code), sub));
   }
   const Membership* const team = t_state.team();
+  // A worker wakes: what it will ask for is on its way while the time is read.
+  if (ends_team(kind) && team != nullptr && team->index != 0)
+    g_joins.will_ask(team->team.instance);
   const std::uint64_t ticks = sync_end_time(kind, team);
   const std::uint64_t true_ticks = true_sync_end(kind, team, ticks);
   const Record* top = scope->top();

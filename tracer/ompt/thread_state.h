@@ -15,6 +15,8 @@ struct Membership {
   std::uint32_t index = 0;  // thread number; 0 is the thread that opened the region
   std::uint64_t begin_ticks =
       0;  // not 0: the time from the fork to here has not been counted
+  std::uint64_t after =
+      0;  // instance of the outermost region that it was in before; 0: none
 };
 
 struct ThreadState {
@@ -25,6 +27,7 @@ struct ThreadState {
   bool sync_end_reported =
       false;  // the end of the innermost sync region is recorded already
   std::uint64_t sync_end_ticks = 0;
+  std::uint64_t latest_outermost = 0;  // instance of the latest one whose epochs count
   Membership teams[kMostTeams] = {};
 
   // Teams open may be more than kMostTeams; the innermost then is unknown.
