@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "code/aarch64_code.h"
 #include "code/followed_code.h"
 #include "code/jump_table.h"
 #include "code/no_return.h"
@@ -391,6 +392,7 @@ bool FlowReader::known_not_to_return(const Instruction& call, std::uint64_t at) 
 // The slot that the linker's stub at an address jumps through, after at most two other
 // instructions.
 std::optional<std::uint64_t> FlowReader::slot_of_stub(std::uint64_t address) {
+  if (disassembler_.is_aarch64()) return aarch64_stub_slot(image_.bytes(address), address);
   for (int i = 0; i < 3; ++i) {
     const Instruction one = disassembler_.decode(image_.bytes(address));
     if (one.bytes == 0) return {};

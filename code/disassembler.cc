@@ -6,6 +6,8 @@
 #include <array>
 #include <cstring>
 
+#include "code/aarch64_code.h"
+
 namespace refrain::code {
 namespace {
 
@@ -175,7 +177,8 @@ struct Disassembler::State {
   }
 };
 
-Disassembler::Disassembler() {
+Disassembler::Disassembler(std::uint16_t machine) : is_aarch64_(machine == EM_AARCH64) {
+  if (is_aarch64_) return;
   const Library& capstone = library();
   if (!capstone.whole) return;
   csh handle = 0;
@@ -192,6 +195,7 @@ Disassembler::~Disassembler() {
 
 Instruction Disassembler::decode(std::span<const std::uint8_t> code) const {
   using Flow = Instruction::Flow;
+  if (is_aarch64_) return decode_aarch64(code);
   const cs_insn* const one = state_ == nullptr ? nullptr : state_->next(code);
   if (one == nullptr) return {};
   Instruction out;

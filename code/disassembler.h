@@ -1,14 +1,16 @@
-// Decodes the instructions of x86-64: where control goes after each of them, and, for those
-// before a jump through a table, what they compute.
+// Decodes the instructions of x86-64 and aarch64: where control goes after each of them, and, of x86-64,
+// for those before a jump through a table, what they compute.
 //
 // Place in the flow: ARCHITECTURE.md, step 7, under code/block_graph.h and code/jump_table.h.
 //
-// How: by Capstone. Its shared library is loaded when the first function is looked
+// How: x86-64 by Capstone, aarch64 by aarch64_code.h. Capstone's shared library is loaded when the first function is looked
 // at, because most runs need none and its tables take a millisecond to relocate.
 // Thread-safety: none; one user at a time. Owns Capstone's handle.
-// Errors: without the library, or for invalid instructions, `bytes` is 0.
+// Errors: without the library, or for invalid instructions, `bytes` is 0. Operations of aarch64 are kOther.
 // Cost: 1 ms once; then about a microsecond an instruction.
 #pragma once
+
+#include <elf.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -72,12 +74,14 @@ struct Operation {
 
 class Disassembler {
  public:
-  Disassembler();
+  // `machine`: EM_X86_64 or EM_AARCH64 (ElfImage::machine()).
+  explicit Disassembler(std::uint16_t machine = EM_X86_64);
   ~Disassembler();
   Disassembler(const Disassembler&) = delete;
   Disassembler& operator=(const Disassembler&) = delete;
 
-  bool available() const noexcept { return state_ != nullptr; }
+  bool available() const noexcept { return is_aarch64_ || state_ != nullptr; }
+  bool is_aarch64() const noexcept { return is_aarch64_; }
 
   // The instruction at the begin of `code`.
   Instruction decode(std::span<const std::uint8_t> code) const;
@@ -85,6 +89,7 @@ class Disassembler {
 
  private:
   struct State;
+  bool is_aarch64_;
   std::unique_ptr<State> state_;
 };
 

@@ -36,6 +36,20 @@ const Range* range_at(const std::vector<Range>& ranges, std::uint64_t address) {
   return range != nullptr && address < range->end ? range : nullptr;
 }
 
+// What the loader writes: the image's place and a number, or the address of a symbol.
+enum class RelocationKind : std::uint8_t { kOther, kRelative, kSymbol };
+
+RelocationKind kind_of(std::uint16_t machine, unsigned type) {
+  if (type == (machine == EM_X86_64 ? R_X86_64_RELATIVE : R_AARCH64_RELATIVE))
+    return RelocationKind::kRelative;
+  const bool symbol =
+      machine == EM_X86_64
+          ? type == R_X86_64_JUMP_SLOT || type == R_X86_64_GLOB_DAT || type == R_X86_64_64
+          : type == R_AARCH64_JUMP_SLOT || type == R_AARCH64_GLOB_DAT ||
+                type == R_AARCH64_ABS64;
+  return symbol ? RelocationKind::kSymbol : RelocationKind::kOther;
+}
+
 }  // namespace
 
 std::unique_ptr<ElfImage> ElfImage::open(const std::string& path) {
@@ -64,8 +78,10 @@ bool ElfImage::read() {
   std::size_t size = 0;
   const char* const raw = elf_ == nullptr ? nullptr : elf_rawfile(elf_, &size);
   if (raw == nullptr || gelf_getehdr(elf_, &header) == nullptr ||
-      header.e_machine != EM_X86_64 || gelf_getclass(elf_) != ELFCLASS64)
+      (header.e_machine != EM_X86_64 && header.e_machine != EM_AARCH64) ||
+      gelf_getclass(elf_) != ELFCLASS64)
     return false;
+  machine_ = header.e_machine;
   std::size_t count = 0;
   if (elf_getphdrnum(elf_, &count) != 0) count = 0;
   for (std::size_t i = 0; i < count; ++i) {
@@ -127,7 +143,7 @@ void ElfImage::read_frames() {
   };
   // GNU's linker and LLVM's do not agree on what kind of section it is.
   for_sections(elf_, SHT_PROGBITS, read_from);
-  for_sections(elf_, SHT_X86_64_UNWIND, read_from);
+  if (machine_ == EM_X86_64) for_sections(elf_, SHT_X86_64_UNWIND, read_from);
   std::sort(frames_.begin(), frames_.end(),
             [](const UnwindEntry& a, const UnwindEntry& b) { return a.begin < b.begin; });
 }
@@ -225,9 +241,9 @@ void ElfImage::read_relocations() {
       Relocation out{one.r_offset, static_cast<std::uint64_t>(one.r_addend), {}};
       const unsigned type = GELF_R_TYPE(one.r_info);
       GElf_Sym symbol;
-      if (type != R_X86_64_RELATIVE) {
-        if (type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT && type != R_X86_64_64)
-          continue;
+      const RelocationKind kind = kind_of(machine_, type);
+      if (kind == RelocationKind::kOther) continue;
+      if (kind == RelocationKind::kSymbol) {
         if (table == nullptr || gelf_getsym(table, static_cast<int>(GELF_R_SYM(one.r_info)),
                                             &symbol) == nullptr)
           continue;

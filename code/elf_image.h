@@ -1,4 +1,4 @@
-// An ELF file of x86-64 as it lies in memory: its bytes by address, its functions, and what
+// An ELF file of x86-64 or aarch64 as it lies in memory: its bytes by address, its functions, and what
 // the words are that the loader fills in.
 //
 // Place in the flow: ARCHITECTURE.md, step 7, for code/block_graph.h. Addresses are those of the file:
@@ -34,13 +34,16 @@ struct FunctionRange {
 
 class ElfImage {
  public:
-  // Null if the file cannot be read, or is not for x86-64.
+  // Null if the file cannot be read, or is for another processor.
   static std::unique_ptr<ElfImage> open(const std::string& path);
   // `file` must live as long as the image.
   static std::unique_ptr<ElfImage> from_memory(std::span<std::uint8_t> file);
   ~ElfImage();
   ElfImage(const ElfImage&) = delete;
   ElfImage& operator=(const ElfImage&) = delete;
+
+  // The processor that it is for: EM_X86_64 or EM_AARCH64.
+  std::uint16_t machine() const noexcept { return machine_; }
 
   // Symbols of a file with debug information of the same program, which must live as long.
   void add_symbols(Elf* elf);
@@ -82,6 +85,7 @@ class ElfImage {
 
   int file_ = -1;
   Elf* elf_ = nullptr;
+  std::uint16_t machine_ = 0;
   std::vector<Segment> segments_;
   std::vector<FunctionRange> symbols_;  // `end` may be `begin`: without a size
   std::vector<FunctionRange> functions_;

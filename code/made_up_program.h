@@ -17,6 +17,8 @@ class MadeUpProgram {
  public:
   static constexpr std::uint64_t kBegin = 0x1000;
 
+  explicit MadeUpProgram(std::uint16_t machine = EM_X86_64) : machine_(machine) {}
+
   // Where the next bytes will be.
   std::uint64_t here() const { return kBegin + bytes_.size(); }
 
@@ -113,7 +115,7 @@ class MadeUpProgram {
     header.e_ident[EI_DATA] = ELFDATA2LSB;
     header.e_ident[EI_VERSION] = EV_CURRENT;
     header.e_type = ET_DYN;
-    header.e_machine = EM_X86_64;
+    header.e_machine = machine_;
     header.e_version = EV_CURRENT;
     header.e_phoff = sizeof header;
     header.e_shoff = sections;
@@ -133,6 +135,7 @@ class MadeUpProgram {
     std::memcpy(out.data() + sizeof header, &segment, sizeof segment);
   }
 
+  std::uint16_t machine_;
   std::vector<std::uint8_t> bytes_;
   std::vector<Symbol> symbols_;
   std::uint64_t frames_at_ = 0;

@@ -64,6 +64,7 @@ ProgramLoops::ProgramLoops(std::unique_ptr<ElfImage> image, std::unique_ptr<Modu
                            Dwfl_Module* module, std::uint64_t bias)
     : image_(std::move(image)),
       own_(std::move(own)),
+      disassembler_(image_->machine()),
       scopes_(module, bias),
       reader_(*image_, disassembler_) {
   Dwarf_Addr debug_bias = 0;

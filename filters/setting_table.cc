@@ -317,13 +317,14 @@ constexpr SettingInfo kTable[] = {
          "The program's end waits for it, a minute at most. "
          "Not without the archive (format=paraver)."},
     {.name = "clock", .type = kChoice, .field = &Settings::clock,
-     .range = "auto, tsc, monotonic or logical",
+     .range = "auto, counter, monotonic or logical",
      .one_line = "clock of the time stamps",
      .long_text =
-         "auto: the time stamp counter where the kernel uses it itself, else "
-         "CLOCK_MONOTONIC_RAW. logical: the same, and in archives of MPI jobs the clocks "
+         "auto: the processor's counter where the kernel uses it itself, else "
+         "CLOCK_MONOTONIC_RAW. counter: x86-64's time stamp counter, aarch64's virtual counter "
+         "(tsc is another name for it). logical: the same, and in archives of MPI jobs the clocks "
          "of ranks are corrected so that no message arrives before it was sent.",
-     .choices = "auto|tsc|monotonic|logical"},
+     .choices = "auto|counter|monotonic|logical", .old_choice = {"tsc", "counter"}},
     {.name = "writer_threads", .type = kCount, .field = &Settings::writer_threads,
      .unit = "threads", .range = "0 (as many as cores) to 1024",
      .one_line = "threads that write the archive at the end",

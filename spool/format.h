@@ -404,7 +404,7 @@ inline constexpr const char* kLossNames[kLossCauses] = {
     "depth",      "ring_overflow", "late_thread", "unmatched_end"};
 
 enum FileKind : std::uint32_t { kLocationFile = 1, kJournalFile = 2 };
-enum ClockKind : std::uint32_t { kClockTsc = 1, kClockMonotonicRaw = 2 };
+enum ClockKind : std::uint32_t { kClockCounter = 1, kClockMonotonicRaw = 2 };
 enum LocationRole : std::uint32_t { kRolePrimary = 1, kRoleRoot = 2, kRoleWorker = 3 };
 
 struct Header {

@@ -12,6 +12,7 @@
 
 #include "analysis/run_profile.h"
 #include "base/folder.h"
+#include "base/processor.h"
 #include "spool/recording_process.h"
 #include "spool/spool_folder.h"
 #include "watch/live_summary.h"
@@ -48,15 +49,13 @@ Moment moment_of(const spool::SpoolFacts& facts) {
   Moment now{facts.start_ticks + static_cast<std::uint64_t>(static_cast<double>(passed) *
                                                             facts.ticks_per_second / 1e9),
              facts.ticks_per_second};
-#if defined(__x86_64__)
-  if (facts.clock_kind != spool::kClockTsc || passed < 10'000'000) return now;
-  const std::uint64_t ticks = __builtin_ia32_rdtsc();
+  if (facts.clock_kind != spool::kClockCounter || passed < 10'000'000) return now;
+  const std::uint64_t ticks = base::processor_counter();
   const double rate =
       static_cast<double>(ticks - facts.start_ticks) * 1e9 / static_cast<double>(passed);
   if (ticks > facts.start_ticks && rate > 0.9 * now.per_second &&
       rate < 1.1 * now.per_second)
     return {ticks, rate};
-#endif
   return now;
 }
 

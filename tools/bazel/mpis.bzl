@@ -1,12 +1,13 @@
 """Which MPI libraries are installed: Refrain is built for each of them, one is enough."""
 
 _HEADERS = {
-    "mpich": "/usr/include/x86_64-linux-gnu/mpich/mpi.h",
-    "openmpi": "/usr/lib/x86_64-linux-gnu/openmpi/include/mpi.h",
+    "mpich": "/usr/include/{machine}-linux-gnu/mpich/mpi.h",
+    "openmpi": "/usr/lib/{machine}-linux-gnu/openmpi/include/mpi.h",
 }
 
 def _impl(repository):
-    found = [mpi for mpi in _HEADERS if repository.path(_HEADERS[mpi]).exists]
+    machine = repository.execute(["uname", "-m"]).stdout.strip()
+    found = [mpi for mpi in _HEADERS if repository.path(_HEADERS[mpi].format(machine = machine)).exists]
     if not found:
         fail("no MPI library is installed (libmpich-dev, libopenmpi-dev): see tools/setup")
     repository.file("BUILD.bazel", "")

@@ -14,6 +14,8 @@
 #include <sstream>
 #include <utility>
 
+#include "base/processor.h"
+
 extern char** environ;
 
 namespace refrain::tools {
@@ -32,9 +34,10 @@ class ElfFile {
   explicit ElfFile(const std::string& path) : file_(path, std::ios::binary) {
     Elf64_Ehdr header{};
     if (!read(0, &header, sizeof header) ||
-        std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
-        header.e_ident[EI_CLASS] != ELFCLASS64)
+        std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
       return;
+    machine_ = header.e_machine;
+    if (header.e_ident[EI_CLASS] != ELFCLASS64) return;
     sections_at_ = header.e_shoff;
     sections_ = header.e_shnum;
     section_bytes_ = header.e_shentsize;
@@ -46,6 +49,9 @@ class ElfFile {
       segments_.push_back(segment);
     }
   }
+
+  // The processor that it is for, as <elf.h> numbers it; EM_NONE: it is no ELF file.
+  std::uint16_t machine() const { return machine_; }
 
   // The loader that it names; empty if it has none.
   std::string interpreter() {
@@ -136,6 +142,7 @@ class ElfFile {
 
   std::ifstream file_;
   std::vector<Elf64_Phdr> segments_;
+  std::uint16_t machine_ = EM_NONE;
   std::uint64_t sections_at_ = 0;
   int sections_ = 0;
   std::uint64_t section_bytes_ = 0;
@@ -144,14 +151,33 @@ class ElfFile {
 // Of libraries of compilers, and of MPI and OpenMP themselves, it is known that no other runtime of
 // OpenMP and no MPI comes with them.
 bool brings_nothing(const std::string& library) {
-  static constexpr std::array kKnown{
-      "libc.so.",      "libm.so.",        "libpthread.so.", "libdl.so.",
-      "librt.so.",     "libutil.so.",     "libgcc_s.so.",   "libstdc++.so.",
-      "libatomic.so.", "libgfortran.so.", "libquadmath.so", "ld-linux-x86-64.so.",
-      "libgomp.so.",   "libomp.so",       "libiomp5.so",    "libmpich.so.12",
-      "libmpi.so.40"};
+  static constexpr std::array kKnown{"libc.so.",        "libm.so.",       "libpthread.so.",
+                                     "libdl.so.",       "librt.so.",      "libutil.so.",
+                                     "libgcc_s.so.",    "libstdc++.so.",  "libatomic.so.",
+                                     "libgfortran.so.", "libquadmath.so", "ld-linux-",
+                                     "libgomp.so.",     "libomp.so",      "libiomp5.so",
+                                     "libmpich.so.12",  "libmpi.so.40"};
   return std::any_of(kKnown.begin(), kKnown.end(),
                      [&](const char* known) { return library.rfind(known, 0) == 0; });
+}
+
+std::string machine_name(std::uint16_t machine) {
+  switch (machine) {
+    case EM_X86_64:
+      return "x86-64";
+    case EM_AARCH64:
+      return "aarch64";
+    case EM_386:
+      return "x86 of 32 bits";
+    case EM_ARM:
+      return "ARM of 32 bits";
+    case EM_RISCV:
+      return "RISC-V";
+    case EM_PPC64:
+      return "POWER";
+    default:
+      return "another processor (" + std::to_string(machine) + ")";
+  }
 }
 
 bool is_set(const char* variable) {
@@ -199,6 +225,10 @@ Program inspect_program(const std::string& command) {
   program.path = find_program(command);
   if (program.path.empty()) return program;
   ElfFile file(program.path);
+  if (file.machine() != EM_NONE && file.machine() != base::kElfMachine) {
+    program.foreign = machine_name(file.machine());
+    return program;
+  }
   const std::string loader = file.interpreter();
   if (loader.empty()) return program;
   program.dynamic = true;

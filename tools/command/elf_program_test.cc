@@ -1,9 +1,11 @@
 #include "tools/command/elf_program.h"
 
+#include <elf.h>
 #include <sys/stat.h>
 
 #include <catch2/catch.hpp>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 
@@ -41,6 +43,23 @@ TEST_CASE("Program: what is no dynamic program - has no libraries") {
   CHECK_FALSE(script.dynamic);
   CHECK(script.libraries.empty());
   CHECK(inspect_program("/no/such/file").path.empty());
+}
+
+TEST_CASE("Program: another processor - is named, and nothing is looked for") {
+  const test::TemporaryFolder folder;
+  const std::string path = folder / "program";
+  Elf64_Ehdr header{};
+  std::memcpy(header.e_ident, ELFMAG, SELFMAG);
+  header.e_ident[EI_CLASS] = ELFCLASS64;
+  header.e_machine = EM_RISCV;
+  std::ofstream(path, std::ios::binary)
+      .write(reinterpret_cast<const char*>(&header), sizeof header);
+  chmod(path.c_str(), 0755);
+  const Program program = inspect_program(path);
+  CHECK(program.path == path);
+  CHECK(program.foreign == "RISC-V");
+  CHECK_FALSE(program.dynamic);
+  CHECK(inspect_program("/bin/true").foreign.empty());
 }
 
 TEST_CASE("Program: found - in PATH, if they can be run") {

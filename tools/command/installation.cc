@@ -3,6 +3,8 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "base/processor.h"
+
 namespace refrain::tools {
 namespace {
 namespace fs = std::filesystem;
@@ -55,7 +57,7 @@ std::string find_libomp(const std::string& wanted) {
     if (version_of(name) > best_version) best = candidate, best_version = version_of(name);
   }
   if (!best.empty()) return best;
-  for (const char* folder : {"/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib"})
+  for (const char* folder : {"/usr/lib/" REFRAIN_MULTIARCH, "/usr/lib64", "/usr/lib"})
     for (const char* name : {"libomp.so.5", "libomp.so"})
       if (fs::exists(fs::path(folder) / name, error)) return fs::path(folder) / name;
   return {};

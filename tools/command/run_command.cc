@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "base/launcher.h"
+#include "base/processor.h"
 #include "filters/settings.h"
 #include "spool/left_spools.h"
 #include "spool/recording_process.h"
@@ -312,6 +313,10 @@ int RunCommand::run() {
   if (library.empty())
     return fail("librefrain.so was not found beside this command (REFRAIN_LIBRARY)");
   if (program.path.empty()) return fail("no program '" + command_[0] + "'");
+  for (const Program* one : {&program, &traced})
+    if (!one->foreign.empty())
+      return fail("'" + one->path + "' is for " + one->foreign + ", this refrain for " +
+                  base::kMachine + ": trace it there, with a refrain built for it");
   if (std::string wrong = choose_library(choice, traced, library); !wrong.empty())
     return fail(wrong);
   if (std::string wrong = choose_runtime(traced); !wrong.empty()) return fail(wrong);

@@ -8,6 +8,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/processor.h"
+
 namespace refrain::tools {
 namespace {
 
@@ -52,8 +54,8 @@ std::string first_with(const std::vector<std::string>& folders, const std::strin
 std::string find_shared_library(const std::string& name) {
   std::vector<std::string> folders = words_of(std::getenv("LD_LIBRARY_PATH"));
   add_configured(folders);
-  for (const char* usual : {"/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib64",
-                            "/usr/lib64", "/lib", "/usr/lib"})
+  for (const char* usual : {"/lib/" REFRAIN_MULTIARCH, "/usr/lib/" REFRAIN_MULTIARCH,
+                            "/lib64", "/usr/lib64", "/lib", "/usr/lib"})
     folders.emplace_back(usual);
   return first_with(folders, name, R_OK);
 }

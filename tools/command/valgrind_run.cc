@@ -48,6 +48,9 @@ ValgrindRun::~ValgrindRun() {
 }
 
 std::string ValgrindRun::prepare() {
+#if !defined(__x86_64__)
+  return "exact counts are for x86-64 only; samples work here: refrain run --loops";
+#endif
   valgrind_ = inspect_program("valgrind").path;
   const fs::path own = valgrind_folder();
   if (valgrind_.empty() || own.empty())

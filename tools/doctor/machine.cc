@@ -10,6 +10,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "base/processor.h"
 #include "spool/left_spools.h"
 #include "tools/command/elf_program.h"
 #include "tools/command/shared_libraries.h"
@@ -116,8 +117,9 @@ void check_helpers(Checks& checks) {
 void check_clock(Checks& checks) {
   const std::string source =
       first_line("/sys/devices/system/clocksource/clocksource0/current_clocksource");
-  if (source == "tsc")
-    checks.push_back({State::kWorks, "clock", "the processor's time stamp counter", ""});
+  if (source == base::kCounterSource)
+    checks.push_back({State::kWorks, "clock",
+                      fmt::format("the processor's {}", base::kCounterName), ""});
   else
     checks.push_back({State::kNote, "clock",
                       fmt::format("the kernel's clock, for it does not trust the "

@@ -52,7 +52,7 @@ __attribute__((noinline)) Walk walk_from(std::uintptr_t address, std::uintptr_t 
 
 // From a frame to its caller's. False: only an unwind can find it. An address of 0: there is none.
 // It reads a word of another function's frame, which the sanitizers would report.
-NOT_SANITIZED bool Callers::step(Frame& frame) noexcept {
+NOT_SANITIZED bool Callers::step(Frame& frame, std::uintptr_t& end) noexcept {
   Steps::Entry* entry = steps_.find({frame.address, 0});
   if (entry == nullptr || entry->value.distance == kVaries) return false;
   if (entry->value.distance == kOutermost) {
@@ -60,7 +60,8 @@ NOT_SANITIZED bool Callers::step(Frame& frame) noexcept {
     return true;
   }
   const std::uintptr_t stack = frame.stack + entry->value.distance;
-  const std::uintptr_t slot = stack - sizeof(std::uintptr_t);
+  end = frame.stack + slot_end(entry->value);
+  const std::uintptr_t slot = end - sizeof(std::uintptr_t);
   if (!on_stack(slot)) return false;
   const std::uintptr_t caller = *reinterpret_cast<const std::uintptr_t*>(slot);
   if (caller != entry->value.latest) {
@@ -72,16 +73,11 @@ NOT_SANITIZED bool Callers::step(Frame& frame) noexcept {
 }
 
 std::uint64_t Callers::hash(Site site, unsigned frames) noexcept {
-#if defined(__x86_64__)
   if (const Known path = known(site, frames); path.place != kPaths) [[likely]]
     return path.hash;
   const auto address = reinterpret_cast<std::uintptr_t>(site.returns_to);
   const auto stack = reinterpret_cast<std::uintptr_t>(site.stack);
   return hash_slow(paths_[place_of(address, stack)], address, stack, frames);
-#else
-  (void)site, (void)frames;
-  return 0;
-#endif
 }
 
 // The site as two arguments: as one it would be stored to memory even where it is not needed.
@@ -93,9 +89,10 @@ std::uint64_t Callers::hash_slow(Path& path, std::uintptr_t address, std::uintpt
   Path found{.site = site, .frames = frames};
   Frame frame = site;
   for (unsigned i = 0; i != frames; ++i) {
-    if (!step(frame)) return unwind(site, frames);
+    std::uintptr_t end = 0;
+    if (!step(frame, end)) return unwind(site, frames);
     if (frame.address == 0) break;
-    found.slots[found.count++] = frame;
+    found.slots[found.count++] = {frame.address, end};
     found.hash = mix(found.hash, frame.address);
   }
   path = found;
@@ -131,6 +128,25 @@ std::uint64_t Callers::unwind(Frame site, unsigned frames) noexcept {
   return hash;
 }
 
+// Where in a frame its caller's address is. False: not known.
+#if defined(__x86_64__)
+bool Callers::find_slot(Frame, Frame, Step&) noexcept { return true; }
+#else
+NOT_SANITIZED bool Callers::find_slot(Frame frame, Frame caller, Step& step) noexcept {
+  constexpr std::uintptr_t kWord = sizeof(std::uintptr_t);
+  std::uint32_t found = 0;
+  for (std::uintptr_t at = frame.stack; at + kWord <= caller.stack; at += kWord) {
+    if (!on_stack(at)) return false;
+    if (*reinterpret_cast<const std::uintptr_t*>(at) != caller.address) continue;
+    if (found != 0) return false;
+    found = static_cast<std::uint32_t>(at + kWord - frame.stack);
+  }
+  if (found == 0 || (step.slot != 0 && step.slot != found)) return false;
+  step.slot = found;
+  return true;
+}
+#endif
+
 // `ended`: there is nothing above the last frame.
 void Callers::learn(const Frame* frames, unsigned count, bool ended) noexcept {
   for (unsigned i = 0; i + 1 < count; ++i) {
@@ -142,6 +158,9 @@ void Callers::learn(const Frame* frames, unsigned count, bool ended) noexcept {
     if (entry->value.distance == 0 && distance < kOutermost)
       entry->value.distance = static_cast<std::uint32_t>(distance);
     else if (entry->value.distance != distance)
+      entry->value.distance = kVaries;
+    if (entry->value.distance != kVaries &&
+        !find_slot(frames[i], frames[i + 1], entry->value))
       entry->value.distance = kVaries;
     entry->value.latest = caller;
   }

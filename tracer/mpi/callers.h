@@ -5,9 +5,11 @@
 // mpi_frames) these are distinguished.
 //
 // How: the first time that a call comes this way the stack is unwound by the programs' unwind
-// tables (libgcc). Of each return address the distance is remembered from the stack pointer
-// there to that of its caller, and the caller's address. Later calls read the slot at that
-// distance and take what they find if an unwind has seen it above this address before;
+// tables (libgcc). Of each return address the distances are remembered from the stack pointer
+// there to that of its caller, and to the slot with the caller's address: on x86-64 just below the
+// caller's stack pointer, on aarch64 the one place of the frame that has it. (It is not found, and the stack
+// always unwound, if there are several, or if return addresses are signed.) Later calls read the slot
+// at that distance and take what they find if an unwind has seen it above this address before;
 // otherwise, and always where the distance was seen to change (alloca, arrays of variable
 // length), the stack is unwound again. So the hash is right, except where a frame of another
 // size has, at that very place, a caller's address left from before. Whole paths from one
@@ -53,7 +55,6 @@ class Callers {
     std::uint64_t hash = 0;
   };
   Known known(Site site, unsigned frames) const noexcept {
-#if defined(__x86_64__)
     const auto address = reinterpret_cast<std::uintptr_t>(site.returns_to);
     const auto stack = reinterpret_cast<std::uintptr_t>(site.stack);
     const std::size_t place = place_of(address, stack);
@@ -61,9 +62,6 @@ class Callers {
     if (path.site.address == address && path.site.stack == stack && path.frames == frames &&
         unchanged(path)) [[likely]]
       return {place, path.hash};
-#else
-    (void)site, (void)frames;  // where return addresses lie is known of x86-64 only
-#endif
     return {};
   }
 
@@ -88,6 +86,9 @@ class Callers {
   struct Step {
     std::uintptr_t latest = 0;  // of an address itself: the caller seen last
     std::uint32_t distance = 0;
+#if !defined(__x86_64__)
+    std::uint32_t slot = 0;  // distance of its end
+#endif
   };
   using Steps = base::AppendOnlyMap<Pair, Step, 8192, 64, base::AddedBy::kOneThread>;
   struct Frame {
@@ -119,7 +120,16 @@ class Callers {
   }
   std::uint64_t hash_slow(Path& path, std::uintptr_t address, std::uintptr_t stack,
                           unsigned frames) noexcept;
-  bool step(Frame& frame) noexcept;
+  // The end of the slot with the caller's address; both as distances from a frame's stack pointer.
+  static std::uint32_t slot_end(const Step& step) noexcept {
+#if defined(__x86_64__)
+    return step.distance;
+#else
+    return step.slot;
+#endif
+  }
+  bool find_slot(Frame frame, Frame caller, Step& step) noexcept;
+  bool step(Frame& frame, std::uintptr_t& slot_end) noexcept;
   std::uint64_t unwind(Frame site, unsigned frames) noexcept;
   void learn(const Frame* frames, unsigned count, bool ended) noexcept;
   bool on_stack(std::uintptr_t slot) noexcept {

@@ -107,9 +107,13 @@ bool write_slot(void** slot, void* value) noexcept {
 void redirect(const dl_phdr_info& info, const Relocations& all, const ElfW(Rela) * first,
               std::size_t bytes) noexcept {
 #if defined(__x86_64__)
+  constexpr unsigned kJumpSlot = R_X86_64_JUMP_SLOT, kData = R_X86_64_GLOB_DAT;
+#else
+  constexpr unsigned kJumpSlot = R_AARCH64_JUMP_SLOT, kData = R_AARCH64_GLOB_DAT;
+#endif
   for (const ElfW(Rela)* r = first; r != first + bytes / sizeof *first; ++r) {
     const auto type = ELF64_R_TYPE(r->r_info);
-    if (type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT) continue;
+    if (type != kJumpSlot && type != kData) continue;
     const std::string_view name = all.names + all.symbols[ELF64_R_SYM(r->r_info)].st_name;
     if (!name.starts_with("PMPI")) continue;
     const Redirection* end = kRedirections + kRedirectionCount;
@@ -120,23 +124,15 @@ void redirect(const dl_phdr_info& info, const Relocations& all, const ElfW(Rela)
     write_slot(reinterpret_cast<void**>(info.dlpi_addr + r->r_offset),
                reinterpret_cast<void*>(found->to));
   }
-#else
-  (void)info, (void)all, (void)first, (void)bytes;
-#endif
 }
 
 }  // namespace
 
 Site fortran_site(Procedure procedure) noexcept {
-#if defined(__x86_64__)
   FortranCall& noted = refrain_fortran_call;
   if (noted.site.returns_to == nullptr || noted.procedure != base_of(procedure))
     return {nullptr, nullptr};
   return {std::exchange(noted.site.returns_to, nullptr), noted.site.stack};
-#else
-  (void)procedure;
-  return {__builtin_return_address(0), __builtin_dwarf_cfa()};
-#endif
 }
 
 namespace {

@@ -6,13 +6,12 @@
 // the Fortran library defines. It calls the C procedures: MPICH's MPI_X for the former and for the
 // latter where there is a buffer, PMPI_X elsewhere; Open MPI's always PMPI_X. So
 //   - we define the Fortran symbols: each notes the place it returns to and the procedure, and
-//     goes on to the original by its profiling name (fortran.S, generated; x86-64 only);
+//     goes on to the original by its profiling name (fortran.S, generated);
 //   - what the library calls as PMPI_X and has such an interface for is led to our
 //     wrapper: its table of addresses is changed (redirect_fortran_libraries).
 // A wrapper that is called from within the library takes the noted place, if it was noted for
 // its procedure. Otherwise the library made the call for itself, or the program used the
-// profiling interface: nothing is recorded. Other architectures have no such symbols:
-// Fortran's calls are recorded with a place inside the library.
+// profiling interface: nothing is recorded.
 #pragma once
 
 #include <array>

@@ -10,21 +10,17 @@ namespace {
 
 // Whether the kernel keeps its own time by the counter: it checks that it is invariant,
 // runs through sleep states and agrees between the processors, and falls back if not.
-bool kernel_trusts_tsc() noexcept {
-#if defined(__x86_64__)
+bool kernel_trusts_counter() noexcept {
   const int fd = open("/sys/devices/system/clocksource/clocksource0/current_clocksource",
                       O_RDONLY | O_CLOEXEC);
   if (fd < 0) return false;
-  char text[16] = {};
+  char text[32] = {};
   const ssize_t n = read(fd, text, sizeof text - 1);
   close(fd);
-  return n > 0 && std::strncmp(text, "tsc", 3) == 0;
-#else
-  return false;
-#endif
+  return n > 0 &&
+         std::strncmp(text, base::kCounterSource, std::strlen(base::kCounterSource)) == 0;
 }
 
-#if defined(__x86_64__)
 // One moment by both clocks: the reading that took the least time, for another process may have had
 // the processor.
 struct Moment {
@@ -36,9 +32,9 @@ Moment moment() noexcept {
   Moment best;
   std::uint64_t least = ~std::uint64_t{0};
   for (int i = 0; i != 4; ++i) {
-    const std::uint64_t before = __builtin_ia32_rdtsc();
+    const std::uint64_t before = base::processor_counter();
     const std::uint64_t ns = Clock::monotonic_ns();
-    const std::uint64_t took = __builtin_ia32_rdtsc() - before;
+    const std::uint64_t took = base::processor_counter() - before;
     if (took >= least) continue;
     least = took;
     best = {before + took / 2, ns};
@@ -48,29 +44,28 @@ Moment moment() noexcept {
 
 constexpr std::uint64_t kLeast_ns = 250'000;
 Moment g_chosen;
-#endif
 
 }  // namespace
 
 void Clock::choose(std::string_view wanted) noexcept {
-  use_tsc_ = false;
+  use_counter_ = false;
   ticks_per_second_ = 1e9;
-#if defined(__x86_64__)
-  if (wanted == "tsc" || (wanted == "auto" && kernel_trusts_tsc())) {
+  if (wanted == "counter" || (wanted == "auto" && kernel_trusts_counter())) {
     g_chosen = moment();
-    use_tsc_ = true;
+    use_counter_ = true;
   }
-#endif
 }
 
 void Clock::calibrate() noexcept {
-#if defined(__x86_64__)
-  if (!use_tsc_) return;
+  if (!use_counter_) return;
+  if (const std::uint64_t hz = base::processor_counter_hz(); hz != 0) {
+    ticks_per_second_ = static_cast<double>(hz);
+    return;
+  }
   Moment now = moment();
   while (now.ns - g_chosen.ns < kLeast_ns) now = moment();
   ticks_per_second_ = static_cast<double>(now.ticks - g_chosen.ticks) * 1e9 /
                       static_cast<double>(now.ns - g_chosen.ns);
-#endif
 }
 
 }  // namespace refrain::recorder

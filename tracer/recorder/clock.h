@@ -1,9 +1,9 @@
-// Clock of all time stamps: the time stamp counter where the kernel itself trusts it,
+// Clock of all time stamps: the processor's counter where the kernel itself trusts it,
 // else CLOCK_MONOTONIC_RAW.
 //
 // Place in the flow: ARCHITECTURE.md, step 2. Chosen once, before any recorder exists.
 // Thread-safety: now() from any thread and from signal handlers, after choose().
-// Units: ticks; 1/ticks_per_second() s each. Cost: now() 8.6 ns (TSC), 20 ns (else).
+// Units: ticks; 1/ticks_per_second() s each. Cost: now() 8.6 ns (counter of x86-64), 20 ns (else).
 #pragma once
 
 #include <time.h>
@@ -11,25 +11,25 @@
 #include <cstdint>
 #include <string_view>
 
+#include "base/processor.h"
+
 namespace refrain::recorder {
 
 class Clock {
  public:
-  // `wanted`: "auto", "tsc" or "monotonic".
+  // `wanted`: "auto", "counter" or "monotonic".
   static void choose(std::string_view wanted) noexcept;
-  // Measures the counter's rate since choose(), to about 0.01 %. Waits until 0.25 ms have passed since
-  // then, so do other work in between. ticks_per_second() and ticks_of_seconds() are valid after it.
+  // Where the processor does not say its counter's rate, measures it since choose(), to about 0.01 %.
+  // Waits until 0.25 ms have passed since then, so do other work in between. ticks_per_second() and ticks_of_seconds() are valid after it.
   static void calibrate() noexcept;
 
   static std::uint64_t now() noexcept {
-#if defined(__x86_64__)
-    if (use_tsc_) [[likely]]
-      return __builtin_ia32_rdtsc();
-#endif
+    if (use_counter_) [[likely]]
+      return base::processor_counter();
     return monotonic_ns();
   }
 
-  static bool is_tsc() noexcept { return use_tsc_; }
+  static bool is_counter() noexcept { return use_counter_; }
   static double ticks_per_second() noexcept { return ticks_per_second_; }
   static std::uint64_t ticks_of_seconds(double seconds) noexcept {
     return static_cast<std::uint64_t>(seconds * ticks_per_second_);
@@ -44,7 +44,7 @@ class Clock {
     return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000u +
            static_cast<std::uint64_t>(t.tv_nsec);
   }
-  static inline bool use_tsc_ = false;
+  static inline bool use_counter_ = false;
   static inline double ticks_per_second_ = 1e9;
 };
 

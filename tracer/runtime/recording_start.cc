@@ -20,7 +20,8 @@ void RecordingStart::fill(spool::Header& header, spool::FileKind kind) const noe
   header.byte_order = spool::kByteOrder;
   header.file_kind = kind;
   header.pid = pid_;
-  header.clock_kind = Clock::is_tsc() ? spool::kClockTsc : spool::kClockMonotonicRaw;
+  header.clock_kind =
+      Clock::is_counter() ? spool::kClockCounter : spool::kClockMonotonicRaw;
   fill_times(header);
 }
 

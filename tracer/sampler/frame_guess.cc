@@ -12,6 +12,7 @@ constexpr std::uint64_t kLowest = 4096;           // nothing is mapped below
 constexpr std::uint64_t kLargestFrame = 1 << 20;  // where the stack is not known
 constexpr unsigned kBefore = 8;
 
+#if defined(__x86_64__)
 // Length of an instruction of one opcode byte with this operand; `sib`: the byte after.
 unsigned call_length(unsigned operand, unsigned sib) noexcept {
   const unsigned mode = operand >> 6;
@@ -24,6 +25,8 @@ unsigned call_length(unsigned operand, unsigned sib) noexcept {
   return length;
 }
 
+#endif
+
 bool is_return_address(std::uint64_t address) noexcept {
   if (address < kLowest) return false;
   unsigned char before[kBefore];
@@ -35,6 +38,7 @@ bool is_return_address(std::uint64_t address) noexcept {
          find_frame_program(object, address - 1, program);
 }
 
+#if defined(__x86_64__)
 // Not on another stack: a coroutine's functions may have their creator's frame pointer.
 bool may_be_frame(std::uint64_t stack, std::uint64_t frame,
                   const StackMemory& memory) noexcept {
@@ -46,13 +50,15 @@ bool may_be_frame(std::uint64_t stack, std::uint64_t frame,
 void return_to(std::uint64_t caller, std::uint64_t stack, std::uint64_t frame,
                FrameRegisters& registers) noexcept {
   registers.known = 0;
-  registers.set(kRip, caller);
-  registers.set(kRsp, stack);
-  registers.set(kRbp, frame);
+  registers.set(kProgramCounter, caller);
+  registers.set(kStackPointer, stack);
+  registers.set(kFramePointer, frame);
 }
+#endif
 
 }  // namespace
 
+#if defined(__x86_64__)
 bool ends_with_call(const unsigned char* before) noexcept {
   constexpr unsigned kNear = 0xe8;      // call with a distance of 4 bytes
   constexpr unsigned kIndirect = 0xff;  // with 2 in the middle of the operand: call
@@ -67,9 +73,10 @@ bool ends_with_call(const unsigned char* before) noexcept {
 }
 
 bool guess_caller(bool innermost, StackMemory& memory, FrameRegisters& registers) noexcept {
-  if (!registers.knows(kRsp)) return false;
-  const std::uint64_t stack = registers.values[kRsp];
-  const std::uint64_t frame = registers.knows(kRbp) ? registers.values[kRbp] : 0;
+  if (!registers.knows(kStackPointer)) return false;
+  const std::uint64_t stack = registers.values[kStackPointer];
+  const std::uint64_t frame =
+      registers.knows(kFramePointer) ? registers.values[kFramePointer] : 0;
   std::uint64_t top = 0;
   std::uint64_t caller = 0;
   if (innermost && memory.read(stack, top)) {
@@ -85,5 +92,24 @@ bool guess_caller(bool innermost, StackMemory& memory, FrameRegisters& registers
     return false;
   return return_to(caller, frame + 2 * kWord, outer, registers), true;
 }
+#else
+bool ends_with_call(const unsigned char* before) noexcept {
+  std::uint32_t word = 0;
+  __builtin_memcpy(&word, before + kBefore - sizeof word, sizeof word);
+  const bool to_register =
+      (word & 0xfffffc1f) == 0xd63f0000 || (word & 0xfefff800) == 0xd63f0800;
+  return (word & 0xfc000000) == 0x94000000 || to_register;  // bl, blr, blraa
+}
+
+// The frame pointer leads to return addresses, but not to the stack pointers that other rules need.
+// Stubs of the linker, which have no tables, use neither.
+bool guess_caller(bool innermost, StackMemory&, FrameRegisters& registers) noexcept {
+  if (!innermost || !registers.knows(kReturnAddress)) return false;
+  const std::uint64_t caller = unsigned_address(registers.values[kReturnAddress]);
+  if (!is_return_address(caller)) return false;
+  registers.set(kProgramCounter, caller);
+  return true;
+}
+#endif
 
 }  // namespace refrain::sampler

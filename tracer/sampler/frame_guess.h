@@ -15,7 +15,7 @@
 
 namespace refrain::sampler {
 
-// Leaves only kRip, kRsp, kRbp known. False: no caller was found.
+// Leaves only kProgramCounter, kStackPointer, kFramePointer known. False: no caller was found.
 bool guess_caller(bool innermost, StackMemory& memory, FrameRegisters& registers) noexcept;
 
 // For tests: whether `before`, the 8 bytes before an address, end with a call instruction.

@@ -35,6 +35,8 @@ enum Instruction : std::uint8_t {
   kValOffset = 0x14,
   kValOffsetSf = 0x15,
   kValExpression = 0x16,
+  kNegateSignState =
+      0x2d,  // of aarch64: return addresses are signed from here on, or no longer
   kGnuArgsSize = 0x2e,
   kGnuNegativeOffset = 0x2f,
 };
@@ -106,6 +108,7 @@ class Interpreter {
   bool locations(std::uint8_t code, TableCursor& cursor) noexcept {
     switch (code) {
       case kNop:
+      case kNegateSignState:
         return true;
       case kAdvanceLoc1:
         advance(cursor.byte());
@@ -225,8 +228,8 @@ bool find_cfa(const FrameRules& rules, StackMemory& memory, const FrameRegisters
 
 bool same_value(unsigned number, std::uint64_t cfa, const FrameRegisters& registers,
                 std::uint64_t& value) noexcept {
-  value = number == kRsp ? cfa : registers.values[number];
-  return number == kRsp || registers.knows(number);
+  value = number == kStackPointer ? cfa : registers.values[number];
+  return number == kStackPointer || registers.knows(number);
 }
 
 // A function saves registers in its own frame. gcc keeps the rule "saved where %rbp points to" for
@@ -234,7 +237,7 @@ bool same_value(unsigned number, std::uint64_t cfa, const FrameRegisters& regist
 bool outside_of_frame(std::uint64_t place, std::uint64_t cfa,
                       const FrameRegisters& registers) noexcept {
   constexpr std::uint64_t kRedZone = 128;
-  return place >= cfa || place < registers.values[kRsp] - kRedZone;
+  return place >= cfa || place < registers.values[kStackPointer] - kRedZone;
 }
 
 bool find_by_expression(RegisterRule rule, bool signal_frame, unsigned number,
@@ -288,7 +291,8 @@ bool find_rules(const FrameProgram& program, std::uintptr_t address,
                 FrameRules& rules) noexcept {
   rules = {};
   rules.signal_frame = program.signal_frame;
-  return program.return_register == kRip && Interpreter(program, address, rules).run();
+  return program.return_register == kReturnAddress &&
+         Interpreter(program, address, rules).run();
 }
 
 bool apply_rules(const FrameRules& rules, StackMemory& memory,
@@ -298,13 +302,21 @@ bool apply_rules(const FrameRules& rules, StackMemory& memory,
   FrameRegisters callers;
   for (unsigned number = 0; number != kRegisters; ++number) {
     std::uint64_t value = 0;
+#if defined(__x86_64__)
     // That a function leaves its own address in place means nothing.
-    if (number == kRip && rules.registers[number].kind() == RuleKind::kSame) return false;
+    if (number == kProgramCounter && rules.registers[number].kind() == RuleKind::kSame)
+      return false;
+#endif
     if (find_value(rules, number, cfa, memory, registers, value))
       callers.set(number, value);
   }
+#if !defined(__x86_64__)
+  // The function returns to where its link register says.
+  if (!callers.knows(kReturnAddress)) return false;
+  callers.set(kProgramCounter, unsigned_address(callers.values[kReturnAddress]));
+#endif
   registers = callers;
-  return callers.knows(kRip) && callers.knows(kRsp);
+  return callers.knows(kProgramCounter) && callers.knows(kStackPointer);
 }
 
 }  // namespace refrain::sampler

@@ -39,7 +39,7 @@ struct RegisterRule {
 };
 
 struct FrameRules {
-  std::uint64_t cfa_register = kRsp;
+  std::uint64_t cfa_register = kStackPointer;
   std::int64_t cfa_offset = 0;
   const std::uint8_t* cfa_expression =
       nullptr;  // its length first; null: register and offset
@@ -53,7 +53,7 @@ ByteRange expression_at(const std::uint8_t* place) noexcept;
 bool find_rules(const FrameProgram& program, std::uintptr_t address,
                 FrameRules& rules) noexcept;
 
-// From a frame to its caller: the registers as they are after the return; kRsp is the canonical
+// From a frame to its caller: the registers as they are after the return; kStackPointer is the canonical
 // frame address unless the rules say otherwise. False: something needed is unknown or unreadable.
 bool apply_rules(const FrameRules& rules, StackMemory& memory,
                  FrameRegisters& registers) noexcept;

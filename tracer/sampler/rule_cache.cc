@@ -6,7 +6,7 @@ namespace refrain::sampler {
 namespace {
 
 constexpr std::int64_t kWord = 8;
-constexpr std::int64_t kReturnAddress = -kWord;  // from the canonical frame address
+constexpr std::int64_t kReturnSlot = -kWord;  // from the canonical frame address
 constexpr std::int64_t kFarthest = 127 * kWord;
 
 bool is_saved_kind(unsigned number) noexcept {
@@ -26,7 +26,7 @@ bool make_base(const FrameRules& rules, CompactRule& compact) noexcept {
   if (rules.cfa_expression != nullptr) {
     if (!is_simple(expression_at(rules.cfa_expression), simple)) return false;
     if (simple.in_memory) compact.form = CompactRule::kAlignedStack;
-  } else if (rules.cfa_register >= kRip) {
+  } else if (rules.cfa_register >= kProgramCounter) {
     return false;
   }
   compact.base = simple.base;
@@ -58,15 +58,18 @@ bool make_saved(RegisterRule rule, const CompactRule& compact,
 
 bool make_compact(const FrameRules& rules, CompactRule& compact) noexcept {
   compact = {};
-  const RegisterRule returns = rules.registers[kRip];
+#if !defined(__x86_64__)
+  if (rules.registers[kReturnAddress].kind() != RuleKind::kUndefined) return false;
+#endif
+  const RegisterRule returns = rules.registers[kReturnAddress];
   if (returns.kind() == RuleKind::kUndefined) {
     compact.form = CompactRule::kOutermost;
     return true;
   }
   if (rules.signal_frame || returns.kind() != RuleKind::kAtCfa ||
-      returns.operand() != kReturnAddress || !make_base(rules, compact))
+      returns.operand() != kReturnSlot || !make_base(rules, compact))
     return false;
-  for (unsigned number = 0; number != kRip; ++number)
+  for (unsigned number = 0; number != kProgramCounter; ++number)
     if (!is_saved_kind(number) && rules.registers[number].kind() != RuleKind::kSame)
       return false;
   for (unsigned i = 0; i != sizeof CompactRule::kSaved; ++i)
@@ -82,7 +85,7 @@ bool apply_compact(const CompactRule& rule, StackMemory& memory,
   std::uint64_t cfa = base + static_cast<std::uint64_t>(std::int64_t{rule.offset});
   if (rule.form == CompactRule::kAlignedStack && !memory.read(cfa, cfa)) return false;
   std::uint64_t caller = 0;
-  if (!memory.read(cfa + static_cast<std::uint64_t>(kReturnAddress), caller)) return false;
+  if (!memory.read(cfa + static_cast<std::uint64_t>(kReturnSlot), caller)) return false;
   const std::uint64_t from = rule.form == CompactRule::kAlignedStack ? base : cfa;
   for (unsigned i = 0; i != sizeof CompactRule::kSaved; ++i) {
     if (rule.saved[i] == CompactRule::kNotSaved) continue;
@@ -92,8 +95,8 @@ bool apply_compact(const CompactRule& rule, StackMemory& memory,
     else
       registers.forget(CompactRule::kSaved[i]);
   }
-  registers.set(kRsp, cfa);
-  registers.set(kRip, caller);
+  registers.set(kStackPointer, cfa);
+  registers.set(kProgramCounter, caller);
   return true;
 }
 

@@ -7,7 +7,7 @@
 // Errors: an entry belongs to an object, by the place of its mapping, its tables and its link map.
 // Where a library is unloaded and another one has all three, addresses may have the former's rule:
 // callers are wrong then; no memory is read that may not be.
-// Cost: some ns.
+// Cost: some ns. Made for x86-64; on aarch64, whose functions save more registers, nothing is compact.
 #pragma once
 
 #include <atomic>
@@ -23,11 +23,15 @@ namespace refrain::sampler {
 // at small distances from it or, where a function aligned its stack, from the register that holds it.
 struct CompactRule {
   enum Form : std::uint8_t { kFromCfa, kAlignedStack, kOutermost };
-  static constexpr std::uint8_t kSaved[6] = {kRbx, kRbp, 12, 13, 14, 15};
+#if defined(__x86_64__)
+  static constexpr std::uint8_t kSaved[6] = {kRbx, kFramePointer, 12, 13, 14, 15};
+#else
+  static constexpr std::uint8_t kSaved[6] = {19, 20, 21, 22, 23, 24};
+#endif
   static constexpr std::int8_t kNotSaved = -128;
 
   std::int32_t offset = 0;
-  std::uint8_t base = kRsp;
+  std::uint8_t base = kStackPointer;
   Form form = kFromCfa;
   std::int8_t saved[6] = {kNotSaved, kNotSaved, kNotSaved, kNotSaved, kNotSaved, kNotSaved};
   std::uint32_t unused = 0;

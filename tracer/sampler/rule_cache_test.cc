@@ -74,12 +74,12 @@ TEST_CASE("Rule cache: threads - no mixture of two rules is found") {
 TEST_CASE("Rule cache: compact rules - what fits into one, and what does not") {
   FrameRules rules;
   rules.cfa_offset = 48;
-  rules.registers[kRip] = at_cfa(-8);
-  rules.registers[kRbp] = at_cfa(-16);
+  rules.registers[kProgramCounter] = at_cfa(-8);
+  rules.registers[kFramePointer] = at_cfa(-16);
   CompactRule compact;
   REQUIRE(make_compact(rules, compact));
   CHECK(compact.form == CompactRule::kFromCfa);
-  CHECK(compact.base == kRsp);
+  CHECK(compact.base == kStackPointer);
   CHECK(compact.offset == 48);
   CHECK(compact.saved[0] == CompactRule::kNotSaved);
   CHECK(compact.saved[1] == -2);
@@ -94,14 +94,14 @@ TEST_CASE("Rule cache: compact rules - what fits into one, and what does not") {
   more.registers[10] = at_cfa(-24);
   CHECK_FALSE(make_compact(more, compact));
   FrameRules elsewhere = rules;
-  elsewhere.registers[kRip] = at_cfa(-16);
+  elsewhere.registers[kProgramCounter] = at_cfa(-16);
   CHECK_FALSE(make_compact(elsewhere, compact));
   FrameRules signal = rules;
   signal.signal_frame = true;
   CHECK_FALSE(make_compact(signal, compact));
 
   FrameRules outermost = rules;
-  outermost.registers[kRip] = {RuleKind::kUndefined, 0};
+  outermost.registers[kProgramCounter] = {RuleKind::kUndefined, 0};
   REQUIRE(make_compact(outermost, compact));
   CHECK(compact.form == CompactRule::kOutermost);
 }
@@ -116,13 +116,13 @@ TEST_CASE("Rule cache: compact rules - a function that aligned its stack") {
   };
   FrameRules rules;
   rules.cfa_expression = kFrame;
-  rules.registers[kRip] = at_cfa(-8);
-  rules.registers[kRbp] = at(kPointer);
+  rules.registers[kProgramCounter] = at_cfa(-8);
+  rules.registers[kFramePointer] = at(kPointer);
   rules.registers[12] = at(kSaved);
   CompactRule compact;
   REQUIRE(make_compact(rules, compact));
   CHECK(compact.form == CompactRule::kAlignedStack);
-  CHECK(compact.base == kRbp);
+  CHECK(compact.base == kFramePointer);
   CHECK(compact.offset == -8);
   CHECK(compact.saved[1] == 0);
   CHECK(compact.saved[2] == -2);

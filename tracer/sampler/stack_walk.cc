@@ -1,6 +1,9 @@
 #include "tracer/sampler/stack_walk.h"
 
+#include <signal.h>
+
 #include <cerrno>
+#include <cstddef>
 
 #include "tracer/sampler/frame_guess.h"
 #include "tracer/sampler/frame_rules.h"
@@ -9,13 +12,13 @@
 
 namespace refrain::sampler {
 
-#if defined(__x86_64__)
 namespace {
 
 RuleCache g_rules;
 
 enum class Step : std::uint8_t { kCaller, kInterrupted, kOutermost, kUnknown, kNoTables };
 
+#if defined(__x86_64__)
 FrameRegisters registers_of(const ucontext_t& context) noexcept {
   constexpr int kPlaces[kRegisters] = {REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI,
                                        REG_RBP, REG_RSP, REG_R8,  REG_R9,  REG_R10, REG_R11,
@@ -26,6 +29,39 @@ FrameRegisters registers_of(const ucontext_t& context) noexcept {
                   static_cast<std::uint64_t>(context.uc_mcontext.gregs[kPlaces[number]]));
   return registers;
 }
+#else
+FrameRegisters registers_of(const ucontext_t& context) noexcept {
+  FrameRegisters registers;
+  for (unsigned number = 0; number != kStackPointer; ++number)
+    registers.set(number, context.uc_mcontext.regs[number]);
+  registers.set(kStackPointer, context.uc_mcontext.sp);
+  registers.set(kProgramCounter, context.uc_mcontext.pc);
+  return registers;
+}
+
+// What a signal handler returns to: it has the kernel take back all registers, which lie on the stack.
+bool is_signal_return(std::uintptr_t address) noexcept {
+  constexpr std::uint32_t kReturn[2] = {0xd2801168, 0xd4000001};  // mov x8, #139; svc #0
+  std::uint32_t code[2];
+  return StackMemory::read_checked(address, code, sizeof code) && code[0] == kReturn[0] &&
+         code[1] == kReturn[1];
+}
+
+bool take_interrupted(StackMemory& memory, FrameRegisters& registers) noexcept {
+  const std::uint64_t context = registers.values[kStackPointer] + sizeof(siginfo_t);
+  const auto read = [&](std::size_t offset, unsigned number) {
+    std::uint64_t value = 0;
+    if (!memory.read(context + offset, value)) return false;
+    registers.set(number, value);
+    return true;
+  };
+  constexpr std::size_t kGeneral = offsetof(ucontext_t, uc_mcontext.regs);
+  for (unsigned number = 0; number != kStackPointer; ++number)
+    if (!read(kGeneral + number * sizeof(std::uint64_t), number)) return false;
+  return read(offsetof(ucontext_t, uc_mcontext.pc), kProgramCounter) &&
+         read(offsetof(ucontext_t, uc_mcontext.sp), kStackPointer);
+}
+#endif
 
 Step follow(const CompactRule& rule, StackMemory& memory,
             FrameRegisters& registers) noexcept {
@@ -39,13 +75,18 @@ __attribute__((noinline)) Step step_slow(std::uintptr_t address, const CodeObjec
   FrameProgram program;
   FrameRules rules;
   if (!find_frame_program(object, address, program)) return Step::kNoTables;
+#if !defined(__x86_64__)
+  // The tables that the kernel has for it know the link register only.
+  if (program.signal_frame) return Step::kNoTables;
+#endif
   if (!find_rules(program, address, rules)) return Step::kUnknown;
   CompactRule compact;
   if (make_compact(rules, compact)) {
     g_rules.keep(address, object.identity, compact);
     return follow(compact, memory, registers);
   }
-  if (rules.registers[kRip].kind() == RuleKind::kUndefined) return Step::kOutermost;
+  if (rules.registers[kReturnAddress].kind() == RuleKind::kUndefined)
+    return Step::kOutermost;
   if (!apply_rules(rules, memory, registers)) return Step::kUnknown;
   return program.signal_frame ? Step::kInterrupted : Step::kCaller;
 }
@@ -63,7 +104,7 @@ bool begins_function(std::uintptr_t address) noexcept {
 // instruction of its function.
 Step step_out(bool exact, bool innermost, StackMemory& memory,
               FrameRegisters& registers) noexcept {
-  const std::uintptr_t address = registers.values[kRip] - (exact ? 0 : 1);
+  const std::uintptr_t address = registers.values[kProgramCounter] - (exact ? 0 : 1);
   CodeObject object;
   Step step = Step::kNoTables;
   if (find_object(address, object)) {
@@ -73,15 +114,19 @@ Step step_out(bool exact, bool innermost, StackMemory& memory,
                : step_slow(address, object, memory, registers);
   }
   if (step != Step::kNoTables) return step;
+#if !defined(__x86_64__)
+  if (!exact && is_signal_return(address + 1))
+    return take_interrupted(memory, registers) ? Step::kInterrupted : Step::kUnknown;
+#endif
   if (!exact && begins_function(address + 1)) return Step::kOutermost;
   return guess_caller(innermost, memory, registers) ? Step::kCaller : Step::kUnknown;
 }
 
-// Callers lie further out on a stack; only a signal may come from anywhere. In longjmp() the innermost
-// frame may have its caller's stack pointer already.
-bool further_out(std::uint64_t callers, std::uint64_t stack, bool innermost,
+// Callers lie further out on a stack; only a signal may come from anywhere. An interrupted function may have
+// its caller's stack pointer: in longjmp(), and on aarch64 where it needs no stack.
+bool further_out(std::uint64_t callers, std::uint64_t stack, bool interrupted,
                  const StackMemory& memory) noexcept {
-  return callers > stack || (callers == stack && innermost) ||
+  return callers > stack || (callers == stack && interrupted) ||
          memory.on_stack(callers) != memory.on_stack(stack);
 }
 
@@ -91,39 +136,31 @@ Walk walk_stack(const ucontext_t& context, StackBounds bounds, std::uint64_t* fr
                 unsigned most) noexcept {
   const int kept_errno = errno;
   FrameRegisters registers = registers_of(context);
-  StackMemory memory(bounds, registers.values[kRsp],
+  StackMemory memory(bounds, registers.values[kStackPointer],
                      reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)));
   Walk walk;
-  frames[walk.count++] = registers.values[kRip];
+  frames[walk.count++] = registers.values[kProgramCounter];
   bool exact = true;
   for (bool innermost = true;; innermost = false) {
-    const std::uint64_t stack = registers.values[kRsp];
+    const std::uint64_t stack = registers.values[kStackPointer];
     const Step step = step_out(exact, innermost, memory, registers);
     if (step == Step::kUnknown) break;
-    if (step == Step::kOutermost || registers.values[kRip] == 0) {
+    if (step == Step::kOutermost || registers.values[kProgramCounter] == 0) {
       walk.end = WalkEnd::kOutermost;
       break;
     }
     if (step == Step::kCaller &&
-        !further_out(registers.values[kRsp], stack, innermost, memory))
+        !further_out(registers.values[kStackPointer], stack, exact, memory))
       break;
     if (walk.count == most) {
       walk.end = WalkEnd::kTooDeep;
       break;
     }
-    frames[walk.count++] = registers.values[kRip];
+    frames[walk.count++] = registers.values[kProgramCounter];
     exact = step == Step::kInterrupted;
   }
   errno = kept_errno;
   return walk;
 }
-
-#else
-
-Walk walk_stack(const ucontext_t&, StackBounds, std::uint64_t*, unsigned) noexcept {
-  return {};
-}
-
-#endif
 
 }  // namespace refrain::sampler

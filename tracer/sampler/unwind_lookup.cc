@@ -89,6 +89,8 @@ bool read_augmentation(TableCursor& cursor, const std::uint8_t* text, CommonPart
       case 'S':
         program.signal_frame = true;
         break;
+      case 'B':  // of aarch64: the key of signed return addresses
+        break;
       default:
         return false;
     }

@@ -262,6 +262,14 @@ FunctionThread* here() noexcept {
 }  // namespace
 }  // namespace refrain::user
 
+// The stack pointer of the function that calls the hook, or a fixed distance below it. (Where the frame pointer
+// of aarch64 points depends on the size of the hook's own frame.)
+#if defined(__x86_64__)
+#define HOOK_FRAME reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0))
+#else
+#define HOOK_FRAME reinterpret_cast<std::uintptr_t>(__builtin_dwarf_cfa())
+#endif
+
 extern "C" __attribute__((visibility("default"))) void __cyg_profile_func_enter(
     void* function, void* site) {
   using namespace refrain::user;
@@ -275,8 +283,7 @@ extern "C" __attribute__((visibility("default"))) void __cyg_profile_func_enter(
   if (state == FunctionState::kNew) [[unlikely]]
     state = look_at(*recent.function);
   if (state != FunctionState::kRecorded) return;
-  enter(*thread, *recent.function, address,
-        reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)),
+  enter(*thread, *recent.function, address, HOOK_FRAME,
         reinterpret_cast<std::uintptr_t>(site));
 }
 
@@ -294,7 +301,6 @@ extern "C" __attribute__((visibility("default"))) void __cyg_profile_func_exit(
           FunctionState::kRecorded &&
       (thread->stack.empty() || thread->stack.top().function != address))
     return;
-  leave(*thread, recent, address,
-        reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)),
-        reinterpret_cast<std::uintptr_t>(site), __builtin_return_address(0) == site);
+  leave(*thread, recent, address, HOOK_FRAME, reinterpret_cast<std::uintptr_t>(site),
+        __builtin_return_address(0) == site);
 }
