@@ -154,7 +154,7 @@ void on_sync_region_wait(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint
   }
   const Membership* const team = t_state.team();
   // A worker wakes: what it will ask for is on its way while the time is read.
-  if (ends_team(kind) && team != nullptr && team->index != 0)
+  if (ends_team(kind) && team != nullptr && team->index != 0 && team->team.counts_epochs())
     g_joins.will_ask(team->team.instance);
   const std::uint64_t ticks = sync_end_time(kind, team);
   const std::uint64_t true_ticks = true_sync_end(kind, team, ticks);
