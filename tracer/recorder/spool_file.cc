@@ -166,6 +166,8 @@ bool SpoolFile::make_pages(std::uintptr_t begin, std::uintptr_t end) noexcept {
   const SlowPath slow_path;
   const auto mapping = reinterpret_cast<std::uintptr_t>(header_);
   if (ours()) return write_zeros(fd_, begin - mapping, end - mapping);
+  // The system's pages may be larger (aarch64); those before are in use.
+  begin -= begin % static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
   // Unlike a touch this fails where the disk is full.
   constexpr int kPopulateWrite = 23;
   return madvise(reinterpret_cast<void*>(begin), end - begin, kPopulateWrite) == 0;
