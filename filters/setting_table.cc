@@ -322,7 +322,7 @@ constexpr SettingInfo kTable[] = {
      .long_text =
          "auto: the processor's counter where the kernel uses it itself, else "
          "CLOCK_MONOTONIC_RAW. counter: x86-64's time stamp counter, aarch64's virtual counter "
-         "(tsc is another name for it). logical: the same, and in archives of MPI jobs the clocks "
+         "(tsc is another name for it). logical: as auto, and in archives of MPI jobs the clocks "
          "of ranks are corrected so that no message arrives before it was sent.",
      .choices = "auto|counter|monotonic|logical", .old_choice = {"tsc", "counter"}},
     {.name = "writer_threads", .type = kCount, .field = &Settings::writer_threads,

@@ -11,11 +11,11 @@ namespace refrain::tools {
 struct Program {
   std::string path;      // as found in PATH; empty if there is none
   bool dynamic = false;  // an ELF file with a loader
-  std::string
-      foreign;  // the processor that it is for, if that is another one than this command's
   // Names of the libraries that it will load: all, or where these are known to bring no other
   // runtime of OpenMP and no MPI with them, those that it names itself.
   std::vector<std::string> libraries;
+  // The processor that it is for, if that is another one than this command's.
+  std::string foreign{};
 };
 
 // The path of a program as execvp would find it; empty if there is none.
