@@ -31,8 +31,8 @@ class OutermostJoins {
     slot_of(instance).join.put(instance, ticks);
     will_write(&slot_of(next));
   }
-  // `now` where it is not known, or not earlier. `after`: the outermost region that the asking thread was in
-  // before; 0: none.
+  // When it was; `now` where that is not known, or not earlier. `after`: the outermost region that the
+  // asking thread was in before; 0: none.
   std::uint64_t forked(std::uint64_t instance, std::uint64_t after,
                        std::uint64_t now) const noexcept {
     const Moment& next = slot_of(after).next_fork;
@@ -42,7 +42,7 @@ class OutermostJoins {
   std::uint64_t joined(std::uint64_t instance, std::uint64_t now) const noexcept {
     return slot_of(instance).join.get(instance, now);
   }
-  // joined() and forked() with these instances are about to be asked.
+  // Somebody is about to ask when `instance` was joined, and when the region after it was opened.
   void will_ask(std::uint64_t instance) const noexcept {
     __builtin_prefetch(&slot_of(instance));
   }
