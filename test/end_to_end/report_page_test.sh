@@ -13,7 +13,9 @@ export OMP_NUM_THREADS=2 KMP_BLOCKTIME=0
 "$refrain" run -o hybrid --quiet -- mpirun -n 2 "$hybrid" 30
 # Two visits of one loop.
 "$refrain" run -o visits --quiet -- "$phases"
-for run in openmp mpi hybrid visits; do
+# In full: a range that is the whole run has the flow graph of the summary.
+"$refrain" run -n 0 -o full --quiet -- mpirun -n 2 "$hybrid" 5
+for run in openmp mpi hybrid visits full; do
   "$refrain" report "$run" -o "$run.html" --quiet
   "$refrain" profile "$run" --json > "$run.profile.json"
   "$refrain" analyze "$run" --json --no-cube > "$run.analyze.json"
@@ -23,7 +25,11 @@ for run in openmp mpi hybrid visits; do
     "$refrain" loops "$run" --json > "$loops"
   fi
   node "$check" "$run.html" "$run.profile.json" "$run.analyze.json" ${loops:+"$loops"} | tee said
-  grep -Eq ", [1-9][0-9]+ rows are below" said
+  if [ "$run" = full ]; then
+    grep -Eq ", [1-9][0-9]+ edges of graphs are" said
+  else
+    grep -Eq ", [1-9][0-9]+ rows are below" said
+  fi
 done
 # A number that is not the command's is found.
 sed 's/"run_ns": *[0-9.]*/"run_ns": 1/' openmp.profile.json > wrong.json

@@ -11,7 +11,7 @@ import { bytes, count, csv, percent, place, plainName, shortSite, time } from '.
 import { Forest } from './severity.mjs';
 import { table } from './tables.mjs';
 import { regionTable, rangeBox, rangeFollower, rangeHint } from './chosen_range.mjs';
-import { PathFinder, pathsOfRange } from './range_paths.mjs';
+import { levelOfRange, PathFinder, pathsOfRange, transitionsOfRange } from './range_paths.mjs';
 import { Tree } from './trees.mjs';
 import { kViewTitles } from './view_titles.mjs';
 
@@ -56,8 +56,9 @@ async function create(root, page) {
   let at = -1, showEvents = false;
   function showLevel(i) {
     at = i;
-    const level = showEvents ? events?.levels?.[0] : levels[i];
+    let level = showEvents ? events?.levels?.[0] : levels[i];
     if (!level) return;
+    if (!showEvents && inRange?.transitions) level = levelOfRange(level, inRange, inRange.transitions, whole);
     picture.by = measure === 'own' ? 'own_ns' : measure === 'bytes' ? 'bytes' : measure === 'visits' ? 'visits' : 'time_ns';
     picture.show(level, page.selection.get('path'));
     crumbs.replaceChildren(showEvents ? 'which call of MPI or parallel region came after which' : 'inside of ', ...(showEvents ? [] : [name(level.path == null ? 'the program' : level.name || pathTitle(paths[level.path] ?? {}), 60)]));
@@ -84,14 +85,15 @@ async function create(root, page) {
     const finder = (page.callPaths ??= new Map()).get(page.run) ?? new PathFinder(paths, rows.about.regions);
     page.callPaths.set(page.run, finder);
     const { own, visits } = pathsOfRange(rows, finder, paths.length, begin, end);
-    return { own, visits, time: forest.inclusive(own) };
+    return { own, visits, time: forest.inclusive(own), transitions: transitionsOfRange(rows, finder, begin, end) };
   }, (figures, rows, begin, end) => {
     inRange = figures;
     whole = figures ? (end - begin) * Math.max(1, rows.about.locations.length) : profile.time_ns || 1;
     note.hidden = !figures;
-    note.textContent = figures ? `${rangeHint(rows, begin, end)}. The flow graph and the figures of a chosen node are of the whole run, bytes are not known of a range.` : '';
+    note.textContent = figures ? `${rangeHint(rows, begin, end)}: the call tree${figures.transitions ? ' and the flow graph of regions' : ''}. ${figures.transitions ? 'That of events' : 'The flow graph'} and the figures of a chosen node are of the whole run, bytes are not known of a range.` : '';
     largest();
     tree.change();
+    showLevel(at);
   });
 
   const details = el('div');

@@ -41,7 +41,7 @@ export function regionTable(rows, begin, end) {
   ], list, { most: 10 });
 }
 
-// Keeps a view with the chosen range: show(figures) once what compute(rows, begin, end) gives is there, show(null) for the
+// Keeps a view with the chosen range: show(figures) once what compute(rows, begin, end) gives (or promises) is there, show(null) for the
 // whole run. Nothing of it without events.
 export function rangeFollower(page, compute, show) {
   let shown = null;
@@ -51,7 +51,8 @@ export function rangeFollower(page, compute, show) {
     shown = key;
     if (key === null) return show(null);
     const rows = await spansOf(page);
-    if (shown === key) show(compute(rows, begin, end), rows, begin, end);
+    const figures = await compute(rows, begin, end);
+    if (shown === key) show(figures, rows, begin, end);
   };
 }
 

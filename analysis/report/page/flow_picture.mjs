@@ -53,10 +53,11 @@ export class FlowPicture {
       if (!p?.length) return null;
       let d = `M${p[0][0]} ${p[0][1]}`;
       for (let i = 1; i + 2 < p.length; i += 3) d += `C${p.slice(i, i + 3).map(([x, y]) => `${x} ${y}`).join(' ')}`;
-      return svg('g', { class: 'edge' },
+      const label = edge.label ?? (edge.count ? count(edge.count) : '');
+      return svg('g', { class: edge.count === 0 ? 'edge none' : 'edge', data: { edge: `${edge.from} ${edge.to} ${edge.count ?? ''}` } },
         svg('path', { d, 'stroke-width': (0.8 + 2.4 * Math.log1p(edge.count ?? 1) / Math.log1p(weight)).toFixed(2) }),
         edge.arrow && arrow(p.at(-1), edge.arrow),
-        edge.label && svg('text', { x: (edge.label_at ?? middle(p))[0], y: (edge.label_at ?? middle(p))[1], 'font-size': 10, 'text-anchor': edge.label_at ? 'middle' : 'start', dx: 5, dy: '.35em' }, shorten(visible(edge.label), 40)));
+        label && svg('text', { x: (edge.label_at ?? middle(p))[0], y: (edge.label_at ?? middle(p))[1], 'font-size': 10, 'text-anchor': edge.label_at ? 'middle' : 'start', dx: 5, dy: '.35em' }, shorten(visible(label), 40)));
     });
     const nodes = level.nodes.map((node) => {
       const share = (node[this.by] ?? 0) / most;

@@ -6,6 +6,7 @@ import { scaleLegend } from './heat_view.mjs';
 import { kSeries, scaleColor, scalePixels } from './palette.mjs';
 import { bytes, count, percent, rate, time } from './quantities.mjs';
 import { rangeFollower, rangeHint } from './chosen_range.mjs';
+import { callsOfRange, messagesOfRange, timesOfRange } from './mpi_range.mjs';
 import { axisBelow, axisLeft, Surface } from './surface.mjs';
 import { table } from './tables.mjs';
 import { valueTicks } from './time_axis.mjs';
@@ -123,16 +124,28 @@ function sizes(rows, whole) {
   ], rows, { most: 10 });
 }
 
-function procedures(list, whole) {
+// Of the run, or of a range, whose data is in its messages.
+function procedures(list, whole, ofRun = true) {
   const top = Math.max(1, ...list.map((p) => p.time_ns));
   return table('MPI procedures', [
     { title: 'Procedure', left: true, value: (p) => p.name, text: (p) => name(p.name, 40) },
-    { title: 'Calls', value: (p) => p.calls, key: (p) => `profile.mpi.${p.name}.calls` },
-    { title: 'Time', csv: 'time_ns', value: (p) => p.time_ns, text: (p) => number(p.time_ns, time(p.time_ns), `profile.mpi.${p.name}.time_ns`), bar: (p) => p.time_ns / top },
+    { title: 'Calls', value: (p) => p.calls, key: (p) => (ofRun ? `profile.mpi.${p.name}.calls` : null) },
+    { title: 'Time', csv: 'time_ns', value: (p) => p.time_ns, text: (p) => number(p.time_ns, time(p.time_ns), ofRun && `profile.mpi.${p.name}.time_ns`), bar: (p) => p.time_ns / top },
     { title: 'Share', csv: 'share', value: (p) => p.time_ns / whole, text: (p) => percent(p.time_ns / whole) },
     { title: 'Mean', csv: 'mean_ns', value: (p) => p.time_ns / Math.max(1, p.calls), text: (p) => time(p.time_ns / Math.max(1, p.calls)) },
     { title: 'Longest', csv: 'maximum_ns', value: (p) => p.maximum_ns, text: (p) => time(p.maximum_ns) },
-    { title: 'Data', csv: 'bytes', value: (p) => p.bytes_sent + p.bytes_received, text: (p) => (p.bytes_sent + p.bytes_received ? bytes(p.bytes_sent + p.bytes_received) : '–') },
+    ...(ofRun ? [{ title: 'Data', csv: 'bytes', value: (p) => p.bytes_sent + p.bytes_received, text: (p) => (p.bytes_sent + p.bytes_received ? bytes(p.bytes_sent + p.bytes_received) : '–') }] : []),
+  ], list, { most: 10 });
+}
+
+// Messages of a range, each sum of them by what `first` says.
+function messageTable(title, first, list) {
+  const top = Math.max(1, ...list.map((row) => row.bytes));
+  return table(title, [
+    { title: 'Sent by', left: true, value: (r) => r.procedure, text: (r) => (r.procedure ? name(r.procedure, 40) : '–') }, first,
+    { title: 'Messages', value: (r) => r.messages },
+    { title: 'Data', csv: 'bytes', value: (r) => r.bytes, text: (r) => bytes(r.bytes), bar: (r) => r.bytes / top },
+    { title: 'Mean to the receive', csv: 'mean_ns', value: (r) => r.mean_ns, text: (r) => time(r.mean_ns), hint: 'from the begin of the call that sends to the receive' },
   ], list, { most: 10 });
 }
 
@@ -181,18 +194,6 @@ function byRank(calls, times) {
   return { surface, use, total, element: section('Time in MPI by rank', null, el('div', { class: 'bar-row' }, legend([...Array.from({ length: p }, (_, i) => [kSeries[i], name(calls.procedures[i], 32)]), ...(calls.procedures.length > p ? [['#8a9199', 'others']] : [])])), surface.box) };
 }
 
-// Time of each procedure on each rank between two times, of the spans of the time line.
-export function timesOfRange(rows, calls, begin, end) {
-  const { regions } = rows.about, index = new Map(calls.procedures.map((procedure, i) => [procedure, i]));
-  const of = regions.map((region) => index.get(region.name) ?? -1), out = new Float64Array(calls.procedures.length * calls.ranks);
-  rows.spans.forEach((spans, r) => {
-    const rank = rows.about.locations[rows.about.rows[r][2]]?.rank ?? -1;
-    if (!spans || rank < 0 || rank >= calls.ranks) return;
-    spans.ownTimes(begin, end, regions.length).forEach((ns, i) => { if (of[i] >= 0) out[of[i] * calls.ranks + rank] += ns; });
-  });
-  return out;
-}
-
 async function create(root, page) {
   const [messages, about, cells, calls, times, profile] = await Promise.all([page.jsonOr('messages', null), page.jsonOr('matrix', null), page.arrayOr('matrix/values', [0, 4]), page.jsonOr('calls', null), page.arrayOr('calls/time', [0, 0]), page.jsonOr('profile', null)]);
   const whole = profile?.time_ns || 1;
@@ -201,24 +202,40 @@ async function create(root, page) {
   else left.push(section('Who sends to whom', null, empty('No message between two ranks is in the archive.')));
   const rank = calls?.procedures?.length ? (parts.rank = byRank(calls, times)).element : null;
   const note = el('p', { class: 'hint', role: 'status', hidden: true }, '');
-  // Where a row stands for several threads, what others do is not known.
-  const follow = parts.rank && rangeFollower(page, (rows, begin, end) => (rows.count < rows.about.locations.length ? null : timesOfRange(rows, calls, begin, end)), (figures, rows, begin, end) => {
-    parts.rank.use(figures);
-    if (rows) note.textContent = `${rangeHint(rows, begin, end)}: the matrix${figures ? ' and the time by rank' : ''}. Procedures, sizes${figures ? ' and partners' : ', partners and times by rank'} are of the whole run.`;
-  });
-  root.append(note, el('div', { class: 'columns uneven' }, el('div', { class: 'view' }, left, rank), el('div', { class: 'view' }, profile?.mpi?.length > 0 && section('Procedures', 'of all calls of the run', procedures(profile.mpi, whole)))));
+  const right = el('div', { class: 'view' }), inRange = el('div', { class: 'view' });
+  if (profile?.mpi?.length > 0) right.append(section('Procedures', 'of all calls of the run', procedures(profile.mpi, whole)));
   const bySize = messages?.by_size ?? profile?.mpi_by_size;
-  if (bySize?.length) root.querySelector('.columns').lastChild.append(section('By message size', 'how much a call sends or receives, and how long such calls take', sizes(bySize, whole)));
+  if (bySize?.length) right.append(section('By message size', 'how much a call sends or receives, and how long such calls take', sizes(bySize, whole)));
   const partners = messages?.by_partner ?? profile?.mpi_by_partner;
   if (partners?.length) {
     const top = Math.max(...partners.map((p) => p.time_ns));
-    root.append(section('By partner', 'relative to the own rank in the communicator', table('MPI by partner', [
+    right.append(section('By partner', 'relative to the own rank in the communicator', table('MPI by partner', [
       { title: 'Procedure', left: true, value: (r) => r.procedure, text: (r) => name(r.procedure || '(no name)', 40) }, { title: 'Partner', left: true, value: (r) => r.partner || '–' },
       { title: 'Calls', value: (r) => r.calls }, { title: 'Time', csv: 'time_ns', value: (r) => r.time_ns, text: (r) => time(r.time_ns), bar: (r) => r.time_ns / top },
       { title: 'Data', csv: 'bytes', value: (r) => r.bytes_sent + r.bytes_received, text: (r) => (r.bytes_sent + r.bytes_received ? bytes(r.bytes_sent + r.bytes_received) : '–') },
       { title: 'Least of a rank', csv: 'process_minimum_ns', value: (r) => r.process_minimum_ns ?? 0, text: (r) => time(r.process_minimum_ns) }, { title: 'Most of a rank', csv: 'process_maximum_ns', value: (r) => r.process_maximum_ns ?? 0, text: (r) => time(r.process_maximum_ns) },
     ], partners, { most: 10 })));
   }
+  // Where a row stands for several threads, what others do is not known.
+  async function ofRange(rows, begin, end) {
+    if (rows.count < rows.about.locations.length) return null;
+    const sent = page.has('timeline/messages') ? (await page.array('timeline/messages')).values : new Float64Array(0);
+    return { times: timesOfRange(rows, calls, begin, end), calls: callsOfRange(rows, calls.procedures, begin, end), messages: messagesOfRange(rows, calls.procedures, sent, begin, end) };
+  }
+  const follow = parts.rank && rangeFollower(page, ofRange, (figures, rows, begin, end) => {
+    parts.rank.use(figures?.times ?? null);
+    right.hidden = !!figures;
+    inRange.hidden = !figures;
+    if (rows) note.textContent = `${rangeHint(rows, begin, end)}${figures ? '' : ': the matrix. Procedures, sizes, partners and times by rank are of the whole run'}.`;
+    if (!figures) return replace(inRange);
+    const all = (end - begin) * Math.max(1, rows.about.locations.length);
+    replace(inRange,
+      section('Procedures', 'calls that begin in the range', figures.calls.length ? procedures(figures.calls, all, false) : empty('No call of MPI begins in the range.')),
+      figures.messages.bySize.length > 0 && section('By message size', 'messages that are sent in the range', messageTable('messages of the range by size', { title: 'Size', csv: 'size_least', value: (r) => r.size_least, text: sizeText }, figures.messages.bySize)),
+      figures.messages.byPartner.length > 0 && section('By partner', 'rank of the receiver less that of the sender', messageTable('messages of the range by partner', { title: 'Partner', value: (r) => Number(r.partner), text: (r) => r.partner }, figures.messages.byPartner)));
+  });
+  inRange.hidden = true;
+  root.append(note, el('div', { class: 'columns uneven' }, el('div', { class: 'view' }, left, rank), right, inRange));
   return {
     parts,
     update(selection) {

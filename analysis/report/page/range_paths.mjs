@@ -87,3 +87,59 @@ export function waitsOfRange(rows, finder, locationOf, from, to) {
   }
   return Float64Array.from(out);
 }
+
+// How often one call path came right after another in the same region, between two times: by the path of the region around
+// them (finder.root: the program) a Map of "from to" to how often. Paths are numbers; 'start' and 'end' are those of a visit of the
+// region around, 'unknown' is what was skipped. A transition to a path is at its begin, one to the end at the end of the region.
+// Null where spans of the range are missing (too short for the time line): what came after what is not known there.
+export function transitionsOfRange(rows, finder, from, to) {
+  const { detail, regions, gaps = [] } = rows.about;
+  if (detail?.all === false && to > detail.until_ns) return null;
+  const levels = new Map();
+  rows.spans.forEach((spans, r) => {
+    if (!spans?.size) return;
+    const known = (finder.rows ??= []), of = (known[r] ??= finder.of(spans));
+    const [first, last] = rows.about.rows[r], weight = last - first + 1;
+    const add = (level, a, b) => {
+      const counts = levels.get(level.path) ?? new Map(), key = `${a} ${b}`;
+      counts.set(key, (counts.get(key) ?? 0) + weight);
+      levels.set(level.path, counts);
+    };
+    const before = (level, time) => {
+      if (gaps.some((gap) => gap.begin_ns >= level.since && gap.end_ns <= time)) return 'unknown';
+      return level.last;
+    };
+    const close = (level) => { if (level.end >= from && level.end < to) add(level, before(level, level.end), 'end'); };
+    // Levels that are open, outermost first: since: the end of the last one in it, or its own begin.
+    const open = [{ path: finder.root, depth: -1, end: spans.begin.reduce((most, begin, i) => Math.max(most, begin + spans.duration[i]), 0), since: spans.begin[0], last: 'start' }];
+    for (let i = 0; i < spans.size && spans.begin[i] < to; ++i) {
+      const begin = spans.begin[i], end = begin + spans.duration[i] * (1 - 1e-7), depth = spans.depth[i];
+      while (open.length > 1 && (open.at(-1).depth >= depth || open.at(-1).end <= begin)) close(open.pop());
+      const level = open.at(-1);
+      // Iterations of loops and regions that no call path has are no level of their own.
+      if (regions[spans.region[i]].loop != null || of[i] < 0 || of[i] === level.path) continue;
+      if (begin >= from) add(level, before(level, begin), of[i]);
+      level.last = of[i];
+      level.since = end;
+      open.push({ path: of[i], depth, end, since: begin, last: 'start' });
+    }
+    while (open.length) close(open.pop());
+  });
+  return levels;
+}
+
+// A level of the flow graph as it is in a range: figures by path, and how often each edge was taken in it.
+export function levelOfRange(level, { time, own, visits }, transitions, whole, root = -1) {
+  const ids = new Set(level.nodes.map((node) => node.id));
+  const place = (at) => (/^\d+$/.test(at) ? (ids.has(`p${at}`) ? `p${at}` : 'rest') : at);
+  const counts = new Map();
+  for (const [key, count] of transitions.get(level.path ?? root) ?? []) {
+    const at = key.split(' ').map(place).join(' ');
+    counts.set(at, (counts.get(at) ?? 0) + count);
+  }
+  return {
+    ...level,
+    nodes: level.nodes.map((node) => (node.path == null ? node : { ...node, time_ns: time[node.path], own_ns: own[node.path], visits: visits[node.path], share: time[node.path] / (whole || 1), bytes: null })),
+    edges: level.edges.map((edge) => ({ ...edge, count: counts.get(`${edge.from} ${edge.to}`) ?? 0, label: null })),
+  };
+}

@@ -98,7 +98,13 @@ const tests = {
     assert.ok(await browser.runAsync(`return (await (await refrain.page.made.get('a/heat')).work).map.chosen.join() === '${first},${last + 1}'`), 'so does the heat map');
     await check.openView(browser, 'mpi');
     await browser.until(`return document.querySelector('#view-mpi').textContent.includes('messages on the time line from')`, 'the matrix is of these');
-    await browser.until(`return document.querySelector('#view-mpi [role=status]').textContent.includes('the matrix and the time by rank')`, 'so is the time by rank');
+    await browser.until(`return document.querySelector('#view-mpi').textContent.includes('calls that begin in the range')`, 'so are procedures');
+    const sent = blocks.numbers('a/timeline/messages').values.filter((v, i, all) => i % 5 === 1 && v >= begin && v < end).length;
+    const rows = (title) => browser.run(`return [...document.querySelectorAll('#view-mpi table[aria-label="${title}"] tbody tr')].map((row) => [...row.cells].map((cell) => cell.querySelector('[data-value]')?.dataset.value))`);
+    for (const title of ['messages of the range by size', 'messages of the range by partner'])
+      assert.equal((await rows(title)).reduce((sum, row) => sum + Number(row[2]), 0), sent, title);
+    assert.ok((await rows('MPI procedures')).length > 0);
+    assert.equal(await browser.run(`return [...document.querySelectorAll('#view-mpi table')].filter((e) => e.getAttribute('aria-label') === 'MPI procedures' && e.offsetWidth > 0).length`), 1, 'those of the run are not shown beside them');
     const byRank = await browser.runAsync(`return [...(await (await refrain.page.made.get('a/mpi')).work).parts.rank.total]`);
     assert.ok(byRank.length === 4 && byRank.every((ns) => ns > 0 && ns < end - begin), `time in MPI of each rank: ${byRank}`);
     await check.openView(browser, 'waits');

@@ -14,7 +14,7 @@ const json = (file, block) => (file ? JSON.parse(readFileSync(file, 'utf8')) : b
 const truth = { profile: json(profile, 'a/profile'), analyze: json(analyze, 'a/analyze'), findings: blocks.json('a/findings'), loops: json(loops, 'a/loops') };
 
 const browser = await Browser.start();
-let numbers = new Set();
+let numbers = new Set(), edges = 0;
 try {
   await browser.open(report);
   await browser.until('return document.documentElement.dataset.ready', 'the first view');
@@ -32,6 +32,7 @@ try {
     const all = Number(await browser.run(`return document.querySelectorAll('#view-waits [role=tree]')[2].querySelector('[data-value]').dataset.value`));
     assert.ok(Math.abs(all / truth.analyze.metrics[name] - 1) < 1e-6, `${name}: the page has ${all}, the command ${truth.analyze.metrics[name]}`);
   }
+  edges = await check.checkWholeRangeGraph(browser, blocks);
   await check.checkNothingAsked(browser);
   await check.checkNoErrors(browser);
 } finally {
@@ -41,4 +42,4 @@ try {
 if (loops) assert.ok([...numbers].filter((key) => key.startsWith('loops.nodes.')).length >= 4 && numbers.has('loops.total.samples'), 'the page has numbers of loops');
 const rows = check.checkRows(blocks);
 assert.ok(numbers.size >= 10, `only ${numbers.size} numbers were compared`);
-console.log(`${report}: all views open, ${numbers.size} numbers are those of the command, ${rows} rows are below their iterations`);
+console.log(`${report}: all views open, ${numbers.size} numbers are those of the command, ${rows} rows are below their iterations, ${edges} edges of graphs are those of a range`);

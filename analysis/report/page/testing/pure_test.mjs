@@ -11,7 +11,8 @@ import * as q from '../quantities.mjs';
 import { hashOf, parseHash, Selection } from '../selection.mjs';
 import { histogram, quantile, Series } from '../series.mjs';
 import { Forest, Severities } from '../severity.mjs';
-import { PathFinder, pathsOfRange, waitsOfRange } from '../range_paths.mjs';
+import { callAt, callsOfRange, messagesOfRange } from '../mpi_range.mjs';
+import { levelOfRange, PathFinder, pathsOfRange, transitionsOfRange, waitsOfRange } from '../range_paths.mjs';
 import { spanningParents } from '../loop_forest.mjs';
 import { Lane, laneOf, lowerBound, PixelLine, Spans } from '../spans.mjs';
 import { chance, kHostile, madeUp } from './made_up_report.mjs';
@@ -248,6 +249,41 @@ test('spans of a range by call path: call sites, iterations, rows of several thr
   assert.deepEqual([...visits], [0, 2, 0, 2], 'what begins in it');
   const waits = waitsOfRange(rows, new PathFinder(paths, regions, 0), (r) => r + 5, 25, 45);
   assert.deepEqual([...waits].map((v, i) => (i % 4 === 3 ? Math.round(v * 1e9) : v)), [7, 2, 5, 3, 8, 3, 5, 4]);
+});
+
+const spansOf = (list) => new Spans(Float64Array.from(list, (e) => e[0]), Float32Array.from(list, (e) => e[1] - e[0]), Uint16Array.from(list, (e) => e[2]), Uint8Array.from(list, (e) => e[3]));
+const counts = (levels) => Object.fromEntries([...levels].map(([path, of]) => [path, Object.fromEntries(of)]));
+
+test('what came after what in a range: inside each region, across gaps, as far as spans are there', () => {
+  const regions = ['outer', 'a', 'b', 'loop 1'].map((name, i) => ({ name, site: '', loop: i === 3 ? 1 : null }));
+  const paths = [{ parent: null, name: 'outer' }, { parent: 0, name: 'a' }, { parent: 0, name: 'b' }];
+  // outer [0, 100] { iteration [5, 40] { a [10, 20], b [30, 40] }, iteration [50, 80] { a [50, 60], a [70, 80] } }, outer [110, 120]
+  const spans = spansOf([[0, 100, 0, 0], [5, 40, 3, 1], [10, 20, 1, 2], [30, 40, 2, 2], [50, 80, 3, 1], [50, 60, 1, 2], [70, 80, 1, 2], [110, 120, 0, 0]]);
+  const about = { rows: [[0, 1, 0]], regions, gaps: [] }, rows = { spans: [spans], about };
+  const of = (begin, end, more = {}) => transitionsOfRange({ spans: [spans], about: { ...about, ...more } }, new PathFinder(paths, regions), begin, end);
+  assert.deepEqual(counts(of(-1, 1000)), { '-1': { 'start 0': 2, '0 0': 2, '0 end': 2 }, 0: { 'start 1': 2, '1 2': 2, '2 1': 2, '1 1': 2, '1 end': 2, 'start end': 2 }, 1: { 'start end': 6 }, 2: { 'start end': 2 } });
+  assert.deepEqual(counts(of(25, 75))[0], { '1 2': 2, '2 1': 2, '1 1': 2 }, 'a transition is at the begin of what comes');
+  assert.deepEqual(counts(of(-1, 1000, { gaps: [{ begin_ns: 41, end_ns: 49 }] }))[0], { 'start 1': 2, '1 2': 2, 'unknown 1': 2, '1 1': 2, '1 end': 2, 'start end': 2 });
+  assert.equal(of(-1, 1000, { detail: { all: false, until_ns: 60 } }), null);
+  assert.ok(of(-1, 60, { detail: { all: false, until_ns: 60 } }));
+  const level = { path: 0, nodes: [{ id: 'start' }, { id: 'p1', path: 1 }, { id: 'rest', path: null }], edges: [{ from: 'start', to: 'p1', count: 9 }, { from: 'p1', to: 'rest', count: 8 }, { from: 'p1', to: 'p1', count: 7 }] };
+  const shown = levelOfRange(level, pathsOfRange(rows, new PathFinder(paths, regions), 3, 25, 75) && { time: [0, 5, 0], own: [0, 4, 0], visits: [0, 3, 0] }, of(25, 75), 10);
+  assert.deepEqual(shown.edges.map((edge) => edge.count), [0, 2, 2]);
+  assert.deepEqual(shown.nodes[1], { id: 'p1', path: 1, time_ns: 5, own_ns: 4, visits: 3, share: 0.5, bytes: null });
+});
+
+test('calls and messages of MPI in a range', () => {
+  const regions = ['work', 'MPI_Send', 'MPI_Recv'].map((name) => ({ name, site: '', loop: null }));
+  const rows = { about: { rows: [[0, 0, 0], [1, 1, 1]], regions, locations: [{ rank: 0 }, { rank: 1 }] }, spans: [spansOf([[0, 100, 0, 0], [10, 20, 1, 1], [40, 45, 1, 1], [60, 90, 1, 1]]), spansOf([[0, 30, 2, 0], [50, 70, 2, 0]])] };
+  assert.deepEqual(callsOfRange(rows, ['MPI_Send', 'MPI_Recv'], 10, 60), [{ name: 'MPI_Recv', calls: 1, time_ns: 20, maximum_ns: 20 }, { name: 'MPI_Send', calls: 2, time_ns: 15, maximum_ns: 10 }]);
+  const known = new Set(['MPI_Send', 'MPI_Recv']);
+  assert.deepEqual([5, 10, 15, 30, 60, 95].map((t) => callAt(rows, known, 0, t)), ['', 'MPI_Send', 'MPI_Send', '', 'MPI_Send', '']);
+  const messages = Float64Array.of(0, 10, 1, 25, 8, 0, 40, 1, 65, 15, 0, 60, 1, 99, 0);
+  assert.deepEqual(messagesOfRange(rows, ['MPI_Send'], messages, 10, 60), {
+    bySize: [{ procedure: 'MPI_Send', size_least: 8, size_greatest: 15, messages: 2, bytes: 23, time_ns: 40, mean_ns: 20 }],
+    byPartner: [{ procedure: 'MPI_Send', partner: '+1', messages: 2, bytes: 23, time_ns: 40, mean_ns: 20 }],
+  });
+  assert.deepEqual(messagesOfRange(rows, ['MPI_Send'], messages, 50, 100).bySize.map((row) => [row.size_least, row.size_greatest, row.messages]), [[0, 0, 1]]);
 });
 
 test('loops and functions, each under the one with most of its samples, without circles', () => {
