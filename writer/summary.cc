@@ -3,10 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <span>
 #include <utility>
 
+#include "base/quantity_text.h"
 #include "writer/budget/limit_reason.h"
 
 namespace refrain::writer {
@@ -52,15 +51,15 @@ std::string loops_line(const WriteResult& result) {
 // Where only a summary was recorded.
 std::string summarized_line(const WriteResult& result, const std::string& who) {
   return fmt::format("wrote the summary of {} events of {} in {}: {}", result.events_seen,
-                     who, duration_text(result.writing_ns),
-                     bytes_text(result.archive_bytes));
+                     who, base::duration_text(result.writing_ns),
+                     base::bytes_text(result.archive_bytes));
 }
 
 // Where nothing else was recorded.
 std::string sampled_line(const WriteResult& result, const std::string& who) {
   return fmt::format(
       "no events of OpenMP or MPI; wrote the samples of call stacks of {} in {}: {}", who,
-      duration_text(result.writing_ns), bytes_text(result.archive_bytes));
+      base::duration_text(result.writing_ns), base::bytes_text(result.archive_bytes));
 }
 
 std::string written_line(const WriteResult& result, const std::string& who) {
@@ -70,8 +69,8 @@ std::string written_line(const WriteResult& result, const std::string& who) {
                                  static_cast<double>(result.events_seen);
   std::string line =
       fmt::format("wrote {} of {} events ({:.3g} %) of {} in {}: {}", result.events_written,
-                  result.events_seen, share, who, duration_text(result.writing_ns),
-                  bytes_text(result.archive_bytes));
+                  result.events_seen, share, who, base::duration_text(result.writing_ns),
+                  base::bytes_text(result.archive_bytes));
   if (result.events_written >= result.events_seen) return line;
   std::uint64_t marks = 0;
   for (const LoopSummary& loop : result.loops)
@@ -81,7 +80,7 @@ std::string written_line(const WriteResult& result, const std::string& who) {
                                           .seen = result.events_seen,
                                           .written = result.events_written,
                                           .marks = marks});
-  return line + " instead of about " + bytes_text(whole);
+  return line + " instead of about " + base::bytes_text(whole);
 }
 
 // Of messages with one end.
@@ -101,7 +100,7 @@ std::string functions_line(const WriteResult& result) {
   for (std::size_t i = 0; i < std::min(kNamed, result.functions_off.size()); ++i) {
     const FunctionOff& off = result.functions_off[i];
     names += fmt::format("{}{} ({} calls of {} each)", i == 0 ? "" : ", ", off.name,
-                         off.calls, duration_text(off.mean_ns));
+                         off.calls, base::duration_text(off.mean_ns));
   }
   if (result.functions_off.size() > kNamed) names += ", ...";
   return fmt::format("switched off {} short function{} with many calls: {}",
@@ -151,7 +150,7 @@ std::vector<std::string> summary_lines(const WriteResult& result,
   if (result.sampled && result.events_seen == 0)  // a program that is not parallel
     return {sampled_line(result, who(result)), kSeeLoops + archive};
   std::vector<std::string> lines = {loops_line(result), written_line(result, who(result))};
-  std::string budget = budget_line(bytes_text(result.budget_bytes), result.budget_bytes,
+  std::string budget = budget_line(base::bytes_text(result.budget_bytes), result.budget_bytes,
                                    result.budget_limit, result.archive_bytes);
   if (!budget.empty()) lines.push_back(std::move(budget));
   if (!result.limit_reason.empty()) lines.push_back(result.limit_reason);
@@ -178,37 +177,6 @@ std::vector<std::string> loss_lines(const WriteResult& result) {
         "after they had ended; a larger --ring keeps their events");
   for (const std::string& complaint : result.complaints) lines.push_back(complaint);
   return lines;
-}
-
-namespace {
-
-struct Unit {
-  double size;
-  const char* name;
-};
-
-// With so many digits, in the greatest unit in which the rounded value is at least 1.
-std::string scaled(double value, std::span<const Unit> units, int digits,
-                   const char* smallest) {
-  for (const Unit& unit : units) {
-    const std::string text = fmt::format("{:.{}g}", value / unit.size, digits);
-    if (text.find('e') != std::string::npos && value > unit.size)
-      return fmt::format("{:.0f} {}", value / unit.size, unit.name);
-    if (std::strtod(text.c_str(), nullptr) >= 1) return text + " " + unit.name;
-  }
-  return fmt::format("{:.0f} {}", value, smallest);
-}
-
-}  // namespace
-
-std::string duration_text(double nanoseconds) {
-  constexpr Unit kUnits[] = {{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}};
-  return scaled(nanoseconds, kUnits, 4, "ns");
-}
-
-std::string bytes_text(std::uint64_t bytes) {
-  constexpr Unit kUnits[] = {{1e12, "TB"}, {1e9, "GB"}, {1e6, "MB"}, {1e3, "kB"}};
-  return scaled(static_cast<double>(bytes), kUnits, 3, "bytes");
 }
 
 }  // namespace refrain::writer

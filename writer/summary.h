@@ -36,10 +36,4 @@ std::vector<std::string> summary_lines(const WriteResult& result,
 // What was lost or damaged; empty if nothing was.
 std::vector<std::string> loss_lines(const WriteResult& result);
 
-// "1.5 s", "12.3 ms", "850 ns".
-std::string duration_text(double nanoseconds);
-
-// "12.3 MB".
-std::string bytes_text(std::uint64_t bytes);
-
 }  // namespace refrain::writer

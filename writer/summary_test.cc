@@ -5,16 +5,6 @@
 
 namespace refrain::writer::summary_test {
 
-TEST_CASE("Summary: bytes - three digits, in the unit that the rounded value reaches") {
-  CHECK(bytes_text(0) == "0 bytes");
-  CHECK(bytes_text(999) == "999 bytes");
-  CHECK(bytes_text(1000) == "1 kB");
-  CHECK(bytes_text(12'345) == "12.3 kB");
-  CHECK(bytes_text(999'499) == "999 kB");
-  CHECK(bytes_text(999'600'000) == "1 GB");
-  CHECK(bytes_text(1'234'000'000'000) == "1.23 TB");
-}
-
 TEST_CASE("Summary: without a loop - everything is written, except coalesced polls") {
   WriteResult result;
   CHECK(summary_lines(result, "a").front() == "no loop detected: everything is written");
@@ -113,15 +103,6 @@ TEST_CASE("Summary: losses - by cause, with a hint for a ring that is too small"
   CHECK(loss_lines(result)[0] ==
         "lost events, by cause: 357656 ring_overflow, 2 late_thread");
   CHECK(loss_lines(result)[1].find("--ring") != std::string::npos);
-}
-
-TEST_CASE("Summary: durations - four digits, long ones in whole seconds") {
-  CHECK(duration_text(0) == "0 ns");
-  CHECK(duration_text(850.4) == "850 ns");
-  CHECK(duration_text(999.96) == "1 us");
-  CHECK(duration_text(12'345'678) == "12.35 ms");
-  CHECK(duration_text(3600e9) == "3600 s");
-  CHECK(duration_text(86'400e9) == "86400 s");
 }
 
 }  // namespace refrain::writer::summary_test

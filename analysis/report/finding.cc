@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <iterator>
 
+#include "base/quantity_text.h"
+
 namespace refrain::report {
 namespace {
 
@@ -65,12 +67,7 @@ std::string percent_text(double share) {
   return percent > 0 ? "less than 0.1 %" : "0 %";
 }
 
-std::string time_text(double ns) {
-  if (ns >= 0.9995e9) return fmt::format("{:.3g} s", ns / 1e9);
-  if (ns >= 0.9995e6) return fmt::format("{:.3g} ms", ns / 1e6);
-  if (ns >= 0.9995e3) return fmt::format("{:.3g} us", ns / 1e3);
-  return fmt::format("{:.0f} ns", ns);
-}
+std::string time_text(double ns) { return base::duration_text(ns, 3); }
 
 std::string digits_text(double count) {
   const std::string digits = fmt::format("{:.0f}", count);

@@ -38,6 +38,9 @@ TEST_CASE("Findings: texts of numbers") {
   CHECK(percent_text(0.00001) == "less than 0.1 %");
   CHECK(percent_text(0) == "0 %");
   CHECK(time_text(1.256e9) == "1.26 s");
+  CHECK(time_text(999.4e9) == "999 s");
+  CHECK(time_text(1584e9) == "1584 s");
+  CHECK(time_text(12345.6e9) == "12346 s");
   CHECK(time_text(999.9e6) == "1 s");
   CHECK(time_text(3.4e6) == "3.4 ms");
   CHECK(time_text(12) == "12 ns");

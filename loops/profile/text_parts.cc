@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/quantity_text.h"
 #include "loops/profile/loop_text.h"
 
 namespace refrain::loops::text_parts {
@@ -36,15 +37,7 @@ std::string counted(std::uint64_t count, const char* one, const char* several) {
   return fmt::format("{} {}", count, count == 1 ? one : several);
 }
 
-std::string duration(double seconds) {
-  constexpr std::array<const char*, 4> kUnits = {"s", "ms", "us", "ns"};
-  std::size_t unit = 0;
-  while (seconds < 1 && unit + 1 < kUnits.size()) {
-    seconds *= 1000;
-    ++unit;
-  }
-  return fmt::format("{:.3g} {}", seconds, kUnits[unit]);
-}
+std::string duration(double seconds) { return base::duration_text(seconds * 1e9, 3); }
 
 double seconds(const LoopProfile& profile, std::uint64_t samples) {
   return static_cast<double>(samples) * 1e-9 *

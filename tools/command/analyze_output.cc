@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/quantity_text.h"
 #include "waits/causers.h"
 #include "waits/findings.h"
 
@@ -23,11 +24,7 @@ std::string dumped(const json& value) {
   return value.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
-std::string time_text(double seconds) {
-  if (seconds >= 1) return fmt::format("{:.4g} s", seconds);
-  if (seconds >= 1e-3) return fmt::format("{:.4g} ms", seconds * 1e3);
-  return fmt::format("{:.4g} us", seconds * 1e6);
-}
+std::string time_text(double seconds) { return base::duration_text(seconds * 1e9); }
 
 double all_seconds(const WaitAnalysis& analysis) {
   return analysis.seconds(analysis.total(waits::kTime));

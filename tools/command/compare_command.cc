@@ -9,6 +9,7 @@
 
 #include "analysis/comparison.h"
 #include "analysis/trace_profile.h"
+#include "base/quantity_text.h"
 #include "tools/command/comparison_data.h"
 #include "tools/command/progress_bar.h"
 
@@ -36,9 +37,7 @@ double share_of(const std::string& text) {
 
 std::string time_text(double ns) {
   if (ns < 1e3) return fmt::format("{:.1f} ns", ns);
-  if (ns < 1e6) return fmt::format("{:.4g} us", ns / 1e3);
-  if (ns < 1e9) return fmt::format("{:.4g} ms", ns / 1e6);
-  return fmt::format("{:.4g} s", ns / 1e9);
+  return base::duration_text(ns);
 }
 
 std::string value_text(double value, Unit unit) {

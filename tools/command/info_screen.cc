@@ -8,6 +8,7 @@
 #include <map>
 #include <sstream>
 
+#include "base/quantity_text.h"
 #include "tools/command/loop_rows.h"
 #include "writer/summary.h"
 
@@ -77,13 +78,13 @@ class Screen {
     text += counted(info_.locations.size(), "thread", "threads") +
             (info_.processes > 1 && info_.locations.size() > info_.processes ? " in all, "
                                                                              : ", ") +
-            writer::duration_text(info_.duration_s * 1e9) + " on " + info_.machine;
+            base::duration_text(info_.duration_s * 1e9) + " on " + info_.machine;
     if (info_.start_epoch_ns != 0)
       text += fmt::format(
           ", {:%Y-%m-%d %H:%M:%S}",
           fmt::localtime(static_cast<std::time_t>(info_.start_epoch_ns / 1'000'000'000)));
     put("Run", text);
-    put("Archive", archive_ + ", " + writer::bytes_text(info_.archive_bytes) +
+    put("Archive", archive_ + ", " + base::bytes_text(info_.archive_bytes) +
                        ", by Refrain " + info_.version +
                        (info_.recovered ? ", recovered after the process was killed" : ""));
   }
@@ -109,7 +110,7 @@ class Screen {
                                                     .written = info_.events_written,
                                                     .marks = marks()});
     if (info_.events_written < info_.events_seen)
-      text += "; all would be about " + writer::bytes_text(whole);
+      text += "; all would be about " + base::bytes_text(whole);
     put("Written", text);
     if (const std::string ranks = property(info_, "RANKS::WHY"); !ranks.empty())
       put("Ranks", ranks);
@@ -168,7 +169,7 @@ class Screen {
     if (info_.totals.complete() && sent > static_cast<double>(mpi.messages))
       all = fmt::format(" of {:.0f}", sent);
     std::string text = fmt::format("{}{} written, {}; {} left out", mpi.messages, all,
-                                   writer::bytes_text(mpi.bytes), dropped);
+                                   base::bytes_text(mpi.bytes), dropped);
     if (dropped != 0)
       text += fmt::format(", because only one end was written ({}, {})",
                           counted(mpi.sends_dropped, "send", "sends"),
@@ -215,7 +216,7 @@ class Screen {
       words >> calls >> mean_ns >> std::ws;
       std::getline(words, name);
       off += fmt::format("{} after {} calls of {}\n", name, calls,
-                         writer::duration_text(mean_ns));
+                         base::duration_text(mean_ns));
     }
     list("Off", off);
   }
@@ -272,7 +273,7 @@ std::string totals_text(const analysis::RunTotals& totals) {
   if (totals.traffic.messages_sent > 0) {
     constexpr double kMost = 9e18;
     text += fmt::format(", {:.0f} messages of {}", totals.traffic.messages_sent,
-                        writer::bytes_text(static_cast<std::uint64_t>(
+                        base::bytes_text(static_cast<std::uint64_t>(
                             std::min(kMost, totals.traffic.bytes_sent))));
   }
   if (totals.traffic.collectives.value_or(0) > 0)

@@ -7,8 +7,8 @@
 #include <map>
 
 #include "analysis/rank_phases.h"
+#include "base/quantity_text.h"
 #include "tools/command/info_screen.h"
-#include "writer/summary.h"
 
 namespace refrain::tools {
 namespace {
@@ -164,7 +164,7 @@ class Table {
     if (!wide_ && row.partly.most != 0) written += "+" + row.partly.text();
     line += fmt::format(" {:>11} {:>12}", row.iterations.text(), written);
     if (wide_) line += fmt::format(" {:>9}", row.partly.text());
-    line += fmt::format(" {:>10}", writer::duration_text(mean));
+    line += fmt::format(" {:>10}", base::duration_text(mean));
     out_.push_back(fitted(line, options_.width));
     details(row);
   }

@@ -6,17 +6,17 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "base/quantity_text.h"
 #include "tools/command/csv_text.h"
 #include "tools/command/info_screen.h"
-#include "writer/summary.h"
 
 namespace refrain::tools {
 namespace {
 
 using analysis::CallSums;
 using analysis::MessageTables;
-using writer::bytes_text;
-using writer::duration_text;
+using base::bytes_text;
+using base::duration_text;
 using Partner = MessageTables::Partner;
 using Row = MessageTables::Row;
 using json = nlohmann::ordered_json;

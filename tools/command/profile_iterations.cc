@@ -9,9 +9,9 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "base/quantity_text.h"
 #include "tools/command/csv_text.h"
 #include "tools/command/info_screen.h"
-#include "writer/summary.h"
 
 namespace refrain::tools {
 namespace {
@@ -20,7 +20,7 @@ using analysis::ClassTimes;
 using analysis::IterationProfile;
 using analysis::TimeClass;
 using json = nlohmann::ordered_json;
-using writer::duration_text;
+using base::duration_text;
 
 constexpr std::uint32_t kNone = base::RunSummary::kNone;
 constexpr std::size_t kMostLoops = 6;

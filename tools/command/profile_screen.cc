@@ -8,9 +8,9 @@
 #include <string_view>
 
 #include "analysis/path_names.h"
+#include "base/quantity_text.h"
 #include "tools/command/info_screen.h"
 #include "tools/command/message_output.h"
-#include "writer/summary.h"
 
 namespace refrain::tools {
 namespace {
@@ -18,7 +18,7 @@ namespace {
 using analysis::ClassTimes;
 using analysis::RunProfile;
 using analysis::TimeClass;
-using writer::duration_text;
+using base::duration_text;
 
 constexpr std::size_t kLabel = 13;
 constexpr std::size_t kMostRows = 12;
@@ -279,8 +279,8 @@ class Screen {
       row("  " + procedure.name,
           {std::to_string(procedure.calls), duration_text(procedure.time_ns),
            percent(procedure.time_ns, totals_.time_ns), duration_text(mean),
-           any ? writer::bytes_text(bytes) : "-",
-           any ? writer::bytes_text(static_cast<std::uint64_t>(
+           any ? base::bytes_text(bytes) : "-",
+           any ? base::bytes_text(static_cast<std::uint64_t>(
                      std::min(procedure.average_bytes(), kMostBytes)))
                : "-"});
       ++shown;

@@ -6,7 +6,8 @@
 #include <cmath>
 #include <numeric>
 
-#include "writer/summary.h"
+#include "base/quantity_text.h"
+
 
 namespace refrain::tools {
 namespace {
@@ -14,8 +15,8 @@ namespace {
 using watch::LoopState;
 using watch::RankState;
 using watch::RunState;
-using writer::bytes_text;
-using writer::duration_text;
+using base::bytes_text;
+using base::duration_text;
 
 constexpr std::size_t kLabel = 13;  // columns
 

@@ -7,8 +7,8 @@
 #include <filesystem>
 
 #include "analysis/path_names.h"
+#include "base/quantity_text.h"
 #include "tools/command/info_screen.h"
-#include "writer/summary.h"
 
 namespace refrain::tools {
 namespace {
@@ -125,10 +125,10 @@ class Drawer {
     to.weight = most_ns_ > 0 ? std::clamp(from.time_ns / most_ns_, 0.0, 1.0) : 0;
     to.lines.push_back(counted(from.visits, "visit", "visits"));
     if (run_ns_ > 0)
-      to.lines.push_back(fmt::format("{} ({:.1f} %)", writer::duration_text(from.time_ns),
+      to.lines.push_back(fmt::format("{} ({:.1f} %)", base::duration_text(from.time_ns),
                                      100 * from.time_ns / run_ns_));
     if (has_inside(from))
-      to.lines.push_back("itself " + writer::duration_text(from.own_ns));
+      to.lines.push_back("itself " + base::duration_text(from.own_ns));
     to.values.emplace_back("visits", from.visits);
     to.values.emplace_back("time_ns", from.time_ns);
     to.values.emplace_back("own_ns", from.own_ns);
@@ -174,10 +174,10 @@ class Drawer {
     out_.legend.push_back(fmt::format("Control flow of {}, {} {}, {} of all threads",
                                       std::filesystem::path(program()).filename().string(),
                                       names_.unit(), short_name(who),
-                                      writer::duration_text(run_ns_)));
+                                      base::duration_text(run_ns_)));
     out_.legend.push_back(
         fmt::format("boxes: regions with their visits and time; red: {}, white: none",
-                    writer::duration_text(most_ns_)));
+                    base::duration_text(most_ns_)));
     out_.legend.push_back(
         fmt::format("{}|count at an arrow: how often each took it; "
                     "wide and dark: {} in all",

@@ -8,9 +8,9 @@
 #include <numeric>
 #include <utility>
 
+#include "base/quantity_text.h"
 #include "tools/graph/event_flow_choice.h"
 #include "tools/graph/number_list.h"
-#include "writer/summary.h"
 
 namespace refrain::tools {
 namespace {
@@ -21,9 +21,9 @@ using base::MergedFlow;
 
 std::string size_text(const FlowGraph::Node& node) {
   if (node.size_greatest == 0) return {};
-  if (node.size_least == node.size_greatest) return writer::bytes_text(node.size_least);
-  return writer::bytes_text(node.size_least) + " to " +
-         writer::bytes_text(node.size_greatest);
+  if (node.size_least == node.size_greatest) return base::bytes_text(node.size_least);
+  return base::bytes_text(node.size_least) + " to " +
+         base::bytes_text(node.size_greatest);
 }
 
 const char* type_of(FlowGraph::Kind kind) {
@@ -175,7 +175,7 @@ class Drawer {
                                 : std::min(1.0, static_cast<double>(sums.time) /
                                                     static_cast<double>(most_time_));
     to.lines.push_back(fmt::format("{}x, {}", sums.count,
-                                   writer::duration_text(static_cast<double>(sums.time))));
+                                   base::duration_text(static_cast<double>(sums.time))));
     to.values.insert(to.values.end(), {{"count", sums.count},
                                        {"time_ns", sums.time},
                                        {"between_ns", sums.gap},
@@ -265,7 +265,7 @@ class Drawer {
         fmt::format("Event flow of ranks {}", ranks.text()),
         fmt::format("boxes: signatures ({}) with number and time of all ranks; red: {}",
                     components.empty() ? "call" : components,
-                    writer::duration_text(static_cast<double>(most_time_))),
+                    base::duration_text(static_cast<double>(most_time_))),
         fmt::format("9x (0,2) at an arrow: how often each of these ranks took it; wide and "
                     "dark: {} in all",
                     most_)};
