@@ -150,8 +150,9 @@ std::vector<std::string> summary_lines(const WriteResult& result,
   if (result.sampled && result.events_seen == 0)  // a program that is not parallel
     return {sampled_line(result, who(result)), kSeeLoops + archive};
   std::vector<std::string> lines = {loops_line(result), written_line(result, who(result))};
-  std::string budget = budget_line(base::bytes_text(result.budget_bytes), result.budget_bytes,
-                                   result.budget_limit, result.archive_bytes);
+  std::string budget =
+      budget_line(base::bytes_text(result.budget_bytes), result.budget_bytes,
+                  result.budget_limit, result.archive_bytes);
   if (!budget.empty()) lines.push_back(std::move(budget));
   if (!result.limit_reason.empty()) lines.push_back(result.limit_reason);
   if (!result.ranks.why.empty()) lines.push_back(result.ranks.why);

@@ -8,15 +8,14 @@
 
 #include "base/quantity_text.h"
 
-
 namespace refrain::tools {
 namespace {
 
+using base::bytes_text;
+using base::duration_text;
 using watch::LoopState;
 using watch::RankState;
 using watch::RunState;
-using base::bytes_text;
-using base::duration_text;
 
 constexpr std::size_t kLabel = 13;  // columns
 

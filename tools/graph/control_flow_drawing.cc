@@ -127,8 +127,7 @@ class Drawer {
     if (run_ns_ > 0)
       to.lines.push_back(fmt::format("{} ({:.1f} %)", base::duration_text(from.time_ns),
                                      100 * from.time_ns / run_ns_));
-    if (has_inside(from))
-      to.lines.push_back("itself " + base::duration_text(from.own_ns));
+    if (has_inside(from)) to.lines.push_back("itself " + base::duration_text(from.own_ns));
     to.values.emplace_back("visits", from.visits);
     to.values.emplace_back("time_ns", from.time_ns);
     to.values.emplace_back("own_ns", from.own_ns);

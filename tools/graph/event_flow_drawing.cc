@@ -22,8 +22,7 @@ using base::MergedFlow;
 std::string size_text(const FlowGraph::Node& node) {
   if (node.size_greatest == 0) return {};
   if (node.size_least == node.size_greatest) return base::bytes_text(node.size_least);
-  return base::bytes_text(node.size_least) + " to " +
-         base::bytes_text(node.size_greatest);
+  return base::bytes_text(node.size_least) + " to " + base::bytes_text(node.size_greatest);
 }
 
 const char* type_of(FlowGraph::Kind kind) {
