@@ -192,12 +192,14 @@ struct TeamBarrier {
   Call& call;
   bool is_explicit = false;
   Ticks latest_enter = 0;
+  Ticks ran = 0;  // tasks that the thread ran in it until then
 };
 
 // A thread that has waited for the children of its task.
 struct TaskWait {
   Call& call;
   Ticks children_done = 0;  // the last one that another thread ran; 0: there was none
+  Ticks ran = 0;            // tasks that the thread ran in it until then
 };
 
 // A thread in a new team: `delay` from the fork to its begin in the parallel region.

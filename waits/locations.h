@@ -5,6 +5,7 @@
 // A location's time is in one of three places: a call path (its own time), a gap, or outside of all regions.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -13,12 +14,28 @@
 
 namespace refrain::waits {
 
+// What ran inside a barrier or taskwait until a moment that moves on while it lasts: until then there was something to
+// wait for. Moments are no earlier than the regions that were left before them.
+struct RanInside {
+  Ticks all = 0, before = 0;
+  Ticks moment = 0;  // what `before` is until
+
+  void add(Ticks begin, Ticks end, Ticks until) {
+    before = until_moment(until) + std::min(end, std::max(begin, until)) - begin;
+    moment = until;
+    all += end - begin;
+  }
+  Ticks until_moment(Ticks until) const { return until == moment ? before : all; }
+};
+
 struct Frame {
   std::uint32_t region = kNone;
   std::uint32_t path = 0;
   Ticks enter = 0;
   Ticks inside = 0;        // of the regions in it
   bool completes = false;  // a collective operation that does not block
+  std::uint64_t task = 0;  // of a taskwait: the one that waits
+  RanInside ran = {};      // of a barrier, of a taskwait
 };
 
 struct LocationState {

@@ -204,6 +204,8 @@ void Replay::enter(LocationState& at, const TraceEvent& event, Ticks now) {
   if (kind.special == RegionKind::Special::kParallel)
     teams_->enter_parallel(event.location, at.changed);
   if (kind.special == RegionKind::Special::kBarrier) teams_->enter_barrier(event.location);
+  if (kind.special == RegionKind::Special::kTaskwait)
+    at.stack.back().task = tasks_->current(event.location);
   at.changed = now;
 }
 
@@ -250,7 +252,7 @@ void Replay::pop(LocationState& at, std::uint32_t location, Ticks now) {
   }
   if (kind.special == RegionKind::Special::kParallel) teams_->leave_parallel(location, now);
   at.stack.pop_back();
-  if (!at.stack.empty()) at.stack.back().inside += duration;
+  if (!at.stack.empty()) ran_inside(at.stack.back(), location, frame.enter, now);
   at.changed = now;
   // What ran inside of it is not to be taken for what came after it.
   if (kind.synchronises() && frame.inside != 0) recorder_.point(location, now);
@@ -258,12 +260,23 @@ void Replay::pop(LocationState& at, std::uint32_t location, Ticks now) {
   if (messages) call.left_over = 0;
   at.steps = at.message_steps = false;
   if (kind.special == RegionKind::Special::kTaskwait) {
-    TaskWait event{call, tasks_->children_done(location)};
+    const Ticks done = tasks_->children_done(location, frame.task);
+    TaskWait event{call, done, frame.ran.until_moment(done)};
     patterns_.task_wait(event);
   }
   if (kind.special == RegionKind::Special::kBarrier)
-    teams_->leave_barrier(call, kind.explicit_barrier);
+    teams_->leave_barrier(call, kind.explicit_barrier, frame.ran);
   patterns_.call(call);
+}
+
+// A region that was left right inside of `around`.
+void Replay::ran_inside(Frame& around, std::uint32_t location, Ticks begin, Ticks end) {
+  around.inside += end - begin;
+  const auto special = state_.kinds[around.region].special;
+  if (special == RegionKind::Special::kBarrier)
+    around.ran.add(begin, end, teams_->latest_enter(location));
+  else if (special == RegionKind::Special::kTaskwait)
+    around.ran.add(begin, end, tasks_->children_done(location, around.task));
 }
 
 void Replay::lock(LocationState& at, const TraceEvent& event, Ticks now) {

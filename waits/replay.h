@@ -51,6 +51,7 @@ class Replay final : public reader::TraceSink {
   void pop(LocationState& at, std::uint32_t location, Ticks now);
   void message(LocationState& at, const reader::TraceEvent& event);
   void group(LocationState& at, const reader::TraceEvent& event, Ticks now);
+  void ran_inside(Frame& around, std::uint32_t location, Ticks begin, Ticks end);
   void lock(LocationState& at, const reader::TraceEvent& event, Ticks now);
   std::uint32_t site_of(const reader::TraceEvent& event) const;
   void idle_thread(std::uint32_t location);

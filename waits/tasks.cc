@@ -34,10 +34,10 @@ void Tasks::completed(std::uint32_t process, const reader::TraceEvent& event, Ti
   }
 }
 
-Ticks Tasks::children_done(std::uint32_t location) const {
-  if (current_[location] == 0) return implicit_[location].not_on(location);
-  const auto task = tasks_.find(current_[location]);
-  return task == tasks_.end() ? 0 : task->second.children.not_on(location);
+Ticks Tasks::children_done(std::uint32_t location, std::uint64_t task) const {
+  if (task == 0) return implicit_[location].not_on(location);
+  const auto found = tasks_.find(task);
+  return found == tasks_.end() ? 0 : found->second.children.not_on(location);
 }
 
 }  // namespace refrain::waits

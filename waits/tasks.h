@@ -25,8 +25,10 @@ class Tasks {
   void created(std::uint32_t process, const reader::TraceEvent& event);
   void switched(std::uint32_t process, const reader::TraceEvent& event);
   void completed(std::uint32_t process, const reader::TraceEvent& event, Ticks now);
-  // When the latest child of the location's task completed on another one; 0: none has.
-  Ticks children_done(std::uint32_t location) const;
+  // The one that the location runs; 0: its implicit task.
+  std::uint64_t current(std::uint32_t location) const { return current_[location]; }
+  // When the latest child of that task of the location completed on another one; 0: none has.
+  Ticks children_done(std::uint32_t location, std::uint64_t task) const;
 
  private:
   struct Key {

@@ -77,6 +77,19 @@ TEST_CASE(
   CHECK(of_location(result, kWait, 0) == (done ? 0 : 10 + 100));
 }
 
+TEST_CASE(
+    "Waits: taskwait - what the thread runs when the last child is done is no less wait") {
+  Trace trace;
+  for (std::uint64_t number = 1; number <= 3; ++number)
+    trace.create(0, 10 * number, number);
+  trace.enter(MadeUpTrace::At(0, 0), 100, trace.taskwait());
+  trace.run(1, 100, 300, 0, 1);
+  trace.run(0, 110, 150, 0, 2);
+  trace.run(0, 280, 400, 0, 3);  // 20 of it before
+  trace.leave(MadeUpTrace::At(0, 0), 410, trace.taskwait());
+  CHECK(of_location(trace.analyze(), kWait, 0) == 200 - 40 - 20);
+}
+
 TEST_CASE("Waits: taskwait - of an explicit task, for its own children") {
   Trace trace;
   trace.create(0, 10, 1);

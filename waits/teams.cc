@@ -145,7 +145,17 @@ void Teams::enter_barrier(std::uint32_t location) {
   barrier.last = location;
 }
 
-void Teams::leave_barrier(Call& call, bool is_explicit) {
+Ticks Teams::latest_enter(std::uint32_t location) const {
+  if (threads_[location].empty()) return 0;
+  const Membership& own = threads_[location].back();
+  const Team& team = *own.team;
+  const std::uint64_t at = own.barrier - team.first_barrier;
+  return own.barrier < team.first_barrier || at >= team.barriers.size()
+             ? 0
+             : team.barriers[at].latest;
+}
+
+void Teams::leave_barrier(Call& call, bool is_explicit, const RanInside& ran) {
   if (threads_[call.location].empty()) return;
   Membership& own = threads_[call.location].back();
   Team& team = *own.team;
@@ -154,7 +164,7 @@ void Teams::leave_barrier(Call& call, bool is_explicit) {
     return;
   Barrier& barrier = team.barriers[number - team.first_barrier];
   const Ticks before = call.left_over;
-  TeamBarrier event{call, is_explicit, barrier.latest};
+  TeamBarrier event{call, is_explicit, barrier.latest, ran.until_moment(barrier.latest)};
   patterns_.barrier(event);
   recorder_.team(call, before - call.left_over, barrier.last, barrier.latest);
   ++barrier.left;

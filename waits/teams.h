@@ -41,7 +41,9 @@ class Teams {
   void enter_parallel(std::uint32_t location, Ticks since);
   void leave_parallel(std::uint32_t location, Ticks time);
   void enter_barrier(std::uint32_t location);
-  void leave_barrier(Call& call, bool is_explicit);
+  void leave_barrier(Call& call, bool is_explicit, const RanInside& ran);
+  // Of the members that are in the location's barrier so far; 0: it is in none.
+  Ticks latest_enter(std::uint32_t location) const;
 
   // Threads of the process but one.
   std::uint64_t others(std::uint32_t process) const {

@@ -119,9 +119,38 @@ TEST_CASE("Waits: explicit barrier - tasks that a thread runs inside are no wait
   }
   trace.add(0, 700, EventKind::kThreadJoin);
   const WaitAnalysis result = trace.analyze();
-  // 110 of the first barrier's 310 ticks are its own.
-  CHECK(of_location(result, "omp_ebarrier_wait", 0) == 110 + 100);
+  // 300 ticks until the other one enters, 200 of them in the task.
+  CHECK(of_location(result, "omp_ebarrier_wait", 0) == 100 + 100);
   CHECK(of_location(result, "omp_ebarrier_wait", 1) == 0);
+  check_sum(result);
+}
+
+TEST_CASE(
+    "Waits: explicit barrier - only what ran before the last thread entered is less wait") {
+  MadeUpTrace trace(1, 3);
+  trace.add(0, 0, EventKind::kThreadFork);
+  for (std::uint32_t t = 0; t < 3; ++t) {
+    trace.team_begin(At(0, t), 0);
+    trace.enter(At(0, t), 0, rParallel);
+  }
+  trace.enter(At(0, 0), 100, rExplicit);
+  trace.region(At(0, 0), 110, 150, rTask);
+  trace.enter(At(0, 1), 160, rExplicit);
+  trace.region(At(0, 0), 170, 200, rTask);
+  trace.region(At(0, 1), 350, 500, rTask);  // 50 of it until the last one enters
+  trace.enter(At(0, 2), 400, rExplicit);
+  trace.region(At(0, 0), 410, 600, rTask);  // none of it
+  trace.region(At(0, 2), 420, 450, rTask);
+  for (std::uint32_t t = 0; t < 3; ++t) {
+    trace.leave(At(0, t), 700, rExplicit);
+    trace.leave(At(0, t), 700, rParallel);
+    trace.team_end(At(0, t), 700);
+  }
+  trace.add(0, 700, EventKind::kThreadJoin);
+  const WaitAnalysis result = trace.analyze();
+  CHECK(of_location(result, "omp_ebarrier_wait", 0) == 300 - 40 - 30);
+  CHECK(of_location(result, "omp_ebarrier_wait", 1) == 240 - 50);
+  CHECK(of_location(result, "omp_ebarrier_wait", 2) == 0);
   check_sum(result);
 }
 

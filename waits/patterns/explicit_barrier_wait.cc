@@ -14,7 +14,8 @@ class ExplicitBarrierWait final : public Pattern {
 
   void barrier(TeamBarrier& event) override {
     if (event.is_explicit)
-      charge(event.call, event.call.take(wait_until(event.call, event.latest_enter)));
+      charge(event.call,
+             event.call.take(wait_until(event.call, event.latest_enter, event.ran)));
   }
 };
 

@@ -15,7 +15,8 @@ class ImplicitBarrierWait final : public Pattern {
 
   void barrier(TeamBarrier& event) override {
     if (!event.is_explicit)
-      charge(event.call, event.call.take(wait_until(event.call, event.latest_enter)));
+      charge(event.call,
+             event.call.take(wait_until(event.call, event.latest_enter, event.ran)));
   }
 };
 

@@ -16,6 +16,12 @@ inline Ticks wait_until(const Call& call, Ticks time) {
   return std::min(time, call.leave) - std::min(call.enter, std::min(time, call.leave));
 }
 
+// The same without what the thread ran in the call meanwhile.
+inline Ticks wait_until(const Call& call, Ticks time, Ticks ran) {
+  const Ticks wait = wait_until(call, time);
+  return wait - std::min(wait, ran);
+}
+
 // What the operation took when everybody was there.
 inline Ticks completion(const CollectiveMember& member) {
   const Ticks ready = std::max(member.earliest_leave, member.latest_enter);

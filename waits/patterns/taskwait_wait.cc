@@ -14,9 +14,8 @@ class TaskwaitWait final : public Pattern {
   std::vector<Compound> wants() const override { return {Compound::kTaskWait}; }
 
   void task_wait(TaskWait& event) override {
-    const Ticks tasks = event.call.leave - event.call.enter - event.call.left_over;
-    const Ticks wait = wait_until(event.call, event.children_done);
-    if (wait > tasks) charge(event.call, event.call.take(wait - tasks));
+    charge(event.call,
+           event.call.take(wait_until(event.call, event.children_done, event.ran)));
   }
 };
 
