@@ -1,6 +1,7 @@
 // The same programs with MPICH and with Open MPI: their archives tell the same.
 #include <catch2/catch.hpp>
 #include <cstdlib>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -150,6 +151,48 @@ TEST_CASE("MPI both: the launcher of the other one - is reported in one line") {
   CHECK(result.exit_status == 0);
   CHECK(count(result.output, "ranks=1 ") == 2);
   CHECK(count(result.errors, "and the launcher of MPICH starts it") == 1);
+}
+
+TEST_CASE("MPI both: mpi4py - it is traced by the library of its MPI") {
+  const auto run_words = [](const std::vector<std::string>& words) {
+    Command command;
+    command.arguments = words;
+    command.environment = clean_environment();
+    set_mpirun_environment(command);
+    return run(command);
+  };
+  const Result vendor =
+      run_words({"/usr/bin/python3", "-c",
+                 "import mpi4py; mpi4py.rc.initialize = False; from mpi4py import MPI; "
+                 "print(MPI.get_vendor()[0])"});
+  if (vendor.exit_status != 0) {
+    WARN("no mpi4py (python3-mpi4py) is installed: not tested");
+    return;
+  }
+  TemporaryFolder folder;
+  std::ofstream(folder / "script") << "#!/usr/bin/python3\n"
+                                      "from mpi4py import MPI\n"
+                                      "comm = MPI.COMM_WORLD\n"
+                                      "peer = comm.rank ^ 1\n"
+                                      "for i in range(30):\n"
+                                      "    sent = comm.isend([i], dest=peer, tag=7)\n"
+                                      "    assert comm.recv(source=peer, tag=7) == [i]\n"
+                                      "    sent.wait()\n"
+                                      "    comm.Barrier()\n";
+  fs::permissions(folder / "script", fs::perms::owner_all);
+  std::vector<std::string> words = refrain_run({{"LIMIT", "0"}}, folder / "archive");
+  for (const std::string& word :
+       mpirun(2, vendor.output.rfind("MPICH", 0) == 0 ? "mpich" : "openmpi"))
+    words.push_back(word);
+  words.push_back(folder / "script");
+  const Result result = run_words(words);
+  INFO(result.errors);
+  REQUIRE(result.exit_status == 0);
+  CHECK(result.errors == "");
+  const Trace trace = read_checked(folder / "archive");
+  REQUIRE(MpiProcesses(trace).size() == 2);
+  CHECK(text(check_mpi(trace)) == "");
+  CHECK(replay(trace).pairs() == 2 * 30);
 }
 
 }  // namespace refrain::test::mpi_both_test

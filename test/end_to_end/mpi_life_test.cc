@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -218,12 +219,18 @@ TEST_CASE("MPI life: helpers - launchers and shells leave nothing") {
 
 TEST_CASE("MPI life: MPI in a plugin - a program that loads it late, as Python does") {
   const bool inside = GENERATE(true, false);
-  CAPTURE(inside);
+  const bool script = GENERATE(true, false);
+  CAPTURE(inside, script);
   TemporaryFolder folder;
-  const std::vector<std::string> program{
-      "python3", "-c",
-      "import ctypes, sys; sys.exit(ctypes.CDLL('" +
-          data_file("test/tools/mpi_plugin.so").string() + "').run(20))"};
+  TemporaryFolder programs;
+  const std::string text = "import ctypes, sys; sys.exit(ctypes.CDLL('" +
+                           data_file("test/tools/mpi_plugin.so").string() + "').run(20))";
+  std::vector<std::string> program{"python3", "-c", text};
+  if (script) {
+    program = {programs / "script"};
+    std::ofstream(programs / "script") << "#!/usr/bin/env python3\n" << text << "\n";
+    fs::permissions(programs / "script", fs::perms::owner_all);
+  }
   const std::vector<std::string> launcher{"mpirun.mpich", "-n", "2"};
   const std::vector<std::string> traced = refrain_run({{"LIMIT", "0"}}, folder / "archive");
   Command command;
@@ -231,6 +238,10 @@ TEST_CASE("MPI life: MPI in a plugin - a program that loads it late, as Python d
        {inside ? launcher : traced, inside ? traced : launcher, program})
     command.arguments.insert(command.arguments.end(), words.begin(), words.end());
   command.environment = clean_environment();
+  // An mpi4py of another MPI that this Python may have is none of this program's.
+  fs::create_directory(programs / "mpi4py");
+  std::ofstream(programs / "mpi4py/__init__.py") << "\n";
+  command.environment["PYTHONPATH"] = programs.path();
   put_mpi_sanitizer_first(command);
   const Result result = run(command);
   INFO(result.errors);

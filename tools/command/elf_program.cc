@@ -185,29 +185,6 @@ bool is_set(const char* variable) {
   return value != nullptr && *value != 0;
 }
 
-std::string output_of(std::vector<const char*> arguments) {
-  int ends[2];
-  if (pipe(ends) != 0) return {};
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-  posix_spawn_file_actions_addclose(&actions, ends[0]);
-  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", 1, 0);
-  arguments.push_back(nullptr);
-  pid_t child = 0;
-  const int error = posix_spawn(&child, arguments[0], &actions, nullptr,
-                                const_cast<char* const*>(arguments.data()), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  close(ends[1]);
-  std::string text;
-  char buffer[4096];
-  for (ssize_t n; error == 0 && (n = read(ends[0], buffer, sizeof buffer)) > 0;)
-    text.append(buffer, static_cast<std::size_t>(n));
-  close(ends[0]);
-  if (error == 0) waitpid(child, nullptr, 0);
-  return text;
-}
-
 }  // namespace
 
 std::string find_program(const std::string& command) {
@@ -255,6 +232,33 @@ bool loads(const Program& program, const std::string& library_prefix) {
   for (const std::string& name : program.libraries)
     if (name.rfind(library_prefix, 0) == 0) return true;
   return false;
+}
+
+std::vector<std::string> named_libraries(const std::string& path) {
+  return ElfFile(path).needs();
+}
+
+std::string output_of(std::vector<const char*> arguments) {
+  int ends[2];
+  if (pipe(ends) != 0) return {};
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+  posix_spawn_file_actions_addclose(&actions, ends[0]);
+  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", 1, 0);
+  arguments.push_back(nullptr);
+  pid_t child = 0;
+  const int error = posix_spawn(&child, arguments[0], &actions, nullptr,
+                                const_cast<char* const*>(arguments.data()), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  close(ends[1]);
+  std::string text;
+  char buffer[4096];
+  for (ssize_t n; error == 0 && (n = read(ends[0], buffer, sizeof buffer)) > 0;)
+    text.append(buffer, static_cast<std::size_t>(n));
+  close(ends[0]);
+  if (error == 0) waitpid(child, nullptr, 0);
+  return text;
 }
 
 bool defines(const std::string& path, const std::string& symbol) {

@@ -27,6 +27,12 @@ Program inspect_program(const std::string& command);
 
 bool loads(const Program& program, const std::string& library_prefix);
 
+// The libraries that the file at `path` (a program or a library) names itself.
+std::vector<std::string> named_libraries(const std::string& path);
+
+// What a command prints on stdout; its first word is a path. Its stderr is not shown.
+std::string output_of(std::vector<const char*> arguments);
+
 // Whether the file at `path` defines a symbol, as far as its tables of symbols say.
 bool defines(const std::string& path, const std::string& symbol);
 

@@ -7,6 +7,7 @@
 
 #include "base/launcher.h"
 #include "tools/command/mpi_abi.h"
+#include "tools/command/python_program.h"
 
 namespace refrain::tools {
 namespace {
@@ -54,10 +55,11 @@ bool is_launched() {
          base::srun_interface() != base::SrunInterface::kNone;
 }
 
-// Of a program that names no MPI: that of its launcher, else the one that there is. Of srun's interfaces MPICH knows
-// PMI and Open MPI PMIx, as they are built by default.
-std::string mpi_of_python(const std::vector<std::string>& command, const Program& first) {
-  if (std::string mpi = launcher_of(command, first); !mpi.empty()) return mpi;
+// Of a program that names no MPI: that of its launcher, else mpi4py's, else the one that there is. Of srun's interfaces
+// MPICH knows PMI and Open MPI PMIx, as they are built by default.
+std::string mpi_of_python(const std::string& launcher, const std::string& mpi4py) {
+  if (!launcher.empty()) return launcher;
+  if (!mpi4py.empty()) return mpi4py;
   if (base::srun_interface() == base::SrunInterface::kPmix &&
       !find_mpi_library(*find_mpi_abi("openmpi")).empty())
     return "openmpi";
@@ -93,12 +95,40 @@ std::string srun_report(const MpiAbi& abi, const Program& traced) {
          "it with srun --mpi=pmix, or with the mpirun of Open MPI";
 }
 
+// A Python whose mpi4py is of another MPI than its launcher: with the launcher's library in the process it would die, and
+// with its own a program that does not use mpi4py. Untraced, each process is a job of its own.
+std::string launcher_report(const std::string& python, const MpiAbi& mpi4py,
+                            const MpiAbi& launcher) {
+  return "mpi4py of '" + python + "' uses " + mpi4py.title + ", and the launcher of " +
+         launcher.title +
+         " starts it: each process is a job of its own, and MPI calls are not traced; "
+         "start it with the mpirun of " +
+         mpi4py.title + ", or say --mpi " + launcher.name +
+         " if the program does not use mpi4py";
+}
+
+MpiChoice choose_mpi_of_python(const std::string& wanted, const std::string& python,
+                               const std::string& launcher) {
+  MpiChoice choice;
+  const std::string mpi4py = mpi4py_of(python);
+  choice.mpi = wanted == "auto" ? mpi_of_python(launcher, mpi4py) : wanted;
+  if (mpi4py.empty() || mpi4py == choice.mpi || choice.mpi.empty()) return choice;
+  const MpiAbi& its = *find_mpi_abi(mpi4py);
+  const MpiAbi& other = *find_mpi_abi(choice.mpi);
+  if (wanted == "auto") {
+    choice.report = launcher_report(python, its, other);
+    choice.mpi.clear();
+  } else {
+    choice.report = "--mpi " + wanted + ": mpi4py of '" + python + "' uses " + its.title +
+                    "; a program that imports it needs --mpi " + its.name;
+  }
+  return choice;
+}
+
 }  // namespace
 
 bool is_python_of_mpi(const std::vector<std::string>& command) {
-  return (is_launched() || starts_mpi(command)) &&
-         std::any_of(command.begin(), command.end(),
-                     [](const std::string& word) { return begins(word, "python"); });
+  return (is_launched() || starts_mpi(command)) && !find_python(command).empty();
 }
 
 bool is_task_of_its_own(const MpiChoice& choice, const std::vector<std::string>& command) {
@@ -126,10 +156,12 @@ MpiChoice choose_mpi(const std::string& wanted, const std::vector<std::string>& 
   if (wanted == "none") return choice;
   const std::string own = mpi_of(traced);
   choice.mpi = wanted == "auto" ? own : wanted;
-  if (choice.mpi.empty() && is_python_of_mpi(command))
-    choice.mpi = mpi_of_python(command, first);
   const bool launched = is_launched() || starts_mpi(command);
+  if (own.empty() && (launched || wanted != "auto"))
+    if (const std::string python = find_python(command); !python.empty())
+      choice = choose_mpi_of_python(wanted, python, launcher_of(command, first));
   if (choice.mpi.empty()) {
+    if (!choice.report.empty()) return choice;
     if (launched || !other_mpi_of(traced).empty()) choice.report = not_traced(traced);
     return choice;
   }

@@ -1,7 +1,7 @@
 // Which MPI a command's processes use, and so which library traces them.
 //
 // Place in the flow: ARCHITECTURE.md, step 1 (run_command.h). What the program names decides; where it names none
-// (Python, plugins), whose launcher starts it. Errors: one line that says what would work; what is not refused is
+// (Python, plugins), whose launcher starts it, and of a Python what its mpi4py uses. Errors: one line that says what would work; what is not refused is
 // reported in one line, for the program does as it would untraced.
 #pragma once
 
@@ -24,7 +24,7 @@ struct MpiChoice {
 MpiChoice choose_mpi(const std::string& wanted, const std::vector<std::string>& command,
                      const Program& first, const Program& traced);
 
-// A Python that a launcher of MPI starts: it loads MPI later, with mpi4py.
+// A Python, or a script for one, that a launcher of MPI starts: it loads MPI later, with mpi4py.
 bool is_python_of_mpi(const std::vector<std::string>& command);
 
 // One of several that a launcher has started, and no process of MPI: each has an archive of its own.
