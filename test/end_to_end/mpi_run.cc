@@ -67,6 +67,8 @@ Result run_mpi(const MpiJob& job, MpiWay way, const fs::path& archive) {
   command.environment["OMP_NUM_THREADS"] = std::to_string(job.threads);
   command.environment["MESSAGE_LOG"] = std::nullopt;
   if (!job.message_log.empty()) command.environment["MESSAGE_LOG"] = job.message_log;
+  // Open MPI's own choice has no MPI_Win_create for a job of one process.
+  if (job.mpi == "openmpi" && job.ranks == 1) command.environment["OMPI_MCA_osc"] = "pt2pt";
   for (const auto& [name, value] : job.environment) command.environment[name] = value;
   command.kill_signal = job.kill_signal;
   command.kill_after = job.kill_after;
