@@ -11,6 +11,8 @@ A LIST is a text file, one command a line; its name is that of the suite.
     @4 pt2pt/sendall -verbose                     an MPI program on 4 ranks
     @2 -C spawn/spawn1                            it runs in its own folder
 
+With --mpi openmpi programs on ranks are those of Open MPI, and its mpirun starts them.
+
 Programs are looked for relative to the list's folder. Each run is in an
 empty folder:
     untraced    once; where a traced run differs, five times more. What they print says how
@@ -47,6 +49,10 @@ import time
 from campaigns.archives import check_archive
 
 WAYS = ("run", "inside", "preload", "linked")
+# By names that Debian's alternatives do not redirect. Open MPI refuses more ranks than cores otherwise.
+LAUNCH = {"mpich": ["mpirun.mpich"], "openmpi": ["mpirun.openmpi", "--oversubscribe"]}
+# It refuses to run as root otherwise.
+AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 
 
 class Program:
@@ -81,7 +87,7 @@ class Program:
         """(words, variables) of a run."""
         path = self.path + (".linked" if way == "linked" else "")
         program = [path] + self.arguments
-        mpirun = ["mpirun", "-n", str(self.ranks)] if self.ranks else []
+        mpirun = LAUNCH[tool.mpi] + ["-n", str(self.ranks)] if self.ranks else []
         run = [tool.command, "run", "-o", archive, "--"]
         settings = {"REFRAIN_ARCHIVE": archive}
         if way == "untraced":
@@ -102,11 +108,12 @@ class Program:
 class Tool:
     """Refrain as tools/install lays it out."""
 
-    def __init__(self, prefix):
+    def __init__(self, prefix, mpi="mpich"):
+        self.mpi = mpi
         self.folder = os.path.join(os.path.abspath(prefix), "lib")
         self.command = os.path.join(os.path.abspath(prefix), "bin/refrain")
         self.library = os.path.join(self.folder, "librefrain.so")
-        self.mpi_library = os.path.join(self.folder, "librefrain_mpich.so")
+        self.mpi_library = os.path.join(self.folder, f"librefrain_{mpi}.so")
         for path in (self.command, self.library, self.mpi_library):
             if not os.path.exists(path):
                 sys.exit(f"campaign: no {path}: tools/install {prefix} puts it there")
@@ -120,7 +127,7 @@ def needed(path):
 def environment(variables):
     kept = {k: v for k, v in os.environ.items()
             if not re.match(r"(OMP|KMP|GOMP|REFRAIN|LD)_", k)}
-    return dict(kept, **variables)
+    return dict(kept, **AS_ROOT, **variables)
 
 
 RUNNING = set()
@@ -320,6 +327,8 @@ def main():
     parser = argparse.ArgumentParser(prog="tools/campaign suites", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("lists", nargs="+", metavar="LIST")
+    parser.add_argument("--mpi", choices=LAUNCH, default="mpich",
+                        help="of the programs on ranks (mpich)")
     parser.add_argument("--ways", default=",".join(WAYS), help="of: " + ",".join(WAYS))
     parser.add_argument("--rotate", action="store_true",
                         help="each program by one of the ways only, in turn")
@@ -337,7 +346,7 @@ def main():
     parser.add_argument("--prefix", required=True, help="where tools/install has put Refrain")
     options = parser.parse_args()
     options.ways = options.ways.split(",")
-    options.tool = Tool(options.prefix)
+    options.tool = Tool(options.prefix, options.mpi)
     programs = [p for p in read_lists(options.lists) if re.search(options.only, p.line)]
     if options.shuffle is not None:
         random.Random(options.shuffle).shuffle(programs)
