@@ -58,7 +58,7 @@ export function rangeFollower(page, compute, show) {
 
 // What a tree of a range is made of, in words.
 export const rangeHint = (rows, begin, end) => `Of the events in the archive from ${time(begin, 6)} to ${time(end, 6)}` +
-  (rows.about.detail?.all === false ? ', as far as the time line has them' : '') + (rows.about.gaps?.some((gap) => gap.begin_ns < end && gap.end_ns > begin) ? '; iterations that were skipped are not in it' : '');
+  (rows.about.detail?.all === false ? ', as far as the time line has them' : '') + (rows.count < rows.about.locations.length ? ', one thread of each row for all of it' : '') + (rows.about.gaps?.some((gap) => gap.begin_ns < end && gap.end_ns > begin) ? '; iterations that were skipped are not in it' : '');
 
 // A place on a view that has figures of the range while one is chosen. make(rows, begin, end) -> element.
 export function rangeBox(page, title, hint, make) {
