@@ -7,10 +7,12 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <fstream>
 
 #include "base/processor.h"
+#include "base/quantity_text.h"
 #include "spool/left_spools.h"
 #include "tools/command/elf_program.h"
 #include "tools/command/shared_libraries.h"
@@ -49,23 +51,16 @@ const char* network_file_system(unsigned long type) {
   }
 }
 
-std::string bytes_text(double bytes) {
-  constexpr std::array kUnits{"B", "kB", "MB", "GB", "TB", "PB"};
-  std::size_t unit = 0;
-  for (; bytes >= 1000 && unit + 1 < kUnits.size(); ++unit) bytes /= 1000;
-  return fmt::format("{:.{}f} {}", bytes, bytes < 10 && unit > 0 ? 1 : 0, kUnits[unit]);
-}
-
 void check_space(Checks& checks, const std::string& folder) {
   struct statfs space {};
   if (statfs(folder.c_str(), &space) != 0) return;
-  const double free_bytes =
-      static_cast<double>(space.f_bavail) * static_cast<double>(space.f_bsize);
-  constexpr double kLittle = 1e9;
+  const std::uint64_t free_bytes =
+      std::uint64_t{space.f_bavail} * static_cast<std::uint64_t>(space.f_bsize);
+  constexpr std::uint64_t kLittle = 1'000'000'000;
   const char* network = network_file_system(static_cast<unsigned long>(space.f_type));
-  Check check{State::kWorks, "folder",
-              fmt::format("{}: can be written, {} free", folder, bytes_text(free_bytes)),
-              ""};
+  Check check{
+      State::kWorks, "folder",
+      fmt::format("{}: can be written, {} free", folder, base::bytes_text(free_bytes)), ""};
   if (free_bytes < kLittle) {
     check.state = State::kNote;
     check.advice =
@@ -131,10 +126,10 @@ void check_clock(Checks& checks) {
 void check_limits(Checks& checks) {
   rlimit size{};
   if (getrlimit(RLIMIT_FSIZE, &size) == 0 && size.rlim_cur != RLIM_INFINITY)
-    checks.push_back({State::kNote, "limit",
-                      fmt::format("files may have {} (ulimit -f)",
-                                  bytes_text(static_cast<double>(size.rlim_cur))),
-                      "recording ends there, the program goes on"});
+    checks.push_back(
+        {State::kNote, "limit",
+         fmt::format("files may have {} (ulimit -f)", base::bytes_text(size.rlim_cur)),
+         "recording ends there, the program goes on"});
   rlimit files{};
   constexpr rlim_t kFew = 256;
   if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < kFew)

@@ -231,8 +231,8 @@ async function create(root, page) {
     const all = (end - begin) * Math.max(1, rows.about.locations.length);
     replace(inRange,
       section('Procedures', 'calls that begin in the range', figures.calls.length ? procedures(figures.calls, all, false) : empty('No call of MPI begins in the range.')),
-      figures.messages.bySize.length > 0 && section('By message size', 'messages that are sent in the range', messageTable('messages of the range by size', { title: 'Size', csv: 'size_least', value: (r) => r.size_least, text: sizeText }, figures.messages.bySize)),
-      figures.messages.byPartner.length > 0 && section('By partner', 'rank of the receiver less that of the sender', messageTable('messages of the range by partner', { title: 'Partner', value: (r) => Number(r.partner), text: (r) => r.partner }, figures.messages.byPartner)));
+      figures.messages.bySize.length > 0 && section('By message size', 'messages on the time line that are sent in the range', messageTable('messages of the range by size', { title: 'Size', csv: 'size_least', value: (r) => r.size_least, text: sizeText }, figures.messages.bySize)),
+      figures.messages.byPartner.length > 0 && section('By partner', 'of these: rank of the receiver less that of the sender', messageTable('messages of the range by partner', { title: 'Partner', value: (r) => Number(r.partner), text: (r) => r.partner }, figures.messages.byPartner)));
   });
   inRange.hidden = true;
   root.append(note, el('div', { class: 'columns uneven' }, el('div', { class: 'view' }, left, rank), right, inRange));
