@@ -2,8 +2,8 @@
 // tree and event flow graph as in the events of another run, written in full. That run's own summary is
 // compared with its events to the tick (trace(), trace_mpi(), and its flow graph here).
 //
-// MPI programs with 1 to 8 ranks, OpenMP programs with 1, 2, 3 and 8 threads, as gcc makes them; with REFRAIN_TEST_RANKS=all in
-// the environment as each compiler does. REFRAIN_TEST_PROGRAM: only that one.
+// MPI programs with 1 to 8 ranks, OpenMP programs with 1, 2, 3 and 8 threads, as gcc makes them; whole
+// (test_length.h) as each compiler does. REFRAIN_TEST_PROGRAM: only that one.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdint>
@@ -19,14 +19,10 @@
 #include "test/support/files.h"
 #include "test/support/flow_checks.h"
 #include "test/support/summary_checks.h"
+#include "test/support/test_length.h"
 
 namespace refrain::test::exactness_test {
 namespace {
-
-bool is_set(const char* name, std::string_view value) {
-  const char* const set = std::getenv(name);
-  return set != nullptr && set == value;
-}
 
 bool wanted(std::string_view program) {
   const char* const only = std::getenv("REFRAIN_TEST_PROGRAM");
@@ -85,7 +81,7 @@ std::map<std::string, std::uint64_t> visits_by_region(
 std::vector<std::string> compiled_names(const OpenMpProgram& program) {
   const std::string name = program.name;
   if (name == "heat") return {name + "_gfortran"};
-  if (is_set("REFRAIN_TEST_RANKS", "all")) return {name + "_gcc", name + "_clang"};
+  if (test_length() == TestLength::kWhole) return {name + "_gcc", name + "_clang"};
   return {name + "_gcc"};
 }
 
@@ -121,7 +117,7 @@ TEST_CASE(
   for (const MpiProgram& program : programs) {
     if (!wanted(program.name)) continue;
     std::vector<std::string> names = compiled_names(program);
-    if (!is_set("REFRAIN_TEST_RANKS", "all")) names.resize(1);
+    if (test_length() != TestLength::kWhole) names.resize(1);
     const bool chance = std::ranges::find(kChance, program.name) != std::end(kChance);
     for (const std::string& name : names)
       for (int ranks = fewest_ranks(program.name); ranks <= 8; ++ranks)

@@ -14,6 +14,7 @@
 #include "test/end_to_end/traced.h"
 #include "test/support/files.h"
 #include "test/support/flow_checks.h"
+#include "test/support/test_length.h"
 
 namespace refrain::test::flow_test {
 namespace {
@@ -40,6 +41,8 @@ TEST_CASE("Flow: MPI programs - of the same run, and of a reduced one, as the ev
       GENERATE("ring_gcc", "halo_clang", "persistent_gcc", "sweep_clang", "allreduce_gcc",
                "icollective_gcc", "rowcol_cg_gcc", "hybrid_clang");
   const int ranks = GENERATE(1, 2, 4);
+  static SomeCases few;
+  if (!few.runs_next()) return;
   CAPTURE(program, ranks);
   TemporaryFolder folder;
   MpiJob job{.program = program, .ranks = ranks};

@@ -16,6 +16,7 @@
 #include "test/end_to_end/mpi_run.h"
 #include "test/end_to_end/traced.h"
 #include "test/support/files.h"
+#include "test/support/test_length.h"
 
 namespace refrain::test::graph_test {
 namespace {
@@ -119,6 +120,8 @@ TEST_CASE("Graph: conjugate gradients - the outer iteration is 76 = 1 + 75") {
 TEST_CASE("Graph: everything written - counts are those of the events, counted again") {
   const char* program = GENERATE("cg_clang", "cg_gcc", "irregular_clang", "nested_clang");
   const int threads = GENERATE(1, 2);
+  static SomeCases few;
+  if (!few.runs_next()) return;
   CAPTURE(program, threads);
   TemporaryFolder folder;
   const Traced traced = trace(

@@ -16,6 +16,7 @@
 #include "test/end_to_end/traced.h"
 #include "test/support/files.h"
 #include "test/support/iteration_checks.h"
+#include "test/support/test_length.h"
 
 namespace refrain::test::iteration_rows_test {
 namespace {
@@ -55,6 +56,8 @@ TEST_CASE("Iteration rows: OpenMP - time by class as the events of the same run 
   const char* program = GENERATE("cg_clang", "cg_gcc", "tasks_clang", "phases_gcc",
                                  "irregular_clang", "shortloop_gcc", "heat_gfortran");
   const int threads = GENERATE(1, 2);
+  static SomeCases few;
+  if (!few.runs_next()) return;
   CAPTURE(program, threads);
   TemporaryFolder folder;
   Job job{.program = program, .threads = threads};
@@ -73,6 +76,8 @@ TEST_CASE("Iteration rows: MPI - time by class as the events of the same run say
   const char* program = GENERATE("ring_gcc", "halo_clang", "persistent_gcc",
                                  "allreduce_gcc", "onesided_gcc", "hybrid_clang");
   const int ranks = GENERATE(1, 2, 4);
+  static SomeCases few;
+  if (!few.runs_next()) return;
   CAPTURE(program, ranks);
   TemporaryFolder folder;
   MpiJob job{.program = program, .ranks = ranks};

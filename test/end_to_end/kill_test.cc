@@ -12,6 +12,7 @@
 #include "test/end_to_end/left_behind.h"
 #include "test/end_to_end/traced.h"
 #include "test/support/files.h"
+#include "test/support/test_length.h"
 #include "test/support/trace_checks.h"
 
 namespace refrain::test::kill_test {
@@ -21,7 +22,7 @@ namespace fs = std::filesystem;
 
 void kill_many_times(int signal, const std::string& limit) {
   const long kills = number_from_environment("REFRAIN_TEST_KILLS",
-                                             std::getenv("REFRAIN_TEST_RANKS") ? 6 : 3);
+                                             test_length() == TestLength::kShort ? 2 : 6);
   const long seed = number_from_environment("REFRAIN_TEST_SEED",
                                             static_cast<long>(std::random_device()()));
   std::mt19937_64 random(static_cast<std::uint64_t>(seed) + static_cast<unsigned>(signal));

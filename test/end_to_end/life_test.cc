@@ -10,6 +10,7 @@
 
 #include "test/end_to_end/traced.h"
 #include "test/support/files.h"
+#include "test/support/test_length.h"
 #include "test/support/trace_checks.h"
 
 namespace refrain::test::life_test {
@@ -104,13 +105,16 @@ TEST_CASE("Life: processes - children, and changes of the process itself") {
       {"clearenv"},
       {"close-all", 50, false},
   };
+  SomeCases few;
   for (const Deed& deed : deeds)
-    for (const std::string compiler : {"clang", "gcc"})
+    for (const std::string compiler : {"clang", "gcc"}) {
+      if (!few.runs_next()) continue;
       DYNAMIC_SECTION(deed.what << " " << compiler) {
         if (starts_team_in_child(deed.what) && cannot_start_team_in_child(compiler))
           continue;
         check_deed("processes_" + compiler, deed, Way::kRun);
       }
+    }
 }
 
 TEST_CASE("Life: exceptions, signals, jumps and threads") {
@@ -123,25 +127,30 @@ TEST_CASE("Life: exceptions, signals, jumps and threads") {
       {"thread-exit"},    {"cancelled"},
       {"cancelled-busy"},
   };
+  SomeCases few;
   for (const Deed& deed : deeds)
     for (const std::string compiler : {"clang", "gcc"})
-      for (const Way way : {Way::kRun, Way::kPreload})
+      for (const Way way : {Way::kRun, Way::kPreload}) {
+        if (!few.runs_next()) continue;
         DYNAMIC_SECTION(deed.what << " " << compiler << " way " << static_cast<int>(way)) {
           check_deed("unruly_" + compiler, deed, way);
         }
+      }
 }
 
 // Events of the others after the end of recording, before the process ends, are lost and
 // reported; nothing else is.
 TEST_CASE("Life: exit inside a region - while the others go from barrier to barrier") {
   const std::regex late("(refrain: lost events, by cause: [0-9]+ late_thread\n)?");
+  SomeCases few;
   for (const std::string compiler : {"clang", "gcc"})
-    for (const Way way : {Way::kRun, Way::kPreload})
+    for (const Way way : {Way::kRun, Way::kPreload}) {
+      if (!few.runs_next()) continue;
       DYNAMIC_SECTION(compiler << " way " << static_cast<int>(way)) {
         const Job job{
             "exitcode_" + compiler, {"exit-at-barrier", "7"}, 2, {{"LIMIT", "0"}}};
         const Result plain = run_untraced(job);
-        for (int i = 0; i < 5; ++i) {
+        for (int i = 0; i < (test_length() == TestLength::kShort ? 2 : 5); ++i) {
           TemporaryFolder folder;
           const Result traced = run_job(job, way, folder / "archive");
           CHECK(traced.output == plain.output);
@@ -151,18 +160,21 @@ TEST_CASE("Life: exit inside a region - while the others go from barrier to barr
           CHECK(regions_of(read_checked(folder / "archive")) == 101);
         }
       }
+    }
 }
 
 TEST_CASE("Life: a thread that goes on with regions - while the process ends") {
   // LLVM's runtime itself dies in one of some hundred such ends; it died in most of them where the
   // tracer had it end before the archive was written.
+  SomeCases few;
   for (const std::string compiler : {"clang", "gcc"})
-    for (const Way way : {Way::kRun, Way::kPreload})
+    for (const Way way : {Way::kRun, Way::kPreload}) {
+      if (!few.runs_next()) continue;
       DYNAMIC_SECTION(compiler << " way " << static_cast<int>(way)) {
         const Job job{"unruly_" + compiler, {"detached"}, 2, {{"LIMIT", "0"}}};
         const std::string expected = run_untraced(job).output;
         int died = 0;
-        for (int i = 0; i < 10; ++i) {
+        for (int i = 0; i < (test_length() == TestLength::kShort ? 4 : 10); ++i) {
           TemporaryFolder folder;
           const Result traced = run_job(job, way, folder / "archive");
           CHECK(traced.output == expected);
@@ -176,13 +188,16 @@ TEST_CASE("Life: a thread that goes on with regions - while the process ends") {
         }
         CHECK(died <= 1);
       }
+    }
 }
 
 TEST_CASE("Life: children that are traced - an archive of each, none replaces another") {
+  SomeCases few;
   const std::vector<std::pair<std::string, long>> children = {
       {"fork-exec", 40}, {"spawn", 40}, {"fork-openmp", 50}, {"daemon", 50}};
   for (const auto& [what, regions] : children)
-    for (const Way way : {Way::kRun, Way::kPreload})
+    for (const Way way : {Way::kRun, Way::kPreload}) {
+      if (!few.runs_next()) continue;
       DYNAMIC_SECTION(what << " way " << static_cast<int>(way)) {
         if (starts_team_in_child(what) && cannot_start_team_in_child("clang")) continue;
         TemporaryFolder folder;
@@ -202,6 +217,7 @@ TEST_CASE("Life: children that are traced - an archive of each, none replaces an
         }
         CHECK(archives_in(folder.path()).size() == 3);
       }
+    }
 }
 
 // LLVM's runtime asks the first tool in the loader's order: the program's own, and ours only

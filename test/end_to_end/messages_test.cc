@@ -16,6 +16,7 @@
 #include "test/end_to_end/mpi_run.h"
 #include "test/end_to_end/traced.h"
 #include "test/support/files.h"
+#include "test/support/test_length.h"
 
 namespace refrain::test::messages_test {
 namespace {
@@ -212,6 +213,8 @@ TEST_CASE("Messages: the graph of a run, of a reduced one, and the events say th
   const char* program =
       GENERATE("halo_clang", "ring_gcc", "sweep_clang", "allreduce_gcc", "rowcol_cg_gcc");
   const int ranks = GENERATE(2, 4);
+  static SomeCases few;
+  if (!few.runs_next()) return;
   CAPTURE(program, ranks);
   TemporaryFolder folder;
   MpiJob job{.program = program, .ranks = ranks, .settings = {{"LIMIT", "0"}}};

@@ -9,6 +9,7 @@
 #include "test/end_to_end/mpi_run.h"
 #include "test/support/files.h"
 #include "test/support/mpi_checks.h"
+#include "test/support/test_length.h"
 
 namespace refrain::test::mpi_both_test {
 namespace {
@@ -21,15 +22,14 @@ struct Same {
   const char* limit;
 };
 
-// Requests, communicators, collectives that do not block, one-sided, Fortran; with REFRAIN_TEST_RANKS in the
-// environment (tools/test --all) more of them.
+// Requests, communicators, collectives that do not block, one-sided, Fortran; in the long form more of them.
 std::vector<Same> programs() {
   std::vector<Same> result{{"halo_gcc", "0"},
                            {"rowcol_cg_gcc", "0"},
                            {"icollective_gcc", "5"},
                            {"onesided_gcc", "0"},
                            {"ring_f08_gfortran", "5"}};
-  if (std::getenv("REFRAIN_TEST_RANKS") != nullptr)
+  if (test_length() != TestLength::kShort)
     result.insert(result.end(), {{"heat_mpif_gfortran", "5"},
                                  {"persistent_gcc", "5"},
                                  {"wave_mpi_gfortran", "0"},

@@ -11,6 +11,7 @@
 #include "test/end_to_end/raw_spool.h"
 #include "test/support/files.h"
 #include "test/support/mpi_checks.h"
+#include "test/support/test_length.h"
 #include "test/support/trace_checks.h"
 
 namespace refrain::test::mpi_life_test {
@@ -74,6 +75,8 @@ TEST_CASE(
     "MPI life: after MPI_Finalize - the program goes on untraced, which is reported") {
   const MpiWay way = GENERATE(MpiWay::kInside, MpiWay::kOutside);
   const bool more = GENERATE(true, false);
+  static SomeCases few;
+  if (!few.runs_next()) return;
   TemporaryFolder folder;
   MpiJob job{.program = "after_finalize_gcc",
              .arguments = {"20", more ? "7" : "0"},
@@ -94,6 +97,8 @@ TEST_CASE(
 
 TEST_CASE("MPI life: a jump out of a call - ends it, and later calls are recorded") {
   const MpiWay way = GENERATE(MpiWay::kInside, MpiWay::kOutside);
+  static SomeCases few;
+  if (!few.runs_next()) return;
   TemporaryFolder folder;
   const MpiJob job{.program = "error_jump_gcc", .settings = {{"LIMIT", "0"}}};
   const Result plain = run_mpi(job);
@@ -117,6 +122,8 @@ TEST_CASE("MPI life: a jump out of a call - ends it, and later calls are recorde
 
 TEST_CASE("MPI life: sessions only - untraced, reported once, nothing is left") {
   const MpiWay way = GENERATE(MpiWay::kInside, MpiWay::kOutside);
+  static SomeCases few;
+  if (!few.runs_next()) return;
   TemporaryFolder folder;
   const MpiJob job{.program = "sessions_gcc"};
   const Result plain = run_mpi(job);
@@ -220,6 +227,8 @@ TEST_CASE("MPI life: helpers - launchers and shells leave nothing") {
 TEST_CASE("MPI life: MPI in a plugin - a program that loads it late, as Python does") {
   const bool inside = GENERATE(true, false);
   const bool script = GENERATE(true, false);
+  static SomeCases few;
+  if (!few.runs_next()) return;
   CAPTURE(inside, script);
   TemporaryFolder folder;
   TemporaryFolder programs;
@@ -256,6 +265,8 @@ TEST_CASE("MPI life: MPI in a plugin - a program that loads it late, as Python d
 TEST_CASE("MPI life: one untraced process among others - the waiting ones report why") {
   TemporaryFolder folder;
   const bool first = GENERATE(true, false);
+  static SomeCases few;
+  if (!few.runs_next()) return;
   const std::vector<std::string> program{data_file("test/programs/mpi/ring_gcc")};
   std::vector<std::string> traced = refrain_run({}, folder / "archive");
   traced.insert(traced.end(), program.begin(), program.end());
@@ -278,6 +289,8 @@ TEST_CASE("MPI life: one untraced process among others - the waiting ones report
 // The first in the loader's order wins; what the others lose is reported.
 TEST_CASE("MPI life: the program's own procedures - not recorded, no message is guessed") {
   const MpiWay way = GENERATE(MpiWay::kInside, MpiWay::kOutside);
+  static SomeCases few;
+  if (!few.runs_next()) return;
   TemporaryFolder folder;
   const MpiJob job{.program = "own_calls_gcc", .settings = {{"LIMIT", "0"}}};
   const Traced traced = trace_mpi(job, way, folder / "archive");
@@ -402,6 +415,8 @@ TEST_CASE("MPI life: callers - calls through a function of the program are disti
 
 TEST_CASE("MPI life: callers - recursion of one depth is still one loop") {
   const std::string frames = GENERATE("0", "3", "5", "16");
+  static SomeCases few;
+  if (!few.runs_next()) return;
   TemporaryFolder folder;
   const MpiJob job{.program = "callers_gcc",
                    .arguments = {"cycle", "100"},

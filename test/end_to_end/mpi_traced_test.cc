@@ -1,28 +1,23 @@
 // The MPI test programs, traced: the same results; archives in which every message is the right
 // one and has both ends; the same iterations on every rank.
 //
-// In its short form, each program with 4 ranks, in one of the two ways to start it; with
-// REFRAIN_TEST_RANKS=some in the environment (tools/test --all), with 2 and 4 in both ways; with
-// REFRAIN_TEST_RANKS=all, as each compiler makes it, with 1, 2, 4 and 8.
+// In its short form (test_length.h) two of five programs, with 4 ranks, in one of the two ways to start them;
+// in its long form all of them, with 2 and 4 in both ways; whole, as each compiler makes it, with 1, 2, 4
+// and 8.
 #include <algorithm>
 #include <catch2/catch.hpp>
-#include <cstdlib>
-#include <string_view>
 
 #include "test/end_to_end/mpi_run.h"
 #include "test/support/files.h"
 #include "test/support/mpi_checks.h"
+#include "test/support/test_length.h"
 #include "test/support/trace_checks.h"
 
 namespace refrain::test::mpi_traced_test {
 namespace {
 
-bool ranks_are(std::string_view which) {
-  const char* ranks = std::getenv("REFRAIN_TEST_RANKS");
-  return ranks != nullptr && ranks == which;
-}
-bool in_full() { return ranks_are("all"); }
-bool in_short() { return !in_full() && !ranks_are("some"); }
+bool in_full() { return test_length() == TestLength::kWhole; }
+bool in_short() { return test_length() == TestLength::kShort; }
 
 std::vector<int> rank_counts() {
   return in_full()    ? std::vector{1, 2, 4, 8}
@@ -103,90 +98,94 @@ MpiJob job_of(const MpiProgram& program, const std::string& name, int ranks,
 }  // namespace
 
 TEST_CASE("MPI traced: limit off - every call and every message") {
+  SomeCases few;
   for (const MpiProgram& program : mpi_programs())
     for (const std::string& name : names_of(program))
       for (const int ranks : rank_counts())
-        DYNAMIC_SECTION(name << " " << ranks << " ranks") {
-          TemporaryFolder folder;
-          MpiJob job = job_of(program, name, ranks, {{"LIMIT", "0"}});
-          const MpiCounts counts = count_mpi(job);
-          job.message_log = folder / "log";
-          const MpiWay way = ranks % 3 == 1 ? MpiWay::kOutside : MpiWay::kInside;
-          const Traced traced = trace_mpi(job, way, folder / "archive");
-          CHECK(traced.result.output == counts.output);
-          CHECK(traced.result.errors == "");
-          const MessageLog log = read_message_log(job.message_log, ranks);
-          CHECK(text(compare_with_log(traced.trace, log, Extent::kFull)) == "");
-          const MpiProcesses processes(traced.trace);
-          REQUIRE(processes.size() == ranks);
-          for (int rank = 0; rank < ranks; ++rank) {
-            std::map<std::string, std::uint64_t> expected = counts.calls[rank];
-            std::erase_if(expected, [](const auto& entry) { return polls(entry.first); });
-            // The number of tasks of a worker is chance.
-            if (std::string(program.name) != "workers")
-              CHECK(enters(traced.trace, processes.location_group(rank)) == expected);
+        if (few.runs_next()) DYNAMIC_SECTION(name << " " << ranks << " ranks") {
+            TemporaryFolder folder;
+            MpiJob job = job_of(program, name, ranks, {{"LIMIT", "0"}});
+            const MpiCounts counts = count_mpi(job);
+            job.message_log = folder / "log";
+            const MpiWay way = ranks % 3 == 1 ? MpiWay::kOutside : MpiWay::kInside;
+            const Traced traced = trace_mpi(job, way, folder / "archive");
+            CHECK(traced.result.output == counts.output);
+            CHECK(traced.result.errors == "");
+            const MessageLog log = read_message_log(job.message_log, ranks);
+            CHECK(text(compare_with_log(traced.trace, log, Extent::kFull)) == "");
+            const MpiProcesses processes(traced.trace);
+            REQUIRE(processes.size() == ranks);
+            for (int rank = 0; rank < ranks; ++rank) {
+              std::map<std::string, std::uint64_t> expected = counts.calls[rank];
+              std::erase_if(expected, [](const auto& entry) { return polls(entry.first); });
+              // The number of tasks of a worker is chance.
+              if (std::string(program.name) != "workers")
+                CHECK(enters(traced.trace, processes.location_group(rank)) == expected);
+            }
           }
-        }
 }
 
 TEST_CASE("MPI traced: reduced - messages with both ends, one cut for all ranks") {
+  SomeCases few;
   std::size_t number = 0;
   for (const MpiProgram& program : mpi_programs()) {
     ++number;
     for (const std::string& name : names_of(program))
       for (const int ranks : rank_counts())
         for (const MpiWay way : ways(number))
-          DYNAMIC_SECTION(name << " " << ranks << " ranks, " << text(way)) {
-            TemporaryFolder folder;
-            MpiJob job = job_of(program, name, ranks, reduced());
-            const Result plain = run_mpi(job);
-            job.message_log = folder / "log";
-            const Traced traced = trace_mpi(job, way, folder / "archive");
-            CHECK(traced.result.output == plain.output);
-            CHECK(traced.result.errors == "");
-            const MessageLog log = read_message_log(job.message_log, ranks);
-            CHECK(text(compare_with_log(traced.trace, log, Extent::kReduced)) == "");
-            const Replay replayed = replay(traced.trace);
-            CHECK(replayed.unmatched() == 0);
-            if (log.sends() > 0 && program.regular) CHECK(replayed.pairs() > 0);
-            if (!program.regular || ranks > program.alike) continue;
-            const auto marks = outermost(traced.trace);
-            REQUIRE(marks.size() == static_cast<std::size_t>(ranks));
-            const auto taking_part =
-                static_cast<std::size_t>(iterating_ranks(program, ranks));
-            for (std::size_t rank = 0; rank < marks.size(); ++rank)
-              CHECK(marks_as_text(marks[rank]) ==
-                    (rank < taking_part ? marks_as_text(marks.front()) : ""));
-          }
+          if (few.runs_next())
+            DYNAMIC_SECTION(name << " " << ranks << " ranks, " << text(way)) {
+              TemporaryFolder folder;
+              MpiJob job = job_of(program, name, ranks, reduced());
+              const Result plain = run_mpi(job);
+              job.message_log = folder / "log";
+              const Traced traced = trace_mpi(job, way, folder / "archive");
+              CHECK(traced.result.output == plain.output);
+              CHECK(traced.result.errors == "");
+              const MessageLog log = read_message_log(job.message_log, ranks);
+              CHECK(text(compare_with_log(traced.trace, log, Extent::kReduced)) == "");
+              const Replay replayed = replay(traced.trace);
+              CHECK(replayed.unmatched() == 0);
+              if (log.sends() > 0 && program.regular) CHECK(replayed.pairs() > 0);
+              if (!program.regular || ranks > program.alike) continue;
+              const auto marks = outermost(traced.trace);
+              REQUIRE(marks.size() == static_cast<std::size_t>(ranks));
+              const auto taking_part =
+                  static_cast<std::size_t>(iterating_ranks(program, ranks));
+              for (std::size_t rank = 0; rank < marks.size(); ++rank)
+                CHECK(marks_as_text(marks[rank]) ==
+                      (rank < taking_part ? marks_as_text(marks.front()) : ""));
+            }
   }
 }
 
 TEST_CASE("MPI traced: iterations - exactly as many as the program prints") {
+  SomeCases few;
   for (const MpiProgram& program : mpi_programs())
     if (program.own_loop_only)
       for (const int ranks : rank_counts())
         if (ranks <= program.alike)
-          DYNAMIC_SECTION(program.name << " " << ranks << " ranks") {
-            TemporaryFolder folder;
-            const MpiJob job =
-                job_of(program, compiled_names(program)[0], ranks, reduced());
-            const Traced traced = trace_mpi(job, MpiWay::kInside, folder / "archive");
-            const auto marks = outermost(traced.trace);
-            REQUIRE(marks.size() == static_cast<std::size_t>(ranks));
-            for (std::size_t rank = 0; rank < marks.size(); ++rank) {
-              const auto& mine = marks[rank];
-              const auto complete = std::count_if(mine.begin(), mine.end(),
-                                                  [](const Mark& m) { return m.complete; });
-              // The last rank of this program breaks the pattern in one of them.
-              const bool breaks =
-                  std::string(program.name) == "differ" && rank + 1 == marks.size();
-              CHECK(complete == program.iterations - (breaks ? 1 : 0));
-              const auto written = std::count_if(mine.begin(), mine.end(),
-                                                 [](const Mark& m) { return m.shown; });
-              CHECK(written >= 3);
-              CHECK(written < program.iterations);
+          if (few.runs_next()) DYNAMIC_SECTION(program.name << " " << ranks << " ranks") {
+              TemporaryFolder folder;
+              const MpiJob job =
+                  job_of(program, compiled_names(program)[0], ranks, reduced());
+              const Traced traced = trace_mpi(job, MpiWay::kInside, folder / "archive");
+              const auto marks = outermost(traced.trace);
+              REQUIRE(marks.size() == static_cast<std::size_t>(ranks));
+              for (std::size_t rank = 0; rank < marks.size(); ++rank) {
+                const auto& mine = marks[rank];
+                const auto complete = std::count_if(
+                    mine.begin(), mine.end(), [](const Mark& m) { return m.complete; });
+                // The last rank of this program breaks the pattern in one of them.
+                const bool breaks =
+                    std::string(program.name) == "differ" && rank + 1 == marks.size();
+                CHECK(complete == program.iterations - (breaks ? 1 : 0));
+                const auto written = std::count_if(mine.begin(), mine.end(),
+                                                   [](const Mark& m) { return m.shown; });
+                CHECK(written >= 3);
+                CHECK(written < program.iterations);
+              }
             }
-          }
 }
 
 // A rank computes for long before iteration k: in its own iteration before that, and the waiting
@@ -220,6 +219,8 @@ TEST_CASE(
     "own") {
   const std::string kind = GENERATE("posix", "handler");
   const std::string limit = GENERATE("0", "3");
+  static SomeCases few;
+  if (!few.runs_next()) return;
   INFO(kind << ", limit " << limit);
   TemporaryFolder folder;
   MpiJob job{.program = "threaded_gcc",
@@ -244,22 +245,23 @@ TEST_CASE(
 }
 
 TEST_CASE("MPI traced: reduced - regular programs drop few messages") {
+  SomeCases few;
   for (const MpiProgram& program : mpi_programs()) {
     if (!program.regular || !program.messages) continue;
-    DYNAMIC_SECTION(program.name) {
-      TemporaryFolder folder;
-      const int ranks = std::min(4, program.alike);
-      const MpiJob job = job_of(program, compiled_names(program)[0], ranks, reduced());
-      const Traced traced = trace_mpi(job, MpiWay::kInside, folder / "archive");
-      const double pairs = static_cast<double>(replay(traced.trace).pairs());
-      CHECK(pairs > 0);
-      for (const char* end : {"SENDS_DROPPED", "RECEIVES_DROPPED"}) {
-        const long dropped = property_number(traced.trace, end);
-        CAPTURE(end);
-        REQUIRE(dropped >= 0);
-        CHECK(static_cast<double>(dropped) <= 0.01 * pairs);
+    if (few.runs_next()) DYNAMIC_SECTION(program.name) {
+        TemporaryFolder folder;
+        const int ranks = std::min(4, program.alike);
+        const MpiJob job = job_of(program, compiled_names(program)[0], ranks, reduced());
+        const Traced traced = trace_mpi(job, MpiWay::kInside, folder / "archive");
+        const double pairs = static_cast<double>(replay(traced.trace).pairs());
+        CHECK(pairs > 0);
+        for (const char* end : {"SENDS_DROPPED", "RECEIVES_DROPPED"}) {
+          const long dropped = property_number(traced.trace, end);
+          CAPTURE(end);
+          REQUIRE(dropped >= 0);
+          CHECK(static_cast<double>(dropped) <= 0.01 * pairs);
+        }
       }
-    }
   }
 }
 
@@ -268,6 +270,8 @@ TEST_CASE("MPI traced: reduced - regular programs drop few messages") {
 TEST_CASE("MPI traced: calls that depend on timing - do not affect loops") {
   const int ranks = GENERATE(2, 4);
   const std::string percent = GENERATE("10", "50");
+  static SomeCases few;
+  if (!few.runs_next()) return;
   INFO(ranks << " ranks, " << percent << " %");
   TemporaryFolder folder;
   MpiJob job{.program = "timing_gcc",

@@ -6,6 +6,7 @@
 
 #include "test/end_to_end/traced.h"
 #include "test/support/files.h"
+#include "test/support/test_length.h"
 #include "test/support/trace_checks.h"
 
 namespace refrain::test::nested_test {
@@ -54,10 +55,11 @@ bool has_clear_nest(const Case& c, const std::string& compiler) {
 }  // namespace
 
 TEST_CASE("Nested: counts - of outer and inner loops equal the program's") {
+  SomeCases few;
   for (const Case& c : cases())
     for (const std::string compiler : {"clang", "gcc"})
       for (const std::string marks : {"all", "summary"}) {
-        if (!has_clear_nest(c, compiler)) continue;
+        if (!has_clear_nest(c, compiler) || !few.runs_next()) continue;
         INFO(c.program << " " << compiler << " " << marks);
         TemporaryFolder folder;
         Job job{c.program + "_" + compiler, c.arguments, 2};
@@ -77,8 +79,10 @@ TEST_CASE("Nested: counts - of outer and inner loops equal the program's") {
 }
 
 TEST_CASE("Nested: counts - of a reduced trace equal those of the whole one") {
+  SomeCases few;
   for (const Case& c : cases())
     for (const std::string compiler : {"clang", "gcc"}) {
+      if (!few.runs_next()) continue;
       INFO(c.program << " " << compiler);
       std::string loops[2];
       for (const int reduced : {0, 1}) {

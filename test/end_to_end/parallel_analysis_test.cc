@@ -10,6 +10,7 @@
 #include "test/end_to_end/mpi_run.h"
 #include "test/end_to_end/traced.h"
 #include "test/support/files.h"
+#include "test/support/test_length.h"
 
 namespace refrain::test::parallel_analysis_test {
 namespace {
@@ -61,6 +62,8 @@ void record(const MpiJob& job, const fs::path& archive) {
 
 void check_waits(const std::string& program, const std::vector<std::string>& arguments,
                  int ranks, int threads = 1) {
+  static SomeCases few;
+  if (!few.runs_next()) return;
   INFO(program << " " << arguments.at(0));
   const TemporaryFolder folder;
   record({.program = "test/programs/waits/" + program,

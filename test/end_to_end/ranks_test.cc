@@ -21,6 +21,7 @@
 #include "test/support/files.h"
 #include "test/support/mpi_checks.h"
 #include "test/support/summary_checks.h"
+#include "test/support/test_length.h"
 
 namespace refrain::test::ranks_test {
 namespace {
@@ -138,6 +139,8 @@ TEST_CASE("Ranks: representatives - their events as without the setting, totals 
   const std::string program =
       GENERATE("halo_gcc", "ring_clang", "allreduce_gcc", "hybrid_clang", "onesided_gcc");
   const std::string limit = GENERATE("0", "3");
+  static SomeCases few;
+  if (!few.runs_next()) return;
   // Those at the ends of a row put to one neighbour only.
   const bool alike = !program.starts_with("onesided");
   const std::set<int> chosen = alike ? std::set{0} : std::set{0, 1};
@@ -239,6 +242,8 @@ TEST_CASE("Ranks: any program - each rank is a representative, or has no events"
                                  "threaded_clang", "rowcol_cg_gcc", "phases_gcc",
                                  "anysource_clang", "workers_gcc", "ring_f08_gfortran");
   const std::string each = GENERATE("1", "2");
+  static SomeCases few;
+  if (!few.runs_next()) return;
   CAPTURE(program, each);
   TemporaryFolder folder;
   MpiJob job = job_of(program);

@@ -14,6 +14,7 @@
 #include "test/support/files.h"
 #include "test/support/summary_bytes.h"
 #include "test/support/summary_checks.h"
+#include "test/support/test_length.h"
 
 namespace refrain::test::summary_test {
 namespace {
@@ -68,6 +69,8 @@ TEST_CASE("Summary: OpenMP programs - of a reduced run as the events of a full o
   const char* program = GENERATE("cg_clang", "cg_gcc", "tasks_clang", "phases_gcc",
                                  "irregular_clang", "shortloop_gcc", "heat_gfortran");
   const int threads = GENERATE(1, 2);
+  static SomeCases few;
+  if (!few.runs_next()) return;
   CAPTURE(program, threads);
   TemporaryFolder folder;
   const Job job{.program = program, .threads = threads};
@@ -89,6 +92,8 @@ TEST_CASE("Summary: MPI programs - of a reduced run as the events of a full one"
   const char* program = GENERATE("ring_gcc", "halo_clang", "persistent_gcc", "sweep_clang",
                                  "allreduce_gcc", "onesided_gcc", "hybrid_clang");
   const int ranks = GENERATE(1, 2, 4);
+  static SomeCases few;
+  if (!few.runs_next()) return;
   CAPTURE(program, ranks);
   TemporaryFolder folder;
   MpiJob job{.program = program, .ranks = ranks};
@@ -164,6 +169,8 @@ TEST_CASE("Summary: memory - at most 1 MiB a thread by default") {
       GENERATE("cg_clang", "constructs_clang", "irregular_clang", "jacobi_clang",
                "mutexes_clang", "nested_clang", "particles_clang", "phases_gcc",
                "tasks_clang", "threads_clang", "heat_gfortran");
+  static SomeCases few;
+  if (!few.runs_next()) return;
   CAPTURE(program);
   const Job job{.program = program, .threads = 3, .settings = {{"KEEP_SPOOL", "yes"}}};
   record(job, "10", folder / "archive");

@@ -1,0 +1,39 @@
+// How much of a test is run: what is enough to see that each capability works (tools/test), or all of it
+// (tools/test --all, where REFRAIN_TEST_LENGTH is "long").
+//
+// Thread-safety: one thread. Ownership: plain values.
+#pragma once
+
+#include <cstddef>
+#include <cstdlib>
+#include <string_view>
+
+namespace refrain::test {
+
+enum class TestLength {
+  kShort,
+  kLong,
+  kWhole
+};  // kWhole: "whole", by hand only, takes hours
+
+inline TestLength test_length() {
+  const char* length = std::getenv("REFRAIN_TEST_LENGTH");
+  if (length == nullptr) return TestLength::kShort;
+  return std::string_view(length) == "whole" ? TestLength::kWhole : TestLength::kLong;
+}
+
+// Of many cases of one kind, which the short form runs: two of five, always the same ones. Five, for what
+// is tried with each of two, three or four others would otherwise be tried with one of them only.
+class SomeCases {
+ public:
+  // To be called once for each case, in their order.
+  bool runs_next() {
+    const std::size_t number = next_++ % 5;
+    return test_length() != TestLength::kShort || number == 0 || number == 2;
+  }
+
+ private:
+  std::size_t next_ = 0;
+};
+
+}  // namespace refrain::test
