@@ -8,11 +8,9 @@
 namespace refrain::analysis {
 namespace {
 
-using Kind = ControlFlow::Kind;
-using Place = ControlFlow::Place;
+using FlowKind = ControlFlow::Kind;
+using FlowPlace = ControlFlow::Place;
 using Counts = std::map<std::uint32_t, std::uint64_t>;  // by location
-
-constexpr std::uint32_t kNone = ControlFlow::kNone;
 
 // A file may hold any numbers: the greatest stands for all above.
 void add_to(std::uint64_t& sum, std::uint64_t count) {
@@ -32,9 +30,9 @@ std::vector<ControlFlow::Part> parts_of(const Counts& counts) {
   return parts;
 }
 
-class Builder {
+class FlowBuilder {
  public:
-  Builder(const RunProfile& profile, const std::vector<bool>& locations)
+  FlowBuilder(const RunProfile& profile, const std::vector<bool>& locations)
       : profile_(profile), chosen_(locations) {
     chosen_.resize(profile.locations.size());
   }
@@ -52,7 +50,7 @@ class Builder {
   void add_node(std::uint32_t path) {
     const RunProfile::Path& from = profile_.paths[path];
     ControlFlow::Node& node = out_.nodes[path];
-    if (from.parent != kNone) node.depth = out_.nodes[from.parent].depth + 1;
+    if (from.parent != ControlFlow::kNone) node.depth = out_.nodes[from.parent].depth + 1;
     for (const RunProfile::Sums& sums : from.sums) {
       if (!chosen_[sums.location]) continue;
       add_to(node.visits, sums.visits);
@@ -64,9 +62,9 @@ class Builder {
       node.visited = node.visited || (chosen_[before.location] && before.count != 0);
     if (!node.visited) return;
     std::size_t level = 0;
-    if (from.parent != kNone) {
+    if (from.parent != ControlFlow::kNone) {
       std::uint32_t& inside = out_.nodes[from.parent].level;
-      if (inside == kNone) {
+      if (inside == ControlFlow::kNone) {
         inside = static_cast<std::uint32_t>(out_.levels.size());
         out_.levels.push_back({.parent = from.parent});
       }
@@ -85,7 +83,7 @@ class Builder {
   void add_edges(ControlFlow::Level& level) {
     edges_.clear();
     balances_.clear();
-    const Place start{Kind::kStart, level.parent};
+    const FlowPlace start{FlowKind::kStart, level.parent};
     for (const std::uint32_t path : level.paths) {
       for (const RunProfile::Sums& sums : profile_.paths[path].sums)
         if (chosen_[sums.location] && sums.visits != 0)
@@ -94,13 +92,16 @@ class Builder {
         if (!chosen_[before.location] || before.count == 0) continue;
         Balance& balance = balances_[before.location];
         add_to(balance.arrivals[path], before.count);
-        add_to(before.path == kNone ? balance.first : balance.departures[before.path],
+        add_to(before.path == ControlFlow::kNone ? balance.first
+                                                 : balance.departures[before.path],
                before.count);
-        const Place from = before.path == kNone ? start : Place{Kind::kRegion, before.path};
-        put(from, {Kind::kRegion, path}, before.location, before.count);
+        const FlowPlace from = before.path == ControlFlow::kNone
+                                   ? start
+                                   : FlowPlace{FlowKind::kRegion, before.path};
+        put(from, {FlowKind::kRegion, path}, before.location, before.count);
       }
     }
-    if (level.parent != kNone)
+    if (level.parent != ControlFlow::kNone)
       for (const RunProfile::Sums& sums : profile_.paths[level.parent].sums)
         if (chosen_[sums.location]) add_to(balances_[sums.location].around, sums.visits);
     for (auto& [location, balance] : balances_) close(level.parent, location, balance);
@@ -117,22 +118,23 @@ class Builder {
     for (const auto& [path, visits] : balance.visits) {
       std::uint64_t& arrivals = balance.arrivals[path];
       if (visits <= arrivals) continue;
-      put({Kind::kUnknown, parent}, {Kind::kRegion, path}, location, visits - arrivals);
+      put({FlowKind::kUnknown, parent}, {FlowKind::kRegion, path}, location,
+          visits - arrivals);
       add_to(missing, visits - arrivals);
       arrivals = visits;
     }
-    const Place end{missing == 0 ? Kind::kEnd : Kind::kUnknown, parent};
+    const FlowPlace end{missing == 0 ? FlowKind::kEnd : FlowKind::kUnknown, parent};
     for (const auto& [path, arrivals] : balance.arrivals) {
       const std::uint64_t departures = balance.departures[path];
       if (arrivals > departures)
-        put({Kind::kRegion, path}, end, location, arrivals - departures);
+        put({FlowKind::kRegion, path}, end, location, arrivals - departures);
     }
     if (missing == 0 && balance.around > balance.first)
-      put({Kind::kStart, parent}, end, location, balance.around - balance.first);
+      put({FlowKind::kStart, parent}, end, location, balance.around - balance.first);
     add_to(out_.unknown, missing);
   }
 
-  void put(Place from, Place to, std::uint32_t location, std::uint64_t count) {
+  void put(FlowPlace from, FlowPlace to, std::uint32_t location, std::uint64_t count) {
     add_to(edges_[{from, to}][location], count);
   }
 
@@ -161,14 +163,14 @@ class Builder {
   std::vector<bool> chosen_;
   ControlFlow out_;
   // Of the level that is being made.
-  std::map<std::pair<Place, Place>, Counts> edges_;
+  std::map<std::pair<FlowPlace, FlowPlace>, Counts> edges_;
   std::map<std::uint32_t, Balance> balances_;
 };
 
 }  // namespace
 
 ControlFlow control_flow(const RunProfile& profile, const std::vector<bool>& locations) {
-  return Builder(profile, locations).build();
+  return FlowBuilder(profile, locations).build();
 }
 
 std::vector<ControlFlow::Part> sum_of_parts(

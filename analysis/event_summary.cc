@@ -18,23 +18,22 @@ using base::RunSummary;
 using reader::EventKind;
 using reader::TraceEvent;
 
-constexpr std::uint32_t kNone = RunSummary::kNone;
-
 // One location; nodes are those of its process.
 struct Thread {
   struct Frame {
-    std::uint32_t node = kNone;  // kNone: a fork whose region is not known yet
-    std::uint32_t region = kNone;
+    std::uint32_t node =
+        RunSummary::kNone;  // RunSummary::kNone: a fork whose region is not known yet
+    std::uint32_t region = RunSummary::kNone;
     bool fork = false;
     std::uint64_t begin = 0;
-    std::uint32_t latest = kNone;  // child
+    std::uint32_t latest = RunSummary::kNone;  // child
   };
   std::uint32_t process = 0;
   bool counts = false;
   bool off = false;  // events are not written
   std::uint64_t off_since = 0;
   RunSummary::Sums outside;
-  std::uint32_t latest = kNone;  // outermost region
+  std::uint32_t latest = RunSummary::kNone;  // outermost region
   std::vector<Frame> stack;
   std::vector<RunSummary::Sums> sums{};  // by node
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> edges;
@@ -137,16 +136,16 @@ class TreeSink final : public reader::TraceSink {
     if (region.is_loop) return;
     Tree& tree = trees_[thread.process];
     const std::uint32_t index = region_index(tree, event.ref);
-    if (!thread.stack.empty() && thread.stack.back().node == kNone &&
+    if (!thread.stack.empty() && thread.stack.back().node == RunSummary::kNone &&
         is_parallel_region(static_cast<std::uint32_t>(region.role), region.paradigm)) {
-      const std::uint32_t node =
-          node_index(tree, around(thread), index, RunSummary::Kind::kFork, kNone);
+      const std::uint32_t node = node_index(tree, around(thread), index,
+                                            RunSummary::Kind::kFork, RunSummary::kNone);
       Thread::Frame fork = thread.stack.back();
       thread.stack.pop_back();
       fork.node = node;
       push(thread, fork);
     }
-    std::uint32_t site = kNone;
+    std::uint32_t site = RunSummary::kNone;
     if (region.paradigm == OTF2_PARADIGM_MPI) site = site_of(tree, event);
     push(thread,
          {.node = node_index(tree, around(thread), index, RunSummary::Kind::kRegion, site),
@@ -157,20 +156,20 @@ class TreeSink final : public reader::TraceSink {
   // The innermost region that is known.
   static std::uint32_t around(const Thread& thread) {
     for (auto frame = thread.stack.rbegin(); frame != thread.stack.rend(); ++frame)
-      if (frame->node != kNone) return frame->node;
-    return kNone;
+      if (frame->node != RunSummary::kNone) return frame->node;
+    return RunSummary::kNone;
   }
 
   static void push(Thread& thread, const Thread::Frame& frame) {
     std::uint32_t* before = &thread.latest;
-    std::uint32_t parent = kNone;
+    std::uint32_t parent = RunSummary::kNone;
     for (auto outer = thread.stack.rbegin(); outer != thread.stack.rend(); ++outer) {
-      if (outer->node == kNone) continue;
+      if (outer->node == RunSummary::kNone) continue;
       before = &outer->latest;
       parent = outer->node;
       break;
     }
-    ++thread.edges[{*before == kNone ? parent : *before, frame.node}];
+    ++thread.edges[{*before == RunSummary::kNone ? parent : *before, frame.node}];
     *before = frame.node;
     thread.stack.push_back(frame);
   }
@@ -203,7 +202,8 @@ class TreeSink final : public reader::TraceSink {
   // Since the latest event nothing was written: the time is that of regions nobody knows.
   static void not_written(Thread& thread, std::uint64_t ticks) {
     const std::uint32_t node = around(thread);
-    RunSummary::Sums& sums = node == kNone ? thread.outside : sums_of(thread, node);
+    RunSummary::Sums& sums =
+        node == RunSummary::kNone ? thread.outside : sums_of(thread, node);
     sums.time_elsewhere += ticks - std::min(ticks, thread.off_since);
     thread.off_since = std::max(thread.off_since, ticks);
   }
@@ -211,7 +211,7 @@ class TreeSink final : public reader::TraceSink {
   static void pop(Thread& thread, std::uint64_t ticks) {
     const Thread::Frame frame = thread.stack.back();
     thread.stack.pop_back();
-    if (frame.node == kNone) return;
+    if (frame.node == RunSummary::kNone) return;
     RunSummary::Sums& sums = sums_of(thread, frame.node);
     const std::uint64_t duration = ticks - std::min(ticks, frame.begin);
     sums.least = sums.visits == 0 ? duration : std::min(sums.least, duration);
@@ -223,7 +223,7 @@ class TreeSink final : public reader::TraceSink {
   static void moved(Thread& thread, std::uint64_t sent, std::uint64_t messages_sent,
                     std::uint64_t received, std::uint64_t messages_received) {
     const std::uint32_t node = around(thread);
-    if (node == kNone) return;
+    if (node == RunSummary::kNone) return;
     RunSummary::Sums& sums = sums_of(thread, node);
     sums.bytes_sent += sent;
     sums.messages_sent += messages_sent;
@@ -277,7 +277,7 @@ class TreeSink final : public reader::TraceSink {
       if (is_new) tree.summary.sites.push_back(text);
       return at->second;
     }
-    return kNone;
+    return RunSummary::kNone;
   }
 
   void facts(std::uint32_t number) {

@@ -11,9 +11,7 @@ namespace refrain::analysis {
 namespace {
 
 using Flow = ControlFlow;
-using Kind = FlowView::Kind;
-
-constexpr std::uint32_t kNone = FlowView::kNone;
+using ViewKind = FlowView::Kind;
 
 // Paths that a text names: by a whole name, or else by a part of one.
 std::vector<std::uint32_t> named(const RunProfile& profile, const Flow& flow,
@@ -24,8 +22,9 @@ std::vector<std::uint32_t> named(const RunProfile& profile, const Flow& flow,
     if (!flow.nodes[path].visited) continue;
     const std::uint32_t region = profile.paths[path].region;
     const std::string name = path_name(profile, path);
-    if (text == name || (region != kNone && (text == profile.regions[region].name ||
-                                             text == region_text(profile.regions[region]))))
+    if (text == name ||
+        (region != FlowView::kNone && (text == profile.regions[region].name ||
+                                       text == region_text(profile.regions[region]))))
       whole.push_back(path);
     else if (is_path && text == path_text(profile, path))
       return {path};
@@ -76,8 +75,8 @@ class Viewer {
     for (std::uint32_t path = 0; path < drawn_.size(); ++path) {
       const std::uint32_t parent = profile_.paths[path].parent;
       const Flow::Node& node = flow_.nodes[path];
-      drawn_[path] = node.visited && (parent == kNone || drawn_[parent]);
-      open_[path] = drawn_[path] && node.level != kNone;
+      drawn_[path] = node.visited && (parent == FlowView::kNone || drawn_[parent]);
+      open_[path] = drawn_[path] && node.level != FlowView::kNone;
     }
     if (flow_.levels[0].paths.empty()) view_.error = "no region was visited";
   }
@@ -94,7 +93,7 @@ class Viewer {
       const Flow::Node& node = flow_.nodes[path];
       if (!node.visited) continue;
       deepest = std::max(deepest, node.depth);
-      if (node.depth + 1 != level || node.level == kNone) continue;
+      if (node.depth + 1 != level || node.level == FlowView::kNone) continue;
       drawn_[path] = open_[path] = any = true;
     }
     if (!any)
@@ -105,7 +104,7 @@ class Viewer {
   void choose_region() {
     for (const std::uint32_t path : named(profile_, flow_, options_.region)) {
       drawn_[path] = true;
-      open_[path] = flow_.nodes[path].level != kNone;
+      open_[path] = flow_.nodes[path].level != FlowView::kNone;
       chosen_.push_back(path);
     }
     if (chosen_.empty())
@@ -131,7 +130,7 @@ class Viewer {
     for (const std::uint32_t path : paths) kept[path] = true;
     for (std::uint32_t path = 0; path < drawn_.size(); ++path) {
       const std::uint32_t parent = profile_.paths[path].parent;
-      if (drawn_[path] && parent != kNone && drawn_[parent] && !kept[parent])
+      if (drawn_[path] && parent != FlowView::kNone && drawn_[parent] && !kept[parent])
         kept[path] = false;
     }
     for (std::uint32_t path = 0; path < drawn_.size(); ++path) {
@@ -144,7 +143,8 @@ class Viewer {
 
   std::uint32_t cluster_around(std::uint32_t path) const {
     const std::uint32_t parent = profile_.paths[path].parent;
-    return parent == kNone || !open_[parent] ? kNone : clusters_.at(parent);
+    return parent == FlowView::kNone || !open_[parent] ? FlowView::kNone
+                                                       : clusters_.at(parent);
   }
 
   void make_nodes() {
@@ -159,14 +159,14 @@ class Viewer {
         view_.clusters.push_back({path, node.cluster});
         node.cluster = number;
       }
-      numbers_[{Kind::kRegion, path}] = static_cast<std::uint32_t>(view_.nodes.size());
+      numbers_[{ViewKind::kRegion, path}] = static_cast<std::uint32_t>(view_.nodes.size());
       view_.nodes.push_back(node);
     }
     for (std::uint32_t path = 0; path < drawn_.size(); ++path) {
       const std::uint32_t parent = profile_.paths[path].parent;
-      const bool on_open_level = parent == kNone ? program_ : bool{open_[parent]};
+      const bool on_open_level = parent == FlowView::kNone ? program_ : bool{open_[parent]};
       if (drawn_[path] || !on_open_level || !flow_.nodes[path].visited) continue;
-      FlowView::Node& rest = view_.nodes[place(Kind::kRest, parent)];
+      FlowView::Node& rest = view_.nodes[place(ViewKind::kRest, parent)];
       const FlowView::Node node = region_node(path);
       rest.regions += 1;
       rest.visits += node.visits;
@@ -184,14 +184,14 @@ class Viewer {
   }
 
   // Of the level in `path`.
-  std::uint32_t place(Kind kind, std::uint32_t path) {
+  std::uint32_t place(ViewKind kind, std::uint32_t path) {
     const auto next = static_cast<std::uint32_t>(view_.nodes.size());
     const auto [at, is_new] = numbers_.try_emplace({kind, path}, next);
     if (is_new) {
-      const bool is_open = path != kNone && open_[path];
+      const bool is_open = path != FlowView::kNone && open_[path];
       view_.nodes.push_back({.kind = kind,
                              .path = path,
-                             .cluster = is_open ? clusters_.at(path) : kNone,
+                             .cluster = is_open ? clusters_.at(path) : FlowView::kNone,
                              .regions = 0});
     }
     return at->second;
@@ -201,11 +201,12 @@ class Viewer {
 
   void make_edges() {
     for (const Flow::Level& level : flow_.levels)
-      if (level.parent == kNone ? program_ : bool{open_[level.parent]})
+      if (level.parent == FlowView::kNone ? program_ : bool{open_[level.parent]})
         for (const Flow::Edge& edge : level.edges) put(edge, level.parent);
     // Of each level that is not drawn, what leads to the chosen regions and away from them.
     for (const Flow::Level& level : flow_.levels) {
-      if (chosen_.empty() || (level.parent != kNone && open_[level.parent])) continue;
+      if (chosen_.empty() || (level.parent != FlowView::kNone && open_[level.parent]))
+        continue;
       for (const Flow::Edge& edge : level.edges)
         if (is_chosen(edge.from) || is_chosen(edge.to)) put_near(edge);
     }
@@ -238,32 +239,32 @@ class Viewer {
   std::uint32_t end_of(const Flow::Place& at, std::uint32_t parent, bool begins) {
     switch (at.kind) {
       case Flow::Kind::kStart:
-        return parent == kNone ? place(Kind::kStart, kNone)
-                               : numbers_.at({Kind::kRegion, parent});
+        return parent == FlowView::kNone ? place(ViewKind::kStart, FlowView::kNone)
+                                         : numbers_.at({ViewKind::kRegion, parent});
       case Flow::Kind::kEnd:
-        return place(Kind::kEnd, parent);
+        return place(ViewKind::kEnd, parent);
       case Flow::Kind::kUnknown:
-        return place(Kind::kUnknown, parent);
+        return place(ViewKind::kUnknown, parent);
       default:
         break;
     }
-    if (!drawn_[at.path]) return place(Kind::kRest, parent);
-    if (begins && open_[at.path]) return place(Kind::kEnd, at.path);
-    return numbers_.at({Kind::kRegion, at.path});
+    if (!drawn_[at.path]) return place(ViewKind::kRest, parent);
+    if (begins && open_[at.path]) return place(ViewKind::kEnd, at.path);
+    return numbers_.at({ViewKind::kRegion, at.path});
   }
 
   void put_near(const Flow::Edge& edge) {
     const auto near = [&](const Flow::Place& at, bool begins) {
-      if (is_chosen(at)) return end_of(at, kNone, begins);
+      if (is_chosen(at)) return end_of(at, FlowView::kNone, begins);
       std::uint32_t number = 0;
       // Where a level begins is the region that it lies in.
       if (at.kind == Flow::Kind::kRegion ||
-          (at.kind == Flow::Kind::kStart && at.path != kNone)) {
+          (at.kind == Flow::Kind::kStart && at.path != FlowView::kNone)) {
         number = dotted(at.path);
       } else {
-        number = place(at.kind == Flow::Kind::kStart ? Kind::kStart
-                       : at.kind == Flow::Kind::kEnd ? Kind::kEnd
-                                                     : Kind::kUnknown,
+        number = place(at.kind == Flow::Kind::kStart ? ViewKind::kStart
+                       : at.kind == Flow::Kind::kEnd ? ViewKind::kEnd
+                                                     : ViewKind::kUnknown,
                        at.path);
         view_.nodes[number].dotted = true;
       }
@@ -275,7 +276,7 @@ class Viewer {
 
   std::uint32_t dotted(std::uint32_t path) {
     const auto next = static_cast<std::uint32_t>(view_.nodes.size());
-    const auto [at, is_new] = numbers_.try_emplace({Kind::kRegion, path}, next);
+    const auto [at, is_new] = numbers_.try_emplace({ViewKind::kRegion, path}, next);
     if (is_new) {
       view_.nodes.push_back(region_node(path));
       view_.nodes.back().dotted = true;
@@ -296,7 +297,7 @@ class Viewer {
   bool program_ = false;               // its level is drawn
   std::vector<bool> drawn_, open_;     // by path
   std::vector<std::uint32_t> chosen_;  // by name
-  std::map<std::pair<Kind, std::uint32_t>, std::uint32_t> numbers_;
+  std::map<std::pair<ViewKind, std::uint32_t>, std::uint32_t> numbers_;
   std::map<std::uint32_t, std::uint32_t> clusters_;  // by path
   std::map<std::pair<std::uint32_t, std::uint32_t>, Merged> edges_;
 };

@@ -28,9 +28,9 @@ struct Sample {
   std::uint64_t count;
 };
 
-class Builder {
+class ProfileBuilder {
  public:
-  explicit Builder(std::size_t most_parts) : most_parts_(most_parts) {}
+  explicit ProfileBuilder(std::size_t most_parts) : most_parts_(most_parts) {}
 
   Profile build(const std::vector<RunSummary>& summaries) {
     const RunProfile profile = merge_summaries(summaries);
@@ -242,7 +242,7 @@ class Builder {
 
 IterationProfile iteration_profile(const std::vector<RunSummary>& summaries,
                                    std::size_t most_parts) {
-  return Builder(most_parts).build(summaries);
+  return ProfileBuilder(most_parts).build(summaries);
 }
 
 }  // namespace refrain::analysis

@@ -15,8 +15,6 @@ using reader::EventKind;
 using reader::TraceEvent;
 using Partner = base::FlowGraph::Partner;
 
-constexpr std::uint32_t kNone = reader::kNone;
-
 void set(Partner& partner, const Partner& value) {
   if (value.kind == Partner::Kind::kNone) return;
   const bool same = partner.kind == Partner::Kind::kNone || partner == value;
@@ -31,7 +29,7 @@ void MessageEvents::begin(const reader::TraceDefinitions& definitions) {
   processes_.resize(definitions.processes.size());
   std::map<std::string, std::uint32_t> numbers;
   for (const reader::RegionInfo& region : definitions.regions) {
-    procedures_.push_back(kNone);
+    procedures_.push_back(reader::kNone);
     if (region.is_loop || !is_mpi(class_of(static_cast<std::uint32_t>(region.role),
                                            region.paradigm, region.name)))
       continue;
@@ -91,14 +89,14 @@ void MessageEvents::event(const TraceEvent& event) {
 }
 
 void MessageEvents::enter(Location& location, const TraceEvent& event) {
-  if (event.ref >= procedures_.size() || procedures_[event.ref] == kNone) return;
+  if (event.ref >= procedures_.size() || procedures_[event.ref] == reader::kNone) return;
   location.open.push_back(
       {.region = event.ref, .procedure = procedures_[event.ref], .begin = event.ticks});
 }
 
 void MessageEvents::leave(Location& location, std::uint32_t process,
                           const TraceEvent& event) {
-  if (event.ref >= procedures_.size() || procedures_[event.ref] == kNone) return;
+  if (event.ref >= procedures_.size() || procedures_[event.ref] == reader::kNone) return;
   std::vector<Call>& open = location.open;
   if (std::ranges::find(open, event.ref, &Call::region) == open.end()) return;
   for (bool last = false; !last;) {
@@ -176,8 +174,8 @@ Partner MessageEvents::relative(std::uint32_t process, std::uint32_t comm,
     return {};
   const reader::CommInfo& info = definitions_->comms[comm];
   std::uint32_t own = info.self ? 0 : own_rank(process, info.group);
-  if (own == kNone) own = own_rank(process, info.remote);
-  if (own == kNone) return {};
+  if (own == reader::kNone) own = own_rank(process, info.remote);
+  if (own == reader::kNone) return {};
   const std::int64_t rank = std::int64_t{peer} - std::int64_t{own};
   return {Partner::Kind::kRelative, static_cast<std::int32_t>(rank)};
 }
@@ -187,14 +185,14 @@ Partner MessageEvents::root_of(std::uint32_t process, const TraceEvent& event) {
   if (root == OTF2_COLLECTIVE_ROOT_SELF && event.ref < definitions_->comms.size()) {
     const reader::CommInfo& info = definitions_->comms[event.ref];
     root = own_rank(process, info.group);
-    if (root == kNone) root = own_rank(process, info.remote);
+    if (root == reader::kNone) root = own_rank(process, info.remote);
   }
   if (root > std::uint32_t{std::numeric_limits<std::int32_t>::max()}) return {};
   return {Partner::Kind::kRoot, static_cast<std::int32_t>(root)};
 }
 
 std::uint32_t MessageEvents::own_rank(std::uint32_t process, std::uint32_t group) {
-  if (group >= definitions_->groups.size()) return kNone;
+  if (group >= definitions_->groups.size()) return reader::kNone;
   const auto [known, is_new] = ranks_.try_emplace(group);
   if (is_new) {
     const std::vector<std::uint32_t>& members = definitions_->groups[group];
@@ -202,7 +200,7 @@ std::uint32_t MessageEvents::own_rank(std::uint32_t process, std::uint32_t group
       known->second.try_emplace(members[rank], rank);
   }
   const auto found = known->second.find(process);
-  return found == known->second.end() ? kNone : found->second;
+  return found == known->second.end() ? reader::kNone : found->second;
 }
 
 std::vector<ProcessMessages> MessageEvents::take() {

@@ -8,8 +8,6 @@
 namespace refrain::analysis {
 namespace {
 
-constexpr std::uint32_t kNone = RunProfile::kNone;
-
 double& of(ClassTimes& times, TimeClass cls) {
   return times[static_cast<std::size_t>(cls)];
 }
@@ -32,7 +30,7 @@ class Totaller {
 
   ProfileTotals take() {
     locations();
-    enclosing_.assign(profile_.paths.size(), kNone);
+    enclosing_.assign(profile_.paths.size(), RunProfile::kNone);
     for (std::uint32_t i = 0; i < profile_.paths.size(); ++i) add(i);
     for (const ClassTimes& times : out_.by_location)
       for (std::size_t i = 0; i < kTimeClasses; ++i) out_.times[i] += times[i];
@@ -75,14 +73,15 @@ class Totaller {
 
   void add(std::uint32_t number) {
     const RunProfile::Path& path = profile_.paths[number];
-    enclosing_[number] = path.parent == kNone ? kNone : enclosing_[path.parent];
+    enclosing_[number] =
+        path.parent == RunProfile::kNone ? RunProfile::kNone : enclosing_[path.parent];
     const RunProfile::Region* region =
-        path.region == kNone ? nullptr : &profile_.regions[path.region];
+        path.region == RunProfile::kNone ? nullptr : &profile_.regions[path.region];
     if (region != nullptr && is_parallel_region(region->role, region->paradigm))
       enclosing_[number] = path.region;
     const std::uint32_t around = enclosing_[number];
     ParallelRegion* row = nullptr;
-    if (around != kNone) {
+    if (around != RunProfile::kNone) {
       row = &regions_[around];
       row->region = around;
       row->busy_ns.resize(profile_.locations.size());

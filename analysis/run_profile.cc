@@ -13,7 +13,6 @@ namespace {
 
 using base::RunSummary;
 
-constexpr std::uint32_t kNone = RunProfile::kNone;
 constexpr double kMostTicks = 9e18;
 
 // A file may hold any numbers: no sum overflows, it wraps around.
@@ -70,14 +69,17 @@ class Merger {
     regions.reserve(summary.regions.size());
     for (const RunSummary::Region& region : summary.regions)
       regions.push_back(region_index(region));
-    paths_.assign(summary.nodes.size(), kNone);
-    below_.assign(summary.nodes.size(), kNone);
+    paths_.assign(summary.nodes.size(), RunProfile::kNone);
+    below_.assign(summary.nodes.size(), RunProfile::kNone);
     for (std::size_t i = 0; i < summary.nodes.size(); ++i) {
       const RunSummary::Node& node = summary.nodes[i];
-      const std::uint32_t parent = node.parent == kNone ? kNone : below_[node.parent];
-      const bool other = node.kind == RunSummary::Kind::kOther || node.region == kNone;
-      paths_[i] = path_index(parent, other ? kNone : regions[node.region],
-                             node.site == kNone ? std::string() : summary.sites[node.site]);
+      const std::uint32_t parent =
+          node.parent == RunProfile::kNone ? RunProfile::kNone : below_[node.parent];
+      const bool other =
+          node.kind == RunSummary::Kind::kOther || node.region == RunProfile::kNone;
+      paths_[i] = path_index(
+          parent, other ? RunProfile::kNone : regions[node.region],
+          node.site == RunProfile::kNone ? std::string() : summary.sites[node.site]);
       below_[i] = node.kind == RunSummary::Kind::kFork ? parent : paths_[i];
     }
   }
@@ -120,7 +122,7 @@ class Merger {
     std::uint64_t top = 0;
     for (std::size_t i = 0; i < summary.nodes.size(); ++i) {
       const std::uint32_t parent = summary.nodes[i].parent;
-      (parent == kNone ? top : inside[parent]) += from.sums[i].time;
+      (parent == RunProfile::kNone ? top : inside[parent]) += from.sums[i].time;
     }
     profile_.locations.push_back(
         {.process = static_cast<std::uint32_t>(profile_.processes.size() - 1),
@@ -167,8 +169,9 @@ class Merger {
     bool any = false;
     for (std::size_t i = 0; i < summary.nodes.size(); ++i) {
       const RunSummary::Node& node = summary.nodes[i];
-      if (node.parent != kNone || is_empty(location.sums[i])) continue;
-      if (node.kind != RunSummary::Kind::kRegion || node.region == kNone) return false;
+      if (node.parent != RunProfile::kNone || is_empty(location.sums[i])) continue;
+      if (node.kind != RunSummary::Kind::kRegion || node.region == RunProfile::kNone)
+        return false;
       const RunSummary::Region& region = summary.regions[node.region];
       if (!is_parallel_region(region.role, region.paradigm)) return false;
       any = true;
@@ -183,7 +186,8 @@ class Merger {
     RunProfile::Location& location = profile_.locations[number];
     if (!location.worker) return;
     for (std::size_t i = 0; i < summary.nodes.size(); ++i) {
-      if (summary.nodes[i].parent != kNone || from.sums[i].visits == 0) continue;
+      if (summary.nodes[i].parent != RunProfile::kNone || from.sums[i].visits == 0)
+        continue;
       const auto forks = forks_.find(profile_.paths[paths_[i]].region);
       if (forks == forks_.end() || forks->second.count == 0) continue;
       const double share = static_cast<double>(from.sums[i].visits) /
@@ -209,7 +213,9 @@ class Merger {
       if (edge.from == edge.to) continue;  // one after another of the same
       Before& before = before_[paths_[edge.to]];
       before.any += edge.count;
-      if (edge.from == kNone || summary.nodes[edge.from].region == kNone) continue;
+      if (edge.from == RunProfile::kNone ||
+          summary.nodes[edge.from].region == RunProfile::kNone)
+        continue;
       const bool sibling = summary.nodes[edge.from].parent == summary.nodes[edge.to].parent;
       const RunSummary::Region& region = summary.regions[summary.nodes[edge.from].region];
       if (sibling && region.role == OTF2_REGION_ROLE_SINGLE) before.single += edge.count;
@@ -221,23 +227,25 @@ class Merger {
   void keep_edge(const RunSummary& summary, const RunSummary::Edge& edge) {
     const std::uint32_t around = summary.nodes[edge.to].parent;
     const bool first = edge.from == around;
-    if (first && around != kNone && summary.nodes[around].kind == RunSummary::Kind::kFork)
+    if (first && around != RunProfile::kNone &&
+        summary.nodes[around].kind == RunSummary::Kind::kFork)
       return;
     profile_.paths[paths_[edge.to]].before.push_back(
         {.location = static_cast<std::uint32_t>(profile_.locations.size() - 1),
-         .path = first ? kNone : paths_[edge.from],
+         .path = first ? RunProfile::kNone : paths_[edge.from],
          .count = edge.count});
   }
 
   bool is_implicit_barrier(std::uint32_t path) const {
-    const std::uint32_t region = path == kNone ? kNone : profile_.paths[path].region;
-    return region != kNone &&
+    const std::uint32_t region =
+        path == RunProfile::kNone ? RunProfile::kNone : profile_.paths[path].region;
+    return region != RunProfile::kNone &&
            profile_.regions[region].role == OTF2_REGION_ROLE_IMPLICIT_BARRIER;
   }
 
   void classify(std::uint32_t number) {
     RunProfile::Path& path = profile_.paths[number];
-    if (path.region == kNone) return;
+    if (path.region == RunProfile::kNone) return;
     const RunProfile::Region& region = profile_.regions[path.region];
     path.cls = class_of(region.role, region.paradigm, region.name);
     if (path.cls != TimeClass::kImbalance) return;

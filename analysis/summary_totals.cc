@@ -15,9 +15,7 @@ namespace {
 
 using base::RunSummary;
 using reader::TraceDefinitions;
-using Kind = RunSummary::Kind;
-
-constexpr std::uint32_t kNone = reader::kNone;
+using SummaryKind = RunSummary::Kind;
 
 bool is_collective_role(OTF2_RegionRole role) {
   return role == OTF2_REGION_ROLE_BARRIER || role == OTF2_REGION_ROLE_COLL_ONE2ALL ||
@@ -87,9 +85,10 @@ class Totals {
   }
 
   std::uint32_t find(const RunSummary::Region& region) const {
-    if (region.reference == RunSummary::kNone) return kNone;
+    if (region.reference == RunSummary::kNone) return reader::kNone;
     const std::uint32_t index = definitions_.region_table.of(region.reference);
-    if (index == kNone) fail("it has no region " + std::to_string(region.reference));
+    if (index == reader::kNone)
+      fail("it has no region " + std::to_string(region.reference));
     // What is no UTF-8 in a name was replaced in the summary.
     if (definitions_.regions[index].name != region.name &&
         region.name.find("\xef\xbf\xbd") == std::string::npos)
@@ -100,7 +99,7 @@ class Totals {
   // Parents, and which nodes are the outermost of their region.
   void arrange() {
     const std::size_t size = summary_.nodes.size();
-    around_.resize(size, kNone);
+    around_.resize(size, reader::kNone);
     outermost_.resize(size, false);
     std::vector<std::vector<std::uint32_t>> children(size);
     std::vector<std::uint32_t> roots;
@@ -108,7 +107,8 @@ class Totals {
       const std::uint32_t parent = summary_.nodes[i].parent;
       (parent == RunSummary::kNone ? roots : children[parent]).push_back(i);
       if (parent == RunSummary::kNone) continue;
-      around_[i] = summary_.nodes[parent].kind == Kind::kFork ? around_[parent] : parent;
+      around_[i] =
+          summary_.nodes[parent].kind == SummaryKind::kFork ? around_[parent] : parent;
     }
     std::vector<std::uint32_t> open(definitions_.regions.size());
     struct Step {
@@ -126,7 +126,7 @@ class Totals {
         --open[region];
         continue;
       }
-      if (region != kNone) {
+      if (region != reader::kNone) {
         outermost_[step.node] = open[region]++ == 0;
         steps.push_back({step.node, true});
       }
@@ -134,10 +134,11 @@ class Totals {
     }
   }
 
-  // kNone: which one is not known, or it opens a team.
+  // reader::kNone: which one is not known, or it opens a team.
   std::uint32_t region_of(std::size_t node) const {
     const RunSummary::Node& from = summary_.nodes[node];
-    if (from.kind != Kind::kRegion || from.region == RunSummary::kNone) return kNone;
+    if (from.kind != SummaryKind::kRegion || from.region == RunSummary::kNone)
+      return reader::kNone;
     return regions_[from.region];
   }
 
@@ -150,15 +151,15 @@ class Totals {
       const RunSummary::Sums& sums = location.sums[i];
       const double elsewhere = time_elsewhere(sums);
       add_elsewhere(sums);
-      const bool fork = summary_.nodes[i].kind == Kind::kFork;
+      const bool fork = summary_.nodes[i].kind == SummaryKind::kFork;
       const double ns = fork ? 0 : static_cast<double>(sums.time) * ns_;
       const std::uint32_t around = around_[i];
       if (!fork) own[i] += ns - elsewhere;
       const double taken = fork ? elsewhere : ns;
-      around == kNone ? inside += taken : own[around] -= taken;
+      around == reader::kNone ? inside += taken : own[around] -= taken;
     }
     for (std::size_t i = 0; i < size; ++i) {
-      if (summary_.nodes[i].kind == Kind::kFork) continue;
+      if (summary_.nodes[i].kind == SummaryKind::kFork) continue;
       add_node(i, location.sums[i], std::max(0.0, own[i]), thread);
     }
     thread.inside_ns = inside;
@@ -169,7 +170,7 @@ class Totals {
     thread.calls += sums.visits;
     const auto calls = static_cast<double>(sums.visits);
     const std::uint32_t index = region_of(node);
-    if (index == kNone) {
+    if (index == reader::kNone) {
       totals_.other_calls += calls;
       totals_.other_ns += own_ns;
       return;
@@ -198,7 +199,7 @@ class Totals {
     bool persistent = false, pending = false;
     for (std::size_t i = 0; i < summary_.nodes.size(); ++i) {
       const RunSummary::Node& node = summary_.nodes[i];
-      if (node.kind == Kind::kFork) continue;
+      if (node.kind == SummaryKind::kFork) continue;
       const Collective collective = node.region == RunSummary::kNone
                                         ? Collective::kNo
                                         : collective_of(summary_.regions[node.region]);
@@ -238,7 +239,7 @@ std::vector<std::uint32_t> locations_of(const RunSummary& summary,
   std::vector<std::uint32_t> locations;
   for (const RunSummary::Location& location : summary.locations) {
     const std::uint32_t index = references.of(location.reference);
-    if (index == kNone ||
+    if (index == reader::kNone ||
         (!locations.empty() && definitions.locations[locations.front()].process !=
                                    definitions.locations[index].process))
       throw std::runtime_error("belongs to another archive: it has no location " +

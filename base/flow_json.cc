@@ -3,18 +3,18 @@
 #include <cstddef>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <stdexcept>
 #include <string>
+
+#include "base/json_values.h"
 
 namespace refrain::base {
 namespace {
 
+using json_values::fail;
 using nlohmann::json;
 using Node = FlowGraph::Node;
 using Edge = FlowGraph::Edge;
 using Partner = FlowGraph::Partner;
-
-[[noreturn]] void fail(const std::string& what) { throw std::runtime_error(what); }
 
 const json& list_of(const json& value, std::size_t size, const char* name) {
   if (!value.is_array() || value.size() != size)

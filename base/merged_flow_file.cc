@@ -7,18 +7,18 @@
 
 #include "base/file_text.h"
 #include "base/flow_json.h"
+#include "base/json_values.h"
 #include "base/merged_flow.h"
 
 namespace refrain::base {
 namespace {
 
+using json_values::fail;
 using nlohmann::json;
 using Cluster = MergedFlow::Cluster;
 
 constexpr const char* kFormat = "refrain graph";
 constexpr std::uint64_t kVersion = 1;
-
-[[noreturn]] void fail(const std::string& what) { throw std::runtime_error(what); }
 
 // A section is its first rank, then count and step of each dimension as far as it has any.
 json ranks_to_json(const RankSet& ranks) {

@@ -339,7 +339,7 @@ constexpr SettingInfo kTable[] = {
 // clang-format on
 
 // Which member a type of setting needs.
-constexpr bool fits(const SettingInfo& info) {
+constexpr bool field_fits(const SettingInfo& info) {
   switch (info.type) {
     case kBool:
       return std::holds_alternative<bool Settings::*>(info.field);
@@ -356,7 +356,7 @@ constexpr bool fits(const SettingInfo& info) {
   }
   return false;
 }
-static_assert(std::ranges::all_of(kTable, fits));
+static_assert(std::ranges::all_of(kTable, field_fits));
 
 }  // namespace
 

@@ -13,9 +13,9 @@ struct Begin {
   std::vector<std::uint64_t> counters;
 };
 
-class Reader {
+class RowParser {
  public:
-  Reader(std::span<const std::byte> area, const CallTree& tree)
+  RowParser(std::span<const std::byte> area, const CallTree& tree)
       : area_(area), tree_(tree) {}
 
   IterationRows read(std::uint64_t team_end, std::uint64_t end) {
@@ -172,7 +172,7 @@ class Reader {
 
 IterationRows read_iteration_rows(std::span<const std::byte> area, const CallTree& tree,
                                   std::uint64_t team_end, std::uint64_t end) {
-  return Reader(area, tree).read(team_end, end);
+  return RowParser(area, tree).read(team_end, end);
 }
 
 }  // namespace refrain::spool

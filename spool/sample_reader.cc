@@ -20,9 +20,10 @@ constexpr std::uint64_t kMostSamples = std::uint64_t{1} << 44;
 constexpr std::uint64_t kLongestPeriod = 3600'000'000'000;
 constexpr std::uint32_t kNowhere = std::numeric_limits<std::uint32_t>::max();
 
-class Reader {
+class SampleParser {
  public:
-  Reader(std::span<const std::byte> file, SampleTree& tree) : file_(file), tree_(tree) {}
+  SampleParser(std::span<const std::byte> file, SampleTree& tree)
+      : file_(file), tree_(tree) {}
 
   const char* read() {
     if (file_.size() < kSampleHeaderBytes) return "is too short: it has no header";
@@ -103,7 +104,7 @@ class Reader {
 std::string read_samples(std::span<const std::byte> file, const std::string& name,
                          SampleTree& tree) {
   tree = {};
-  const char* const problem = Reader(file, tree).read();
+  const char* const problem = SampleParser(file, tree).read();
   if (problem == nullptr) return {};
   tree = {};
   return name + " " + problem;

@@ -11,9 +11,9 @@
 namespace refrain::waits {
 namespace {
 
-class Builder {
+class AnalysisBuilder {
  public:
-  Builder(ReplayState& state, paths::RecordFile& file, const MetricTree& tree)
+  AnalysisBuilder(ReplayState& state, paths::RecordFile& file, const MetricTree& tree)
       : state_(state), file_(file), definitions_(*state.definitions) {
     out_.tree = tree;
   }
@@ -216,7 +216,7 @@ WaitAnalysis analysis_of(Replay& replay, const MetricTree& tree) {
 
 WaitAnalysis analysis_of(ReplayState& state, paths::RecordFile& file,
                          const MetricTree& tree) {
-  return Builder(state, file, tree).take();
+  return AnalysisBuilder(state, file, tree).take();
 }
 
 std::string no_events(const std::string& archive,

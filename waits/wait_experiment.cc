@@ -15,9 +15,9 @@ namespace {
 
 using base::RunSummary;
 
-class Builder {
+class ExperimentBuilder {
  public:
-  Builder(const WaitAnalysis& from, const std::vector<RunSummary>& summaries)
+  ExperimentBuilder(const WaitAnalysis& from, const std::vector<RunSummary>& summaries)
       : from_(from), summaries_(summaries), finder_(from) {}
 
   cube::Experiment take() {
@@ -231,7 +231,7 @@ class Builder {
 
 cube::Experiment experiment_of(const WaitAnalysis& analysis,
                                const std::vector<RunSummary>& summaries) {
-  return Builder(analysis, summaries).take();
+  return ExperimentBuilder(analysis, summaries).take();
 }
 
 }  // namespace refrain::waits

@@ -19,7 +19,6 @@ using analysis::ControlFlow;
 using analysis::RunProfile;
 using json = nlohmann::ordered_json;
 
-constexpr std::uint32_t kNone = RunProfile::kNone;
 constexpr std::size_t kLongest = 44;  // bytes of a label that its box has room for
 
 // A graph while it is made: what the page is to get, beside what is laid out.
@@ -114,16 +113,17 @@ class ControlFlowLevels {
  private:
   // The program's own comes first.
   double time_of(const ControlFlow::Level& level) const {
-    return level.parent == kNone ? 2 * totals_.time_ns : flow_.nodes[level.parent].time_ns;
+    return level.parent == RunProfile::kNone ? 2 * totals_.time_ns
+                                             : flow_.nodes[level.parent].time_ns;
   }
 
   Level make(const ControlFlow::Level& from) {
     Level level;
     places_.clear();
-    level.head = {
-        {"name",
-         from.parent == kNone ? "the program" : analysis::path_name(profile_, from.parent)},
-        {"path", from.parent == kNone ? json() : json(from.parent)}};
+    level.head = {{"name", from.parent == RunProfile::kNone
+                               ? "the program"
+                               : analysis::path_name(profile_, from.parent)},
+                  {"path", from.parent == RunProfile::kNone ? json() : json(from.parent)}};
     std::vector<std::uint32_t> paths = from.paths;
     std::ranges::stable_sort(paths, [&](std::uint32_t a, std::uint32_t b) {
       return flow_.nodes[a].time_ns > flow_.nodes[b].time_ns;
@@ -156,19 +156,19 @@ class ControlFlowLevels {
   // Its node, which is made when it is needed.
   std::uint32_t place(Level& level, const ControlFlow::Place& at) {
     using Kind = ControlFlow::Kind;
-    const std::uint32_t path = at.kind == Kind::kRegion ? at.path : kNone;
+    const std::uint32_t path = at.kind == Kind::kRegion ? at.path : RunProfile::kNone;
     if (const auto known = places_.find({at.kind, path}); known != places_.end())
       return known->second;
     if (at.kind == Kind::kRegion) {
-      if (!places_.contains({Kind::kRegion, kNone}))
-        places_[{Kind::kRegion, kNone}] = level.add(
+      if (!places_.contains({Kind::kRegion, RunProfile::kNone}))
+        places_[{Kind::kRegion, RunProfile::kNone}] = level.add(
             {{"id", "rest"}, {"kind", "rest"}, {"path", nullptr}}, "other regions", false);
-      return places_.at({Kind::kRegion, kNone});
+      return places_.at({Kind::kRegion, RunProfile::kNone});
     }
     const char* const kind = at.kind == Kind::kStart ? "start"
                              : at.kind == Kind::kEnd ? "end"
                                                      : "unknown";
-    return places_[{at.kind, kNone}] =
+    return places_[{at.kind, RunProfile::kNone}] =
                level.add({{"id", kind}, {"kind", kind}, {"path", nullptr}},
                          at.kind == Kind::kUnknown ? "not known" : kind, true);
   }
@@ -210,7 +210,7 @@ Level event_level(const base::MergedFlow& flow, double time_ns, const GraphLimit
       order, [&](std::uint32_t a, std::uint32_t b) { return sums[a].time > sums[b].time; });
   Level level;
   level.head = {{"name", "calls of MPI"}, {"path", nullptr}};
-  std::vector<std::uint32_t> places(flow.nodes.size(), kNone);
+  std::vector<std::uint32_t> places(flow.nodes.size(), RunProfile::kNone);
   for (const std::uint32_t i : order) {
     const bool start = flow.nodes[i].kind == base::FlowGraph::Kind::kStart;
     if (!start && level.nodes.size() >= limits.nodes) continue;
@@ -228,10 +228,10 @@ Level event_level(const base::MergedFlow& flow, double time_ns, const GraphLimit
          {"bytes", sums[i].bytes}},
         label_of(flow.nodes[i]), start);
   }
-  std::uint32_t rest = kNone;
+  std::uint32_t rest = RunProfile::kNone;
   const auto place = [&](std::uint32_t node) {
-    if (places[node] != kNone) return places[node];
-    if (rest == kNone)
+    if (places[node] != RunProfile::kNone) return places[node];
+    if (rest == RunProfile::kNone)
       rest = level.add({{"id", "rest"}, {"kind", "rest"}, {"path", nullptr}}, "other calls",
                        false);
     return rest;

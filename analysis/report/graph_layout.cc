@@ -13,7 +13,6 @@
 namespace refrain::report {
 namespace {
 
-using nlohmann::json;
 using Points = std::vector<std::pair<double, double>>;
 
 constexpr double kInch = 72;  // points
@@ -49,13 +48,13 @@ Points points_of(const std::string& text, double height, Points& arrow) {
   return points;
 }
 
-std::string text_in(const json& object, const char* name) {
+std::string text_in(const nlohmann::json& object, const char* name) {
   const auto found = object.find(name);
   return found != object.end() && found->is_string() ? found->get<std::string>()
                                                      : std::string();
 }
 
-void take(const json& from, GraphLayout& graph) {
+void take(const nlohmann::json& from, GraphLayout& graph) {
   Points none;
   std::istringstream box(text_in(from, "bb"));
   double left = 0, low = 0;
@@ -63,7 +62,7 @@ void take(const json& from, GraphLayout& graph) {
   box >> left >> comma >> low >> comma >> graph.width >> comma >> graph.height;
   std::map<std::uint64_t, std::uint32_t> numbers;  // of nodes, by Graphviz's own
   if (const auto objects = from.find("objects"); objects != from.end())
-    for (const json& object : *objects) {
+    for (const nlohmann::json& object : *objects) {
       const std::string name = text_in(object, "name");
       if (!name.starts_with("n")) continue;
       const auto number =
@@ -77,7 +76,7 @@ void take(const json& from, GraphLayout& graph) {
   std::map<std::pair<std::uint32_t, std::uint32_t>, GraphEdge*> ends;
   for (GraphEdge& edge : graph.edges) ends[{edge.from, edge.to}] = &edge;
   if (const auto edges = from.find("edges"); edges != from.end())
-    for (const json& each : *edges) {
+    for (const nlohmann::json& each : *edges) {
       const auto found = ends.find({numbers[each.value("tail", std::uint64_t{0})],
                                     numbers[each.value("head", std::uint64_t{0})]});
       if (found == ends.end()) continue;
@@ -100,11 +99,11 @@ std::string lay_out(std::vector<GraphLayout>& graphs) {
   std::istringstream text(result.text);
   try {
     for (GraphLayout& graph : graphs) {
-      json from;
+      nlohmann::json from;
       text >> from;
       take(from, graph);
     }
-  } catch (const json::exception&) {
+  } catch (const nlohmann::json::exception&) {
     return "Graphviz ('dot') writes something that is no JSON";
   }
   return {};

@@ -17,14 +17,12 @@ using analysis::RunProfile;
 using analysis::TimeClass;
 
 constexpr double kLeastShare = 0.005;
-constexpr std::uint32_t kNone = RunProfile::kNone;
-
 class Finder {
  public:
   Finder(const RunProfile& profile, const analysis::ProfileTotals& totals)
       : profile_(profile), totals_(totals) {
     for (const RunProfile::Process& process : profile.processes)
-      mpi_ = mpi_ || process.rank != kNone;
+      mpi_ = mpi_ || process.rank != RunProfile::kNone;
   }
 
   std::vector<Finding> find() {
@@ -61,12 +59,12 @@ class Finder {
   std::uint32_t path_of(std::uint32_t region) const {
     for (std::uint32_t i = 0; i < profile_.paths.size(); ++i)
       if (profile_.paths[i].region == region) return i;
-    return kNone;
+    return RunProfile::kNone;
   }
   nlohmann::ordered_json evidence(const char* view, std::uint32_t path,
                                   TimeClass cls) const {
     nlohmann::ordered_json out = {{"view", view}, {"class", analysis::class_name(cls)}};
-    if (path != kNone) out["path"] = path;
+    if (path != RunProfile::kNone) out["path"] = path;
     return out;
   }
   void add(Finding::Kind kind, const char* what, std::string text, const char* hint,
@@ -171,7 +169,7 @@ class Finder {
     add(Finding::Kind::kOverhead, "Threads without work", text + ".",
         "Make more of the program parallel, where most time passes outside of parallel regions; "
         "or use fewer threads.",
-        ns, evidence("heat", kNone, TimeClass::kLimitedParallelism));
+        ns, evidence("heat", RunProfile::kNone, TimeClass::kLimitedParallelism));
   }
 
   // Waits in them are findings of the analysis; this is how much there is in all.

@@ -13,24 +13,22 @@ namespace {
 using analysis::RunProfile;
 using waits::WaitAnalysis;
 
-constexpr std::uint32_t kNone = RunProfile::kNone;
-
 std::vector<std::uint32_t> paths_in(const WaitAnalysis& analysis,
                                     const RunProfile& profile) {
   using Key = std::tuple<std::uint32_t, std::string, std::string>;
   std::map<Key, std::uint32_t> known;
   for (std::uint32_t i = 0; i < profile.paths.size(); ++i) {
     const RunProfile::Path& path = profile.paths[i];
-    if (path.region == kNone) continue;
+    if (path.region == RunProfile::kNone) continue;
     known.try_emplace({path.parent, profile.regions[path.region].name, path.site}, i);
   }
-  std::vector<std::uint32_t> out(analysis.paths.size(), kNone);
+  std::vector<std::uint32_t> out(analysis.paths.size(), RunProfile::kNone);
   for (std::uint32_t i = 1; i < analysis.paths.size(); ++i) {
     const WaitAnalysis::Path& path = analysis.paths[i];
     if (path.region >= analysis.regions.size() || path.parent >= i) continue;
     // The program itself is no path of the profile.
-    const std::uint32_t parent = path.parent == 0 ? kNone : out[path.parent];
-    if (path.parent != 0 && parent == kNone) continue;
+    const std::uint32_t parent = path.parent == 0 ? RunProfile::kNone : out[path.parent];
+    if (path.parent != 0 && parent == RunProfile::kNone) continue;
     const auto found = known.find({parent, analysis.regions[path.region].name, path.site});
     if (found != known.end()) out[i] = found->second;
   }
@@ -47,13 +45,14 @@ WaitPlaces places_in(const WaitAnalysis& analysis, const RunProfile& profile) {
   for (std::uint32_t i = 0; i < profile.locations.size(); ++i) {
     const RunProfile::Location& location = profile.locations[i];
     const std::uint32_t rank = profile.process_of(i).rank;
-    known.try_emplace({rank == kNone ? location.process : rank, location.thread}, i);
+    known.try_emplace(
+        {rank == RunProfile::kNone ? location.process : rank, location.thread}, i);
   }
   for (const WaitAnalysis::Location& location : analysis.locations) {
     const std::uint32_t rank = analysis.processes[location.process].rank;
     const auto found =
         known.find({rank == waits::kNone ? location.process : rank, location.number});
-    places.locations.push_back(found == known.end() ? kNone : found->second);
+    places.locations.push_back(found == known.end() ? RunProfile::kNone : found->second);
   }
   return places;
 }
@@ -76,7 +75,7 @@ void add_wait_values(Blocks& blocks, const std::string& key, const WaitAnalysis&
 nlohmann::json wait_paths_value(const WaitAnalysis& analysis, const WaitPlaces& places) {
   using nlohmann::json;
   const auto or_null = [](std::uint32_t index) {
-    return index == kNone ? json() : json(index);
+    return index == RunProfile::kNone ? json() : json(index);
   };
   json out = json::array();
   for (std::uint32_t i = 0; i < analysis.paths.size(); ++i) {

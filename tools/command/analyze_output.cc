@@ -16,7 +16,7 @@ using nlohmann::json;
 using waits::Finding;
 using waits::WaitAnalysis;
 
-constexpr double kLeastShare = 0.01;  // of findings on the screen
+constexpr double kLeastShareOfFindings = 0.01;  // of findings on the screen
 constexpr std::size_t kMostFindings = 10;
 
 // Texts of an archive need not be UTF-8.
@@ -100,7 +100,8 @@ void add_causers(std::vector<std::string>& out, const WaitAnalysis& analysis,
 
 void add_findings(std::vector<std::string>& out, const WaitAnalysis& analysis,
                   const AnalysisScreen& options) {
-  const auto findings = waits::findings_of(analysis, options.all ? 0 : kLeastShare);
+  const auto findings =
+      waits::findings_of(analysis, options.all ? 0 : kLeastShareOfFindings);
   if (findings.empty()) {
     out.push_back(
         options.all

@@ -19,12 +19,12 @@ using base::bytes_text;
 using base::duration_text;
 using Partner = MessageTables::Partner;
 using Row = MessageTables::Row;
-using json = nlohmann::ordered_json;
+using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kFewRows = 6;  // in a profile
 constexpr std::size_t kManyRows = 24;
-constexpr double kLeastShare = 0.001;
-constexpr double kMostBytes = 1e19;  // that fit an integer
+constexpr double kLeastShareOfMessages = 0.001;
+constexpr double kMostBytesOfMessages = 1e19;  // that fit an integer
 
 std::string procedure_text(const Row& row) {
   return row.procedure.empty() ? "(no name)" : row.procedure;
@@ -121,7 +121,8 @@ class Screen {
   std::string bandwidth(const Row& row) const {
     const double rate = row.bytes_per_second();
     if (rate <= 0) return "-";
-    return bytes_text(static_cast<std::uint64_t>(std::min(rate, kMostBytes))) + "/s";
+    return bytes_text(static_cast<std::uint64_t>(std::min(rate, kMostBytesOfMessages))) +
+           "/s";
   }
 
   // That fit beside names of this length.
@@ -164,7 +165,7 @@ class Screen {
     for (const Row& row : rows) {
       if (options_.brief) {
         const bool plain = by_size ? row.size_greatest == 0 : partner_of(row).empty();
-        const bool small = row.time_ns < kLeastShare * run_.totals.time_ns;
+        const bool small = row.time_ns < kLeastShareOfMessages * run_.totals.time_ns;
         if (!options_.all && (plain || small)) continue;
       }
       if (!options_.all && chosen.size() == (options_.brief ? kFewRows : kManyRows)) break;
@@ -227,25 +228,25 @@ bool has_rank(const Partner& partner) {
   return partner.kind == Partner::Kind::kRelative || partner.kind == Partner::Kind::kRoot;
 }
 
-json json_of(const Partner& partner) {
+Json json_of(const Partner& partner) {
   if (partner.kind == Partner::Kind::kNone) return nullptr;
-  json out = {{"kind", kind_name(partner.kind)}};
+  Json out = {{"kind", kind_name(partner.kind)}};
   if (has_rank(partner)) out["rank"] = partner.rank;
   return out;
 }
 
-void put_partners(json& out, const Row& row) {
+void put_partners(Json& out, const Row& row) {
   out["partner"] = partner_of(row);
   out["to"] = json_of(row.to);
   out["from"] = json_of(row.from);
 }
 
-void put_size(json& out, const Row& row) {
+void put_size(Json& out, const Row& row) {
   out["size_least"] = row.size_least;
   out["size_greatest"] = row.size_greatest;
 }
 
-void put_sums(json& out, const Row& row, const MessageTables& messages) {
+void put_sums(Json& out, const Row& row, const MessageTables& messages) {
   const MessageTables::Process& slowest = messages.processes[row.slowest];
   out["calls"] = row.calls;
   out["time_ns"] = row.time_ns;
@@ -260,13 +261,13 @@ void put_sums(json& out, const Row& row, const MessageTables& messages) {
   out["process_with_maximum"] = slowest.number;
 }
 
-json parts_json(const Row& row, const MessageTables& messages) {
-  json out = json::array();
+Json parts_json(const Row& row, const MessageTables& messages) {
+  Json out = Json::array();
   for (const MessageTables::Part& part : row.parts) {
     const MessageTables::Process& process = messages.processes[part.process];
     const bool ranked = process.rank != MessageTables::kNone;
     out.push_back({{"process", process.number},
-                   {"rank", ranked ? json(process.rank) : json(nullptr)},
+                   {"rank", ranked ? Json(process.rank) : Json(nullptr)},
                    {"calls", part.sums.calls},
                    {"time_ticks", part.sums.time},
                    {"minimum_ticks", part.sums.minimum},
@@ -284,31 +285,31 @@ std::vector<std::string> message_screen(const ProfiledRun& run,
   return Screen(run, options).lines();
 }
 
-json by_size_json(const MessageTables& messages) {
+Json by_size_json(const MessageTables& messages) {
   if (!messages.sizes) return nullptr;
-  json out = json::array();
+  Json out = Json::array();
   for (const Row& row : messages.by_size) {
-    json& to = out.emplace_back(json{{"procedure", row.procedure}});
+    Json& to = out.emplace_back(Json{{"procedure", row.procedure}});
     put_size(to, row);
     put_sums(to, row, messages);
   }
   return out;
 }
 
-json by_partner_json(const MessageTables& messages) {
+Json by_partner_json(const MessageTables& messages) {
   if (!messages.partners) return nullptr;
-  json out = json::array();
+  Json out = Json::array();
   for (const Row& row : messages.by_partner) {
-    json& to = out.emplace_back(json{{"procedure", row.procedure}});
+    Json& to = out.emplace_back(Json{{"procedure", row.procedure}});
     put_partners(to, row);
     put_sums(to, row, messages);
   }
   return out;
 }
 
-json messages_value(const ProfiledRun& run, MessageParts parts) {
+Json messages_value(const ProfiledRun& run, MessageParts parts) {
   const MessageTables& messages = run.messages;
-  json out = {{"format", "refrain messages"},
+  Json out = {{"format", "refrain messages"},
               {"version", 1},
               {"archive", run.archive},
               {"command", run.command},
@@ -322,9 +323,9 @@ json messages_value(const ProfiledRun& run, MessageParts parts) {
               {"bytes_outside", messages.outside_bytes},
               {"by_size", by_size_json(messages)},
               {"by_partner", by_partner_json(messages)}};
-  json& all = out["by_signature"] = json::array();
+  Json& all = out["by_signature"] = Json::array();
   for (const Row& row : messages.by_signature) {
-    json& to = all.emplace_back(json{{"procedure", row.procedure}});
+    Json& to = all.emplace_back(Json{{"procedure", row.procedure}});
     if (messages.partners) put_partners(to, row);
     if (messages.sizes) put_size(to, row);
     put_sums(to, row, messages);
@@ -336,7 +337,7 @@ json messages_value(const ProfiledRun& run, MessageParts parts) {
 std::string messages_json(const ProfiledRun& run) {
   // A name that is no UTF-8 must not cost the rest.
   return messages_value(run, MessageParts::kPut)
-             .dump(1, ' ', false, json::error_handler_t::replace) +
+             .dump(1, ' ', false, Json::error_handler_t::replace) +
          "\n";
 }
 

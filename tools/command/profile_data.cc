@@ -5,6 +5,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "tools/command/class_times_json.h"
 #include "tools/command/csv_text.h"
 #include "tools/command/message_output.h"
 
@@ -14,21 +15,14 @@ namespace {
 using analysis::ClassTimes;
 using analysis::RunProfile;
 using analysis::TimeClass;
-using json = nlohmann::ordered_json;
+using Json = nlohmann::ordered_json;
 
-constexpr std::uint32_t kNone = RunProfile::kNone;
-
-json or_null(std::uint32_t index) { return index == kNone ? json(nullptr) : json(index); }
-
-json json_of(const ClassTimes& times) {
-  json out = json::object();
-  for (std::size_t i = 0; i < times.size(); ++i)
-    out[std::string(analysis::class_name(static_cast<TimeClass>(i))) + "_ns"] = times[i];
-  return out;
+Json or_null(std::uint32_t index) {
+  return index == RunProfile::kNone ? Json(nullptr) : Json(index);
 }
 
-json json_of(const analysis::RunEfficiencies& e) {
-  json out = {{"parallel", e.parallel},
+Json json_of(const analysis::RunEfficiencies& e) {
+  Json out = {{"parallel", e.parallel},
               {"load_balance", e.load_balance},
               {"communication", e.communication}};
   if (!e.has_mpi) return out;
@@ -39,14 +33,14 @@ json json_of(const analysis::RunEfficiencies& e) {
   return out;
 }
 
-json json_of(const RunProfile::Process& process) {
+Json json_of(const RunProfile::Process& process) {
   return {{"process", process.number},    {"rank", or_null(process.rank)},
           {"host", process.host},         {"program", process.program},
           {"complete", process.complete}, {"ticks_per_second", process.ticks_per_second},
           {"time_ticks", process.time}};
 }
 
-json json_of(const RunProfile::Sums& sums) {
+Json json_of(const RunProfile::Sums& sums) {
   return {{"location", sums.location},
           {"visits", sums.visits},
           {"time_ticks", sums.time},
@@ -65,9 +59,10 @@ json json_of(const RunProfile::Sums& sums) {
 }
 
 // Name, file and line of a region; the role and paradigm are OTF2's numbers.
-void put_region(json& out, const RunProfile& profile, std::uint32_t region) {
+void put_region(Json& out, const RunProfile& profile, std::uint32_t region) {
   const RunProfile::Region none{.name = "other regions"};
-  const RunProfile::Region& from = region == kNone ? none : profile.regions[region];
+  const RunProfile::Region& from =
+      region == RunProfile::kNone ? none : profile.regions[region];
   out["name"] = from.name;
   out["file"] = from.file;
   out["line"] = from.line;
@@ -75,10 +70,10 @@ void put_region(json& out, const RunProfile& profile, std::uint32_t region) {
   out["paradigm"] = from.paradigm;
 }
 
-json path_json(const ProfiledRun& run, std::uint32_t number, PathLists lists) {
+Json path_json(const ProfiledRun& run, std::uint32_t number, PathLists lists) {
   const RunProfile::Path& path = run.profile.paths[number];
   const analysis::PathTotal& total = run.totals.paths[number];
-  json out = {{"path", number}, {"parent", or_null(path.parent)}};
+  Json out = {{"path", number}, {"parent", or_null(path.parent)}};
   put_region(out, run.profile, path.region);
   out["site"] = path.site;
   out["class"] = analysis::class_name(path.cls);
@@ -93,12 +88,12 @@ json path_json(const ProfiledRun& run, std::uint32_t number, PathLists lists) {
   out["messages_sent"] = total.messages_sent;
   out["messages_received"] = total.messages_received;
   if (lists == PathLists::kLeaveOut) return out;
-  out["locations"] = json::array();
+  out["locations"] = Json::array();
   for (const RunProfile::Sums& sums : path.sums) out["locations"].push_back(json_of(sums));
   return out;
 }
 
-json location_json(const ProfiledRun& run, std::uint32_t number) {
+Json location_json(const ProfiledRun& run, std::uint32_t number) {
   const RunProfile::Location& location = run.profile.locations[number];
   return {{"location", number},
           {"reference", location.reference},
@@ -110,22 +105,22 @@ json location_json(const ProfiledRun& run, std::uint32_t number) {
           {"outside_ticks", location.outside},
           {"outside_class", analysis::class_name(run.profile.outside_class(number))},
           {"elsewhere_ticks", location.elsewhere},
-          {"classes", json_of(run.totals.by_location[number])}};
+          {"classes", class_times_json(run.totals.by_location[number])}};
 }
 
-json region_json(const ProfiledRun& run, const analysis::ParallelRegion& region) {
-  json out = json::object();
+Json region_json(const ProfiledRun& run, const analysis::ParallelRegion& region) {
+  Json out = Json::object();
   put_region(out, run.profile, region.region);
   out["forks"] = region.forks;
   out["visits"] = region.visits;
   out["fork_ns"] = region.fork_ns;
   out["time_ns"] = region.total_ns();
-  out["classes"] = json_of(region.times);
+  out["classes"] = class_times_json(region.times);
   out["useful_ns_by_location"] = region.busy_ns;
   return out;
 }
 
-json procedure_json(const analysis::MpiProcedure& procedure) {
+Json procedure_json(const analysis::MpiProcedure& procedure) {
   return {{"name", procedure.name},
           {"class", analysis::class_name(procedure.cls)},
           {"calls", procedure.calls},
@@ -162,9 +157,10 @@ class CsvWriter {
 
   std::string who(std::uint32_t location) const {
     const RunProfile::Process& process = profile_.process_of(location);
-    return fmt::format("{},{},{}", process.number,
-                       process.rank == kNone ? "" : std::to_string(process.rank),
-                       profile_.locations[location].thread);
+    return fmt::format(
+        "{},{},{}", process.number,
+        process.rank == RunProfile::kNone ? "" : std::to_string(process.rank),
+        profile_.locations[location].thread);
   }
 
   // No path: the location itself.
@@ -180,11 +176,11 @@ class CsvWriter {
     const RunProfile::Path& path = profile_.paths[number];
     const RunProfile::Region none{.name = "other regions"};
     const RunProfile::Region& region =
-        path.region == kNone ? none : profile_.regions[path.region];
+        path.region == RunProfile::kNone ? none : profile_.regions[path.region];
     const std::uint32_t at = sums.location;
     fmt::format_to(std::back_inserter(out_),
                    "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", number,
-                   path.parent == kNone ? "" : std::to_string(path.parent),
+                   path.parent == RunProfile::kNone ? "" : std::to_string(path.parent),
                    csv_quoted(region.name), csv_quoted(region.file), region.line,
                    csv_quoted(path.site), analysis::class_name(path.cls), who(at),
                    sums.visits, ns(at, sums.time), ns(at, sums.own),
@@ -199,9 +195,9 @@ class CsvWriter {
 
 }  // namespace
 
-json profile_value(const ProfiledRun& run, PathLists lists) {
+Json profile_value(const ProfiledRun& run, PathLists lists) {
   const analysis::ProfileTotals& totals = run.totals;
-  json out = {{"format", "refrain profile"},
+  Json out = {{"format", "refrain profile"},
               {"version", 1},
               {"archive", run.archive},
               {"command", run.command},
@@ -216,20 +212,20 @@ json profile_value(const ProfiledRun& run, PathLists lists) {
               {"regions_elsewhere", totals.regions_elsewhere},
               {"locations_without", run.profile.locations_without},
               {"efficiencies", json_of(totals.efficiencies)},
-              {"classes", json_of(totals.times)}};
-  out["processes"] = json::array();
+              {"classes", class_times_json(totals.times)}};
+  out["processes"] = Json::array();
   for (const auto& process : run.profile.processes)
     out["processes"].push_back(json_of(process));
-  out["locations"] = json::array();
+  out["locations"] = Json::array();
   for (std::uint32_t i = 0; i < run.profile.locations.size(); ++i)
     out["locations"].push_back(location_json(run, i));
-  out["paths"] = json::array();
+  out["paths"] = Json::array();
   for (std::uint32_t i = 0; i < run.profile.paths.size(); ++i)
     out["paths"].push_back(path_json(run, i, lists));
-  out["parallel_regions"] = json::array();
+  out["parallel_regions"] = Json::array();
   for (const auto& region : totals.parallel_regions)
     out["parallel_regions"].push_back(region_json(run, region));
-  out["mpi"] = json::array();
+  out["mpi"] = Json::array();
   for (const auto& procedure : totals.mpi) out["mpi"].push_back(procedure_json(procedure));
   out["mpi_by_size"] = by_size_json(run.messages);
   out["mpi_by_partner"] = by_partner_json(run.messages);
@@ -239,7 +235,7 @@ json profile_value(const ProfiledRun& run, PathLists lists) {
 std::string profile_json(const ProfiledRun& run) {
   // A name that is no UTF-8 must not cost the rest.
   return profile_value(run, PathLists::kPut)
-             .dump(2, ' ', false, json::error_handler_t::replace) +
+             .dump(2, ' ', false, Json::error_handler_t::replace) +
          "\n";
 }
 

@@ -9,7 +9,9 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "base/archive_files.h"
 #include "base/quantity_text.h"
+#include "tools/command/class_times_json.h"
 #include "tools/command/csv_text.h"
 #include "tools/command/info_screen.h"
 
@@ -19,18 +21,10 @@ namespace {
 using analysis::ClassTimes;
 using analysis::IterationProfile;
 using analysis::TimeClass;
-using json = nlohmann::ordered_json;
+using Json = nlohmann::ordered_json;
 using base::duration_text;
 
-constexpr std::uint32_t kNone = base::RunSummary::kNone;
 constexpr std::size_t kMostLoops = 6;
-
-std::string folder_of(const std::string& archive) {
-  std::error_code error;
-  if (std::filesystem::is_directory(archive, error)) return archive;
-  const std::string folder = std::filesystem::path(archive).parent_path();
-  return folder.empty() ? "." : folder;
-}
 
 double total(const ClassTimes& times) {
   return std::accumulate(times.begin(), times.end(), 0.0);
@@ -46,9 +40,9 @@ std::string range(std::uint64_t first, std::uint64_t count) {
   return count < 2 ? std::to_string(first) : fmt::format("{}-{}", first, first + count - 1);
 }
 
-class Screen {
+class IterationScreen {
  public:
-  Screen(const ProfiledIterations& run, std::size_t width, bool all)
+  IterationScreen(const ProfiledIterations& run, std::size_t width, bool all)
       : profile_(run.profile), width_(width), all_(all) {
     for (const IterationProfile::Loop& loop : profile_.loops)
       for (std::size_t i = 0; i < loop.times.size(); ++i)
@@ -136,15 +130,8 @@ class Screen {
   std::vector<std::string> out_;
 };
 
-json json_of(const ClassTimes& times) {
-  json out = json::object();
-  for (std::size_t i = 0; i < times.size(); ++i)
-    out[std::string(analysis::class_name(static_cast<TimeClass>(i))) + "_ns"] = times[i];
-  return out;
-}
-
-json json_of(const IterationProfile::Loop& loop) {
-  json out = {{"number", loop.number},
+Json json_of(const IterationProfile::Loop& loop) {
+  Json out = {{"number", loop.number},
               {"name", loop.name},
               {"iterations", loop.iterations},
               {"time_ns", loop.time_ns},
@@ -152,18 +139,18 @@ json json_of(const IterationProfile::Loop& loop) {
               {"slowest_ns", loop.slowest_ns},
               {"slowest_first", loop.slowest_first},
               {"slowest_count", loop.slowest_count},
-              {"classes", json_of(loop.times)}};
+              {"classes", class_times_json(loop.times)}};
   return out;
 }
 
-json json_of(const IterationProfile& profile, const IterationProfile::Row& row) {
-  json out = {{"loop", row.loop < profile.loops.size() ? json(row.loop) : json(nullptr)},
+Json json_of(const IterationProfile& profile, const IterationProfile::Row& row) {
+  Json out = {{"loop", row.loop < profile.loops.size() ? Json(row.loop) : Json(nullptr)},
               {"several", row.loop == IterationProfile::kSeveral},
               {"first", row.first},
               {"count", row.count},
               {"begin_ns", row.begin_ns},
               {"end_ns", row.end_ns},
-              {"classes", json_of(row.times)}};
+              {"classes", class_times_json(row.times)}};
   if (!row.counters.empty()) out["counters"] = row.counters;
   return out;
 }
@@ -180,7 +167,8 @@ ProfiledIterations read_iterations(const std::string& archive, std::size_t most_
   }
   try {
     run.profile = analysis::iteration_profile(
-        base::read_summaries(folder_of(archive), base::Iterations::kRead), most_parts);
+        base::read_summaries(base::archive_folder(archive), base::Iterations::kRead),
+        most_parts);
   } catch (const std::exception& problem) {
     run.error = problem.what();
   }
@@ -192,33 +180,36 @@ ProfiledIterations read_iterations(const std::string& archive, std::size_t most_
 
 std::vector<std::string> iterations_screen(const ProfiledIterations& run, std::size_t width,
                                            bool all) {
-  return Screen(run, width, all).lines();
+  return IterationScreen(run, width, all).lines();
 }
 
 std::string iterations_json(const ProfiledIterations& run) {
   const IterationProfile& profile = run.profile;
-  json out = {
-      {"format", "refrain iterations"}, {"version", 1},
-      {"archive", run.archive},         {"time_ns", profile.time_ns},
-      {"counters", profile.counters},   {"outside_of_loops", json_of(profile.outside)}};
-  out["loops"] = json::array();
+  Json out = {{"format", "refrain iterations"},
+              {"version", 1},
+              {"archive", run.archive},
+              {"time_ns", profile.time_ns},
+              {"counters", profile.counters},
+              {"outside_of_loops", class_times_json(profile.outside)}};
+  out["loops"] = Json::array();
   for (const IterationProfile::Loop& loop : profile.loops)
     out["loops"].push_back(json_of(loop));
-  out["locations"] = json::array();
+  out["locations"] = Json::array();
   for (const IterationProfile::Location& location : profile.locations) {
-    json rows = json::array();
+    Json rows = Json::array();
     for (const IterationProfile::Row& row : location.rows)
       rows.push_back(json_of(profile, row));
     out["locations"].push_back(
         {{"process", location.process},
-         {"rank", location.rank == kNone ? json(nullptr) : json(location.rank)},
+         {"rank",
+          location.rank == base::RunSummary::kNone ? Json(nullptr) : Json(location.rank)},
          {"thread", location.thread},
          {"primary", location.primary},
          {"worker", location.worker},
          {"rows", std::move(rows)}});
   }
   // A name that is no UTF-8 must not cost the rest.
-  return out.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
+  return out.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 std::string iterations_csv(const ProfiledIterations& run) {
@@ -232,12 +223,12 @@ std::string iterations_csv(const ProfiledIterations& run) {
   for (const IterationProfile::Location& location : profile.locations) {
     for (const IterationProfile::Row& row : location.rows) {
       const bool known = row.loop < profile.loops.size();
-      fmt::format_to(at, "{},{},{},{},{},{},{},{:.3f},{:.3f}", location.process,
-                     location.rank == kNone ? "" : std::to_string(location.rank),
-                     location.thread,
-                     known ? std::to_string(profile.loops[row.loop].number) : "",
-                     csv_quoted(loop_name(profile, row.loop)), row.first, row.count,
-                     row.begin_ns, row.end_ns);
+      fmt::format_to(
+          at, "{},{},{},{},{},{},{},{:.3f},{:.3f}", location.process,
+          location.rank == base::RunSummary::kNone ? "" : std::to_string(location.rank),
+          location.thread, known ? std::to_string(profile.loops[row.loop].number) : "",
+          csv_quoted(loop_name(profile, row.loop)), row.first, row.count, row.begin_ns,
+          row.end_ns);
       for (const double time : row.times) fmt::format_to(at, ",{:.3f}", time);
       for (const std::uint64_t value : row.counters) fmt::format_to(at, ",{}", value);
       out += "\n";

@@ -22,10 +22,8 @@ using base::duration_text;
 
 constexpr std::size_t kLabel = 13;
 constexpr std::size_t kMostRows = 12;
-constexpr double kLeastShare = 0.001;
+constexpr double kLeastShareOfPaths = 0.001;
 constexpr double kMostBytes = 1e19;  // that fit an integer
-constexpr std::uint32_t kNone = RunProfile::kNone;
-
 std::string counted(std::uint64_t number, const char* one, const char* more) {
   return fmt::format("{} {}", number, number == 1 ? one : more);
 }
@@ -45,9 +43,9 @@ double mpi_of(const ClassTimes& times) {
   return sum;
 }
 
-class Screen {
+class PathScreen {
  public:
-  Screen(const ProfiledRun& run, const ProfileScreenOptions& options)
+  PathScreen(const ProfiledRun& run, const ProfileScreenOptions& options)
       : run_(run), profile_(run.profile), totals_(run.totals), options_(options) {}
 
   std::vector<std::string> lines() {
@@ -109,8 +107,9 @@ class Screen {
                                     ? run_.command
                                     : profile_.processes[0].program;
     put("Program", fitted(program, options_.width - kLabel));
-    const bool ranks = std::any_of(profile_.processes.begin(), profile_.processes.end(),
-                                   [](const auto& p) { return p.rank != kNone; });
+    const bool ranks =
+        std::any_of(profile_.processes.begin(), profile_.processes.end(),
+                    [](const auto& p) { return p.rank != RunProfile::kNone; });
     const std::size_t processes = profile_.processes.size();
     put("Run",
         counted(processes, ranks ? "rank" : "process", ranks ? "ranks" : "processes") +
@@ -191,10 +190,10 @@ class Screen {
   std::string in_context(std::uint32_t number, std::size_t room) const {
     constexpr const char* kDots = "... > ";
     std::string text = path_name(profile_, number);
-    for (std::uint32_t up = profile_.paths[number].parent; up != kNone;) {
+    for (std::uint32_t up = profile_.paths[number].parent; up != RunProfile::kNone;) {
       const std::uint32_t above = profile_.paths[up].parent;
       const std::string outer = path_name(profile_, up) + " > ";
-      const std::size_t dots = above == kNone ? 0 : std::string(kDots).size();
+      const std::size_t dots = above == RunProfile::kNone ? 0 : std::string(kDots).size();
       if (outer.size() + text.size() + dots > room) return kDots + text;
       text.insert(0, outer);
       up = above;
@@ -215,7 +214,7 @@ class Screen {
     std::size_t shown = 0;
     for (const std::uint32_t path : order) {
       const analysis::PathTotal& total = totals_.paths[path];
-      const bool small = total.own_ns < kLeastShare * totals_.time_ns;
+      const bool small = total.own_ns < kLeastShareOfPaths * totals_.time_ns;
       if (!options_.all && (shown == kMostRows || small)) break;
       row("  " +
               in_context(path, options_.width - std::min(options_.width, 4 * kColumn + 3)),
@@ -306,7 +305,7 @@ class Screen {
 
 std::vector<std::string> profile_screen(const ProfiledRun& run,
                                         const ProfileScreenOptions& options) {
-  return Screen(run, options).lines();
+  return PathScreen(run, options).lines();
 }
 
 }  // namespace refrain::tools

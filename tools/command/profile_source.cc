@@ -5,18 +5,12 @@
 #include <filesystem>
 
 #include "analysis/event_summary.h"
+#include "base/archive_files.h"
 
 namespace refrain::tools {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string folder_of(const std::string& archive) {
-  std::error_code error;
-  if (fs::is_directory(archive, error)) return archive;
-  const std::string folder = fs::path(archive).parent_path();
-  return folder.empty() ? "." : folder;
-}
 
 std::uint64_t number(const std::map<std::string, std::string>& properties,
                      const std::string& name) {
@@ -63,14 +57,15 @@ ProfiledRun read_profiled_run(const std::string& archive, bool from_events,
     return run;
   }
   try {
-    if (!from_events) run.summaries = base::read_summaries(folder_of(archive));
+    if (!from_events) run.summaries = base::read_summaries(base::archive_folder(archive));
   } catch (const std::exception& problem) {
     run.error = problem.what();
     return run;
   }
   run.error = read_facts(run);
   // A summary may be all that there is.
-  if (!run.summaries.empty() && !fs::exists(folder_of(archive) + "/traces.otf2", error))
+  if (!run.summaries.empty() &&
+      !fs::exists(base::archive_folder(archive) + "/traces.otf2", error))
     run.error.clear();
   if (run.error.empty() && run.summary_only && run.summaries.empty())
     run.error = "'" + archive + "' has no events: it was recorded with --summary-only";

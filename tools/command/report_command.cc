@@ -14,7 +14,7 @@
 
 namespace refrain::tools {
 
-using json = nlohmann::ordered_json;
+using Json = nlohmann::ordered_json;
 
 void ReportCommand::add_options(CLI::App& app) {
   app.add_option(
@@ -46,7 +46,7 @@ std::string ReportCommand::check() const {
 int ReportCommand::run() {
   if (std::string wrong = check(); !wrong.empty()) return fail(wrong);
   report::Blocks blocks;
-  json runs = json::array(), limits = json::array();
+  Json runs = Json::array(), limits = Json::array();
   const char* const keys[] = {"a", "b"};
   for (std::size_t i = 0; i < archives_.size(); ++i) {
     ProgressBar bar("reading " + archives_[i], "events");
@@ -64,7 +64,7 @@ int ReportCommand::run() {
     if (!comparison.error.empty()) return fail(comparison.error);
     blocks.add("compare", comparison.value);
   }
-  blocks.add("report", json{{"version", 1},
+  blocks.add("report", Json{{"version", 1},
                             {"made_by", std::string("refrain ") + kVersion},
                             {"runs", runs},
                             {"limits", limits}});

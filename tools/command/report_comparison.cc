@@ -17,9 +17,10 @@ namespace {
 
 using analysis::Row;
 using analysis::Unit;
-using json = nlohmann::ordered_json;
+using Json = nlohmann::ordered_json;
 
-constexpr double kLeastShare = 0.01;  // of regions and loops, as `refrain compare` has it
+constexpr double kLeastShareCompared =
+    0.01;  // of regions and loops, as `refrain compare` has it
 
 // What a difference is in time of all threads; 0: it is none of time.
 double weight_of(const Row& row, double thread_ns) {
@@ -57,7 +58,7 @@ std::string change_text(const Row& row) {
   return fmt::format("{:+.1f} %", 100 * change);
 }
 
-json difference_value(const Row& row, const json& unit) {
+Json difference_value(const Row& row, const Json& unit) {
   const double change = row.difference();
   return {{"text", fmt::format("{}, {}: {} in A, {} in B ({})", row.subject, row.figure,
                                value_text(row.a, row.unit), value_text(row.b, row.unit),
@@ -67,7 +68,7 @@ json difference_value(const Row& row, const json& unit) {
           {"a", row.a},
           {"b", row.b},
           {"unit", unit},
-          {"change", std::isinf(change) ? json() : json(change)}};
+          {"change", std::isinf(change) ? Json() : Json(change)}};
 }
 
 }  // namespace
@@ -84,18 +85,18 @@ ReportedComparison report_comparison(const std::string& a, const std::string& b,
   out.error = second.error;
   if (!out.error.empty()) return out;
   const analysis::Comparison comparison =
-      analysis::compare(first.profile, second.profile, kLeastShare);
+      analysis::compare(first.profile, second.profile, kLeastShareCompared);
   out.value = comparison_value(comparison, a, first.profile, b, second.profile);
   const double thread_ns = std::max(first.profile.thread_ns, second.profile.thread_ns);
   struct Difference {
     const Row* row;
-    json unit;
+    Json unit;
   };
   std::vector<Difference> rows;
   std::size_t number = 0;
   for (const analysis::Section& section : comparison.sections)
     for (const Row& row : section.rows) {
-      const json unit = out.value["rows"][number++]["unit"];
+      const Json unit = out.value["rows"][number++]["unit"];
       if (row.a != row.b) rows.push_back({&row, unit});
     }
   std::ranges::stable_sort(rows, [&](const Difference& x, const Difference& y) {
@@ -103,7 +104,7 @@ ReportedComparison report_comparison(const std::string& a, const std::string& b,
     if (wx != wy) return wx > wy;
     return std::abs(x.row->difference()) > std::abs(y.row->difference());
   });
-  json& list = out.value["differences"] = json::array();
+  Json& list = out.value["differences"] = Json::array();
   for (const Difference& each : rows)
     list.push_back(difference_value(*each.row, each.unit));
   return out;

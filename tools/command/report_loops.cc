@@ -16,12 +16,12 @@
 namespace refrain::tools {
 namespace {
 
-using json = nlohmann::ordered_json;
+using Json = nlohmann::ordered_json;
 using loops::Candidate;
 using loops::LoopProfile;
 
 // As `refrain loops --json` has it.
-constexpr double kLeastShare = 0.01;
+constexpr double kLeastShareOfLoops = 0.01;
 // A finding is about loops that have this much for certain: the share less two standard errors.
 constexpr double kLargeShare = 0.1;
 constexpr double kFewSamples = 100;
@@ -38,7 +38,7 @@ std::vector<Candidate> certain(const LoopProfile& profile) {
       static_cast<double>(profile.total[0]) - static_cast<double>(profile.sampling.missed);
   std::vector<Candidate> out;
   if (samples < kFewSamples) return out;
-  for (Candidate& candidate : loops::candidates(profile, kLeastShare)) {
+  for (Candidate& candidate : loops::candidates(profile, kLeastShareOfLoops)) {
     const double share = share_of(profile, candidate);
     const double error = std::sqrt(share * (1 - share) / samples);
     if (share - 2 * error >= kLargeShare && !candidate.doubtful)
@@ -70,31 +70,31 @@ void add_finding(const LoopProfile& profile, std::vector<report::Finding>& findi
 }
 
 // The nodes are in order of their totals; what refers to one that is left out goes with it.
-void keep_first(json& value, std::size_t most) {
-  const auto kept = [&](const json& node) {
+void keep_first(Json& value, std::size_t most) {
+  const auto kept = [&](const Json& node) {
     return node.is_null() || node.get<std::size_t>() < most;
   };
-  const auto only = [](json& list, auto&& keep) {
-    json out = json::array();
-    for (json& each : list)
+  const auto only = [](Json& list, auto&& keep) {
+    Json out = Json::array();
+    for (Json& each : list)
       if (keep(each)) out.push_back(std::move(each));
     list = std::move(out);
   };
   for (const char* nodes : {"loops", "functions", "candidates"})
-    only(value[nodes], [&](const json& each) { return kept(each["node"]); });
-  for (json& loop : value["loops"])
-    if (!kept(loop["parent"])) loop["parent"] = json();
-  for (json& detected : value["detected"])
-    only(detected["parts"], [&](const json& part) { return kept(part["node"]); });
+    only(value[nodes], [&](const Json& each) { return kept(each["node"]); });
+  for (Json& loop : value["loops"])
+    if (!kept(loop["parent"])) loop["parent"] = Json();
+  for (Json& detected : value["detected"])
+    only(detected["parts"], [&](const Json& part) { return kept(part["node"]); });
   only(value["edges"],
-       [&](const json& edge) { return kept(edge["from"]) && kept(edge["to"]); });
+       [&](const Json& edge) { return kept(edge["from"]) && kept(edge["to"]); });
 }
 
 }  // namespace
 
 ReportedLoops reported_loops(const LoopProfile& profile, std::size_t most) {
   ReportedLoops out;
-  out.value = loops::profile_value(profile, kLeastShare);
+  out.value = loops::profile_value(profile, kLeastShareOfLoops);
   if (profile.nodes.size() > most) {
     keep_first(out.value, most);
     out.limits.push_back(

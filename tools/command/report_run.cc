@@ -37,7 +37,7 @@ namespace refrain::tools {
 namespace {
 
 using analysis::RunProfile;
-using json = nlohmann::ordered_json;
+using Json = nlohmann::ordered_json;
 
 std::string iso_text(std::uint64_t epoch_ns) {
   if (epoch_ns == 0) return {};
@@ -252,12 +252,12 @@ class RunReporter {
 
 }  // namespace
 
-json ReportedRun::facts() const {
+Json ReportedRun::facts() const {
   return {{"key", key},
           {"name", archive},
           {"command", command},
           {"machine", machine},
-          {"begin", begin.empty() ? json() : json(begin)},
+          {"begin", begin.empty() ? Json() : Json(begin)},
           {"seconds", seconds},
           {"ranks", ranks},
           {"threads", threads},

@@ -1,21 +1,14 @@
 #include <nlohmann/json.hpp>
 
+#include "tools/command/class_times_json.h"
 #include "tools/command/watch_screen.h"
 
 namespace refrain::tools {
 namespace {
 
-using json = nlohmann::ordered_json;
+using Json = nlohmann::ordered_json;
 
-json json_of(const analysis::ClassTimes& times) {
-  json out = json::object();
-  for (std::size_t i = 0; i < times.size(); ++i)
-    out[std::string(analysis::class_name(static_cast<analysis::TimeClass>(i))) + "_ns"] =
-        times[i];
-  return out;
-}
-
-json json_of(const watch::Shares& shares) {
+Json json_of(const watch::Shares& shares) {
   return {{"useful", shares.useful},
           {"openmp_waits", shares.openmp_waits},
           {"openmp_management", shares.management},
@@ -23,7 +16,7 @@ json json_of(const watch::Shares& shares) {
           {"unknown", shares.unknown}};
 }
 
-json json_of(const watch::LoopState& loop) {
+Json json_of(const watch::LoopState& loop) {
   return {{"name", loop.name},
           {"level", loop.level},
           {"open", loop.open},
@@ -38,9 +31,9 @@ json json_of(const watch::LoopState& loop) {
           {"running_ns", loop.running_ns}};
 }
 
-json json_of(const watch::RankState& rank, bool recent) {
-  json out = {{"process", rank.process},
-              {"rank", rank.rank ? json(*rank.rank) : json(nullptr)},
+Json json_of(const watch::RankState& rank, bool recent) {
+  Json out = {{"process", rank.process},
+              {"rank", rank.rank ? Json(*rank.rank) : Json(nullptr)},
               {"host", rank.host},
               {"pid", rank.pid},
               {"alive", rank.alive},
@@ -56,17 +49,17 @@ json json_of(const watch::RankState& rank, bool recent) {
               {"records_written", rank.records_written},
               {"suspended", rank.suspended},
               {"events_lost", rank.events_lost()},
-              {"lost", json::object()},
+              {"lost", Json::object()},
               {"disk_bytes", rank.disk_bytes},
               {"shares", json_of(watch::shares_of(rank.run()))}};
   for (std::size_t cause = 0; cause < rank.lost.size(); ++cause)
     if (rank.lost[cause] != 0) out["lost"][spool::kLossNames[cause]] = rank.lost[cause];
   if (recent) out["recent_shares"] = json_of(watch::shares_of(rank.recent()));
-  out["threads"] = json::array();
+  out["threads"] = Json::array();
   for (const watch::LocationState& location : rank.locations)
     out["threads"].push_back(
-        {{"thread", location.number}, {"classes", json_of(location.run)}});
-  out["loops"] = json::array();
+        {{"thread", location.number}, {"classes", class_times_json(location.run)}});
+  out["loops"] = Json::array();
   for (const watch::LoopState& loop : rank.loops) out["loops"].push_back(json_of(loop));
   return out;
 }
@@ -75,12 +68,12 @@ json json_of(const watch::RankState& rank, bool recent) {
 
 std::string watch_json(const watch::RunState& run) {
   const analysis::RunEfficiencies& e = run.efficiencies;
-  json out = {{"format", "refrain watch"},
+  Json out = {{"format", "refrain watch"},
               {"version", 1},
               {"archive", run.archive},
               {"command", run.command},
               {"summary_only", run.summary_only},
-              {"job_size", run.job_size == 0 ? json(nullptr) : json(run.job_size)},
+              {"job_size", run.job_size == 0 ? Json(nullptr) : Json(run.job_size)},
               {"time_ns", run.time_ns},
               {"recent_ns", run.recent_ns},
               {"imbalance", watch::imbalance_of(run)},
@@ -88,10 +81,10 @@ std::string watch_json(const watch::RunState& run) {
                {{"parallel", e.parallel},
                 {"load_balance", e.load_balance},
                 {"communication", e.communication}}},
-              {"ranks", json::array()}};
+              {"ranks", Json::array()}};
   for (const watch::RankState& rank : run.ranks)
     out["ranks"].push_back(json_of(rank, run.recent_ns > 0));
-  return out.dump(-1, ' ', false, json::error_handler_t::replace);
+  return out.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 }  // namespace refrain::tools

@@ -28,10 +28,10 @@ constexpr std::size_t kWidth = 48;
 
 std::string short_name(const std::string& name) { return fitted(name, kWidth); }
 
-class Drawer {
+class ControlFlowDrawer {
  public:
-  Drawer(const RunProfile& profile, const ControlFlow& flow, const FlowView& view,
-         const std::vector<bool>& locations)
+  ControlFlowDrawer(const RunProfile& profile, const ControlFlow& flow,
+                    const FlowView& view, const std::vector<bool>& locations)
       : profile_(profile),
         flow_(flow),
         view_(view),
@@ -232,7 +232,7 @@ class Drawer {
 
 Drawing control_flow_drawing(const RunProfile& profile, const ControlFlow& flow,
                              const FlowView& view, const std::vector<bool>& locations) {
-  return Drawer(profile, flow, view, locations).draw();
+  return ControlFlowDrawer(profile, flow, view, locations).draw();
 }
 
 }  // namespace refrain::tools

@@ -25,9 +25,9 @@ std::string quoted(const std::vector<std::string>& lines, const char* line_end) 
   return out + (lines.empty() || line_end[1] == 'n' ? "\"" : std::string(line_end) + "\"");
 }
 
-class Writer {
+class DotWriter {
  public:
-  explicit Writer(const Drawing& drawing) : drawing_(drawing) {}
+  explicit DotWriter(const Drawing& drawing) : drawing_(drawing) {}
 
   std::string text() {
     find_insides();
@@ -135,7 +135,7 @@ std::string between(const int (&least)[3], const int (&most)[3], double weight) 
 
 }  // namespace
 
-std::string dot_text(const Drawing& drawing) { return Writer(drawing).text(); }
+std::string dot_text(const Drawing& drawing) { return DotWriter(drawing).text(); }
 
 std::string node_colour(double weight) {
   return between({0xff, 0xff, 0xff}, {0xf0, 0x60, 0x50}, weight);

@@ -39,9 +39,9 @@ const char* type_of(FlowGraph::Kind kind) {
   return "other";
 }
 
-class Drawer {
+class EventFlowDrawer {
  public:
-  Drawer(const MergedFlow& flow, const EventFlowOptions& options)
+  EventFlowDrawer(const MergedFlow& flow, const EventFlowOptions& options)
       : flow_(flow),
         clusters_(options.clusters),
         links_(base::links(flow, options.clusters)),
@@ -335,7 +335,7 @@ std::vector<std::size_t> clusters_of(const MergedFlow& flow, const std::string& 
 
 Drawing event_flow_drawing(const MergedFlow& flow, const EventFlowOptions& options,
                            std::string& error) {
-  Drawer drawer(flow, options);
+  EventFlowDrawer drawer(flow, options);
   error = drawer.error();
   return error.empty() ? drawer.draw() : Drawing();
 }

@@ -26,9 +26,9 @@ std::string joined(const std::vector<std::string>& lines) {
 }
 
 // Keys are declared before the graph; those of nodes and those of edges are apart.
-class Writer {
+class GraphmlWriter {
  public:
-  explicit Writer(const Drawing& drawing) : drawing_(drawing) {}
+  explicit GraphmlWriter(const Drawing& drawing) : drawing_(drawing) {}
 
   std::string text() {
     put("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
@@ -155,6 +155,6 @@ class Writer {
 
 }  // namespace
 
-std::string graphml_text(const Drawing& drawing) { return Writer(drawing).text(); }
+std::string graphml_text(const Drawing& drawing) { return GraphmlWriter(drawing).text(); }
 
 }  // namespace refrain::tools

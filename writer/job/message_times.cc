@@ -8,7 +8,7 @@
 namespace refrain::writer {
 namespace {
 
-using End = ChannelTimes::End;
+using ChannelEnd = ChannelTimes::End;
 
 std::int64_t difference(std::uint64_t from, std::uint64_t to) {
   return static_cast<std::int64_t>(to - from);
@@ -108,7 +108,7 @@ bool ChannelTimes::Cursor::next() noexcept {
   return true;
 }
 
-void ChannelTimes::add(End end) {
+void ChannelTimes::add(ChannelEnd end) {
   if (count_ != 0 && end < last_) sorted_ = false;
   code_.signed_number(difference(last_.number, end.number));
   code_.signed_number(difference(last_.ticks, end.ticks));
@@ -116,8 +116,8 @@ void ChannelTimes::add(End end) {
   ++count_;
 }
 
-std::vector<End> ChannelTimes::ends() const {
-  std::vector<End> out;
+std::vector<ChannelEnd> ChannelTimes::ends() const {
+  std::vector<ChannelEnd> out;
   out.reserve(count_);
   for (Cursor cursor(*this); cursor.next();) out.push_back(cursor.end());
   return out;
@@ -130,11 +130,11 @@ ChannelTimes ChannelTimes::sorted(const ClockMap& clock) const {
       out.add({cursor.end().number, clock.to_global(cursor.end().ticks)});
     if (out.sorted_) return out;
   }
-  std::vector<End> all = ends();
-  for (End& end : all) end.ticks = clock.to_global(end.ticks);
+  std::vector<ChannelEnd> all = ends();
+  for (ChannelEnd& end : all) end.ticks = clock.to_global(end.ticks);
   std::sort(all.begin(), all.end());
   out = {};
-  for (const End& end : all) out.add(end);
+  for (const ChannelEnd& end : all) out.add(end);
   return out;
 }
 
@@ -166,7 +166,7 @@ void take(ByteReader& in, ChannelTimes& times) {
   const std::uint64_t count = in.number();
   const std::string code = in.text();
   ByteReader ends({reinterpret_cast<const std::uint8_t*>(code.data()), code.size()});
-  End end;
+  ChannelEnd end;
   for (std::uint64_t left = count; left != 0 && ends.ok(); --left) {
     end.number += static_cast<std::uint64_t>(ends.signed_number());
     end.ticks += static_cast<std::uint64_t>(ends.signed_number());
