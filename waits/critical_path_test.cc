@@ -18,6 +18,23 @@ double at(const WaitAnalysis& analysis, const std::string& metric, std::uint32_t
 
 }  // namespace
 
+TEST_CASE(
+    "Critical path: a program's time - also before its first region and after its last") {
+  MadeUpTrace trace(2);
+  for (const std::uint32_t rank : {0, 1})
+    trace.add(rank, 0, reader::EventKind::kProgramBegin);
+  trace.region(0, 100, 200, rInit);
+  trace.region(1, 100, 200, rInit);
+  trace.region(0, 500, 600, rFinalize);
+  trace.region(1, 500, 600, rFinalize);
+  trace.add(0, 700, reader::EventKind::kProgramEnd);
+  trace.add(1, 800, reader::EventKind::kProgramEnd);
+  const WaitAnalysis result = trace.analyze();
+  CHECK(total(result, "time") == 1500);
+  CHECK(total(result, "mpi") == 400);
+  CHECK(total(result, "critical_path") == 800);
+}
+
 TEST_CASE("Critical path: of one rank - all of it") {
   MadeUpTrace trace(1);
   trace.region(0, 100, 400, rMain);

@@ -68,6 +68,10 @@ void Replay::event(const TraceEvent& event) {
   const Ticks now =
       std::max(at.last, std::min(event.ticks - std::min(event.ticks, base_), kMostTicks));
   switch (event.kind) {
+    case EventKind::kProgramBegin:
+    case EventKind::kProgramEnd:
+      // What the program does before its first region and after its last one is part of its time, too.
+      return account(at, event.location, now);
     case EventKind::kEnter:
       account(at, event.location, now);
       return enter(at, event, now);
