@@ -11,6 +11,7 @@ PREFIX is where `tools/install PREFIX` has put Refrain.
     --programs FOLDER   test programs that know how long they wait (//test/programs/waits)
     --npb FOLDER        the NAS parallel benchmarks for MPI: its bin/ has NAME.CLASS.4
     --archive ARCHIVE   one that exists, of any tool (several times)
+    --scorep            the programs are linked with Score-P: the archives are what it writes
     --keep FOLDER       archives, what scout says of them, and what programs expect are put there
 
 --metrics prints {"metrics": {name: seconds}} of scout, which a test can take for the analyser's output
@@ -125,8 +126,16 @@ def trace(run, archive, options):
     """The archive of a run; what the program expects, or {}."""
     _, ranks, threads, words = run
     launcher = [options.mpirun, "-n", str(ranks)] if ranks else []
-    command = launcher + [options.refrain, "run", "-n", "0", "-o", archive, "--"] + words
-    done = subprocess.run(command, env=environment(threads), stdout=subprocess.PIPE,
+    variables = environment(threads)
+    if options.scorep:
+        tracer = []
+        variables.update(SCOREP_ENABLE_TRACING="true", SCOREP_ENABLE_PROFILING="false",
+                         SCOREP_EXPERIMENT_DIRECTORY=archive)
+        variables.setdefault("SCOREP_TOTAL_MEMORY", "256M")
+    else:
+        tracer = [options.refrain, "run", "-n", "0", "-o", archive, "--"]
+    command = launcher + tracer + words
+    done = subprocess.run(command, env=variables, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, text=True, timeout=options.time_limit)
     if done.returncode != 0:
         sys.exit(f"campaign: {' '.join(command)}: exit status {done.returncode}\n{done.stderr}")
@@ -260,6 +269,7 @@ def main():
     parser.add_argument("--classes", default="S", help="of the benchmarks, e.g. SW")
     parser.add_argument("--archive", action="append", default=[], metavar="ARCHIVE")
     parser.add_argument("--metrics", metavar="ARCHIVE")
+    parser.add_argument("--scorep", action="store_true")
     parser.add_argument("--keep", metavar="FOLDER")
     parser.add_argument("--only", default="", help="runs whose name matches this expression")
     parser.add_argument("--tolerance", type=float, default=0.01, help="relative")
