@@ -21,8 +21,7 @@ using reader::TraceEvent;
 // One location; nodes are those of its process.
 struct Thread {
   struct Frame {
-    std::uint32_t node =
-        RunSummary::kNone;  // RunSummary::kNone: a fork whose region is not known yet
+    std::uint32_t node = RunSummary::kNone;  // then a fork whose region is not known yet
     std::uint32_t region = RunSummary::kNone;
     bool fork = false;
     std::uint64_t begin = 0;

@@ -10,11 +10,8 @@
 
 namespace refrain::test {
 
-enum class TestLength {
-  kShort,
-  kLong,
-  kWhole
-};  // kWhole: "whole", by hand only, takes hours
+// "whole" is for runs by hand: it takes hours.
+enum class TestLength { kShort, kLong, kWhole };
 
 inline TestLength test_length() {
   const char* length = std::getenv("REFRAIN_TEST_LENGTH");

@@ -67,6 +67,8 @@ def _library_impl(ctx):
         return _compiled_alone(ctx)
     headers = cc_common.create_compilation_context(headers = depset(ctx.files.hdrs + ctx.files.srcs))
     if _sources(ctx.files.srcs):
+        if not ctx.attr._together:
+            fail("the sources of a library are named by their files; one that is generated is for a cc_library")
         own = CcInfo(compilation_context = headers, linking_context = ctx.attr._together[CcInfo].linking_context)
     else:
         own = CcInfo(compilation_context = headers)
