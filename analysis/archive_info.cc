@@ -121,6 +121,7 @@ class InfoReader {
       location.name = from.name;
       location.process = process.name;
       location.archive_events = from.events;
+      location.helper = from.helper;
       location.group = process.ref;
       for (const reader::ExtraValue& property : from.properties)
         if (property.type == OTF2_TYPE_UINT64)

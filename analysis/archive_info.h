@@ -11,6 +11,7 @@
 // Cost: reads the definitions, the summaries, and the events of each process' primary location.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -29,6 +30,7 @@ struct LocationInfo {
   std::uint64_t events_written = 0;
   std::map<std::string, std::uint64_t> lost;  // by cause
   bool primary = false;
+  bool helper = false;      // one of the OpenMP runtime's own threads
   std::uint32_t group = 0;  // its process
   std::uint64_t sends = 0;  // messages, and those left out
   std::uint64_t sends_dropped = 0;
@@ -118,6 +120,11 @@ struct ArchiveInfo {
   std::string structure;                          // how they lie in each other, one line
   MpiInfo mpi;
   RunTotals totals;  // its error does not make the rest invalid
+
+  std::size_t threads() const {  // of the program
+    return static_cast<std::size_t>(
+        std::ranges::count(locations, false, &LocationInfo::helper));
+  }
 };
 
 // `path`: the archive's folder, or its traces.otf2.

@@ -92,8 +92,9 @@ class ProfileBuilder {
         out.times[cls] = static_cast<double>(row.times[cls]) * tick_ns;
       const TimeClass outside =
           known.worker ? TimeClass::kLimitedParallelism : TimeClass::kUseful;
-      out.times[static_cast<std::size_t>(outside)] +=
-          static_cast<double>(row.times[IterationRows::kOutside]) * tick_ns;
+      if (!known.helper)
+        out.times[static_cast<std::size_t>(outside)] +=
+            static_cast<double>(row.times[IterationRows::kOutside]) * tick_ns;
       out.counters.resize(out_.counters.size());
       for (std::size_t k = 0; k < row.counters.size() && k < counters_.size(); ++k)
         out.counters[counters_[k]] = row.counters[k];

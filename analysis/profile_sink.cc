@@ -52,6 +52,7 @@ void ProfileSink::find_threads(std::uint32_t number) {
     thread.number = static_cast<std::uint32_t>(process.locations.size());
     if (location == samples_[number].location) process.first = thread.number;
     process.locations.push_back(location);
+    process.helper.push_back(definitions_->locations[location].helper);
   }
   if (!process.locations.empty()) threads_[process.locations[process.first]].first = true;
 }
@@ -81,6 +82,7 @@ void ProfileSink::book(Thread& thread, std::uint64_t ns) {
   if (ns <= thread.ns) return;
   const auto passed = static_cast<double>(ns - thread.ns);
   thread.ns = ns;
+  if (thread.stack.empty() && processes_[thread.process].helper[thread.number]) return;
   Place& place = place_of(thread);
   if (!thread.written) {
     if (thread.first) place.add_gap(passed);

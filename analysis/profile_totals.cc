@@ -62,7 +62,7 @@ class Totaller {
       const double run = ns(i, profile_.time_of(i));
       const double outside = ns(i, location.outside);
       const double elsewhere = ns(i, location.elsewhere);
-      out_.run_ns = std::max(out_.run_ns, run);
+      if (!location.helper) out_.run_ns = std::max(out_.run_ns, run);
       out_.time_ns += run;
       out_.outside_ns += outside;
       out_.elsewhere_ns += elsewhere;
@@ -167,6 +167,7 @@ class Totaller {
     std::vector<double> useful;
     std::vector<double> in_mpi(profile_.processes.size());
     for (std::uint32_t i = 0; i < profile_.locations.size(); ++i) {
+      if (profile_.locations[i].helper) continue;
       useful.push_back(of(out_.by_location[i], TimeClass::kUseful));
       double& most = in_mpi[profile_.locations[i].process];
       most = std::max(most, mpi_time(out_.by_location[i]));

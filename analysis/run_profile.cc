@@ -117,21 +117,24 @@ class Merger {
 
   void add_location(const RunSummary& summary, const RunSummary::Location& from) {
     const auto number = static_cast<std::uint32_t>(profile_.locations.size());
-    const std::uint64_t run = profile_.processes.back().time;
     std::vector<std::uint64_t> inside(summary.nodes.size());
     std::uint64_t top = 0;
     for (std::size_t i = 0; i < summary.nodes.size(); ++i) {
       const std::uint32_t parent = summary.nodes[i].parent;
       (parent == RunProfile::kNone ? top : inside[parent]) += from.sums[i].time;
     }
+    const std::uint64_t inside_regions = top + from.outside.time_elsewhere;
+    const std::uint64_t run = from.helper ? inside_regions : profile_.processes.back().time;
     profile_.locations.push_back(
         {.process = static_cast<std::uint32_t>(profile_.processes.size() - 1),
          .reference = from.reference,
          .thread = from.number,
          .primary = from.primary,
-         .worker = is_worker(summary, from),
-         .outside = static_cast<std::int64_t>(run - top - from.outside.time_elsewhere),
-         .elsewhere = static_cast<std::int64_t>(from.outside.time_elsewhere)});
+         .worker = !from.helper && is_worker(summary, from),
+         .outside = static_cast<std::int64_t>(run - inside_regions),
+         .elsewhere = static_cast<std::int64_t>(from.outside.time_elsewhere),
+         .helper = from.helper,
+         .time = run});
     for (std::size_t i = 0; i < summary.nodes.size(); ++i)
       if (!is_empty(from.sums[i])) add_node(summary, i, from.sums[i], inside[i], number);
     add_edges(summary, from);

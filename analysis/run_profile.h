@@ -45,6 +45,9 @@ struct RunProfile {
     bool worker = false;
     std::int64_t outside = 0;    // in no region
     std::int64_t elsewhere = 0;  // in regions without a place
+    // One of the OpenMP runtime's own threads: `time` is that in regions, there is none outside.
+    bool helper = false;
+    std::uint64_t time = 0;
   };
   struct Region {
     std::string name{}, file{};
@@ -94,7 +97,17 @@ struct RunProfile {
   const Process& process_of(std::uint32_t location) const {
     return processes[locations[location].process];
   }
-  std::uint64_t time_of(std::uint32_t location) const { return process_of(location).time; }
+  std::uint64_t time_of(std::uint32_t location) const {
+    return locations[location].helper ? locations[location].time
+                                      : process_of(location).time;
+  }
+  // Those of the program.
+  std::size_t threads() const { return locations.size() - helpers(); }
+  std::size_t helpers() const {
+    std::size_t count = 0;
+    for (const Location& location : locations) count += location.helper ? 1 : 0;
+    return count;
+  }
   double nanoseconds(std::uint32_t location, double ticks) const {
     return ticks * 1e9 / process_of(location).ticks_per_second;
   }

@@ -155,6 +155,34 @@ TEST_CASE("Run profile: a fork is no node - its time is management of the region
   CHECK(accounted(profile, 1) == 1000);
 }
 
+TEST_CASE("Run profile: a helper thread of the runtime - its time is that in regions") {
+  RunSummary run = two_threads();
+  run.regions.push_back(region("task", 30, OTF2_REGION_ROLE_TASK));
+  run.nodes.push_back({kNone, 6, Kind::kRegion, kNone});
+  for (RunSummary::Location& location : run.locations)
+    location.sums.resize(run.nodes.size());
+  RunSummary::Location helper;
+  helper.number = 2;
+  helper.reference = 2ull << 32;
+  helper.sums.resize(run.nodes.size());
+  helper.sums.back() = sums(4, 70, 10, 30);
+  helper.helper = true;
+  run.locations.push_back(helper);
+  const RunProfile profile = merge_summaries({run});
+  CHECK(profile.locations[2].outside == 0);
+  CHECK_FALSE(profile.locations[2].worker);
+  CHECK(profile.time_of(2) == 70);
+  CHECK(accounted(profile, 2) == 70);
+  CHECK(profile.threads() == 2);
+  CHECK(profile.helpers() == 1);
+  const ProfileTotals with = total(profile);
+  const ProfileTotals without = total(merge_summaries({two_threads()}));
+  CHECK(with.time_ns == without.time_ns + 70);
+  CHECK(with.run_ns == without.run_ns);
+  CHECK(with.efficiencies.parallel == without.efficiencies.parallel);
+  CHECK(with.efficiencies.load_balance == without.efficiencies.load_balance);
+}
+
 TEST_CASE("Run profile: classes - the barrier of a single is limited parallelism") {
   const RunProfile profile = merge_summaries({two_threads()});
   const auto cls = [&](const char* name, std::uint32_t line) {

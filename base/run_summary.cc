@@ -50,6 +50,7 @@ json location_to_json(const RunSummary::Location& location) {
   json out = {{"reference", location.reference},
               {"number", location.number},
               {"primary", location.primary},
+              {"helper", location.helper},
               {"time_outside", location.outside.time_elsewhere},
               {"regions_outside", location.outside.regions_elsewhere}};
   for (const Column& column : kColumns) {
@@ -117,6 +118,7 @@ RunSummary::Location location_of(const json& from, const RunSummary& summary) {
   location.reference = number(member(from, "reference"), "reference");
   location.number = small(member(from, "number"), "number");
   location.primary = boolean(member(from, "primary"), "primary");
+  if (from.contains("helper")) location.helper = boolean(from["helper"], "helper");
   location.outside.time_elsewhere = number(member(from, "time_outside"), "time_outside");
   location.outside.regions_elsewhere =
       number(member(from, "regions_outside"), "regions_outside");

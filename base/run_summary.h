@@ -74,6 +74,9 @@ struct RunSummary {
     std::vector<Edge> edges;
     FlowGraph flow;
     IterationRows iterations = {};  // none: not known
+    // One of the OpenMP runtime's own threads, that execute target constructs with nowait: its time counts in
+    // regions only.
+    bool helper = false;
     bool operator==(const Location&) const = default;
   };
 

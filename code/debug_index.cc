@@ -45,6 +45,31 @@ SourceLine line_of(Dwarf_Die* unit, std::uint64_t address) {
   return {file, number > 0 ? static_cast<std::uint32_t>(number) : 0};
 }
 
+SourceLine line_after(Dwarf_Die* unit, std::uint64_t address, std::uint64_t end) {
+  Dwarf_Lines* lines = nullptr;  // by address
+  std::size_t count = 0;
+  if (dwarf_getsrclines(unit, &lines, &count) != 0) return {};
+  const auto address_of = [lines](std::size_t index) {
+    Dwarf_Addr at = 0;
+    return dwarf_lineaddr(dwarf_onesrcline(lines, index), &at) == 0 ? at : 0;
+  };
+  std::size_t first = 0;
+  for (std::size_t last = count; first < last;) {
+    const std::size_t middle = first + (last - first) / 2;
+    if (address_of(middle) > address)
+      last = middle;
+    else
+      first = middle + 1;
+  }
+  for (; first < count && address_of(first) < end; ++first) {
+    Dwarf_Line* line = dwarf_onesrcline(lines, first);
+    int number = 0;
+    if (dwarf_lineno(line, &number) == 0 && number > 0)
+      return {dwarf_linesrc(line, nullptr, nullptr), static_cast<std::uint32_t>(number)};
+  }
+  return {};
+}
+
 SourceLine call_of(Dwarf_Die* unit, Dwarf_Die* inlined) {
   SourceLine out;
   Dwarf_Attribute attribute;

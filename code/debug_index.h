@@ -36,6 +36,10 @@ struct SourceLine {
 // `address`: in the debug information.
 SourceLine line_of(Dwarf_Die* unit, std::uint64_t address);
 
+// The first line with a number after an address, before `end`: of a call that the compiler has added itself, and
+// gives line 0, it is what the call was added for (clang's calls for OpenMP's target constructs).
+SourceLine line_after(Dwarf_Die* unit, std::uint64_t address, std::uint64_t end);
+
 // Where an inlined function was called.
 SourceLine call_of(Dwarf_Die* unit, Dwarf_Die* inlined);
 

@@ -109,7 +109,8 @@ class Builder {
         process.end > process.begin ? process.end - process.begin : 0;
     const double run_time = static_cast<double>(ticks) / process.ticks_per_second;
     for (const RunSummary::Location& from : process.locations) {
-      out_.add(kTime, paths.program, location, run_time);
+      out_.add(kTime, paths.program, location,
+               from.helper ? time_in_regions(process, from) : run_time);
       if (from.primary) {
         out_.add(kVisits, paths.program, location, std::uint64_t{1});
         out_.add(kMinimumTime, paths.program, location, run_time);
@@ -120,6 +121,14 @@ class Builder {
         add_node(process, paths, i, from.sums[i], location);
       ++location;
     }
+  }
+
+  static double time_in_regions(const RunSummary& process,
+                                const RunSummary::Location& location) {
+    std::uint64_t ticks = location.outside.time_elsewhere;
+    for (std::size_t i = 0; i < location.sums.size() && i < process.nodes.size(); ++i)
+      if (process.nodes[i].parent == RunSummary::kNone) ticks += location.sums[i].time;
+    return static_cast<double>(ticks) / process.ticks_per_second;
   }
 
   void add_node(const RunSummary& process, const ProcessPaths& paths, std::size_t node,

@@ -127,6 +127,9 @@ class Resolver {
       const auto properties = raw_.location_properties.find(ref);
       if (properties != raw_.location_properties.end())
         location.properties = std::move(properties->second);
+      for (const ExtraValue& each : location.properties)
+        location.helper =
+            location.helper || (each.bits != 0 && out_.text(each.ref) == "REFRAIN::HELPER");
       index_of_[ref] = index;
     }
   }

@@ -52,6 +52,8 @@ struct LocationInfo {
   std::uint32_t process = 0;           // index
   std::uint32_t thread = 0;            // in its process
   std::vector<ExtraValue> properties;  // `ref`: their name, a string; as they were defined
+  // One of the OpenMP runtime's own threads, says the archive: its time counts in regions only.
+  bool helper = false;
 };
 
 struct ProcessInfo {

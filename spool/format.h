@@ -405,7 +405,14 @@ inline constexpr const char* kLossNames[kLossCauses] = {
 
 enum FileKind : std::uint32_t { kLocationFile = 1, kJournalFile = 2 };
 enum ClockKind : std::uint32_t { kClockCounter = 1, kClockMonotonicRaw = 2 };
-enum LocationRole : std::uint32_t { kRolePrimary = 1, kRoleRoot = 2, kRoleWorker = 3 };
+enum LocationRole : std::uint32_t {
+  kRolePrimary = 1,
+  kRoleRoot = 2,
+  kRoleWorker = 3,
+  // The runtime's own, for tasks that wait for devices: not one of the program's threads. Its team is not
+  // recorded, only what it executes.
+  kRoleHelper = 4
+};
 
 struct Header {
   // Written once, before the file gets its name.

@@ -44,6 +44,7 @@ struct LocationState {
   bool counts = false;     // a thread of a process
   bool off = false;        // in a gap
   bool worker = false;     // has been in a team of another thread
+  bool helper = false;     // one of the OpenMP runtime's own: no time outside of regions
   std::uint32_t base = 0;  // path below which its regions lie
   bool begun = false;
   bool steps = false;          // since it has left a call: joint ones (joint_steps.h)

@@ -47,6 +47,7 @@ void Replay::account(LocationState& at, std::uint32_t location, Ticks now) {
   if (now <= at.last) return;
   const Ticks passed = now - at.last;
   at.last = now;
+  if (at.helper && at.stack.empty()) return;
   const std::uint32_t path = at.path();
   if (!at.stack.empty() || !at.worker) recorder_.passed(location, path, passed);
   if (at.off) {

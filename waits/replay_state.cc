@@ -14,6 +14,7 @@ void ReplayState::begin(const reader::TraceDefinitions& of, PatternSet& patterns
     LocationState& at = locations[i];
     at.process = info.process;
     at.thread = info.thread;
+    at.helper = info.helper;
     at.counts =
         info.type == OTF2_LOCATION_TYPE_CPU_THREAD && info.process < processes.size();
     if (at.counts && processes[at.process].primary == kNone)

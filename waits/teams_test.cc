@@ -70,6 +70,19 @@ TEST_CASE("Waits: fork and join - each thread's part") {
   check_sum(result);
 }
 
+TEST_CASE("Waits: a helper thread of the runtime - only its time in regions counts") {
+  MadeUpTrace trace(1, 3);
+  trace.d.locations[2].helper = true;
+  add_region(trace, {500, 500});
+  trace.region(At(0, 2), 150, 180, rTask);
+  trace.region(At(0, 2), 300, 340, rTask);
+  const WaitAnalysis result = trace.analyze();
+  CHECK(of_location(result, "time", 2) == 30 + 40);
+  CHECK(of_location(result, "omp_idle_threads", 2) == 0);
+  CHECK(of_location(result, "omp_idle_threads", 1) == 150);
+  CHECK(total(result, "time") == 2 * 600 + 70);
+}
+
 TEST_CASE(
     "Waits: idle threads - while the program is serial, where the primary thread is") {
   MadeUpTrace trace(1, 2);

@@ -93,8 +93,10 @@ class AnalysisBuilder {
       for (const std::uint32_t at : definitions_.processes[i].locations) {
         if (at >= state_.locations.size() || !state_.locations[at].counts) continue;
         shown_.push_back(at);
-        out_.locations.push_back(
-            {definitions_.locations[at].name, i, definitions_.locations[at].thread});
+        out_.locations.push_back({.name = definitions_.locations[at].name,
+                                  .process = i,
+                                  .number = definitions_.locations[at].thread,
+                                  .helper = definitions_.locations[at].helper});
       }
   }
 

@@ -46,6 +46,7 @@ struct WaitAnalysis {
     std::string name;
     std::uint32_t process = 0;
     std::uint32_t number = 0;  // in its process
+    bool helper = false;       // one of the OpenMP runtime's own
   };
   // Waits of a kind at a path, and the location whose time on another path caused them directly.
   struct Cause {

@@ -39,6 +39,7 @@ class Summarizer {
     location.reference = facts.location;
     location.number = facts.location;
     location.primary = facts.role == spool::kRolePrimary;
+    location.helper = facts.role == spool::kRoleHelper;
     location.outside.time_elsewhere = tree.nodes[0].time_elsewhere;
     location.outside.regions_elsewhere = tree.nodes[0].regions_elsewhere;
     std::vector<Place> places(tree.nodes.size());

@@ -6,7 +6,9 @@
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <set>
+#include <sstream>
 #include <string>
 
 #include "base/run_summary.h"
@@ -17,6 +19,8 @@
 
 namespace refrain::test::offload_test {
 namespace {
+
+using nlohmann::json;
 
 const std::string kConstructs[] = {"!$omp target", "!$omp target enter data",
                                    "!$omp target exit data", "!$omp target update"};
@@ -142,6 +146,69 @@ TEST_CASE("Offload: a full trace - regions, operations, bytes and streams of dev
     }
   CHECK(functions.contains("in enter"));
   CHECK(functions.contains("in update"));
+}
+
+// Places of the target constructs in the source, as regions say them.
+std::set<std::string> constructs_in_source() {
+  const std::string directive = "#pragma omp target";
+  std::set<std::string> out;
+  std::istringstream in(read_file(data_file("test/programs/offload.c")));
+  int number = 1;
+  for (std::string line; std::getline(in, line); ++number) {
+    if (!line.starts_with(directive)) continue;
+    std::string name = "!$omp target";
+    for (const char* more : {" enter data", " exit data", " update"})
+      if (line.find(more) == directive.size()) name += more;
+    out.insert(name + " @offload.c:" + std::to_string(number));
+  }
+  return out;
+}
+
+TEST_CASE("Offload: places - the lines of the directives") {
+  TemporaryFolder folder;
+  const Traced traced = trace(job_of(2, "0"), folder / "archive");
+  std::set<std::string> found;
+  for (const auto& [ref, region] : traced.trace.regions)
+    if (is_construct(construct_of(region.name))) found.insert(region.name);
+  CHECK(found == constructs_in_source());
+}
+
+// LLVM's runtime has eight of them by default, which wait as long as the program runs.
+TEST_CASE("Offload: helper threads of the runtime - only what they execute counts") {
+  TemporaryFolder folder;
+  const std::string archive = folder / "archive";
+  const Traced traced = trace(job_of(4, "0"), archive);
+  const json profile = json::parse(run_refrain({"profile", "--json", archive}).output);
+  const auto run_ticks = profile.at("processes")[0].at("time_ticks").get<std::uint64_t>();
+  int helpers = 0, threads = 0;
+  for (const json& location : profile.at("locations")) {
+    if (!location.at("helper").get<bool>()) {
+      ++threads;
+      CHECK(location.at("time_ticks") == run_ticks);
+      continue;
+    }
+    ++helpers;
+    CHECK(location.at("outside_ticks") == 0);
+    CHECK(location.at("time_ticks").get<std::uint64_t>() < run_ticks);
+  }
+  CHECK(helpers > 0);
+  CHECK(threads == 2);
+  // Each construct with nowait ran on one of them.
+  std::uint64_t constructs = 0;
+  for (const Location& location : traced.trace.locations) {
+    if (!location.name.starts_with("OpenMP helper thread")) continue;
+    for (const Event& event : location.events) {
+      if (event.type != EventType::kEnter) continue;
+      const std::string name = construct_of(traced.trace.regions.at(event.reference).name);
+      CHECK(name.find("parallel") == std::string::npos);
+      CHECK(name.find("barrier") == std::string::npos);
+      constructs += is_construct(name) ? 1 : 0;
+    }
+  }
+  CHECK(constructs == 4);
+  const json info = json::parse(run_refrain({"info", "--json", archive}).output);
+  CHECK(info.at("threads") == 2);
+  CHECK(info.at("helper_threads") == helpers);
 }
 
 TEST_CASE("Offload: a reduced trace - the summary has all, the loop is detected") {

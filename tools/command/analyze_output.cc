@@ -250,7 +250,8 @@ std::vector<std::string> analysis_screen(const WaitAnalysis& analysis,
   out.push_back(fmt::format(
       "Run          {} process{}, {} threads in all, {} of all threads, {} events",
       analysis.processes.size(), analysis.processes.size() == 1 ? "" : "es",
-      analysis.locations.size(), time_text(all_seconds(analysis)), analysis.events));
+      std::ranges::count(analysis.locations, false, &WaitAnalysis::Location::helper),
+      time_text(all_seconds(analysis)), analysis.events));
   for (const std::string& remark : remarks(analysis)) {
     std::vector<std::string> lines;
     wrap(lines, remark + ".", 13, 13, options.width);

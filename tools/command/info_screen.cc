@@ -75,10 +75,14 @@ class Screen {
         info_.mpi.used ? counted(info_.processes, "rank", "ranks") + ", " : std::string();
     if (!info_.mpi.used && info_.processes > 1)
       text = counted(info_.processes, "process", "processes") + ", ";
-    text += counted(info_.locations.size(), "thread", "threads") +
-            (info_.processes > 1 && info_.locations.size() > info_.processes ? " in all, "
-                                                                             : ", ") +
-            base::duration_text(info_.duration_s * 1e9) + " on " + info_.machine;
+    const std::size_t helpers = info_.locations.size() - info_.threads();
+    text +=
+        counted(info_.threads(), "thread", "threads") +
+        (helpers == 0 ? std::string()
+                      : " and " + counted(helpers, "helper thread", "helper threads") +
+                            " of OpenMP's runtime") +
+        (info_.processes > 1 && info_.threads() > info_.processes ? " in all, " : ", ") +
+        base::duration_text(info_.duration_s * 1e9) + " on " + info_.machine;
     if (info_.start_epoch_ns != 0)
       text += fmt::format(
           ", {:%Y-%m-%d %H:%M:%S}",

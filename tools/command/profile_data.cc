@@ -101,6 +101,7 @@ Json location_json(const ProfiledRun& run, std::uint32_t number) {
           {"thread", location.thread},
           {"primary", location.primary},
           {"worker", location.worker},
+          {"helper", location.helper},
           {"time_ticks", run.profile.time_of(number)},
           {"outside_ticks", location.outside},
           {"outside_class", analysis::class_name(run.profile.outside_class(number))},

@@ -113,9 +113,12 @@ class PathScreen {
     const std::size_t processes = profile_.processes.size();
     put("Run",
         counted(processes, ranks ? "rank" : "process", ranks ? "ranks" : "processes") +
-            ", " + counted(profile_.locations.size(), "thread", "threads") + " in all, " +
+            ", " + counted(profile_.threads(), "thread", "threads") + " in all, " +
             duration_text(totals_.run_ns) + ", " + duration_text(totals_.time_ns) +
             " of all threads");
+    if (profile_.helpers() != 0)
+      put("", counted(profile_.helpers(), "helper thread", "helper threads") +
+                  " of OpenMP's runtime; of them only the time in regions counts");
     put("Archive", run_.archive);
     put("Source", source());
     const auto ended = [](const RunProfile::Process& p) { return p.complete; };
@@ -159,7 +162,7 @@ class PathScreen {
     if (!e.has_mpi) return;
     put("", fmt::format("MPI {} = load balance {} x communication {}", percent(e.mpi),
                         percent(e.mpi_load_balance), percent(e.mpi_communication)));
-    if (profile_.locations.size() > profile_.processes.size())
+    if (profile_.threads() > profile_.processes.size())
       put("", fmt::format("OpenMP {} = parallel / MPI", percent(e.openmp)));
   }
 

@@ -85,6 +85,8 @@ inline void count_fork(recorder::ThreadRecorder& recorder, Membership& member) n
 void set_sync_callbacks(ompt_set_callback_t set) noexcept;
 void set_task_callbacks(ompt_set_callback_t set) noexcept;
 void set_target_callbacks(ompt_set_callback_t set) noexcept;
+// There are helper threads of the runtime: their barriers are looked at.
+void set_callbacks_with_helpers(ompt_set_callback_t set) noexcept;
 // There are devices: their tasks are looked at.
 void expect_devices() noexcept;
 

@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "tracer/ompt/callbacks.h"
+#include "tracer/ompt/helper_threads.h"
 #include "tracer/ompt/other_ompt_tools.h"
 #include "tracer/recorder/attempt.h"
 #include "tracer/runtime/lifecycle.h"
@@ -111,6 +112,12 @@ void on_parallel_begin(ompt_data_t* task, const ompt_frame_t* frame, ompt_data_t
   const std::uint64_t address = address_of(code);
   TeamWord word;
   std::uint8_t cut = 0;
+  if (t_thread.teams_open == 0 && !g_session->is_primary(&*scope) &&
+      is_runtime_code(address)) [[unlikely]] {
+    word.flags = TeamWord::kHelpers;
+    keep_word(parallel, word.pack());
+    return become_helper(*scope);
+  }
   if (t_thread.teams_open == 0 && g_session->claim_primary(&*scope)) {
     cut = g_session->begin_epoch(*scope, ticks);
     word.instance = scope->epoch();
@@ -155,6 +162,8 @@ TeamWord ending_team(const ThreadRecorder& recorder, const ompt_data_t* parallel
 void on_parallel_end(ompt_data_t* parallel, ompt_data_t*, int, const void* code) noexcept {
   Scope scope;
   if (!scope) return;
+  if (t_state.helper && TeamWord::unpack(word_of(parallel)).of_helpers())
+    return scope->uncount_event();
   const std::uint64_t ticks = Clock::now();
   const TeamWord word = ending_team(*scope, parallel);
   // At once: a worker may be learning of the end now.
@@ -185,6 +194,8 @@ void begin_implicit_task(ThreadRecorder& recorder, ompt_data_t* parallel, unsign
                          unsigned index) noexcept {
   const std::uint64_t ticks = Clock::now();
   const TeamWord word = TeamWord::unpack(word_of(parallel));
+  if (word.of_helpers()) [[unlikely]]
+    return become_helper(recorder);
   std::uint8_t cut = 0;
   if (index != 0 && word.counts_epochs())
     cut = g_session->join_epoch(recorder, word.instance, ticks);
@@ -225,6 +236,7 @@ void on_implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t* parallel, omp
                true_end(m, ticks));
     return t_state.leave_team();
   }
+  if (t_state.helper && t_thread.teams_open == 0) return scope->uncount_event();
   if (!initial) return;
   scope->append(make(
       endpoint == ompt_scope_begin ? spool::kImplicitTaskBegin : spool::kImplicitTaskEnd,
@@ -269,6 +281,8 @@ int initialize(ompt_function_lookup_t lookup, int, ompt_data_t* tool) noexcept {
   report_tool_not_asked();
   g_finalize_tool = reinterpret_cast<ompt_finalize_tool_t>(lookup("ompt_finalize_tool"));
   if (g_finalize_tool != nullptr) runtime::set_runtime_end(end_runtime);
+  find_runtime(reinterpret_cast<const void*>(lookup));
+  watch_helpers(set);
   set(ompt_callback_thread_begin, callback(on_thread_begin));
   set(ompt_callback_thread_end, callback(on_thread_end));
   set(ompt_callback_parallel_begin, callback(on_parallel_begin));

@@ -191,7 +191,35 @@ void on_masked(ompt_scope_endpoint_t endpoint, ompt_data_t*, ompt_data_t*,
   begins ? scope->begin(record) : scope->end(record);
 }
 
+// In the team of the runtime's helper threads, which is not recorded.
+bool among_helpers() noexcept { return t_state.helper && t_thread.teams_open == 0; }
+
+void on_sync_region_with_helpers(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint,
+                                 ompt_data_t* parallel, ompt_data_t* task,
+                                 const void* code) noexcept {
+  if (among_helpers() && (is_barrier(kind) || ends_team(kind))) return;
+  on_sync_region(kind, endpoint, parallel, task, code);
+}
+
+void on_sync_region_wait_with_helpers(ompt_sync_region_t kind,
+                                      ompt_scope_endpoint_t endpoint, ompt_data_t* parallel,
+                                      ompt_data_t* task, const void* code) noexcept {
+  if (among_helpers() && (is_barrier(kind) || ends_team(kind))) return;
+  on_sync_region_wait(kind, endpoint, parallel, task, code);
+}
+
+void on_masked_with_helpers(ompt_scope_endpoint_t endpoint, ompt_data_t* parallel,
+                            ompt_data_t* task, const void* code) noexcept {
+  if (!among_helpers()) on_masked(endpoint, parallel, task, code);
+}
+
 }  // namespace
+
+void set_callbacks_with_helpers(ompt_set_callback_t set) noexcept {
+  set(ompt_callback_masked, callback(on_masked_with_helpers));
+  set(ompt_callback_sync_region, callback(on_sync_region_with_helpers));
+  set(ompt_callback_sync_region_wait, callback(on_sync_region_wait_with_helpers));
+}
 
 void set_sync_callbacks(ompt_set_callback_t set) noexcept {
   set(ompt_callback_work, callback(on_work));

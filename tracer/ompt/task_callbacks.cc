@@ -38,16 +38,14 @@ void on_task_schedule(ompt_data_t* prior, ompt_task_status_t status,
   scope->tree().task_schedule(record);
 }
 
-// The same in programs with devices. LLVM's threads for target constructs with nowait are a team that lasts
-// as long as the program, and is not cut where its threads stand together: they come to the primary
-// thread's epoch between tasks.
+// The same in programs with devices. The helper threads that execute target constructs with nowait
+// never stand together: they come to the primary thread's epoch between tasks.
 void on_task_schedule_with_devices(ompt_data_t* prior, ompt_task_status_t status,
                                    ompt_data_t* next) noexcept {
   if (word_of(prior) == 0 && word_of(next) != 0) {
     const Scope scope;
-    const Membership* const team = t_state.team();
     if (scope) scope->uncount_event();  // it is counted below
-    if (scope && team != nullptr && team->team.flags == spool::kTeamForeign &&
+    if (scope && t_state.helper && t_thread.teams_open == 0 &&
         scope->epoch() != g_session->epoch())
       g_session->reach_epoch(*scope, g_session->epoch(), Clock::now());
   }

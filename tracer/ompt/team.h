@@ -5,7 +5,8 @@
 // A region's word (ompt_data_t of parallel_data): site << 48 | league << 47 | instance << 5 | kTeam* flags + a bit
 // that says "set", so that 0 means that the region is unknown to us. The instance of an
 // outermost region of the primary thread is its epoch; of any other a number of the
-// session. A site is the number of a place in the code (task_sites.h). A task's word: number << 32 | site << 16 | location, 0 for implicit tasks.
+// session. A site is the number of a place in the code (task_sites.h). The region of
+// the runtime's helper threads has kHelpers alone. A task's word: number << 32 | site << 16 | location, 0 for implicit tasks.
 #pragma once
 
 #include <cstdint>
@@ -29,6 +30,8 @@ struct TeamWord {
            (instance & kMostInstances) << 5 | std::uint64_t{flags} << 1 | 1;
   }
   static constexpr std::uint64_t kMostInstances = (std::uint64_t{1} << 42) - 1;
+  static constexpr std::uint8_t kHelpers = spool::kTeamInitial;  // no other region has that
+  bool of_helpers() const noexcept { return flags == kHelpers; }
   // Whether barriers of this team are epochs of the recording.
   bool counts_epochs() const noexcept { return flags == 0; }
 };

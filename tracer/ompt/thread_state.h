@@ -24,6 +24,7 @@ struct ThreadState {
 
   bool root = false;  // a thread that the program made, not the runtime
   bool begin_reported = false;
+  bool helper = false;  // one of the runtime's own (helper_threads.h)
   bool sync_end_reported =
       false;  // the end of the innermost sync region is recorded already
   std::uint64_t sync_end_ticks = 0;

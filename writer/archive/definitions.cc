@@ -152,7 +152,10 @@ class DefinitionWriter {
 
   static std::string thread_name(const ProcessFacts& process, std::size_t index) {
     if (index == process.primary) return "Master thread";
-    return (process.locations[index].plain != 0 ? "Thread " : "OpenMP thread ") +
+    const LocationFacts& facts = process.locations[index];
+    return (facts.plain != 0    ? "Thread "
+            : facts.helper != 0 ? "OpenMP helper thread "
+                                : "OpenMP thread ") +
            std::to_string(index);
   }
 
@@ -302,6 +305,7 @@ class DefinitionWriter {
         const OTF2_LocationRef location = *next++;
         const LocationFacts& facts = process.locations[i];
         if (i == process.primary) property(location, "PRIMARY", 1);
+        if (facts.helper != 0) property(location, "HELPER", 1);
         property(location, "EVENTS_SEEN", facts.events_seen);
         property(location, "EVENTS_WRITTEN", facts.events_written);
         property(location, "THREADS_BEGUN", facts.threads_begun);

@@ -32,7 +32,7 @@ void each_number(Of& of, Work work) requires requires {
 {
   for (auto* value : {&of.archive_events, &of.events_written, &of.events_seen,
                       &of.threads_begun, &of.threads_ended, &of.thread_begin_ticks,
-                      &of.thread_end_ticks, &of.kernel_thread, &of.plain})
+                      &of.thread_end_ticks, &of.kernel_thread, &of.plain, &of.helper})
     work(*value);
   each_number(of.mpi, work);
   for (auto& value : of.lost) work(value);
@@ -228,6 +228,7 @@ void add_locations(const ProcessModel& process,
     location.thread_end_ticks = scan.thread_end_ticks;
     location.kernel_thread = scan.kernel_thread;
     location.plain = facts.role == spool::kRoleRoot && scan.threads_begun == 0 ? 1 : 0;
+    location.helper = facts.role == spool::kRoleHelper ? 1 : 0;
     out.events_seen += facts.events_seen;
     out.events_filtered += outcome.filtered;
     out.events_unmatched += outcome.unmatched;

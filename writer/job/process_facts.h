@@ -32,7 +32,8 @@ struct LocationFacts {
   std::uint64_t thread_begin_ticks = 0;
   std::uint64_t thread_end_ticks = 0;
   std::uint64_t kernel_thread = 0;
-  std::uint64_t plain = 0;  // 1: not a thread of OpenMP
+  std::uint64_t plain = 0;   // 1: not a thread of OpenMP
+  std::uint64_t helper = 0;  // 1: one of the runtime's own
   MpiCounts mpi;
   std::array<std::uint64_t, spool::kLossCauses> lost{};
 };

@@ -39,6 +39,7 @@ class Summarizer {
       location.reference = location_reference(first_location, i);
       location.number = static_cast<std::uint32_t>(i);
       location.primary = i == model_.primary();
+      location.helper = file.facts().role == spool::kRoleHelper;
       add(tree, location);
       location.flow = flow_graph_of(file.flow_graph(), model_, table_);
       add(rows, location.iterations);

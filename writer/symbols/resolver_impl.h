@@ -105,6 +105,20 @@ struct SymbolResolver::Impl {
     return nullptr;
   }
 
+  // Where the compiler gives none, the next one in the function, if it is in the same file.
+  code::SourceLine line_of(Dwarf_Die* unit, std::uint64_t address) {
+    code::SourceLine line = code::line_of(unit, address);
+    if (line.file == nullptr || line.line != 0) return line;
+    const Dwarf_Die* known = functions.function(unit, address);
+    if (known == nullptr) return line;
+    Dwarf_Die function = *known;
+    Dwarf_Addr end = 0;
+    if (dwarf_highpc(&function, &end) != 0) return line;
+    const code::SourceLine next = code::line_after(unit, address, end);
+    if (next.file != nullptr && std::string_view(next.file) == line.file) line = next;
+    return line;
+  }
+
   void complain(const Module& module, const std::string& what) {
     complaints.push_back(module.path + ": " + what);
   }

@@ -83,7 +83,7 @@ const Symbol& SymbolResolver::at(std::uint64_t address) {
     Dwarf_Addr bias = 0;
     Dwarf_Die* unit = impl_->units.find(module, address, bias);
     if (unit != nullptr) {
-      const code::SourceLine line = code::line_of(unit, address - bias);
+      const code::SourceLine line = impl_->line_of(unit, address - bias);
       if (line.file != nullptr) {
         symbol.file = line.file;
         symbol.line = line.line;

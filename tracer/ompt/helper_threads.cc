@@ -1,0 +1,59 @@
+#include "tracer/ompt/helper_threads.h"
+
+#include <link.h>
+
+#include <atomic>
+#include <utility>
+
+#include "tracer/ompt/callbacks.h"
+
+namespace refrain::ompt {
+namespace {
+
+// The code of the runtime; empty: not known, or that of the program, too.
+std::uint64_t g_begin = 0;
+std::uint64_t g_bytes = 0;
+ompt_set_callback_t g_set = nullptr;
+std::atomic<bool> g_any{false};
+
+struct Search {
+  std::uint64_t inside;
+  bool program = true;  // comes first
+};
+
+int find(dl_phdr_info* info, std::size_t, void* data) noexcept {
+  auto& search = *static_cast<Search*>(data);
+  const bool program = std::exchange(search.program, false);
+  for (int i = 0; i < info->dlpi_phnum; ++i) {
+    const ElfW(Phdr)& header = info->dlpi_phdr[i];
+    const std::uint64_t begin = info->dlpi_addr + header.p_vaddr;
+    if (header.p_type != PT_LOAD || search.inside - begin >= header.p_memsz) continue;
+    if (program) return 1;
+    g_begin = begin & spool::kAddressMask;
+    g_bytes = header.p_memsz;
+    return 1;
+  }
+  return 0;
+}
+
+}  // namespace
+
+void find_runtime(const void* inside) noexcept {
+  Search search{reinterpret_cast<std::uint64_t>(inside)};
+  dl_iterate_phdr(find, &search);
+}
+
+bool is_runtime_code(std::uint64_t address) noexcept { return address - g_begin < g_bytes; }
+
+void watch_helpers(ompt_set_callback_t set) noexcept { g_set = set; }
+
+// Their barrier begins when the callbacks have been changed: they come to it from this call.
+void become_helper(recorder::ThreadRecorder& recorder) noexcept {
+  recorder.uncount_event();  // there is no record of it
+  if (t_state.helper) return;
+  t_state.helper = true;
+  recorder.header().role = spool::kRoleHelper;
+  if (!g_any.exchange(true)) set_callbacks_with_helpers(g_set);
+}
+
+}  // namespace refrain::ompt
