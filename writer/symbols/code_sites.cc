@@ -36,7 +36,7 @@ const CodeSite& CodeSites::at_call(std::uint64_t return_address) {
   if (unit == nullptr) return site;
   std::vector<Dwarf_Die> scopes = impl.functions.scopes(unit, address - bias);
   CodeFrame next;  // the call is known before its function
-  const code::SourceLine here = code::line_of(unit, address - bias);
+  const code::SourceLine here = impl.line_of(unit, address - bias);
   if (here.file != nullptr) next.file = here.file;
   next.line = here.line;
   for (Dwarf_Die& scope : scopes) {
