@@ -78,10 +78,12 @@ struct PyBarrier {
   PyCall call;
   bool is_explicit;
   std::uint64_t latest_enter;
+  std::uint64_t ran;
 };
 struct PyTaskWait {
   PyCall call;
   std::uint64_t children_done;
+  std::uint64_t ran;
 };
 
 constexpr std::array<const char*, REFRAIN_EVENT_KINDS> kMethods = {
@@ -153,11 +155,12 @@ py::object argument(const Owner& owner, std::uint32_t kind, const void* event) {
     }
     case REFRAIN_BARRIER: {
       const auto& it = as<refrain_barrier>(event);
-      return py::cast(PyBarrier{call(it.call), it.is_explicit != 0, it.latest_enter});
+      return py::cast(
+          PyBarrier{call(it.call), it.is_explicit != 0, it.latest_enter, it.ran});
     }
     case REFRAIN_TASK_WAIT: {
       const auto& it = as<refrain_task_wait>(event);
-      return py::cast(PyTaskWait{call(it.call), it.children_done});
+      return py::cast(PyTaskWait{call(it.call), it.children_done, it.ran});
     }
     case REFRAIN_FORK:
       return py::cast(as<refrain_fork>(event));
@@ -374,10 +377,12 @@ void bind_teams(py::module_& module) {
   py::class_<PyBarrier>(module, "Barrier")
       .def_readonly("call", &PyBarrier::call)
       .def_readonly("explicit", &PyBarrier::is_explicit)
-      .def_readonly("latest_enter", &PyBarrier::latest_enter);
+      .def_readonly("latest_enter", &PyBarrier::latest_enter)
+      .def_readonly("ran", &PyBarrier::ran);
   py::class_<PyTaskWait>(module, "TaskWait")
       .def_readonly("call", &PyTaskWait::call)
-      .def_readonly("children_done", &PyTaskWait::children_done);
+      .def_readonly("children_done", &PyTaskWait::children_done)
+      .def_readonly("ran", &PyTaskWait::ran);
   py::class_<refrain_fork>(module, "Fork")
       .def_readonly("location", &refrain_fork::location)
       .def_readonly("path", &refrain_fork::path)

@@ -67,6 +67,14 @@ const std::vector<OpenMpProgram>& openmp_programs() {
 // Which thread does it is chance; how often all do it together is not.
 constexpr std::string_view kAnyThread[] = {"jacobi", "nested", "threads"};
 
+// Which threads combine what the others have reduced goes by their numbers in the team, and those are given out anew in
+// each run: with up to three threads the first one does all of it.
+bool combined_by_some(const Trace& trace, int threads) {
+  return threads > 3 && std::ranges::any_of(trace.regions, [](const auto& each) {
+           return each.second.name.starts_with("!$omp reduction");
+         });
+}
+
 std::map<std::string, std::uint64_t> visits_by_region(
     const std::vector<base::RunSummary>& summaries) {
   std::map<std::string, std::uint64_t> visits;
@@ -104,7 +112,9 @@ TEST_CASE(
           REQUIRE(reduced.size() == 1);
           CHECK(visits_by_region(reduced) ==
                 visits_by_region(base::read_summaries(folder / "full")));
-          if (std::ranges::find(kAnyThread, program.name) != std::end(kAnyThread)) continue;
+          if (std::ranges::find(kAnyThread, program.name) != std::end(kAnyThread) ||
+              combined_by_some(whole.trace, threads))
+            continue;
           CHECK(text(check_summary(whole.trace, reduced, SummaryOf::kOtherRun)) == "");
         }
   }

@@ -112,19 +112,23 @@ void on_parallel_begin(ompt_data_t* task, const ompt_frame_t* frame, ompt_data_t
   const std::uint64_t address = address_of(code);
   TeamWord word;
   std::uint8_t cut = 0;
-  if (t_thread.teams_open == 0 && !g_session->is_primary(&*scope) &&
-      is_runtime_code(address)) [[unlikely]] {
-    word.flags = TeamWord::kHelpers;
-    keep_word(parallel, word.pack());
-    return become_helper(*scope);
+  const bool outermost = t_thread.teams_open == 0;
+  bool primary = outermost && g_session->is_primary(&*scope);
+  if (outermost && !primary) [[unlikely]] {
+    if (is_runtime_code(address)) {
+      word.flags = TeamWord::kHelpers;
+      keep_word(parallel, word.pack());
+      return become_helper(*scope);
+    }
+    primary = g_session->claim_primary(&*scope);
   }
-  if (t_thread.teams_open == 0 && g_session->claim_primary(&*scope)) {
+  if (primary) {
     cut = g_session->begin_epoch(*scope, ticks);
     word.instance = scope->epoch();
     g_joins.fork(word.instance, ticks);
     g_session->on_symbol(*scope, runtime::make_symbol(spool::kParallelBegin, 0, address),
                          ticks);
-  } else if (t_thread.teams_open == 0) {
+  } else if (outermost) {
     word.flags = spool::kTeamForeign;
     g_session->reach_epoch(*scope, g_session->epoch(), ticks);
     word.instance = g_session->begin_instance(scope->epoch());

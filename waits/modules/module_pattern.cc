@@ -225,12 +225,13 @@ void ModulePattern::lock_epoch(LockEpoch& event) {
 
 void ModulePattern::barrier(TeamBarrier& event) {
   const refrain_barrier barrier = {call_of(event.call, &event.call), event.is_explicit,
-                                   event.latest_enter};
+                                   event.latest_enter, event.ran};
   notify(REFRAIN_BARRIER, &barrier);
 }
 
 void ModulePattern::task_wait(TaskWait& event) {
-  const refrain_task_wait wait = {call_of(event.call, &event.call), event.children_done};
+  const refrain_task_wait wait = {call_of(event.call, &event.call), event.children_done,
+                                  event.ran};
   notify(REFRAIN_TASK_WAIT, &wait);
 }
 

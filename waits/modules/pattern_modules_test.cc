@@ -64,6 +64,58 @@ TEST_CASE("PatternModules: metrics - parts of time before views of their own") {
   CHECK_FALSE(with.tree.is_time(with.tree.of("late_again")));
 }
 
+TEST_CASE("PatternModules: barriers and taskwait - less the tasks that ran meanwhile") {
+  MadeUpTrace trace(1, 2);
+  using At = MadeUpTrace::At;
+  using reader::EventKind;
+  const auto taskwait = static_cast<std::uint32_t>(trace.d.regions.size());
+  trace.d.regions.push_back({.name = "!$omp taskwait @p.c:7",
+                             .file = "p.c",
+                             .line = 7,
+                             .role = OTF2_REGION_ROLE_TASK_WAIT,
+                             .paradigm = OTF2_PARADIGM_OPENMP});
+  const auto task = [&](std::uint32_t thread, std::uint64_t time, EventKind kind,
+                        std::uint64_t number) {
+    reader::TraceEvent& event = trace.add(At(0, thread), time, kind);
+    event.ref = 2;
+    event.tag = 0;
+    event.value = number;
+  };
+  const auto run = [&](std::uint32_t thread, std::uint64_t begin, std::uint64_t end,
+                       std::uint64_t number) {
+    task(thread, begin, EventKind::kThreadTaskSwitch, number);
+    trace.region(At(0, thread), begin, end, rTask);
+    task(thread, end, EventKind::kThreadTaskComplete, number);
+  };
+  trace.add(0, 0, EventKind::kThreadFork);
+  for (std::uint32_t t = 0; t < 2; ++t) {
+    trace.team_begin(At(0, t), 0);
+    trace.enter(At(0, t), 0, rParallel);
+  }
+  for (std::uint64_t number = 1; number <= 3; ++number)
+    task(0, number, EventKind::kThreadTaskCreate, number);
+  trace.enter(0, 10, taskwait);
+  run(1, 20, 100, 1);
+  run(0, 30, 60, 2);
+  trace.leave(0, 110, taskwait);
+  trace.enter(0, 200, rExplicit);
+  run(0, 220, 250, 3);
+  trace.enter(At(0, 1), 300, rExplicit);
+  for (std::uint32_t t = 0; t < 2; ++t) {
+    trace.leave(At(0, t), 310, rExplicit);
+    trace.leave(At(0, t), 400, rParallel);
+    trace.team_end(At(0, t), 400);
+  }
+  trace.add(0, 400, EventKind::kThreadJoin);
+  PatternModules modules;
+  REQUIRE(modules.load(module("good_module")) == "");
+  const WaitAnalysis with = trace.analyze(modules.make());
+  CHECK(total(with, "barrier_again") == 100 - 30);
+  CHECK(total(with, "omp_ebarrier_wait") == 100 - 30);
+  CHECK(total(with, "taskwait_again") == 90 - 30);
+  CHECK(total(with, "omp_taskwait_wait") == 90 - 30);
+}
+
 TEST_CASE("PatternModules: errors - of a file that is none, in one line") {
   const test::TemporaryFolder folder;
   PatternModules modules;

@@ -187,12 +187,14 @@ typedef struct refrain_barrier {
   refrain_call call;
   uint32_t is_explicit;
   uint64_t latest_enter;
+  uint64_t ran; /* tasks that the thread ran in it until then: no wait */
 } refrain_barrier;
 
 /* A thread that has waited for the children of its task. */
 typedef struct refrain_task_wait {
   refrain_call call;
   uint64_t children_done; /* the last one that another thread ran; 0: there was none */
+  uint64_t ran;           /* tasks that the thread ran in it until then: no wait */
 } refrain_task_wait;
 
 /* A thread in a new team: `delay` from the fork to its begin in the parallel region. */
@@ -328,6 +330,11 @@ class Pattern {
   static uint64_t wait_until(const refrain_call& call, uint64_t time) {
     const uint64_t end = time < call.leave ? time : call.leave;
     return end > call.enter ? end - call.enter : 0;
+  }
+  // Less what the thread ran meanwhile.
+  static uint64_t wait_until(const refrain_call& call, uint64_t time, uint64_t ran) {
+    const uint64_t wait = wait_until(call, time);
+    return wait > ran ? wait - ran : 0;
   }
   refrain_region region(uint32_t process, uint32_t path) {
     refrain_region found = {"", "", 0, ""};

@@ -49,6 +49,24 @@ struct Counts : refrain::Pattern {
   uint32_t locations_ = 0;
 };
 
+struct BarrierAgain : refrain::Pattern {
+  static refrain::Metric metric() {
+    return {"barrier_again", "", "Barrier again", "As omp_barrier's waits", ""};
+  }
+  void barrier(const refrain_barrier& event) override {
+    charge(event.call, wait_until(event.call, event.latest_enter, event.ran));
+  }
+};
+
+struct TaskwaitAgain : refrain::Pattern {
+  static refrain::Metric metric() {
+    return {"taskwait_again", "", "Taskwait again", "As omp_taskwait_wait", ""};
+  }
+  void task_wait(const refrain_task_wait& event) override {
+    charge(event.call, wait_until(event.call, event.children_done, event.ran));
+  }
+};
+
 }  // namespace
 
-REFRAIN_PATTERNS(LateAgain, Rest, RestOfRank1, Counts)
+REFRAIN_PATTERNS(LateAgain, Rest, RestOfRank1, Counts, BarrierAgain, TaskwaitAgain)
