@@ -25,14 +25,14 @@ using Kind = FlowGraph::Kind;
 
 // A node by what can be known of it: kind, name, partners, least size.
 using Node = std::tuple<Kind, std::string, Partner, Partner, std::uint64_t>;
-struct Sums {
+struct EdgeSums {
   std::uint64_t count = 0, time = 0, least = ~std::uint64_t{0}, greatest = 0;
   std::uint64_t gap = 0, gap_least = ~std::uint64_t{0}, gap_greatest = 0;
   std::uint64_t sent = 0, received = 0;
 };
-using Edges = std::map<std::pair<Node, Node>, Sums>;
+using Edges = std::map<std::pair<Node, Node>, EdgeSums>;
 
-void add(Sums& to, const FlowGraph::Edge& edge) {
+void add(EdgeSums& to, const FlowGraph::Edge& edge) {
   to.count += edge.count;
   to.time += edge.time;
   to.least = std::min(to.least, edge.least);
@@ -71,11 +71,11 @@ Edges edges_of(const FlowGraph& graph) {
 
 // --- From the events --------------------------------------------------------------------
 
-class Counter {
+class FlowCounter {
  public:
   // `partners`: the graph has them.
-  Counter(const Trace& trace, const MpiProcesses& processes, int rank,
-          const LeftOut& left_out, bool partners)
+  FlowCounter(const Trace& trace, const MpiProcesses& processes, int rank,
+              const LeftOut& left_out, bool partners)
       : trace_(trace),
         processes_(processes),
         rank_(rank),
@@ -178,7 +178,7 @@ class Counter {
       exact.insert(size);
     else if (!exact.contains(size))
       while ((size & (size - 1)) != 0) size &= size - 1;
-    Sums& sums = come(Node{Kind::kCall, call.name, to, from, size}, call.begin);
+    EdgeSums& sums = come(Node{Kind::kCall, call.name, to, from, size}, call.begin);
     took(sums, event.time - call.begin);
     sums.sent += call.sent;
     sums.received += call.received;
@@ -186,8 +186,8 @@ class Counter {
     call_.reset();
   }
 
-  Sums& come(const Node& node, std::uint64_t time) {
-    Sums& sums = edges_[{before_, node}];
+  EdgeSums& come(const Node& node, std::uint64_t time) {
+    EdgeSums& sums = edges_[{before_, node}];
     const std::uint64_t gap = last_ == 0 ? 0 : time - last_;
     ++sums.count;
     sums.gap += gap;
@@ -196,7 +196,7 @@ class Counter {
     before_ = node;
     return sums;
   }
-  static void took(Sums& sums, std::uint64_t time) {
+  static void took(EdgeSums& sums, std::uint64_t time) {
     sums.time += time;
     sums.least = std::min(sums.least, time);
     sums.greatest = std::max(sums.greatest, time);
@@ -214,7 +214,7 @@ class Counter {
   int forks_ = 0;
   std::uint64_t fork_ = 0;
   std::uint64_t region_begin_ = 0;
-  Sums* region_ = nullptr;
+  EdgeSums* region_ = nullptr;
   std::map<std::tuple<std::string, Partner, Partner>, std::set<std::uint64_t>> exact_;
   Edges edges_;
 };
@@ -232,9 +232,9 @@ std::string text(const Node& node) {
   return out.str();
 }
 
-class Comparer {
+class FlowComparer {
  public:
-  Comparer(SummaryOf of, Problems& problems) : of_(of), problems_(problems) {}
+  FlowComparer(SummaryOf of, Problems& problems) : of_(of), problems_(problems) {}
 
   void compare(const std::string& location, const Edges& events, const Edges& graph) {
     std::set<std::pair<Node, Node>> all;
@@ -244,13 +244,13 @@ class Comparer {
       where_ = location + ": " + text(ends.first) + " > " + text(ends.second);
       const auto a = events.find(ends);
       const auto b = graph.find(ends);
-      compare_edge(a == events.end() ? Sums{} : a->second,
-                   b == graph.end() ? Sums{} : b->second);
+      compare_edge(a == events.end() ? EdgeSums{} : a->second,
+                   b == graph.end() ? EdgeSums{} : b->second);
     }
   }
 
  private:
-  void compare_edge(const Sums& events, const Sums& graph) {
+  void compare_edge(const EdgeSums& events, const EdgeSums& graph) {
     equal("times", events.count, graph.count);
     equal("bytes sent", events.sent, graph.sent);
     equal("bytes received", events.received, graph.received);
@@ -292,7 +292,7 @@ Problems check_flow(const Trace& trace, const std::vector<RunSummary>& summaries
                     SummaryOf of, const LeftOut& left_out) {
   Problems problems;
   const MpiProcesses processes(trace);
-  Comparer comparer(of, problems);
+  FlowComparer comparer(of, problems);
   std::map<std::uint64_t, const FlowGraph*> known;
   std::uint64_t events = 0;
   for (const RunSummary& summary : summaries)
@@ -310,7 +310,7 @@ Problems check_flow(const Trace& trace, const std::vector<RunSummary>& summaries
       const bool partners =
           found == known.end() || std::ranges::find(found->second->components, "partner") !=
                                       found->second->components.end();
-      Counter counter(trace, processes, rank, left_out, partners);
+      FlowCounter counter(trace, processes, rank, left_out, partners);
       comparer.compare(location.name + " of rank " + std::to_string(rank),
                        counter.count(location), graph);
     }

@@ -167,8 +167,6 @@ void check_sums(const RunSummary& summary, const RunSummary::Location& location,
 
 // --- By the events ----------------------------------------------------------------------
 
-bool is_loop(const Region& region) { return (region.flags & OTF2_REGION_FLAG_PHASE) != 0; }
-
 // When the threads of a process opened outermost teams.
 using Forks = std::map<std::uint32_t, std::set<std::uint64_t>>;
 
@@ -220,7 +218,7 @@ class Integrator {
     if (event.type == EventType::kThreadJoin) return pop(event.time);
     if (event.type != EventType::kEnter && event.type != EventType::kLeave) return;
     const Region& region = trace_.regions.at(event.reference);
-    if (is_loop(region)) return;
+    if (is_phase(region)) return;
     if (event.type == EventType::kLeave) return pop(event.time);
     enter(event.time, region);
   }

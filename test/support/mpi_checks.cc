@@ -144,10 +144,6 @@ void check_requests_of(const MpiProcesses& processes, int rank, ProblemKind& kin
              " is never complete");
 }
 
-void append(Problems& to, const Problems& from) {
-  to.insert(to.end(), from.begin(), from.end());
-}
-
 }  // namespace
 
 std::string text(const Channel& channel) {

@@ -32,8 +32,6 @@ std::string name_of(const Region& region) {
   return region.name + " " + region.file + ":" + std::to_string(region.begin_line);
 }
 
-bool is_loop(const Region& region) { return (region.flags & OTF2_REGION_FLAG_PHASE) != 0; }
-
 // --- From the events --------------------------------------------------------------------
 
 class Counter {
@@ -88,7 +86,7 @@ class Counter {
 
   void enter(const Event& event) {
     const Region& region = trace_.regions.at(event.reference);
-    if (is_loop(region)) return;
+    if (is_phase(region)) return;
     if (left_out_.has(region)) return open_.push_back({event.time, true, {}});
     path_.push_back(name_of(region));
     Sums& sums = paths_[path_];
@@ -98,7 +96,7 @@ class Counter {
   }
 
   void leave(const Event& event) {
-    if (is_loop(trace_.regions.at(event.reference)) || open_.size() == 1) return;
+    if (is_phase(trace_.regions.at(event.reference)) || open_.size() == 1) return;
     if (open_.back().left_out) {
       open_.pop_back();
       open_.back().before.reset();

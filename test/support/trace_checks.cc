@@ -89,11 +89,11 @@ bool defined(const Trace& trace, const Event& event) {
   }
 }
 
+}  // namespace
+
 void append(Problems& to, const Problems& from) {
   to.insert(to.end(), from.begin(), from.end());
 }
-
-}  // namespace
 
 // Two enters or leaves that would have the same time are one or two ticks apart, and the
 // interpolation of clocks may add one.

@@ -17,6 +17,8 @@ namespace refrain::test {
 
 using Problems = std::vector<std::string>;
 
+void append(Problems& to, const Problems& from);
+
 // --- Checks ---------------------------------------------------------------------------
 
 // On every location: each leave closes the region that was entered last, forks close with
@@ -68,6 +70,7 @@ struct Iteration {
   bool complete() const { return said_complete != 0; }
 };
 
+bool is_phase(const Region& region);
 bool is_phase(const Trace& trace, const Event& event);
 std::vector<std::uint32_t> phase_regions(const Trace& trace);
 

@@ -84,10 +84,12 @@ class MarkReader {
 
 }  // namespace
 
+bool is_phase(const Region& region) { return (region.flags & OTF2_REGION_FLAG_PHASE) != 0; }
+
 bool is_phase(const Trace& trace, const Event& event) {
   if (event.type != EventType::kEnter && event.type != EventType::kLeave) return false;
   const auto region = trace.regions.find(event.reference);
-  return region != trace.regions.end() && region->second.flags & OTF2_REGION_FLAG_PHASE;
+  return region != trace.regions.end() && is_phase(region->second);
 }
 
 std::int64_t attribute(const Trace& trace, const Event& event, const std::string& name,

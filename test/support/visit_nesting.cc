@@ -10,7 +10,7 @@ using periodicity::LoopEventKind;
 namespace {
 
 // A visit that has not been left.
-struct Open {
+struct OpenVisit {
   Visit visit;                  // with the iteration that goes on
   std::uint64_t latest = 0;     // its number
   std::uint64_t inner_end = 0;  // of the reported inner visits
@@ -38,7 +38,7 @@ bool within_iteration(const Visit& inner, const Visit& outer) {
 }
 
 // The visit as far as it is complete: all reported iterations are, or all but the last one.
-Visit complete_part(const Open& open, const LoopEvent& left) {
+Visit complete_part(const OpenVisit& open, const LoopEvent& left) {
   Visit visit = open.visit;
   visit.end = left.position;
   if (open.latest == left.iteration) {
@@ -76,7 +76,7 @@ class Reported {
  private:
   // An iteration of the innermost open loop ends at `position`.
   void check_inner(std::uint64_t position) {
-    Open& open = open_.back();
+    OpenVisit& open = open_.back();
     if (open.inner_end > position)
       complain("an inner loop goes on after", open.visit, position);
     open.inner_end = 0;
@@ -89,7 +89,7 @@ class Reported {
     open_.pop_back();
     if (visit.begins.empty()) return;
     if (!open_.empty()) {
-      Open& around = open_.back();
+      OpenVisit& around = open_.back();
       around.inner_end = std::max(around.inner_end, visit.end);
       if (around.visit.begins.back() > visit.begins.front())
         complain("an inner loop began before", around.visit, visit.begins.front());
@@ -103,7 +103,7 @@ class Reported {
                   std::to_string(visit.loop) + ", at " + std::to_string(position);
   }
 
-  std::vector<Open> open_;
+  std::vector<OpenVisit> open_;
 };
 
 Reported reported_by(const LoopRecord& record) {

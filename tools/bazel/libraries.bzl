@@ -14,9 +14,9 @@ declared by itself, with what it needs, and architecture_test asks what may know
     libraries()                         # once, at the end of the BUILD file
 
 Sources that are compiled together see each other's names: what is in an anonymous namespace has another name
-in each. A library stays a cc_library where it wants options of its own, is always linked, needs what the
-others in the folder do not (a system library, for one), or where its folder needs a folder that needs it; it
-can also be compiled with some others only (part).
+in each. A library that has options of its own, is always linked, needs what the others in the folder do not
+(a system library, for one), or whose folder needs a folder that needs it, is a part of its own: its sources
+are compiled together, or with those of some others. One that has generated sources stays a cc_library.
 
 With --define=compile=alone each source is compiled by itself, as clang does (.bazelrc): then a source that
 does not include what it needs is found.
@@ -46,6 +46,7 @@ def _compiled_alone(ctx):
         feature_configuration = features,
         cc_toolchain = toolchain,
         srcs = _sources(ctx.files.srcs),
+        user_compile_flags = ctx.attr.copts,
         private_hdrs = [file for file in ctx.files.srcs if file.extension != "cc"],
         public_hdrs = ctx.files.hdrs,
         compilation_contexts = contexts,
@@ -58,6 +59,7 @@ def _compiled_alone(ctx):
         compilation_outputs = objects,
         linking_contexts = [dep[CcInfo].linking_context for dep in ctx.attr.deps],
         user_link_flags = ctx.attr.linkopts,
+        alwayslink = ctx.attr.alwayslink,
         disallow_dynamic_library = True,
     )
     return [CcInfo(compilation_context = context, linking_context = linking)]
@@ -82,6 +84,8 @@ def _together(folder, part):
 _library = rule(
     implementation = _library_impl,
     attrs = {
+        "alwayslink": attr.bool(),
+        "copts": attr.string_list(),
         "deps": attr.label_list(providers = [CcInfo]),
         "folder": attr.string(mandatory = True),
         "hdrs": attr.label_list(allow_files = True),
@@ -101,7 +105,7 @@ def library(name, part = "together", **kwargs):
     Args:
       name: of the library.
       part: of the folder's libraries, with which others it is compiled.
-      **kwargs: srcs, hdrs, deps, linkopts, testonly and visibility, as of cc_library.
+      **kwargs: srcs, hdrs, deps, linkopts, copts, alwayslink, testonly and visibility, as of cc_library.
     """
     compiled = [src for src in kwargs.get("srcs", []) if src.endswith(".cc")]
     _library(name = name, part = part if compiled else "", folder = native.package_name(), **kwargs)
@@ -111,12 +115,16 @@ def libraries():
     all = [rule for rule in native.existing_rules().values() if rule["kind"] == "_library"]
     headers_only = [rule for rule in all if not rule["part"]]
     for part in sorted({rule["part"]: None for rule in all if rule["part"]}.keys()):
-        here = [rule for rule in all if rule["part"] == part] + headers_only
+        here = [rule for rule in all if rule["part"] == part]
+        if [rule for rule in here if rule["copts"] != here[0]["copts"]]:
+            fail("what is compiled together has the same options: " + part)
+        # Else as the folder says.
+        testonly = True if [rule for rule in here if rule.get("testonly")] else None
+        here += [rule for rule in headers_only if testonly or not rule.get("testonly")]
         names = [":" + rule["name"] for rule in here]
         srcs = [src for rule in here for src in rule["srcs"] if src.endswith(".cc")]
         headers = {file: None for rule in here for file in list(rule["srcs"]) + list(rule["hdrs"]) if not file.endswith(".cc")}
         deps = {dep: None for rule in here for dep in rule["deps"] if dep not in names}
-        testonly = bool([rule for rule in here if rule.get("testonly")])
         parts = []
         srcs = sorted([src.lstrip(":") for src in srcs])
         for begin in range(0, len(srcs), _SOURCES_AT_A_TIME):
@@ -139,6 +147,8 @@ def libraries():
             srcs = parts,
             textual_hdrs = srcs + headers.keys(),
             linkopts = [option for rule in here for option in rule["linkopts"]],
+            copts = here[0]["copts"],
+            alwayslink = bool([rule for rule in here if rule["alwayslink"]]),
             # Others compile their sources each by itself.
             tags = ["manual"],
             deps = deps.keys(),

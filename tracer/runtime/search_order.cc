@@ -26,7 +26,7 @@ const void* own_base() {
 }
 
 // No exception may pass through the C library.
-int collect(dl_phdr_info* info, std::size_t, void* out) {
+int collect_file(dl_phdr_info* info, std::size_t, void* out) {
   std::uintptr_t begin = ~std::uintptr_t{0};
   std::uintptr_t end = 0;
   for (int i = 0; i < info->dlpi_phnum; ++i) {
@@ -45,7 +45,7 @@ int collect(dl_phdr_info* info, std::size_t, void* out) {
 }  // namespace
 
 SearchOrder::SearchOrder() {
-  if (dl_iterate_phdr(collect, &files_) != 0) throw std::bad_alloc();
+  if (dl_iterate_phdr(collect_file, &files_) != 0) throw std::bad_alloc();
   std::sort(files_.begin(), files_.end(),
             [](const File& a, const File& b) { return a.begin < b.begin; });
 }

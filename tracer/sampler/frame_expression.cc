@@ -48,7 +48,7 @@ enum Operation : std::uint8_t {
   kBreg0 = 0x70,
   kBreg31 = 0x8f,
   kBregx = 0x92,
-  kNop = 0x96,
+  kNoOperation = 0x96,
 };
 
 class Machine {
@@ -137,7 +137,7 @@ class Machine {
 
   // What has one operand or none, and jumps.
   bool moves(std::uint8_t operation) noexcept {
-    if (operation == kNop) return true;
+    if (operation == kNoOperation) return true;
     if (operation == kSkip) return jump(cursor_.fixed<std::int16_t>()), true;
     if (operation > kPlusUconst && operation != kBra) return false;
     const std::uint64_t top = depth_ == 0 ? 0 : stack_[depth_ - 1];

@@ -5,9 +5,9 @@
 namespace refrain::sampler {
 namespace {
 
-constexpr std::int64_t kWord = 8;
-constexpr std::int64_t kReturnSlot = -kWord;  // from the canonical frame address
-constexpr std::int64_t kFarthest = 127 * kWord;
+constexpr std::int64_t kSlot = 8;
+constexpr std::int64_t kReturnSlot = -kSlot;  // from the canonical frame address
+constexpr std::int64_t kFarthest = 127 * kSlot;
 
 bool is_saved_kind(unsigned number) noexcept {
   for (const unsigned saved : CompactRule::kSaved)
@@ -16,7 +16,7 @@ bool is_saved_kind(unsigned number) noexcept {
 }
 
 bool fits(std::int64_t offset) noexcept {
-  return offset % kWord == 0 && offset >= -kFarthest && offset <= kFarthest;
+  return offset % kSlot == 0 && offset >= -kFarthest && offset <= kFarthest;
 }
 
 // Where the canonical frame address comes from.
@@ -50,7 +50,7 @@ bool make_saved(RegisterRule rule, const CompactRule& compact,
     return false;
   }
   if (!fits(offset)) return false;
-  saved = static_cast<std::int8_t>(offset / kWord);
+  saved = static_cast<std::int8_t>(offset / kSlot);
   return true;
 }
 
@@ -90,7 +90,7 @@ bool apply_compact(const CompactRule& rule, StackMemory& memory,
   for (unsigned i = 0; i != sizeof CompactRule::kSaved; ++i) {
     if (rule.saved[i] == CompactRule::kNotSaved) continue;
     std::uint64_t value = 0;
-    if (memory.read(from + static_cast<std::uint64_t>(kWord * rule.saved[i]), value))
+    if (memory.read(from + static_cast<std::uint64_t>(kSlot * rule.saved[i]), value))
       registers.set(CompactRule::kSaved[i], value);
     else
       registers.forget(CompactRule::kSaved[i]);

@@ -14,7 +14,7 @@
 namespace refrain::sampler {
 namespace {
 
-constexpr std::uintptr_t kWord = sizeof(std::uint64_t);
+constexpr std::uintptr_t kWordBytes = sizeof(std::uint64_t);
 constexpr std::uintptr_t kRedZone = 128;  // below the stack pointer, in use (psABI 3.2.2)
 constexpr std::uintptr_t kPage = 4096;
 
@@ -41,10 +41,10 @@ StackBounds bounds_of_this_thread() noexcept {
 StackMemory::StackMemory(StackBounds bounds, std::uintptr_t stack_pointer,
                          std::uintptr_t own_frame) noexcept {
   if (own_frame < bounds.begin || own_frame >= stack_pointer ||
-      stack_pointer >= bounds.end || bounds.end - stack_pointer < kWord)
+      stack_pointer >= bounds.end || bounds.end - stack_pointer < kWordBytes)
     return;
   begin_ = std::max(own_frame, stack_pointer - kRedZone);
-  end_ = bounds.end - kWord + 1;
+  end_ = bounds.end - kWordBytes + 1;
 }
 
 bool StackMemory::may_check() noexcept {
@@ -70,21 +70,21 @@ NOT_SANITIZED std::uint64_t StackMemory::load(std::uintptr_t address) noexcept {
 
 bool StackMemory::read_slow(std::uintptr_t address, std::uint64_t& word) noexcept {
   if (address < kPage || address > UINTPTR_MAX - kWindowBytes) return false;
-  if (address < window_ || address + kWord > window_ + window_bytes_) {
+  if (address < window_ || address + kWordBytes > window_ + window_bytes_) {
     // Not over the borders of a page, if it can be: the next may be unmapped. A function's saved
     // registers are just below its return address, which is read first.
     constexpr std::uintptr_t kBelow = 128;
     const std::uintptr_t page = address & ~(kPage - 1);
-    const bool crosses = address + kWord > page + kPage;
+    const bool crosses = address + kWordBytes > page + kPage;
     const std::uintptr_t begin = crosses ? address : std::max(page, address - kBelow);
     const std::size_t bytes =
-        crosses ? kWord : std::min(page + kPage - begin, kWindowBytes);
+        crosses ? kWordBytes : std::min(page + kPage - begin, kWindowBytes);
     window_bytes_ = 0;
     if (!read_checked(begin, bytes_, bytes)) return false;
     window_ = begin;
     window_bytes_ = bytes;
   }
-  __builtin_memcpy(&word, bytes_ + (address - window_), kWord);
+  __builtin_memcpy(&word, bytes_ + (address - window_), kWordBytes);
   return true;
 }
 
