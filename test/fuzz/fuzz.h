@@ -2,8 +2,8 @@
 // aborts with a line that says what is wrong.
 //
 // A target is built twice (fuzz.bzl): with libFuzzer, which searches inputs by coverage
-// (tools/campaign fuzz), and as a test that runs the kept inputs (corpus/, pack.h) and random
-// changes of them (replay.cc).
+// (tools/campaign fuzz), and with all others as one program, which the tests call: it runs the kept
+// inputs of one of them (corpus/, pack.h) and random changes of them (replay.cc).
 #pragma once
 
 #include <cstddef>
@@ -16,6 +16,14 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 
 namespace refrain::fuzz {
+
+// All of them, in the program of the tests.
+struct Target {
+  std::string_view name;
+  decltype(&LLVMFuzzerTestOneInput) run;
+};
+extern const Target kTargets[];
+extern const std::size_t kTargetCount;
 
 inline void require(bool condition, const char* what, const std::string& detail = "") {
   if (condition) return;

@@ -1,6 +1,7 @@
 // Runs a fuzz target on its kept inputs and on random changes of them: the part of
 // tools/campaign fuzz in tools/test. An error aborts the program.
 //
+// REFRAIN_TEST_FUZZ: the target.
 // REFRAIN_TEST_CORPUS: their pack, among the test's data files.
 // REFRAIN_TEST_SEEDS: how many random changes, the same ones each time.
 #include <algorithm>
@@ -22,8 +23,18 @@ std::vector<std::string> corpus() {
   return fuzz::read_pack(test::read_file(test::data_file(pack)));
 }
 
-void run(const std::string& input) {
-  LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(input.data()), input.size());
+const fuzz::Target& target() {
+  const char* name = std::getenv("REFRAIN_TEST_FUZZ");
+  REQUIRE(name != nullptr);
+  const fuzz::Target* const end = fuzz::kTargets + fuzz::kTargetCount;
+  const fuzz::Target* const found = std::find_if(
+      fuzz::kTargets, end, [&](const fuzz::Target& each) { return each.name == name; });
+  REQUIRE(found != end);
+  return *found;
+}
+
+void run(const fuzz::Target& target, const std::string& input) {
+  target.run(reinterpret_cast<const std::uint8_t*>(input.data()), input.size());
 }
 
 std::string changed(std::string input, const std::vector<std::string>& all,
@@ -60,13 +71,14 @@ std::string changed(std::string input, const std::vector<std::string>& all,
 TEST_CASE("Fuzz: kept inputs, and random changes of them") {
   const std::vector<std::string> inputs = corpus();
   REQUIRE(inputs.size() >= 3);
-  for (const std::string& input : inputs) run(input);
+  const fuzz::Target& wanted_target = target();
+  for (const std::string& input : inputs) run(wanted_target, input);
   std::mt19937_64 random{1};
   const char* wanted = std::getenv("REFRAIN_TEST_SEEDS");
   REQUIRE(wanted != nullptr);
   const std::size_t made = std::strtoul(wanted, nullptr, 10);
   for (std::size_t i = 0; i < made; ++i)
-    run(changed(inputs[i % inputs.size()], inputs, random));
+    run(wanted_target, changed(inputs[i % inputs.size()], inputs, random));
   SUCCEED("inputs kept: " << inputs.size() << ", made: " << made);
 }
 

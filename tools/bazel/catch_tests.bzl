@@ -33,13 +33,17 @@ def _catch_test_impl(ctx):
     runfiles = ctx.runfiles(files = [program] + ctx.files.data)
     for target in [ctx.attr.program] + ctx.attr.data:
         runfiles = runfiles.merge(target[DefaultInfo].default_runfiles)
-    return [DefaultInfo(executable = program, runfiles = runfiles)]
+    return [
+        DefaultInfo(executable = program, runfiles = runfiles),
+        testing.TestEnvironment(ctx.attr.env),
+    ]
 
 _catch_test = rule(
     implementation = _catch_test_impl,
     test = True,
     attrs = {
         "data": attr.label_list(allow_files = True),
+        "env": attr.string_dict(doc = "Variables of its environment."),
         "files": attr.string_list(doc = "The test files."),
         "program": attr.label(executable = True, cfg = "target", mandatory = True),
     },
@@ -80,9 +84,19 @@ def catch_test(name, srcs, deps = [], data = [], linkopts = [], **kwargs):
         **kwargs
     )
 
+def program_test(name, program, **kwargs):
+    """A test that calls a program which is there, as several tests may.
+
+    Args:
+      name: of the test.
+      program: what it calls, linked with Catch2 and its main.
+      **kwargs: args, data, env, size, timeout and tags.
+    """
+    _catch_test(name = name, program = program, **kwargs)
+
 def catch_tests():
     """The program that all tests of this folder are."""
-    tests = [rule for rule in native.existing_rules().values() if rule["kind"] == "_catch_test"]
+    tests = [rule for rule in native.existing_rules().values() if rule["kind"] == "_catch_test" and rule["files"]]
     files = []
     for test in tests:
         files += list(test["files"])
