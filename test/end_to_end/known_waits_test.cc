@@ -13,23 +13,17 @@ namespace {
 
 const std::string kSleep = "20";  // ms
 
-SomeCases& mpi_cases() {
-  static SomeCases cases;
-  return cases;
-}
-
-void check_mpi_case(const std::string& name, int ranks) {
-  if (!mpi_cases().runs_next()) return;
+void check_mpi_case(SomeCases& few, const std::string& name, int ranks) {
+  if (!few.runs_next()) return;
   check_known_waits(
       {.program = "waits_mpi_clang", .arguments = {name, kSleep}, .ranks = ranks});
 }
 
-void check_openmp_case(const std::string& name) {
-  for (const int threads : {2, 4})
-    check_known_waits({.program = "waits_omp_clang",
-                       .arguments = {name, kSleep},
-                       .ranks = 0,
-                       .threads = threads});
+void check_openmp_case(const std::string& name, int threads) {
+  check_known_waits({.program = "waits_omp_clang",
+                     .arguments = {name, kSleep},
+                     .ranks = 0,
+                     .threads = threads});
 }
 
 const std::vector<std::string> kLate = {"sender", "receiver", "nobody"};
@@ -37,105 +31,123 @@ const std::vector<std::string> kLate = {"sender", "receiver", "nobody"};
 }  // namespace
 
 TEST_CASE("Known waits: messages - each way to send") {
+  SomeCases few;
   for (const std::string how :
        {"send", "ssend", "bsend", "isend", "issend", "start", "large"})
-    for (const std::string& late : kLate) check_mpi_case("p2p:" + how + ":recv:" + late, 2);
+    for (const std::string& late : kLate)
+      check_mpi_case(few, "p2p:" + how + ":recv:" + late, 2);
 }
 
 TEST_CASE("Known waits: messages - each way to receive") {
+  SomeCases few;
   for (const std::string how : {"any", "wait", "start", "waitall", "waitany", "waitsome",
                                 "test", "probe", "mrecv", "posted"})
     for (const std::string& late : {"send:" + how + ":sender", "send:" + how + ":nobody",
                                     "issend:" + how + ":receiver"})
-      check_mpi_case("p2p:" + late, 2);
+      check_mpi_case(few, "p2p:" + late, 2);
 }
 
 TEST_CASE("Known waits: messages - partitioned") {
+  SomeCases few;
   for (const std::string& late : kLate)
-    check_mpi_case("p2p:partitioned:partitioned:" + late, 2);
+    check_mpi_case(few, "p2p:partitioned:partitioned:" + late, 2);
 }
 
 TEST_CASE("Known waits: collectives - that do not block") {
+  SomeCases few;
   for (const std::string op :
        {"barrier", "allreduce", "bcast", "reduce", "scan", "persistent"})
     for (const std::string late : {"last", "root"})
-      check_mpi_case("icoll:" + op + ":" + late, 4);
+      check_mpi_case(few, "icoll:" + op + ":" + late, 4);
 }
 
 TEST_CASE("Known waits: collectives - between two groups") {
+  SomeCases few;
   for (const std::string op : {"barrier", "allreduce", "bcast", "reduce"})
     for (const std::string late : {"first", "last"})
-      check_mpi_case("coll:" + op + ":" + late + ":inter", 4);
+      check_mpi_case(few, "coll:" + op + ":" + late + ":inter", 4);
 }
 
 TEST_CASE("Known waits: messages - other communicators") {
+  SomeCases few;
   for (const std::string comm : {"sub", "inter"})
     for (const std::string& late : kLate)
-      check_mpi_case("p2p:ssend:recv:" + late + ":" + comm, 4);
+      check_mpi_case(few, "p2p:ssend:recv:" + late + ":" + comm, 4);
 }
 
 TEST_CASE("Known waits: messages - several at once, both ways, and in wrong order") {
+  SomeCases few;
   for (const std::string how : {"waitall", "waitany", "waitsome", "issends"})
-    check_mpi_case("many:" + how, 4);
-  check_mpi_case("sendrecv", 4);
+    check_mpi_case(few, "many:" + how, 4);
+  check_mpi_case(few, "sendrecv", 4);
   for (const std::string how : {"same", "different", "right"})
-    check_mpi_case("order:" + how, 3);
+    check_mpi_case(few, "order:" + how, 3);
 }
 
 TEST_CASE("Known waits: collectives - all to all") {
+  SomeCases few;
   for (const std::string op : {"barrier", "allreduce"})
     for (const std::string late : {"last", "rising", "nobody"})
-      check_mpi_case("coll:" + op + ":" + late, 4);
+      check_mpi_case(few, "coll:" + op + ":" + late, 4);
   for (const std::string op : {"alltoall", "alltoallv", "alltoallw", "allgather",
                                "allgatherv", "reduce_scatter", "reduce_scatter_block"})
-    check_mpi_case("coll:" + op + ":last", 4);
-  check_mpi_case("coll:barrier:rising", 8);
+    check_mpi_case(few, "coll:" + op + ":last", 4);
+  check_mpi_case(few, "coll:barrier:rising", 8);
   for (const std::string late : {"last", "rising"})
-    check_mpi_case("coll:neighbor:" + late, 4);
+    check_mpi_case(few, "coll:neighbor:" + late, 4);
 }
 
 TEST_CASE("Known waits: collectives - one to all, all to one, prefixes") {
+  SomeCases few;
   for (const std::string op :
        {"bcast", "scatter", "scatterv", "reduce", "gather", "gatherv"})
     for (const std::string late : {"root", "others"})
-      check_mpi_case("coll:" + op + ":" + late, 4);
+      check_mpi_case(few, "coll:" + op + ":" + late, 4);
   for (const std::string op : {"scan", "exscan"})
     for (const std::string late : {"first", "rising", "falling"})
-      check_mpi_case("coll:" + op + ":" + late, 4);
+      check_mpi_case(few, "coll:" + op + ":" + late, 4);
 }
 
 TEST_CASE("Known waits: collectives - parts of the ranks, and completion") {
+  SomeCases few;
   for (const std::string op : {"barrier", "allreduce", "bcast", "reduce", "scan"})
-    check_mpi_case("coll:" + op + ":first:sub", 6);
+    check_mpi_case(few, "coll:" + op + ":first:sub", 6);
   for (const int ranks : {2, 4})
     for (const std::string op : {"barrier", "allreduce"})
-      check_mpi_case("completion:" + op, ranks);
+      check_mpi_case(few, "completion:" + op, ranks);
 }
 
 TEST_CASE("Known waits: begin and end of MPI") {
-  check_mpi_case("init:rising", 3);
+  SomeCases few;
+  check_mpi_case(few, "init:rising", 3);
   for (const std::string late : {"last", "rising", "nobody"})
-    check_mpi_case("finalize:" + late, 3);
+    check_mpi_case(few, "finalize:" + late, 3);
 }
 
 TEST_CASE("Known waits: one-sided") {
+  SomeCases few;
   for (const std::string how :
        {"create", "free", "fence", "late_post", "early_wait", "lock", "progress", "none"})
-    check_mpi_case("rma:" + how, 2);
+    check_mpi_case(few, "rma:" + how, 2);
 }
 
 TEST_CASE("Known waits: OpenMP - barriers") {
+  std::vector<std::string> names = {"sections", "single"};
   for (const std::string kind : {"barrier", "parallel", "for"})
     for (const std::string late : {"last", "rising", "nobody"})
-      check_openmp_case(kind + ":" + late);
-  check_openmp_case("sections");
-  check_openmp_case("single");
+      names.push_back(kind + ":" + late);
+  SomeCases few;
+  for (const std::string& name : names)
+    for (const int threads : {2, 4})
+      if (few.runs_next()) check_openmp_case(name, threads);
 }
 
 TEST_CASE("Known waits: OpenMP - locks, tasks, idle threads") {
   for (const std::string name : {"critical:1", "critical:0", "lock:1", "lock:0", "task",
-                                 "taskwait", "idle", "limited"})
-    check_openmp_case(name);
+                                 "taskwait", "idle", "limited"}) {
+    check_openmp_case(name, 4);
+    if (test_length() != TestLength::kShort) check_openmp_case(name, 2);
+  }
 }
 
 TEST_CASE("Known waits: MPI and OpenMP") {

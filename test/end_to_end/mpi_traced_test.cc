@@ -1,7 +1,7 @@
 // The MPI test programs, traced: the same results; archives in which every message is the right
 // one and has both ends; the same iterations on every rank.
 //
-// In its short form (test_length.h) two of five programs, with 4 ranks, in one of the two ways to start them;
+// In its short form (test_length.h) one of five programs, with 4 ranks, in one of the two ways to start them;
 // in its long form all of them, with 2 and 4 in both ways; whole, as each compiler makes it, with 1, 2, 4
 // and 8.
 #include <algorithm>
