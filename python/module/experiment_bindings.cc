@@ -73,7 +73,7 @@ py::list locations(const PyExperiment& self) {
   return out;
 }
 
-py::array values(const PyExperiment& self, std::uint32_t metric) {
+py::array values_of(const PyExperiment& self, std::uint32_t metric) {
   const cube::Experiment& from = self.experiment;
   if (metric >= from.metrics.size()) throw py::index_error("there is no such metric");
   const std::size_t width = from.locations.size();
@@ -106,7 +106,7 @@ void bind_experiment(py::module_& module) {
                                  out.append(text(note));
                                return out;
                              })
-      .def("values", values, py::arg("metric"))
+      .def("values", values_of, py::arg("metric"))
       .def("totals",
            [](const PyExperiment& self) { return cube::totals_of(self.experiment); })
       .def(
