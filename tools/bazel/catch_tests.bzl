@@ -20,7 +20,7 @@ wants other compiler options, or replaces functions of the C++ library, stays a 
 load("@rules_cc//cc:defs.bzl", "cc_binary", "cc_library")
 
 # More files at a time are compiled with less work in all, but each change compiles them all.
-_FILES_AT_A_TIME = 8
+_FILES_AT_A_TIME = 16
 
 _CATCH = [
     "//test/support:catch_main",
