@@ -11,26 +11,26 @@ namespace refrain::ompt {
 namespace {
 
 // The code of the runtime; empty: not known, or that of the program, too.
-std::uint64_t g_begin = 0;
-std::uint64_t g_bytes = 0;
-ompt_set_callback_t g_set = nullptr;
-std::atomic<bool> g_any{false};
+std::uint64_t g_code_begin = 0;
+std::uint64_t g_code_bytes = 0;
+ompt_set_callback_t g_set_callback = nullptr;
+std::atomic<bool> g_any_helper{false};
 
-struct Search {
+struct ModuleSearch {
   std::uint64_t inside;
   bool program = true;  // comes first
 };
 
-int find(dl_phdr_info* info, std::size_t, void* data) noexcept {
-  auto& search = *static_cast<Search*>(data);
+int find_module(dl_phdr_info* info, std::size_t, void* data) noexcept {
+  auto& search = *static_cast<ModuleSearch*>(data);
   const bool program = std::exchange(search.program, false);
   for (int i = 0; i < info->dlpi_phnum; ++i) {
     const ElfW(Phdr)& header = info->dlpi_phdr[i];
     const std::uint64_t begin = info->dlpi_addr + header.p_vaddr;
     if (header.p_type != PT_LOAD || search.inside - begin >= header.p_memsz) continue;
     if (program) return 1;
-    g_begin = begin & spool::kAddressMask;
-    g_bytes = header.p_memsz;
+    g_code_begin = begin & spool::kAddressMask;
+    g_code_bytes = header.p_memsz;
     return 1;
   }
   return 0;
@@ -39,13 +39,15 @@ int find(dl_phdr_info* info, std::size_t, void* data) noexcept {
 }  // namespace
 
 void find_runtime(const void* inside) noexcept {
-  Search search{reinterpret_cast<std::uint64_t>(inside)};
-  dl_iterate_phdr(find, &search);
+  ModuleSearch search{reinterpret_cast<std::uint64_t>(inside)};
+  dl_iterate_phdr(find_module, &search);
 }
 
-bool is_runtime_code(std::uint64_t address) noexcept { return address - g_begin < g_bytes; }
+bool is_runtime_code(std::uint64_t address) noexcept {
+  return address - g_code_begin < g_code_bytes;
+}
 
-void watch_helpers(ompt_set_callback_t set) noexcept { g_set = set; }
+void watch_helpers(ompt_set_callback_t set) noexcept { g_set_callback = set; }
 
 // Their barrier begins when the callbacks have been changed: they come to it from this call.
 void become_helper(recorder::ThreadRecorder& recorder) noexcept {
@@ -53,7 +55,7 @@ void become_helper(recorder::ThreadRecorder& recorder) noexcept {
   if (t_state.helper) return;
   t_state.helper = true;
   recorder.header().role = spool::kRoleHelper;
-  if (!g_any.exchange(true)) set_callbacks_with_helpers(g_set);
+  if (!g_any_helper.exchange(true)) set_callbacks_with_helpers(g_set_callback);
 }
 
 }  // namespace refrain::ompt
