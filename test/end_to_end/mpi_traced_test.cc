@@ -2,7 +2,7 @@
 // one and has both ends; the same iterations on every rank.
 //
 // In its short form (test_length.h) one of five programs, with 4 ranks, in one of the two ways to start them;
-// in its long form all of them, with 2 and 4 in both ways; whole, as each compiler makes it, with 1, 2, 4
+// in its long form all of them, with 2 and 4 in both ways; whole, as each compiler makes it, with 1, 2, 3, 4
 // and 8.
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -20,7 +20,7 @@ bool in_full() { return test_length() == TestLength::kWhole; }
 bool in_short() { return test_length() == TestLength::kShort; }
 
 std::vector<int> rank_counts() {
-  return in_full()    ? std::vector{1, 2, 4, 8}
+  return in_full()    ? std::vector{1, 2, 3, 4, 8}
          : in_short() ? std::vector{4}
                       : std::vector{2, 4};
 }

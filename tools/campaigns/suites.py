@@ -13,6 +13,10 @@ A LIST is a text file, one command a line; its name is that of the suite.
 
 With --mpi openmpi programs on ranks are those of Open MPI, and its mpirun starts them.
 
+A LIST called testlist, or testlist.SOMETHING, is one of MPICH's test suite, and its suite has the name of its folder
+(FOLDER/pt2pt/testlist): lines of PROGRAM RANKS NAME=VALUE... Lines for more than --ranks run on that many; those that are
+expected to fail, that need much memory or options of MPICH's own launcher are left out.
+
 Programs are looked for relative to the list's folder. Each run is in an
 empty folder:
     untraced    once; where a traced run differs, five times more. What they print says how
@@ -28,7 +32,7 @@ A traced run is the same if its exit status, what it prints and what it says on 
 it without complaint (after `refrain recover`, if the program was ended before it), and, if
 it is no larger than 2 MB, enters and leaves balance, in the order of time.
 
-Prints a table, and what differed and how; --details FILE gets every run as a line of JSON.
+Prints a table ("failing": untraced, their exit status was not 0), and what differed and how; --details FILE gets every run as a line of JSON.
 Exit status 1 if anything differed or an archive was not valid.
 """
 
@@ -89,13 +93,14 @@ class Program:
         program = [path] + self.arguments
         mpirun = LAUNCH[tool.mpi] + ["-n", str(self.ranks)] if self.ranks else []
         run = [tool.command, "run", "-o", archive, "--"]
-        settings = {"REFRAIN_ARCHIVE": archive}
+        limit = {} if tool.limit is None else {"REFRAIN_LIMIT": tool.limit}
+        settings = dict(limit, REFRAIN_ARCHIVE=archive)
         if way == "untraced":
             return mpirun + program, {}
         if way == "run":
-            return run + mpirun + program, {}
+            return run + mpirun + program, limit
         if way == "inside":
-            return mpirun + run + program, {}
+            return mpirun + run + program, limit
         if way == "linked":
             return mpirun + program, dict(settings, LD_LIBRARY_PATH=tool.folder)
         libraries = tool.mpi_library if self.ranks else tool.library
@@ -108,8 +113,8 @@ class Program:
 class Tool:
     """Refrain as tools/install lays it out."""
 
-    def __init__(self, prefix, mpi="mpich"):
-        self.mpi = mpi
+    def __init__(self, prefix, mpi="mpich", limit=None):
+        self.mpi, self.limit = mpi, limit
         self.folder = os.path.join(os.path.abspath(prefix), "lib")
         self.command = os.path.join(os.path.abspath(prefix), "bin/refrain")
         self.library = os.path.join(self.folder, "librefrain.so")
@@ -273,14 +278,27 @@ def examine(program, options):
         return record
 
 
-def read_lists(paths):
+def of_mpich(line, most_ranks):
+    """A line of MPICH's testlist as one of ours, or None."""
+    program, ranks, *fields = line.split()
+    fields = [field.partition("=")[::2] for field in fields]
+    if not ranks.isdigit() or {"xfail", "mem", "mpiexecarg"} & {name for name, _ in fields}:
+        return None
+    return shlex.join([value for name, value in fields if name == "env"] + [f"@{min(int(ranks), most_ranks)}", program] +
+                      [value for name, value in fields if name == "arg"])
+
+
+def read_lists(paths, most_ranks):
     programs = []
     for path in paths:
-        suite = os.path.splitext(os.path.basename(path))[0]
-        folder = os.path.dirname(os.path.abspath(path))
+        suite, folder = os.path.basename(path), os.path.dirname(os.path.abspath(path))
+        mpich = suite.partition(".")[0] == "testlist"
+        suite = os.path.basename(folder) if mpich else os.path.splitext(suite)[0]
         with open(path, encoding="utf-8") as lines:
             for line in lines:
-                line = line.strip()
+                line = line.partition("#")[0].strip() if mpich else line.strip()
+                if line and mpich and len(line.split()) > 1:
+                    line = of_mpich(line, most_ranks)
                 if line and not line.startswith("#"):
                     programs.append(Program(suite, folder, line, len(programs)))
     return programs
@@ -288,11 +306,12 @@ def read_lists(paths):
 
 def print_table(records, ways):
     print(f"{'suite':20} {'way':8} {'programs':>8} {'same':>6} {'differ':>6} {'unsteady':>8} "
-          f"{'valid':>6} {'none':>6} {'invalid':>7}")
+          f"{'failing':>7} {'valid':>6} {'none':>6} {'invalid':>7}")
     for suite in dict.fromkeys(record["suite"] for record in records):
         mine = [r for r in records if r["suite"] == suite]
         for way in ways:
             runs = [(r["kind"], r["ways"][way]) for r in mine if way in r["ways"]]
+            failing = sum(1 for r in mine if way in r["ways"] and r["status"] != 0)
             if not runs:
                 continue
             steady = [run for kind, run in runs if kind == "steady"]
@@ -300,7 +319,7 @@ def print_table(records, ways):
             archives = [run["archive"] for _, run in runs]
             valid, none = archives.count(""), archives.count("none")
             print(f"{suite:20} {way:8} {len(runs):8} {len(steady) - differ:6} {differ:6} "
-                  f"{len(runs) - len(steady):8} {valid:6} {none:6} "
+                  f"{len(runs) - len(steady):8} {failing:7} {valid:6} {none:6} "
                   f"{len(archives) - valid - none:7}")
         long = sum(1 for r in mine if r["kind"] == "too long")
         if long:
@@ -329,6 +348,8 @@ def main():
     parser.add_argument("lists", nargs="+", metavar="LIST")
     parser.add_argument("--mpi", choices=LAUNCH, default="mpich",
                         help="of the programs on ranks (mpich)")
+    parser.add_argument("--limit", metavar="N", help="of traced runs (the default of refrain run)")
+    parser.add_argument("--ranks", type=int, default=4, help="of a line of MPICH's, at most (4)")
     parser.add_argument("--ways", default=",".join(WAYS), help="of: " + ",".join(WAYS))
     parser.add_argument("--rotate", action="store_true",
                         help="each program by one of the ways only, in turn")
@@ -346,8 +367,8 @@ def main():
     parser.add_argument("--prefix", required=True, help="where tools/install has put Refrain")
     options = parser.parse_args()
     options.ways = options.ways.split(",")
-    options.tool = Tool(options.prefix, options.mpi)
-    programs = [p for p in read_lists(options.lists) if re.search(options.only, p.line)]
+    options.tool = Tool(options.prefix, options.mpi, options.limit)
+    programs = [p for p in read_lists(options.lists, options.ranks) if re.search(options.only, p.line)]
     if options.shuffle is not None:
         random.Random(options.shuffle).shuffle(programs)
     options.end = time.monotonic() + options.stop_after
@@ -367,7 +388,7 @@ def main():
     signal.signal(signal.SIGINT, end_all)
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         waiting = [pool.submit(examine, p, options) for p in todo]
-        for done in waiting:
+        for done in concurrent.futures.as_completed(waiting):
             if done.result() is None:
                 continue
             records.append(done.result())

@@ -46,9 +46,11 @@ def refrain(limit):
     return [REFRAIN, "run", "-n", limit, "--quiet", "-o", "{archive}"]
 
 
+WAYS = (("untraced", []), ("recording", refrain("0")), ("suspended", refrain("10")))
+
+
 def variants_of(options):
-    ways = [("untraced", []), ("recording", refrain("0")), ("suspended", refrain("10"))]
-    all_of_them = [Variant(options.mpi, *way) for way in ways]
+    all_of_them = [Variant(options.mpi, *way) for way in WAYS]
     for text in options.peer:
         name, _, rest = text.partition("=")
         if not name or name in [v.name for v in all_of_them]:
@@ -77,8 +79,8 @@ def run(variant, scratch, ranks, arguments):
     return values
 
 
-def rounds_of(options, scratch, ranks, arguments, name):
-    variants = variants_of(options)
+def rounds_of(options, scratch, ranks, arguments, name, variants=None):
+    variants = variants or variants_of(options)
     rounds = []
     for number in range(options.rounds):
         if sys.stderr.isatty():
@@ -143,6 +145,42 @@ def single(options, scratch, mode, count, calls, what):
                                            / calls for r in rounds])
             line += f"  {kind} {middle:6.1f} [{low:.1f} {high:.1f}]"
         print(line)
+
+
+# Of two processes: arguments, iterations, calls of a process in one.
+OF_TWO = (("pair", 4000, 2, "Send and Recv, there and back"),
+          ("exchange", 4000, 4, "Isend, Irecv, two Wait"),
+          ("allreduce", 4000, 1, "Allreduce"))
+
+
+def mpi_calls(options):
+    bazel("build", "//tools:refrain", *("//test/programs/mpi:" + os.path.basename(program_of(each)) for each in LAUNCH))
+    scratch = tempfile.mkdtemp(prefix="refrain-bench-")
+    variants = [Variant(each, f"{each} {name}", command) for name, command in WAYS for each in LAUNCH]
+    print("ns a call over untraced and times untraced; of the median interval of 40 of a run, and of the fastest; medians of "
+          f"{options.rounds} rounds, quartiles in brackets")
+    try:
+        for mode, count, calls, what in OF_TWO:
+            rounds = rounds_of(options, scratch, 2, [mode, str(count)], mode, variants)
+            print(f"{mode}: {what}, {count} iterations of 2 processes")
+            for each in LAUNCH:
+                alone = [statistics.median(value(r, f"{each} untraced", key) / calls for r in rounds)
+                         for key in ("ns_per_iteration", "minimum_ns")]
+                print(f"  {each:8} untraced   {alone[0]:8.0f} ns, fastest {alone[1]:8.0f} ns")
+                for name in ("recording", "suspended"):
+                    print(f"  {each:8} {name:10} " + ", fastest ".join(
+                        over_untraced(rounds, each, name, key, calls) for key in ("ns_per_iteration", "minimum_ns")))
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def over_untraced(rounds, mpi_name, name, key, calls):
+    traced = [value(r, f"{mpi_name} {name}", key) for r in rounds]
+    alone = [value(r, f"{mpi_name} untraced", key) for r in rounds]
+    low, middle, high = quartiles([(a - b) / calls for a, b in zip(traced, alone)])
+    ratios = quartiles([a / b for a, b in zip(traced, alone)])
+    return (f"{middle:7.0f} ns [{low:.0f} {high:.0f}] x {ratios[1]:.2f} "
+            f"[{ratios[0]:.2f} {ratios[2]:.2f}]")
 
 
 def mpi(options):

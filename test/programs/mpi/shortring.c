@@ -7,6 +7,9 @@
  *     shortring call CALLS               MPI_Comm_rank, CALLS times
  *     shortring send CALLS               MPI_Send to MPI_PROC_NULL, CALLS times, six functions
  *                                        deep in the program
+ *     shortring pair ITERATIONS          two ranks: Send and Recv, there and back
+ *     shortring exchange ITERATIONS      Isend to the next rank, Irecv from the one before, a Wait for each
+ *     shortring allreduce ITERATIONS     Allreduce
  *
  * Rank 0 prints ns_per_iteration: the median of 40 intervals of the loop, wall-clock time;
  * minimum_ns: of the fastest of them; cpu_ns: CPU time of the thread, the mean of all. */
@@ -56,6 +59,33 @@ static double ring_step(int rank, int size, double value, long units) {
   return sum / size * 0.5;
 }
 
+static double pair_step(int rank, double value) {
+  if (rank == 0) {
+    MPI_Send(&value, 1, MPI_DOUBLE, 1, 7, MPI_COMM_WORLD);
+    MPI_Recv(&value, 1, MPI_DOUBLE, 1, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  } else if (rank == 1) {
+    MPI_Recv(&value, 1, MPI_DOUBLE, 0, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Send(&value, 1, MPI_DOUBLE, 0, 7, MPI_COMM_WORLD);
+  }
+  return value;
+}
+
+static double exchange_step(int rank, int size, double value) {
+  double from = 0;
+  MPI_Request receive, send;
+  MPI_Irecv(&from, 1, MPI_DOUBLE, (rank + size - 1) % size, 7, MPI_COMM_WORLD, &receive);
+  MPI_Isend(&value, 1, MPI_DOUBLE, (rank + 1) % size, 7, MPI_COMM_WORLD, &send);
+  MPI_Wait(&receive, MPI_STATUS_IGNORE);
+  MPI_Wait(&send, MPI_STATUS_IGNORE);
+  return from;
+}
+
+static double allreduce_step(int size, double value) {
+  double sum = 0;
+  MPI_Allreduce(&value, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  return sum / size;
+}
+
 /* Code after the call, which prevents a tail call. */
 static volatile int after;
 
@@ -75,7 +105,9 @@ int main(int argc, char** argv) {
   if (argc < 3) return 2;
   const long count = atol(argv[2]);
   const int ring = strcmp(argv[1], "ring") == 0;
-  const int send = strcmp(argv[1], "send") == 0;
+  const int send = strcmp(argv[1], "send") == 0, pair = strcmp(argv[1], "pair") == 0;
+  const int exchange = strcmp(argv[1], "exchange") == 0;
+  const int allreduce = strcmp(argv[1], "allreduce") == 0;
   const long units = argc > 3 ? atol(argv[3]) : 0;
   int rank = 0, size = 1;
   MPI_Init(&argc, &argv);
@@ -91,6 +123,12 @@ int main(int argc, char** argv) {
         value = ring_step(rank, size, value, units);
       } else if (send) {
         send_from(5);
+      } else if (pair) {
+        value = pair_step(rank, value);
+      } else if (exchange) {
+        value = exchange_step(rank, size, value);
+      } else if (allreduce) {
+        value = allreduce_step(size, value);
       } else {
         int me;
         MPI_Comm_rank(MPI_COMM_WORLD, &me);
