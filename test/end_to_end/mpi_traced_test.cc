@@ -40,6 +40,13 @@ std::vector<MpiWay> ways(std::size_t number) {
 // Settings that skip iterations of every loop, from the third on.
 std::map<std::string, std::string> reduced() { return {{"LIMIT", "3"}, {"MIN_GAP", "0"}}; }
 
+// Whether all ranks have the same iterations.
+bool alike(const MpiProgram& program, int ranks) {
+  // In its row of three the rank in the middle has an inner loop that the others do not have.
+  if (std::string(program.name) == "sweep" && ranks == 3) return false;
+  return ranks <= program.alike;
+}
+
 // The number of these calls is chance.
 bool polls(const std::string& procedure) {
   return procedure.rfind("MPI_Test", 0) == 0 || procedure == "MPI_Iprobe" ||
@@ -147,7 +154,7 @@ TEST_CASE("MPI traced: reduced - messages with both ends, one cut for all ranks"
               const Replay replayed = replay(traced.trace);
               CHECK(replayed.unmatched() == 0);
               if (log.sends() > 0 && program.regular) CHECK(replayed.pairs() > 0);
-              if (!program.regular || ranks > program.alike) continue;
+              if (!program.regular || !alike(program, ranks)) continue;
               const auto marks = outermost(traced.trace);
               REQUIRE(marks.size() == static_cast<std::size_t>(ranks));
               const auto taking_part =
@@ -164,7 +171,7 @@ TEST_CASE("MPI traced: iterations - exactly as many as the program prints") {
   for (const MpiProgram& program : mpi_programs())
     if (program.own_loop_only)
       for (const int ranks : rank_counts())
-        if (ranks <= program.alike)
+        if (alike(program, ranks))
           if (few.runs_next()) DYNAMIC_SECTION(program.name << " " << ranks << " ranks") {
               TemporaryFolder folder;
               const MpiJob job =
