@@ -394,7 +394,7 @@ def main():
             records.append(done.result())
             if details:
                 print(json.dumps(records[-1]), file=details, flush=True)
-    left = len(programs) - len(missing) - len(records)
+    left = sum(1 for done in waiting if done.result() is None)
     if left:
         print(f"{left} programs were not begun (--stop-after)")
     print_table(records, options.ways)
