@@ -11,6 +11,10 @@ namespace refrain::report::wait_findings_test {
 namespace {
 
 using namespace waits;  // NOLINT: names of made_up_trace.h
+// made_up_events.h, which may be compiled with this file, has the same names for others.
+using waits::rAllreduce;
+using waits::rMain;
+using waits::rTask;
 
 // Rank 1 works twice as long in main before the allreduce, in each of ten rounds.
 MadeUpTrace uneven() {
