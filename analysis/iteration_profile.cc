@@ -76,6 +76,7 @@ class ProfileBuilder {
     to.thread = from.number;
     to.primary = from.primary;
     to.worker = known.worker;
+    to.helper = known.helper;
     const double tick_ns = 1e9 / summary.ticks_per_second;
     const auto since = [&](std::uint64_t ticks) {
       return static_cast<double>(ticks - std::min(ticks, summary.begin)) * tick_ns;
@@ -111,7 +112,9 @@ class ProfileBuilder {
     std::map<std::uint32_t, double> times;
     for (auto at = begin; at != out_.locations.end(); ++at) {
       for (const Profile::Row& row : at->rows) {
-        out_.time_ns += row.end_ns - row.begin_ns;
+        out_.time_ns += at->helper
+                            ? std::accumulate(row.times.begin(), row.times.end(), 0.0)
+                            : row.end_ns - row.begin_ns;
         if (row.loop >= out_.loops.size()) {
           add(out_.outside, row.times);
         } else {

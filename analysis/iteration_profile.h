@@ -35,6 +35,7 @@ struct IterationProfile {
     std::uint32_t thread = 0;
     bool primary = false;
     bool worker = false;
+    bool helper = false;  // one of the OpenMP runtime's own: time in regions only
     std::vector<Row> rows;
   };
   // Several iterations of a loop, counted through all its visits, on all threads.

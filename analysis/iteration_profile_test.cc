@@ -90,6 +90,22 @@ TEST_CASE("Iteration profile: a loop - median, slowest, classes, parts of it") {
   CHECK(profile.locations[0].rows[1].end_ns == 150);
 }
 
+TEST_CASE("Iteration profile: a helper thread of the runtime - only its time in regions") {
+  RunSummary with = run(0, 20);
+  with.locations.push_back(with.locations[1]);
+  with.locations.back().number = 2;
+  with.locations.back().helper = true;
+  const IterationProfile profile = iteration_profile({with}, 4);
+  const IterationProfile without = iteration_profile({run(0, 20)}, 4);
+  REQUIRE(profile.locations.size() == 3);
+  CHECK(profile.locations[2].helper);
+  // 10 ticks in each of 20 iterations.
+  CHECK(profile.time_ns == without.time_ns + 100);
+  CHECK(profile.loops[0].times[kImbalance] == without.loops[0].times[kImbalance] + 100);
+  CHECK(profile.loops[0].times[kLimited] == without.loops[0].times[kLimited]);
+  CHECK(profile.loops[0].times[0] == without.loops[0].times[0]);
+}
+
 TEST_CASE("Iteration profile: several processes - one loop, of the most iterations") {
   const IterationProfile profile = iteration_profile({run(0, 20), run(1, 40)}, 10);
   REQUIRE(profile.loops.size() == 1);

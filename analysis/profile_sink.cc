@@ -52,9 +52,19 @@ void ProfileSink::find_threads(std::uint32_t number) {
     thread.number = static_cast<std::uint32_t>(process.locations.size());
     if (location == samples_[number].location) process.first = thread.number;
     process.locations.push_back(location);
-    process.helper.push_back(definitions_->locations[location].helper);
   }
   if (!process.locations.empty()) threads_[process.locations[process.first]].first = true;
+}
+
+bool ProfileSink::is_helper(const Process& process, std::size_t thread) const {
+  return definitions_->locations[process.locations[thread]].helper;
+}
+
+std::size_t ProfileSink::program_threads(const Process& process) const {
+  std::size_t count = 0;
+  for (std::size_t t = 0; t < process.locations.size(); ++t)
+    count += is_helper(process, t) ? 0 : 1;
+  return count;
 }
 
 Place& ProfileSink::place_of(const Thread& thread) const {
@@ -82,7 +92,7 @@ void ProfileSink::book(Thread& thread, std::uint64_t ns) {
   if (ns <= thread.ns) return;
   const auto passed = static_cast<double>(ns - thread.ns);
   thread.ns = ns;
-  if (thread.stack.empty() && processes_[thread.process].helper[thread.number]) return;
+  if (thread.stack.empty() && is_helper(processes_[thread.process], thread.number)) return;
   Place& place = place_of(thread);
   if (!thread.written) {
     if (thread.first) place.add_gap(passed);

@@ -4,7 +4,6 @@
 // of an iteration costs, for each thread of its process, the depth of its stack.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -82,12 +81,8 @@ class ProfileSink final : public reader::TraceSink {
     std::unique_ptr<NestBooks> books;
     std::vector<std::uint32_t> locations;  // its threads
     std::uint32_t first = 0;               // number of the first one
-    std::vector<bool> helper;              // the runtime's own
-    std::size_t program_threads() const {
-      return static_cast<std::size_t>(std::ranges::count(helper, false));
-    }
-    std::vector<Place*> places;       // open ones, the root first
-    std::vector<OpenIteration> open;  // marks, outermost first
+    std::vector<Place*> places;            // open ones, the root first
+    std::vector<OpenIteration> open;       // marks, outermost first
     VisitCounter visits;
     std::uint32_t skipped = 0;  // of these
     double alone_ns = 0;        // of the outermost of them, written nevertheless
@@ -101,6 +96,9 @@ class ProfileSink final : public reader::TraceSink {
     std::uint64_t version = 0;
   };
 
+  // One of the OpenMP runtime's own threads.
+  bool is_helper(const Process& process, std::size_t thread) const;
+  std::size_t program_threads(const Process& process) const;
   Place& place_of(const Thread& thread) const;
   void switch_writing(Thread& thread, bool on);
   void book(Thread& thread, std::uint64_t ns);

@@ -48,7 +48,7 @@ void ProfileSink::sum_up(std::uint64_t end_ns) {
   profile_.duration_ns = static_cast<double>(end_ns);
   for (const Process& process : processes_) {
     profile_.processes += !process.locations.empty();
-    profile_.threads += process.program_threads();
+    profile_.threads += program_threads(process);
   }
   profile_.thread_ns = profile_.duration_ns * static_cast<double>(profile_.threads);
   profile_.written_ns = written_ns_;
@@ -61,7 +61,7 @@ void ProfileSink::sum_up(std::uint64_t end_ns) {
     note_time(i);
     use_totals(i, sums);
     for (std::size_t t = 0; t < sums.threads.size(); ++t)
-      if (!process.helper[t]) useful.push_back(sums.threads[t].useful_ns);
+      if (!is_helper(process, t)) useful.push_back(sums.threads[t].useful_ns);
     if (!sums.threads.empty())
       outside_mpi.push_back(sums.threads[process.first].outside_mpi_ns);
     all.add(sums, 1, 1);
@@ -80,7 +80,7 @@ void ProfileSink::sum_up(std::uint64_t end_ns) {
 // What is not in the archive, and whether it is known all the same.
 void ProfileSink::note_time(std::uint32_t number) {
   const Process& process = processes_[number];
-  const auto threads = static_cast<double>(process.program_threads());
+  const auto threads = static_cast<double>(program_threads(process));
   const double gap = threads * process.books->gap_ns();
   // Events are better than a summary that lacks some.
   if (gap == 0 && totals_[number] && !totals_[number]->complete()) totals_[number].reset();

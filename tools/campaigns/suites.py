@@ -389,13 +389,11 @@ def main():
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         waiting = [pool.submit(examine, p, options) for p in todo]
         for done in concurrent.futures.as_completed(waiting):
-            if done.result() is None:
-                continue
-            records.append(done.result())
-            if details:
-                print(json.dumps(records[-1]), file=details, flush=True)
-    left = sum(1 for done in waiting if done.result() is None)
-    if left:
+            if done.result() is not None:
+                records.append(done.result())
+                if details:
+                    print(json.dumps(records[-1]), file=details, flush=True)
+    if left := sum(1 for done in waiting if done.result() is None):
         print(f"{left} programs were not begun (--stop-after)")
     print_table(records, options.ways)
     return 1 if print_findings(records) else 0

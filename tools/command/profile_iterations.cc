@@ -101,9 +101,11 @@ class IterationScreen {
     }
     row("  outside of loops",
         shares({"",
-                duration_text(total(profile_.outside) /
-                              static_cast<double>(
-                                  std::max<std::size_t>(1, profile_.locations.size()))),
+                duration_text(
+                    total(profile_.outside) /
+                    static_cast<double>(std::max<std::ptrdiff_t>(
+                        1, std::ranges::count(profile_.locations, false,
+                                              &IterationProfile::Location::helper)))),
                 "", ""},
                profile_.outside));
     if (shown < profile_.loops.size())
@@ -206,6 +208,7 @@ std::string iterations_json(const ProfiledIterations& run) {
          {"thread", location.thread},
          {"primary", location.primary},
          {"worker", location.worker},
+         {"helper", location.helper},
          {"rows", std::move(rows)}});
   }
   // A name that is no UTF-8 must not cost the rest.

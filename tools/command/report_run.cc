@@ -142,7 +142,8 @@ class RunReporter {
     run_.locations = profiled_.profile.locations.size();
     std::map<std::uint32_t, std::size_t> threads;
     for (const RunProfile::Location& location : profiled_.profile.locations)
-      run_.threads = std::max(run_.threads, ++threads[location.process]);
+      if (!location.helper)
+        run_.threads = std::max(run_.threads, ++threads[location.process]);
     run_.events_seen = profiled_.events_seen;
     run_.events_written = profiled_.events_written;
     for (const analysis::PhaseInfo& phase : info_.phases)

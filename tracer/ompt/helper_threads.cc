@@ -1,11 +1,10 @@
 #include "tracer/ompt/helper_threads.h"
 
-#include <link.h>
-
 #include <atomic>
-#include <utility>
 
 #include "tracer/ompt/callbacks.h"
+#include "tracer/recorder/attempt.h"
+#include "tracer/runtime/search_order.h"
 
 namespace refrain::ompt {
 namespace {
@@ -16,31 +15,16 @@ std::uint64_t g_code_bytes = 0;
 ompt_set_callback_t g_set_callback = nullptr;
 std::atomic<bool> g_any_helper{false};
 
-struct ModuleSearch {
-  std::uint64_t inside;
-  bool program = true;  // comes first
-};
-
-int find_module(dl_phdr_info* info, std::size_t, void* data) noexcept {
-  auto& search = *static_cast<ModuleSearch*>(data);
-  const bool program = std::exchange(search.program, false);
-  for (int i = 0; i < info->dlpi_phnum; ++i) {
-    const ElfW(Phdr)& header = info->dlpi_phdr[i];
-    const std::uint64_t begin = info->dlpi_addr + header.p_vaddr;
-    if (header.p_type != PT_LOAD || search.inside - begin >= header.p_memsz) continue;
-    if (program) return 1;
-    g_code_begin = begin & spool::kAddressMask;
-    g_code_bytes = header.p_memsz;
-    return 1;
-  }
-  return 0;
-}
-
 }  // namespace
 
 void find_runtime(const void* inside) noexcept {
-  ModuleSearch search{reinterpret_cast<std::uint64_t>(inside)};
-  dl_iterate_phdr(find_module, &search);
+  recorder::attempted([inside] {
+    const runtime::SearchOrder files;
+    const runtime::SearchOrder::File* const file = files.file_at(inside);
+    if (file == nullptr || file->name.empty()) return;  // the program itself
+    g_code_begin = file->begin & spool::kAddressMask;
+    g_code_bytes = file->end - file->begin;
+  });
 }
 
 bool is_runtime_code(std::uint64_t address) noexcept {

@@ -8,6 +8,7 @@
 // A region is that team's where its place in the code is the runtime itself: a program's regions are in its own code.
 //
 // Thread-safety: find_runtime() and watch_helpers() once, at the start; the others: any thread, for itself.
+// Errors: without memory, or where the runtime is linked into the program, helpers are not told apart.
 // Cost: two loads and a compare at the begin of outermost regions that are not the primary thread's.
 #pragma once
 

@@ -26,8 +26,10 @@ class SearchOrder {
     std::string name;  // empty: the program
   };
 
- private:
+  // Null: in none of them.
   const File* file_at(const void* address) const noexcept;
+
+ private:
   std::string file_of(const void* function) const;
   std::vector<File> files_;
 };
