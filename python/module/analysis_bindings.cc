@@ -6,8 +6,8 @@
 #include "python/module/experiment_bindings.h"
 #include "python/module/python_pattern.h"
 #include "python/module/reading.h"
-#include "tools/command/analyze_output.h"
-#include "tools/command/whole_run.h"
+#include "tools/output/analyze_output.h"
+#include "tools/output/whole_run.h"
 #include "waits/modules/pattern_modules.h"
 #include "waits/wait_analysis.h"
 

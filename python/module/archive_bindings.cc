@@ -4,10 +4,10 @@
 #include "analysis/archive_info.h"
 #include "python/module/reading.h"
 #include "reader/archive_stream.h"
-#include "tools/command/info_data.h"
-#include "tools/command/message_output.h"
-#include "tools/command/profile_data.h"
-#include "tools/command/profile_iterations.h"
+#include "tools/output/info_data.h"
+#include "tools/output/message_output.h"
+#include "tools/output/profile_data.h"
+#include "tools/output/profile_iterations.h"
 
 namespace refrain::python {
 namespace {

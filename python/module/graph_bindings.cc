@@ -6,7 +6,7 @@
 #include "analysis/control_flow.h"
 #include "base/merged_flow.h"
 #include "python/module/reading.h"
-#include "tools/command/profile_source.h"
+#include "tools/output/profile_source.h"
 
 namespace refrain::python {
 namespace {

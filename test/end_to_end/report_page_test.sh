@@ -9,12 +9,12 @@ done
 cd "$TEST_TMPDIR"
 export OMP_NUM_THREADS=2 KMP_BLOCKTIME=0
 "$refrain" run -o openmp --quiet --loops=200 -- "$openmp" 60 30000
-"$refrain" run -o mpi --quiet -- mpirun -n 2 "$mpi" 40
-"$refrain" run -o hybrid --quiet -- mpirun -n 2 "$hybrid" 30
+"$refrain" run -o mpi --quiet -- mpirun.mpich -n 2 "$mpi" 40
+"$refrain" run -o hybrid --quiet -- mpirun.mpich -n 2 "$hybrid" 30
 # Two visits of one loop.
 "$refrain" run -o visits --quiet -- "$phases"
 # In full: a range that is the whole run has the flow graph of the summary.
-"$refrain" run -n 0 -o full --quiet -- mpirun -n 2 "$hybrid" 5
+"$refrain" run -n 0 -o full --quiet -- mpirun.mpich -n 2 "$hybrid" 5
 for run in openmp mpi hybrid visits full; do
   "$refrain" report "$run" -o "$run.html" --quiet
   "$refrain" profile "$run" --json > "$run.profile.json"

@@ -14,7 +14,7 @@
 #include "test/fuzz/fuzz.h"
 #include "test/support/files.h"
 #include "test/support/leaks.h"
-#include "tools/command/analyze_output.h"
+#include "tools/output/analyze_output.h"
 #include "waits/estimates.h"
 #include "waits/wait_analysis.h"
 #include "writer/convert/convert.h"

@@ -11,12 +11,12 @@
 #include "analysis/run_profile.h"
 #include "base/run_summary.h"
 #include "test/fuzz/fuzz.h"
-#include "tools/command/message_output.h"
-#include "tools/command/profile_data.h"
-#include "tools/command/profile_iterations.h"
-#include "tools/command/profile_screen.h"
 #include "tools/graph/control_flow_drawing.h"
 #include "tools/graph/formats.h"
+#include "tools/output/message_output.h"
+#include "tools/output/profile_data.h"
+#include "tools/output/profile_iterations.h"
+#include "tools/output/profile_screen.h"
 
 namespace {
 

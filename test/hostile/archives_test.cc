@@ -18,7 +18,7 @@
 #include "reader/foreign_archive.h"
 #include "test/support/files.h"
 #include "test/support/leaks.h"
-#include "tools/command/report_run.h"
+#include "tools/report/report_run.h"
 #include "waits/estimates.h"
 #include "waits/wait_analysis.h"
 #include "writer/convert/convert.h"

@@ -8,10 +8,10 @@
 #include <thread>
 
 #include "cube/cubex_file.h"
-#include "tools/command/analyze_output.h"
 #include "tools/command/progress_bar.h"
 #include "tools/command/terminal.h"
-#include "tools/command/whole_run.h"
+#include "tools/output/analyze_output.h"
+#include "tools/output/whole_run.h"
 #include "waits/modules/pattern_modules.h"
 #include "waits/parallel/parallel_archive.h"
 #include "waits/parallel/shared_analysis.h"

@@ -10,8 +10,8 @@
 #include "analysis/comparison.h"
 #include "analysis/trace_profile.h"
 #include "base/quantity_text.h"
-#include "tools/command/comparison_data.h"
 #include "tools/command/progress_bar.h"
+#include "tools/output/comparison_data.h"
 
 namespace refrain::tools {
 namespace {

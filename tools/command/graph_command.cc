@@ -7,9 +7,9 @@
 #include "analysis/control_flow.h"
 #include "analysis/flow_view.h"
 #include "base/merged_flow.h"
-#include "tools/command/drawing_output.h"
 #include "tools/command/progress_bar.h"
 #include "tools/graph/control_flow_drawing.h"
+#include "tools/graph/drawing_output.h"
 #include "tools/graph/event_flow_drawing.h"
 
 namespace refrain::tools {

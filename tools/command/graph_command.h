@@ -5,9 +5,9 @@
 #include <optional>
 #include <string>
 
-#include "tools/command/profile_source.h"
 #include "tools/command/subcommand.h"
 #include "tools/graph/drawing.h"
+#include "tools/output/profile_source.h"
 
 namespace refrain::tools {
 

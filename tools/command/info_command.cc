@@ -6,9 +6,9 @@
 #include <filesystem>
 
 #include "analysis/archive_info.h"
-#include "tools/command/info_data.h"
-#include "tools/command/info_screen.h"
 #include "tools/command/terminal.h"
+#include "tools/output/info_data.h"
+#include "tools/output/info_screen.h"
 
 namespace refrain::tools {
 namespace {

@@ -10,11 +10,11 @@
 #include "loops/profile/loop_text.h"
 #include "loops/profile/raw_profile.h"
 #include "loops/samples/sample_file.h"
-#include "tools/command/drawing_output.h"
-#include "tools/command/sampled_loops.h"
-#include "tools/command/valgrind_run.h"
+#include "tools/graph/drawing_output.h"
 #include "tools/graph/loop_drawing.h"
 #include "tools/graph/number_list.h"
+#include "tools/output/sampled_loops.h"
+#include "tools/programs/valgrind_run.h"
 
 namespace refrain::tools {
 namespace {

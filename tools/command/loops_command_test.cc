@@ -14,7 +14,7 @@
 
 #include "loops/samples/sample_file.h"
 #include "test/support/files.h"
-#include "tools/command/sampled_loops.h"
+#include "tools/output/sampled_loops.h"
 
 // What tools/command/main.cc has.
 int refrain::tools::fail(const std::string& line) {

@@ -15,7 +15,6 @@
 #include "tools/command/experiment_command.h"
 #include "tools/command/graph_command.h"
 #include "tools/command/info_command.h"
-#include "tools/command/installation.h"
 #include "tools/command/loops_command.h"
 #include "tools/command/profile_command.h"
 #include "tools/command/recover_command.h"
@@ -23,6 +22,7 @@
 #include "tools/command/run_command.h"
 #include "tools/command/subcommand.h"
 #include "tools/command/watch_command.h"
+#include "tools/programs/installation.h"
 
 namespace refrain::tools {
 

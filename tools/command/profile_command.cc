@@ -7,13 +7,13 @@
 #include <vector>
 
 #include "cube/write_cube.h"
-#include "tools/command/message_output.h"
-#include "tools/command/profile_data.h"
-#include "tools/command/profile_iterations.h"
-#include "tools/command/profile_screen.h"
-#include "tools/command/profile_source.h"
 #include "tools/command/progress_bar.h"
 #include "tools/command/terminal.h"
+#include "tools/output/message_output.h"
+#include "tools/output/profile_data.h"
+#include "tools/output/profile_iterations.h"
+#include "tools/output/profile_screen.h"
+#include "tools/output/profile_source.h"
 
 namespace refrain::tools {
 namespace {

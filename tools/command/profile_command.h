@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "tools/command/profile_source.h"
 #include "tools/command/subcommand.h"
+#include "tools/output/profile_source.h"
 
 namespace refrain::tools {
 

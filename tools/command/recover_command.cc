@@ -16,7 +16,7 @@
 #include "spool/collected_spools.h"
 #include "spool/recording_process.h"
 #include "spool/spool_place.h"
-#include "tools/command/info_screen.h"
+#include "tools/output/info_screen.h"
 #include "writer/archive_writer.h"
 #include "writer/convert/formats.h"
 #include "writer/summary.h"

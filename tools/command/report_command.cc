@@ -9,8 +9,8 @@
 #include "analysis/report/report_file.h"
 #include "base/version.h"
 #include "tools/command/progress_bar.h"
-#include "tools/command/report_comparison.h"
-#include "tools/command/report_run.h"
+#include "tools/report/report_comparison.h"
+#include "tools/report/report_run.h"
 
 namespace refrain::tools {
 

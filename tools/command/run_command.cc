@@ -20,10 +20,10 @@
 #include "spool/left_spools.h"
 #include "spool/recording_process.h"
 #include "spool/spool_folder.h"
-#include "tools/command/device_tools.h"
-#include "tools/command/installation.h"
-#include "tools/command/mpi_abi.h"
-#include "tools/command/mpi_choice.h"
+#include "tools/programs/device_tools.h"
+#include "tools/programs/installation.h"
+#include "tools/programs/mpi_abi.h"
+#include "tools/programs/mpi_choice.h"
 
 namespace refrain::tools {
 namespace {

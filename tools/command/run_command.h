@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "tools/command/elf_program.h"
-#include "tools/command/mpi_choice.h"
 #include "tools/command/subcommand.h"
+#include "tools/programs/elf_program.h"
+#include "tools/programs/mpi_choice.h"
 
 namespace refrain::tools {
 

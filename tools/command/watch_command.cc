@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "tools/command/terminal.h"
-#include "tools/command/watch_screen.h"
+#include "tools/output/watch_screen.h"
 #include "watch/running_jobs.h"
 
 namespace refrain::tools {

@@ -14,8 +14,8 @@
 #include "base/processor.h"
 #include "base/quantity_text.h"
 #include "spool/left_spools.h"
-#include "tools/command/elf_program.h"
-#include "tools/command/shared_libraries.h"
+#include "tools/programs/elf_program.h"
+#include "tools/programs/shared_libraries.h"
 
 namespace refrain::tools {
 namespace {

@@ -6,11 +6,11 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "tools/command/device_tools.h"
-#include "tools/command/elf_program.h"
-#include "tools/command/installation.h"
-#include "tools/command/mpi_abi.h"
 #include "tools/doctor/trial.h"
+#include "tools/programs/device_tools.h"
+#include "tools/programs/elf_program.h"
+#include "tools/programs/installation.h"
+#include "tools/programs/mpi_abi.h"
 
 namespace refrain::tools {
 namespace {

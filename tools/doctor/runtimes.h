@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "tools/command/elf_program.h"
 #include "tools/doctor/check.h"
+#include "tools/programs/elf_program.h"
 
 namespace refrain::tools {
 

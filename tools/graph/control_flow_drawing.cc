@@ -8,7 +8,7 @@
 
 #include "analysis/path_names.h"
 #include "base/quantity_text.h"
-#include "tools/command/info_screen.h"
+#include "tools/output/info_screen.h"
 
 namespace refrain::tools {
 namespace {

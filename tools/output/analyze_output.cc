@@ -1,0 +1,328 @@
+#include "tools/output/analyze_output.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/quantity_text.h"
+#include "waits/causers.h"
+#include "waits/findings.h"
+
+namespace refrain::tools {
+namespace {
+
+using nlohmann::json;
+using waits::Finding;
+using waits::WaitAnalysis;
+
+constexpr double kLeastShareOfFindings = 0.01;  // of findings on the screen
+constexpr std::size_t kMostFindings = 10;
+
+// Texts of an archive need not be UTF-8.
+std::string dumped(const json& value) {
+  return value.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+std::string time_text(double seconds) { return base::duration_text(seconds * 1e9); }
+
+double all_seconds(const WaitAnalysis& analysis) {
+  return analysis.seconds(analysis.total(waits::kTime));
+}
+
+// Words that fit a line, further lines indented.
+void wrap(std::vector<std::string>& out, const std::string& text, std::size_t first,
+          std::size_t indent, std::size_t width) {
+  width = std::max<std::size_t>(width, indent + 40);
+  std::string line(first, ' ');
+  bool empty = true;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find(' ', at), text.size());
+    const std::size_t length = end - at;
+    if (!empty && line.size() + 1 + length > width) {
+      out.push_back(line);
+      line.assign(indent, ' ');
+      empty = true;
+    }
+    if (!empty) line += ' ';
+    line.append(text, at, length);
+    empty = false;
+    at = end + 1;
+  }
+  if (!empty) out.push_back(line);
+}
+
+// Of a finding, a part that was seen: its time, or its share where the finding is of the whole run.
+std::string part_text(const WaitAnalysis& analysis, const Finding& finding,
+                      double seconds) {
+  if (!waits::of_whole_run(analysis)) return time_text(seconds);
+  return fmt::format("{:.0f} % of it", 100 * seconds / finding.seconds);
+}
+
+// What is lost: of the whole run, as far as that is estimated.
+std::string lost_text(const WaitAnalysis& analysis, const Finding& finding) {
+  if (!waits::of_whole_run(analysis))
+    return fmt::format("{} lost, {:.1f} % of the time of all threads",
+                       time_text(finding.seconds), 100 * finding.share);
+  return fmt::format(
+      "about {} lost in the whole run, {:.1f} % of the time of all threads ({} of it is in "
+      "the archive)",
+      time_text(finding.whole_seconds), 100 * finding.whole_share,
+      time_text(finding.seconds));
+}
+
+// "by ranks 0-3, most of it by rank 2", where one has more than its share.
+std::string who_text(const WaitAnalysis& analysis, const Finding& finding) {
+  std::string text = waits::ranks_text(analysis, finding);
+  if (finding.ranks.size() < 2) return text;
+  const Finding::Rank& most = finding.ranks.front();
+  const double mean = finding.seconds / static_cast<double>(finding.ranks.size());
+  if (most.seconds < 1.2 * mean) return text;
+  Finding one;
+  one.ranks = {most};
+  return text + fmt::format(", most by {} ({})", waits::ranks_text(analysis, one),
+                            part_text(analysis, finding, most.seconds));
+}
+
+// Who made them wait, as far as that is a tenth of it.
+void add_causers(std::vector<std::string>& out, const WaitAnalysis& analysis,
+                 const Finding& finding, std::size_t width) {
+  std::string text;
+  for (const waits::Causer& each :
+       waits::causers_of(analysis, finding.metric, finding.path)) {
+    if (each.seconds < 0.1 * finding.seconds) break;
+    text += fmt::format("{}{} ({})", text.empty() ? "" : "; ",
+                        waits::causer_text(analysis, each),
+                        part_text(analysis, finding, each.seconds));
+  }
+  if (!text.empty()) wrap(out, "Made to wait by " + text + ".", 3, 3, width);
+}
+
+void add_findings(std::vector<std::string>& out, const WaitAnalysis& analysis,
+                  const AnalysisScreen& options) {
+  const auto findings =
+      waits::findings_of(analysis, options.all ? 0 : kLeastShareOfFindings);
+  if (findings.empty()) {
+    out.push_back(
+        options.all
+            ? "No waits were found."
+            : "No wait takes 1 % of the time of all threads (--all lists smaller ones).");
+    return;
+  }
+  std::size_t number = 0;
+  for (const Finding& finding : findings) {
+    if (!options.all && number == kMostFindings) {
+      out.push_back(fmt::format("and {} more (--all)", findings.size() - number));
+      break;
+    }
+    const waits::MetricInfo& metric = analysis.tree.metrics[finding.metric];
+    wrap(out,
+         fmt::format("{}. {}: {}, by {}.", ++number, metric.title,
+                     lost_text(analysis, finding), who_text(analysis, finding)),
+         0, 3, options.width);
+    wrap(out, fmt::format("In {}.", waits::place_text(analysis, finding.path)), 3, 3,
+         options.width);
+    add_causers(out, analysis, finding, options.width);
+    if (finding.idle_seconds != 0)
+      wrap(out,
+           fmt::format("Meanwhile threads without work lose {}.",
+                       time_text(finding.whole_idle_seconds)),
+           3, 3, options.width);
+    wrap(out, metric.cause, 3, 3, options.width);
+  }
+}
+
+// With estimates, what they say of the whole run.
+void add_metrics(std::vector<std::string>& out, const WaitAnalysis& analysis, bool all) {
+  double whole = analysis.total(waits::kTime);
+  const bool estimated = !analysis.estimates.empty();
+  std::string head = fmt::format("{:<58} {:>12} {:>7}", "Metric", "Time", "Share");
+  if (estimated)
+    head += fmt::format(" {:>12} {:>12} {:>12} {:>12}", "Whole run", "+-", "at least",
+                        "at most");
+  out.push_back(std::move(head));
+  const auto& tree = analysis.tree;
+  const auto add = [&](const auto& self, std::uint32_t metric, std::size_t depth) -> void {
+    const double total = analysis.total(metric);
+    const WaitAnalysis::Estimate estimate = metric < analysis.estimates.size()
+                                                ? analysis.estimates[metric]
+                                                : WaitAnalysis::Estimate{};
+    if (!all && total == 0 && estimate.whole == 0) return;
+    const std::string name = std::string(2 * depth, ' ') + tree.metrics[metric].name;
+    std::string line =
+        fmt::format("  {:<56} {:>12} {:>5.1f} %", name, time_text(analysis.seconds(total)),
+                    whole > 0 ? 100 * total / whole : 0);
+    if (metric < analysis.estimates.size())
+      line += fmt::format(" {:>12} {:>12} {:>12} {:>12}", time_text(estimate.whole),
+                          time_text(2 * estimate.error), time_text(estimate.least),
+                          time_text(estimate.most));
+    out.push_back(std::move(line));
+    for (std::uint32_t child = metric + 1; child < tree.parents.size(); ++child)
+      if (tree.parents[child] == metric) self(self, child, depth + 1);
+  };
+  // Other views of that time are trees of their own, with shares of their own sum.
+  for (std::uint32_t root = 0; root < tree.parents.size(); ++root) {
+    if (tree.parents[root] != waits::kNone) continue;
+    whole = analysis.total(root);
+    add(add, root, 0);
+  }
+}
+
+json estimates_json(const WaitAnalysis& analysis) {
+  if (analysis.estimates.empty()) return {};
+  json out = json::object();
+  for (std::size_t i = 0; i < analysis.estimates.size(); ++i) {
+    const WaitAnalysis::Estimate& each = analysis.estimates[i];
+    out[analysis.tree.metrics[i].name] = {{"seen", each.seen},
+                                          {"seconds", each.whole},
+                                          {"error", each.error},
+                                          {"least", each.least},
+                                          {"most", each.most}};
+  }
+  return out;
+}
+
+std::vector<std::string> remarks(const WaitAnalysis& analysis) {
+  std::vector<std::string> lines;
+  const double skipped = analysis.total(waits::kSkipped);
+  if (analysis.problems.gaps != 0)
+    lines.push_back(fmt::format(
+        "The events of {:.1f} % of the time are not in the archive ({} gaps): times are those seen in what was "
+        "written{}",
+        100 * skipped / std::max(1.0, analysis.total(waits::kTime)), analysis.problems.gaps,
+        analysis.estimates.empty()
+            ? "; without a summary there is no estimate of the whole run"
+            : "; findings, and further columns, are estimates of the whole run"));
+  if (!analysis.paths_error.empty())
+    lines.push_back("Critical path and delay costs are not known: " + analysis.paths_error);
+  if (analysis.overcharged != 0)
+    lines.push_back(fmt::format(
+        "Patterns charged {} more than the metrics that contain theirs have: that was cut off",
+        time_text(analysis.seconds(static_cast<double>(analysis.overcharged)))));
+  for (std::string& line : analysis.problems.lines(analysis.ticks_per_second))
+    lines.push_back(std::move(line));
+  return lines;
+}
+
+json finding_json(const WaitAnalysis& analysis, const Finding& finding) {
+  const waits::MetricInfo& metric = analysis.tree.metrics[finding.metric];
+  json ranks = json::array(), by_rank = json::array();
+  for (const Finding::Rank& each : finding.ranks) {
+    const std::uint32_t rank = analysis.processes[each.process].rank;
+    const std::uint32_t number = rank == waits::kNone ? each.process : rank;
+    ranks.push_back(number);
+    by_rank.push_back({{"rank", number}, {"seconds", each.seconds}});
+  }
+  json causers = json::array();
+  for (const waits::Causer& each :
+       waits::causers_of(analysis, finding.metric, finding.path)) {
+    const std::uint32_t rank = analysis.processes[each.process].rank;
+    const waits::Place place = waits::place_of(analysis, each.path);
+    causers.push_back({{"rank", rank == waits::kNone ? each.process : rank},
+                       {"call_path", waits::path_text(analysis, each.path)},
+                       {"file", place.file.empty() ? json() : json(place.file)},
+                       {"line", place.file.empty() ? json() : json(place.line)},
+                       {"seconds", each.seconds}});
+  }
+  return {{"metric", metric.name},
+          {"title", metric.title},
+          {"seconds", finding.seconds},
+          {"share", finding.share},
+          {"idle_seconds", finding.idle_seconds},
+          {"whole_run_seconds", finding.whole_seconds},
+          {"whole_run_share", finding.whole_share},
+          {"call_path", waits::path_text(analysis, finding.path)},
+          {"file", finding.file.empty() ? json() : json(finding.file)},
+          {"line", finding.file.empty() ? json() : json(finding.line)},
+          {"ranks", ranks},
+          {"by_rank", by_rank},
+          {"causers", causers},
+          {"cause", metric.cause}};
+}
+
+}  // namespace
+
+std::vector<std::string> analysis_screen(const WaitAnalysis& analysis,
+                                         const AnalysisScreen& options) {
+  std::vector<std::string> out;
+  add_findings(out, analysis, options);
+  out.emplace_back();
+  out.push_back(fmt::format(
+      "Run          {} process{}, {} threads in all, {} of all threads, {} events",
+      analysis.processes.size(), analysis.processes.size() == 1 ? "" : "es",
+      std::ranges::count(analysis.locations, false, &WaitAnalysis::Location::helper),
+      time_text(all_seconds(analysis)), analysis.events));
+  for (const std::string& remark : remarks(analysis)) {
+    std::vector<std::string> lines;
+    wrap(lines, remark + ".", 13, 13, options.width);
+    lines.front().replace(0, 4, "Note");
+    out.insert(out.end(), lines.begin(), lines.end());
+  }
+  out.emplace_back();
+  add_metrics(out, analysis, options.all);
+  return out;
+}
+
+json analysis_value(const WaitAnalysis& analysis) {
+  json metrics = json::object(), tree = json::array(), findings = json::array();
+  for (std::uint32_t i = 0; i < analysis.tree.metrics.size(); ++i) {
+    const waits::MetricInfo& metric = analysis.tree.metrics[i];
+    metrics[metric.name] = analysis.seconds(analysis.total(i));
+    tree.push_back({{"name", metric.name},
+                    {"parent", metric.parent.empty() ? json() : json(metric.parent)},
+                    {"title", metric.title},
+                    {"description", metric.description}});
+  }
+  for (const Finding& finding : waits::findings_of(analysis, 0))
+    findings.push_back(finding_json(analysis, finding));
+  json locations = json::array();
+  for (const WaitAnalysis::Location& each : analysis.locations) {
+    const std::uint32_t rank = analysis.processes[each.process].rank;
+    locations.push_back({{"rank", rank == waits::kNone ? each.process : rank},
+                         {"thread", each.number},
+                         {"name", each.name}});
+  }
+  json grids = json::array();
+  for (const WaitAnalysis::Grid& grid : analysis.grids) {
+    json ranks = json::array();
+    for (const std::uint32_t process : grid.processes)
+      ranks.push_back(process < analysis.processes.size() ? analysis.processes[process].rank
+                                                          : waits::kNone);
+    grids.push_back({{"name", grid.name},
+                     {"sizes", grid.sizes},
+                     {"periodic", grid.periodic},
+                     {"ranks", ranks}});
+  }
+  return {{"format", "refrain analyze"},
+          {"version", 1},
+          {"seconds", all_seconds(analysis)},
+          {"events", analysis.events},
+          {"gaps", analysis.problems.gaps},
+          {"metrics", metrics},
+          {"whole_run", estimates_json(analysis)},
+          {"findings", findings},
+          {"metric_tree", tree},
+          {"locations", locations},
+          {"grids", grids},
+          {"problems", remarks(analysis)}};
+}
+
+std::string analysis_json(const WaitAnalysis& analysis) {
+  json out = analysis_value(analysis);
+  json paths = json::array();
+  for (std::uint32_t i = 0; i < analysis.paths.size(); ++i) {
+    json values = json::object();
+    for (std::uint32_t metric = 0; metric < analysis.tree.metrics.size(); ++metric) {
+      const WaitAnalysis::Row& row = analysis.values[metric][i];
+      if (row.empty()) continue;
+      json& cells = values[analysis.tree.metrics[metric].name] = json::array();
+      for (const waits::Ticks each : row)
+        cells.push_back(analysis.seconds(static_cast<double>(each)));
+    }
+    paths.push_back({{"path", waits::path_text(analysis, i)}, {"exclusive", values}});
+  }
+  out["paths"] = std::move(paths);
+  return dumped(out);
+}
+
+}  // namespace refrain::tools

@@ -1,0 +1,72 @@
+#include "tools/output/comparison_data.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+namespace refrain::tools {
+namespace {
+
+using analysis::Comparison;
+using analysis::Row;
+using analysis::Section;
+using analysis::TraceProfile;
+using analysis::Unit;
+
+const char* unit_name(Unit unit) {
+  switch (unit) {
+    case Unit::kNumber:
+      return "number";
+    case Unit::kNanoseconds:
+      return "ns";
+    case Unit::kBytes:
+      return "bytes";
+    case Unit::kShare:
+      return "share";
+    case Unit::kEfficiency:
+      return "efficiency";
+  }
+  return "";
+}
+
+nlohmann::ordered_json json_of(const TraceProfile& profile, const std::string& archive) {
+  return {{"archive", archive},
+          {"duration_ns", profile.duration_ns},
+          {"processes", profile.processes},
+          {"threads", profile.threads},
+          {"written_ns", profile.written_ns},
+          {"summarized_ns", profile.summarized_ns},
+          {"estimated_ns", profile.estimated_ns},
+          {"unexplained_ns", profile.unexplained_ns},
+          {"summaries", profile.summaries},
+          {"calls_without_region", profile.other_calls},
+          {"ns_without_region", profile.other_ns}};
+}
+
+}  // namespace
+
+nlohmann::ordered_json comparison_value(const Comparison& comparison,
+                                        const std::string& first, const TraceProfile& a,
+                                        const std::string& second, const TraceProfile& b) {
+  nlohmann::ordered_json out = {{"a", json_of(a, first)}, {"b", json_of(b, second)}};
+  out["rows"] = nlohmann::ordered_json::array();
+  for (const Section& section : comparison.sections)
+    for (const Row& row : section.rows) {
+      const double difference = row.difference();
+      out["rows"].push_back(
+          {{"section", section.title},
+           {"subject", row.subject},
+           {"figure", row.figure},
+           {"unit", unit_name(row.unit)},
+           {"a", row.a},
+           {"b", row.b},
+           {"a_estimated", row.a_estimated},
+           {"b_estimated", row.b_estimated},
+           {"difference", std::isinf(difference) ? nlohmann::ordered_json()
+                                                 : nlohmann::ordered_json(difference)}});
+    }
+  out["only_a"] = comparison.only_a;
+  out["only_b"] = comparison.only_b;
+  return out;
+}
+
+}  // namespace refrain::tools

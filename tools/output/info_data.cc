@@ -1,0 +1,176 @@
+#include "tools/output/info_data.h"
+
+#include <cstdint>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <vector>
+
+namespace refrain::tools {
+namespace {
+
+using analysis::ArchiveInfo;
+using analysis::PhaseInfo;
+
+std::uint64_t sum(const std::map<std::string, std::uint64_t>& counts) {
+  std::uint64_t total = 0;
+  for (const auto& [name, count] : counts) total += count;
+  return total;
+}
+
+nlohmann::ordered_json json_of(const std::vector<analysis::CounterInfo>& counters) {
+  nlohmann::ordered_json out = nlohmann::ordered_json::array();
+  for (const analysis::CounterInfo& counter : counters)
+    out.push_back({{"name", counter.name},
+                   {"iterations", counter.iterations},
+                   {"total", counter.total},
+                   {"per_iteration", counter.per_iteration()},
+                   {"per_second", counter.per_second()}});
+  return out;
+}
+
+nlohmann::ordered_json json_of(const PhaseInfo& phase) {
+  return {{"name", phase.name},
+          {"named", phase.named},
+          {"function", phase.function},
+          {"file", phase.file},
+          {"line", phase.line},
+          {"last_line", phase.last_line},
+          {"region", phase.region},
+          {"process", phase.process},
+          {"loop", phase.id},
+          {"level", phase.level},
+          {"parent", phase.parent},
+          {"period_events", phase.body_events},
+          {"body", phase.body},
+          {"visits", phase.visits},
+          {"iterations", phase.iterations},
+          {"written", phase.written},
+          {"partly_written", phase.partly},
+          {"total_ns", phase.total_ns},
+          {"mean_ns", phase.mean_ns},
+          {"min_ns", phase.min_ns},
+          {"max_ns", phase.max_ns},
+          {"sigma_ns", phase.sigma_ns},
+          {"counters", json_of(phase.counters)}};
+}
+
+nlohmann::ordered_json json_of(const analysis::MpiInfo& mpi) {
+  return {{"messages", mpi.messages},
+          {"sends_dropped", mpi.sends_dropped},
+          {"receives_dropped", mpi.receives_dropped},
+          {"bytes", mpi.bytes},
+          {"collectives", mpi.collectives},
+          {"collectives_dropped", mpi.collectives_dropped},
+          {"one_sided", mpi.one_sided},
+          {"one_sided_dropped", mpi.one_sided_dropped},
+          {"polls_together", mpi.polls_together},
+          {"clock_checked", mpi.clock_checked},
+          {"clock_violations", mpi.clock_violations},
+          {"clock_repaired", mpi.clock_repaired},
+          {"iterations_given_up", mpi.iterations_given_up},
+          {"iterations_alone", mpi.iterations_alone}};
+}
+
+// Whole numbers; those that are too large for it are of no run.
+nlohmann::ordered_json count(double value) {
+  if (value >= 0 && value < 9e18) return static_cast<std::uint64_t>(value);
+  return value;
+}
+
+nlohmann::ordered_json count(const std::optional<double>& value) {
+  return value ? count(*value) : nlohmann::ordered_json();
+}
+
+void add_traffic(const analysis::RunTotals::Traffic& traffic, nlohmann::ordered_json& out) {
+  out["messages_sent"] = count(traffic.messages_sent);
+  out["bytes_sent"] = count(traffic.bytes_sent);
+  out["messages_received"] = count(traffic.messages_received);
+  out["bytes_received"] = count(traffic.bytes_received);
+  out["collectives"] = count(traffic.collectives);
+}
+
+nlohmann::ordered_json json_of(const analysis::RunTotals& totals, bool uses_mpi) {
+  if (!totals.error.empty()) return {{"error", totals.error}};
+  if (totals.summaries == 0) return nullptr;
+  nlohmann::ordered_json out = {
+      {"processes_counted", totals.summaries},
+      {"calls", count(totals.calls)},
+      {"calls_without_region", count(totals.calls_without_region)},
+      {"ns_without_region", totals.ns_without_region}};
+  if (uses_mpi) add_traffic(totals.traffic, out);
+  out["regions"] = nlohmann::ordered_json::array();
+  for (const analysis::RunTotals::Region& region : totals.regions)
+    out["regions"].push_back({{"name", region.name},
+                              {"file", region.file},
+                              {"line", region.line},
+                              {"calls", count(region.calls)},
+                              {"inclusive_ns", region.inclusive_ns},
+                              {"exclusive_ns", region.exclusive_ns}});
+  out["processes"] = nlohmann::ordered_json::array();
+  for (const analysis::RunTotals::Process& process : totals.processes) {
+    auto& entry = out["processes"].emplace_back();
+    entry = {{"name", process.name}, {"counted", process.counted}};
+    if (!process.counted) continue;
+    entry["calls"] = count(process.calls);
+    entry["calls_without_region"] = count(process.calls_without_region);
+    if (uses_mpi) add_traffic(process.traffic, entry);
+  }
+  return out;
+}
+
+}  // namespace
+
+nlohmann::ordered_json info_value(const ArchiveInfo& info, const std::string& archive) {
+  nlohmann::ordered_json out = {{"archive", archive},
+                                {"version", info.version},
+                                {"command", info.command},
+                                {"machine", info.machine},
+                                {"start_epoch_ns", info.start_epoch_ns},
+                                {"recovered", info.recovered},
+                                {"duration_s", info.duration_s},
+                                {"processes", info.processes},
+                                {"threads", info.threads()},
+                                {"helper_threads", info.locations.size() - info.threads()},
+                                {"events_seen", info.events_seen},
+                                {"events_written", info.events_written},
+                                {"events_filtered", info.events_filtered},
+                                {"events_lost", sum(info.lost)},
+                                {"lost", info.lost},
+                                {"archive_events", info.archive_events},
+                                {"archive_bytes", info.archive_bytes},
+                                {"gaps", info.gaps}};
+  if (info.mpi.used) out["mpi"] = json_of(info.mpi);
+  out["summary"] = json_of(info.totals, info.mpi.used);
+  out["structure"] = info.structure;
+  out["phases"] = nlohmann::ordered_json::array();
+  for (const PhaseInfo& phase : info.phases) out["phases"].push_back(json_of(phase));
+  out["locations"] = nlohmann::ordered_json::array();
+  for (const auto& location : info.locations) {
+    auto& entry = out["locations"].emplace_back();
+    entry = {{"name", location.name},
+             {"process", location.process},
+             {"events_seen", location.events_seen},
+             {"events_written", location.events_written},
+             {"archive_events", location.archive_events},
+             {"lost", location.lost}};
+    if (!info.mpi.used) continue;
+    entry["sends"] = location.sends;
+    entry["sends_dropped"] = location.sends_dropped;
+    entry["receives"] = location.receives;
+    entry["receives_dropped"] = location.receives_dropped;
+    entry["bytes_sent"] = location.bytes_sent;
+    entry["bytes_received"] = location.bytes_received;
+  }
+  out["properties"] = info.properties;
+  return out;
+}
+
+std::string info_json(const ArchiveInfo& info, const std::string& archive) {
+  // A name that is no UTF-8 must not cost the rest.
+  return info_value(info, archive)
+             .dump(2, ' ', false, nlohmann::json::error_handler_t::replace) +
+         "\n";
+}
+
+}  // namespace refrain::tools

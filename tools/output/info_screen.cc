@@ -1,0 +1,300 @@
+#include "tools/output/info_screen.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ctime>
+#include <map>
+#include <sstream>
+
+#include "base/quantity_text.h"
+#include "tools/output/loop_rows.h"
+#include "writer/summary.h"
+
+namespace refrain::tools {
+namespace {
+
+using analysis::ArchiveInfo;
+
+constexpr std::size_t kLabel = 13;
+
+std::string counted(std::uint64_t number, const char* one, const char* more) {
+  return fmt::format("{} {}", number, number == 1 ? one : more);
+}
+
+double percent(std::uint64_t part, std::uint64_t whole) {
+  return whole == 0 ? 100.0
+                    : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
+}
+
+std::string property(const ArchiveInfo& info, const std::string& name) {
+  const auto found = info.properties.find("REFRAIN::" + name);
+  return found == info.properties.end() ? "" : found->second;
+}
+
+class Screen {
+ public:
+  Screen(const ArchiveInfo& info, const std::string& archive, const ScreenOptions& options)
+      : info_(info), archive_(archive), options_(options) {}
+
+  std::vector<std::string> lines() {
+    run();
+    totals();
+    written();
+    missing();
+    messages();
+    reservations();
+    loops();
+    return std::move(out_);
+  }
+
+ private:
+  // Wrapped at blanks; further lines begin under the text.
+  void put(const char* label, const std::string& text) {
+    std::string line = fmt::format("{:<{}}", label, kLabel);
+    std::istringstream words(text);
+    bool first = true;
+    for (std::string word; words >> word; first = false) {
+      const std::size_t room = options_.width - kLabel;
+      if (word.size() > room) word = fitted(word, room);
+      if (!first && line.size() + 1 + word.size() > options_.width) {
+        out_.push_back(std::move(line));
+        line.assign(kLabel, ' ');
+        first = true;
+      }
+      line += (first ? "" : " ") + word;
+    }
+    out_.push_back(std::move(line));
+  }
+
+  void run() {
+    out_.push_back(fmt::format("{:<{}}{}", "Program", kLabel,
+                               fitted(info_.command, options_.width - kLabel)));
+    std::string text =
+        info_.mpi.used ? counted(info_.processes, "rank", "ranks") + ", " : std::string();
+    if (!info_.mpi.used && info_.processes > 1)
+      text = counted(info_.processes, "process", "processes") + ", ";
+    const std::size_t helpers = info_.locations.size() - info_.threads();
+    text +=
+        counted(info_.threads(), "thread", "threads") +
+        (helpers == 0 ? std::string()
+                      : " and " + counted(helpers, "helper thread", "helper threads") +
+                            " of OpenMP's runtime") +
+        (info_.processes > 1 && info_.threads() > info_.processes ? " in all, " : ", ") +
+        base::duration_text(info_.duration_s * 1e9) + " on " + info_.machine;
+    if (info_.start_epoch_ns != 0)
+      text += fmt::format(
+          ", {:%Y-%m-%d %H:%M:%S}",
+          fmt::localtime(static_cast<std::time_t>(info_.start_epoch_ns / 1'000'000'000)));
+    put("Run", text);
+    put("Archive", archive_ + ", " + base::bytes_text(info_.archive_bytes) +
+                       ", by Refrain " + info_.version +
+                       (info_.recovered ? ", recovered after the process was killed" : ""));
+  }
+
+  // Of the whole run, counted.
+  void totals() {
+    const std::string text = totals_text(info_.totals);
+    if (!text.empty()) put("Whole run", text);
+  }
+
+  bool summary_only() const { return property(info_, "SETTING::SUMMARY_ONLY") == "yes"; }
+
+  void written() {
+    if (summary_only())
+      return put("Written", fmt::format("the summary of {} (--summary-only), no events",
+                                        counted(info_.events_seen, "event", "events")));
+    std::string text = fmt::format("{} of {} ({:.3g} %)", info_.events_written,
+                                   counted(info_.events_seen, "event", "events"),
+                                   percent(info_.events_written, info_.events_seen));
+    const std::uint64_t whole = writer::full_bytes({.bytes = info_.archive_bytes,
+                                                    .records = info_.archive_events,
+                                                    .seen = info_.events_seen,
+                                                    .written = info_.events_written,
+                                                    .marks = marks()});
+    if (info_.events_written < info_.events_seen)
+      text += "; all would be about " + base::bytes_text(whole);
+    put("Written", text);
+    if (const std::string ranks = property(info_, "RANKS::WHY"); !ranks.empty())
+      put("Ranks", ranks);
+    put("Why", why());
+    const std::string reason = property(info_, "LIMIT_REASON");
+    if (!reason.empty()) put("", reason);
+    if (info_.events_filtered != 0)
+      put("Filtered",
+          counted(info_.events_filtered, "enter or leave", "enters and leaves"));
+  }
+
+  std::uint64_t marks() const {
+    std::uint64_t marks = 0;
+    for (const analysis::PhaseInfo& phase : info_.phases)
+      marks +=
+          writer::marks_of(phase.level, phase.iterations, phase.written + phase.partly);
+    return marks;
+  }
+
+  std::string why() const {
+    const std::string written = property(info_, "RANKS::WRITTEN");
+    const char* of = written.empty() || written == "all" ? "" : " of these ranks";
+    if (info_.phases.empty())
+      return std::string("no loop detected, so everything is written") + of +
+             (info_.mpi.polls_together == 0 ? "" : ", but for coalesced polls");
+    const std::string limit = property(info_, "SETTING::LIMIT");
+    if (limit == "0") return std::string("no limit (-n 0): everything is written") + of;
+    const bool all = info_.events_written >= info_.events_seen;
+    std::string text = (all ? "nothing was skipped: no loop went far enough beyond " : "") +
+                       std::string("the first ") +
+                       (limit.empty() ? std::string("iterations") : limit + " iterations");
+    text += " of each loop";
+    const std::string nested = property(info_, "SETTING::NESTED");
+    if (!nested.empty()) text += " (nested=" + nested + ")";
+    if (all) return text;
+    text += ", what breaks the pattern, slow iterations; suspended in " +
+            counted(info_.gaps, "gap", "gaps");
+    return text;
+  }
+
+  void missing() {
+    std::string text;
+    for (const auto& [cause, count] : info_.lost)
+      if (count != 0)
+        text += fmt::format("{}{} by {}", text.empty() ? "" : ", ", count, cause);
+    put("Lost", text.empty() ? "nothing" : text);
+  }
+
+  void messages() {
+    const analysis::MpiInfo& mpi = info_.mpi;
+    if (!mpi.used || summary_only()) return;
+    const std::uint64_t dropped = mpi.sends_dropped + mpi.receives_dropped;
+    if (info_.processes == 1 && mpi.messages + dropped == 0 && !options_.all) return;
+    const double sent = info_.totals.traffic.messages_sent;
+    std::string all;  // where not all were written
+    if (info_.totals.complete() && sent > static_cast<double>(mpi.messages))
+      all = fmt::format(" of {:.0f}", sent);
+    std::string text = fmt::format("{}{} written, {}; {} left out", mpi.messages, all,
+                                   base::bytes_text(mpi.bytes), dropped);
+    if (dropped != 0)
+      text += fmt::format(", because only one end was written ({}, {})",
+                          counted(mpi.sends_dropped, "send", "sends"),
+                          counted(mpi.receives_dropped, "receive", "receives"));
+    put("Messages", text);
+    if (mpi.collectives_dropped != 0 || options_.all)
+      put("Collectives",
+          fmt::format("{} ends of collectives written, {} left out; {} one-sided "
+                      "operations",
+                      mpi.collectives, mpi.collectives_dropped, mpi.one_sided));
+    if (mpi.polls_together != 0)
+      put("Polls",
+          fmt::format("{} coalesced with the polls before them", mpi.polls_together));
+    if (info_.processes > 1 && (mpi.iterations_given_up != 0 || mpi.iterations_alone != 0))
+      put("One cut",
+          fmt::format(
+              "{} left out that not all ranks wrote, {} written that only one rank wrote",
+              counted(mpi.iterations_given_up, "iteration", "iterations"),
+              mpi.iterations_alone));
+    if (mpi.clock_violations != 0 || mpi.clock_repaired != 0 || options_.all)
+      put("Clocks", fmt::format("{} of {} messages received before they were sent{}",
+                                mpi.clock_violations, mpi.clock_checked,
+                                mpi.clock_repaired == 0
+                                    ? ""
+                                    : fmt::format("; {} more until clocks were corrected",
+                                                  mpi.clock_repaired)));
+  }
+
+  // Other ways in which this archive is unusual.
+  void reservations() {
+    if (const std::string taken = property(info_, "MPI_TAKEN"); !taken.empty())
+      put("Left out",
+          "messages and collectives, and calls that were not recorded: " + taken);
+    if (const std::string names = property(info_, "SHORTENED"); !names.empty())
+      put("Shortened", names + ": longer than an archive allows");
+    list("Complaint", property(info_, "COMPLAINTS"));
+    std::string off;
+    std::istringstream functions(property(info_, "FUNCTIONS_OFF"));
+    for (std::string line; std::getline(functions, line);) {
+      std::istringstream words(line);
+      std::uint64_t calls = 0;
+      double mean_ns = 0;
+      std::string name;
+      words >> calls >> mean_ns >> std::ws;
+      std::getline(words, name);
+      off += fmt::format("{} after {} calls of {}\n", name, calls,
+                         base::duration_text(mean_ns));
+    }
+    list("Off", off);
+  }
+
+  void list(const char* label, const std::string& lines) {
+    constexpr std::size_t kFew = 3;
+    std::istringstream in(lines);
+    std::vector<std::string> all;
+    for (std::string line; std::getline(in, line);) all.push_back(line);
+    const std::size_t shown = options_.all ? all.size() : std::min(kFew, all.size());
+    for (std::size_t i = 0; i < shown; ++i) put(i == 0 ? label : "", all[i]);
+    if (shown < all.size()) put("", fmt::format("{} more with --all", all.size() - shown));
+  }
+
+  void loops() {
+    if (info_.phases.empty()) return;
+    out_.emplace_back();
+    const std::size_t used = out_.size() + 2;
+    const std::size_t room = options_.all || options_.bodies ? info_.phases.size()
+                             : options_.height > used + 4    ? options_.height - used
+                                                             : 4;
+    for (std::string& line :
+         loop_table(info_, {options_.width, room, options_.all, options_.bodies}))
+      out_.push_back(std::move(line));
+  }
+
+  const ArchiveInfo& info_;
+  const std::string& archive_;
+  const ScreenOptions& options_;
+  std::vector<std::string> out_;
+};
+
+bool inside_character(char byte) {
+  return (static_cast<unsigned char>(byte) & 0xC0) == 0x80;
+}
+
+}  // namespace
+
+std::string fitted(const std::string& text, std::size_t width) {
+  constexpr std::size_t kDots = 3;
+  if (text.size() <= width) return text;
+  if (width <= kDots) return std::string(width, '.');
+  std::size_t head = (width - kDots) * 3 / 5;
+  std::size_t tail = text.size() - (width - kDots - head);
+  while (head > 0 && inside_character(text[head])) --head;
+  while (tail < text.size() && inside_character(text[tail])) ++tail;
+  return text.substr(0, head) + "..." + text.substr(tail);
+}
+
+std::string totals_text(const analysis::RunTotals& totals) {
+  if (totals.summaries == 0) return {};
+  std::string text = fmt::format("{:.0f} calls of {}", totals.calls,
+                                 counted(totals.regions.size(), "region", "regions"));
+  if (totals.traffic.messages_sent > 0) {
+    constexpr double kMost = 9e18;
+    text += fmt::format(", {:.0f} messages of {}", totals.traffic.messages_sent,
+                        base::bytes_text(static_cast<std::uint64_t>(
+                            std::min(kMost, totals.traffic.bytes_sent))));
+  }
+  if (totals.traffic.collectives.value_or(0) > 0)
+    text += fmt::format(", {:.0f} calls of collectives", *totals.traffic.collectives);
+  text += ", counted whether written or not";
+  if (!totals.complete())
+    text +=
+        fmt::format(" (of {} of {} processes)", totals.summaries, totals.processes.size());
+  if (totals.calls_without_region > 0)
+    text += fmt::format("; which regions {:.0f} of the calls were is not known",
+                        totals.calls_without_region);
+  return text;
+}
+
+std::vector<std::string> info_screen(const ArchiveInfo& info, const std::string& archive,
+                                     const ScreenOptions& options) {
+  return Screen(info, archive, options).lines();
+}
+
+}  // namespace refrain::tools

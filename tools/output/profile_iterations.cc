@@ -1,0 +1,243 @@
+#include "tools/output/profile_iterations.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <exception>
+#include <filesystem>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "base/archive_files.h"
+#include "base/quantity_text.h"
+#include "tools/output/class_times_json.h"
+#include "tools/output/csv_text.h"
+#include "tools/output/info_screen.h"
+
+namespace refrain::tools {
+namespace {
+
+using analysis::ClassTimes;
+using analysis::IterationProfile;
+using analysis::TimeClass;
+using Json = nlohmann::ordered_json;
+using base::duration_text;
+
+constexpr std::size_t kMostLoops = 6;
+
+double total(const ClassTimes& times) {
+  return std::accumulate(times.begin(), times.end(), 0.0);
+}
+
+std::string loop_name(const IterationProfile& profile, std::uint32_t loop) {
+  if (loop == IterationProfile::kNoLoop) return "";
+  return loop < profile.loops.size() ? profile.loops[loop].name : "several loops";
+}
+
+// "7", "7-15": iterations from `first` on.
+std::string range(std::uint64_t first, std::uint64_t count) {
+  return count < 2 ? std::to_string(first) : fmt::format("{}-{}", first, first + count - 1);
+}
+
+class IterationScreen {
+ public:
+  IterationScreen(const ProfiledIterations& run, std::size_t width, bool all)
+      : profile_(run.profile), width_(width), all_(all) {
+    for (const IterationProfile::Loop& loop : profile_.loops)
+      for (std::size_t i = 0; i < loop.times.size(); ++i)
+        mpi_ = mpi_ || (analysis::is_mpi(static_cast<TimeClass>(i)) && loop.times[i] != 0);
+  }
+
+  std::vector<std::string> lines() {
+    loops();
+    for (std::size_t i = 0; i < profile_.loops.size() && (all_ || i == 0); ++i)
+      parts(profile_.loops[i]);
+    return std::move(out_);
+  }
+
+ private:
+  std::vector<std::string> titles(std::vector<std::string> cells) const {
+    cells.insert(cells.end(), {"Useful", "Synchr.", "Imbal.", "Limited", "Manage"});
+    if (mpi_) cells.emplace_back("MPI");
+    return cells;
+  }
+  std::vector<std::string> shares(std::vector<std::string> cells,
+                                  const ClassTimes& times) const {
+    const double whole = total(times);
+    const auto percent = [&](double part) {
+      return fmt::format("{:.1f} %", whole > 0 ? 100 * part / whole : 0.0);
+    };
+    for (const TimeClass cls :
+         {TimeClass::kUseful, TimeClass::kSynchronization, TimeClass::kImbalance,
+          TimeClass::kLimitedParallelism, TimeClass::kThreadManagement})
+      cells.push_back(percent(times[static_cast<std::size_t>(cls)]));
+    double mpi = 0;
+    for (std::size_t i = 0; i < times.size(); ++i)
+      if (analysis::is_mpi(static_cast<TimeClass>(i))) mpi += times[i];
+    if (mpi_) cells.push_back(percent(mpi));
+    return cells;
+  }
+
+  void row(const std::string& name, const std::vector<std::string>& cells) {
+    constexpr std::size_t kColumn = 9;
+    const std::size_t taken = kColumn * cells.size();
+    const std::size_t room = std::max<std::size_t>(14, width_ - std::min(width_, taken));
+    std::string line = fmt::format("{:<{}}", fitted(name, room), room);
+    for (const std::string& cell : cells) line += fmt::format("{:>{}}", cell, kColumn);
+    out_.push_back(std::move(line));
+  }
+
+  void loops() {
+    row("Outermost loop", titles({"Iterat.", "Time", "Median", "Slowest"}));
+    std::size_t shown = 0;
+    for (const IterationProfile::Loop& loop : profile_.loops) {
+      if (!all_ && shown == kMostLoops) break;
+      ++shown;
+      row("  " + loop.name,
+          shares({std::to_string(loop.iterations), duration_text(loop.time_ns),
+                  duration_text(loop.median_ns), duration_text(loop.slowest_ns)},
+                 loop.times));
+    }
+    row("  outside of loops",
+        shares({"",
+                duration_text(
+                    total(profile_.outside) /
+                    static_cast<double>(std::max<std::ptrdiff_t>(
+                        1, std::ranges::count(profile_.locations, false,
+                                              &IterationProfile::Location::helper)))),
+                "", ""},
+               profile_.outside));
+    if (shown < profile_.loops.size())
+      out_.push_back(fmt::format("  and {} more (--all)", profile_.loops.size() - shown));
+  }
+
+  void parts(const IterationProfile::Loop& loop) {
+    if (loop.parts.empty()) return;
+    out_.emplace_back();
+    row(loop.name, titles({"Iterat.", "Mean"}));
+    for (const IterationProfile::Part& part : loop.parts)
+      row("  " + range(part.first, part.count),
+          shares({std::to_string(part.count), duration_text(part.mean_ns)}, part.times));
+    out_.push_back(fmt::format(
+        "  slowest: {} {}, {}{}", loop.slowest_count < 2 ? "iteration" : "iterations",
+        range(loop.slowest_first, loop.slowest_count), duration_text(loop.slowest_ns),
+        loop.slowest_count < 2 ? "" : " each"));
+  }
+
+  const IterationProfile& profile_;
+  const std::size_t width_;
+  const bool all_;
+  bool mpi_ = false;
+  std::vector<std::string> out_;
+};
+
+Json json_of(const IterationProfile::Loop& loop) {
+  Json out = {{"number", loop.number},
+              {"name", loop.name},
+              {"iterations", loop.iterations},
+              {"time_ns", loop.time_ns},
+              {"median_ns", loop.median_ns},
+              {"slowest_ns", loop.slowest_ns},
+              {"slowest_first", loop.slowest_first},
+              {"slowest_count", loop.slowest_count},
+              {"classes", class_times_json(loop.times)}};
+  return out;
+}
+
+Json json_of(const IterationProfile& profile, const IterationProfile::Row& row) {
+  Json out = {{"loop", row.loop < profile.loops.size() ? Json(row.loop) : Json(nullptr)},
+              {"several", row.loop == IterationProfile::kSeveral},
+              {"first", row.first},
+              {"count", row.count},
+              {"begin_ns", row.begin_ns},
+              {"end_ns", row.end_ns},
+              {"classes", class_times_json(row.times)}};
+  if (!row.counters.empty()) out["counters"] = row.counters;
+  return out;
+}
+
+}  // namespace
+
+ProfiledIterations read_iterations(const std::string& archive, std::size_t most_parts) {
+  ProfiledIterations run;
+  run.archive = archive;
+  std::error_code error;
+  if (!std::filesystem::exists(archive, error)) {
+    run.error = "'" + archive + "' does not exist";
+    return run;
+  }
+  try {
+    run.profile = analysis::iteration_profile(
+        base::read_summaries(base::archive_folder(archive), base::Iterations::kRead),
+        most_parts);
+  } catch (const std::exception& problem) {
+    run.error = problem.what();
+  }
+  if (run.error.empty() && run.profile.locations.empty())
+    run.error =
+        "'" + archive + "' has no summary with iterations (see REFRAIN_SUMMARY_ITERATIONS)";
+  return run;
+}
+
+std::vector<std::string> iterations_screen(const ProfiledIterations& run, std::size_t width,
+                                           bool all) {
+  return IterationScreen(run, width, all).lines();
+}
+
+std::string iterations_json(const ProfiledIterations& run) {
+  const IterationProfile& profile = run.profile;
+  Json out = {{"format", "refrain iterations"},
+              {"version", 1},
+              {"archive", run.archive},
+              {"time_ns", profile.time_ns},
+              {"counters", profile.counters},
+              {"outside_of_loops", class_times_json(profile.outside)}};
+  out["loops"] = Json::array();
+  for (const IterationProfile::Loop& loop : profile.loops)
+    out["loops"].push_back(json_of(loop));
+  out["locations"] = Json::array();
+  for (const IterationProfile::Location& location : profile.locations) {
+    Json rows = Json::array();
+    for (const IterationProfile::Row& row : location.rows)
+      rows.push_back(json_of(profile, row));
+    out["locations"].push_back(
+        {{"process", location.process},
+         {"rank",
+          location.rank == base::RunSummary::kNone ? Json(nullptr) : Json(location.rank)},
+         {"thread", location.thread},
+         {"primary", location.primary},
+         {"worker", location.worker},
+         {"helper", location.helper},
+         {"rows", std::move(rows)}});
+  }
+  // A name that is no UTF-8 must not cost the rest.
+  return out.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string iterations_csv(const ProfiledIterations& run) {
+  const IterationProfile& profile = run.profile;
+  std::string out = "process,rank,thread,loop,name,first,count,begin_ns,end_ns";
+  for (std::size_t i = 0; i < analysis::kTimeClasses; ++i)
+    out += std::string(",") + analysis::class_name(static_cast<TimeClass>(i)) + "_ns";
+  for (const std::string& counter : profile.counters) out += "," + csv_quoted(counter);
+  out += "\n";
+  auto at = std::back_inserter(out);
+  for (const IterationProfile::Location& location : profile.locations) {
+    for (const IterationProfile::Row& row : location.rows) {
+      const bool known = row.loop < profile.loops.size();
+      fmt::format_to(
+          at, "{},{},{},{},{},{},{},{:.3f},{:.3f}", location.process,
+          location.rank == base::RunSummary::kNone ? "" : std::to_string(location.rank),
+          location.thread, known ? std::to_string(profile.loops[row.loop].number) : "",
+          csv_quoted(loop_name(profile, row.loop)), row.first, row.count, row.begin_ns,
+          row.end_ns);
+      for (const double time : row.times) fmt::format_to(at, ",{:.3f}", time);
+      for (const std::uint64_t value : row.counters) fmt::format_to(at, ",{}", value);
+      out += "\n";
+    }
+  }
+  return out;
+}
+
+}  // namespace refrain::tools

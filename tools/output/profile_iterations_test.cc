@@ -1,0 +1,122 @@
+#include "tools/output/profile_iterations.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "test/support/files.h"
+
+namespace refrain::tools::profile_iterations_test {
+namespace {
+
+using analysis::IterationProfile;
+using analysis::TimeClass;
+
+constexpr auto kImbalance = static_cast<std::size_t>(TimeClass::kImbalance);
+
+ProfiledIterations example() {
+  ProfiledIterations run;
+  run.archive = "run";
+  IterationProfile& profile = run.profile;
+  profile.counters = {"PAPI_TOT_INS", "a \"b\""};
+  auto& loop = profile.loops.emplace_back();
+  loop = {.number = 3,
+          .name = "loop 3 @ solve a.c:7-9",
+          .iterations = 12,
+          .time_ns = 12e6,
+          .median_ns = 1e6,
+          .slowest_ns = 2e6,
+          .slowest_first = 5,
+          .slowest_count = 1};
+  loop.times[0] = 18e6;
+  loop.times[kImbalance] = 6e6;
+  loop.parts = {{0, 6, 1e6, loop.times}, {6, 6, 1.5e6, loop.times}};
+  auto& other = profile.loops.emplace_back();
+  other.name = "loop 4";
+  for (std::uint32_t thread = 0; thread < 2; ++thread) {
+    auto& location = profile.locations.emplace_back();
+    location.thread = thread;
+    location.primary = thread == 0;
+    location.worker = thread != 0;
+    for (std::uint64_t i = 0; i < 3; ++i) {
+      auto& row = location.rows.emplace_back();
+      row.loop = i == 0   ? IterationProfile::kNoLoop
+                 : i == 1 ? 0
+                          : IterationProfile::kSeveral;
+      row.first = i;
+      row.count = i;
+      row.begin_ns = 10.0 * static_cast<double>(i);
+      row.end_ns = row.begin_ns + 10;
+      row.times[kImbalance] = 10;
+      row.counters = {i, thread};
+    }
+  }
+  return run;
+}
+
+bool has(const std::vector<std::string>& lines, const std::string& text) {
+  return std::any_of(lines.begin(), lines.end(), [&](const std::string& line) {
+    return line.find(text) != std::string::npos;
+  });
+}
+
+}  // namespace
+
+TEST_CASE("Iterations screen: loops, and the longest part by part; within the width") {
+  const auto lines = iterations_screen(example(), 110, false);
+  CHECK(has(lines, "loop 3 @ solve a.c:7-9"));
+  CHECK(has(lines, "75.0 %"));
+  CHECK(has(lines, "  0-5 "));
+  CHECK(has(lines, "  6-11 "));
+  CHECK(has(lines, "slowest: iteration 5, 2 ms"));
+  CHECK_FALSE(has(lines, "MPI"));
+  for (const std::string& line : lines) CHECK(line.size() <= 110);
+  ProfiledIterations mpi = example();
+  mpi.profile.loops[0].times[static_cast<std::size_t>(TimeClass::kMpiCollective)] = 1;
+  CHECK(has(iterations_screen(mpi, 110, false), "MPI"));
+}
+
+TEST_CASE("Iterations JSON: all rows of all threads") {
+  const auto json = nlohmann::json::parse(iterations_json(example()));
+  CHECK(json["format"] == "refrain iterations");
+  CHECK(json["loops"][0]["slowest_first"] == 5);
+  CHECK(json["counters"][1] == "a \"b\"");
+  const auto& rows = json["locations"][1]["rows"];
+  REQUIRE(rows.size() == 3);
+  CHECK(rows[0]["loop"].is_null());
+  CHECK(rows[0]["several"] == false);
+  CHECK(rows[1]["loop"] == 0);
+  CHECK(rows[2]["several"] == true);
+  CHECK(rows[2]["counters"] == nlohmann::json({2, 1}));
+  CHECK(rows[2]["classes"]["imbalance_ns"] == 10);
+}
+
+TEST_CASE("Iterations CSV: a row for each row, as many fields as titles") {
+  std::istringstream text(iterations_csv(example()));
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(text, line);) lines.push_back(line);
+  REQUIRE(lines.size() == 7);
+  for (const std::string& line : lines)
+    CHECK(std::count(line.begin(), line.end(), ',') ==
+          std::count(lines[0].begin(), lines[0].end(), ','));
+  CHECK(lines[0].ends_with(",unknown_ns,\"PAPI_TOT_INS\",\"a \"\"b\"\"\""));
+  CHECK(lines[2].starts_with("0,,0,3,\"loop 3 @ solve a.c:7-9\",1,1,10.000,20.000,"));
+  CHECK(lines[6].ends_with(",2,1"));
+}
+
+TEST_CASE("Iterations: no archive, no rows, a bad file - one line") {
+  const test::TemporaryFolder folder;
+  CHECK(read_iterations(folder / "none", 4).error ==
+        "'" + (folder / "none").string() + "' does not exist");
+  const std::string archive = folder / "run";
+  std::filesystem::create_directories(archive + "/summary");
+  CHECK(read_iterations(archive, 4).error.find("has no summary with iterations") !=
+        std::string::npos);
+  std::ofstream(archive + "/summary/process-0.json") << "{}";
+  CHECK(read_iterations(archive, 4).error ==
+        archive + "/summary/process-0.json is not a summary");
+}
+
+}  // namespace refrain::tools::profile_iterations_test

@@ -1,0 +1,90 @@
+#include "tools/output/profile_source.h"
+
+#include <charconv>
+#include <exception>
+#include <filesystem>
+
+#include "analysis/event_summary.h"
+#include "base/archive_files.h"
+
+namespace refrain::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::uint64_t number(const std::map<std::string, std::string>& properties,
+                     const std::string& name) {
+  std::uint64_t value = 0;
+  const auto found = properties.find("REFRAIN::" + name);
+  if (found != properties.end())
+    std::from_chars(found->second.data(), found->second.data() + found->second.size(),
+                    value);
+  return value;
+}
+
+// What the anchor file says of the run.
+std::string read_facts(ProfiledRun& run) {
+  reader::ArchiveStream stream;
+  std::string error = stream.open_anchor(run.archive);
+  if (!error.empty()) return error;
+  const auto& properties = stream.definitions().properties;
+  const auto command = properties.find("REFRAIN::COMMAND");
+  if (command != properties.end()) run.command = command->second;
+  run.events_seen = number(properties, "EVENTS_SEEN");
+  run.events_written = number(properties, "EVENTS_WRITTEN");
+  run.summary_only = stream.definitions().summary_only();
+  return error;
+}
+
+analysis::MessageTables profile_graphs(const std::vector<base::RunSummary>& summaries) {
+  std::vector<analysis::ProcessMessages> processes;
+  processes.reserve(summaries.size());
+  for (const base::RunSummary& summary : summaries)
+    processes.push_back(analysis::messages_of(summary));
+  return analysis::message_tables(processes);
+}
+
+}  // namespace
+
+ProfiledRun read_profiled_run(const std::string& archive, bool from_events,
+                              const reader::Progress& progress) {
+  ProfiledRun run;
+  run.archive = archive;
+  run.asked_for_events = from_events;
+  std::error_code error;
+  if (!fs::exists(archive, error)) {
+    run.error = "'" + archive + "' does not exist";
+    return run;
+  }
+  try {
+    if (!from_events) run.summaries = base::read_summaries(base::archive_folder(archive));
+  } catch (const std::exception& problem) {
+    run.error = problem.what();
+    return run;
+  }
+  run.error = read_facts(run);
+  // A summary may be all that there is.
+  if (!run.summaries.empty() &&
+      !fs::exists(base::archive_folder(archive) + "/traces.otf2", error))
+    run.error.clear();
+  if (run.error.empty() && run.summary_only && run.summaries.empty())
+    run.error = "'" + archive + "' has no events: it was recorded with --summary-only";
+  if (!run.error.empty()) return run;
+  if (run.summaries.empty()) {
+    run.from_events = true;
+    analysis::EventSummary events = analysis::summarize_events(archive, progress);
+    run.error = events.error;
+    run.gaps = events.gaps;
+    if (run.events_seen == 0) run.events_written = events.events;
+    run.summaries = std::move(events.processes);
+    run.messages = analysis::message_tables(events.messages);
+  } else {
+    run.messages = profile_graphs(run.summaries);
+  }
+  if (!run.error.empty()) return run;
+  run.profile = analysis::merge_summaries(run.summaries);
+  run.totals = analysis::total(run.profile);
+  return run;
+}
+
+}  // namespace refrain::tools

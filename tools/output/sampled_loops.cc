@@ -1,0 +1,73 @@
+#include "tools/output/sampled_loops.h"
+
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "loops/samples/detected_loops.h"
+#include "loops/samples/sampled_profile.h"
+
+namespace refrain::tools {
+namespace {
+
+constexpr std::size_t kDeepest = 1000;
+
+// What the detector found in these processes, by the place in the source. Where the loop around another one has the same
+// place (iterations of several kinds in turn), only the outer one.
+std::vector<loops::DetectedLoop> detected_in(
+    const std::vector<loops::PlacedSamples>& processes, const analysis::ArchiveInfo& info) {
+  std::set<std::uint32_t> sampled;
+  for (const loops::PlacedSamples& process : processes) sampled.insert(process.process);
+  using Place = std::pair<std::string, std::uint32_t>;
+  std::map<Place, loops::DetectedLoop> by_place;
+  const auto place_of = [](const analysis::PhaseInfo& phase) {
+    return Place{phase.file, phase.line};
+  };
+  std::map<std::pair<std::uint32_t, std::int64_t>, const analysis::PhaseInfo*> known;
+  for (const analysis::PhaseInfo& phase : info.phases)
+    known.emplace(std::pair{phase.process, std::int64_t{phase.id}}, &phase);
+  const auto around = [&](const analysis::PhaseInfo& phase) {
+    const auto found = known.find({phase.process, phase.parent});
+    return found == known.end() ? nullptr : found->second;
+  };
+  // Of a damaged archive, loops may lie in each other in a circle.
+  const auto lies_in_itself = [&](const analysis::PhaseInfo& phase) {
+    std::size_t steps = 0;
+    for (const analysis::PhaseInfo* outer = around(phase);
+         outer != nullptr && steps++ < kDeepest; outer = around(*outer))
+      if (place_of(*outer) == place_of(phase)) return true;
+    return false;
+  };
+  for (const analysis::PhaseInfo& phase : info.phases) {
+    if (phase.line == 0 || phase.iterations == 0 || !sampled.contains(phase.process) ||
+        lies_in_itself(phase))
+      continue;
+    loops::DetectedLoop& loop = by_place[place_of(phase)];
+    if (loop.iterations == 0) {
+      loop.number = phase.id;
+      loop.name = phase.name;
+      loop.file = phase.file;
+      loop.line = phase.line;
+    }
+    loop.iterations += phase.iterations;
+    loop.elapsed_ns += phase.total_ns;
+  }
+  std::vector<loops::DetectedLoop> found;
+  found.reserve(by_place.size());
+  for (auto& [place, loop] : by_place) found.push_back(std::move(loop));
+  return found;
+}
+
+}  // namespace
+
+loops::LoopProfile sampled_loops(const std::vector<loops::PlacedSamples>& processes,
+                                 const analysis::ArchiveInfo& info) {
+  loops::LoopProfile profile = loops::sampled_profile(processes);
+  profile.detected = loops::joined_loops(profile, processes, detected_in(processes, info));
+  if (!info.error.empty())
+    profile.complaints.push_back("which loops were detected is not known: " + info.error);
+  return profile;
+}
+
+}  // namespace refrain::tools

@@ -1,0 +1,190 @@
+#include "tools/output/watch_screen.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "base/quantity_text.h"
+
+namespace refrain::tools {
+namespace {
+
+using base::bytes_text;
+using base::duration_text;
+using watch::LoopState;
+using watch::RankState;
+using watch::RunState;
+
+constexpr std::size_t kLabel = 13;  // columns
+
+std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
+
+std::string rate_text(double per_second) {
+  return per_second >= 99.95 ? fmt::format("{:.0f}/s", per_second)
+                             : fmt::format("{:.3g}/s", per_second);
+}
+
+// The outermost loop that the rank is in; else the one with most time.
+const LoopState* main_loop(const RankState& rank) {
+  const LoopState* best = nullptr;
+  for (const LoopState& loop : rank.loops) {
+    if (loop.level != 0) continue;
+    const bool better = best == nullptr || loop.open > best->open ||
+                        (loop.open == best->open && loop.total_ns > best->total_ns);
+    if (better) best = &loop;
+  }
+  return best;
+}
+
+class Screen {
+ public:
+  Screen(const RunState& run, std::size_t columns, std::size_t lines)
+      : run_(run), columns_(columns), lines_(lines) {}
+
+  std::vector<std::string> take() {
+    head();
+    const std::size_t loops = nest();
+    ranks(loops);
+    return std::move(out_);
+  }
+
+ private:
+  void put(const std::string& line) { out_.push_back(line.substr(0, columns_)); }
+  void put(const char* label, const std::string& text) {
+    put(fmt::format("{:<{}}{}", label, kLabel, text));
+  }
+  std::size_t left() const {
+    return lines_ == 0 ? ~std::size_t{0} : lines_ - std::min(lines_, out_.size() + 1);
+  }
+
+  void head() {
+    std::size_t threads = 0;
+    std::size_t recording = 0;
+    std::uint64_t seen = 0, records = 0, disk = 0, lost = 0, suspended = 0;
+    for (const RankState& rank : run_.ranks) {
+      threads += rank.locations.size();
+      recording += rank.recording;
+      seen += rank.events_seen;
+      records += rank.records_written;
+      disk += rank.disk_bytes;
+      lost += rank.events_lost();
+      suspended += rank.suspended;
+    }
+    put("Program", run_.command);
+    std::string text = fmt::format("{} since the begin, ", duration_text(run_.time_ns));
+    if (run_.job_size != 0) {
+      text += fmt::format("{} ranks", run_.ranks.size());
+      if (run_.ranks.size() != run_.job_size)
+        text += fmt::format(" of {} (the others are not on this machine)", run_.job_size);
+      text += ", ";
+    }
+    text += fmt::format("{} thread{}", threads, threads == 1 ? "" : "s");
+    if (recording == 0)
+      text += "; has ended";
+    else if (recording != run_.ranks.size())
+      text += fmt::format("; {} of {} ranks still recorded", recording, run_.ranks.size());
+    put("Run", text);
+    put("Archive", run_.archive);
+    text = fmt::format("{} seen, ", seen);
+    if (run_.summary_only)
+      text += "none written (--summary-only)";
+    else if (suspended == 0)
+      text += fmt::format("{} records written", records);
+    else
+      text += fmt::format("{} records written, now skipped", records);
+    put("Events", text + fmt::format("; {} lost; {} on disk", lost, bytes_text(disk)));
+    const analysis::RunEfficiencies& e = run_.efficiencies;
+    put("Efficiency",
+        fmt::format("parallel {} = load balance {} x communication {}", percent(e.parallel),
+                    percent(e.load_balance), percent(e.communication)));
+  }
+
+  // Of the first rank that has loops. Returns how many there are.
+  std::size_t nest() {
+    const auto rank = std::find_if(run_.ranks.begin(), run_.ranks.end(),
+                                   [](const RankState& r) { return !r.loops.empty(); });
+    put("");
+    if (rank == run_.ranks.end()) {
+      put("No loop detected yet");
+      return 0;
+    }
+    // As many lines as the ranks leave, but a few in any case.
+    const std::size_t for_ranks = run_.ranks.size() + 4;
+    const std::size_t most =
+        left() == ~std::size_t{0}
+            ? left()
+            : std::max<std::size_t>(5, left() - std::min(left(), for_ranks));
+    const std::size_t name = columns_ > 53 + 20 ? columns_ - 53 : 20;
+    put(fmt::format("{:<{}}{:>11}{:>9}{:>11}{:>11}{:>11}", "Loop (* runs)", name,
+                    "Iterations", "Rate", "Latest", "Median", "Slowest"));
+    std::size_t shown = 0;
+    for (const LoopState& loop : rank->loops) {
+      if (shown + 1 > most) break;
+      ++shown;
+      const std::string title = std::string(2 * std::size_t{loop.level}, ' ') +
+                                (loop.open ? "* " : "  ") +
+                                (loop.name.empty() ? "loop" : loop.name);
+      put(fmt::format("{:<{}}{:>11}{:>9}{:>11}{:>11}{:>11}", title.substr(0, name - 1),
+                      name, loop.iterations, rate_text(loop.per_second),
+                      duration_text(loop.latest_ns), duration_text(loop.median_ns),
+                      duration_text(loop.slowest_ns)));
+    }
+    if (shown < rank->loops.size())
+      put(fmt::format("  and {} more", rank->loops.size() - shown));
+    return rank->loops.size();
+  }
+
+  void ranks(std::size_t loops) {
+    put("");
+    const bool recent = run_.recent_ns > 0;
+    const double imbalance = watch::imbalance_of(run_);
+    put(recent ? fmt::format("Share of the last {}{}", duration_text(run_.recent_ns),
+                             balance(imbalance))
+               : "Share of the run" + balance(imbalance));
+    put(fmt::format("{:<10}{:>8}{:>11}{:>9}{:>9}{:>9}{:>9}{:>9}{:>13}{:>7}", "Rank",
+                    "Threads", loops == 0 ? "" : "Iteration", loops == 0 ? "" : "Rate",
+                    "Useful", "OpenMP", "Manage", "MPI", "Events", "Lost"));
+    std::size_t shown = 0;
+    for (const RankState& rank : run_.ranks) {
+      if (left() <= 1 && shown + 1 < run_.ranks.size()) break;
+      ++shown;
+      row(rank, recent);
+    }
+    if (shown < run_.ranks.size())
+      put(fmt::format("and {} more ranks", run_.ranks.size() - shown));
+  }
+
+  std::string balance(double imbalance) const {
+    if (run_.ranks.size() < 2 || imbalance <= 0) return {};
+    return fmt::format(", useful time of ranks: maximum / mean {:.2f}", imbalance);
+  }
+
+  void row(const RankState& rank, bool recent) {
+    const watch::Shares shares = watch::shares_of(recent ? rank.recent() : rank.run());
+    const LoopState* const loop = main_loop(rank);
+    std::string who = rank.rank ? std::to_string(*rank.rank) : std::to_string(rank.pid);
+    if (!rank.recording) who += rank.alive ? " ended" : " gone";
+    put(fmt::format(
+        "{:<10}{:>8}{:>11}{:>9}{:>9}{:>9}{:>9}{:>9}{:>13}{:>7}", who, rank.locations.size(),
+        loop == nullptr ? "" : std::to_string(loop->iterations),
+        loop == nullptr ? "" : rate_text(loop->per_second), percent(shares.useful),
+        percent(shares.openmp_waits), percent(shares.management), percent(shares.mpi),
+        rank.events_seen, rank.events_lost()));
+  }
+
+  const RunState& run_;
+  const std::size_t columns_;
+  const std::size_t lines_;
+  std::vector<std::string> out_;
+};
+
+}  // namespace
+
+std::vector<std::string> watch_screen(const RunState& run, std::size_t columns,
+                                      std::size_t lines) {
+  return Screen(run, columns, lines).take();
+}
+
+}  // namespace refrain::tools

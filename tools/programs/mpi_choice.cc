@@ -1,0 +1,195 @@
+#include "tools/programs/mpi_choice.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <string_view>
+#include <system_error>
+
+#include "base/launcher.h"
+#include "tools/programs/mpi_abi.h"
+#include "tools/programs/python_program.h"
+
+namespace refrain::tools {
+namespace {
+
+bool begins(const std::string& word, const char* with) {
+  return std::filesystem::path(word).filename().string().rfind(with, 0) == 0;
+}
+
+bool starts_mpi(const std::vector<std::string>& command) {
+  return begins(command[0], "mpirun") || begins(command[0], "mpiexec");
+}
+
+// Whose launcher has started this process, or is started by it; empty: none, or one of any MPI.
+std::string launcher_of(const std::vector<std::string>& command, const Program& first) {
+  if (const char* mpi = base::launching_mpi()) return mpi;
+  return starts_mpi(command) ? mpi_of_launcher(first) : std::string();
+}
+
+// "MPICH (libmpich.so.12) or Open MPI (libmpi.so.40)"
+std::string known_libraries() {
+  std::string text;
+  for (const MpiAbi& abi : kMpiAbis)
+    text +=
+        std::string(text.empty() ? "" : " or ") + abi.title + " (" + abi.libraries[0] + ")";
+  return text;
+}
+
+std::string not_traced(const Program& traced) {
+  const std::string other = other_mpi_of(traced);
+  std::string what;
+  if (!other.empty())
+    what = "uses an MPI library that is not known (" + other + ")";
+  else if (has_mpi_inside(traced))
+    what = "has its MPI library linked into it statically";
+  else
+    return {};
+  return "'" + traced.path + "' " + what +
+         ": its MPI calls are not traced, and each process gets an archive of its own; "
+         "linked with the shared library of " +
+         known_libraries() + " it is traced";
+}
+
+bool is_launched() {
+  return base::launched_rank() != nullptr &&
+         base::srun_interface() != base::SrunInterface::kNone;
+}
+
+// Of a program that names no MPI: that of its launcher, else mpi4py's, else the one that there is. Of srun's interfaces
+// MPICH knows PMI and Open MPI PMIx, as they are built by default.
+std::string mpi_of_python(const std::string& launcher, const std::string& mpi4py) {
+  if (!launcher.empty()) return launcher;
+  if (!mpi4py.empty()) return mpi4py;
+  if (base::srun_interface() == base::SrunInterface::kPmix &&
+      !find_mpi_library(*find_mpi_abi("openmpi")).empty())
+    return "openmpi";
+  for (const MpiAbi& abi : kMpiAbis)
+    if (!find_mpi_library(abi).empty()) return abi.name;
+  return {};
+}
+
+// Open MPI 4 knows srun's PMI only if it was built with it: by a plugin beside its library, as most of it.
+bool may_know_pmi() {
+  const std::filesystem::path folder =
+      std::filesystem::path(find_mpi_library(*find_mpi_abi("openmpi"))).parent_path();
+  std::error_code error;
+  bool pmix = false;
+  for (const char* place : {"openmpi", "openmpi/lib/openmpi3"}) {
+    for (const char* name : {"mca_pmix_s1.so", "mca_pmix_s2.so"})
+      if (std::filesystem::exists(folder / place / name, error)) return true;
+    pmix |= std::filesystem::exists(folder / place / "mca_pmix_isolated.so", error);
+  }
+  return !pmix;  // not built as plugins
+}
+
+// Of Open MPI under srun without the interface that it knows: it ends in MPI_Init, before any of ours can say so.
+std::string srun_report(const MpiAbi& abi, const Program& traced) {
+  const base::SrunInterface srun = base::srun_interface();
+  const bool none = srun == base::SrunInterface::kNone;
+  if (std::string_view(abi.name) != "openmpi" || base::launched_size() < 2 ||
+      (!none && (srun != base::SrunInterface::kPmi || may_know_pmi())))
+    return {};
+  return "'" + traced.path + "' uses Open MPI, which needs srun's PMIx and has " +
+         (none ? "no interface (--mpi=none)" : "PMI") +
+         ": its processes end in MPI_Init, or each is a job of its own, traced or not; start "
+         "it with srun --mpi=pmix, or with the mpirun of Open MPI";
+}
+
+// A Python whose mpi4py is of another MPI than its launcher: with the launcher's library in the process it would die, and
+// with its own a program that does not use mpi4py. Untraced, each process is a job of its own.
+std::string launcher_report(const std::string& python, const MpiAbi& mpi4py,
+                            const MpiAbi& launcher) {
+  return "mpi4py of '" + python + "' uses " + mpi4py.title + ", and the launcher of " +
+         launcher.title +
+         " starts it: each process is a job of its own, and MPI calls are not traced; "
+         "start it with the mpirun of " +
+         mpi4py.title + ", or say --mpi " + launcher.name +
+         " if the program does not use mpi4py";
+}
+
+MpiChoice choose_mpi_of_python(const std::string& wanted, const std::string& python,
+                               const std::string& launcher) {
+  MpiChoice choice;
+  const std::string mpi4py = mpi4py_of(python);
+  choice.mpi = wanted == "auto" ? mpi_of_python(launcher, mpi4py) : wanted;
+  if (mpi4py.empty() || mpi4py == choice.mpi || choice.mpi.empty()) return choice;
+  const MpiAbi& its = *find_mpi_abi(mpi4py);
+  const MpiAbi& other = *find_mpi_abi(choice.mpi);
+  if (wanted == "auto") {
+    choice.report = launcher_report(python, its, other);
+    choice.mpi.clear();
+  } else {
+    choice.report = "--mpi " + wanted + ": mpi4py of '" + python + "' uses " + its.title +
+                    "; a program that imports it needs --mpi " + its.name;
+  }
+  return choice;
+}
+
+}  // namespace
+
+bool is_python_of_mpi(const std::vector<std::string>& command) {
+  return (is_launched() || starts_mpi(command)) && !find_python(command).empty();
+}
+
+bool is_task_of_its_own(const MpiChoice& choice, const std::vector<std::string>& command) {
+  return choice.mpi.empty() && base::launched_rank() != nullptr &&
+         base::launched_size() > 1 && !starts_mpi(command);
+}
+
+Program find_traced(const std::vector<std::string>& command, const Program& first) {
+  const auto uses_mpi = [](const Program& program) {
+    return !mpi_of(program).empty() || !other_mpi_of(program).empty() ||
+           has_mpi_inside(program);
+  };
+  if (!mpi_of(first).empty()) return first;
+  for (std::size_t i = 1; i < command.size(); ++i) {
+    if (command[i].empty() || command[i][0] == '-') continue;
+    Program word = inspect_program(command[i]);
+    if (!mpi_of(word).empty() || (starts_mpi(command) && uses_mpi(word))) return word;
+  }
+  return first;
+}
+
+MpiChoice choose_mpi(const std::string& wanted, const std::vector<std::string>& command,
+                     const Program& first, const Program& traced) {
+  MpiChoice choice;
+  if (wanted == "none") return choice;
+  const std::string own = mpi_of(traced);
+  choice.mpi = wanted == "auto" ? own : wanted;
+  const bool launched = is_launched() || starts_mpi(command);
+  if (own.empty() && (launched || wanted != "auto"))
+    if (const std::string python = find_python(command); !python.empty())
+      choice = choose_mpi_of_python(wanted, python, launcher_of(command, first));
+  if (choice.mpi.empty()) {
+    if (!choice.report.empty()) return choice;
+    if (launched || !other_mpi_of(traced).empty()) choice.report = not_traced(traced);
+    return choice;
+  }
+  const MpiAbi& abi = *find_mpi_abi(choice.mpi);
+  if (!own.empty() && own != choice.mpi) {
+    const MpiAbi& its = *find_mpi_abi(own);
+    choice.error = std::string("--mpi ") + abi.name + ": '" + traced.path + "' uses " +
+                   its.title + "; say --mpi " + its.name + ", or nothing";
+    return choice;
+  }
+  if (own.empty()) {
+    choice.preload = find_mpi_library(abi);
+    if (choice.preload.empty())
+      choice.error = std::string("--mpi ") + abi.name + ": '" + traced.path +
+                     "' does not name MPI's library, and " + abi.libraries[0] +
+                     " was not found";
+    return choice;
+  }
+  const std::string launcher = launcher_of(command, first);
+  if (!launcher.empty() && launcher != choice.mpi)
+    choice.report = "'" + traced.path + "' uses " + abi.title + ", and the launcher of " +
+                    find_mpi_abi(launcher)->title +
+                    " starts it: each process is a job of its own, traced or not; start "
+                    "it with the mpirun of " +
+                    abi.title;
+  else
+    choice.report = srun_report(abi, traced);
+  return choice;
+}
+
+}  // namespace refrain::tools
