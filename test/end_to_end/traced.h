@@ -62,8 +62,8 @@ Traced trace(const Job& job, const std::filesystem::path& archive, Way way = Way
 // reads the definitions and the first 100 000 events.
 Problems check_python_reader(const std::filesystem::path& archive);
 
-// Reads an archive with every check, and with other readers: otf2-print, python3-otf2. Its summary
-// is compared with its events (summary_checks.h).
+// Reads an archive with every check, and with other readers: otf2-print, python3-otf2 (one of five archives of a
+// test in the short form). Its summary is compared with its events (summary_checks.h).
 Trace read_checked(const std::filesystem::path& archive, Ended ended = Ended::kOrderly);
 
 // The command says `why` in one line, nothing else, and ends with status 2.

@@ -9,12 +9,16 @@ def _impl(repository):
     sysroot = repository.os.environ.get("REFRAIN_AARCH64_SYSROOT", "")
     if sysroot or machine == "aarch64":
         repository.symlink(sysroot + "/usr", "aarch64")
+    repository.symlink(repository.attr._fmt, "fmt_functions.cc")
     repository.template("BUILD.bazel", repository.attr._build, {"%{machine}": machine})
 
 system_libraries = repository_rule(
     doc = "Folders of /usr; in aarch64/ those of the sysroot REFRAIN_AARCH64_SYSROOT (tools/check_aarch64).",
     implementation = _impl,
-    attrs = {"_build": attr.label(default = "//tools/bazel/system:system.BUILD")},
+    attrs = {
+        "_build": attr.label(default = "//tools/bazel/system:system.BUILD"),
+        "_fmt": attr.label(default = "//tools/bazel/system:fmt_functions.cc"),
+    },
     environ = ["REFRAIN_AARCH64_SYSROOT"],
     local = True,
 )
