@@ -10,7 +10,7 @@
 #include <system_error>
 #include <utility>
 
-#include "analysis/run_profile.h"
+#include "analysis/profile/run_profile.h"
 #include "base/folder.h"
 #include "base/processor.h"
 #include "spool/recording_process.h"

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/profile_totals.h"
+#include "analysis/profile/profile_totals.h"
 #include "spool/format.h"
 
 namespace refrain::watch {

@@ -10,13 +10,13 @@
 #include <string>
 #include <vector>
 
+#include "analysis/profile/run_profile.h"
 #include "analysis/report/collective_sink.h"
 #include "analysis/report/message_sink.h"
 #include "analysis/report/nest_sink.h"
 #include "analysis/report/timeline_rows.h"
 #include "analysis/report/timeline_sink.h"
 #include "analysis/report/wait_intervals.h"
-#include "analysis/run_profile.h"
 #include "reader/trace_sink.h"
 #include "waits/pattern.h"
 

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/control_flow.h"
-#include "analysis/path_names.h"
+#include "analysis/flow/control_flow.h"
+#include "analysis/profile/path_names.h"
 #include "analysis/report/finding.h"
 #include "analysis/report/graph_layout.h"
 

@@ -1,15 +1,15 @@
 // Blocks of a report that are graphs: what came after what, level by level of the call tree; of MPI, call by call.
 //
-// Place in the flow: ARCHITECTURE.md, step 16, after analysis/control_flow.h and base/merged_flow.h. Format:
+// Place in the flow: ARCHITECTURE.md, step 16, after analysis/flow/control_flow.h and base/merged_flow.h. Format:
 // docs/report-format.md. Thread-safety: pure, but for `blocks`; starts Graphviz. Errors: in the block.
 #pragma once
 
 #include <cstddef>
 #include <string>
 
-#include "analysis/profile_totals.h"
+#include "analysis/profile/profile_totals.h"
+#include "analysis/profile/run_profile.h"
 #include "analysis/report/blocks.h"
-#include "analysis/run_profile.h"
 #include "base/merged_flow.h"
 
 namespace refrain::report {

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "analysis/graphviz.h"
+#include "analysis/flow/graphviz.h"
 
 namespace refrain::report {
 namespace {

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/run_profile.h"
+#include "analysis/profile/run_profile.h"
 #include "reader/trace_sink.h"
 
 namespace refrain::report {

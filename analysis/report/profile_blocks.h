@@ -1,6 +1,6 @@
 // Blocks of a report from the profile of a run: call paths by location, calls of MPI by rank, efficiencies.
 //
-// Place in the flow: ARCHITECTURE.md, step 16, after analysis/profile_totals.h. Format: docs/report-format.md.
+// Place in the flow: ARCHITECTURE.md, step 16, after analysis/profile/profile_totals.h. Format: docs/report-format.md.
 // Thread-safety: pure, but for `blocks`. `key`: of the run, "a/". Units: ns, bytes.
 #pragma once
 
@@ -8,9 +8,9 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-#include "analysis/profile_totals.h"
+#include "analysis/profile/profile_totals.h"
+#include "analysis/profile/run_profile.h"
 #include "analysis/report/blocks.h"
-#include "analysis/run_profile.h"
 
 namespace refrain::report {
 

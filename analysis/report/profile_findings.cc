@@ -6,7 +6,7 @@
 #include <numeric>
 #include <string_view>
 
-#include "analysis/path_names.h"
+#include "analysis/profile/path_names.h"
 #include "analysis/report/profile_blocks.h"
 
 namespace refrain::report {

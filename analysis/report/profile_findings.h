@@ -1,15 +1,15 @@
 // Findings of a report from the profile of the whole run: imbalance of parallel regions and who has more work, other
 // overheads of OpenMP, threads without work, time in MPI that is no waiting.
 //
-// Place in the flow: ARCHITECTURE.md, step 16, after analysis/profile_totals.h. Thread-safety: pure.
+// Place in the flow: ARCHITECTURE.md, step 16, after analysis/profile/profile_totals.h. Thread-safety: pure.
 // Units: seconds of all threads.
 #pragma once
 
 #include <vector>
 
-#include "analysis/profile_totals.h"
+#include "analysis/profile/profile_totals.h"
+#include "analysis/profile/run_profile.h"
 #include "analysis/report/finding.h"
-#include "analysis/run_profile.h"
 
 namespace refrain::report {
 

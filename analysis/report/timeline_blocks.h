@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "analysis/profile/run_profile.h"
 #include "analysis/report/blocks.h"
 #include "analysis/report/event_views.h"
-#include "analysis/run_profile.h"
 
 namespace refrain::report {
 

@@ -14,8 +14,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "analysis/profile/time_class.h"
 #include "analysis/report/timeline_rows.h"
-#include "analysis/time_class.h"
 #include "reader/trace_sink.h"
 
 namespace refrain::report {

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "analysis/profile/run_profile.h"
 #include "analysis/report/blocks.h"
-#include "analysis/run_profile.h"
 #include "waits/wait_analysis.h"
 
 namespace refrain::report {

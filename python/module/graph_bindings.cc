@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-#include "analysis/control_flow.h"
+#include "analysis/flow/control_flow.h"
 #include "base/merged_flow.h"
 #include "python/module/reading.h"
 #include "tools/output/profile_source.h"

@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/archive_info.h"
-#include "analysis/event_summary.h"
-#include "analysis/trace_profile.h"
+#include "analysis/comparison/trace_profile.h"
+#include "analysis/profile/event_summary.h"
 #include "reader/trace_access.h"
 #include "test/fuzz/archive_files.h"
 #include "test/fuzz/fuzz.h"

@@ -3,12 +3,12 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "analysis/control_flow.h"
-#include "analysis/flow_view.h"
-#include "analysis/iteration_profile.h"
-#include "analysis/message_tables.h"
-#include "analysis/profile_totals.h"
-#include "analysis/run_profile.h"
+#include "analysis/flow/control_flow.h"
+#include "analysis/flow/flow_view.h"
+#include "analysis/profile/iteration_profile.h"
+#include "analysis/profile/message_tables.h"
+#include "analysis/profile/profile_totals.h"
+#include "analysis/profile/run_profile.h"
 #include "base/run_summary.h"
 #include "test/fuzz/fuzz.h"
 #include "tools/graph/control_flow_drawing.h"

@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "analysis/archive_info.h"
-#include "analysis/event_summary.h"
-#include "analysis/message_tables.h"
-#include "analysis/profile_totals.h"
-#include "analysis/run_profile.h"
-#include "analysis/trace_profile.h"
+#include "analysis/comparison/trace_profile.h"
+#include "analysis/profile/event_summary.h"
+#include "analysis/profile/message_tables.h"
+#include "analysis/profile/profile_totals.h"
+#include "analysis/profile/run_profile.h"
 #include "reader/anchor_file.h"
 #include "reader/foreign_archive.h"
 #include "test/support/files.h"

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/event_summary.h"
+#include "analysis/profile/event_summary.h"
 #include "base/run_summary.h"
 #include "writer/archive_writer.h"
 #include "writer/testing/job_builder.h"

@@ -7,8 +7,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "analysis/comparison.h"
-#include "analysis/trace_profile.h"
+#include "analysis/comparison/comparison.h"
+#include "analysis/comparison/trace_profile.h"
 #include "base/quantity_text.h"
 #include "tools/command/progress_bar.h"
 #include "tools/output/comparison_data.h"

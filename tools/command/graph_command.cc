@@ -4,8 +4,8 @@
 #include <cstdio>
 #include <filesystem>
 
-#include "analysis/control_flow.h"
-#include "analysis/flow_view.h"
+#include "analysis/flow/control_flow.h"
+#include "analysis/flow/flow_view.h"
 #include "base/merged_flow.h"
 #include "tools/command/progress_bar.h"
 #include "tools/graph/control_flow_drawing.h"

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <filesystem>
 
-#include "analysis/path_names.h"
+#include "analysis/profile/path_names.h"
 #include "base/quantity_text.h"
 #include "tools/output/info_screen.h"
 

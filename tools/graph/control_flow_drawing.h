@@ -1,15 +1,15 @@
 // The control flow graph of a run as a drawing: texts, colours by time, edges by count.
 //
-// Place in the flow: ARCHITECTURE.md, step 12, after analysis/flow_view.h; before formats.h.
+// Place in the flow: ARCHITECTURE.md, step 12, after analysis/flow/flow_view.h; before formats.h.
 // Thread-safety: pure. What the values are called: docs/graph.md.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "analysis/control_flow.h"
-#include "analysis/flow_view.h"
-#include "analysis/run_profile.h"
+#include "analysis/flow/control_flow.h"
+#include "analysis/flow/flow_view.h"
+#include "analysis/profile/run_profile.h"
 #include "tools/graph/drawing.h"
 
 namespace refrain::tools {

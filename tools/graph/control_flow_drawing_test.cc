@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/made_up_flow.h"
+#include "analysis/flow/made_up_flow.h"
 
 namespace refrain::tools::control_flow_drawing_test {
 namespace {

@@ -4,7 +4,7 @@
 #include <fstream>
 #include <utility>
 
-#include "analysis/graphviz.h"
+#include "analysis/flow/graphviz.h"
 #include "tools/graph/formats.h"
 
 namespace refrain::tools {

@@ -1,7 +1,7 @@
 // A drawing, or another text, to where the user wants it: a format, and a file or standard output.
 //
 // Place in the flow: ARCHITECTURE.md, step 12, after a drawing was made. Thread-safety: none needed.
-// Errors: one line. Cost: of svg, Graphviz' layout (analysis/graphviz.h).
+// Errors: one line. Cost: of svg, Graphviz' layout (analysis/flow/graphviz.h).
 #pragma once
 
 #include <string>

@@ -9,7 +9,7 @@
 #include <set>
 #include <string>
 
-#include "analysis/graphviz.h"
+#include "analysis/flow/graphviz.h"
 #include "test/support/files.h"
 #include "tools/graph/number_list.h"
 #include "tools/graph/testing.h"

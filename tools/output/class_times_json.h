@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "analysis/profile_totals.h"
-#include "analysis/time_class.h"
+#include "analysis/profile/profile_totals.h"
+#include "analysis/profile/time_class.h"
 
 namespace refrain::tools {
 

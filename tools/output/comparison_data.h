@@ -1,14 +1,14 @@
 // What `refrain compare --json` says of two archives.
 //
-// Place in the flow: ARCHITECTURE.md, step 10, after analysis/comparison.h. Pure. Thread-safety: none
+// Place in the flow: ARCHITECTURE.md, step 10, after analysis/comparison/comparison.h. Pure. Thread-safety: none
 // needed. Units: each row names its own.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-#include "analysis/comparison.h"
-#include "analysis/trace_profile.h"
+#include "analysis/comparison/comparison.h"
+#include "analysis/comparison/trace_profile.h"
 
 namespace refrain::tools {
 

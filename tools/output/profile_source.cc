@@ -4,7 +4,7 @@
 #include <exception>
 #include <filesystem>
 
-#include "analysis/event_summary.h"
+#include "analysis/profile/event_summary.h"
 #include "base/archive_files.h"
 
 namespace refrain::tools {

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "analysis/message_tables.h"
-#include "analysis/profile_totals.h"
-#include "analysis/run_profile.h"
+#include "analysis/profile/message_tables.h"
+#include "analysis/profile/profile_totals.h"
+#include "analysis/profile/run_profile.h"
 #include "base/run_summary.h"
 #include "reader/archive_stream.h"
 

@@ -2,8 +2,8 @@
 
 #include <exception>
 
-#include "analysis/skip_plan.h"
-#include "analysis/skipping_sink.h"
+#include "analysis/comparison/skip_plan.h"
+#include "analysis/comparison/skipping_sink.h"
 #include "base/archive_files.h"
 #include "base/run_summary.h"
 #include "waits/wait_experiment.h"

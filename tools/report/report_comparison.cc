@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/comparison.h"
+#include "analysis/comparison/comparison.h"
+#include "analysis/comparison/trace_profile.h"
 #include "analysis/report/finding.h"
-#include "analysis/trace_profile.h"
 #include "tools/output/comparison_data.h"
 
 namespace refrain::tools {

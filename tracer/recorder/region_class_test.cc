@@ -3,7 +3,7 @@
 #include <array>
 #include <catch2/catch.hpp>
 
-#include "analysis/time_class.h"
+#include "analysis/profile/time_class.h"
 #include "base/mpi_time_class.h"
 #include "writer/archive/definitions.h"
 #include "writer/process/call_keys.h"

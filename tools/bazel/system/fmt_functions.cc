@@ -12,7 +12,8 @@ template auto dragonbox::to_decimal(float) noexcept -> dragonbox::decimal_fp<flo
 template auto dragonbox::to_decimal(double) noexcept -> dragonbox::decimal_fp<double>;
 template auto thousands_sep_impl<char>(locale_ref) -> thousands_sep_result<char>;
 template auto decimal_point_impl(locale_ref) -> char;
-template void vformat_to(buffer<char>&, string_view, basic_format_args<FMT_BUFFER_CONTEXT(char)>, locale_ref);
+template void vformat_to(buffer<char>&, string_view,
+                         basic_format_args<FMT_BUFFER_CONTEXT(char)>, locale_ref);
 
 }  // namespace detail
 FMT_END_NAMESPACE

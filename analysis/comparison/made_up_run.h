@@ -1,0 +1,231 @@
+// An artificial run of a job, event by event, as its trace would be read.
+//
+// Thread-safety: none. Shape: each process has two threads, one for serial work and one
+// that helps; regions are RegionIndex.
+#pragma once
+
+#include <catch2/catch.hpp>
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "analysis/comparison/profile_sink.h"
+#include "analysis/comparison/skipping_sink.h"
+
+namespace refrain::analysis {
+
+using reader::EventKind;
+using reader::ExtraValue;
+using reader::TraceDefinitions;
+using reader::TraceEvent;
+
+constexpr std::uint32_t kWritten = 7;   // the attribute
+constexpr std::uint32_t kComplete = 8;  // another
+constexpr std::uint32_t kCounters = 3;  // the metric class, if there is one
+
+enum RegionIndex : std::uint32_t {
+  kMain,
+  kWork,
+  kBarrier,
+  kSend,
+  kOuter,
+  kInner,
+  kOther,
+  kRegions
+};
+
+// A job of processes with a thread for serial work and one that helps. Its run is made up
+// of calls; each process counts what it did, as the reference for profiles.
+class MadeUpRun {
+ public:
+  explicit MadeUpRun(std::uint32_t processes) {
+    const auto region = [&](const char* name, OTF2_RegionRole role,
+                            OTF2_Paradigm paradigm) {
+      definitions.regions.push_back(
+          {.name = name, .file = "p.c", .line = 1, .role = role, .paradigm = paradigm});
+    };
+    region("main", OTF2_REGION_ROLE_FUNCTION, OTF2_PARADIGM_USER);
+    region("work", OTF2_REGION_ROLE_LOOP, OTF2_PARADIGM_OPENMP);
+    region("barrier", OTF2_REGION_ROLE_BARRIER, OTF2_PARADIGM_OPENMP);
+    region("MPI_Send", OTF2_REGION_ROLE_POINT2POINT, OTF2_PARADIGM_MPI);
+    region("loop 0 @ p.c:1", OTF2_REGION_ROLE_ARTIFICIAL, OTF2_PARADIGM_NONE);
+    region("loop 1 @ p.c:2", OTF2_REGION_ROLE_ARTIFICIAL, OTF2_PARADIGM_NONE);
+    region("loop 2 @ p.c:3", OTF2_REGION_ROLE_ARTIFICIAL, OTF2_PARADIGM_NONE);
+    for (const RegionIndex loop : {kOuter, kInner, kOther})
+      definitions.regions[loop].is_loop = true;
+    number_regions();
+    definitions.attributes[kWritten].name = "written";
+    definitions.attributes[kComplete].name = "complete";
+    definitions.parameters.push_back({.name = "polls"});
+    for (std::uint32_t i = 0; i < processes; ++i) {
+      reader::ProcessInfo& process = definitions.processes.emplace_back();
+      process.rank = i;
+      for (std::uint32_t j = 0; j < 2; ++j) {
+        process.locations.push_back(
+            static_cast<std::uint32_t>(definitions.locations.size()));
+        reader::LocationInfo& location = definitions.locations.emplace_back();
+        location.ref = 100 + definitions.locations.size();
+        location.process = i;
+        location.thread = j;
+      }
+    }
+  }
+
+  // Their references in the archive, which are no indices.
+  void number_regions() {
+    definitions.region_table = {};
+    for (std::uint32_t i = 0; i < definitions.regions.size(); ++i)
+      definitions.region_table.add(kFirstReference + i, i);
+  }
+  static constexpr std::uint32_t kFirstReference = 40;
+  // A tick is a nanosecond, but they do not begin at 0.
+  static constexpr std::uint64_t kTicksAtBegin = 1000;
+
+  void enter(std::uint32_t location, std::uint32_t region) {
+    put(location, EventKind::kEnter, region);
+  }
+  void leave(std::uint32_t location, std::uint32_t region) {
+    put(location, EventKind::kLeave, region);
+  }
+  void pass(std::uint64_t ns) { now_ += ns; }
+  // Of all threads of a process: `kept` of the iteration's mark.
+  void begin(std::uint32_t process, std::uint32_t loop, bool kept) {
+    put(2 * process, EventKind::kEnter, loop);
+    if (kept) events.back().attributes = 1;
+  }
+  // The iteration that has just begun does not come to its end.
+  void break_off() {
+    static constexpr ExtraValue kBroken[] = {{kWritten, OTF2_TYPE_UINT8, 1},
+                                             {kComplete, OTF2_TYPE_UINT8, 0}};
+    events.back().extras = kBroken;
+    events.back().attributes = 2;
+  }
+  void switch_writing(std::uint32_t process, bool on) {
+    for (std::uint32_t thread = 0; thread < 2; ++thread)
+      switch_thread(2 * process + thread, on);
+  }
+  void switch_thread(std::uint32_t location, bool on) {
+    put(location, EventKind::kMeasurementOnOff, reader::kNone);
+    events.back().op = on ? OTF2_MEASUREMENT_ON : OTF2_MEASUREMENT_OFF;
+  }
+  void send(std::uint32_t location, std::uint64_t bytes) {
+    enter(location, kSend);
+    pass(50);
+    put(location, EventKind::kMpiSend, 0);
+    events.back().bytes = bytes;
+    pass(50);
+    leave(location, kSend);
+  }
+
+  // A region of MPI with so many polls of the thread.
+  void polls(std::uint32_t location, std::uint64_t times) {
+    enter(location, kSend);
+    pass(50);
+    put(location, EventKind::kParameterUnsignedInt, 0);
+    events.back().value = times;
+    leave(location, kSend);
+  }
+
+  // The counters of the definitions, in their order, before the next event.
+  void count(std::uint32_t location, const std::vector<std::uint64_t>& values) {
+    put(location, EventKind::kMetric, kCounters);
+    auto& extras = values_.emplace_back();
+    for (std::size_t i = 0; i < values.size(); ++i)
+      extras.push_back({static_cast<std::uint32_t>(i), OTF2_TYPE_UINT64, values[i]});
+    events.back().extras = extras.data();
+    events.back().metrics = static_cast<std::uint16_t>(values.size());
+  }
+
+  TraceProfile profile(std::uint64_t suspend_after = 0,
+                       const filters::SlowSettings& slow = {},
+                       filters::Nested nested = filters::Nested::kFirst) const {
+    const SkipPlan plan = plan_of(suspend_after, slow, nested);
+    SampleSink samples;
+    feed(samples, plan);
+    ProfileSink sink(samples.take(), summaries);
+    feed(sink, plan);
+    return sink.take();
+  }
+
+  SkipPlan plan_of(std::uint64_t suspend_after, const filters::SlowSettings& slow = {},
+                   filters::Nested nested = filters::Nested::kFirst) const {
+    if (suspend_after == 0) return {};
+    PlanSink plan({.limit = suspend_after, .slow = slow, .nested = nested});
+    hand_all(plan);
+    return plan.take();
+  }
+
+  std::uint64_t now() const { return now_; }
+
+  TraceDefinitions definitions;
+  std::vector<TraceEvent> events;
+  std::vector<base::RunSummary> summaries;  // of the archive; see made_up_summary.h
+
+ private:
+  void put(std::uint32_t location, EventKind kind, std::uint32_t ref) {
+    static constexpr ExtraValue kIsWritten{kWritten, OTF2_TYPE_UINT8, 1};
+    TraceEvent event;
+    event.ns = now_;
+    event.ticks = now_ + kTicksAtBegin;
+    event.location = location;
+    event.kind = kind;
+    event.ref = ref;
+    event.extras = &kIsWritten;
+    events.push_back(event);
+  }
+  void feed(reader::TraceSink& to, const SkipPlan& plan) const {
+    SkippingSink suspended(plan, to);
+    plan.empty() ? hand_all(to) : hand_all(suspended);
+  }
+  void hand_all(reader::TraceSink& sink) const {
+    REQUIRE(sink.begin(definitions).empty());
+    for (const TraceEvent& event : events) sink.event(event);
+    REQUIRE(sink.finish(now_).empty());
+  }
+
+  std::uint64_t now_ = 0;
+  std::deque<std::vector<ExtraValue>> values_;
+};
+
+// One iteration of the inner loop, on both threads; `longer` on the second.
+inline void work(MadeUpRun& run, std::uint32_t process, std::uint64_t longer = 0) {
+  const std::uint32_t first = 2 * process;
+  run.enter(first, kWork);
+  run.enter(first + 1, kWork);
+  run.pass(700);
+  run.leave(first, kWork);
+  run.enter(first, kBarrier);
+  run.pass(300 + longer);
+  run.leave(first + 1, kWork);
+  run.enter(first + 1, kBarrier);
+  run.pass(20);
+  run.leave(first, kBarrier);
+  run.leave(first + 1, kBarrier);
+  run.send(first, 800);
+}
+
+// `outer` times: something serial, and `inner` iterations; inside main.
+inline MadeUpRun nest(std::uint32_t processes, int outer, int inner) {
+  MadeUpRun run(processes);
+  for (std::uint32_t process = 0; process < processes; ++process) {
+    run.enter(2 * process, kMain);
+    run.pass(5000);
+    for (int i = 0; i < outer; ++i) {
+      run.begin(process, kOuter, true);
+      run.pass(900);
+      for (int j = 0; j < inner; ++j) {
+        run.begin(process, kInner, true);
+        work(run, process);
+        run.leave(2 * process, kInner);
+      }
+      run.send(2 * process, 24);
+      run.leave(2 * process, kOuter);
+    }
+    run.pass(4000);
+    run.leave(2 * process, kMain);
+  }
+  return run;
+}
+
+}  // namespace refrain::analysis

@@ -1,0 +1,322 @@
+#include "analysis/comparison/profile_sink.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "analysis/region_use.h"
+
+namespace refrain::analysis {
+
+using reader::EventKind;
+using reader::RegionInfo;
+using reader::TraceDefinitions;
+using reader::TraceEvent;
+
+std::string ProfileSink::begin(const TraceDefinitions& definitions) {
+  definitions_ = &definitions;
+  marks_.emplace(definitions);
+  for (const RegionInfo& region : definitions.regions)
+    kinds_.push_back({is_useful(region), region.paradigm == OTF2_PARADIGM_MPI});
+  counters_.emplace(definitions);
+  counter_count_ = counters_->names().size();
+  loop_numbers_.assign(definitions.regions.size(), kNone);
+  for (std::uint32_t i = 0; i < definitions.regions.size(); ++i) {
+    if (!definitions.regions[i].is_loop) continue;
+    loop_numbers_[i] = static_cast<std::uint32_t>(loops_.size());
+    loops_.push_back(i);
+  }
+  threads_.resize(definitions.locations.size());
+  processes_.resize(definitions.processes.size());
+  samples_.resize(processes_.size());
+  totals_ = process_totals(summaries_, definitions);
+  for (std::uint32_t i = 0; i < processes_.size(); ++i) {
+    find_threads(i);
+    Process& process = processes_[i];
+    process.books = std::make_unique<NestBooks>(
+        Shape{definitions.regions.size(), process.locations.size(), counter_count_});
+    process.skipped_by_loop.resize(loops_.size());
+    process.places.push_back(&process.books->root());
+    process.written.resize(definitions.regions.size());
+    process.marked.resize(definitions.regions.size());
+  }
+  return {};
+}
+
+// The thread with the marks is the first; without marks, the one defined first.
+void ProfileSink::find_threads(std::uint32_t number) {
+  Process& process = processes_[number];
+  for (const std::uint32_t location : definitions_->processes[number].locations) {
+    Thread& thread = threads_[location];
+    thread.process = number;
+    if (!is_thread(definitions_->locations[location])) continue;
+    thread.number = static_cast<std::uint32_t>(process.locations.size());
+    if (location == samples_[number].location) process.first = thread.number;
+    process.locations.push_back(location);
+  }
+  if (!process.locations.empty()) threads_[process.locations[process.first]].first = true;
+}
+
+bool ProfileSink::is_helper(const Process& process, std::size_t thread) const {
+  return definitions_->locations[process.locations[thread]].helper;
+}
+
+std::size_t ProfileSink::program_threads(const Process& process) const {
+  std::size_t count = 0;
+  for (std::size_t t = 0; t < process.locations.size(); ++t)
+    count += is_helper(process, t) ? 0 : 1;
+  return count;
+}
+
+Place& ProfileSink::place_of(const Thread& thread) const {
+  return thread.place != nullptr ? *thread.place
+                                 : *processes_[thread.process].places.back();
+}
+
+// A thread that is resumed before the first one is already in the next written iteration.
+void ProfileSink::switch_writing(Thread& thread, bool on) {
+  settle_all(thread);
+  thread.written = on;
+  thread.gap = true;
+  thread.place = nullptr;
+  const Process& process = processes_[thread.process];
+  if (!on || thread.first || process.skipped == 0) return;
+  const auto& samples = samples_[thread.process].written;
+  if (process.next_written >= samples.size()) return;
+  const WrittenIteration& next = samples[process.next_written];
+  if (next.depth + 1 == process.places.size())
+    thread.place = &process.places.back()->inside(next.loop, next.kind, next.variant);
+}
+
+// The time since the thread's last event belongs to the regions that are open.
+void ProfileSink::book(Thread& thread, std::uint64_t ns) {
+  if (ns <= thread.ns) return;
+  const auto passed = static_cast<double>(ns - thread.ns);
+  thread.ns = ns;
+  if (thread.stack.empty() && is_helper(processes_[thread.process], thread.number)) return;
+  Place& place = place_of(thread);
+  if (!thread.written) {
+    if (thread.first) place.add_gap(passed);
+    return;
+  }
+  written_ns_ += passed;
+  Process& process = processes_[thread.process];
+  if (thread.first && process.skipped != 0) process.alone_ns += passed;
+  thread.written_ns += static_cast<std::uint64_t>(passed);
+  Sums& sums = place.own();
+  const auto& stack = thread.stack;
+  // Outside of all regions the first thread does the program's serial work, others nothing.
+  const RegionKind top =
+      stack.empty() ? RegionKind{thread.first, false} : kinds_[stack.back().region];
+  if (!stack.empty()) sums.regions[stack.back().region].exclusive_ns += passed;
+  if (top.useful) sums.threads[thread.number].useful_ns += passed;
+  if (!top.mpi) sums.threads[thread.number].outside_mpi_ns += passed;
+}
+
+void ProfileSink::book_all(std::uint32_t process, std::uint64_t ns) {
+  for (const std::uint32_t location : processes_[process].locations) {
+    book(threads_[location], ns);
+    settle_all(threads_[location]);
+  }
+}
+
+void ProfileSink::settle(Frame& frame, const Thread& thread, Sums& sums) {
+  if (frame.first)
+    sums.regions[frame.region].inclusive_ns +=
+        static_cast<double>(thread.written_ns - frame.settled_ns);
+  frame.settled_ns = thread.written_ns;
+}
+
+// Before the place changes.
+void ProfileSink::settle_all(Thread& thread) {
+  Sums& sums = place_of(thread).own();
+  for (Frame& frame : thread.stack) settle(frame, thread, sums);
+}
+
+void ProfileSink::event(const TraceEvent& event) {
+  Thread& thread = threads_[event.location];
+  if (event.kind == EventKind::kMetric) return read_counters(thread, event);
+  if (thread.number == kNone) return;
+  if (marks_->is_mark(event)) {
+    book_all(thread.process, event.ns);
+    return event.kind == EventKind::kEnter ? begin_iteration(event) : end_iteration(event);
+  }
+  switch (event.kind) {
+    case EventKind::kEnter:
+      book(thread, event.ns);
+      return enter(thread, event);
+    case EventKind::kLeave:
+      book(thread, event.ns);
+      return leave(thread, event);
+    case EventKind::kMeasurementOnOff:
+      book(thread, event.ns);
+      return switch_writing(thread, event.op == OTF2_MEASUREMENT_ON);
+    case EventKind::kParameterUnsignedInt:
+      return reported_together(thread, event);
+    default:
+      return communication(event);
+  }
+}
+
+void ProfileSink::enter(Thread& thread, const TraceEvent& event) {
+  const bool counted = thread.counters.take(event.ns);
+  if (event.ref >= kinds_.size()) return;
+  // In a gap it ends a skipped iteration.
+  // The calls of one written alone belong to the iteration around it.
+  const Process& process = processes_[thread.process];
+  const bool alone =
+      process.skipped != 0 && threads_[process.locations[process.first]].written;
+  Place* place = thread.written && !alone ? &place_of(thread) : nullptr;
+  if (thread.open.empty()) thread.open.resize(kinds_.size());
+  const bool first = thread.open[event.ref]++ == 0;
+  thread.stack.push_back({event.ref, place, counted, first, thread.written_ns});
+  if (place != nullptr) ++place->own().regions[event.ref].calls;
+  if (counter_count_ == 0) return;
+  const std::vector<double>& totals = thread.counters.totals();
+  if (counted)
+    thread.entered.insert(thread.entered.end(), totals.begin(), totals.end());
+  else
+    thread.entered.resize(thread.entered.size() + counter_count_);
+}
+
+void ProfileSink::leave(Thread& thread, const TraceEvent& event) {
+  const bool counted = thread.counters.take(event.ns);
+  if (thread.stack.empty()) return;
+  Frame& frame = thread.stack.back();
+  settle(frame, thread, place_of(thread).own());
+  --thread.open[frame.region];
+  if (counted && frame.counted && frame.place != nullptr)
+    book_counted(*frame.place, frame.region, thread,
+                 &thread.entered[thread.entered.size() - counter_count_], !frame.first);
+  thread.stack.pop_back();
+  if (counter_count_ != 0) thread.entered.resize(thread.entered.size() - counter_count_);
+}
+
+// A region of coalesced polls: each was a call.
+void ProfileSink::reported_together(const Thread& thread, const TraceEvent& event) const {
+  if (thread.stack.empty() || event.ref >= definitions_->parameters.size() ||
+      definitions_->parameters[event.ref].name != "polls")
+    return;
+  const Frame& frame = thread.stack.back();
+  if (!kinds_[frame.region].mpi || frame.place == nullptr || event.value == 0) return;
+  frame.place->own().regions[frame.region].calls += static_cast<double>(event.value - 1);
+}
+
+// Of recursive calls the outermost counts.
+void ProfileSink::book_counted(Place& place, std::uint32_t region, const Thread& thread,
+                               const double* before, bool again) const {
+  for (std::size_t i = 0; i < counter_count_; ++i) {
+    Sums::Counted& counted = place.own().region_counters[region * counter_count_ + i];
+    if (!again) counted.sum += thread.counters.totals()[i] - before[i];
+    ++counted.calls;
+  }
+}
+
+void ProfileSink::read_counters(Thread& thread, const TraceEvent& event) {
+  thread.counters.read(*counters_, event);
+  if (thread.number == kNone || !thread.counters.any()) return;
+  Process& process = processes_[thread.process];
+  if (thread.version != process.version) {
+    thread.version = process.version;
+    thread.skipped = process.skipped_by_loop;
+  }
+  // Differences across a gap belong to no iteration.
+  const bool gap = std::exchange(thread.gap, !thread.written);
+  if (gap || !thread.written) return;
+  Sums& sums = place_of(thread).own();
+  for (std::size_t i = 0; i < counter_count_; ++i)
+    sums.thread_counters[thread.number * counter_count_ + i] += thread.counters.latest()[i];
+}
+
+void ProfileSink::communication(const TraceEvent& event) {
+  Sums& sums = place_of(threads_[event.location]).own();
+  switch (event.kind) {
+    case EventKind::kMpiSend:
+    case EventKind::kMpiIsend:
+      ++sums.sends;
+      sums.bytes_sent += static_cast<double>(event.bytes);
+      return;
+    case EventKind::kMpiRecv:
+    case EventKind::kMpiIrecv:
+      ++sums.receives;
+      sums.bytes_received += static_cast<double>(event.bytes);
+      return;
+    case EventKind::kMpiCollectiveEnd:
+    case EventKind::kNonBlockingCollectiveComplete:
+      ++sums.collectives;
+      return;
+    default:
+      return;
+  }
+}
+
+void ProfileSink::begin_iteration(const TraceEvent& event) {
+  const std::uint32_t number = threads_[event.location].process;
+  Process& process = processes_[number];
+  const bool skipped = !marks_->written(event);
+  const CounterReadings& counters = threads_[event.location].counters;
+  const bool counted = threads_[event.location].counters.take(event.ns);
+  const std::uint64_t position =
+      process.visits.begin(process.open.size(), event.ref, skipped).iterations - 1;
+  process.open.push_back({event.ref, skipped, marks_->complete(event), event.ns,
+                          counted ? counters.totals() : std::vector<double>(), position});
+  if (skipped && process.skipped++ == 0) return keep_behind(number, event.ns);
+  if (skipped) return;
+  const auto& samples = samples_[number].written;
+  const std::size_t at = process.next_written++;
+  // One written inside a skipped one is no sample.
+  const WrittenIteration sample =
+      process.skipped == 0 && at < samples.size() ? samples[at] : WrittenIteration{};
+  process.places.push_back(
+      &process.places.back()->inside(event.ref, sample.kind, sample.variant));
+  for (const std::uint32_t location : processes_[number].locations)
+    threads_[location].place = nullptr;
+}
+
+// From here on nothing is written; threads that have not come here yet are in the iteration
+// that has just ended for the first one.
+void ProfileSink::keep_behind(std::uint32_t number, std::uint64_t ns) {
+  Process& process = processes_[number];
+  if (process.ended == nullptr || !definitions_->adjoins(process.ended_ns, ns)) return;
+  for (const std::uint32_t location : process.locations) {
+    Thread& thread = threads_[location];
+    if (!thread.first && thread.written && thread.place == nullptr)
+      thread.place = process.ended;
+  }
+}
+
+void ProfileSink::end_iteration(const TraceEvent& event) {
+  Thread& thread = threads_[event.location];
+  Process& process = processes_[thread.process];
+  const bool counted = thread.counters.take(event.ns);
+  if (process.open.empty()) return;
+  const OpenIteration iteration = std::move(process.open.back());
+  process.open.pop_back();
+  process.skipped -= iteration.skipped;
+  const auto ns = static_cast<double>(event.ns - iteration.begin_ns);
+  if (!iteration.skipped) {
+    process.places.back()->end_iteration(ns, iteration.complete);
+    process.ended = process.places.back();
+    process.ended_ns = event.ns;
+    process.places.pop_back();
+    process.written[iteration.loop] += iteration.complete;
+  }
+  // Inside a skipped iteration all is estimated from typical ones.
+  if (process.skipped != 0) return;
+  Place& around = *process.places.back();
+  if (iteration.complete) {
+    ++process.marked[iteration.loop];
+    ++around.own().regions[iteration.loop].calls;
+    around.own().regions[iteration.loop].inclusive_ns += ns;
+    if (counted && !iteration.counted.empty())
+      book_counted(around, iteration.loop, thread, iteration.counted.data(), false);
+  }
+  if (!iteration.skipped) return;
+  const std::uint32_t variant = samples_[thread.process].variant_of_skipped(
+      iteration.loop, iteration.position, event.ns - iteration.begin_ns);
+  around.suspend(iteration.loop, variant, iteration.complete,
+                 std::max(0.0, ns - std::exchange(process.alone_ns, 0)));
+  process.skipped_by_loop[loop_numbers_[iteration.loop]] += iteration.complete;
+  ++process.version;
+}
+
+}  // namespace refrain::analysis

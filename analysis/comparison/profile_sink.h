@@ -1,0 +1,149 @@
+// Adds up the events of a trace by place: second pass of trace_profile.h.
+//
+// Place in the flow: private to trace_profile.h. Thread-safety: none. Cost: O(1) an event; a mark
+// of an iteration costs, for each thread of its process, the depth of its stack.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analysis/comparison/counter_readings.h"
+#include "analysis/comparison/iteration_marks.h"
+#include "analysis/comparison/loop_totals.h"
+#include "analysis/comparison/nest_books.h"
+#include "analysis/comparison/trace_profile.h"
+#include "analysis/summary_totals.h"
+
+namespace refrain::analysis {
+
+class ProfileSink final : public reader::TraceSink {
+ public:
+  // `summaries`: of the archive; what they know is not estimated.
+  explicit ProfileSink(TraceMarks samples, std::vector<base::RunSummary> summaries = {})
+      : samples_(std::move(samples)), summaries_(std::move(summaries)) {}
+
+  std::string begin(const reader::TraceDefinitions& definitions) override;
+  void event(const reader::TraceEvent& event) override;
+  std::string error() const override { return {}; }
+  std::string finish(std::uint64_t end_ns) override;
+
+  TraceProfile take() { return std::move(profile_); }
+
+ private:
+  static constexpr std::uint32_t kNone = reader::kNone;
+  // How the time in a region counts for its thread.
+  struct RegionKind {
+    bool useful = false;
+    bool mpi = false;
+  };
+  struct Frame {
+    std::uint32_t region;
+    Place* place;  // where its call was counted; nullptr: nowhere
+    bool counted;  // the thread's counters at its begin are known
+    bool first;    // the region is not open further out
+    std::uint64_t
+        settled_ns;  // of the thread's written time: up to then its inclusive time is
+                     // in the sums
+  };
+  struct Thread {
+    std::uint32_t process = 0;
+    std::uint32_t number = kNone;  // of the threads of its process; kNone: no thread
+    bool first = false;            // does the process' serial work, has the marks
+    bool written = true;           // not skipped
+    std::uint64_t ns = 0;          // accounted for until then
+    std::uint64_t written_ns = 0;  // of that, while it was written
+    std::vector<Frame> stack;
+    std::vector<std::uint32_t> open;  // by region: how often on the stack
+    CounterReadings counters;
+    std::vector<double> entered;  // by frame and counter: the value at its begin
+    bool gap = false;             // there was a gap since the latest record of them
+    // Skipped iterations of the process before that record, by loop; valid at `version`.
+    std::vector<double> skipped;
+    std::uint64_t version = 0;
+    // The place of its time, if not that of the first thread: it passes the edges of gaps
+    // a little earlier or later.
+    Place* place = nullptr;
+  };
+  struct OpenIteration {
+    std::uint32_t loop;
+    bool skipped;
+    bool complete;
+    std::uint64_t begin_ns;
+    std::vector<double> counted;  // by then; empty: not known
+    std::uint64_t position = 0;   // in its visit
+  };
+  struct Process {
+    std::unique_ptr<NestBooks> books;
+    std::vector<std::uint32_t> locations;  // its threads
+    std::uint32_t first = 0;               // number of the first one
+    std::vector<Place*> places;            // open ones, the root first
+    std::vector<OpenIteration> open;       // marks, outermost first
+    VisitCounter visits;
+    std::uint32_t skipped = 0;  // of these
+    double alone_ns = 0;        // of the outermost of them, written nevertheless
+    Place* ended = nullptr;     // the written iteration that ended last
+    std::uint64_t ended_ns = 0;
+    std::size_t next_written = 0;  // in samples_
+    std::vector<double> written;   // by region: complete iterations in the archive
+    std::vector<double> marked;    // by region: complete iterations that have a mark
+    // By loop: skipped iterations that lie in no other; changes with `version`.
+    std::vector<double> skipped_by_loop;
+    std::uint64_t version = 0;
+  };
+
+  // One of the OpenMP runtime's own threads.
+  bool is_helper(const Process& process, std::size_t thread) const;
+  std::size_t program_threads(const Process& process) const;
+  Place& place_of(const Thread& thread) const;
+  void switch_writing(Thread& thread, bool on);
+  void book(Thread& thread, std::uint64_t ns);
+  void book_all(std::uint32_t process, std::uint64_t ns);
+  void settle(Frame& frame, const Thread& thread, Sums& sums);
+  void settle_all(Thread& thread);
+  void begin_iteration(const reader::TraceEvent& event);
+  void keep_behind(std::uint32_t process, std::uint64_t ns);
+  void end_iteration(const reader::TraceEvent& event);
+  void enter(Thread& thread, const reader::TraceEvent& event);
+  void leave(Thread& thread, const reader::TraceEvent& event);
+  void reported_together(const Thread& thread, const reader::TraceEvent& event) const;
+  void read_counters(Thread& thread, const reader::TraceEvent& event);
+  void book_counted(Place& place, std::uint32_t region, const Thread& thread,
+                    const double* before, bool again) const;
+  void communication(const reader::TraceEvent& event);
+  void find_threads(std::uint32_t process);
+  void sum_up(std::uint64_t end_ns);
+  void add_messages_of_loops();
+  void note_time(std::uint32_t process);
+  void use_totals(std::uint32_t process, Sums& sums);
+  void add_regions(const Sums& sums);
+  void add_loops(const Sums& sums);
+  void use_loop_totals(std::map<std::string, LoopProfile>& loops,
+                       const std::map<std::string, double>& marked) const;
+  void add_counters(const Sums& sums, std::uint32_t region,
+                    std::vector<CounterProfile>& counters) const;
+  std::vector<double> counter_totals();
+  double written(std::uint32_t region) const;  // over all processes, as in Process
+  double marked(std::uint32_t region) const;
+
+  TraceMarks samples_;
+  std::vector<base::RunSummary> summaries_;
+  std::vector<std::optional<ProcessTotals>> totals_;  // by process
+  const reader::TraceDefinitions* definitions_ = nullptr;
+  std::optional<MarkAttributes> marks_;
+  std::optional<CounterTable> counters_;
+  std::size_t counter_count_ = 0;
+  std::vector<RegionKind> kinds_;
+  std::vector<std::uint32_t> loop_numbers_;  // by region
+  std::vector<std::uint32_t> loops_;         // their regions
+  std::vector<Thread> threads_;
+  std::vector<Process> processes_;
+  double written_ns_ = 0;
+  TraceProfile profile_;
+};
+
+}  // namespace refrain::analysis

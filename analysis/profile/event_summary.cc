@@ -1,0 +1,336 @@
+#include "analysis/profile/event_summary.h"
+
+#include <otf2/otf2.h>
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "analysis/profile/message_events.h"
+#include "analysis/profile/time_class.h"
+#include "analysis/region_use.h"
+
+namespace refrain::analysis {
+namespace {
+
+using base::RunSummary;
+using reader::EventKind;
+using reader::TraceEvent;
+
+// One location; nodes are those of its process.
+struct Thread {
+  struct Frame {
+    std::uint32_t node = RunSummary::kNone;  // then a fork whose region is not known yet
+    std::uint32_t region = RunSummary::kNone;
+    bool fork = false;
+    std::uint64_t begin = 0;
+    std::uint32_t latest = RunSummary::kNone;  // child
+  };
+  std::uint32_t process = 0;
+  bool counts = false;
+  bool off = false;  // events are not written
+  std::uint64_t off_since = 0;
+  RunSummary::Sums outside;
+  std::uint32_t latest = RunSummary::kNone;  // outermost region
+  std::vector<Frame> stack;
+  std::vector<RunSummary::Sums> sums{};  // by node
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> edges;
+};
+
+class TreeSink final : public reader::TraceSink {
+ public:
+  std::string begin(const reader::TraceDefinitions& definitions) override {
+    definitions_ = &definitions;
+    trees_.resize(definitions.processes.size());
+    threads_.resize(definitions.locations.size());
+    for (std::size_t i = 0; i < threads_.size(); ++i) {
+      threads_[i].process = definitions.locations[i].process;
+      threads_[i].counts =
+          is_thread(definitions.locations[i]) && threads_[i].process < trees_.size();
+    }
+    last_tick_ = definitions.base_ticks;
+    messages_.begin(definitions);
+    return {};
+  }
+
+  void event(const TraceEvent& event) override {
+    last_tick_ = std::max(last_tick_, event.ticks);
+    Thread& thread = threads_[event.location];
+    if (!thread.counts) return;
+    if (thread.off) not_written(thread, event.ticks);
+    messages_.event(event);
+    switch (event.kind) {
+      case EventKind::kEnter:
+        return enter(thread, event);
+      case EventKind::kLeave:
+        return leave(thread, event);
+      case EventKind::kThreadFork:
+      case EventKind::kOmpFork:
+        thread.stack.push_back({.fork = true, .begin = event.ticks});
+        return;
+      case EventKind::kThreadJoin:
+      case EventKind::kOmpJoin:
+        return leave_if(thread, event.ticks, [](const Thread::Frame& f) { return f.fork; });
+      case EventKind::kMeasurementOnOff:
+        if (event.op == OTF2_MEASUREMENT_OFF && !std::exchange(thread.off, true)) ++gaps_;
+        if (event.op == OTF2_MEASUREMENT_ON) thread.off = false;
+        thread.off_since = event.ticks;
+        return;
+      case EventKind::kMpiSend:
+      case EventKind::kMpiIsend:
+        return moved(thread, event.bytes, 1, 0, 0);
+      case EventKind::kMpiRecv:
+      case EventKind::kMpiIrecv:
+        return moved(thread, 0, 0, event.bytes, 1);
+      case EventKind::kMpiCollectiveEnd:
+      case EventKind::kNonBlockingCollectiveComplete:
+        return moved(thread, event.bytes, 0, event.received, 0);
+      case EventKind::kRmaPut:
+        return moved(thread, event.bytes, 0, 0, 0);
+      case EventKind::kRmaGet:
+        return moved(thread, 0, 0, event.bytes, 0);
+      case EventKind::kParameterUnsignedInt:
+        return parameter(thread, event);
+      default:
+        return;
+    }
+  }
+
+  std::string error() const override { return {}; }
+
+  std::string finish(std::uint64_t) override {
+    last_tick_ = std::max(last_tick_, definitions_->end_ticks);
+    for (Thread& thread : threads_) {
+      if (!thread.counts) continue;
+      if (thread.off) not_written(thread, last_tick_);
+      while (!thread.stack.empty()) pop(thread, last_tick_);
+    }
+    for (std::uint32_t i = 0; i < trees_.size(); ++i) facts(i);
+    return {};
+  }
+
+  std::vector<RunSummary> take() {
+    std::vector<RunSummary> out;
+    for (Tree& tree : trees_)
+      if (!tree.summary.locations.empty()) out.push_back(std::move(tree.summary));
+    return out;
+  }
+  std::vector<ProcessMessages> take_messages() { return messages_.take(); }
+  std::uint64_t gaps() const { return gaps_; }
+
+ private:
+  struct Tree {
+    RunSummary summary;
+    std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>,
+             std::uint32_t>
+        nodes;
+    std::map<std::uint32_t, std::uint32_t> regions;
+    std::map<std::string, std::uint32_t> sites;
+  };
+
+  void enter(Thread& thread, const TraceEvent& event) {
+    if (event.ref >= definitions_->regions.size()) return;
+    const reader::RegionInfo& region = definitions_->regions[event.ref];
+    if (region.is_loop) return;
+    Tree& tree = trees_[thread.process];
+    const std::uint32_t index = region_index(tree, event.ref);
+    if (!thread.stack.empty() && thread.stack.back().node == RunSummary::kNone &&
+        is_parallel_region(static_cast<std::uint32_t>(region.role), region.paradigm)) {
+      const std::uint32_t node = node_index(tree, around(thread), index,
+                                            RunSummary::Kind::kFork, RunSummary::kNone);
+      Thread::Frame fork = thread.stack.back();
+      thread.stack.pop_back();
+      fork.node = node;
+      push(thread, fork);
+    }
+    std::uint32_t site = RunSummary::kNone;
+    if (region.paradigm == OTF2_PARADIGM_MPI) site = site_of(tree, event);
+    push(thread,
+         {.node = node_index(tree, around(thread), index, RunSummary::Kind::kRegion, site),
+          .region = event.ref,
+          .begin = event.ticks});
+  }
+
+  // The innermost region that is known.
+  static std::uint32_t around(const Thread& thread) {
+    for (auto frame = thread.stack.rbegin(); frame != thread.stack.rend(); ++frame)
+      if (frame->node != RunSummary::kNone) return frame->node;
+    return RunSummary::kNone;
+  }
+
+  static void push(Thread& thread, const Thread::Frame& frame) {
+    std::uint32_t* before = &thread.latest;
+    std::uint32_t parent = RunSummary::kNone;
+    for (auto outer = thread.stack.rbegin(); outer != thread.stack.rend(); ++outer) {
+      if (outer->node == RunSummary::kNone) continue;
+      before = &outer->latest;
+      parent = outer->node;
+      break;
+    }
+    ++thread.edges[{*before == RunSummary::kNone ? parent : *before, frame.node}];
+    *before = frame.node;
+    thread.stack.push_back(frame);
+  }
+
+  void leave(Thread& thread, const TraceEvent& event) {
+    if (event.ref >= definitions_->regions.size() ||
+        definitions_->regions[event.ref].is_loop)
+      return;
+    leave_if(thread, event.ticks, [&](const Thread::Frame& frame) {
+      return !frame.fork && frame.region == event.ref;
+    });
+  }
+
+  // Ends the innermost one of which this is true, and those inside; else nothing.
+  template <typename IsIt>
+  void leave_if(Thread& thread, std::uint64_t ticks, const IsIt& is_it) {
+    if (std::none_of(thread.stack.begin(), thread.stack.end(), is_it)) return;
+    bool last = false;
+    while (!last) {
+      last = is_it(thread.stack.back());
+      pop(thread, ticks);
+    }
+  }
+
+  static RunSummary::Sums& sums_of(Thread& thread, std::uint32_t node) {
+    if (node >= thread.sums.size()) thread.sums.resize(std::size_t{node} + 1);
+    return thread.sums[node];
+  }
+
+  // Since the latest event nothing was written: the time is that of regions nobody knows.
+  static void not_written(Thread& thread, std::uint64_t ticks) {
+    const std::uint32_t node = around(thread);
+    RunSummary::Sums& sums =
+        node == RunSummary::kNone ? thread.outside : sums_of(thread, node);
+    sums.time_elsewhere += ticks - std::min(ticks, thread.off_since);
+    thread.off_since = std::max(thread.off_since, ticks);
+  }
+
+  static void pop(Thread& thread, std::uint64_t ticks) {
+    const Thread::Frame frame = thread.stack.back();
+    thread.stack.pop_back();
+    if (frame.node == RunSummary::kNone) return;
+    RunSummary::Sums& sums = sums_of(thread, frame.node);
+    const std::uint64_t duration = ticks - std::min(ticks, frame.begin);
+    sums.least = sums.visits == 0 ? duration : std::min(sums.least, duration);
+    sums.greatest = std::max(sums.greatest, duration);
+    ++sums.visits;
+    sums.time += duration;
+  }
+
+  static void moved(Thread& thread, std::uint64_t sent, std::uint64_t messages_sent,
+                    std::uint64_t received, std::uint64_t messages_received) {
+    const std::uint32_t node = around(thread);
+    if (node == RunSummary::kNone) return;
+    RunSummary::Sums& sums = sums_of(thread, node);
+    sums.bytes_sent += sent;
+    sums.messages_sent += messages_sent;
+    sums.bytes_received += received;
+    sums.messages_received += messages_received;
+  }
+
+  // Of Refrain's archives: what an operation on data of a device has moved.
+  void parameter(Thread& thread, const TraceEvent& event) const {
+    const bool bytes = event.ref < definitions_->parameters.size() &&
+                       definitions_->parameters[event.ref].name == "bytes moved";
+    if (!bytes || thread.stack.empty() || thread.stack.back().fork) return;
+    const std::string& region = definitions_->regions[thread.stack.back().region].name;
+    if (region.starts_with("!$omp target data to device"))
+      moved(thread, event.value, 0, 0, 0);
+    if (region.starts_with("!$omp target data from device"))
+      moved(thread, 0, 0, event.value, 0);
+  }
+
+  static std::uint32_t node_index(Tree& tree, std::uint32_t parent, std::uint32_t region,
+                                  RunSummary::Kind kind, std::uint32_t site) {
+    const auto next = static_cast<std::uint32_t>(tree.summary.nodes.size());
+    const auto [at, is_new] = tree.nodes.try_emplace(
+        {parent, region, static_cast<std::uint32_t>(kind), site}, next);
+    if (is_new) tree.summary.nodes.push_back({parent, region, kind, site});
+    return at->second;
+  }
+
+  std::uint32_t region_index(Tree& tree, std::uint32_t ref) const {
+    const auto next = static_cast<std::uint32_t>(tree.summary.regions.size());
+    const auto [at, is_new] = tree.regions.try_emplace(ref, next);
+    if (is_new) {
+      const reader::RegionInfo& region = definitions_->regions[ref];
+      tree.summary.regions.push_back({.reference = ref,
+                                      .name = region.name,
+                                      .file = region.file,
+                                      .line = region.line,
+                                      .role = region.role,
+                                      .paradigm = region.paradigm});
+    }
+    return at->second;
+  }
+
+  std::uint32_t site_of(Tree& tree, const TraceEvent& event) const {
+    for (std::uint32_t i = 0; i < event.attributes; ++i) {
+      const reader::ExtraValue& value = event.extras[event.metrics + i];
+      if (value.type != OTF2_TYPE_SOURCE_CODE_LOCATION) continue;
+      const auto next = static_cast<std::uint32_t>(tree.summary.sites.size());
+      const std::string text = definitions_->value_text(value.type, value.bits);
+      const auto [at, is_new] = tree.sites.try_emplace(text, next);
+      if (is_new) tree.summary.sites.push_back(text);
+      return at->second;
+    }
+    return RunSummary::kNone;
+  }
+
+  void facts(std::uint32_t number) {
+    const reader::ProcessInfo& process = definitions_->processes[number];
+    RunSummary& summary = trees_[number].summary;
+    summary.process = number;
+    summary.rank = process.rank;
+    if (process.node < definitions_->nodes.size())
+      summary.host = definitions_->nodes[process.node];
+    summary.program = process.name;
+    summary.ticks_per_second = static_cast<double>(definitions_->ticks_per_second);
+    summary.begin = definitions_->base_ticks;
+    summary.end = last_tick_;
+    for (const std::uint32_t at : process.locations) {
+      Thread& thread = threads_[at];
+      if (!thread.counts) continue;
+      RunSummary::Location& location = summary.locations.emplace_back();
+      location.reference = definitions_->locations[at].ref;
+      location.number = definitions_->locations[at].thread;
+      location.primary = summary.locations.size() == 1;
+      location.helper = definitions_->locations[at].helper;
+      location.outside = thread.outside;
+      location.sums = std::move(thread.sums);
+      location.sums.resize(summary.nodes.size());
+      for (const auto& [ends, count] : thread.edges)
+        location.edges.push_back({ends.first, ends.second, count});
+    }
+  }
+
+  const reader::TraceDefinitions* definitions_ = nullptr;
+  std::vector<Tree> trees_;
+  std::vector<Thread> threads_;
+  MessageEvents messages_;
+  std::uint64_t last_tick_ = 0;
+  std::uint64_t gaps_ = 0;
+};
+
+}  // namespace
+
+EventSummary summarize_events(const std::string& archive,
+                              const reader::Progress& progress) {
+  EventSummary result;
+  reader::ArchiveStream stream;
+  result.error = stream.open(archive);
+  if (!result.error.empty()) return result;
+  TreeSink sink;
+  result.error = stream.run(sink, progress);
+  result.events = stream.events();
+  result.processes = sink.take();
+  result.gaps = sink.gaps();
+  result.messages = sink.take_messages();
+  if (result.error.empty() && result.processes.empty())
+    result.error = "'" + archive + "' has no threads";
+  return result;
+}
+
+}  // namespace refrain::analysis

@@ -1,0 +1,252 @@
+#include "analysis/profile/iteration_profile.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <utility>
+
+namespace refrain::analysis {
+namespace {
+
+using base::IterationRows;
+using base::RunSummary;
+using Profile = IterationProfile;
+
+void add(ClassTimes& to, const ClassTimes& from) {
+  for (std::size_t i = 0; i < to.size(); ++i) to[i] += from[i];
+}
+
+// A file may hold any numbers.
+std::uint64_t whole(double number) {
+  constexpr double kMost = 9e18;
+  return number > 0 ? static_cast<std::uint64_t>(std::min(number, kMost)) : 0;
+}
+
+// What rows of primary threads say of a loop.
+struct Sample {
+  double each_ns;
+  std::uint64_t count;
+};
+
+class ProfileBuilder {
+ public:
+  explicit ProfileBuilder(std::size_t most_parts) : most_parts_(most_parts) {}
+
+  Profile build(const std::vector<RunSummary>& summaries) {
+    const RunProfile profile = merge_summaries(summaries);
+    std::size_t location = 0;
+    for (const RunSummary& summary : summaries) {
+      name_loops(summary);
+      const std::size_t first = out_.locations.size();
+      for (const RunSummary::Location& from : summary.locations)
+        add_location(summary, from, profile.locations[location++]);
+      add_process(first);
+    }
+    for (std::uint32_t i = 0; i < out_.loops.size(); ++i) finish(i);
+    sort();
+    return std::move(out_);
+  }
+
+ private:
+  void name_loops(const RunSummary& summary) {
+    loops_.clear();
+    for (const base::SummaryLoop& loop : summary.loops) {
+      const auto next = static_cast<std::uint32_t>(out_.loops.size());
+      const auto [at, is_new] = ids_.try_emplace({loop.number, loop.name}, next);
+      if (is_new) {
+        out_.loops.push_back({.number = loop.number, .name = loop.name});
+        samples_.emplace_back();
+      }
+      loops_.push_back(at->second);
+    }
+    counters_.clear();
+    for (const base::SummaryCounter& counter : summary.counters) {
+      const auto at = std::find(out_.counters.begin(), out_.counters.end(), counter.name);
+      counters_.push_back(static_cast<std::size_t>(at - out_.counters.begin()));
+      if (at == out_.counters.end()) out_.counters.push_back(counter.name);
+    }
+  }
+
+  void add_location(const RunSummary& summary, const RunSummary::Location& from,
+                    const RunProfile::Location& known) {
+    if (from.iterations.rows.empty()) return;
+    Profile::Location& to = out_.locations.emplace_back();
+    to.process = summary.process;
+    to.rank = summary.rank;
+    to.thread = from.number;
+    to.primary = from.primary;
+    to.worker = known.worker;
+    to.helper = known.helper;
+    const double tick_ns = 1e9 / summary.ticks_per_second;
+    const auto since = [&](std::uint64_t ticks) {
+      return static_cast<double>(ticks - std::min(ticks, summary.begin)) * tick_ns;
+    };
+    for (std::size_t i = 0; i < from.iterations.rows.size(); ++i) {
+      const IterationRows::Row& row = from.iterations.rows[i];
+      Profile::Row& out = to.rows.emplace_back();
+      out.loop = row.loop < loops_.size() ? loops_[row.loop] : row.loop;
+      out.first = row.first;
+      out.count = row.count;
+      out.begin_ns = since(row.begin);
+      out.end_ns = since(from.iterations.end_of(i));
+      for (std::size_t cls = 0; cls < kTimeClasses; ++cls)
+        out.times[cls] = static_cast<double>(row.times[cls]) * tick_ns;
+      const TimeClass outside =
+          known.worker ? TimeClass::kLimitedParallelism : TimeClass::kUseful;
+      if (!known.helper)
+        out.times[static_cast<std::size_t>(outside)] +=
+            static_cast<double>(row.times[IterationRows::kOutside]) * tick_ns;
+      out.counters.resize(out_.counters.size());
+      for (std::size_t k = 0; k < row.counters.size() && k < counters_.size(); ++k)
+        out.counters[counters_[k]] = row.counters[k];
+    }
+  }
+
+  // The process' locations, from this one on.
+  void add_process(std::size_t first) {
+    const auto begin = out_.locations.begin() + static_cast<std::ptrdiff_t>(first);
+    auto primary = std::find_if(begin, out_.locations.end(),
+                                [](const auto& location) { return location.primary; });
+    if (primary == out_.locations.end()) primary = begin;
+    std::map<std::uint32_t, std::uint64_t> iterations;
+    std::map<std::uint32_t, double> times;
+    for (auto at = begin; at != out_.locations.end(); ++at) {
+      for (const Profile::Row& row : at->rows) {
+        out_.time_ns += at->helper
+                            ? std::accumulate(row.times.begin(), row.times.end(), 0.0)
+                            : row.end_ns - row.begin_ns;
+        if (row.loop >= out_.loops.size()) {
+          add(out_.outside, row.times);
+        } else {
+          add(out_.loops[row.loop].times, row.times);
+        }
+        if (at != primary || row.loop >= out_.loops.size() || row.count == 0) continue;
+        iterations[row.loop] += row.count;
+        times[row.loop] += row.end_ns - row.begin_ns;
+        sample(row);
+      }
+    }
+    for (const auto& [loop, count] : iterations) {
+      Profile::Loop& of = out_.loops[loop];
+      if (count <= of.iterations) continue;
+      of.iterations = count;
+      of.time_ns = times[loop];
+    }
+    processes_.push_back({first, out_.locations.size(),
+                          static_cast<std::size_t>(primary - out_.locations.begin())});
+  }
+
+  void sample(const Profile::Row& row) {
+    const double each = (row.end_ns - row.begin_ns) / static_cast<double>(row.count);
+    samples_[row.loop].push_back({each, row.count});
+    Profile::Loop& loop = out_.loops[row.loop];
+    if (each <= loop.slowest_ns) return;
+    loop.slowest_ns = each;
+    loop.slowest_first = row.first;
+    loop.slowest_count = row.count;
+  }
+
+  void finish(std::uint32_t number) {
+    Profile::Loop& loop = out_.loops[number];
+    std::vector<Sample>& samples = samples_[number];
+    std::sort(samples.begin(), samples.end(),
+              [](const Sample& a, const Sample& b) { return a.each_ns < b.each_ns; });
+    double all = 0, up_to = 0;
+    for (const Sample& sample : samples) all += static_cast<double>(sample.count);
+    for (const Sample& sample : samples) {
+      up_to += static_cast<double>(sample.count);
+      loop.median_ns = sample.each_ns;
+      if (2 * up_to >= all) break;
+    }
+    make_parts(number);
+  }
+
+  // A row goes to the part of the iteration in its middle; rows of other threads to that of the
+  // primary thread's row at their middle.
+  void make_parts(std::uint32_t number) {
+    Profile::Loop& loop = out_.loops[number];
+    const std::uint64_t parts = std::min<std::uint64_t>(most_parts_, loop.iterations);
+    if (parts == 0) return;
+    std::vector<Profile::Part> all(parts);
+    std::vector<double> iterations(parts), times(parts);
+    const double each = static_cast<double>(loop.iterations) / static_cast<double>(parts);
+    for (const Process& process : processes_) {
+      const std::vector<Profile::Row>& rows = out_.locations[process.primary].rows;
+      std::vector<std::uint64_t> part_of(rows.size());
+      double before = 0;
+      for (std::size_t i = 0; i < rows.size(); ++i) {
+        const auto count = static_cast<double>(rows[i].count);
+        const double middle = (before + count / 2) / each;
+        part_of[i] = whole(std::min(middle, static_cast<double>(parts - 1)));
+        if (rows[i].loop != number) continue;
+        before += count;
+        iterations[part_of[i]] += count;
+        times[part_of[i]] += rows[i].end_ns - rows[i].begin_ns;
+      }
+      for (std::size_t at = process.first; at != process.end; ++at) {
+        for (const Profile::Row& row : out_.locations[at].rows) {
+          if (row.loop != number) continue;
+          const double middle = (row.begin_ns + row.end_ns) / 2;
+          auto in = std::upper_bound(
+              rows.begin(), rows.end(), middle,
+              [](double ns, const Profile::Row& other) { return ns < other.begin_ns; });
+          if (in != rows.begin()) --in;
+          add(all[part_of[static_cast<std::size_t>(in - rows.begin())]].times, row.times);
+        }
+      }
+    }
+    for (std::uint64_t i = 0; i < parts; ++i) {
+      all[i].first = whole(each * static_cast<double>(i) + 0.5);
+      const std::uint64_t next = whole(each * static_cast<double>(i + 1) + 0.5);
+      all[i].count = next - all[i].first;
+      if (iterations[i] == 0)
+        continue;  // a row that has more than a part is in one of them
+      all[i].mean_ns = times[i] / iterations[i];
+      loop.parts.push_back(all[i]);
+    }
+  }
+
+  void sort() {
+    std::vector<std::uint32_t> order(out_.loops.size());
+    std::iota(order.begin(), order.end(), 0U);
+    std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+      return out_.loops[a].time_ns > out_.loops[b].time_ns;
+    });
+    std::vector<std::uint32_t> place(order.size());
+    std::vector<Profile::Loop> sorted;
+    for (std::uint32_t i = 0; i < order.size(); ++i) {
+      place[order[i]] = i;
+      sorted.push_back(std::move(out_.loops[order[i]]));
+    }
+    out_.loops = std::move(sorted);
+    for (Profile::Location& location : out_.locations) {
+      for (Profile::Row& row : location.rows) {
+        if (row.loop < place.size()) row.loop = place[row.loop];
+        row.counters.resize(out_.counters.size());
+      }
+    }
+  }
+
+  struct Process {
+    std::size_t first, end;  // locations
+    std::size_t primary;
+  };
+
+  const std::size_t most_parts_;
+  Profile out_;
+  std::map<std::pair<std::uint32_t, std::string>, std::uint32_t> ids_;
+  std::vector<std::vector<Sample>> samples_;  // by loop
+  std::vector<Process> processes_;
+  // Of the process that is being added.
+  std::vector<std::uint32_t> loops_;
+  std::vector<std::size_t> counters_;
+};
+
+}  // namespace
+
+IterationProfile iteration_profile(const std::vector<RunSummary>& summaries,
+                                   std::size_t most_parts) {
+  return ProfileBuilder(most_parts).build(summaries);
+}
+
+}  // namespace refrain::analysis

@@ -1,0 +1,72 @@
+// What the iterations of a run took, by class of time: the rows of all threads (base/iteration_rows.h),
+// and what they come to for each outermost loop.
+//
+// Place in the flow: ARCHITECTURE.md, step 11, beside run_profile.h; `refrain profile --iterations`
+// prints it. Definitions: docs/profile.md. Thread-safety: pure. Cost: linear in rows.
+// Units: ns of the process, from its begin of recording on; iterations.
+// Time outside of all regions is useful, of a worker limited parallelism (run_profile.h).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "analysis/profile/profile_totals.h"
+#include "base/run_summary.h"
+
+namespace refrain::analysis {
+
+struct IterationProfile {
+  static constexpr std::uint32_t kNoLoop = base::IterationRows::kNoLoop;
+  static constexpr std::uint32_t kSeveral = base::IterationRows::kSeveral;
+
+  struct Row {
+    std::uint32_t loop = kNoLoop;  // index in `loops`
+    std::uint64_t first = 0;       // in its visit
+    std::uint64_t count = 0;
+    double begin_ns = 0;
+    double end_ns = 0;
+    ClassTimes times{};
+    std::vector<std::uint64_t> counters;
+  };
+  struct Location {
+    std::uint32_t process = 0;
+    std::uint32_t rank = base::RunSummary::kNone;
+    std::uint32_t thread = 0;
+    bool primary = false;
+    bool worker = false;
+    bool helper = false;  // one of the OpenMP runtime's own: time in regions only
+    std::vector<Row> rows;
+  };
+  // Several iterations of a loop, counted through all its visits, on all threads.
+  struct Part {
+    std::uint64_t first = 0;
+    std::uint64_t count = 0;  // of one process
+    double mean_ns = 0;       // of an iteration
+    ClassTimes times{};
+  };
+  struct Loop {
+    std::uint32_t number = 0;  // in the archive
+    std::string name{};
+    std::uint64_t iterations = 0;  // of the process that has most
+    double time_ns = 0;            // likewise, of its primary thread
+    // Of iterations on primary threads. Those that have a row together took the same each.
+    double median_ns = 0;
+    double slowest_ns = 0;
+    std::uint64_t slowest_first = 0;  // the row: its first iteration,
+    std::uint64_t slowest_count = 0;  // and how many it has
+    ClassTimes times{};               // of all threads
+    std::vector<Part> parts{};        // at most so many as were asked for
+  };
+  std::vector<std::string> counters;
+  std::vector<Location> locations;
+  std::vector<Loop> loops;  // by their time
+  ClassTimes outside{};     // of loops, and of several in one row: of all threads
+  double time_ns = 0;       // of all threads
+};
+
+// `summaries` with their iterations. No locations: there are no rows.
+IterationProfile iteration_profile(const std::vector<base::RunSummary>& summaries,
+                                   std::size_t most_parts);
+
+}  // namespace refrain::analysis

@@ -1,0 +1,142 @@
+#include "analysis/profile/iteration_profile.h"
+
+#include <otf2/otf2.h>
+
+#include <catch2/catch.hpp>
+
+namespace refrain::analysis::iteration_profile_test {
+namespace {
+
+using base::IterationRows;
+using base::RunSummary;
+
+constexpr auto kImbalance = static_cast<std::size_t>(TimeClass::kImbalance);
+constexpr auto kLimited = static_cast<std::size_t>(TimeClass::kLimitedParallelism);
+
+// Two threads; a loop of iterations of 100 ticks, of which the worker waits 10 more each time, and
+// one iteration of 500.
+RunSummary run(std::uint32_t process, std::uint64_t iterations) {
+  RunSummary summary;
+  summary.process = process;
+  summary.rank = process;
+  summary.ticks_per_second = 2e9;
+  summary.begin = 1000;
+  summary.regions.resize(1);
+  summary.regions[0].name = "!$omp parallel";
+  summary.regions[0].role = OTF2_REGION_ROLE_PARALLEL;
+  summary.regions[0].paradigm = OTF2_PARADIGM_OPENMP;
+  summary.nodes.resize(1);
+  summary.nodes[0].region = 0;
+  summary.loops = {{4, "loop 4 @ main"}};
+  summary.counters = {{"PAPI_TOT_INS", "#"}};
+  for (std::uint32_t thread = 0; thread < 2; ++thread) {
+    RunSummary::Location location;
+    location.number = thread;
+    location.primary = thread == 0;
+    location.sums.resize(1);
+    location.sums[0].visits = location.sums[0].time = 1;
+    std::uint64_t at = summary.begin;
+    auto& rows = location.iterations.rows;
+    rows.push_back({.begin = at, .counters = {5}});
+    rows.back().times[IterationRows::kOutside] = 200;
+    at += 200;
+    for (std::uint64_t i = 0; i < iterations; ++i) {
+      const std::uint64_t length = i == 7 ? 500 : 100;
+      auto& row = rows.emplace_back();
+      row = {.begin = at + thread, .loop = 0, .first = i + 3, .count = 1, .counters = {i}};
+      row.times[kImbalance] = 10 * thread;
+      row.times[IterationRows::kOutside] = static_cast<std::int64_t>(length) - 10 * thread;
+      at += length;
+    }
+    summary.end = location.iterations.end = at;
+    if (thread != 0) rows[1].begin = 1200;
+    summary.locations.push_back(std::move(location));
+  }
+  return summary;
+}
+
+}  // namespace
+
+TEST_CASE("Iteration profile: a loop - median, slowest, classes, parts of it") {
+  const IterationProfile profile = iteration_profile({run(0, 20)}, 4);
+  REQUIRE(profile.loops.size() == 1);
+  const auto& loop = profile.loops[0];
+  CHECK(loop.number == 4);
+  CHECK(loop.iterations == 20);
+  CHECK(loop.median_ns == 50);
+  CHECK(loop.slowest_ns == 250);
+  CHECK(loop.slowest_first == 10);
+  CHECK(loop.slowest_count == 1);
+  CHECK(loop.time_ns == 1200);
+  CHECK(loop.times[kImbalance] == 100);
+  CHECK(loop.times[0] == 1200);
+  CHECK(loop.times[kLimited] == 1100);
+  CHECK(profile.outside[0] == 100);
+  CHECK(profile.outside[kLimited] == 100);
+  REQUIRE(loop.parts.size() == 4);
+  ClassTimes sum{};
+  for (std::size_t i = 0; i < 4; ++i) {
+    CHECK(loop.parts[i].first == 5 * i);
+    CHECK(loop.parts[i].count == 5);
+    CHECK(loop.parts[i].mean_ns == (i == 1 ? 90 : 50));
+    CHECK(loop.parts[i].times[kImbalance] == 25);
+    for (std::size_t k = 0; k < sum.size(); ++k) sum[k] += loop.parts[i].times[k];
+  }
+  CHECK(sum == loop.times);
+  REQUIRE(profile.locations.size() == 2);
+  CHECK(profile.locations[1].worker);
+  CHECK(profile.locations[1].rows[5].counters == std::vector<std::uint64_t>{4});
+  CHECK(profile.locations[0].rows[1].begin_ns == 100);
+  CHECK(profile.locations[0].rows[1].end_ns == 150);
+}
+
+TEST_CASE("Iteration profile: a helper thread of the runtime - only its time in regions") {
+  RunSummary with = run(0, 20);
+  with.locations.push_back(with.locations[1]);
+  with.locations.back().number = 2;
+  with.locations.back().helper = true;
+  const IterationProfile profile = iteration_profile({with}, 4);
+  const IterationProfile without = iteration_profile({run(0, 20)}, 4);
+  REQUIRE(profile.locations.size() == 3);
+  CHECK(profile.locations[2].helper);
+  // 10 ticks in each of 20 iterations.
+  CHECK(profile.time_ns == without.time_ns + 100);
+  CHECK(profile.loops[0].times[kImbalance] == without.loops[0].times[kImbalance] + 100);
+  CHECK(profile.loops[0].times[kLimited] == without.loops[0].times[kLimited]);
+  CHECK(profile.loops[0].times[0] == without.loops[0].times[0]);
+}
+
+TEST_CASE("Iteration profile: several processes - one loop, of the most iterations") {
+  const IterationProfile profile = iteration_profile({run(0, 20), run(1, 40)}, 10);
+  REQUIRE(profile.loops.size() == 1);
+  CHECK(profile.loops[0].iterations == 40);
+  CHECK(profile.loops[0].times[kImbalance] == 300);
+  CHECK(profile.locations.size() == 4);
+  CHECK(profile.loops[0].parts.size() == 10);
+  double waits = 0;
+  for (const auto& part : profile.loops[0].parts) waits += part.times[kImbalance];
+  CHECK(waits == 300);
+}
+
+TEST_CASE("Iteration profile: loops of equal names in other processes - by their time") {
+  RunSummary other = run(1, 40);
+  other.loops = {{5, "loop 5 @ main"}};
+  const IterationProfile profile = iteration_profile({run(0, 20), other}, 10);
+  REQUIRE(profile.loops.size() == 2);
+  CHECK(profile.loops[0].number == 5);
+  CHECK(profile.loops[1].number == 4);
+  CHECK(profile.locations[0].rows[1].loop == 1);
+  CHECK(profile.locations[2].rows[1].loop == 0);
+}
+
+TEST_CASE("Iteration profile: without rows - nothing") {
+  RunSummary summary = run(0, 3);
+  for (auto& location : summary.locations) location.iterations = {};
+  const IterationProfile profile = iteration_profile({summary}, 10);
+  CHECK(profile.locations.empty());
+  REQUIRE(profile.loops.size() == 1);
+  CHECK(profile.loops[0].iterations == 0);
+  CHECK(iteration_profile({}, 3).loops.empty());
+}
+
+}  // namespace refrain::analysis::iteration_profile_test
