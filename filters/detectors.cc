@@ -1,9 +1,9 @@
 #include "filters/detectors.h"
 
-#include "periodicity/exact_detector.h"
-#include "periodicity/flat_loop_detector.h"
-#include "periodicity/matrix_detector.h"
-#include "periodicity/nested_detector.h"
+#include "periodicity/flat/exact_detector.h"
+#include "periodicity/flat/flat_loop_detector.h"
+#include "periodicity/flat/matrix_detector.h"
+#include "periodicity/nested/nested_detector.h"
 
 namespace refrain::filters {
 

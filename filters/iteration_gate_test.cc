@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "periodicity/exact_detector.h"
-#include "periodicity/flat_loop_detector.h"
+#include "periodicity/flat/exact_detector.h"
+#include "periodicity/flat/flat_loop_detector.h"
 
 namespace refrain::filters::iteration_gate_test {
 namespace {

@@ -4,9 +4,9 @@
 #include <string>
 
 #include "filters/written_iterations.h"
-#include "periodicity/exact_detector.h"
-#include "periodicity/flat_loop_detector.h"
-#include "periodicity/nested_detector.h"
+#include "periodicity/flat/exact_detector.h"
+#include "periodicity/flat/flat_loop_detector.h"
+#include "periodicity/nested/nested_detector.h"
 #include "test/support/loop_nest.h"
 #include "test/support/streams.h"
 

@@ -4,7 +4,7 @@
 
 #include "filters/gate_record.h"
 #include "filters/iteration_gate.h"
-#include "periodicity/nested_detector.h"
+#include "periodicity/nested/nested_detector.h"
 
 namespace refrain::filters::nested_gate_messages_test {
 namespace {

@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include "filters/gate_record.h"
-#include "periodicity/nested_detector.h"
+#include "periodicity/nested/nested_detector.h"
 #include "periodicity/phase_detector.h"
 
 namespace refrain::filters::phase_gate_test {

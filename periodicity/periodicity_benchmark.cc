@@ -3,10 +3,10 @@
 
 #include <memory>
 
-#include "periodicity/exact_detector.h"
-#include "periodicity/flat_loop_detector.h"
-#include "periodicity/matrix_detector.h"
-#include "periodicity/nested_detector.h"
+#include "periodicity/flat/exact_detector.h"
+#include "periodicity/flat/flat_loop_detector.h"
+#include "periodicity/flat/matrix_detector.h"
+#include "periodicity/nested/nested_detector.h"
 #include "test/support/streams.h"
 
 namespace refrain::periodicity {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "periodicity/nested_detector.h"
+#include "periodicity/nested/nested_detector.h"
 
 namespace refrain::periodicity::phase_detector_test {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "periodicity/nested_detector.h"
+#include "periodicity/nested/nested_detector.h"
 #include "test/support/loop_record.h"
 
 namespace refrain::periodicity::symbol_numbers_test {

@@ -1,7 +1,7 @@
 // Input: a byte that says how many symbols there are and how much memory, then a symbol a byte.
 #include <vector>
 
-#include "periodicity/nested_detector.h"
+#include "periodicity/nested/nested_detector.h"
 #include "test/fuzz/fuzz.h"
 #include "test/support/little_memory.h"
 #include "test/support/loop_record.h"

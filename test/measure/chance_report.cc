@@ -17,7 +17,7 @@
 
 #include "filters/nested_policy.h"
 #include "filters/skipped_intervals.h"
-#include "periodicity/nested_detector.h"
+#include "periodicity/nested/nested_detector.h"
 #include "test/support/chance.h"
 #include "test/support/loop_record.h"
 #include "test/support/streams.h"

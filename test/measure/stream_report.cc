@@ -24,9 +24,9 @@
 
 #include "filters/nested_policy.h"
 #include "filters/skipped_intervals.h"
-#include "periodicity/exact_detector.h"
-#include "periodicity/flat_loop_detector.h"
-#include "periodicity/nested_detector.h"
+#include "periodicity/flat/exact_detector.h"
+#include "periodicity/flat/flat_loop_detector.h"
+#include "periodicity/nested/nested_detector.h"
 #include "test/support/loop_record.h"
 #include "test/support/streams.h"
 

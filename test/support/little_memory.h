@@ -1,7 +1,7 @@
 // Settings with which the nested detector soon runs out of memory for everything.
 #pragma once
 
-#include "periodicity/nested_detector.h"
+#include "periodicity/nested/nested_detector.h"
 
 namespace refrain::test {
 

@@ -1,0 +1,81 @@
+// MessageFilter: decides whether messages come in random order and are left out, and what is then
+// read again without them.
+//
+// Place in the flow: inside NestedDetector, which reports unexplained events to it and leaves
+// messages out when it says so: once, for the rest of the stream.
+// Thread-safety: none. Cost: O(1) an unexplained event; a look at the history, at most
+// kMostLookedAt tokens, each time some 24 to 4096 more events are unexplained. Allocates in
+// the constructor only.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "periodicity/expected_events.h"
+#include "periodicity/nested/body_store.h"
+#include "periodicity/nested/expectations.h"
+#include "periodicity/nested/token_deque.h"
+#include "periodicity/nested/token_history.h"
+
+namespace refrain::periodicity {
+
+class MessageFilter {
+ public:
+  // The id of a token that is no event, at which loops are left.
+  static constexpr std::uint64_t kNoEvent = ~std::uint64_t{0};
+
+  // None of the references is owned; all outlive this. `enabled`: messages may have to be left
+  // out.
+  MessageFilter(const ExpectedEvents& events, const TokenHistory& history,
+                BodyStore& bodies, bool enabled, std::uint32_t max_bodies,
+                std::uint32_t history_tokens)
+      : events_(events),
+        history_(history),
+        bodies_(bodies),
+        enabled_(enabled),
+        has_messages_(enabled ? std::max(max_bodies, 16u) : 0),
+        as_events_(enabled ? history_tokens : 0),
+        history_mask_(history_tokens - 1) {}
+
+  // No loop has explained the latest event, which is the last token of the history.
+  void unexplained() noexcept {
+    if (++unexplained_ >= next_look_ && enabled_) look();
+  }
+
+  // Messages are to be left out from the next event on.
+  bool due() const noexcept { return due_; }
+  void begin() noexcept { due_ = enabled_ = false; }
+
+  // Bodies with messages are not recognised any more.
+  void outdate_bodies() noexcept;
+  // Appends to `pending` what is to be read again, without messages: what the history has, as far
+  // back as possible, then what was pending before.
+  void read_again(TokenDeque& pending) noexcept;
+
+ private:
+  static constexpr std::uint64_t kFirstLook = 24;  // unexplained events
+  static constexpr std::uint64_t kLastLook = 4096;
+
+  void look() noexcept;
+  std::uint32_t misses(bool without_messages, std::uint32_t& kept) noexcept;
+  bool has_messages(std::uint32_t body) const noexcept;
+  std::uint64_t first_kept_event(std::uint32_t body) const noexcept;
+  std::uint64_t first_to_read_again() noexcept;
+
+  const ExpectedEvents& events_;
+  const TokenHistory& history_;
+  BodyStore& bodies_;
+  bool enabled_;
+  bool suspected_ = false;  // found once
+  bool due_ = false;
+  Expectations expectations_;
+  std::uint64_t unexplained_ = 0;  // events that belonged to no known loop
+  std::uint64_t next_look_ = kFirstLook;
+  std::uint64_t pause_ = kFirstLook;
+  std::vector<bool> has_messages_;  // by body
+  std::vector<bool> as_events_;     // tokens of the history that are read again as events
+  std::uint64_t history_mask_;
+};
+
+}  // namespace refrain::periodicity
