@@ -286,7 +286,7 @@ void RunCommand::report_left_recordings() const {
                found.left.front().c_str());
 }
 
-// For what the library says in this process' place, when it ends (tracer/runtime/run_report.h).
+// For what the library says in this process' place, when it ends (tracer/life/run_report.h).
 void RunCommand::export_run() const {
   std::error_code ignored;
   rusage children{};  // of inspect_program()
@@ -323,7 +323,7 @@ int RunCommand::run() {
   report_devices(traced);
   // Preloaded for what the program itself reports (refrain.h), whether it uses OpenMP or not.
   // It does nothing before it is asked for, so it does no harm to a launcher or a shell. Before
-  // the runtime: so the process ends with us first (tracer/runtime/lifecycle.cc, 2).
+  // the runtime: so the process ends with us first (tracer/life/lifecycle.cc, 2).
   prepend("LD_PRELOAD", library);
   prepend("OMP_TOOL_LIBRARIES", library);
   setenv("OMP_TOOL", "enabled", 1);

@@ -15,9 +15,9 @@
 
 #include "tracer/counters/papi.h"
 #include "tracer/counters/thread_usage.h"
+#include "tracer/life/lifecycle.h"
 #include "tracer/recorder/metric_reader.h"
 #include "tracer/recorder/slow_path.h"
-#include "tracer/runtime/lifecycle.h"
 #include "tracer/runtime/notices.h"
 #include "tracer/runtime/session.h"
 

@@ -14,6 +14,7 @@
 
 #include "base/launcher.h"
 #include "base/mpi_time_class.h"
+#include "tracer/life/lifecycle.h"
 #include "tracer/mpi/call.h"
 #include "tracer/mpi/clocks.h"
 #include "tracer/mpi/communicator_calls.h"
@@ -26,7 +27,6 @@
 #include "tracer/recorder/attempt.h"
 #include "tracer/recorder/region_class.h"
 #include "tracer/recorder/slow_path.h"
-#include "tracer/runtime/lifecycle.h"
 #include "tracer/runtime/live_filter.h"
 #include "tracer/runtime/notices.h"
 #include "tracer/runtime/search_order.h"

@@ -16,11 +16,11 @@
 #include <string>
 #include <utility>
 
+#include "tracer/life/lifecycle.h"
 #include "tracer/ompt/callbacks.h"
 #include "tracer/ompt/helper_threads.h"
 #include "tracer/ompt/other_ompt_tools.h"
 #include "tracer/recorder/attempt.h"
-#include "tracer/runtime/lifecycle.h"
 #include "tracer/runtime/notices.h"
 #include "tracer/runtime/search_order.h"
 

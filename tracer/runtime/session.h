@@ -6,7 +6,7 @@
 //          └─ fact ───► FactQueue ──────────────────────────────────────┘
 //
 // Place in the flow: ARCHITECTURE.md, steps 2, 4, 5 and 6. Made by the first event
-// source that starts (tracer/ompt), ended by tracer/runtime/lifecycle.cc.
+// source that starts (tracer/ompt), ended by tracer/life/lifecycle.cc.
 //
 // Thread-safety: attach(), detach(), put_fact() from any thread; what says "primary thread" only from
 // that: the first that opens an outermost parallel region. recording() from anywhere. Nothing here

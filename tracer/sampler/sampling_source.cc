@@ -10,8 +10,8 @@
 #include <string_view>
 
 #include "filters/settings.h"
+#include "tracer/life/lifecycle.h"
 #include "tracer/recorder/slow_path.h"
-#include "tracer/runtime/lifecycle.h"
 #include "tracer/runtime/session.h"
 #include "tracer/runtime/this_thread.h"
 

@@ -20,9 +20,9 @@
 #include <new>
 #include <string>
 
+#include "tracer/life/lifecycle.h"
 #include "tracer/recorder/clock.h"
 #include "tracer/recorder/slow_path.h"
-#include "tracer/runtime/lifecycle.h"
 #include "tracer/runtime/live_filter.h"
 #include "tracer/user/call_stack.h"
 #include "tracer/user/function_table.h"

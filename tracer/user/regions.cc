@@ -5,9 +5,9 @@
 #include <atomic>
 #include <string>
 
+#include "tracer/life/lifecycle.h"
 #include "tracer/recorder/clock.h"
 #include "tracer/recorder/slow_path.h"
-#include "tracer/runtime/lifecycle.h"
 #include "tracer/runtime/live_filter.h"
 #include "tracer/runtime/notices.h"
 #include "tracer/user/names.h"

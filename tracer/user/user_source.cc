@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "tracer/runtime/lifecycle.h"
+#include "tracer/life/lifecycle.h"
 #define REFRAIN_DISABLE /* the types alone */
 #include "tracer/user/refrain.h"
 #include "tracer/user/regions.h"

@@ -3,8 +3,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "tracer/life/lifecycle.h"
 #include "tracer/recorder/slow_path.h"
-#include "tracer/runtime/lifecycle.h"
 
 namespace refrain::user {
 

@@ -47,7 +47,7 @@
 //
 // 7. dlclose. The library asks the loader never to unload it (-z nodelete): the runtime
 //    holds pointers to our callbacks until the process ends.
-#include "tracer/runtime/lifecycle.h"
+#include "tracer/life/lifecycle.h"
 
 #include <pthread.h>
 
@@ -65,13 +65,13 @@
 #include <utility>
 
 #include "filters/settings.h"
+#include "tracer/life/archive_at_end.h"
+#include "tracer/life/run_report.h"
 #include "tracer/recorder/handler_safe_mutex.h"
 #include "tracer/recorder/slow_path.h"
-#include "tracer/runtime/archive_at_end.h"
 #include "tracer/runtime/live_filter.h"
 #include "tracer/runtime/notices.h"
 #include "tracer/runtime/recording_folder.h"
-#include "tracer/runtime/run_report.h"
 #include "tracer/runtime/session.h"
 #include "tracer/runtime/this_thread.h"
 

@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "test/support/files.h"
-#include "tracer/runtime/lifecycle.h"
+#include "tracer/life/lifecycle.h"
 #include "tracer/runtime/this_thread.h"
 
 namespace {

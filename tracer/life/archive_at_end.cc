@@ -1,4 +1,4 @@
-#include "tracer/runtime/archive_at_end.h"
+#include "tracer/life/archive_at_end.h"
 
 #include <fmt/format.h>
 
@@ -8,9 +8,9 @@
 #include <string>
 
 #include "base/version.h"
+#include "tracer/life/report_at_end.h"
 #include "tracer/recorder/no_size_signal.h"
 #include "tracer/runtime/notices.h"
-#include "tracer/runtime/report_at_end.h"
 #include "tracer/runtime/session.h"
 #include "writer/archive_writer.h"
 #include "writer/convert/formats.h"

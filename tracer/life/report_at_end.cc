@@ -1,4 +1,4 @@
-#include "tracer/runtime/report_at_end.h"
+#include "tracer/life/report_at_end.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>

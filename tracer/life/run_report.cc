@@ -1,4 +1,4 @@
-#include "tracer/runtime/run_report.h"
+#include "tracer/life/run_report.h"
 
 #include <sys/resource.h>
 #include <unistd.h>
@@ -12,8 +12,8 @@
 
 #include "filters/settings.h"
 #include "spool/left_spools.h"
+#include "tracer/life/lifecycle.h"
 #include "tracer/recorder/slow_path.h"
-#include "tracer/runtime/lifecycle.h"
 #include "tracer/runtime/notices.h"
 
 namespace refrain::runtime {
