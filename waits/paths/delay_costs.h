@@ -28,14 +28,16 @@ class DelayCosts {
 
   explicit DelayCosts(std::size_t locations) : charged_(locations), costs_(locations) {}
 
-  void wait(const Wait& wait);
+  // `bounded`: later waits of its causer may still be to come. They are not charged.
+  void wait(const Wait& wait, bool bounded);
   Table take() { return std::move(costs_); }
   const Causes& causes() const { return causes_; }
 
  private:
-  // Waits of a location since then are charged in proportion to what they last.
+  // Waits of a location since then, before another time, are charged in proportion to what they last.
   struct Charged {
     Ticks since = 0;
+    Ticks before = 0;
     ByKind rates{};
   };
 

@@ -117,7 +117,7 @@ void Delays::idle(Wait& wait, std::uint32_t location, Ticks until, std::uint64_t
   wait = {};
   wait.kind = WaitKind::kIdle;
   wait.causer = location;
-  wait.enter = wait.until = until;
+  wait.enter = wait.until = wait.point = until;
   wait.since = join == kBegin ? 0 : join;
   wait.waited = histories_[location].between(join, until, causer_);
   Ticks all = wait.waited;
