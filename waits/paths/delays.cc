@@ -108,7 +108,8 @@ void Delays::explain(Wait& wait, Ticks point) {
   all_.clear();
 }
 
-void Delays::waited(const Wait& wait) {
+void Delays::waited(Wait& wait) {
+  wait.known_late = !histories_[wait.location].is_latest(wait.enter);
   histories_[wait.location].waited(wait.enter, wait.path, wait.ticks);
 }
 

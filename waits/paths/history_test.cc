@@ -69,6 +69,7 @@ TEST_CASE("Records: are read as they were written") {
             .causer = 300,
             .since = 20,
             .waited = 1,
+            .known_late = false,
             .clocks_disagree = true,
             .excess = {{1, 2}}};
   std::string room;
@@ -91,6 +92,7 @@ TEST_CASE("Records: are read as they were written") {
   CHECK(wait_read.kind == WaitKind::kFork);
   CHECK(wait_read.location == kNone);
   CHECK(wait_read.until == 160);
+  CHECK(!wait_read.known_late);
   CHECK(wait_read.clocks_disagree);
   CHECK(wait_read.point == 1000);
   REQUIRE(wait_read.excess.size() == 1);

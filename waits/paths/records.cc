@@ -65,7 +65,8 @@ class Source {
 
 constexpr std::uint64_t kLast = 2;  // beside the type
 constexpr std::uint64_t kFirstWait = 4;
-constexpr std::uint64_t kDisagree = 32;
+constexpr std::uint64_t kKnownLate = 32;
+constexpr std::uint64_t kDisagree = 64;
 
 }  // namespace
 
@@ -88,7 +89,7 @@ std::string_view encode(const Segment& segment, std::string& room) {
 std::string_view encode(const Wait& wait, std::string& room) {
   Target out(room, 11 + 2 * wait.excess.size());
   out.put(kFirstWait + static_cast<std::uint64_t>(wait.kind) +
-          (wait.clocks_disagree ? kDisagree : 0));
+          (wait.known_late ? kKnownLate : 0) + (wait.clocks_disagree ? kDisagree : 0));
   out.put(wait.location);
   out.put(wait.path);
   out.put(wait.enter);
@@ -114,8 +115,9 @@ bool decode(std::string_view record, RecordType& type, Segment& segment, Wait& w
     from.times(segment.times);
   } else {
     type = RecordType::kWait;
+    wait.known_late = (first & kKnownLate) != 0;
     wait.clocks_disagree = (first & kDisagree) != 0;
-    wait.kind = static_cast<WaitKind>((first & ~kDisagree) - kFirstWait);
+    wait.kind = static_cast<WaitKind>((first & ~(kKnownLate | kDisagree)) - kFirstWait);
     wait.location = from.small();
     wait.path = from.small();
     wait.enter = from.number();

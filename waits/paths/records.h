@@ -61,6 +61,7 @@ struct Wait {
   Ticks since = 0;
   Ticks waited =
       0;  // what the other one waited itself meanwhile, as far as it was known then
+  bool known_late = false;       // after a later synchronisation point of its location
   bool clocks_disagree = false;  // some effect has come before its cause until then
   std::vector<PathTime> excess;
 };

@@ -84,7 +84,7 @@ class Sweep {
     // That which is read first was written last.
     if (number_ == 1) disagree_ = kept.wait.clocks_disagree;
     if (!disagree_) return;
-    waits_.emplace(kept.wait.location, kept.wait.enter, at);
+    if (kept.wait.known_late) known_late_.emplace(kept.wait.location, kept.wait.enter, at);
     if (kept.wait.point > kept.wait.until)
       late_.emplace(kept.wait.causer, kept.wait.point, at);
   }
@@ -112,6 +112,7 @@ class Sweep {
     Kept& kept = kept_[at];
     const Wait& wait = kept.wait;
     kept.behind = kNone;
+    if (late_.empty()) return false;
     const auto first = late_.upper_bound({wait.location, wait.enter, kNone});
     if (first == late_.end() || std::get<0>(*first) != wait.location) return false;
     const std::uint32_t other = std::get<2>(*first);
@@ -140,11 +141,11 @@ class Sweep {
   void complete(std::uint32_t at) {
     Kept& kept = kept_[at];
     Wait& wait = kept.wait;
-    late_.erase({wait.causer, wait.point, at});
-    held_.erase({wait.location, wait.until, at});
-    waits_.erase({wait.location, wait.enter, at});
-    for (auto each = waits_.upper_bound({wait.causer, wait.since, kNone});
-         each != waits_.end() && std::get<0>(*each) == wait.causer &&
+    if (kept.held) held_.erase({wait.location, wait.until, at});
+    if (kept.held || wait.point > wait.until) late_.erase({wait.causer, wait.point, at});
+    if (wait.known_late) known_late_.erase({wait.location, wait.enter, at});
+    for (auto each = known_late_.upper_bound({wait.causer, wait.since, kNone});
+         each != known_late_.end() && std::get<0>(*each) == wait.causer &&
          std::get<1>(*each) < wait.point;
          ++each) {
       const Kept& caused = kept_[std::get<2>(*each)];
@@ -178,9 +179,9 @@ class Sweep {
   std::uint64_t number_ = 0, turn_ = 0;
   // Where clocks disagree:
   bool disagree_ = false;
-  ByTime waits_;  // by location and enter: all that are kept
-  ByTime late_;   // by causer and its point: for whose turn others are to wait
-  ByTime held_;   // by location and end: that do
+  ByTime known_late_;  // by location and enter
+  ByTime late_;        // by causer and its point: for whose turn others are to wait
+  ByTime held_;        // by location and end: that do
 };
 
 }  // namespace

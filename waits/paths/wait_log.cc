@@ -25,6 +25,7 @@ void WaitLog::forked(std::uint32_t location, std::uint32_t path, Ticks time,
            .causer = master,
            .since = 0,
            .waited = 0,
+           .known_late = false,
            .clocks_disagree = false,
            .excess = {}};
   write_wait();
