@@ -1,6 +1,6 @@
 // Delay costs: who made others wait, directly and through waits of others.
 //
-// Place in the flow: private to waits/paths; sweep.h calls it in descending order of times. Thread-safety: none.
+// Place in the flow: private to waits/paths; sweep.h calls it, backwards in time. Thread-safety: none.
 // A wait is charged to what the causer did longer than the one that waits since both were synchronised last, and to what
 // the causer waited itself meanwhile, in proportion. What is charged to a wait is charged further to what caused that:
 // long-term costs, of the kind of the wait that is their last effect. Waits are handed over before those that caused them.
