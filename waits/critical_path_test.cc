@@ -1,5 +1,8 @@
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <random>
 
+#include "waits/drawn_program.h"
 #include "waits/made_up_trace.h"
 
 namespace refrain::waits::critical_path_test {
@@ -195,6 +198,58 @@ TEST_CASE(
   CHECK(result.problems.clock_violations == 1);
   CHECK(total(result, "critical_path") == 400);
   CHECK(of_location(result, "critical_path", 0) == 200);
+}
+
+// Each rank but the first waits for the one before, and then works; the last one longest.
+MadeUpTrace long_chain() {
+  MadeUpTrace trace(4);
+  trace.region(0, 10, 5410, rTask);
+  trace.send(0, 5410, 5410, 1);
+  for (const std::uint32_t rank : {1U, 2U, 3U}) {
+    const std::uint64_t came = 5410 + 100 * (rank - 1), done = came + 100;
+    trace.receive(rank, 10, came, rank - 1);
+    trace.region(rank, came, rank < 3 ? done : 8000, rLoop);
+    if (rank < 3) trace.send(rank, done, done, rank + 1);
+  }
+  return trace;
+}
+
+TEST_CASE("Critical path: where clocks disagree it goes through what had caused the wait") {
+  // By 1 tick from rank to rank: the last of each rank's work is missing.
+  const WaitAnalysis little = long_chain().ahead({3, 2, 1, 0}).analyze();
+  CHECK(total(little, "critical_path") == 8000 - 13);
+  CHECK(of_location(little, "critical_path", 3) == 2390);
+  CHECK(of_location(little, "critical_path", 2) == 99);
+  CHECK(of_location(little, "critical_path", 1) == 99);
+  // By more than the work of ranks 1 and 2, of which nothing is before its effect.
+  const WaitAnalysis much = long_chain().ahead({1000, 1000, 1000, 0}).analyze();
+  CHECK(total(much, "critical_path") == 8000 - 1010);
+  CHECK(of_location(much, "critical_path", 3) == 2390);
+  CHECK(of_location(much, "critical_path", 2) == 0);
+  CHECK(of_location(much, "critical_path", 1) == 0);
+  CHECK(at(much, "critical_path", rRecv, 1) == 0);
+  CHECK(at(much, "critical_path", rTask, 0) == 8000 - 1010 - 2390);
+}
+
+TEST_CASE("Critical path: where clocks disagree it is as long as the run, without waits") {
+  for (std::uint32_t seed = 0; seed < 100; ++seed) {
+    CAPTURE(seed);
+    const std::uint32_t ranks = 2 + seed % 4;
+    std::mt19937 random(seed);
+    std::vector<std::uint64_t> ahead(ranks);
+    for (std::uint64_t& each : ahead) each = random() % 300;
+    const WaitAnalysis result =
+        drawn_messages(seed, ranks, 100, false).ahead(ahead).analyze();
+    Ticks end = 0, first = ~Ticks{0}, last = 0;
+    for (const WaitAnalysis::Process& each : result.processes) {
+      end = std::max(end, each.end);
+      first = std::min(first, each.begin);
+      last = std::max(last, each.begin);
+    }
+    // From one of the begins; or from before one, where its effects are.
+    CHECK(total(result, "critical_path") <= static_cast<double>(end - first));
+    CHECK(total(result, "critical_path") >= static_cast<double>(end - last));
+  }
 }
 
 TEST_CASE("Critical path: activities and waits add up to all of the run's time") {

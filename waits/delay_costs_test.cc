@@ -1,5 +1,9 @@
 #include <catch2/catch.hpp>
+#include <map>
+#include <random>
+#include <string>
 
+#include "waits/drawn_program.h"
 #include "waits/made_up_trace.h"
 
 namespace refrain::waits::delay_costs_test {
@@ -13,6 +17,32 @@ double at(const WaitAnalysis& analysis, const std::string& metric, std::uint32_t
     const auto row = analysis.inclusive(analysis.tree.of(metric), path);
     if (!row.empty()) sum += static_cast<double>(row[location]);
   }
+  return sum;
+}
+
+// What it charges to each metric, call path and location, as far as these are delay costs.
+std::map<std::string, double> costs(const WaitAnalysis& analysis) {
+  std::map<std::string, double> found;
+  for (std::uint32_t metric = 0; metric < analysis.tree.metrics.size(); ++metric) {
+    const std::string& name = analysis.tree.metrics[metric].name;
+    if (!name.starts_with("delay")) continue;
+    for (std::uint32_t path = 0; path < analysis.paths.size(); ++path)
+      for (std::size_t i = 0; i < analysis.values[metric][path].size(); ++i)
+        if (const Ticks ticks = analysis.values[metric][path][i]; ticks != 0) {
+          std::string where = name + " rank " + std::to_string(i);
+          for (std::uint32_t at = path; at != kNone; at = analysis.paths[at].parent)
+            where += " < " + std::to_string(analysis.paths[at].region);
+          found[where] += static_cast<double>(ticks);
+        }
+  }
+  return found;
+}
+
+double explained_mpi(const WaitAnalysis& analysis) {
+  double sum = 0;
+  for (const char* metric : {"mpi_latesender", "mpi_latereceiver", "mpi_barrier_wait",
+                             "mpi_wait_nxn", "mpi_latebroadcast", "mpi_earlyreduce"})
+    sum += total(analysis, metric);
   return sum;
 }
 
@@ -218,6 +248,79 @@ TEST_CASE("Delay costs: of many messages - all waiting is charged, nothing twice
   CHECK(total(result, "delay") == Approx(waits).epsilon(1e-3));
   CHECK(total(result, "critical_path") ==
         static_cast<double>(std::max({now[0], now[1], now[2]})));
+}
+
+namespace {
+
+// Each rank but the first waits for the one before.
+MadeUpTrace chain() {
+  MadeUpTrace trace(4);
+  trace.region(0, 10, 410, rTask);
+  trace.send(0, 410, 410, 1);
+  for (const std::uint32_t rank : {1U, 2U, 3U}) {
+    trace.receive(rank, 10, 410 + 100 * (rank - 1), rank - 1);
+    trace.region(rank, 410 + 100 * (rank - 1), 410 + 100 * rank, rLoop);
+    if (rank < 3) trace.send(rank, 410 + 100 * rank, 410 + 100 * rank, rank + 1);
+  }
+  return trace;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "Delay costs: clocks that disagree - a chain costs what it costs where they agree") {
+  const auto expected = costs(chain().analyze());
+  REQUIRE(expected.at("delay_latesender_longterm rank 0 < 22 < 4294967295") == 800);
+  for (const std::vector<std::uint64_t>& ahead :
+       {std::vector<std::uint64_t>{3000, 2000, 1000, 0},
+        {1000, 1000, 1000, 0},
+        {1000, 1000, 0, 0},
+        {1000, 0, 0, 0},
+        {700, 650, 600, 0},
+        {5, 4, 3, 0}}) {
+    CAPTURE(ahead);
+    const WaitAnalysis result = chain().ahead(ahead).analyze();
+    CHECK(total(result, "mpi_latesender") == 1500);
+    CHECK(total(result, "delay_mpi") == 1500);
+    CHECK(costs(result) == expected);
+  }
+}
+
+TEST_CASE("Delay costs: clocks that disagree - messages in one direction cost the same") {
+  for (std::uint32_t seed = 0; seed < 40; ++seed) {
+    CAPTURE(seed);
+    const std::uint32_t ranks = 2 + seed % 4;
+    const MadeUpTrace trace = drawn_messages(seed, ranks, 60, true);
+    const WaitAnalysis expected = MadeUpTrace(trace).analyze();
+    std::mt19937 random(seed);
+    std::vector<std::uint64_t> ahead(ranks);
+    for (std::uint32_t rank = ranks; --rank > 0;)
+      ahead[rank - 1] = ahead[rank] + (seed % 2 == 0 ? random() % 500 : 20000);
+    CAPTURE(ahead);
+    const WaitAnalysis result = trace.ahead(ahead).analyze();
+    CHECK(total(result, "mpi_latesender") == total(expected, "mpi_latesender"));
+    CHECK(total(result, "delay") == Approx(total(result, "mpi_latesender")).epsilon(1e-3));
+    CHECK(costs(result) == costs(expected));
+  }
+}
+
+TEST_CASE("Delay costs: clocks that disagree - of messages all waiting is charged") {
+  double waits = 0, charged = 0, violations = 0;
+  for (std::uint32_t seed = 0; seed < 200; ++seed) {
+    CAPTURE(seed);
+    const std::uint32_t ranks = 2 + seed % 4;
+    std::mt19937 random(seed);
+    std::vector<std::uint64_t> ahead(ranks);
+    for (std::uint64_t& each : ahead) each = random() % (seed % 2 == 0 ? 1000 : 50);
+    const WaitAnalysis result =
+        drawn_messages(seed, ranks, 100, false).ahead(ahead).analyze();
+    violations += static_cast<double>(result.problems.clock_violations);
+    waits += explained_mpi(result);
+    charged += total(result, "delay_mpi");
+    CHECK(total(result, "delay_mpi") == Approx(explained_mpi(result)).epsilon(2e-3));
+  }
+  CHECK(violations > 1000);
+  CHECK(charged == Approx(waits).epsilon(1e-4));
 }
 
 }  // namespace refrain::waits::delay_costs_test

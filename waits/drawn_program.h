@@ -130,6 +130,30 @@ class DrawnProgram {
   std::uint64_t request_ = 0;
 };
 
+// Ranks that work and send, upwards or also downwards. A receive ends when its send begins, or at once: so a wait is as
+// long as it is where the receiver's clock is behind, and shorter where it is ahead.
+inline MadeUpTrace drawn_messages(std::uint32_t seed, std::uint32_t ranks, int steps,
+                                  bool upwards) {
+  MadeUpTrace trace(ranks);
+  std::mt19937 random(seed);
+  std::vector<std::uint64_t> now(ranks, 10);
+  for (int i = 0; i < steps; ++i) {
+    auto from = static_cast<std::uint32_t>(random() % (ranks - 1));
+    auto to = static_cast<std::uint32_t>(from + 1 + random() % (ranks - 1 - from));
+    if (!upwards && random() % 2 == 0) std::swap(from, to);
+    for (const std::uint32_t rank : {from, to}) {
+      const std::uint64_t work = 1 + random() % (rank == from ? 200 : 100);
+      trace.region(rank, now[rank], now[rank] + work, random() % 2 == 0 ? rTask : rLoop);
+      now[rank] += work;
+    }
+    const std::uint64_t sent = now[from], end = std::max(sent, now[to]);
+    trace.send(from, sent, sent, to);
+    trace.receive(to, now[to], end, from);
+    now[to] = end;
+  }
+  return trace;
+}
+
 inline std::vector<std::uint32_t> in_order(std::uint32_t ranks) {
   std::vector<std::uint32_t> as(ranks);
   for (std::uint32_t i = 0; i < ranks; ++i) as[i] = i;

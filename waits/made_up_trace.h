@@ -182,6 +182,13 @@ class MadeUpTrace {
 
   // To leave some out, or move them.
   std::vector<reader::TraceEvent>& events() { return events_; }
+  // The same where each rank's clock is ahead by so much.
+  MadeUpTrace ahead(const std::vector<std::uint64_t>& of_rank) const {
+    MadeUpTrace moved = *this;
+    for (reader::TraceEvent& event : moved.events_)
+      event.ticks += of_rank[event.location / threads_];
+    return moved;
+  }
 
   reader::TraceDefinitions d;
 

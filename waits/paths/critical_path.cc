@@ -39,9 +39,17 @@ void CriticalPath::segment(const Segment& segment) {
   if (segment.location == current_) follow(latest);
 }
 
-void CriticalPath::wait(const Wait& wait) {
-  if (wait.location != current_ || wait.causer >= latest_.size() || time_ < wait.until)
-    return;
+bool CriticalPath::wait(const Wait& wait) {
+  if (wait.location != current_ || wait.causer >= latest_.size() || until_ < wait.until)
+    return false;
+  if (time_ < wait.until) {
+    // Nothing of the location is on the path.
+    for (const PathTime& each : followed_) times_[current_][each.path] -= each.ticks;
+    current_ = wait.causer;
+    until_ = wait.point;
+    follow(latest_[current_]);
+    return true;
+  }
   Ticks waited = 0;
   if (wait.kind != WaitKind::kFork) {
     const Ticks wanted = wait.until - wait.enter;
@@ -53,13 +61,15 @@ void CriticalPath::wait(const Wait& wait) {
     };
     const auto own = std::ranges::find(followed_, wait.path, &PathTime::path);
     if (own != followed_.end()) drop(*own);
-    if (waited == 0) return;
+    if (waited == 0) return false;
     // What ran inside of the call, of which the segment is then: Replay::pop().
     for (PathTime& each : followed_) drop(each);
   }
   current_ = wait.causer;
   time_ = wait.enter + waited;
+  until_ = wait.point > wait.until ? wait.point : time_;
   follow(latest_[current_]);
+  return true;
 }
 
 }  // namespace refrain::waits::paths

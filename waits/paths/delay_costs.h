@@ -1,6 +1,6 @@
 // Delay costs: who made others wait, directly and through waits of others.
 //
-// Place in the flow: private to waits/paths; sweep.h calls it in descending order of times. Thread-safety: none.
+// Place in the flow: private to waits/paths; sweep.h calls it, backwards in time. Thread-safety: none.
 // A wait is charged to what the causer did longer than the one that waits since both were synchronised last, and to what
 // the causer waited itself meanwhile, in proportion. What is charged to a wait is charged further to what caused that:
 // long-term costs, of the kind of the wait that is their last effect. Waits are handed over before those that caused them.
@@ -28,14 +28,16 @@ class DelayCosts {
 
   explicit DelayCosts(std::size_t locations) : charged_(locations), costs_(locations) {}
 
-  void wait(const Wait& wait);
+  // `bounded`: later waits of its causer may still be to come. They are not charged.
+  void wait(const Wait& wait, bool bounded);
   Table take() { return std::move(costs_); }
   const Causes& causes() const { return causes_; }
 
  private:
-  // Waits of a location since then are charged in proportion to what they last.
+  // Waits of a location since then, before another time, are charged in proportion to what they last.
   struct Charged {
     Ticks since = 0;
+    Ticks before = 0;
     ByKind rates{};
   };
 

@@ -108,7 +108,8 @@ void Delays::explain(Wait& wait, Ticks point) {
   all_.clear();
 }
 
-void Delays::waited(const Wait& wait) {
+void Delays::waited(Wait& wait) {
+  wait.known_late = !histories_[wait.location].is_latest(wait.enter);
   histories_[wait.location].waited(wait.enter, wait.path, wait.ticks);
 }
 
@@ -117,7 +118,7 @@ void Delays::idle(Wait& wait, std::uint32_t location, Ticks until, std::uint64_t
   wait = {};
   wait.kind = WaitKind::kIdle;
   wait.causer = location;
-  wait.enter = wait.until = until;
+  wait.enter = wait.until = wait.point = until;
   wait.since = join == kBegin ? 0 : join;
   wait.waited = histories_[location].between(join, until, causer_);
   Ticks all = wait.waited;

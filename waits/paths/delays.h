@@ -37,7 +37,7 @@ class Delays {
   // Completes a wait for a causer that was late by its point at `until`: since, waited, excess.
   void explain(Wait& wait, Ticks point);
   // After that.
-  void waited(const Wait& wait);
+  void waited(Wait& wait);
   void pair(const Wait& wait, Ticks point, Ticks leave);
   // The location took part in an operation of all of a group.
   void group(std::uint32_t group, std::uint32_t location, Ticks enter,

@@ -55,6 +55,9 @@ class History {
   void together(Ticks point, Ticks leave);
   void waited(Ticks point, std::uint32_t path, Ticks ticks);
   Ticks leave_of(Ticks point) const;  // 0: not yet
+  bool is_latest(Ticks point) const {
+    return !points_.empty() && points_.back().time <= point;
+  }
 
   void keep(Ticks point, bool in_use);
 

@@ -65,9 +65,12 @@ TEST_CASE("Records: are read as they were written") {
             .enter = 100,
             .ticks = 50,
             .until = 160,
+            .point = 1000,
             .causer = 300,
             .since = 20,
             .waited = 1,
+            .known_late = false,
+            .clocks_disagree = true,
             .excess = {{1, 2}}};
   std::string room;
   RecordType type{};
@@ -89,6 +92,9 @@ TEST_CASE("Records: are read as they were written") {
   CHECK(wait_read.kind == WaitKind::kFork);
   CHECK(wait_read.location == kNone);
   CHECK(wait_read.until == 160);
+  CHECK(!wait_read.known_late);
+  CHECK(wait_read.clocks_disagree);
+  CHECK(wait_read.point == 1000);
   REQUIRE(wait_read.excess.size() == 1);
   CHECK(wait_read.excess[0].ticks == 2);
 }

@@ -65,6 +65,8 @@ class Source {
 
 constexpr std::uint64_t kLast = 2;  // beside the type
 constexpr std::uint64_t kFirstWait = 4;
+constexpr std::uint64_t kKnownLate = 32;
+constexpr std::uint64_t kDisagree = 64;
 
 }  // namespace
 
@@ -85,13 +87,15 @@ std::string_view encode(const Segment& segment, std::string& room) {
 }
 
 std::string_view encode(const Wait& wait, std::string& room) {
-  Target out(room, 10 + 2 * wait.excess.size());
-  out.put(kFirstWait + static_cast<std::uint64_t>(wait.kind));
+  Target out(room, 11 + 2 * wait.excess.size());
+  out.put(kFirstWait + static_cast<std::uint64_t>(wait.kind) +
+          (wait.known_late ? kKnownLate : 0) + (wait.clocks_disagree ? kDisagree : 0));
   out.put(wait.location);
   out.put(wait.path);
   out.put(wait.enter);
   out.put(wait.ticks);
   out.put(wait.until);
+  out.put(wait.point - wait.until);
   out.put(wait.causer);
   out.put(wait.since);
   out.put(wait.waited);
@@ -111,12 +115,15 @@ bool decode(std::string_view record, RecordType& type, Segment& segment, Wait& w
     from.times(segment.times);
   } else {
     type = RecordType::kWait;
-    wait.kind = static_cast<WaitKind>(first - kFirstWait);
+    wait.known_late = (first & kKnownLate) != 0;
+    wait.clocks_disagree = (first & kDisagree) != 0;
+    wait.kind = static_cast<WaitKind>((first & ~(kKnownLate | kDisagree)) - kFirstWait);
     wait.location = from.small();
     wait.path = from.small();
     wait.enter = from.number();
     wait.ticks = from.number();
     wait.until = from.number();
+    wait.point = wait.until + from.number();
     wait.causer = from.small();
     wait.since = from.number();
     wait.waited = from.number();

@@ -55,10 +55,14 @@ struct Wait {
   Ticks enter = 0;  // of the call that waits
   Ticks ticks = 0;  // what it waited
   Ticks until = 0;  // the other one's enter, at most own leave
+  Ticks point = 0;  // the other one's enter: later than `until` where clocks disagree
   std::uint32_t causer = 0;
   // The other one's time since both were synchronised last, as far as it exceeds that of the one that waits.
   Ticks since = 0;
-  Ticks waited = 0;  // what the other one waited itself meanwhile
+  Ticks waited =
+      0;  // what the other one waited itself meanwhile, as far as it was known then
+  bool known_late = false;       // after a later synchronisation point of its location
+  bool clocks_disagree = false;  // some effect has come before its cause until then
   std::vector<PathTime> excess;
 };
 

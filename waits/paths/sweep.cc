@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <queue>
+#include <set>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -26,14 +28,13 @@ class Sweep {
         return result;
       }
       if (type == RecordType::kWait) {
-        kept_.push({number_++, std::move(wait)});
-        wait = {};
+        keep(wait);
         continue;
       }
       if (!segment.last) hand_out(segment.end);
       critical_.segment(segment);
     }
-    while (!kept_.empty()) next();
+    while (!order_.empty()) next();
     result.error = file.error();
     if (!result.error.empty()) return result;
     result.critical = critical_.take();
@@ -43,29 +44,144 @@ class Sweep {
   }
 
  private:
-  struct Kept {
-    std::uint64_t number = 0;
-    Wait wait;
+  static constexpr std::uint32_t kMostBehind = 4096;
+
+  struct Place {
+    Ticks until = 0;
+    std::uint64_t number = 0;  // in the order of reading
+    std::uint64_t turn = 0;    // of those that are held at another one's place
     // What ends later comes first; of equal ones what was written later.
-    bool operator<(const Kept& other) const {
-      return std::pair(wait.until, other.number) < std::pair(other.wait.until, number);
+    bool operator<(const Place& other) const {
+      return std::tie(until, other.number, other.turn) <
+             std::tie(other.until, number, turn);
     }
   };
+  struct Kept {
+    Wait wait;
+    std::uint64_t number = 0;
+    Place place;
+    std::uint32_t behind = kNone;  // held until that one is handed out
+    bool held = false;
+    bool followed = false;  // by the critical path, while it was held
+  };
+  // By location, time there, and number in kept_.
+  using ByTime = std::set<std::tuple<std::uint32_t, Ticks, std::uint32_t>>;
+
+  void keep(Wait& wait) {
+    if (free_.empty()) {
+      free_.push_back(static_cast<std::uint32_t>(kept_.size()));
+      kept_.emplace_back();
+    }
+    const std::uint32_t at = free_.back();
+    free_.pop_back();
+    Kept& kept = kept_[at];
+    std::swap(kept.wait, wait);
+    kept.number = number_++;
+    kept.place = {kept.wait.until, kept.number, 0};
+    kept.behind = kNone;
+    kept.held = kept.followed = false;
+    order_.push({kept.place, at});
+    // That which is read first was written last.
+    if (number_ == 1) disagree_ = kept.wait.clocks_disagree;
+    if (!disagree_) return;
+    if (kept.wait.known_late) known_late_.emplace(kept.wait.location, kept.wait.enter, at);
+    if (kept.wait.point > kept.wait.until)
+      late_.emplace(kept.wait.causer, kept.wait.point, at);
+  }
 
   // Those that end later: at the same time, the segment may be that of the call that waited.
   void hand_out(Ticks end) {
-    while (!kept_.empty() && kept_.top().wait.until > end) next();
+    while (!order_.empty() && order_.top().first.until > end) next();
   }
+
   void next() {
-    critical_.wait(kept_.top().wait);
-    costs_.wait(kept_.top().wait);
-    kept_.pop();
+    const std::uint32_t at = order_.top().second;
+    order_.pop();
+    Kept& kept = kept_[at];
+    if (!kept.held) follow(kept.wait);
+    if (disagree_) {
+      if (hold(at)) return;
+      complete(at);
+    }
+    costs_.wait(kept.wait, !held_.empty());
+    free_.push_back(at);
+  }
+
+  // Whether a wait is to come that charges what the location did after this one's enter.
+  bool hold(std::uint32_t at) {
+    Kept& kept = kept_[at];
+    const Wait& wait = kept.wait;
+    kept.behind = kNone;
+    if (late_.empty()) return false;
+    const auto first = late_.upper_bound({wait.location, wait.enter, kNone});
+    if (first == late_.end() || std::get<0>(*first) != wait.location) return false;
+    const std::uint32_t other = std::get<2>(*first);
+    if (leads_to(other, at)) return false;  // each is said to have caused the other
+    kept.behind = other;
+    kept.place = kept_[other].place;
+    kept.place.turn = ++turn_;
+    order_.push({kept.place, at});
+    if (kept.held) return true;
+    kept.held = true;
+    late_.emplace(wait.causer, wait.point, at);
+    held_.emplace(wait.location, wait.until, at);
+    return true;
+  }
+
+  // By those that are behind each other; a line that is too long is taken for a circle.
+  bool leads_to(std::uint32_t from, std::uint32_t to) const {
+    for (std::uint32_t step = 0; step < kMostBehind && from != kNone; ++step) {
+      if (from == to) return true;
+      from = kept_[from].behind;
+    }
+    return from != kNone;
+  }
+
+  // It is handed out. What its causer had waited itself may not have been known when it was written.
+  void complete(std::uint32_t at) {
+    Kept& kept = kept_[at];
+    Wait& wait = kept.wait;
+    if (kept.held) held_.erase({wait.location, wait.until, at});
+    if (kept.held || wait.point > wait.until) late_.erase({wait.causer, wait.point, at});
+    if (wait.known_late) known_late_.erase({wait.location, wait.enter, at});
+    for (auto each = known_late_.upper_bound({wait.causer, wait.since, kNone});
+         each != known_late_.end() && std::get<0>(*each) == wait.causer &&
+         std::get<1>(*each) < wait.point;
+         ++each) {
+      const Kept& caused = kept_[std::get<2>(*each)];
+      if (caused.number > kept.number) continue;
+      wait.waited += caused.wait.ticks;
+      const auto path = std::ranges::find(wait.excess, caused.wait.path, &PathTime::path);
+      if (path != wait.excess.end())
+        path->ticks -= std::min(path->ticks, caused.wait.ticks);
+    }
+  }
+
+  void follow(const Wait& wait) {
+    bool followed = critical_.wait(wait);
+    while (followed && !held_.empty()) {
+      followed = false;
+      auto before = held_.upper_bound({critical_.location(), critical_.position(), kNone});
+      while (before != held_.begin() && !followed) {
+        --before;
+        if (std::get<0>(*before) != critical_.location()) break;
+        Kept& kept = kept_[std::get<2>(*before)];
+        followed = !std::exchange(kept.followed, true) && critical_.wait(kept.wait);
+      }
+    }
   }
 
   CriticalPath critical_;
   DelayCosts costs_;
-  std::priority_queue<Kept> kept_;
-  std::uint64_t number_ = 0;
+  std::vector<Kept> kept_;
+  std::vector<std::uint32_t> free_;
+  std::priority_queue<std::pair<Place, std::uint32_t>> order_;
+  std::uint64_t number_ = 0, turn_ = 0;
+  // Where clocks disagree:
+  bool disagree_ = false;
+  ByTime known_late_;  // by location and enter
+  ByTime late_;        // by causer and its point: for whose turn others are to wait
+  ByTime held_;        // by location and end: that do
 };
 
 }  // namespace

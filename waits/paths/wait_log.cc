@@ -21,9 +21,12 @@ void WaitLog::forked(std::uint32_t location, std::uint32_t path, Ticks time,
            .enter = time,
            .ticks = 0,
            .until = time,
+           .point = time,
            .causer = master,
            .since = 0,
            .waited = 0,
+           .known_late = false,
+           .clocks_disagree = false,
            .excess = {}};
   write_wait();
 }
@@ -34,7 +37,10 @@ void WaitLog::forked_master(std::uint32_t location, std::uint32_t path, Ticks ti
   delays_.begins(location, time, first);
 }
 
-void WaitLog::write_wait() { file_.append(encode(wait_, room_)); }
+void WaitLog::write_wait() {
+  wait_.clocks_disagree = clocks_disagree_;
+  file_.append(encode(wait_, room_));
+}
 
 void WaitLog::fork(std::uint32_t location, Ticks time, std::uint64_t threads) {
   delays_.team(location, time);
@@ -52,6 +58,8 @@ void WaitLog::waited(WaitKind kind, const Call& call, Ticks ticks, std::uint32_t
   wait_.enter = call.enter;
   wait_.ticks = ticks;
   wait_.until = std::min(until, call.leave);
+  wait_.point = until;
+  if (until > call.leave) clocks_disagree_ = true;
   wait_.causer = causer;
   delays_.explain(wait_, until);
   delays_.waited(wait_);

@@ -54,6 +54,7 @@ class WaitLog final : public Notes {
   RecordFile file_;
   std::size_t locations_;
   Delays delays_;
+  bool clocks_disagree_ = false;
   Wait wait_;
   std::string room_;
 };
