@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include "waits/metric.h"
+#include "waits/metrics/metric.h"
 #include "waits/paths/records.h"
 
 namespace refrain::waits {

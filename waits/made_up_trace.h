@@ -15,9 +15,9 @@
 #include <utility>
 #include <vector>
 
+#include "waits/metrics/pattern.h"
 #include "waits/parallel/made_up_shares.h"
-#include "waits/pattern.h"
-#include "waits/replay.h"
+#include "waits/replay/replay.h"
 #include "waits/wait_analysis.h"
 
 namespace refrain::waits {

@@ -14,11 +14,11 @@
 #include <vector>
 
 #include "reader/archive_stream.h"
-#include "waits/metric.h"
+#include "waits/metrics/metric.h"
+#include "waits/metrics/pattern.h"
 #include "waits/paths/records.h"
-#include "waits/pattern.h"
-#include "waits/problems.h"
-#include "waits/replay.h"
+#include "waits/replay/problems.h"
+#include "waits/replay/replay.h"
 
 namespace refrain::waits {
 

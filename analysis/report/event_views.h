@@ -18,7 +18,7 @@
 #include "analysis/report/timeline_sink.h"
 #include "analysis/report/wait_intervals.h"
 #include "reader/trace_sink.h"
-#include "waits/pattern.h"
+#include "waits/metrics/pattern.h"
 
 namespace refrain::report {
 

@@ -1,6 +1,6 @@
 // When threads waited, and for what: the longest waits.
 //
-// Place in the flow: ARCHITECTURE.md, step 16: informed by waits/pattern.h while the events are replayed.
+// Place in the flow: ARCHITECTURE.md, step 16: informed by waits/metrics/pattern.h while the events are replayed.
 // Thread-safety: none. Units: ticks of the archive's clock since its begin. Memory: at most 2 * kMost waits.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 #include "analysis/report/longest.h"
 #include "analysis/report/timeline_rows.h"
-#include "waits/pattern.h"
+#include "waits/metrics/pattern.h"
 
 namespace refrain::report {
 

@@ -2,15 +2,15 @@
 //
 // Place in the flow: ARCHITECTURE.md, step 14: pattern_modules.h makes them of shared objects, python/ of classes of Python.
 // Thread-safety: none. Ownership: the info outlives the pattern. What a pattern charges is checked: locations and call paths that
-// there are. Errors: fail() of waits/pattern.h; after that the pattern is not called any more.
+// there are. Errors: fail() of waits/metrics/pattern.h; after that the pattern is not called any more.
 // Cost: compound events are copied into C structures, a call by pointer.
 #pragma once
 
 #include <memory>
 #include <vector>
 
+#include "waits/metrics/pattern.h"
 #include "waits/modules/refrain_patterns.h"
-#include "waits/pattern.h"
 
 namespace refrain::waits {
 

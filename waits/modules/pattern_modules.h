@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "waits/metrics/pattern.h"
 #include "waits/modules/refrain_patterns.h"
-#include "waits/pattern.h"
 
 namespace refrain::waits {
 

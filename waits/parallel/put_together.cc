@@ -5,11 +5,11 @@
 #include <utility>
 #include <vector>
 
-#include "waits/joint_replay.h"
 #include "waits/parallel/messages.h"
 #include "waits/parallel/shared_analysis.h"
 #include "waits/parallel/state_bytes.h"
 #include "waits/parallel/step_bytes.h"
+#include "waits/replay/joint_replay.h"
 
 namespace refrain::waits {
 namespace {

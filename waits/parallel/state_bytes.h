@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "waits/replay_state.h"
+#include "waits/replay/replay_state.h"
 #include "writer/exchange/bytes.h"
 
 namespace refrain::waits {

@@ -12,8 +12,8 @@
 #include <functional>
 #include <tuple>
 
-#include "waits/joint_steps.h"
-#include "waits/replay_state.h"
+#include "waits/replay/joint_steps.h"
+#include "waits/replay/replay_state.h"
 #include "writer/exchange/bytes.h"
 
 namespace refrain::waits {

@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include "waits/compound_events.h"
+#include "waits/metrics/compound_events.h"
 #include "waits/paths/records.h"
 
 namespace refrain::waits::paths {

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "waits/locations.h"
+#include "waits/metrics/locations.h"
 
 namespace refrain::waits::paths {
 

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "waits/metric.h"
+#include "waits/metrics/metric.h"
 
 namespace refrain::waits::paths {
 

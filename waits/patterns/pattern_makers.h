@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "waits/pattern.h"
+#include "waits/metrics/pattern.h"
 
 namespace refrain::waits {
 

@@ -1,0 +1,369 @@
+#include "waits/replay/collectives.h"
+
+#include <otf2/otf2.h>
+
+#include <algorithm>
+
+#include "waits/replay/grid.h"
+
+namespace refrain::waits {
+namespace {
+
+CollectiveKind window_kind_of(std::uint32_t operation) {
+  switch (operation) {
+    case OTF2_COLLECTIVE_OP_BARRIER:
+      return CollectiveKind::kFence;
+    case OTF2_COLLECTIVE_OP_CREATE_HANDLE:
+    case OTF2_COLLECTIVE_OP_CREATE_HANDLE_AND_ALLOCATE:
+      return CollectiveKind::kWindowMade;
+    case OTF2_COLLECTIVE_OP_DESTROY_HANDLE:
+    case OTF2_COLLECTIVE_OP_DESTROY_HANDLE_AND_DEALLOCATE:
+      return CollectiveKind::kWindowFreed;
+    default:
+      return CollectiveKind::kOther;
+  }
+}
+
+// Waits are part of this one.
+std::uint32_t metric_of(CollectiveKind kind) {
+  if (kind == CollectiveKind::kFence) return kMpiRmaSyncActive;
+  if (kind == CollectiveKind::kWindowMade || kind == CollectiveKind::kWindowFreed)
+    return kMpiMgmtWin;
+  if (kind == CollectiveKind::kBarrier) return kMpiSyncCollective;
+  const bool life = kind == CollectiveKind::kInit || kind == CollectiveKind::kFinalize;
+  return life ? kMpiInitExit : kMpiCollective;
+}
+
+}  // namespace
+
+CollectiveKind Collectives::kind_of(std::uint32_t operation) {
+  switch (operation) {
+    case OTF2_COLLECTIVE_OP_BARRIER:
+      return CollectiveKind::kBarrier;
+    case OTF2_COLLECTIVE_OP_BCAST:
+    case OTF2_COLLECTIVE_OP_SCATTER:
+    case OTF2_COLLECTIVE_OP_SCATTERV:
+      return CollectiveKind::kOneToAll;
+    case OTF2_COLLECTIVE_OP_GATHER:
+    case OTF2_COLLECTIVE_OP_GATHERV:
+    case OTF2_COLLECTIVE_OP_REDUCE:
+      return CollectiveKind::kAllToOne;
+    case OTF2_COLLECTIVE_OP_ALLGATHER:
+    case OTF2_COLLECTIVE_OP_ALLGATHERV:
+    case OTF2_COLLECTIVE_OP_ALLTOALL:
+    case OTF2_COLLECTIVE_OP_ALLTOALLV:
+    case OTF2_COLLECTIVE_OP_ALLTOALLW:
+    case OTF2_COLLECTIVE_OP_ALLREDUCE:
+    case OTF2_COLLECTIVE_OP_REDUCE_SCATTER:
+    case OTF2_COLLECTIVE_OP_REDUCE_SCATTER_BLOCK:
+      return CollectiveKind::kAllToAll;
+    case OTF2_COLLECTIVE_OP_SCAN:
+    case OTF2_COLLECTIVE_OP_EXSCAN:
+      return CollectiveKind::kScan;
+    case OTF2_COLLECTIVE_OP_CREATE_HANDLE:
+    case OTF2_COLLECTIVE_OP_CREATE_HANDLE_AND_ALLOCATE:
+      return CollectiveKind::kWindowMade;
+    default:
+      return CollectiveKind::kOther;
+  }
+}
+
+Collectives::Collectives(const reader::TraceDefinitions& definitions, PatternSet& patterns,
+                         Problems& problems, paths::WaitLog& log)
+    : definitions_(definitions),
+      patterns_(patterns),
+      problems_(problems),
+      log_(log),
+      pending_(definitions.locations.size()),
+      comms_(definitions.comms.size()),
+      windows_(definitions.windows.size()),
+      started_(definitions.comms.size()),
+      open_(definitions.processes.size()),
+      requests_(definitions.locations.size()),
+      completing_(definitions.locations.size(), kNone) {
+  std::vector<std::uint32_t> ranks;
+  for (std::uint32_t i = 0; i < definitions.processes.size(); ++i)
+    if (definitions.processes[i].rank != reader::kNone) ranks.push_back(i);
+  set_members(init_, ranks);
+  set_members(finalize_, ranks);
+}
+
+void Collectives::set_members(Comm& comm, const std::vector<std::uint32_t>& processes) {
+  comm.known = true;
+  for (std::uint32_t rank = 0; rank < processes.size(); ++rank)
+    comm.ranks.emplace_back(processes[rank], rank);
+  std::ranges::sort(comm.ranks);
+  comm.next.resize(processes.size());
+}
+
+Collectives::Comm& Collectives::comm_of(std::vector<Comm>& comms, std::uint32_t number) {
+  Comm& comm = comms[number];
+  if (comm.known) return comm;
+  const reader::CommInfo& info = definitions_.comms[number];
+  std::vector<std::uint32_t> members;
+  if (!info.self && info.group < definitions_.groups.size())
+    members = definitions_.groups[info.group];
+  if (info.remote != reader::kNone) {
+    comm.first = members.size();
+    if (info.remote < definitions_.groups.size())
+      for (const std::uint32_t process : definitions_.groups[info.remote])
+        members.push_back(process);
+    if (comm.first == 0 || comm.first == members.size()) members.clear();
+  }
+  set_members(comm, members);
+  comm.grid = &info.grid;
+  return comm;
+}
+
+Collectives::Comm& Collectives::window_of(std::uint32_t number) {
+  Comm& window = windows_[number];
+  if (window.known) return window;
+  const std::uint32_t comm = definitions_.windows[number].comm;
+  std::vector<std::uint32_t> members;
+  if (comm < definitions_.comms.size()) {
+    const reader::CommInfo& info = definitions_.comms[comm];
+    if (!info.self && info.group < definitions_.groups.size())
+      members = definitions_.groups[info.group];
+  }
+  set_members(window, members);
+  window.window = true;
+  return window;
+}
+
+std::uint32_t Collectives::rank_of(const Comm& comm, std::uint32_t process) {
+  const auto own = std::ranges::lower_bound(comm.ranks, std::pair{process, 0U});
+  return own == comm.ranks.end() || own->first != process ? kNone : own->second;
+}
+
+void Collectives::end_on_window(const reader::TraceEvent& event) {
+  if (event.ref >= windows_.size()) {
+    ++problems_.unknown_collectives;
+    return;
+  }
+  const std::uint32_t comm = definitions_.windows[event.ref].comm;
+  if (comm < definitions_.comms.size() && definitions_.comms[comm].self) return;
+  pending_[event.location] = {event.ref, true, kNone, window_kind_of(event.op)};
+}
+
+void Collectives::accessed(std::uint32_t process, std::uint32_t window,
+                           std::uint32_t target, Ticks time) {
+  Ticks& latest = window_of(window).accesses[process][target];
+  latest = std::max(latest, time);
+}
+
+void Collectives::end(const reader::TraceEvent& event) {
+  if (event.ref >= comms_.size()) {
+    ++problems_.unknown_collectives;
+    return;
+  }
+  if (definitions_.comms[event.ref].self) return;
+  pending_[event.location] = {event.ref, false, event.peer, kind_of(event.op)};
+}
+
+void Collectives::join(const Call& call) {
+  Pending pending = pending_[call.location];
+  pending_[call.location] = {};
+  // Handles of communicators are made likewise.
+  if (pending.kind == CollectiveKind::kWindowMade && call.metric != kMpiMgmtWin)
+    pending.kind = CollectiveKind::kOther;
+  if (call.neighbours && !pending.window) pending.kind = neighbour_kind(pending.comm);
+  Comm& comm = pending.window ? window_of(pending.comm) : comm_of(comms_, pending.comm);
+  add(comm, call.process, pending.root, pending.kind, call);
+}
+
+void Collectives::add(Comm& comm, std::uint32_t process, std::uint32_t root,
+                      CollectiveKind kind, Member member) {
+  const std::uint32_t rank = rank_of(comm, process);
+  if (rank == kNone) {
+    ++problems_.unknown_collectives;
+    return settle(member.completion, 0);
+  }
+  const std::uint64_t number = comm.next[rank]++;
+  if (number < comm.front) return settle(member.completion, 0);  // given up before
+  while (number - comm.front >= comm.instances.size()) {
+    Instance& fresh = comm.instances.emplace_back();
+    if (!spare_.empty()) {
+      fresh.members = std::move(spare_.back());
+      spare_.pop_back();
+    }
+  }
+  Instance& instance = comm.instances[number - comm.front];
+  if (instance.members.empty()) {
+    instance.kind = kind;
+    if (comm.first == 0) instance.root = root;
+  }
+  if (instance.kind != kind || (comm.first == 0 && instance.root != root))
+    instance.mixed = true;
+  if (comm.first != 0) set_root(comm, instance, rank, root);
+  member.rank = rank;
+  instance.members.push_back(member);
+  if (const auto own = comm.accesses.find(process); own != comm.accesses.end()) {
+    instance.accessed.resize(comm.next.size());
+    for (const auto& [target, time] : own->second)
+      if (const std::uint32_t of_target = rank_of(comm, target); of_target != kNone)
+        instance.accessed[of_target] = std::max(instance.accessed[of_target], time);
+    comm.accesses.erase(own);
+  }
+  if (instance.members.size() == comm.next.size()) complete(comm, instance);
+  while (!comm.instances.empty() && comm.instances.front().done) drop_front(comm);
+  while (comm.instances.size() > kMostPending) {
+    if (!comm.instances.front().done) ++problems_.incomplete_collectives;
+    drop_front(comm);
+  }
+}
+
+void Collectives::drop_front(Comm& comm) {
+  Instance& front = comm.instances.front();
+  for (const Member& member : front.members)
+    if (!front.done) settle(member.completion, 0);
+  front.members.clear();
+  if (front.members.capacity() != 0) spare_.push_back(std::move(front.members));
+  comm.instances.pop_front();
+  ++comm.front;
+}
+
+void Collectives::complete(Comm& comm, Instance& instance) {
+  instance.done = true;
+  if (instance.mixed) ++problems_.mixed_collectives;
+  if (instance.mixed || instance.kind == CollectiveKind::kOther ||
+      instance.members.size() < 2) {
+    for (const Member& member : instance.members) settle(member.completion, 0);
+    return;
+  }
+  if (comm.first != 0) return between(comm, instance);
+  CollectiveMember shared{instance.members.front().call};
+  shared.kind = instance.kind;
+  shared.earliest_leave = ~Ticks{0};
+  below_.assign(instance.members.size() + 1, {});
+  Entered latest, first;
+  for (const Member& member : instance.members) {
+    const Entered entered = {member.enter, member.call.location};
+    if (later(entered, latest)) latest = entered;
+    shared.earliest_leave = std::min(shared.earliest_leave, member.call.leave);
+    if (member.rank == instance.root) first = entered;
+    below_[member.rank + 1] = entered;
+  }
+  shared.latest_enter = latest.first;
+  shared.root_enter = first.first;
+  for (std::size_t i = 1; i < below_.size(); ++i)
+    if (!later(below_[i], below_[i - 1])) below_[i] = below_[i - 1];
+  const bool all_enter_first =
+      !comm.started && (instance.kind == CollectiveKind::kBarrier ||
+                        instance.kind == CollectiveKind::kAllToAll);
+  if (all_enter_first && shared.latest_enter > shared.earliest_leave) {
+    ++problems_.clock_violations;
+    problems_.worst_violation =
+        std::max(problems_.worst_violation, shared.latest_enter - shared.earliest_leave);
+  }
+  if (instance.kind == CollectiveKind::kNeighbours) enters_of(instance);
+  for (Member& member : instance.members) {
+    if (instance.kind == CollectiveKind::kNeighbours) {
+      shared.latest_enter = 0;
+      for_each_neighbour(*comm.grid, member.rank, [&](std::uint32_t rank) {
+        shared.latest_enter = std::max(shared.latest_enter, enters_[rank]);
+      });
+    }
+    CollectiveMember event{
+        member.call,
+        instance.kind,
+        member.rank == instance.root,
+        shared.latest_enter,
+        shared.earliest_leave,
+        shared.root_enter,
+        below_[member.rank].first,
+        instance.accessed.empty() ? Ticks{0} : instance.accessed[member.rank]};
+    if (member.call.metric != metric_of(instance.kind)) member.call.left_over = 0;
+    if (is_on_path(comm, instance.kind)) {
+      const bool root = event.root;
+      if (all_enter_first || instance.kind == CollectiveKind::kFinalize ||
+          (instance.kind == CollectiveKind::kAllToOne && root))
+        note_wait(instance.kind, member.call, latest);
+      if (instance.kind == CollectiveKind::kOneToAll && !root)
+        note_wait(instance.kind, member.call, first);
+      if (instance.kind == CollectiveKind::kScan)
+        note_wait(instance.kind, member.call, below_[member.rank]);
+    }
+    hand_out(comm, member, event);
+  }
+  const bool all_wait = all_enter_first || instance.kind == CollectiveKind::kFinalize ||
+                        instance.kind == CollectiveKind::kInit;
+  if (all_wait && is_on_path(comm, instance.kind))
+    for (const Member& member : instance.members)
+      log_.group(group_of(comm), member.call, shared.earliest_leave);
+}
+
+void Collectives::enters_of(const Instance& instance) {
+  enters_.assign(instance.members.size(), 0);
+  for (const Member& member : instance.members) enters_[member.rank] = member.enter;
+}
+
+// Of graphs the archive does not say who the neighbours are.
+CollectiveKind Collectives::neighbour_kind(std::uint32_t comm) const {
+  return definitions_.comms[comm].grid.empty() ? CollectiveKind::kOther
+                                               : CollectiveKind::kNeighbours;
+}
+
+void Collectives::hand_out(const Comm& comm, Member& member, CollectiveMember& event) {
+  if (comm.started) return settle(member.completion, needed(event));
+  if (member.call.metric != metric_of(event.kind)) member.call.left_over = 0;
+  patterns_.collective(event);
+}
+
+// An intercommunicator's groups: data go from one to the other, both ways where there is no root.
+void Collectives::between(Comm& comm, Instance& instance) {
+  const bool rooted = instance.kind == CollectiveKind::kOneToAll ||
+                      instance.kind == CollectiveKind::kAllToOne;
+  Sides sides;
+  Ticks root_enter = 0;
+  for (const Member& member : instance.members) {
+    const bool side = member.rank >= comm.first;
+    sides.latest_enter[side] = std::max(sides.latest_enter[side], member.enter);
+    sides.earliest_leave[side] = std::min(sides.earliest_leave[side], member.call.leave);
+    if (member.rank == instance.root) root_enter = member.enter;
+  }
+  for (Member& member : instance.members) {
+    const std::uint32_t side = member.rank >= comm.first ? 1 : 0;
+    const bool is_root = member.rank == instance.root;
+    // Of the root's group only the root takes part.
+    const bool outside =
+        rooted && (instance.root == kNone || (side == instance.root_side && !is_root));
+    if (outside) {
+      settle(member.completion, 0);
+      continue;
+    }
+    CollectiveMember event{member.call,
+                           instance.kind,
+                           is_root,
+                           sides.latest_enter[1 - side],
+                           sides.earliest_leave[side],
+                           root_enter};
+    hand_out(comm, member, event);
+  }
+}
+
+// The root itself says that it is, its group that the root is among them, the others its rank.
+void Collectives::set_root(Comm& comm, Instance& instance, std::uint32_t rank,
+                           std::uint32_t root) {
+  const std::uint32_t side = rank >= comm.first ? 1 : 0;
+  if (root == OTF2_COLLECTIVE_ROOT_SELF) {
+    instance.root = rank;
+    instance.root_side = side;
+  }
+}
+
+void Collectives::give_up(Comm& comm) {
+  for (const Instance& instance : comm.instances) {
+    if (instance.done || instance.members.empty()) continue;
+    ++problems_.incomplete_collectives;
+    for (const Member& member : instance.members) settle(member.completion, 0);
+  }
+}
+
+void Collectives::finish() {
+  for (Comm& comm : comms_) give_up(comm);
+  for (Comm& window : windows_) give_up(window);
+  finish_started();
+  // A program may be traced from after MPI_Init, or end without MPI_Finalize: no loss to report.
+}
+
+}  // namespace refrain::waits

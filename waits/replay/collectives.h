@@ -1,0 +1,178 @@
+// Collective operations of MPI: their members are put together, whatever the order in which they are read.
+//
+// Place in the flow: private to waits/. A communicator's operations are numbered on each of its processes, as MPI
+// requires them to be called in the same order; a window's likewise. MPI_Init and MPI_Finalize are operations of all ranks.
+// Of an intercommunicator each group waits for the other one.
+// Operations that do not block are numbered apart, in the order in which they begin. Of which communicator one is, the
+// archive says where it completes: so those that began after it wait for that, kMostOpen at most (collectives_started.cc).
+// Thread-safety: none. Units: ticks of the archive since its begin.
+// Memory: operations of which some members are missing yet, at most kMostPending a communicator.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "reader/trace_definitions.h"
+#include "reader/trace_event.h"
+#include "waits/metrics/pattern.h"
+#include "waits/paths/wait_log.h"
+#include "waits/replay/flat_map.h"
+#include "waits/replay/problems.h"
+
+namespace refrain::waits {
+
+class Collectives {
+ public:
+  static constexpr std::size_t kMostPending = std::size_t{1} << 14;
+  static constexpr std::size_t kMostOpen = 4096;
+
+  Collectives(const reader::TraceDefinitions& definitions, PatternSet& patterns,
+              Problems& problems, paths::WaitLog& log);
+
+  // kMpiCollectiveEnd, inside of a call; kRmaCollectiveEnd.
+  void end(const reader::TraceEvent& event);
+  void end_on_window(const reader::TraceEvent& event);
+  // An access to another process' part of a window, between two fences, has ended.
+  void accessed(std::uint32_t process, std::uint32_t window, std::uint32_t target,
+                Ticks time);
+  // kNonBlockingCollectiveRequest, in a call that began at `enter`; kNonBlockingCollectiveComplete.
+  void started(const reader::TraceEvent& event, std::uint32_t process, Ticks enter,
+               bool neighbours);
+  void completed(const reader::TraceEvent& event, std::uint32_t process, bool in_call);
+  // That call, or any other one, is left.
+  void left(const Call& call) {
+    if (pending_[call.location].comm != kNone) join(call);
+    if (completing_[call.location] != kNone) left_completing(call);
+  }
+  void init(const Call& call) {
+    add(init_, call.process, kNone, CollectiveKind::kInit, call);
+  }
+  void finalize(const Call& call) {
+    add(finalize_, call.process, kNone, CollectiveKind::kFinalize, call);
+  }
+  void finish();
+
+ private:
+  using Entered = std::pair<Ticks, std::uint32_t>;  // when, and which location
+
+  struct Pending {
+    std::uint32_t comm = kNone;
+    bool window = false;         // `comm` is one
+    std::uint32_t root = kNone;  // rank
+    CollectiveKind kind = CollectiveKind::kOther;
+  };
+  struct Member {
+    Call call;  // not of those that do not block
+    std::uint32_t rank = 0;
+    Ticks enter = 0;                   // of the call that begins it
+    std::uint32_t completion = kNone;  // number of the call that it completes in
+  };
+  struct Instance {
+    std::vector<Member> members;
+    std::vector<Ticks> accessed;  // of windows: latest access to each rank; empty: none
+    CollectiveKind kind = CollectiveKind::kOther;
+    std::uint32_t root = kNone;
+    bool mixed = false;
+    std::uint32_t root_side = kNone;  // of an intercommunicator
+    bool done = false;
+  };
+  struct Comm {
+    bool known = false;
+    bool window = false;
+    bool started = false;  // operations that do not block
+    const std::vector<reader::GridDimension>* grid = nullptr;
+    std::size_t first = 0;  // members of the first group of an intercommunicator; else 0
+    // By process: target and latest access since its last fence.
+    std::map<std::uint32_t, std::map<std::uint32_t, Ticks>> accesses;
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> ranks;  // by process
+    std::vector<std::uint64_t> next;                             // by rank: number
+    std::uint64_t front = 0;                                     // its number
+    std::deque<Instance> instances;
+  };
+
+  // One that does not block, from its begin until all before it have completed.
+  struct Open {
+    std::uint32_t location = 0;
+    Ticks enter = 0;
+    bool neighbours = false;
+    bool known = false;  // it has completed
+    bool lost = false;
+    std::uint32_t comm = kNone;
+    std::uint32_t root = kNone;
+    CollectiveKind kind = CollectiveKind::kOther;
+    std::uint32_t completion = kNone;
+  };
+  struct OpenOnes {
+    std::deque<Open> queue;
+    std::uint32_t front = 0;  // its number, modulo 2^32
+  };
+  // A call in which some complete.
+  struct Completion {
+    Call call;
+    Ticks until = 0;
+    std::uint32_t open = 0;
+    bool left = false;
+  };
+  struct Sides {
+    Ticks latest_enter[2] = {0, 0};
+    Ticks earliest_leave[2] = {~Ticks{0}, ~Ticks{0}};
+  };
+
+  // Those of MPI_Init and MPI_Finalize are one more.
+  std::uint32_t group_of(const Comm& comm) const {
+    const bool life = &comm == &init_ || &comm == &finalize_;
+    return static_cast<std::uint32_t>(life ? comms_.size() : &comm - comms_.data());
+  }
+  void join(const Call& call);
+  void left_completing(const Call& call);
+  void release(std::uint32_t process);
+  void settle(std::uint32_t completion, Ticks until);
+  void set_root(Comm& comm, Instance& instance, std::uint32_t rank, std::uint32_t root);
+  void between(Comm& comm, Instance& instance);
+  CollectiveKind neighbour_kind(std::uint32_t comm) const;
+  void enters_of(const Instance& instance);
+  static CollectiveKind kind_of(std::uint32_t operation);
+  static Ticks needed(const CollectiveMember& member);
+  void finish_started();
+  Comm& comm_of(std::vector<Comm>& comms, std::uint32_t comm);
+  Comm& window_of(std::uint32_t window);
+  static std::uint32_t rank_of(const Comm& comm,
+                               std::uint32_t process);  // kNone: no member
+  void set_members(Comm& comm, const std::vector<std::uint32_t>& processes);
+  void add(Comm& comm, std::uint32_t process, std::uint32_t root, CollectiveKind kind,
+           Member member);
+  void add(Comm& comm, std::uint32_t process, std::uint32_t root, CollectiveKind kind,
+           const Call& call) {
+    add(comm, process, root, kind, Member{call, 0, call.enter, kNone});
+  }
+  void complete(Comm& comm, Instance& instance);
+  void hand_out(const Comm& comm, Member& member, CollectiveMember& event);
+  void note_wait(CollectiveKind kind, const Call& call, const Entered& latest);
+  static bool is_on_path(const Comm& comm, CollectiveKind kind);
+  static bool later(const Entered& a, const Entered& b);
+  void drop_front(Comm& comm);
+  void give_up(Comm& comm);
+
+  const reader::TraceDefinitions& definitions_;
+  PatternSet& patterns_;
+  Problems& problems_;
+  paths::WaitLog& log_;
+  std::vector<Pending> pending_;  // by location
+  std::vector<Comm> comms_;
+  std::vector<Comm> windows_;
+  std::vector<Comm> started_;              // by communicator
+  std::vector<OpenOnes> open_;             // by process
+  std::vector<FlatMap> requests_;          // by location: numbers in open_
+  std::vector<std::uint32_t> completing_;  // by location
+  std::vector<Completion> completions_;
+  std::vector<std::uint32_t> free_completions_;
+  Comm init_, finalize_;
+  std::vector<std::vector<Member>> spare_;
+  std::vector<Entered> below_;
+  std::vector<Ticks> enters_;
+};
+
+}  // namespace refrain::waits

@@ -1,0 +1,201 @@
+// The messages of one process: its sends and receives, and which calls they complete in.
+//
+// Place in the flow: private to waits/. What the other side of a message needs is a letter: the sender says when its call
+// began, the receiver answers when its receive was posted. joint_replay.h delivers letters between the processes of
+// this analysis; nothing else of another process is looked at, so that they may as well be in different programs.
+// Messages are matched first in, first out by channel (communicator, source, destination, tag), receives in the order in
+// which they were posted. A receive waits for those posted before it, kMostPosted at most, as in
+// reader/message_matcher.h.
+// Thread-safety: none. Units: ticks of the archive since its begin.
+// Memory: what is pending: open requests, messages in flight (kMostPending a channel), calls whose messages are.
+// Cost: O(1) a message, no allocation once pools have grown.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "waits/metrics/pattern.h"
+#include "waits/paths/wait_log.h"
+#include "waits/replay/flat_map.h"
+#include "waits/replay/grid_steps.h"
+#include "waits/replay/problems.h"
+
+namespace refrain::waits {
+
+struct SendLetter {
+  std::uint32_t comm = 0, tag = 0;
+  std::uint32_t source = 0;  // process
+  std::uint32_t ticket = 0;  // of the source, for the answer
+  Ticks sent = 0;            // enter of the call that sends
+  std::uint32_t sender = 0;  // location
+};
+
+struct Answer {
+  std::uint32_t ticket = 0;
+  PostedReceive posted;  // enter 0: there is no receive
+};
+
+class Letters {
+ public:
+  virtual ~Letters() = default;
+  virtual void deliver(std::uint32_t process, const SendLetter& letter) = 0;
+  virtual void deliver(std::uint32_t process, const Answer& answer) = 0;
+};
+
+class MessageEnds {
+ public:
+  static constexpr std::size_t kMostPosted = 4096;
+  static constexpr std::size_t kMostPending = std::size_t{1} << 16;
+
+  MessageEnds(std::uint32_t process, std::size_t threads, Letters& letters,
+              PatternSet& patterns, Problems& problems, paths::WaitLog& log,
+              GridSteps& grids)
+      : process_(process),
+        letters_(&letters),
+        patterns_(&patterns),
+        problems_(&problems),
+        log_(&log),
+        grids_(&grids),
+        threads_(threads) {}
+
+  // Events of a thread inside of a call that began at `enter`; `in_call`: left() comes for it.
+  // A request of kNoRequest: it blocks.
+  static constexpr std::uint64_t kNoRequest = ~std::uint64_t{0};
+  void send(std::uint32_t thread, std::uint32_t to, const SendLetter& letter,
+            std::uint64_t request, bool in_call);
+  void send_complete(std::uint32_t thread, std::uint64_t request, bool in_call);
+  void receive_posted(std::uint32_t thread, std::uint64_t request,
+                      const PostedReceive& posted);
+  void received(std::uint32_t thread, std::uint32_t source, std::uint32_t comm,
+                std::uint32_t tag, std::uint64_t request, const PostedReceive& posted,
+                bool in_call);
+  void cancelled(std::uint32_t thread, std::uint64_t request);
+  // Whether some message completes in the call that the thread is in.
+  bool in_call(std::uint32_t thread) const { return threads_[thread].call != kNone; }
+  void left(const Call& call, std::uint32_t thread) {
+    if (threads_[thread].call != kNone) end_call(thread, call);
+  }
+
+  void take(const SendLetter& letter);
+  void take(const Answer& answer);
+
+  // At the end, for all processes one after the other: receives wait no longer for others; then what has no other end.
+  void flush() { release(0); }
+  void give_up();
+
+ private:
+  static constexpr std::uint32_t kDropped = kNone - 1;
+
+  struct CallRecord {
+    Call call;
+    std::vector<Received> received;
+    std::vector<PostedReceive> posted;  // of those to whom it sends
+    std::uint32_t open_receives = 0;
+    std::uint32_t open_sends = 0;
+    bool left = false;
+    bool receives = false;
+    bool receives_done = false;
+    bool late_sender = false;
+    std::uint64_t sends_before = 0;
+  };
+  struct Sent {
+    PostedReceive posted;
+    std::uint32_t call = kNone;  // in which it completes
+    bool answered = false;
+  };
+  struct Key {
+    std::uint32_t comm = 0, source = 0, tag = 0;
+    bool operator==(const Key&) const = default;
+  };
+  struct Hash {
+    std::size_t operator()(const Key& key) const noexcept {
+      std::uint64_t mixed =
+          (std::uint64_t{key.source} << 32 | key.tag) + key.comm * 0x9e3779b97f4a7c15ULL;
+      mixed = (mixed ^ mixed >> 31) * 0xbf58476d1ce4e5b9ULL;
+      return static_cast<std::size_t>(mixed ^ mixed >> 27);
+    }
+  };
+  struct Posted {
+    Key channel;
+    PostedReceive posted;
+    std::uint32_t call = kNone;
+    bool open = false;
+    bool cancelled = false;
+  };
+  struct InFlight {
+    Ticks sent = 0;
+    std::uint32_t ticket = 0;
+    std::uint32_t sender = 0;
+  };
+  struct Waiting {
+    PostedReceive posted;
+    std::uint32_t call = kNone;
+  };
+  template <typename Item>
+  struct Queue {
+    std::vector<Item> items;
+    std::size_t head = 0;
+    std::size_t size() const { return items.size() - head; }
+    void push(const Item& item) {
+      if (head > 64 && 2 * head > items.size()) {
+        items.erase(items.begin(), items.begin() + static_cast<std::ptrdiff_t>(head));
+        head = 0;
+      }
+      items.push_back(item);
+    }
+    Item pop() {
+      const Item item = items[head++];
+      if (head == items.size()) {
+        items.clear();
+        head = 0;
+      }
+      return item;
+    }
+  };
+  struct Channel {
+    std::uint32_t source = 0;
+    GridStep step = {};
+    Queue<InFlight> sends;
+    Queue<Waiting> receives;
+  };
+  struct Thread {
+    std::uint32_t call = kNone;  // record of the call that it is in
+    FlatMap sends, receives;     // by request
+  };
+
+  void end_call(std::uint32_t thread, const Call& call);
+  std::uint32_t record_of(std::uint32_t thread);
+  std::uint32_t new_sent();
+  Posted* find_posted(std::uint32_t number);
+  void release(std::size_t most);
+  Channel& channel_of(const Key& key);
+  void arrived(const InFlight& send, const Waiting& receive, const Channel& channel);
+  void without_send(const Waiting& receive);
+  void hand_out();  // calls that have all their messages, in their order
+  void try_finish(std::uint32_t record);
+  void note_late_sender(const CallRecord& record, Ticks wait);
+  void note_late_receiver(const CallRecord& record, Ticks wait);
+
+  std::uint32_t process_;
+  Letters* letters_;
+  PatternSet* patterns_;
+  Problems* problems_;
+  paths::WaitLog* log_;
+  GridSteps* grids_;
+  std::uint64_t sends_ = 0;
+  std::vector<Thread> threads_;
+  std::deque<CallRecord> records_;
+  std::vector<std::uint32_t> free_records_;
+  std::vector<Sent> sent_;
+  std::vector<std::uint32_t> free_sent_;
+  std::deque<Posted> posted_;
+  std::uint32_t first_posted_ = 0;  // number of the front, modulo 2^32
+  std::deque<Channel> channels_;
+  std::unordered_map<Key, std::uint32_t, Hash> channel_numbers_;
+  std::deque<std::uint32_t> receiving_;  // records, in the order in which they were left
+};
+
+}  // namespace refrain::waits

@@ -1,0 +1,73 @@
+// Replays the events of processes with their state: open regions, teams, barriers, tasks and locks of each location; puts
+// compound events of one process together and hands them to the patterns, and what several processes do together to
+// joint_replay.h.
+//
+// Place in the flow: ARCHITECTURE.md, step 14: a sink of reader/archive_stream.h. wait_analysis.h makes a result of it.
+// Thread-safety: none. Units: ticks of the archive's clock since its begin.
+// Memory: does not grow with the archive: call paths, and what is pending.
+// Cost: no allocation for an event once the tables have grown.
+// Source: Wolf et al., section 4.1 (state sequences and pointers between events).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "reader/trace_sink.h"
+#include "waits/metrics/locations.h"
+#include "waits/metrics/pattern.h"
+#include "waits/paths/recorder.h"
+#include "waits/replay/joint_replay.h"
+#include "waits/replay/joint_steps.h"
+#include "waits/replay/locks.h"
+#include "waits/replay/replay_state.h"
+#include "waits/replay/tasks.h"
+#include "waits/replay/teams.h"
+
+namespace refrain::waits {
+
+class Replay final : public reader::TraceSink {
+ public:
+  // Of all processes. `folder`: where temporary files may be made.
+  explicit Replay(PatternSet& patterns, std::string folder = {})
+      : patterns_(patterns), folder_(std::move(folder)) {}
+  // Of some: what they do together with others goes there.
+  Replay(PatternSet& patterns, JointSteps& joint) : patterns_(patterns), joint_(&joint) {}
+
+  std::string begin(const reader::TraceDefinitions& definitions) override;
+  void event(const reader::TraceEvent& event) override;
+  std::string error() const override { return patterns_.error(); }
+  std::string finish(std::uint64_t end_ns) override;
+
+  // After finish().
+  ReplayState& state() { return state_; }
+  paths::RecordFile& file() { return own_joint_->file(); }  // of all processes only
+
+ private:
+  void account(LocationState& at, std::uint32_t location, Ticks now);
+  void enter(LocationState& at, const reader::TraceEvent& event, Ticks now);
+  void leave(LocationState& at, const reader::TraceEvent& event, Ticks now);
+  void pop(LocationState& at, std::uint32_t location, Ticks now);
+  void message(LocationState& at, const reader::TraceEvent& event);
+  void group(LocationState& at, const reader::TraceEvent& event, Ticks now);
+  void ran_inside(Frame& around, std::uint32_t location, Ticks begin, Ticks end);
+  void lock(LocationState& at, const reader::TraceEvent& event, Ticks now);
+  std::uint32_t site_of(const reader::TraceEvent& event) const;
+  void idle_thread(std::uint32_t location);
+
+  PatternSet& patterns_;
+  std::string folder_;
+  std::unique_ptr<JointReplay> own_joint_;
+  JointSteps* joint_ = nullptr;
+  Ticks base_ = 0;
+  bool windows_ = false;  // there are some
+  ReplayState state_;
+  std::unique_ptr<RunView> view_;
+  std::unique_ptr<Teams> teams_;
+  std::unique_ptr<Tasks> tasks_;
+  Locks locks_;
+  paths::Recorder recorder_;
+};
+
+}  // namespace refrain::waits
