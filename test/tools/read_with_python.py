@@ -12,7 +12,8 @@ common readers rely on:
   - a location's reference is (number of the thread in its process) << 32 plus a number that
     counts through all locations;
   - the program has a region, which is found by ProgramBegin's texts;
-  - regions of OpenMP are known by their canonical name or by the file "OMP";
+  - regions of OpenMP are known by their canonical name or by the file "OMP", barriers by the
+    two names that scout knows;
   - no switch to the implicit task directly after the completion of a task, no BufferFlush.
 Exit status 0 and no output: all is well; 1: a line for each of the first few problems.
 """
@@ -25,6 +26,7 @@ from otf2.events import (BufferFlush, Enter, Leave, MeasurementOnOff, ProgramBeg
                          ThreadTaskComplete, ThreadTaskSwitch)
 
 DEFAULT_EVENTS = 100_000
+BARRIERS = ("!$omp barrier", "!$omp implicit barrier")
 OFF = object()  # on the stack of regions
 MOST_PROBLEMS = 10
 
@@ -81,6 +83,11 @@ class Checker:
             known = region.canonical_name.startswith("!$omp") or region.source_file == "OMP"
             if region.paradigm == Paradigm.OPENMP and not known:
                 self.complain("region %r is called %r" % (region.name, region.canonical_name))
+            name = region.name.split(" @")[0]
+            if (region.paradigm == Paradigm.OPENMP and name.endswith(" barrier")
+                    and name != "!$omp teams barrier"
+                    and region.canonical_name.split(" @")[0] not in BARRIERS):
+                self.complain("barrier %r is called %r" % (region.name, region.canonical_name))
 
     def program(self, event, regions):
         path = event.program_name

@@ -51,6 +51,11 @@ RegionDef define_program(const spool::Journal& journal) {
   return def;
 }
 
+std::string named_at(RegionClass cls, const std::string& place) {
+  const std::string name = class_name(cls);
+  return place.empty() ? name : name + " @" + place;
+}
+
 // A name at several places makes several regions.
 RegionDef define_user(const spool::UserRegion& region) {
   RegionDef def;
@@ -66,12 +71,13 @@ RegionDef define_user(const spool::UserRegion& region) {
 RegionDef define_construct(RegionKey key, const Symbol& symbol) {
   RegionDef def;
   def.cls = key.cls;
-  def.name = class_name(key.cls);
   const std::string place = place_of(symbol);
-  if (!place.empty()) def.name += " @" + place;
+  def.name = named_at(key.cls, place);
   // Readers of OpenMP traces know a region by its canonical name, `!$omp ...`, or otherwise
-  // by the file "OMP".
-  def.canonical = def.name;
+  // by the file "OMP". Barriers have two such names only; what the runtime says of gcc's is neither.
+  def.canonical = key.cls == RegionClass::kImplementationBarrier
+                      ? named_at(RegionClass::kImplicitBarrier, place)
+                      : def.name;
   const bool directive = def.name.starts_with("!$omp");
   def.file = symbol.file.empty() || !directive ? "OMP" : symbol.file;
   def.linkage_name = symbol.elf_symbol;
