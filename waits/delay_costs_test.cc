@@ -192,6 +192,40 @@ TEST_CASE("Delay costs: threads - at barriers, and outside of parallel regions")
   CHECK(total(result, "delay") == 600);
 }
 
+TEST_CASE("Delay costs: idle threads - of a wait that is known after the next fork") {
+  MadeUpTrace trace(3, 2);
+  using At = MadeUpTrace::At;
+  init(trace, 3);
+  const auto parallel = [&](std::uint64_t begin, std::uint64_t end) {
+    trace.add(0, begin, reader::EventKind::kThreadFork).ref = 2;
+    for (const std::uint32_t thread : {0U, 1U}) {
+      trace.team_begin(At(0, thread), begin);
+      trace.enter(At(0, thread), begin, rParallel);
+      trace.region(At(0, thread), begin, end - 10, rLoop);
+      trace.region(At(0, thread), end - 10, end, rImplicit);
+      trace.leave(At(0, thread), end, rParallel);
+      trace.team_end(At(0, thread), end);
+    }
+    trace.add(0, end, reader::EventKind::kThreadJoin).ref = 2;
+  };
+  parallel(10, 90);
+  trace.region(1, 10, 300, rTask);
+  trace.region(2, 10, 100, rLoop);
+  trace.region(0, 90, 100, rMain);
+  trace.collective(0, 100, 310, rAllreduce, OTF2_COLLECTIVE_OP_ALLREDUCE, 99);
+  trace.collective(1, 300, 310, rAllreduce, OTF2_COLLECTIVE_OP_ALLREDUCE, 99);
+  trace.region(0, 310, 320, rMain);
+  parallel(320, 360);
+  // The last one leaves when the first one has forked and joined again.
+  trace.collective(2, 100, 400, rAllreduce, OTF2_COLLECTIVE_OP_ALLREDUCE, 99);
+  const WaitAnalysis result = trace.analyze();
+  CHECK(total(result, "mpi_wait_nxn") == 400);
+  CHECK(at(result, "delay_ompidle", rAllreduce, 0) == 10);
+  CHECK(at(result, "delay_ompidle", rMain, 0) == 20);
+  CHECK(at(result, "delay_ompidle_longterm", rTask, 2) == 200);
+  CHECK(total(result, "delay_ompidle_longterm") == 200);
+}
+
 TEST_CASE("Delay costs: many communicators - the latest ones count") {
   MadeUpTrace trace(2);
   reader::CommInfo comm = trace.d.comms[0];

@@ -83,8 +83,8 @@ class Sweep {
     order_.push({kept.place, at});
     // That which is read first was written last.
     if (number_ == 1) disagree_ = kept.wait.clocks_disagree;
-    if (!disagree_) return;
     if (kept.wait.known_late) known_late_.emplace(kept.wait.location, kept.wait.enter, at);
+    if (!disagree_) return;
     if (kept.wait.point > kept.wait.until)
       late_.emplace(kept.wait.causer, kept.wait.point, at);
   }
@@ -99,10 +99,8 @@ class Sweep {
     order_.pop();
     Kept& kept = kept_[at];
     if (!kept.held) follow(kept.wait);
-    if (disagree_) {
-      if (hold(at)) return;
-      complete(at);
-    }
+    if (disagree_ && hold(at)) return;
+    complete(at);
     costs_.wait(kept.wait, !held_.empty());
     free_.push_back(at);
   }
@@ -177,11 +175,11 @@ class Sweep {
   std::vector<std::uint32_t> free_;
   std::priority_queue<std::pair<Place, std::uint32_t>> order_;
   std::uint64_t number_ = 0, turn_ = 0;
+  ByTime known_late_;  // by location and enter
   // Where clocks disagree:
   bool disagree_ = false;
-  ByTime known_late_;  // by location and enter
-  ByTime late_;        // by causer and its point: for whose turn others are to wait
-  ByTime held_;        // by location and end: that do
+  ByTime late_;  // by causer and its point: for whose turn others are to wait
+  ByTime held_;  // by location and end: that do
 };
 
 }  // namespace
