@@ -151,7 +151,7 @@ bool IterationRows::take(const IterationStep& step, const Sums& sums) noexcept {
     }
   }
   if (is_kept(kind, place) && !has_room()) merge();
-  if (is_kept(kind, place)) return add(kind, place, step.total, sums), true;
+  if (is_kept(kind, place) && has_room()) return add(kind, place, step.total, sums), true;
   IterationRow& last = *row(rows_ - 1);
   last.place = spool::merged_place(last.place, place);
   return false;
@@ -218,7 +218,7 @@ std::uint64_t IterationRows::kept_rows() const noexcept {
 // Half as many iterations have a row of their own. If that is not enough, half as many begins and
 // ends of visits as well, until a quarter of the rows is free.
 void IterationRows::merge() noexcept {
-  ++level_;
+  if (level_ < kMostLevel) ++level_;
   while (kept_rows() > rows_ - rows_ / 4 && border_level_ < kMostLevel) {
     ++border_level_;
     if (level_ < kMostLevel) ++level_;

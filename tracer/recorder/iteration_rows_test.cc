@@ -221,6 +221,24 @@ TEST_CASE("IterationRows: very many short visits - merged as well, sums as befor
   compare(rows, program);
 }
 
+// Steps that no detector reports: each would begin a row, however few are kept.
+TEST_CASE("IterationRows: steps of number 0 only - no more rows than fit") {
+  Area area(16);
+  for (std::uint64_t total = 1; total <= 1000; ++total) {
+    const std::uint64_t ticks = kBegin + 10 * total;
+    IterationStep step{.loop = 1, .number = 0, .total = total - 1};
+    step.ticks = ticks;
+    area.rows_.set_total(total);
+    area.rows_.step(step, area.now(ticks));
+  }
+  const spool::IterationRows read = area.read(kBegin + 20'000);
+  CHECK_FALSE(read.damaged);
+  CHECK(read.rows.size() <= 16);
+  std::uint64_t iterations = 0;
+  for (const auto& row : read.rows) iterations += row.count;
+  CHECK(iterations == 1000);
+}
+
 TEST_CASE(
     "IterationRows: threads with tables of different sizes - begins of the coarser one") {
   Area fine(256), coarse(32);
