@@ -49,7 +49,7 @@ class Sweep {
   struct Place {
     Ticks until = 0;
     std::uint64_t number = 0;  // in the order of reading
-    std::uint64_t turn = 0;    // of those that are held at another one's place
+    std::uint64_t turn = 0;    // of those that are deferred at another one's place
     // What ends later comes first; of equal ones what was written later.
     bool operator<(const Place& other) const {
       return std::tie(until, other.number, other.turn) <
@@ -60,9 +60,9 @@ class Sweep {
     Wait wait;
     std::uint64_t number = 0;
     Place place;
-    std::uint32_t behind = kNone;  // held until that one is handed out
-    bool held = false;
-    bool followed = false;  // by the critical path, while it was held
+    std::uint32_t behind = kNone;  // deferred until that one is handed out
+    bool deferred = false;
+    bool followed = false;  // by the critical path, while it was deferred
   };
   // By location, time there, and number in kept_.
   using ByTime = std::set<std::tuple<std::uint32_t, Ticks, std::uint32_t>>;
@@ -79,7 +79,7 @@ class Sweep {
     kept.number = number_++;
     kept.place = {kept.wait.until, kept.number, 0};
     kept.behind = kNone;
-    kept.held = kept.followed = false;
+    kept.deferred = kept.followed = false;
     order_.push({kept.place, at});
     // That which is read first was written last.
     if (number_ == 1) disagree_ = kept.wait.clocks_disagree;
@@ -98,15 +98,15 @@ class Sweep {
     const std::uint32_t at = order_.top().second;
     order_.pop();
     Kept& kept = kept_[at];
-    if (!kept.held) follow(kept.wait);
-    if (disagree_ && hold(at)) return;
+    if (!kept.deferred) follow(kept.wait);
+    if (disagree_ && defer(at)) return;
     complete(at);
-    costs_.wait(kept.wait, !held_.empty());
+    costs_.wait(kept.wait, !deferred_.empty());
     free_.push_back(at);
   }
 
   // Whether a wait is to come that charges what the location did after this one's enter.
-  bool hold(std::uint32_t at) {
+  bool defer(std::uint32_t at) {
     Kept& kept = kept_[at];
     const Wait& wait = kept.wait;
     kept.behind = kNone;
@@ -119,10 +119,10 @@ class Sweep {
     kept.place = kept_[other].place;
     kept.place.turn = ++turn_;
     order_.push({kept.place, at});
-    if (kept.held) return true;
-    kept.held = true;
+    if (kept.deferred) return true;
+    kept.deferred = true;
     late_.emplace(wait.causer, wait.point, at);
-    held_.emplace(wait.location, wait.until, at);
+    deferred_.emplace(wait.location, wait.until, at);
     return true;
   }
 
@@ -139,8 +139,9 @@ class Sweep {
   void complete(std::uint32_t at) {
     Kept& kept = kept_[at];
     Wait& wait = kept.wait;
-    if (kept.held) held_.erase({wait.location, wait.until, at});
-    if (kept.held || wait.point > wait.until) late_.erase({wait.causer, wait.point, at});
+    if (kept.deferred) deferred_.erase({wait.location, wait.until, at});
+    if (kept.deferred || wait.point > wait.until)
+      late_.erase({wait.causer, wait.point, at});
     if (wait.known_late) known_late_.erase({wait.location, wait.enter, at});
     for (auto each = known_late_.upper_bound({wait.causer, wait.since, kNone});
          each != known_late_.end() && std::get<0>(*each) == wait.causer &&
@@ -157,10 +158,11 @@ class Sweep {
 
   void follow(const Wait& wait) {
     bool followed = critical_.wait(wait);
-    while (followed && !held_.empty()) {
+    while (followed && !deferred_.empty()) {
       followed = false;
-      auto before = held_.upper_bound({critical_.location(), critical_.position(), kNone});
-      while (before != held_.begin() && !followed) {
+      auto before =
+          deferred_.upper_bound({critical_.location(), critical_.position(), kNone});
+      while (before != deferred_.begin() && !followed) {
         --before;
         if (std::get<0>(*before) != critical_.location()) break;
         Kept& kept = kept_[std::get<2>(*before)];
@@ -178,8 +180,8 @@ class Sweep {
   ByTime known_late_;  // by location and enter
   // Where clocks disagree:
   bool disagree_ = false;
-  ByTime late_;  // by causer and its point: for whose turn others are to wait
-  ByTime held_;  // by location and end: that do
+  ByTime late_;      // by causer and its point: for whose turn others are to wait
+  ByTime deferred_;  // by location and end: that do
 };
 
 }  // namespace

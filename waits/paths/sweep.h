@@ -4,8 +4,8 @@
 // Segments lie in the file in the order of their times. A wait may lie behind it, for it is known only when its call is
 // left and its message matched: it is kept until its time comes. Memory: that, and a block of the file.
 // Where clocks disagree, so that an effect comes before its cause, a wait's time does not say when those have been handed
-// out that charge it. Then a wait is held until all waits for its location at a later time there have been: these are in
-// memory, for the file has them behind the location's time. Waits that were said to have caused each other are not held.
+// out that charge it. Then a wait is deferred until all waits for its location at a later time there have been: these are in
+// memory, for the file has them behind the location's time. Waits that were said to have caused each other are not deferred.
 // Units: ticks. Errors: one line; the result is empty then.
 #pragma once
 
