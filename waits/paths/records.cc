@@ -67,6 +67,7 @@ constexpr std::uint64_t kLast = 2;  // beside the type
 constexpr std::uint64_t kFirstWait = 4;
 constexpr std::uint64_t kKnownLate = 32;
 constexpr std::uint64_t kDisagree = 64;
+static_assert(kFirstWait + static_cast<std::uint64_t>(WaitKind::kFork) < kKnownLate);
 
 }  // namespace
 

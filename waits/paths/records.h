@@ -59,8 +59,7 @@ struct Wait {
   std::uint32_t causer = 0;
   // The other one's time since both were synchronised last, as far as it exceeds that of the one that waits.
   Ticks since = 0;
-  Ticks waited =
-      0;  // what the other one waited itself meanwhile, as far as it was known then
+  Ticks waited = 0;  // by the other one itself meanwhile, as far as it was known then
   bool known_late = false;       // after a later synchronisation point of its location
   bool clocks_disagree = false;  // some effect has come before its cause until then
   std::vector<PathTime> excess;
