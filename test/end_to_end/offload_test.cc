@@ -29,7 +29,7 @@ Job job_of(int rounds, const char* limit) {
   Job job{.program = "offload_clang", .arguments = {std::to_string(rounds)}};
   job.settings = {{"LIMIT", limit}, {"MIN_GAP", "0"}, {"SLOW_FACTOR", "0"}};
   // libomptarget looks for libomp.so there to find the tool.
-  job.environment = {{"LD_LIBRARY_PATH", "/usr/lib/llvm-19/lib"}};
+  job.environment = {{"LD_LIBRARY_PATH", std::filesystem::path(libomp()).parent_path()}};
   return job;
 }
 

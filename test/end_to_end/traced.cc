@@ -59,6 +59,7 @@ std::map<std::string, std::optional<std::string>> clean_environment() {
   for (char** entry = environ; *entry; ++entry) {
     const std::string text = *entry;
     const std::string name = text.substr(0, text.find('='));
+    if (name == "REFRAIN_LIBOMP") continue;  // set by the build: that of the programs' compiler
     for (const char* prefix : {"OMP_", "KMP_", "GOMP_", "REFRAIN_", "LD_PRELOAD"})
       if (name.rfind(prefix, 0) == 0 && name.rfind("REFRAIN_TEST_", 0) != 0)
         result[name] = std::nullopt;
@@ -111,7 +112,7 @@ std::map<std::string, std::string> find_loops_of(int events, int limit) {
 }
 
 std::string libomp() {
-  const char* given = std::getenv("REFRAIN_TEST_LIBOMP");
+  const char* given = std::getenv("REFRAIN_LIBOMP");
   return given ? given : "/usr/lib/llvm-19/lib/libomp.so.5";
 }
 

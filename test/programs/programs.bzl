@@ -5,14 +5,18 @@ Refrain itself does not touch the programs that it traces.
 """
 
 load("@mpis//:mpis.bzl", "MPIS")
+load("@system//:openmp.bzl", "CLANG_OPENMP")
+
+# With its OpenMP, wherever that is.
+CLANG = "clang-19 " + CLANG_OPENMP
 
 _COMPILERS = {
     "c": {
-        "clang": "clang-19 -std=gnu11",
+        "clang": CLANG + " -std=gnu11",
         "gcc": "gcc -std=gnu11",
     },
     "cc": {
-        "clang": "clang++-19 -std=c++20",
+        "clang": "clang++-19 %s -std=c++20" % CLANG_OPENMP,
         "gcc": "g++ -std=c++20",
     },
     "f90": {
@@ -29,7 +33,7 @@ _COMPILERS = {
 _MPI_COMPILERS = {
     "mpich": {
         "c": {
-            "clang": "mpicc.mpich -cc=clang-19 -std=gnu11",
+            "clang": "mpicc.mpich -cc=clang-19 %s -std=gnu11" % CLANG_OPENMP,
             "gcc": "mpicc.mpich -cc=gcc -std=gnu11 -Wno-stringop-overflow",
         },
         "f90": {
@@ -38,7 +42,7 @@ _MPI_COMPILERS = {
     },
     "openmpi": {
         "c": {
-            "clang": "OMPI_CC=clang-19 mpicc.openmpi -std=gnu11",
+            "clang": "OMPI_CC=clang-19 mpicc.openmpi %s -std=gnu11" % CLANG_OPENMP,
             "gcc": "OMPI_CC=gcc mpicc.openmpi -std=gnu11",
         },
         "f90": {

@@ -18,6 +18,7 @@ wants other compiler options, or replaces functions of the C++ library, stays a 
 """
 
 load("@rules_cc//cc:defs.bzl", "cc_binary", "cc_library")
+load("@system//:openmp.bzl", "LIBOMP_FOLDER")
 
 # More files at a time are compiled with less work in all, but each change compiles them all.
 _FILES_AT_A_TIME = 16
@@ -35,7 +36,8 @@ def _catch_test_impl(ctx):
         runfiles = runfiles.merge(target[DefaultInfo].default_runfiles)
     return [
         DefaultInfo(executable = program, runfiles = runfiles),
-        testing.TestEnvironment(ctx.attr.env),
+        # Programs of gcc are traced with the OpenMP runtime that those of clang are linked with.
+        testing.TestEnvironment(dict(ctx.attr.env, REFRAIN_LIBOMP = LIBOMP_FOLDER + "/libomp.so.5")),
     ]
 
 _catch_test = rule(
