@@ -1,4 +1,4 @@
-"""A fuzz target, built twice: NAME_fuzz, with libFuzzer (tools/campaign fuzz; needs
+"""A fuzz target, built twice: NAME_fuzz, with libFuzzer (tools/check fuzz; needs
 --config=fuzz), and as a part of `replay`, which NAME_fuzz_test calls: it runs what was kept in
 corpus/NAME.tar and `made` inputs that chance makes of it, as many as take some seconds."""
 

@@ -2,7 +2,7 @@
 // aborts with a line that says what is wrong.
 //
 // A target is built twice (fuzz.bzl): with libFuzzer, which searches inputs by coverage
-// (tools/campaign fuzz), and with all others as one program, which the tests call: it runs the kept
+// (tools/check fuzz), and with all others as one program, which the tests call: it runs the kept
 // inputs of one of them (corpus/, pack.h) and random changes of them (replay.cc).
 #pragma once
 

@@ -1,5 +1,5 @@
 // Writes the first inputs of the targets with binary inputs: test/fuzz/make_corpus FOLDER.
-// tools/campaign fuzz --add TARGET FOLDER/TARGET/* puts them into the corpus.
+// tools/check fuzz --add TARGET FOLDER/TARGET/* puts them into the corpus.
 #include <cstring>
 #include <filesystem>
 #include <fstream>

@@ -1,5 +1,5 @@
 // Reads the kept inputs of a fuzz target from their pack: a tar file (ustar) of plain files,
-// corpus/NAME.tar, which tools/campaign fuzz writes.
+// corpus/NAME.tar, which tools/check fuzz writes.
 //
 // Thread-safety: none needed. Errors: std::runtime_error if the pack is damaged or has no inputs.
 #pragma once

@@ -1,5 +1,5 @@
 // Runs a fuzz target on its kept inputs and on random changes of them: the part of
-// tools/campaign fuzz in tools/test. An error aborts the program.
+// tools/check fuzz in tools/test. An error aborts the program.
 //
 // REFRAIN_TEST_FUZZ: the target.
 // REFRAIN_TEST_CORPUS: their pack, among the test's data files.

@@ -2,7 +2,7 @@
 
     bazel build //... --aspects=//tools/bazel:tidy.bzl%tidy --output_groups=tidy
 
-(tools/lint); --define=analyzer=yes: with clang's static analyzer. The sources of tests are left
+(tools/check tidy); --define=analyzer=yes: with clang's static analyzer. The sources of tests are left
 out: what reads them as a program does (Catch2's macros in every line) takes as long again and
 finds the macros.
 """

@@ -7,7 +7,7 @@ namespace refrain::tools {
 namespace {
 
 using analysis::Comparison;
-using analysis::Row;
+
 using analysis::Section;
 using analysis::TraceProfile;
 using analysis::Unit;
@@ -50,7 +50,7 @@ nlohmann::ordered_json comparison_value(const Comparison& comparison,
   nlohmann::ordered_json out = {{"a", json_of(a, first)}, {"b", json_of(b, second)}};
   out["rows"] = nlohmann::ordered_json::array();
   for (const Section& section : comparison.sections)
-    for (const Row& row : section.rows) {
+    for (const analysis::Row& row : section.rows) {
       const double difference = row.difference();
       out["rows"].push_back(
           {{"section", section.title},

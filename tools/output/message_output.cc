@@ -18,7 +18,7 @@ using analysis::MessageTables;
 using base::bytes_text;
 using base::duration_text;
 using Partner = MessageTables::Partner;
-using Row = MessageTables::Row;
+using MessageRow = MessageTables::Row;
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kFewRows = 6;  // in a profile
@@ -26,7 +26,7 @@ constexpr std::size_t kManyRows = 24;
 constexpr double kLeastShareOfMessages = 0.001;
 constexpr double kMostBytesOfMessages = 1e19;  // that fit an integer
 
-std::string procedure_text(const Row& row) {
+std::string procedure_text(const MessageRow& row) {
   return row.procedure.empty() ? "(no name)" : row.procedure;
 }
 
@@ -38,7 +38,7 @@ std::string binary_text(std::uint64_t bytes) {
 }
 
 // "0 B", "12288 B", "8-16 KiB", "512 KiB-1 MiB": one size, or the class of several.
-std::string size_text(const Row& row) {
+std::string size_text(const MessageRow& row) {
   if (row.size_least == row.size_greatest) return fmt::format("{} B", row.size_least);
   const unsigned cls = analysis::size_class(row.size_least);
   if (cls == 0) return fmt::format("0-{} B", row.size_greatest);
@@ -50,7 +50,9 @@ std::string size_text(const Row& row) {
   return (same ? least.substr(0, blank) : least) + "-" + greatest;
 }
 
-std::string partner_of(const Row& row) { return base::partners_text(row.to, row.from); }
+std::string partner_of(const MessageRow& row) {
+  return base::partners_text(row.to, row.from);
+}
 
 class Screen {
  public:
@@ -82,7 +84,7 @@ class Screen {
     const char* title;
     std::size_t width;
     unsigned optional;  // those with the highest number are left out first
-    std::string (Screen::*text)(const Row&) const;
+    std::string (Screen::*text)(const MessageRow&) const;
   };
 
   void note(const std::string& text) { out_.push_back("  " + text); }
@@ -98,27 +100,29 @@ class Screen {
                            : "--messages counts the events in the archive");
   }
 
-  std::string share(const Row& row) const {
+  std::string share(const MessageRow& row) const {
     const double whole = run_.totals.time_ns;
     return fmt::format("{:.1f} %", whole > 0 ? 100 * row.time_ns / whole : 0.0);
   }
-  std::string size(const Row& row) const { return size_text(row); }
-  std::string calls(const Row& row) const { return std::to_string(row.calls); }
-  std::string time(const Row& row) const { return duration_text(row.time_ns); }
-  std::string mean(const Row& row) const { return duration_text(row.mean_ns()); }
-  std::string shortest(const Row& row) const { return duration_text(row.minimum_ns); }
-  std::string longest(const Row& row) const { return duration_text(row.maximum_ns); }
-  std::string rank_min(const Row& row) const {
+  std::string size(const MessageRow& row) const { return size_text(row); }
+  std::string calls(const MessageRow& row) const { return std::to_string(row.calls); }
+  std::string time(const MessageRow& row) const { return duration_text(row.time_ns); }
+  std::string mean(const MessageRow& row) const { return duration_text(row.mean_ns()); }
+  std::string shortest(const MessageRow& row) const {
+    return duration_text(row.minimum_ns);
+  }
+  std::string longest(const MessageRow& row) const { return duration_text(row.maximum_ns); }
+  std::string rank_min(const MessageRow& row) const {
     return duration_text(row.process_minimum_ns);
   }
-  std::string rank_max(const Row& row) const {
+  std::string rank_max(const MessageRow& row) const {
     return duration_text(row.process_maximum_ns);
   }
-  std::string data(const Row& row) const {
+  std::string data(const MessageRow& row) const {
     const std::uint64_t bytes = row.bytes_sent + row.bytes_received;
     return bytes == 0 ? "-" : bytes_text(bytes);
   }
-  std::string bandwidth(const Row& row) const {
+  std::string bandwidth(const MessageRow& row) const {
     const double rate = row.bytes_per_second();
     if (rate <= 0) return "-";
     return bytes_text(static_cast<std::uint64_t>(std::min(rate, kMostBytesOfMessages))) +
@@ -152,7 +156,7 @@ class Screen {
     return sum;
   }
 
-  static std::string name_of(const Row& row, bool by_size) {
+  static std::string name_of(const MessageRow& row, bool by_size) {
     std::string name = "  " + procedure_text(row);
     const std::string partner = partner_of(row);
     if (!by_size && !partner.empty()) name += " " + partner;
@@ -160,9 +164,10 @@ class Screen {
   }
 
   // The largest. In a profile, which has the procedures, those with data or with a partner.
-  std::vector<const Row*> chosen_of(const std::vector<Row>& rows, bool by_size) const {
-    std::vector<const Row*> chosen;
-    for (const Row& row : rows) {
+  std::vector<const MessageRow*> chosen_of(const std::vector<MessageRow>& rows,
+                                           bool by_size) const {
+    std::vector<const MessageRow*> chosen;
+    for (const MessageRow& row : rows) {
       if (options_.brief) {
         const bool plain = by_size ? row.size_greatest == 0 : partner_of(row).empty();
         const bool small = row.time_ns < kLeastShareOfMessages * run_.totals.time_ns;
@@ -174,11 +179,12 @@ class Screen {
     return chosen;
   }
 
-  void table(const std::string& title, const std::vector<Row>& rows, bool by_size) {
-    const std::vector<const Row*> chosen = chosen_of(rows, by_size);
+  void table(const std::string& title, const std::vector<MessageRow>& rows, bool by_size) {
+    const std::vector<const MessageRow*> chosen = chosen_of(rows, by_size);
     if (chosen.empty()) return;
     std::size_t name = title.size();
-    for (const Row* row : chosen) name = std::max(name, name_of(*row, by_size).size());
+    for (const MessageRow* row : chosen)
+      name = std::max(name, name_of(*row, by_size).size());
     const std::vector<Column> cells = columns(by_size, name);
     const std::size_t room =
         std::max<std::size_t>(12, options_.width - std::min(options_.width, width(cells)));
@@ -187,7 +193,7 @@ class Screen {
     for (const Column& column : cells)
       line += fmt::format("{:>{}}", column.title, column.width);
     out_.push_back(std::move(line));
-    for (const Row* row : chosen) {
+    for (const MessageRow* row : chosen) {
       line = fmt::format("{:<{}}", fitted(name_of(*row, by_size), room), room);
       for (const Column& column : cells)
         line += fmt::format("{:>{}}", (this->*column.text)(*row), column.width);
@@ -235,18 +241,18 @@ Json json_of(const Partner& partner) {
   return out;
 }
 
-void put_partners(Json& out, const Row& row) {
+void put_partners(Json& out, const MessageRow& row) {
   out["partner"] = partner_of(row);
   out["to"] = json_of(row.to);
   out["from"] = json_of(row.from);
 }
 
-void put_size(Json& out, const Row& row) {
+void put_size(Json& out, const MessageRow& row) {
   out["size_least"] = row.size_least;
   out["size_greatest"] = row.size_greatest;
 }
 
-void put_sums(Json& out, const Row& row, const MessageTables& messages) {
+void put_sums(Json& out, const MessageRow& row, const MessageTables& messages) {
   const MessageTables::Process& slowest = messages.processes[row.slowest];
   out["calls"] = row.calls;
   out["time_ns"] = row.time_ns;
@@ -261,7 +267,7 @@ void put_sums(Json& out, const Row& row, const MessageTables& messages) {
   out["process_with_maximum"] = slowest.number;
 }
 
-Json parts_json(const Row& row, const MessageTables& messages) {
+Json parts_json(const MessageRow& row, const MessageTables& messages) {
   Json out = Json::array();
   for (const MessageTables::Part& part : row.parts) {
     const MessageTables::Process& process = messages.processes[part.process];
@@ -288,7 +294,7 @@ std::vector<std::string> message_screen(const ProfiledRun& run,
 Json by_size_json(const MessageTables& messages) {
   if (!messages.sizes) return nullptr;
   Json out = Json::array();
-  for (const Row& row : messages.by_size) {
+  for (const MessageRow& row : messages.by_size) {
     Json& to = out.emplace_back(Json{{"procedure", row.procedure}});
     put_size(to, row);
     put_sums(to, row, messages);
@@ -299,7 +305,7 @@ Json by_size_json(const MessageTables& messages) {
 Json by_partner_json(const MessageTables& messages) {
   if (!messages.partners) return nullptr;
   Json out = Json::array();
-  for (const Row& row : messages.by_partner) {
+  for (const MessageRow& row : messages.by_partner) {
     Json& to = out.emplace_back(Json{{"procedure", row.procedure}});
     put_partners(to, row);
     put_sums(to, row, messages);
@@ -324,7 +330,7 @@ Json messages_value(const ProfiledRun& run, MessageParts parts) {
               {"by_size", by_size_json(messages)},
               {"by_partner", by_partner_json(messages)}};
   Json& all = out["by_signature"] = Json::array();
-  for (const Row& row : messages.by_signature) {
+  for (const MessageRow& row : messages.by_signature) {
     Json& to = all.emplace_back(Json{{"procedure", row.procedure}});
     if (messages.partners) put_partners(to, row);
     if (messages.sizes) put_size(to, row);
@@ -352,7 +358,7 @@ std::string messages_csv(const ProfiledRun& run) {
   const auto size_cell = [&](std::uint64_t size) {
     return messages.sizes ? std::to_string(size) : std::string();
   };
-  for (const Row& row : messages.by_signature)
+  for (const MessageRow& row : messages.by_signature)
     for (const MessageTables::Part& part : row.parts) {
       const MessageTables::Process& process = messages.processes[part.process];
       const CallSums& sums = part.sums;

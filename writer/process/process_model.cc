@@ -167,8 +167,12 @@ void ProcessModel::date_process() {
     end = std::max({end, scans_[i].last_ticks, spool_.locations[i].facts().last_ticks});
     // A region that a killed thread had begun is in the tree, and may not be in the records.
     if (!journal_.summary_only && spool_.journal.facts().ended) continue;
-    for (const spool::CallTree::Node& node : spool_.locations[i].call_tree().nodes)
+    const spool::CallTree tree = spool_.locations[i].call_tree();
+    for (const spool::CallTree::Node& node : tree.nodes)
       end = std::max(end, node.enter_ticks);
+    // So may a row of iterations that it had begun.
+    const spool::IterationRows rows = spool_.locations[i].iteration_rows(tree, 0, 0);
+    if (!rows.rows.empty()) end = std::max(end, rows.rows.back().begin);
   }
   const spool::SpoolFacts& facts = spool_.journal.usable() || spool_.locations.empty()
                                        ? spool_.journal.facts()

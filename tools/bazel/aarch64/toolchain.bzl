@@ -1,4 +1,4 @@
-"""@aarch64: Debian's g++ for aarch64, and the libraries of a sysroot (tools/check_aarch64)."""
+"""@aarch64: Debian's g++ for aarch64, and the libraries of a sysroot (tools/check aarch64)."""
 
 _BUILD = """
 load("@bazel_tools//tools/cpp:unix_cc_toolchain_config.bzl", "cc_toolchain_config")

@@ -41,7 +41,7 @@ def _impl(repository):
     repository.template("BUILD.bazel", repository.attr._build, {"%{machine}": machine})
 
 system_libraries = repository_rule(
-    doc = "Folders of /usr; in aarch64/ those of the sysroot REFRAIN_AARCH64_SYSROOT (tools/check_aarch64).",
+    doc = "Folders of /usr; in aarch64/ those of the sysroot REFRAIN_AARCH64_SYSROOT (tools/check aarch64).",
     implementation = _impl,
     attrs = {
         "_build": attr.label(default = "//tools/bazel/system:system.BUILD"),

@@ -1,6 +1,6 @@
-"""The package of tools/package, installed, used and removed in a root of Debian 12 that has nothing else.
+"""The package of tools/packaging/package, installed, used and removed in a root of Debian 12 that has nothing else.
 
-Usage: tools/campaign package-in-clean-root [--package FILE] [--mirror URL] [--keep FOLDER]
+Usage: tools/check package-in-clean-root [--package FILE] [--mirror URL] [--keep FOLDER]
 
 mmdebstrap makes the root (apt and what is essential) from packages of the network. The package comes
 into it by apt, with what it depends on and recommends; then the runtime of MPI, valgrind and
@@ -141,7 +141,7 @@ def campaign(options, folder):
 
     package = options.package
     if package is None:
-        package = run([os.path.join(ROOT, "tools/package"), "-o", folder]).split()[-1]
+        package = run([os.path.join(ROOT, "tools/packaging/package"), "-o", folder]).split()[-1]
     fields = dict(line.split(": ", 1) for line in run(["dpkg-deb", "-f", package]).splitlines()
                   if re.match(r"^[\w-]+: ", line))
     row("package", f"{os.path.getsize(package) / 1e6:.1f} MB, installed {int(fields['Installed-Size']) * 1024 / 1e6:.1f} MB, "
@@ -177,14 +177,14 @@ def campaign(options, folder):
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="tools/campaign package-in-clean-root", description=__doc__,
+    parser = argparse.ArgumentParser(prog="tools/check package-in-clean-root", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--package", help="this package, instead of one that tools/package makes")
+    parser.add_argument("--package", help="this package, instead of one that tools/packaging/package makes")
     parser.add_argument("--mirror", help="where packages of Debian are (default: deb.debian.org)")
     parser.add_argument("--keep", help="work in this folder, and keep it")
     options = parser.parse_args()
     if os.geteuid() != 0:
-        print("tools/campaign package-in-clean-root: run it as root, for chroot", file=sys.stderr)
+        print("tools/check package-in-clean-root: run it as root, for chroot", file=sys.stderr)
         return 2
     subprocess.run([os.path.join(ROOT, "tools/setup"), "mmdebstrap"], check=True)
     folder = options.keep or tempfile.mkdtemp(prefix="refrain-clean-root-")

@@ -1,6 +1,6 @@
 """Kills programs at random moments and looks at what is left.
 
-Usage: tools/campaign deaths [--kills N] [--seed N] [--victim PROGRAM] [--death WAY]
+Usage: tools/check deaths [--kills N] [--seed N] [--victim PROGRAM] [--death WAY]
 
 The tests kill_test (OpenMP: six signals and settings, eight programs in turn), mpi_kill_test
 (four ranks) and death_test (programs and ranks that die by themselves in sixteen ways), with as
@@ -15,7 +15,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="tools/campaign deaths", description=__doc__,
+    parser = argparse.ArgumentParser(prog="tools/check deaths", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kills", type=int, default=500)
     parser.add_argument("--seed", type=int)

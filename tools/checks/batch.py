@@ -1,8 +1,8 @@
 """Jobs of a batch system: Slurm of Debian, on this machine, in a folder of the campaign's own.
 
-Usage: tools/campaign batch-system [--refrain COMMAND] [--only TEXT] [--keep FOLDER] [--install] [--short]
+Usage: tools/check batch-system [--refrain COMMAND] [--only TEXT] [--keep FOLDER] [--install] [--short]
 
-Starts munge, slurmctld and slurmd (tools/campaigns/slurm.py) and runs
+Starts munge, slurmctld and slurmd (tools/checks/slurm.py) and runs
   - programs of MPICH and Open MPI, started by srun with each interface, by mpiexec.hydra and by Open MPI's mpirun
     in a job: one archive of all ranks, or one line that says what would work;
   - tasks of OpenMP without MPI: an archive for each;
@@ -285,7 +285,7 @@ def trials(campaign, programs, short):
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="tools/campaign batch-system", description=__doc__,
+    parser = argparse.ArgumentParser(prog="tools/check batch-system", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--refrain", help="this command, instead of one that is built")
     parser.add_argument("--only", default="", metavar="TEXT", help="trials whose name has this text")
@@ -294,12 +294,12 @@ def main():
     parser.add_argument("--short", action="store_true", help="without time limits")
     options = parser.parse_args()
     if os.geteuid() != 0:
-        print("tools/campaign batch-system: run it as root, for Slurm's daemons and namespaces", file=sys.stderr)
+        print("tools/check batch-system: run it as root, for Slurm's daemons and namespaces", file=sys.stderr)
         return 2
     if options.install:
         subprocess.run([os.path.join(ROOT, "tools/setup"), *PACKAGES], check=True)
     if missing():
-        print(f"tools/campaign batch-system: {', '.join(missing())} not found; --install installs "
+        print(f"tools/check batch-system: {', '.join(missing())} not found; --install installs "
               f"{' '.join(PACKAGES)} of Debian (13 MB)", file=sys.stderr)
         return 2
     folder = os.path.abspath(options.keep or tempfile.mkdtemp(prefix="refrain-batch-"))

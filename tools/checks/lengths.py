@@ -1,6 +1,6 @@
 """Runs that are long, or have many threads: memory and disk stay under the settings.
 
-Usage: tools/campaign lengths [--events N] [--threads N] [--keep FOLDER]
+Usage: tools/check lengths [--events N] [--threads N] [--keep FOLDER]
 
 events    shortloop_clang (iterations of five empty regions, 2 threads) until it has had so many events
           (default 10^9), skipped after 10 iterations with a mark each and with marks=summary, and
@@ -85,7 +85,7 @@ def trial(name, program, options, folder):
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="tools/campaign lengths", description=__doc__,
+    parser = argparse.ArgumentParser(prog="tools/check lengths", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--events", type=float, default=1e9)
     parser.add_argument("--threads", type=float, default=1e5)

@@ -1,7 +1,7 @@
 """Looks for inputs that break what reads them, guided by what they reach (libFuzzer).
 
-Usage: tools/campaign fuzz [--minutes N] [--targets NAME ...] [--jobs N] [--keep] [--seed N]
-       tools/campaign fuzz --add TARGET FILE ...
+Usage: tools/check fuzz [--minutes N] [--targets NAME ...] [--jobs N] [--keep] [--seed N]
+       tools/check fuzz --add TARGET FILE ...
 
 Builds test/fuzz with clang, libFuzzer, and the address and undefined behaviour sanitizers, and runs
 each target for --minutes (default 60), --jobs at a time (default 1), from the inputs in
@@ -49,7 +49,7 @@ def unpack(target):
     with tarfile.open(corpus(target)) as pack:
         inputs = {entry.name: pack.extractfile(entry).read() for entry in pack.getmembers()}
     if not inputs:
-        sys.exit(f"tools/campaign fuzz: no inputs in {corpus(target)}")
+        sys.exit(f"tools/check fuzz: no inputs in {corpus(target)}")
     return inputs
 
 

@@ -1,7 +1,7 @@
 """OpenMP programs with every runtime of LLVM that Debian has: traced in full and reduced; the numbers of calls
 must be the same with each runtime and in both traces.
 
-Usage: tools/campaign runtimes --prefix PREFIX --programs FOLDER [options]
+Usage: tools/check runtimes --prefix PREFIX --programs FOLDER [options]
 
 PREFIX is where `tools/install PREFIX` has put Refrain, FOLDER holds the test programs (bazel-bin/test/programs). The
 runtimes are downloaded with apt-get and unpacked, not installed: only one of them can be at a time.

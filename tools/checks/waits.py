@@ -1,9 +1,9 @@
 """Compares the wait states that `refrain analyze` finds with those of Scalasca's scout, archive by
 archive and metric by metric.
 
-Usage: tools/campaign waits-against-scout --scout FOLDER --prefix PREFIX [options]
-       tools/campaign waits-against-scout --scout FOLDER --archive ARCHIVE ...
-       tools/campaign waits-against-scout --scout FOLDER --metrics ARCHIVE
+Usage: tools/check waits-against-scout --scout FOLDER --prefix PREFIX [options]
+       tools/check waits-against-scout --scout FOLDER --archive ARCHIVE ...
+       tools/check waits-against-scout --scout FOLDER --metrics ARCHIVE
 
 FOLDER holds scout.ser, scout.omp, scout.mpi and scout.hyb, built for the headers of the installed OTF2.
 PREFIX is where `tools/install PREFIX` has put Refrain.
@@ -259,7 +259,7 @@ def runs_of(options):
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="tools/campaign waits-against-scout", description=__doc__,
+    parser = argparse.ArgumentParser(prog="tools/check waits-against-scout", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--scout", required=True, metavar="FOLDER")
     parser.add_argument("--prefix", metavar="PREFIX")

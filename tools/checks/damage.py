@@ -1,6 +1,6 @@
 """Damages inputs by chance and has Refrain read them.
 
-Usage: tools/campaign damage [--prefix PREFIX] [--seed N] [--rounds N] [--keep FOLDER] ARCHIVE ...
+Usage: tools/check damage [--prefix PREFIX] [--seed N] [--rounds N] [--keep FOLDER] ARCHIVE ...
 
 Each ARCHIVE is damaged --rounds times: bits, bytes, intervals, the end of one of its files; then
 `refrain info`, `convert` to every format and `compare` with the whole one read it. If it has
@@ -148,7 +148,7 @@ class Trial:
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="tools/campaign damage", description=__doc__,
+    parser = argparse.ArgumentParser(prog="tools/check damage", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("archives", nargs="+", metavar="ARCHIVE")
     parser.add_argument("--prefix", help="where tools/install has put Refrain")

@@ -1,6 +1,6 @@
 """Runs programs that others wrote with and without Refrain, and compares run by run.
 
-Usage: tools/campaign suites --prefix PREFIX [options] LIST ...
+Usage: tools/check suites --prefix PREFIX [options] LIST ...
 
 PREFIX is where `tools/install PREFIX` has put Refrain.
 
@@ -343,7 +343,7 @@ def print_findings(records):
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="tools/campaign suites", description=__doc__,
+    parser = argparse.ArgumentParser(prog="tools/check suites", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("lists", nargs="+", metavar="LIST")
     parser.add_argument("--mpi", choices=LAUNCH, default="mpich",

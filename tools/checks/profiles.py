@@ -2,7 +2,7 @@
 cube_dump prints: of profile.cubex with the summary, of analysis.cubex with what `refrain analyze`
 says.
 
-Usage: tools/campaign profiles-in-cubelib --cubelib FOLDER --prefix PREFIX --programs FOLDER [options]
+Usage: tools/check profiles-in-cubelib --cubelib FOLDER --prefix PREFIX --programs FOLDER [options]
 
 FOLDER of --cubelib holds cube_dump and CubeLib's other commands, that of --programs the test programs
 (bazel-bin/test/programs). PREFIX is where `tools/install PREFIX` has put Refrain.
@@ -305,7 +305,7 @@ def regions_of(expected):
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="tools/campaign profiles-in-cubelib", description=__doc__,
+    parser = argparse.ArgumentParser(prog="tools/check profiles-in-cubelib", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cubelib", required=True, metavar="FOLDER")
     parser.add_argument("--prefix", metavar="PREFIX")
