@@ -60,7 +60,7 @@ Transitions counted(const json& graph) {
   for (const json& node : graph["nodes"])
     for (const json& cluster : graph["clusters"])
       if (cluster["id"] == node["cluster"] &&
-          "p" + cluster["id"].get<std::string>().substr(1) == node["id"])
+          node["id"] == "p" + cluster["id"].get<std::string>().substr(1))
         heads[cluster["id"]] = node["name"];
   const auto name_of = [&](const json& node) -> std::string {
     if (node["type"] == "region") return node["name"];
@@ -84,7 +84,7 @@ Transitions counted(const json& graph) {
     if (!cluster.is_null()) around = heads.at(cluster);
     const bool first = from["type"] == "start" ||
                        (!cluster.is_null() && from["type"] == "region" &&
-                        "p" + cluster.get<std::string>().substr(1) == from["id"]);
+                        from["id"] == "p" + cluster.get<std::string>().substr(1));
     out[{around, first ? "" : name_of(from), to["name"]}] +=
         edge["count"].get<std::uint64_t>();
   }

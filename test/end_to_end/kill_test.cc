@@ -1,6 +1,6 @@
 // Killed at a random moment: everything recorded up to then becomes a valid archive.
 //
-// REFRAIN_TEST_KILLS: how often each signal is sent (default 3; 6 in tools/test --all). REFRAIN_TEST_SEED: of the
+// REFRAIN_TEST_KILLS: how often each signal is sent (default 3; 6 in tools/check long). REFRAIN_TEST_SEED: of the
 // moments (default: another one each time; printed when a test fails).
 // REFRAIN_TEST_VICTIM: the only program that is killed at random moments.
 #include <signal.h>

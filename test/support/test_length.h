@@ -1,5 +1,5 @@
 // How much of a test is run: what is enough to see that each capability works (tools/test), or all of it
-// (tools/test --all, where REFRAIN_TEST_LENGTH is "long").
+// (tools/check long, where REFRAIN_TEST_LENGTH is "long").
 //
 // Thread-safety: one thread. Ownership: plain values.
 #pragma once

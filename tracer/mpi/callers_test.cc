@@ -12,7 +12,11 @@
 namespace refrain::mpi::callers_test {
 namespace {
 
+#ifdef __clang__  // which never clones a function that it may not inline
+#define NOINLINE __attribute__((noinline))
+#else
 #define NOINLINE __attribute__((noinline, noclone))
+#endif
 
 // The library under test, as a wrapper of MPI would use it.
 NOINLINE std::uint64_t call(Callers& callers, unsigned frames) {
