@@ -150,7 +150,7 @@ TEST_CASE("Cube: recovered after a kill - with a profile; made anew with the arc
   const fs::path archive = folder / "archive";
   Job job{"cg_clang", {"1000000", "64", "8"}, 2, {{"LIMIT", "10"}}};
   job.kill_signal = 9;
-  job.kill_after = std::chrono::milliseconds(500);
+  job.kill_once = have_entered(1000, folder / "archive");
   run_job(job, Way::kRun, archive);
   CHECK(!fs::exists(archive / "profile.cubex"));
   const Result recovered = run_refrain({"recover", archive});

@@ -159,7 +159,7 @@ TEST_CASE("Filter: killed - recover has the run's filter, or that there is none 
           .arguments = {"1000000", "64", "8"},
           .settings = {{"FILTER", write_filter(folder, left_out)}}};
   job.kill_signal = SIGKILL;
-  job.kill_after = std::chrono::milliseconds(500);
+  job.kill_once = have_entered(1000, folder / "archive");
   const fs::path archive = folder / "archive";
   REQUIRE(run_job(job, Way::kRun, archive).signal == SIGKILL);
   fs::create_directory(folder / "copy");

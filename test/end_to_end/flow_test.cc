@@ -141,7 +141,7 @@ TEST_CASE("Flow: killed - recover has the graphs up to then, of all ranks") {
   MpiJob job{.program = "halo_clang", .arguments = {"100000000"}, .ranks = 2};
   job.settings = {{"GRAPH", "partner,size"}};
   job.kill_signal = SIGKILL;
-  job.kill_after = std::chrono::milliseconds(1500);
+  job.kill_once = have_entered(500, folder / "archive", 2);
   const Result result = run_mpi(job, MpiWay::kOutside, folder / "archive");
   REQUIRE(result.signal == SIGKILL);
   recover_job(folder / "archive");

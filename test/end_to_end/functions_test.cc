@@ -188,7 +188,7 @@ TEST_CASE("Functions: killed - the recording becomes an archive") {
   Job job = job_of("functions_gcc", {"steps", "100000000"}, 5);
   job.settings["SYMBOLS"] = "functions";
   job.kill_signal = 9;
-  job.kill_after = std::chrono::milliseconds(300);
+  job.kill_once = have_entered(1000, folder / "archive");
   CHECK(run_job(job, Way::kRun, folder / "archive").signal == 9);
   REQUIRE(run_refrain({"recover", folder / "archive"}).exit_status == 0);
   CHECK(counts(read_checked(folder / "archive"))["step"] >= 5);

@@ -222,15 +222,15 @@ TEST_CASE("Iteration rows: phases - each one, and what lies between") {
 
 TEST_CASE("Iteration rows: killed - what there was, as the call tree has it") {
   const long kills = number_from_environment("REFRAIN_TEST_KILLS", 4);
-  auto after = std::chrono::milliseconds(150);
-  for (long i = 0; i < kills; ++i, after += std::chrono::milliseconds(37)) {
+  for (long i = 0; i < kills; ++i) {
     TemporaryFolder folder;
     Job job{.program = "shortloop_clang",
             .arguments = {"100000000", "1000", "200"},
             .threads = 2,
             .settings = {{"LIMIT", i % 2 == 0 ? "0" : "10"}, {"SUMMARY_ITERATIONS", "64"}}};
     job.kill_signal = SIGKILL;
-    job.kill_after = after;
+    job.kill_once = have_entered(10000, folder / "archive");
+    job.kill_after = std::chrono::milliseconds(37 * i);
     const Result result = run_job(job, Way::kRun, folder / "archive");
     REQUIRE(result.signal == SIGKILL);
     const Result recovered = run_refrain({"recover", (folder / "archive").string()});
@@ -240,15 +240,6 @@ TEST_CASE("Iteration rows: killed - what there was, as the call tree has it") {
     REQUIRE(summaries.size() == 1);
     CHECK_FALSE(summaries[0].complete);
     CHECK(text(check_rows(summaries)) == "");
-    // On a busy machine it had hardly begun: killed later, once more.
-    if (const bool begun = std::ranges::all_of(
-            summaries[0].locations,
-            [](const auto& location) { return iterations_in(location.iterations) > 100; });
-        !begun && after < std::chrono::seconds(10)) {
-      after *= 2;
-      --i;
-      continue;
-    }
     for (const auto& location : summaries[0].locations) {
       CHECK(location.iterations.rows.size() > 8);
       CHECK(location.iterations.rows.size() <= 64);

@@ -64,9 +64,7 @@ TEST_CASE("Kill: latest iterations - a killed program's are in the archive") {
           2,
           {{"LIMIT", "10"}, {"SLOW_FACTOR", "0"}}};
   job.kill_signal = SIGKILL;
-  // A sanitizer's runtime takes its time to start.
-  const bool slow = std::getenv("REFRAIN_TEST_RUNTIME") != nullptr;
-  job.kill_after = std::chrono::milliseconds(slow ? 5000 : 500);
+  job.kill_once = have_entered(5000, folder / "archive");
   REQUIRE(run_job(job, Way::kRun, folder / "archive").signal == SIGKILL);
   REQUIRE(run_refrain({"recover", folder / "archive"}).ok());
   const Trace trace = read_checked(folder / "archive");

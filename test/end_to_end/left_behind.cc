@@ -111,8 +111,9 @@ void recover_and_check(const fs::path& archive, const std::string& limit) {
 Trace recover_job(const fs::path& archive) {
   // mpirun ends before all of its ranks.
   Result recovery = run_refrain({"recover", archive});
-  for (int i = 0; i < 50 && recovery.errors.find(" still writes to ") != std::string::npos;
-       ++i) {
+  const auto limit = std::chrono::steady_clock::now() + kTimeLimit;
+  while (recovery.errors.find(" still writes to ") != std::string::npos &&
+         std::chrono::steady_clock::now() < limit) {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
     recovery = run_refrain({"recover", archive});
   }

@@ -157,7 +157,9 @@ TEST_CASE(
   // The shell is the former `refrain run`, and lives on.
   const Result killed =
       run_refrain({"run", "-o", left, "--", "/bin/bash", "-c",
-                   traced + " 100000 & sleep 0.5; kill -9 $!; wait; true"});
+                   traced + " 100000 & until ls " + left +
+                       "/spool/process-0/location-* 2>/dev/null; do sleep 0.01; done; kill "
+                       "-9 $!; wait; true"});
   CHECK_THAT(killed.errors,
              Catch::Contains("'refrain recover " + left + "' makes the archive"));
   const Result next = run_refrain({"run", "-o", folder / "other", "--", traced, "2"});

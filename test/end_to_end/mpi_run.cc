@@ -72,7 +72,7 @@ Result run_mpi(const MpiJob& job, MpiWay way, const fs::path& archive) {
   for (const auto& [name, value] : job.environment) command.environment[name] = value;
   command.kill_signal = job.kill_signal;
   command.kill_after = job.kill_after;
-  command.time_limit = job.time_limit;
+  command.kill_once = job.kill_once;
   if (way != MpiWay::kNone) put_mpi_sanitizer_first(command);
   return run(command);
 }

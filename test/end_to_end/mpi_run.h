@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -41,7 +42,7 @@ struct MpiJob {
   std::filesystem::path message_log{};  // prefix; empty: none
   int kill_signal = 0;                  // for mpirun and all ranks
   std::chrono::microseconds kill_after{0};
-  std::chrono::seconds time_limit{120};
+  std::function<bool(const Result&)> kill_once{};
   std::string mpi = tested_mpi();
 };
 

@@ -131,7 +131,7 @@ TEST_CASE("Sampled loops: killed - what was sampled is recovered") {
   job.arguments = {"60000", "threads"};
   job.settings["LOOPS"] = "1000";
   job.kill_signal = SIGKILL;
-  job.kill_after = std::chrono::seconds(1);
+  job.kill_once = [](const Result& so_far) { return so_far.cpu_seconds > 0.5; };
   const Result killed = run_job(job, Way::kRun, folder / "run");
   REQUIRE(killed.signal == SIGKILL);
   REQUIRE(run_refrain({"recover", (folder / "run").string()}).ok());

@@ -121,7 +121,7 @@ TEST_CASE("Summary only: killed - recovered up to then") {
   Job job{
       .program = "cg_clang", .arguments = {"1000000", "64", "8"}, .settings = kSummaryOnly};
   job.kill_signal = SIGKILL;
-  job.kill_after = std::chrono::milliseconds(700);
+  job.kill_once = have_entered(5000, folder / "archive");
   const Result killed = run_job(job, Way::kRun, archive);
   REQUIRE(killed.signal == SIGKILL);
   check_refused({"profile", archive}, "refrain recover");

@@ -115,7 +115,8 @@ TEST_CASE("Summary: killed - as the events that were recorded") {
             .arguments = {"100000000", "1000", "200"},
             .settings = {{"LIMIT", "0"}}};
     job.kill_signal = SIGKILL;
-    job.kill_after = std::chrono::milliseconds(150 + 37 * i);
+    job.kill_once = have_entered(1000, folder / "archive");
+    job.kill_after = std::chrono::milliseconds(37 * i);
     const Result result = run_job(job, Way::kRun, folder / "archive");
     REQUIRE(result.signal == SIGKILL);
     const Result recovered = run_refrain({"recover", (folder / "archive").string()});

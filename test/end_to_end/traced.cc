@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <future>
+#include <nlohmann/json.hpp>
 
 #include "test/support/files.h"
 #include "test/support/iteration_checks.h"
@@ -59,7 +60,8 @@ std::map<std::string, std::optional<std::string>> clean_environment() {
   for (char** entry = environ; *entry; ++entry) {
     const std::string text = *entry;
     const std::string name = text.substr(0, text.find('='));
-    if (name == "REFRAIN_LIBOMP") continue;  // set by the build: that of the programs' compiler
+    if (name == "REFRAIN_LIBOMP")
+      continue;  // set by the build: that of the programs' compiler
     for (const char* prefix : {"OMP_", "KMP_", "GOMP_", "REFRAIN_", "LD_PRELOAD"})
       if (name.rfind(prefix, 0) == 0 && name.rfind("REFRAIN_TEST_", 0) != 0)
         result[name] = std::nullopt;
@@ -116,6 +118,28 @@ std::string libomp() {
   return given ? given : "/usr/lib/llvm-19/lib/libomp.so.5";
 }
 
+std::function<bool(const Result&)> has_begun(const fs::path& archive) {
+  return [spool = archive / "spool"](const Result&) {
+    std::error_code missing;
+    return !fs::is_empty(spool, missing) && !missing;
+  };
+}
+
+std::function<bool(const Result&)> have_entered(std::uint64_t regions,
+                                                const fs::path& archive,
+                                                std::size_t processes) {
+  return [=, begun = has_begun(archive)](const Result& so_far) {
+    if (!begun(so_far)) return false;
+    const Result watched = run_refrain({"watch", archive, "--once", "--json"});
+    if (!watched.ok()) return false;  // a process is about to begin
+    const nlohmann::json ranks = nlohmann::json::parse(watched.output).at("ranks");
+    return ranks.size() == processes &&
+           std::all_of(ranks.begin(), ranks.end(), [&](const nlohmann::json& rank) {
+             return rank.at("regions").get<std::uint64_t>() >= regions;
+           });
+  };
+}
+
 Result run_job(const Job& job, Way way, const fs::path& archive) {
   Command command;
   command.arguments = {program_path(job.program)};
@@ -126,7 +150,7 @@ Result run_job(const Job& job, Way way, const fs::path& archive) {
   for (const auto& [name, value] : job.environment) command.environment[name] = value;
   command.kill_signal = job.kill_signal;
   command.kill_after = job.kill_after;
-  command.time_limit = job.time_limit;
+  command.kill_once = job.kill_once;
   std::optional<TemporaryFolder> folder;
   if (way == Way::kRun) use_run(command, job, archive);
   if (way == Way::kLinked || way == Way::kPreload) use_environment(command, job, archive);
@@ -162,7 +186,6 @@ Result run_refrain(const std::vector<std::string>& arguments) {
   command.arguments = {data_file("tools/refrain")};
   command.arguments.insert(command.arguments.end(), arguments.begin(), arguments.end());
   command.environment = clean_environment();
-  command.time_limit = std::chrono::seconds(120);
   if (!arguments.empty() && arguments[0] == "run") put_sanitizer_first(command);
   return run(command);
 }
@@ -176,7 +199,6 @@ Problems check_python_reader(const fs::path& archive) {
                        data_file("test/tools/read_with_python.py"), archive,
                        std::to_string(events)};
   command.environment = clean_environment();
-  command.time_limit = std::chrono::minutes(5);
   const Result result = run(command);
   if (result.ok()) return {};
   return {"read_with_python.py: " + result.output + result.errors};

@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -36,13 +37,20 @@ struct Job {
   std::map<std::string, std::string> environment{};
   int kill_signal = 0;
   std::chrono::microseconds kill_after{0};
-  std::chrono::seconds time_limit{120};
+  std::function<bool(const Result&)> kill_once{};
   std::string limits{};  // arguments of the shell's ulimit, e.g. "-f 100 -n 20"
 };
 
 // Settings under which a flat window locks on bodies of at most `events` symbols, without a
 // minimum gap.
 std::map<std::string, std::string> find_loops_of(int events, int limit);
+
+// When to kill a job whatever the machine does meanwhile, for kill_once: when a process records; when each of the
+// processes has entered so many regions, as `refrain watch` says.
+std::function<bool(const Result&)> has_begun(const std::filesystem::path& archive);
+std::function<bool(const Result&)> have_entered(std::uint64_t regions,
+                                                const std::filesystem::path& archive,
+                                                std::size_t processes = 1);
 
 Result run_job(const Job& job, Way way, const std::filesystem::path& archive);
 Result run_untraced(const Job& job);

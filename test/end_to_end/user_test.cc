@@ -359,7 +359,7 @@ TEST_CASE("User: killed - recorded events are in the archive") {
   TemporaryFolder folder;
   Job job = job_of("regions_gcc", {"steps", "100000000"}, 5);
   job.kill_signal = 9;
-  job.kill_after = std::chrono::milliseconds(300);
+  job.kill_once = have_entered(5000, folder / "archive");
   const Result result = run_job(job, Way::kRun, folder / "archive");
   CHECK(result.signal == 9);
   REQUIRE(run_refrain({"recover", folder / "archive"}).exit_status == 0);

@@ -285,7 +285,7 @@ TEST_CASE("Watch: killed - what to do, in one line") {
   const fs::path archive = folder / "archive";
   Job job{"cg_clang", {"1000000", "64", "8"}, 2, {{"LIMIT", "10"}}};
   job.kill_signal = SIGKILL;
-  job.kill_after = std::chrono::milliseconds(400);
+  job.kill_once = have_entered(100, folder / "archive");
   run_job(job, Way::kRun, archive);
   REQUIRE(fs::exists(archive / "spool"));
   check_refused({"watch", archive}, "refrain recover");

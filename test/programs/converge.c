@@ -2,7 +2,7 @@
  * differs from step to step. Some steps are made slow on purpose.
  *
  * Arguments: [steps = 200] [values = 2000] [every which step is slow = 0, none]
- *            [how slow = 3000 us]
+ *            [how slow = 3000 us, and at least ten times as slow as the slowest other step before]
  * Regions of a step: load; of an inner iteration: relax, residual; then finish. */
 #include <math.h>
 
@@ -39,11 +39,10 @@ static NOINLINE double residual(void) {
   return most;
 }
 
-static NOINLINE void finish(long slow_us) {
+static NOINLINE void finish(uint64_t until_ns) {
 #pragma omp parallel for schedule(static)
   for (long i = 0; i < values; ++i) b[i] += x[i];
-  const uint64_t until = now_ns() + (uint64_t)slow_us * 1000;
-  while (slow_us != 0 && now_ns() < until) {
+  while (now_ns() < until_ns) {
   }
 }
 
@@ -56,7 +55,7 @@ int main(int argc, char** argv) {
   b = malloc((size_t)values * sizeof *b);
   if (!x || !b) abort();
   long inner = 0, slow = 0, least = 1 << 30, most = 0;
-  uint64_t checksum = 0;
+  uint64_t checksum = 0, slowest_ns = 0, begin_ns = now_ns();
   for (long s = 0; s < steps; ++s) {
     load(s);
     long count = 0;
@@ -69,8 +68,13 @@ int main(int argc, char** argv) {
     if (count > most) most = count;
     const int is_slow = slow_every != 0 && s % slow_every == slow_every - 1;
     slow += is_slow;
-    finish(is_slow ? slow_us : 0);
+    const uint64_t at_least_ns = (uint64_t)slow_us * 1000;
+    const uint64_t slow_ns = 10 * slowest_ns > at_least_ns ? 10 * slowest_ns : at_least_ns;
+    finish(is_slow ? begin_ns + slow_ns : 0);
     checksum = checksum_double(checksum, b[values / 2]);
+    const uint64_t end_ns = now_ns();
+    if (!is_slow && end_ns - begin_ns > slowest_ns) slowest_ns = end_ns - begin_ns;
+    begin_ns = end_ns;
   }
   printf("iterations=%ld outer=%ld least=%ld most=%ld slow=%ld checksum=%016llx\n", inner,
          steps, least, most, slow, (unsigned long long)checksum);

@@ -32,7 +32,7 @@ def environment():
 
 def run(words, **more):
     return subprocess.run(
-        words, check=True, env=environment(), timeout=120, stdout=subprocess.PIPE, text=True, **more
+        words, check=True, env=environment(), timeout=600, stdout=subprocess.PIPE, text=True, **more
     ).stdout
 
 

@@ -122,6 +122,14 @@ class Child {
   int handle() const { return ended_ ? -1 : handle_.get(); }
   bool ended() const { return ended_; }
   void signal(int number) const { kill(-pid_, number); }
+  // Of all its threads, until now.
+  double cpu_seconds() const {
+    clockid_t clock{};
+    timespec used{};
+    if (clock_getcpuclockid(pid_, &clock) != 0 || clock_gettime(clock, &used) != 0)
+      return 0;
+    return static_cast<double>(used.tv_sec) + static_cast<double>(used.tv_nsec) * 1e-9;
+  }
 
   void reap(Result& result) {
     int status = 0;
@@ -159,23 +167,32 @@ Result run(const Command& command) {
   Child child(command, output, errors);
   Clock::time_point limit = start + command.time_limit;
   bool kill_pending = command.kill_signal != 0;
+  std::optional<Clock::time_point> kill_at;
+  if (!command.kill_once) kill_at = start + command.kill_after;
 
   while (!child.ended() || output.read.get() >= 0 || errors.read.get() >= 0) {
-    const Clock::time_point kill_at = start + command.kill_after;
-    const timespec wait = until(kill_pending ? std::min(kill_at, limit) : limit);
+    if (kill_pending && !kill_at && !child.ended()) {
+      result.cpu_seconds = child.cpu_seconds();
+      if (command.kill_once(result)) kill_at = Clock::now() + command.kill_after;
+    }
+    const Clock::time_point next =
+        kill_at.value_or(Clock::now() + std::chrono::milliseconds(10));
+    const timespec wait = until(kill_pending ? std::min(next, limit) : limit);
     pollfd fds[3] = {{output.read.get(), POLLIN, 0},
                      {errors.read.get(), POLLIN, 0},
                      {child.handle(), POLLIN, 0}};
-    ppoll(fds, 3, &wait, nullptr);
-    if (kill_pending && !child.ended() && Clock::now() >= kill_at) {
+    const bool idle = ppoll(fds, 3, &wait, nullptr) <= 0;
+    if (kill_pending && kill_at && !child.ended() && Clock::now() >= *kill_at) {
       child.signal(command.kill_signal);
       kill_pending = false;
       result.signalled = true;
     }
     if (Clock::now() >= limit) {
-      if (child.ended()) break;  // a descendant keeps the pipes open
-      child.signal(SIGKILL);
-      result.timed_out = true;
+      if (child.ended() && idle) break;  // a descendant keeps the pipes open
+      if (!child.ended()) {
+        child.signal(SIGKILL);
+        result.timed_out = true;
+      }
       limit += std::chrono::seconds(1);
     }
     if (fds[0].revents) drain(output.read, result.output);

@@ -7,12 +7,18 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace refrain::test {
+
+struct Result;
+
+// Ends a run that hangs, and no other, however busy the machine is.
+inline constexpr std::chrono::minutes kTimeLimit{10};
 
 struct Command {
   // The program (looked for in PATH if it has no slash) and its arguments.
@@ -21,10 +27,13 @@ struct Command {
   std::map<std::string, std::optional<std::string>> environment{};
   std::string folder{};  // where it runs; empty: here
   // It and its descendants (they are one process group) are killed after this.
-  std::chrono::microseconds time_limit = std::chrono::seconds(60);
+  std::chrono::microseconds time_limit = kTimeLimit;
   // A signal for the process group at this time after the start, if it still runs.
   int kill_signal = 0;
   std::chrono::microseconds kill_after{0};
+  // If there is one, kill_after counts from when it first holds: the program, not a clock, says how far it is. It gets
+  // the output so far and the CPU time of the command's own process, and is asked every 10 ms.
+  std::function<bool(const Result&)> kill_once{};
   bool discard_output = false;  // stdout to /dev/null
 };
 

@@ -213,7 +213,6 @@ Problems check_otf2_print(const std::filesystem::path& archive) {
   command.discard_output = true;
   // It looks at 180 MB of tables for each archive, however small: huge pages take a quarter of the time.
   command.environment["GLIBC_TUNABLES"] = "glibc.malloc.hugetlb=1";
-  command.time_limit = std::chrono::minutes(5);
   const Result result = run(command);
   Problems problems;
   if (!result.ok())

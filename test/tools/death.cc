@@ -2,7 +2,8 @@
 //
 //   DEATH_PROGRAM   the program that is to die; others (commands, shells) are left alone
 //   DEATH_RANK      of an MPI program: the rank that dies; without: all of them
-//   DEATH_AFTER     when: microseconds after the program was loaded
+//   DEATH_ONCE      a folder: not before there is something in it; without: at once
+//   DEATH_AFTER     when: microseconds of the program's CPU time after that, so that it is equally far on a busy machine
 //   DEATH_SEED      which thread dies
 //   DEATH           how:
 //     segv, abort, _exit, quick-exit, exec   in the middle of some thread's work
@@ -16,10 +17,13 @@
 #include <dlfcn.h>
 #include <signal.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -47,7 +51,11 @@ void abort_job() {
   if (abort != nullptr) abort(0x44000000, kStatus);
 }
 
+// A thread dies: the others are not asked any more.
+std::atomic<bool> g_dying{false};
+
 void die(int) {
+  if (g_dying.exchange(true)) return;
   const std::string& how = way();
   if (how == "segv") {
     int* volatile nowhere = nullptr;
@@ -74,21 +82,33 @@ std::vector<int> threads() {
   return result;
 }
 
-void wait_and_kill(long after, long later, unsigned seed) {
-  usleep(static_cast<useconds_t>(after));
+long cpu_us() {
+  timespec used{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+  return used.tv_sec * 1'000'000 + used.tv_nsec / 1000;
+}
+
+void wait_for(const std::string& once, long after) {
+  std::error_code missing;
+  while (!once.empty() && (std::filesystem::is_empty(once, missing) || missing))
+    usleep(1000);
+  for (const long end = cpu_us() + after; cpu_us() < end;) usleep(1000);
+}
+
+void wait_and_kill(const std::string& once, long after, long later, unsigned seed) {
+  wait_for(once, after);
   if (way() == "uncaught") throw std::runtime_error("nobody catches this");
   const int number = SIGRTMIN + 5;
   // A thread may have ended by now, or take no signals.
-  for (int tries = 0; tries < 100; ++tries) {
+  for (unsigned tries = 0; !g_dying; ++tries) {
     const std::vector<int> all = threads();
     if (!all.empty())
-      syscall(SYS_tgkill, getpid(), all[(seed + static_cast<unsigned>(tries)) % all.size()],
-              number);
+      syscall(SYS_tgkill, getpid(), all[(seed + tries) % all.size()], number);
     if (way() == "exit-kill") {
       usleep(static_cast<useconds_t>(later));
       raise(SIGKILL);
     }
-    usleep(tries == 0 ? 5'000'000 : 100'000);
+    usleep(100'000);
   }
 }
 
@@ -106,7 +126,7 @@ __attribute__((constructor)) void begin() {
   const long later = std::atol(from_environment("DEATH_LATER").c_str());
   const auto seed =
       static_cast<unsigned>(std::atol(from_environment("DEATH_SEED").c_str()));
-  std::thread(wait_and_kill, after, later, seed).detach();
+  std::thread(wait_and_kill, from_environment("DEATH_ONCE"), after, later, seed).detach();
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ import time
 REFRAIN, HERE = sys.argv[1], os.path.dirname(os.path.abspath(sys.argv[0]))
 FOLDER = os.environ["TEST_TMPDIR"]
 SCRIPT = os.path.join(FOLDER, "refrain")
-PATIENCE_S = 60
+PATIENCE_S = 600
 
 
 def ask(*words):

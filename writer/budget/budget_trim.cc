@@ -45,9 +45,22 @@ std::uint64_t BudgetTrim::bytes(std::uint64_t limit) const {
   for (const ReplayedLimit::Interval& interval : replayed.skipped) {
     if (is_short(interval)) continue;
     bytes -= std::min(bytes, cost_.between(interval.begin, interval.end));
+    // One gap takes the place of those that the run made there.
+    bytes -= std::min(bytes, gaps_from(interval) * cost_.gap());
     bytes += cost_.gap();
   }
   return bytes;
+}
+
+std::uint64_t BudgetTrim::gaps_from(
+    const ReplayedLimit::Interval& interval) const noexcept {
+  const std::vector<Gap>& gaps = process_.gaps().gaps;
+  const auto first_at = [&gaps](std::uint64_t ticks) {
+    return std::lower_bound(
+        gaps.begin(), gaps.end(), ticks,
+        [](const Gap& gap, std::uint64_t at) { return gap.suspend_ticks < at; });
+  };
+  return static_cast<std::uint64_t>(first_at(interval.end) - first_at(interval.begin));
 }
 
 std::vector<Gap> BudgetTrim::gaps(std::uint64_t limit) const {

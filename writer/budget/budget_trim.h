@@ -37,6 +37,9 @@ class BudgetTrim {
     return cost_.between(interval.begin, interval.end) < 2 * cost_.gap();
   }
 
+  // Gaps of the run that begin in it.
+  std::uint64_t gaps_from(const ReplayedLimit::Interval& interval) const noexcept;
+
   const ProcessModel& process_;
   ArchiveCost cost_;
   LimitReplay replay_;

@@ -3,7 +3,7 @@
  *
  * Arguments: [iterations = 20] [work = 100] [values = 4] [rank to be killed = none] [in
  * iteration = 0] [one rank, in turn, sleeps before every so-manyth iteration = none]
- * [milliseconds = 0] [rank that can open no file when MPI ends = none]
+ * [milliseconds = 0, and at least ten times as long as its slowest iteration without] [rank that can open no file when MPI ends = none]
  * MPI calls of an iteration: Sendrecv, Sendrecv_replace, Allreduce. */
 #include <signal.h>
 #include <sys/resource.h>
@@ -23,7 +23,6 @@ int main(int argc, char** argv) {
   const long killed = argument(argc, argv, 4, -1, -1), when = argument(argc, argv, 5, 0, 0);
   const long every = argument(argc, argv, 6, 0, 0),
              sleep_ms = argument(argc, argv, 7, 0, 0);
-  const struct timespec nap = {sleep_ms / 1000, sleep_ms % 1000 * 1000000};
   const long blind = argument(argc, argv, 8, -1, -1);
   MPI_Comm comm;
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
@@ -36,13 +35,20 @@ int main(int argc, char** argv) {
   long iterations = 0;
   uint64_t checksum = (uint64_t)all.rank;
   double total = 0;
+  uint64_t slowest_ns = 0, begin_ns = now_ns();
   for (long k = 0; k < limit; ++k) {
     MPI_Status status;
     int to = (forth.rank + 1) % forth.size;
     int from = (forth.rank + forth.size - 1) % forth.size;
     if (all.rank == killed && k == when) raise(SIGKILL);
-    if (every != 0 && k != 0 && k % every == 0 && k / every % all.size == all.rank)
-      nanosleep(&nap, NULL);
+    const int sleeps = every != 0 && k != 0 && k % every == 0;
+    if (sleeps && k / every % all.size == all.rank) {
+      const uint64_t least_ns = (uint64_t)sleep_ms * 1000000;
+      const uint64_t nap_ns = 10 * slowest_ns > least_ns ? 10 * slowest_ns : least_ns;
+      nanosleep(
+          &(struct timespec){(time_t)(nap_ns / 1000000000), (long)(nap_ns % 1000000000)},
+          NULL);
+    }
     checksum = busy(checksum, units);
     for (int j = 0; j < values; ++j) out[1 + j] = (double)(checksum % 1000) + j;
     int length = message_made(&forth, out, values, to, kRight);
@@ -59,6 +65,9 @@ int main(int argc, char** argv) {
     const double mine = (double)(checksum % 100);
     MPI_Allreduce(&mine, &total, 1, MPI_DOUBLE, MPI_SUM, all.handle);
     ++iterations;
+    const uint64_t end_ns = now_ns();
+    if (!sleeps && end_ns - begin_ns > slowest_ns) slowest_ns = end_ns - begin_ns;
+    begin_ns = end_ns;
   }
 
   if (all.rank == 0) printf("total %.0f\n", total);

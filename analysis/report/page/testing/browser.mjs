@@ -18,7 +18,7 @@ export class Browser {
       '--host-resolver-rules=MAP * ~NOTFOUND', `--user-data-dir=${join(browser.folder, 'profile')}`, `--log-net-log=${browser.netlog}`, `--window-size=${width},${height}`, `--force-device-scale-factor=${scale}`, ...(dark ? ['--force-dark-mode'] : [])];
     const { sessionId } = await browser.call('POST', '/session', { capabilities: { alwaysMatch: { browserName: 'chrome', 'goog:chromeOptions': { args }, 'goog:loggingPrefs': { browser: 'ALL' } } } });
     browser.session = `/session/${sessionId}`;
-    await browser.post('/timeouts', { script: 60000, pageLoad: 120000 });
+    await browser.post('/timeouts', { script: 600000, pageLoad: 600000 });
     // The window's frame is not part of the page.
     const [w, h] = await browser.run('return [outerWidth - innerWidth, outerHeight - innerHeight]');
     await browser.post('/window/rect', { width: width + w, height: height + h });
@@ -56,7 +56,7 @@ export class Browser {
   runAsync(script, ...args) { return this.post('/execute/async', { script: `const done = arguments[arguments.length - 1]; (async (...args) => { ${script} })(...[...arguments].slice(0, -1)).then(done, (error) => done({ failed: String(error && error.stack || error) }));`, args }); }
 
   // Until the script returns something true.
-  async until(script, what, seconds = 60) {
+  async until(script, what, seconds = 600) {
     const end = Date.now() + 1000 * seconds;
     for (;;) {
       const answer = await this.run(script);

@@ -245,7 +245,7 @@ const tests = {
     assert.match(await browser.run('return window.copied'), /^Class of time,ns,share\nuseful computation,\d+,0\.\d+/);
     await browser.run('window.print = () => { window.printed = true; }');
     await browser.click('#print');
-    await browser.until('return window.printed', 'all views are drawn for the paper', 90);
+    await browser.until('return window.printed', 'all views are drawn for the paper');
     const pages = (await browser.print()).toString('latin1').match(/\/Type\s*\/Page\b/g).length;
     assert.ok(pages >= 3 && pages <= 8, `${pages} pages`);
   },
