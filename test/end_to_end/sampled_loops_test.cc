@@ -200,7 +200,7 @@ TEST_CASE(
   // On a busy machine a thread that computes for some milliseconds only may have no sample: the kernel looks at
   // its time at ticks.
   const MpiJob job{.program = "hybrid_gcc",
-                   .arguments = {"400", "100000"},
+                   .arguments = {"3000", "100000"},
                    .threads = 2,
                    .settings = {{"LOOPS", "1000"}}};
   const Result result = run_mpi(job, way, folder / "run");
