@@ -46,7 +46,7 @@ export OMP_NUM_THREADS=2
 quietly "$refrain" run -o "$work/archive" -- "$work/jacobi" 50
 "$refrain" info "$work/archive" >"$work/info" || wrong "refrain info fails"
 grep -q '^1 main' "$work/info" || { cat "$work/info" >&2; wrong "no loop was found"; }
-quietly "$refrain" report "$work/archive"
+quietly "$refrain" report -o "$work/report.html" "$work/archive"
 PYTHONPATH=$work/refrain/lib/python3/dist-packages quietly /usr/bin/python3 -Bc "
 import refrain
 assert refrain.Archive('$work/archive').info()['threads'] == 2"
