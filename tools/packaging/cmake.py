@@ -25,7 +25,8 @@ KINDS = "CppCompile|CppLink|Genrule|Symlink|Middleman"
 BIN = re.compile(r"bazel-out/[^/]+/bin/")
 # Bazel's own, for builds that are the same everywhere; and what CMake says itself.
 DROPPED = re.compile(
-    r"-fPIC|-MD|-Werror|-frandom-seed=.*|-fno-canonical-system-headers|-Wno-builtin-macro-redefined|-D__(DATE|TIME|TIMESTAMP)__=.*")
+    r"-fPIC|-MD|-Werror|-frandom-seed=.*|-fno-canonical-system-headers|-Wno-builtin-macro-redefined"
+    r"|-D__(DATE|TIME|TIMESTAMP)__=.*")
 # exclude-libs: our own libraries are archives here; the version scripts say the same.
 LINK_DROPPED = re.compile(r"-shared|-fuse-ld=.*|-B/.*|-pass-exit-codes|@.*|-Wl,--exclude-libs,ALL")
 OF_C = {"dl", "m", "pthread", "rt"}
@@ -353,7 +354,11 @@ class Writer:
             self.add(f"refrain_command({command.target}{product}", "  OUTPUT", *("    " + path for path in command.outputs),
                      "  DEPENDS", *("    " + path for path in command.depends), f"  COMMAND [=[{command.command}]=])")
             if conditions:
-                self.add("endif()")
+                self.end_if(command.outputs)
+
+    def end_if(self, files):
+        """What is no longer built must not be installed."""
+        self.add("else()", call("  file", "REMOVE", *files), "endif()")
 
     def objects(self):
         self.add("", "# What is linked. Of archives only what is asked for.")
@@ -393,7 +398,7 @@ class Writer:
         libraries = [library if library in OF_C else "${REFRAIN_%s}" % re.sub(r"\W", "_", library) for library in link.libraries]
         self.add(call("target_link_libraries", name, "PRIVATE", *map(target_name, link.archives), *libraries))
         if conditions:
-            self.add("endif()")
+            self.end_if(["${OUT}/" + link.output])
 
 
 def main():
