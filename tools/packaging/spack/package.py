@@ -1,7 +1,7 @@
 # Copyright (c) 2026, the Refrain authors
 #
 # SPDX-License-Identifier: BSD-3-Clause
-"""Recipe for Spack, with version, address and checksum of `tools/packaging/package --spack FOLDER`."""
+"""Recipe for Spack; `tools/packaging/package --spack FOLDER` puts version and checksum into it."""
 
 from spack.package import *
 
