@@ -11,6 +11,7 @@ namespace refrain::base {
 namespace {
 
 using json_values::fail;
+using json_values::text;
 using nlohmann::json;
 using Node = FlowGraph::Node;
 using Edge = FlowGraph::Edge;
@@ -20,11 +21,6 @@ const json& list_of(const json& value, std::size_t size, const char* name) {
   if (!value.is_array() || value.size() != size)
     fail(std::string("'") + name + "' has not " + std::to_string(size) + " values");
   return value;  // NOLINT(bugprone-return-const-ref-from-parameter): it lives on
-}
-
-std::string text(const json& value, const char* name) {
-  if (!value.is_string()) fail(std::string("'") + name + "' is not a text");
-  return value.get<std::string>();
 }
 
 template <typename Kind>

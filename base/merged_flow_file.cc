@@ -17,8 +17,8 @@ using json_values::fail;
 using nlohmann::json;
 using Cluster = MergedFlow::Cluster;
 
-constexpr const char* kFormat = "refrain graph";
-constexpr std::uint64_t kVersion = 1;
+constexpr const char* kGraphFormat = "refrain graph";
+constexpr std::uint64_t kGraphVersion = 1;
 
 // A section is its first rank, then count and step of each dimension as far as it has any.
 json ranks_to_json(const RankSet& ranks) {
@@ -36,7 +36,7 @@ json ranks_to_json(const RankSet& ranks) {
   return out;
 }
 
-std::uint32_t small(const json& value) {
+std::uint32_t index_of(const json& value) {
   const std::uint64_t number = flow_number(value, "ranks");
   if (number > std::numeric_limits<std::uint32_t>::max()) fail("'ranks' is too large");
   return static_cast<std::uint32_t>(number);
@@ -49,9 +49,9 @@ RankSet ranks_of(const json& from) {
     if (!values.is_array() || values.size() % 2 == 0 ||
         values.size() > 1 + 2 * RankSet::kDimensions)
       fail("'ranks' has a section of impossible length");
-    RankSet::Section section{.first = small(values[0])};
+    RankSet::Section section{.first = index_of(values[0])};
     for (std::size_t i = 1; i < values.size(); i += 2)
-      section.dimensions[i / 2] = {small(values[i]), small(values[i + 1])};
+      section.dimensions[i / 2] = {index_of(values[i]), index_of(values[i + 1])};
     sections.push_back(section);
   }
   RankSet ranks;
@@ -80,8 +80,8 @@ std::string to_text(const MergedFlow& flow) {
                         {"edges", flow_edges_to_json(cluster.edges)},
                         {"nodes_elsewhere", cluster.nodes_elsewhere},
                         {"edges_elsewhere", cluster.edges_elsewhere}});
-  const json out = {{"format", kFormat},
-                    {"version", kVersion},
+  const json out = {{"format", kGraphFormat},
+                    {"version", kGraphVersion},
                     {"components", flow.components},
                     {"nodes", flow_nodes_to_json(flow.nodes)},
                     {"clusters", std::move(clusters)}};
@@ -92,12 +92,12 @@ std::string to_text(const MergedFlow& flow) {
 MergedFlow merged_flow_from_text(const std::string& text) {
   const json from = json::parse(text, nullptr, false);
   if (from.is_discarded() || !from.is_object() || !from.contains("format") ||
-      from["format"] != kFormat)
+      from["format"] != kGraphFormat)
     fail("is not a graph");
   const std::uint64_t version = flow_number(flow_member(from, "version"), "version");
-  if (version != kVersion)
+  if (version != kGraphVersion)
     fail("is a graph of version " + std::to_string(version) +
-         "; this program reads version " + std::to_string(kVersion));
+         "; this program reads version " + std::to_string(kGraphVersion));
   MergedFlow flow;
   flow.components = flow_texts_of(from, "components");
   flow.nodes = flow_nodes_of(flow_member(from, "nodes"));

@@ -13,7 +13,7 @@ struct Unit {
   const char* name;
 };
 
-std::string number(double value, std::chars_format format, int digits) {
+std::string digits_of(double value, std::chars_format format, int digits) {
   std::array<char, 400> text;  // the longest double has 309 digits
   const auto end = std::to_chars(text.begin(), text.end(), value, format, digits).ptr;
   return {text.begin(), end};
@@ -22,12 +22,13 @@ std::string number(double value, std::chars_format format, int digits) {
 std::string scaled(double value, std::span<const Unit> units, int digits,
                    const char* smallest) {
   for (const Unit& unit : units) {
-    const std::string text = number(value / unit.size, std::chars_format::general, digits);
+    const std::string text =
+        digits_of(value / unit.size, std::chars_format::general, digits);
     if (text.find('e') != std::string::npos && value > unit.size)
-      return number(value / unit.size, std::chars_format::fixed, 0) + " " + unit.name;
+      return digits_of(value / unit.size, std::chars_format::fixed, 0) + " " + unit.name;
     if (std::strtod(text.c_str(), nullptr) >= 1) return text + " " + unit.name;
   }
-  return number(value, std::chars_format::fixed, 0) + " " + smallest;
+  return digits_of(value, std::chars_format::fixed, 0) + " " + smallest;
 }
 
 }  // namespace

@@ -20,8 +20,8 @@ namespace {
 using namespace summary_json;
 using Sums = RunSummary::Sums;
 
-constexpr const char* kFormat = "refrain summary";
-constexpr std::uint64_t kVersion = 2;
+constexpr const char* kSummaryFormat = "refrain summary";
+constexpr std::uint64_t kSummaryVersion = 2;
 constexpr const char* kPrefix = "process-";
 constexpr const char* kSuffix = ".json";
 
@@ -154,16 +154,12 @@ RunSummary::Location location_of(const json& from, const RunSummary& summary) {
 }  // namespace
 
 std::string to_text(const RunSummary& summary) {
-  json out = {{"format", kFormat},
-              {"version", kVersion},
-              {"process", summary.process},
-              {"rank", index_or_null(summary.rank)},
-              {"host", summary.host},
-              {"program", summary.program},
-              {"complete", summary.complete},
-              {"ticks_per_second", summary.ticks_per_second},
-              {"begin", summary.begin},
-              {"end", summary.end}};
+  json out = {
+      {"format", kSummaryFormat},     {"version", kSummaryVersion},
+      {"process", summary.process},   {"rank", index_or_null(summary.rank)},
+      {"host", summary.host},         {"program", summary.program},
+      {"complete", summary.complete}, {"ticks_per_second", summary.ticks_per_second},
+      {"begin", summary.begin},       {"end", summary.end}};
   json regions = json::array();
   for (const RunSummary::Region& region : summary.regions) {
     regions.push_back({{"reference", index_or_null(region.reference)},
@@ -207,11 +203,12 @@ RunSummary summary_from_text(const std::string& text_of_file, Iterations iterati
                         ? json::parse(text_of_file, leave, false)
                         : json::parse(text_of_file, nullptr, false);
   if (from.is_discarded() || !from.is_object()) fail("is not a summary");
-  if (!from.contains("format") || from["format"] != kFormat) fail("is not a summary");
+  if (!from.contains("format") || from["format"] != kSummaryFormat)
+    fail("is not a summary");
   const std::uint64_t version = number(member(from, "version"), "version");
-  if (version != kVersion)
+  if (version != kSummaryVersion)
     fail("is a summary of version " + std::to_string(version) +
-         "; this program reads version " + std::to_string(kVersion));
+         "; this program reads version " + std::to_string(kSummaryVersion));
   RunSummary summary;
   summary.process = small(member(from, "process"), "process");
   if (!member(from, "rank").is_null()) summary.rank = small(from["rank"], "rank");

@@ -26,7 +26,7 @@ std::optional<T> number_of(std::string_view word) {
 }
 
 // The number that a text begins with, and the blank after it.
-std::optional<std::uint16_t> take_number(std::string_view& text) {
+std::optional<std::uint16_t> take_reference(std::string_view& text) {
   const auto number = number_of<std::uint32_t>(next_word(text));
   if (!number || *number > 0xffff) return std::nullopt;
   if (!text.empty()) text.remove_prefix(1);
@@ -103,7 +103,7 @@ void MpiJournal::take_text(std::uint8_t key, const std::string& text) {
     while (!rest.empty()) {
       std::string_view line = rest.substr(0, rest.find('\n'));
       rest.remove_prefix(std::min(line.size() + 1, rest.size()));
-      const auto number = take_number(line);
+      const auto number = take_reference(line);
       if (number && !line.empty()) procedures[*number] = line;
     }
     return;
@@ -114,7 +114,7 @@ void MpiJournal::take_text(std::uint8_t key, const std::string& text) {
     return;
   }
   if (key != kTextMembers && key != kTextCommName && key != kTextTopology) return;
-  const auto number = take_number(rest);
+  const auto number = take_reference(rest);
   if (!number) return;
   JournalComm& comm = comms[*number];
   if (key == kTextMembers) read_members(rest, comm);

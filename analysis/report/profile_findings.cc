@@ -17,9 +17,9 @@ using analysis::RunProfile;
 using analysis::TimeClass;
 
 constexpr double kLeastShare = 0.005;
-class Finder {
+class ProfileFinder {
  public:
-  Finder(const RunProfile& profile, const analysis::ProfileTotals& totals)
+  ProfileFinder(const RunProfile& profile, const analysis::ProfileTotals& totals)
       : profile_(profile), totals_(totals) {
     for (const RunProfile::Process& process : profile.processes)
       mpi_ = mpi_ || process.rank != RunProfile::kNone;
@@ -214,7 +214,7 @@ class Finder {
 
 std::vector<Finding> profile_findings(const RunProfile& profile,
                                       const analysis::ProfileTotals& totals) {
-  return Finder(profile, totals).find();
+  return ProfileFinder(profile, totals).find();
 }
 
 }  // namespace refrain::report

@@ -13,10 +13,10 @@ namespace {
 using analysis::ArchiveInfo;
 using analysis::PhaseInfo;
 
-class Finder {
+class RunFinder {
  public:
-  Finder(const ArchiveInfo& info, std::uint32_t marks_of, const EventViews* views,
-         std::size_t threads)
+  RunFinder(const ArchiveInfo& info, std::uint32_t marks_of, const EventViews* views,
+            std::size_t threads)
       : info_(info), marks_of_(marks_of), views_(views), threads_(threads) {}
 
   std::vector<Finding> find() {
@@ -206,7 +206,7 @@ class Finder {
 
 std::vector<Finding> run_findings(const ArchiveInfo& info, std::uint32_t marks_of,
                                   const EventViews* views, std::size_t threads) {
-  return Finder(info, marks_of, views, threads).find();
+  return RunFinder(info, marks_of, views, threads).find();
 }
 
 }  // namespace refrain::report

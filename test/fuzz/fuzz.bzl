@@ -68,7 +68,7 @@ def fuzz_replay():
             ":pack",
             ":targets",
             "//test/support:catch_main",
-            "//test/support:files",
+            "//test/support",
             "@system//:catch2",
         ],
     )

@@ -23,7 +23,7 @@ load("@system//:openmp.bzl", "LIBOMP_FOLDER")
 # More files at a time are compiled with less work in all, but each change compiles them all.
 _FILES_AT_A_TIME = 16
 
-_CATCH = [
+CATCH = [
     "//test/support:catch_main",
     "@system//:catch2",
 ]
@@ -118,5 +118,5 @@ def catch_tests():
         name = "tests",
         testonly = True,
         srcs = parts,
-        deps = _CATCH + [":%s_files" % test["name"] for test in tests],
+        deps = CATCH + [":%s_files" % test["name"] for test in tests],
     )

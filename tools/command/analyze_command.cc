@@ -61,7 +61,7 @@ std::string AnalyzeCommand::cube_file() const {
 namespace {
 
 // Threads, where the user does not say: more bring little, and each has its own definitions of the archive.
-constexpr unsigned kMost = 4;
+constexpr unsigned kMostThreads = 4;
 
 }  // namespace
 
@@ -104,7 +104,8 @@ waits::WaitAnalysis AnalyzeCommand::analyze(Job* job,
     return analysis;
   }
   const std::size_t threads =
-      threads_ != 0 ? threads_ : std::clamp(std::thread::hardware_concurrency(), 1U, kMost);
+      threads_ != 0 ? threads_
+                    : std::clamp(std::thread::hardware_concurrency(), 1U, kMostThreads);
   waits::WaitAnalysis analysis =
       job != nullptr ? waits::analyze_in_job(archive_, *job, progress)
                      : waits::analyze_in_threads(archive_, threads, progress);

@@ -17,12 +17,6 @@ namespace {
 
 using analysis::ArchiveInfo;
 
-constexpr std::size_t kLabel = 13;
-
-std::string counted(std::uint64_t number, const char* one, const char* more) {
-  return fmt::format("{} {}", number, number == 1 ? one : more);
-}
-
 double percent(std::uint64_t part, std::uint64_t whole) {
   return whole == 0 ? 100.0
                     : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
@@ -33,9 +27,10 @@ std::string property(const ArchiveInfo& info, const std::string& name) {
   return found == info.properties.end() ? "" : found->second;
 }
 
-class Screen {
+class InfoScreen {
  public:
-  Screen(const ArchiveInfo& info, const std::string& archive, const ScreenOptions& options)
+  InfoScreen(const ArchiveInfo& info, const std::string& archive,
+             const ScreenOptions& options)
       : info_(info), archive_(archive), options_(options) {}
 
   std::vector<std::string> lines() {
@@ -259,6 +254,14 @@ bool inside_character(char byte) {
 
 }  // namespace
 
+std::string counted(std::uint64_t number, const char* one, const char* more) {
+  return fmt::format("{} {}", number, number == 1 ? one : more);
+}
+
+std::string percent_text(double part, double whole) {
+  return fmt::format("{:.1f} %", whole > 0 ? 100 * part / whole : 0.0);
+}
+
 std::string fitted(const std::string& text, std::size_t width) {
   constexpr std::size_t kDots = 3;
   if (text.size() <= width) return text;
@@ -294,7 +297,7 @@ std::string totals_text(const analysis::RunTotals& totals) {
 
 std::vector<std::string> info_screen(const ArchiveInfo& info, const std::string& archive,
                                      const ScreenOptions& options) {
-  return Screen(info, archive, options).lines();
+  return InfoScreen(info, archive, options).lines();
 }
 
 }  // namespace refrain::tools

@@ -8,12 +8,16 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "analysis/archive_info.h"
 
 namespace refrain::tools {
+
+// Columns of the labels at the left.
+inline constexpr std::size_t kLabel = 13;
 
 struct ScreenOptions {
   std::size_t width = 100;
@@ -28,6 +32,12 @@ std::vector<std::string> info_screen(const analysis::ArchiveInfo& info,
 
 // What the whole run did, in a sentence; empty where no process has a summary.
 std::string totals_text(const analysis::RunTotals& totals);
+
+// "1 rank", "2 ranks".
+std::string counted(std::uint64_t number, const char* one, const char* more);
+
+// "12.5 %".
+std::string percent_text(double part, double whole = 1);
 
 // `text` in at most `width` columns: without its middle if it is longer. `text` may be cut within
 // a word, not within a character of UTF-8.

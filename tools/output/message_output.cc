@@ -54,9 +54,9 @@ std::string partner_of(const MessageRow& row) {
   return base::partners_text(row.to, row.from);
 }
 
-class Screen {
+class MessageScreen {
  public:
-  Screen(const ProfiledRun& run, const MessageScreenOptions& options)
+  MessageScreen(const ProfiledRun& run, const MessageScreenOptions& options)
       : run_(run), messages_(run.messages), options_(options) {}
 
   std::vector<std::string> lines() {
@@ -84,7 +84,7 @@ class Screen {
     const char* title;
     std::size_t width;
     unsigned optional;  // those with the highest number are left out first
-    std::string (Screen::*text)(const MessageRow&) const;
+    std::string (MessageScreen::*text)(const MessageRow&) const;
   };
 
   void note(const std::string& text) { out_.push_back("  " + text); }
@@ -132,18 +132,18 @@ class Screen {
   // That fit beside names of this length.
   std::vector<Column> columns(bool by_size, std::size_t name) const {
     std::vector<Column> all;
-    if (by_size) all.push_back({"Size", 14, 0, &Screen::size});
-    all.insert(all.end(), {{"Calls", 10, 0, &Screen::calls},
-                           {"Time", 9, 0, &Screen::time},
-                           {"Share", 8, 0, &Screen::share},
-                           {"Mean", 9, 0, &Screen::mean},
-                           {"Data", 10, 0, &Screen::data},
-                           {"Bandwidth", 12, 1, &Screen::bandwidth}});
+    if (by_size) all.push_back({"Size", 14, 0, &MessageScreen::size});
+    all.insert(all.end(), {{"Calls", 10, 0, &MessageScreen::calls},
+                           {"Time", 9, 0, &MessageScreen::time},
+                           {"Share", 8, 0, &MessageScreen::share},
+                           {"Mean", 9, 0, &MessageScreen::mean},
+                           {"Data", 10, 0, &MessageScreen::data},
+                           {"Bandwidth", 12, 1, &MessageScreen::bandwidth}});
     if (messages_.processes.size() > 1)
-      all.insert(all.end(), {{"Rank min", 9, 2, &Screen::rank_min},
-                             {"Rank max", 9, 2, &Screen::rank_max}});
-    all.insert(all.end(), {{"Call min", 9, 3, &Screen::shortest},
-                           {"Call max", 9, 3, &Screen::longest}});
+      all.insert(all.end(), {{"Rank min", 9, 2, &MessageScreen::rank_min},
+                             {"Rank max", 9, 2, &MessageScreen::rank_max}});
+    all.insert(all.end(), {{"Call min", 9, 3, &MessageScreen::shortest},
+                           {"Call max", 9, 3, &MessageScreen::longest}});
     for (unsigned optional = 3; optional != 0; --optional) {
       if (name + width(all) <= options_.width) break;
       std::erase_if(all, [&](const Column& c) { return c.optional == optional; });
@@ -288,7 +288,7 @@ Json parts_json(const MessageRow& row, const MessageTables& messages) {
 
 std::vector<std::string> message_screen(const ProfiledRun& run,
                                         const MessageScreenOptions& options) {
-  return Screen(run, options).lines();
+  return MessageScreen(run, options).lines();
 }
 
 Json by_size_json(const MessageTables& messages) {

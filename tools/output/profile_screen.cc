@@ -20,17 +20,9 @@ using analysis::RunProfile;
 using analysis::TimeClass;
 using base::duration_text;
 
-constexpr std::size_t kLabel = 13;
 constexpr std::size_t kMostRows = 12;
 constexpr double kLeastShareOfPaths = 0.001;
 constexpr double kMostBytes = 1e19;  // that fit an integer
-std::string counted(std::uint64_t number, const char* one, const char* more) {
-  return fmt::format("{} {}", number, number == 1 ? one : more);
-}
-
-std::string percent(double part, double whole = 1) {
-  return fmt::format("{:.1f} %", whole > 0 ? 100 * part / whole : 0.0);
-}
 
 double of(const ClassTimes& times, TimeClass cls) {
   return times[static_cast<std::size_t>(cls)];
@@ -156,14 +148,15 @@ class PathScreen {
 
   void efficiency() {
     const analysis::RunEfficiencies& e = totals_.efficiencies;
-    put("Efficiency",
-        fmt::format("parallel {} = load balance {} x communication {}", percent(e.parallel),
-                    percent(e.load_balance), percent(e.communication)));
+    put("Efficiency", fmt::format("parallel {} = load balance {} x communication {}",
+                                  percent_text(e.parallel), percent_text(e.load_balance),
+                                  percent_text(e.communication)));
     if (!e.has_mpi) return;
-    put("", fmt::format("MPI {} = load balance {} x communication {}", percent(e.mpi),
-                        percent(e.mpi_load_balance), percent(e.mpi_communication)));
+    put("",
+        fmt::format("MPI {} = load balance {} x communication {}", percent_text(e.mpi),
+                    percent_text(e.mpi_load_balance), percent_text(e.mpi_communication)));
     if (profile_.threads() > profile_.processes.size())
-      put("", fmt::format("OpenMP {} = parallel / MPI", percent(e.openmp)));
+      put("", fmt::format("OpenMP {} = parallel / MPI", percent_text(e.openmp)));
   }
 
   void classes() {
@@ -184,8 +177,9 @@ class PathScreen {
       const auto which = static_cast<TimeClass>(cls);
       const bool gap = run_.from_events && which == TimeClass::kUnknown;
       row(fmt::format("  {}", gap ? "not written" : analysis::class_title(which)),
-          {duration_text(totals_.times[cls]), percent(totals_.times[cls], totals_.time_ns),
-           duration_text(least), duration_text(most)});
+          {duration_text(totals_.times[cls]),
+           percent_text(totals_.times[cls], totals_.time_ns), duration_text(least),
+           duration_text(most)});
     }
   }
 
@@ -221,7 +215,7 @@ class PathScreen {
       if (!options_.all && (shown == kMostRows || small)) break;
       row("  " +
               in_context(path, options_.width - std::min(options_.width, 4 * kColumn + 3)),
-          {duration_text(total.own_ns), percent(total.own_ns, totals_.time_ns),
+          {duration_text(total.own_ns), percent_text(total.own_ns, totals_.time_ns),
            std::to_string(total.visits),
            duration_text(total.time_ns / static_cast<double>(total.visits))});
       ++shown;
@@ -242,7 +236,7 @@ class PathScreen {
       if (!options_.all && shown == kMostRows) break;
       const double whole = region.total_ns();
       const auto share = [&](TimeClass cls) {
-        return percent(of(region.times, cls), whole);
+        return percent_text(of(region.times, cls), whole);
       };
       std::vector<std::string> cells = {
           region.forks == 0 ? "?" : std::to_string(region.forks),
@@ -252,7 +246,7 @@ class PathScreen {
           share(TimeClass::kImbalance),
           share(TimeClass::kLimitedParallelism),
           share(TimeClass::kThreadManagement)};
-      if (mpi) cells.push_back(percent(mpi_of(region.times), whole));
+      if (mpi) cells.push_back(percent_text(mpi_of(region.times), whole));
       row("  " + place_of(region.region), cells, true);
       ++shown;
     }
@@ -280,7 +274,7 @@ class PathScreen {
                               : procedure.time_ns / static_cast<double>(procedure.calls);
       row("  " + procedure.name,
           {std::to_string(procedure.calls), duration_text(procedure.time_ns),
-           percent(procedure.time_ns, totals_.time_ns), duration_text(mean),
+           percent_text(procedure.time_ns, totals_.time_ns), duration_text(mean),
            any ? base::bytes_text(bytes) : "-",
            any ? base::bytes_text(static_cast<std::uint64_t>(
                      std::min(procedure.average_bytes(), kMostBytes)))

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "base/quantity_text.h"
+#include "tools/output/info_screen.h"
 
 namespace refrain::tools {
 namespace {
@@ -16,10 +17,6 @@ using base::duration_text;
 using watch::LoopState;
 using watch::RankState;
 using watch::RunState;
-
-constexpr std::size_t kLabel = 13;  // columns
-
-std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
 
 std::string rate_text(double per_second) {
   return per_second >= 99.95 ? fmt::format("{:.0f}/s", per_second)
@@ -38,9 +35,9 @@ const LoopState* main_loop(const RankState& rank) {
   return best;
 }
 
-class Screen {
+class WatchScreen {
  public:
-  Screen(const RunState& run, std::size_t columns, std::size_t lines)
+  WatchScreen(const RunState& run, std::size_t columns, std::size_t lines)
       : run_(run), columns_(columns), lines_(lines) {}
 
   std::vector<std::string> take() {
@@ -96,9 +93,9 @@ class Screen {
       text += fmt::format("{} records written, now skipped", records);
     put("Events", text + fmt::format("; {} lost; {} on disk", lost, bytes_text(disk)));
     const analysis::RunEfficiencies& e = run_.efficiencies;
-    put("Efficiency",
-        fmt::format("parallel {} = load balance {} x communication {}", percent(e.parallel),
-                    percent(e.load_balance), percent(e.communication)));
+    put("Efficiency", fmt::format("parallel {} = load balance {} x communication {}",
+                                  percent_text(e.parallel), percent_text(e.load_balance),
+                                  percent_text(e.communication)));
   }
 
   // Of the first rank that has loops. Returns how many there are.
@@ -169,9 +166,9 @@ class Screen {
     put(fmt::format(
         "{:<10}{:>8}{:>11}{:>9}{:>9}{:>9}{:>9}{:>9}{:>13}{:>7}", who, rank.locations.size(),
         loop == nullptr ? "" : std::to_string(loop->iterations),
-        loop == nullptr ? "" : rate_text(loop->per_second), percent(shares.useful),
-        percent(shares.openmp_waits), percent(shares.management), percent(shares.mpi),
-        rank.events_seen, rank.events_lost()));
+        loop == nullptr ? "" : rate_text(loop->per_second), percent_text(shares.useful),
+        percent_text(shares.openmp_waits), percent_text(shares.management),
+        percent_text(shares.mpi), rank.events_seen, rank.events_lost()));
   }
 
   const RunState& run_;
@@ -184,7 +181,7 @@ class Screen {
 
 std::vector<std::string> watch_screen(const RunState& run, std::size_t columns,
                                       std::size_t lines) {
-  return Screen(run, columns, lines).take();
+  return WatchScreen(run, columns, lines).take();
 }
 
 }  // namespace refrain::tools

@@ -3,7 +3,7 @@
 // 1. Start. An event source starts the session when its runtime starts, on the thread
 //    that started it. Nothing is made before: a process that loads us and never starts a
 //    runtime (a shell, a launcher) leaves no files, but for the one whose stacks are to be
-//    sampled in any case (tracer/sampler/sampling_source.cc). If anything fails, one line
+//    sampled in any case (tracer/life/sampling_source.cc). If anything fails, one line
 //    goes to stderr and the program runs untraced.
 //
 // 2. The orderly end. OMPT's finalize callback comes after the last thread's events, from
@@ -93,7 +93,7 @@ std::atomic<bool> g_job{false};
 std::atomic<bool> g_out{false};
 std::atomic<bool> g_orphan{false};  // a forked child that has no session of its own
 // Nothing here may need a constructor: a session may start before those of this library
-// (tracer/sampler/sampling_source.cc).
+// (tracer/life/sampling_source.cc).
 std::array<char, 64> g_runtime_name{};
 std::atomic<void (*)()> g_end_runtime{nullptr};
 std::atomic<void (*)(Session&)> g_start_hook{nullptr};

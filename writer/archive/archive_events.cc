@@ -10,7 +10,7 @@
 namespace refrain::writer {
 namespace {
 
-constexpr const char* kWhat = "cannot write events";
+constexpr const char* kEventsFailed = "cannot write events";
 
 struct Stream {
   std::uint16_t device;
@@ -47,7 +47,7 @@ class Output {
       : archive_(archive),
         writer_(OTF2_Archive_GetEvtWriter(archive.get(), reference)),
         sink_(writer_, regions.regions()) {
-    if (writer_ == nullptr) archive.check(OTF2_ERROR_FILE_CAN_NOT_OPEN, kWhat);
+    if (writer_ == nullptr) archive.check(OTF2_ERROR_FILE_CAN_NOT_OPEN, kEventsFailed);
     sink_.set_spacing(spacing);
   }
   Output(const Output&) = delete;
@@ -56,8 +56,8 @@ class Output {
   bool is_open() const noexcept { return writer_ != nullptr; }
   EventSink& sink() noexcept { return sink_; }
   void close() {
-    if (archive_.check(sink_.error(), kWhat))
-      archive_.check(OTF2_Archive_CloseEvtWriter(archive_.get(), writer_), kWhat);
+    if (archive_.check(sink_.error(), kEventsFailed))
+      archive_.check(OTF2_Archive_CloseEvtWriter(archive_.get(), writer_), kEventsFailed);
   }
 
  private:
@@ -76,7 +76,7 @@ std::vector<std::vector<LocationOutcome>> write_events(
     outcomes[i].resize(models[i]->locations());
   const std::vector<Task> tasks = tasks_of(models, first);
   if (!archive.error().empty() ||
-      !archive.check(OTF2_Archive_OpenEvtFiles(archive.get()), kWhat))
+      !archive.check(OTF2_Archive_OpenEvtFiles(archive.get()), kEventsFailed))
     return outcomes;
   parallel_for(tasks.size(), threads, [&](std::size_t i) {
     const Task& task = tasks[i];
@@ -102,7 +102,7 @@ std::vector<std::vector<LocationOutcome>> write_events(
     }
   });
   if (archive.error().empty())
-    archive.check(OTF2_Archive_CloseEvtFiles(archive.get()), kWhat);
+    archive.check(OTF2_Archive_CloseEvtFiles(archive.get()), kEventsFailed);
   return outcomes;
 }
 

@@ -5,6 +5,7 @@
 
 #include "writer/archive/location_reference.h"
 #include "writer/archive/mpi_definitions.h"
+#include "writer/symbols/short_name.h"
 
 namespace refrain::writer {
 namespace {
@@ -20,10 +21,6 @@ class Checked {
  private:
   OTF2_ErrorCode first_ = OTF2_SUCCESS;
 };
-
-std::string base_name(const std::string& path) {
-  return path.substr(path.find_last_of('/') + 1);
-}
 
 std::string program_name(const ProcessFacts& process) {
   const std::string name = base_name(process.program);

@@ -4,12 +4,10 @@
 #include <cstdio>
 #include <utility>
 
+#include "writer/symbols/short_name.h"
+
 namespace refrain::writer {
 namespace {
-
-std::string base_name(const std::string& path) {
-  return path.substr(path.find_last_of('/') + 1);
-}
 
 RegionKey key_of(const spool::LoopBodyEvent& event) {
   spool::Record record{};

@@ -15,14 +15,14 @@
 namespace refrain::writer {
 namespace {
 
-struct Task {
+struct JobTask {
   std::size_t process;
   std::size_t location;
 };
 
 // Locations of the processes that use MPI.
-std::vector<Task> tasks_of(const MpiJob::Models& models) {
-  std::vector<Task> tasks;
+std::vector<JobTask> job_tasks(const MpiJob::Models& models) {
+  std::vector<JobTask> tasks;
   for (std::size_t i = 0; i < models.size(); ++i)
     if (models[i]->journal().mpi.known)
       for (std::size_t j = 0; j < models[i]->locations(); ++j) tasks.push_back({i, j});
@@ -85,7 +85,7 @@ void MpiJob::unite_comms(Models& models, OTF2_CommRef first_comm) {
 
 void MpiJob::plan(Models& models, const RegionTable& regions, unsigned threads,
                   std::uint64_t locations, bool repair) {
-  const std::vector<Task> tasks = tasks_of(models);
+  const std::vector<JobTask> tasks = job_tasks(models);
   std::vector<std::vector<MessageLog>> logs(models.size());
   std::vector<std::vector<MessageTimes>> times(models.size());
   decided_.resize(models.size());

@@ -25,10 +25,6 @@ bool is_runtime(std::string_view module) {
   return false;
 }
 
-std::string base_name(const std::string& path) {
-  return path.substr(path.find_last_of('/') + 1);
-}
-
 class PlaceFinder {
  public:
   PlaceFinder(const spool::Journal& journal, const std::vector<LoopNode>& tree,

@@ -8,6 +8,7 @@
 
 #include "spool/mpi_format.h"
 #include "writer/process/call_keys.h"
+#include "writer/symbols/short_name.h"
 
 namespace refrain::writer {
 namespace {
@@ -21,8 +22,6 @@ Partner partner_of(std::uint64_t packed) {
   return {static_cast<Partner::Kind>(kind),
           static_cast<std::int32_t>(static_cast<std::uint32_t>(packed))};
 }
-
-std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 // Everything is called by the C library's start of the program.
 bool is_start(const Symbol& symbol) {

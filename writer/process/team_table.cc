@@ -11,7 +11,7 @@ namespace {
 
 using spool::Record;
 
-struct Member {
+struct TeamMember {
   std::uint32_t thread;
   std::uint32_t location;
 };
@@ -74,12 +74,12 @@ class TeamBuilder {
   }
 
  private:
-  std::uint32_t intern(std::vector<Member>& members) {
-    std::sort(members.begin(), members.end(), [](const Member& a, const Member& b) {
+  std::uint32_t intern(std::vector<TeamMember>& members) {
+    std::sort(members.begin(), members.end(), [](const TeamMember& a, const TeamMember& b) {
       return std::tie(a.thread, a.location) < std::tie(b.thread, b.location);
     });
     scratch_.clear();
-    for (const Member& member : members) scratch_.push_back(member.location);
+    for (const TeamMember& member : members) scratch_.push_back(member.location);
     if (last_ != kNoTeam && table_.teams_[last_] == scratch_) return last_;
     const auto [at, is_new] =
         ids_.try_emplace(scratch_, static_cast<std::uint32_t>(table_.teams_.size()));
@@ -103,7 +103,7 @@ class TeamBuilder {
     std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
     for (std::uint32_t i = 0; i < cursors.size(); ++i)
       if (!cursors[i].at_end()) queue.emplace(cursors[i].instance(), i);
-    std::vector<Member> members;
+    std::vector<TeamMember> members;
     while (!queue.empty()) {
       const std::uint64_t instance = queue.top().first;
       members.clear();
@@ -120,7 +120,7 @@ class TeamBuilder {
   }
 
   void take_nested(std::span<const TeamInput> locations) {
-    std::map<std::uint64_t, std::vector<Member>> members;
+    std::map<std::uint64_t, std::vector<TeamMember>> members;
     for (std::uint32_t i = 0; i < locations.size(); ++i) {
       for (const auto& [instance, packed] : locations[i].scan->nested)
         table_.nested_[instance].region = {static_cast<RegionClass>(packed >> 48),
@@ -129,10 +129,10 @@ class TeamBuilder {
         members[member.instance].push_back({member.thread, i});
     }
     for (auto& [instance, list] : members) {
-      const auto by_location = [](const Member& a, const Member& b) {
+      const auto by_location = [](const TeamMember& a, const TeamMember& b) {
         return a.location < b.location;
       };
-      const auto same = [](const Member& a, const Member& b) {
+      const auto same = [](const TeamMember& a, const TeamMember& b) {
         return a.location == b.location;
       };
       std::stable_sort(list.begin(), list.end(), by_location);

@@ -18,7 +18,7 @@ const CodeSite& CodeSites::at_call(std::uint64_t return_address) {
   SymbolResolver::Impl& impl = *symbols_.impl_;
   SymbolResolver::Impl::Loaded* const loaded = impl.find(address);
   if (loaded == nullptr) return site;
-  site.module = resolving::base_name(loaded->module.path);
+  site.module = base_name(loaded->module.path);
   if (!loaded->tried) impl.load(*loaded);
   Dwfl_Module* const module =
       impl.dwfl != nullptr ? dwfl_addrmodule(impl.dwfl, address) : nullptr;
@@ -54,7 +54,7 @@ const CodeSite& CodeSites::at_call(std::uint64_t return_address) {
 
 std::string CodeSites::module_of(std::uint64_t address) const {
   const SymbolResolver::Impl::Loaded* const loaded = symbols_.impl_->find(address);
-  return loaded == nullptr ? std::string() : resolving::base_name(loaded->module.path);
+  return loaded == nullptr ? std::string() : base_name(loaded->module.path);
 }
 
 const code::FunctionLoops* CodeSites::loops(const CodeSite& site) {

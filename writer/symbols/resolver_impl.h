@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "code/debug_index.h"
+#include "writer/symbols/short_name.h"
 #include "writer/symbols/symbol_resolver.h"
 
 namespace refrain::writer {
@@ -27,10 +28,6 @@ inline std::string hex(std::uint64_t value) {
   char text[32];
   std::snprintf(text, sizeof(text), "0x%llx", static_cast<unsigned long long>(value));
   return text;
-}
-
-inline std::string base_name(const std::string& path) {
-  return path.substr(path.find_last_of('/') + 1);
 }
 
 inline const Dwfl_Callbacks kCallbacks = {

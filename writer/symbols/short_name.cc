@@ -63,4 +63,8 @@ std::string short_name(std::string_view function) {
   return name;
 }
 
+std::string base_name(const std::string& path) {
+  return path.substr(path.find_last_of('/') + 1);
+}
+
 }  // namespace refrain::writer

@@ -16,4 +16,7 @@ namespace refrain::writer {
 // names of OpenMP regions' functions. Cost: linear.
 std::string short_name(std::string_view function);
 
+// What follows the last '/' of a path.
+std::string base_name(const std::string& path);
+
 }  // namespace refrain::writer

@@ -8,7 +8,6 @@
 
 namespace refrain::writer {
 
-using resolving::base_name;
 using resolving::hex;
 
 namespace {
