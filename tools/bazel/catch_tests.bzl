@@ -79,7 +79,7 @@ def catch_test(name, srcs, deps = [], data = [], linkopts = [], **kwargs):
     _catch_test(
         name = name,
         # Catch2's tags of a test file: "#" and its name.
-        args = ["--warn", "NoTests", "--filenames-as-tags", ",".join(["[#%s]" % file[:-len(".cc")] for file in files])],
+        args = ["--warn", "NoTests", "--filenames-as-tags", ",".join(["[#%s]" % file.split("/")[-1][:-len(".cc")] for file in files])],
         data = data,
         files = files,
         program = ":tests",
