@@ -102,7 +102,7 @@ def main():
     with open(sys.argv[2], encoding="utf-8") as answer:
         targets = re.findall(r"^//([^:]+):", answer.read(), re.M)
     faults += [f"{folder} has a library and is not among test/architecture's folders" for folder in sorted(set(targets))
-               if not any(each.startswith(folder) for each in seen)]
+               if not any((each + "/").startswith(folder + "/") for each in seen)]
     with open(sys.argv[1], encoding="utf-8") as answer:
         faults += [f"is not built with the command: {line.strip()}" for line in answer if line.strip()]
     for library in sys.argv[3:]:

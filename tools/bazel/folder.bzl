@@ -75,9 +75,10 @@ def folder(
         folders = [""],
         name = None,
         testonly = False,
-        visibility = ["//visibility:public"],
         **kwargs):
     """The library of a folder, called as it is, and its tests: each file ..._test.cc is one.
+
+    All folders see it: who may include it is for test/architecture to say.
 
     Args:
       deps: what the library needs.
@@ -90,7 +91,6 @@ def folder(
       folders: the folders below this one whose files these are.
       name: another name.
       testonly: for tests alone.
-      visibility: who may need it; anybody, as far as test/architecture allows.
       **kwargs: parts, copts, linkopts, alwayslink and data, as of `library`.
     """
     name = name or native.package_name().split("/")[-1]
@@ -102,7 +102,7 @@ def folder(
         srcs = native.glob([below + "*.cc" for below in each], exclude = [below + "*_test.cc" for below in each] + exclude + testing),
         hdrs = hdrs,
         testonly = testonly,
-        visibility = visibility,
+        visibility = ["//visibility:public"],
         deps = deps,
         **kwargs
     )
@@ -121,19 +121,23 @@ def folder(
             srcs = native.glob(testing),
             hdrs = hdrs,
             testonly = True,
-            visibility = visibility,
+            visibility = ["//visibility:public"],
             deps = [":" + name] + test_deps,
         )
+    names = []
     for file in test_files:
         test = file.split("/")[-1][:-len(".cc")]
         attributes = dict(size = "small")
-        attributes.update(tests.pop(test, {}) or alone.get(test, {}))
+        attributes.update(tests.get(test, {}))
+        attributes.update(alone.get(test, {}))
+        names.append(test)
         attributes["data"] = attributes.get("data", []) + test_data
         if test in alone:
             cc_test(name = test, srcs = [file], deps = own + test_deps + attributes.pop("deps", []) + CATCH, **attributes)
         else:
             catch_test(name = test, srcs = [file], deps = own + test_deps, **attributes)
-    if tests:
-        fail("no such tests: " + ", ".join(tests.keys()))
+    unknown = [test for test in tests.keys() + alone.keys() if test not in names]
+    if unknown:
+        fail("no such tests: " + ", ".join(unknown))
     if len(test_files) > len(alone):
         catch_tests()
