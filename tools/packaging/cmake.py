@@ -387,6 +387,8 @@ class Writer:
         if conditions:
             self.add(f"if({' AND '.join(conditions)})")
         kind = ["SHARED"] if link.shared else []
+        if not link.whole:
+            raise Error(f"{name} is linked of archives alone, which CMake refuses: nothing of it is alwayslink")
         self.add(call("add_library" if link.shared else "add_executable", name, *kind,
                       *(f"$<TARGET_OBJECTS:{target_name(label)}>" for label in link.whole)),
                  call("refrain_output", name, link.output))
