@@ -16,6 +16,8 @@ std::string demangled(const char* name) {
   if (mangled.starts_with("__") && procedure != std::string_view::npos && procedure > 2)
     return std::string(mangled.substr(2, procedure - 2)) +
            "::" + std::string(mangled.substr(procedure + 5));
+  // Of other names the C++ library would make types: "f" is float.
+  if (!mangled.starts_with("_Z")) return name;
   int status = 0;
   char* text = abi::__cxa_demangle(name, nullptr, nullptr, &status);
   std::string result = status == 0 && text != nullptr ? text : name;
@@ -45,28 +47,58 @@ SourceLine line_of(Dwarf_Die* unit, std::uint64_t address) {
   return {file, number > 0 ? static_cast<std::uint32_t>(number) : 0};
 }
 
-SourceLine line_after(Dwarf_Die* unit, std::uint64_t address, std::uint64_t end) {
-  Dwarf_Lines* lines = nullptr;  // by address
-  std::size_t count = 0;
-  if (dwarf_getsrclines(unit, &lines, &count) != 0) return {};
-  const auto address_of = [lines](std::size_t index) {
+namespace {
+
+// The lines of a unit, by address.
+class UnitLines {
+ public:
+  explicit UnitLines(Dwarf_Die* unit) {
+    if (dwarf_getsrclines(unit, &lines_, &count_) != 0) count_ = 0;
+  }
+  std::size_t count() const { return count_; }
+  std::uint64_t address(std::size_t index) const {
     Dwarf_Addr at = 0;
-    return dwarf_lineaddr(dwarf_onesrcline(lines, index), &at) == 0 ? at : 0;
-  };
-  std::size_t first = 0;
-  for (std::size_t last = count; first < last;) {
-    const std::size_t middle = first + (last - first) / 2;
-    if (address_of(middle) > address)
-      last = middle;
-    else
-      first = middle + 1;
+    return dwarf_lineaddr(dwarf_onesrcline(lines_, index), &at) == 0 ? at : 0;
   }
-  for (; first < count && address_of(first) < end; ++first) {
-    Dwarf_Line* line = dwarf_onesrcline(lines, first);
+  // No file: it has no number.
+  OtherLine at(std::size_t index) const {
+    Dwarf_Line* const line = dwarf_onesrcline(lines_, index);
     int number = 0;
-    if (dwarf_lineno(line, &number) == 0 && number > 0)
-      return {dwarf_linesrc(line, nullptr, nullptr), static_cast<std::uint32_t>(number)};
+    if (dwarf_lineno(line, &number) != 0 || number <= 0) return {};
+    return {{dwarf_linesrc(line, nullptr, nullptr), static_cast<std::uint32_t>(number)},
+            address(index)};
   }
+  std::size_t first_after(std::uint64_t address_) const {
+    std::size_t first = 0;
+    for (std::size_t last = count_; first < last;) {
+      const std::size_t middle = first + (last - first) / 2;
+      if (address(middle) > address_)
+        last = middle;
+      else
+        first = middle + 1;
+    }
+    return first;
+  }
+
+ private:
+  Dwarf_Lines* lines_ = nullptr;
+  std::size_t count_ = 0;
+};
+
+}  // namespace
+
+OtherLine line_before(Dwarf_Die* unit, std::uint64_t address, std::uint64_t begin) {
+  const UnitLines lines(unit);
+  for (std::size_t i = lines.first_after(address); i-- > 0 && lines.address(i) >= begin;)
+    if (const OtherLine found = lines.at(i); found.line.file != nullptr) return found;
+  return {};
+}
+
+OtherLine line_after(Dwarf_Die* unit, std::uint64_t address, std::uint64_t end) {
+  const UnitLines lines(unit);
+  for (std::size_t i = lines.first_after(address);
+       i < lines.count() && lines.address(i) < end; ++i)
+    if (const OtherLine found = lines.at(i); found.line.file != nullptr) return found;
   return {};
 }
 

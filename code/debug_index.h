@@ -36,9 +36,14 @@ struct SourceLine {
 // `address`: in the debug information.
 SourceLine line_of(Dwarf_Die* unit, std::uint64_t address);
 
-// The first line with a number after an address, before `end`: of a call that the compiler has added itself, and
-// gives line 0, it is what the call was added for (clang's calls for OpenMP's target constructs).
-SourceLine line_after(Dwarf_Die* unit, std::uint64_t address, std::uint64_t end);
+// A line with a number that begins at another address than the one asked for.
+struct OtherLine {
+  SourceLine line;
+  std::uint64_t address = 0;
+};
+// The nearest ones before an address, not before `begin`, and after it, before `end`. Null files: there is none.
+OtherLine line_before(Dwarf_Die* unit, std::uint64_t address, std::uint64_t begin);
+OtherLine line_after(Dwarf_Die* unit, std::uint64_t address, std::uint64_t end);
 
 // Where an inlined function was called.
 SourceLine call_of(Dwarf_Die* unit, Dwarf_Die* inlined);

@@ -1,13 +1,10 @@
 #include "cube/cubex_file.h"
 
 #include <array>
-#include <cstdio>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <string_view>
-#include <system_error>
 
+#include "base/new_file.h"
 #include "cube/anchor_text.h"
 
 namespace refrain::cube {
@@ -19,9 +16,9 @@ constexpr std::uint64_t kMemberBytes = std::uint64_t{1} << 33;  // tar has 11 oc
 // Members of a tar file, one after the other.
 class TarWriter {
  public:
-  explicit TarWriter(const std::string& path) : file_(path, std::ios::binary) {}
+  explicit TarWriter(const std::string& path) : file_(path) {}
 
-  bool is_open() const { return file_.is_open(); }
+  std::string open() { return file_.open(); }
 
   // As many bytes follow. Not a multiple of a block's.
   void begin(const std::string& name, std::uint64_t bytes) {
@@ -46,7 +43,7 @@ class TarWriter {
   }
 
   void write(const void* from, std::uint64_t bytes) {
-    file_.write(static_cast<const char*>(from), static_cast<std::streamsize>(bytes));
+    file_.write({static_cast<const char*>(from), bytes});
   }
 
   void end() {
@@ -58,9 +55,8 @@ class TarWriter {
     left_ = kBlockBytes;
     end();
     end();
-    file_.close();
     if (too_large_) return "the values of a metric take 8 GiB or more";
-    return file_ ? std::string() : "cannot be written";
+    return file_.put_in_place();
   }
 
  private:
@@ -76,7 +72,7 @@ class TarWriter {
     return text;
   }
 
-  std::ofstream file_;
+  base::NewFile file_;
   std::uint64_t left_ = 0;
   bool too_large_ = false;
 };
@@ -138,16 +134,11 @@ std::vector<std::uint32_t> rows_of(const Experiment& experiment, bool inclusive)
 
 std::string write_cubex(const Experiment& experiment, const std::string& file) {
   TarWriter tar(file);
-  if (!tar.is_open()) return file + ": cannot be written";
+  if (std::string wrong = tar.open(); !wrong.empty()) return wrong;
   write_anchor(tar, experiment);
   for (std::uint32_t i = 0; i < experiment.values.size(); ++i)
     write_metric(tar, experiment, i);
-  const std::string error = tar.close();
-  if (error.empty()) return {};
-  std::error_code ignored;
-  if (std::filesystem::is_regular_file(file, ignored))
-    std::filesystem::remove(file, ignored);
-  return file + ": " + error;
+  return tar.close();
 }
 
 }  // namespace refrain::cube

@@ -26,7 +26,7 @@
 
 namespace refrain::cube {
 
-// Makes the file or replaces it; what went wrong, or nothing. In case of an error there is none.
+// Makes the file or replaces it (base/new_file.h); what went wrong, or nothing.
 std::string write_cubex(const Experiment& experiment, const std::string& file);
 
 // For each row of an exclusive or inclusive metric its call path.

@@ -220,23 +220,31 @@ void IterationGate::settle_marks() noexcept {
 
 // --- Time window ----------------------------------------------------------------------
 
-void IterationGate::window_step(const SymbolEvent& event) noexcept {
-  const CutPoint here{event.epoch, event.ticks};
-  if (window_closed_ && settings_.from_ticks <= event.ticks &&
+void IterationGate::window_step(CutPoint here, std::uint64_t position) noexcept {
+  if (window_closed_ && settings_.from_ticks <= here.ticks &&
       next_window_ticks_ == settings_.from_ticks) {
     window_closed_ = false;
     next_window_ticks_ = settings_.until_ticks != 0 ? settings_.until_ticks : kNever;
-    policy_.restart(events_.next() - 1);
+    policy_.restart(position);
     slow_.forget_waiting();
-    inner_.sum_before(events_.next() - 1);
+    inner_.sum_before(position);
     inner_.write_before(kNever);
     inner_.report_sums();
     if (!closed()) cuts_.resume_at(here, CutReason::kWindow);
   }
-  if (event.ticks < next_window_ticks_) return;
+  if (here.ticks < next_window_ticks_) return;
   window_closed_ = true;
   next_window_ticks_ = kNever;
   if (!closed_for_good_) cuts_.suspend_at(here, CutReason::kWindow);
+}
+
+bool IterationGate::overdue(std::uint64_t ticks) const noexcept {
+  constexpr std::uint64_t kTimes = 4;
+  const std::uint16_t level = policy_.spent_level();
+  if (closed() || level >= open_.size()) return false;
+  const OpenLoop& loop = open_[level];
+  if (!loop.begun || loop.begin <= loop.previous_begin || ticks < loop.ticks) return false;
+  return ticks - loop.ticks > kTimes * (loop.ticks - events_[loop.previous_begin].ticks);
 }
 
 }  // namespace refrain::filters

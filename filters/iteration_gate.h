@@ -133,7 +133,7 @@ class IterationGate final : private periodicity::LoopSink, private IntervalSink 
       detector_.push(event.symbol, event.depth, *this);
     if (reported_) after_loop_events();
     if (event.ticks >= next_window_ticks_ && event.at_epoch) [[unlikely]]
-      window_step(event);
+      window_step({event.epoch, event.ticks}, events_.next() - 1);
   }
 
   // An event that gave a symbol ended; `depth` as at its begin. Ends outside a loop's body
@@ -156,6 +156,15 @@ class IterationGate final : private periodicity::LoopSink, private IntervalSink 
 
   // The stream has ended: a gap ends with the last iteration.
   void finish(std::uint64_t ticks) noexcept;
+
+  // The time window opens or closes next, in ticks.
+  std::uint64_t next_window_ticks() const noexcept { return next_window_ticks_; }
+  // That moment has passed, and no symbol comes: what its symbol would have done, at a cut.
+  void pass_window(CutPoint here) noexcept {
+    if (here.ticks >= next_window_ticks_) window_step(here, events_.next());
+  }
+  // Whether the iteration that is being skipped takes several times as long as the one before it, up to `ticks`.
+  bool overdue(std::uint64_t ticks) const noexcept;
 
   bool suspended() const noexcept { return cuts_.suspended(); }
 
@@ -220,7 +229,7 @@ class IterationGate final : private periodicity::LoopSink, private IntervalSink 
   std::uint64_t last_iteration() const noexcept;
   void settle_marks() noexcept;
   void seed_intervals() noexcept;
-  void window_step(const SymbolEvent& event) noexcept;
+  void window_step(CutPoint here, std::uint64_t position) noexcept;
 
   GatePolicy settings_;
   periodicity::LoopDetector& detector_;

@@ -224,6 +224,33 @@ TEST_CASE(
   CHECK(out.iterations.size() == 100);
 }
 
+TEST_CASE("IterationGate: window - opens and closes where no symbol comes") {
+  Stream stream({.limit = 0, .from_ticks = 1000, .until_ticks = 2000});
+  IterationGate& gate = stream.gate();
+  CHECK(gate.next_window_ticks() == 1000);
+  gate.pass_window({7, 999});
+  gate.pass_window({8, 1000});
+  CHECK(gate.next_window_ticks() == 2000);
+  gate.pass_window({9, 2500});
+  gate.pass_window({10, 2600});
+  CHECK(stream.so_far().cuts == std::vector<Cut>{{true, 0, 0, CutReason::kWindow},
+                                                 {false, 0, 8, CutReason::kWindow},
+                                                 {true, 1, 9, CutReason::kWindow}});
+}
+
+TEST_CASE("IterationGate: overdue - a skipped iteration takes four times as long") {
+  Stream stream({.limit = 5});
+  CHECK_FALSE(stream.gate().overdue(1 << 20));
+  stream.body("abcd", 4);
+  CHECK_FALSE(stream.gate().overdue(1 << 20));  // it is written
+  stream.body("abcd", 96);
+  const std::uint64_t begin = 100 * (stream.position() - 4);
+  CHECK_FALSE(stream.gate().overdue(begin + 4 * 400));
+  CHECK(stream.gate().overdue(begin + 4 * 400 + 1));
+  stream.body("q");
+  CHECK_FALSE(stream.gate().overdue(1 << 20));
+}
+
 TEST_CASE("IterationGate: limit of space - suspends for good") {
   Stream stream({.limit = 0});
   stream.body("abcdefgh");

@@ -301,6 +301,13 @@ constexpr SettingInfo kTable[] = {
     {.name = "keep_spool", .type = kBool, .field = &Settings::keep_spool,
      .range = "yes or no",
      .one_line = "keep the spool beside the archive"},
+    {.name = "group_readable", .type = kBool, .field = &Settings::group_readable,
+     .range = "yes or no",
+     .one_line = "let the user's group read the archive",
+     .long_text =
+         "What is recorded belongs to the user: the archive's folder and the spool can be opened by nobody else. "
+         "With this the group may read them, too, and write nothing. "
+         "A folder of one's own that exists, and is empty, keeps its mode."},
     {.name = "format", .type = kChoice, .field = &Settings::format,
      .range = "otf2, paraver, or both with a comma between",
      .one_line = "what is written at the end",

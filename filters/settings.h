@@ -20,6 +20,7 @@ struct Settings {
   bool quiet = false;
   bool overwrite = false;
   bool keep_spool = false;
+  bool group_readable = false;
   std::string archive;
   std::string spool_dir;
   std::string filter_file;

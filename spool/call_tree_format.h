@@ -83,9 +83,6 @@ struct CallKey {
 // Regions that found no place in their parent: their visits and times together.
 inline constexpr std::uint16_t kOtherRegions = 0xffff;
 
-struct CallEdge;
-
-// Addresses are those of the owner: nobody else reads them.
 struct CallNode {
   std::uint64_t payload;
   std::uint16_t what;
@@ -98,7 +95,7 @@ struct CallNode {
   std::uint64_t enter_ticks;  // of the latest visit
   std::uint64_t least;        // duration of a visit; meaningless before the first has ended
   std::uint64_t greatest;
-  CallEdge* entered_by;            // edge of the latest visit
+  std::uint64_t reserved;
   std::uint64_t visits_elsewhere;  // by edges that had no place
 
   std::uint64_t bytes_sent;  // of MPI: what a process gave to others, or got from them, in
@@ -109,8 +106,7 @@ struct CallNode {
   // Regions inside whose node had no place, not even as kOtherRegions of this one.
   std::uint64_t time_elsewhere;
   std::uint64_t regions_elsewhere;
-  CallNode* outer;  // address of the parent
-  std::uint64_t reserved;
+  std::uint64_t reserved2[2];
 };
 static_assert(sizeof(CallNode) == 128);
 
@@ -119,13 +115,8 @@ struct CallEdge {
   // The node before it on its level; kFirstChild | its parent where there is none.
   std::uint32_t from;
   std::uint64_t count;
-  // The edges that were taken after this one, the last time: to the first child of `to`, and to
-  // the sibling after it.
-  std::uint32_t first;
-  std::uint32_t next;
-  CallNode* node;  // address of `to`
 };
-static_assert(sizeof(CallEdge) == 32);
+static_assert(sizeof(CallEdge) == 16);
 inline constexpr std::uint32_t kFirstChild = 0x80000000;
 inline constexpr std::uint32_t kUnknownPlace = 0xffffffff;  // as `from`: it was not kept
 

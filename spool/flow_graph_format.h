@@ -67,16 +67,14 @@ struct FlowNode {
   std::uint64_t from;           // likewise, of what is received
   std::uint64_t size_least;     // the larger of bytes sent and received, from here
   std::uint64_t size_greatest;  // to here
-  std::uint32_t next_in_group;  // the next node that differs in size alone; 0: none
-  std::uint32_t reserved[3];
+  std::uint32_t reserved[4];
 };
 static_assert(sizeof(FlowNode) == 64);
 
 struct FlowEdge {
   std::uint32_t to;
   std::uint32_t from;
-  std::uint32_t next;  // the edge that was taken after this one, the last time
-  std::uint32_t reserved;
+  std::uint64_t reserved;
   std::uint64_t count;
   std::uint64_t time;  // of the events of `to`
   std::uint64_t least;

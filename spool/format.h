@@ -6,6 +6,8 @@
 //
 // One folder a process:   <archive>/spool/process-<P>/
 //     journal.spool       of the whole process: texts, loops, iterations, gaps
+//     facts.spool         likewise: what other threads than the primary one report, texts and records of
+//                         the journal; only if there is any
 //     location-<L>.spool  one a location (thread): its events
 //
 // Every file:
@@ -54,7 +56,7 @@
 namespace refrain::spool {
 
 inline constexpr char kMagic[8] = {'R', 'F', 'R', 'S', 'P', 'O', 'O', 'L'};
-inline constexpr std::uint32_t kVersion = 14;
+inline constexpr std::uint32_t kVersion = 15;
 inline constexpr std::uint32_t kByteOrder = 0x01020304;
 inline constexpr std::size_t kHeaderBytes = 4096;
 inline constexpr std::size_t kRecordBytes = 24;
@@ -339,13 +341,15 @@ enum TextKey : std::uint8_t {
   kTextHost = 4,
   kTextSettings = 5,  // one "name=value" a line, all of them
   kTextModule = 6,    // "start end offset build-id path", numbers and build id in hex, one
-                      // text an executable mapping; "-" for no build id
-  kTextRuntime = 7,   // name that the OpenMP runtime gives
+  // text an executable mapping; "-" for no build id. Path "[function]": a
+  // call that returns to `start` opens a parallel region, whose function
+  // is at `offset`
+  kTextRuntime = 7,     // name that the OpenMP runtime gives
   kTextProcedures = 8,  // names of the MPI procedures, "number name" a line
   kTextMembers = 9,    // "comm group..." in decimal: a communicator's number, then ranks in
                        // MPI_COMM_WORLD, in order; of an intercommunicator the local group,
                        // "/", the remote one
-  kTextCommName = 10,  // "comm name"
+  kTextCommName = 10,  // "comm name", also of a window
   kTextMpi = 11,       // name that the MPI library gives
   kTextTopology =
       12,  // "comm cart n", n periods, n sizes, own coordinates; "comm graph n", own
@@ -369,6 +373,9 @@ enum TextKey : std::uint8_t {
            // between, place: address | detail << 48 | kind << 58 as the detector has
            // it, frames "address:cfa" from the event outwards, return addresses and the
            // frames' canonical addresses; all in hexadecimal
+  kTextNotReceived =
+      21,  // "freed failed open", decimal: receives of which no message is recorded: their
+           // requests were freed, they failed, they were not complete when MPI ended
 };
 
 inline constexpr char kTextSeparator = '\x1f';

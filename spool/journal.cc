@@ -48,18 +48,27 @@ class JournalParser {
  public:
   explicit JournalParser(const RecordSequence& log) { out_.log = log; }
 
-  Journal parse() {
+  Journal parse(const RecordSequence& facts) {
     const std::size_t size = out_.log.size();
     for (index_ = 0; index_ < size; ++index_) {
       const Record& record = out_.log[index_];
       if (record.kind == kText) {
-        take_text(record);
+        take_text(record, out_.log, index_);
         continue;
       }
       out_.last_ticks = std::max(out_.last_ticks, record.ticks);
       take(record);
     }
     while (!open_.empty()) close_visit(open_.begin()->first, size);
+    for (std::size_t index = 0; index < facts.size(); ++index) {
+      const Record& record = facts[index];
+      if (record.kind == kText) {
+        take_text(record, facts, index);
+        continue;
+      }
+      out_.last_ticks = std::max(out_.last_ticks, record.ticks);
+      out_.mpi.take(record);
+    }
     finish();
     return std::move(out_);
   }
@@ -106,16 +115,17 @@ class JournalParser {
     }
   }
 
-  void take_text(const Record& record) {
+  // `record` is the one at `index` of `log`, which goes on to the text's last.
+  void take_text(const Record& record, const RecordSequence& log, std::size_t& index) {
     const std::uint64_t bytes = record.a48();
-    const std::size_t left = out_.log.size() - index_ - 1;
+    const std::size_t left = log.size() - index - 1;
     if (bytes > left * kRecordBytes) {  // cut off: the rest cannot be trusted
-      index_ = out_.log.size();
+      index = log.size();
       return;
     }
     std::string text(bytes, '\0');
     for (std::uint64_t done = 0; done < bytes; done += kRecordBytes)
-      std::memcpy(text.data() + done, &out_.log[++index_],
+      std::memcpy(text.data() + done, &log[++index],
                   std::min<std::uint64_t>(kRecordBytes, bytes - done));
     if (record.sub == kTextModule) {
       out_.modules.push_back(std::move(text));
@@ -296,6 +306,8 @@ std::string Journal::text(TextKey key) const {
   return found == texts.end() ? std::string() : found->second;
 }
 
-Journal parse_journal(const RecordSequence& log) { return JournalParser(log).parse(); }
+Journal parse_journal(const RecordSequence& log, const RecordSequence& facts) {
+  return JournalParser(log).parse(facts);
+}
 
 }  // namespace refrain::spool

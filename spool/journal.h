@@ -159,6 +159,7 @@ struct Journal {
   std::string text(TextKey key) const;
 };
 
-Journal parse_journal(const RecordSequence& log);
+// `facts`: the log of the file beside it, if there is one.
+Journal parse_journal(const RecordSequence& log, const RecordSequence& facts = {});
 
 }  // namespace refrain::spool

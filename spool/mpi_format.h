@@ -75,6 +75,9 @@ enum MpiRma : std::uint8_t {
   kMpiRmaGroupSync = 4,  // MPI_Win_start, MPI_Win_post; MPI_Win_complete, MPI_Win_wait
   kMpiRmaRequestLock = 5,
   kMpiRmaReleaseLock = 6,
+  kMpiRmaFetchAccumulate = 7,  // bytes both ways
+  kMpiRmaFetch = 8,            // MPI_NO_OP: bytes to the origin only
+  kMpiRmaCompareAndSwap = 9,   // bytes both ways
 };
 
 // Payload of kMpiRmaGroupSync, as bits.

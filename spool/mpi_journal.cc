@@ -113,6 +113,12 @@ void MpiJournal::take_text(std::uint8_t key, const std::string& text) {
     taken = text;
     return;
   }
+  if (key == kTextNotReceived) {
+    for (std::uint64_t* count :
+         {&not_received.freed, &not_received.failed, &not_received.open})
+      *count = number_of<std::uint64_t>(next_word(rest)).value_or(0);
+    return;
+  }
   if (key != kTextMembers && key != kTextCommName && key != kTextTopology) return;
   const auto number = take_reference(rest);
   if (!number) return;

@@ -47,6 +47,13 @@ struct ChannelEnd {
   auto operator<=>(const ChannelEnd&) const = default;
 };
 
+// Receives of which no message is recorded: see kTextNotReceived.
+struct NotReceived {
+  std::uint64_t freed = 0;
+  std::uint64_t failed = 0;
+  std::uint64_t open = 0;
+};
+
 struct MpiJournal {
   bool known = false;  // the process has reported its rank
   std::uint32_t rank = 0;
@@ -56,6 +63,7 @@ struct MpiJournal {
   std::vector<JournalClockOffset> offsets;     // in the order of their ticks
   std::string taken;  // text of kTextTaken; not empty: numbers of messages are meaningless
 
+  NotReceived not_received;
   std::map<ChannelEnd, MessageNumbers> numbers;  // of channels that have wrong ones
 
   // The corrected number of a message, from the one in its record.

@@ -50,13 +50,16 @@ void open_process(const fs::path& folder, std::uint32_t number, SpoolFolder& out
   for (const fs::path& path : entries_of(folder, out)) {
     const std::string name = path.filename().string();
     const bool is_journal = name == "journal.spool";
+    const bool is_facts = name == "facts.spool";
     const auto location = number_in(name, "location-", ".spool");
-    if (!is_journal && !location) continue;
+    if (!is_journal && !is_facts && !location) continue;
     SpoolFile file = SpoolFile::open(path.string());
     append(out.complaints, file.complaints());
     out.disk_bytes += file.disk_bytes();
     if (is_journal) {
       process.journal = std::move(file);
+    } else if (is_facts) {
+      process.facts = std::move(file);
     } else if (file.usable() && file.facts().file_kind == kLocationFile) {
       locations.emplace_back(*location, std::move(file));
     }

@@ -30,6 +30,7 @@ struct ProcessSpool {
   std::int64_t missing_rank = -1;    // of a process that left nothing, if it is known
   WorldPlace world;                  // of size 0: as the journal says
   SpoolFile journal;                 // may be unusable
+  SpoolFile facts;                   // likewise: not every process has it
   std::vector<SpoolFile> locations;  // usable ones only, by number
 };
 

@@ -4,15 +4,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string_view>
 
+#include "base/file_modes.h"
 #include "base/folder.h"
+#include "base/new_file.h"
 
 namespace refrain::spool {
 namespace {
@@ -49,9 +49,10 @@ std::string value_of(std::string_view text, std::string_view key) {
 // What is in a note is removed at the end: nothing but a folder of ours.
 bool is_placed(const std::string& folder) {
   const fs::path path(folder);
+  const std::string root = fs::path(place_root(folder)).filename().string();
   return path.is_absolute() && path.lexically_normal() == path &&
          path.filename() == "process-0" && path.parent_path().filename() == "spool" &&
-         fs::path(place_root(folder)).filename().string().starts_with(kPlacePrefix);
+         (root.starts_with(kPlacePrefix) || root.starts_with(kProvisionalPrefix));
 }
 
 }  // namespace
@@ -64,15 +65,9 @@ std::string own_host() {
 
 std::string write_place(const std::string& archive, std::uint32_t process,
                         const SpoolPlace& place) {
-  const fs::path note = note_of(archive, process);
-  const fs::path aside = note.string() + ".new";
-  std::ofstream out(aside, std::ios::binary | std::ios::trunc);
-  out << "host " << place.host << "\nspool " << place.folder << '\n';
-  out.close();
-  if (out && rename(aside.c_str(), note.c_str()) == 0) return {};
-  const int why = errno;
-  unlink(aside.c_str());
-  return "cannot write '" + note.string() + "': " + std::strerror(why);
+  return base::write_new_file(note_of(archive, process).string(),
+                              "host " + place.host + "\nspool " + place.folder + "\n",
+                              base::Existing::kReplace, base::file_mode());
 }
 
 std::optional<SpoolPlace> read_place(const std::string& archive, std::uint32_t process) {
@@ -102,7 +97,8 @@ std::string archive_of_place(const std::string& root) {
 
 void name_archive(const std::string& root, const std::string& archive) noexcept {
   try {
-    std::ofstream(fs::path(root) / "archive") << "archive " << archive << '\n';
+    base::write_new_file((fs::path(root) / "archive").string(), "archive " + archive + "\n",
+                         base::Existing::kReplace, base::file_mode());
   } catch (const std::exception&) {
     // It is for `refrain watch` and for people who find the folder.
   }

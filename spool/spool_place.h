@@ -22,6 +22,8 @@ struct SpoolPlace {
 };
 
 inline constexpr const char* kPlacePrefix = "refrain-spool-";
+// Of a process that did not know its number yet; a spool stays there where the archive is on another file system.
+inline constexpr const char* kProvisionalPrefix = ".refrain-";
 inline constexpr const char* kPlaceSuffix = ".place";
 
 std::string own_host();

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cmath>
 #include <cstring>
+#include <new>
 #include <system_error>
 #include <utility>
 
@@ -69,6 +70,11 @@ void SpoolFile::map(const std::string& path) {
   } else {
     const auto bytes = static_cast<std::size_t>(status.st_size);
     void* data = ::mmap(nullptr, bytes, PROT_READ, MAP_SHARED, fd, 0);
+    if (data == MAP_FAILED && errno == ENOMEM) {
+      // Nothing is wrong with the file: later it can be read.
+      ::close(fd);
+      throw std::bad_alloc();
+    }
     if (data == MAP_FAILED) {
       complain("cannot be mapped: " + errno_text());
     } else {

@@ -7,7 +7,7 @@
 // is never written to.
 // Errors: open() does not fail or throw because of a file's content: of a damaged file
 // the rest is read, and complaints() says, a sentence each, what was wrong.
-// usable() is false when nothing could be read.
+// usable() is false when nothing could be read. Without memory to map it: std::bad_alloc.
 // Cost: one mmap, O(1) whatever the size of the file.
 #pragma once
 

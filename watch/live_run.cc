@@ -84,9 +84,11 @@ struct LiveRun::Process {
   std::uint32_t number = 0;
   fs::path folder;
   spool::SpoolFile file;
+  spool::SpoolFile facts;     // beside it, if there is one
   spool::Journal journal;     // points into `file`
   std::uint64_t records = 0;  // of the journal, when it was read
-  std::size_t loops = 0;      // in the table, likewise
+  std::uint64_t fact_records = 0;
+  std::size_t loops = 0;  // in the table, likewise
   std::vector<spool::SpoolFile> locations;
   std::set<std::string> names;  // of their files
   std::vector<std::uint64_t> disk;
@@ -107,11 +109,22 @@ struct LiveRun::Process {
   }
 
   std::string journal_path() const { return (folder / "journal.spool").string(); }
+  std::string facts_path() const { return (folder / "facts.spool").string(); }
+
+  // Names, that is; numbers of messages may be many.
+  bool has_new_facts() const {
+    std::error_code none;
+    if (!facts.usable()) return fs::exists(facts_path(), none);
+    const std::uint64_t now = facts.facts_now().log_records;
+    return now != fact_records && now <= kSmallJournal;
+  }
 
   void read_journal(const spool::LoopTable& table) {
     records = file.facts().log_records;
     loops = table.loops.size();
-    journal = spool::parse_journal(file.log());
+    facts = spool::SpoolFile::open(facts_path());
+    fact_records = facts.facts().log_records;
+    journal = spool::parse_journal(file.log(), facts.log());
     spool::add_loop_sums(table, journal);
     if (symbols == nullptr)
       symbols = std::make_unique<writer::SymbolResolver>(journal.modules);
@@ -129,7 +142,9 @@ struct LiveRun::Process {
   // Reads the journal again, if there is something new in it that is wanted.
   void renew(const spool::LoopTable& table) {
     const std::uint64_t now = file.facts_now().log_records;
-    if (now == records || (table.loops.size() == loops && now > kSmallJournal)) return;
+    const bool new_marks =
+        now != records && (table.loops.size() != loops || now <= kSmallJournal);
+    if (!new_marks && !has_new_facts()) return;
     spool::SpoolFile fresh = spool::SpoolFile::open(journal_path());
     if (!fresh.usable() || fresh.facts().pid != file.facts().pid) return;
     journal = {};

@@ -83,14 +83,33 @@ std::string written_line(const WriteResult& result, const std::string& who) {
   return line + " instead of about " + base::bytes_text(whole);
 }
 
+// Receives of which no message was recorded, whatever was skipped; empty: none.
+std::string not_received_text(const MpiCounts& counts) {
+  std::string text;
+  const auto add = [&text](std::uint64_t count, const char* what) {
+    if (count != 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, what);
+  };
+  add(counts.receives_freed, "with a freed request (MPI_Request_free)");
+  add(counts.receives_failed, "failed");
+  add(counts.receives_open, "not complete before MPI_Finalize");
+  return text;
+}
+
 // Of messages with one end.
 std::string messages_line(const WriteResult& result) {
   const MpiCounts& counts = result.mpi.counts;
   const std::uint64_t dropped = std::max(counts.sends_dropped, counts.receives_dropped);
-  return fmt::format(
-      "{} of {} messages were left out because only one rank wrote them; {}-n 0 keeps all",
-      dropped, std::max(counts.sends, counts.receives) + dropped,
-      result.ranks.policy.empty() ? "" : "--ranks all ");
+  std::string line = fmt::format("{} of {} messages were left out because ", dropped,
+                                 std::max(counts.sends, counts.receives) + dropped);
+  const std::string why = not_received_text(counts);
+  const bool all_ranks = result.ranks.policy.empty();
+  if (all_ranks && result.events_written >= result.events_seen && result.events_seen != 0)
+    return line + (why.empty() ? "their other end was not recorded"
+                               : "their receives were not recorded: " + why);
+  line += fmt::format("only one rank wrote them; {}-n 0 keeps all",
+                      all_ranks ? "" : "--ranks all ");
+  if (!why.empty()) line += " but those whose receives were not recorded: " + why;
+  return line;
 }
 
 // Names the first few; `refrain info` lists all.

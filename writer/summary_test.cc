@@ -92,6 +92,32 @@ TEST_CASE("Summary: loops - the main one, the full size, the next command") {
       "10 of 100 messages were left out because only one rank wrote them; -n 0 keeps all");
 }
 
+TEST_CASE("Summary: messages with one end where nothing was skipped - the reason is said") {
+  WriteResult result;
+  result.locations = 2;
+  result.events_seen = result.events_written = 400;
+  result.mpi.used = true;
+  result.mpi.counts.sends = 96;
+  result.mpi.counts.receives_dropped = 4;
+  const auto has = [&](const std::string& line) {
+    const std::vector<std::string> lines = summary_lines(result, "a");
+    return std::find(lines.begin(), lines.end(), line) != lines.end();
+  };
+  CHECK(has("4 of 100 messages were left out because their other end was not recorded"));
+  result.mpi.counts.receives_freed = 2;
+  result.mpi.counts.receives_failed = 1;
+  result.mpi.counts.receives_open = 1;
+  CHECK(has(
+      "4 of 100 messages were left out because their receives were not recorded: 2 with "
+      "a freed request (MPI_Request_free), 1 failed, 1 not complete before "
+      "MPI_Finalize"));
+  result.events_written = 40;
+  result.mpi.counts.receives_freed = result.mpi.counts.receives_open = 0;
+  CHECK(has(
+      "4 of 100 messages were left out because only one rank wrote them; -n 0 keeps all "
+      "but those whose receives were not recorded: 1 failed"));
+}
+
 TEST_CASE("Summary: losses - by cause, with a hint for a ring that is too small") {
   WriteResult result;
   CHECK(loss_lines(result).empty());

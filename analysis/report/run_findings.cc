@@ -192,7 +192,10 @@ class RunFinder {
                "{} left out of the archive, because only one side of them was written.",
                count_text(static_cast<double>(dropped), "record of MPI was",
                           "records of MPI were")),
-           "To keep all: refrain run -n 0.");
+           info_.events_written < info_.events_seen
+               ? "To keep all: refrain run -n 0."
+               : "Nothing was skipped: their requests were freed (MPI_Request_free), their "
+                 "calls failed, or MPI_Finalize completed them.");
   }
 
   const ArchiveInfo& info_;

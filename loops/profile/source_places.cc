@@ -1,11 +1,10 @@
 #include "loops/profile/source_places.h"
 
-#include <cxxabi.h>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <memory>
+
+#include "code/debug_index.h"
 
 namespace refrain::loops {
 namespace {
@@ -21,13 +20,6 @@ std::vector<std::string> module_texts(const RawProfile& raw) {
   return texts;
 }
 
-std::string demangled(const std::string& name) {
-  int status = 0;
-  const std::unique_ptr<char, decltype(&std::free)> text(
-      abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status), &std::free);
-  return text != nullptr && status == 0 ? std::string(text.get()) : name;
-}
-
 }  // namespace
 
 SourcePlaces::SourcePlaces(const RawProfile& raw)
@@ -41,7 +33,7 @@ Place SourcePlaces::function(std::uint64_t address) {
   const Symbol& symbol = resolver_.at(address);
   Place place{symbol.function, symbol.file, symbol.line};
   if (!symbol.elf_symbol.empty() && symbol.linkage != symbol.elf_symbol)
-    place.function = demangled(symbol.elf_symbol);
+    place.function = code::demangled(symbol.elf_symbol.c_str());
   return place;
 }
 

@@ -50,7 +50,7 @@ std::vector<std::vector<Iteration>> visits_by_time(const Trace& trace) {
 TEST_CASE("Change: three times - each loop with its own number of iterations") {
   for (const std::string compiler : {"clang", "gcc"}) DYNAMIC_SECTION(compiler) {
       TemporaryFolder folder;
-      const Traced traced = trace(phases(compiler, 10), folder / "archive");
+      const Traced traced = recorded(phases(compiler, 10), folder / "archive");
       const auto all = visits_by_time(traced.trace);
       REQUIRE(all.size() == 4);
       for (std::size_t i = 0; i < 4; ++i) {
@@ -65,7 +65,7 @@ TEST_CASE("Change: three times - each loop with its own number of iterations") {
 
 TEST_CASE("Change: three times - kept, with the iteration before each") {
   TemporaryFolder folder;
-  const Traced traced = trace(phases("clang", 10), folder / "archive");
+  const Traced traced = recorded(phases("clang", 10), folder / "archive");
   const auto all = visits_by_time(traced.trace);
   REQUIRE(all.size() == 4);
   for (std::size_t i = 0; i < 4; ++i) {
@@ -90,7 +90,7 @@ TEST_CASE("Change: three times - kept, with the iteration before each") {
 
 TEST_CASE("Change: three times - markers say where") {
   TemporaryFolder folder;
-  const Traced traced = trace(phases("clang", 10), folder / "archive");
+  const Traced traced = recorded(phases("clang", 10), folder / "archive");
   std::map<std::string, int> categories;
   for (const Marker& marker : traced.trace.markers) ++categories[marker.category];
   CHECK(categories["loop detected"] >= 3);
@@ -102,7 +102,7 @@ TEST_CASE("Change: an output every 25 steps - each is kept, with the step before
   TemporaryFolder folder;
   Job job{"irregular_clang", {}, 2, find_loops_of(8, 3)};
   job.settings["SYMBOLS"] = "parallel";
-  const Traced traced = trace(job, folder / "archive");
+  const Traced traced = recorded(job, folder / "archive");
   const auto all = visits(iterations(traced.trace));
   const long outputs = output_number(traced.result.output, "outputs");
   REQUIRE(static_cast<long>(all.size()) == outputs + 1);
@@ -122,7 +122,7 @@ TEST_CASE(
   Job job{"cg_clang", {"60", "64", "60"}, 2, find_loops_of(320, 2)};
   job.settings["SYMBOLS"] = "parallel";
   job.settings["RING"] = std::string("24K");
-  const Traced traced = trace(job, folder / "archive");
+  const Traced traced = recorded(job, folder / "archive");
   CHECK(property_number(traced.trace, "LOST::RING_OVERFLOW") > 0);
   const std::vector<Iteration> all = iterations(traced.trace);
   REQUIRE(all.size() >= 60);

@@ -118,7 +118,9 @@ void write(const fs::path& path, const std::string& text) {
 void record(Job job, const char* limit, const fs::path& archive) {
   job.settings["LIMIT"] = limit;
   job.settings["MIN_GAP"] = "0";
-  const Result result = run_job(job, Way::kRun, archive);
+  const bool alone = job.environment.contains("REFRAIN_KEEP_SPOOL");
+  const Result result =
+      alone ? run_job(job, Way::kRun, archive) : recorded_result(job, archive);
   INFO(result.errors);
   REQUIRE(result.exit_status == 0);
 }
@@ -174,10 +176,10 @@ TEST_CASE("Compare: MPI programs, whole and reduced - equal messages and bytes")
              .arguments = {"60"},
              .ranks = ranks,
              .settings = {{"LIMIT", "0"}, {"MIN_GAP", min_gap}}};
-  trace_mpi(job, MpiWay::kInside, folder / "full");
+  recorded(job, MpiWay::kInside, folder / "full");
   const std::string full = folder / "full";
   job.settings["LIMIT"] = "10";
-  trace_mpi(job, MpiWay::kInside, folder / "reduced");
+  recorded(job, MpiWay::kInside, folder / "reduced");
   const std::string reduced = folder / "reduced";
   check_same_run(comparison({full, "--limit", "10", "--least", "0"}));
   check_equal_counts(comparison({full, reduced, "--least", "0"}));
@@ -228,7 +230,7 @@ TEST_CASE("Compare: counters - exact, whole and reduced") {
 TEST_CASE("Compare: the command - exit status and output") {
   TemporaryFolder folder;
   const Job job{.program = "jacobi_gcc", .settings = {{"LIMIT", "0"}}};
-  REQUIRE(run_job(job, Way::kRun, folder / "a").exit_status == 0);
+  REQUIRE(recorded_result(job, folder / "a").exit_status == 0);
   const std::string a = folder / "a";
   const Result same = run_refrain({"compare", a, a, "--tolerance", "0%"});
   CHECK(same.exit_status == 0);
@@ -259,7 +261,7 @@ TEST_CASE("Compare: the command - exit status and output") {
   wrong({"compare", a, folder / "none"}, "none");
   wrong({"compare", folder / "none", a}, "none");
   const Job alone{.program = "exitcode_gcc", .arguments = {"return", "0", "1"}};
-  run_job(alone, Way::kRun, folder / "no loops");
+  recorded_result(alone, folder / "no loops");
   wrong({"compare", folder / "no loops", "--limit", "3"}, "no marks of iterations");
 }
 
@@ -314,12 +316,12 @@ TEST_CASE("Compare, info: summaries that cannot be used - a line on stderr") {
   refused(read_file(folder / "other" / "summary/process-0.json"), "another archive");
 }
 
-TEST_CASE("Info, recover: totals of the whole run - those of a full trace's events") {
+TEST_CASE("Info, recover: totals of the whole run - those of a full trace's events",
+          "[alone]") {
   TemporaryFolder folder;
-  record({.program = "cg_gcc", .settings = {}}, "0", folder / "full");
-  Job reduced{.program = "cg_gcc", .settings = {}};
-  reduced.environment["REFRAIN_KEEP_SPOOL"] = "yes";
-  record(reduced, "10", folder / "a");
+  const Job job{.program = "cg_gcc", .environment = {{"REFRAIN_KEEP_SPOOL", "yes"}}};
+  record(job, "0", folder / "full");
+  record(job, "10", folder / "a");
   const std::string full = folder / "full";
   const std::string a = folder / "a";
   double calls = 0;

@@ -90,7 +90,8 @@ constexpr const char* kParallelCancelled = "cancel.17";
 void compare(const Job& job, Way way = Way::kRun, const std::string& plain = "") {
   INFO(job.program << ", way " << static_cast<int>(way));
   TemporaryFolder folder;
-  const Traced traced = trace(job, folder / "archive", way);
+  const Traced traced = way == Way::kRun ? recorded(job, folder / "archive")
+                                         : trace(job, folder / "archive", way);
   Job counted = job;
   if (!plain.empty()) counted.program = plain;
   const Counts counts(counted);
@@ -162,7 +163,7 @@ TEST_CASE("Completeness: limit off - all events that a counting tool counts") {
 
 // Where the library is loaded before the runtime, events that the runtime reports while it
 // ends must not be missing either.
-TEST_CASE("Completeness: limit off - linked and preloaded") {
+TEST_CASE("Completeness: limit off - linked and preloaded", "[alone]") {
   SomeCases few;
   for (const std::string program : {"cg", "jacobi", "threads", "nested"})
     for (const std::string compiler : {"clang", "gcc"})
@@ -204,9 +205,9 @@ TEST_CASE("Completeness: no repetition - nothing is skipped, whatever the limit"
         Job job{
             "norepeat_" + compiler, {order, "1000"}, 2, {{"LIMIT", "1"}, {"MIN_GAP", "0"}}};
         TemporaryFolder folder;
-        const Traced limited = trace(job, folder / "limited");
+        const Traced limited = recorded(job, folder / "limited");
         job.settings["LIMIT"] = std::string("0");
-        const Traced full = trace(job, folder / "full");
+        const Traced full = recorded(job, folder / "full");
         CHECK(limited.trace.markers.empty());
         CHECK(phase_regions(limited.trace).empty());
         CHECK(count_by_name(limited.trace) == count_by_name(full.trace));

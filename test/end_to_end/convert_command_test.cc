@@ -253,9 +253,9 @@ TEST_CASE("Convert: OpenMP programs - the Paraver trace equals the archive") {
   CAPTURE(name);
   const TemporaryFolder folder;
   const Traced traced =
-      trace({.program = name,
-             .settings = {{"FORMAT", "otf2,paraver"}, {"LIMIT", "3"}, {"MIN_GAP", "0"}}},
-            folder / "archive");
+      recorded({.program = name,
+                .settings = {{"FORMAT", "otf2,paraver"}, {"LIMIT", "3"}, {"MIN_GAP", "0"}}},
+               folder / "archive");
   const ParaverTrace paraver = read_paraver(folder / "archive" / "traces.prv");
   CHECK(text(check_paraver(paraver)) == "");
   CHECK(paraver.tasks.size() == 1);
@@ -278,7 +278,7 @@ TEST_CASE("Convert: MPI programs - the same events, times and communications") {
       .program = name,
       .ranks = ranks,
       .settings = {{"FORMAT", "otf2,paraver"}, {"LIMIT", "3"}, {"MIN_GAP", "0"}}};
-  const Traced traced = trace_mpi(job, MpiWay::kInside, folder / "archive");
+  const Traced traced = recorded(job, MpiWay::kInside, folder / "archive");
   CHECK(traced.result.errors == "");
   const ParaverTrace paraver = read_paraver(folder / "archive" / "traces.prv");
   Problems problems = check_paraver(paraver);
@@ -299,7 +299,7 @@ TEST_CASE("Convert: --format paraver - alone it replaces the archive") {
   const TemporaryFolder folder;
   const fs::path archive = folder / "archive";
   const Job job{.program = "cg_clang", .settings = {{"FORMAT", "paraver"}}};
-  const Result result = run_job(job, Way::kRun, archive);
+  const Result result = recorded_result(job, archive);
   CHECK(result.ok());
   CHECK(result.errors == "");
   CHECK(text(check_paraver(read_paraver(archive / "traces.prv"))) == "");
@@ -310,7 +310,8 @@ TEST_CASE("Convert: --format paraver - alone it replaces the archive") {
 }
 
 TEST_CASE(
-    "Convert: --format otf2,paraver - a failure changes neither archive nor exit status") {
+    "Convert: --format otf2,paraver - a failure changes neither archive nor exit status",
+    "[alone]") {
   const TemporaryFolder folder;
   const fs::path archive = folder / "archive";
   // The .prv cannot be moved to its place: a folder has its name.
@@ -345,7 +346,7 @@ TEST_CASE("Convert: not an archive - an error of one line") {
              Catch::Contains("no archive there"));
   CHECK_THAT(refused({"convert", folder.path(), "--to", "excel"}), Catch::Contains("--to"));
   CHECK_THAT(refused({"convert", folder.path()}), Catch::Contains("--to"));
-  trace({.program = "cg_clang"}, folder / "archive");
+  recorded({.program = "cg_clang"}, folder / "archive");
   const std::string archive = folder / "archive";
   REQUIRE(run_refrain({"convert", archive, "--to", "csv", "--quiet"}).ok());
   CHECK_THAT(refused({"convert", archive, "--to", "csv"}), Catch::Contains("--overwrite"));

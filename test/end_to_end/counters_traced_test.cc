@@ -119,7 +119,7 @@ TEST_CASE("Counters: OpenMP - exact on every thread, in every iteration, across 
     for (const int limit : {0, 4}) {
       INFO(program << ", limit " << limit);
       TemporaryFolder folder;
-      const Traced traced = trace(job_of(program, limit, 2), folder / "archive");
+      const Traced traced = recorded(job_of(program, limit, 2), folder / "archive");
       const Trace& trace = traced.trace;
       CHECK(traced.result.errors == "");
       REQUIRE(trace.metrics.size() == 1);
@@ -158,7 +158,7 @@ TEST_CASE("Counters: OpenMP - exact on every thread, in every iteration, across 
 
 TEST_CASE("Counters: phases - values at their begin and end, without OpenMP") {
   TemporaryFolder folder;
-  const Traced traced = trace(job_of("counters_gcc", 4, 1), folder / "archive");
+  const Traced traced = recorded(job_of("counters_gcc", 4, 1), folder / "archive");
   check_places(traced.trace);
   const auto marks = longest(traced.trace, 0);
   REQUIRE(marks.size() == 60);
@@ -177,7 +177,7 @@ TEST_CASE("Counters: MPI and hybrid - exact in every rank") {
     const bool hybrid = std::string(program).find("hybrid") != std::string::npos;
     TemporaryFolder folder;
     MpiJob job{"test/programs/user/" + std::string(program), {"60"}, 2, 2, settings(4)};
-    const Traced traced = trace_mpi(job, MpiWay::kInside, folder / "archive");
+    const Traced traced = recorded(job, MpiWay::kInside, folder / "archive");
     const Trace& trace = traced.trace;
     INFO(program);
     check_places(trace);
@@ -207,7 +207,7 @@ TEST_CASE("User: MPI - all ranks write the same phases, with all messages") {
       MpiJob job{
           "test/programs/user/" + std::string(program), {"40"}, 3, 1, settings(limit)};
       job.settings.erase("COUNTERS");
-      const Traced traced = trace_mpi(job, MpiWay::kInside, folder / "archive");
+      const Traced traced = recorded(job, MpiWay::kInside, folder / "archive");
       const Trace& trace = traced.trace;
       std::vector<std::vector<std::int64_t>> written;
       for (std::uint32_t rank = 0; rank < 3; ++rank) {
@@ -235,7 +235,7 @@ TEST_CASE("Counters: everywhere - at each enter and leave") {
   TemporaryFolder folder;
   Job job = job_of("counters_gcc_openmp", 0, 2);
   job.settings["COUNTERS_AT"] = "all";
-  const Traced traced = trace(job, folder / "archive");
+  const Traced traced = recorded(job, folder / "archive");
   check_places(traced.trace);
   const auto counts = count_by_type(traced.trace);
   std::uint64_t without = 0;
@@ -256,7 +256,7 @@ TEST_CASE("Counters: unavailable ones - reported in one line, the others recorde
   job.settings["COUNTERS"] =
       "no_such_counter, page_faults,minor_faults,major_faults,sde:::demo::mine,"
       "context_switches,voluntary_switches,involuntary_switches,user_time";
-  const Traced traced = trace(job, folder / "archive");
+  const Traced traced = recorded(job, folder / "archive");
   CHECK(traced.result.errors.find("refrain: counters: page_faults, minor_faults, ") == 0);
   CHECK(traced.result.errors.find("; available from the system: page_faults, ") !=
         std::string::npos);
@@ -277,7 +277,7 @@ TEST_CASE("Counters: unavailable ones - reported in one line, the others recorde
   }
   // Without any counter tracing goes on.
   job.settings["COUNTERS"] = "no_such_counter";
-  const Traced none = trace(job, folder / "none");
+  const Traced none = recorded(job, folder / "none");
   CHECK(none.trace.metrics.empty());
   CHECK(count_by_type(none.trace).count(EventType::kMetric) == 0);
 }

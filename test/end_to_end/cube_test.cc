@@ -56,7 +56,7 @@ void check_profile(const fs::path& archive, std::size_t locations) {
 TEST_CASE("Cube: OpenMP, most iterations skipped - the profile is that of the whole run") {
   TemporaryFolder folder;
   const Job job{"cg_clang", {"200", "64", "8"}, 2, {{"LIMIT", "10"}}};
-  trace(job, folder / "archive");
+  recorded(job, folder / "archive");
   check_profile(folder / "archive", 2);
   const json profile = cubex_json(folder / "archive/profile.cubex");
   CHECK(profile["locations"][0]["name"] == "Master thread");
@@ -64,7 +64,7 @@ TEST_CASE("Cube: OpenMP, most iterations skipped - the profile is that of the wh
   CHECK(visits_of(profile, "cg_clang") == json::array({{1, 0}}));
   // As often as in an archive with all events.
   TemporaryFolder whole;
-  trace({"cg_clang", {"200", "64", "8"}, 2, {{"LIMIT", "0"}}}, whole / "archive");
+  recorded({"cg_clang", {"200", "64", "8"}, 2, {{"LIMIT", "0"}}}, whole / "archive");
   const json other = cubex_json(whole / "archive/profile.cubex");
   CHECK(other["paths"] == profile["paths"]);
   CHECK(other["values"]["visits"] == profile["values"]["visits"]);
@@ -76,7 +76,7 @@ TEST_CASE("Cube: tasks and nested teams - the profile agrees with the summary") 
   CAPTURE(program);
   TemporaryFolder folder;
   const Job job{program, {}, 3, {{"LIMIT", "2"}}};
-  const Traced traced = trace(job, folder / "archive");
+  const Traced traced = recorded(job, folder / "archive");
   // How many threads nested teams get is the runtime's choice.
   check_profile(folder / "archive",
                 locations != 0 ? locations : traced.trace.locations.size());
@@ -89,7 +89,7 @@ TEST_CASE("Cube: MPI - one profile of all ranks, calls and bytes") {
   TemporaryFolder folder;
   const MpiJob job{.program = program, .threads = threads, .settings = {{"LIMIT", "5"}}};
   const MpiCounts counts = count_mpi(job);
-  trace_mpi(job, MpiWay::kInside, folder / "archive");
+  recorded(job, MpiWay::kInside, folder / "archive");
   check_profile(folder / "archive", 2 * static_cast<std::size_t>(threads));
   const json profile = cubex_json(folder / "archive/profile.cubex");
   CHECK(profile["locations"].back()["process"] == "MPI Rank 1");
@@ -113,7 +113,7 @@ TEST_CASE("Cube: refrain profile --cube - of the summary, or of the events") {
   TemporaryFolder folder;
   const fs::path archive = folder / "archive";
   const MpiJob job{.program = "hybrid_clang", .threads = 2, .settings = {{"LIMIT", "0"}}};
-  trace_mpi(job, MpiWay::kInside, archive);
+  recorded(job, MpiWay::kInside, archive);
   const auto write = [&](const fs::path& file, const std::string& more = "--quiet") {
     const Result result =
         run_refrain({"profile", archive.string(), "--cube", file.string(), more});
@@ -145,7 +145,8 @@ TEST_CASE("Cube: refrain profile --cube - of the summary, or of the events") {
   CHECK(compared > 10);
 }
 
-TEST_CASE("Cube: recovered after a kill - with a profile; made anew with the archive") {
+TEST_CASE("Cube: recovered after a kill - with a profile; made anew with the archive",
+          "[alone]") {
   TemporaryFolder folder;
   const fs::path archive = folder / "archive";
   Job job{"cg_clang", {"1000000", "64", "8"}, 2, {{"LIMIT", "10"}}};
@@ -167,8 +168,8 @@ TEST_CASE("Cube: recovered after a kill - with a profile; made anew with the arc
 
 TEST_CASE("Cube: analyze and experiment - waits as a file of Cube, compared with itself") {
   TemporaryFolder folder;
-  trace_mpi({.program = "halo_gcc", .settings = {{"LIMIT", "0"}}}, MpiWay::kInside,
-            folder / "archive");
+  recorded({.program = "halo_gcc", .settings = {{"LIMIT", "0"}}}, MpiWay::kInside,
+           folder / "archive");
   const std::string archive = folder / "archive", own = folder / "archive/analysis.cubex";
   const auto refrain = [](const std::vector<std::string>& arguments) {
     const Result result = run_refrain(arguments);
@@ -213,10 +214,10 @@ TEST_CASE("Cube: analyze - visits are those of the profile, of the whole run") {
   TemporaryFolder folder;
   const fs::path archive = folder / "archive";
   // What is skipped must not depend on how fast the machine is.
-  trace_mpi({.program = program,
-             .threads = threads,
-             .settings = {{"LIMIT", limit}, {"MIN_GAP", "0"}, {"SLOW_FACTOR", "0"}}},
-            MpiWay::kInside, archive);
+  recorded({.program = program,
+            .threads = threads,
+            .settings = {{"LIMIT", limit}, {"MIN_GAP", "0"}, {"SLOW_FACTOR", "0"}}},
+           MpiWay::kInside, archive);
   const auto visits = [&] {
     const Result result = run_refrain({"analyze", "--quiet", archive.string()});
     INFO(result.errors);

@@ -11,6 +11,7 @@
 #include "base/run_summary.h"
 #include "test/end_to_end/left_behind.h"
 #include "test/end_to_end/mpi_run.h"
+#include "test/end_to_end/run_matrix.h"
 #include "test/end_to_end/traced.h"
 #include "test/support/files.h"
 #include "test/support/flow_checks.h"
@@ -37,34 +38,19 @@ const base::FlowGraph& graph_of(const base::RunSummary& summary) {
 }  // namespace
 
 TEST_CASE("Flow: MPI programs - of the same run, and of a reduced one, as the events") {
-  const char* program =
-      GENERATE("ring_gcc", "halo_clang", "persistent_gcc", "sweep_clang", "allreduce_gcc",
-               "icollective_gcc", "rowcol_cg_gcc", "hybrid_clang");
-  const int ranks = GENERATE(1, 2, 4);
-  static SomeCases few;
-  if (!few.runs_next()) return;
-  CAPTURE(program, ranks);
+  const MatrixRun run = GENERATE(from_range(mpi_matrix()));
+  CAPTURE(run.program, run.number);
   TemporaryFolder folder;
-  MpiJob job{.program = program, .ranks = ranks};
-  if (std::string(program).starts_with("hybrid")) job.threads = 2;
-  job.settings = {{"LIMIT", "0"}, {"GRAPH", "partner,size"}};
-  const Traced whole = trace_mpi(job, MpiWay::kOutside, folder / "full");
+  const Traced whole = recorded(full_mpi(run), MpiWay::kOutside, folder / "full");
   const auto full = base::read_summaries(folder / "full");
-  REQUIRE(full.size() == static_cast<std::size_t>(ranks));
+  REQUIRE(full.size() == static_cast<std::size_t>(run.number));
   CHECK(text(check_flow(whole.trace, full, SummaryOf::kSameRun)) == "");
-  job.settings["LIMIT"] = "10";
-  job.settings["MIN_GAP"] = "0";
-  const Traced part = trace_mpi(job, MpiWay::kInside, folder / "reduced");
-  // These two have too few iterations.
-  const bool small = std::string(program).starts_with("persistent") ||
-                     std::string(program).starts_with("sweep");
-  const bool skips = property_number(part.trace, "EVENTS_WRITTEN") <
-                     property_number(part.trace, "EVENTS_SEEN");
-  CHECK((small || skips));
+  const Traced part = recorded(reduced_mpi(run), MpiWay::kInside, folder / "reduced");
+  CHECK(property_number(part.trace, "EVENTS_WRITTEN") <
+        property_number(part.trace, "EVENTS_SEEN"));
   const auto reduced = base::read_summaries(folder / "reduced");
-  const bool polls =
-      std::string(program).starts_with("icollective");  // how often is chance
-  if (!polls) CHECK(text(check_flow(whole.trace, reduced, SummaryOf::kOtherRun)) == "");
+  if (!polls_by_chance(run))
+    CHECK(text(check_flow(whole.trace, reduced, SummaryOf::kOtherRun)) == "");
   for (const char* archive : {"full", "reduced"}) {
     const auto merged = base::read_merged_flow(folder / archive);
     REQUIRE(merged.has_value());
@@ -77,7 +63,7 @@ TEST_CASE(
     "Flow: ring - ranks with equal graphs are one cluster, sites and callers are lines") {
   TemporaryFolder folder;
   const MpiJob job{.program = "halo_gcc", .ranks = 4, .settings = {{"LIMIT", "3"}}};
-  trace_mpi(job, MpiWay::kOutside, folder / "archive");
+  recorded(job, MpiWay::kOutside, folder / "archive");
   const auto merged = base::read_merged_flow(folder / "archive");
   REQUIRE(merged.has_value());
   // Those at the ends have one neighbour each.
@@ -100,7 +86,7 @@ TEST_CASE("Flow: a grid of rings - all ranks have the same partners, so one grap
   const MpiJob job{.program = "torus_clang",
                    .ranks = 4,
                    .settings = {{"LIMIT", "3"}, {"GRAPH", "partner"}}};
-  trace_mpi(job, MpiWay::kOutside, folder / "archive");
+  recorded(job, MpiWay::kOutside, folder / "archive");
   const auto merged = base::read_merged_flow(folder / "archive");
   REQUIRE(merged.has_value());
   REQUIRE(merged->clusters.size() == 1);
@@ -120,12 +106,12 @@ TEST_CASE("Flow: a grid of rings - all ranks have the same partners, so one grap
 TEST_CASE("Flow: setting - no graph, or the calls alone") {
   TemporaryFolder folder;
   MpiJob job{.program = "ring_gcc", .ranks = 2, .settings = {{"GRAPH", "none"}}};
-  trace_mpi(job, MpiWay::kOutside, folder / "none");
+  recorded(job, MpiWay::kOutside, folder / "none");
   CHECK_FALSE(base::read_merged_flow(folder / "none").has_value());
   for (const auto& summary : base::read_summaries(folder / "none"))
     CHECK(graph_of(summary).nodes.empty());
   job.settings["GRAPH"] = "call";
-  trace_mpi(job, MpiWay::kOutside, folder / "call");
+  recorded(job, MpiWay::kOutside, folder / "call");
   const auto merged = base::read_merged_flow(folder / "call");
   REQUIRE(merged.has_value());
   CHECK(merged->components.empty());
@@ -136,7 +122,7 @@ TEST_CASE("Flow: setting - no graph, or the calls alone") {
   }
 }
 
-TEST_CASE("Flow: killed - recover has the graphs up to then, of all ranks") {
+TEST_CASE("Flow: killed - recover has the graphs up to then, of all ranks", "[alone]") {
   TemporaryFolder folder;
   MpiJob job{.program = "halo_clang", .arguments = {"100000000"}, .ranks = 2};
   job.settings = {{"GRAPH", "partner,size"}};

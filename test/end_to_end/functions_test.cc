@@ -183,6 +183,22 @@ TEST_CASE("Functions: the filter file - functions named in it are not recorded")
   CHECK(property_number(traced.trace, "EVENTS_FILTERED") == 0);
 }
 
+TEST_CASE("Functions: an allocator of the program's own - instrumented, and called by us") {
+  for (const char* functions : {"yes", "no"}) {
+    TemporaryFolder folder;
+    Job job = job_of("allocator_gcc", {"100"}, 0);
+    job.settings["FUNCTIONS"] = functions;
+    const Result plain = run_untraced(job);
+    const Result traced = run_job(job, Way::kRun, folder / "archive");
+    CHECK(traced.output == plain.output);
+    CHECK(traced.exit_status == 0);
+    CHECK_FALSE(traced.signalled);
+    if (functions == std::string("no")) continue;
+    CHECK(traced.errors == "");  // nothing was lost
+    CHECK(counts(read_checked(folder / "archive"))["work"] == 100);
+  }
+}
+
 TEST_CASE("Functions: killed - the recording becomes an archive") {
   TemporaryFolder folder;
   Job job = job_of("functions_gcc", {"steps", "100000000"}, 5);

@@ -20,7 +20,7 @@ namespace refrain::test::graph_choice_test {
 
 TEST_CASE("Graph: formats - all have the same nodes and edges") {
   TemporaryFolder folder;
-  trace({"cg_clang", {"20", "64", "5"}, 2, {{"LIMIT", "3"}}}, folder / "a");
+  recorded({"cg_clang", {"20", "64", "5"}, 2, {{"LIMIT", "3"}}}, folder / "a");
   const Words choice = GENERATE(Words{}, Words{"--level", "0"}, Words{"--level", "1"},
                                 Words{"--node", "cg.c:48"}, Words{"--most", "4"});
   CAPTURE(choice);
@@ -71,7 +71,7 @@ TEST_CASE("Graph: formats - all have the same nodes and edges") {
 
 TEST_CASE("Graph: a region - what lies in it, and dotted what is around") {
   TemporaryFolder folder;
-  trace({"cg_clang", {"20", "64", "5"}, 2, {{"LIMIT", "3"}}}, folder / "a");
+  recorded({"cg_clang", {"20", "64", "5"}, 2, {{"LIMIT", "3"}}}, folder / "a");
   const json dot = graph_of(folder / "a", {"--node", "parallel @cg.c:48"});
   std::map<std::string, bool> dotted;
   for (const json& node : dot["nodes"])
@@ -98,7 +98,7 @@ TEST_CASE("Graph: a region - what lies in it, and dotted what is around") {
 TEST_CASE("Graph: events of a caller - calls from there, and dotted what is around") {
   TemporaryFolder folder;
   const MpiJob job{.program = "halo_gcc", .arguments = {"20"}, .ranks = 4};
-  trace_mpi(job, MpiWay::kOutside, folder / "a");
+  recorded(job, MpiWay::kOutside, folder / "a");
   const json all = graph_of(folder / "a", {"--kind", "events"});
   std::string caller;  // of exchange(), which has all messages
   for (const json& node : all["nodes"])
@@ -138,7 +138,7 @@ TEST_CASE("Graph: events of a caller - calls from there, and dotted what is arou
 
 TEST_CASE("Graph: what cannot be drawn - one line, exit status 2") {
   TemporaryFolder folder;
-  trace({.program = "cg_clang", .arguments = {"2"}}, folder / "a");
+  recorded({.program = "cg_clang", .arguments = {"2"}}, folder / "a");
   const auto refused = [&](const fs::path& archive, const Words& more,
                            const std::string& why) {
     const Result result = graph(archive, "dot", more);
@@ -158,7 +158,7 @@ TEST_CASE("Graph: what cannot be drawn - one line, exit status 2") {
   std::ofstream(folder / "there") << "kept";
   refused(folder / "a", {"-o", folder / "there"}, "--overwrite replaces it");
   CHECK(read_file(folder / "there") == "kept");
-  refused(folder / "a", {"-o", folder / "no" / "folder"}, "cannot be written");
+  refused(folder / "a", {"-o", folder / "no" / "folder"}, "cannot write");
   const Result format = run_refrain({"graph", folder / "a", "--to", "gif"});
   CHECK(format.exit_status == 2);
   CHECK(format.errors.find("--to") != std::string::npos);
@@ -180,7 +180,7 @@ TEST_CASE("Graph: what cannot be drawn - one line, exit status 2") {
 
 TEST_CASE("Graph: without Graphviz - what is missing, and dot works") {
   TemporaryFolder folder;
-  trace({.program = "cg_clang", .arguments = {"2"}}, folder / "a");
+  recorded({.program = "cg_clang", .arguments = {"2"}}, folder / "a");
   fs::create_directory(folder / "bin");
   const auto without = [&](const std::string& format) {
     Command command;

@@ -13,6 +13,7 @@
 #include "base/run_summary.h"
 #include "test/end_to_end/left_behind.h"
 #include "test/end_to_end/mpi_run.h"
+#include "test/end_to_end/run_matrix.h"
 #include "test/end_to_end/traced.h"
 #include "test/support/files.h"
 #include "test/support/iteration_checks.h"
@@ -53,19 +54,13 @@ Longest longest(const IterationRows& rows, std::size_t loops) {
 }  // namespace
 
 TEST_CASE("Iteration rows: OpenMP - time by class as the events of the same run say") {
-  const char* program = GENERATE("cg_clang", "cg_gcc", "tasks_clang", "phases_gcc",
-                                 "irregular_clang", "shortloop_gcc", "heat_gfortran");
-  const int threads = GENERATE(1, 2);
-  static SomeCases few;
-  if (!few.runs_next()) return;
-  CAPTURE(program, threads);
+  const MatrixRun run = GENERATE(from_range(openmp_matrix()));
+  CAPTURE(run.program, run.number);
   TemporaryFolder folder;
-  Job job{.program = program, .threads = threads};
-  job.settings["LIMIT"] = "0";
-  const Traced whole = trace(job, folder / "archive");
+  const Traced whole = recorded(full_openmp(run), folder / "archive");
   const auto summaries = rows_of(folder / "archive");
   REQUIRE(summaries.size() == 1);
-  REQUIRE(summaries[0].locations.size() == static_cast<std::size_t>(threads));
+  REQUIRE(summaries[0].locations.size() == static_cast<std::size_t>(run.number));
   CHECK(text(check_rows(summaries)) == "");
   CHECK(text(check_rows_by_events(whole.trace, summaries)) == "");
   for (const auto& location : summaries[0].locations)
@@ -73,19 +68,12 @@ TEST_CASE("Iteration rows: OpenMP - time by class as the events of the same run 
 }
 
 TEST_CASE("Iteration rows: MPI - time by class as the events of the same run say") {
-  const char* program = GENERATE("ring_gcc", "halo_clang", "persistent_gcc",
-                                 "allreduce_gcc", "onesided_gcc", "hybrid_clang");
-  const int ranks = GENERATE(1, 2, 4);
-  static SomeCases few;
-  if (!few.runs_next()) return;
-  CAPTURE(program, ranks);
+  const MatrixRun run = GENERATE(from_range(mpi_matrix()));
+  CAPTURE(run.program, run.number);
   TemporaryFolder folder;
-  MpiJob job{.program = program, .ranks = ranks};
-  if (std::string(program).starts_with("hybrid")) job.threads = 2;
-  job.settings = {{"LIMIT", "0"}};
-  const Traced whole = trace_mpi(job, MpiWay::kInside, folder / "archive");
+  const Traced whole = recorded(full_mpi(run), MpiWay::kOutside, folder / "archive");
   const auto summaries = rows_of(folder / "archive");
-  REQUIRE(summaries.size() == static_cast<std::size_t>(ranks));
+  REQUIRE(summaries.size() == static_cast<std::size_t>(run.number));
   CHECK(text(check_rows(summaries)) == "");
   CHECK(text(check_rows_by_events(whole.trace, summaries)) == "");
 }
@@ -100,7 +88,7 @@ TEST_CASE("Iteration rows: skipped iterations - all that came after the detectio
           .arguments = {std::to_string(kIterations), "100"},
           .threads = threads,
           .settings = {{"LIMIT", "10"}, {"MIN_GAP", "0"}, {"SUMMARY_ITERATIONS", rows}}};
-  const Result result = run_job(job, Way::kRun, folder / "archive");
+  const Result result = recorded_result(job, folder / "archive");
   INFO(result.errors);
   REQUIRE(result.exit_status == 0);
   const auto summaries = rows_of(folder / "archive");
@@ -133,7 +121,7 @@ TEST_CASE("Iteration rows: counters - what each thread counted in each iteration
                  {"MIN_GAP", "0"},
                  {"SLOW_FACTOR", "0"},
                  {"COUNTERS", "sde:::demo::mine,sde:::demo::all"}}};
-  trace(job, folder / "archive");
+  recorded(job, folder / "archive");
   const auto summaries = rows_of(folder / "archive");
   REQUIRE(summaries.size() == 1);
   const RunSummary& summary = summaries[0];
@@ -180,7 +168,7 @@ TEST_CASE("Iteration rows: counters - what each thread counted in each iteration
 TEST_CASE("Iteration rows: the command - a screen; one line where there are none") {
   TemporaryFolder folder;
   const std::string archive = (folder / "archive").string();
-  trace({.program = "cg_clang", .settings = {{"LIMIT", "3"}}}, archive);
+  recorded({.program = "cg_clang", .settings = {{"LIMIT", "3"}}}, archive);
   const Result screen = run_refrain({"profile", archive, "--iterations"});
   CHECK(screen.exit_status == 0);
   CHECK(screen.errors.empty());
@@ -204,7 +192,7 @@ TEST_CASE("Iteration rows: phases - each one, and what lies between") {
       {"60"},
       1,
       {{"LIMIT", "4"}, {"MIN_GAP", "0"}, {"COUNTERS", "sde:::demo::mine,sde:::demo::all"}}};
-  trace(job, folder / "archive");
+  recorded(job, folder / "archive");
   const auto summaries = rows_of(folder / "archive");
   REQUIRE(summaries.size() == 1);
   const auto& rows = summaries[0].locations.at(0).iterations.rows;
@@ -220,7 +208,7 @@ TEST_CASE("Iteration rows: phases - each one, and what lies between") {
   CHECK(number == 60);
 }
 
-TEST_CASE("Iteration rows: killed - what there was, as the call tree has it") {
+TEST_CASE("Iteration rows: killed - what there was, as the call tree has it", "[alone]") {
   const long kills = number_from_environment("REFRAIN_TEST_KILLS", 4);
   for (long i = 0; i < kills; ++i) {
     TemporaryFolder folder;
@@ -251,7 +239,7 @@ TEST_CASE("Iteration rows: killed - what there was, as the call tree has it") {
 TEST_CASE("Iteration rows: switched off - none, and a summary all the same") {
   TemporaryFolder folder;
   Job job{.program = "cg_clang", .settings = {{"SUMMARY_ITERATIONS", "0"}}};
-  trace(job, folder / "archive");
+  recorded(job, folder / "archive");
   const auto summaries = rows_of(folder / "archive");
   REQUIRE(summaries.size() == 1);
   CHECK(summaries[0].loops.empty());

@@ -92,7 +92,7 @@ TEST_CASE("Iterations: number - as the program counts them") {
                                     << compiler << " " << threads) {
             TemporaryFolder folder;
             const Traced traced =
-                trace(job_of(c, compiler, threads, 10), folder / "archive");
+                recorded(job_of(c, compiler, threads, 10), folder / "archive");
             const long expected = output_number(traced.result.output, c.counted);
             REQUIRE(expected > 0);
             const std::vector<Iteration> all = complete(iterations(traced.trace));
@@ -110,7 +110,7 @@ TEST_CASE("Iterations: in full - exactly N, and the last before the loop is left
       TemporaryFolder folder;
       Job job = job_of(c, "clang", 2, limit);
       job.settings["NESTED"] = nested;
-      const Traced traced = trace(job, folder / "archive");
+      const Traced traced = recorded(job, folder / "archive");
       const auto all = visits(complete(iterations(traced.trace)));
       REQUIRE(all.size() == 30);
       for (std::size_t v = 0; v < all.size(); ++v) {
@@ -136,7 +136,7 @@ TEST_CASE("Iterations: in full - detected late, trimmed back to N") {
   TemporaryFolder folder;
   Case c = cases()[3];
   c.window = 100;  // locks after more than 20 iterations
-  const Traced traced = trace(job_of(c, "clang", 2, 3), folder / "archive");
+  const Traced traced = recorded(job_of(c, "clang", 2, 3), folder / "archive");
   const std::vector<Iteration> all = iterations(traced.trace);
   REQUIRE(all.size() >= 400);
   for (const Iteration& it : all) {
@@ -147,7 +147,7 @@ TEST_CASE("Iterations: in full - detected late, trimmed back to N") {
 
 TEST_CASE("Iterations: in full - whole on every location") {
   TemporaryFolder folder;
-  const Traced traced = trace(job_of(cases()[3], "clang", 4, 5), folder / "archive");
+  const Traced traced = recorded(job_of(cases()[3], "clang", 4, 5), folder / "archive");
   const Trace& t = traced.trace;
   const std::vector<Iteration> all = iterations(t);
   REQUIRE(all.size() >= 400);
@@ -180,7 +180,7 @@ TEST_CASE("Iterations: marks - coincide with the events of the iteration") {
     TemporaryFolder folder;
     const Case& c = cases()[0];
     const Traced traced =
-        trace(job_of(c, "clang", 2, std::stoi(limit)), folder / "archive");
+        recorded(job_of(c, "clang", 2, std::stoi(limit)), folder / "archive");
     std::set<std::size_t> sizes;
     std::size_t written = 0;
     for (const Iteration& it : complete(iterations(traced.trace))) {
@@ -196,7 +196,7 @@ TEST_CASE("Iterations: marks - coincide with the events of the iteration") {
 
 TEST_CASE("Iterations: marks - the table of `info` agrees") {
   TemporaryFolder folder;
-  const Traced traced = trace(job_of(cases()[0], "clang", 2, 10), folder / "archive");
+  const Traced traced = recorded(job_of(cases()[0], "clang", 2, 10), folder / "archive");
   const std::vector<Iteration> all = complete(iterations(traced.trace));
   std::uint64_t ticks = 0;
   long written = 0;

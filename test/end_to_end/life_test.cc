@@ -72,7 +72,7 @@ void check_deed(const std::string& program, const Deed& deed, Way way) {
 }
 
 bool starts_team_in_child(const std::string& what) {
-  return what == "fork-openmp" || what == "daemon";
+  return what.ends_with("fork-openmp") || what == "daemon";
 }
 
 // Traced or not: libgomp and the thread sanitizer have no threads in the child of a process that
@@ -98,7 +98,7 @@ TEST_CASE("Life: processes - children, and changes of the process itself") {
       {"popen"},
       {"fork-openmp"},
       {"daemon", 50, true, false},
-      {"pause-hard", 50, false},
+      {"pause-hard"},
       {"pause-soft"},
       {"chdir"},
       {"setuid", kAsReported, true, false, "the archive could not be written"},
@@ -115,6 +115,92 @@ TEST_CASE("Life: processes - children, and changes of the process itself") {
         check_deed("processes_" + compiler, deed, Way::kRun);
       }
     }
+}
+
+// LLVM's runtime reports the thread to us while it forks.
+TEST_CASE("Life: fork - from a thread that has used no OpenMP") {
+  for (const std::string compiler : {"clang", "gcc"})
+    for (const std::string what : {"thread-fork", "thread-fork-exec", "thread-fork-openmp"})
+      if (!starts_team_in_child(what) || !cannot_start_team_in_child(compiler))
+        check_deed("processes_" + compiler, {what}, Way::kRun);
+}
+
+// LLVM's runtime does not come back from a hard one with its tool.
+TEST_CASE("Life: OpenMP is paused - what comes after it is recorded") {
+  for (const std::string compiler : {"clang", "gcc"})
+    for (const Way way : {Way::kRun, Way::kPreload})
+      check_deed("processes_" + compiler, {"pause-hard"}, way);
+}
+
+TEST_CASE(
+    "Life: the thread that fed the detector has ended - nothing of what follows is lost") {
+  for (const std::string compiler : {"clang", "gcc"}) {
+    TemporaryFolder folder;
+    const Job job{"takeover_" + compiler,
+                  {"400", "3000"},
+                  2,
+                  {{"LIMIT", "3"}, {"MIN_GAP", "0"}, {"RING", "100K"}}};
+    const Traced traced = trace(job, folder / "archive");
+    CHECK(traced.result.output == run_untraced(job).output);
+    CHECK(traced.result.errors == "");
+    // The main thread's regions do not repeat: all of them are written.
+    CHECK(count_by_type(traced.trace)[EventType::kThreadFork] >= 3000);
+    CHECK(count_by_type(traced.trace)[EventType::kThreadFork] < 3400);
+    CHECK(traced.trace.locations.size() <= 3);
+  }
+}
+
+// The shell's redirections, which the program starts with.
+Job redirected(const Job& job, const std::string& redirections) {
+  Job out = job;
+  out.limits = "-c 0 && exec " + redirections;
+  return out;
+}
+
+TEST_CASE("Life: closed streams - stay closed, and no file of ours is in their place") {
+  SomeCases few;
+  for (const char* closed : {">&-", "2>&-", "<&-", ">&- 2>&- <&-"})
+    for (const Way way : {Way::kRun, Way::kPreload}) {
+      if (!few.runs_next()) continue;
+      DYNAMIC_SECTION(closed << (way == Way::kRun ? " run" : " preloaded")) {
+        TemporaryFolder folder;
+        const std::string file = (folder / "result").string();
+        Job job{"processes_clang", {"streams", "400", file}, 2, {{"LIMIT", "0"}}};
+        job = redirected(job, closed);
+        CHECK(run_untraced(job).exit_status == 0);
+        const std::string untraced = read_file(file);
+        fs::remove(file);
+        const Result traced = run_job(job, way, folder / "archive");
+        INFO(traced.errors);
+        CHECK(traced.exit_status == 0);
+        CHECK(traced.signal == 0);
+        CHECK(read_file(file) == untraced);
+        CHECK(regions_of(read_checked(folder / "archive")) == 400);
+      }
+    }
+}
+
+TEST_CASE("Life: descriptor 2 - a file of the program's has no line of ours") {
+  TemporaryFolder folder;
+  const std::string file = (folder / "result").string();
+  Job job{"processes_clang", {"stderr-is-file", "50", file}};
+  job.environment["REFRAIN_QUIET"] = "no";
+  const Result traced = run_job(job, Way::kPreload, folder / "archive");
+  CHECK(traced.exit_status == 0);
+  CHECK(read_file(file) == "descriptor 2 regions=50\n");
+  CHECK(fs::exists(folder / "archive/traces.otf2"));
+}
+
+TEST_CASE("Life: many files - as many as the limit leaves, with many threads") {
+  for (const char* limits : {"-S -n 256", "-n 256"}) {
+    TemporaryFolder folder;
+    Job job{"processes_clang", {"many-files"}, 64, {{"LIMIT", "0"}, {"RING", "64k"}}};
+    job.limits = limits;
+    const Result traced = run_job(job, Way::kRun, folder / "archive");
+    INFO(traced.errors);
+    CHECK(traced.exit_status == 0);
+    CHECK(read_checked(folder / "archive").locations.size() == 64);
+  }
 }
 
 TEST_CASE("Life: exceptions, signals, jumps and threads") {

@@ -46,7 +46,7 @@ void check(const Expected& expected) {
   const TemporaryFolder folder;
   Job job{expected.program};
   job.settings["MIN_GAP"] = "0";
-  trace(job, folder / "archive");
+  recorded(job, folder / "archive");
   const json info = info_of(folder / "archive");
   REQUIRE(info.at("phases").size() == 2);
   const json& steps = info.at("phases")[0];
@@ -97,7 +97,7 @@ TEST_CASE("Loop places: any order of detection - the same numbers and names") {
     const std::string archive = folder / ("archive" + limit);
     Job job{"stepper_gcc"};
     job.settings["LIMIT"] = limit;
-    trace(job, archive);
+    recorded(job, archive);
     std::string all;
     const json info = info_of(archive);
     for (const json& loop : info.at("phases"))
@@ -111,7 +111,7 @@ TEST_CASE("Loop places: any order of detection - the same numbers and names") {
 
 TEST_CASE("Info: the terminal's width - no line is longer") {
   const TemporaryFolder folder;
-  trace({"particles_gcc"}, folder / "archive");
+  recorded({"particles_gcc"}, folder / "archive");
   for (const std::string columns : {"80", "100", "120"}) {
     Command command;
     command.arguments = {data_file("tools/refrain"), "info", folder / "archive"};
@@ -127,7 +127,7 @@ TEST_CASE("Info: the terminal's width - no line is longer") {
   }
 }
 
-TEST_CASE("Run: no archive - the reason, once") {
+TEST_CASE("Run: no archive - the reason, once", "[alone]") {
   const TemporaryFolder folder;
   const auto errors_of = [&](std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), {"run", "-o", folder / "archive", "--"});
@@ -150,7 +150,8 @@ TEST_CASE("Run: no archive - the reason, once") {
 }
 
 TEST_CASE(
-    "Run: a recording without an archive - the next run, and a shell, print how to make it") {
+    "Run: a recording without an archive - the next run, and a shell, print how to make it",
+    "[alone]") {
   const TemporaryFolder folder;
   const std::string left = folder / "refrain-left";
   const std::string traced = data_file("test/programs/cg_clang");

@@ -198,7 +198,7 @@ TEST_CASE("Exact loops: the detector's - have the same place, entries and iterat
   INFO(name);
   const TemporaryFolder folder;
   const Job job{.program = name + "_clang", .arguments = {"20"}, .threads = 1};
-  REQUIRE(run_job(job, Way::kRun, folder / "run").ok());
+  REQUIRE(recorded_result(job, folder / "run").ok());
   const Result info = run_refrain({"info", folder / "run", "--json"});
   REQUIRE(info.ok());
   const std::string file = folder / "loops.json";

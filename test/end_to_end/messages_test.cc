@@ -14,6 +14,7 @@
 
 #include "base/merged_flow.h"
 #include "test/end_to_end/mpi_run.h"
+#include "test/end_to_end/run_matrix.h"
 #include "test/end_to_end/traced.h"
 #include "test/support/files.h"
 #include "test/support/test_length.h"
@@ -167,7 +168,7 @@ TEST_CASE(
                    .arguments = {"100", "64", "16"},
                    .ranks = static_cast<int>(ranks),
                    .settings = {{"LIMIT", "10"}, {"MIN_GAP", "0"}}};
-  const Traced traced = trace_mpi(job, MpiWay::kOutside, folder / "a");
+  const Traced traced = recorded(job, MpiWay::kOutside, folder / "a");
   CHECK(property_number(traced.trace, "EVENTS_WRITTEN") <
         property_number(traced.trace, "EVENTS_SEEN") / 2);
   const json messages = messages_of(folder / "a");
@@ -210,23 +211,18 @@ TEST_CASE(
 }
 
 TEST_CASE("Messages: the graph of a run, of a reduced one, and the events say the same") {
-  const char* program =
-      GENERATE("halo_clang", "ring_gcc", "sweep_clang", "allreduce_gcc", "rowcol_cg_gcc");
-  const int ranks = GENERATE(2, 4);
-  static SomeCases few;
-  if (!few.runs_next()) return;
-  CAPTURE(program, ranks);
+  const MatrixRun run = GENERATE(from_range(mpi_matrix()));
+  if (polls_by_chance(run)) return;
+  CAPTURE(run.program, run.number);
   TemporaryFolder folder;
-  MpiJob job{.program = program, .ranks = ranks, .settings = {{"LIMIT", "0"}}};
-  trace_mpi(job, MpiWay::kOutside, folder / "full");
+  recorded(full_mpi(run), MpiWay::kOutside, folder / "full");
   const json graph = messages_of(folder / "full");
   const json events = messages_of(folder / "full", "--events");
   CHECK(graph["source"] == "summary");
   CHECK(events["source"] == "events");
   CHECK(events["messages_outside"] == 0);
   check_same(parts_of(graph), parts_of(events), true);
-  job.settings = {{"LIMIT", "10"}, {"MIN_GAP", "0"}};
-  trace_mpi(job, MpiWay::kInside, folder / "reduced");
+  recorded(reduced_mpi(run), MpiWay::kInside, folder / "reduced");
   check_same(parts_of(graph), parts_of(messages_of(folder / "reduced")), false);
 
   // The graph of the job is those of its ranks together.
@@ -250,7 +246,7 @@ TEST_CASE("Messages: the graph of a run, of a reduced one, and the events say th
   // Each rank rounds each edge to nanoseconds.
   for (const auto& [name, ns] : times) {
     INFO(name);
-    CHECK(std::abs(ns) <= 0.5 * ranks * static_cast<double>(links.size()) + 1);
+    CHECK(std::abs(ns) <= 0.5 * run.number * static_cast<double>(links.size()) + 1);
   }
 }
 
@@ -258,7 +254,7 @@ TEST_CASE("Messages: requests and one-sided access - partners of events as of th
   const char* program = GENERATE("onesided_gcc", "waits_gcc");
   TemporaryFolder folder;
   const MpiJob job{.program = program, .ranks = 4, .settings = {{"LIMIT", "0"}}};
-  trace_mpi(job, MpiWay::kOutside, folder / "a");
+  recorded(job, MpiWay::kOutside, folder / "a");
   check_same(parts_of(messages_of(folder / "a")),
              parts_of(messages_of(folder / "a", "--events")), true);
 }
@@ -267,11 +263,11 @@ TEST_CASE(
     "Messages: a graph without sizes or none - counted in the events, if there are any") {
   TemporaryFolder folder;
   MpiJob job{.program = "halo_gcc", .arguments = {"20"}, .settings = {{"LIMIT", "0"}}};
-  trace_mpi(job, MpiWay::kOutside, folder / "whole");
+  recorded(job, MpiWay::kOutside, folder / "whole");
   const Parts whole = parts_of(messages_of(folder / "whole"));
   for (const char* graph : {"none", "partner"}) {
     job.settings["GRAPH"] = graph;
-    trace_mpi(job, MpiWay::kOutside, folder / graph);
+    recorded(job, MpiWay::kOutside, folder / graph);
     const json messages = messages_of(folder / graph);
     CHECK(messages["source"] == "events");
     check_same(whole, parts_of(messages), false);
@@ -289,7 +285,7 @@ TEST_CASE(
   CHECK(events.output.find("MPI by partner") != std::string::npos);
 
   job.settings = {{"GRAPH", "partner"}, {"SUMMARY_ONLY", "yes"}};
-  REQUIRE(run_mpi(job, MpiWay::kOutside, folder / "only").exit_status == 0);
+  REQUIRE(recorded_result(job, MpiWay::kOutside, folder / "only").exit_status == 0);
   const json only = messages_of(folder / "only");
   CHECK(only["by_size"].is_null());
   CHECK(only["by_partner"].size() > 5);
@@ -300,7 +296,7 @@ TEST_CASE(
 TEST_CASE("Messages: what cannot be read or asked for - one line, exit status 2") {
   TemporaryFolder folder;
   const MpiJob job{.program = "halo_gcc", .arguments = {"5"}};
-  trace_mpi(job, MpiWay::kOutside, folder / "a");
+  recorded(job, MpiWay::kOutside, folder / "a");
   check_refused({"profile", folder / "none", "--messages"}, "does not exist");
   const std::filesystem::path file = folder / "a" / "summary" / "process-1.json";
   const std::string good = read_file(file);

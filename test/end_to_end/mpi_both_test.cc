@@ -69,7 +69,125 @@ std::size_t count(const std::string& text, const std::string& part) {
   return found;
 }
 
+std::uint64_t enters_of(const Trace& trace, const std::string& name) {
+  const auto counts = count_by_name(trace);
+  const auto found = counts.find(name);
+  return found == counts.end() ? 0 : found->second;
+}
+
+// What unusual.c does, traced, must print what it prints untraced; every barrier is recorded.
+Traced trace_unusual(MpiJob job, const fs::path& archive) {
+  const Result plain = run_mpi(job);
+  REQUIRE(plain.exit_status == 0);
+  job.settings["LIMIT"] = "0";
+  Traced traced = trace_mpi(job, MpiWay::kInside, archive);
+  CHECK(traced.result.output == plain.output);
+  CHECK(traced.result.errors == plain.errors);
+  CHECK(MpiProcesses(traced.trace).size() == 2);
+  CHECK(enters_of(traced.trace, "MPI_Barrier") == 2 * 50);
+  return traced;
+}
+
 }  // namespace
+
+TEST_CASE("MPI both: attributes and an error handler of the program - are not called") {
+  for (const std::string mpi : {"mpich", "openmpi"})
+    for (const char* every : {"0", "10"}) {
+      INFO(mpi << " " << every);
+      TemporaryFolder folder;
+      const MpiJob job{.program = "unusual_gcc",
+                       .arguments = {"attributes"},
+                       .settings = {{"CLOCK_EVERY", every}},
+                       .mpi = mpi};
+      trace_unusual(job, folder / "archive");
+    }
+}
+
+TEST_CASE("MPI both: as many communicators as there can be - and an archive") {
+  for (const std::string mpi : {"mpich", "openmpi"}) {
+    INFO(mpi);
+    TemporaryFolder folder;
+    const MpiJob job{.program = "unusual_gcc", .arguments = {"communicators"}, .mpi = mpi};
+    trace_unusual(job, folder / "archive");
+  }
+}
+
+TEST_CASE("MPI both: OpenMP starts before MPI, which ends in a destructor - one archive") {
+  for (const std::string mpi : {"mpich", "openmpi"}) {
+    INFO(mpi);
+    TemporaryFolder folder;
+    const std::string library = data_file("test/tools/early_late_" + mpi + ".so");
+    const MpiJob job{.program = "unusual_gcc",
+                     .arguments = {"no-finalize"},
+                     .environment = {{"LD_PRELOAD", library}},
+                     .mpi = mpi};
+    trace_unusual(job, folder / "archive");
+    CHECK(std::distance(fs::directory_iterator(folder.path()), {}) == 1);
+  }
+}
+
+TEST_CASE("MPI both: a receive whose buffer is too small - messages keep their numbers") {
+  for (const std::string mpi : {"mpich", "openmpi"}) {
+    INFO(mpi);
+    TemporaryFolder folder;
+    const MpiJob job{.program = "unusual_gcc", .arguments = {"truncated"}, .mpi = mpi};
+    const Traced traced = trace_unusual(job, folder / "archive");
+    // The second of each pair; sent and received with the same size, which check_mpi() sees.
+    CHECK(text(check_mpi(traced.trace)) == "");
+    CHECK(replay(traced.trace).pairs() == 4);
+    CHECK(property_number(traced.trace, "MESSAGE_BYTES") == 4 * 4);
+    CHECK(property_number(traced.trace, "SENDS_DROPPED") == 4);
+  }
+}
+
+TEST_CASE("MPI both: messages without a receive - why, and not that -n 0 would keep them") {
+  for (const std::string mpi : {"mpich", "openmpi"}) {
+    INFO(mpi);
+    TemporaryFolder folder;
+    Command command;
+    command.arguments = {data_file("tools/refrain"), "run", "-n", "0", "-o",
+                         folder / "archive",         "--"};
+    for (const std::string& word : mpirun(2, mpi)) command.arguments.push_back(word);
+    command.arguments.push_back(data_file(std::string("test/programs/mpi/unusual_gcc") +
+                                          (mpi == "openmpi" ? "_openmpi" : "")));
+    command.arguments.push_back("freed");
+    command.environment = clean_environment();
+    set_mpirun_environment(command);
+    put_mpi_sanitizer_first(command);
+    const Result result = run(command);
+    INFO(result.errors);
+    CHECK(result.exit_status == 0);
+    CHECK(count(result.errors,
+                "1 of 3 messages were left out because their receives were not recorded: 1 "
+                "with a freed request (MPI_Request_free)\n") == 1);
+  }
+}
+
+TEST_CASE("MPI both: threads make communicators in another order - told apart by the tag") {
+  for (const std::string mpi : {"mpich", "openmpi"}) {
+    INFO(mpi);
+    TemporaryFolder folder;
+    const MpiJob job{.program = "unusual_gcc", .arguments = {"groups"}, .mpi = mpi};
+    const Traced traced = trace_unusual(job, folder / "archive");
+    CHECK(replay(traced.trace).pairs() == 15);
+    CHECK(property_number(traced.trace, "SENDS_DROPPED") == 0);
+  }
+}
+
+TEST_CASE("MPI both: what other threads report - takes no memory until the end") {
+  for (const std::string mpi : {"mpich", "openmpi"}) {
+    INFO(mpi);
+    TemporaryFolder folder;
+    const MpiJob job{.program = "unusual_gcc",
+                     .arguments = {"any-source"},
+                     .ranks = 1,
+                     .settings = {{"SUMMARY_ONLY", "yes"}},
+                     .mpi = mpi};
+    const Result plain = run_mpi(job);
+    REQUIRE(plain.output.find("memory has not grown") == 0);
+    CHECK(run_mpi(job, MpiWay::kInside, folder / "archive").output == plain.output);
+  }
+}
 
 TEST_CASE("MPI both: the same program - archives that tell the same") {
   const std::vector<Same> all = programs();

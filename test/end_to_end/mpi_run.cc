@@ -1,7 +1,6 @@
 #include "test/end_to_end/mpi_run.h"
 
 #include <catch2/catch.hpp>
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "test/support/files.h"
@@ -10,74 +9,6 @@
 namespace refrain::test {
 
 namespace fs = std::filesystem;
-
-const char* text(MpiWay way) {
-  switch (way) {
-    case MpiWay::kInside:
-      return "mpirun refrain run program";
-    case MpiWay::kOutside:
-      return "refrain run mpirun program";
-    default:
-      return "untraced";
-  }
-}
-
-std::string tested_mpi() {
-  const char* given = std::getenv("REFRAIN_TEST_MPI");
-  return given == nullptr ? "mpich" : given;
-}
-
-std::vector<std::string> mpirun(int ranks, const std::string& mpi) {
-  std::vector<std::string> words{"mpirun." + mpi, "-n", std::to_string(ranks)};
-  if (mpi == "openmpi") words.emplace_back("--oversubscribe");
-  return words;
-}
-
-void set_mpirun_environment(Command& command) {
-  // Open MPI's mpirun does not run as root otherwise.
-  for (const char* name : {"OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"})
-    command.environment[name] = "1";
-}
-
-void put_mpi_sanitizer_first(Command& command) {
-  put_sanitizer_first(command);
-  // Callers of a library that has been unloaded are not found by frame pointers, and so
-  // the names in libomp.lsan would not match.
-  const char* given = std::getenv("ASAN_OPTIONS");
-  if (given == nullptr) return;
-  const std::string wanted = command.environment["ASAN_OPTIONS"].value_or("");
-  command.environment["ASAN_OPTIONS"] =
-      given + std::string(":fast_unwind_on_malloc=0:") + wanted;
-}
-
-Result run_mpi(const MpiJob& job, MpiWay way, const fs::path& archive) {
-  Command command;
-  const auto add = [&command](const std::vector<std::string>& words) {
-    command.arguments.insert(command.arguments.end(), words.begin(), words.end());
-  };
-  if (way == MpiWay::kOutside) add(refrain_run(job.settings, archive));
-  add(mpirun(job.ranks, job.mpi));
-  if (way == MpiWay::kInside) add(refrain_run(job.settings, archive));
-  const bool elsewhere = job.program.find('/') != std::string::npos;
-  const std::string end = job.mpi == "mpich" ? "" : "_" + job.mpi;
-  add({data_file((elsewhere ? "" : "test/programs/mpi/") + job.program + end)});
-  add(job.arguments);
-  command.environment = clean_environment();
-  set_mpirun_environment(command);
-  command.environment["OMP_NUM_THREADS"] = std::to_string(job.threads);
-  command.environment["MESSAGE_LOG"] = std::nullopt;
-  if (!job.message_log.empty()) command.environment["MESSAGE_LOG"] = job.message_log;
-  // Open MPI's own choice has no MPI_Win_create for a job of one process.
-  if (job.mpi == "openmpi" && job.ranks == 1) command.environment["OMPI_MCA_osc"] = "pt2pt";
-  for (const auto& [name, value] : job.environment) command.environment[name] = value;
-  command.kill_signal = job.kill_signal;
-  command.kill_after = job.kill_after;
-  command.kill_once = job.kill_once;
-  if (way != MpiWay::kNone) put_mpi_sanitizer_first(command);
-  return run(command);
-}
-
-Result run_mpi(const MpiJob& job) { return run_mpi(job, MpiWay::kNone, {}); }
 
 Traced trace_mpi(const MpiJob& job, MpiWay way, const fs::path& archive) {
   INFO(job.program << ", " << job.ranks << " ranks, " << text(way));
@@ -89,6 +20,34 @@ Traced trace_mpi(const MpiJob& job, MpiWay way, const fs::path& archive) {
   traced.trace = read_checked(archive);
   CHECK(text(check_mpi(traced.trace)) == "");
   return traced;
+}
+
+namespace {
+
+// MPICH's are recorded.
+std::optional<fs::path> run_of(const MpiJob& job, MpiWay way) {
+  if (job.mpi != "mpich") return std::nullopt;
+  return recorded_run(name_of_run(job, way), line_of_run(job, way));
+}
+
+}  // namespace
+
+Traced recorded(const MpiJob& job, MpiWay way, const fs::path& archive) {
+  INFO(job.program << ", " << job.ranks << " ranks, " << text(way));
+  const auto run = run_of(job, way);
+  if (!run) return trace_mpi(job, way, archive);
+  const Result result = copy_recorded(*run, archive);
+  REQUIRE(result.exit_status == 0);
+  for (int rank = 0; !job.message_log.empty() && rank < job.ranks; ++rank) {
+    const std::string end = "." + std::to_string(rank);
+    fs::copy_file(*run / ("log" + end), job.message_log.string() + end);
+  }
+  return {result, read_trace(archive)};
+}
+
+Result recorded_result(const MpiJob& job, MpiWay way, const fs::path& archive) {
+  const auto run = run_of(job, way);
+  return run ? copy_recorded(*run, archive) : run_mpi(job, way, archive);
 }
 
 std::uint64_t MpiCounts::of(int rank, const std::string& procedure) const {

@@ -1,8 +1,11 @@
 // Two ranks, traced: the minimum that must work of MPI. mpi_traced_test has the rest.
+#include <otf2/otf2.h>
+
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <map>
 #include <string>
+#include <tuple>
 
 #include "test/end_to_end/mpi_run.h"
 #include "test/support/files.h"
@@ -83,6 +86,29 @@ TEST_CASE("MPI smoke: collectives - bytes count once for each partner, itself in
   const std::map<Bytes, int> expected = {
       {{384, 384}, 2 * 20}, {{16, 16}, 2 * 20}, {{8, 16}, 1}, {{8, 0}, 1}};
   CHECK(found == expected);
+}
+
+TEST_CASE(
+    "MPI smoke: atomic operations on a window - their kinds, bytes both ways, its name") {
+  if (tested_mpi() == "openmpi") return;  // made for MPICH alone
+  TemporaryFolder folder;
+  const MpiJob job{
+      .program = "atomics_gcc", .arguments = {"2"}, .settings = {{"LIMIT", "0"}}};
+  REQUIRE(run_mpi(job, MpiWay::kInside, folder / "archive").ok());
+  const Trace trace = read_trace(folder / "archive");
+  std::map<std::tuple<std::int64_t, std::uint64_t, std::uint64_t>, int> found;
+  for (const Location& location : trace.locations)
+    for (const Event& event : location.events)
+      if (event.type == EventType::kRmaAtomic)
+        ++found[{event.extra, event.sent, event.received}];
+  const std::map<std::tuple<std::int64_t, std::uint64_t, std::uint64_t>, int> expected = {
+      {{OTF2_RMA_ATOMIC_TYPE_ACCUMULATE, 4, 0}, 4},
+      {{OTF2_RMA_ATOMIC_TYPE_FETCH_AND_ACCUMULATE, 4, 4}, 4},
+      {{OTF2_RMA_ATOMIC_TYPE_FETCH_AND_ACCUMULATE, 0, 4}, 4},
+      {{OTF2_RMA_ATOMIC_TYPE_COMPARE_AND_SWAP, 4, 4}, 4}};
+  CHECK(found == expected);
+  REQUIRE(trace.windows.size() == 1);
+  CHECK(trace.windows.begin()->second.name == "counters");
 }
 
 }  // namespace refrain::test::mpi_smoke_test

@@ -115,7 +115,7 @@ TEST_CASE("MPI traced: limit off - every call and every message") {
             const MpiCounts counts = count_mpi(job);
             job.message_log = folder / "log";
             const MpiWay way = ranks % 3 == 1 ? MpiWay::kOutside : MpiWay::kInside;
-            const Traced traced = trace_mpi(job, way, folder / "archive");
+            const Traced traced = recorded(job, way, folder / "archive");
             CHECK(traced.result.output == counts.output);
             CHECK(traced.result.errors == "");
             const MessageLog log = read_message_log(job.message_log, ranks);
@@ -146,7 +146,7 @@ TEST_CASE("MPI traced: reduced - messages with both ends, one cut for all ranks"
               MpiJob job = job_of(program, name, ranks, reduced());
               const Result plain = run_mpi(job);
               job.message_log = folder / "log";
-              const Traced traced = trace_mpi(job, way, folder / "archive");
+              const Traced traced = recorded(job, way, folder / "archive");
               CHECK(traced.result.output == plain.output);
               CHECK(traced.result.errors == "");
               const MessageLog log = read_message_log(job.message_log, ranks);
@@ -176,7 +176,7 @@ TEST_CASE("MPI traced: iterations - exactly as many as the program prints") {
               TemporaryFolder folder;
               const MpiJob job =
                   job_of(program, compiled_names(program)[0], ranks, reduced());
-              const Traced traced = trace_mpi(job, MpiWay::kInside, folder / "archive");
+              const Traced traced = recorded(job, MpiWay::kInside, folder / "archive");
               const auto marks = outermost(traced.trace);
               REQUIRE(marks.size() == static_cast<std::size_t>(ranks));
               for (std::size_t rank = 0; rank < marks.size(); ++rank) {
@@ -207,7 +207,7 @@ TEST_CASE("MPI traced: slow iterations - those of one rank are written by all") 
              .settings = reduced()};
   // All that are slow: those that a busy machine makes slow may else take the share of those after them.
   job.settings["SLOW_SHARE"] = "1";
-  const Traced traced = trace_mpi(job, MpiWay::kInside, folder / "archive");
+  const Traced traced = recorded(job, MpiWay::kInside, folder / "archive");
   CHECK(replay(traced.trace).unmatched() == 0);
   const auto marks = outermost(traced.trace);
   REQUIRE(marks.size() == 2);
@@ -237,7 +237,7 @@ TEST_CASE(
              .settings = {{"LIMIT", limit}, {"MIN_GAP", "0"}}};
   const Result plain = run_mpi(job);
   job.message_log = folder / "log";
-  const Traced traced = trace_mpi(job, MpiWay::kInside, folder / "archive");
+  const Traced traced = recorded(job, MpiWay::kInside, folder / "archive");
   CHECK(traced.result.output == plain.output);
   CHECK(traced.result.errors == "");
   const MessageLog log = read_message_log(job.message_log, 2);
@@ -260,7 +260,7 @@ TEST_CASE("MPI traced: reduced - regular programs drop few messages") {
         TemporaryFolder folder;
         const int ranks = std::min(4, program.alike);
         const MpiJob job = job_of(program, compiled_names(program)[0], ranks, reduced());
-        const Traced traced = trace_mpi(job, MpiWay::kInside, folder / "archive");
+        const Traced traced = recorded(job, MpiWay::kInside, folder / "archive");
         const double pairs = static_cast<double>(replay(traced.trace).pairs());
         CHECK(pairs > 0);
         for (const char* end : {"SENDS_DROPPED", "RECEIVES_DROPPED"}) {
@@ -288,7 +288,7 @@ TEST_CASE("MPI traced: calls that depend on timing - do not affect loops") {
              .settings = reduced()};
   const Result plain = run_mpi(job);
   job.message_log = folder / "log";
-  const Traced traced = trace_mpi(job, MpiWay::kInside, folder / "archive");
+  const Traced traced = recorded(job, MpiWay::kInside, folder / "archive");
   CHECK(traced.result.output == plain.output);
   const MessageLog log = read_message_log(job.message_log, ranks);
   CHECK(text(compare_with_log(traced.trace, log, Extent::kReduced)) == "");
@@ -313,7 +313,7 @@ TEST_CASE("MPI traced: completions in a row - become a loop") {
                    .arguments = {"1", "1", "0", "0", "3000"},
                    .ranks = 2,
                    .settings = {{"LIMIT", "3"}, {"MIN_GAP", "0"}, {"SLOW_FACTOR", "0"}}};
-  const Traced traced = trace_mpi(job, MpiWay::kInside, folder / "archive");
+  const Traced traced = recorded(job, MpiWay::kInside, folder / "archive");
   for (std::uint32_t rank = 0; rank != 2; ++rank) {
     const std::uint64_t waits = enters(traced.trace, rank)["MPI_Wait"];
     CHECK(waits >= 64);

@@ -65,7 +65,7 @@ TEST_CASE("Nested: counts - of outer and inner loops equal the program's") {
         Job job{c.program + "_" + compiler, c.arguments, 2};
         // A busy machine makes iterations slow, which are written.
         job.settings = {{"MIN_GAP", "0"}, {"MARKS", marks}, {"SLOW_FACTOR", "0"}};
-        const Traced traced = trace(job, folder / "archive");
+        const Traced traced = recorded(job, folder / "archive");
         const json info = info_of(folder / "archive");
         const json outer = phase_with(info, output_number(traced.result.output, "outer"));
         const json inner =
@@ -90,7 +90,7 @@ TEST_CASE("Nested: counts - of a reduced trace equal those of the whole one") {
         TemporaryFolder folder;
         Job job{c.program + "_" + compiler, c.arguments, 2};
         job.settings = {{"LIMIT", reduced == 1 ? "3" : "0"}, {"MIN_GAP", "0"}};
-        trace(job, folder / "archive");
+        recorded(job, folder / "archive");
         const json info = info_of(folder / "archive");
         for (const json& phase : info["phases"])
           loops[reduced] +=
@@ -106,7 +106,7 @@ TEST_CASE("Nested: marks - phases are nested") {
   TemporaryFolder folder;
   Job job{"cg_clang", {"40"}, 2};
   job.settings = {{"LIMIT", "5"}, {"MIN_GAP", "0"}, {"SLOW_FACTOR", "0"}};
-  const Traced traced = trace(job, folder / "archive");
+  const Traced traced = recorded(job, folder / "archive");
   std::size_t outer = 0;
   std::size_t inner = 0;
   for (const Iteration& it : iterations(traced.trace)) {
@@ -119,14 +119,14 @@ TEST_CASE("Nested: marks - phases are nested") {
 
 TEST_CASE("Nested: structure - as in the program's source") {
   TemporaryFolder folder;
-  trace({"converge_clang", {"100"}, 2}, folder / "archive");
+  recorded({"converge_clang", {"100"}, 2}, folder / "archive");
   CHECK(info_of(folder / "archive")["structure"] ==
         "100 × [ converge.c:17 load; "
         "15–22 × [ converge.c:25 relax; converge.c:30 residual ]; "
         "converge.c:43 finish ]");
-  trace({"cg_clang", {"75"}, 2}, folder / "cg");
+  recorded({"cg_clang", {"75"}, 2}, folder / "cg");
   CHECK(info_of(folder / "cg")["structure"] ==
-        "cg.c:101 main; 75 × [ cg.c:74 start; 25 × [ cg.c:37 multiply; cg.c:48 dot; "
+        "cg.c:20 make_matrix; 75 × [ cg.c:74 start; 25 × [ cg.c:37 multiply; cg.c:48 dot; "
         "cg.c:61 step; cg.c:48 dot; cg.c:69 direct ]; cg.c:48 dot; cg.c:82 normalise ]; "
         "cg.c:48 dot");
 }
@@ -137,7 +137,7 @@ TEST_CASE("Nested: first - each written outer iteration has its inner loop") {
   TemporaryFolder folder;
   Job job{"cg_clang", {"75"}, 2};
   job.settings = {{"LIMIT", "6"}, {"MIN_GAP", "0"}, {"SLOW_FACTOR", "0"}};
-  const Traced traced = trace(job, folder / "archive");
+  const Traced traced = recorded(job, folder / "archive");
   const std::vector<Iteration> all = iterations(traced.trace);
   std::size_t outer = 0;
   std::size_t inner = 0;
@@ -169,7 +169,7 @@ TEST_CASE("Nested: once - skips more than each") {
     Job job{"cg_clang", {"75"}, 2};
     job.settings = {
         {"NESTED", once == 1 ? "once" : "each"}, {"MIN_GAP", "0"}, {"SLOW_FACTOR", "0"}};
-    trace(job, folder / "archive");
+    recorded(job, folder / "archive");
     share[once] = written_share(info_of(folder / "archive"));
   }
   CHECK(share[1] < share[0] / 2);
@@ -180,7 +180,7 @@ TEST_CASE("Nested: slow iterations - those made slow are kept, others are not") 
   Job job{"converge_clang", {"410", "2000", "50", "200000"}, 2};
   // All that are slow: those that a busy machine makes slow may else take the share of those after them.
   job.settings = {{"LIMIT", "5"}, {"MIN_GAP", "0"}, {"SLOW_SHARE", "1"}};
-  const Traced traced = trace(job, folder / "archive");
+  const Traced traced = recorded(job, folder / "archive");
   REQUIRE(output_number(traced.result.output, "slow") == 8);
   std::set<std::uint64_t> slow_begins;
   for (const Marker& marker : traced.trace.markers)
@@ -206,7 +206,7 @@ TEST_CASE("Nested: change of phase - every loop is detected and the change is ke
   TemporaryFolder folder;
   Job job{"phases_clang", {"40", "60", "50", "30"}, 2};
   job.settings = {{"MIN_GAP", "0"}, {"SYMBOLS", "parallel"}, {"SLOW_FACTOR", "0"}};
-  const Traced traced = trace(job, folder / "archive");
+  const Traced traced = recorded(job, folder / "archive");
   std::map<std::size_t, int> lengths;
   for (const std::uint32_t region : phase_regions(traced.trace))
     for (const auto& visit : visits(iterations(traced.trace, region))) {

@@ -112,7 +112,7 @@ void check_counts(Regions& regions, std::map<std::string, std::uint64_t>& wanted
 
 TEST_CASE("Offload: a full trace - regions, operations, bytes and streams of devices") {
   TemporaryFolder folder;
-  const Traced traced = trace(job_of(4, "0"), folder / "archive");
+  const Traced traced = recorded(job_of(4, "0"), folder / "archive");
   auto wanted = asked(traced.result);
   Regions host = regions_of(traced.trace, OTF2_LOCATION_TYPE_CPU_THREAD);
   check_counts(host, wanted);
@@ -166,7 +166,7 @@ std::set<std::string> constructs_in_source() {
 
 TEST_CASE("Offload: places - the lines of the directives") {
   TemporaryFolder folder;
-  const Traced traced = trace(job_of(2, "0"), folder / "archive");
+  const Traced traced = recorded(job_of(2, "0"), folder / "archive");
   std::set<std::string> found;
   for (const auto& [ref, region] : traced.trace.regions)
     if (is_construct(construct_of(region.name))) found.insert(region.name);
@@ -177,7 +177,7 @@ TEST_CASE("Offload: places - the lines of the directives") {
 TEST_CASE("Offload: helper threads of the runtime - only what they execute counts") {
   TemporaryFolder folder;
   const std::string archive = folder / "archive";
-  const Traced traced = trace(job_of(4, "0"), archive);
+  const Traced traced = recorded(job_of(4, "0"), archive);
   const json profile = json::parse(run_refrain({"profile", "--json", archive}).output);
   const auto run_ticks = profile.at("processes")[0].at("time_ticks").get<std::uint64_t>();
   int helpers = 0, threads = 0;
@@ -214,7 +214,7 @@ TEST_CASE("Offload: helper threads of the runtime - only what they execute count
 TEST_CASE("Offload: a reduced trace - the summary has all, the loop is detected") {
   constexpr int kRounds = 40;
   TemporaryFolder folder;
-  const Traced traced = trace(job_of(kRounds, "3"), folder / "archive");
+  const Traced traced = recorded(job_of(kRounds, "3"), folder / "archive");
   auto wanted = asked(traced.result);
   Regions all = regions_of(base::read_summaries(folder / "archive"));
   check_counts(all, wanted);
@@ -232,8 +232,8 @@ TEST_CASE("Offload: a reduced trace - the summary has all, the loop is detected"
 
 TEST_CASE("Offload: without target constructs - nothing of devices") {
   TemporaryFolder folder;
-  const Traced traced =
-      trace({.program = "jacobi_clang", .settings = {{"LIMIT", "0"}}}, folder / "archive");
+  const Traced traced = recorded({.program = "jacobi_clang", .settings = {{"LIMIT", "0"}}},
+                                 folder / "archive");
   for (const Location& location : traced.trace.locations)
     CHECK(location.type == OTF2_LOCATION_TYPE_CPU_THREAD);
   CHECK(traced.trace.location_groups.size() == 1);
@@ -244,7 +244,7 @@ TEST_CASE("Offload: without target constructs - nothing of devices") {
 TEST_CASE("Offload: the commands - profile, waits, Paraver") {
   TemporaryFolder folder;
   const std::string archive = folder / "archive";
-  const Traced traced = trace(job_of(4, "0"), archive);
+  const Traced traced = recorded(job_of(4, "0"), archive);
   auto wanted = asked(traced.result);
   const std::string profile = run_refrain({"profile", archive}).output;
   CHECK(profile.find("devices, data") != std::string::npos);
@@ -258,7 +258,7 @@ TEST_CASE("Offload: the commands - profile, waits, Paraver") {
         std::string::npos);
 }
 
-TEST_CASE("Offload: a killed process - what there was becomes an archive") {
+TEST_CASE("Offload: a killed process - what there was becomes an archive", "[alone]") {
   const int after_ms = GENERATE(0, 100, 300);
   TemporaryFolder folder;
   Job job = job_of(1'000'000, "3");

@@ -55,7 +55,7 @@ void check_alike(const fs::path& archive) {
 }
 
 void record(const MpiJob& job, const fs::path& archive) {
-  const Result result = run_mpi(job, MpiWay::kInside, archive);
+  const Result result = recorded_result(job, MpiWay::kInside, archive);
   INFO("stderr: " << result.errors);
   REQUIRE(result.exit_status == 0);
 }
@@ -106,8 +106,8 @@ TEST_CASE("Parallel analysis: an archive with skipped iterations, and text") {
 
 TEST_CASE("Parallel analysis: one process") {
   const TemporaryFolder folder;
-  const Result result = run_job({.program = "cg_clang", .threads = 2, .settings = {}},
-                                Way::kRun, folder / "archive");
+  const Result result = recorded_result(
+      {.program = "cg_clang", .threads = 2, .settings = {}}, folder / "archive");
   REQUIRE(result.exit_status == 0);
   check_alike(folder / "archive");
 }

@@ -183,7 +183,7 @@ void check_same(const json& profile, const json& events, double margin_ns) {
 TEST_CASE("Profile: OpenMP, most events skipped - counts of all, times to the tick") {
   TemporaryFolder folder;
   const Job job{.program = "cg_clang", .settings = {{"LIMIT", "10"}, {"SLOW_FACTOR", "0"}}};
-  trace(job, folder / "a");
+  recorded(job, folder / "a");
   const Counts counts(job);
   const json profile = profile_of(folder / "a");
   CHECK(profile["source"] == "summary");
@@ -221,7 +221,7 @@ TEST_CASE("Profile: OpenMP, most events skipped - counts of all, times to the ti
 TEST_CASE("Profile: everything written - the archive's events say the same") {
   TemporaryFolder folder;
   const Job job{.program = "cg_clang", .settings = {{"LIMIT", "0"}}};
-  const Traced traced = trace(job, folder / "a");
+  const Traced traced = recorded(job, folder / "a");
   const json profile = profile_of(folder / "a");
   // By the test's own reader: enters, and time from enter to leave; the archive may be a tick or
   // two off where one region ends with another.
@@ -269,7 +269,7 @@ TEST_CASE("Profile: everything written - the archive's events say the same") {
 TEST_CASE("Profile: two ranks with two threads each - calls of MPI, bytes, efficiencies") {
   TemporaryFolder folder;
   const MpiJob job{.program = "hybrid_clang", .threads = 2, .settings = {{"LIMIT", "2"}}};
-  trace_mpi(job, MpiWay::kInside, folder / "a");
+  recorded(job, MpiWay::kInside, folder / "a");
   const MpiCounts counts = count_mpi(job);
   const json profile = profile_of(folder / "a");
   check_exact(profile);
@@ -300,7 +300,7 @@ TEST_CASE("Profile: two ranks with two threads each - calls of MPI, bytes, effic
 TEST_CASE("Profile: MPI, everything written - the events say the same") {
   TemporaryFolder folder;
   const MpiJob job{.program = "hybrid_clang", .threads = 2, .settings = {{"LIMIT", "0"}}};
-  trace_mpi(job, MpiWay::kInside, folder / "a");
+  recorded(job, MpiWay::kInside, folder / "a");
   const json profile = profile_of(folder / "a");
   const json events = profile_of(folder / "a", "--events");
   check_exact(events);
@@ -314,7 +314,7 @@ TEST_CASE("Profile: MPI, everything written - the events say the same") {
 
 TEST_CASE("Profile: what cannot be read - one line, exit status 2") {
   TemporaryFolder folder;
-  trace({.program = "cg_clang", .arguments = {"2"}}, folder / "a");
+  recorded({.program = "cg_clang", .arguments = {"2"}}, folder / "a");
   const auto refused = [](const std::string& archive, const std::string& why) {
     const Result result = run_refrain({"profile", archive});
     INFO(archive << ": " << result.errors);

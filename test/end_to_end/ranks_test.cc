@@ -148,9 +148,9 @@ TEST_CASE("Ranks: representatives - their events as without the setting, totals 
   TemporaryFolder folder;
   MpiJob job = job_of(program);
   job.settings["LIMIT"] = limit;
-  const Traced all = trace_mpi(job, MpiWay::kOutside, folder / "all");
+  const Traced all = recorded(job, MpiWay::kOutside, folder / "all");
   job.settings["RANKS"] = "representatives";
-  const Traced some = trace_mpi(job, MpiWay::kOutside, folder / "some");
+  const Traced some = recorded(job, MpiWay::kOutside, folder / "some");
   CHECK(property(all.trace, "RANKS::POLICY").empty());
   CHECK(property(all.trace, "RANKS::WRITTEN").empty());
   CHECK(property(some.trace, "RANKS::POLICY") == "representatives=1");
@@ -203,9 +203,9 @@ TEST_CASE("Ranks: representatives - archives no longer grow with the ranks") {
   MpiJob job = job_of("halo_gcc");
   job.arguments = {"400"};
   job.settings["LIMIT"] = "0";
-  trace_mpi(job, MpiWay::kOutside, folder / "all");
+  recorded(job, MpiWay::kOutside, folder / "all");
   job.settings["RANKS"] = "representatives";
-  trace_mpi(job, MpiWay::kOutside, folder / "some");
+  recorded(job, MpiWay::kOutside, folder / "some");
   CHECK(2 * event_bytes(folder / "some") < event_bytes(folder / "all"));
 }
 
@@ -213,7 +213,7 @@ TEST_CASE("Ranks: clusters - are those of the graph, each has its representative
   TemporaryFolder folder;
   MpiJob job = job_of("halo_clang", "site,callers,partner,size");
   job.settings["RANKS"] = "representatives";
-  const Traced run = trace_mpi(job, MpiWay::kInside, folder / "archive");
+  const Traced run = recorded(job, MpiWay::kInside, folder / "archive");
   // Those at the ends have one neighbour each.
   CHECK(property(run.trace, "RANKS::WRITTEN") == "0-1,3");
   CHECK(property(run.trace, "RANKS::CLUSTERS") == "0: 0\n1: 1-2\n3: 3");
@@ -249,7 +249,7 @@ TEST_CASE("Ranks: any program - each rank is a representative, or has no events"
   MpiJob job = job_of(program);
   if (std::string(program).starts_with("threaded")) job.threads = 2;
   job.settings["RANKS"] = "representatives=" + each;
-  const Traced run = trace_mpi(job, MpiWay::kInside, folder / "archive");
+  const Traced run = recorded(job, MpiWay::kInside, folder / "archive");
   const auto merged = base::read_merged_flow(folder / "archive");
   REQUIRE(merged.has_value());
   std::set<int> chosen;
@@ -272,7 +272,7 @@ TEST_CASE("Ranks: process 0 writes alone - the same ranks") {
   job.arguments = {"20", "100", "4", "-1", "0", "0", "0", "2"};
   job.settings["RANKS"] = "representatives=2";
   job.settings["LIMIT"] = "0";
-  const Traced run = trace_mpi(job, MpiWay::kOutside, folder / "archive");
+  const Traced run = recorded(job, MpiWay::kOutside, folder / "archive");
   CHECK(run.result.errors.find("process 0 writes it alone") != std::string::npos);
   CHECK(property(run.trace, "RANKS::WRITTEN") == "0-1");
   CHECK(property(run.trace, "RANKS::CLUSTERS") == "0-1: 0-3");
@@ -286,8 +286,7 @@ TEST_CASE("Ranks: representatives=2 - two of a cluster, with their messages") {
   MpiJob job = job_of("ring_gcc");
   job.settings["RANKS"] = "representatives=2";
   job.settings["LIMIT"] = "0";
-  job.message_log = folder / "log";
-  const Traced run = trace_mpi(job, MpiWay::kOutside, folder / "archive");
+  const Traced run = recorded(job, MpiWay::kOutside, folder / "archive");
   CHECK(property(run.trace, "RANKS::POLICY") == "representatives=2");
   CHECK(property(run.trace, "RANKS::WRITTEN") == "0-1");
   CHECK(property(run.trace, "RANKS::CLUSTERS") == "0-1: 0-3");
@@ -317,14 +316,15 @@ TEST_CASE("Ranks: nothing to leave out - all ranks are written, and why") {
     job.settings["RANKS"] = "representatives=4";
     why = "no more than 4 of them have equal event flow graphs";
   }
-  const Traced run = trace_mpi(job, MpiWay::kOutside, folder / "archive");
+  const Traced run = recorded(job, MpiWay::kOutside, folder / "archive");
   CHECK(property(run.trace, "RANKS::WRITTEN") == "all");
   CHECK(property(run.trace, "RANKS::WHY") == "events of all 4 ranks: " + why);
   for (const Location& location : run.trace.locations)
     CHECK(location.properties.at("REFRAIN::EVENTS_WRITTEN") != "0");
 }
 
-TEST_CASE("Ranks: the line at the end - and what other commands make of the archive") {
+TEST_CASE("Ranks: the line at the end - and what other commands make of the archive",
+          "[alone]") {
   TemporaryFolder folder;
   const std::string archive = folder / "some";
   const auto record = [](const std::string& to, std::vector<std::string> options) {
@@ -373,11 +373,11 @@ TEST_CASE("Ranks: one process - the setting has no effect") {
   MpiJob mpi = job_of("ring_gcc");
   mpi.ranks = 1;
   mpi.settings["RANKS"] = "representatives";
-  const Traced rank = trace_mpi(mpi, MpiWay::kOutside, folder / "rank");
-  const Traced threads = trace({.program = "cg_clang",
-                                .arguments = {"2"},
-                                .settings = {{"RANKS", "representatives"}}},
-                               folder / "threads");
+  const Traced rank = recorded(mpi, MpiWay::kOutside, folder / "rank");
+  const Traced threads = recorded({.program = "cg_clang",
+                                   .arguments = {"2"},
+                                   .settings = {{"RANKS", "representatives"}}},
+                                  folder / "threads");
   for (const Trace* each : {&rank.trace, &threads.trace}) {
     CHECK(property(*each, "RANKS::WHY").empty());
     CHECK(property(*each, "SETTING::RANKS") == "representatives");
@@ -390,7 +390,7 @@ TEST_CASE("Ranks: summary only - no events of any rank, and no choice") {
   MpiJob job = job_of("ring_gcc");
   job.settings["RANKS"] = "representatives";
   job.settings["SUMMARY_ONLY"] = "yes";
-  const Traced run = trace_mpi(job, MpiWay::kOutside, folder / "archive");
+  const Traced run = recorded(job, MpiWay::kOutside, folder / "archive");
   CHECK(property(run.trace, "RANKS::WHY").empty());
 }
 
@@ -401,16 +401,16 @@ TEST_CASE("Ranks: budget - is for the representatives") {
   job.settings.erase("LIMIT");
   job.settings["MARKS"] = "summary";
   job.settings["BUDGET"] = "200K";
-  const Traced all = trace_mpi(job, MpiWay::kOutside, folder / "all");
+  const Traced all = recorded(job, MpiWay::kOutside, folder / "all");
   job.settings["RANKS"] = "representatives";
-  const Traced some = trace_mpi(job, MpiWay::kOutside, folder / "some");
+  const Traced some = recorded(job, MpiWay::kOutside, folder / "some");
   const long limit = property_number(all.trace, "BUDGET_LIMIT");
   REQUIRE(limit > 1);
   const long more = property_number(some.trace, "BUDGET_LIMIT");
   CHECK((more > 2 * limit || more == -1));  // -1: everything fits
 }
 
-TEST_CASE("Ranks: killed - recover writes all ranks, and says so") {
+TEST_CASE("Ranks: killed - recover writes all ranks, and says so", "[alone]") {
   TemporaryFolder folder;
   MpiJob job = job_of("halo_clang");
   job.arguments = {"100000000"};

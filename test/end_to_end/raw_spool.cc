@@ -78,7 +78,9 @@ RawSpool read_raw_spool(const std::filesystem::path& archive) {
     const std::string name = entry.path().filename().string();
     if (entry.path().extension() != ".spool") continue;
     const std::string file = read_file(entry.path());
-    if (name == "journal.spool") spool.journal = without_texts(read_log(file));
+    if (name == "journal.spool" || name == "facts.spool")
+      for (const Record& record : without_texts(read_log(file)))
+        spool.journal.push_back(record);
     if (name.rfind("location-", 0) != 0) continue;
     RawLocation location;
     location.number = word<std::uint32_t>(file, offsetof(Header, location));

@@ -1,20 +1,19 @@
 #!/usr/bin/env bash
 # Reports of real runs in the real Chromium: each view opens, its numbers are those that `refrain profile --json`,
-# `refrain analyze --json` and `refrain loops --json` print, nothing is asked for. report_page_test.sh REFRAIN CHECK OPENMP MPI HYBRID PHASES
+# `refrain analyze --json` and `refrain loops --json` print, nothing is asked for.
+# report_page_test.sh REFRAIN CHECK RUN ...: recorded runs (test/runs), of OpenMP with samples, MPI, both, two visits of one loop, and in full.
 set -euo pipefail
-refrain=$(realpath "$1") check=$(realpath "$2") openmp=$(realpath "$3") mpi=$(realpath "$4") hybrid=$(realpath "$5") phases=$(realpath "$6")
+refrain=$(realpath "$1") check=$(realpath "$2")
+shift 2
 for program in node chromium chromedriver; do
   command -v "$program" > /dev/null || { echo "no $program: tools/setup installs it"; exit 1; }
 done
+for run in openmp mpi hybrid visits full; do
+  cp -rL "$1/archive" "$TEST_TMPDIR/$run"
+  shift
+done
 cd "$TEST_TMPDIR"
-export OMP_NUM_THREADS=2 KMP_BLOCKTIME=0
-"$refrain" run -o openmp --quiet --loops=200 -- "$openmp" 60 30000
-"$refrain" run -o mpi --quiet -- mpirun.mpich -n 2 "$mpi" 40
-"$refrain" run -o hybrid --quiet -- mpirun.mpich -n 2 "$hybrid" 30
-# Two visits of one loop.
-"$refrain" run -o visits --quiet -- "$phases"
-# In full: a range that is the whole run has the flow graph of the summary.
-"$refrain" run -n 0 -o full --quiet -- mpirun.mpich -n 2 "$hybrid" 5
+chmod -R u+w .
 for run in openmp mpi hybrid visits full; do
   "$refrain" report "$run" -o "$run.html" --quiet
   "$refrain" profile "$run" --json > "$run.profile.json"

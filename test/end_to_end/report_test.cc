@@ -173,7 +173,7 @@ void check_findings(const ReportReader& report) {
 
 TEST_CASE("Report: OpenMP - blocks are what the other commands print") {
   const TemporaryFolder folder;
-  trace({.program = "cg_clang", .arguments = {"20"}}, folder / "a");
+  recorded({.program = "cg_clang", .arguments = {"20"}}, folder / "a");
   const ReportReader report = report_of(folder / "a", folder / "r.html");
   const json info = printed({"info", folder / "a", "--json"});
   CHECK(report.value("a/info") == info);
@@ -201,7 +201,7 @@ TEST_CASE("Report: OpenMP - blocks are what the other commands print") {
 TEST_CASE("Report: MPI and OpenMP - messages, calls by rank, two runs side by side") {
   const TemporaryFolder folder;
   const MpiJob job{.program = "hybrid_gcc", .ranks = 2, .threads = 2};
-  trace_mpi(job, MpiWay::kInside, folder / "a");
+  recorded(job, MpiWay::kInside, folder / "a");
   const ReportReader report = report_of(folder / "a", folder / "r.html");
   check_profile(report, folder / "a");
   check_analysis(report, folder / "a");
@@ -235,7 +235,9 @@ TEST_CASE("Report: MPI and OpenMP - messages, calls by rank, two runs side by si
   CHECK(!report.value("a/messages")["by_signature"][0].contains("parts"));
   REQUIRE(report.has("a/graph/events"));
 
-  trace_mpi(job, MpiWay::kInside, folder / "b");
+  MpiJob other = job;
+  other.settings = {{"LIMIT", "5"}};
+  recorded(other, MpiWay::kInside, folder / "b");
   const Result two = run_refrain(
       {"report", folder / "a", folder / "b", "-o", folder / "ab.html", "--quiet"});
   INFO(two.errors);
@@ -250,7 +252,8 @@ TEST_CASE("Report: MPI and OpenMP - messages, calls by rank, two runs side by si
   CHECK(value == compare);
 }
 
-TEST_CASE("Report: at the end of a run - the program's output and status are its own") {
+TEST_CASE("Report: at the end of a run - the program's output and status are its own",
+          "[alone]") {
   const TemporaryFolder folder;
   const Job job{.program = "exitcode_clang", .arguments = {"return", "3"}};
   const Result alone = run_untraced(job);
@@ -290,7 +293,7 @@ TEST_CASE("Report: at the end of a run - the program's output and status are its
   }
 }
 
-TEST_CASE("Report: at the end of a run - no command, no report, one line") {
+TEST_CASE("Report: at the end of a run - no command, no report, one line", "[alone]") {
   const TemporaryFolder folder;
   const Result traced = run_job({.program = "exitcode_clang",
                                  .arguments = {"return", "3"},
@@ -307,7 +310,7 @@ TEST_CASE("Report: at the end of a run - no command, no report, one line") {
 
 TEST_CASE("Report: what cannot be reported - one line, status 2, no file") {
   const TemporaryFolder folder;
-  trace({.program = "cg_clang", .arguments = {"2"}}, folder / "a");
+  recorded({.program = "cg_clang", .arguments = {"2"}}, folder / "a");
   const fs::path file = folder / "r.html";
   check_refused({"report", folder / "none", "-o", file}, "does not exist");
   std::ofstream(file) << "mine";
@@ -340,9 +343,9 @@ TEST_CASE("Report: what cannot be reported - one line, status 2, no file") {
 
 TEST_CASE("Report: without events - what the summary knows") {
   const TemporaryFolder folder;
-  run_job(
+  recorded_result(
       {.program = "cg_clang", .arguments = {"2"}, .settings = {{"SUMMARY_ONLY", "yes"}}},
-      Way::kRun, folder / "a");
+      folder / "a");
   const ReportReader report = report_of(folder / "a", folder / "r.html");
   check_profile(report, folder / "a");
   CHECK(report.has("a/nest"));

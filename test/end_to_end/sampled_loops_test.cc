@@ -59,7 +59,7 @@ Result run_sampled(const std::filesystem::path& archive,
   job.program = program;
   job.arguments = arguments;
   job.settings["LOOPS"] = rate;
-  return run_job(job, Way::kRun, archive);
+  return recorded_result(job, archive);
 }
 
 // Of the loop around all.
@@ -124,7 +124,7 @@ TEST_CASE("Sampled loops: without symbols - are there, by their addresses") {
   CHECK(most == Approx(whole(own)).epsilon(0.05).margin(0.03));
 }
 
-TEST_CASE("Sampled loops: killed - what was sampled is recovered") {
+TEST_CASE("Sampled loops: killed - what was sampled is recovered", "[alone]") {
   const TemporaryFolder folder;
   Job job;
   job.program = kProgram;
@@ -203,7 +203,7 @@ TEST_CASE(
                    .arguments = {"3000", "100000"},
                    .threads = 2,
                    .settings = {{"LOOPS", "1000"}}};
-  const Result result = run_mpi(job, way, folder / "run");
+  const Result result = recorded_result(job, way, folder / "run");
   INFO(result.errors);
   REQUIRE(result.ok());
   const json profile = profile_of(folder / "run");
@@ -225,6 +225,17 @@ TEST_CASE(
   CHECK(entries == 1);
 }
 
+TEST_CASE(
+    "Sampled loops: a program that waits for any signal - gets its own, and none of ours") {
+  const TemporaryFolder folder;
+  const Result result = run_sampled(folder / "run", {"400", "waits"});
+  INFO(result.errors);
+  std::string expected;
+  for (int way = 0; way < 4; ++way)
+    expected += "way " + std::to_string(way) + ": others 0, signal SIGRTMAX-0, then -1\n";
+  CHECK(result.output == expected);
+}
+
 TEST_CASE("Sampled loops: --loops with a value after a space - is told what to type") {
   check_refused({"run", "--loops", "1000", "--", "true"}, "--loops=1000");
 }
@@ -234,7 +245,7 @@ TEST_CASE("Sampled loops: an archive without samples - is refused in a line") {
   Job job;
   job.program = "cg_clang";
   job.arguments = {"5"};
-  REQUIRE(run_job(job, Way::kRun, folder / "run").ok());
+  REQUIRE(recorded_result(job, folder / "run").ok());
   check_refused({"loops", (folder / "run").string()}, "sampl");
 }
 

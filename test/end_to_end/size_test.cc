@@ -16,7 +16,7 @@ std::uintmax_t archive_bytes(Job job, long iterations, int limit) {
   TemporaryFolder folder;
   job.settings = find_loops_of(128, limit);
   job.settings["SYMBOLS"] = "parallel";
-  const Result result = run_job(job, Way::kRun, folder / "archive");
+  const Result result = recorded_result(job, folder / "archive");
   INFO(result.errors);
   REQUIRE(result.ok());
   const std::uintmax_t bytes = folder_bytes(folder / "archive");

@@ -72,9 +72,9 @@ TEST_CASE("Summary only: OpenMP - as the events of a run with all of them") {
   CAPTURE(program);
   TemporaryFolder folder;
   const Job full{.program = program, .settings = {{"LIMIT", "0"}}};
-  const Traced whole = trace(full, folder / "full");
+  const Traced whole = recorded(full, folder / "full");
   const Job job{.program = program, .settings = kSummaryOnly};
-  const Result result = run_job(job, Way::kRun, folder / "summary");
+  const Result result = recorded_result(job, folder / "summary");
   INFO(result.errors);
   REQUIRE(result.exit_status == 0);
   check_alike(whole.trace, folder / "summary");
@@ -86,15 +86,15 @@ TEST_CASE("Summary only: MPI and OpenMP - as the events of a run with all of the
   CAPTURE(program);
   TemporaryFolder folder;
   MpiJob job{.program = program, .threads = threads, .settings = {{"LIMIT", "0"}}};
-  const Traced whole = trace_mpi(job, MpiWay::kInside, folder / "full");
+  const Traced whole = recorded(job, MpiWay::kInside, folder / "full");
   job.settings = kSummaryOnly;
-  const Result result = run_mpi(job, MpiWay::kInside, folder / "summary");
+  const Result result = recorded_result(job, MpiWay::kInside, folder / "summary");
   INFO(result.errors);
   REQUIRE(result.exit_status == 0);
   check_alike(whole.trace, folder / "summary");
 }
 
-TEST_CASE("Summary only: what is recorded does not grow with the run") {
+TEST_CASE("Summary only: what is recorded does not grow with the run", "[alone]") {
   const auto spool_bytes = [](const char* iterations) {
     TemporaryFolder folder;
     Job job{.program = "cg_clang",
@@ -115,7 +115,7 @@ TEST_CASE("Summary only: what is recorded does not grow with the run") {
   CHECK(more_bytes == bytes);
 }
 
-TEST_CASE("Summary only: killed - recovered up to then") {
+TEST_CASE("Summary only: killed - recovered up to then", "[alone]") {
   TemporaryFolder folder;
   const fs::path archive = folder / "archive";
   Job job{
@@ -149,7 +149,7 @@ TEST_CASE("Summary only: killed - recovered up to then") {
   CHECK(fs::exists(archive / "profile.cubex"));
 }
 
-TEST_CASE("Summary only: the commands say that there are no events") {
+TEST_CASE("Summary only: the commands say that there are no events", "[alone]") {
   TemporaryFolder folder;
   const std::string archive = folder / "a";
   Job job{.program = "cg_clang", .arguments = {"20", "64", "8"}, .settings = kSummaryOnly};
@@ -191,7 +191,7 @@ TEST_CASE("Summary only: the commands say that there are no events") {
         std::string::npos);
 }
 
-TEST_CASE("Summary only: what does not go together; and no summary") {
+TEST_CASE("Summary only: what does not go together; and no summary", "[alone]") {
   TemporaryFolder folder;
   const std::string program = data_file("test/programs/cg_clang");
   const std::string archive = folder / "a";

@@ -3,106 +3,23 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdlib>
+#include <fstream>
 #include <future>
 #include <nlohmann/json.hpp>
 
+#include "test/runs/run_program.h"
 #include "test/support/files.h"
 #include "test/support/iteration_checks.h"
 #include "test/support/summary_checks.h"
 #include "test/support/test_length.h"
 #include "test/support/trace_checks.h"
 
-extern char** environ;
-
 namespace refrain::test {
 namespace {
 
 namespace fs = std::filesystem;
 
-std::string program_path(const std::string& name) {
-  const bool elsewhere = name.find('/') != std::string::npos;
-  return data_file(elsewhere ? name : "test/programs/" + name);
-}
-
-bool made_for_libgomp(const std::string& program) {
-  return program.find("_gcc") != std::string::npos ||
-         program.find("_gfortran") != std::string::npos;
-}
-
-std::string flag_of(std::string setting) {
-  for (char& c : setting) c = c == '_' ? '-' : static_cast<char>(std::tolower(c));
-  return "--" + setting;
-}
-
-void use_run(Command& command, const Job& job, const fs::path& archive) {
-  const std::vector<std::string> words = refrain_run(job.settings, archive);
-  command.arguments.insert(command.arguments.begin(), words.begin(), words.end());
-}
-
-void use_environment(Command& command, const Job& job, const fs::path& archive) {
-  command.environment["REFRAIN_ARCHIVE"] = archive;
-  command.environment["REFRAIN_QUIET"] = "yes";
-  for (const auto& [name, value] : job.settings)
-    command.environment["REFRAIN_" + name] = value;
-}
-
-// A folder where the library has the name that the loader needs.
-void use_library_folder(Command& command, const TemporaryFolder& folder) {
-  fs::create_symlink(data_file("tracer/librefrain.so"), folder / "librefrain.so.0");
-  command.environment["LD_LIBRARY_PATH"] = folder.path();
-}
-
 }  // namespace
-
-// Removes the environment's settings of OpenMP and tracing.
-std::map<std::string, std::optional<std::string>> clean_environment() {
-  std::map<std::string, std::optional<std::string>> result;
-  for (char** entry = environ; *entry; ++entry) {
-    const std::string text = *entry;
-    const std::string name = text.substr(0, text.find('='));
-    if (name == "REFRAIN_LIBOMP")
-      continue;  // set by the build: that of the programs' compiler
-    for (const char* prefix : {"OMP_", "KMP_", "GOMP_", "REFRAIN_", "LD_PRELOAD"})
-      if (name.rfind(prefix, 0) == 0 && name.rfind("REFRAIN_TEST_", 0) != 0)
-        result[name] = std::nullopt;
-  }
-  return result;
-}
-
-// A library with a sanitizer needs the sanitizer's runtime first in the program. The programs
-// themselves are not instrumented. The sanitizer must not print its suppressions: the
-// program's stderr is compared.
-void put_sanitizer_first(Command& command) {
-  const char* runtime = std::getenv("REFRAIN_TEST_RUNTIME");
-  if (runtime == nullptr) return;
-  std::optional<std::string>& preload = command.environment["LD_PRELOAD"];
-  preload = runtime + (preload ? ":" + *preload : std::string());
-  const auto use = [&command](const std::string& variable, const std::string& file) {
-    const char* given = std::getenv(variable.c_str());
-    command.environment[variable] =
-        (given != nullptr ? given + std::string(":") : "") +
-        "print_suppressions=0:suppressions=" + data_file(file).string();
-  };
-  use("LSAN_OPTIONS", "test/end_to_end/libomp.lsan");
-  // gcc 12's fails in the thread storage of programs whose runtime ends its threads during the
-  // leak check ("Tracer caught signal 11").
-  command.environment["LSAN_OPTIONS"]->append(":use_tls=0");
-  use("TSAN_OPTIONS", "test/end_to_end/libomp.tsan");
-  // Programs with threads fork.
-  command.environment["TSAN_OPTIONS"]->append(":die_after_fork=0");
-}
-
-std::vector<std::string> refrain_run(const std::map<std::string, std::string>& settings,
-                                     const fs::path& archive) {
-  std::vector<std::string> words = {data_file("tools/refrain"), "run", "--quiet", "-o",
-                                    archive};
-  for (const auto& [name, value] : settings) {
-    // "yes": a switch.
-    words.push_back(value == "yes" ? flag_of(name) : flag_of(name) + '=' + value);
-  }
-  words.push_back("--");
-  return words;
-}
 
 std::map<std::string, std::string> find_loops_of(int events, int limit) {
   return {{"DETECTOR", "exact"},
@@ -111,11 +28,6 @@ std::map<std::string, std::string> find_loops_of(int events, int limit) {
           {"WINDOW", std::to_string(events)},
           {"MAX_PERIOD", std::to_string(events)},
           {"MIN_GAP", "0"}};
-}
-
-std::string libomp() {
-  const char* given = std::getenv("REFRAIN_LIBOMP");
-  return given ? given : "/usr/lib/llvm-19/lib/libomp.so.5";
 }
 
 std::function<bool(const Result&)> has_begun(const fs::path& archive) {
@@ -140,37 +52,6 @@ std::function<bool(const Result&)> have_entered(std::uint64_t regions,
   };
 }
 
-Result run_job(const Job& job, Way way, const fs::path& archive) {
-  Command command;
-  command.arguments = {program_path(job.program)};
-  command.arguments.insert(command.arguments.end(), job.arguments.begin(),
-                           job.arguments.end());
-  command.environment = clean_environment();
-  command.environment["OMP_NUM_THREADS"] = std::to_string(job.threads);
-  for (const auto& [name, value] : job.environment) command.environment[name] = value;
-  command.kill_signal = job.kill_signal;
-  command.kill_after = job.kill_after;
-  command.kill_once = job.kill_once;
-  std::optional<TemporaryFolder> folder;
-  if (way == Way::kRun) use_run(command, job, archive);
-  if (way == Way::kLinked || way == Way::kPreload) use_environment(command, job, archive);
-  if (way == Way::kLinked) use_library_folder(command, folder.emplace());
-  if (way == Way::kPreload) {
-    std::string libraries = data_file("tracer/librefrain.so");
-    if (made_for_libgomp(job.program)) libraries += ":" + libomp();
-    command.environment["LD_PRELOAD"] = libraries;
-  }
-  if (way != Way::kNone) put_sanitizer_first(command);
-  if (!job.limits.empty()) {
-    const std::string script = "ulimit " + job.limits + " && exec \"$@\"";
-    const std::vector<std::string> shell = {"bash", "-c", script, "limited"};
-    command.arguments.insert(command.arguments.begin(), shell.begin(), shell.end());
-  }
-  return run(command);
-}
-
-Result run_untraced(const Job& job) { return run_job(job, Way::kNone, {}); }
-
 std::map<std::string, std::string> no_memory(const std::string& every, int seed,
                                              const std::filesystem::path& report) {
   return {{"LD_PRELOAD", data_file("test/tools/no_memory.so")},
@@ -191,27 +72,29 @@ Result run_refrain(const std::vector<std::string>& arguments) {
 }
 
 // An independent reader, and checks of what common readers need.
-Problems check_python_reader(const fs::path& archive) {
+Problems check_python_reader(const std::vector<fs::path>& archives) {
   Command command;
   // It reads some 100 000 events a second.
   const long events = number_from_environment("REFRAIN_TEST_PYTHON_EVENTS", 20000);
   command.arguments = {"/usr/bin/python3", "-I",
-                       data_file("test/tools/read_with_python.py"), archive,
-                       std::to_string(events)};
+                       data_file("test/tools/read_with_python.py")};
+  command.arguments.insert(command.arguments.end(), archives.begin(), archives.end());
+  command.arguments.push_back(std::to_string(events));
   command.environment = clean_environment();
   const Result result = run(command);
   if (result.ok()) return {};
   return {"read_with_python.py: " + result.output + result.errors};
 }
 
-Trace read_checked(const fs::path& archive, Ended ended) {
+Trace read_checked(const fs::path& archive, Ended ended, Others others) {
   INFO(archive);
   // The other readers take most of a test's time: they read while this process does, in the short form some archives.
   static SomeCases read_by_others;
   std::future<Problems> printed, read_by_python;
-  if (read_by_others.runs_next()) {
+  if (others == Others::kSome && read_by_others.runs_next()) {
     printed = std::async(std::launch::async, check_otf2_print, archive);
-    read_by_python = std::async(std::launch::async, check_python_reader, archive);
+    read_by_python =
+        std::async(std::launch::async, check_python_reader, std::vector{archive});
   }
   Trace result = read_trace(archive);
   CHECK(text(check_all(result)) == "");
@@ -235,6 +118,52 @@ Traced trace(const Job& job, const fs::path& archive, Way way) {
   REQUIRE(traced.result.exit_status == 0);
   traced.trace = read_checked(archive);
   return traced;
+}
+
+std::optional<fs::path> recorded_run(const std::string& name, const std::string& line) {
+  try {
+    return data_file("test/runs/" + name);
+  } catch (const std::runtime_error&) {
+    if (test_length() == TestLength::kShort)
+      FAIL_CHECK("not in test/runs/runs.bzl: " << line);
+    return std::nullopt;
+  }
+}
+
+Result copy_recorded(const fs::path& run, const fs::path& archive) {
+  fs::create_directories(archive.parent_path());
+  fs::copy(run / "archive", archive, fs::copy_options::recursive);
+  // Outputs of the build cannot be written to.
+  fs::permissions(archive, fs::perms::owner_write, fs::perm_options::add);
+  for (const auto& entry : fs::recursive_directory_iterator(archive))
+    fs::permissions(entry, fs::perms::owner_write, fs::perm_options::add);
+  Result result;
+  result.output = read_file(run / "output");
+  result.errors = read_file(run / "errors");
+  result.exit_status = std::stoi(read_file(run / "status"));
+  return result;
+}
+
+Result recorded_result(const Job& job, const fs::path& archive) {
+  const auto run = recorded_run(name_of_run(job), line_of_run(job));
+  return run ? copy_recorded(*run, archive) : run_job(job, Way::kRun, archive);
+}
+
+Traced recorded(const Job& job, const fs::path& archive) {
+  INFO(job.program << ", " << job.threads << " threads");
+  const auto run = recorded_run(name_of_run(job), line_of_run(job));
+  if (!run) return trace(job, archive);
+  const Result result = copy_recorded(*run, archive);
+  REQUIRE(result.exit_status == 0);
+  return {result, read_trace(archive)};
+}
+
+std::vector<fs::path> recorded_runs() {
+  std::vector<fs::path> runs;
+  for (const auto& entry : fs::directory_iterator(data_file("test/runs")))
+    if (fs::exists(entry.path() / "archive")) runs.push_back(entry.path());
+  std::sort(runs.begin(), runs.end());
+  return runs;
 }
 
 void check_refused(const std::vector<std::string>& arguments, const std::string& why) {

@@ -1,11 +1,7 @@
-// Runs of the test programs, traced and untraced, as the end-to-end tests need them.
-//
-// Everything is in the test's `data`: the command //tools:refrain, the library
-// //tracer:librefrain.so and the programs of //test/programs. OMP_* and REFRAIN_* variables
-// of the environment are removed first, so that only the test's settings apply.
+// Archives of the test programs, as the end-to-end tests need them: traced by the test itself, or recorded once by the
+// build (test/runs) and read by many tests.
 #pragma once
 
-#include <chrono>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -13,33 +9,12 @@
 #include <string>
 #include <vector>
 
-#include "test/support/process.h"
+#include "test/runs/run_program.h"
 #include "test/support/summary_checks.h"
 #include "test/support/trace.h"
 #include "test/support/trace_checks.h"
 
 namespace refrain::test {
-
-// How the tracer is loaded into the program.
-enum class Way {
-  kNone,     // untraced
-  kRun,      // refrain run [options] -- program
-  kLinked,   // a program that was linked with the library; options by the environment
-  kPreload,  // LD_PRELOAD; options by the environment
-};
-
-struct Job {
-  std::string program;  // of //test/programs, e.g. "cg_clang"; with a slash: of data
-  std::vector<std::string> arguments{};
-  int threads = 2;
-  // Settings by their names in the environment without REFRAIN_, e.g. {"LIMIT", "2"}.
-  std::map<std::string, std::string> settings{};
-  std::map<std::string, std::string> environment{};
-  int kill_signal = 0;
-  std::chrono::microseconds kill_after{0};
-  std::function<bool(const Result&)> kill_once{};
-  std::string limits{};  // arguments of the shell's ulimit, e.g. "-f 100 -n 20"
-};
 
 // Settings under which a flat window locks on bodies of at most `events` symbols, without a
 // minimum gap.
@@ -52,9 +27,6 @@ std::function<bool(const Result&)> have_entered(std::uint64_t regions,
                                                 const std::filesystem::path& archive,
                                                 std::size_t processes = 1);
 
-Result run_job(const Job& job, Way way, const std::filesystem::path& archive);
-Result run_untraced(const Job& job);
-
 // Runs the command itself: refrain `arguments`.
 Result run_refrain(const std::vector<std::string>& arguments);
 
@@ -66,13 +38,30 @@ struct Traced {
 };
 Traced trace(const Job& job, const std::filesystem::path& archive, Way way = Way::kRun);
 
-// Problems that python3-otf2 finds (test/tools/read_with_python.py): of a large archive it
-// reads the definitions and the first 100 000 events.
-Problems check_python_reader(const std::filesystem::path& archive);
+// The same of a run that the build has recorded; `archive` becomes a copy of it, which the test may change. Checks and
+// other readers have been at it in recorded_test.
+// The long form (test_length.h) has more cases than are recorded: what is not, is traced.
+Traced recorded(const Job& job, const std::filesystem::path& archive);
+// The output and status alone, whatever that is.
+Result recorded_result(const Job& job, const std::filesystem::path& archive);
+// The folder of a recorded run; none: there is none of this name. `line`: what runs.bzl should have.
+std::optional<std::filesystem::path> recorded_run(const std::string& name,
+                                                  const std::string& line);
+// Copies its archive, and returns what the program printed and returned.
+Result copy_recorded(const std::filesystem::path& run,
+                     const std::filesystem::path& archive);
+// Folders of all recorded runs in the test's data.
+std::vector<std::filesystem::path> recorded_runs();
+
+// Problems that python3-otf2 finds (test/tools/read_with_python.py), of several archives each after the archive's name: of
+// a large one it reads the definitions and the first 100 000 events.
+Problems check_python_reader(const std::vector<std::filesystem::path>& archives);
 
 // Reads an archive with every check, and with other readers: otf2-print, python3-otf2 (one of five archives of a
 // test in the short form). Its summary is compared with its events (summary_checks.h).
-Trace read_checked(const std::filesystem::path& archive, Ended ended = Ended::kOrderly);
+enum class Others { kSome, kNone };
+Trace read_checked(const std::filesystem::path& archive, Ended ended = Ended::kOrderly,
+                   Others others = Others::kSome);
 
 // The command says `why` in one line, nothing else, and ends with status 2.
 void check_refused(const std::vector<std::string>& arguments, const std::string& why);
@@ -80,20 +69,9 @@ void check_refused(const std::vector<std::string>& arguments, const std::string&
 // A property of the archive, as a number; -1: there is none.
 long property_number(const Trace& trace, const std::string& name);
 
-// LLVM's OpenMP runtime, which replaces libgomp.
-std::string libomp();
-
-// Parts of runs: changes of the environment that remove its settings of OpenMP and tracing;
-// `refrain run` with its options, up to the `--`; and, if the test is built with a sanitizer,
-// its runtime first in the command's processes.
-std::map<std::string, std::optional<std::string>> clean_environment();
-
 // Preloads test/tools/no_memory.so (of the test's data): a dozen of the tracer's allocations fail, one
 // of `every`. `report`: file that gets a byte from each process with failures.
 std::map<std::string, std::string> no_memory(const std::string& every, int seed,
                                              const std::filesystem::path& report);
-std::vector<std::string> refrain_run(const std::map<std::string, std::string>& settings,
-                                     const std::filesystem::path& archive);
-void put_sanitizer_first(Command& command);
 
 }  // namespace refrain::test

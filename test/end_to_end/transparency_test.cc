@@ -11,14 +11,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-void check_same(const Job& job, Way way, const fs::path& archive) {
-  const Result plain = run_untraced(job);
-  const Result traced = run_job(job, way, archive);
+void check_same(const Result& plain, const Result& traced) {
   CHECK(traced.output == plain.output);
   CHECK(traced.errors == plain.errors);
   CHECK(traced.exit_status == plain.exit_status);
   CHECK(traced.signal == plain.signal);
   CHECK_FALSE(traced.timed_out);
+}
+
+void check_same(const Job& job, Way way, const fs::path& archive) {
+  check_same(run_untraced(job), run_job(job, way, archive));
 }
 
 }  // namespace
@@ -28,15 +30,18 @@ TEST_CASE("Transparency: output - the same for every program") {
        {"cg", "constructs", "irregular", "jacobi", "mutexes", "nested", "norepeat",
         "particles", "phases", "tasks", "threads"})
     for (const std::string compiler : {"clang", "gcc"})
-      for (const std::string limit : {"0", "10"})
-        DYNAMIC_SECTION(program << " " << compiler << " limit " << limit) {
+      DYNAMIC_SECTION(program << " " << compiler) {
+        const Result plain = run_untraced({program + "_" + compiler});
+        for (const std::string limit : {"0", "10"}) {
+          INFO("limit " << limit);
           TemporaryFolder folder;
-          check_same({program + "_" + compiler, {}, 2, {{"LIMIT", limit}}}, Way::kRun,
-                     folder / "archive");
+          const Job job{program + "_" + compiler, {}, 2, {{"LIMIT", limit}}};
+          check_same(plain, recorded_result(job, folder / "archive"));
         }
+      }
 }
 
-TEST_CASE("Transparency: end - exit status and signal are the program's own") {
+TEST_CASE("Transparency: end - exit status and signal are the program's own", "[alone]") {
   const std::vector<std::vector<std::string>> ends = {
       {"return", "0"}, {"return", "3"},
       {"exit", "5"},   {"exit-in-region", "7"},
@@ -54,7 +59,8 @@ TEST_CASE("Transparency: end - exit status and signal are the program's own") {
         }
 }
 
-TEST_CASE("Transparency: three ways in - an archive from each, by each compiler") {
+TEST_CASE("Transparency: three ways in - an archive from each, by each compiler",
+          "[alone]") {
   const std::vector<std::pair<std::string, std::string>> programs = {
       {"cg_clang", "test/end_to_end/cg_clang_linked"},
       {"cg_gcc", "test/end_to_end/cg_gcc_linked"},
@@ -72,7 +78,8 @@ TEST_CASE("Transparency: three ways in - an archive from each, by each compiler"
       }
 }
 
-TEST_CASE("Transparency: tracing cannot start - reported once, and the program goes on") {
+TEST_CASE("Transparency: tracing cannot start - reported once, and the program goes on",
+          "[alone]") {
   const Job job{"cg_clang", {"3"}};
   const Result plain = run_untraced(job);
   const Result traced = run_job(job, Way::kPreload, "/proc/no/such/place");
@@ -86,13 +93,14 @@ TEST_CASE(
     "Transparency: many threads - rings get smaller before a thread is not recorded") {
   TemporaryFolder folder;
   const Job job{"threads_clang", {"0", "1", "48"}, 2, {{"MEMORY_LIMIT", "32M"}}};
-  const Traced traced = trace(job, folder / "archive");
+  const Traced traced = recorded(job, folder / "archive");
   CHECK(traced.result.output == run_untraced({"threads_clang", {"0", "1", "48"}}).output);
   CHECK(traced.result.errors == "");
   CHECK(traced.trace.locations.size() == 48);
 }
 
-TEST_CASE("Transparency: a very long command - its beginning is in the archive") {
+TEST_CASE("Transparency: a very long command - its beginning is in the archive",
+          "[alone]") {
   TemporaryFolder folder;
   Job job{"constructs_clang", {"3"}};
   for (char letter = 'a'; letter <= 'j'; ++letter)
@@ -109,7 +117,7 @@ TEST_CASE("Transparency: a very long command - its beginning is in the archive")
   CHECK(printed.find('\n') <= 100);
 }
 
-TEST_CASE("Transparency: switched off - the library does nothing") {
+TEST_CASE("Transparency: switched off - the library does nothing", "[alone]") {
   TemporaryFolder folder;
   Job job{"cg_clang", {"3"}};
   job.settings["ENABLED"] = "no";
@@ -120,7 +128,8 @@ TEST_CASE("Transparency: switched off - the library does nothing") {
 TEST_CASE("Transparency: source - regions know their file and line") {
   for (const std::string program : {"cg_clang", "cg_gcc"}) {
     TemporaryFolder folder;
-    const Traced traced = trace({program, {"3"}, 2, {{"LIMIT", "0"}}}, folder / "archive");
+    const Traced traced =
+        recorded({program, {"3"}, 2, {{"LIMIT", "0"}}}, folder / "archive");
     int known = 0;
     for (const auto& [reference, region] : traced.trace.regions)
       known += region.name.rfind("!$omp parallel @cg.c:", 0) == 0 &&

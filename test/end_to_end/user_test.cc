@@ -2,6 +2,7 @@
 // run`; and without Refrain.
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <csignal>
 #include <set>
 
 #include "test/end_to_end/traced.h"
@@ -353,6 +354,60 @@ TEST_CASE("User: a jump out of the loop detector - and the program ends") {
   CHECK(traced.result.errors.find("jumped out of the loop detector") != std::string::npos);
   CHECK(count_by_name(traced.trace)["step"] >= 10);
   CHECK(property_number(traced.trace, "LOST::REENTRANT") == 1);
+}
+
+// The first thread feeds the detector; what it skips when it falls silent is no measure for the others.
+TEST_CASE("User: the main thread waits in a skipped iteration - the others lose nothing") {
+  TemporaryFolder folder;
+  Job job = job_of("silent_gcc", {"200", "0", "20000"}, 3);
+  job.settings["RING"] = "100K";
+  const Traced traced = trace(job, folder / "archive");
+  CHECK(traced.result.output == "work=40000\n");
+  CHECK(traced.result.errors == "");
+  auto counts = count_by_name(traced.trace);
+  CHECK(counts["work"] == 40000);
+  CHECK(counts["setup"] < 20);
+}
+
+TEST_CASE("User: a time window - opens and closes while the main thread waits") {
+  TemporaryFolder folder;
+  Job job = job_of("silent_gcc", {"1", "1", "100"}, 0);
+  job.settings["FROM"] = "0.5";
+  const Traced from = trace(job, folder / "from");
+  const auto of_from =
+      static_cast<std::uint64_t>(output_number(from.result.output, "work"));
+  CHECK(count_by_name(from.trace)["work"] >= 200);
+  CHECK(count_by_name(from.trace)["work"] < of_from);
+  job.settings.erase("FROM");
+  job.settings["UNTIL"] = "0.5";
+  const Traced until = trace(job, folder / "until");
+  const auto of_until =
+      static_cast<std::uint64_t>(output_number(until.result.output, "work"));
+  CHECK(count_by_name(until.trace)["work"] > 0);
+  CHECK(count_by_name(until.trace)["work"] <= of_until - 200);
+}
+
+TEST_CASE("User: killed while the main thread waits - regions of others have their names") {
+  TemporaryFolder folder;
+  const Job job = job_of("late_names_gcc", {}, 0);
+  const Result killed = run_job(job, Way::kRun, folder / "archive");
+  CHECK(killed.signal == SIGKILL);
+  REQUIRE(run_refrain({"recover", folder / "archive"}).ok());
+  auto counts = count_by_name(read_checked(folder / "archive"));
+  CHECK(counts["init"] == 1);
+  CHECK(counts["solve"] == 100);
+  CHECK(counts["exchange"] == 100);
+}
+
+TEST_CASE(
+    "User: all keys of POSIX threads are the program's - its values stay, threads end") {
+  TemporaryFolder folder;
+  const Job job = job_of("keys_gcc", {"5"}, 0);
+  const Traced traced = trace(job, folder / "archive");
+  CHECK(traced.result.output == run_untraced(job).output);
+  CHECK(count_by_name(traced.trace)["work"] == 5);
+  CHECK(traced.trace.locations.size() ==
+        1);  // each goes on with what the one before gave back
 }
 
 TEST_CASE("User: killed - recorded events are in the archive") {

@@ -1,9 +1,9 @@
-"""Archives for the tests of Python: traced by the command, and of another tool."""
+"""Archives for the tests of Python: recorded runs, and of another tool."""
 
 import glob
-import json
 import os
 import shutil
+import stat
 import subprocess
 import tempfile
 
@@ -36,24 +36,15 @@ def run(words, **more):
     ).stdout
 
 
-def traced(name, program, *arguments, limit="0", ranks=2):
-    """Of ranks with two threads each."""
+def recorded(run, name):
+    """A copy of a run that the build has recorded (test/runs)."""
     folder = os.path.join(FOLDER, name)
-    words = [REFRAIN, "run", "--quiet", "-n", limit, "-o", folder, "--"]
-    run(words + ["mpirun.mpich", "-n", str(ranks), data(program), *arguments])
+    shutil.copytree(data(os.path.join("test/runs", run, "archive")), folder)
+    # Outputs of the build cannot be written to.
+    for path, _, files in os.walk(folder):
+        for each in [path] + [os.path.join(path, file) for file in files]:
+            os.chmod(each, os.stat(each).st_mode | stat.S_IWUSR)
     return folder
-
-
-def waiting(name, case, metric, least, ranks=2):
-    """Of a program that waits; with longer sleeps until `metric` is at least so many seconds, for a busy machine may eat
-    up short ones."""
-    for attempt in range(8):
-        delay = 40 << attempt
-        folder = traced(f"{name}-{delay}", "test/programs/waits/waits_mpi_gcc", case, str(delay), ranks=ranks)
-        found = json.loads(run([REFRAIN, "analyze", "--json", "--no-cube", "--quiet", folder]))
-        if found["metrics"][metric] >= least:
-            return folder
-    raise AssertionError(f"{case}: no {metric}")
 
 
 def foreign():

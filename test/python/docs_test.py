@@ -43,7 +43,7 @@ def run_patterns():
     build = build.replace("$(pkg-config --cflags refrain)", f"-I{headers} -Wall -Wextra -Werror")
     subprocess.run(build, shell=True, check=True)
     assert use.startswith("refrain analyze --patterns ./long_barriers.so")
-    barrier = archives.waiting("barrier", "coll:barrier:last", "mpi_barrier_wait", 0.05)
+    barrier = archives.recorded("waits_mpi_gcc-coll_barrier_last-320_n2o_t2_LIMIT=0", "barrier")
     words = use.replace("refrain", archives.REFRAIN, 1).split()[:-1]
     text = archives.run(words + ["--quiet", "--all", barrier])
     assert "long_barriers" in text and "One rank has far more work" in text, text
@@ -82,8 +82,8 @@ def wrong_modules():
 
 
 os.chdir(archives.FOLDER)
-shutil.move(archives.waiting("late", "p2p:send:recv:sender", "mpi_latesender", 0.02), "run")
-shutil.move(archives.traced("hybrid", "test/programs/mpi/hybrid_gcc", "60", "200", limit="5"), "loops")
+shutil.move(archives.recorded("waits_mpi_gcc-p2p_send_recv_sender-320_n2o_t2_LIMIT=0", "late"), "run")
+shutil.move(archives.recorded("hybrid_gcc-60-200_n2o_t2_LIMIT=5", "hybrid"), "loops")
 run_patterns()
 wrong_modules()
 run_python()

@@ -17,16 +17,12 @@ def command(*words):
     return json.loads(archives.run([archives.REFRAIN, *words]))
 
 
-HYBRID = archives.traced("hybrid", "test/programs/mpi/hybrid_gcc", "30", "200")
-REDUCED = archives.traced("reduced", "test/programs/mpi/hybrid_gcc", "60", "200", limit="5")
-LEAST = 0.01
-LATE = archives.waiting("late", "p2p:isend:any:sender", "mpi_latesender", LEAST)
-ORDER = archives.waiting("order", "order:same", "mpi_latesender", LEAST, ranks=3)
-LOCAL = os.path.join(archives.FOLDER, "omp")
-archives.run(
-    [archives.REFRAIN, "run", "--quiet", "-n", "0", "-o", LOCAL, "--"]
-    + [archives.data("test/programs/waits/waits_omp_gcc"), "barrier:last", "20"]
-)
+HYBRID = archives.recorded("hybrid_gcc-30-200_n2o_t2_LIMIT=0", "hybrid")
+REDUCED = archives.recorded("hybrid_gcc-60-200_n2o_t2_LIMIT=5", "reduced")
+LEAST = 0.01  # of what it waits, in seconds: its sleeps are many times longer
+LATE = archives.recorded("waits_mpi_gcc-p2p_isend_any_sender-320_n2o_t2_LIMIT=0", "late")
+ORDER = archives.recorded("waits_mpi_gcc-order_same-320_n3o_t2_LIMIT=0", "order")
+LOCAL = archives.recorded("waits_omp_gcc-barrier_last-20_t2_LIMIT=0", "omp")
 FOREIGN = archives.foreign()
 
 

@@ -129,7 +129,7 @@ def values_are_of_their_types():
 
         begin = call = receive = late_sender = send = collective = barrier = fork = any
 
-    archive = archives.traced("hybrid", "test/programs/mpi/hybrid_gcc", "20", "200")
+    archive = archives.recorded("hybrid_gcc-30-200_n2o_t2_LIMIT=0", "hybrid")
     refrain.analyze(archive, [Check])
     for event in refrain.Archive(archive).trace():
         check(event)

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
-"""Reads an archive with python3-otf2, an independent reader, and prints the problems it finds.
+"""Reads archives with python3-otf2, an independent reader, and prints the problems it finds.
 
-usage: read_with_python.py ARCHIVE [EVENTS]
+usage: read_with_python.py ARCHIVE ... [EVENTS]
 
 All definitions are read, and the first EVENTS events of all locations in the order of their
 times (100 000 if not given: the module reads about as many a second; 0: all).  Checks what
@@ -15,7 +15,8 @@ common readers rely on:
   - regions of OpenMP are known by their canonical name or by the file "OMP", barriers by the
     two names that scout knows;
   - no switch to the implicit task directly after the completion of a task, no BufferFlush.
-Exit status 0 and no output: all is well; 1: a line for each of the first few problems.
+Exit status 0 and no output: all is well; 1: a line for each of the first few problems, after the archive and a colon if there
+are several.
 """
 import os
 import sys
@@ -146,9 +147,7 @@ class Stream:
                                      getattr(self.open[-1], "name", "measurement off")))
 
 
-def main():
-    archive = sys.argv[1]
-    most = int(sys.argv[2]) if len(sys.argv) > 2 else DEFAULT_EVENTS
+def problems_of(archive, most):
     checker = Checker()
     with otf2.reader.open(os.path.join(archive, "traces.otf2"), 4096) as trace:
         definitions = trace.definitions
@@ -168,9 +167,18 @@ def main():
         else:
             for stream in streams.values():
                 stream.end()
-    for problem in checker.problems:
-        print(problem)
-    return 1 if checker.problems else 0
+    return checker.problems
+
+
+def main():
+    archives = sys.argv[1:]
+    most = int(archives.pop()) if archives[-1].isdigit() else DEFAULT_EVENTS
+    found = 0
+    for archive in archives:
+        for problem in problems_of(archive, most):
+            print(f"{archive}: {problem}" if len(archives) > 1 else problem)
+            found = 1
+    return found
 
 
 if __name__ == "__main__":

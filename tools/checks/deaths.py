@@ -3,8 +3,9 @@
 Usage: tools/check deaths [--kills N] [--seed N] [--victim PROGRAM] [--death WAY]
 
 The tests kill_test (OpenMP: six signals and settings, eight programs in turn), mpi_kill_test
-(four ranks) and death_test (programs and ranks that die by themselves in sixteen ways), with as
-many kills of each kind as one asks for (default 500).
+(four ranks), death_test (programs and ranks that die by themselves in sixteen ways) and hostile_test
+(programs that close descriptors, fork, use all keys, ... in a random order: traced as untraced), with
+as many of each kind as one asks for (default 500).
 """
 
 import argparse
@@ -24,7 +25,7 @@ def main():
     options = parser.parse_args()
     variables = {"REFRAIN_TEST_KILLS": options.kills, "REFRAIN_TEST_SEED": options.seed,
                  "REFRAIN_TEST_VICTIM": options.victim, "REFRAIN_TEST_DEATH": options.death}
-    tests = [f"//test/end_to_end:{test}" for test in ("kill_test", "mpi_kill_test", "death_test")]
+    tests = [f"//test/end_to_end:{test}" for test in ("kill_test", "mpi_kill_test", "death_test", "hostile_test")]
     given = [f"--test_env={name}={value}" for name, value in variables.items()
              if value is not None]
     return subprocess.run(

@@ -7,6 +7,7 @@
 #include <memory>
 #include <thread>
 
+#include "base/new_file.h"
 #include "cube/cubex_file.h"
 #include "tools/command/progress_bar.h"
 #include "tools/command/terminal.h"
@@ -86,9 +87,8 @@ std::string AnalyzeCommand::wrong_use() const {
       !std::filesystem::exists(folder / "traces.otf2", error))
     return "'" + archive_ + "' is a recording without an archive: 'refrain recover " +
            archive_ + "' makes the archive";
-  if (!cube_file_.empty() && !overwrite_ && std::filesystem::exists(cube_file_, error))
-    return "'" + cube_file_ + "' exists; --overwrite replaces it";
-  return {};
+  return base::cannot_place(cube_file_,
+                            overwrite_ ? base::Existing::kReplace : base::Existing::kKeep);
 }
 
 waits::WaitAnalysis AnalyzeCommand::analyze(Job* job,

@@ -10,6 +10,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/new_file.h"
 #include "cube/algebra.h"
 #include "cube/cubex_file.h"
 #include "cube/cubex_reader.h"
@@ -120,8 +121,10 @@ int ExperimentCommand::run() {
     for (const std::string& file : files_)
       if (fs::equivalent(file, output_, error))
         return fail("'" + output_ + "' is one of the files that are read");
-    if (!overwrite_ && fs::exists(output_, error))
-      return fail("'" + output_ + "' exists; --overwrite replaces it");
+    if (std::string wrong = base::cannot_place(
+            output_, overwrite_ ? base::Existing::kReplace : base::Existing::kKeep);
+        !wrong.empty())
+      return fail(wrong);
   }
   std::vector<Experiment> read;
   std::vector<std::string> notes;

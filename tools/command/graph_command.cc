@@ -7,6 +7,7 @@
 #include "analysis/flow/control_flow.h"
 #include "analysis/flow/flow_view.h"
 #include "base/merged_flow.h"
+#include "base/new_file.h"
 #include "tools/command/progress_bar.h"
 #include "tools/graph/control_flow_drawing.h"
 #include "tools/graph/drawing_output.h"
@@ -64,8 +65,11 @@ int GraphCommand::run() {
       !std::filesystem::exists(folder / "traces.otf2", error))
     return fail("'" + archive_ + "' is a recording without an archive: 'refrain recover " +
                 archive_ + "' makes the archive");
-  if (output_ != "-" && !overwrite_ && std::filesystem::exists(output_, error))
-    return fail("'" + output_ + "' exists; --overwrite replaces it");
+  const base::Existing existing =
+      overwrite_ ? base::Existing::kReplace : base::Existing::kKeep;
+  if (std::string wrong = base::cannot_place(output_, existing);
+      output_ != "-" && !wrong.empty())
+    return fail(wrong);
   ProgressBar bar("reading " + archive_, "events");
   reader::Progress progress;
   if (!quiet_)
@@ -83,7 +87,7 @@ int GraphCommand::run() {
   if (!problem.empty()) return fail(problem);
   std::string text;
   problem = text_of(drawing, format_, text);
-  if (problem.empty()) problem = write_text(text, output_);
+  if (problem.empty()) problem = write_text(text, output_, existing);
   if (!problem.empty()) return fail(problem);
   if (!quiet_)
     for (const std::string& note : drawing.notes) fail(note);

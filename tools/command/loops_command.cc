@@ -7,6 +7,7 @@
 
 #include "analysis/archive_info.h"
 #include "base/archive_files.h"
+#include "base/new_file.h"
 #include "loops/profile/loop_text.h"
 #include "loops/profile/raw_profile.h"
 #include "loops/samples/sample_file.h"
@@ -97,11 +98,13 @@ void LoopsCommand::add_options(CLI::App& app) {
 }
 
 int LoopsCommand::run() {
-  std::error_code error;
   if (json_ && !format_.empty())
     return fail("--json prints the profile, --to the graph: choose one");
-  if (output_ != "-" && !overwrite_ && std::filesystem::exists(output_, error))
-    return fail("'" + output_ + "' exists; --overwrite replaces it");
+  const base::Existing existing =
+      overwrite_ ? base::Existing::kReplace : base::Existing::kKeep;
+  if (std::string wrong = base::cannot_place(output_, existing);
+      output_ != "-" && !wrong.empty())
+    return fail(wrong);
   const bool archive = !exact_ && words_.size() == 1 && is_archive(words_.front());
   if (!ranks_.empty() && !archive) return fail("--ranks is for archives");
   if (exact_) return run_exact();
@@ -151,7 +154,8 @@ std::string LoopsCommand::print(const loops::LoopProfile& profile) const {
     std::fprintf(stderr, "refrain: %s\n", complaint.c_str());
   std::string text;
   if (std::string problem = text_of(profile, text); !problem.empty()) return problem;
-  return write_text(text, output_);
+  return write_text(text, output_,
+                    overwrite_ ? base::Existing::kReplace : base::Existing::kKeep);
 }
 
 std::string LoopsCommand::text_of(const loops::LoopProfile& profile,

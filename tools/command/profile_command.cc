@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/new_file.h"
 #include "cube/write_cube.h"
 #include "tools/command/progress_bar.h"
 #include "tools/command/terminal.h"
@@ -85,8 +86,10 @@ std::string ProfileCommand::text_of(const ProfiledRun& run) const {
 
 int ProfileCommand::run() {
   std::error_code error;
-  if (!cube_file_.empty() && !overwrite_ && std::filesystem::exists(cube_file_, error))
-    return fail("'" + cube_file_ + "' exists; --overwrite replaces it");
+  if (std::string wrong = base::cannot_place(
+          cube_file_, overwrite_ ? base::Existing::kReplace : base::Existing::kKeep);
+      !wrong.empty())
+    return fail(wrong);
   const std::filesystem::path folder(archive_);
   if (std::filesystem::exists(folder / "spool", error) &&
       !std::filesystem::exists(folder / "traces.otf2", error))

@@ -7,6 +7,7 @@
 #include "analysis/report/blocks.h"
 #include "analysis/report/page_text.h"
 #include "analysis/report/report_file.h"
+#include "base/new_file.h"
 #include "base/version.h"
 #include "tools/command/progress_bar.h"
 #include "tools/report/report_comparison.h"
@@ -38,9 +39,8 @@ std::string ReportCommand::check() const {
       return "'" + archive + "' is a recording without an archive: 'refrain recover " +
              archive + "' makes the archive";
   }
-  if (!overwrite_ && std::filesystem::exists(output_, error))
-    return "'" + output_ + "' exists; --overwrite replaces it";
-  return {};
+  return base::cannot_place(output_,
+                            overwrite_ ? base::Existing::kReplace : base::Existing::kKeep);
 }
 
 int ReportCommand::run() {

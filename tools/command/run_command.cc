@@ -20,10 +20,12 @@
 #include "spool/left_spools.h"
 #include "spool/recording_process.h"
 #include "spool/spool_folder.h"
+#include "tools/command/run_watch.h"
 #include "tools/programs/device_tools.h"
 #include "tools/programs/installation.h"
 #include "tools/programs/mpi_abi.h"
 #include "tools/programs/mpi_choice.h"
+#include "tools/programs/openmp_choice.h"
 
 namespace refrain::tools {
 namespace {
@@ -199,31 +201,40 @@ std::string RunCommand::check_archive(const std::string& archive, bool overwrite
   return {};
 }
 
-// A program linked with libgomp gets LLVM's libomp in front, which has the same entry
-// points and OMPT. So does one of which nothing is known: a script, an interpreter.
-std::string RunCommand::choose_runtime(const Program& program) const {
-  if (program.dynamic && (loads(program, "libomp.so") || loads(program, "libiomp5.so") ||
-                          loads(program, "libomp-")))
-    return {};
-  const char* wanted = std::getenv("REFRAIN_LIBOMP");
-  const std::string libomp = find_libomp(wanted == nullptr ? "" : wanted);
-  if (!libomp.empty()) {
-    prepend("LD_PRELOAD", libomp);
-    return {};
-  }
-  if (!loads(program, "libgomp.so")) return {};
-  return "'" + program.path +
-         "' uses libgomp, and LLVM's libomp, which must stand in for it, "
-         "was not found (REFRAIN_LIBOMP)";
+std::string RunCommand::choose_runtime(const Program& program) {
+  const OpenMpChoice choice = choose_openmp(program, wanted_libomp());
+  if (!choice.preload.empty()) prepend("LD_PRELOAD", choice.preload);
+  report(choice.report);
+  return choice.error;
+}
+
+// What is not traced, once for a job.
+void RunCommand::report(const std::string& line) {
+  if (line.empty()) return;
+  reported_ = true;
+  if (!quiet_ && base::is_first_of_job())
+    std::fprintf(stderr, "refrain: %s\n", line.c_str());
+}
+
+void RunCommand::report_untraceable(const Program& program) {
+  if (program.alone)
+    report("'" + program.path +
+           "' is linked statically: nothing that it does is traced, only programs that it "
+           "starts; linked with shared libraries it is");
+  else if (program.privileged)
+    report(
+        "'" + program.path +
+        "' runs with other rights than yours (setuid, capabilities), so that no library can be "
+        "loaded into it: nothing that it does is traced; a copy without these rights is");
 }
 
 // Of a program that uses MPI the variant of the library that has the wrappers of its MPI; it
 // needs no MPI library itself.
 std::string RunCommand::choose_library(const MpiChoice& choice, const Program& traced,
-                                       std::string& library) const {
+                                       std::string& library) {
   if (!choice.error.empty()) return choice.error;
-  if (!choice.report.empty() && !quiet_ && base::is_first_of_job())
-    std::fprintf(stderr, "refrain: %s\n", choice.report.c_str());
+  report(choice.report);
+  if (mpi_ == "none") reported_ = true;  // as was asked for
   if (choice.mpi.empty()) return {};
   const std::string variant = find_variant(library, choice.mpi);
   if (variant.empty())
@@ -320,11 +331,15 @@ int RunCommand::run() {
   if (std::string wrong = choose_library(choice, traced, library); !wrong.empty())
     return fail(wrong);
   if (std::string wrong = choose_runtime(traced); !wrong.empty()) return fail(wrong);
+  report_untraceable(traced);
   report_devices(traced);
   // Preloaded for what the program itself reports (refrain.h), whether it uses OpenMP or not.
   // It does nothing before it is asked for, so it does no harm to a launcher or a shell. Before
   // the runtime: so the process ends with us first (tracer/life/lifecycle.cc, 2).
   prepend("LD_PRELOAD", library);
+  // It ends a program in which it does not come first.
+  if (const std::string sanitizer = sanitizer_of(traced); !sanitizer.empty())
+    prepend("LD_PRELOAD", sanitizer);
   prepend("OMP_TOOL_LIBRARIES", library);
   setenv("OMP_TOOL", "enabled", 1);
   std::vector<char*> arguments;
@@ -333,7 +348,16 @@ int RunCommand::run() {
   arguments.push_back(nullptr);
   remove_old_archive();
   report_left_recordings();
+  RunWatch watch;
+  std::error_code ignored;
+  if (!quiet_ && base::is_first_of_job())
+    watch.start(archive_, fs::current_path(ignored).string(), std::time(nullptr),
+                reported_);
   export_run();
+  if (reported_)
+    setenv("REFRAIN_SAID", "yes", 1);
+  else
+    unsetenv("REFRAIN_SAID");
   // Of a job, the processes that start MPI are sampled, and no launcher.
   if (mpi_of(traced).empty() && !is_python_of_mpi(command_))
     setenv("REFRAIN_SAMPLED_PROCESS", std::to_string(getpid()).c_str(), 1);
@@ -341,6 +365,7 @@ int RunCommand::run() {
     unsetenv("REFRAIN_SAMPLED_PROCESS");
   execv(program.path.c_str(), arguments.data());
   if (errno == ENOEXEC) execvp(arguments[0], arguments.data());
+  watch.stop();
   return fail("cannot run '" + command_[0] + "': " + std::strerror(errno));
 }
 

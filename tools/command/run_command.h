@@ -29,10 +29,12 @@ class RunCommand final : public Subcommand {
   void remove_old_archive() const;
   void report_left_recordings() const;
   void export_run() const;
-  std::string choose_runtime(const Program& program) const;
+  std::string choose_runtime(const Program& program);
+  void report_untraceable(const Program& program);
+  void report(const std::string& line);
   void report_devices(const Program& program) const;
   std::string choose_library(const MpiChoice& choice, const Program& traced,
-                             std::string& library) const;
+                             std::string& library);
 
   std::map<std::string, std::string> values_;  // of settings, by name, as given
   std::map<std::string, bool> switches_;
@@ -40,6 +42,7 @@ class RunCommand final : public Subcommand {
   std::string task_;     // behind the archive's name: ".task-3"
   bool overwrite_ = false;
   bool quiet_ = false;
+  bool reported_ = false;  // that something is not traced
   bool no_summary_ = false;
   std::vector<std::string> command_;
   std::string mpi_ = "auto";

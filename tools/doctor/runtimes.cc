@@ -11,24 +11,25 @@
 #include "tools/programs/elf_program.h"
 #include "tools/programs/installation.h"
 #include "tools/programs/mpi_abi.h"
+#include "tools/programs/openmp_choice.h"
 
 namespace refrain::tools {
 namespace {
 
 using State = Check::State;
 
-std::string libomp() {
-  const char* wanted = std::getenv("REFRAIN_LIBOMP");
-  return find_libomp(wanted == nullptr ? "" : wanted);
-}
+constexpr const char* kInstall =
+    "install any from LLVM 13 on (Debian: the newest libomp5-N that apt has), or name it in "
+    "REFRAIN_LIBOMP";
+
+std::string libomp() { return find_libomp(wanted_libomp()); }
 
 void check_openmp(Checks& checks, const std::string& folder) {
   const std::string runtime = libomp();
   if (runtime.empty()) {
     checks.push_back(
         {State::kProblem, "OpenMP", "LLVM's OpenMP runtime (libomp.so.5) was not found",
-         "programs made by gcc cannot be traced without it; install it (Debian: "
-         "libomp5-19), or name it in REFRAIN_LIBOMP"});
+         std::string("programs made by gcc cannot be traced without it; ") + kInstall});
     return;
   }
   Check check{State::kWorks, "OpenMP", runtime, ""};
@@ -95,18 +96,19 @@ Check openmp_of(const Program& program) {
   const char* name = "its OpenMP";
   if (const std::string why = why_devices_are_not_traced(program); !why.empty())
     return {State::kProblem, name, "LLVM's runtime, with devices", why};
+  const OpenMpChoice choice = choose_openmp(program, wanted_libomp());
+  if (!choice.report.empty()) return {State::kNote, name, choice.report, ""};
+  if (!choice.error.empty())
+    return {State::kProblem, name,
+            "libgomp, and LLVM's libomp is not there to take its place", kInstall};
+  if (loads(program, "libgomp.so"))
+    return {State::kWorks, name,
+            "libgomp: " + choice.preload + " takes its place while it is traced", ""};
   if (loads(program, "libomp.so") || loads(program, "libiomp5.so"))
     return {State::kWorks, name, "LLVM's or Intel's runtime: traced as it is", ""};
-  if (!loads(program, "libgomp.so"))
-    return {
-        State::kNote, name, "it names no OpenMP runtime",
-        "if it loads none later, only MPI and regions of its own (refrain.h) are recorded"};
-  if (libomp().empty())
-    return {State::kProblem, name,
-            "libgomp, and LLVM's libomp is not there to take its place",
-            "install libomp (Debian: libomp5-19), or name it in REFRAIN_LIBOMP"};
-  return {State::kWorks, name,
-          "libgomp: " + libomp() + " takes its place while it is traced", ""};
+  return {
+      State::kNote, name, "it names no OpenMP runtime",
+      "if it loads none later, only MPI and regions of its own (refrain.h) are recorded"};
 }
 
 Check mpi_of_program(const Program& program, const std::string& library) {
@@ -150,10 +152,21 @@ void check_program(Checks& checks, const std::string& command) {
     checks.push_back({State::kProblem, "program", "there is no program " + command, ""});
     return;
   }
-  if (!program.dynamic) {
+  if (program.alone) {
+    checks.push_back({State::kProblem, "program", program.path + " is linked statically",
+                      "nothing that it does is traced; link it with shared libraries"});
+    return;
+  }
+  if (program.privileged) {
     checks.push_back(
-        {State::kNote, "program", program.path + " is a script, or linked statically",
-         "of a static program nothing can be traced; of a script, the programs that it starts"});
+        {State::kProblem, "program",
+         program.path + " runs with other rights than yours (setuid, capabilities)",
+         "no library can be loaded into it; a copy without these rights is traced"});
+    return;
+  }
+  if (!program.dynamic) {
+    checks.push_back({State::kNote, "program", program.path + " is a script",
+                      "the programs that it starts are traced"});
     return;
   }
   checks.push_back({State::kWorks, "program", program.path, ""});

@@ -25,15 +25,13 @@ std::string text_of(const Drawing& drawing, const std::string& format, std::stri
              : picture.error;
 }
 
-std::string write_text(const std::string& text, const std::string& output) {
+std::string write_text(const std::string& text, const std::string& output,
+                       base::Existing existing) {
   if (output == "-") {
     std::fwrite(text.data(), 1, text.size(), stdout);
     return std::fflush(stdout) == 0 ? std::string() : "stdout cannot be written";
   }
-  std::ofstream file(output, std::ios::binary);
-  file << text;
-  file.close();
-  return file ? std::string() : "'" + output + "' cannot be written";
+  return base::write_new_file(output, text, existing);
 }
 
 }  // namespace refrain::tools

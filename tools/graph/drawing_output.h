@@ -6,6 +6,7 @@
 
 #include <string>
 
+#include "base/new_file.h"
 #include "tools/graph/drawing.h"
 
 namespace refrain::tools {
@@ -13,7 +14,8 @@ namespace refrain::tools {
 // `format`: dot, svg, graphml or json.
 std::string text_of(const Drawing& drawing, const std::string& format, std::string& text);
 
-// `output`: a file, which is replaced; "-": standard output.
-std::string write_text(const std::string& text, const std::string& output);
+// `output`: a file, or "-": standard output.
+std::string write_text(const std::string& text, const std::string& output,
+                       base::Existing existing);
 
 }  // namespace refrain::tools

@@ -12,8 +12,10 @@ namespace refrain::tools::device_tools_test {
 
 TEST_CASE("Devices: libomp.so not in the search path - said, with the folder that has it") {
   const test::TemporaryFolder folder;
-  const Program offload{"offload", true, {"libomp.so.5", "libomptarget.so.19.1"}};
-  const Program host{"host", true, {"libomp.so.5"}};
+  const Program offload{.path = "offload",
+                        .dynamic = true,
+                        .libraries = {"libomp.so.5", "libomptarget.so.19.1"}};
+  const Program host{.path = "host", .dynamic = true, .libraries = {"libomp.so.5"}};
   std::ofstream(folder / "libomp.so") << "found";
   std::ofstream(folder / "libomp.so.5") << "found";
   // The runtime that is there is the one in `folder`.

@@ -2,7 +2,9 @@
 
 #include <elf.h>
 #include <spawn.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -60,15 +62,15 @@ class ElfFile {
     return {};
   }
 
-  // One of its tables of symbols has it, and not as another file's.
-  bool defines(const std::string& name) {
+  // One of its tables of symbols has it: as its own, or as another file's.
+  bool has_symbol(const std::string& name, bool own) {
     for (int i = 0; i < sections_; ++i) {
       Elf64_Shdr table{};
       Elf64_Shdr texts{};
       if (!read_section(i, table)) return false;
       if (table.sh_type != SHT_SYMTAB && table.sh_type != SHT_DYNSYM) continue;
       if (read_section(static_cast<int>(table.sh_link), texts) &&
-          defines(table, texts, name))
+          has_symbol(table, texts, name, own))
         return true;
     }
     return false;
@@ -102,7 +104,8 @@ class ElfFile {
     return number < sections_ && read(sections_at_ + std::uint64_t(number) * section_bytes_,
                                       &section, sizeof section);
   }
-  bool defines(const Elf64_Shdr& table, const Elf64_Shdr& texts, const std::string& name) {
+  bool has_symbol(const Elf64_Shdr& table, const Elf64_Shdr& texts, const std::string& name,
+                  bool own) {
     constexpr std::uint64_t kMost = std::uint64_t{1} << 30;
     if (texts.sh_size > kMost || table.sh_size > kMost) return false;
     std::string names(texts.sh_size, '\0');
@@ -114,7 +117,7 @@ class ElfFile {
     if (!read(table.sh_offset, symbols.data(), symbols.size() * sizeof(Elf64_Sym)))
       return false;
     return std::any_of(symbols.begin(), symbols.end(), [&](const Elf64_Sym& symbol) {
-      return symbol.st_shndx != SHN_UNDEF && symbol.st_name < names.size() &&
+      return (symbol.st_shndx != SHN_UNDEF) == own && symbol.st_name < names.size() &&
              names.compare(symbol.st_name, name.size() + 1, name + '\0') == 0;
     });
   }
@@ -180,6 +183,17 @@ std::string machine_name(std::uint16_t machine) {
   }
 }
 
+// For root it is not.
+bool is_privileged(const std::string& path) {
+  struct stat file {};
+  if (stat(path.c_str(), &file) != 0) return false;
+  const bool user = (file.st_mode & S_ISUID) != 0 && file.st_uid != getuid();
+  const bool group = (file.st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP) &&
+                     file.st_gid != getgid();
+  return user || group ||
+         (geteuid() != 0 && getxattr(path.c_str(), "security.capability", nullptr, 0) > 0);
+}
+
 bool is_set(const char* variable) {
   const char* value = std::getenv(variable);
   return value != nullptr && *value != 0;
@@ -206,7 +220,9 @@ Program inspect_program(const std::string& command) {
     program.foreign = machine_name(file.machine());
     return program;
   }
+  program.privileged = is_privileged(program.path);
   const std::string loader = file.interpreter();
+  program.alone = loader.empty() && file.machine() != EM_NONE;
   if (loader.empty()) return program;
   program.dynamic = true;
   // Asking the loader takes milliseconds.
@@ -221,11 +237,22 @@ Program inspect_program(const std::string& command) {
   for (std::string line; std::getline(lines, line);) {
     std::istringstream words(line);
     std::string name;
-    if (words >> name) program.libraries.push_back(fs::path(name).filename());
+    std::string arrow;
+    std::string path;
+    if (!(words >> name)) continue;
+    program.libraries.push_back(fs::path(name).filename());
+    if (words >> arrow >> path && arrow == "=>" && path[0] == '/')
+      program.files.push_back(path);
   }
   // It does not answer where it misses a library.
   if (program.libraries.empty()) program.libraries = own;
   return program;
+}
+
+std::string file_of(const Program& program, const std::string& library_prefix) {
+  for (const std::string& file : program.files)
+    if (fs::path(file).filename().string().rfind(library_prefix, 0) == 0) return file;
+  return {};
 }
 
 bool loads(const Program& program, const std::string& library_prefix) {
@@ -262,7 +289,11 @@ std::string output_of(std::vector<const char*> arguments) {
 }
 
 bool defines(const std::string& path, const std::string& symbol) {
-  return ElfFile(path).defines(symbol);
+  return ElfFile(path).has_symbol(symbol, true);
+}
+
+bool imports(const std::string& path, const std::string& symbol) {
+  return ElfFile(path).has_symbol(symbol, false);
 }
 
 }  // namespace refrain::tools

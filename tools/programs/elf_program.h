@@ -11,9 +11,13 @@ namespace refrain::tools {
 struct Program {
   std::string path;      // as found in PATH; empty if there is none
   bool dynamic = false;  // an ELF file with a loader
+  bool alone = false;    // an ELF file without one: linked statically
+  // It runs with other rights than its user's (setuid), so that the loader preloads nothing for it.
+  bool privileged = false;
   // Names of the libraries that it will load: all, or where these are known to bring no other
   // runtime of OpenMP and no MPI with them, those that it names itself.
   std::vector<std::string> libraries;
+  std::vector<std::string> files{};  // their paths, as far as the loader was asked
   // The processor that it is for, if that is another one than this command's.
   std::string foreign{};
 };
@@ -27,6 +31,9 @@ Program inspect_program(const std::string& command);
 
 bool loads(const Program& program, const std::string& library_prefix);
 
+// The path of the library that it loads and whose name begins so; empty: none, or not known.
+std::string file_of(const Program& program, const std::string& library_prefix);
+
 // The libraries that the file at `path` (a program or a library) names itself.
 std::vector<std::string> named_libraries(const std::string& path);
 
@@ -35,5 +42,7 @@ std::string output_of(std::vector<const char*> arguments);
 
 // Whether the file at `path` defines a symbol, as far as its tables of symbols say.
 bool defines(const std::string& path, const std::string& symbol);
+// Whether it takes one from another file.
+bool imports(const std::string& path, const std::string& symbol);
 
 }  // namespace refrain::tools

@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "base/processor.h"
+#include "tools/programs/shared_libraries.h"
 
 namespace refrain::tools {
 namespace {
@@ -14,6 +14,26 @@ int version_of(const std::string& name) {
   const std::size_t dash = name.rfind('-');
   return dash == std::string::npos ? -1 : std::atoi(name.c_str() + dash + 1);
 }
+
+// Of the runtimes in folders named llvm-N of this one.
+std::string newest_libomp(const fs::path& folder) {
+  std::error_code error;
+  fs::path best;
+  int best_version = -1;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
+    const std::string name = entry.path().filename();
+    if (name.rfind("llvm-", 0) != 0 || version_of(name) <= best_version) continue;
+    for (const char* library : {"libomp.so.5", "libomp.so"})
+      if (const fs::path candidate = entry.path() / "lib" / library;
+          fs::exists(candidate, error)) {
+        best = candidate;
+        best_version = version_of(name);
+        break;
+      }
+  }
+  return best;
+}
+
 }  // namespace
 
 std::string find_library() {
@@ -48,19 +68,14 @@ std::string find_libomp(const std::string& wanted) {
   std::error_code error;
   if (!wanted.empty())
     return fs::exists(wanted, error) ? fs::absolute(wanted).string() : std::string();
-  fs::path best;
-  int best_version = -1;
-  for (const fs::directory_entry& entry : fs::directory_iterator("/usr/lib", error)) {
-    const std::string name = entry.path().filename();
-    const fs::path candidate = entry.path() / "lib" / "libomp.so.5";
-    if (name.rfind("llvm-", 0) != 0 || !fs::exists(candidate, error)) continue;
-    if (version_of(name) > best_version) best = candidate, best_version = version_of(name);
-  }
-  if (!best.empty()) return best;
-  for (const char* folder : {"/usr/lib/" REFRAIN_MULTIARCH, "/usr/lib64", "/usr/lib"})
-    for (const char* name : {"libomp.so.5", "libomp.so"})
-      if (fs::exists(fs::path(folder) / name, error)) return fs::path(folder) / name;
-  return {};
+  if (std::string newest = newest_libomp("/usr/lib"); !newest.empty()) return newest;
+  for (const char* name : {"libomp.so.5", "libomp.so"})
+    if (std::string path = find_shared_library(name); !path.empty()) return path;
+  // What tools/setup has unpacked where it could not be installed.
+  const char* home = std::getenv("HOME");
+  return home == nullptr
+             ? ""
+             : newest_libomp(fs::path(home) / ".cache/refrain/packages/usr/lib");
 }
 
 }  // namespace refrain::tools

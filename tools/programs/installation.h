@@ -17,8 +17,8 @@ std::string find_variant(const std::string& library, const std::string& mpi);
 // built. Empty if there is none.
 std::string find_loop_tool();
 
-// LLVM's OpenMP runtime: `wanted` if it exists, else the newest in the usual folders.
-// Empty if there is none.
+// LLVM's OpenMP runtime: `wanted` if it exists, else the newest in the usual folders, one that the loader finds, or
+// what tools/setup has unpacked. Empty if there is none.
 std::string find_libomp(const std::string& wanted);
 
 }  // namespace refrain::tools

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <string_view>
 #include <system_error>
 
@@ -14,6 +15,11 @@ namespace {
 
 bool begins(const std::string& word, const char* with) {
   return std::filesystem::path(word).filename().string().rfind(with, 0) == 0;
+}
+
+bool is_shell(const std::string& word) {
+  const std::string name = std::filesystem::path(word).filename();
+  return name == "sh" || name == "bash" || name == "dash" || name == "zsh" || name == "ksh";
 }
 
 bool starts_mpi(const std::vector<std::string>& command) {
@@ -48,6 +54,45 @@ std::string not_traced(const Program& traced) {
          ": its MPI calls are not traced, and each process gets an archive of its own; "
          "linked with the shared library of " +
          known_libraries() + " it is traced";
+}
+
+// Of a shell or its script, what it may start: the words of the script, or of what follows -c. Not what they mean: a
+// program that is named by a variable is not found.
+std::vector<std::string> words_of_script(const std::vector<std::string>& command,
+                                         const Program& first) {
+  std::string text;
+  const auto add_file = [&text](const std::string& path) {
+    constexpr std::size_t kMost = 1 << 16;
+    std::ifstream file(path, std::ios::binary);
+    std::string content(kMost, '\0');
+    file.read(content.data(), kMost);
+    content.resize(static_cast<std::size_t>(file.gcount()));
+    text += content + '\n';
+  };
+  if (!first.path.empty() && !first.dynamic && !first.alone) add_file(first.path);
+  const bool shell = is_shell(command[0]);
+  for (std::size_t i = 1; shell && i < command.size(); ++i) {
+    if (command[i].empty()) continue;
+    if (command[i][0] != '-' && command[i - 1].ends_with('c') && command[i - 1][0] == '-') {
+      text += command[i] + '\n';
+      break;
+    }
+    if (command[i][0] == '-') continue;
+    add_file(command[i]);
+    break;
+  }
+  std::vector<std::string> words;
+  std::string word;
+  for (const char c : text + '\n') {
+    if (std::string_view(" \t\n\"'`;|&()<>{}$").find(c) == std::string_view::npos) {
+      word += c;
+      continue;
+    }
+    if (!word.empty() && std::find(words.begin(), words.end(), word) == words.end())
+      words.push_back(word);
+    word.clear();
+  }
+  return words;
 }
 
 bool is_launched() {
@@ -146,6 +191,15 @@ Program find_traced(const std::vector<std::string>& command, const Program& firs
     if (command[i].empty() || command[i][0] == '-') continue;
     Program word = inspect_program(command[i]);
     if (!mpi_of(word).empty() || (starts_mpi(command) && uses_mpi(word))) return word;
+  }
+  constexpr std::size_t kMostLooks = 100;  // at programs: the loader is asked for some
+  std::size_t looks = 0;
+  for (const std::string& text : words_of_script(command, first)) {
+    if (find_program(text).empty() || begins(text, "mpirun") || begins(text, "mpiexec"))
+      continue;
+    if (++looks > kMostLooks) break;
+    Program word = inspect_program(text);
+    if (!mpi_of(word).empty()) return word;
   }
   return first;
 }

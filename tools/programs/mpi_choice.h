@@ -30,7 +30,7 @@ bool is_python_of_mpi(const std::vector<std::string>& command);
 // One of several that a launcher has started, and no process of MPI: each has an archive of its own.
 bool is_task_of_its_own(const MpiChoice& choice, const std::vector<std::string>& command);
 
-// Of `mpirun -n 4 ./app` the app; of anything else the program itself.
+// Of `mpirun -n 4 ./app` the app, also where a shell's script starts it by that name; of anything else the program itself.
 Program find_traced(const std::vector<std::string>& command, const Program& first);
 
 }  // namespace refrain::tools

@@ -15,6 +15,7 @@
 
 #include "tracer/counters/papi.h"
 #include "tracer/counters/thread_usage.h"
+#include "tracer/life/at_load.h"
 #include "tracer/life/lifecycle.h"
 #include "tracer/recorder/metric_reader.h"
 #include "tracer/recorder/slow_path.h"
@@ -272,7 +273,8 @@ void on_start(runtime::Session& session) {
   session.set_metrics(text, static_cast<unsigned>(setup->counters.size()), on_thread);
 }
 
-__attribute__((constructor(1000))) void at_load() { runtime::set_start_hook(on_start); }
+void name_start() { runtime::set_start_hook(on_start); }
+REFRAIN_AT_LOAD(name_start);
 
 }  // namespace
 }  // namespace refrain::counters

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <charconv>
@@ -28,35 +27,33 @@ std::uint64_t ns_of(const timeval& time) {
          static_cast<std::uint64_t>(time.tv_usec) * 1000u;
 }
 
+int open_sched() noexcept {
+  return recorder::open_apart(AT_FDCWD, "/proc/thread-self/sched", O_RDONLY);
+}
+
 }  // namespace
 
 std::span<const UsageInfo> usage_table() { return kTable; }
 
-ThreadUsage::~ThreadUsage() {
-  if (ours()) close(sched_);
-}
+ThreadUsage::~ThreadUsage() { recorder::drop_descriptor(sched_, file_); }
 
 bool ThreadUsage::open(Usage usage) noexcept {
   if (usage != Usage::kMigrations) return rusage_ = true;
-  if (sched_ < 0) sched_ = ::open("/proc/thread-self/sched", O_RDONLY | O_CLOEXEC);
-  struct stat file;
-  if (sched_ < 0 || fstat(sched_, &file) != 0) return false;
-  device_ = file.st_dev;
-  inode_ = file.st_ino;
-  return read_migrations();
+  if (migrations_) return true;
+  sched_ = recorder::keep_descriptor(open_sched());
+  recorder::identify(sched_, file_);
+  return migrations_ = read_migrations();
 }
 
-// A program that closes all descriptors may have given its number to another file.
-bool ThreadUsage::ours() const noexcept {
-  struct stat file;
-  return sched_ >= 0 && fstat(sched_, &file) == 0 && file.st_dev == device_ &&
-         file.st_ino == inode_;
-}
-
+// Where the program has closed the descriptor it is opened again, and not kept.
 bool ThreadUsage::read_migrations() noexcept {
-  if (!ours()) return false;
+  recorder::FileIdentity now;
+  const bool kept = recorder::identify(sched_, now) && now == file_;
+  const int file = kept ? sched_ : open_sched();
+  if (file < 0) return false;
   char text[4096];
-  const ssize_t bytes = pread(sched_, text, sizeof text, 0);
+  const ssize_t bytes = pread(file, text, sizeof text, 0);
+  if (!kept) close(file);
   if (bytes <= 0) return false;
   const std::string_view all(text, static_cast<std::size_t>(bytes));
   std::size_t at = all.find("nr_migrations");
@@ -69,7 +66,7 @@ bool ThreadUsage::read_migrations() noexcept {
 }
 
 void ThreadUsage::read() noexcept {
-  if (sched_ >= 0) read_migrations();
+  if (migrations_) read_migrations();
   rusage usage{};
   if (!rusage_ || getrusage(RUSAGE_THREAD, &usage) != 0) return;
   const auto set = [this](Usage which, std::uint64_t value) {

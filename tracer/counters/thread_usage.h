@@ -11,6 +11,8 @@
 #include <span>
 #include <string_view>
 
+#include "tracer/recorder/descriptors.h"
+
 namespace refrain::counters {
 
 enum class Usage : std::uint8_t {
@@ -42,12 +44,11 @@ class ThreadUsage {
   std::uint64_t value(Usage usage) const noexcept;
 
  private:
-  bool ours() const noexcept;
   bool read_migrations() noexcept;
 
-  int sched_ = -1;            // file that has the migrations
-  std::uint64_t device_ = 0;  // with the inode: which file it is
-  std::uint64_t inode_ = 0;
+  bool migrations_ = false;
+  int sched_ = -1;  // file that has them; -1: is opened each time
+  recorder::FileIdentity file_;
   bool rusage_ = false;
   std::uint64_t values_[kUsages] = {};
 };

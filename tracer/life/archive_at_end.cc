@@ -9,6 +9,7 @@
 
 #include "base/version.h"
 #include "tracer/life/report_at_end.h"
+#include "tracer/recorder/descriptors.h"
 #include "tracer/recorder/no_size_signal.h"
 #include "tracer/runtime/notices.h"
 #include "tracer/runtime/session.h"
@@ -47,6 +48,8 @@ writer::WriteOptions options_of(const Session& session) {
 }  // namespace
 
 void write_archive_at_end(const Session& session, writer::Exchange& exchange) {
+  const recorder::NoLowDescriptors no_low_descriptors;
+  const recorder::MoreDescriptors more_descriptors;
   const recorder::NoSizeSignal no_signal;
   const filters::Settings& settings = session.settings();
   writer::WriteOptions options;
@@ -88,6 +91,8 @@ void write_archive_at_end(const Session& session, writer::Exchange& exchange) {
 }
 
 void take_part_in_archive(writer::Exchange& exchange) {
+  const recorder::NoLowDescriptors no_low_descriptors;
+  const recorder::MoreDescriptors more_descriptors;
   const recorder::NoSizeSignal no_signal;
   const writer::WriteResult result = writer::write_archive_together({}, exchange);
   if (!result.ok && !result.others_failed)

@@ -6,8 +6,9 @@
 //    sampled in any case (tracer/life/sampling_source.cc). If anything fails, one line
 //    goes to stderr and the program runs untraced.
 //
-// 2. The orderly end. OMPT's finalize callback comes after the last thread's events, from
-//    the runtime's own end (a library destructor). Where we were loaded before the runtime
+// 2. The orderly end: our library's destructor ends the session. A runtime that ends before, in its own
+//    destructor, because it is unloaded or by omp_pause_resource_all(), does not: OpenMP may begin again,
+//    and other sources go on. Where we were loaded before the runtime
 //    (linked, LD_PRELOAD) our destructor comes before its: it asks the runtime to end now
 //    (ompt_finalize_tool), so that the last events of its threads are reported. The runtime
 //    does then what it would have done a moment later, and starts anew, untraced, should a
@@ -26,13 +27,18 @@
 //    to: all that was recorded is in the mapped files already; `refrain recover` makes
 //    the archive from them. We install no signal handlers. `refrain run` has become the program
 //    and cannot report that: a parent of ours in between would be seen by the program (its parent's
-//    number, its process group, its wait status). A launcher or shell that lives on reports it at
+//    number, its process group, its wait status). A process that is no relative of the program waits for
+//    its end and reports it (tools/command/run_watch.h); a launcher or shell that lives on at
 //    its end (run_report.cc); else the next `refrain run` there, and `refrain info`.
+//    A handler of SIGSEGV or SIGABRT of the program may come while this thread holds a lock of ours (malloc finds the
+//    heap damaged), and end the process or fork: the lock is not taken again. The end is then as after a kill.
 //
 // 5. fork. The child shares the mapped files with its parent, so it must not write: the
 //    child's handler gives them up and turns recording off. The tracer's locks are taken before
 //    the fork and released after it, in both: so no other thread, which the child does not
-//    have, is in the middle of changing what they protect. With the child's first parallel
+//    have, is in the middle of changing what they protect. Handlers of others that run in
+//    between may come to us, on the thread that has the locks (LLVM's runtime starts anew in the
+//    child, and reports its thread): nothing is recorded then, and no lock taken. With the child's first parallel
 //    region, should there be one, recording begins anew, with an archive of the child's own;
 //    the parent's session is never looked at again, locked or not. The child of a
 //    process of an MPI job is not part of the job and stays untraced. exec starts afresh, with a
@@ -41,7 +47,9 @@
 //
 // 6. MPI. Recording ends in MPI_Finalize, the last moment at which processes can communicate; what
 //    the program does after it is not traced, and process 0 reports that (parallel
-//    regions are counted). A process that MPI_Comm_spawn made stays out:
+//    regions are counted). It may be called in a destructor that comes after ours (of a C++ singleton in a
+//    library): where MPI has not ended, our end waits until all destructors have returned, and
+//    nothing that we need then may be destroyed by ours. A process that MPI_Comm_spawn made stays out:
 //    it would be a job of its own in the middle of another. One that only uses sessions is
 //    not known as a job: its MPI calls are not traced, which it reports at its end.
 //
@@ -55,31 +63,48 @@
 #include <array>
 #include <atomic>
 #include <cinttypes>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "filters/settings.h"
 #include "tracer/life/archive_at_end.h"
+#include "tracer/life/at_load.h"
 #include "tracer/life/run_report.h"
+#include "tracer/recorder/descriptors.h"
 #include "tracer/recorder/handler_safe_mutex.h"
 #include "tracer/recorder/slow_path.h"
 #include "tracer/runtime/live_filter.h"
+#include "tracer/runtime/modules.h"
 #include "tracer/runtime/notices.h"
 #include "tracer/runtime/recording_folder.h"
 #include "tracer/runtime/session.h"
 #include "tracer/runtime/this_thread.h"
 
+extern "C" {
+// Of the C++ runtime (Itanium ABI): without a library, `function` is called when the last destructor has returned.
+int __cxa_atexit(void (*function)(void*), void* argument, void* library);  // NOLINT
+// Where the linker puts what REFRAIN_AT_LOAD() names.
+extern const volatile refrain::runtime::AtLoad __start_refrain_at_load[]  // NOLINT
+    __attribute__((weak, visibility("hidden")));
+extern const volatile refrain::runtime::AtLoad __stop_refrain_at_load[]  // NOLINT
+    __attribute__((weak, visibility("hidden")));
+}
+
 namespace refrain::runtime {
 namespace {
 
+// Never destroyed: MPI may end, and the archive be written, after this library's destructors.
 filters::Settings& settings() {
-  static filters::Settings instance;
+  alignas(filters::Settings) static std::byte room[sizeof(filters::Settings)];
+  static filters::Settings& instance = *new (room) filters::Settings;
   return instance;
 }
 
@@ -91,7 +116,8 @@ std::atomic<bool> g_finished{false};
 std::atomic<bool> g_ended{false};
 std::atomic<bool> g_job{false};
 std::atomic<bool> g_out{false};
-std::atomic<bool> g_orphan{false};  // a forked child that has no session of its own
+std::atomic<bool> g_refused{false};  // there is no recording, which was reported
+std::atomic<bool> g_orphan{false};   // a forked child that has no session of its own
 // Nothing here may need a constructor: a session may start before those of this library
 // (tracer/life/sampling_source.cc).
 std::array<char, 64> g_runtime_name{};
@@ -102,33 +128,52 @@ std::atomic<void (*)(Session&)> g_start_hook{nullptr};
 constexpr std::size_t kMostForkLocks = 16;
 std::array<std::atomic<recorder::HandlerSafeMutex*>, kMostForkLocks> g_fork_locks{};
 std::atomic<std::size_t> g_fork_lock_count{0};
-std::size_t g_fork_locks_taken = 0;  // under g_start
+
+// One that this thread has already (a handler of SIGSEGV forks, which came while it was held) stays as it is.
+bool lock_for_fork(recorder::HandlerSafeMutex& mutex) noexcept {
+  if (mutex.is_mine()) return false;
+  mutex.lock();
+  return true;
+}
+
+struct LockedForFork {
+  bool start = false;
+  bool session = false;
+  std::array<bool, kMostForkLocks> others{};
+};
+LockedForFork g_locked_for_fork;  // under g_start
 
 void before_fork() {
-  g_start.lock();
-  if (g_session != nullptr) g_session->before_fork();
-  g_fork_locks_taken = 0;
-  for (auto& lock : g_fork_locks) {
-    recorder::HandlerSafeMutex* const mutex = lock.load();
-    if (mutex == nullptr) break;
-    mutex->lock();
-    ++g_fork_locks_taken;
+  LockedForFork locked;
+  locked.start = lock_for_fork(g_start);
+  if (g_session != nullptr && !g_session->is_changing_here()) {
+    g_session->before_fork();
+    locked.session = true;
   }
+  for (std::size_t i = 0; i != kMostForkLocks; ++i)
+    if (recorder::HandlerSafeMutex* const mutex = g_fork_locks[i].load())
+      locked.others[i] = lock_for_fork(*mutex);
+  g_locked_for_fork = locked;
   // In the child, handlers of others run before ours: LLVM's runtime reports an initial task in
   // its own, and that would be written over the parent's next record.
   t_thread.put_aside = std::exchange(t_thread.recorder, nullptr);
+  t_thread.forks = true;
 }
 
 void after_fork() {
+  t_thread.forks = false;
   t_thread.recorder = std::exchange(t_thread.put_aside, nullptr);
-  while (g_fork_locks_taken != 0) g_fork_locks[--g_fork_locks_taken].load()->unlock();
-  if (g_session != nullptr) g_session->after_fork();
-  g_start.unlock();
+  const LockedForFork locked = g_locked_for_fork;
+  for (std::size_t i = kMostForkLocks; i-- > 0;)
+    if (locked.others[i]) g_fork_locks[i].load()->unlock();
+  if (locked.session) g_session->after_fork();
+  if (locked.start) g_start.unlock();
 }
 
 void in_forked_child() {
   const recorder::LongPath long_path;
   after_fork();
+  recorder::forget_descriptors();
   if (g_session == nullptr) return;
   g_session->abandon();
   t_thread = ThisThread{};
@@ -146,7 +191,8 @@ void keep_runtime_name(std::string_view name) noexcept {
 
 // A child has its parent's.
 void begin_filter(const std::string& path) {
-  [[maybe_unused]] static const bool once = (lock_at_fork(live_filter_mutex()), true);
+  [[maybe_unused]] static const bool once =
+      (lock_at_fork(live_filter_mutex()), lock_at_fork(modules_mutex()), true);
   begin_live_filter(path);
 }
 
@@ -183,6 +229,16 @@ void write_and_report(const Session& session, writer::Exchange& exchange) noexce
   }
 }
 
+// A handler of a signal has interrupted this thread where it holds a lock of ours: what that protects is half done.
+bool is_changing_here() noexcept {
+  bool mine = g_start.is_mine() || (g_session != nullptr && g_session->is_changing_here());
+  for (auto& lock : g_fork_locks) {
+    const recorder::HandlerSafeMutex* const mutex = lock.load();
+    mine |= mutex != nullptr && mutex->is_mine();
+  }
+  return mine;
+}
+
 bool is_mpi_source() noexcept {
   return (g_sources.load() & static_cast<unsigned>(Source::kMpi)) != 0;
 }
@@ -203,12 +259,24 @@ bool settle_alone() noexcept {
 
 void stay_out() noexcept { g_out.store(true); }
 
+void run_at_load() noexcept {
+  static const bool once = [] {
+    for (const volatile AtLoad* part = __start_refrain_at_load;
+         part != __stop_refrain_at_load; ++part)
+      (*part)();
+    return true;
+  }();
+  (void)once;
+}
+
 namespace {
 
 enum class Wanted { kNo, kYes, kCannot };
 
 Wanted read_wanted() noexcept {
+  const recorder::OwnCode own_code;
   static const Wanted wanted = [] {
+    run_at_load();
     if (g_out.load()) return Wanted::kNo;
     try {
       for (const std::string& line : filters::read_settings(
@@ -238,14 +306,20 @@ void lock_at_fork(recorder::HandlerSafeMutex& mutex) noexcept {
 
 Session* start_session(Source source, const char* runtime_name) noexcept {
   const recorder::SlowPath slow_path;
-  const std::lock_guard lock(g_start);
+  // Where a handler of fork has started a runtime, the lock is this thread's.
+  std::unique_lock lock(g_start, std::defer_lock);
+  if (!t_thread.forks) lock.lock();
   const auto bit = static_cast<unsigned>(source);
   if (g_finished.load() && g_session != nullptr) report_too_late("OpenMP starts then");
-  if ((g_sources.load() & bit) != 0 || g_finished.load()) return nullptr;
+  if ((g_live.load() & bit) != 0 || g_finished.load()) return nullptr;
   if (g_session == nullptr) {
     std::unique_ptr<Session> session =
         make_session(runtime_name == nullptr ? "" : runtime_name, false);
-    if (session == nullptr) return nullptr;
+    if (session == nullptr) {
+      g_refused.store(true);
+      return nullptr;
+    }
+    lock_at_fork(recorder::descriptor_lock());
     pthread_atfork(before_fork, after_fork, in_forked_child);
     g_session = session.release();
   } else if (runtime_name != nullptr) {
@@ -272,9 +346,7 @@ bool start_in_child(Source source) noexcept {
 void set_start_hook(void (*hook)(Session&)) noexcept { g_start_hook.store(hook); }
 
 void source_ended(Source source) noexcept {
-  if ((g_live.fetch_and(~static_cast<unsigned>(source)) & ~static_cast<unsigned>(source)) ==
-      0)
-    end_session();
+  g_live.fetch_and(~static_cast<unsigned>(source));
 }
 
 void expect_job() noexcept { g_job.store(true); }
@@ -285,8 +357,8 @@ std::string make_job_archive() noexcept {
     const filters::Settings& wanted = g_session->settings();
     const auto make =
         wanted.spool_dir.empty() ? make_archive_folder : make_bare_archive_folder;
-    const ArchiveFolder folder =
-        make(wanted.archive, g_session->program(), wanted.overwrite);
+    const recorder::NoLowDescriptors no_low_descriptors;
+    const ArchiveFolder folder = make(g_session->wanted_archive(), wanted.overwrite);
     if (folder.error.empty()) return folder.archive;
     warn({folder.error, "; the job runs untraced"});
   } catch (const std::exception& problem) {
@@ -340,6 +412,9 @@ void end_session() noexcept {
   Session* session = g_session;
   // A process of a job that has finished its part leaves the archive to process 0.
   if (session == nullptr || g_finished.load() || g_ended.exchange(true)) return;
+  if (is_changing_here())
+    return warn({"the process ends while it is being traced; 'refrain recover ",
+                 session->archive(), "' makes the archive"});
   if (!session->settled()) {
     g_ended.store(false);
     if (!settle_alone()) return;
@@ -356,8 +431,23 @@ void end_session() noexcept {
 }
 
 namespace {
-__attribute__((destructor)) void at_unload() {
-  if (g_session == nullptr) return report_run();
+__attribute__((constructor(1000))) void at_load() { run_at_load(); }
+
+// A destructor of a library of the program may still end MPI.
+bool mpi_goes_on() noexcept {
+  return is_mpi_source() && g_session->settled() && !g_finished.load();
+}
+
+// After all destructors.
+void at_last(void*) {
+  if (!g_ended.load()) end_session();
+}
+
+void end_process() {
+  if (g_session == nullptr) {
+    if (!g_refused.load() && !report_untraced(g_job.load())) report_run();
+    return;
+  }
   if (const std::uint64_t regions = g_session->missed_regions(); regions != 0) {
     std::array<char, 64> text{};
     std::snprintf(text.data(), text.size(), "%" PRIu64 " parallel regions", regions);
@@ -365,7 +455,14 @@ __attribute__((destructor)) void at_unload() {
   }
   if (g_ended.load()) return;
   if (const auto end_runtime = g_end_runtime.exchange(nullptr)) end_runtime();
-  end_session();
+  if (!mpi_goes_on() || __cxa_atexit(at_last, nullptr, nullptr) != 0) end_session();
+}
+
+__attribute__((destructor)) void at_unload() {
+  const bool recorded = g_session != nullptr;
+  end_process();
+  if (recorded) report_untraced(g_job.load());
+  report_orderly_end();
 }
 }  // namespace
 

@@ -30,11 +30,11 @@ const filters::Settings& wanted_settings() noexcept;
 // This process shall not be, whatever the settings say. When the library is loaded.
 void stay_out() noexcept;
 
-// Who feeds the session; it ends with the last of them.
+// Who feeds the session.
 enum class Source : unsigned { kOpenMp = 1, kMpi = 2, kUser = 4, kSamples = 8 };
 
 // Starts recording, or joins what another source has started; null if that cannot be (reported on
-// stderr), or if `source` has been here before. The session lives until the process ends.
+// stderr), or if `source` feeds it already. The session lives until the process ends.
 Session* start_session(Source source, const char* runtime_name) noexcept;
 // In the forked child of a process that was recorded, on its only thread, which has no recorder:
 // starts a recording of its own, with `source`. False in any other process, if it has been
@@ -49,7 +49,7 @@ void set_start_hook(void (*hook)(Session&)) noexcept;
 // 16. `mutex` must live for ever.
 void lock_at_fork(recorder::HandlerSafeMutex& mutex) noexcept;
 
-// No more events of this source; those of others go on.
+// No more events of this source, unless it starts again; those of others go on.
 void source_ended(Source source) noexcept;
 
 // --- Jobs of several processes, for the MPI source. In this order:

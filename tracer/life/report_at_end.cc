@@ -57,7 +57,14 @@ struct Start {
   const char* command;
   char* const* arguments;
   char* const* environment;
+  bool has_stderr;  // else it has been closed, or is a file of the program's
 };
+
+// None of the first three descriptors.
+int open_null() {
+  const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+  return null < 0 || null > STDERR_FILENO ? null : fcntl(null, F_DUPFD_CLOEXEC, 3);
+}
 
 // In the new process, which shares memory with this one until it is the command: system calls only.
 int become_command(void* from) {
@@ -70,10 +77,11 @@ int become_command(void* from) {
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
-  const int null = open("/dev/null", O_RDWR);
+  const int null = open_null();
   if (null >= 0) {
     dup2(null, STDIN_FILENO);
     dup2(null, STDOUT_FILENO);
+    if (!start->has_stderr) dup2(null, STDERR_FILENO);
   }
   execve(start->command, start->arguments, start->environment);
   _exit(kNotStarted);
@@ -125,7 +133,8 @@ std::string make_report(const std::string& archive) {
   std::array<char*, words.size() + 1> arguments = {};
   for (std::size_t i = 0; i < words.size(); ++i) arguments[i] = words[i].data();
   const std::vector<char*> variables = environment();
-  const pid_t process = start({command.c_str(), arguments.data(), variables.data()});
+  const pid_t process =
+      start({command.c_str(), arguments.data(), variables.data(), stderr_is_ours()});
   const Ended ended = process < 0 ? Ended::kNotStarted : wait_for(process);
   switch (ended) {
     case Ended::kWell:

@@ -1,5 +1,6 @@
 #include "tracer/life/run_report.h"
 
+#include <dlfcn.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -10,11 +11,13 @@
 #include <string>
 #include <string_view>
 
+#include "base/watch_socket.h"
 #include "filters/settings.h"
 #include "spool/left_spools.h"
 #include "tracer/life/lifecycle.h"
 #include "tracer/recorder/slow_path.h"
 #include "tracer/runtime/notices.h"
+#include "tracer/runtime/untraced.h"
 
 namespace refrain::runtime {
 namespace {
@@ -44,12 +47,26 @@ bool had_children(const Run& run) {
   return getrusage(RUSAGE_CHILDREN, &usage) == 0 && usage.ru_minflt > run.faults;
 }
 
-void report() {
+// Null: it is of another process.
+bool is_of_run(Run& run) {
   const char* text = std::getenv("REFRAIN_RUN");
+  return text != nullptr && read_run(text, run);
+}
+
+bool already_said() { return std::getenv("REFRAIN_SAID") != nullptr; }
+
+bool uses_mpi() noexcept {
+  using Initialized = int (*)(int*);
+  const auto initialized =
+      reinterpret_cast<Initialized>(dlsym(RTLD_DEFAULT, "PMPI_Initialized"));
+  dlerror();
+  int flag = 0;
+  return initialized != nullptr && initialized(&flag) == 0 && flag != 0;
+}
+
+void report() {
   Run run;
-  if (text == nullptr || !read_run(text, run) || !speaks_for_job() || !wanted() ||
-      wanted_settings().quiet)
-    return;
+  if (!is_of_run(run) || !speaks_for_job() || !wanted() || wanted_settings().quiet) return;
   const spool::FoundArchives found =
       spool::find_archives(wanted_settings().archive, run.folder, run.since);
   if (!found.left.empty()) {
@@ -58,7 +75,10 @@ void report() {
     return warn({"the recording in '", left, why, "'refrain recover ", left,
                  "' makes the archive"});
   }
-  if (found.any) return;
+  if (found.any || already_said()) return;
+  const char* const watch = std::getenv("REFRAIN_WATCH");
+  if (had_children(run) && watch != nullptr)  // one of them may have said why
+    return base::tell_watch_socket(watch, base::WatchMessage::kNothing);
   if (had_children(run))
     return warn(
         "no archive: no process of the command used OpenMP, MPI (MPICH, Open MPI) or regions of "
@@ -69,6 +89,40 @@ void report() {
 }
 
 }  // namespace
+
+bool report_untraced(bool mpi_is_traced) noexcept {
+  if (!speaks_for_job() || !wanted() || wanted_settings().quiet || already_said())
+    return false;
+  bool said = false;
+  if (const char* const runtime = untraced_runtime(); runtime != nullptr) {
+    said = true;
+    warn(
+        {"parallel regions of ", runtime,
+         " were not traced, for it has no interface for tools: with LLVM's runtime in its place (refrain "
+         "run, or LD_PRELOAD=librefrain.so:libomp.so.5), or built by clang, they are"});
+  }
+  if (!mpi_is_traced && uses_mpi()) {
+    said = true;
+    warn(
+        "MPI was not traced, for when the command began it was not known that it uses MPI: 'mpirun -n N "
+        "refrain run -- PROGRAM', or 'refrain run --mpi mpich' (openmpi), traces it; without "
+        "refrain run, librefrain_mpich.so (librefrain_openmpi.so)");
+  }
+  if (const char* const watch = std::getenv("REFRAIN_WATCH"); said && watch != nullptr)
+    base::tell_watch_socket(watch, base::WatchMessage::kSaid);
+  return said;
+}
+
+void report_orderly_end() noexcept {
+  Run run;
+  const char* const watch = std::getenv("REFRAIN_WATCH");
+  const recorder::LongPath long_path;
+  try {
+    if (watch != nullptr && is_of_run(run))
+      base::tell_watch_socket(watch, base::WatchMessage::kEnded);
+  } catch (const std::exception&) {
+  }
+}
 
 void report_run() noexcept {
   const recorder::LongPath long_path;

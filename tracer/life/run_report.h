@@ -1,6 +1,8 @@
 // What `refrain run` cannot say, because it has become the program: that there is no archive, and why,
 // or that processes of the command were killed.
 //
+// And what any process has done that is not traced: MPI of which this library has no wrappers, regions of libgomp.
+//
 // Place in the flow: the end of a process (lifecycle.cc). Only the process that was `refrain run`
 // speaks, known by its number (REFRAIN_RUN: "pid seconds faults folder"): the program itself where
 // it had no session, or a launcher or shell whose children had.
@@ -10,5 +12,12 @@
 namespace refrain::runtime {
 
 void report_run() noexcept;
+
+// What was not traced, in a process with or without a session, if `refrain run` has not said it (REFRAIN_SAID). Whether
+// anything was said.
+bool report_untraced(bool mpi_is_traced) noexcept;
+
+// The process has ended in order: whoever watches it need say nothing (REFRAIN_WATCH: tools/command/run_watch.h).
+void report_orderly_end() noexcept;
 
 }  // namespace refrain::runtime

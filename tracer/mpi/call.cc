@@ -2,6 +2,7 @@
 
 #include "tracer/mpi/environment.h"
 #include "tracer/mpi/mpi_header.h"
+#include "tracer/runtime/code_address.h"
 
 namespace refrain::mpi {
 
@@ -70,7 +71,7 @@ bool is_symbol(Stream stream) noexcept {
 }
 
 std::uint64_t payload_of(Procedure procedure, const Site& site) noexcept {
-  return (reinterpret_cast<std::uint64_t>(site.returns_to) & spool::kAddressMask) |
+  return runtime::code_address(site.returns_to) |
          std::uint64_t{static_cast<std::uint16_t>(procedure)} << spool::kMpiProcedureShift;
 }
 
@@ -129,6 +130,8 @@ __attribute__((always_inline)) inline void Call::enter_known(
   if (!scope) [[unlikely]]
     return;
   ticks_ = recorder::Clock::now();
+  if (!g_session->is_primary(&recorder)) [[unlikely]]  // set aside, for a moment
+    return enter_plainly(recorder, known.path);
   const std::uint8_t cut = g_session->begin_epoch(recorder, ticks_);
   const std::uint64_t epoch = recorder.epoch();
   g_session->on_known_symbol(recorder, known.number, place_of(payload_), ticks_,
@@ -136,6 +139,12 @@ __attribute__((always_inline)) inline void Call::enter_known(
   fed_ = true;
   recorder.begin(spool::record_words(spool::kMpiEnter, ticks_, payload_, cut, epoch));
   recorder.flow().begin(payload_, known.path, ticks_);
+}
+
+__attribute__((noinline, cold)) void Call::enter_plainly(ThreadRecorder& recorder,
+                                                         std::uint32_t path) noexcept {
+  recorder.begin(spool::record_words(spool::kMpiEnter, ticks_, payload_));
+  recorder.flow().begin(payload_, path, ticks_);
 }
 
 __attribute__((noinline)) void Call::enter_slow(Procedure procedure, Stream stream,
@@ -149,6 +158,9 @@ __attribute__((noinline)) void Call::enter_slow(Procedure procedure, Stream stre
   }
   if (t_thread.recorder == nullptr) [[unlikely]]
     attach();
+  if (g_session->primary_is_vacant() && t_thread.teams_open == 0 && is_symbol(stream) &&
+      stream != Stream::kCompletion) [[unlikely]]
+    runtime::take_primary_place();
   comm_ = find_communicator(handle);
   payload_ = payload_of(procedure, site);
   enter(stream, site, handle);
@@ -275,7 +287,8 @@ void Call::leave() noexcept {
     const std::uint64_t ticks = leave_ticks();
     recorder->end(spool::record_words(spool::kMpiLeave, ticks, payload_));
     recorder->flow().end(ticks);
-    if (fed_) g_session->on_symbol_end(ticks, recorder->depth());
+    if (fed_ && g_session->is_primary(recorder))
+      g_session->on_symbol_end(ticks, recorder->depth());
   }
   runtime::Scope::leave(*recorder);
 }

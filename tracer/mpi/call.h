@@ -188,6 +188,7 @@ class Call {
 
   bool is_inner() noexcept;
   void enter_known(recorder::ThreadRecorder& recorder, const KnownCall& known) noexcept;
+  void enter_plainly(recorder::ThreadRecorder& recorder, std::uint32_t path) noexcept;
   void enter_slow(Procedure procedure, Stream stream, Site site, Handle handle) noexcept;
   void enter(Stream stream, const Site& site, Handle handle) noexcept;
   void feed(recorder::ThreadRecorder& recorder, Stream stream, const Site& site,

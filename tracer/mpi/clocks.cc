@@ -6,12 +6,12 @@
 
 #include "tracer/mpi/clock_offset.h"
 #include "tracer/mpi/mpi_header.h"
+#include "tracer/mpi/own_communicator.h"
 #include "tracer/recorder/attempt.h"
 #include "tracer/recorder/clock.h"
+#include "tracer/recorder/descriptors.h"
 #include "tracer/runtime/this_thread.h"
 
-#pragma weak PMPI_Comm_dup
-#pragma weak PMPI_Comm_free
 #pragma weak PMPI_Send
 #pragma weak PMPI_Recv
 #pragma weak PMPI_Barrier
@@ -26,17 +26,10 @@ using recorder::Clock;
 
 constexpr double kPatience_s = 0.02;
 
-// Over a communicator of our own, so that nothing the program sends is taken for it.
 class Messages final : public Transport {
  public:
-  Messages() noexcept { valid_ = PMPI_Comm_dup(MPI_COMM_WORLD, &comm_) == MPI_SUCCESS; }
-  ~Messages() {
-    if (valid_) PMPI_Comm_free(&comm_);
-  }
-  Messages(const Messages&) = delete;
-  Messages& operator=(const Messages&) = delete;
+  explicit Messages(const OwnCommunicator& own) noexcept : comm_(own.get()) {}
 
-  bool valid() const noexcept { return valid_; }
   void synchronise() noexcept { PMPI_Barrier(comm_); }
   void send(int rank, const void* data, std::size_t bytes) noexcept override {
     PMPI_Send(data, static_cast<int>(bytes), MPI_BYTE, rank, 0, comm_);
@@ -47,12 +40,12 @@ class Messages final : public Transport {
   std::uint64_t now() noexcept override { return Clock::now(); }
 
  private:
-  MPI_Comm comm_ = MPI_COMM_NULL;
-  bool valid_ = false;
+  MPI_Comm comm_;
 };
 
 // Of the kernel that runs here, the same for all its processes; 0 if it cannot be read.
 std::uint64_t machine_number() {
+  const recorder::NoLowDescriptors no_low_descriptors;
   std::ifstream file("/proc/sys/kernel/random/boot_id");
   std::string boot;
   std::getline(file, boot);
@@ -62,16 +55,15 @@ std::uint64_t machine_number() {
 
 }  // namespace
 
-void measure_clocks(int rank, int size) noexcept {
-  if (size < 2) return;
+void measure_clocks(int rank, int size, const OwnCommunicator& own) noexcept {
+  if (size < 2 || !own.valid()) return;
   // Once: later the program may have no file left to open.
   static const std::uint64_t machine = [] {
     std::uint64_t number = 0;
     recorder::attempted([&] { number = machine_number(); });
     return number;
   }();
-  Messages messages;
-  if (!messages.valid()) return;
+  Messages messages(own);
   messages.synchronise();  // so that no first trip waits for a process that is late
   const ClockOffset found = measure_clock_offset(
       rank, size,
@@ -105,7 +97,7 @@ void measure_clocks_again() noexcept {
   int size = 1;
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
   PMPI_Comm_size(MPI_COMM_WORLD, &size);
-  measure_clocks(rank, size);
+  measure_clocks(rank, size, OwnCommunicator());
   g_collectives_to_clocks = g_every;
 }
 

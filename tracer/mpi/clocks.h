@@ -11,7 +11,10 @@
 
 namespace refrain::mpi {
 
-void measure_clocks(int rank, int size) noexcept;
+class OwnCommunicator;
+
+// Where there is no communicator for it nothing is measured.
+void measure_clocks(int rank, int size, const OwnCommunicator& own) noexcept;
 
 // All processes, once, before any of them passes a collective: `collectives` as this one
 // has it, 0 if it is not traced. The minimum of all is used.

@@ -170,7 +170,8 @@ void find_topology(MPI_Comm like, Communicator& comm) {
 }
 
 // Enters a communicator with the members of `like`; not yet reported. Null if that fails.
-Communicator* add(Handle handle, MPI_Comm like, std::uint64_t parent, Members& members) {
+Communicator* add(Handle handle, MPI_Comm like, std::uint64_t parent, std::uint64_t tag,
+                  Members& members) {
   if (!find_members(like, members)) return nullptr;
   // The sides of an intercommunicator have different parents.
   if (members.kind == spool::kMpiCommInter) parent = 0;
@@ -184,14 +185,15 @@ Communicator* add(Handle handle, MPI_Comm like, std::uint64_t parent, Members& m
        .remote_size = static_cast<int>(members.remote.size()),
        .parent = parent,
        .members = members.remote.empty() ? hash_members(members.local)
-                                         : hash_members(members.local, members.remote)});
+                                         : hash_members(members.local, members.remote),
+       .tag = tag});
 }
 
 Communicator* enter(Handle handle, MPI_Comm like, std::uint64_t parent,
-                    spool::MpiCommKind kind) {
+                    spool::MpiCommKind kind, std::uint64_t tag = 0) {
   Members members;
   members.kind = kind;
-  Communicator* comm = add(handle, like, parent, members);
+  Communicator* comm = add(handle, like, parent, tag, members);
   if (comm == nullptr) return nullptr;
   report(*comm, members, comm->kind == spool::kMpiCommInter ? 0 : parent);
   if (kind == spool::kMpiCommIntra) find_topology(like, *comm);
@@ -293,10 +295,11 @@ bool enter_world(MPI_Comm world) noexcept {
   }
 }
 
-const Communicator* enter_communicator(Call& call, MPI_Comm made, MPI_Comm like) noexcept {
+const Communicator* enter_communicator(Call& call, MPI_Comm made, MPI_Comm like,
+                                       std::uint64_t tag) noexcept {
   const recorder::SlowPath slow_path;
   try {
-    return enter(handle_of(made), like, call.comm()->identity, spool::kMpiCommIntra);
+    return enter(handle_of(made), like, call.comm()->identity, spool::kMpiCommIntra, tag);
   } catch (const std::exception&) {
     g_tables_failed.store(true);
     return nullptr;
@@ -309,9 +312,16 @@ void CommMade::after(int result) noexcept {
   if (*made_ != MPI_COMM_NULL) enter_communicator(call_, *made_, *made_);
 }
 
+GroupCommMade::GroupCommMade(Call& call, const MPI_Comm* made, const char* tag) noexcept
+    : CommMade(call, made), tag_(0) {
+  if (!call || tag == nullptr) return;
+  for (const char* at = tag; *at != 0; ++at)
+    tag_ = mix(tag_, static_cast<unsigned char>(*at));
+}
+
 void GroupCommMade::after(int result) noexcept {
   if (result == MPI_SUCCESS && call_ && *made_ != MPI_COMM_NULL)
-    enter_communicator(call_, *made_, *made_);
+    enter_communicator(call_, *made_, *made_, tag_);
 }
 
 void CommIdup::after(int result) noexcept {
@@ -336,7 +346,7 @@ void WinMade::after(int result) noexcept {
   try {
     Members members;
     const Communicator* window =
-        add(handle_of(*made_), comm_, call_.comm()->identity, members);
+        add(handle_of(*made_), comm_, call_.comm()->identity, 0, members);
     if (window != nullptr && call_.comm()->known()) {
       put(spool::kMpiComm, window->identity, spool::kMpiCommWindow,
           comm_and_rank(window->number, call_.comm()->rank));

@@ -17,7 +17,9 @@ namespace refrain::mpi {
 bool enter_world(MPI_Comm world) noexcept;
 
 // `call` has made a communicator (or window) with the members of `like`.
-const Communicator* enter_communicator(Call& call, MPI_Comm made, MPI_Comm like) noexcept;
+// `tag`: of the call, or a hash of one that is a text.
+const Communicator* enter_communicator(Call& call, MPI_Comm made, MPI_Comm like,
+                                       std::uint64_t tag = 0) noexcept;
 
 class CommMade {
  public:
@@ -29,11 +31,16 @@ class CommMade {
   const MPI_Comm* made_;
 };
 
-// Made by some members of the parent, not by all of them together.
+// Made by some members of the parent, not by all of them together; several threads may, with tags.
 class GroupCommMade : CommMade {
  public:
-  using CommMade::CommMade;
+  GroupCommMade(Call& call, const MPI_Comm* made, int tag = 0) noexcept
+      : CommMade(call, made), tag_(static_cast<std::uint32_t>(tag)) {}
+  GroupCommMade(Call& call, const MPI_Comm* made, const char* tag) noexcept;
   void after(int result) noexcept;
+
+ private:
+  std::uint64_t tag_;
 };
 
 // Known at once, and complete with a request.

@@ -41,7 +41,7 @@ Communicator* Communicators::add(const Facts& facts) noexcept {
 
 Communicator* Communicators::add_locked(const Facts& facts) {
   if (all_.size() >= kNoCommunicator) return nullptr;
-  const std::uint64_t family = mix(facts.parent, facts.members);
+  const std::uint64_t family = mix(mix(facts.parent, facts.members), facts.tag);
   auto entry = std::make_unique<Communicator>();
   if (all_.size() == all_.capacity()) all_.reserve(2 * all_.size() + 16);
   std::size_t place = free_place_;

@@ -3,9 +3,9 @@
 // Place in the flow: ARCHITECTURE.md, step 2. The wrappers look handles up here.
 //
 // *Identity*: 64 bits that all members of a communicator compute alike, without any message:
-// a hash of its parent's identity, its members (ranks in MPI_COMM_WORLD, in order) and how many
-// were made before with the same parent and members. Members make the communicators that they
-// share in the same order, so they count alike.
+// a hash of its parent's identity, its members (ranks in MPI_COMM_WORLD, in order), the tag by which the call
+// is told from those of other threads, where it has one, and how many were made before with the same of all
+// these. Members make the communicators that they share in the same order, so they count alike.
 //
 // Thread-safety: find() from any thread, no lock; add() and remove() under a lock. Entries are
 // never freed: at most 65 535, as many as there are numbers; later communicators are not known.
@@ -107,6 +107,7 @@ class Communicators {
     int remote_size;
     std::uint64_t parent;
     std::uint64_t members;  // hash_members()
+    std::uint64_t tag = 0;  // that distinguishes calls of several threads
   };
   Communicator* add(const Facts& facts) noexcept;
   void remove(const Communicator* entry) noexcept;

@@ -60,8 +60,7 @@ void Waitall::after(int result) noexcept {
   if (result == MPI_SUCCESS) {
     for (int i = 0; i < count_; ++i) complete_one(i, statuses_[i]);
   } else if (each_has_its_error(result)) {
-    for (int i = 0; i < count_; ++i)
-      if (statuses_[i].MPI_ERROR == MPI_SUCCESS) complete_one(i, statuses_[i]);
+    for (int i = 0; i < count_; ++i) complete_one(i, statuses_[i], statuses_[i].MPI_ERROR);
   }
 }
 
@@ -70,8 +69,8 @@ void Waitsome::after(int result) noexcept {
   const bool some_failed = each_has_its_error(result);
   if (result != MPI_SUCCESS && !some_failed) return;
   for (int i = 0; i < *done_; ++i)
-    if (!some_failed || statuses_[i].MPI_ERROR == MPI_SUCCESS)
-      complete_one(indices_[i], statuses_[i]);
+    complete_one(indices_[i], statuses_[i],
+                 some_failed ? statuses_[i].MPI_ERROR : MPI_SUCCESS);
 }
 
 Waitany::Waitany(Call& call, int count, const MPI_Request* requests, const int* index,
@@ -80,17 +79,25 @@ Waitany::Waitany(Call& call, int count, const MPI_Request* requests, const int* 
       status_(call, status),
       places_(requests),
       index_(index),
+      count_(count),
       handles_(call ? count : 0) {
   if (call && handles_.data() != nullptr && count > 0)
     std::copy_n(requests, count, handles_.data());
 }
 
 void Waitany::after(int result) noexcept {
-  if (result != MPI_SUCCESS || !call_ || *index_ == MPI_UNDEFINED ||
-      handles_.data() == nullptr)
-    return;
+  if (!call_ || *index_ == MPI_UNDEFINED || handles_.data() == nullptr) return;
+  if (result != MPI_SUCCESS) return failed(result);
   if (handles_[*index_] != MPI_REQUEST_NULL)
     complete(call_, handle_of(handles_[*index_]), places_ + *index_, *status_);
+}
+
+// Which of them has failed: not every MPI says so.
+void Waitany::failed(int result) noexcept {
+  const int index = *index_;
+  if (index >= 0 && index < count_ && handles_[index] != MPI_REQUEST_NULL &&
+      places_[index] == MPI_REQUEST_NULL)
+    fail(handle_of(handles_[index]), places_ + index, *status_, result);
 }
 
 void Cancel::after(int result) noexcept {
@@ -110,6 +117,8 @@ void RequestFree::after(int result) noexcept {
     freed = *entry;
     g_tables.requests.remove(entry);
   }
+  if (freed.kind == RequestKind::kReceive && freed.active)
+    count_not_received(NotReceived::kFreed);
   drop_receive(freed);
 }
 

@@ -58,8 +58,11 @@ class Wait {
         handle_(request == nullptr ? MPI_REQUEST_NULL : *request) {}
   MPI_Status* status() noexcept { return status_.get(); }
   void after(int result) noexcept {
-    if (result == MPI_SUCCESS && call_ && handle_ != MPI_REQUEST_NULL)
+    if (!call_ || handle_ == MPI_REQUEST_NULL) return;
+    if (result == MPI_SUCCESS)
       complete(call_, handle_of(handle_), place_, *status_);
+    else
+      fail(handle_of(handle_), place_, *status_, result);
   }
 
  protected:
@@ -74,8 +77,8 @@ class Test : public Wait {
   Test(Call& call, const MPI_Request* request, const int* flag, MPI_Status* status) noexcept
       : Wait(call, request, status), flag_(flag) {}
   void after(int result) noexcept {
-    if (result != MPI_SUCCESS || !call_) return;
-    if (*flag_ != 0)
+    if (!call_) return;
+    if (*flag_ != 0 || result != MPI_SUCCESS)
       Wait::after(result);
     else
       record_unsuccessful();
@@ -94,10 +97,14 @@ class Several {
   MPI_Status* statuses() noexcept { return statuses_; }
 
  protected:
-  // That with this index is complete, with the i-th status.
-  void complete_one(int index, const MPI_Status& status) noexcept {
-    if (handles_[index] != MPI_REQUEST_NULL)
+  // That with this index is complete, with the i-th status, or has failed.
+  void complete_one(int index, const MPI_Status& status,
+                    int result = MPI_SUCCESS) noexcept {
+    if (handles_[index] == MPI_REQUEST_NULL) return;
+    if (result == MPI_SUCCESS)
       complete(call_, handle_of(handles_[index]), places_ + index, status);
+    else
+      fail(handle_of(handles_[index]), places_ + index, status, result);
   }
   bool usable() noexcept {
     return call_ && handles_.data() != nullptr && statuses_ != nullptr;
@@ -150,10 +157,13 @@ class Waitany {
   void after(int result) noexcept;
 
  private:
+  void failed(int result) noexcept;
+
   Call& call_;
   StatusOf status_;
   const MPI_Request* places_;
   const int* index_;
+  int count_;
   Scratch<MPI_Request> handles_;
 };
 
@@ -163,7 +173,7 @@ class Testany : public Waitany {
           const int* flag, MPI_Status* status) noexcept
       : Waitany(call, count, requests, index, status), flag_(flag) {}
   void after(int result) noexcept {
-    if (result == MPI_SUCCESS && *flag_ != 0) Waitany::after(result);
+    if (result != MPI_SUCCESS || *flag_ != 0) Waitany::after(result);
   }
 
  private:

@@ -14,6 +14,7 @@
 
 #include "base/launcher.h"
 #include "base/mpi_time_class.h"
+#include "tracer/life/at_load.h"
 #include "tracer/life/lifecycle.h"
 #include "tracer/mpi/call.h"
 #include "tracer/mpi/clocks.h"
@@ -22,6 +23,7 @@
 #include "tracer/mpi/messages.h"
 #include "tracer/mpi/mpi_header.h"
 #include "tracer/mpi/other_tools.h"
+#include "tracer/mpi/own_communicator.h"
 #include "tracer/mpi/tables_failed.h"
 #include "tracer/mpi/threads.h"
 #include "tracer/recorder/attempt.h"
@@ -218,7 +220,7 @@ void Init::after(int result) noexcept {
   }
   agree_on_clock_every(traced ? g_session->settings().clock_every : 0);
   // Also where this process is not traced: the others ask it.
-  measure_clocks(rank, size);
+  measure_clocks(rank, size, OwnCommunicator());
 }
 
 Finalize::Finalize(Call& call) noexcept {
@@ -230,8 +232,11 @@ Finalize::Finalize(Call& call) noexcept {
   g_member = false;
   int size = 1;
   PMPI_Comm_size(MPI_COMM_WORLD, &size);
-  measure_clocks(rank, size);
+  const WorldErrorsReturned errors_returned;
+  const OwnCommunicator own;
+  measure_clocks(rank, size, own);
   call.end();
+  if (g_session != nullptr) report_not_received();
   if (g_tables_failed.load() && g_session != nullptr)
     g_session->put_fact(t_thread.recorder, spool::kTextTaken, "(no memory)");
   runtime::finish_recording();
@@ -240,23 +245,24 @@ Finalize::Finalize(Call& call) noexcept {
   int wanted = rank == 0 && runtime::has_job_archive() ? 1 : 0;
   if (PMPI_Bcast(&wanted, 1, MPI_INT, 0, MPI_COMM_WORLD) != MPI_SUCCESS || wanted == 0)
     return;
-  try {
-    JobExchange exchange;
+  if (own.valid()) {
+    JobExchange exchange(own);
     runtime::write_job_archive(exchange);
-  } catch (const std::exception&) {
+  } else if (rank == 0) {  // the program has all communicators that there are
     writer::Alone alone;
-    if (rank == 0) runtime::write_job_archive(alone);
+    runtime::write_job_archive(alone);
   }
 }
 
 namespace {
-__attribute__((constructor(1000))) void at_load() {
+void look_for_mpi() {
   if (PMPI_Init == nullptr) return;
   // The launcher (PMI) marks processes that MPI_Comm_spawn makes.
   if (std::getenv("PMI_SPAWNED") != nullptr) return runtime::stay_out();
   runtime::expect_job();
   redirect_fortran_libraries();
 }
+REFRAIN_AT_LOAD(look_for_mpi);
 
 __attribute__((destructor)) void at_unload() {
   if (PMPI_Init == nullptr || g_initialized || !runtime::wanted() ||

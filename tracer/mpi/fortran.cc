@@ -94,13 +94,27 @@ Relocations read_dynamic(const dl_phdr_info& info) noexcept {
   return result;
 }
 
-// The table may have been made read-only once it was filled in.
-bool write_slot(void** slot, void* value) noexcept {
+// What the loader has made read-only once it was filled in (PT_GNU_RELRO).
+bool is_read_only(const dl_phdr_info& info, std::uintptr_t address,
+                  std::uintptr_t page) noexcept {
+  for (int i = 0; i < info.dlpi_phnum; ++i) {
+    const ElfW(Phdr)& segment = info.dlpi_phdr[i];
+    if (segment.p_type != PT_GNU_RELRO) continue;
+    const std::uintptr_t begin = info.dlpi_addr + segment.p_vaddr;
+    const std::uintptr_t end = begin + segment.p_memsz;
+    if (address >= (begin & ~(page - 1)) && address < (end & ~(page - 1))) return true;
+  }
+  return false;
+}
+
+// The page is as before afterwards.
+bool write_slot(const dl_phdr_info& info, void** slot, void* value) noexcept {
   const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
-  auto* begin =
-      reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(slot) & ~(page - 1));
+  const std::uintptr_t at = reinterpret_cast<std::uintptr_t>(slot) & ~(page - 1);
+  auto* const begin = reinterpret_cast<void*>(at);
   if (mprotect(begin, page, PROT_READ | PROT_WRITE) != 0) return false;
   __atomic_store_n(slot, value, __ATOMIC_RELEASE);
+  if (is_read_only(info, at, page)) mprotect(begin, page, PROT_READ);
   return true;
 }
 
@@ -121,7 +135,7 @@ void redirect(const dl_phdr_info& info, const Relocations& all, const ElfW(Rela)
         kRedirections, end, name,
         [](const Redirection& a, std::string_view b) { return a.from < b; });
     if (found == end || found->from != name) continue;
-    write_slot(reinterpret_cast<void**>(info.dlpi_addr + r->r_offset),
+    write_slot(info, reinterpret_cast<void**>(info.dlpi_addr + r->r_offset),
                reinterpret_cast<void*>(found->to));
   }
 }

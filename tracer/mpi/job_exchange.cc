@@ -5,11 +5,8 @@
 #include <stdexcept>
 #include <thread>
 
-#pragma weak PMPI_Comm_dup
-#pragma weak PMPI_Comm_free
 #pragma weak PMPI_Comm_rank
 #pragma weak PMPI_Comm_size
-#pragma weak PMPI_Comm_set_errhandler
 #pragma weak PMPI_Isend
 #pragma weak PMPI_Irecv
 #pragma weak PMPI_Test
@@ -25,15 +22,10 @@ void check(int result) {
 
 }  // namespace
 
-JobExchange::JobExchange() {
-  check(PMPI_Comm_dup(MPI_COMM_WORLD, &comm_));
-  // What goes wrong here must not end the program.
-  PMPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
+JobExchange::JobExchange(const OwnCommunicator& own) noexcept : comm_(own.get()) {
   PMPI_Comm_rank(comm_, &rank_);
   PMPI_Comm_size(comm_, &size_);
 }
-
-JobExchange::~JobExchange() { PMPI_Comm_free(&comm_); }
 
 void JobExchange::wait(MPI_Request request) {
   using namespace std::chrono_literals;

@@ -2,8 +2,7 @@
 // MPI.
 //
 // Place in the flow: ARCHITECTURE.md, step 7; environment.cc makes one in MPI_Finalize,
-// when all have stopped recording. Shape: over a communicator of our own, each message is its
-// length, and then its bytes in parts. Thread-safety: the thread that calls MPI_Finalize.
+// when all have stopped recording. Shape: each message is its length, and then its bytes in parts. Thread-safety: the thread that calls MPI_Finalize.
 // Errors: std::runtime_error where MPI fails; a message that there is no memory for is
 // received as an empty one, which no summary is. Cost: that of MPI's messages.
 // A process that waits sleeps, up to a millisecond at a time, so that those that write have the
@@ -13,18 +12,14 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "tracer/mpi/mpi_header.h"
+#include "tracer/mpi/own_communicator.h"
 #include "writer/exchange/exchange.h"
 
 namespace refrain::mpi {
 
 class JobExchange final : public writer::Exchange {
  public:
-  // All processes of MPI_COMM_WORLD make one together.
-  JobExchange();
-  ~JobExchange() override;
-  JobExchange(const JobExchange&) = delete;
-  JobExchange& operator=(const JobExchange&) = delete;
+  explicit JobExchange(const OwnCommunicator& own) noexcept;
 
   std::uint32_t rank() const noexcept override { return static_cast<std::uint32_t>(rank_); }
   std::uint32_t size() const noexcept override { return static_cast<std::uint32_t>(size_); }
@@ -37,7 +32,7 @@ class JobExchange final : public writer::Exchange {
   void skip(int from, std::uint64_t bytes);
   void wait(MPI_Request request);
 
-  MPI_Comm comm_ = MPI_COMM_NULL;
+  MPI_Comm comm_;
   int rank_ = 0;
   int size_ = 1;
 };

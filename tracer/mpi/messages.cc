@@ -1,12 +1,16 @@
 #include "tracer/mpi/messages.h"
 
+#include <algorithm>
 #include <array>
+#include <atomic>
 #include <cinttypes>
 #include <cstddef>
 #include <cstdio>
 #include <new>
 
 #include "tracer/mpi/mpi_queries.h"
+
+#pragma weak PMPI_Error_class
 
 namespace refrain::mpi {
 
@@ -159,6 +163,75 @@ void drop_receive(const Request& request) noexcept {
   if (request.kind != RequestKind::kReceive || !request.any || !request.active) return;
   const TablesLock lock;
   g_tables.posted.drop(request.number);
+}
+
+namespace {
+
+std::array<std::atomic<std::uint64_t>, 2> g_not_received{};
+
+// Of a message that has come, by a receive of `request`; negative: not known.
+int known_source(const Request& request, const MPI_Status& status) noexcept {
+  return request.peer != MPI_ANY_SOURCE ? request.peer : std::max(status.MPI_SOURCE, -1);
+}
+int known_tag(const Request& request, const MPI_Status& status) noexcept {
+  return request.tag != MPI_ANY_TAG ? request.tag : std::max(status.MPI_TAG, -1);
+}
+
+}  // namespace
+
+void count_not_received(NotReceived why) noexcept {
+  g_not_received[static_cast<std::size_t>(why)].fetch_add(1, std::memory_order_relaxed);
+}
+
+void report_not_received() noexcept {
+  std::uint64_t open = 0;
+  {
+    const TablesLock lock;
+    open = g_tables.requests.count([](const Request& request) {
+      return request.kind == RequestKind::kReceive && request.active;
+    });
+  }
+  const std::uint64_t freed = g_not_received[0].load();
+  const std::uint64_t failed = g_not_received[1].load();
+  if (freed + failed + open == 0) return;
+  char text[80];
+  std::snprintf(text, sizeof text, "%" PRIu64 " %" PRIu64 " %" PRIu64, freed, failed, open);
+  g_session->put_fact(t_thread.recorder, spool::kTextNotReceived, text);
+}
+
+bool is_truncation(int result) noexcept {
+  int error_class = MPI_SUCCESS;
+  return result != MPI_SUCCESS && PMPI_Error_class(result, &error_class) == MPI_SUCCESS &&
+         error_class == MPI_ERR_TRUNCATE;
+}
+
+void fail_receive(std::uint16_t comm, int source, int tag) noexcept {
+  count_not_received(NotReceived::kFailed);
+  if (source >= 0 && tag >= 0) count_receive(comm, source, tag);
+}
+
+void fail(Handle handle, const MPI_Request* place, const MPI_Status& status,
+          int result) noexcept {
+  if (!is_truncation(result)) return;
+  Request request;
+  {
+    const TablesLock lock;
+    Request* entry = g_tables.requests.find(handle, place);
+    if (entry == nullptr || !entry->active || entry->kind != RequestKind::kReceive) return;
+    request = *entry;
+    if (entry->persistent)
+      entry->active = false;
+    else
+      g_tables.requests.remove(entry);
+  }
+  count_not_received(NotReceived::kFailed);
+  if (!request.any) return;  // it has its number
+  const int source = known_source(request, status);
+  const int tag = known_tag(request, status);
+  if (source >= 0 && tag >= 0)
+    count_late(request, {request.comm, source, tag});
+  else
+    drop_receive(request);
 }
 
 void keep_request(const MPI_Request* handle, const Request& request) noexcept {

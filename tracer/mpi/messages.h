@@ -76,6 +76,19 @@ void begin_receive(Call& call, Request& request) noexcept;
 void begin_collective(Call& call, Request& request) noexcept;
 void begin(Call& call, Request& request) noexcept;
 
+// Receives of which no message is recorded, so that the message has one end.
+enum class NotReceived { kFreed, kFailed };
+void count_not_received(NotReceived why) noexcept;
+// Before MPI ends, reports them to the journal, with those that are not complete yet.
+void report_not_received() noexcept;
+
+// A receive has failed: its buffer was too small. It has taken the message all the same.
+bool is_truncation(int result) noexcept;
+void fail_receive(std::uint16_t comm, int source, int tag) noexcept;
+// The operation of `handle`, that lay at `place`, has failed with `result`.
+void fail(Handle handle, const MPI_Request* place, const MPI_Status& status,
+          int result) noexcept;
+
 // Payload of a collective that begins on `comm`; counts it.
 inline std::uint64_t collective_payload(const Communicator& comm,
                                         std::uint32_t request) noexcept {

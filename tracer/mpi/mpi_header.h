@@ -32,6 +32,7 @@
 #pragma weak ompi_mpi_group_empty
 #pragma weak ompi_request_null
 #pragma weak ompi_message_no_proc
+#pragma weak ompi_mpi_errhandler_null
 #pragma weak ompi_mpi_errors_return
 #pragma weak ompi_mpi_datatype_null
 #pragma weak ompi_mpi_byte
@@ -39,6 +40,7 @@
 #pragma weak ompi_mpi_int
 #pragma weak ompi_mpi_uint64_t
 #pragma weak ompi_mpi_op_min
+#pragma weak ompi_mpi_op_no_op
 #endif
 
 namespace refrain::mpi {

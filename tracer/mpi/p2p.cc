@@ -15,6 +15,13 @@ bool take_matched(MPI_Message message, Request& found) noexcept {
 
 }  // namespace
 
+void Recv::failed(int result) noexcept {
+  if (source_ == MPI_PROC_NULL || !call_.comm()->known() || !is_truncation(result)) return;
+  fail_receive(call_.comm()->number,
+               source_ != MPI_ANY_SOURCE ? source_ : (*status_).MPI_SOURCE,
+               tag_ != MPI_ANY_TAG ? tag_ : (*status_).MPI_TAG);
+}
+
 void Isend::after(int result) noexcept {
   if (!made(result)) return;
   call_.sends_to(request_.peer);
@@ -75,7 +82,10 @@ void Mprobe::after(int result) noexcept {
 
 void Mrecv::after(int result) noexcept {
   Request found;
-  if (result != MPI_SUCCESS || !call_ || !take_matched(message_, found)) return;
+  if (!call_ || (result != MPI_SUCCESS && !is_truncation(result)) ||
+      !take_matched(message_, found))
+    return;
+  if (result != MPI_SUCCESS) return count_not_received(NotReceived::kFailed);
   call_.receives_from(found.peer);
   record_receive(call_, found.comm, found.peer, found.tag, found.number,
                  status_bytes(*status_), 0);

@@ -15,7 +15,11 @@ namespace refrain::mpi {
 class StatusOf {
  public:
   StatusOf(const Call& call, MPI_Status* programs) noexcept
-      : status_(call && programs == MPI_STATUS_IGNORE ? &own_ : programs) {}
+      : status_(call && programs == MPI_STATUS_IGNORE ? &own_ : programs) {
+    // Where a receive fails, not every MPI says of what.
+    own_.MPI_SOURCE = MPI_ANY_SOURCE;
+    own_.MPI_TAG = MPI_ANY_TAG;
+  }
   StatusOf(const StatusOf&) = delete;
   StatusOf& operator=(const StatusOf&) = delete;
   MPI_Status* get() noexcept { return status_; }
@@ -50,11 +54,13 @@ class Send {
 
 class Recv {
  public:
-  Recv(Call& call, int source, int /*tag*/, MPI_Status* status) noexcept
-      : call_(call), status_(call, status), source_(source) {}
+  Recv(Call& call, int source, int tag, MPI_Status* status) noexcept
+      : call_(call), status_(call, status), source_(source), tag_(tag) {}
   MPI_Status* status() noexcept { return status_.get(); }
   void after(int result) noexcept {
-    if (result != MPI_SUCCESS || !call_) return;
+    if (!call_) return;
+    if (result != MPI_SUCCESS) [[unlikely]]
+      return failed(result);
     call_.receives_from(source_);
     if (source_ == MPI_PROC_NULL || !call_.comm()->known()) return;
     const std::uint16_t comm = call_.comm()->number;
@@ -64,9 +70,12 @@ class Recv {
   }
 
  private:
+  void failed(int result) noexcept;
+
   Call& call_;
   StatusOf status_;
   int source_;
+  int tag_;
 };
 
 class Sendrecv {

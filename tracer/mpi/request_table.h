@@ -61,6 +61,14 @@ class RequestTable {
   Request* find(Handle handle, const void* place) noexcept;
   void remove(Request* request) noexcept;
   std::size_t size() const noexcept { return size_; }
+  // Those that `is` says it of.
+  template <typename Is>
+  std::uint64_t count(Is is) const noexcept {
+    std::uint64_t found = 0;
+    for (const Slot& slot : slots_)
+      for (const Request* at = slot.first; at != nullptr; at = at->next) found += is(*at);
+    return found;
+  }
 
   // 0 means "blocking".
   std::uint32_t next_id() noexcept {

@@ -14,6 +14,11 @@ namespace refrain::mpi {
 
 inline constexpr int kEveryTarget = -1;
 
+// What MPI_Get_accumulate and MPI_Fetch_and_op with this operation are.
+inline spool::MpiRma fetching(MPI_Op operation) noexcept {
+  return operation == MPI_NO_OP ? spool::kMpiRmaFetch : spool::kMpiRmaFetchAccumulate;
+}
+
 class Rma {
  public:
   Rma(Call& call, spool::MpiRma operation, int target, MPI_Count count,
@@ -50,6 +55,21 @@ class Rrma {
   Call& call_;
   Rma rma_;
   const MPI_Request* request_;
+};
+
+// By what they do with the memory there.
+class FetchRma : public Rma {
+ public:
+  FetchRma(Call& call, MPI_Op operation, int target, MPI_Count count,
+           MPI_Datatype type) noexcept
+      : Rma(call, fetching(operation), target, count, type) {}
+};
+
+class FetchRrma : public Rrma {
+ public:
+  FetchRrma(Call& call, MPI_Op operation, int target, MPI_Count count, MPI_Datatype type,
+            const MPI_Request* request) noexcept
+      : Rrma(call, fetching(operation), target, count, type, request) {}
 };
 
 class RmaComplete {

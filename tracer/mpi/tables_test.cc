@@ -142,6 +142,25 @@ TEST_CASE("Communicators: identity - the same in every member, another for every
   CHECK(hash_members(even, odd) == hash_members(odd, even));
 }
 
+TEST_CASE(
+    "Communicators: identity - calls of several threads are told apart by their tags") {
+  const auto tagged = [](Handle handle, std::uint64_t tag) {
+    Communicators::Facts of = facts(handle, 7, 77);
+    of.tag = tag;
+    return of;
+  };
+  // Each process completes the two in another order.
+  Communicators zero;
+  Communicators one;
+  zero.add(tagged(1, 1));
+  zero.add(tagged(2, 2));
+  one.add(tagged(2, 2));
+  one.add(tagged(1, 1));
+  CHECK(zero.find(1)->identity == one.find(1)->identity);
+  CHECK(zero.find(2)->identity == one.find(2)->identity);
+  CHECK(zero.find(1)->identity != zero.find(2)->identity);
+}
+
 TEST_CASE("Communicators: handles - found until freed, and used again") {
   Communicators communicators;
   CHECK_FALSE(communicators.find(0x44000000)->known());

@@ -11,6 +11,7 @@
 #include "tracer/ompt/task_sites.h"
 #include "tracer/ompt/thread_state.h"
 #include "tracer/recorder/clock.h"
+#include "tracer/runtime/code_address.h"
 #include "tracer/runtime/this_thread.h"
 
 namespace refrain::ompt {
@@ -26,7 +27,7 @@ using runtime::Scope;
 using runtime::t_thread;
 
 inline std::uint64_t address_of(const void* code) noexcept {
-  return reinterpret_cast<std::uint64_t>(code) & spool::kAddressMask;
+  return runtime::code_address(code);
 }
 
 // The word that OMPT keeps for us with a region or a task: one thread writes it, others read

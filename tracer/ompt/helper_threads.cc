@@ -14,10 +14,14 @@ std::uint64_t g_code_begin = 0;
 std::uint64_t g_code_bytes = 0;
 ompt_set_callback_t g_set_callback = nullptr;
 std::atomic<bool> g_any_helper{false};
+std::atomic<const void*> g_inside{nullptr};
 
 }  // namespace
 
+const void* runtime_code() noexcept { return g_inside.load(); }
+
 void find_runtime(const void* inside) noexcept {
+  g_inside.store(inside);
   recorder::attempted([inside] {
     const runtime::SearchOrder files;
     const runtime::SearchOrder::File* const file = files.file_at(inside);

@@ -23,6 +23,8 @@ namespace refrain::ompt {
 // `inside`: a function of the runtime.
 void find_runtime(const void* inside) noexcept;
 bool is_runtime_code(std::uint64_t address) noexcept;
+// That function; null: there was no runtime yet.
+const void* runtime_code() noexcept;
 
 // With what callbacks are changed as soon as there is one.
 void watch_helpers(ompt_set_callback_t set) noexcept;

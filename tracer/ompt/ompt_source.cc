@@ -20,6 +20,7 @@
 #include "tracer/ompt/callbacks.h"
 #include "tracer/ompt/helper_threads.h"
 #include "tracer/ompt/other_ompt_tools.h"
+#include "tracer/ompt/program_places.h"
 #include "tracer/recorder/attempt.h"
 #include "tracer/runtime/notices.h"
 #include "tracer/runtime/search_order.h"
@@ -94,6 +95,14 @@ bool begin_in_child() noexcept {
   return t_thread.recorder != nullptr;
 }
 
+// LLVM's runtime has a region of its own in each team of a league, with the threads for regions of the program, and says no
+// place of it.
+RegionPlace league_place() noexcept {
+  const Membership* const member = t_state.team();
+  if (member == nullptr || !member->team.league) return {};
+  return {g_sites.address(member->team.site), member->team.site};
+}
+
 // The innermost region is one.
 bool opens_league(const ThreadRecorder& recorder) noexcept {
   const spool::Record* const top = recorder.top();
@@ -103,19 +112,24 @@ bool opens_league(const ThreadRecorder& recorder) noexcept {
 
 void on_parallel_begin(ompt_data_t* task, const ompt_frame_t* frame, ompt_data_t* parallel,
                        unsigned requested, int flags, const void* code) noexcept {
+  if (g_session->primary_is_vacant() && t_thread.teams_open == 0 &&
+      !is_runtime_code(address_of(code))) [[unlikely]]
+    runtime::take_primary_place();
   Scope scope;
   if (!scope) {
     if (begin_in_child()) on_parallel_begin(task, frame, parallel, requested, flags, code);
     return;
   }
   const std::uint64_t ticks = Clock::now();
-  const std::uint64_t address = address_of(code);
+  const RegionPlace place = code == nullptr ? league_place() : region_place(code, *scope);
+  t_state.latest_fork = code;
+  const std::uint64_t address = place.address;
   TeamWord word;
   std::uint8_t cut = 0;
   const bool outermost = t_thread.teams_open == 0;
   bool primary = outermost && g_session->is_primary(&*scope);
   if (outermost && !primary) [[unlikely]] {
-    if (is_runtime_code(address)) {
+    if (address == 0 && is_runtime_code(reinterpret_cast<std::uint64_t>(code))) {
       word.flags = TeamWord::kHelpers;
       keep_word(parallel, word.pack());
       return become_helper(*scope);
@@ -130,13 +144,14 @@ void on_parallel_begin(ompt_data_t* task, const ompt_frame_t* frame, ompt_data_t
                          ticks);
   } else if (outermost) {
     word.flags = spool::kTeamForeign;
+    g_session->look_at_window(*scope, ticks);
     g_session->reach_epoch(*scope, g_session->epoch(), ticks);
     word.instance = g_session->begin_instance(scope->epoch());
   } else {
     word.flags = spool::kTeamNested;
     word.instance = g_session->begin_instance(scope->epoch());
   }
-  word.site = g_sites.number(address);
+  word.site = place.site;
   word.league = (flags & ompt_parallel_league) != 0;
   keep_word(parallel, word.pack());
   std::uint8_t sub = word.flags | cut;
@@ -194,10 +209,23 @@ spool::CallKey region_of_task(const ThreadRecorder& recorder, const TeamWord& wo
                               g_sites.address(word.site));
 }
 
-void begin_implicit_task(ThreadRecorder& recorder, ompt_data_t* parallel, unsigned size,
+// The word of the league that the thread has just opened and is about to begin; 0: there is none.
+__attribute__((noinline)) std::uint64_t league_word(
+    const ThreadRecorder& recorder) noexcept {
+  if (!opens_league(recorder)) return 0;
+  const spool::Record& region = *recorder.top();
+  constexpr std::uint8_t kKept = spool::kTeamNested | spool::kTeamForeign;
+  const TeamWord word{.instance = region.a48(),
+                      .flags = static_cast<std::uint8_t>(region.sub & kKept),
+                      .site = g_sites.number(region.payload & spool::kAddressMask),
+                      .league = true};
+  return word.pack();
+}
+
+void begin_implicit_task(ThreadRecorder& recorder, std::uint64_t packed, unsigned size,
                          unsigned index) noexcept {
   const std::uint64_t ticks = Clock::now();
-  const TeamWord word = TeamWord::unpack(word_of(parallel));
+  const TeamWord word = TeamWord::unpack(packed);
   if (word.of_helpers()) [[unlikely]]
     return become_helper(recorder);
   std::uint8_t cut = 0;
@@ -220,10 +248,13 @@ void on_implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t* parallel, omp
                       unsigned size, unsigned index, int flags) noexcept {
   Scope scope;
   if (!scope) return;
-  const bool known_team = word_of(parallel) != 0;
   const bool initial = (flags & ompt_task_initial) != 0;
-  if (endpoint == ompt_scope_begin && known_team)
-    return begin_implicit_task(*scope, parallel, size, index);
+  std::uint64_t word = word_of(parallel);
+  // Of a league of one team LLVM's runtime has lost it.
+  if (word == 0 && initial && endpoint == ompt_scope_begin) [[unlikely]]
+    word = league_word(*scope);
+  if (endpoint == ompt_scope_begin && word != 0)
+    return begin_implicit_task(*scope, word, size, index);
   Membership* const member = t_state.team();
   if (endpoint == ompt_scope_end && t_thread.teams_open > 0) {
     if (member != nullptr) count_fork(*scope, *member);
@@ -286,6 +317,7 @@ int initialize(ompt_function_lookup_t lookup, int, ompt_data_t* tool) noexcept {
   g_finalize_tool = reinterpret_cast<ompt_finalize_tool_t>(lookup("ompt_finalize_tool"));
   if (g_finalize_tool != nullptr) runtime::set_runtime_end(end_runtime);
   find_runtime(reinterpret_cast<const void*>(lookup));
+  runtime::Session::set_in_team([] { return g_joins.open(); });
   watch_helpers(set);
   set(ompt_callback_thread_begin, callback(on_thread_begin));
   set(ompt_callback_thread_end, callback(on_thread_end));

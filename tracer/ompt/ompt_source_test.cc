@@ -5,6 +5,7 @@
 #include "test/end_to_end/raw_spool.h"
 #include "test/support/fake_runtime.h"
 #include "test/support/files.h"
+#include "tracer/life/lifecycle.h"
 
 extern "C" ompt_start_tool_result_t* ompt_start_tool(unsigned, const char*);
 
@@ -52,7 +53,10 @@ TEST_CASE(
   }
   CHECK(ends == 4);
   CHECK(open.empty());
+  // The runtime may start again.
   tool->finalize(&tool->tool_data);
+  CHECK_FALSE(std::filesystem::exists(folder / "archive" / "traces.otf2"));
+  runtime::end_session();
   CHECK(std::filesystem::exists(folder / "archive" / "traces.otf2"));
 }
 

@@ -23,8 +23,14 @@ class OutermostJoins {
   // `instance`: the epoch of the region, which is not 0.
   void fork(std::uint64_t instance, std::uint64_t ticks) noexcept {
     slot_of(instance).fork.put(instance, ticks);
-    if (latest_ != 0) slot_of(latest_).next_fork.put(instance, ticks);
-    latest_ = instance;
+    const std::uint64_t before = latest_.load(std::memory_order_relaxed);
+    if (before != 0) slot_of(before).next_fork.put(instance, ticks);
+    latest_.store(instance, std::memory_order_relaxed);
+  }
+  // The latest one has not been joined.
+  bool open() const noexcept {
+    const std::uint64_t latest = latest_.load(std::memory_order_relaxed);
+    return latest != 0 && !slot_of(latest).join.is_of(latest);
   }
   // `next`: the instance that the next region is expected to have.
   void join(std::uint64_t instance, std::uint64_t ticks, std::uint64_t next) noexcept {
@@ -87,7 +93,7 @@ class OutermostJoins {
   }
 
   std::array<Slot, kKept> slots_{};
-  std::uint64_t latest_ = 0;  // the primary thread's
+  std::atomic<std::uint64_t> latest_{0};  // the primary thread's
 };
 
 }  // namespace refrain::ompt

@@ -1,7 +1,9 @@
 // OMPT callbacks of worksharing, barriers and other synchronisation, masked, reduction.
 #include <algorithm>
+#include <utility>
 
 #include "tracer/ompt/callbacks.h"
+#include "tracer/ompt/program_places.h"
 
 namespace refrain::ompt {
 namespace {
@@ -35,12 +37,16 @@ std::uint8_t symbol_sub(ompt_work_t type) noexcept {
       type == ompt_work_single_other ? ompt_work_single_executor : type);
 }
 
-void on_work(ompt_work_t type, ompt_scope_endpoint_t endpoint, ompt_data_t*, ompt_data_t*,
-             std::uint64_t count, const void* code) noexcept {
+void on_work(ompt_work_t type, ompt_scope_endpoint_t endpoint, ompt_data_t*,
+             ompt_data_t* task, std::uint64_t count, const void* code) noexcept {
   Scope scope;
   if (!scope) return;
   const std::uint64_t ticks = Clock::now();
-  const std::uint64_t address = address_of(code);
+  const std::uint64_t address =
+      code == nullptr
+          ? place_in_runtime(code, *scope, task)
+          : construct_place(code, *scope, task,
+                            type == ompt_work_taskloop && endpoint == ompt_scope_begin);
   const auto sub = static_cast<std::uint8_t>(type);
   if (endpoint == ompt_scope_begin || endpoint == ompt_scope_beginend) {
     if (!may_nest_in_work(type, scope->top())) close_unended_work(*scope, ticks);
@@ -52,6 +58,9 @@ void on_work(ompt_work_t type, ompt_scope_endpoint_t endpoint, ompt_data_t*, omp
         make(spool::kWorkBegin, ticks, address, sub, std::min(count, spool::kAddressMask)));
   }
   if (endpoint == ompt_scope_end || endpoint == ompt_scope_beginend) {
+    const Record* const top = scope->top();
+    const bool ends_top = top != nullptr && top->kind == spool::kWorkBegin;
+    t_state.latest_work = ends_top ? top->payload & spool::kAddressMask : 0;
     scope->end(make(spool::kWorkEnd, ticks, address, sub));
     if (feeds_agent(*scope, t_state.team()))
       g_session->on_symbol_end(ticks, scope->depth());
@@ -105,10 +114,46 @@ void pass_barrier(ThreadRecorder& recorder, ompt_sync_region_t kind, Membership&
   }
 }
 
-void begin_sync_region(ThreadRecorder& recorder, ompt_sync_region_t kind,
-                       const void* code) noexcept {
+// The barrier at the end of a loop, single or sections.
+bool may_end_work(ompt_sync_region_t kind) noexcept {
+  return kind == ompt_sync_region_barrier_implicit ||
+         kind == ompt_sync_region_barrier_implicit_workshare;
+}
+
+// Of the barrier that ends the thread's innermost region; 0: not known.
+std::uint64_t team_end_place(const ThreadRecorder& recorder) noexcept {
+  const std::uint32_t depth = recorder.depth();
+  if (depth < 2 || depth == spool::kMaxDepth ||
+      recorder.top()->kind != spool::kImplicitTaskBegin)
+    return 0;
+  const Record& region = recorder.open_region(depth - 2);
+  return region.kind == spool::kParallelBegin ? region.payload & spool::kAddressMask : 0;
+}
+
+std::uint64_t sync_place(ThreadRecorder& recorder, ompt_sync_region_t kind,
+                         const void* code, const ompt_data_t* task) noexcept {
+  const std::uint64_t after_work = std::exchange(t_state.latest_work, 0);
+  // Of gcc's programs the runtime does not say all.
+  if (code == nullptr)
+    return kind == ompt_sync_region_barrier_implementation
+               ? place_in_runtime(code, recorder, task)
+               : 0;
+  // Runtimes before LLVM 15 have one kind for all implicit barriers.
+  if (ends_team(kind) ||
+      (kind == ompt_sync_region_barrier_implicit && code == t_state.latest_fork)) {
+    // As the region: its own function may be its place.
+    if (const std::uint64_t place = team_end_place(recorder); place != 0) return place;
+  }
+  if (after_work != 0 && may_end_work(kind) &&
+      is_runtime_code(reinterpret_cast<std::uint64_t>(code))) [[unlikely]]
+    return after_work;
+  return construct_place(code, recorder, task);
+}
+
+void begin_sync_region(ThreadRecorder& recorder, ompt_sync_region_t kind, const void* code,
+                       const ompt_data_t* task) noexcept {
   const std::uint64_t ticks = Clock::now();
-  const std::uint64_t address = address_of(code);
+  const std::uint64_t address = sync_place(recorder, kind, code, task);
   if (is_barrier(kind) || ends_team(kind)) close_unended_work(recorder, ticks);
   if (gives_symbol(kind) && feeds_agent(recorder, t_state.team()))
     g_session->on_symbol(recorder,
@@ -120,10 +165,10 @@ void begin_sync_region(ThreadRecorder& recorder, ompt_sync_region_t kind,
 }
 
 void on_sync_region(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint, ompt_data_t*,
-                    ompt_data_t*, const void* code) noexcept {
+                    ompt_data_t* task, const void* code) noexcept {
   Scope scope;
   if (!scope) return;
-  if (endpoint == ompt_scope_begin) return begin_sync_region(*scope, kind, code);
+  if (endpoint == ompt_scope_begin) return begin_sync_region(*scope, kind, code, task);
   Membership* team = t_state.team();
   std::uint64_t ticks = t_state.sync_end_ticks;
   if (!t_state.sync_end_reported) {

@@ -9,6 +9,7 @@
 #include "test/end_to_end/raw_spool.h"
 #include "test/support/fake_runtime.h"
 #include "test/support/files.h"
+#include "tracer/life/lifecycle.h"
 
 extern "C" ompt_start_tool_result_t* ompt_start_tool(unsigned, const char*);
 
@@ -97,7 +98,10 @@ TEST_CASE("OMPT: a runtime of OpenMP 5.0 - target constructs, operations without
   CHECK(operations.bytes == 1200);
   CHECK(submits.begins == 1);
   CHECK(submits.ends == 1);
+  // The runtime may start again.
   tool->finalize(&tool->tool_data);
+  CHECK_FALSE(std::filesystem::exists(folder / "archive" / "traces.otf2"));
+  runtime::end_session();
   CHECK(std::filesystem::exists(folder / "archive" / "traces.otf2"));
 }
 

@@ -1,5 +1,6 @@
 // OMPT callbacks of explicit tasks, mutual exclusion, flush and cancel.
 #include "tracer/ompt/callbacks.h"
+#include "tracer/ompt/program_places.h"
 
 namespace refrain::ompt {
 namespace {
@@ -8,11 +9,11 @@ using recorder::Clock;
 
 ompt_set_callback_t g_set = nullptr;
 
-void on_task_create(ompt_data_t*, const ompt_frame_t*, ompt_data_t* created, int flags, int,
-                    const void* code) noexcept {
+void on_task_create(ompt_data_t* creator, const ompt_frame_t*, ompt_data_t* created,
+                    int flags, int, const void* code) noexcept {
   Scope scope;
   if (!scope) return;
-  const std::uint64_t address = address_of(code);
+  const std::uint64_t address = task_place(code, *scope, creator);
   const TaskWord word{scope->next_task(), g_sites.number(address),
                       static_cast<std::uint16_t>(t_thread.location)};
   keep_word(created, word.pack());
@@ -102,11 +103,11 @@ void on_flush(ompt_data_t*, const void* code) noexcept {
   scope->moment(make(spool::kFlush, Clock::now(), address_of(code)));
 }
 
-void on_cancel(ompt_data_t*, int flags, const void* code) noexcept {
+void on_cancel(ompt_data_t* task, int flags, const void* code) noexcept {
   Scope scope;
   if (!scope) return;
   if ((flags & ompt_cancel_parallel) != 0) g_session->team_cancelled();
-  scope->moment(make(spool::kCancel, Clock::now(), address_of(code), 0,
+  scope->moment(make(spool::kCancel, Clock::now(), construct_place(code, *scope, task), 0,
                      static_cast<std::uint32_t>(flags)));
 }
 

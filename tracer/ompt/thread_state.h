@@ -28,6 +28,9 @@ struct ThreadState {
   bool sync_end_reported =
       false;  // the end of the innermost sync region is recorded already
   std::uint64_t sync_end_ticks = 0;
+  std::uint64_t latest_work = 0;  // where the worksharing construct is that has just ended
+  const void* latest_fork =
+      nullptr;  // where the call returns to that opened the latest region
   std::uint64_t latest_outermost = 0;  // instance of the latest one whose epochs count
   Membership teams[kMostTeams] = {};
 

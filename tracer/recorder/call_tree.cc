@@ -41,25 +41,14 @@ std::uint64_t hash_of(std::uint32_t place, CallKey key) noexcept {
   return hash >> 32;
 }
 
-// A position is the pointer into the edge that was taken last: whether a child of the current
-// node comes next, or its next sibling.
-constexpr std::size_t kEdgeWords = sizeof(CallEdge) / sizeof(std::uint32_t);
-constexpr std::size_t kNextWord = offsetof(CallEdge, next) / sizeof(std::uint32_t);
-
 constexpr CallKey kOther{spool::kOtherRegions, 0};
 
 }  // namespace
 
-constinit CallNode CallTree::s_no_node = [] {
-  CallNode node{};
-  node.outer = &s_no_node;
-  return node;
-}();
-constinit CallEdge CallTree::s_no_edge = [] {
-  CallEdge edge{};
-  edge.node = &s_no_node;
-  return edge;
-}();
+constinit CallNode CallTree::s_no_node{};
+constinit CallEdge CallTree::s_no_edge{};
+constinit CallTree::Link CallTree::s_no_link{&s_no_node, 0, 0};
+constinit CallTree::Open CallTree::s_no_region{&s_no_node, &s_no_link};
 
 bool CallTree::open(void* area, std::uint64_t bytes, SummaryMemory& memory,
                     std::uint64_t* times) noexcept {
@@ -73,17 +62,29 @@ bool CallTree::open(void* area, std::uint64_t bytes, SummaryMemory& memory,
       reinterpret_cast<CallEdge*>(begin + spool::call_edge_offset(nodes, 0));
   node_pages_.open(first_node, nodes);
   edge_pages_.open(first_edge, edges);
+  const std::uint64_t link_bytes = OwnEntries<Link>::bytes(edges);
+  const std::uint64_t stack_bytes = OwnEntries<Open>::bytes(nodes);
+  if (!own_memory_.open(link_bytes + stack_bytes)) return false;
+  Link* const links = own_links_.open(own_memory_.begin(), edges);
+  auto* const stack = reinterpret_cast<Open*>(own_memory_.begin() + link_bytes);
   if (!memory.use(begin, first_node, MemoryFor::kAnything) ||
       !node_pages_.reach(spool::kRootNode, memory) ||
-      !edge_pages_.reach(spool::kStrayEdge, memory))
+      !edge_pages_.reach(spool::kStrayEdge, memory) ||
+      !own_links_.reach(spool::kStrayEdge, memory)) {
+    own_memory_.close();
     return false;
+  }
   memory_ = &memory;
   header_ = reinterpret_cast<CallTreeHeader*>(begin);
   nodes_ = first_node;
   edges_ = first_edge;
   header_->node_capacity = nodes;
   header_->edge_capacity = edges;
-  current_ = nodes_;
+  links_ = links;
+  stack_ = top_ = stack;
+  stack_end_ = stack + nodes;
+  *stack_ = {nodes_, links_ + spool::kNoEdge};
+  node_count_ = edge_count_ = 0;
   times_ = times != nullptr ? times : own_times_;
   left_ticks_ = 0;
   tasks_ = 0;
@@ -93,17 +94,18 @@ bool CallTree::open(void* area, std::uint64_t bytes, SummaryMemory& memory,
   add_node({}, MemoryFor::kAnything, {});
   const bool has_edges = edge_index_.make_room(
       memory, MemoryFor::kAnything, [](std::uint32_t) { return std::uint64_t{0}; });
-  if (header_->nodes.load(std::memory_order_relaxed) == 0 || !has_edges) {
+  if (node_count_ == 0 || !has_edges) {
     header_->nodes.store(0, std::memory_order_relaxed);
     close();
     return false;
   }
   for (const std::uint32_t edge : {spool::kNoEdge, spool::kStrayEdge}) {
     edges_[edge].from = spool::kUnknownPlace;
-    edges_[edge].node = nodes_;
+    links_[edge].node = nodes_;
   }
-  header_->edges.store(spool::kFirstEdge, std::memory_order_release);
-  prediction_ = &edges_[spool::kNoEdge].first;
+  edge_count_ = spool::kFirstEdge;
+  header_->edges.store(edge_count_, std::memory_order_release);
+  prediction_ = &links_[spool::kNoEdge].first;
   elsewhere_ = 0;
   return true;
 }
@@ -112,9 +114,13 @@ void CallTree::close() noexcept {
   node_index_.close();
   edge_index_.close();
   header_ = nullptr;
-  prediction_ = &s_no_edge.first;
-  nodes_ = current_ = &s_no_node;
+  prediction_ = &s_no_link.first;
+  nodes_ = &s_no_node;
   edges_ = &s_no_edge;
+  links_ = &s_no_link;
+  stack_ = top_ = &s_no_region;
+  stack_end_ = nullptr;
+  own_memory_.close();
   times_ = own_times_;
   elsewhere_ = 1;
 }
@@ -122,13 +128,17 @@ void CallTree::close() noexcept {
 // The edge to take now, where it is not the predicted one. False: there is no node for it.
 __attribute__((noinline)) bool CallTree::find(CallKey key, std::uint32_t& index) noexcept {
   if (tests_lock_) settle_test();
-  if (elsewhere_ != 0 || current_->what == spool::kOtherRegions) return false;
+  if (elsewhere_ != 0 || current()->what == spool::kOtherRegions) return false;
+  // A prediction is part of the link of the edge that was taken last: whether a child of the current node comes
+  // next, or its next sibling.
   const auto word =
-      static_cast<std::size_t>(prediction_ - reinterpret_cast<std::uint32_t*>(edges_));
-  const auto last = static_cast<std::uint32_t>(word / kEdgeWords);
-  const bool sibling = word % kEdgeWords == kNextWord;
-  std::uint32_t from = spool::kFirstChild | number_of(current_);
-  if (sibling) from = last == spool::kStrayEdge ? spool::kUnknownPlace : edges_[last].to;
+      static_cast<std::size_t>(prediction_ - reinterpret_cast<std::uint32_t*>(links_));
+  constexpr std::size_t kWords = sizeof(Link) / sizeof(std::uint32_t);
+  const auto last = static_cast<std::uint32_t>(word / kWords);
+  const bool sibling = prediction_ == &links_[last].next;
+  std::uint32_t from = spool::kFirstChild | number_of(current());
+  if (sibling)
+    from = last == spool::kStrayEdge ? spool::kUnknownPlace : number_of(links_[last].node);
   index = find_edge(from, key);
   if (index == spool::kNoEdge) {
     std::uint32_t node = find_child(key);
@@ -149,7 +159,7 @@ __attribute__((noinline)) bool CallTree::find(CallKey key, std::uint32_t& index)
     if (index == spool::kNoEdge) index = add_edge(from, node);
     if (index == spool::kStrayEdge) {
       edges_[index].to = node;
-      edges_[index].node = nodes_ + node;
+      links_[index].node = nodes_ + node;
       ++nodes_[node].visits_elsewhere;
       header_->visits_elsewhere.store(header_->visits_elsewhere + 1,
                                       std::memory_order_relaxed);
@@ -164,7 +174,7 @@ std::uint64_t CallTree::hash_of_node(std::uint32_t node) const noexcept {
 }
 
 std::uint64_t CallTree::hash_of_edge(std::uint32_t edge) const noexcept {
-  const CallNode& to = nodes_[edges_[edge].to];
+  const CallNode& to = *links_[edge].node;
   return hash_of(edges_[edge].from, {to.what, to.payload});
 }
 
@@ -172,7 +182,7 @@ std::uint32_t CallTree::find_edge(std::uint32_t from, CallKey key) noexcept {
   static_assert(spool::kNoEdge == 0);
   if (from == spool::kUnknownPlace) return spool::kNoEdge;
   return edge_index_.find(hash_of(from, key), [&](std::uint32_t index) {
-    const CallNode& node = nodes_[edges_[index].to];
+    const CallNode& node = *links_[index].node;
     return edges_[index].from == from && node.payload == key.payload &&
            node.what == key.what;
   });
@@ -181,7 +191,7 @@ std::uint32_t CallTree::find_edge(std::uint32_t from, CallKey key) noexcept {
 // Of the current node; the root if there is none.
 std::uint32_t CallTree::find_child(CallKey key) noexcept {
   static_assert(spool::kRootNode == 0);
-  const std::uint32_t parent = number_of(current_);
+  const std::uint32_t parent = number_of(current());
   return node_index_.find(hash_of(parent, key), [&](std::uint32_t index) {
     const CallNode& node = nodes_[index];
     return node.parent == parent && node.payload == key.payload && node.what == key.what;
@@ -190,40 +200,40 @@ std::uint32_t CallTree::find_child(CallKey key) noexcept {
 
 // Under the current node, if there is memory for it; the root if not.
 std::uint32_t CallTree::add_node(CallKey key, MemoryFor what, CallKey before) noexcept {
-  const std::uint32_t index = header_->nodes.load(std::memory_order_relaxed);
+  const std::uint32_t index = node_count_;
   if (!node_pages_.reach(index, *memory_, what) ||
       !node_index_.make_room(*memory_, what,
                              [this](std::uint32_t node) { return hash_of_node(node); }))
     return spool::kRootNode;
-  const std::uint32_t parent = number_of(current_);
+  const std::uint32_t parent = number_of(current());
   CallNode& node = nodes_[index];
   node.payload = key.payload;
   node.what = key.what;
   node.parent = parent;
-  node.outer = nodes_ + parent;
   node.around = nodes_[parent].cls;
   node.cls = index == spool::kRootNode ? std::uint8_t{spool::kOutsideClass}
-                                       : class_of_node(key, parent, before);
+                                       : class_of_node(key, before);
   node.least = ~std::uint64_t{0};
   // Release: complete before it counts, for who reads it meanwhile or after a kill.
-  header_->nodes.store(index + 1, std::memory_order_release);
+  header_->nodes.store(++node_count_, std::memory_order_release);
   if (index != spool::kRootNode) node_index_.put(hash_of(parent, key), index);
   return index;
 }
 
 // The stray one if there is no memory for it, or its predecessor is not known.
 std::uint32_t CallTree::add_edge(std::uint32_t from, std::uint32_t to) noexcept {
-  const std::uint32_t index = header_->edges.load(std::memory_order_relaxed);
+  const std::uint32_t index = edge_count_;
   const MemoryFor what =
       nodes_[to].what == spool::kOtherRegions ? MemoryFor::kTheRest : MemoryFor::kAnything;
   if (from == spool::kUnknownPlace || !edge_pages_.reach(index, *memory_, what) ||
+      !own_links_.reach(index, *memory_, what) ||
       !edge_index_.make_room(*memory_, what,
                              [this](std::uint32_t edge) { return hash_of_edge(edge); }))
     return spool::kStrayEdge;
   edges_[index].to = to;
-  edges_[index].node = nodes_ + to;
   edges_[index].from = from;
-  header_->edges.store(index + 1, std::memory_order_release);  // as above
+  links_[index].node = nodes_ + to;
+  header_->edges.store(++edge_count_, std::memory_order_release);  // as above
   edge_index_.put(hash_of_edge(index), index);
   return index;
 }
@@ -233,20 +243,20 @@ __attribute__((noinline)) void CallTree::keep_elsewhere(std::uint64_t ticks) noe
   constexpr auto kUnknown = static_cast<std::uint8_t>(base::TimeClass::kUnknown);
   if (elsewhere_++ == 0) {
     elsewhere_since_ = ticks;
-    change_class(current_->cls, kUnknown, ticks);
+    change_class(current()->cls, kUnknown, ticks);
   }
-  ++current_->regions_elsewhere;
+  ++current()->regions_elsewhere;
   // Nothing is predicted while it lasts.
-  prediction_ = &edges_[spool::kStrayEdge].first;
+  prediction_ = &links_[spool::kStrayEdge].first;
 }
 
 __attribute__((noinline)) void CallTree::leave_elsewhere(std::uint64_t ticks) noexcept {
   if (!is_open() || --elsewhere_ != 0) return;
   const std::uint64_t end = std::max(ticks, elsewhere_since_);
-  current_->time_elsewhere += end - elsewhere_since_;
-  change_class(static_cast<std::uint8_t>(base::TimeClass::kUnknown), current_->cls, end);
+  current()->time_elsewhere += end - elsewhere_since_;
+  change_class(static_cast<std::uint8_t>(base::TimeClass::kUnknown), current()->cls, end);
   left_ticks_ = end;
-  prediction_ = &edges_[spool::kStrayEdge].next;
+  prediction_ = &links_[spool::kStrayEdge].next;
 }
 
 __attribute__((noinline)) void CallTree::end_outer(std::uint8_t begin_kind,
@@ -256,20 +266,18 @@ __attribute__((noinline)) void CallTree::end_outer(std::uint8_t begin_kind,
   if (elsewhere_ != 0) return leave_elsewhere(ticks);
   const bool of_team =
       begin_kind == spool::kParallelBegin || begin_kind == spool::kImplicitTaskBegin;
-  for (const CallNode* node = current_; node != nodes_; node = nodes_ + node->parent) {
-    const auto kind = static_cast<std::uint8_t>(node->what);
+  for (const Open* open = top_; open != stack_; --open) {
+    const auto kind = static_cast<std::uint8_t>(open->node->what);
     // Which kinds the others were is not known: the innermost ends.
-    if (kind == begin_kind || node->what == spool::kOtherRegions)
-      return leave_to(node, ticks);
+    if (kind == begin_kind || open->node->what == spool::kOtherRegions)
+      return leave_to(open, ticks);
     if (kind == spool::kImplicitTaskBegin && !of_team) return;
   }
 }
 
-void CallTree::leave_to(const CallNode* last, std::uint64_t ticks) noexcept {
-  const CallNode* left = nullptr;
-  while (left != last) {
-    left = current_;
-    if (tasks_ != 0 && open_tasks_[tasks_ - 1].node == number_of(left)) --tasks_;
+void CallTree::leave_to(const Open* last, std::uint64_t ticks) noexcept {
+  while (top_ >= last && top_ != stack_) {
+    if (tasks_ != 0 && open_tasks_[tasks_ - 1].depth == depth()) --tasks_;
     leave(ticks);
   }
 }
@@ -278,9 +286,10 @@ void CallTree::leave_to(const CallNode* last, std::uint64_t ticks) noexcept {
 
 std::uint32_t CallTree::first_task_of_team() const noexcept {
   std::uint32_t first = tasks_;
-  for (const CallNode* node = current_; node != nodes_; node = nodes_ + node->parent) {
-    if (static_cast<std::uint8_t>(node->what) == spool::kImplicitTaskBegin) return first;
-    if (first != 0 && open_tasks_[first - 1].node == number_of(node)) --first;
+  for (const Open* open = top_; open != stack_; --open) {
+    if (static_cast<std::uint8_t>(open->node->what) == spool::kImplicitTaskBegin)
+      return first;
+    if (first != 0 && open_tasks_[first - 1].depth == open - stack_) --first;
   }
   return first;
 }
@@ -290,7 +299,7 @@ void CallTree::enter_task(const OpenTask& task, std::uint64_t ticks) noexcept {
   if (elsewhere_ != 0) return leave_elsewhere(ticks);
   if (tasks_ == kMostTasks) return leave(ticks);
   open_tasks_[tasks_] = task;
-  open_tasks_[tasks_++].node = number_of(current_);
+  open_tasks_[tasks_++].depth = depth();
 }
 
 void CallTree::task_schedule(const RecordWords& record) noexcept {
@@ -313,17 +322,17 @@ void CallTree::task_schedule(const RecordWords& record) noexcept {
     if (left_task_.key.what != 0) point(left_task_.key, ticks);
     left_task_ = {};
   } else if (runs && ends) {
-    leave_to(nodes_ + prior.node, ticks);
+    leave_to(stack_ + prior.depth, ticks);
   } else if (runs) {
     left_task_ = prior;
   }
   if (!next_explicit) {
-    if (tasks_ > base) leave_to(nodes_ + open_tasks_[base].node, ticks);
+    if (tasks_ > base) leave_to(stack_ + open_tasks_[base].depth, ticks);
     return;
   }
   for (std::uint32_t i = base; i < tasks_; ++i) {
     if (open_tasks_[i].id != id) continue;
-    if (i + 1 < tasks_) leave_to(nodes_ + open_tasks_[i + 1].node, ticks);
+    if (i + 1 < tasks_) leave_to(stack_ + open_tasks_[i + 1].depth, ticks);
     return;
   }
   enter_task({0, id, CallKey::of(record)}, ticks);
@@ -334,7 +343,7 @@ void CallTree::task_schedule(const RecordWords& record) noexcept {
 // The test failed: nothing tells when it returned.
 void CallTree::settle_test() noexcept {
   tests_lock_ = false;
-  leave(current_->enter_ticks);
+  leave(current()->enter_ticks);
 }
 
 void CallTree::mutex_acquire(const RecordWords& record) noexcept {
@@ -344,15 +353,15 @@ void CallTree::mutex_acquire(const RecordWords& record) noexcept {
       (mutex != ompt::kMutexTestLock && mutex != ompt::kMutexTestNestLock))
     return;
   tests_lock_ = true;
-  prediction_ = &edges_[spool::kStrayEdge].first;  // whatever comes next settles it
+  prediction_ = &links_[spool::kStrayEdge].first;  // whatever comes next settles it
 }
 
 void CallTree::mutex_acquired(const RecordWords& record) noexcept {
   if (!is_open()) return;
   tests_lock_ = false;
   const std::uint8_t mutex = sub_of(record);
-  const bool waits = elsewhere_ != 0 || current_->what == spool::kOtherRegions ||
-                     static_cast<std::uint8_t>(current_->what) == spool::kMutexAcquire;
+  const bool waits = elsewhere_ != 0 || current()->what == spool::kOtherRegions ||
+                     static_cast<std::uint8_t>(current()->what) == spool::kMutexAcquire;
   const CallKey key = CallKey::of(record);
   if (!waits) enter(CallKey::make(spool::kMutexAcquire, mutex, key.payload), record.ticks);
   if (!spans_block(mutex)) return leave(record.ticks);
@@ -365,7 +374,7 @@ void CallTree::nest_lock(const RecordWords& record) noexcept {
   if (!is_open()) return;
   const bool takes = sub_of(record) == ompt::kScopeBegin;
   if (takes && elsewhere_ == 0 &&
-      static_cast<std::uint8_t>(current_->what) == spool::kMutexAcquire) {
+      static_cast<std::uint8_t>(current()->what) == spool::kMutexAcquire) {
     tests_lock_ = false;
     leave(record.ticks);
   } else if (takes && elsewhere_ != 0) {

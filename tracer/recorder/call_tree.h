@@ -12,9 +12,12 @@
 // regions of no time. In addition there is a node for the call that opens a team, around the
 // implicit task.
 //
+// The area has keys, counts and times. What leads from one to the other, and which regions are open, is in memory of
+// this process alone (own_entries.h).
+//
 // Thread-safety: one owner; others may read the area at any time and find numbers that are at most
 // one event apart. Ownership: of its index, not of the area. Units: ticks.
-// Memory: that of SummaryMemory. What finds no place goes to a node of the same parent for all such regions, and
+// Memory: that of SummaryMemory, a page, and one for each 256 regions that are open. What finds no place goes to a node of the same parent for all such regions, and
 // where that has none either, into time_elsewhere of the parent; both are counted.
 // The filter is applied to what was kept, when the archive is written; only time by class has to be
 // right at once: that of a region that the filter leaves out is of the class around it.
@@ -28,6 +31,7 @@
 
 #include "spool/call_tree_format.h"
 #include "spool/iteration_rows_format.h"
+#include "tracer/recorder/own_entries.h"
 #include "tracer/recorder/summary_index.h"
 #include "tracer/recorder/summary_memory.h"
 
@@ -51,27 +55,35 @@ class CallTree {
   __attribute__((always_inline)) void enter(spool::CallKey key,
                                             std::uint64_t ticks) noexcept {
     std::uint32_t index = *prediction_;
-    spool::CallEdge* edge = edges_ + index;
-    spool::CallNode* node = edge->node;
+    Link* link = links_ + index;
+    spool::CallNode* node = link->node;
     if (node->payload != key.payload || node->what != key.what) [[unlikely]] {
       if (!find(key, index)) return keep_elsewhere(ticks);
-      edge = edges_ + index;
-      node = edge->node;
+      link = links_ + index;
+      node = link->node;
     }
-    ++edge->count;
+    Open* const open = top_ + 1;
+    // Another process has changed what the nodes are.
+    if (open == stack_end_) [[unlikely]]
+      return keep_elsewhere(ticks);
+    ++edges_[index].count;
     node->enter_ticks = ticks;
-    node->entered_by = edge;
     node->time -= 2 * ticks - 1;
     change_class(node->around, node->cls, ticks);
-    prediction_ = &edge->first;
-    current_ = node;
+    prediction_ = &link->first;
+    open->node = node;
+    open->by = link;
+    top_ = open;
   }
 
   // The end of the innermost region.
   __attribute__((always_inline)) void leave(std::uint64_t ticks) noexcept {
     if (elsewhere_ != 0) [[unlikely]]
       return leave_elsewhere(ticks);
-    spool::CallNode* const node = current_;
+    const Open* const open = top_;
+    if (open == stack_) [[unlikely]]
+      return;  // none is, whatever the root says
+    spool::CallNode* const node = open->node;
     const std::uint64_t begin = node->enter_ticks;
     const std::uint64_t end = ticks < begin ? begin : ticks;
     const std::uint64_t duration = end - begin;
@@ -80,15 +92,15 @@ class CallTree {
     node->time += 2 * end - 1;
     change_class(node->cls, node->around, end);
     left_ticks_ = end;
-    prediction_ = &node->entered_by->next;
-    current_ = node->outer;
+    prediction_ = &open->by->next;
+    top_ = top_ - 1;
   }
 
   // The end of the innermost region that records of this kind open, and of those inside. An end
   // that belongs to nothing is ignored.
   __attribute__((always_inline)) void end(std::uint8_t begin_kind,
                                           std::uint64_t ticks) noexcept {
-    if (static_cast<std::uint8_t>(current_->what) == begin_kind && elsewhere_ == 0)
+    if (static_cast<std::uint8_t>(current()->what) == begin_kind && elsewhere_ == 0)
         [[likely]]
       return leave(ticks);
     end_outer(begin_kind, ticks);
@@ -110,13 +122,13 @@ class CallTree {
   // What the innermost region has moved.
   void sent(std::uint64_t bytes, std::uint64_t messages) noexcept {
     if (!is_open()) return;
-    current_->messages_sent += messages;
-    current_->bytes_sent += bytes;
+    current()->messages_sent += messages;
+    current()->bytes_sent += bytes;
   }
   void received(std::uint64_t bytes, std::uint64_t messages) noexcept {
     if (!is_open()) return;
-    current_->messages_received += messages;
-    current_->bytes_received += bytes;
+    current()->messages_received += messages;
+    current()->bytes_received += bytes;
   }
 
   bool is_open() const noexcept { return header_ != nullptr; }
@@ -124,11 +136,12 @@ class CallTree {
   // The class of the thread's time now, and since when.
   std::uint8_t current_class() const noexcept {
     return elsewhere_ != 0 ? static_cast<std::uint8_t>(base::TimeClass::kUnknown)
-                           : current_->cls;
+                           : class_in(current()->cls);
   }
   std::uint64_t class_since() const noexcept {
     if (elsewhere_ != 0) return elsewhere_since_;
-    return current_->enter_ticks < left_ticks_ ? left_ticks_ : current_->enter_ticks;
+    const std::uint64_t entered = current()->enter_ticks;
+    return entered < left_ticks_ ? left_ticks_ : entered;
   }
   // The thread has begun its part of a team at `begin`, which was opened at `fork`: the time
   // between is management.
@@ -139,12 +152,29 @@ class CallTree {
   }
 
  private:
+  // Of an edge: where it leads, and the edges that were taken after it, the last time: to the first child of `node`,
+  // and to the sibling after it.
+  struct Link {
+    spool::CallNode* node;
+    std::uint32_t first;
+    std::uint32_t next;
+  };
+  // A region that is open, and the edge of the visit. The first is the root.
+  struct Open {
+    spool::CallNode* node;
+    Link* by;
+  };
   struct OpenTask {
-    std::uint32_t node = 0;
+    std::uint32_t depth = 0;  // in the stack
     std::uint64_t id = 0;
     spool::CallKey key;
   };
   static constexpr std::uint32_t kMostTasks = 256;
+  // So many a node's class may be, if another process has written to the area: there is room for their sums.
+  static constexpr std::size_t kClassPlaces = 256;
+  static_assert(offsetof(spool::IterationRowsHeader, times) +
+                    kClassPlaces * sizeof(std::uint64_t) <=
+                spool::kIterationRowsHeaderBytes);
 
   // One class ends before the other begins.
   __attribute__((always_inline)) void change_class(std::uint8_t from, std::uint8_t to,
@@ -154,16 +184,19 @@ class CallTree {
     __asm__ volatile("" : "+m"(times[from]));
     times[to] -= ticks;
   }
+  // What the area says, for who has less room.
+  static constexpr std::uint8_t class_in(std::uint8_t cls) noexcept {
+    return cls % spool::kRowClasses;
+  }
+  spool::CallNode* current() const noexcept { return top_->node; }
+  std::uint32_t depth() const noexcept { return static_cast<std::uint32_t>(top_ - stack_); }
   // The outermost region that is open is one that the filter leaves out: its time is outside.
   bool is_in_filtered() const noexcept {
-    const spool::CallNode* node = current_;
-    while (node->outer != nodes_) node = node->outer;
-    return node != nodes_ && node->cls == spool::kOutsideClass;
+    return top_ != stack_ && stack_[1].node->cls == spool::kOutsideClass;
   }
-  std::uint64_t team_around(std::uint32_t node) const noexcept;
-  bool is_filtered(std::uint32_t node) const noexcept;
-  std::uint8_t class_of_node(spool::CallKey key, std::uint32_t parent,
-                             spool::CallKey before) const noexcept;
+  std::uint64_t team_around(const Open* open) const noexcept;
+  bool is_filtered(const Open* open) const noexcept;
+  std::uint8_t class_of_node(spool::CallKey key, spool::CallKey before) const noexcept;
   bool find(spool::CallKey key, std::uint32_t& index) noexcept;
   std::uint32_t find_child(spool::CallKey key) noexcept;
   std::uint32_t find_edge(std::uint32_t from, spool::CallKey key) noexcept;
@@ -175,7 +208,7 @@ class CallTree {
   void keep_elsewhere(std::uint64_t ticks) noexcept;
   void leave_elsewhere(std::uint64_t ticks) noexcept;
   void end_outer(std::uint8_t begin_kind, std::uint64_t ticks) noexcept;
-  void leave_to(const spool::CallNode* last, std::uint64_t ticks) noexcept;
+  void leave_to(const Open* last, std::uint64_t ticks) noexcept;
   void enter_task(const OpenTask& task, std::uint64_t ticks) noexcept;
   void settle_test() noexcept;
   std::uint32_t first_task_of_team() const noexcept;
@@ -186,12 +219,16 @@ class CallTree {
   // Where there is no area: nothing matches, and find() says no.
   static constinit spool::CallNode s_no_node;
   static constinit spool::CallEdge s_no_edge;
+  static constinit Link s_no_link;
+  static constinit Open s_no_region;
 
   // Hot.
-  std::uint32_t* prediction_ = &s_no_edge.first;
-  spool::CallNode* nodes_ = &s_no_node;
+  std::uint32_t* prediction_ = &s_no_link.first;
+  Link* links_ = &s_no_link;  // by edge
   spool::CallEdge* edges_ = &s_no_edge;
-  spool::CallNode* current_ = &s_no_node;
+  Open* top_ = &s_no_region;
+  Open* stack_ = &s_no_region;
+  Open* stack_end_ = nullptr;
   std::uint64_t* times_ = own_times_;  // by class
   std::uint64_t left_ticks_ = 0;       // the latest leave
   std::uint32_t elsewhere_ = 1;        // open regions that have no node
@@ -200,6 +237,11 @@ class CallTree {
   bool tests_lock_ =
       false;  // the innermost region is a test of a lock, which may have failed
   std::uint32_t tasks_ = 0;  // open, of all teams
+  std::uint32_t node_count_ = 0;
+  std::uint32_t edge_count_ = 0;
+  spool::CallNode* nodes_ = &s_no_node;
+  OwnMemory own_memory_;
+  OwnEntries<Link> own_links_;
   spool::CallTreeHeader* header_ = nullptr;
   SummaryMemory* memory_ = nullptr;
   SummaryIndex node_index_;  // by parent and key
@@ -207,7 +249,7 @@ class CallTree {
   EntryPages<spool::CallNode> node_pages_;
   EntryPages<spool::CallEdge> edge_pages_;
   std::uint64_t elsewhere_since_ = 0;
-  std::uint64_t own_times_[spool::kRowClasses] = {};  // where nobody wants them
+  std::uint64_t own_times_[kClassPlaces] = {};  // where nobody wants them
   OpenTask left_task_;  // the latest explicit task that was left for another
   OpenTask open_tasks_[kMostTasks];
 };

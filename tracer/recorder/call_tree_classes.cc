@@ -7,29 +7,30 @@ namespace refrain::recorder {
 
 using spool::CallKey;
 
-// Address of the innermost parallel region around what lies in `node`, 0: none.
-std::uint64_t CallTree::team_around(std::uint32_t node) const noexcept {
-  while (node != spool::kRootNode &&
-         static_cast<std::uint8_t>(nodes_[node].what) != spool::kImplicitTaskBegin)
-    node = nodes_[node].parent;
-  return nodes_[node].payload;
+// Address of the innermost parallel region around what lies in this one, 0: none.
+std::uint64_t CallTree::team_around(const Open* open) const noexcept {
+  while (open != stack_ &&
+         static_cast<std::uint8_t>(open->node->what) != spool::kImplicitTaskBegin)
+    --open;
+  return open->node->payload;
 }
 
-bool CallTree::is_filtered(std::uint32_t node) const noexcept {
-  return node != spool::kRootNode && is_excluded({nodes_[node].what, nodes_[node].payload},
-                                                 team_around(nodes_[node].parent));
+bool CallTree::is_filtered(const Open* open) const noexcept {
+  return open != stack_ &&
+         is_excluded({open->node->what, open->node->payload}, team_around(open - 1));
 }
 
-// Time in what the filter leaves out is that of what lies around it; others do not see it.
-std::uint8_t CallTree::class_of_node(CallKey key, std::uint32_t parent,
-                                     CallKey before) const noexcept {
-  const std::uint8_t around = nodes_[parent].cls;
-  const std::uint64_t team = team_around(parent);
+// Of a new node in the innermost open region. Time in what the filter leaves out is that of what lies around it; others
+// do not see it.
+std::uint8_t CallTree::class_of_node(CallKey key, CallKey before) const noexcept {
+  const std::uint8_t around = current()->cls;
+  const std::uint64_t team = team_around(top_);
   if (is_excluded(key, team)) return around;
   if (is_excluded(before, team)) before = {};
-  while (is_filtered(parent)) parent = nodes_[parent].parent;
+  const Open* parent = top_;
+  while (is_filtered(parent)) --parent;
   return static_cast<std::uint8_t>(
-      class_of_region(key, {nodes_[parent].what, nodes_[parent].payload},
+      class_of_region(key, {parent->node->what, parent->node->payload},
                       static_cast<base::TimeClass>(around), before));
 }
 

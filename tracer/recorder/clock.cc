@@ -5,14 +5,17 @@
 
 #include <cstring>
 
+#include "tracer/recorder/descriptors.h"
+
 namespace refrain::recorder {
 namespace {
 
 // Whether the kernel keeps its own time by the counter: it checks that it is invariant,
 // runs through sleep states and agrees between the processors, and falls back if not.
 bool kernel_trusts_counter() noexcept {
-  const int fd = open("/sys/devices/system/clocksource/clocksource0/current_clocksource",
-                      O_RDONLY | O_CLOEXEC);
+  const int fd = open_apart(
+      AT_FDCWD, "/sys/devices/system/clocksource/clocksource0/current_clocksource",
+      O_RDONLY);
   if (fd < 0) return false;
   char text[32] = {};
   const ssize_t n = read(fd, text, sizeof text - 1);

@@ -18,9 +18,26 @@ struct Decision {
   bool suspend;  // else: resume
 };
 
+class ThreadRecorder;
+
+// Who is asked when a suspended thread's ring goes on to its other half, before that is overwritten.
+class RingWatch {
+ public:
+  // `forgets`: something that a resume could ask for will be overwritten. What was decided by the end of the call is done
+  // before.
+  virtual void ring_goes_on(ThreadRecorder& recorder, bool forgets) noexcept = 0;
+
+ protected:
+  ~RingWatch() = default;
+};
+
 class DecisionBoard {
  public:
   static constexpr std::uint64_t kKept = 1024;
+
+  // Before there is a thread; it must outlive the board's readers.
+  void set_watch(RingWatch* watch) noexcept { watch_ = watch; }
+  RingWatch* watch() const noexcept { return watch_; }
 
   // Number of decisions taken so far. Pairs with the release in publish().
   std::uint64_t count() const noexcept { return count_.load(std::memory_order_acquire); }
@@ -61,6 +78,7 @@ class DecisionBoard {
     std::atomic<std::uint64_t> gap{0};
     std::atomic<std::uint64_t> epoch{0};
   };
+  RingWatch* watch_ = nullptr;
   alignas(64) std::atomic<std::uint64_t> count_{0};
   alignas(64) std::atomic<std::uint64_t> keep_from_{0};  // written often, read seldom
   alignas(64) std::array<Slot, kKept> slots_;

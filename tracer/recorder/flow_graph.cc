@@ -40,6 +40,7 @@ void count(std::atomic<std::uint64_t>& number) noexcept {
 
 constinit FlowNode FlowGraph::s_no_node{};
 constinit FlowEdge FlowGraph::s_no_edge{};
+constinit FlowGraph::Link FlowGraph::s_no_link{};
 
 bool FlowGraph::open(void* area, std::uint64_t bytes, std::uint32_t components,
                      SummaryMemory& memory) noexcept {
@@ -55,15 +56,22 @@ bool FlowGraph::open(void* area, std::uint64_t bytes, std::uint32_t components,
   node_pages_.open(first_node, nodes);
   edge_pages_.open(first_edge, spool::kFlowEdgesPerNode * nodes);
   path_pages_.open(first_path, spool::flow_paths(nodes));
+  const std::uint32_t edges = spool::kFlowEdgesPerNode * nodes;
+  if (!own_memory_.open(OwnEntries<Link>::bytes(edges))) return false;
+  Link* const links = own_links_.open(own_memory_.begin(), edges);
   if (!memory.use(begin, first_node, MemoryFor::kAnything) ||
       !node_pages_.reach(spool::kOtherEvents, memory) ||
-      !edge_pages_.reach(spool::kOtherAfterOther, memory))
+      !edge_pages_.reach(spool::kOtherAfterOther, memory) ||
+      !own_links_.reach(spool::kOtherAfterOther, memory)) {
+    own_memory_.close();
     return false;
+  }
   memory_ = &memory;
   header_ = reinterpret_cast<FlowHeader*>(begin);
   nodes_ = first_node;
   edges_ = first_edge;
   paths_ = first_path;
+  links_ = links;
   header_->node_capacity = nodes;
   header_->components = components_ = components;
   const auto all_if = [&](std::uint32_t component) {
@@ -75,13 +83,16 @@ bool FlowGraph::open(void* area, std::uint64_t bytes, std::uint32_t components,
   nodes_[spool::kOtherEvents].kind = FlowKind::kOther;
   set_edge(spool::kNoFlowEdge, spool::kStartNode, spool::kStartNode);
   set_edge(spool::kOtherAfterOther, spool::kOtherEvents, spool::kOtherEvents);
-  header_->nodes.store(spool::kOtherEvents + 1, std::memory_order_release);
-  header_->edges.store(spool::kOtherAfterOther + 1, std::memory_order_release);
-  header_->paths.store(spool::kNoPath + 1, std::memory_order_release);
+  node_count_ = spool::kOtherEvents + 1;
+  edge_count_ = spool::kOtherAfterOther + 1;
+  path_count_ = spool::kNoPath + 1;
+  header_->nodes.store(node_count_, std::memory_order_release);
+  header_->edges.store(edge_count_, std::memory_order_release);
+  header_->paths.store(path_count_, std::memory_order_release);
   current_ = spool::kStartNode;
   last_ticks_ = 0;
   region_edge_ = spool::kNoFlowEdge;
-  prediction_ = &edges_[spool::kNoFlowEdge].next;
+  prediction_ = &links_[spool::kNoFlowEdge].next;
   return true;
 }
 
@@ -91,9 +102,11 @@ void FlowGraph::close() noexcept {
   path_index_.close();
   header_ = nullptr;
   components_ = 0;
-  prediction_ = &s_no_edge.next;
+  prediction_ = &s_no_link.next;
   nodes_ = &s_no_node;
   edges_ = &s_no_edge;
+  links_ = &s_no_link;
+  own_memory_.close();
   region_edge_ = spool::kNoFlowEdge;
 }
 
@@ -141,7 +154,7 @@ std::uint32_t FlowGraph::find_node(FlowKind kind, std::uint64_t size,
       hash_of(node), [&](std::uint32_t i) { return same_group(nodes_[i], kind); });
   std::uint32_t last = 0;
   unsigned exact = 0;
-  for (std::uint32_t i = group; i != 0; i = nodes_[i].next_in_group) {
+  for (std::uint32_t i = group; i != 0; i = links_[i].next_size) {
     if (size >= nodes_[i].size_least && size <= nodes_[i].size_greatest) return i;
     exact += nodes_[i].size_least == nodes_[i].size_greatest ? 1 : 0;
     last = i;
@@ -156,21 +169,22 @@ std::uint32_t FlowGraph::find_node(FlowKind kind, std::uint64_t size,
   if (index == spool::kOtherEvents)
     count(header_->nodes_elsewhere);
   else if (last != 0)
-    nodes_[last].next_in_group = index;
+    links_[last].next_size = index;
   return index;
 }
 
 // `indexed`: it is the first of its group.
 std::uint32_t FlowGraph::add_node(const FlowNode& node, bool indexed) noexcept {
-  const std::uint32_t index = header_->nodes.load(std::memory_order_relaxed);
-  if (!node_pages_.reach(index, *memory_)) return spool::kOtherEvents;
+  const std::uint32_t index = node_count_;
+  if (!node_pages_.reach(index, *memory_) || !own_links_.reach(index, *memory_))
+    return spool::kOtherEvents;
   if (indexed &&
       !node_index_.make_room(*memory_, MemoryFor::kAnything,
                              [this](std::uint32_t i) { return hash_of(nodes_[i]); }))
     return spool::kOtherEvents;
   nodes_[index] = node;
   // Release: the node is complete before it counts.
-  header_->nodes.store(index + 1, std::memory_order_release);
+  header_->nodes.store(++node_count_, std::memory_order_release);
   if (indexed) node_index_.put(hash_of(node), index);
   return index;
 }
@@ -184,7 +198,7 @@ std::uint32_t FlowGraph::find_edge(std::uint32_t to) noexcept {
     wanted.from = current_;
     wanted.to = to;
     std::uint32_t index = edge_index_.find(hash_of(wanted), [&](std::uint32_t i) {
-      return edges_[i].from == current_ && edges_[i].to == to;
+      return edges_[i].from == current_ && links_[i].to == to;
     });
     if (index != spool::kNoFlowEdge) return index;
     index = add_edge(current_, to, other ? MemoryFor::kTheRest : MemoryFor::kAnything);
@@ -198,13 +212,14 @@ std::uint32_t FlowGraph::find_edge(std::uint32_t to) noexcept {
 // If there is memory for it; kNoFlowEdge if not.
 std::uint32_t FlowGraph::add_edge(std::uint32_t from, std::uint32_t to,
                                   MemoryFor what) noexcept {
-  const std::uint32_t index = header_->edges.load(std::memory_order_relaxed);
+  const std::uint32_t index = edge_count_;
   if (!edge_pages_.reach(index, *memory_, what) ||
+      !own_links_.reach(index, *memory_, what) ||
       !edge_index_.make_room(*memory_, what,
                              [this](std::uint32_t i) { return hash_of(edges_[i]); }))
     return spool::kNoFlowEdge;
   set_edge(index, from, to);
-  header_->edges.store(index + 1, std::memory_order_release);  // as add_node()
+  header_->edges.store(++edge_count_, std::memory_order_release);  // as add_node()
   edge_index_.put(hash_of(edges_[index]), index);
   return index;
 }
@@ -215,6 +230,7 @@ void FlowGraph::set_edge(std::uint32_t index, std::uint32_t from,
   edge = {};
   edge.from = from;
   edge.to = to;
+  links_[index].to = to;
   edge.least = edge.gap_least = kNothingYet;
 }
 
@@ -226,7 +242,7 @@ std::uint32_t FlowGraph::find_path(std::uint64_t hash) const noexcept {
 std::uint32_t FlowGraph::add_path(std::uint64_t hash, const std::uint64_t* frames,
                                   std::size_t count) noexcept {
   if (!is_open()) return spool::kNoPath;
-  const std::uint32_t index = header_->paths.load(std::memory_order_relaxed);
+  const std::uint32_t index = path_count_;
   if (!path_pages_.reach(index, *memory_) ||
       !path_index_.make_room(*memory_, MemoryFor::kAnything,
                              [this](std::uint32_t i) { return paths_[i].hash; }))
@@ -235,7 +251,7 @@ std::uint32_t FlowGraph::add_path(std::uint64_t hash, const std::uint64_t* frame
   path.hash = hash;
   path.count = static_cast<std::uint32_t>(std::min(count, spool::kMostPathFrames));
   std::copy_n(frames, path.count, path.frames);
-  header_->paths.store(index + 1, std::memory_order_release);  // as add_node()
+  header_->paths.store(++path_count_, std::memory_order_release);  // as add_node()
   path_index_.put(hash, index);
   return index;
 }

@@ -17,6 +17,8 @@
 // Events that the run's filter leaves out (excluded_regions.h) do not happen here: what comes next
 // follows what was before, and the time between has theirs in it.
 //
+// The area has signatures and sums. What leads from one to the other is in memory of this process alone (own_entries.h).
+//
 // Thread-safety: one owner; others may read the area at any time and find sums that are at most
 // one event apart. Ownership: of its index, not of the area. Units: ticks, bytes.
 // Memory: that of SummaryMemory. Events that find no place go to spool::kOtherEvents, so that all sums are exact.
@@ -31,6 +33,7 @@
 
 #include "spool/call_tree_format.h"
 #include "spool/flow_graph_format.h"
+#include "tracer/recorder/own_entries.h"
 #include "tracer/recorder/summary_index.h"
 #include "tracer/recorder/summary_memory.h"
 
@@ -72,13 +75,11 @@ class FlowGraph {
     const std::uint64_t size =
         (event_.sent > event_.received ? event_.sent : event_.received) & size_mask_;
     std::uint32_t index = *prediction_;
-    spool::FlowEdge* edge = edges_ + index;
-    const spool::FlowNode* node = nodes_ + edge->to;
-    if (!matches(*node, spool::FlowKind::kCall, size)) [[unlikely]] {
+    if (!matches(nodes_[links_[index].to], spool::FlowKind::kCall, size)) [[unlikely]] {
       if (!find(spool::FlowKind::kCall, size, index)) return;
-      edge = edges_ + index;
     }
-    come(*edge, begin_ticks_);
+    spool::FlowEdge* const edge = edges_ + index;
+    come(index, begin_ticks_);
     edge->bytes_sent += event_.sent;
     edge->bytes_received += event_.received;
     last_ticks_ = ticks < begin_ticks_ ? begin_ticks_ : ticks;
@@ -93,11 +94,11 @@ class FlowGraph {
                                                    IsLeague is_league) noexcept {
     if (!is_open()) return;  // of programs without MPI, always
     std::uint32_t index = *prediction_;
-    const spool::FlowNode& node = nodes_[edges_[index].to];
+    const spool::FlowNode& node = nodes_[links_[index].to];
     if (node.payload != address || node.kind != spool::FlowKind::kRegion) [[unlikely]] {
       if (!find_region(address, is_league(), index)) return;
     }
-    come(edges_[index], ticks);
+    come(index, ticks);
     region_edge_ = index;
     region_begin_ = last_ticks_ = ticks;
   }
@@ -117,6 +118,14 @@ class FlowGraph {
  private:
   static constexpr unsigned kExactSizes = 8;  // of a signature
 
+  // Of an edge: where it leads, and the edge that was taken after it, the last time. Of the node of the same number:
+  // the next one that differs in size alone; 0: none.
+  struct Link {
+    std::uint32_t to;
+    std::uint32_t next;
+    std::uint32_t next_size;
+    std::uint32_t reserved;
+  };
   struct Event {
     std::uint64_t payload = 0;
     std::uint64_t to = 0;
@@ -140,15 +149,18 @@ class FlowGraph {
     return same_group(node, kind) && size == node.size_least && size == node.size_greatest;
   }
   // The event of this edge begins.
-  void come(spool::FlowEdge& edge, std::uint64_t ticks) noexcept {
+  __attribute__((always_inline)) void come(std::uint32_t index,
+                                           std::uint64_t ticks) noexcept {
+    spool::FlowEdge& edge = edges_[index];
+    Link& link = links_[index];
     const std::uint64_t gap =
         last_ticks_ == 0 || ticks < last_ticks_ ? 0 : ticks - last_ticks_;
     ++edge.count;
     edge.gap += gap;
     if (gap < edge.gap_least) edge.gap_least = gap;
     if (gap > edge.gap_greatest) edge.gap_greatest = gap;
-    prediction_ = &edge.next;
-    current_ = edge.to;
+    prediction_ = &link.next;
+    current_ = link.to;
   }
   static void took(spool::FlowEdge& edge, std::uint64_t duration) noexcept {
     edge.time += duration;
@@ -169,9 +181,11 @@ class FlowGraph {
   // Where there is no area: nothing matches, and find() says no.
   static constinit spool::FlowNode s_no_node;
   static constinit spool::FlowEdge s_no_edge;
+  static constinit Link s_no_link;
 
   // Hot.
-  std::uint32_t* prediction_ = &s_no_edge.next;
+  std::uint32_t* prediction_ = &s_no_link.next;
+  Link* links_ = &s_no_link;  // by edge
   spool::FlowNode* nodes_ = &s_no_node;
   spool::FlowEdge* edges_ = &s_no_edge;
   std::uint64_t begin_ticks_ = 0;
@@ -188,6 +202,11 @@ class FlowGraph {
   // Rare.
   spool::FlowHeader* header_ = nullptr;
   spool::FlowPath* paths_ = nullptr;
+  std::uint32_t node_count_ = 0;
+  std::uint32_t edge_count_ = 0;
+  std::uint32_t path_count_ = 0;
+  OwnMemory own_memory_;
+  OwnEntries<Link> own_links_;
   SummaryMemory* memory_ = nullptr;
   SummaryIndex node_index_;  // by all but the size
   SummaryIndex edge_index_;  // by both ends

@@ -72,7 +72,7 @@ IterationRows::Sums IterationRows::sums_at(std::uint64_t ticks,
   Sums sums;
   sums.ticks = std::max(std::min(ticks, now.ticks), now.since);
   std::copy_n(header_->times, spool::kRowClasses, sums.times.begin());
-  sums.times[now.cls] += sums.ticks;
+  sums.times[now.cls % spool::kRowClasses] += sums.ticks;
   const std::uint64_t* const counters =
       now.counters != nullptr ? now.counters : header_->counter_values;
   std::copy_n(counters, counters_, sums.counters.begin());

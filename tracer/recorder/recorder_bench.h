@@ -1,6 +1,8 @@
 // A recorder with a file, a model beside it that says what must be in the file, and a board.
 #pragma once
 
+#include <fcntl.h>
+
 #include <catch2/catch.hpp>
 #include <memory>
 #include <span>
@@ -24,7 +26,8 @@ struct Bench {
                                           .chunk_bytes = 1 << 20};
     spool::Header header{};
     fill_header(header);
-    REQUIRE(recorder->open(path().c_str(), header, options, budget) == SpoolResult::kOk);
+    REQUIRE(recorder->open(AT_FDCWD, path().c_str(), header, options, budget) ==
+            SpoolResult::kOk);
   }
   std::string path() const { return folder / "location-0.spool"; }
   spool::SpoolFile read() const { return spool::SpoolFile::open(path()); }

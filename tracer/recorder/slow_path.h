@@ -8,8 +8,10 @@
 //   NoHandlers       handlers of signals run afterwards: none can jump out of the slow path, and
 //                    leave it half done. Signals that say that something went wrong in this very
 //                    code (SIGSEGV and its like) are taken all the same.
-//   SlowPath         all three.
-//   LongPath         the first two: for what may take seconds, which a signal must be able to end.
+//   OwnCode          what the thread does is not the program's: a function of the program that the tracer calls (its
+//                    own malloc, instrumented) comes back to it, and nothing is to be recorded.
+//   SlowPath         all of them.
+//   LongPath         without NoHandlers: for what may take seconds, which a signal must be able to end.
 //
 // Place in the flow: ARCHITECTURE.md, step 3. All may be nested.
 // Thread-safety: of the calling thread alone; also in a signal handler. Cost: NoCancellation some
@@ -50,7 +52,8 @@ class NoCancellation {
 inline sigset_t block_handlers() noexcept {
   sigset_t blocked, before;
   sigfillset(&blocked);
-  for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS})
+  // Not SIGABRT: abort() does not ask, and a watchdog's can wait.
+  for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS})
     sigdelset(&blocked, own);
   pthread_sigmask(SIG_BLOCK, &blocked, &before);
   return before;
@@ -67,6 +70,20 @@ class NoHandlers {
   const sigset_t before_;
 };
 
+// How many of them live on this thread. As runtime::t_thread.
+extern constinit thread_local unsigned t_own_code
+    __attribute__((tls_model("initial-exec")));
+
+class OwnCode {
+ public:
+  OwnCode() noexcept { ++t_own_code; }
+  ~OwnCode() { --t_own_code; }
+  OwnCode(const OwnCode&) = delete;
+  OwnCode& operator=(const OwnCode&) = delete;
+
+  static bool is_here() noexcept { return t_own_code != 0; }
+};
+
 class SlowPath {
  public:
   SlowPath() = default;
@@ -74,6 +91,7 @@ class SlowPath {
  private:
   // In this order: handlers that have waited run last, when everything else is restored.
   NoHandlers no_handlers_;
+  OwnCode own_code_;
   NoCancellation no_cancellation_;
   KeepErrno keep_errno_;
 };
@@ -83,6 +101,7 @@ class LongPath {
   LongPath() = default;
 
  private:
+  OwnCode own_code_;
   NoCancellation no_cancellation_;
   KeepErrno keep_errno_;
 };

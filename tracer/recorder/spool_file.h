@@ -2,27 +2,34 @@
 //
 // Place in the flow: ARCHITECTURE.md, step 3. Layout: spool/format.h.
 //
-// All but the log are mapped, their blocks allocated before they are used, so a full disk is a
+// All but the log are mapped, their pages made before they are used, so a full disk is a
 // result code here and never a SIGBUS in the program. The log is written a stage at a
 // time, into chunks that are allocated before: memory does not grow with the run, and
 // what was written is in the page cache and outlives the process.
+//
+// The file stays open where a descriptor may (descriptors.h); otherwise it is opened for each write and closed again,
+// seen from its folder, which may move.
 //
 // Thread-safety: one thread at a time. Ownership: of the descriptor and the mappings,
 // until close() or abandon(). Errors: result codes; create(), flush(), use_ring() and close() are slow
 // paths (slow_path.h), read() is part of one.
 // A descriptor that the program has closed, or made its own, is left alone: nothing is written
-// or read any more, as on a full disk; what is mapped stays.
+// or read any more, as on a full disk; what is mapped stays. What is mapped is never believed: another process may have
+// written to it.
 // Cost: a flush is one write of at most 96 KiB; a new chunk one allocation call. Pages are made
-// before they are touched, by one call for many (header and stage when the file is made).
+// before they are touched, by one call for many: when the file is made those of the header, the smallest ring and the
+// begin of the stage.
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 
 #include "spool/format.h"
 #include "tracer/recorder/call_tree.h"
+#include "tracer/recorder/descriptors.h"
 #include "tracer/recorder/flow_graph.h"
 #include "tracer/recorder/iteration_rows.h"
 #include "tracer/recorder/summary_memory.h"
@@ -98,19 +105,20 @@ class SpoolFile : private PageMaker {
   SpoolFile& operator=(const SpoolFile&) = delete;
   ~SpoolFile() { close(); }
 
-  // Makes the file `path` with the constant part of `header` (offsets and capacities are
-  // filled in here); it appears under its name only when complete.
-  SpoolResult create(const char* path, const spool::Header& header, const SpoolSizes& sizes,
-                     Budget& budget) noexcept;
+  // Makes the file `path`, seen from the descriptor `folder`, with the constant part of `header` (offsets and
+  // capacities are filled in here); it appears under its name only when complete. `folder` is used as long as
+  // the file is.
+  SpoolResult create(int folder, const char* path, const spool::Header& header,
+                     const SpoolSizes& sizes, Budget& budget) noexcept;
 
-  bool is_open() const noexcept { return fd_ >= 0; }
+  bool is_open() const noexcept { return open_; }
   spool::Header* header() const noexcept { return header_; }
   spool::Record* ring() const noexcept { return ring_; }
   std::uint64_t ring_records() const noexcept { return ring_records_; }
 
-  // The first `records` of the ring are about to be used; those after the number of the last call
-  // were not used before.
-  void use_ring(std::uint64_t records) noexcept;
+  // The first `records` of the ring, a power of two times kRingFirst, are about to be used; those after the number
+  // of the last call were not used before. False: the disk is full, and ring_records() are all that there are.
+  bool use_ring(std::uint64_t records) noexcept;
 
   // Gives the tree the file's area; false if the file has none.
   bool open_tree(CallTree& tree, std::uint64_t* times) noexcept;
@@ -125,6 +133,9 @@ class SpoolFile : private PageMaker {
   }
 
   spool::Record* stage() const noexcept { return stage_; }
+  // So many records of it may be used; all of them after use_stage(). Threads that record little take no more.
+  std::uint64_t stage_ready() const noexcept { return stage_ready_; }
+  SpoolResult use_stage() noexcept;
 
   // Log records that are in the log area; the stage begins with the next.
   std::uint64_t flushed() const noexcept { return flushed_; }
@@ -150,22 +161,23 @@ class SpoolFile : private PageMaker {
   T* at(std::uint64_t offset) const noexcept {
     return reinterpret_cast<T*>(reinterpret_cast<char*>(header_) + offset);
   }
-  bool write_at(std::uint64_t offset, const void* from, std::uint64_t bytes) noexcept;
-  bool read_at(std::uint64_t offset, void* to, std::uint64_t bytes) const noexcept;
-  SpoolResult fill_new_file(const spool::Header& header) noexcept;
-  // Whether the descriptor is still that of the file: programs that close all descriptors
-  // may have given its number to a file of their own.
-  bool ours() const noexcept;
+  class Opened;
+  SpoolResult fill_new_file(int file, const spool::Header& header) noexcept;
+  bool keep_open(int file, const char* path) noexcept;
 
-  int fd_ = -1;
-  std::uint64_t device_ = 0;  // with the inode: which file it is
-  std::uint64_t inode_ = 0;
+  bool open_ = false;
+  int kept_ = -1;                // descriptor; -1: opened each time,
+  int folder_ = -1;              // from here,
+  std::array<char, 64> name_{};  // by this name
+  FileIdentity file_;
   spool::Header* header_ = nullptr;
   spool::Record* stage_ = nullptr;
   spool::Record* ring_ = nullptr;
   std::uint64_t flushed_ = 0;
+  std::uint64_t ring_offset_ = 0;
   std::uint64_t ring_records_ = 0;
-  std::uint64_t ring_ready_ = 0;  // of them, from the first on: pages are made
+  std::uint64_t ring_ready_ = 0;   // of them, from the first on: pages are made
+  std::uint64_t stage_ready_ = 0;  // likewise
   std::uint64_t tree_offset_ = 0;
   std::uint64_t tree_bytes_ = 0;
   std::uint64_t flow_offset_ = 0;

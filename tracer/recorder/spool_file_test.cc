@@ -36,7 +36,7 @@ TEST_CASE(
   const fs::path path = folder / "location-0.spool";
   Budget budget(0, 0);
   SpoolFile file;
-  REQUIRE(file.create(path.c_str(), spool::Header{},
+  REQUIRE(file.create(AT_FDCWD, path.c_str(), spool::Header{},
                       {.ring = 1 << 16, .tree = 0, .chunk = 1 << 16},
                       budget) == SpoolResult::kOk);
   REQUIRE(file.flush(10) == SpoolResult::kOk);
@@ -71,7 +71,7 @@ TEST_CASE("SpoolFile: a summary - its memory is taken as it grows, up to its lim
   constexpr std::uint64_t kSummary = 256 << 10;
   Budget budget(0, 0);
   SpoolFile file;
-  REQUIRE(file.create(path.c_str(), spool::Header{},
+  REQUIRE(file.create(AT_FDCWD, path.c_str(), spool::Header{},
                       {.ring = 1 << 16,
                        .tree = 2 * kSummary,
                        .chunk = 1 << 16,
@@ -111,7 +111,7 @@ TEST_CASE("SpoolFile: a ring that is not used - has no pages in memory") {
   constexpr std::uint64_t kRing = 16 << 20;
   Budget budget(0, 0);
   SpoolFile file;
-  REQUIRE(file.create(path.c_str(), spool::Header{},
+  REQUIRE(file.create(AT_FDCWD, path.c_str(), spool::Header{},
                       {.ring = kRing, .tree = 0, .chunk = 1 << 16},
                       budget) == SpoolResult::kOk);
   const auto pages = [&] {

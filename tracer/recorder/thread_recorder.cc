@@ -40,9 +40,9 @@ class ThreadRecorder::OwnTime {
   const std::uint64_t begin_ = Clock::now();
 };
 
-SpoolResult ThreadRecorder::open(const char* path, const spool::Header& header,
+SpoolResult ThreadRecorder::open(int folder, const char* path, const spool::Header& header,
                                  const Options& options, Budget& budget) noexcept {
-  const SpoolResult result = file_.create(path, header,
+  const SpoolResult result = file_.create(folder, path, header,
                                           {.ring = options.ring_bytes,
                                            .tree = options.tree_bytes,
                                            .chunk = options.chunk_bytes,
@@ -103,7 +103,7 @@ void ThreadRecorder::count_loss(spool::LossCause cause, std::uint64_t events) no
 void ThreadRecorder::use_log(std::uint64_t records) noexcept {
   block_ = file_.stage();
   cursor_ = block_ + (records - file_.flushed());
-  end_ = block_ + spool::kStageRecords;
+  end_ = block_ + file_.stage_ready();
   commit_ = &file_.header()->log_commit;
   commit_step_ = 2;
   commit_value_ = records << 1;
@@ -137,14 +137,21 @@ bool ThreadRecorder::next_block() noexcept {
   if (blocked_) return false;
   const SlowPath slow_path;
   const std::uint64_t records = commit_value_ >> 1;
-  if (!flush_stage(spool::kStageRecords)) return false;
+  if (file_.stage_ready() != spool::kStageRecords ? !use_stage()
+                                                  : !flush_stage(spool::kStageRecords))
+    return false;
   use_log(records);
   return true;
 }
 
 bool ThreadRecorder::flush_stage(std::uint64_t count) noexcept {
   file_.header()->last_ticks.store(Clock::now(), std::memory_order_relaxed);
-  const SpoolResult result = file_.flush(count);
+  return take_result(file_.flush(count));
+}
+
+bool ThreadRecorder::use_stage() noexcept { return take_result(file_.use_stage()); }
+
+bool ThreadRecorder::take_result(SpoolResult result) noexcept {
   blocked_ = result != SpoolResult::kOk;
   if (blocked_) block_cause_ = cause_of(result);
   return !blocked_;
@@ -163,7 +170,12 @@ bool ThreadRecorder::wrap_ring() noexcept {
   const bool in_the_middle = end_ != block_ + capacity;
   const Record* newest = in_the_middle ? block_ : block_ + half;
   const bool half_is_enough = std::any_of(newest, newest + half, begins_before_wanted);
-  if (half_is_enough || capacity * 2 > file_.ring_records()) {
+  if (RingWatch* const watch = board_ == nullptr ? nullptr : board_->watch()) {
+    watch->ring_goes_on(*this, !half_is_enough && capacity * 2 > file_.ring_records());
+    if (!suspended_) return cursor_ != end_ || next_block();
+  }
+  if (half_is_enough || capacity * 2 > file_.ring_records() ||
+      !file_.use_ring(capacity * 2)) {
     // No slow path, for this is frequent: drop_unfinished() repairs what a jump leaves, whichever of
     // these are done.
     cursor_ = in_the_middle ? block_ + half : block_;
@@ -179,7 +191,6 @@ bool ThreadRecorder::wrap_ring() noexcept {
     std::rotate(block_, block_ + half, block_ + capacity);
   }
   // The records lie in order, and the old ring is the first half of the new one.
-  file_.use_ring(capacity * 2);
   ++ring_class_;
   looked_at_ = 0;
   use_ring(capacity);
@@ -281,6 +292,7 @@ void ThreadRecorder::end_user_regions(std::uint64_t ticks) noexcept {
 // Writes records to the log from log_next_ on; the caller commits.
 bool ThreadRecorder::log_put(const Record* from, std::uint64_t count) noexcept {
   while (count > 0) {
+    if (file_.stage_ready() != spool::kStageRecords && !use_stage()) return false;
     std::uint64_t at = log_next_ - file_.flushed();
     if (at == spool::kStageRecords) {
       if (!flush_stage(at)) return false;

@@ -55,8 +55,9 @@ class ThreadRecorder {
     bool writes = true;     // false: records are dropped; only the summary is kept
   };
 
-  SpoolResult open(const char* path, const spool::Header& header, const Options& options,
-                   Budget& budget) noexcept;
+  // As SpoolFile::create().
+  SpoolResult open(int folder, const char* path, const spool::Header& header,
+                   const Options& options, Budget& budget) noexcept;
   void close() noexcept {
     tree_.close();
     flow_.close();
@@ -93,6 +94,16 @@ class ThreadRecorder {
   void count_event() noexcept { ++events_; }
   // This one belongs to an event that was counted before.
   void uncount_event() noexcept { --events_; }
+  // Events so far, for other threads.
+  std::uint64_t events_seen() const noexcept {
+    return events_seen_->load(std::memory_order_relaxed);
+  }
+  // For RingWatch: whether it was `value` the last time as well.
+  bool same_as_last_time(std::uint64_t value) noexcept {
+    const bool same = watched_ == value;
+    watched_ = value;
+    return same;
+  }
   bool busy() const noexcept { return user_.load(std::memory_order_acquire) != nullptr; }
 
   // Appends one record.
@@ -308,6 +319,8 @@ class ThreadRecorder {
   void forget(const spool::Record* records, std::uint64_t count) noexcept;
   void lay_out_ring(std::uint64_t records) noexcept;
   bool flush_stage(std::uint64_t count) noexcept;
+  bool use_stage() noexcept;
+  bool take_result(SpoolResult result) noexcept;
   bool log_put(const spool::Record* from, std::uint64_t count) noexcept;
   std::uint64_t surely_after(std::uint64_t epoch) noexcept;
   std::uint64_t find_cut(std::uint64_t epoch) noexcept;
@@ -347,6 +360,7 @@ class ThreadRecorder {
   std::uint64_t metric_bases_[MetricReader::kMost] = {};
   std::uint64_t metric_values_[MetricReader::kMost] = {};
   const DecisionBoard* board_ = nullptr;
+  std::uint64_t watched_ = ~std::uint64_t{0};
   std::uint64_t ring_class_ = 0;  // of the ring's size in use: kRingFirst << ring_class_
   bool epoch_fell_ = false;       // some cut had an earlier epoch than one before
   bool ring_forgot_ = false;      // something of this gap is not in the ring any more

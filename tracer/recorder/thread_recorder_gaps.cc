@@ -138,7 +138,9 @@ std::uint64_t ThreadRecorder::fill_ring(std::uint64_t cut) noexcept {
         const std::uint32_t at = match(replayed_, depth, r.kind);
         if (at == depth) continue;
         depth = at;
-        if (at < base_depth_) carried_[n_carried_++] = r, base_depth_ = at;
+        if (at >= base_depth_ || n_carried_ == spool::kMaxDepth) continue;
+        carried_[n_carried_++] = r;
+        base_depth_ = at;
       }
     }
   }
@@ -148,9 +150,9 @@ std::uint64_t ThreadRecorder::fill_ring(std::uint64_t cut) noexcept {
 // Chooses a size of the ring for so many records with room to spare, if there is one.
 void ThreadRecorder::lay_out_ring(std::uint64_t records) noexcept {
   ring_class_ = 0;
-  while (ring_capacity() < 2 * records && ring_capacity() * 2 <= file_.ring_records())
+  while (ring_capacity() < 2 * records && ring_capacity() * 2 <= file_.ring_records() &&
+         file_.use_ring(ring_capacity() * 2))
     ++ring_class_;
-  file_.use_ring(ring_capacity());
 }
 
 void ThreadRecorder::suspend(const Decision& decision) noexcept {

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <setjmp.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -469,7 +470,7 @@ TEST_CASE("ThreadRecorder: summary only - the call tree, and no records") {
     const std::string path = folder / name;
     spool::Header header{};
     fill_header(header);
-    REQUIRE(recorder.open(path.c_str(), header,
+    REQUIRE(recorder.open(AT_FDCWD, path.c_str(), header,
                           {.ring_bytes = 0,
                            .tree_bytes = 1 << 17,
                            .chunk_bytes = 4096,
@@ -507,6 +508,76 @@ TEST_CASE("ThreadRecorder: summary only - the call tree, and no records") {
     CHECK(a.nodes[i].visits == b.nodes[i].visits);
     CHECK(a.nodes[i].time == b.nodes[i].time);
   }
+}
+
+// Another process of the user's, or of the group's with an old umask, may map the file for writing.
+TEST_CASE(
+    "ThreadRecorder: a file that others write to - numbers are wrong, and nothing else") {
+  const test::TemporaryFolder folder;
+  const std::string path = folder / "location-0.spool";
+  Budget budget(0, 0);
+  ThreadRecorder recorder;
+  spool::Header header{};
+  fill_header(header);
+  REQUIRE(recorder.open(AT_FDCWD, path.c_str(), header,
+                        {.ring_bytes = 1 << 20,
+                         .tree_bytes = 1 << 19,
+                         .chunk_bytes = 1 << 16,
+                         .flow_bytes = 1 << 16,
+                         .summary_bytes = 1 << 18,
+                         .flow_components = 15,
+                         .rows_bytes = 1 << 17,
+                         .most_rows = 256},
+                        budget) == SpoolResult::kOk);
+  const std::uint64_t bytes = recorder.header().log_offset;
+  const int file = ::open(path.c_str(), O_RDWR);
+  void* const mapped = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  REQUIRE(mapped != MAP_FAILED);
+  auto* const words = static_cast<std::uint64_t*>(mapped);
+  std::mt19937_64 random(11);
+  const auto write_over_all = [&](int how) {
+    for (std::uint64_t i = 0; i < bytes / sizeof *words; ++i)
+      words[i] = how == 0   ? 0x4141414141414140
+                 : how == 1 ? ~std::uint64_t{0}
+                 : how == 2 ? random()
+                            : random() % 64;
+  };
+  const auto board = std::make_unique<DecisionBoard>();
+  const auto iterations = std::make_unique<IterationBoard>();
+  std::uint64_t ticks = 0, epoch = 0, gap = 0;
+  for (int round = 0; round < 40; ++round) {
+    if (round != 0) write_over_all(round % 4);
+    for (int i = 0; i < 3000; ++i) {
+      FrameMark mark;
+      REQUIRE(recorder.enter(mark));
+      recorder.sync(++epoch, ++ticks);
+      if (i % 500 == 0)
+        board->publish({.gap = gap++ / 2, .epoch = epoch, .suspend = gap % 2 == 1});
+      recorder.follow(*board);
+      IterationStep step{
+          .first = i == 0, .loop = 1, .number = std::uint64_t(i), .total = epoch};
+      if (i % 10 == 0) recorder.step(step, epoch, ++ticks);
+      recorder.follow(*iterations, ticks);
+      for (std::uint64_t depth = random() % 4; depth-- > 0;) {
+        const std::uint64_t payload = std::uint64_t{7} << 48 | random() % 20;
+        recorder.begin(spool::record_words(spool::kMpiEnter, ++ticks, payload));
+        recorder.flow().begin(payload, spool::kNoPath, ticks);
+        recorder.flow().moved(random() % 9, 0);
+        recorder.flow().end(++ticks);
+        if (random() % 4 == 0)
+          recorder.tree().task_schedule(spool::record_words(spool::kTaskSchedule, ++ticks,
+                                                            random(), 1, random() % 5));
+        if (random() % 4 != 0)
+          recorder.end(spool::record_words(spool::kMpiLeave, ++ticks, payload));
+      }
+      recorder.end(spool::record_words(spool::kWorkEnd, ++ticks, 1));
+      recorder.leave();
+    }
+  }
+  recorder.close();
+  munmap(mapped, bytes);
+  ::close(file);
+  spool::SpoolFile::open(path);
 }
 
 }  // namespace refrain::recorder::thread_recorder_test

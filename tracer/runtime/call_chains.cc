@@ -6,6 +6,8 @@
 #include <charconv>
 #include <span>
 
+#include "tracer/runtime/code_address.h"
+
 namespace refrain::runtime {
 namespace {
 
@@ -26,7 +28,8 @@ struct CallChains::Walk {
 
   static _Unwind_Reason_Code visit(_Unwind_Context* context, void* data) noexcept {
     auto& walk = *static_cast<Walk*>(data);
-    const std::uint64_t address = _Unwind_GetIP(context);
+    const std::uint64_t here = _Unwind_GetIP(context);
+    const std::uint64_t address = here == 0 ? 0 : code_address(here);
     if (address == 0 || ++walk.met > 2 * kMostFrames) return _URC_END_OF_STACK;
     if (!walk.found && address == walk.address) {
       walk.found = true;

@@ -1,7 +1,8 @@
 #include "tracer/runtime/code_places.h"
 
-#include <string>
+#include <algorithm>
 #include <string_view>
+#include <utility>
 
 #include "tracer/recorder/attempt.h"
 #include "tracer/recorder/clock.h"
@@ -12,8 +13,10 @@ namespace refrain::runtime {
 using recorder::Clock;
 
 void CodePlaces::put_modules() {
-  for (const std::string& text : modules_.scan_new())
-    journal_.text(spool::kTextModule, text);
+  for (ModuleText& module : look_at_modules(modules_.size())) {
+    modules_.push_back(std::move(module));
+    journal_.text(spool::kTextModule, modules_.back().text);
+  }
 }
 
 void CodePlaces::put_new_modules() noexcept {
@@ -21,8 +24,14 @@ void CodePlaces::put_new_modules() noexcept {
     journal_.file().count_loss(spool::kLossMemory);
 }
 
+bool CodePlaces::covers(std::uint64_t address) const noexcept {
+  return std::any_of(modules_.begin(), modules_.end(), [&](const ModuleText& module) {
+    return address >= module.begin && address < module.end;
+  });
+}
+
 void CodePlaces::note_slow(std::uint64_t address) noexcept {
-  if (modules_.covers(address)) return;
+  if (covers(address)) return;
   const recorder::SlowPath slow_path;
   put_new_modules();
 }
@@ -44,7 +53,7 @@ std::uint64_t CodePlaces::put_call_chain(periodicity::Symbol place) noexcept {
     const std::string_view text = chains_.take(place, number ? 0 : address_of_place(place));
     bool all_known = true;
     for (std::size_t i = 0; i != chains_.frames() && !text.empty(); ++i)
-      all_known &= modules_.covers(chains_.frame(i));
+      all_known &= covers(chains_.frame(i));
     if (!all_known) put_new_modules();
     if (!text.empty()) journal_.text(spool::kTextCallers, text);
     took = Clock::now() - begin;

@@ -10,7 +10,9 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "tracer/runtime/call_chains.h"
 #include "tracer/runtime/journal_writer.h"
@@ -48,11 +50,12 @@ class CodePlaces {
 
  private:
   void note_slow(std::uint64_t address) noexcept;
+  bool covers(std::uint64_t address) const noexcept;
 
   Journal& journal_;
   WaitingWork& waiting_;
   std::array<std::uint64_t, 256> known_{};
-  Modules modules_;
+  std::vector<ModuleText> modules_;  // that are in the journal
   CallChains chains_;
 };
 

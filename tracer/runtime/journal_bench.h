@@ -1,6 +1,8 @@
 // For tests: a journal in a file, and what is in it.
 #pragma once
 
+#include <fcntl.h>
+
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <string>
@@ -19,8 +21,8 @@ struct JournalBench {
     start.take();
     spool::Header header{};
     start.fill(header, spool::kJournalFile);
-    REQUIRE(journal.file().open(path().c_str(), header, {0, 0, 1 << 20}, budget) ==
-            recorder::SpoolResult::kOk);
+    REQUIRE(journal.file().open(AT_FDCWD, path().c_str(), header, {0, 0, 1 << 20},
+                                budget) == recorder::SpoolResult::kOk);
   }
   std::string path() const { return folder / "journal.spool"; }
   std::vector<spool::Record> records() const {

@@ -16,6 +16,7 @@ namespace refrain::runtime {
 class Journal {
  public:
   recorder::ThreadRecorder& file() noexcept { return file_; }
+  const recorder::ThreadRecorder& file() const noexcept { return file_; }
 
   void put(spool::Kind kind, std::uint64_t ticks, std::uint64_t a48, std::uint64_t payload,
            std::uint8_t sub = 0) noexcept {

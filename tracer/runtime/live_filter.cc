@@ -1,5 +1,6 @@
 #include "tracer/runtime/live_filter.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <fstream>
@@ -13,6 +14,7 @@
 #include "filters/region_filter.h"
 #include "spool/mpi_format.h"
 #include "tracer/recorder/attempt.h"
+#include "tracer/recorder/descriptors.h"
 #include "tracer/recorder/excluded_regions.h"
 #include "tracer/recorder/handler_safe_mutex.h"
 #include "tracer/recorder/slow_path.h"
@@ -51,16 +53,23 @@ class LiveFilter {
 
  private:
   writer::SymbolResolver& symbols(std::uint64_t address) {
-    std::vector<std::string> more;
-    if (address != 0 && !modules_.covers(address)) more = modules_.scan_new();
-    texts_.insert(texts_.end(), more.begin(), more.end());
-    if (symbols_ == nullptr || !more.empty())
-      symbols_ = std::make_unique<writer::SymbolResolver>(texts_);
+    const bool known =
+        std::any_of(modules_.begin(), modules_.end(), [&](const auto& module) {
+          return address >= module.begin && address < module.end;
+        });
+    if (address != 0 && !known) {
+      for (ModuleText& module : look_at_modules(modules_.size())) {
+        texts_.push_back(module.text);
+        modules_.push_back(std::move(module));
+        symbols_.reset();
+      }
+    }
+    if (symbols_ == nullptr) symbols_ = std::make_unique<writer::SymbolResolver>(texts_);
     return *symbols_;
   }
 
   const filters::RegionFilter filter_;
-  Modules modules_;
+  std::vector<ModuleText> modules_;
   std::vector<std::string> texts_;
   std::unique_ptr<writer::SymbolResolver> symbols_;
 };
@@ -145,6 +154,7 @@ bool excludes(spool::CallKey key, std::uint64_t team) noexcept {
 
 void begin_live_filter(const std::string& path) {
   if (path.empty() || g_filter.load() != nullptr) return;
+  const recorder::NoLowDescriptors no_low_descriptors;
   std::ifstream file(path);
   filters::RegionFilter filter;
   if (!file ||

@@ -39,18 +39,18 @@ LoopEntry& LoopTable::entry(std::uint32_t index) noexcept {
 
 // The loop's entry, or a new one, or the last one.
 std::uint32_t LoopTable::find(const filters::LoopMark& mark) noexcept {
-  const std::uint32_t entries = header_->entries.load(std::memory_order_relaxed);
+  const std::uint32_t entries = entries_;
   for (std::uint32_t i = 0; i < kIndex; ++i) {
     std::uint16_t& at = index_[(mark.loop + i) % kIndex];
-    if (at != 0 && entry(at - 1U).loop == mark.loop) return at - 1U;
+    if (at != 0 && loops_[at - 1U] == mark.loop) return at - 1U;
     if (at != 0) continue;
     if (entries == spool::kLoopEntries) break;
     LoopEntry& fresh = entry(entries);
     const bool last = entries + 1 == spool::kLoopEntries;
-    fresh.loop = last ? spool::kNoLoop : mark.loop;
+    fresh.loop = loops_[entries] = last ? spool::kNoLoop : mark.loop;
     fresh.first_ticks = mark.ticks;
     // Release: the entry is complete before it counts.
-    header_->entries.store(entries + 1, std::memory_order_release);
+    header_->entries.store(++entries_, std::memory_order_release);
     if (!last) at = static_cast<std::uint16_t>(entries + 1);
     return entries;
   }
@@ -66,22 +66,24 @@ LoopCounts* LoopTable::begin_visit(const filters::LoopMark& mark) noexcept {
   found.body_events = mark.body_events;
   found.parent = spool::kNoLoop;
   if (mark.level != 0 && mark.level <= spool::kOpenLoops)
-    found.parent =
-        entry(header_->open_entry[mark.level - 1].load(std::memory_order_relaxed)).loop;
-  if (mark.level < spool::kOpenLoops)
+    found.parent = loops_[open_entry_[mark.level - 1]];
+  if (mark.level < spool::kOpenLoops) {
+    open_entry_[mark.level] = index;
     header_->open_entry[mark.level].store(index, std::memory_order_relaxed);
+  }
+  open_levels_ = mark.level + 1U;
   // Release: the entries before it are there.
-  header_->open_levels.store(mark.level + 1U, std::memory_order_release);
+  header_->open_levels.store(open_levels_, std::memory_order_release);
   return reinterpret_cast<LoopCounts*>(&found.iterations);
 }
 
 void LoopTable::end_visit(std::uint16_t level) noexcept {
   if (header_ == nullptr) return;
-  const std::uint32_t open = header_->open_levels.load(std::memory_order_relaxed);
-  for (std::uint32_t i = level; i < std::min<std::uint32_t>(open, spool::kOpenLoops); ++i)
-    entry(header_->open_entry[i].load(std::memory_order_relaxed)).begin_ticks = 0;
-  header_->open_levels.store(std::min<std::uint32_t>(open, level),
-                             std::memory_order_release);
+  for (std::uint32_t i = level;
+       i < std::min<std::uint32_t>(open_levels_, spool::kOpenLoops); ++i)
+    entry(open_entry_[i]).begin_ticks = 0;
+  open_levels_ = std::min<std::uint32_t>(open_levels_, level);
+  header_->open_levels.store(open_levels_, std::memory_order_release);
 }
 
 }  // namespace refrain::runtime

@@ -29,7 +29,12 @@ class LoopTable {
   spool::LoopEntry& entry(std::uint32_t index) noexcept;
   std::uint32_t find(const filters::LoopMark& mark) noexcept;
 
+  // What the table itself says is for others: another process may have written to it.
   spool::LoopTableHeader* header_ = nullptr;
+  std::uint32_t entries_ = 0;
+  std::uint32_t open_levels_ = 0;
+  std::uint32_t open_entry_[spool::kOpenLoops] = {};
+  std::uint32_t loops_[spool::kLoopEntries] = {};  // by entry
   filters::LoopCounts nowhere_;
   // By the loop's number modulo the size: its entry plus one, if it is that one's.
   static constexpr std::uint32_t kIndex = 512;

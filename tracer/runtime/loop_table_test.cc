@@ -1,5 +1,6 @@
 #include "tracer/runtime/loop_table.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstddef>
 #include <vector>
@@ -31,6 +32,20 @@ struct Bench {
 };
 
 }  // namespace
+
+TEST_CASE("LoopTable: a table that others write to - is not read") {
+  Bench bench;
+  for (std::uint32_t loop = 0; loop < 300; ++loop) {
+    std::ranges::fill(bench.area, std::byte{0xff});
+    const auto level = static_cast<std::uint16_t>(loop % 40);
+    const auto* const counts =
+        reinterpret_cast<const std::byte*>(&bench.visit(loop, level));
+    CHECK(counts > bench.area.data());
+    CHECK(counts < bench.area.data() + bench.area.size());
+    std::ranges::fill(bench.area, std::byte{0xff});
+    bench.table.end_visit(static_cast<std::uint16_t>(level / 2));
+  }
+}
 
 TEST_CASE("LoopTable: a nest - visits, iterations, and what is open") {
   Bench bench;

@@ -8,9 +8,15 @@
 #include <climits>
 #include <cstdio>
 #include <cstring>
+#include <fstream>
+#include <mutex>
 #include <new>
+#include <utility>
 
 #include "tracer/recorder/attempt.h"
+#include "tracer/recorder/handler_safe_mutex.h"
+#include "tracer/recorder/slow_path.h"
+#include "tracer/runtime/code_address.h"
 
 namespace refrain::runtime {
 namespace {
@@ -49,56 +55,252 @@ std::string build_id(const dl_phdr_info& info) {
   return "-";
 }
 
-struct Found {
+// The file that is mapped at an address, as the kernel knows it: the loader has the name that it was given, and
+// the program may have changed its folder since. Empty: not known.
+std::string mapped_file(std::uint64_t address) {
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    unsigned long long begin = 0;
+    unsigned long long end = 0;
+    int path_at = 0;
+    if (std::sscanf(line.c_str(), "%llx-%llx %*s %*s %*s %*s %n", &begin, &end, &path_at) <
+            2 ||
+        address < begin || address >= end)
+      continue;
+    const std::string path =
+        line.substr(std::min(static_cast<std::size_t>(path_at), line.size()));
+    return path.starts_with('/') ? path : std::string();
+  }
+  return {};
+}
+
+// What is before the path in a text, without the place.
+struct LoadedPart {
   std::uint64_t begin;
   std::uint64_t end;
-  std::string text;
+  std::string rest;  // "offset build-id path"
+
+  std::string text(std::uint64_t shift) const {
+    char numbers[40];
+    std::snprintf(numbers, sizeof numbers, "%llx %llx ",
+                  static_cast<unsigned long long>(begin + shift),
+                  static_cast<unsigned long long>(end + shift));
+    return numbers + rest;
+  }
 };
 
-void collect_from(const dl_phdr_info* info, std::vector<Found>& out) {
+void collect_from(const dl_phdr_info* info, std::vector<LoadedPart>& out) {
   std::string path = info->dlpi_name;
   if (path.empty()) path = executable_path();
   if (path.starts_with("linux-vdso")) path = "[vdso]";  // the kernel's: there is no file
-  if (path.empty() || (path[0] != '/' && path[0] != '[')) return;
   for (int i = 0; i < info->dlpi_phnum; ++i) {
     const ElfW(Phdr)& header = info->dlpi_phdr[i];
     if (header.p_type != PT_LOAD || (header.p_flags & PF_X) == 0) continue;
     const std::uint64_t begin = info->dlpi_addr + header.p_vaddr;
-    const std::uint64_t end = begin + header.p_memsz;
-    char numbers[80];
-    std::snprintf(numbers, sizeof numbers, "%llx %llx %llx ",
-                  static_cast<unsigned long long>(begin),
-                  static_cast<unsigned long long>(end),
+    if (!path.empty() && path[0] != '/' && path[0] != '[') path = mapped_file(begin);
+    if (path.empty()) return;
+    char offset[24];
+    std::snprintf(offset, sizeof offset, "%llx ",
                   static_cast<unsigned long long>(header.p_offset));
-    out.push_back({begin, end, numbers + build_id(*info) + " " + path});
+    out.push_back({begin, begin + header.p_memsz, offset + build_id(*info) + " " + path});
   }
 }
 
 // No exception may pass through the C library.
 int collect(dl_phdr_info* info, std::size_t, void* out) {
-  auto& found = *static_cast<std::vector<Found>*>(out);
+  auto& found = *static_cast<std::vector<LoadedPart>*>(out);
   return recorder::attempted([&] { collect_from(info, found); }) ? 0 : 1;
 }
 
+std::vector<LoadedPart> loaded_parts() {
+  std::vector<LoadedPart> found;
+  if (dl_iterate_phdr(collect, &found) != 0) throw std::bad_alloc();
+  return found;
+}
+
+// How many files the loader has loaded and unloaded so far.
+struct LoadCounts {
+  unsigned long long loaded = 0;
+  unsigned long long unloaded = 0;
+};
+LoadCounts load_counts() noexcept {
+  LoadCounts counts;
+  const auto take = [](dl_phdr_info* info, std::size_t size, void* out) {
+    if (size >= offsetof(dl_phdr_info, dlpi_subs) + sizeof info->dlpi_subs)
+      *static_cast<LoadCounts*>(out) = {info->dlpi_adds, info->dlpi_subs};
+    return 1;
+  };
+  dl_iterate_phdr(take, &counts);
+  return counts;
+}
+
+// --- Those of the process
+
+constinit recorder::HandlerSafeMutex g_modules_mutex;
+constinit ReusedCode g_reused;
+
+// Never destroyed: threads may ask until the very end.
+struct ProcessModules {
+  Modules modules{g_reused};
+  std::vector<ModuleText> seen;
+  LoadCounts counts;
+
+  void look() {
+    const LoadCounts now = load_counts();
+    if (!seen.empty() && now.loaded == counts.loaded && now.unloaded == counts.unloaded)
+      return;
+    for (ModuleText& module : modules.scan_new()) seen.push_back(std::move(module));
+    counts = now;
+  }
+};
+constinit std::atomic<ProcessModules*> g_modules{nullptr};
+
 }  // namespace
 
-std::vector<std::string> Modules::scan_new() {
-  std::vector<Found> found;
-  if (dl_iterate_phdr(collect, &found) != 0) throw std::bad_alloc();
-  std::vector<std::string> fresh;
-  for (Found& f : found) {
-    const bool known = std::any_of(ranges_.begin(), ranges_.end(),
-                                   [&](const Range& r) { return r.text == f.text; });
-    if (known) continue;
-    fresh.push_back(f.text);
-    ranges_.push_back({f.begin, f.end, std::move(f.text)});
+constinit std::atomic<bool> g_any_code_reused{false};
+
+std::size_t ReusedCode::add(std::uint64_t begin, std::uint64_t end,
+                            std::uint64_t shift) noexcept {
+  const std::size_t range = count_.load(std::memory_order_relaxed);
+  if (range == ranges_.size()) return kNone;
+  ranges_[range].begin = begin;
+  ranges_[range].end = end;
+  ranges_[range].shift.store(shift, std::memory_order_relaxed);
+  // Release: the range is complete before it counts; partner in find().
+  count_.store(range + 1, std::memory_order_release);
+  return range;
+}
+
+void ReusedCode::set_shift(std::size_t range, std::uint64_t shift) noexcept {
+  if (range != kNone) ranges_[range].shift.store(shift, std::memory_order_relaxed);
+}
+
+ReusedCode::Found ReusedCode::find(std::uint64_t address) const noexcept {
+  Found found{address, false};
+  for (std::size_t i = count_.load(std::memory_order_acquire); i-- > 0;) {
+    const Range& range = ranges_[i];
+    if (address < range.begin || address >= range.end) continue;
+    const std::uint64_t shift = range.shift.load(std::memory_order_relaxed);
+    if (shift != kGone) return {address + shift, false};
+    found.gone = true;
+  }
+  return found;
+}
+
+std::uint64_t Modules::shift_for(std::uint64_t begin, std::uint64_t end) noexcept {
+  const bool used_before = std::any_of(known_.begin(), known_.end(), [&](const Known& k) {
+    return k.gone && begin < k.end && k.begin < end;
+  });
+  if (!used_before) return 0;
+  constexpr std::uint64_t kApart = std::uint64_t{1} << 21;
+  const std::uint64_t at = next_free_ + begin % kApart;
+  const std::uint64_t next = (at + (end - begin)) / kApart * kApart + 2 * kApart;
+  if (next > spool::kAddressMask) return 0;
+  next_free_ = next;
+  return at - begin;
+}
+
+std::vector<ModuleText> Modules::scan_new() {
+  std::vector<ModuleText> fresh;
+  for (const LoadedPart& part : loaded_parts()) {
+    const std::string text = part.text(0);
+    const auto same = std::find_if(known_.begin(), known_.end(),
+                                   [&](const Known& k) { return k.text == text; });
+    if (same != known_.end()) {
+      if (std::exchange(same->gone, false)) reused_.set_shift(same->range, same->shift);
+      continue;
+    }
+    Known known{part.begin, part.end, text};
+    known.shift = shift_for(part.begin, part.end);
+    if (known.shift != 0) known.range = reused_.add(part.begin, part.end, known.shift);
+    if (known.range == ReusedCode::kNone) known.shift = 0;
+    fresh.push_back(
+        {part.begin + known.shift, part.end + known.shift, part.text(known.shift)});
+    known_.push_back(std::move(known));
   }
   return fresh;
 }
 
-bool Modules::covers(std::uint64_t address) const noexcept {
-  return std::any_of(ranges_.begin(), ranges_.end(),
-                     [&](const Range& r) { return address >= r.begin && address < r.end; });
+bool Modules::note_unloaded() {
+  const std::vector<LoadedPart> parts = loaded_parts();
+  bool any = false;
+  for (Known& known : known_) {
+    const bool there = std::any_of(parts.begin(), parts.end(), [&](const LoadedPart& part) {
+      return part.begin == known.begin && part.text(0) == known.text;
+    });
+    if (known.gone || there) continue;
+    any = known.gone = true;
+    if (known.range == ReusedCode::kNone)
+      known.range = reused_.add(known.begin, known.end, ReusedCode::kGone);
+    else
+      reused_.set_shift(known.range, ReusedCode::kGone);
+  }
+  return any;
 }
+
+bool Modules::covers(std::uint64_t address) const noexcept {
+  return std::any_of(known_.begin(), known_.end(), [&](const Known& k) {
+    return !k.gone && address - k.shift >= k.begin && address - k.shift < k.end;
+  });
+}
+
+std::vector<ModuleText> look_at_modules(std::size_t known) {
+  const std::lock_guard lock(g_modules_mutex);
+  ProcessModules* modules = g_modules.load(std::memory_order_relaxed);
+  if (modules == nullptr) {
+    modules = new ProcessModules;
+    g_modules.store(modules);
+  }
+  modules->look();
+  return {modules->seen.begin() +
+              static_cast<std::ptrdiff_t>(std::min(known, modules->seen.size())),
+          modules->seen.end()};
+}
+
+void note_region_function(std::uint64_t call, std::uint64_t function) noexcept {
+  ProcessModules* const modules = g_modules.load(std::memory_order_relaxed);
+  if (modules == nullptr) return;
+  const recorder::SlowPath slow_path;
+  const std::lock_guard lock(g_modules_mutex);
+  recorder::attempted([&] {
+    char text[80];
+    std::snprintf(text, sizeof text, "%llx %llx %llx - [function]",
+                  static_cast<unsigned long long>(call),
+                  static_cast<unsigned long long>(call + 1),
+                  static_cast<unsigned long long>(function));
+    modules->seen.push_back({0, 0, text});
+  });
+}
+
+// What is unloaded now may be in records that name it.
+void before_unloading() noexcept {
+  if (g_modules.load(std::memory_order_relaxed) == nullptr) return;
+  const recorder::SlowPath slow_path;
+  const std::lock_guard lock(g_modules_mutex);
+  recorder::attempted([] { g_modules.load()->look(); });
+}
+
+void after_unloading() noexcept {
+  ProcessModules* const modules = g_modules.load(std::memory_order_relaxed);
+  if (modules == nullptr) return;
+  const recorder::SlowPath slow_path;
+  const std::lock_guard lock(g_modules_mutex);
+  if (load_counts().unloaded == modules->counts.unloaded) return;
+  recorder::attempted([modules] {
+    if (modules->modules.note_unloaded()) g_any_code_reused.store(true);
+  });
+}
+
+std::uint64_t reused_code_address(std::uint64_t address) noexcept {
+  const ReusedCode::Found found = g_reused.find(address);
+  if (!found.gone) [[likely]]
+    return found.address;
+  const recorder::SlowPath slow_path;
+  const std::lock_guard lock(g_modules_mutex);
+  recorder::attempted([] { g_modules.load()->look(); });
+  return g_reused.find(address).address;
+}
+
+recorder::HandlerSafeMutex& modules_mutex() noexcept { return g_modules_mutex; }
 
 }  // namespace refrain::runtime

@@ -1,32 +1,99 @@
 // The executable mappings of the process, as texts for the journal: what a later reader
 // needs to turn code addresses into names.
 //
-// Place in the flow: ARCHITECTURE.md, step 2. Thread-safety: one thread at a time; takes
-// the loader's lock for a moment. Not for signal handlers.
+// Place in the flow: ARCHITECTURE.md, step 2. Not for signal handlers.
 #pragma once
 
+#include <array>
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
 
+namespace refrain::recorder {
+class HandlerSafeMutex;
+}
+
 namespace refrain::runtime {
 
-class Modules {
- public:
-  // Looks at what is loaded now and returns a text for each mapping not seen before:
-  // "start end offset build-id path" (see spool::kTextModule).
-  std::vector<std::string> scan_new();
+struct ModuleText {
+  std::uint64_t begin;  // as recorded: see code_address.h; of no module: 0
+  std::uint64_t end;
+  std::string text;  // "start end offset build-id path" (see spool::kTextModule)
+};
 
-  // Whether this address is in a known mapping.
-  bool covers(std::uint64_t address) const noexcept;
+// Where code is that was loaded in the place of other code, or was unloaded. One thread at a time adds; any
+// thread asks.
+class ReusedCode {
+ public:
+  static constexpr std::size_t kNone = ~std::size_t{0};
+  static constexpr std::uint64_t kGone = 1;  // nothing is known of what is there now
+
+  // Later ranges lie over earlier ones. kNone: no room.
+  std::size_t add(std::uint64_t begin, std::uint64_t end, std::uint64_t shift) noexcept;
+  // What recorded addresses have more than true ones.
+  void set_shift(std::size_t range, std::uint64_t shift) noexcept;
+
+  struct Found {
+    std::uint64_t address;  // as recorded
+    bool gone;
+  };
+  Found find(std::uint64_t address) const noexcept;
 
  private:
   struct Range {
+    std::uint64_t begin = 0;
+    std::uint64_t end = 0;
+    std::atomic<std::uint64_t> shift{0};
+  };
+  std::array<Range, 256> ranges_{};
+  std::atomic<std::size_t> count_{0};
+};
+
+// Thread-safety: one thread at a time; takes the loader's lock for a moment.
+class Modules {
+ public:
+  explicit Modules(ReusedCode& reused) noexcept : reused_(reused) {}
+
+  // Looks at what is loaded now and returns what was not seen before.
+  std::vector<ModuleText> scan_new();
+  // Notes what is not loaded any more. Whether there is such.
+  bool note_unloaded();
+
+  // Whether this address is in a mapping that is known and was not unloaded.
+  bool covers(std::uint64_t address) const noexcept;
+
+ private:
+  struct Known {
     std::uint64_t begin;
     std::uint64_t end;
-    std::string text;
+    std::string text;  // of where it is
+    std::uint64_t shift = 0;
+    std::size_t range = ReusedCode::kNone;
+    bool gone = false;
   };
-  std::vector<Range> ranges_;
+  std::uint64_t shift_for(std::uint64_t begin, std::uint64_t end) noexcept;
+
+  ReusedCode& reused_;
+  std::vector<Known> known_;
+  std::uint64_t next_free_ = std::uint64_t{1} << 47;  // above all programs
 };
+
+// Those of the process. Thread-safety: any thread. Throw for lack of memory.
+
+// Looks at what is loaded now and returns all that was ever seen, from number `known` on.
+std::vector<ModuleText> look_at_modules(std::size_t known);
+
+// A parallel region is opened by the call that returns to `call`, and this is its function, which has the line of the
+// directive; some compilers give the call another one. Once each.
+void note_region_function(std::uint64_t call, std::uint64_t function) noexcept;
+
+// Around the system's dlclose().
+void before_unloading() noexcept;
+void after_unloading() noexcept;
+
+// For lock_at_fork() alone.
+recorder::HandlerSafeMutex& modules_mutex() noexcept;
 
 }  // namespace refrain::runtime

@@ -7,9 +7,38 @@
 #include <cstring>
 
 #include "base/launcher.h"
+#include "tracer/recorder/descriptors.h"
 #include "tracer/recorder/slow_path.h"
 
 namespace refrain::runtime {
+namespace {
+
+// What descriptor 2 was when the library was loaded, or at the first look, if that was earlier.
+class FirstStderr {
+ public:
+  void look() noexcept {
+    if (looked_) return;
+    looked_ = true;
+    open_ = recorder::identify(STDERR_FILENO, file_);
+  }
+  bool is_there() noexcept {
+    look();
+    recorder::FileIdentity now;
+    return open_ && recorder::identify(STDERR_FILENO, now) && now == file_;
+  }
+
+ private:
+  bool looked_ = false;
+  bool open_ = false;
+  recorder::FileIdentity file_;
+};
+constinit FirstStderr g_stderr;
+
+__attribute__((constructor(1000))) void look_at_stderr() { g_stderr.look(); }
+
+}  // namespace
+
+bool stderr_is_ours() noexcept { return g_stderr.is_there(); }
 
 void say(std::initializer_list<std::string_view> parts) noexcept {
   std::array<char, 1024> text;  // one write, so that lines of processes do not mix
@@ -23,7 +52,7 @@ void say(std::initializer_list<std::string_view> parts) noexcept {
   add("refrain: ");
   for (const std::string_view part : parts) add(part);
   text[size++] = '\n';
-  if (write(STDERR_FILENO, text.data(), size) < 0) return;
+  if (stderr_is_ours() && write(STDERR_FILENO, text.data(), size) < 0) return;
 }
 
 bool speaks_for_job() noexcept { return base::is_first_of_job(); }

@@ -1,5 +1,6 @@
 // Lines on stderr: few, each begins with "refrain: ". Safe at any time but inside signal
 // handlers, also where there is no memory; does not use the program's streams.
+// Only to what stderr was when the library was loaded: later its descriptor may be that of a file of the program's.
 #pragma once
 
 #include <initializer_list>
@@ -12,6 +13,9 @@ void say(std::initializer_list<std::string_view> parts) noexcept;
 inline void say(std::string_view line) noexcept { say({line}); }
 inline void warn(std::initializer_list<std::string_view> parts) noexcept { say(parts); }
 inline void warn(std::string_view line) noexcept { say({line}); }
+
+// Whether descriptor 2 is still what it was.
+bool stderr_is_ours() noexcept;
 
 // Whether this process says what all processes of a job would say: the first one that the launcher
 // started, or a process without a launcher.

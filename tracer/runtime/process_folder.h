@@ -12,15 +12,23 @@
 #include <string>
 
 #include "filters/settings.h"
+#include "tracer/recorder/descriptors.h"
 #include "tracer/runtime/recording_folder.h"
 
 namespace refrain::runtime {
 
 class ProcessFolder {
  public:
+  ProcessFolder() = default;
+  ProcessFolder(const ProcessFolder&) = delete;
+  ProcessFolder& operator=(const ProcessFolder&) = delete;
+  ~ProcessFolder() { abandon(); }
+
   // Makes the archive's folder, or a provisional one if the process is `of_job`. Empty, or an error.
   std::string make(const filters::Settings& settings, const std::string& program,
                    bool of_job);
+  // Where the archive is to be, as an absolute path: the program may change its folder.
+  const std::string& wanted() const noexcept { return wanted_; }
   // Removes it again, as far as nothing is recorded in it.
   void remove_empty() noexcept;
 
@@ -32,19 +40,27 @@ class ProcessFolder {
 
   const std::string& archive() const noexcept { return archive_; }
   const std::string& spool() const noexcept { return spool_; }
+  // Of spool(), for as long as there is a recording, wherever it moves; -1: there is none.
+  int descriptor() noexcept;
+  // In a forked child: the parent's folder is none of its own.
+  void abandon() noexcept;
   std::uint32_t rank() const noexcept { return rank_; }
   std::uint32_t size() const noexcept { return size_; }
 
  private:
   std::string make_elsewhere(const filters::Settings& settings, const std::string& program,
                              bool of_job);
+  bool open_spool() noexcept;
 
+  std::string wanted_;
   std::string archive_;
   std::string spool_;
   ArchiveFolder provisional_;  // until the rank is known
   ArchiveFolder elsewhere_;    // with spool_dir
   std::uint32_t rank_ = 0;
   std::uint32_t size_ = 1;
+  int descriptor_ = -1;
+  recorder::FileIdentity folder_;
 };
 
 }  // namespace refrain::runtime

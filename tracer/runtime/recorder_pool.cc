@@ -1,5 +1,6 @@
 #include "tracer/runtime/recorder_pool.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -70,7 +71,8 @@ RecorderPool::RecorderPool(const filters::Settings& settings, bool has_mpi)
 RecorderPool::Taken RecorderPool::take(const std::string& folder,
                                        const RecordingStart& start,
                                        spool::LocationRole role,
-                                       const recorder::DecisionBoard& board) {
+                                       const recorder::DecisionBoard& board,
+                                       int descriptor) {
   if (!free_.empty()) {
     ThreadRecorder* const reused = free_.back();
     free_.pop_back();
@@ -85,23 +87,24 @@ RecorderPool::Taken RecorderPool::take(const std::string& folder,
   start.fill(header, spool::kLocationFile);
   header.role = role;
   header.location = static_cast<std::uint32_t>(recorders_.size());
-  const std::string path =
-      folder + "/location-" + std::to_string(recorders_.size()) + ".spool";
+  const std::string name = "location-" + std::to_string(recorders_.size()) + ".spool";
+  const std::string path = descriptor >= 0 ? name : folder + "/" + name;
   const std::uint64_t summary = budget_.share_of(summary_bytes_);
   const std::uint64_t flow = has_flow_ ? summary / kMostFlow : 0;
   const std::uint64_t rows = bytes_of_rows(summary, most_rows_, counters_);
-  const SpoolResult result = fresh->open(path.c_str(), header,
-                                         {.ring_bytes = budget_.share_of(ring_bytes_),
-                                          .tree_bytes = kMostTree * summary,
-                                          .chunk_bytes = chunk_bytes_,
-                                          .flow_bytes = flow,
-                                          .summary_bytes = summary,
-                                          .flow_components = flow_components_,
-                                          .rows_bytes = rows,
-                                          .most_rows = most_rows_,
-                                          .counters = counters_,
-                                          .writes = writes_},
-                                         budget_);
+  const SpoolResult result =
+      fresh->open(descriptor >= 0 ? descriptor : AT_FDCWD, path.c_str(), header,
+                  {.ring_bytes = budget_.share_of(ring_bytes_),
+                   .tree_bytes = kMostTree * summary,
+                   .chunk_bytes = chunk_bytes_,
+                   .flow_bytes = flow,
+                   .summary_bytes = summary,
+                   .flow_components = flow_components_,
+                   .rows_bytes = rows,
+                   .most_rows = most_rows_,
+                   .counters = counters_,
+                   .writes = writes_},
+                  budget_);
   if (result != SpoolResult::kOk) return {nullptr, cause_of(result)};
   fresh->follow_from_now(board);
   recorders_.push_back(std::move(fresh));

@@ -37,9 +37,10 @@ class RecorderPool {
     spool::LossCause cause;              // then: why
   };
   // A recorder that was given back, or a new one with a file in `folder`, which obeys what is
-  // decided from now on.
+  // decided from now on. `descriptor`: of the folder, as long as the recorders live; -1: there is none.
   Taken take(const std::string& folder, const RecordingStart& start,
-             spool::LocationRole role, const recorder::DecisionBoard& board);
+             spool::LocationRole role, const recorder::DecisionBoard& board,
+             int descriptor = -1);
   void give_back(recorder::ThreadRecorder* recorder) noexcept { free_.push_back(recorder); }
 
   // The recording has ended. Waits until the threads have left their recorders, but not for long: a

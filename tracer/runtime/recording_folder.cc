@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "base/file_modes.h"
 #include "base/folder.h"
 #include "spool/recording_process.h"
 #include "spool/spool_folder.h"
@@ -42,29 +43,90 @@ std::string with_host_and_process(const std::string& prefix, const std::string& 
          std::to_string(getpid());
 }
 
+std::string cannot_make(const fs::path& folder, int why) {
+  return "cannot make the folder '" + folder.string() + "': " + std::strerror(why);
+}
+
+// Why nothing of ours may be put into a folder, or a link to one, that somebody has made; empty: it is the user's, and
+// nobody else can put anything there.
+std::string not_safe(const fs::path& folder) {
+  struct stat link {
+  }, there{};
+  if (lstat(folder.c_str(), &link) != 0 || stat(folder.c_str(), &there) != 0)
+    return cannot_make(folder, errno);
+  if (link.st_uid != geteuid() || there.st_uid != geteuid())
+    return "'" + folder.string() + "' belongs to another user";
+  if ((there.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+    return "'" + folder.string() + "' can be changed by other users (chmod go-w)";
+  return {};
+}
+
+bool make_folder(const fs::path& folder) {
+  if (mkdir(folder.c_str(), base::folder_mode()) != 0) return false;
+  base::open_folder_to_group(folder.c_str());
+  return true;
+}
+
+// NAME, or the next free of NAME.2, NAME.3, ...: `take` makes one of them its own, is false and sets errno to EEXIST if
+// it is in use, or to something else if none can be.
+template <typename Take>
+std::string first_free(const fs::path& base, std::string& error, Take take) {
+  constexpr int kMostNames = 9999;
+  fs::path folder = base;
+  for (int i = 2; !take(folder); ++i) {
+    if (!error.empty()) return {};
+    if (errno != EEXIST || i > kMostNames) {
+      error = cannot_make(folder, errno);
+      return {};
+    }
+    folder = base.string() + "." + std::to_string(i);
+  }
+  return folder.string();
+}
+
 // The spool of process 0 in a folder that is ours.
 void make_spool(ArchiveFolder& folder) {
   if (!folder.error.empty()) return;
   const fs::path spool = fs::path(folder.archive) / "spool" / "process-0";
-  std::error_code error;
-  fs::create_directories(spool, error);
-  if (error)
-    folder.error = "cannot make the folder '" + spool.string() + "': " + error.message();
+  if (!make_folder(spool)) folder.error = cannot_make(spool, errno);
   folder.spool = spool.string();
+}
+
+// A folder that no other process has, whatever its number: of other containers there may be one with the same. What a killed
+// process has left is kept: it belongs to an archive.
+ArchiveFolder make_own_folder(const fs::path& wanted) {
+  ArchiveFolder out;
+  std::error_code ignored;
+  fs::create_directories(wanted.parent_path(), ignored);
+  out.archive = first_free(wanted, out.error, [&](const fs::path& folder) {
+    if (make_folder(folder)) return true;
+    struct stat there {};
+    if (errno == EEXIST && lstat(folder.c_str(), &there) == 0 && there.st_uid != geteuid())
+      out.error = "'" + folder.string() + "' belongs to another user";
+    errno = EEXIST;
+    return false;
+  });
+  if (out.error.empty() && !make_folder(fs::path(out.archive) / "spool"))
+    out.error = cannot_make(fs::path(out.archive) / "spool", errno);
+  make_spool(out);
+  return out;
 }
 
 }  // namespace
 
-ArchiveFolder make_bare_archive_folder(const std::string& wanted,
-                                       const std::string& program, bool overwrite) {
+std::string archive_path(const std::string& wanted, const std::string& program,
+                         std::string& error) {
+  std::error_code wrong;
+  const fs::path path =
+      fs::absolute(wanted.empty() ? default_name(program) : wanted, wrong);
+  if (wrong) error = "cannot read the current folder: " + wrong.message();
+  return path.string();
+}
+
+ArchiveFolder make_bare_archive_folder(const std::string& wanted, bool overwrite) {
   ArchiveFolder out;
   std::error_code error;
-  const fs::path base =
-      fs::absolute(wanted.empty() ? default_name(program) : wanted, error);
-  if (error) {
-    out.error = "cannot read the current folder: " + error.message();
-    return out;
-  }
+  const fs::path base = wanted;
   // An archive that a parent of this process is just making is none to be replaced.
   if (overwrite && is_ours(base) && spool::recording_process(base) == 0) {
     spool::remove_spools(base.string(), error);
@@ -72,37 +134,31 @@ ArchiveFolder make_bare_archive_folder(const std::string& wanted,
   }
   fs::create_directories(base.parent_path(), error);
   // The spool folder is the token: whoever makes it owns the archive's folder.
-  fs::path folder = base;
-  for (int i = 2;; ++i) {
-    const bool made = mkdir(folder.c_str(), 0777) == 0;
-    const int why = errno;
-    const bool usable =
-        made || (why == EEXIST && base::names_in(folder.string(), error).empty() && !error);
-    if (usable && mkdir((folder / "spool").c_str(), 0777) == 0) break;
-    if ((!made && why != EEXIST) || (usable && errno != EEXIST) || i > 9999) {
-      out.error = "cannot make the folder '" + folder.string() +
-                  "': " + std::strerror(usable ? errno : why);
-      return out;
+  out.archive = first_free(base, out.error, [&](const fs::path& folder) {
+    if (!make_folder(folder)) {
+      if (errno != EEXIST) return false;
+      const bool empty = base::names_in(folder.string(), error).empty() && !error;
+      if (empty) out.error = not_safe(folder);
+      errno = EEXIST;
+      if (!empty || !out.error.empty()) return false;
     }
-    folder = base.string() + "." + std::to_string(i);
-  }
-  out.archive = folder.string();
+    return make_folder(folder / "spool");
+  });
   return out;
 }
 
-ArchiveFolder make_archive_folder(const std::string& wanted, const std::string& program,
-                                  bool overwrite) {
-  ArchiveFolder out = make_bare_archive_folder(wanted, program, overwrite);
+ArchiveFolder make_archive_folder(const std::string& wanted, bool overwrite) {
+  ArchiveFolder out = make_bare_archive_folder(wanted, overwrite);
   make_spool(out);
   return out;
 }
 
-// What a killed process with the same number has left is kept: it belongs to an archive.
 ArchiveFolder make_spool_elsewhere(const std::string& spool_dir,
                                    const std::string& program) {
   const std::string name = with_host_and_process(spool::kPlacePrefix, program);
-  return make_archive_folder((fs::absolute(spool_dir) / name).lexically_normal().string(),
-                             program, false);
+  std::error_code error;
+  const fs::path folder = fs::absolute(spool_dir, error);
+  return make_own_folder((folder / name).lexically_normal());
 }
 
 ArchiveFolder place_spool(const ArchiveFolder& from, const std::string& archive,
@@ -117,13 +173,10 @@ ArchiveFolder place_spool(const ArchiveFolder& from, const std::string& archive,
   return out;
 }
 
-ArchiveFolder make_provisional_folder(const std::string& wanted,
+ArchiveFolder make_provisional_folder(const std::string& archive,
                                       const std::string& program) {
-  std::error_code error;
-  const fs::path where =
-      wanted.empty() ? fs::path(".") : fs::absolute(wanted, error).parent_path();
-  const std::string name = with_host_and_process(".refrain-", program);
-  return make_archive_folder((where / name).string(), program, true);
+  const std::string name = with_host_and_process(spool::kProvisionalPrefix, program);
+  return make_own_folder(fs::path(archive).parent_path() / name);
 }
 
 void remove_empty(const ArchiveFolder& folder) noexcept {
@@ -142,6 +195,8 @@ ArchiveFolder move_spool(const ArchiveFolder& from, const std::string& archive,
   ArchiveFolder out;
   const fs::path to = fs::path(archive) / "spool" / ("process-" + std::to_string(process));
   if (rename(from.spool.c_str(), to.c_str()) != 0) {
+    // The program has changed its folder, or processes have folders of their own.
+    if (errno == EXDEV) return place_spool(from, archive, process);
     out.error = "cannot move '" + from.spool + "' to '" + to.string() +
                 "': " + std::strerror(errno);
     return out;

@@ -15,18 +15,23 @@ struct ArchiveFolder {
   std::string error;    // one line; empty if all is well
 };
 
-// `wanted` empty: refrain-<program>-<date> in the current folder. Takes the next free
-// NAME.2, NAME.3, ... if the name is in use and `overwrite` is not set, or another process
-// is still recording under that name. The spool folder of process 0 is made in it.
-ArchiveFolder make_archive_folder(const std::string& wanted, const std::string& program,
-                                  bool overwrite);
+// All folders are the user's alone (base/file_modes.h), and were made by this process; only for the archive one that exists
+// is taken, if it is empty, belongs to the user and nobody else can change it.
+
+// The absolute path of an archive. `wanted` empty: refrain-<program>-<date> in the current folder.
+std::string archive_path(const std::string& wanted, const std::string& program,
+                         std::string& error);
+
+// `wanted`: as archive_path() gives it. Takes the next free NAME.2, NAME.3, ... if the name is in use and
+// `overwrite` is not set, or another process is still recording under that name. The spool folder of process 0
+// is made in it.
+ArchiveFolder make_archive_folder(const std::string& wanted, bool overwrite);
 
 // The same for processes whose spools are elsewhere: without a folder for one.
-ArchiveFolder make_bare_archive_folder(const std::string& wanted,
-                                       const std::string& program, bool overwrite);
+ArchiveFolder make_bare_archive_folder(const std::string& wanted, bool overwrite);
 
-// A folder of this process in `spool_dir`, `refrain-spool-<program>-<host>-<pid>`, which looks like an
-// archive's with the spool of process 0 (spool/spool_place.h).
+// A folder of this process in `spool_dir`, `refrain-spool-<program>-<host>-<pid>` (with .2, .3, ... where that is in
+// use), which looks like an archive's with the spool of process 0 (spool/spool_place.h).
 ArchiveFolder make_spool_elsewhere(const std::string& spool_dir,
                                    const std::string& program);
 
@@ -36,13 +41,13 @@ ArchiveFolder place_spool(const ArchiveFolder& from, const std::string& archive,
                           std::uint32_t process);
 
 // For a process of a job that does not know its number yet: a hidden folder of its own
-// where the archive will be, `.refrain-<program>-<host>-<pid>`.
-ArchiveFolder make_provisional_folder(const std::string& wanted,
+// where the archive will be, `.refrain-<program>-<host>-<pid>`, likewise.
+ArchiveFolder make_provisional_folder(const std::string& archive,
                                       const std::string& program);
 
 // Moves the spool of process 0 of `from` (a folder of make_provisional_folder()) to be that of
-// `process` in `archive`, and removes what is left. Files that are open stay so. The result has
-// no `archive` if it cannot be.
+// `process` in `archive`, and removes what is left. Files that are open stay so. On another file system it stays
+// where it is, as place_spool() does it. The result has no `archive` if it cannot be.
 ArchiveFolder move_spool(const ArchiveFolder& from, const std::string& archive,
                          std::uint32_t process);
 

@@ -1,5 +1,6 @@
 #include "tracer/runtime/session.h"
 
+#include <fcntl.h>
 #include <linux/membarrier.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -8,6 +9,7 @@
 
 #include "tracer/recorder/attempt.h"
 #include "tracer/recorder/clock.h"
+#include "tracer/recorder/descriptors.h"
 #include "tracer/recorder/memory_reserve.h"
 #include "tracer/recorder/slow_path.h"
 #include "tracer/runtime/notices.h"
@@ -25,12 +27,12 @@ Session::Session(const filters::Settings& settings, bool of_job)
       function_symbols_(settings.symbols == "functions"),
       code_(journal_, waiting_),
       recorders_(settings, of_job),
-      facts_(waiting_),
       iteration_steps_(primary_, iterations_),
       gate_journal_(journal_, board_, stream_, code_, loops_, recorders_.budget(),
                     settings.budget_bytes),
       summary_gate_(gate_journal_) {
   gate_journal_.set_iterations(iteration_steps_);
+  board_.set_watch(this);
 }
 
 Session::~Session() = default;
@@ -39,6 +41,7 @@ std::unique_ptr<Session> Session::create(const filters::Settings& settings,
                                          const char* runtime_name, bool of_job,
                                          std::string& error) {
   Clock::choose(settings.clock == "logical" ? "auto" : settings.clock);
+  const recorder::NoLowDescriptors no_low_descriptors;
   std::unique_ptr<Session> session(new Session(settings, of_job));
   session->program_ = program_path();
   error = session->folder_.make(settings, session->program_, of_job);
@@ -56,8 +59,11 @@ std::unique_ptr<Session> Session::create(const filters::Settings& settings,
 std::string Session::open_journal() {
   spool::Header header{};
   start_.fill(header, spool::kJournalFile);
+  const int folder = folder_.descriptor();
+  const std::string name = "journal.spool";
+  const std::string path = folder < 0 ? folder_.spool() + "/" + name : name;
   const recorder::SpoolResult result =
-      journal_.file().open((folder_.spool() + "/journal.spool").c_str(), header,
+      journal_.file().open(folder < 0 ? AT_FDCWD : folder, path.c_str(), header,
                            {.ring_bytes = 0,
                             .tree_bytes = spool::kLoopTableBytes,
                             .chunk_bytes = settings_.chunk_bytes},
@@ -79,6 +85,7 @@ void Session::start_stream() {
   syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
   state_.start();
   stream_.gate().start({0, start_.ticks()});
+  next_window_.store(stream_.gate().next_window_ticks());
 }
 
 void Session::begin() noexcept {
@@ -123,9 +130,11 @@ ThreadRecorder* Session::attach(spool::LocationRole role) noexcept {
 }
 
 ThreadRecorder* Session::attach_locked(spool::LocationRole role) {
+  if (is_changing_here()) return nullptr;
   const std::lock_guard lock(mutex_);
   if (finished_) return nullptr;
-  const RecorderPool::Taken taken = recorders_.take(folder_.spool(), start_, role, board_);
+  const RecorderPool::Taken taken =
+      recorders_.take(folder_.spool(), start_, role, board_, folder_.descriptor());
   if (taken.recorder == nullptr) report_not_attached(taken.cause);
   return taken.recorder;
 }
@@ -140,29 +149,150 @@ void Session::report_not_attached(spool::LossCause cause) noexcept {
 
 void Session::detach(ThreadRecorder* recorder) noexcept {
   if (metric_hook_ != nullptr) metric_hook_(*recorder, false);
+  if (is_changing_here()) return;
   const std::lock_guard lock(mutex_);
-  // The primary's stays: the journal's times are read beside it.
-  if (!is_primary(recorder)) recorders_.give_back(recorder);
+  // The primary's waits for who takes its place.
+  is_primary(recorder) ? primary_.leave() : recorders_.give_back(recorder);
 }
 
-template <typename... Fact>
-void Session::add_fact(const ThreadRecorder* by, const Fact&... fact) noexcept {
+ThreadRecorder* Session::take_over(ThreadRecorder* own) noexcept {
+  if (is_changing_here()) return nullptr;
+  const recorder::SlowPath slow_path;
+  ThreadRecorder* taken = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    taken = primary_.recorder();
+    if (finished_ || !primary_.vacant() || taken == nullptr || taken->depth() != 0)
+      return nullptr;
+    primary_.take();
+  }
+  if (metric_hook_ != nullptr) {
+    metric_hook_(*own, false);
+    metric_hook_(*taken, true);
+  }
   const std::lock_guard lock(mutex_);
-  if (finished_) return;
-  if (!facts_.add(fact...)) return journal_.file().count_loss(spool::kLossMemory);
-  if (is_primary(by))
-    facts_.write(journal_);
-  else
-    facts_.announce();
+  recorders_.give_back(own);
+  return taken;
+}
+
+// --- In the place of a primary thread that is silent or has ended -----------------------
+
+namespace {
+
+std::atomic<bool (*)()> g_in_team{nullptr};
+
+bool primary_in_team() noexcept {
+  const auto in_team = g_in_team.load();
+  return in_team != nullptr && in_team();
+}
+
+}  // namespace
+
+void Session::set_in_team(bool (*in_team)()) noexcept { g_in_team.store(in_team); }
+
+// While one lives nobody else uses the stream, the journal and the epochs: under the session's lock. False: the primary
+// thread is using them, or is in a team.
+class Session::Deputy {
+ public:
+  // `by`: may be the primary thread itself.
+  Deputy(PrimaryThread& primary, const ThreadRecorder& by) noexcept : primary_(primary) {
+    if (primary_in_team()) return;
+    itself_ = is_ = primary.is(&by);
+    if (is_) return;
+    was_ = primary_.set_aside();
+    syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+    is_ = was_ == nullptr || primary_.vacant() || !was_->busy();
+    if (!is_) primary_.bring_back(was_);
+  }
+  ~Deputy() {
+    if (is_ && !itself_) primary_.bring_back(was_);
+  }
+  Deputy(const Deputy&) = delete;
+  Deputy& operator=(const Deputy&) = delete;
+  explicit operator bool() const noexcept { return is_; }
+
+ private:
+  PrimaryThread& primary_;
+  ThreadRecorder* was_ = nullptr;
+  bool is_ = false;
+  bool itself_ = false;
+};
+
+// The primary thread is silent if it has had no event since this thread's ring went on the last time.
+void Session::ring_goes_on(ThreadRecorder& recorder, bool forgets) noexcept {
+  const ThreadRecorder* const primary = primary_.recorder();
+  if (primary == nullptr || is_primary(&recorder)) return;
+  recorder.follow(board_);
+  if (!recorder.suspended()) return;
+  const bool silent = recorder.same_as_last_time(primary->events_seen());
+  if (forgets && (silent || primary_.vacant())) break_pattern_for(recorder);
+}
+
+// The iteration that is being skipped is none like those before. A symbol that never comes again says so, and everything is
+// written from the iteration before it on, until the primary thread repeats something anew.
+void Session::break_pattern_for(ThreadRecorder& recorder) noexcept {
+  const recorder::SlowPath slow_path;
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock() || finished_ || stream_.in_phase()) return;
+  const Deputy deputy(primary_, recorder);
+  if (!deputy) return;
+  const std::uint64_t ticks = Clock::now();
+  if (!primary_.vacant() && !stream_.gate().overdue(ticks)) return;
+  const periodicity::Symbol symbol = make_symbol(spool::kThreadEnd, 0, ++breaks_);
+  stream_.push({.symbol = stream_.number(symbol, filters::Communication::kNone),
+                .ticks = ticks,
+                .epoch = epochs_.now(),
+                .depth = 0,
+                .at_epoch = false},
+               symbol);
+  recorder.follow(board_);
+}
+
+void Session::pass_window(ThreadRecorder& recorder, std::uint64_t ticks) noexcept {
+  if (primary_in_team()) return;  // it comes to it itself
+  const recorder::SlowPath slow_path;
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock() || finished_) return;
+  const Deputy deputy(primary_, recorder);
+  if (!deputy) return;
+  filters::IterationGate& gate = stream_.gate();
+  if (ticks >= gate.next_window_ticks() && stream_.enter()) {
+    stream_.epoch_begins();
+    recorder.sync(epochs_.begin_region(), ticks);
+    gate.pass_window({recorder.epoch(), ticks});
+    stream_.leave();
+  }
+  next_window_.store(gate.next_window_ticks());
+  recorder.follow(board_);
+}
+
+// In their order: once one is beside the journal, all are.
+Journal* Session::place_of_fact(const ThreadRecorder* by) noexcept {
+  if (finished_) return nullptr;
+  if (!facts_.is_open()) {
+    if (is_primary(by)) return &journal_;
+    spool::Header header{};
+    start_.fill(header, spool::kJournalFile);
+    recorder::attempted([&] {
+      facts_.open(folder_.spool(), header, settings_.chunk_bytes, recorders_.budget());
+    });
+  }
+  if (facts_.is_open()) return &facts_.journal();
+  journal_.file().count_loss(spool::kLossMemory);
+  return nullptr;
 }
 
 void Session::put_fact(const ThreadRecorder* by, spool::RecordWords record) noexcept {
-  add_fact(by, record);
+  if (is_changing_here()) return;
+  const std::lock_guard lock(mutex_);
+  if (Journal* const to = place_of_fact(by)) to->file().append(record);
 }
 
 void Session::put_fact(const ThreadRecorder* by, spool::TextKey key,
                        std::string_view text) noexcept {
-  add_fact(by, key, text);
+  if (is_changing_here()) return;
+  const std::lock_guard lock(mutex_);
+  if (Journal* const to = place_of_fact(by)) to->text(key, text);
 }
 
 periodicity::Symbol Session::on_symbol(ThreadRecorder& recorder, periodicity::Symbol symbol,
@@ -204,11 +334,6 @@ void Session::push_symbol(ThreadRecorder& recorder, periodicity::Symbol number,
   if (stream_.history().metric_count() != 0) [[unlikely]]
     stream_.history().set_metrics(recorder.read_metrics(ticks));
   push_to_gate(recorder, number, place, ticks, communication);
-}
-
-void Session::put_waiting_facts() noexcept {
-  const std::lock_guard lock(mutex_);
-  facts_.write(journal_);
 }
 
 // Everything is written from here on; open loops end here.
@@ -309,9 +434,9 @@ void Session::finish() noexcept {
   const bool whole = primary == nullptr || !primary->busy();
   if (whole) finish_gate(primary);
   recorders_.close(board_, iterations_);
+  facts_.close();
   if (!whole) return;
   code_.put_new_modules();
-  facts_.write(journal_);
   journal_.clock_pair();
   journal_.file().close();
 }
@@ -328,7 +453,9 @@ void Session::abandon() noexcept {
   sampler::abandon_sampling();
   finished_ = true;
   recorders_.abandon();
+  facts_.abandon();
   journal_.file().abandon();
+  folder_.abandon();
 }
 
 }  // namespace refrain::runtime

@@ -3,13 +3,13 @@
 //
 //     event source ─► ThreadRecorder ◄─ RecorderPool            ┌─► DecisionBoard ─► recorders
 //          └─ symbol ─► SymbolStream ─ cuts, marks ─► GateJournal ─► Journal
-//          └─ fact ───► FactQueue ──────────────────────────────────────┘
+//          └─ fact ───► FactFile
 //
 // Place in the flow: ARCHITECTURE.md, steps 2, 4, 5 and 6. Made by the first event
 // source that starts (tracer/ompt), ended by tracer/life/lifecycle.cc.
 //
-// Thread-safety: attach(), detach(), put_fact() from any thread; what says "primary thread" only from
-// that: the first that opens an outermost parallel region. recording() from anywhere. Nothing here
+// Thread-safety: attach(), detach(), put_fact(), take_over() from any thread; what says "primary thread" only from
+// that: the first that opens an outermost parallel region (primary_thread.h). recording() from anywhere. Nothing here
 // is for signal handlers but recording().
 // Ownership: recorders belong to the session and stay until it ends; a thread that ends
 // gives its recorder back, and a later thread goes on with it.
@@ -30,7 +30,7 @@
 #include "tracer/recorder/thread_recorder.h"
 #include "tracer/runtime/code_places.h"
 #include "tracer/runtime/epochs.h"
-#include "tracer/runtime/fact_queue.h"
+#include "tracer/runtime/fact_file.h"
 #include "tracer/runtime/gate_journal.h"
 #include "tracer/runtime/iteration_steps.h"
 #include "tracer/runtime/join_table.h"
@@ -48,7 +48,7 @@
 
 namespace refrain::runtime {
 
-class Session {
+class Session final : private recorder::RingWatch {
  public:
   // Makes the archive's folder and the journal. Null and one line in `error` if tracing
   // cannot start. `of_job`: the process is one of several and will learn which, see
@@ -77,6 +77,8 @@ class Session {
   std::uint32_t job_rank() const noexcept { return folder_.rank(); }
   std::uint32_t job_size() const noexcept { return folder_.size(); }
   const std::string& archive() const noexcept { return folder_.archive(); }
+  // Where it is to be, of a process that has not settled.
+  const std::string& wanted_archive() const noexcept { return folder_.wanted(); }
   std::string program() const { return program_; }
 
   // True until the session ends; sources do nothing any more when it is false.
@@ -98,6 +100,8 @@ class Session {
   // the second after it, in parent and child.
   void before_fork() noexcept { mutex_.lock(); }
   void after_fork() noexcept { mutex_.unlock(); }
+  // This thread is in the middle of a change, and a handler of a signal has interrupted it.
+  bool is_changing_here() const noexcept { return mutex_.is_mine(); }
   // In a forked child: gives up the parent's files.
   void abandon() noexcept;
 
@@ -121,9 +125,16 @@ class Session {
   bool is_primary(const recorder::ThreadRecorder* recorder) const noexcept {
     return primary_.is(recorder);
   }
+  // The primary thread has ended: another one may go on in its place.
+  bool primary_is_vacant() const noexcept { return primary_.vacant(); }
+  // The calling thread does, which has `own` and no region open: what it records with from now on. Null: not so.
+  recorder::ThreadRecorder* take_over(recorder::ThreadRecorder* own) noexcept;
 
-  // Any thread: a record or text of the journal that concerns the process (communicators,
-  // clock offsets, names). Those of other threads wait for the primary one.
+  // Whether the primary thread is in a team, whose epochs it numbers. Set by who knows, when it starts.
+  static void set_in_team(bool (*in_team)()) noexcept;
+
+  // Any thread: a record or text that concerns the process (communicators, clock offsets, names). At once in the
+  // journal or beside it, see FactFile.
   void put_fact(const recorder::ThreadRecorder* by, spool::RecordWords record) noexcept;
   void put_fact(const recorder::ThreadRecorder* by, spool::TextKey key,
                 std::string_view text) noexcept;
@@ -150,6 +161,11 @@ class Session {
     follow(recorder);
     recorder.pass_in_team(ticks);
     recorder.follow(iterations_, ticks);
+  }
+  // Not in a team: they are to know of the time window, should the primary thread be silent.
+  void look_at_window(recorder::ThreadRecorder& recorder, std::uint64_t ticks) noexcept {
+    if (ticks >= next_window_.load(std::memory_order_relaxed)) [[unlikely]]
+      pass_window(recorder, ticks);
   }
   // The same, where they begin their part of an outermost region.
   std::uint8_t join_epoch(recorder::ThreadRecorder& recorder, std::uint64_t epoch,
@@ -220,14 +236,18 @@ class Session {
   void pass_anchor() noexcept { gate_journal_.pass_anchor(); }
 
  private:
+  class Deputy;
   Session(const filters::Settings& settings, bool of_job);
+  void ring_goes_on(recorder::ThreadRecorder& recorder, bool forgets) noexcept override;
+  void break_pattern_for(recorder::ThreadRecorder& recorder) noexcept;
+  void pass_window(recorder::ThreadRecorder& recorder, std::uint64_t ticks) noexcept;
   std::string open_journal();
   void start_samples() noexcept;
   void start_stream();
   recorder::ThreadRecorder* attach_locked(spool::LocationRole role);
   void report_not_attached(spool::LossCause cause) noexcept;
-  template <typename... Fact>
-  void add_fact(const recorder::ThreadRecorder* by, const Fact&... fact) noexcept;
+  // Where a fact of `by` goes; null: nowhere. Under the lock.
+  Journal* place_of_fact(const recorder::ThreadRecorder* by) noexcept;
   void finish_gate(recorder::ThreadRecorder* primary) noexcept;
 
   void follow(recorder::ThreadRecorder& recorder) noexcept {
@@ -272,11 +292,9 @@ class Session {
   __attribute__((always_inline)) void do_waiting_work(recorder::ThreadRecorder& recorder,
                                                       periodicity::Symbol place) noexcept {
     const unsigned waiting = waiting_.bits();
-    if ((waiting & WaitingWork::kFacts) != 0) put_waiting_facts();
     if ((waiting & WaitingWork::kCallChains) != 0)
       recorder.add_own_ticks(code_.put_call_chain(place));
   }
-  void put_waiting_facts() noexcept;
   // False: the gate cannot be used. Otherwise stream_.leave() must follow.
   bool enter_gate(recorder::ThreadRecorder& recorder, std::uint64_t ticks) noexcept {
     if (stream_.enter()) return true;
@@ -301,6 +319,7 @@ class Session {
   const bool function_symbols_;
   MetricHook metric_hook_ = nullptr;
   PrimaryThread primary_;
+  std::atomic<std::uint64_t> next_window_{~std::uint64_t{0}};  // ticks; never too late
 
   alignas(64) Epochs epochs_;
   JoinTable joins_;
@@ -309,13 +328,14 @@ class Session {
   alignas(64) SymbolStream stream_;
   WaitingWork waiting_;
   bool space_out_reported_ = false;
+  std::uint64_t breaks_ = 0;  // by deputies
   Journal journal_;
   CodePlaces code_;
 
   recorder::HandlerSafeMutex
       mutex_;  // of recorders_, facts_, finished_, the spool of folder_
   RecorderPool recorders_;
-  FactQueue facts_;
+  FactFile facts_;
   ProcessFolder folder_;
   LoopTable loops_;                 // the primary thread's
   IterationSteps iteration_steps_;  // likewise

@@ -1,12 +1,21 @@
 // Parts of the session that need files and nothing else.
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
 #include <string>
 
+#include "base/file_modes.h"
+#include "spool/journal.h"
+#include "spool/spool_folder.h"
 #include "spool/spool_place.h"
+#include "spool/spool_reader.h"
+#include "test/support/files.h"
 #include "tracer/runtime/code_places.h"
-#include "tracer/runtime/fact_queue.h"
+#include "tracer/runtime/fact_file.h"
 #include "tracer/runtime/journal_bench.h"
 #include "tracer/runtime/process_folder.h"
 #include "tracer/runtime/recorder_pool.h"
@@ -18,24 +27,29 @@ std::uint64_t address_of_this_code() {
   return reinterpret_cast<std::uint64_t>(&address_of_this_code);
 }
 
-TEST_CASE("FactQueue: records and texts - in their order, once") {
-  JournalBench bench;
-  WaitingWork waiting;
-  FactQueue facts(waiting);
-  REQUIRE(facts.add(spool::record_words(spool::kMpiComm, 1, 77, 0, 5)));
-  REQUIRE(facts.add(spool::kTextCommName, "1 rows"));
-  CHECK(waiting.bits() == 0);
-  facts.announce();
-  CHECK(waiting.bits() == WaitingWork::kFacts);
-  CHECK(bench.records().empty());
-  facts.write(bench.journal);
-  CHECK(waiting.bits() == 0);
-  facts.write(bench.journal);
-  const auto records = bench.records();
-  REQUIRE(records.size() == 3);
-  CHECK(records[0].payload == 77);
-  CHECK(records[1].kind == spool::kText);
-  CHECK(records[1].sub == spool::kTextCommName);
+TEST_CASE("FactFile: texts and records - in their order, in the file at once") {
+  test::TemporaryFolder folder;
+  recorder::Budget budget(0, 0);
+  spool::Header header{};
+  std::copy_n(spool::kMagic, sizeof spool::kMagic, header.magic);
+  header.version = spool::kVersion;
+  header.byte_order = spool::kByteOrder;
+  header.file_kind = spool::kJournalFile;
+  header.ticks_per_second = 1e9;
+  FactFile facts;
+  CHECK_FALSE(facts.is_open());
+  facts.open(folder.path().string(), header, 1 << 16, budget);
+  REQUIRE(facts.is_open());
+  facts.journal().put(spool::kMpiComm, 1, std::uint64_t{5} << 32, 77);
+  facts.journal().text(spool::kTextCommName, "5 rows");
+  // Not closed: as after a kill.
+  const auto file = spool::SpoolFile::open((folder / "facts.spool").string());
+  REQUIRE(file.usable());
+  const spool::Journal journal = spool::parse_journal({}, file.log());
+  REQUIRE(journal.mpi.comms.size() == 1);
+  CHECK(journal.mpi.comms.at(5).identity == 77);
+  CHECK(journal.mpi.comms.at(5).name == "rows");
+  facts.close();
 }
 
 TEST_CASE("CodePlaces: a place of unknown code - the modules come into the journal, once") {
@@ -172,6 +186,173 @@ TEST_CASE(
   ProcessFolder none;
   CHECK(none.make(settings, "/bin/program", false) != "");
   CHECK(std::filesystem::is_empty(settings.spool_dir));
+}
+
+mode_t mode_of(const std::filesystem::path& path) {
+  struct stat file {};
+  REQUIRE(lstat(path.c_str(), &file) == 0);
+  return file.st_mode & 07777;
+}
+
+TEST_CASE("ProcessFolder: of a job - each has its own, also with the number of another") {
+  const test::TemporaryFolder temporary;
+  filters::Settings settings;
+  settings.archive = (temporary / "archive").string();
+  // As in containers, where processes have one number and one host name.
+  for (const bool elsewhere : {false, true}) {
+    if (elsewhere) settings.spool_dir = (temporary / "node").string();
+    ProcessFolder first, second;
+    REQUIRE(first.make(settings, "/bin/program", true) == "");
+    std::ofstream(first.spool() + "/journal.spool") << "mine";
+    REQUIRE(second.make(settings, "/bin/program", true) == "");
+    CHECK(first.spool() != second.spool());
+    CHECK(test::read_file(first.spool() + "/journal.spool") == "mine");
+    CHECK(std::filesystem::is_empty(second.spool()));
+    second.discard();
+    CHECK(std::filesystem::exists(first.spool()));
+    first.discard();
+  }
+}
+
+TEST_CASE("ProcessFolder: folders of others - are refused in a line, and not touched") {
+  const test::TemporaryFolder temporary;
+  filters::Settings settings;
+  settings.archive = (temporary / "archive").string();
+  SECTION("that others can change") {
+    std::filesystem::create_directory(settings.archive);
+    chmod(settings.archive.c_str(), 0775);
+    ProcessFolder folder;
+    CHECK(folder.make(settings, "/bin/program", false) ==
+          "'" + settings.archive + "' can be changed by other users (chmod go-w)");
+    CHECK(std::filesystem::is_empty(settings.archive));
+    chmod(settings.archive.c_str(), 0755);
+    ProcessFolder safe;
+    CHECK(safe.make(settings, "/bin/program", false) == "");
+    CHECK(safe.archive() == settings.archive);
+    CHECK(mode_of(settings.archive) == 0755);
+  }
+  SECTION("that belong to somebody else") {
+    if (geteuid() != 0) return;  // cannot be made
+    std::filesystem::create_directory(settings.archive);
+    REQUIRE(chown(settings.archive.c_str(), 65534, 65534) == 0);
+    ProcessFolder folder;
+    CHECK(folder.make(settings, "/bin/program", false) ==
+          "'" + settings.archive + "' belongs to another user");
+    CHECK(std::filesystem::is_empty(settings.archive));
+    // The place that a process of a job, or its spool, is to have.
+    for (const bool elsewhere : {false, true}) {
+      if (elsewhere) settings.spool_dir = (temporary / "node").string();
+      ProcessFolder own;
+      REQUIRE(own.make(settings, "/bin/program", true) == "");
+      const std::string taken = own.archive();
+      own.discard();
+      std::filesystem::create_directory(taken);
+      REQUIRE(chown(taken.c_str(), 65534, 65534) == 0);
+      ProcessFolder second;
+      CHECK(second.make(settings, "/bin/program", true) ==
+            "'" + taken + "' belongs to another user");
+      CHECK(std::filesystem::is_empty(taken));
+    }
+  }
+  SECTION("a link to one of another") {
+    if (geteuid() != 0) return;
+    std::filesystem::create_directory(temporary / "real");
+    std::filesystem::create_symlink(temporary / "real", settings.archive);
+    REQUIRE(lchown(settings.archive.c_str(), 65534, 65534) == 0);
+    ProcessFolder folder;
+    CHECK(folder.make(settings, "/bin/program", false) ==
+          "'" + settings.archive + "' belongs to another user");
+    CHECK(std::filesystem::is_empty(temporary / "real"));
+  }
+}
+
+TEST_CASE("ProcessFolder: a link in a folder of the node - is not followed") {
+  const test::TemporaryFolder temporary;
+  filters::Settings settings;
+  settings.archive = (temporary / "archive").string();
+  settings.spool_dir = (temporary / "node").string();
+  std::ofstream(temporary / "victim") << "of the user";
+  ProcessFolder folder;
+  REQUIRE(folder.make(settings, "/bin/program", true) == "");
+  std::filesystem::create_symlink(temporary / "victim",
+                                  spool::place_root(folder.spool()) + "/archive");
+  std::filesystem::create_directories(temporary / "job/spool");
+  REQUIRE(folder.settle((temporary / "job").string(), 0, 1) == "");
+  CHECK(test::read_file(temporary / "victim") == "of the user");
+}
+
+TEST_CASE("ProcessFolder: modes - the user's alone, or to be read by the group") {
+  const test::TemporaryFolder temporary;
+  filters::Settings settings;
+  settings.archive = (temporary / "archive").string();
+  settings.spool_dir = GENERATE("", "node");
+  if (!settings.spool_dir.empty()) settings.spool_dir = (temporary / "node").string();
+  settings.group_readable = GENERATE(false, true);
+  const mode_t of_folders = settings.group_readable ? 0750 : 0700;
+  const mode_t before = umask(settings.group_readable ? 077 : 0);
+  ProcessFolder folder;
+  REQUIRE(folder.make(settings, "/bin/program", false) == "");
+  recorder::SpoolFile file;
+  recorder::Budget budget(0, 0);
+  REQUIRE(file.create(folder.descriptor(), "journal.spool", spool::Header{},
+                      {.ring = 0, .tree = 0, .chunk = 1 << 16},
+                      budget) == recorder::SpoolResult::kOk);
+  umask(before);
+  base::let_group_read(false);
+  CHECK(mode_of(folder.archive()) == of_folders);
+  CHECK(mode_of(folder.archive() + "/spool") == of_folders);
+  CHECK(mode_of(folder.spool()) == of_folders);
+  CHECK(mode_of(folder.spool() + "/journal.spool") ==
+        (settings.group_readable ? 0640 : 0600));
+  if (settings.spool_dir.empty()) return;
+  CHECK(mode_of(spool::place_root(folder.spool())) == of_folders);
+  if (!settings.group_readable)
+    CHECK(mode_of(spool::place_root(folder.spool()) + "/archive") == 0600);
+}
+
+TEST_CASE("ProcessFolder: another file system - the spool stays, with a note") {
+  const test::TemporaryFolder temporary;
+  const std::string other = "/dev/shm/refrain-test-" + std::to_string(getpid());
+  std::error_code error;
+  std::filesystem::create_directory(other, error);
+  struct stat here {
+  }, there{};
+  if (error || stat(temporary.path().c_str(), &here) != 0 ||
+      stat(other.c_str(), &there) != 0 || here.st_dev == there.st_dev) {
+    std::filesystem::remove_all(other, error);
+    return;  // this machine has no second one
+  }
+  filters::Settings settings;
+  settings.archive = other + "/archive";
+  ProcessFolder folder;
+  REQUIRE(folder.make(settings, "/bin/program", true) == "");
+  const std::string spool = folder.spool();
+  std::ofstream(spool + "/journal.spool") << "?";
+  std::filesystem::create_directories(temporary / "job/spool");
+  CHECK(folder.settle((temporary / "job").string(), 2, 4) == "");
+  CHECK(folder.spool() == spool);
+  CHECK(spool::process_path(folder.archive(), 2) == spool);
+  spool::remove_spools(folder.archive(), error);
+  CHECK(std::filesystem::is_empty(other));
+  std::filesystem::remove_all(other, error);
+}
+
+TEST_CASE(
+    "ProcessFolder: the archive's place - is that of the start, whereto the program goes") {
+  const test::TemporaryFolder temporary;
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(temporary.path());
+  ProcessFolder folder, named;
+  filters::Settings settings;
+  REQUIRE(folder.make(settings, "/bin/program", true) == "");
+  settings.archive = "name";
+  REQUIRE(named.make(settings, "/bin/program", true) == "");
+  std::filesystem::current_path(before);
+  const std::string at = std::filesystem::canonical(temporary.path()).string();
+  CHECK(folder.wanted().starts_with(at + "/refrain-program-"));
+  CHECK(named.wanted() == at + "/name");
+  folder.discard();
+  named.discard();
 }
 
 TEST_CASE("ProcessFolder: discard - nothing is left of a process that never settled") {

@@ -19,6 +19,7 @@
 #include <thread>
 #include <vector>
 
+#include "spool/journal.h"
 #include "spool/spool_reader.h"
 #include "test/end_to_end/raw_spool.h"
 #include "test/support/files.h"
@@ -184,14 +185,19 @@ TEST_CASE("Session: job - the provisional folder becomes that of its rank") {
   ThreadRecorder* late = session->attach(spool::kRoleWorker);
   REQUIRE(late != nullptr);
   callback(*session, *early, [&] { early->append(make(spool::kFlush, 0x2000, 0)); });
-  // A fact of another thread waits for the primary one, or the end.
-  session->put_fact(late, spool::kTextCommName, "1 rows");
   session->put_fact(early, spool::record_words(spool::kMpiComm, 1, 77, 0, 5));
+  // A fact of another thread is beside the journal, at once; those after it as well.
+  session->put_fact(late, spool::kTextCommName, "0 rows");
+  session->put_fact(early, spool::kTextCommName, "0 columns");
+  const auto facts =
+      spool::SpoolFile::open((folder / "job/spool/process-3/facts.spool").string());
+  CHECK(facts.log().size() == 4);
   session->finish();
   std::set<std::string> entries;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder.path()))
     entries.insert(std::filesystem::relative(entry.path(), folder.path()).string());
   CHECK(entries == std::set<std::string>{"job", "job/spool", "job/spool/process-3",
+                                         "job/spool/process-3/facts.spool",
                                          "job/spool/process-3/journal.spool",
                                          "job/spool/process-3/location-0.spool",
                                          "job/spool/process-3/location-1.spool"});
@@ -200,16 +206,33 @@ TEST_CASE("Session: job - the provisional folder becomes that of its rank") {
   CHECK(log.log().size() == 2);
   const auto journal =
       spool::SpoolFile::open((folder / "job/spool/process-3/journal.spool").string());
-  std::map<int, std::uint64_t> payloads;
-  bool named = false;
-  for (std::uint64_t i = 0; i < journal.log().size(); ++i) {
-    const spool::Record record = journal.log()[i];
-    payloads[record.kind] = record.payload;
-    named |= record.kind == spool::kText && record.sub == spool::kTextCommName;
-  }
-  CHECK(named);
-  CHECK(payloads[spool::kMpiWorld] == 8);
-  CHECK(payloads[spool::kMpiComm] == 77);
+  const spool::Journal parsed = spool::parse_journal(journal.log(), facts.log());
+  CHECK(parsed.mpi.rank == 3);
+  CHECK(parsed.mpi.size == 8);
+  REQUIRE(parsed.mpi.comms.contains(0));
+  CHECK(parsed.mpi.comms.at(0).identity == 77);
+  CHECK(parsed.mpi.comms.at(0).name == "columns");
+}
+
+TEST_CASE("Session: the primary thread ends - another one goes on with its recorder") {
+  const test::TemporaryFolder folder;
+  const std::unique_ptr<Session> session = start(folder, 3);
+  ThreadRecorder* const first = session->attach(spool::kRoleRoot);
+  ThreadRecorder* const second = session->attach(spool::kRoleRoot);
+  REQUIRE(first != nullptr);
+  REQUIRE(second != nullptr);
+  CHECK(session->claim_primary(first));
+  CHECK_FALSE(session->claim_primary(second));
+  CHECK_FALSE(session->primary_is_vacant());
+  CHECK(session->take_over(second) == nullptr);
+  session->detach(first);
+  CHECK(session->primary_is_vacant());
+  CHECK(session->take_over(second) == first);
+  CHECK_FALSE(session->primary_is_vacant());
+  CHECK(session->is_primary(first));
+  // What the second one had is for the next thread.
+  CHECK(session->attach(spool::kRoleWorker) == second);
+  session->finish();
 }
 
 TEST_CASE("Session: job - a folder that is not there") {
@@ -230,7 +253,8 @@ TEST_CASE("Session: errno - stays the program's where a slow path fails") {
   ThreadRecorder* primary = session->attach(spool::kRoleRoot);
   REQUIRE(primary != nullptr);
   session->claim_primary(primary);
-  // From here on no file can be opened: not the list of mappings, not a thread's spool.
+  // From here on no file can be opened or made: not the list of mappings, not a thread's spool.
+  std::filesystem::remove_all(session->archive());
   rlimit files{};
   REQUIRE(getrlimit(RLIMIT_NOFILE, &files) == 0);
   const rlimit none{0, files.rlim_max};

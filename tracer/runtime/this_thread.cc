@@ -1,7 +1,6 @@
 #include "tracer/runtime/this_thread.h"
 
-#include <pthread.h>
-
+#include "base/thread_end.h"
 #include "tracer/recorder/slow_path.h"
 
 namespace refrain::runtime {
@@ -11,25 +10,26 @@ Session* g_session = nullptr;
 
 namespace {
 
-// A key of POSIX threads, for its destructor is called at a thread's end.
-pthread_key_t exit_key() noexcept {
-  static const pthread_key_t key = [] {
-    pthread_key_t made{};
-    pthread_key_create(&made, [](void*) { detach_thread(); });
-    return made;
-  }();
-  return key;
-}
+constinit base::ThreadEnd g_thread_end([](void*) { detach_thread(); });
 
 }  // namespace
 
 void attach_thread(spool::LocationRole role, bool at_exit) noexcept {
-  if (t_thread.recorder != nullptr || t_thread.put_aside != nullptr) return;
+  if (t_thread.recorder != nullptr || t_thread.forks) return;
   const recorder::SlowPath slow_path;
   t_thread.recorder = g_session->attach(role);
   if (t_thread.recorder == nullptr) return;
   t_thread.location = t_thread.recorder->header().location;
-  if (at_exit) pthread_setspecific(exit_key(), &t_thread);
+  if (at_exit) g_thread_end.set(&t_thread);
+}
+
+void take_primary_place() noexcept {
+  recorder::ThreadRecorder* const own = t_thread.recorder;
+  if (own == nullptr || own->busy() || own->depth() != 0 || !g_session->recording()) return;
+  recorder::ThreadRecorder* const taken = g_session->take_over(own);
+  if (taken == nullptr) return;
+  t_thread.recorder = taken;
+  t_thread.location = taken->header().location;
 }
 
 void detach_thread() noexcept {

@@ -16,7 +16,10 @@ namespace refrain::runtime {
 
 struct ThisThread {
   recorder::ThreadRecorder* recorder = nullptr;
-  recorder::ThreadRecorder* put_aside = nullptr;  // while the process is forked
+  recorder::ThreadRecorder* put_aside = nullptr;  // while `forks`
+  // It forks the process, and has all locks of the tracer: handlers of fork that run beside ours may
+  // call us, those of LLVM's runtime do, and nothing is recorded.
+  bool forks = false;
   std::uint32_t location = 0;
   int teams_open = 0;  // implicit tasks of OpenMP that it is in
 };
@@ -35,6 +38,8 @@ extern Session* g_session;
 // thread ends, for sources that are not notified of that.
 void attach_thread(spool::LocationRole role, bool at_exit) noexcept;
 void detach_thread() noexcept;
+// The primary thread has ended: the calling one goes on in its place, if it can. Not while a Scope is open.
+void take_primary_place() noexcept;
 
 // A callback in progress on this thread: false if nothing is to be recorded.
 // Thread-safety: lives on one thread's stack. Cost: two stores.

@@ -11,8 +11,7 @@ namespace refrain::runtime {
 
 class WaitingWork {
  public:
-  static constexpr unsigned kFacts = 1;       // FactQueue has some
-  static constexpr unsigned kCallChains = 2;  // CodePlaces wants the callers of events
+  static constexpr unsigned kCallChains = 1;  // CodePlaces wants the callers of events
 
   unsigned bits() const noexcept { return bits_.load(std::memory_order_relaxed); }
   void add(unsigned bits) noexcept { bits_.fetch_or(bits, std::memory_order_relaxed); }

@@ -8,7 +8,9 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/file_modes.h"
 #include "spool/format.h"
+#include "tracer/recorder/descriptors.h"
 
 namespace refrain::sampler {
 namespace {
@@ -35,8 +37,10 @@ std::string SampleTable::open(const std::string& path, std::uint64_t period_ns,
   const std::size_t bytes =
       spool::kSampleHeaderBytes + std::size_t{capacity} * sizeof(spool::SampleNode);
   const std::size_t slots = std::bit_ceil(std::size_t{capacity} * 2);
-  const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  const int fd = recorder::open_apart(
+      AT_FDCWD, path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, base::file_mode());
   if (fd < 0) return "cannot make '" + path + "': " + std::strerror(errno);
+  base::open_to_group(fd);
   // All blocks now: a disk that is full later would kill the program at its next sample.
   const int problem = posix_fallocate(fd, 0, static_cast<off_t>(bytes));
   void* const file = problem == 0 ? mapped(fd, bytes) : nullptr;
@@ -56,7 +60,7 @@ std::string SampleTable::open(const std::string& path, std::uint64_t period_ns,
   header_->byte_order = spool::kByteOrder;
   header_->pid = static_cast<std::uint64_t>(getpid());
   header_->period_ns = period_ns;
-  header_->capacity = capacity;
+  header_->capacity = capacity_ = capacity;
   nodes_[0].ready.store(1);
   header_->nodes.store(1);
   std::memcpy(header_->magic, spool::kSampleMagic, sizeof header_->magic);
@@ -64,9 +68,9 @@ std::string SampleTable::open(const std::string& path, std::uint64_t period_ns,
 }
 
 std::uint32_t SampleTable::new_node(std::uint32_t parent, std::uint64_t address) noexcept {
-  if (header_->nodes.load(std::memory_order_relaxed) >= header_->capacity) return kNone;
+  if (header_->nodes.load(std::memory_order_relaxed) >= capacity_) return kNone;
   const std::uint32_t number = header_->nodes.fetch_add(1);
-  if (number >= header_->capacity) return kNone;
+  if (number >= capacity_) return kNone;
   spool::SampleNode& node = nodes_[number];
   node.address = address;
   node.parent = parent;

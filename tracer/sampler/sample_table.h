@@ -48,6 +48,7 @@ class SampleTable {
   spool::SampleNode* nodes_ = nullptr;
   std::atomic<std::uint32_t>* index_ = nullptr;  // 0: free
   std::uint32_t index_mask_ = 0;
+  std::uint32_t capacity_ = 0;
 };
 
 }  // namespace refrain::sampler

@@ -13,6 +13,8 @@
 #include <charconv>
 #include <cstring>
 
+#include "base/thread_end.h"
+#include "tracer/recorder/descriptors.h"
 #include "tracer/recorder/slow_path.h"
 #include "tracer/sampler/sample_table.h"
 #include "tracer/sampler/stack_walk.h"
@@ -38,7 +40,7 @@ constexpr unsigned kMostFrames = 128;
 constinit SampleTable g_made;
 std::atomic<SampleTable*> g_table{nullptr};  // null: nothing is sampled
 std::atomic<bool> g_started{false};
-int g_signal = 0;
+std::atomic<int> g_signal{0};
 timespec g_period{};
 
 std::uint64_t outermost(WalkEnd end) noexcept {
@@ -53,7 +55,7 @@ std::uint64_t outermost(WalkEnd end) noexcept {
 }
 
 void take_sample(int, siginfo_t* info, void* context) {
-  if (info->si_code != SI_TIMER) return;  // somebody else's
+  if (!is_of_own_timer(*info)) return;
   SampleTable* const table = g_table.load(std::memory_order_acquire);
   if (table == nullptr) return;
   const recorder::KeepErrno keep_errno;
@@ -78,6 +80,7 @@ bool make_timer(pid_t thread, timer_t& timer) noexcept {
   sigevent event{};
   event.sigev_notify = SIGEV_THREAD_ID;
   event.sigev_signo = g_signal;
+  event.sigev_value.sival_ptr = &g_made;  // which makes it known as ours
   event._sigev_un._tid = thread;
   if (timer_create(cpu_clock_of(thread), &event, &timer) != 0) return false;
   const itimerspec times{g_period, g_period};
@@ -94,14 +97,7 @@ void drop_timer(void*) noexcept {
   timer_delete(t_sampled.timer);
 }
 
-pthread_key_t exit_key() noexcept {
-  static const pthread_key_t key = [] {
-    pthread_key_t made{};
-    pthread_key_create(&made, drop_timer);
-    return made;
-  }();
-  return key;
-}
+constinit base::ThreadEnd g_thread_end(drop_timer);
 
 // The threads that there were before. They keep their timers until the process ends.
 void sample_other_threads(SampleTable& table) {
@@ -146,6 +142,7 @@ bool take_signal() noexcept {
 std::string start_sampling(const std::string& path, std::uint64_t hz) {
   if (g_started.exchange(true)) return {};
   const recorder::SlowPath slow_path;
+  const recorder::NoLowDescriptors no_low_descriptors;
   const std::uint64_t period_ns = 1'000'000'000 / hz;
   g_period = {static_cast<time_t>(period_ns / 1'000'000'000),
               static_cast<long>(period_ns % 1'000'000'000)};
@@ -157,6 +154,12 @@ std::string start_sampling(const std::string& path, std::uint64_t hz) {
   return {};
 }
 
+int own_signal() noexcept { return g_signal.load(std::memory_order_relaxed); }
+
+bool is_of_own_timer(const siginfo_t& info) noexcept {
+  return info.si_code == SI_TIMER && info.si_value.sival_ptr == &g_made;
+}
+
 bool sampling() noexcept { return g_table.load(std::memory_order_relaxed) != nullptr; }
 
 void sample_this_thread() noexcept {
@@ -166,7 +169,7 @@ void sample_this_thread() noexcept {
   t_sampled.stack = bounds_of_this_thread();
   t_sampled.has_timer = make_timer(own_thread(), t_sampled.timer);
   if (!t_sampled.has_timer) return table->thread_without();
-  pthread_setspecific(exit_key(), &t_sampled);
+  g_thread_end.set(&t_sampled);
 }
 
 void stop_sampling() noexcept {

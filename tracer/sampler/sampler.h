@@ -12,6 +12,8 @@
 // Cost: nothing between samples. A sample: see stack_walk.h and sample_table.h.
 #pragma once
 
+#include <signal.h>
+
 #include <cstdint>
 #include <string>
 
@@ -19,6 +21,10 @@ namespace refrain::sampler {
 
 // All threads that there are, and those to come. `path`: the file to make. Once in a process.
 std::string start_sampling(const std::string& path, std::uint64_t hz);
+
+// The signal of the timers; 0: none is used. And whether a signal that came is one of theirs.
+int own_signal() noexcept;
+bool is_of_own_timer(const siginfo_t& info) noexcept;
 
 // Whether threads are to have a timer.
 bool sampling() noexcept;

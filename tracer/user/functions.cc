@@ -11,8 +11,6 @@
 // Thread-safety: any thread; what comes while a thread's recorder is busy is counted as lost.
 // Cost: of a recorded call two time stamps and two records; of one that is switched off or
 // filtered a look into a table of the thread's own.
-#include <pthread.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -20,9 +18,11 @@
 #include <new>
 #include <string>
 
+#include "base/thread_end.h"
 #include "tracer/life/lifecycle.h"
 #include "tracer/recorder/clock.h"
 #include "tracer/recorder/slow_path.h"
+#include "tracer/runtime/code_address.h"
 #include "tracer/runtime/live_filter.h"
 #include "tracer/user/call_stack.h"
 #include "tracer/user/function_table.h"
@@ -88,17 +88,10 @@ constinit thread_local FunctionThread* t_functions = nullptr;
 
 namespace {
 
-pthread_key_t exit_key() noexcept {
-  static const pthread_key_t key = [] {
-    pthread_key_t made{};
-    pthread_key_create(&made, [](void* thread) {
-      t_functions = nullptr;
-      std::free(thread);
-    });
-    return made;
-  }();
-  return key;
-}
+constinit base::ThreadEnd g_thread_end([](void* thread) {
+  t_functions = nullptr;
+  std::free(thread);
+});
 
 // --- The rare parts ---------------------------------------------------------------------
 
@@ -120,7 +113,7 @@ __attribute__((noinline, cold)) FunctionThread* make_thread() noexcept {
   void* memory = std::calloc(1, sizeof(FunctionThread));
   if (memory == nullptr) return nullptr;
   t_functions = new (memory) FunctionThread;
-  pthread_setspecific(exit_key(), memory);
+  g_thread_end.set(memory);
   return t_functions;
 }
 
@@ -244,7 +237,10 @@ void leave(FunctionThread& thread, Recent& recent, std::uint64_t address,
 // What the thread knows of functions; null if they are not recorded.
 FunctionThread* here() noexcept {
   const Wanted wanted = g_wanted.load(std::memory_order_relaxed);
-  if (wanted != Wanted::kYes && (wanted == Wanted::kNo || !want())) return nullptr;
+  if (wanted == Wanted::kNo) return nullptr;
+  // An allocator that is instrumented itself is called by what we do, too.
+  if (recorder::OwnCode::is_here()) return nullptr;
+  if (wanted != Wanted::kYes && !want()) return nullptr;
   FunctionThread* thread = t_functions;
   if (thread == nullptr) [[unlikely]] {
     thread = make_thread();
@@ -275,8 +271,7 @@ extern "C" __attribute__((visibility("default"))) void __cyg_profile_func_enter(
   using namespace refrain::user;
   FunctionThread* thread = here();
   if (thread == nullptr) return;
-  const auto address =
-      reinterpret_cast<std::uint64_t>(function) & refrain::spool::kAddressMask;
+  const auto address = refrain::runtime::code_address(function);
   const Recent& recent = thread->of(address);
   if (recent.function == nullptr) return;  // the table is full
   FunctionState state = recent.function->value.state.load(std::memory_order_relaxed);
@@ -292,8 +287,7 @@ extern "C" __attribute__((visibility("default"))) void __cyg_profile_func_exit(
   using namespace refrain::user;
   FunctionThread* thread = here();
   if (thread == nullptr) return;
-  const auto address =
-      reinterpret_cast<std::uint64_t>(function) & refrain::spool::kAddressMask;
+  const auto address = refrain::runtime::code_address(function);
   Recent& recent = thread->of(address);
   if (recent.function == nullptr) return;
   // One that was switched off may have begun before.

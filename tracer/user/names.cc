@@ -2,7 +2,6 @@
 
 #include <cstdlib>
 #include <cstring>
-#include <mutex>
 #include <new>
 
 namespace refrain::user {
@@ -23,45 +22,62 @@ std::uint64_t mix(std::uint64_t hash, std::string_view text) noexcept {
 
 }  // namespace
 
-bool NameTable::Entry::is(std::uint64_t h, std::string_view text, std::string_view more,
-                          std::uint32_t at_line) const noexcept {
-  return hash == h && line == at_line && text == std::string_view(texts(), text_bytes) &&
-         more == std::string_view(texts() + text_bytes, more_bytes);
+bool NameTable::Entry::is(const Wanted& wanted) const noexcept {
+  return hash == wanted.hash && line == wanted.line &&
+         wanted.text == std::string_view(texts(), text_bytes) &&
+         wanted.more == std::string_view(texts() + text_bytes, more_bytes);
+}
+
+const NameTable::Entry* NameTable::find(const Entry* from, const Entry* to,
+                                        const Wanted& wanted) noexcept {
+  while (from != to && !from->is(wanted)) from = from->next;
+  return from == to ? nullptr : from;
 }
 
 NameTable::Found NameTable::number(std::string_view text, std::string_view more,
                                    std::uint32_t line) noexcept {
-  const std::uint64_t hash = mix(mix(line * 0xBF58476D1CE4E5B9u, text), more);
+  const Wanted wanted{mix(mix(line * 0xBF58476D1CE4E5B9u, text), more), text, more, line};
+  std::atomic<Entry*>& slot = slots_[wanted.hash % kSlots];
   // Acquire: pairs with the release in add(); an entry does not change when it is there.
-  const Entry* entry = slots_[hash % kSlots].load(std::memory_order_acquire);
-  for (; entry != nullptr; entry = entry->next)
-    if (entry->is(hash, text, more, line)) return {entry->number, false};
-  return add(hash, text, more, line);
+  Entry* const first = slot.load(std::memory_order_acquire);
+  if (const Entry* entry = find(first, nullptr, wanted); entry != nullptr)
+    return {entry->number, false};
+  return add(slot, first, wanted);
 }
 
-NameTable::Found NameTable::add(std::uint64_t hash, std::string_view text,
-                                std::string_view more, std::uint32_t line) noexcept {
+// What another thread may have added before `first` is looked at as well.
+NameTable::Found NameTable::add(std::atomic<Entry*>& slot, Entry* first,
+                                const Wanted& wanted) noexcept {
   constexpr std::size_t kMostBytes = 1 << 20;
+  const auto [hash, text, more, line] = wanted;
   if (text.size() > kMostBytes || more.size() > kMostBytes) return {0, false};
-  const std::lock_guard lock(mutex_);
-  std::atomic<Entry*>& slot = slots_[hash % kSlots];
-  Entry* first = slot.load(std::memory_order_relaxed);
-  for (const Entry* entry = first; entry != nullptr; entry = entry->next)
-    if (entry->is(hash, text, more, line)) return {entry->number, false};
-  if (count_ == most_) return {0, false};
+  if (count_.load(std::memory_order_relaxed) >= most_) return {0, false};
   void* memory = std::malloc(sizeof(Entry) + text.size() + more.size());
   if (memory == nullptr) return {0, false};
+  const std::uint32_t number = count_.fetch_add(1, std::memory_order_relaxed) + 1;
   auto* made = new (memory) Entry{first,
                                   hash,
-                                  ++count_,
+                                  number,
                                   line,
                                   static_cast<std::uint32_t>(text.size()),
                                   static_cast<std::uint32_t>(more.size())};
   char* texts = reinterpret_cast<char*>(made + 1);
   if (!text.empty()) std::memcpy(texts, text.data(), text.size());
   if (!more.empty()) std::memcpy(texts + text.size(), more.data(), more.size());
-  slot.store(made, std::memory_order_release);
-  return {count_, true};
+  Found found{number, true};
+  while (number <= most_ &&
+         !slot.compare_exchange_strong(made->next, made, std::memory_order_release,
+                                       std::memory_order_acquire)) {
+    const Entry* const known = first;
+    first = made->next;
+    if (const Entry* other = find(first, known, wanted); other != nullptr) {
+      found = {other->number, false};
+      break;
+    }
+  }
+  if (number <= most_ && found.is_new) return found;
+  std::free(memory);  // its number stays unused
+  return number <= most_ ? found : Found{0, false};
 }
 
 }  // namespace refrain::user

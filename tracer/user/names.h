@@ -1,20 +1,19 @@
-// NameTable: gives texts numbers, from 1 on, equal texts the same.
+// NameTable: gives texts numbers, from 1 on, equal texts the same. Where two threads add one at the same time a number
+// may stay unused.
 //
 // Place in the flow: ARCHITECTURE.md, step 2, beside the user source: regions, parameters and
 // their string values are recorded by number; their texts go to the journal when they are new.
 // Thread-safety: any thread. Ownership: texts are copied, and stay until the process ends: what
 // they came from may be unloaded.
 // Errors: 0 where there is no room for another text: more than `most`, or no memory.
-// Cost: a text that is known takes a hash of it, and one comparison in most cases; no lock. A
-// new one takes a lock and allocates.
+// Cost: a text that is known takes a hash of it, and one comparison in most cases. A new one allocates. No lock, no
+// system call.
 #pragma once
 
 #include <array>
 #include <atomic>
 #include <cstdint>
 #include <string_view>
-
-#include "tracer/recorder/handler_safe_mutex.h"
 
 namespace refrain::user {
 
@@ -30,10 +29,13 @@ class NameTable {
   Found number(std::string_view text, std::string_view more = {},
                std::uint32_t line = 0) noexcept;
 
-  // For lock_at_fork() alone.
-  recorder::HandlerSafeMutex& mutex() noexcept { return mutex_; }
-
  private:
+  struct Wanted {
+    std::uint64_t hash;
+    std::string_view text;
+    std::string_view more;
+    std::uint32_t line;
+  };
   struct Entry {
     Entry* next;  // in its slot
     std::uint64_t hash;
@@ -43,17 +45,18 @@ class NameTable {
     std::uint32_t more_bytes;
     // The texts follow.
     const char* texts() const noexcept { return reinterpret_cast<const char*>(this + 1); }
-    bool is(std::uint64_t h, std::string_view text, std::string_view more,
-            std::uint32_t at_line) const noexcept;
+    bool is(const Wanted& wanted) const noexcept;
   };
-  static constexpr std::size_t kSlots = 1024;
+  // Memory is taken by those that are used.
+  static constexpr std::size_t kSlots = 1 << 16;
 
-  Found add(std::uint64_t hash, std::string_view text, std::string_view more,
-            std::uint32_t line) noexcept;
+  // In a slot's list, up to `to`.
+  static const Entry* find(const Entry* from, const Entry* to,
+                           const Wanted& wanted) noexcept;
+  Found add(std::atomic<Entry*>& slot, Entry* first, const Wanted& wanted) noexcept;
 
   std::uint32_t most_;
-  std::uint32_t count_ = 0;
-  recorder::HandlerSafeMutex mutex_;
+  std::atomic<std::uint32_t> count_{0};
   // No AppendOnlyMap: keys are texts of any length.
   std::array<std::atomic<Entry*>, kSlots> slots_{};
 };

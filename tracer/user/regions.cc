@@ -5,6 +5,7 @@
 #include <atomic>
 #include <string>
 
+#include "tracer/life/at_load.h"
 #include "tracer/life/lifecycle.h"
 #include "tracer/recorder/clock.h"
 #include "tracer/recorder/slow_path.h"
@@ -30,11 +31,6 @@ constinit NameTable g_names(kMostNames);
 constinit NameTable g_regions(kMostNames);
 constinit NameTable g_parameters(kMostNames);
 constinit NameTable g_strings(kMostStrings);
-
-__attribute__((constructor(1000))) void at_load() {
-  for (NameTable* table : {&g_names, &g_regions, &g_parameters, &g_strings})
-    runtime::lock_at_fork(table->mutex());
-}
 
 // The primary thread's phases that are open.
 struct Phases {
@@ -118,11 +114,15 @@ RegionId region_of(const ThreadRecorder& recorder, std::string_view name,
   id = {region, named};
   if (!is_new) return id;
   try {
-    runtime::name_user_region(region, one_line(name), one_line(file));
+    std::string text = one_line(name);
+    const std::string file_text = one_line(file);
+    runtime::name_user_region(region, text, file_text);
+    text += spool::kTextSeparator;
+    text += file_text;
     report(
         recorder, spool::kTextUserRegion,
         std::to_string(region) + " " + std::to_string(named) + " " + std::to_string(line),
-        one_line(name) + spool::kTextSeparator + one_line(file));
+        text);
   } catch (const std::exception&) {
   }
   return id;

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "tracer/life/lifecycle.h"
+#include "tracer/recorder/slow_path.h"
 #define REFRAIN_DISABLE /* the types alone */
 #include "tracer/user/refrain.h"
 #include "tracer/user/regions.h"
@@ -141,5 +142,9 @@ constexpr refrain_api kApi = {
 // is not to be traced, and its calls do nothing from then on.
 extern "C" __attribute__((visibility("default"))) const refrain_api* refrain_get_api(
     unsigned version) {
-  return version == 1 && refrain::runtime::wanted() ? &refrain::user::kApi : nullptr;
+  // Where the tracer itself has called the program (its malloc) it may be just reading the settings.
+  return version == 1 &&
+                 (refrain::recorder::OwnCode::is_here() || refrain::runtime::wanted())
+             ? &refrain::user::kApi
+             : nullptr;
 }

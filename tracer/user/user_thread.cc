@@ -26,7 +26,12 @@ bool start() noexcept {
 }  // namespace
 
 bool make_ready() noexcept {
-  if (t_user.starting || t_user.refused) return false;
+  if (t_thread.recorder != nullptr) {
+    if (t_thread.teams_open == 0 && is_main_thread()) runtime::take_primary_place();
+    return true;
+  }
+  if (t_user.starting || t_user.refused || t_thread.forks) return false;
+  if (recorder::OwnCode::is_here()) return false;
   const recorder::SlowPath slow_path;
   t_user.starting = true;
   if (start() && g_session->recording()) runtime::attach_thread(spool::kRoleRoot, true);

@@ -24,10 +24,13 @@ struct UserThread {
 // As runtime::t_thread.
 extern constinit thread_local UserThread t_user __attribute__((tls_model("initial-exec")));
 
-// Starts the session if nothing else has, and gives the thread its recorder.
+// Starts the session if nothing else has, and gives the thread its recorder; the main thread takes the place of a primary
+// one that has ended.
 bool make_ready() noexcept;
 inline bool ready() noexcept {
-  return runtime::t_thread.recorder != nullptr || make_ready();
+  return (runtime::t_thread.recorder != nullptr &&
+          !runtime::g_session->primary_is_vacant()) ||
+         make_ready();
 }
 
 // The thread that the process began with.
@@ -41,6 +44,7 @@ bool feeds(recorder::ThreadRecorder& recorder) noexcept;
 
 // A thread outside of all teams comes to the primary thread's epoch and does what was decided.
 inline void keep_up(recorder::ThreadRecorder& recorder, std::uint64_t ticks) noexcept {
+  runtime::g_session->look_at_window(recorder, ticks);
   const std::uint64_t epoch = runtime::g_session->epoch();
   if (epoch == recorder.epoch() || runtime::g_session->is_primary(&recorder)) return;
   runtime::g_session->reach_epoch(recorder, epoch, ticks);

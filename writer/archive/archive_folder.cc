@@ -1,5 +1,7 @@
 #include "writer/archive/archive_folder.h"
 
+#include <sys/stat.h>
+
 #include <array>
 #include <filesystem>
 #include <system_error>
@@ -7,6 +9,7 @@
 #include <vector>
 
 #include "base/archive_files.h"
+#include "base/file_modes.h"
 #include "base/folder.h"
 
 namespace refrain::writer {
@@ -16,6 +19,17 @@ namespace fs = std::filesystem;
 
 // In the order of publication.
 constexpr auto& kFiles = base::kArchiveFiles;
+
+// All that is in a folder, whatever the program's umask was.
+void open_all_to_group(const fs::path& folder) {
+  std::error_code error;
+  for (const std::string& name : base::names_in(folder.string(), error)) {
+    const fs::path path = folder / name;
+    const bool is_folder = fs::is_directory(path, error);
+    if (is_folder) open_all_to_group(path);
+    chmod(path.c_str(), is_folder ? base::folder_mode() : base::file_mode());
+  }
+}
 
 }  // namespace
 
@@ -80,6 +94,7 @@ std::string ArchiveFolder::prepare(bool overwrite) {
 
 std::string ArchiveFolder::publish() {
   if (std::string wrong = remove_archive(archive_); !wrong.empty()) return wrong;
+  if (base::group_may_read()) open_all_to_group(work_);
   std::error_code error;
   for (const char* name : kFiles) {
     const fs::path from = fs::path(work_) / name;

@@ -137,6 +137,9 @@ class EventSink {
   OTF2_ErrorCode error() const noexcept { return error_; }
 
  private:
+  void rma_atomic(std::uint64_t ticks, OTF2_RmaAtomicType type, OTF2_RmaWinRef window,
+                  std::uint32_t target, std::uint64_t sent, std::uint64_t received,
+                  std::uint64_t id);
   std::uint64_t at(std::uint64_t ticks) noexcept { return last_ = std::max(last_, ticks); }
   // The time of an enter or leave; the values of counters go before it.
   std::uint64_t at_edge(std::uint64_t ticks) {

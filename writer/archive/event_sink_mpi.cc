@@ -79,10 +79,26 @@ void EventSink::rma(std::uint64_t ticks, std::uint8_t operation, OTF2_RmaWinRef 
     case spool::kMpiRmaGet:
       check(OTF2_EvtWriter_RmaGet(writer_, nullptr, at(ticks), window, target, bytes, id));
       return;
+    case spool::kMpiRmaFetchAccumulate:
+      return rma_atomic(ticks, OTF2_RMA_ATOMIC_TYPE_FETCH_AND_ACCUMULATE, window, target,
+                        bytes, bytes, id);
+    case spool::kMpiRmaFetch:
+      return rma_atomic(ticks, OTF2_RMA_ATOMIC_TYPE_FETCH_AND_ACCUMULATE, window, target, 0,
+                        bytes, id);
+    case spool::kMpiRmaCompareAndSwap:
+      return rma_atomic(ticks, OTF2_RMA_ATOMIC_TYPE_COMPARE_AND_SWAP, window, target, bytes,
+                        bytes, id);
     default:
-      check(OTF2_EvtWriter_RmaAtomic(writer_, nullptr, at(ticks), window, target,
-                                     OTF2_RMA_ATOMIC_TYPE_ACCUMULATE, bytes, 0, id));
+      return rma_atomic(ticks, OTF2_RMA_ATOMIC_TYPE_ACCUMULATE, window, target, bytes, 0,
+                        id);
   }
+}
+
+void EventSink::rma_atomic(std::uint64_t ticks, OTF2_RmaAtomicType type,
+                           OTF2_RmaWinRef window, std::uint32_t target, std::uint64_t sent,
+                           std::uint64_t received, std::uint64_t id) {
+  check(OTF2_EvtWriter_RmaAtomic(writer_, nullptr, at(ticks), window, target, type, sent,
+                                 received, id));
 }
 
 void EventSink::rma_complete(std::uint64_t ticks, OTF2_RmaWinRef window, std::uint64_t id) {

@@ -133,7 +133,9 @@ class MpiDefinitions {
   }
 
   void window(std::size_t index) {
-    const OTF2_StringRef name = in_.text("window " + std::to_string(index));
+    const std::string& own = in_.comms->windows[index].name;
+    const OTF2_StringRef name =
+        in_.text(own.empty() ? "window " + std::to_string(index) : own);
     check(OTF2_GlobalDefWriter_WriteRmaWin(writer_, static_cast<OTF2_RmaWinRef>(index),
                                            name, reference(in_.comms->windows[index].comm),
                                            OTF2_RMA_WIN_FLAG_NONE));

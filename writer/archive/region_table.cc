@@ -9,6 +9,12 @@
 namespace refrain::writer {
 namespace {
 
+// Of a function's begin.
+std::string without_offset(std::string name) {
+  if (name.ends_with("+0x0")) name.resize(name.size() - 4);
+  return name;
+}
+
 RegionKey key_of(const spool::LoopBodyEvent& event) {
   spool::Record record{};
   record.kind = event.record_kind;
@@ -121,13 +127,11 @@ std::vector<std::string> program_texts(const spool::Journal& journal) {
 std::string place_of(const Symbol& symbol) {
   if (!symbol.file.empty())
     return base_name(symbol.file) + ":" + std::to_string(symbol.line);
-  return symbol.function;
+  return without_offset(symbol.function);
 }
 
 std::string function_name(const Symbol& symbol, std::uint64_t address) {
-  std::string name = symbol.function;
-  if (name.ends_with("+0x0")) name.resize(name.size() - 4);
-  if (!name.empty()) return name;
+  if (std::string name = without_offset(symbol.function); !name.empty()) return name;
   char text[32];
   std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(address));
   return text;

@@ -77,6 +77,15 @@ struct MpiCounts {
   std::uint64_t one_sided = 0;
   std::uint64_t one_sided_dropped = 0;
   std::uint64_t polls_together = 0;  // coalesced: without their own region, see docs/mpi.md
+  // Receives of which no message was recorded, in the whole run: the request was freed, the call failed, or it was
+  // complete in MPI_Finalize or never.
+  std::uint64_t receives_freed = 0;
+  std::uint64_t receives_failed = 0;
+  std::uint64_t receives_open = 0;
+
+  std::uint64_t not_received() const noexcept {
+    return receives_freed + receives_failed + receives_open;
+  }
 
   void add(const MpiCounts& other) noexcept {
     sends += other.sends;
@@ -90,6 +99,9 @@ struct MpiCounts {
     one_sided += other.one_sided;
     one_sided_dropped += other.one_sided_dropped;
     polls_together += other.polls_together;
+    receives_freed += other.receives_freed;
+    receives_failed += other.receives_failed;
+    receives_open += other.receives_open;
   }
 };
 

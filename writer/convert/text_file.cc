@@ -1,37 +1,20 @@
 #include "writer/convert/text_file.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 
 namespace refrain::convert {
 
 TextFile::TextFile() : buffer_(kBuffer) {}
 
-TextFile::~TextFile() {
-  if (file_ > STDERR_FILENO) close(file_);
-  if (!aside_.empty()) unlink(aside_.c_str());
-}
+TextFile::~TextFile() = default;
 
 bool TextFile::open(const std::string& path) {
-  path_ = path;
-  if (path == "-") {
-    file_ = STDOUT_FILENO;
-    return true;
-  }
-  struct stat there {};
-  if (stat(path.c_str(), &there) == 0 && !S_ISREG(there.st_mode)) {
-    file_ = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
-  } else {
-    aside_ = path + ".part-" + std::to_string(getpid());
-    file_ = ::open(aside_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (file_ < 0) aside_.clear();
-  }
-  if (file_ < 0) fail("cannot be made");
-  return file_ >= 0;
+  if (path == "-") return true;
+  file_ = std::make_unique<base::NewFile>(path, 0666, base::Streams::kWritten);
+  error_ = file_->open();
+  return error_.empty();
 }
 
 void TextFile::make_room(std::string_view part) {
@@ -50,32 +33,23 @@ void TextFile::flush() {
 }
 
 void TextFile::write(const char* data, std::size_t bytes) {
+  if (file_ != nullptr) return file_->write({data, bytes});
   while (bytes > 0 && error_.empty()) {
-    const ssize_t written = ::write(file_, data, bytes);
+    const ssize_t written = ::write(STDOUT_FILENO, data, bytes);
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return fail("cannot be written");
+    if (written < 0) {
+      error_ = std::string("stdout cannot be written: ") + std::strerror(errno);
+      return;
+    }
     data += written;
     bytes -= static_cast<std::size_t>(written);
   }
 }
 
-void TextFile::fail(const char* what) {
-  if (error_.empty()) error_ = path_ + " " + what + ": " + std::strerror(errno);
-}
-
 std::string TextFile::finish() {
   flush();
-  if (file_ > STDERR_FILENO) {
-    if (close(file_) != 0) fail("cannot be written");
-    file_ = -1;
-  }
-  if (error_.empty() && !aside_.empty()) {
-    if (std::rename(aside_.c_str(), path_.c_str()) == 0) {
-      aside_.clear();
-    } else {
-      fail("cannot be put in place");
-    }
-  }
+  if (error_.empty() && file_ != nullptr) error_ = file_->put_in_place();
+  file_ = nullptr;
   return error_;
 }
 

@@ -9,9 +9,12 @@
 #include <charconv>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "base/new_file.h"
 
 namespace refrain::convert {
 
@@ -22,8 +25,7 @@ class TextFile {
   TextFile(const TextFile&) = delete;
   TextFile& operator=(const TextFile&) = delete;
 
-  // "-" is stdout; an existing file that is not regular (a pipe, a terminal) is written
-  // directly. True: it can be written.
+  // "-" is stdout; a pipe or terminal is written directly. True: it can be written.
   bool open(const std::string& path);
   void text(std::string_view part) {
     if (part.size() > kBuffer - used_)
@@ -52,15 +54,12 @@ class TextFile {
  private:
   void make_room(std::string_view part);
   void write(const char* data, std::size_t bytes);
-  void fail(const char* what);
 
   static constexpr std::size_t kBuffer = 256 << 10;
   static constexpr std::size_t kLongestNumber = 32;
   std::vector<char> buffer_;
   std::size_t used_ = 0;
-  int file_ = -1;
-  std::string path_;
-  std::string aside_;  // temporary name; empty: written in place
+  std::unique_ptr<base::NewFile> file_;  // null: stdout
   std::string error_;
 };
 

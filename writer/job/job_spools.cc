@@ -49,7 +49,8 @@ void settle_world(spool::SpoolFolder& spools) {
   std::vector<Member> members;
   std::vector<WorldClaim> claims;
   for (spool::ProcessSpool& process : spools.processes) {
-    Member member{&process, spool::parse_journal(process.journal.log()).mpi};
+    Member member{&process,
+                  spool::parse_journal(process.journal.log(), process.facts.log()).mpi};
     if (!member.journal.known && member.journal.world() == nullptr) continue;
     claims.push_back(claim_of(member));
     members.push_back(std::move(member));

@@ -50,7 +50,7 @@ MpiFacts mpi_facts(const spool::MpiJournal& journal) {
   };
   for (const auto& [number, comm] : journal.comms) {
     if (comm.kind == spool::kMpiCommWindow) {
-      facts.windows[comm.identity] = {common(comm.parent)};
+      facts.windows[comm.identity] = {common(comm.parent), comm.name};
       continue;
     }
     CommFacts& known = facts.comms[common(comm.identity)];
@@ -89,7 +89,10 @@ MpiFacts merge(MpiFacts a, const MpiFacts& b) {
     if (known.name.empty()) known.name = facts.name;
     if (known.topology.empty()) known.topology = facts.topology;
   }
-  a.windows.insert(b.windows.begin(), b.windows.end());
+  for (const auto& [identity, window] : b.windows) {
+    const auto [at, is_new] = a.windows.try_emplace(identity, window);
+    if (at->second.name.empty()) at->second.name = window.name;
+  }
   return a;
 }
 
@@ -109,6 +112,7 @@ void put(ByteWriter& out, const MpiFacts& facts) {
   for (const auto& [identity, window] : facts.windows) {
     out.word(identity);
     out.word(window.comm);
+    out.text(window.name);
   }
 }
 
@@ -127,7 +131,9 @@ void take(ByteReader& in, MpiFacts& facts) {
   }
   for (std::size_t left = in.count(); left != 0 && in.ok(); --left) {
     const std::uint64_t identity = in.word();
-    if (!facts.windows.emplace(identity, WindowFacts{in.word()}).second) in.fail();
+    WindowFacts window{in.word(), {}};
+    window.name = in.text();
+    if (!facts.windows.emplace(identity, std::move(window)).second) in.fail();
   }
 }
 
@@ -180,7 +186,7 @@ CommTable comm_table(const MpiFacts& all) {
   for (const auto& [identity, window] : all.windows) {
     const auto comm = table.index_of.find(window.comm);
     if (comm == table.index_of.end()) continue;
-    table.windows.push_back({identity, comm->second});
+    table.windows.push_back({identity, comm->second, window.name});
     const CommFacts& facts = table.comms[comm->second].facts;
     table.members[identity] = facts.kind == spool::kMpiCommSelf ? 1 : facts.members.size();
   }

@@ -40,6 +40,7 @@ struct CommFacts {
 
 struct WindowFacts {
   std::uint64_t comm = 0;  // identity
+  std::string name;        // empty: it has none
   bool operator==(const WindowFacts&) const = default;
 };
 
@@ -74,6 +75,7 @@ struct CommEntry {
 struct WindowEntry {
   std::uint64_t identity = 0;
   std::uint32_t comm = 0;  // index in CommTable::comms
+  std::string name;
 };
 
 struct GroupEntry {

@@ -21,7 +21,8 @@ void each_number(Of& of, Work work) requires requires {
   for (auto* value :
        {&of.sends, &of.sends_dropped, &of.receives, &of.receives_dropped, &of.bytes_sent,
         &of.bytes_received, &of.collectives, &of.collectives_dropped, &of.one_sided,
-        &of.one_sided_dropped, &of.polls_together})
+        &of.one_sided_dropped, &of.polls_together, &of.receives_freed, &of.receives_failed,
+        &of.receives_open})
     work(*value);
 }
 
@@ -280,6 +281,13 @@ ProcessFacts process_facts(const ProcessModel& process,
   for (const auto& team : process.teams().teams())
     out.teams.emplace_back(team.begin(), team.end());
   add_locations(process, outcomes, out);
+  if (!out.locations.empty()) {
+    const spool::NotReceived& not_received = process.journal().mpi.not_received;
+    MpiCounts& counts = out.locations.front().mpi;
+    counts.receives_freed = not_received.freed;
+    counts.receives_failed = not_received.failed;
+    counts.receives_open = not_received.open;
+  }
   add_streams(process, outcomes, out);
   // The journal has the losses of threads without a location.
   const spool::SpoolFile& journal = process.spool().journal;

@@ -75,7 +75,8 @@ MpiFacts random_facts(Random& random) {
     comm.name = random() % 2 == 0 ? "rows" : "";
     comm.topology = random() % 2 == 0 ? "cart 2 1 0 4 4" : "";
   }
-  for (std::uint32_t i = random() % 3; i != 0; --i) out.windows[random()] = {random()};
+  for (std::uint32_t i = random() % 3; i != 0; --i)
+    out.windows[random()] = {random(), random() % 2 == 0 ? "halo" : ""};
   return out;
 }
 

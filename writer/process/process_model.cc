@@ -32,7 +32,8 @@ bool has_no_seam(const spool::SpoolFile& file, const std::vector<CutRecord>& cut
 
 ProcessModel::ProcessModel(const spool::ProcessSpool& spool, RegionTable& regions,
                            bool recovered, unsigned threads)
-    : spool_(spool), journal_(spool::parse_journal(spool.journal.log())) {
+    : spool_(spool),
+      journal_(spool::parse_journal(spool.journal.log(), spool.facts.log())) {
   if (journal_.summary_only)
     spool::add_loop_sums(spool::read_loop_table(spool.journal.loop_table()), journal_);
   if (spool.world.size != 0) journal_.mpi.settle(spool.world.rank, spool.world.size);
@@ -151,6 +152,8 @@ void ProcessModel::date_gaps() {
   if (records_.empty()) return;
   for (Gap& gap : gaps_.gaps) {
     if (gap.resume_epoch == kNever) continue;
+    // The time window may have been opened by another thread, while the primary one waited.
+    if (gap.resume_reason == spool::kGapWindow && gap.resume_ticks != kNever) continue;
     const auto ticks =
         sync_ticks(records_[primary_], scans_[primary_].epochs, gap.resume_epoch);
     if (ticks) gap.resume_ticks = *ticks;
@@ -180,6 +183,11 @@ void ProcessModel::date_process() {
   if (facts.start_ticks != 0) start = std::min(start, facts.start_ticks);
   if (start == kNever) start = end;
   context_.start_ticks = start;
+  // A gap that was there from the beginning was opened before that.
+  for (Gap& gap : gaps_.gaps) {
+    gap.suspend_ticks = std::max(gap.suspend_ticks, start);
+    gap.resume_ticks = std::max(gap.resume_ticks, start);
+  }
   // What the journal says of the process was written before its part of the recording began: of
   // one that died before its first event there is nothing later.
   context_.end_ticks = end == 0 ? 0 : std::max(end, start);

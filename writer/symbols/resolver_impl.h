@@ -4,6 +4,7 @@
 // Thread-safety, errors: see symbol_resolver.h.
 #pragma once
 
+#include <dwarf.h>
 #include <elf.h>
 #include <elfutils/libdw.h>
 #include <elfutils/libdwfl.h>
@@ -15,7 +16,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "code/debug_index.h"
 #include "writer/symbols/short_name.h"
@@ -102,18 +105,46 @@ struct SymbolResolver::Impl {
     return nullptr;
   }
 
-  // Where the compiler gives none, the next one in the function, if it is in the same file.
+  // The line of an address; of a call that the compiler has added itself, and gives line 0, that of the statement
+  // which it belongs to.
   code::SourceLine line_of(Dwarf_Die* unit, std::uint64_t address) {
-    code::SourceLine line = code::line_of(unit, address);
+    const code::SourceLine line = code::line_of(unit, address);
     if (line.file == nullptr || line.line != 0) return line;
-    const Dwarf_Die* known = functions.function(unit, address);
+    const Dwarf_Die* const known = functions.function(unit, address);
     if (known == nullptr) return line;
     Dwarf_Die function = *known;
+    Dwarf_Addr begin = 0;
     Dwarf_Addr end = 0;
-    if (dwarf_highpc(&function, &end) != 0) return line;
-    const code::SourceLine next = code::line_after(unit, address, end);
-    if (next.file != nullptr && std::string_view(next.file) == line.file) line = next;
+    if (dwarf_lowpc(&function, &begin) != 0 || dwarf_highpc(&function, &end) != 0)
+      return line;
+    const code::SourceLine owner = owner_of(unit, address, begin, end);
+    if (owner.file != nullptr && std::string_view(owner.file) == line.file) return owner;
     return line;
+  }
+
+  // A statement goes on from what has a line in front of the address to what has one behind it. A function that was
+  // compiled into another often ends in between, and the debug information does not say where: what has the same
+  // function in front and behind goes on in it. A target construct is followed by its code for the host.
+  code::SourceLine owner_of(Dwarf_Die* unit, std::uint64_t address, std::uint64_t begin,
+                            std::uint64_t end) {
+    const code::OtherLine after = code::line_after(unit, address, end);
+    std::vector<Dwarf_Die> behind;
+    if (after.line.file != nullptr) behind = functions.scopes(unit, after.address);
+    for (auto scope = behind.rbegin(); scope != behind.rend(); ++scope) {
+      const char* const name = code::attribute_text(&*scope, DW_AT_name);
+      if (dwarf_tag(&*scope) == DW_TAG_inlined_subroutine && name != nullptr &&
+          std::string_view(name).starts_with("__omp_offloading_"))
+        return code::call_of(unit, &*scope);
+    }
+    const code::OtherLine before = code::line_before(unit, address, begin);
+    if (before.line.file == nullptr) return after.line;
+    if (after.line.file == nullptr) return before.line;
+    const std::vector<Dwarf_Die> in_front = functions.scopes(unit, before.address);
+    const bool goes_on = !in_front.empty() &&
+                         std::any_of(behind.begin(), behind.end(), [&](const auto& die) {
+                           return die.addr == in_front.front().addr;
+                         });
+    return goes_on ? before.line : after.line;
   }
 
   void complain(const Module& module, const std::string& what) {

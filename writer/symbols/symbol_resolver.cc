@@ -46,7 +46,9 @@ SymbolResolver::SymbolResolver(const std::vector<std::string>& module_texts)
     : impl_(std::make_unique<Impl>()) {
   for (const std::string& text : module_texts) {
     Module module;
-    if (parse_module(text, module)) {
+    if (parse_module(text, module) && module.path == "[function]") {
+      region_functions_.try_emplace(module.start, module.offset);
+    } else if (!module.path.empty()) {
       impl_->modules.push_back({std::move(module)});
     } else {
       impl_->complaints.push_back("damaged entry in the table of modules");
@@ -58,6 +60,19 @@ SymbolResolver::~SymbolResolver() = default;
 
 const std::vector<std::string>& SymbolResolver::complaints() const noexcept {
   return impl_->complaints;
+}
+
+const Symbol& SymbolResolver::at_call(std::uint64_t return_address) {
+  if (return_address == 0) return at(0);
+  const auto known = region_functions_.find(return_address);
+  if (known == region_functions_.end()) return at(return_address - 1);
+  const auto [entry, is_new] = region_calls_.try_emplace(return_address);
+  Symbol& symbol = entry->second;
+  if (!is_new) return symbol;
+  symbol = at(return_address - 1);
+  const Symbol& function = at(known->second);
+  if (function.line != 0 && function.file == symbol.file) symbol.line = function.line;
+  return symbol;
 }
 
 const Symbol& SymbolResolver::at(std::uint64_t address) {

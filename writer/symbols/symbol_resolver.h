@@ -53,10 +53,9 @@ class SymbolResolver {
 
   // The symbol at an address; for a return address use at_call().
   const Symbol& at(std::uint64_t address);
-  // The function with the call that returns to this address.
-  const Symbol& at_call(std::uint64_t return_address) {
-    return at(return_address == 0 ? 0 : return_address - 1);
-  }
+  // The function with the call that returns to this address. Of a call that opens a parallel region the line is
+  // that of the region's function, where that is known (spool::kTextModule).
+  const Symbol& at_call(std::uint64_t return_address);
 
   const std::vector<std::string>& complaints() const noexcept;
 
@@ -66,6 +65,9 @@ class SymbolResolver {
   friend class CodeSites;
   std::unique_ptr<Impl> impl_;
   std::unordered_map<std::uint64_t, Symbol> cache_;
+  std::unordered_map<std::uint64_t, std::uint64_t>
+      region_functions_;  // by where calls return to
+  std::unordered_map<std::uint64_t, Symbol> region_calls_;
 };
 
 }  // namespace refrain::writer

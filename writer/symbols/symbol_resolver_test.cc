@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <fstream>
 
+#include "code/debug_index.h"
+
 namespace refrain::writer {
 
 // The functions that are looked up, with lines that the tests know.
@@ -23,6 +25,12 @@ constexpr unsigned kInlinedLine = __LINE__ - 5;
 
 [[gnu::noinline]] std::uint64_t outer_function() {
   const std::uint64_t address = inlined_call();
+  asm volatile("" ::: "memory");
+  return address;
+}
+
+[[gnu::noinline]] std::uint64_t here_too() {
+  const std::uint64_t address = here();
   asm volatile("" ::: "memory");
   return address;
 }
@@ -87,6 +95,31 @@ TEST_CASE("SymbolResolver: places - independent of the load address") {
   CHECK(symbols.at_call(address + kShift).elf_symbol ==
         "_ZN7refrain6writer14outer_functionEv");
   CHECK_THAT(symbols.at_call(address).function, Catch::StartsWith("0x"));
+}
+
+TEST_CASE("SymbolResolver: names - a function of C is no type, whatever its name") {
+  CHECK(code::demangled("f") == "f");
+  CHECK(code::demangled("d") == "d");
+  CHECK(code::demangled("Pi") == "Pi");
+  CHECK(code::demangled("_Z1fv") == "f()");
+  CHECK(code::demangled("__solver_MOD_step") == "solver::step");
+}
+
+TEST_CASE("SymbolResolver: parallel regions - have the line of their function") {
+  const std::uint64_t address = outer_function();
+  const std::uint64_t other = here_too();
+  const Mapping mapping = mapping_of(address);
+  char alias[80];
+  std::snprintf(alias, sizeof alias, "%llx %llx %llx - [function]",
+                static_cast<unsigned long long>(address),
+                static_cast<unsigned long long>(address + 1),
+                static_cast<unsigned long long>(other - 1));
+  SymbolResolver symbols({mapping.text, alias});
+  SymbolResolver plain({mapping.text});
+  CHECK(symbols.at_call(address).line == plain.at_call(other).line);
+  CHECK(symbols.at_call(address).line != plain.at_call(address).line);
+  CHECK(symbols.at_call(address).elf_symbol == plain.at_call(address).elf_symbol);
+  CHECK(symbols.complaints().empty());
 }
 
 TEST_CASE("SymbolResolver: trust - a rebuilt file gives no names") {

@@ -1,9 +1,10 @@
 /* Loops that take known shares of CPU time: each works until its thread has used so much, and the program
  * prints for each "LINE NANOSECONDS", as the clock of the thread says.
  *
- *   sampled MILLISECONDS [serial|threads|blocked|exec PROGRAM|fork|own-signals]
+ *   sampled MILLISECONDS [serial|threads|blocked|waits|exec PROGRAM|fork|own-signals]
  *
  * threads: two more, that work as the main one does. blocked: signals are blocked all the time.
+ * waits: the same, and afterwards it waits for any signal in every way, and prints which came, its own.
  * exec: with signals pending, becomes another program. fork: the work is done in a child.
  * own-signals: handlers for all real-time signals, set when the work begins. */
 #define _GNU_SOURCE
@@ -12,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -74,13 +76,44 @@ static __attribute__((noinline)) void* work(void* data) {
 static void on_signal(int number) { (void)number; }
 
 static void prepare(const char* how) {
-  if (strcmp(how, "blocked") == 0) {
+  if (strcmp(how, "blocked") == 0 || strcmp(how, "waits") == 0) {
     sigset_t all;
     sigfillset(&all);
     sigprocmask(SIG_BLOCK, &all, NULL);
   }
   if (strcmp(how, "own-signals") == 0)
     for (int number = SIGRTMIN; number <= SIGRTMAX; ++number) signal(number, on_signal);
+}
+
+/* Each time there is a signal of the program's own, and there may be one of others. */
+static void wait_for_signals(long ns) {
+  sigset_t all, pending;
+  sigfillset(&all);
+  const struct timespec moment = {0, 100000000};
+  struct Work more;
+  for (int way = 0; way < 4; ++way) {
+    memset(&more, 0, sizeof more);
+    more.ns = ns;
+    work(&more);
+    int number = 0, others = 0;
+    sigpending(&pending);
+    for (int i = 1; i <= SIGRTMAX; ++i) others += sigismember(&pending, i) == 1;
+    raise(SIGRTMAX);
+    siginfo_t info;
+    struct signalfd_siginfo read_info;
+    if (way == 0) sigwait(&all, &number);
+    if (way == 1) number = sigwaitinfo(&all, &info);
+    if (way == 2) number = sigtimedwait(&all, &info, &moment);
+    if (way == 3) {
+      const int file = signalfd(-1, &all, 0);
+      if (read(file, &read_info, sizeof read_info) == sizeof read_info)
+        number = (int)read_info.ssi_signo;
+      close(file);
+    }
+    const int late = sigtimedwait(&all, &info, &moment);
+    printf("way %d: others %d, signal SIGRTMAX-%d, then %d\n", way, others,
+           SIGRTMAX - number, late);
+  }
 }
 
 int main(int count, char** arguments) {
@@ -103,6 +136,10 @@ int main(int count, char** arguments) {
     works[0].all.ns += works[i].all.ns;
     works[0].slow.ns += works[i].slow.ns;
     works[0].fast.ns += works[i].fast.ns;
+  }
+  if (strcmp(how, "waits") == 0) {
+    wait_for_signals(works[0].ns);
+    return 0;
   }
   if (strcmp(how, "exec") == 0 && count > 3) {
     execlp(arguments[3], arguments[3], "done", (char*)NULL);

@@ -1,0 +1,122 @@
+#include "base/new_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+namespace refrain::base {
+namespace {
+
+std::string exists(const std::string& path) {
+  return "'" + path + "' exists; --overwrite replaces it";
+}
+
+bool is_stream(const std::string& path) {
+  struct stat there {};
+  return stat(path.c_str(), &there) == 0 &&
+         (S_ISFIFO(there.st_mode) || S_ISCHR(there.st_mode));
+}
+
+}  // namespace
+
+std::string cannot_place(const std::string& path, Existing existing, Streams streams) {
+  struct stat there {};
+  if (lstat(path.c_str(), &there) != 0) return {};
+  if (streams == Streams::kWritten && is_stream(path)) return {};
+  if (!S_ISREG(there.st_mode))
+    return "'" + path + "' is no regular file; it is not replaced";
+  return existing == Existing::kKeep ? exists(path) : std::string();
+}
+
+NewFile::NewFile(std::string path, mode_t mode, Streams streams)
+    : path_(std::move(path)), mode_(mode), streams_(streams) {}
+
+NewFile::~NewFile() {
+  close_file();
+  if (made_) unlink(aside_.c_str());
+}
+
+std::string NewFile::open(Existing existing) {
+  existing_ = existing;
+  if (std::string wrong = cannot_place(path_, existing, streams_); !wrong.empty())
+    return wrong;
+  if (streams_ == Streams::kWritten && is_stream(path_)) {
+    file_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
+    return file_ >= 0 ? std::string() : failure(errno);
+  }
+  static std::atomic<unsigned> count{0};
+  // What a process with the same number has left is in the way of nobody.
+  for (int tries = 0; tries < 100 && !made_; ++tries) {
+    aside_ = path_ + ".part-" + std::to_string(getpid()) + "-" +
+             std::to_string(count.fetch_add(1));
+    file_ =
+        ::open(aside_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode_);
+    made_ = file_ >= 0;
+    if (!made_ && errno != EEXIST) break;
+  }
+  return made_ ? std::string() : failure(errno);
+}
+
+void NewFile::write(std::string_view text) {
+  constexpr std::size_t kBuffer = 64 << 10;
+  if (buffer_.size() + text.size() > kBuffer) {
+    write_out(buffer_);
+    buffer_.clear();
+  }
+  if (text.size() > kBuffer)
+    write_out(text);
+  else
+    buffer_.append(text);
+}
+
+void NewFile::write_out(std::string_view text) noexcept {
+  while (!text.empty() && error_ == 0) {
+    const ssize_t written = ::write(file_, text.data(), text.size());
+    if (written >= 0)
+      text.remove_prefix(static_cast<std::size_t>(written));
+    else if (errno != EINTR)
+      error_ = errno;
+  }
+}
+
+void NewFile::close_file() noexcept {
+  if (file_ >= 0 && close(file_) != 0 && error_ == 0) error_ = errno;
+  file_ = -1;
+}
+
+std::string NewFile::put_in_place() {
+  write_out(buffer_);
+  buffer_.clear();
+  close_file();
+  if (error_ != 0) return failure(error_);
+  if (!made_) return {};  // a stream
+  if (std::string wrong = cannot_place(path_, existing_); !wrong.empty()) return wrong;
+  if (existing_ == Existing::kKeep) {
+    if (link(aside_.c_str(), path_.c_str()) == 0) return {};
+    if (errno == EEXIST) return exists(path_);
+    // A file system without hard links.
+  }
+  if (std::rename(aside_.c_str(), path_.c_str()) != 0) return failure(errno);
+  made_ = false;
+  return {};
+}
+
+std::string NewFile::failure(int why) const {
+  return "cannot write '" + path_ + "': " + std::strerror(why);
+}
+
+std::string write_new_file(const std::string& path, std::string_view text,
+                           Existing existing, mode_t mode) {
+  NewFile file(path, mode);
+  if (std::string wrong = file.open(existing); !wrong.empty()) return wrong;
+  file.write(text);
+  return file.put_in_place();
+}
+
+}  // namespace refrain::base

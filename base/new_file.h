@@ -1,0 +1,59 @@
+// A file that is written aside and appears under its name when it is complete. What a file is already is replaced as a
+// whole, or not at all; a device, a pipe, a folder or a link in its place is not touched, and the link not followed.
+//
+// Thread-safety: one thread. Ownership: of the file until put_in_place(); the destructor removes it.
+// Errors: as one line, empty for success. Cost: writes are buffered.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <string_view>
+
+namespace refrain::base {
+
+enum class Existing { kReplace, kKeep };
+// Pipes and terminals: are refused like all else, or written directly, also where a link leads to one (/dev/stdout).
+enum class Streams { kRefused, kWritten };
+
+class NewFile {
+ public:
+  explicit NewFile(std::string path, mode_t mode = 0666,
+                   Streams streams = Streams::kRefused);
+  NewFile(const NewFile&) = delete;
+  NewFile& operator=(const NewFile&) = delete;
+  ~NewFile();
+
+  // Makes it, beside its place.
+  std::string open(Existing existing = Existing::kReplace);
+  // The first error is kept, and reported by put_in_place().
+  void write(std::string_view text);
+  bool failed() const noexcept { return error_ != 0; }
+  // With kKeep: not if there is a file by now.
+  std::string put_in_place();
+
+ private:
+  std::string failure(int why) const;
+  void write_out(std::string_view text) noexcept;
+  void close_file() noexcept;
+
+  const std::string path_;
+  const mode_t mode_;
+  const Streams streams_;
+  std::string aside_;
+  std::string buffer_;
+  Existing existing_ = Existing::kReplace;
+  int file_ = -1;
+  int error_ = 0;
+  bool made_ = false;
+};
+
+// Whether something may be written to `path`: nothing is there, or a regular file that may be replaced. One line if not.
+std::string cannot_place(const std::string& path, Existing existing,
+                         Streams streams = Streams::kRefused);
+
+// All of a file at once.
+std::string write_new_file(const std::string& path, std::string_view text,
+                           Existing existing = Existing::kReplace, mode_t mode = 0666);
+
+}  // namespace refrain::base

@@ -1,0 +1,186 @@
+// What cannot be traced, or only with another runtime: the program does what it does untraced, and one line says what is
+// missing, why and what helps.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <string>
+
+#include "test/end_to_end/mpi_run.h"
+#include "test/end_to_end/traced.h"
+#include "test/support/files.h"
+#include "test/support/trace_checks.h"
+
+namespace refrain::test::untraced_test {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string of_tests(const std::string& name) { return data_file("test/programs/" + name); }
+
+// `refrain run` of a command, with its lines.
+Result run_aloud(const std::vector<std::string>& words, const fs::path& archive,
+                 const std::map<std::string, std::string>& environment = {}) {
+  Command command;
+  command.arguments = {data_file("tools/refrain"), "run", "-o", archive, "--"};
+  command.arguments.insert(command.arguments.end(), words.begin(), words.end());
+  command.environment = clean_environment();
+  command.environment["OMP_NUM_THREADS"] = "2";
+  for (const auto& [name, value] : environment) command.environment[name] = value;
+  put_sanitizer_first(command);
+  return run(command);
+}
+
+long lines_of(const std::string& text) {
+  return static_cast<long>(std::count(text.begin(), text.end(), '\n'));
+}
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+std::map<std::string, std::uint64_t> names_of(const fs::path& archive) {
+  return count_by_name(read_checked(archive));
+}
+
+}  // namespace
+
+TEST_CASE(
+    "Untraced: asynchronous target constructs of gcc - have the right result, and are traced") {
+  const TemporaryFolder folder;
+  const Job job{"nowait_gcc", {}, 2, {{"LIMIT", "0"}}};
+  CHECK(run_untraced(job).output == "sum=10\n");
+  const Traced traced = trace(job, folder / "archive");
+  CHECK(traced.result.output == "sum=10\n");
+}
+
+TEST_CASE(
+    "Untraced: what LLVM's runtime does not do for gcc - libgomp does, which is reported once") {
+  const auto [program, feature] = GENERATE(table<std::string, std::string>(
+      {{"detach_gcc", "detached tasks"}, {"inscan_gcc", "inscan"}}));
+  CAPTURE(program);
+  const TemporaryFolder folder;
+  const Result traced = run_aloud({of_tests(program)}, folder / "archive");
+  INFO(traced.errors);
+  CHECK(traced.exit_status == 0);
+  CHECK(traced.output == "sum=10\n");
+  CHECK(lines_of(traced.errors) == 1);
+  CHECK(has(traced.errors, feature));
+  CHECK(has(traced.errors, "not traced"));
+  const Result doctor = run_refrain({"doctor", of_tests(program)});
+  CHECK(has(doctor.output, feature));
+}
+
+TEST_CASE(
+    "Untraced: a program of gcc with a library of clang - regions of both are traced") {
+  const TemporaryFolder folder;
+  const Result traced = run_aloud({of_tests("calls_gcc")}, folder / "archive");
+  CHECK(traced.exit_status == 0);
+  CHECK(traced.output == "sum=235\n");
+  CHECK(!has(traced.errors, "not traced"));
+  std::uint64_t program = 0;
+  std::uint64_t library = 0;
+  for (const auto& [name, count] : names_of(folder / "archive")) {
+    if (name.rfind("!$omp parallel @of_gcc.c:", 0) == 0) program += count;
+    if (name.rfind("!$omp parallel @two_runtimes.c:", 0) == 0) library += count;
+  }
+  CHECK(program == 5 * 2);
+  CHECK(library == 5 * 2);
+}
+
+TEST_CASE("Untraced: libgomp without LLVM's runtime in front - is reported at the end") {
+  const TemporaryFolder folder;
+  Command command;
+  command.arguments = {of_tests("plain_gcc")};
+  command.environment = clean_environment();
+  command.environment["LD_PRELOAD"] = data_file("tracer/librefrain.so").string();
+  command.folder = folder.path();
+  put_sanitizer_first(command);
+  const Result traced = run(command);
+  CHECK(traced.output == "sum=10\n");
+  INFO(traced.errors);
+  CHECK(lines_of(traced.errors) == 1);
+  CHECK(has(traced.errors, "libgomp"));
+  CHECK(has(traced.errors, "not traced"));
+  CHECK(fs::is_empty(folder.path()));
+}
+
+TEST_CASE("Untraced: a program that is linked statically - is reported, and runs") {
+  const TemporaryFolder folder;
+  const Result traced = run_aloud({of_tests("static_gcc")}, folder / "archive");
+  INFO(traced.errors);
+  CHECK(traced.exit_status == 0);
+  CHECK(traced.output == "sum=10\n");
+  CHECK(lines_of(traced.errors) == 1);
+  CHECK(has(traced.errors, "linked statically"));
+}
+
+TEST_CASE("Untraced: a program with the address sanitizer - its runtime comes first") {
+  if (std::getenv("REFRAIN_TEST_RUNTIME") != nullptr) return;  // two of them
+  const TemporaryFolder folder;
+  const Result traced = run_aloud({of_tests("asan_gcc")}, folder / "archive",
+                                  {{"ASAN_OPTIONS", "detect_leaks=0"}});
+  INFO(traced.errors);
+  CHECK(traced.exit_status == 0);
+  CHECK(traced.output == "sum=10\n");
+  std::uint64_t regions = 0;
+  for (const auto& [name, count] : names_of(folder / "archive"))
+    if (name.rfind("!$omp parallel @of_gcc.c:", 0) == 0) regions += count;
+  CHECK(regions == 2);
+}
+
+TEST_CASE(
+    "Untraced: MPI in a script - is traced where the script names the program, else reported") {
+  const TemporaryFolder folder;
+  Command probe;
+  set_mpirun_environment(probe);
+  std::map<std::string, std::string> environment;
+  for (const auto& [name, value] : probe.environment)
+    if (value) environment[name] = *value;
+  std::string start;
+  for (const std::string& word : mpirun(2)) start += word + ' ';
+  const std::string ring = of_tests("mpi/ring_gcc");
+
+  const Result named =
+      run_aloud({"bash", "-c", start + ring}, folder / "named", environment);
+  INFO(named.errors);
+  CHECK(named.exit_status == 0);
+  CHECK(!has(named.errors, "not traced"));
+  CHECK(names_of(folder / "named").count("MPI_Init") == 1);
+
+  const fs::path script = folder / "script";
+  std::ofstream(script) << "#!/bin/bash\nfolder=" << fs::path(ring).parent_path().string()
+                        << "\n"
+                        << start << "$folder/ring_gcc\n";
+  fs::permissions(script, fs::perms::owner_all);
+  const Result hidden = run_aloud({script}, folder / "hidden", environment);
+  INFO(hidden.errors);
+  CHECK(hidden.exit_status == 0);
+  CHECK(has(hidden.errors, "MPI was not traced"));
+}
+
+TEST_CASE(
+    "Untraced: a program that dies - ends as it did, and one line says what can be had of it") {
+  const TemporaryFolder folder;
+  const std::string unruly = of_tests("unruly_clang");
+  const Result plain =
+      run({.arguments = {unruly, "uncaught"}, .environment = clean_environment()});
+  const Result traced = run_aloud({unruly, "uncaught"}, folder / "archive");
+  CHECK(traced.signal == plain.signal);
+  CHECK(traced.exit_status == plain.exit_status);
+  INFO(traced.errors);
+  CHECK(has(traced.errors, "refrain recover " + (folder / "archive").string()));
+  CHECK(run_refrain({"recover", (folder / "archive").string()}).ok());
+  // Before anything was recorded.
+  const Result early = run_aloud({"bash", "-c", "kill -9 $$"}, folder / "early");
+  CHECK(early.signal == SIGKILL);
+  CHECK(lines_of(early.errors) == 1);
+  CHECK(has(early.errors, "no archive"));
+  const Result late = run_aloud({"bash", "-c", "exit 3"}, folder / "late");
+  CHECK(late.exit_status == 3);
+  CHECK(lines_of(late.errors) == 1);
+}
+
+}  // namespace refrain::test::untraced_test

@@ -1,0 +1,99 @@
+#include "tools/programs/openmp_choice.h"
+
+#include <cstdlib>
+
+#include "tools/programs/installation.h"
+
+namespace refrain::tools {
+namespace {
+
+bool has_llvm(const Program& program) {
+  return loads(program, "libomp.so") || loads(program, "libiomp5.so") ||
+         loads(program, "libomp-");
+}
+
+std::string llvm_of(const Program& program) {
+  for (const char* name : {"libomp.so", "libiomp5.so", "libomp-"})
+    if (std::string file = file_of(program, name); !file.empty()) return file;
+  return {};
+}
+
+struct Unserved {
+  const char* symbol;
+  const char* feature;
+};
+// What LLVM's runtime does not do for programs of gcc's, or does wrongly.
+constexpr Unserved kUnserved[] = {
+    {"omp_fulfill_event", "detached tasks"},
+    {"omp_fulfill_event_", "detached tasks"},
+    {"GOMP_loop_start", "reductions of loops with inscan or task"},
+    {"GOMP_loop_ull_start", "reductions of loops with inscan or task"},
+    {"GOMP_loop_ordered_start", "reductions of loops with inscan or task"},
+    {"GOMP_loop_ull_ordered_start", "reductions of loops with inscan or task"},
+    {"GOMP_loop_doacross_start", "reductions of loops with inscan or task"},
+    {"GOMP_loop_ull_doacross_start", "reductions of loops with inscan or task"},
+    {"GOMP_sections2_start", "reductions of sections with task"},
+    {"GOMP_scope_start", "reductions of scopes with task"},
+};
+
+struct Use {
+  std::string file;
+  const char* feature = nullptr;
+};
+
+Use unserved_use(const Program& program) {
+  std::vector<std::string> files = program.files;
+  files.insert(files.begin(), program.path);
+  for (const std::string& file : files) {
+    bool of_gcc = false;
+    for (const std::string& name : named_libraries(file))
+      of_gcc |= name.rfind("libgomp.so", 0) == 0;
+    if (!of_gcc) continue;
+    for (const Unserved& one : kUnserved)
+      if (imports(file, one.symbol)) return {file, one.feature};
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string wanted_libomp() {
+  const char* wanted = std::getenv("REFRAIN_LIBOMP");
+  return wanted == nullptr ? "" : wanted;
+}
+
+OpenMpChoice choose_openmp(const Program& program, const std::string& wanted) {
+  OpenMpChoice choice;
+  const bool gcc = loads(program, "libgomp.so");
+  const bool llvm = program.dynamic && has_llvm(program);
+  if (llvm && !gcc) return choice;
+  if (gcc) {
+    if (const Use use = unserved_use(program); use.feature != nullptr) {
+      choice.report =
+          "'" + use.file + "' uses " + use.feature +
+          ", for which it needs gcc's OpenMP runtime, which has no interface for tools: "
+          "parallel regions of code made by gcc are not traced; built with clang they are";
+      return choice;
+    }
+  }
+  choice.preload = llvm ? llvm_of(program) : find_libomp(wanted);
+  if (!choice.preload.empty() || !gcc) return choice;
+  if (llvm)
+    choice.report =
+        "'" + program.path +
+        "' uses two OpenMP runtimes: parallel regions of code made by gcc are not traced";
+  else
+    choice.error = "'" + program.path +
+                   "' uses libgomp, and LLVM's libomp, which must stand in for it, "
+                   "was not found (REFRAIN_LIBOMP)";
+  return choice;
+}
+
+std::string sanitizer_of(const Program& program) {
+  for (const char* name : {"libasan.so", "libhwasan.so", "liblsan.so", "libtsan.so",
+                           "libclang_rt.asan", "libclang_rt.hwasan", "libclang_rt.tsan"})
+    if (std::string file = file_of(program, name); !file.empty()) return file;
+  return {};
+}
+
+}  // namespace refrain::tools

@@ -1,0 +1,29 @@
+// Which OpenMP runtime runs a program's regions while it is traced: LLVM's, which has OMPT.
+//
+// A program linked with libgomp gets LLVM's runtime in front, which has the same entry points. Some of them it does not
+// serve as gcc means them: programs that use these keep libgomp.
+#pragma once
+
+#include <string>
+
+#include "tools/programs/elf_program.h"
+
+namespace refrain::tools {
+
+struct OpenMpChoice {
+  std::string
+      preload;  // the runtime that goes in front; empty: none, the program has LLVM's itself, or keeps libgomp
+  std::string report;  // what is not traced, why, and what helps; empty: all is traced
+  std::string error;   // the run is refused
+};
+
+// Also of a program of which nothing is known: a script, an interpreter. `wanted`: as find_libomp().
+OpenMpChoice choose_openmp(const Program& program, const std::string& wanted);
+
+// REFRAIN_LIBOMP, or empty.
+std::string wanted_libomp();
+
+// The runtime of a sanitizer that it loads, which must come first in a process; empty: none.
+std::string sanitizer_of(const Program& program);
+
+}  // namespace refrain::tools

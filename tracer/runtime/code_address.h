@@ -1,0 +1,36 @@
+// Addresses of code as they are recorded: of code that was loaded where other code had been before, one of its own.
+//
+// Place in the flow: ARCHITECTURE.md, step 3. A record has an address, and its name is looked up at the end of the run. When a
+// plugin is unloaded and another one loaded in its place, both have code at one address. So the second one gets
+// addresses that no program has, from 2^47 on, and the journal names the file as if it were loaded there.
+// Code that is loaded again where it was keeps its addresses.
+//
+// Thread-safety: any thread; not for signal handlers once code was unloaded. Errors: of more than 256 such files the rest
+// is named by those before. Cost: a load and a compare, until code that was looked at has been unloaded.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "spool/format.h"
+
+namespace refrain::runtime {
+
+extern constinit std::atomic<bool> g_any_code_reused;
+
+// Some code that was loaded is not there any more.
+inline bool any_code_reused() noexcept {
+  return g_any_code_reused.load(std::memory_order_relaxed);
+}
+
+std::uint64_t reused_code_address(std::uint64_t address) noexcept;
+
+inline std::uint64_t code_address(std::uint64_t address) noexcept {
+  address &= spool::kAddressMask;
+  return any_code_reused() ? reused_code_address(address) : address;
+}
+inline std::uint64_t code_address(const void* code) noexcept {
+  return code_address(reinterpret_cast<std::uint64_t>(code));
+}
+
+}  // namespace refrain::runtime
