@@ -27,24 +27,42 @@ void look_at(const std::string& archive, std::int64_t since, FoundArchives& foun
   if (spool && !written && recording_process(archive) == 0) found.left.push_back(archive);
 }
 
+// `shown`: what comes before the names in the folder.
+void look_in(const std::string& folder, const std::string& shown, const std::string& prefix,
+             std::int64_t since, FoundArchives& found) {
+  std::error_code ignored;
+  std::size_t looks = 0;
+  for (const std::string& name : base::names_in(folder, ignored)) {
+    if (!name.starts_with(prefix) || ++looks > FoundArchives::kMostLooks) continue;
+    look_at(shown + name, since, found);
+  }
+}
+
 }  // namespace
 
 FoundArchives find_archives(const std::string& archive, const std::string& folder,
                             std::int64_t since) {
   FoundArchives found;
-  if (!archive.empty()) {
-    look_at(archive, since, found);
+  if (archive.empty()) {
+    look_in(folder, folder + '/', "refrain-", since, found);
     return found;
   }
-  std::error_code ignored;
-  std::size_t looks = 0;
-  for (const std::string& name : base::names_in(folder, ignored)) {
-    if (!name.starts_with("refrain-") || ++looks > FoundArchives::kMostLooks) continue;
-    std::string path = folder;
-    path.append("/").append(name);
-    look_at(path, since, found);
-  }
+  look_at(archive, since, found);
+  const std::size_t name = archive.find_last_of('/') + 1;  // 0: there is none
+  const std::string before = archive.substr(0, name);
+  look_in(before.empty() ? "." : before, before, archive.substr(name) + '.', since, found);
   return found;
+}
+
+std::string line_about_left(const std::vector<std::string>& left) {
+  const std::string& first = left.front();
+  const std::string way =
+      "without exit(): 'refrain recover " + first + "' makes the archive";
+  if (left.size() == 1)
+    return "the recording in '" + first +
+           "' has no archive because its processes were killed or ended " + way;
+  return std::to_string(left.size()) + " recordings, the first in '" + first +
+         "', have no archive because their processes were killed or ended " + way;
 }
 
 }  // namespace refrain::spool

@@ -18,9 +18,12 @@ struct FoundArchives {
   std::vector<std::string> left;  // paths of recordings that no process writes to
 };
 
-// In the folder `archive`, if it is not empty; else in those of `folder` with the default name of
-// archives. Only what changed at `since` or later, in seconds of the epoch.
+// In the folder `archive` and in those that further processes take beside it (ARCHIVE.2, ...), if it is not empty; else in
+// those of `folder` with the default name of archives. Only what changed at `since` or later, in seconds of the epoch.
 FoundArchives find_archives(const std::string& archive, const std::string& folder,
                             std::int64_t since);
+
+// A line about recordings without archive, of which there is one at least.
+std::string line_about_left(const std::vector<std::string>& left);
 
 }  // namespace refrain::spool

@@ -183,4 +183,21 @@ TEST_CASE(
   CHECK(lines_of(late.errors) == 1);
 }
 
+// As the workers of Python's multiprocessing do.
+TEST_CASE(
+    "Untraced: children that end by _exit - one line says that they have no archive yet") {
+  const TemporaryFolder folder;
+  const Result traced =
+      run_aloud({of_tests("hostile_clang"), folder / "result", folder.path(), "regions",
+                 "fork-thread", "fork-thread", "regions"},
+                folder / "archive");
+  INFO(traced.errors);
+  CHECK(traced.exit_status == 0);
+  const std::string second = (folder / "archive.2").string();
+  CHECK(has(traced.errors, "2 recordings, the first in '" + second + "'"));
+  CHECK(has(traced.errors, "'refrain recover " + second + "'"));
+  CHECK(run_refrain({"recover", second}).ok());
+  CHECK(fs::exists(folder / "archive" / "traces.otf2"));
+}
+
 }  // namespace refrain::test::untraced_test

@@ -58,12 +58,7 @@ void report(const Watched& watched) {
   const spool::FoundArchives found =
       spool::find_archives(watched.archive, watched.folder, watched.since);
   if (!found.left.empty()) {
-    const std::string& left = found.left.front();
-    std::fprintf(
-        stderr,
-        "refrain: the recording in '%s' has no archive because its processes were killed or "
-        "ended without exit(): 'refrain recover %s' makes the archive\n",
-        left.c_str(), left.c_str());
+    std::fprintf(stderr, "refrain: %s\n", spool::line_about_left(found.left).c_str());
   } else if (!found.any && !watched.silent) {
     std::fprintf(
         stderr,

@@ -445,7 +445,7 @@ void at_last(void*) {
 
 void end_process() {
   if (g_session == nullptr) {
-    if (!g_refused.load() && !report_untraced(g_job.load())) report_run();
+    if (!g_refused.load() && !report_untraced(g_job.load())) report_run(false);
     return;
   }
   if (const std::uint64_t regions = g_session->missed_regions(); regions != 0) {
@@ -462,6 +462,7 @@ __attribute__((destructor)) void at_unload() {
   const bool recorded = g_session != nullptr;
   end_process();
   if (recorded) report_untraced(g_job.load());
+  if (recorded) report_run(true);
   report_orderly_end();
 }
 }  // namespace

@@ -64,18 +64,13 @@ bool uses_mpi() noexcept {
   return initialized != nullptr && initialized(&flag) == 0 && flag != 0;
 }
 
-void report() {
+void report(bool recorded) {
   Run run;
   if (!is_of_run(run) || !speaks_for_job() || !wanted() || wanted_settings().quiet) return;
   const spool::FoundArchives found =
       spool::find_archives(wanted_settings().archive, run.folder, run.since);
-  if (!found.left.empty()) {
-    const std::string& left = found.left.front();
-    const std::string_view why = "' has no archive because its processes were killed: ";
-    return warn({"the recording in '", left, why, "'refrain recover ", left,
-                 "' makes the archive"});
-  }
-  if (found.any || already_said()) return;
+  if (!found.left.empty()) return warn(spool::line_about_left(found.left));
+  if (recorded || found.any || already_said()) return;
   const char* const watch = std::getenv("REFRAIN_WATCH");
   if (had_children(run) && watch != nullptr)  // one of them may have said why
     return base::tell_watch_socket(watch, base::WatchMessage::kNothing);
@@ -124,10 +119,10 @@ void report_orderly_end() noexcept {
   }
 }
 
-void report_run() noexcept {
+void report_run(bool recorded) noexcept {
   const recorder::LongPath long_path;
   try {
-    report();
+    report(recorded);
   } catch (const std::exception&) {
   }
 }

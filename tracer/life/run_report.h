@@ -4,14 +4,15 @@
 // And what any process has done that is not traced: MPI of which this library has no wrappers, regions of libgomp.
 //
 // Place in the flow: the end of a process (lifecycle.cc). Only the process that was `refrain run`
-// speaks, known by its number (REFRAIN_RUN: "pid seconds faults folder"): the program itself where
-// it had no session, or a launcher or shell whose children had.
+// speaks, known by its number (REFRAIN_RUN: "pid seconds faults folder"): the program itself, or a launcher or shell whose
+// children had sessions.
 // Thread-safety: once, when the process ends. Errors: silence.
 #pragma once
 
 namespace refrain::runtime {
 
-void report_run() noexcept;
+// `recorded`: this process has an archive of its own, and only those of others may be missing.
+void report_run(bool recorded) noexcept;
 
 // What was not traced, in a process with or without a session, if `refrain run` has not said it (REFRAIN_SAID). Whether
 // anything was said.

@@ -250,7 +250,7 @@ const tests = {
     assert.ok(pages >= 3 && pages <= 8, `${pages} pages`);
   },
 
-  // Figures; the limits only catch what is wrong by an order of magnitude, for machines may be busy.
+  // Times are figures to read; what a busy machine cannot change is how much a frame has to look at.
   async 'a million spans'(browser) {
     const { file, total } = report('large', { ranks: 8, threads: 4, iterations: 30000, spans: 1300000 });
     assert.ok(total > 900000, `${total} spans`);
@@ -259,10 +259,10 @@ const tests = {
     const first = await browser.run(`return performance.getEntriesByName('refrain-first-picture')[0].startTime`);
     await check.openView(browser, 'timeline');
     await browser.until(`return document.querySelector('#view-timeline').dataset.loaded`, 'all spans are there');
-    const { frames, paints } = await check.framesWhileZooming(browser, '#view-timeline canvas');
+    const { frames, paints, visits, pixels } = await check.framesWhileZooming(browser, '#view-timeline canvas');
     console.log(`    ${total} spans in ${(readFileSync(file).length / 1e6).toFixed(1)} MB: first picture after ${first.toFixed(0)} ms; while zooming a frame takes ` +
-      `${check.median(frames).toFixed(1)} ms (median; 95 of 100 below ${check.quantileOf(frames, 0.95).toFixed(1)} ms), of which drawing ${check.median(paints).toFixed(1)} ms`);
-    assert.ok(first < 15000 && check.median(frames) < 400);
+      `${check.median(frames).toFixed(1)} ms (median; 95 of 100 below ${check.quantileOf(frames, 0.95).toFixed(1)} ms), of which drawing ${check.median(paints).toFixed(1)} ms, looking at ${Math.max(...visits)} spans or fewer, for ${pixels} pixels`);
+    assert.ok(Math.max(...visits) > 0 && Math.max(...visits) <= 2 * pixels);
   },
 };
 

@@ -136,14 +136,23 @@ export const colorsOn = (browser, selector) => browser.run(`
   for (let i = 0; i < data.length; i += 4 * 7) seen.add((data[i] << 16) | (data[i + 1] << 8) | data[i + 2]);
   return seen.size;`, selector);
 
-// Zooms in and out with the wheel, one step a frame, and says how long the frames took, in ms.
+// Zooms in and out with the wheel, one step a frame, and says how long the frames took, in ms, and how many spans, or groups of
+// them, each looked at, of so many pixels in rows of spans.
 export const framesWhileZooming = (browser, selector, steps = 120) => browser.runAsync(`
   const [selector, steps] = args;
   const canvas = document.querySelector(selector), box = canvas.getBoundingClientRect();
   const frames = [], paints = [];
   const { line } = await (await refrain.page.made.get(refrain.page.run + '/timeline')).work;
   const paint = line.surface.paint.bind(line.surface);
-  line.surface.paint = () => { const a = performance.now(); paint(); paints.push(performance.now() - a); };
+  let looked = 0, pixels = 0;
+  for (const spans of line.rows.spans.filter(Boolean))
+    for (const lane of spans.lanes) {
+      const visit = lane.visit.bind(lane);
+      pixels += canvas.width;
+      lane.visit = (from, to, pixel, show) => visit(from, to, pixel, (...all) => { ++looked; show(...all); });
+    }
+  const visits = [];
+  line.surface.paint = () => { const a = performance.now(); looked = 0; paint(); paints.push(performance.now() - a); visits.push(looked); };
   await new Promise((done) => requestAnimationFrame(done));
   let last = performance.now();
   for (let i = 0; i < steps; ++i) {
@@ -155,7 +164,7 @@ export const framesWhileZooming = (browser, selector, steps = 120) => browser.ru
     last = now;
   }
   delete line.surface.paint;
-  return { frames, paints };`, selector, steps);
+  return { frames, paints, visits, pixels };`, selector, steps);
 
 export const median = (list) => [...list].sort((a, b) => a - b)[Math.floor(list.length / 2)];
 export const quantileOf = (list, q) => [...list].sort((a, b) => a - b)[Math.min(list.length - 1, Math.floor(list.length * q))];
