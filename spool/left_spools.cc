@@ -2,7 +2,9 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <system_error>
+#include <utility>
 
 #include "base/folder.h"
 #include "spool/recording_process.h"
@@ -55,7 +57,11 @@ FoundArchives find_archives(const std::string& archive, const std::string& folde
 }
 
 std::string line_about_left(const std::vector<std::string>& left) {
-  const std::string& first = left.front();
+  // ARCHIVE.2 is before ARCHIVE.10.
+  const auto earlier = [](const std::string& a, const std::string& b) {
+    return std::make_pair(a.size(), a) < std::make_pair(b.size(), b);
+  };
+  const std::string& first = *std::ranges::min_element(left, earlier);
   const std::string way =
       "without exit(): 'refrain recover " + first + "' makes the archive";
   if (left.size() == 1)

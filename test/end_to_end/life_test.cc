@@ -150,6 +150,19 @@ TEST_CASE(
   }
 }
 
+TEST_CASE(
+    "Life: a library that is unloaded with its runtime - whose threads do not run on in code that is gone") {
+  for (int time = 0; time < 5; ++time) {
+    TemporaryFolder folder;
+    const Job job{"hostile_clang",
+                  {folder / "result", folder.path(), "deep-plugin", "regions"}};
+    const Result traced = run_job(job, Way::kRun, folder / "archive");
+    CHECK(traced.signal == 0);
+    CHECK(traced.exit_status == 0);
+    CHECK(fs::exists(folder / "archive" / "traces.otf2"));
+  }
+}
+
 // The shell's redirections, which the program starts with.
 Job redirected(const Job& job, const std::string& redirections) {
   Job out = job;

@@ -3,6 +3,7 @@
  * Arguments: RESULT FOLDER STEP ... RESULT is a file that gets a line of each step, FOLDER one for other files (both
  * absolute). The first letter of a step's name says who has it: m- only with MPI (-DWITH_MPI), e- ends the process and
  * comes last. What they do: the functions below. A line is the same traced and untraced. */
+#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -230,11 +231,11 @@ static void alarms(const char* step) {
 
 /* --- libraries ---------------------------------------------------------------------------------------- */
 
-static void plugin(const char* step, const char* file) {
+static void plugin(const char* step, const char* file, int flags) {
   char name[PATH_MAX];
   snprintf(name, sizeof name, "%.*s/%s", (int)(strrchr(g_program, '/') - g_program),
            g_program, file);
-  void* library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+  void* library = dlopen(name, RTLD_NOW | RTLD_LOCAL | flags);
   if (library == NULL) _exit(96);
   uint64_t (*work)(void);
   *(void**)&work = dlsym(library, "plugin_work");
@@ -425,8 +426,10 @@ static int do_step(const char* step) {
   STEP("keys", keys(step))
   STEP("sigwait", wait_for_signal(step))
   STEP("alarms", alarms(step))
-  STEP("plugin", plugin(step, "plugin_first.so"))
-  STEP("other-plugin", plugin(step, "plugin_second.so"))
+  STEP("plugin", plugin(step, "plugin_first.so", 0))
+  STEP("other-plugin", plugin(step, "plugin_second.so", 0))
+  /* With its own libgomp, which goes with it; not in random lives: untraced, a thread of it may run on in code that is gone. */
+  STEP("deep-plugin", plugin(step, "plugin_gcc.so", RTLD_DEEPBIND))
   STEP("chdir", line(step, chdir("/dev/shm")))
   STEP("umask", umask(0777); line(step, folded(regions(2))); umask(022))
   STEP("pause", regions(1); line(step, omp_pause_resource_all(omp_pause_hard)))

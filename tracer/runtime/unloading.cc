@@ -19,9 +19,19 @@ Close next_close() noexcept {
   return close;
 }
 
+// The threads of a runtime that is unloaded with the last library that needs it run on, in code that is gone: programs that
+// end at once after that survive it, and those whose archive is written meanwhile would not.
+void keep_runtime_loaded() noexcept {
+  static std::atomic<bool> kept{false};
+  if (kept.load()) return;
+  kept.store(dlopen("libgomp.so.1", RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE) != nullptr);
+  dlerror();
+}
+
 }  // namespace
 
 extern "C" __attribute__((visibility("default"))) int dlclose(void* library) noexcept {
+  keep_runtime_loaded();
   refrain::runtime::before_unloading();
   const Close close = next_close();
   const int result = close == nullptr ? -1 : close(library);

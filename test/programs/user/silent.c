@@ -42,7 +42,9 @@ int main(int argc, char** argv) {
   regions = argc > 3 ? atol(argv[3]) : 20000;
   for (long i = 0; i < repetitions; ++i) {
     REFRAIN_REGION_BEGIN("setup");
-    usleep(20);
+    /* Some microseconds, in which a busy machine seldom takes the processor away: a sleep would take as long as it likes. */
+    for (volatile int k = 0; k < 3000; ++k) {
+    }
     REFRAIN_REGION_END("setup");
   }
   pthread_t thread[2];
