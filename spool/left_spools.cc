@@ -47,12 +47,15 @@ FoundArchives find_archives(const std::string& archive, const std::string& folde
   FoundArchives found;
   if (archive.empty()) {
     look_in(folder, folder + '/', "refrain-", since, found);
+    look_in(folder, folder + '/', kProvisionalPrefix, since, found);
     return found;
   }
   look_at(archive, since, found);
   const std::size_t name = archive.find_last_of('/') + 1;  // 0: there is none
-  const std::string before = archive.substr(0, name);
-  look_in(before.empty() ? "." : before, before, archive.substr(name) + '.', since, found);
+  const std::string before = archive.substr(0, name),
+                    beside = before.empty() ? "." : before;
+  look_in(beside, before, archive.substr(name) + '.', since, found);
+  look_in(beside, before, kProvisionalPrefix, since, found);
   return found;
 }
 

@@ -19,7 +19,8 @@ struct FoundArchives {
 };
 
 // In the folder `archive` and in those that further processes take beside it (ARCHIVE.2, ...), if it is not empty; else in
-// those of `folder` with the default name of archives. Only what changed at `since` or later, in seconds of the epoch.
+// those of `folder` with the default name of archives; and the recordings there of processes that did not come to the end of
+// MPI_Init. Only what changed at `since` or later, in seconds of the epoch.
 FoundArchives find_archives(const std::string& archive, const std::string& folder,
                             std::int64_t since);
 

@@ -200,4 +200,22 @@ TEST_CASE(
   CHECK(fs::exists(folder / "archive" / "traces.otf2"));
 }
 
+TEST_CASE(
+    "Untraced: a program of MPI that dies before MPI_Init - one line says where its recording is") {
+  const TemporaryFolder folder;
+  const Result traced = run_aloud(
+      {of_tests("mpi/hostile_gcc"), folder / "result", folder.path(), "regions", "e-abort"},
+      folder / "archive");
+  INFO(traced.errors);
+  CHECK(traced.signal == SIGABRT);
+  const std::string begin = "'refrain recover ";
+  const std::size_t at = traced.errors.find(begin);
+  REQUIRE(at != std::string::npos);
+  const std::size_t from = at + begin.size();
+  const std::string left = traced.errors.substr(from, traced.errors.find("'", from) - from);
+  CHECK(fs::path(left).filename().string().starts_with(".refrain-hostile_gcc-"));
+  CHECK(run_refrain({"recover", left}).ok());
+  CHECK(fs::exists(fs::path(left) / "traces.otf2"));
+}
+
 }  // namespace refrain::test::untraced_test
