@@ -48,7 +48,7 @@ class NewFile {
   bool made_ = false;
 };
 
-// Whether something may be written to `path`: nothing is there, or a regular file that may be replaced. One line if not.
+// Empty if something may be written to `path`: nothing is there, or a regular file that may be replaced. Else one line.
 std::string cannot_place(const std::string& path, Existing existing,
                          Streams streams = Streams::kRefused);
 

@@ -163,7 +163,7 @@ class IterationGate final : private periodicity::LoopSink, private IntervalSink 
   void pass_window(CutPoint here) noexcept {
     if (here.ticks >= next_window_ticks_) window_step(here, events_.next());
   }
-  // Whether the iteration that is being skipped takes several times as long as the one before it, up to `ticks`.
+  // True if the iteration that is being skipped takes more than four times as long as the one before it, up to `ticks`.
   bool overdue(std::uint64_t ticks) const noexcept;
 
   bool suspended() const noexcept { return cuts_.suspended(); }

@@ -163,7 +163,8 @@ TEST_CASE("MPI both: messages without a receive - why, and not that -n 0 would k
   }
 }
 
-TEST_CASE("MPI both: threads make communicators in another order - told apart by the tag") {
+TEST_CASE(
+    "MPI both: threads make communicators in another order - distinguished by the tag") {
   for (const std::string mpi : {"mpich", "openmpi"}) {
     INFO(mpi);
     TemporaryFolder folder;

@@ -42,7 +42,7 @@ std::string output_of(std::vector<const char*> arguments);
 
 // Whether the file at `path` defines a symbol, as far as its tables of symbols say.
 bool defines(const std::string& path, const std::string& symbol);
-// Whether it takes one from another file.
+// True if it takes one from another file.
 bool imports(const std::string& path, const std::string& symbol);
 
 }  // namespace refrain::tools

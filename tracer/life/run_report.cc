@@ -47,7 +47,7 @@ bool had_children(const Run& run) {
   return getrusage(RUSAGE_CHILDREN, &usage) == 0 && usage.ru_minflt > run.faults;
 }
 
-// Null: it is of another process.
+// False: it is of another process.
 bool is_of_run(Run& run) {
   const char* text = std::getenv("REFRAIN_RUN");
   return text != nullptr && read_run(text, run);

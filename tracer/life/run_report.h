@@ -14,7 +14,7 @@ namespace refrain::runtime {
 // `recorded`: this process has an archive of its own, and only those of others may be missing.
 void report_run(bool recorded) noexcept;
 
-// What was not traced, in a process with or without a session, if `refrain run` has not said it (REFRAIN_SAID). Whether
+// What was not traced, in a process with or without a session, if `refrain run` has not said it (REFRAIN_SAID). True if
 // anything was said.
 bool report_untraced(bool mpi_is_traced) noexcept;
 

@@ -3,8 +3,8 @@
 // Place in the flow: ARCHITECTURE.md, step 2. The wrappers look handles up here.
 //
 // *Identity*: 64 bits that all members of a communicator compute alike, without any message:
-// a hash of its parent's identity, its members (ranks in MPI_COMM_WORLD, in order), the tag by which the call
-// is told from those of other threads, where it has one, and how many were made before with the same of all
+// a hash of its parent's identity, its members (ranks in MPI_COMM_WORLD, in order), the tag that
+// distinguishes the call from those of other threads, where it has one, and how many were made before with the same of all
 // these. Members make the communicators that they share in the same order, so they count alike.
 //
 // Thread-safety: find() from any thread, no lock; add() and remove() under a lock. Entries are

@@ -142,8 +142,7 @@ TEST_CASE("Communicators: identity - the same in every member, another for every
   CHECK(hash_members(even, odd) == hash_members(odd, even));
 }
 
-TEST_CASE(
-    "Communicators: identity - calls of several threads are told apart by their tags") {
+TEST_CASE("Communicators: identity - tags distinguish calls of several threads") {
   const auto tagged = [](Handle handle, std::uint64_t tag) {
     Communicators::Facts of = facts(handle, 7, 77);
     of.tag = tag;

@@ -49,13 +49,13 @@ struct Entered {
 // A function of OpenMP's runtime that ours stands before. Ends the process where there is none, as the loader would.
 const void* find_in_runtime(const char* name) noexcept;
 
-// Whether the code of an entry of the runtime, the one of this number, has this address.
+// True if this address lies in the code of the runtime's entry of this number.
 bool is_in_entry(std::uint64_t number, const void* address) noexcept;
 
 // Of a program of gcc's: its entry uses that for clang's programs.
 bool is_taskloop(std::uint64_t number) noexcept;
 
-// Whether the call that returns to this address calls the entry itself. Else it has called a function that ends with a
+// True if the call that returns to this address calls the entry itself. Else it has called a function that ends with a
 // jump to it, and left no trace on the stack. Calls through a pointer count as such. Cost: reads some bytes of code.
 bool calls_entry(const void* returns_to, std::uint64_t number) noexcept;
 

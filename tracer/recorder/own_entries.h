@@ -59,7 +59,7 @@ class OwnEntries {
     taken_ = kSummaryPage;
     return reinterpret_cast<Entry*>(begin);
   }
-  // Whether the entries up to `index` may be touched.
+  // True if the entries up to `index` may be touched.
   bool reach(std::uint32_t index, SummaryMemory& memory,
              MemoryFor what = MemoryFor::kAnything) noexcept {
     const std::uint64_t end = (std::uint64_t{index} + 1) * sizeof(Entry);

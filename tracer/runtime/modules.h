@@ -58,10 +58,10 @@ class Modules {
 
   // Looks at what is loaded now and returns what was not seen before.
   std::vector<ModuleText> scan_new();
-  // Notes what is not loaded any more. Whether there is such.
+  // Notes what is not loaded any more. True if there is such.
   bool note_unloaded();
 
-  // Whether this address is in a mapping that is known and was not unloaded.
+  // True if this address is in a mapping that is known and was not unloaded.
   bool covers(std::uint64_t address) const noexcept;
 
  private:

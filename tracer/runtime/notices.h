@@ -14,7 +14,7 @@ inline void say(std::string_view line) noexcept { say({line}); }
 inline void warn(std::initializer_list<std::string_view> parts) noexcept { say(parts); }
 inline void warn(std::string_view line) noexcept { say({line}); }
 
-// Whether descriptor 2 is still what it was.
+// True if descriptor 2 is still what it was.
 bool stderr_is_ours() noexcept;
 
 // Whether this process says what all processes of a job would say: the first one that the launcher

@@ -130,7 +130,7 @@ class Session final : private recorder::RingWatch {
   // The calling thread does, which has `own` and no region open: what it records with from now on. Null: not so.
   recorder::ThreadRecorder* take_over(recorder::ThreadRecorder* own) noexcept;
 
-  // Whether the primary thread is in a team, whose epochs it numbers. Set by who knows, when it starts.
+  // `in_team` returns true while the primary thread is in a team, whose epochs it numbers. Set by who knows, at its start.
   static void set_in_team(bool (*in_team)()) noexcept;
 
   // Any thread: a record or text that concerns the process (communicators, clock offsets, names). At once in the
