@@ -7,7 +7,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <catch2/catch.hpp>
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -15,12 +14,6 @@
 #include "loops/samples/sample_file.h"
 #include "test/support/files.h"
 #include "tools/output/sampled_loops.h"
-
-// What tools/command/main.cc has.
-int refrain::tools::fail(const std::string& line) {
-  std::fprintf(stderr, "refrain: %s\n", line.c_str());
-  return kWrongUse;
-}
 
 namespace refrain::tools::loops_command_test {
 namespace {
